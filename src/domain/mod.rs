@@ -1,0 +1,8 @@
+//! Pure rules of the trade: no clock, no randomness, no IO, no async, no serde.
+//!
+//! What a payment may become, which alert funds it, what it costs, whose name it bears.
+//! Everything here is a function of its arguments; every refusal is a value.
+
+pub mod alert;
+pub mod money;
+pub mod time;

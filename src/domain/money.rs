@@ -1,0 +1,111 @@
+//! Money: a whole number of kobo in an `i64`, and nothing else.
+//!
+//! No float ever touches an amount. Text goes in through [`Money::parse`], the one
+//! reader of amounts for the API, the command line and the configuration; bank mails
+//! have looser notations and bring their own reader in `mail`, which ends in the same type.
+//! Out it goes with exactly two decimals, as `Display` writes it.
+
+use std::fmt;
+
+/// The one currency of a deployment (ISO 4217, exponent 2).
+pub const CURRENCY: &str = "NGN";
+
+/// Kobo, hundredths of a naira. May be negative in ledger sums, never in a request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Money(pub i64);
+
+/// Why a text is not an amount. The texts are shown to merchants and operators.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum MoneyError {
+    #[error("must be a number such as 5000 or 5000.00")]
+    NotANumber,
+    #[error("must have at most two decimals")]
+    TooManyDecimals,
+    #[error("is too large")]
+    TooLarge,
+}
+
+impl Money {
+    pub const ZERO: Money = Money(0);
+
+    /// Reads `5000`, `5000.5`, `5000.50`, `-3.00`. Refuses exponents, thousands
+    /// separators, a leading `+`, blanks, and more than two decimals (even `1.000`,
+    /// because a caller who sends three decimals means a unit we do not have).
+    pub fn parse(text: &str) -> Result<Money, MoneyError> {
+        let (negative, digits) = match text.strip_prefix('-') {
+            Some(rest) => (true, rest),
+            None => (false, text),
+        };
+        let (whole, fraction) = match digits.split_once('.') {
+            Some((_, "")) => return Err(MoneyError::NotANumber),
+            Some((whole, fraction)) => (whole, fraction),
+            None => (digits, ""),
+        };
+        let all_digits = |s: &str| s.bytes().all(|b| b.is_ascii_digit());
+        if whole.is_empty() || !all_digits(whole) || !all_digits(fraction) {
+            return Err(MoneyError::NotANumber);
+        }
+        if fraction.len() > 2 {
+            return Err(MoneyError::TooManyDecimals);
+        }
+        let naira: i64 = whole.parse().map_err(|_| MoneyError::TooLarge)?;
+        let kobo: i64 = match fraction.len() {
+            0 => 0,
+            1 => i64::from(fraction.as_bytes()[0] - b'0') * 10,
+            _ => fraction.parse().map_err(|_| MoneyError::NotANumber)?,
+        };
+        let total = naira.checked_mul(100).and_then(|n| n.checked_add(kobo)).ok_or(MoneyError::TooLarge)?;
+        Ok(Money(if negative { -total } else { total }))
+    }
+
+    /// The count of kobo.
+    pub const fn kobo(self) -> i64 {
+        self.0
+    }
+
+    pub fn checked_add(self, other: Money) -> Option<Money> {
+        self.0.checked_add(other.0).map(Money)
+    }
+
+    pub fn checked_sub(self, other: Money) -> Option<Money> {
+        self.0.checked_sub(other.0).map(Money)
+    }
+
+    pub const fn is_positive(self) -> bool {
+        self.0 > 0
+    }
+}
+
+impl fmt::Display for Money {
+    /// `5000.00`: the notation of the API, the webhooks and the command line's JSON.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sign = if self.0 < 0 { "-" } else { "" };
+        let kobo = self.0.unsigned_abs();
+        write!(f, "{sign}{}.{:02}", kobo / 100, kobo % 100)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_what_it_writes() {
+        for text in ["0.01", "5000.00", "999999999.99", "-3.07", "0.00"] {
+            assert_eq!(Money::parse(text).unwrap().to_string(), text);
+        }
+        assert_eq!(Money::parse("5000"), Ok(Money(500_000)));
+        assert_eq!(Money::parse("5000.5"), Ok(Money(500_050)));
+    }
+
+    #[test]
+    fn refuses_every_other_notation() {
+        for text in ["", "-", ".", "5.", ".5", "1e3", "1,000", "+5", " 5", "5 ", "NaN", "0x10", "٥", "1.2.3", "--1"] {
+            assert_eq!(Money::parse(text), Err(MoneyError::NotANumber), "{text:?}");
+        }
+        assert_eq!(Money::parse("1.001"), Err(MoneyError::TooManyDecimals));
+        assert_eq!(Money::parse("1.000"), Err(MoneyError::TooManyDecimals));
+        assert_eq!(Money::parse("92233720368547758.08"), Err(MoneyError::TooLarge));
+        assert_eq!(Money::parse("99999999999999999999"), Err(MoneyError::TooLarge));
+    }
+}

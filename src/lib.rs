@@ -1,0 +1,5 @@
+//! tillbell: a payment gateway for plain bank transfers.
+
+#![forbid(unsafe_code)]
+
+pub mod domain;
