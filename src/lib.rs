@@ -3,4 +3,6 @@
 #![forbid(unsafe_code)]
 
 pub mod clock;
+pub mod crash;
 pub mod domain;
+pub mod store;

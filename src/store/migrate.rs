@@ -1,0 +1,194 @@
+//! Migrations: one SQL text for both engines, each run once, under a lock, with a checksum.
+//!
+//! A text uses only BIGINT, TEXT and BYTEA. For SQLite the words are replaced by its own and every
+//! table becomes STRICT. A line `--! append_only TABLE` puts triggers on a table that refuse
+//! update and delete. After the last migration PostgreSQL gets a schema `people` of plain views,
+//! one per table, with real timestamps (columns `..._at`) and decimals (columns `..._kobo`).
+
+use rusqlite::Connection;
+use sha2::{Digest, Sha256};
+
+use super::StoreError;
+use super::sql::Dialect;
+use crate::crash;
+use crate::domain::time::Timestamp;
+
+struct Migration {
+    name: &'static str,
+    text: &'static str,
+}
+
+const MIGRATIONS: &[Migration] =
+    &[Migration { name: "0001_first", text: include_str!("../../migrations/0001_first.sql") }];
+
+const HISTORY: &str = "create table if not exists schema_migrations \
+     (name text primary key, checksum text not null, run_at bigint not null)";
+
+impl Migration {
+    fn checksum(&self) -> String {
+        Sha256::digest(self.text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// The text in the engine's own words.
+    fn render(&self, dialect: Dialect) -> String {
+        let mut out = String::with_capacity(self.text.len() + 1024);
+        for line in self.text.lines() {
+            if let Some(table) = line.strip_prefix("--! append_only ") {
+                out.push_str(&append_only(table.trim(), dialect));
+            } else if line.starts_with("--") {
+                continue;
+            } else if dialect == Dialect::Sqlite {
+                let line = line.replace("bigint", "integer").replace("bytea", "blob");
+                out.push_str(if line == ");" { ") strict;" } else { &line });
+            } else {
+                out.push_str(line);
+            }
+            out.push('\n');
+        }
+        out
+    }
+}
+
+fn append_only(table: &str, dialect: Dialect) -> String {
+    match dialect {
+        Dialect::Sqlite => ["update", "delete"]
+            .map(|verb| {
+                format!(
+                    "create trigger {table}_no_{verb} before {verb} on {table} \
+                     begin select raise(abort, '{table} is append only'); end;\n"
+                )
+            })
+            .concat(),
+        Dialect::Postgres => format!(
+            "create or replace function tillbell_append_only() returns trigger language plpgsql as \
+             $$ begin raise exception '% is append only', tg_table_name; end $$;\n\
+             create trigger {table}_append_only before update or delete or truncate on {table} \
+             for each statement execute function tillbell_append_only();\n"
+        ),
+    }
+}
+
+/// What is left to do, given what the database says was done.
+fn pending(done: &[(String, String)]) -> Result<Vec<&'static Migration>, StoreError> {
+    let mut left = Vec::new();
+    for migration in MIGRATIONS {
+        match done.iter().find(|(name, _)| name == migration.name) {
+            None => left.push(migration),
+            Some((_, checksum)) if *checksum == migration.checksum() => {}
+            Some(_) => {
+                return Err(StoreError::Fault(format!(
+                    "migration {} was changed after this database ran it; restore the program's own text",
+                    migration.name
+                )));
+            }
+        }
+    }
+    Ok(left)
+}
+
+pub(super) fn run_sqlite(connection: &mut Connection, now: Timestamp) -> Result<Vec<String>, StoreError> {
+    let trouble = |error: rusqlite::Error| StoreError::Unavailable(format!("migration: {error}"));
+    // One write transaction for all: a second process waits here and then finds nothing to do.
+    let transaction =
+        connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate).map_err(trouble)?;
+    transaction.execute_batch(HISTORY).map_err(trouble)?;
+    let done = {
+        let mut statement =
+            transaction.prepare("select name, checksum from schema_migrations").map_err(trouble)?;
+        let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).map_err(trouble)?;
+        rows.collect::<rusqlite::Result<Vec<(String, String)>>>().map_err(trouble)?
+    };
+    let mut names = Vec::new();
+    for migration in pending(&done)? {
+        transaction.execute_batch(&migration.render(Dialect::Sqlite)).map_err(trouble)?;
+        crash::point("migrate.half_way");
+        transaction
+            .execute(
+                "insert into schema_migrations (name, checksum, run_at) values (?1, ?2, ?3)",
+                (migration.name, migration.checksum(), now.0),
+            )
+            .map_err(trouble)?;
+        names.push(migration.name.to_owned());
+    }
+    transaction.commit().map_err(trouble)?;
+    Ok(names)
+}
+
+/// Any number that no other program on the server uses as an advisory lock.
+const MIGRATION_LOCK: i64 = 0x7469_6c6c_6265_6c6c;
+
+pub(super) async fn run_postgres(
+    client: &tokio_postgres::Client,
+    now: Timestamp,
+) -> Result<Vec<String>, StoreError> {
+    let trouble = |error: tokio_postgres::Error| {
+        StoreError::Unavailable(format!("migration: {}", super::postgres::describe(&error)))
+    };
+    client.execute("select pg_advisory_lock($1)", &[&MIGRATION_LOCK]).await.map_err(trouble)?;
+    let result = run_postgres_locked(client, now).await;
+    let unlock = client.execute("select pg_advisory_unlock($1)", &[&MIGRATION_LOCK]).await;
+    let names = result?;
+    unlock.map_err(trouble)?;
+    Ok(names)
+}
+
+async fn run_postgres_locked(
+    client: &tokio_postgres::Client,
+    now: Timestamp,
+) -> Result<Vec<String>, StoreError> {
+    let trouble = |error: tokio_postgres::Error| {
+        StoreError::Unavailable(format!("migration: {}", super::postgres::describe(&error)))
+    };
+    client.batch_execute(HISTORY).await.map_err(trouble)?;
+    let rows = client.query("select name, checksum from schema_migrations", &[]).await.map_err(trouble)?;
+    let done: Vec<(String, String)> = rows.iter().map(|row| (row.get(0), row.get(1))).collect();
+    let mut names = Vec::new();
+    for migration in pending(&done)? {
+        let text = format!(
+            "begin;\n{}\ninsert into schema_migrations (name, checksum, run_at) values ('{}', '{}', {});",
+            migration.render(Dialect::Postgres),
+            migration.name,
+            migration.checksum(),
+            now.0
+        );
+        let run = client.batch_execute(&text).await;
+        crash::point("migrate.half_way");
+        match run {
+            Ok(()) => client.batch_execute("commit").await.map_err(trouble)?,
+            Err(error) => {
+                let _ = client.batch_execute("rollback").await;
+                return Err(trouble(error));
+            }
+        }
+        names.push(migration.name.to_owned());
+    }
+    if !names.is_empty() {
+        client.batch_execute(PEOPLE_VIEWS).await.map_err(trouble)?;
+    }
+    Ok(names)
+}
+
+/// Views for people who look into the database: times as timestamps, money in naira.
+const PEOPLE_VIEWS: &str = r"
+do $$
+declare
+    t record;
+    columns text;
+begin
+    drop schema if exists people cascade;
+    create schema people;
+    for t in select table_name from information_schema.tables
+             where table_schema = 'public' and table_type = 'BASE TABLE' loop
+        select string_agg(
+            case when column_name like '%\_at' and data_type = 'bigint'
+                   then format('to_timestamp(%I / 1000000.0) as %I', column_name, column_name)
+                 when column_name like '%\_kobo'
+                   then format('(%I / 100.0)::numeric(20,2) as %I', column_name, replace(column_name, '_kobo', ''))
+                 else quote_ident(column_name) end, ', ' order by ordinal_position)
+          into columns
+          from information_schema.columns
+         where table_schema = 'public' and table_name = t.table_name;
+        execute format('create view people.%I as select %s from public.%I', t.table_name, columns, t.table_name);
+    end loop;
+end $$;
+";

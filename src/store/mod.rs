@@ -1,0 +1,174 @@
+//! The only room that knows SQL: three verbs over two engines.
+//!
+//! `read` answers rows; `apply` makes a [`Unit`] durable or reports why not; `write` is a Unit of
+//! one statement. The engine is chosen by the URL: `sqlite:FILE` (embedded, the default) or
+//! `postgres://...`. Statements and the decoding of rows live in one file per noun; callers see
+//! typed functions and never a transaction.
+//!
+//! When the database cannot be reached every verb answers [`StoreError::Unavailable`]; it heals
+//! by itself, no restart is needed.
+
+use std::sync::Arc;
+
+mod ids;
+mod migrate;
+mod postgres;
+pub(crate) mod sql;
+mod sqlite;
+mod tls;
+pub mod unit;
+pub mod value;
+
+pub use ids::IdKind;
+pub use unit::{Applied, Step, Unit};
+pub use value::{Reader, Row, Value};
+
+use crate::domain::time::Timestamp;
+use sql::{Dialect, Sql};
+
+/// Why a verb has no answer. A lost race is an outcome ([`Applied`]), a missing row is `None`.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The database is away, too slow, full, or overloaded. Nothing is known to be wrong with the
+    /// data; try again. A write that got this answer may have happened if the connection broke
+    /// during the commit.
+    #[error("the database is not available: {0}")]
+    Unavailable(String),
+    /// The database holds what this program cannot have written.
+    #[error("table {table}, row {row}: column {column} holds a value that cannot be")]
+    Corrupt { table: &'static str, column: &'static str, row: String },
+    /// A fault of the program: a statement the engine refuses, an oversized Unit.
+    #[error("the database refused a statement of the program: {0}")]
+    Fault(String),
+}
+
+/// How to open the database.
+#[derive(Clone, Debug)]
+pub struct StoreOptions {
+    /// `sqlite:FILE` or `postgres://user@host:port/db`.
+    pub url: String,
+    /// Threads (SQLite) or connections (PostgreSQL) that read.
+    pub readers: usize,
+    /// PostgreSQL connections that write; SQLite has one writer by nature.
+    pub writers: usize,
+    /// Ids taken from the database at once; 1 for the command line, many for the service.
+    pub id_block: i64,
+}
+
+impl StoreOptions {
+    /// Settings for a short-lived process such as a command.
+    pub fn command(url: &str) -> StoreOptions {
+        StoreOptions { url: url.to_owned(), readers: 1, writers: 1, id_block: 1 }
+    }
+
+    /// Settings for the service.
+    pub fn service(url: &str) -> StoreOptions {
+        StoreOptions { url: url.to_owned(), readers: 4, writers: 4, id_block: 4096 }
+    }
+}
+
+enum Driver {
+    Sqlite(sqlite::Sqlite),
+    Postgres(postgres::Postgres),
+}
+
+/// A handle to the database; cheap to clone.
+#[derive(Clone)]
+pub struct Store {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    driver: Driver,
+    ids: ids::Ids,
+}
+
+impl Store {
+    /// Opens the database without touching the schema; see [`Store::migrate`].
+    pub async fn open(options: &StoreOptions) -> Result<Store, StoreError> {
+        let driver = match options.url.split_once(':') {
+            Some(("sqlite", path)) => {
+                Driver::Sqlite(sqlite::Sqlite::open(path.trim_start_matches("//"), options)?)
+            }
+            Some(("postgres" | "postgresql", _)) => {
+                Driver::Postgres(postgres::Postgres::open(options).await?)
+            }
+            _ => {
+                return Err(StoreError::Fault(format!(
+                    "database.url must begin with sqlite: or postgres://, not {:?}",
+                    options.url.split(':').next().unwrap_or_default()
+                )));
+            }
+        };
+        Ok(Store { inner: Arc::new(Inner { driver, ids: ids::Ids::new(options.id_block) }) })
+    }
+
+    /// Brings the schema up to date; safe on several nodes at once. Returns the names of the
+    /// migrations that were run now.
+    pub async fn migrate(&self, now: Timestamp) -> Result<Vec<String>, StoreError> {
+        match &self.inner.driver {
+            Driver::Sqlite(driver) => driver.migrate(now).await,
+            Driver::Postgres(driver) => driver.migrate(now).await,
+        }
+    }
+
+    /// Rows of a statement, all from one snapshot begun after this call.
+    pub async fn read(&self, sql: &'static Sql, params: Vec<Value>) -> Result<Vec<Row>, StoreError> {
+        match &self.inner.driver {
+            Driver::Sqlite(driver) => driver.read(sql, params).await,
+            Driver::Postgres(driver) => driver.read(sql, params).await,
+        }
+    }
+
+    /// The first row, if any.
+    pub async fn read_one(&self, sql: &'static Sql, params: Vec<Value>) -> Result<Option<Row>, StoreError> {
+        Ok(self.read(sql, params).await?.into_iter().next())
+    }
+
+    /// Makes a Unit durable. Answers only after the commit is on disk.
+    pub async fn apply(&self, unit: Unit) -> Result<Applied, StoreError> {
+        if unit.steps.len() > unit::UNIT_MAX_STEPS {
+            return Err(StoreError::Fault(format!("a unit of {} steps", unit.steps.len())));
+        }
+        match &self.inner.driver {
+            Driver::Sqlite(driver) => driver.apply(unit).await,
+            Driver::Postgres(driver) => driver.apply(unit).await,
+        }
+    }
+
+    /// A Unit of one statement; answers the rows of `returning`, if it has one.
+    pub async fn write(&self, sql: &'static Sql, params: Vec<Value>) -> Result<Applied, StoreError> {
+        let unit = self.unit(0).await?.step(Step::returning(sql, params));
+        self.apply(unit).await
+    }
+
+    /// An empty Unit; `shard` is the id of the business, wallet or alert it is about.
+    pub async fn unit(&self, shard: i64) -> Result<Unit, StoreError> {
+        Ok(Unit::new(self.id(IdKind::Unit).await?, shard))
+    }
+
+    /// A fresh id, unique in the database for ever.
+    pub async fn id(&self, kind: IdKind) -> Result<i64, StoreError> {
+        self.inner.ids.next(self, kind).await
+    }
+
+    /// Which engine this is, for what an operator reads.
+    pub fn engine(&self) -> &'static str {
+        match self.dialect() {
+            Dialect::Sqlite => "sqlite",
+            Dialect::Postgres => "postgres",
+        }
+    }
+
+    fn dialect(&self) -> Dialect {
+        match self.inner.driver {
+            Driver::Sqlite(_) => Dialect::Sqlite,
+            Driver::Postgres(_) => Dialect::Postgres,
+        }
+    }
+
+    /// Answers once the database answers; for readiness.
+    pub async fn ping(&self) -> Result<(), StoreError> {
+        self.read(&ids::PING, Vec::new()).await.map(drop)
+    }
+}

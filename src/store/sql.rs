@@ -1,0 +1,116 @@
+//! Statements as static data: one SQL text for both engines.
+//!
+//! Every statement is declared with [`statements!`] in the file of its noun, which also puts it
+//! into that file's `ALL`, so that a test can prepare each of them on a fresh database of either
+//! engine. Parameters are `$1..$n`. Plain inserts are declared as table and columns instead of
+//! text: the PostgreSQL driver turns the same insert of many units into one statement.
+//!
+//! Two words are replaced per engine: `{skip_locked}` in a claim (`for update skip locked` on
+//! PostgreSQL, nothing on SQLite, whose single writer needs none). There is no other seam here.
+
+/// Type of a column, needed where many rows travel as arrays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Column {
+    Int,
+    Text,
+    Bytes,
+}
+
+/// What a statement does.
+#[derive(Debug)]
+pub enum Text {
+    /// SQL as written.
+    Plain(&'static str),
+    /// `insert into table (columns) values ($1..$n)`.
+    Insert { table: &'static str, columns: &'static [(&'static str, Column)] },
+}
+
+/// One statement. Its address is its identity in the caches of prepared statements.
+#[derive(Debug)]
+pub struct Sql {
+    /// The constant's name; outcomes and traces call the statement by it.
+    pub name: &'static str,
+    pub text: Text,
+}
+
+/// Engines a text is written for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dialect {
+    Sqlite,
+    Postgres,
+}
+
+impl Sql {
+    /// The text the engine prepares for one execution.
+    pub fn render(&self, dialect: Dialect) -> String {
+        match &self.text {
+            Text::Plain(text) => {
+                let lock = if dialect == Dialect::Postgres { "for update skip locked" } else { "" };
+                let text = text.replace("{skip_locked}", lock);
+                match dialect {
+                    // SQLite numbers `$n` by first appearance; `?n` means what it says.
+                    Dialect::Sqlite => text.replace('$', "?"),
+                    Dialect::Postgres => text,
+                }
+            }
+            Text::Insert { table, columns } => {
+                let sign = if dialect == Dialect::Sqlite { '?' } else { '$' };
+                let names: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
+                let places: Vec<String> = (1..=columns.len()).map(|n| format!("{sign}{n}")).collect();
+                format!("insert into {table} ({}) values ({})", names.join(", "), places.join(", "))
+            }
+        }
+    }
+
+    /// For an insert: the PostgreSQL text that takes one array per column and inserts all rows.
+    pub fn render_array_insert(&self) -> Option<String> {
+        let Text::Insert { table, columns } = &self.text else { return None };
+        let names: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
+        let arrays: Vec<String> = columns
+            .iter()
+            .enumerate()
+            .map(|(i, (_, column))| {
+                let kind = match column {
+                    Column::Int => "bigint",
+                    Column::Text => "text",
+                    Column::Bytes => "bytea",
+                };
+                format!("${}::{kind}[]", i + 1)
+            })
+            .collect();
+        Some(format!(
+            "insert into {table} ({}) select * from unnest({})",
+            names.join(", "),
+            arrays.join(", ")
+        ))
+    }
+}
+
+/// Declares statements and collects them in `ALL`.
+///
+/// ```text
+/// statements! {
+///     BY_ID: query { "select id, kind from jobs where id = $1" }
+///     ADD: insert(jobs) { id: Int, kind: Text }
+/// }
+/// ```
+macro_rules! statements {
+    (@text query, { $text:expr }) => { $crate::store::sql::Text::Plain($text) };
+    (@text insert $table:ident, { $($column:ident : $kind:ident),+ $(,)? }) => {
+        $crate::store::sql::Text::Insert {
+            table: stringify!($table),
+            columns: &[$((stringify!($column), $crate::store::sql::Column::$kind)),+],
+        }
+    };
+    ($($name:ident : $form:ident $(($table:ident))? { $($body:tt)* })+) => {
+        $(
+            pub(super) static $name: $crate::store::sql::Sql = $crate::store::sql::Sql {
+                name: stringify!($name),
+                text: $crate::store::sql::statements!(@text $form $($table)?, { $($body)* }),
+            };
+        )+
+        /// Every statement of this file, for the test that prepares them all.
+        pub(super) static ALL: &[&$crate::store::sql::Sql] = &[$(&$name),+];
+    };
+}
+pub(crate) use statements;
