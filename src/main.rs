@@ -1,1 +1,3 @@
+//! The program: arguments, configuration, run; nothing else.
+
 fn main() {}

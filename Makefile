@@ -1,0 +1,29 @@
+# Short names for the things a developer does; the scripts behind them say more.
+.PHONY: help test bench fuzz
+
+# Seconds for each fuzz target.
+FUZZ_SECONDS ?= 60
+
+help:
+	@echo "make test   format, lints, all tests on both databases (./test)"
+	@echo "make bench  the load driver, release build"
+	@echo "make fuzz   every fuzz target for FUZZ_SECONDS ($(FUZZ_SECONDS)) seconds"
+
+test:
+	./test
+
+bench:
+	@test -e src/bin/tillbell-bench.rs -o -e src/bin/tillbell-bench/main.rs \
+		|| { echo "make bench: there is no binary tillbell-bench (src/bin/tillbell-bench.rs)" >&2; exit 1; }
+	cargo run --locked --release --bin tillbell-bench
+
+fuzz:
+	@test -e fuzz/Cargo.toml || { echo "make fuzz: there are no fuzz targets (fuzz/Cargo.toml)" >&2; exit 1; }
+	@cargo fuzz --version >/dev/null 2>&1 \
+		|| { echo "make fuzz: cargo-fuzz is missing: cargo install cargo-fuzz" >&2; exit 1; }
+	@cargo +nightly --version >/dev/null 2>&1 \
+		|| { echo "make fuzz: the sanitizers need a nightly toolchain: rustup toolchain install nightly" >&2; exit 1; }
+	@for target in $$(cargo +nightly fuzz list); do \
+		echo "== $$target"; \
+		cargo +nightly fuzz run "$$target" -- -max_total_time=$(FUZZ_SECONDS) || exit 1; \
+	done

@@ -1,0 +1,10 @@
+//! What integration tests stand on: databases, a webhook receiver, a faulty network.
+//!
+//! Everything here is real (real servers, real sockets) and waits for events with a
+//! deadline instead of sleeping for luck. It knows nothing of what a test is about.
+//! Any module of `tests/it` may use it; it uses none of them.
+
+#[macro_use]
+pub mod databases;
+pub mod proxy;
+pub mod receiver;

@@ -1,0 +1,11 @@
+//! The integration tests: one binary, a module per area, over the machinery in `harness`.
+//!
+//! One binary because every further one links the whole crate again. Tests that need a
+//! database are written once with `on_both!` and run on SQLite and on PostgreSQL; `./test`
+//! starts the PostgreSQL they need. Nothing outside `tests/it` may use this.
+
+// Test machinery fails by panicking with a message; clippy.toml's exemption covers only `#[test]` functions.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+#[macro_use]
+mod harness;
