@@ -17,12 +17,14 @@ enum May {
 /// Every top-level module of the library, by the name of its file or folder.
 const ROOMS: &[(&str, May)] = &[
     ("domain", May::Only(&[])),
-    ("store", May::Only(&["domain", "clock", "config"])),
-    ("outbound", May::Only(&["domain", "clock", "config"])),
-    ("ops", May::Only(&["domain", "store", "outbound", "app", "clock", "config"])),
+    ("store", May::Only(&["domain", "clock", "config", "crash"])),
+    ("outbound", May::Only(&["domain", "clock", "config", "crash"])),
+    ("ops", May::Only(&["domain", "store", "outbound", "app", "clock", "config", "crash"])),
     // What is handed to everybody knows none of those it is handed to.
     ("app", May::Only(&["domain", "store", "outbound", "clock", "config"])),
     ("clock", May::Only(&["domain"])),
+    // Points at which a test kills the process; anybody may have one.
+    ("crash", May::Only(&[])),
     ("config", May::Only(&["domain", "clock"])),
     // The doors do not know one another; lib.rs starts them side by side.
     ("http", May::AllBut(&["mail", "work", "cli"])),
