@@ -1,17 +1,20 @@
 //! A fresh database for each test, on each engine.
 //!
 //! SQLite: a file in a folder of its own. PostgreSQL: a database of its own on the server
-//! that `./test` started (`TILLBELL_TEST_POSTGRES`), copied from a filled template where
-//! one is given, dropped with the value. A test that needs PostgreSQL and has none fails:
+//! that `./test` started (`TILLBELL_TEST_POSTGRES`), copied from a template that was
+//! migrated once, dropped with the value. A test that needs PostgreSQL and has none fails:
 //! a skipped database proves nothing. Write tests with `on_both!`, which makes one test
 //! per engine and puts the engine's name at the end of the test's name.
 
 use std::fmt;
 use std::future::Future;
-use std::hash::{BuildHasher, RandomState};
+use std::hash::{BuildHasher, DefaultHasher, Hasher, RandomState};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
+use tillbell::domain::time::Timestamp;
+use tillbell::store::{Store, StoreOptions};
 use tokio_postgres::{Client, NoTls};
 
 /// Where the server is told; set by `./test`.
@@ -19,7 +22,7 @@ const SERVER_VARIABLE: &str = "TILLBELL_TEST_POSTGRES";
 
 /// Every process that makes databases takes this advisory lock first: the test runner starts
 /// a process per test, and a template must be filled once and not be in use while it is copied.
-const MAKING_LOCK: i64 = 0x7469_6c6c_6265_6c6c;
+const MAKING_LOCK: i64 = 0x7465_7374_2d64_6273;
 
 /// Worker threads of a test's runtime: enough that tasks truly run side by side.
 const RUNTIME_THREADS: usize = 4;
@@ -62,6 +65,11 @@ impl TestDatabase {
         }
     }
 
+    /// A database with the whole schema and no rows of business.
+    pub async fn migrated(engine: Engine) -> TestDatabase {
+        TestDatabase::filled(engine, &schema()).await
+    }
+
     /// A database with the template's contents. On PostgreSQL the template is filled once per
     /// server and copied; a SQLite file is cheap enough to fill afresh.
     pub async fn filled(engine: Engine, template: &Template) -> TestDatabase {
@@ -92,6 +100,29 @@ impl fmt::Debug for TestDatabase {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "TestDatabase({})", self.url)
     }
+}
+
+/// The current schema. Named by the texts it is made from, so that a server which outlives a change
+/// of them gets a new template.
+fn schema() -> Template {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut sources: Vec<PathBuf> = std::fs::read_dir(root.join("migrations"))
+        .expect("read migrations/")
+        .map(|entry| entry.expect("read migrations/").path())
+        .collect();
+    sources.push(root.join("src/store/migrate.rs"));
+    sources.sort();
+    let mut hasher = DefaultHasher::new();
+    for source in sources {
+        hasher.write(&std::fs::read(source).expect("read a source of the schema"));
+    }
+    Template { name: format!("schema_{:016x}", hasher.finish()), fill: |url| Box::pin(migrate(url)) }
+}
+
+async fn migrate(url: String) -> Result<(), String> {
+    let store = Store::open(&StoreOptions::command(&url)).await.map_err(|error| error.to_string())?;
+    store.migrate(Timestamp(0)).await.map_err(|error| error.to_string())?;
+    Ok(())
 }
 
 fn sqlite_file() -> TestDatabase {
@@ -198,12 +229,12 @@ pub fn run_on<F: Future<Output = ()>>(engine: Engine, test: fn(TestDatabase) -> 
         .enable_all()
         .build()
         .expect("start a runtime");
-    runtime.block_on(async { test(TestDatabase::empty(engine).await).await });
+    runtime.block_on(async { test(TestDatabase::migrated(engine).await).await });
     runtime.shutdown_timeout(RUNTIME_SHUTDOWN);
 }
 
 /// Makes of each `async fn name(db: TestDatabase) { ... }` the tests `name::sqlite` and
-/// `name::postgres`, each with an empty database of its own.
+/// `name::postgres`, each with a migrated database of its own (`TestDatabase::empty` makes a bare one).
 macro_rules! on_both {
     ($($(#[$meta:meta])* async fn $name:ident($db:ident: TestDatabase) $body:block)+) => { $(
         $(#[$meta])*
@@ -278,6 +309,14 @@ mod tests {
                 None => run(&connect(first.url()).await, "delete from marks").await,
             }
             assert_eq!(count_marks(second.url()).await, Ok(1));
+        }
+
+        async fn the_schema_is_there_and_up_to_date(db: TestDatabase) {
+            let store = Store::open(&StoreOptions::command(db.url())).await.unwrap();
+            assert_eq!(store.migrate(Timestamp(0)).await.unwrap(), Vec::<String>::new());
+            let bare = TestDatabase::empty(db.engine()).await;
+            let store = Store::open(&StoreOptions::command(bare.url())).await.unwrap();
+            assert!(!store.migrate(Timestamp(0)).await.unwrap().is_empty(), "an empty database had the schema");
         }
 
         async fn a_dropped_database_is_gone(db: TestDatabase) {
