@@ -1,15 +1,13 @@
 //! Posting to addresses that other people chose, without being led astray.
 //!
 //! One POST under one deadline: the name is resolved once, every address of the answer is
-//! checked (`address`) and only those are connected to (`connect`); redirects and proxies do
-//! not exist here, the answer is read up to a limit and never decompressed (`client`), and
-//! connections are reused (`pool`). What an answer means, and when to try again, is
-//! `domain::webhook`'s to say. Used by ops and work; knows no SQL and no payment.
+//! checked (`address`) and only those are connected to (`connect`); no redirect, no proxy,
+//! the answer read up to a limit and never decompressed (`client`), connections reused
+//! (`pool`). What an answer means is `domain::webhook`'s to say. Used by ops and work.
 //!
-//! hyper's HTTP/1.1 connection is used directly rather than reqwest: connecting is then our
-//! own code, so no layer in between can resolve a second time, follow a redirect or read a
-//! proxy from the environment, and its crates stay out of the build. One client made 38,000
-//! POSTs a second over 64 connections on two cores, receiver included (unoptimised build).
+//! hyper's connection is used directly rather than reqwest: connecting is then our own code,
+//! and no layer in between can resolve again, follow a redirect or read a proxy from the
+//! environment. 38,000 POSTs/s over 64 connections on two cores, receiver included.
 
 pub mod address;
 mod client;
