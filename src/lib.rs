@@ -5,4 +5,5 @@
 pub mod clock;
 pub mod crash;
 pub mod domain;
+pub mod outbound;
 pub mod store;

@@ -6,3 +6,5 @@
 pub mod alert;
 pub mod money;
 pub mod time;
+pub mod webhook;
+pub mod weburl;

@@ -1,0 +1,231 @@
+//! The client itself: one POST, its limits, and what is read of the answer.
+//!
+//! Nothing here decides about addresses (`connect` does) or about success (`domain::webhook`
+//! does). A POST that fails before any of it was sent on a connection that lay idle is sent
+//! once more on a fresh one, for the other side may hang up at any moment.
+
+use std::error::Error;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::{HOST, HeaderName, HeaderValue, RETRY_AFTER, USER_AGENT};
+use http::{Method, Request, Response};
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
+use hyper::client::conn::http1;
+use hyper_util::rt::TokioIo;
+use tokio::time::{Instant, timeout, timeout_at};
+use url::Position;
+
+use super::connect::{Connector, Resolve, SystemResolver};
+use super::pool::{Conn, Pool};
+use super::{MAX_ANSWER_BYTES, MAX_HEAD_BYTES, OutboundConfig, OutboundProblem, PostError, PostOutcome};
+use crate::domain::weburl::TargetUrl;
+
+/// How long an idle connection may take to finish its last exchange before a new one is made.
+const READY_WAIT: Duration = Duration::from_millis(10);
+/// More of a Retry-After than any date or number needs is not kept.
+const MAX_RETRY_AFTER_BYTES: usize = 100;
+const AGENT: HeaderValue = HeaderValue::from_static(concat!("tillbell/", env!("CARGO_PKG_VERSION")));
+/// With one of these headers a receiver recognises a repetition, so a POST that may have been
+/// seen can be repeated at once; others are repeated only if not a byte of them was sent.
+const REPEATABLE: [&str; 2] = ["webhook-id", "idempotency-key"];
+
+/// Sends POSTs; a clone shares connections, limits and policy with its original.
+#[derive(Clone)]
+pub struct Outbound {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    connector: Connector,
+    pool: Arc<Pool>,
+    timeout: Duration,
+}
+
+/// A failed exchange, and whether the same request may go out again at once.
+struct Broken {
+    error: PostError,
+    repeat: bool,
+}
+
+impl Outbound {
+    /// A client that asks the machine's own resolver.
+    pub fn new(config: &OutboundConfig) -> Result<Outbound, OutboundProblem> {
+        Outbound::with_resolver(config, Arc::new(SystemResolver::default()))
+    }
+
+    /// A client with a resolver of the caller's.
+    pub fn with_resolver(
+        config: &OutboundConfig,
+        resolver: Arc<dyn Resolve>,
+    ) -> Result<Outbound, OutboundProblem> {
+        let connector = Connector::new(resolver, config.policy.clone(), &config.extra_roots_pem)?;
+        let shared = Shared { connector, pool: Arc::default(), timeout: config.timeout };
+        Ok(Outbound { shared: Arc::new(shared) })
+    }
+
+    /// Posts `body` to `url` and reads the answer, all before the client's deadline. Never
+    /// fails otherwise than by `PostOutcome::error`. Host, Content-Length and (if not given)
+    /// User-Agent are set here. Must run inside a tokio runtime with IO and time.
+    pub async fn post(
+        &self,
+        url: &TargetUrl,
+        headers: &[(HeaderName, HeaderValue)],
+        body: Bytes,
+    ) -> PostOutcome {
+        let started = Instant::now();
+        let deadline = started + self.shared.timeout;
+        let mut outcome = PostOutcome::default();
+        let exchange = self.shared.exchange(url, headers, body, deadline, &mut outcome);
+        outcome.error = match timeout_at(deadline, exchange).await {
+            Ok(Ok(())) => None,
+            Ok(Err(error)) => Some(error),
+            Err(_) => Some(PostError::Timeout),
+        };
+        outcome.duration = started.elapsed();
+        outcome
+    }
+}
+
+impl Shared {
+    /// Status and Retry-After are put into `outcome` as they come, so that they are there even
+    /// if time runs out on the body.
+    async fn exchange(
+        &self,
+        url: &TargetUrl,
+        headers: &[(HeaderName, HeaderValue)],
+        body: Bytes,
+        deadline: Instant,
+        outcome: &mut PostOutcome,
+    ) -> Result<(), PostError> {
+        let host = &url.url()[..Position::BeforePath];
+        if let Some(conn) = self.kept(host).await {
+            match self.converse(conn, host, request(url, headers, body.clone())?, outcome).await {
+                Err(broken) if broken.repeat => {}
+                done => return done.map_err(|broken| broken.error),
+            }
+        }
+        let conn = handshake(self.connector.open(url, deadline).await?).await?;
+        let done = self.converse(conn, host, request(url, headers, body)?, outcome).await;
+        done.map_err(|broken| broken.error)
+    }
+
+    /// An idle connection to `host`, ready for a request.
+    async fn kept(&self, host: &str) -> Option<Conn> {
+        let mut conn = self.pool.take(host)?;
+        match timeout(READY_WAIT, conn.sender.ready()).await {
+            Ok(Ok(())) => Some(conn),
+            _ => None,
+        }
+    }
+
+    async fn converse(
+        &self,
+        mut conn: Conn,
+        host: &str,
+        request: Request<Full<Bytes>>,
+        outcome: &mut PostOutcome,
+    ) -> Result<(), Broken> {
+        let repeatable = REPEATABLE.iter().any(|name| request.headers().contains_key(*name));
+        let answer = conn.sender.try_send_request(request).await.map_err(|mut failed| {
+            let unsent = failed.take_message().is_some();
+            let error = failed.into_error();
+            let repeat = unsent || (repeatable && !error.is_parse());
+            Broken { error: explain(&error), repeat }
+        })?;
+        let whole = take_answer(answer, outcome).await.map_err(|error| Broken { error, repeat: false })?;
+        if whole {
+            self.pool.put(host, conn);
+        }
+        Ok(())
+    }
+}
+
+async fn handshake(stream: super::connect::Stream) -> Result<Conn, PostError> {
+    let (sender, connection) = http1::Builder::new()
+        .max_buf_size(MAX_HEAD_BYTES)
+        .max_header_size(MAX_HEAD_BYTES)
+        .handshake(TokioIo::new(stream))
+        .await
+        .map_err(|error| explain(&error))?;
+    // Errors of the connection reach the request that is waiting on it.
+    let driver = tokio::spawn(async move {
+        let _ = connection.await;
+    });
+    Ok(Conn::new(sender, driver.abort_handle()))
+}
+
+fn request(
+    url: &TargetUrl,
+    headers: &[(HeaderName, HeaderValue)],
+    body: Bytes,
+) -> Result<Request<Full<Bytes>>, PostError> {
+    let refused = |error: http::Error| PostError::Protocol(error.to_string());
+    let host = match url.url().port() {
+        Some(port) => HeaderValue::try_from(format!("{}:{port}", url.host())),
+        None => HeaderValue::try_from(url.host()),
+    };
+    let mut request = Request::builder()
+        .method(Method::POST)
+        .uri(&url.url()[Position::BeforePath..Position::AfterQuery])
+        .body(Full::new(body))
+        .map_err(refused)?;
+    let map = request.headers_mut();
+    map.insert(USER_AGENT, AGENT);
+    for (name, value) in headers {
+        map.insert(name, value.clone());
+    }
+    map.insert(HOST, host.map_err(|error| refused(error.into()))?);
+    Ok(request)
+}
+
+/// Reads status, Retry-After and up to the limit of the body; tells whether that was all of it.
+async fn take_answer(answer: Response<Incoming>, outcome: &mut PostOutcome) -> Result<bool, PostError> {
+    outcome.status = Some(answer.status().as_u16());
+    outcome.retry_after = answer
+        .headers()
+        .get(RETRY_AFTER)
+        .filter(|value| value.len() <= MAX_RETRY_AFTER_BYTES)
+        .and_then(|value| value.to_str().ok())
+        .map(str::to_owned);
+    let mut body = answer.into_body();
+    let mut read = Vec::new();
+    let ended = loop {
+        match body.frame().await {
+            None => break Ok(true),
+            Some(Err(error)) => break Err(explain(&error)),
+            Some(Ok(frame)) => {
+                let Ok(data) = frame.into_data() else { continue };
+                let room = MAX_ANSWER_BYTES - read.len();
+                read.extend_from_slice(&data[..data.len().min(room)]);
+                if data.len() > room {
+                    break Ok(false);
+                }
+            }
+        }
+    };
+    outcome.body_excerpt = readable(&read);
+    ended
+}
+
+/// Bytes from anywhere as text that can be stored and shown.
+fn readable(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    let shown = |c: char| if c.is_control() && !matches!(c, '\n' | '\r' | '\t') { '\u{fffd}' } else { c };
+    text.chars().map(shown).collect()
+}
+
+fn explain(error: &hyper::Error) -> PostError {
+    if error.is_parse_too_large() {
+        return PostError::TooLarge;
+    }
+    match error.source() {
+        Some(source) => PostError::Protocol(format!("{error}: {source}")),
+        None => PostError::Protocol(error.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests;

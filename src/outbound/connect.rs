@@ -1,0 +1,233 @@
+//! From a URL to an open connection: resolve once, check every address, connect, TLS.
+//!
+//! This is the only place of the room that opens a socket, so a connection cannot come to be
+//! without its address having been checked, and the address that was checked is the very
+//! one connected to: there is no second look-up in between. Not for servers. Called by
+//! `super::client`.
+
+use std::future::Future;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::{ClientConfig, RootCertStore};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+use tokio::sync::Semaphore;
+use tokio::time::{Instant, timeout_at};
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
+use url::Host;
+
+use super::address::{AddressPolicy, refusal};
+use super::{OutboundProblem, PostError};
+use crate::domain::weburl::TargetUrl;
+
+/// Look-ups under way at once: each holds one of the runtime's blocking threads for as long as
+/// the system's resolver likes, and those threads are shared with others.
+const MAX_LOOKUPS: usize = 64;
+/// Addresses of one answer that are tried; all of it is checked.
+const MAX_ADDRESSES_TRIED: usize = 8;
+
+/// The answer of a resolver, in its own order of preference.
+pub type Resolved<'a> = Pin<Box<dyn Future<Output = io::Result<Vec<SocketAddr>>> + Send + 'a>>;
+
+/// Turns a host name into addresses. A seam, so that tests can be the name server.
+pub trait Resolve: Send + Sync {
+    fn resolve<'a>(&'a self, host: &'a str, port: u16) -> Resolved<'a>;
+}
+
+/// The machine's own resolver (hosts file, then DNS).
+pub struct SystemResolver {
+    lookups: Arc<Semaphore>,
+}
+
+impl Default for SystemResolver {
+    fn default() -> SystemResolver {
+        SystemResolver { lookups: Arc::new(Semaphore::new(MAX_LOOKUPS)) }
+    }
+}
+
+impl Resolve for SystemResolver {
+    fn resolve<'a>(&'a self, host: &'a str, port: u16) -> Resolved<'a> {
+        let lookups = Arc::clone(&self.lookups);
+        let host = host.to_owned();
+        Box::pin(async move {
+            let place = lookups.acquire_owned().await.map_err(io::Error::other)?;
+            // In a task of its own: a caller who gives up does not end the look-up, and its
+            // place must stay taken until the thread is really free.
+            let lookup = tokio::spawn(async move {
+                let found = tokio::net::lookup_host((host.as_str(), port)).await;
+                drop(place);
+                found.map(Iterator::collect)
+            });
+            lookup.await.map_err(io::Error::other)?
+        })
+    }
+}
+
+/// A connection to a checked address, plain or under TLS.
+pub(super) enum Stream {
+    Plain(TcpStream),
+    Tls(Box<TlsStream<TcpStream>>),
+}
+
+/// Opens connections under one policy; shared by all requests.
+pub(super) struct Connector {
+    resolver: Arc<dyn Resolve>,
+    policy: AddressPolicy,
+    tls: TlsConnector,
+}
+
+impl Connector {
+    pub(super) fn new(
+        resolver: Arc<dyn Resolve>,
+        policy: AddressPolicy,
+        extra_roots_pem: &[u8],
+    ) -> Result<Connector, OutboundProblem> {
+        let tls = TlsConnector::from(Arc::new(client_tls(extra_roots_pem)?));
+        Ok(Connector { resolver, policy, tls })
+    }
+
+    /// Opens a connection to `target`; `deadline` also divides the time left fairly between
+    /// the addresses, so that a first one that swallows packets leaves some to the others.
+    pub(super) async fn open(&self, target: &TargetUrl, deadline: Instant) -> Result<Stream, PostError> {
+        let addresses = self.checked_addresses(target).await?;
+        let tcp = connect_first(&addresses, deadline).await?;
+        // Requests are single small writes; waiting to fill a packet only delays them.
+        let _ = tcp.set_nodelay(true);
+        if !target.is_https() {
+            return Ok(Stream::Plain(tcp));
+        }
+        let name = server_name(target)?;
+        let tls = self.tls.connect(name, tcp).await.map_err(|e| PostError::Tls(e.to_string()))?;
+        Ok(Stream::Tls(Box::new(tls)))
+    }
+
+    /// The addresses of the target, all of them good: one bad address refuses the whole answer,
+    /// for a name that points inside and outside at once is not an honest one.
+    async fn checked_addresses(&self, target: &TargetUrl) -> Result<Vec<SocketAddr>, PostError> {
+        let port = target.port();
+        let addresses = match target.url().host() {
+            Some(Host::Ipv4(ip)) => vec![SocketAddr::new(IpAddr::V4(ip), port)],
+            Some(Host::Ipv6(ip)) => vec![SocketAddr::new(IpAddr::V6(ip), port)],
+            Some(Host::Domain(name)) => {
+                self.resolver.resolve(name, port).await.map_err(|e| PostError::Dns(e.to_string()))?
+            }
+            None => return Err(PostError::Dns("the URL has no host".into())),
+        };
+        if addresses.is_empty() {
+            return Err(PostError::Dns("the name has no addresses".into()));
+        }
+        for address in &addresses {
+            if let Some(why) = refusal(address.ip(), &self.policy) {
+                return Err(PostError::AddressRefused { address: address.ip(), why });
+            }
+        }
+        // The port of the URL, whatever the resolver made of it.
+        Ok(addresses.into_iter().map(|found| SocketAddr::new(found.ip(), port)).collect())
+    }
+}
+
+async fn connect_first(addresses: &[SocketAddr], deadline: Instant) -> Result<TcpStream, PostError> {
+    let tried = &addresses[..addresses.len().min(MAX_ADDRESSES_TRIED)];
+    let mut last = PostError::Timeout;
+    for (at, address) in tried.iter().enumerate() {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let share = left / u32::try_from(tried.len() - at).unwrap_or(1);
+        match timeout_at(Instant::now() + share, TcpStream::connect(address)).await {
+            Ok(Ok(tcp)) => return Ok(tcp),
+            Ok(Err(error)) => last = PostError::Connect(error.to_string()),
+            Err(_) => last = PostError::Timeout,
+        }
+    }
+    Err(last)
+}
+
+fn server_name(target: &TargetUrl) -> Result<ServerName<'static>, PostError> {
+    match target.url().host() {
+        Some(Host::Ipv4(ip)) => Ok(ServerName::from(IpAddr::V4(ip))),
+        Some(Host::Ipv6(ip)) => Ok(ServerName::from(IpAddr::V6(ip))),
+        _ => ServerName::try_from(target.host().to_owned()).map_err(|e| PostError::Tls(e.to_string())),
+    }
+}
+
+/// TLS 1.2 and 1.3 with the machine's root certificates (`SSL_CERT_FILE` overrides them) and
+/// those given. No roots at all is no error here: every https target will then be refused.
+fn client_tls(extra_roots_pem: &[u8]) -> Result<ClientConfig, OutboundProblem> {
+    let mut roots = RootCertStore::empty();
+    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    for certificate in CertificateDer::pem_slice_iter(extra_roots_pem) {
+        let certificate = certificate.map_err(|e| OutboundProblem::BadRoot(e.to_string()))?;
+        roots.add(certificate).map_err(|e| OutboundProblem::BadRoot(e.to_string()))?;
+    }
+    if roots.is_empty() {
+        tracing::warn!("no root certificates on this machine; nothing can be sent over https");
+    }
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let mut config = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(OutboundProblem::Tls)?
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(config)
+}
+
+impl AsyncRead for Stream {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Stream::Plain(stream) => Pin::new(stream).poll_read(cx, buffer),
+            Stream::Tls(stream) => Pin::new(stream).poll_read(cx, buffer),
+        }
+    }
+}
+
+impl AsyncWrite for Stream {
+    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        match self.get_mut() {
+            Stream::Plain(stream) => Pin::new(stream).poll_write(cx, bytes),
+            Stream::Tls(stream) => Pin::new(stream).poll_write(cx, bytes),
+        }
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Stream::Plain(stream) => Pin::new(stream).poll_flush(cx),
+            Stream::Tls(stream) => Pin::new(stream).poll_flush(cx),
+        }
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Stream::Plain(stream) => Pin::new(stream).poll_shutdown(cx),
+            Stream::Tls(stream) => Pin::new(stream).poll_shutdown(cx),
+        }
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        slices: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        match self.get_mut() {
+            Stream::Plain(stream) => Pin::new(stream).poll_write_vectored(cx, slices),
+            Stream::Tls(stream) => Pin::new(stream).poll_write_vectored(cx, slices),
+        }
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        match self {
+            Stream::Plain(stream) => stream.is_write_vectored(),
+            Stream::Tls(stream) => stream.is_write_vectored(),
+        }
+    }
+}
