@@ -1,9 +1,18 @@
 //! tillbell: a payment gateway for plain bank transfers.
+//!
+//! The rooms and what may import what are described in ARCHITECTURE.md. `main` reads arguments
+//! and calls [`cli`]; `cli` starts the other doors ([`http`], [`mail`], [`work`]) side by side.
+//! Doors call [`ops`], ops read and write through [`store`] and decide with [`domain`].
 
 #![forbid(unsafe_code)]
 
+pub mod app;
 pub mod clock;
+pub mod config;
 pub mod crash;
+pub mod directory;
 pub mod domain;
+pub mod ops;
 pub mod outbound;
 pub mod store;
+pub mod vault;

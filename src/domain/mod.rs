@@ -3,8 +3,14 @@
 //! What a payment may become, which alert funds it, what it costs, whose name it bears.
 //! Everything here is a function of its arguments; every refusal is a value.
 
+pub mod account;
 pub mod alert;
+pub mod charges;
+pub mod ledger;
+//pub mod matching;
+pub mod merchant;
 pub mod money;
+pub mod payment;
 pub mod time;
 pub mod webhook;
 pub mod weburl;

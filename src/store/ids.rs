@@ -79,11 +79,7 @@ pub(super) struct Ids {
 
 impl Ids {
     pub(super) fn new(block: i64) -> Ids {
-        Ids {
-            block,
-            held: Mutex::new([Block::default(); KINDS]),
-            refill: tokio::sync::Mutex::new(()),
-        }
+        Ids { block, held: Mutex::new([Block::default(); KINDS]), refill: tokio::sync::Mutex::new(()) }
     }
 
     fn take(&self, kind: IdKind) -> Option<i64> {

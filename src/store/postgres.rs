@@ -106,14 +106,19 @@ impl Slot {
 impl Connection {
     async fn open(config: &tokio_postgres::Config) -> Result<Connection, StoreError> {
         let connect = async {
-            let (client, mut connection) = config.connect(super::tls::connector()?).await.map_err(|e| away(describe(&e)))?;
+            let (client, mut connection) =
+                config.connect(super::tls::connector()?).await.map_err(|e| away(describe(&e)))?;
             let unreplicated = Arc::new(AtomicBool::new(false));
             let flag = unreplicated.clone();
             tokio::spawn(async move {
                 loop {
                     match std::future::poll_fn(|cx| connection.poll_message(cx)).await {
                         Some(Ok(AsyncMessage::Notice(notice))) => {
-                            if notice.detail().or(Some(notice.message())).is_some_and(|text| text.contains("might not have been replicated")) {
+                            if notice
+                                .detail()
+                                .or(Some(notice.message()))
+                                .is_some_and(|text| text.contains("might not have been replicated"))
+                            {
                                 flag.store(true, Ordering::SeqCst);
                             }
                             tracing::warn!(notice = notice.message(), "PostgreSQL says");
@@ -177,7 +182,9 @@ fn classify(statement: &str, error: &tokio_postgres::Error) -> StoreError {
         Some(code) if code.code().starts_with("22") || code.code().starts_with("42") => {
             StoreError::Fault(format!("{statement}: {}", describe(error)))
         }
-        None if !error.is_closed() && std::error::Error::source(error).is_some_and(|s| s.is::<convert::WrongType>()) => {
+        None if !error.is_closed()
+            && std::error::Error::source(error).is_some_and(|s| s.is::<convert::WrongType>()) =>
+        {
             StoreError::Fault(format!("{statement}: {}", describe(error)))
         }
         _ => away(describe(error)),
@@ -224,7 +231,9 @@ impl Postgres {
         for last in [false, true] {
             let connection = slot.get().await?;
             match connection.query(sql, &params).await {
-                Err(StoreError::Unavailable(why)) if connection.client.is_closed() || why.ends_with("within 5 s") => {
+                Err(StoreError::Unavailable(why))
+                    if connection.client.is_closed() || why.ends_with("within 5 s") =>
+                {
                     slot.discard(&connection).await;
                     if last || !connection.client.is_closed() {
                         return Err(StoreError::Unavailable(why));

@@ -71,7 +71,8 @@ impl Unit {
     /// Adds a statement. Whatever the order of adding, a Unit runs its guards and updates first and
     /// its inserts after them, because PostgreSQL gathers the inserts of many Units.
     pub fn step(mut self, step: Step) -> Unit {
-        let at = if step.is_insert() { self.steps.len() } else { self.steps.partition_point(|s| !s.is_insert()) };
+        let at =
+            if step.is_insert() { self.steps.len() } else { self.steps.partition_point(|s| !s.is_insert()) };
         self.steps.insert(at, step);
         self
     }

@@ -19,13 +19,18 @@ const ROOMS: &[(&str, May)] = &[
     ("domain", May::Only(&[])),
     ("store", May::Only(&["domain", "clock", "config", "crash"])),
     ("outbound", May::Only(&["domain", "clock", "config", "crash"])),
-    ("ops", May::Only(&["domain", "store", "outbound", "app", "clock", "config", "crash"])),
+    ("vault", May::Only(&["clock", "config"])),
+    ("directory", May::Only(&["domain", "store", "clock"])),
+    (
+        "ops",
+        May::Only(&["domain", "store", "outbound", "directory", "vault", "app", "clock", "config", "crash"]),
+    ),
     // What is handed to everybody knows none of those it is handed to.
-    ("app", May::Only(&["domain", "store", "outbound", "clock", "config"])),
+    ("app", May::Only(&["domain", "store", "outbound", "directory", "vault", "clock", "config"])),
     ("clock", May::Only(&["domain"])),
     // Points at which a test kills the process; anybody may have one.
     ("crash", May::Only(&[])),
-    ("config", May::Only(&["domain", "clock"])),
+    ("config", May::Only(&["domain", "clock", "outbound"])),
     // The doors do not know one another; lib.rs starts them side by side.
     ("http", May::AllBut(&["mail", "work", "cli"])),
     ("mail", May::AllBut(&["http", "work", "cli"])),

@@ -160,16 +160,17 @@ struct Gathered<'a> {
 
 fn gather<'a>(units: &[&'a Unit], made: &'a [Vec<Value>]) -> Vec<Gathered<'a>> {
     let mut all: Vec<Gathered<'a>> = Vec::new();
-    let mut add = |sql: &'static Sql, row: &'a [Value], n: usize| {
-        match all.iter_mut().find(|g| std::ptr::eq(g.sql, sql)) {
-            Some(gathered) => {
-                gathered.rows.push(row);
-                if gathered.unit != Some(n) {
-                    gathered.unit = None;
-                }
+    let mut add = |sql: &'static Sql, row: &'a [Value], n: usize| match all
+        .iter_mut()
+        .find(|g| std::ptr::eq(g.sql, sql))
+    {
+        Some(gathered) => {
+            gathered.rows.push(row);
+            if gathered.unit != Some(n) {
+                gathered.unit = None;
             }
-            None => all.push(Gathered { sql, rows: vec![row], unit: Some(n) }),
         }
+        None => all.push(Gathered { sql, rows: vec![row], unit: Some(n) }),
     };
     for (n, unit) in units.iter().enumerate() {
         if unit.id != 0 {
@@ -206,10 +207,9 @@ async fn finish(connection: &Connection) -> Result<(), Trouble> {
     crash::point("store.before_commit");
     match connection.client.batch_execute("commit").await {
         // "committed locally, but might not have been replicated": unknown, never success.
-        Ok(()) if connection.unreplicated.swap(false, Ordering::SeqCst) => Err(Trouble::Broken {
-            in_doubt: true,
-            error: away("a commit was not confirmed by the standby"),
-        }),
+        Ok(()) if connection.unreplicated.swap(false, Ordering::SeqCst) => {
+            Err(Trouble::Broken { in_doubt: true, error: away("a commit was not confirmed by the standby") })
+        }
         Ok(()) => {
             crash::point("store.after_commit");
             Ok(())
@@ -227,7 +227,12 @@ async fn run_steps(connection: &Connection, units: &[&Unit]) -> Result<Vec<Vec<V
     // Prepared before the transaction begins; an array is only worth its text for several rows.
     let broken = |error: tokio_postgres::Error, name: &'static str| judge(&error, None, name);
     sending.push(Box::pin(async {
-        connection.client.batch_execute("begin").await.map(|()| StepAnswer::Count(0)).map_err(|e| (e, "begin"))
+        connection
+            .client
+            .batch_execute("begin")
+            .await
+            .map(|()| StepAnswer::Count(0))
+            .map_err(|e| (e, "begin"))
     }));
     for (n, unit) in units.iter().enumerate() {
         for step in unit.steps.iter().filter(|step| !step.is_insert()) {
@@ -245,7 +250,12 @@ async fn run_steps(connection: &Connection, units: &[&Unit]) -> Result<Vec<Vec<V
                     // A row of a type the store does not know is found by the prepare-all test.
                     Ok(StepAnswer::Rows(rows.unwrap_or_default()))
                 } else {
-                    connection.client.execute(&statement, &params).await.map(StepAnswer::Count).map_err(|e| (e, name))
+                    connection
+                        .client
+                        .execute(&statement, &params)
+                        .await
+                        .map(StepAnswer::Count)
+                        .map_err(|e| (e, name))
                 }
             }));
             owners.push((Some(n), step.expect));
@@ -258,8 +268,10 @@ async fn run_steps(connection: &Connection, units: &[&Unit]) -> Result<Vec<Vec<V
             .map_err(|error| Trouble::Fault { unit: group.unit, error })?;
         let name = group.sql.name;
         sending.push(Box::pin(async move {
-            let params: Vec<&(dyn tokio_postgres::types::ToSql + Sync)> =
-                arrays.iter().map(|array| array.as_ref() as &(dyn tokio_postgres::types::ToSql + Sync)).collect();
+            let params: Vec<&(dyn tokio_postgres::types::ToSql + Sync)> = arrays
+                .iter()
+                .map(|array| array.as_ref() as &(dyn tokio_postgres::types::ToSql + Sync))
+                .collect();
             connection.client.execute(&statement, &params).await.map(StepAnswer::Count).map_err(|e| (e, name))
         }));
         owners.push((group.unit, Expect::Rows(group.rows.len() as u64)));
@@ -317,7 +329,10 @@ fn judge(error: &tokio_postgres::Error, unit: Option<usize>, statement: &'static
     if code.code().starts_with("23") {
         return Trouble::Refused { unit, statement };
     }
-    if *code == SqlState::T_R_DEADLOCK_DETECTED || *code == SqlState::T_R_SERIALIZATION_FAILURE || *code == SqlState::LOCK_NOT_AVAILABLE {
+    if *code == SqlState::T_R_DEADLOCK_DETECTED
+        || *code == SqlState::T_R_SERIALIZATION_FAILURE
+        || *code == SqlState::LOCK_NOT_AVAILABLE
+    {
         return Trouble::Again(describe(error));
     }
     match classify(statement, error) {

@@ -1,0 +1,74 @@
+//! What every op gets: the database, the clock, randomness, the configuration, the way out.
+//!
+//! One `App` per process. Tests build it with a clock they set and randomness they seed; nothing
+//! below asks the machine for either.
+
+use std::sync::Arc;
+
+use tokio::sync::Notify;
+
+use crate::clock::{Clock, Random, SystemClock, SystemRandom};
+use crate::config::Config;
+use crate::directory::Directory;
+use crate::domain::time::Timestamp;
+use crate::outbound::address::AddressPolicy;
+use crate::outbound::{Outbound, OutboundConfig, OutboundProblem};
+use crate::store::{Store, StoreError, StoreOptions};
+use crate::vault::{Vault, VaultError};
+
+/// Handed to ops and doors as `Arc<App>`.
+pub struct App {
+    pub store: Store,
+    pub clock: Arc<dyn Clock>,
+    pub random: Arc<dyn Random>,
+    pub config: Config,
+    pub outbound: Outbound,
+    pub vault: Vault,
+    /// Keys, businesses, websites, accounts, as they were at most a second ago.
+    pub directory: Directory,
+    /// Rung when a job was committed, so that workers need not wait for their poll.
+    pub wake: Arc<Notify>,
+}
+
+/// Why the program cannot start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Vault(#[from] VaultError),
+    #[error(transparent)]
+    Outbound(#[from] OutboundProblem),
+}
+
+impl App {
+    /// Opens everything with the machine's clock and randomness. Does not migrate.
+    pub async fn open(config: Config, options: &StoreOptions) -> Result<App, StartError> {
+        App::open_with(config, options, Arc::new(SystemClock), Arc::new(SystemRandom)).await
+    }
+
+    /// The same with a clock and randomness of the caller's.
+    pub async fn open_with(
+        config: Config,
+        options: &StoreOptions,
+        clock: Arc<dyn Clock>,
+        random: Arc<dyn Random>,
+    ) -> Result<App, StartError> {
+        let store = Store::open(options).await?;
+        let vault = Vault::open(&config.secret, random.as_ref())?;
+        let outbound = Outbound::new(&OutboundConfig {
+            timeout: config.webhooks.timeout.to_std(),
+            policy: AddressPolicy {
+                allow_networks: config.webhooks.allow_networks.clone(),
+                allow_loopback: config.server.dev,
+            },
+            extra_roots_pem: Vec::new(),
+        })?;
+        let directory = Directory::new(store.clone(), clock.clone());
+        Ok(App { store, clock, random, config, outbound, vault, directory, wake: Arc::default() })
+    }
+
+    pub fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+}

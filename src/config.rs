@@ -1,0 +1,454 @@
+//! Configuration: file, then environment, then flags; every key checked, every mistake named.
+//!
+//! Environment variables are `TILLBELL_SECTION__KEY`, for instance `TILLBELL_SERVER__LISTEN`.
+//! A value there is read as TOML where it is a number, a boolean or a list, else as a string.
+//! Unknown keys are refused: a misspelt `late_windows` must not silently mean the default.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use secrecy::{ExposeSecret, SecretString};
+use serde::Deserialize;
+
+use crate::domain::money::Money;
+use crate::domain::time::Span;
+use crate::outbound::address::Network;
+
+/// Everything an operator can set, checked.
+#[derive(Clone, Debug)]
+pub struct Config {
+    pub database_url: SecretString,
+    pub server: Server,
+    pub secret: Secret,
+    pub payments: Payments,
+    pub webhooks: Webhooks,
+    pub wallet: Wallet,
+    pub limits: Limits,
+    pub log_format: LogFormat,
+}
+
+#[derive(Clone, Debug)]
+pub struct Server {
+    pub listen: SocketAddr,
+    pub operator_listen: Option<SocketAddr>,
+    /// Base of links, without a trailing slash; `None`: made from the address listened on.
+    pub public_url: Option<String>,
+    pub trusted_proxies: Vec<Network>,
+    pub tls: Option<TlsFiles>,
+    pub dev: bool,
+}
+
+#[derive(Clone, Debug)]
+pub struct TlsFiles {
+    pub cert: PathBuf,
+    pub key: PathBuf,
+}
+
+/// Where the key that seals secrets in the database comes from.
+#[derive(Clone, Debug)]
+pub enum Secret {
+    /// 32 bytes in hexadecimal, for several nodes.
+    Key(SecretString),
+    /// A file, made on first start.
+    File(PathBuf),
+}
+
+#[derive(Clone, Debug)]
+pub struct Payments {
+    pub expiry: Span,
+    pub late_window: Span,
+    pub max_amount: Money,
+}
+
+#[derive(Clone, Debug)]
+pub struct Webhooks {
+    /// Wait before each attempt, counted from the one before; the first is usually zero.
+    pub retry_schedule: Vec<Span>,
+    pub timeout: Span,
+    pub allow_networks: Vec<Network>,
+}
+
+#[derive(Clone, Debug)]
+pub struct Wallet {
+    pub route_prefix: String,
+    pub link_lifetime: Span,
+}
+
+#[derive(Clone, Debug)]
+pub struct Limits {
+    pub requests_per_minute: u32,
+    pub wallet_requests_per_minute: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogFormat {
+    /// Pretty on a terminal, else JSON.
+    Auto,
+    Pretty,
+    Json,
+}
+
+/// A mistake in the configuration: which key, what is wrong, what would be right.
+#[derive(Debug, thiserror::Error)]
+#[error("configuration: {0}")]
+pub struct ConfigError(pub String);
+
+fn wrong(key: &str, value: &str, wanted: &str) -> ConfigError {
+    ConfigError(format!("{key} = {value:?} is not {wanted}"))
+}
+
+#[derive(Deserialize, Default)]
+#[serde(deny_unknown_fields, default)]
+struct RawConfig {
+    database: RawDatabase,
+    server: RawServer,
+    secret: RawSecret,
+    payments: RawPayments,
+    webhooks: RawWebhooks,
+    wallet: RawWallet,
+    limits: RawLimits,
+    log: RawLog,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(deny_unknown_fields, default)]
+struct RawDatabase {
+    url: Option<String>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(deny_unknown_fields, default)]
+struct RawServer {
+    listen: Option<String>,
+    operator_listen: Option<String>,
+    public_url: Option<String>,
+    trusted_proxies: Vec<String>,
+    tls_cert: Option<PathBuf>,
+    tls_key: Option<PathBuf>,
+    dev: bool,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(deny_unknown_fields, default)]
+struct RawSecret {
+    key: Option<String>,
+    key_file: Option<PathBuf>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(deny_unknown_fields, default)]
+struct RawPayments {
+    expiry: Option<String>,
+    late_window: Option<String>,
+    max_amount: Option<toml::Value>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(deny_unknown_fields, default)]
+struct RawWebhooks {
+    retry_schedule: Option<Vec<String>>,
+    timeout: Option<String>,
+    allow_networks: Vec<String>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(deny_unknown_fields, default)]
+struct RawWallet {
+    route_prefix: Option<String>,
+    link_lifetime: Option<String>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(deny_unknown_fields, default)]
+struct RawLimits {
+    requests_per_minute: Option<u32>,
+    wallet_requests_per_minute: Option<u32>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(deny_unknown_fields, default)]
+struct RawLog {
+    format: Option<String>,
+}
+
+/// Reads `90s`, `15m`, `24h`, `2d`, `250ms`.
+pub fn parse_span(text: &str) -> Option<Span> {
+    let split = text.find(|c: char| !c.is_ascii_digit())?;
+    let (number, unit) = text.split_at(split);
+    let number: i64 = number.parse().ok()?;
+    let unit = match unit {
+        "ms" => 1_000,
+        "s" => 1_000_000,
+        "m" => 60_000_000,
+        "h" => 3_600_000_000,
+        "d" => 86_400_000_000,
+        _ => return None,
+    };
+    number.checked_mul(unit).map(Span)
+}
+
+fn span(key: &str, text: Option<String>, default: Span) -> Result<Span, ConfigError> {
+    match text {
+        None => Ok(default),
+        Some(text) => {
+            parse_span(&text).ok_or_else(|| wrong(key, &text, "a length of time such as 30s, 15m, 24h, 2d"))
+        }
+    }
+}
+
+fn address(key: &str, text: &str) -> Result<SocketAddr, ConfigError> {
+    text.parse().map_err(|_| wrong(key, text, "an address such as 127.0.0.1:8080 or [::1]:8080"))
+}
+
+fn networks(key: &str, texts: &[String]) -> Result<Vec<Network>, ConfigError> {
+    texts
+        .iter()
+        .map(|text| Network::parse(text).ok_or_else(|| wrong(key, text, "a network such as 10.0.0.0/8")))
+        .collect()
+}
+
+impl Config {
+    /// Reads `file` (TOML text, empty for none), overlays `environment`, checks everything.
+    pub fn load(
+        file: &str,
+        environment: impl Iterator<Item = (String, String)>,
+    ) -> Result<Config, ConfigError> {
+        let mut table: toml::Table =
+            toml::from_str(file).map_err(|error| ConfigError(error.to_string().trim_end().to_owned()))?;
+        for (name, value) in environment {
+            overlay(&mut table, &name, value)?;
+        }
+        let raw = RawConfig::deserialize(toml::Value::Table(table))
+            .map_err(|error| ConfigError(error.to_string().trim_end().to_owned()))?;
+        Config::check(raw)
+    }
+
+    fn check(raw: RawConfig) -> Result<Config, ConfigError> {
+        let database_url = raw.database.url.unwrap_or_else(|| "sqlite:tillbell.db".into());
+        let secret = match (raw.secret.key, raw.secret.key_file) {
+            (Some(_), Some(_)) => {
+                return Err(ConfigError("give secret.key or secret.key_file, not both".into()));
+            }
+            (Some(key), None) if key.len() != 64 || !key.bytes().all(|b| b.is_ascii_hexdigit()) => {
+                return Err(ConfigError("secret.key must be 64 hexadecimal digits (32 bytes)".into()));
+            }
+            (Some(key), None) => Secret::Key(key.into()),
+            (None, Some(file)) => Secret::File(file),
+            (None, None) => Secret::File(key_file_beside(&database_url)),
+        };
+        Ok(Config {
+            server: server(raw.server)?,
+            secret,
+            payments: payments(raw.payments)?,
+            webhooks: webhooks(raw.webhooks)?,
+            wallet: wallet(raw.wallet)?,
+            limits: Limits {
+                requests_per_minute: raw.limits.requests_per_minute.unwrap_or(60).max(1),
+                wallet_requests_per_minute: raw.limits.wallet_requests_per_minute.unwrap_or(30).max(1),
+            },
+            log_format: match raw.log.format.as_deref() {
+                None => LogFormat::Auto,
+                Some("pretty") => LogFormat::Pretty,
+                Some("json") => LogFormat::Json,
+                Some(other) => return Err(wrong("log.format", other, "pretty or json")),
+            },
+            database_url: database_url.into(),
+        })
+    }
+
+    /// The URL, for opening the store only.
+    pub fn database_url(&self) -> &str {
+        self.database_url.expose_secret()
+    }
+}
+
+fn overlay(table: &mut toml::Table, name: &str, value: String) -> Result<(), ConfigError> {
+    let Some(path) = name.strip_prefix("TILLBELL_") else { return Ok(()) };
+    let Some((section, key)) = path.split_once("__") else { return Ok(()) };
+    let (section, key) = (section.to_lowercase(), key.to_lowercase());
+    // A number, a boolean or a list is meant as such; everything else is a string.
+    let typed = toml::from_str::<toml::Table>(&format!("v = {value}"))
+        .ok()
+        .and_then(|mut parsed| parsed.remove("v"))
+        .filter(|v| v.is_integer() || v.is_bool() || v.is_array())
+        .unwrap_or(toml::Value::String(value));
+    match table.entry(section.clone()).or_insert_with(|| toml::Value::Table(toml::Table::new())) {
+        toml::Value::Table(inner) => {
+            inner.insert(key, typed);
+            Ok(())
+        }
+        _ => Err(ConfigError(format!("{section} must be a section"))),
+    }
+}
+
+fn key_file_beside(database_url: &str) -> PathBuf {
+    match database_url.strip_prefix("sqlite:") {
+        Some(path) => PathBuf::from(format!("{}.key", path.trim_start_matches("//"))),
+        None => PathBuf::from("tillbell.key"),
+    }
+}
+
+fn server(raw: RawServer) -> Result<Server, ConfigError> {
+    let listen = address("server.listen", raw.listen.as_deref().unwrap_or("127.0.0.1:8080"))?;
+    let operator_listen =
+        raw.operator_listen.as_deref().map(|text| address("server.operator_listen", text)).transpose()?;
+    let tls = match (raw.tls_cert, raw.tls_key) {
+        (Some(cert), Some(key)) => Some(TlsFiles { cert, key }),
+        (None, None) => None,
+        _ => return Err(ConfigError("server.tls_cert and server.tls_key belong together".into())),
+    };
+    let trusted_proxies = networks("server.trusted_proxies", &raw.trusted_proxies)?;
+    if tls.is_none() && !listen.ip().is_loopback() && trusted_proxies.is_empty() {
+        return Err(ConfigError(format!(
+            "server.listen = {listen} would speak plain HTTP to the network: set server.tls_cert and \
+             server.tls_key, or name the proxies in front of it in server.trusted_proxies"
+        )));
+    }
+    if let Some(url) = &raw.public_url {
+        let parsed = url::Url::parse(url)
+            .map_err(|_| wrong("server.public_url", url, "an address such as https://pay.example.com"))?;
+        let loopback = match parsed.host() {
+            Some(url::Host::Domain(name)) => name == "localhost",
+            Some(url::Host::Ipv4(ip)) => ip.is_loopback(),
+            Some(url::Host::Ipv6(ip)) => ip.is_loopback(),
+            None => false,
+        };
+        if raw.dev && !loopback {
+            return Err(ConfigError(format!(
+                "server.dev takes messages and webhooks lightly and must not face the world: \
+                 server.public_url = {url} is not a loopback address"
+            )));
+        }
+    }
+    Ok(Server {
+        listen,
+        operator_listen,
+        public_url: raw.public_url.map(|url| url.trim_end_matches('/').to_owned()),
+        trusted_proxies,
+        tls,
+        dev: raw.dev,
+    })
+}
+
+fn payments(raw: RawPayments) -> Result<Payments, ConfigError> {
+    let max_amount = match raw.max_amount {
+        None => Money(99_999_999_999),
+        Some(toml::Value::Integer(n)) => Money(n.saturating_mul(100)),
+        Some(toml::Value::String(text)) => {
+            Money::parse(&text).map_err(|error| ConfigError(format!("payments.max_amount {error}")))?
+        }
+        Some(other) => {
+            return Err(wrong(
+                "payments.max_amount",
+                &other.to_string(),
+                "an amount in quotes, \"999999999.99\"",
+            ));
+        }
+    };
+    // Beyond this, an amount with charges of 100 % twice over could leave the range of an i64.
+    if !max_amount.is_positive() || max_amount > Money(1_000_000_000_000_000) {
+        return Err(wrong(
+            "payments.max_amount",
+            &max_amount.to_string(),
+            "between 0.01 and 10000000000000.00",
+        ));
+    }
+    Ok(Payments {
+        expiry: span("payments.expiry", raw.expiry, Span::hours(24))?,
+        late_window: span("payments.late_window", raw.late_window, Span::hours(24))?,
+        max_amount,
+    })
+}
+
+fn webhooks(raw: RawWebhooks) -> Result<Webhooks, ConfigError> {
+    let retry_schedule = match raw.retry_schedule {
+        None => crate::domain::webhook::RETRY_SCHEDULE.to_vec(),
+        Some(texts) if texts.is_empty() => {
+            return Err(ConfigError("webhooks.retry_schedule must name at least one attempt".into()));
+        }
+        Some(texts) => texts
+            .into_iter()
+            .map(|text| span("webhooks.retry_schedule", Some(text), Span(0)))
+            .collect::<Result<_, _>>()?,
+    };
+    let timeout = span("webhooks.timeout", raw.timeout, Span::seconds(15))?;
+    if timeout < Span::millis(100) || timeout > Span::seconds(60) {
+        return Err(ConfigError("webhooks.timeout must be between 100ms and 60s".into()));
+    }
+    Ok(Webhooks {
+        retry_schedule,
+        timeout,
+        allow_networks: networks("webhooks.allow_networks", &raw.allow_networks)?,
+    })
+}
+
+fn wallet(raw: RawWallet) -> Result<Wallet, ConfigError> {
+    let route_prefix = raw.route_prefix.unwrap_or_else(|| "wallet".into());
+    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    if route_prefix.is_empty() || !route_prefix.chars().all(plain) {
+        return Err(wrong("wallet.route_prefix", &route_prefix, "a word of a-z, 0-9 and -"));
+    }
+    let link_lifetime = span("wallet.link_lifetime", raw.link_lifetime, Span::minutes(30))?;
+    if link_lifetime < Span::minutes(5) || link_lifetime > Span::minutes(120) {
+        return Err(ConfigError("wallet.link_lifetime must be between 5m and 120m".into()));
+    }
+    Ok(Wallet { route_prefix, link_lifetime })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn load(file: &str, environment: &[(&str, &str)]) -> Result<Config, ConfigError> {
+        Config::load(file, environment.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())))
+    }
+
+    #[test]
+    fn defaults_are_those_of_the_documentation() {
+        let config = load("", &[]).unwrap();
+        assert_eq!(config.database_url(), "sqlite:tillbell.db");
+        assert_eq!(config.server.listen.to_string(), "127.0.0.1:8080");
+        assert_eq!(config.payments.max_amount.to_string(), "999999999.99");
+        assert_eq!(config.payments.expiry, Span::hours(24));
+        assert!(matches!(&config.secret, Secret::File(path) if path.ends_with("tillbell.db.key")));
+    }
+
+    #[test]
+    fn environment_beats_the_file() {
+        let config = load(
+            "[server]\nlisten = \"127.0.0.1:1\"\n[payments]\nexpiry = \"2h\"",
+            &[
+                ("TILLBELL_SERVER__LISTEN", "127.0.0.1:2"),
+                ("TILLBELL_SERVER__DEV", "true"),
+                ("TILLBELL_LIMITS__REQUESTS_PER_MINUTE", "7"),
+                ("TILLBELL_WEBHOOKS__RETRY_SCHEDULE", "[\"0s\", \"1s\"]"),
+                ("TILLBELL_UNRELATED", "x"),
+                ("HOME", "/"),
+            ],
+        )
+        .unwrap();
+        assert_eq!(config.server.listen.to_string(), "127.0.0.1:2");
+        assert!(config.server.dev);
+        assert_eq!(config.payments.expiry, Span::hours(2));
+        assert_eq!(config.limits.requests_per_minute, 7);
+        assert_eq!(config.webhooks.retry_schedule, [Span(0), Span::seconds(1)]);
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        for (file, expected) in [
+            ("[payments]\nlate_windows = \"1h\"", "late_windows"),
+            ("[payments]\nexpiry = \"1 day\"", "payments.expiry"),
+            ("[payments]\nmax_amount = 1.5", "payments.max_amount"),
+            ("[server]\nlisten = \"0.0.0.0:80\"", "plain HTTP"),
+            ("[server]\ndev = true\npublic_url = \"https://pay.example.com\"", "server.dev"),
+            ("[server]\ntls_cert = \"a.pem\"", "belong together"),
+            ("[secret]\nkey = \"abc\"", "64 hexadecimal"),
+            ("[webhooks]\nallow_networks = [\"10.0.0.0/40\"]", "webhooks.allow_networks"),
+            ("[log]\nformat = \"xml\"", "log.format"),
+        ] {
+            let error = load(file, &[]).unwrap_err().to_string();
+            assert!(error.contains(expected), "{file}: {error}");
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! Receiving accounts: which one a new payment gets, and which one an alert's mask means.
+//!
+//! Two open payments collide when one received amount could approve both and their names are not
+//! different. A collision with another business is never chosen on purpose; one inside a business
+//! only when nothing free is left.
+
+use super::merchant::Mode;
+use super::time::Timestamp;
+
+/// An alert that shows fewer digits of its account never matches by itself (decisions 6.2).
+pub const VISIBLE_DIGITS_MIN: usize = 3;
+/// Pool accounts that colliding payments of one business may occupy (decisions 5).
+pub const OWN_COLLISION_ACCOUNTS: usize = 3;
+
+/// An account of ours at a bank.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReceivingAccount {
+    pub id: i64,
+    /// Code of the bank's template, or the given text when forced.
+    pub bank: String,
+    /// Display name of the bank.
+    pub bank_name: String,
+    pub number: String,
+    /// The holder's registered name.
+    pub name: String,
+    /// Dedicated to this business; `None` is the shared pool.
+    pub business_id: Option<i64>,
+    /// For a virtual account: the account of ours that its money arrives in.
+    pub via: Option<i64>,
+    pub mode: Mode,
+    /// Registered with a bank no template knows: its alerts never match by themselves.
+    pub forced: bool,
+    /// The bank's mask cannot tell this account from another one of ours.
+    pub mask_shared: bool,
+    pub created_at: Timestamp,
+    pub retired_at: Option<Timestamp>,
+    pub last_used_at: Timestamp,
+}
+
+/// What an alert's account text means among our accounts at that bank.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Resolved {
+    Account(i64),
+    /// Fewer than three digits are visible.
+    TooFewDigits,
+    /// No account of ours at that bank fits.
+    Unknown,
+    /// Several fit: the mask cannot tell them apart.
+    Ambiguous,
+}
+
+/// True when every visible digit of `shown` stands at that place of `number`. Digits before the
+/// first masked character count from the left, those after it from the right, because banks
+/// write masks of another length than the number (`2XX..60X`, `XXX******860`).
+pub fn mask_fits(shown: &str, number: &str) -> bool {
+    let shown: Vec<char> = shown.chars().filter(|c| !c.is_whitespace()).collect();
+    let number: Vec<char> = number.chars().collect();
+    let Some(first_masked) = shown.iter().position(|c| !c.is_ascii_digit()) else {
+        return shown == number;
+    };
+    if first_masked > number.len() {
+        return false;
+    }
+    let head_fits = shown[..first_masked].iter().zip(&number).all(|(s, n)| s == n);
+    let tail_fits = shown[first_masked..].iter().rev().enumerate().all(|(i, s)| {
+        // A mask longer than the number hides nothing beyond its first digit.
+        !s.is_ascii_digit() || (i < number.len() && number[number.len() - 1 - i] == *s)
+    });
+    head_fits && tail_fits
+}
+
+/// Finds the account an alert of `bank` names, retired ones included.
+pub fn resolve<'a>(
+    shown: &str,
+    bank: &str,
+    accounts: impl Iterator<Item = &'a ReceivingAccount>,
+) -> Resolved {
+    if shown.chars().filter(char::is_ascii_digit).count() < VISIBLE_DIGITS_MIN {
+        return Resolved::TooFewDigits;
+    }
+    let mut found = Resolved::Unknown;
+    for account in accounts.filter(|account| account.bank == bank && mask_fits(shown, &account.number)) {
+        found = match found {
+            Resolved::Unknown => Resolved::Account(account.id),
+            _ => Resolved::Ambiguous,
+        };
+    }
+    found
+}
+
+/// Whether a mask that leaves `head` digits at the front and `tail` at the back visible writes
+/// both numbers the same.
+pub fn look_alike(a: &str, b: &str, head: usize, tail: usize) -> bool {
+    let digits = |text: &str| text.bytes().filter(u8::is_ascii_digit).collect::<Vec<u8>>();
+    let (a, b) = (digits(a), digits(b));
+    let front = |d: &[u8]| d[..head.min(d.len())].to_vec();
+    let back = |d: &[u8]| d[d.len() - tail.min(d.len())..].to_vec();
+    front(&a) == front(&b) && back(&a) == back(&b)
+}
+
+/// The check digit of a Nigerian account number (CBN, NUBAN standard 2010): weights 3, 7, 3 over
+/// the three-digit bank code and the first nine digits. `None` when either has another length.
+pub fn nuban_is_valid(bank_code: &str, number: &str) -> Option<bool> {
+    if bank_code.len() != 3 || number.len() != 10 {
+        return None;
+    }
+    let digits: Option<Vec<u32>> = bank_code.chars().chain(number.chars()).map(|c| c.to_digit(10)).collect();
+    let digits = digits?;
+    let sum: u32 = digits[..12].iter().zip([3, 7, 3].iter().cycle()).map(|(d, w)| d * w).sum();
+    Some((10 - sum % 10) % 10 == digits[12])
+}
+
+/// A payment that is still open and would be hit by the same money.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Collision {
+    pub account_id: i64,
+    pub business_id: i64,
+    pub created_at: Timestamp,
+}
+
+/// Chooses the account of a new payment. `pool` holds the accounts that may be used, least
+/// recently used first (dedicated ones alone when the business has any); `shared` says that it is
+/// the shared pool. `None`: every account collides with another business, or there is none.
+pub fn choose(pool: &[i64], shared: bool, collisions: &[Collision], business_id: i64) -> Option<i64> {
+    let foreign = |id: i64| collisions.iter().any(|c| c.account_id == id && c.business_id != business_id);
+    let own = |id: i64| collisions.iter().any(|c| c.account_id == id && c.business_id == business_id);
+    let occupied = pool.iter().filter(|id| own(**id)).count();
+    let free = || pool.iter().copied().find(|id| !foreign(*id) && !own(*id));
+    let own_newest = || {
+        collisions
+            .iter()
+            .filter(|c| {
+                c.business_id == business_id && pool.contains(&c.account_id) && !foreign(c.account_id)
+            })
+            .max_by_key(|c| c.created_at)
+            .map(|c| c.account_id)
+    };
+    if shared && occupied >= OWN_COLLISION_ACCOUNTS {
+        return own_newest().or_else(free);
+    }
+    free().or_else(own_newest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn masks_of_every_known_form() {
+        for (shown, number) in [
+            ("******4417", "0123454417"),
+            ("238****209", "2381234209"),
+            ("XXX******860", "0123456860"),
+            ("202XXXX725", "2021234725"),
+            ("2XX..60X", "2123456601"),
+            ("0242****34", "0242999934"),
+            ("xxxxxx0025", "0123450025"),
+            ("XXXX1234", "5550001234"),
+            ("0123456789", "0123456789"),
+        ] {
+            assert!(mask_fits(shown, number), "{shown} {number}");
+        }
+        for (shown, number) in [
+            ("******4417", "0123454418"),
+            ("238****209", "2391234209"),
+            ("2XX..60X", "2123456511"),
+            ("0123456789", "0123456788"),
+            ("012345678", "0123456789"),
+            ("0123456789***", "012345678"),
+        ] {
+            assert!(!mask_fits(shown, number), "{shown} {number}");
+        }
+    }
+
+    fn account(id: i64, number: &str) -> ReceivingAccount {
+        ReceivingAccount {
+            id,
+            bank: "gtbank".into(),
+            bank_name: "GTBank".into(),
+            number: number.into(),
+            name: "MAKO STORES".into(),
+            business_id: None,
+            via: None,
+            mode: Mode::Live,
+            forced: false,
+            mask_shared: false,
+            created_at: Timestamp(0),
+            retired_at: None,
+            last_used_at: Timestamp(0),
+        }
+    }
+
+    #[test]
+    fn only_one_fitting_account_is_an_answer() {
+        let all = [account(1, "0123454417"), account(2, "9923454417"), account(3, "0123450000")];
+        assert_eq!(resolve("******0000", "gtbank", all.iter()), Resolved::Account(3));
+        assert_eq!(resolve("******4417", "gtbank", all.iter()), Resolved::Ambiguous);
+        assert_eq!(resolve("******4417", "zenith", all.iter()), Resolved::Unknown);
+        assert_eq!(resolve("********17", "gtbank", all.iter()), Resolved::TooFewDigits);
+    }
+
+    #[test]
+    fn the_check_digit_of_the_standard() {
+        // CBN's own worked example: bank 011, serial 000001457, check digit 9.
+        assert_eq!(nuban_is_valid("011", "0000014579"), Some(true));
+        assert_eq!(nuban_is_valid("011", "0000014578"), Some(false));
+        assert_eq!(nuban_is_valid("11", "0000014579"), None);
+    }
+
+    fn hit(account_id: i64, business_id: i64, at: i64) -> Collision {
+        Collision { account_id, business_id, created_at: Timestamp(at) }
+    }
+
+    #[test]
+    fn a_free_account_wins_then_the_own_newest() {
+        assert_eq!(choose(&[5, 6], true, &[], 1), Some(5));
+        assert_eq!(choose(&[5, 6], true, &[hit(5, 1, 1)], 1), Some(6));
+        assert_eq!(choose(&[5, 6], true, &[hit(5, 1, 1), hit(6, 1, 2)], 1), Some(6));
+        assert_eq!(choose(&[5, 6], true, &[hit(5, 2, 1), hit(6, 1, 2)], 1), Some(6));
+        assert_eq!(choose(&[5], true, &[hit(5, 2, 1)], 1), None);
+        assert_eq!(choose(&[5], true, &[hit(5, 2, 1), hit(5, 1, 3)], 1), None);
+        assert_eq!(choose(&[], true, &[], 1), None);
+    }
+
+    #[test]
+    fn own_collisions_occupy_at_most_three_pool_accounts() {
+        let three = [hit(1, 9, 1), hit(2, 9, 3), hit(3, 9, 2)];
+        assert_eq!(choose(&[4, 1, 2, 3], true, &three, 9), Some(2));
+        assert_eq!(choose(&[4, 1, 2, 3], false, &three, 9), Some(4), "dedicated accounts are its own");
+        assert_eq!(choose(&[4, 1, 2, 3], true, &three, 8), Some(4));
+    }
+}

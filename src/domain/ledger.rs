@@ -1,0 +1,141 @@
+//! Double entry: every movement of money is an [`Entry`] whose postings sum to zero.
+//!
+//! Nothing is edited: a mistake is undone by its mirror. House accounts (`clearing`, `fees`,
+//! `adjustments`) are sums of postings; a merchant's or a wallet's account also has a balance row,
+//! moved in the same Unit and compared with its postings by the audit.
+
+use super::money::Money;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    Debit,
+    Credit,
+}
+
+impl Side {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Side::Debit => "debit",
+            Side::Credit => "credit",
+        }
+    }
+
+    fn other(self) -> Side {
+        match self {
+            Side::Debit => Side::Credit,
+            Side::Credit => Side::Debit,
+        }
+    }
+}
+
+/// An account of the ledger. Its text form is what the database keeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum LedgerAccount {
+    /// Money that arrived at the bank, as its alerts say.
+    Clearing,
+    Fees,
+    Adjustments,
+    Merchant(i64),
+    Wallet(i64),
+}
+
+impl std::fmt::Display for LedgerAccount {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            LedgerAccount::Clearing => f.write_str("clearing"),
+            LedgerAccount::Fees => f.write_str("fees"),
+            LedgerAccount::Adjustments => f.write_str("adjustments"),
+            LedgerAccount::Merchant(id) => write!(f, "merchant:{id}"),
+            LedgerAccount::Wallet(id) => write!(f, "wallet:{id}"),
+        }
+    }
+}
+
+/// One line of an entry; the amount is never negative.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Posting {
+    pub account: LedgerAccount,
+    pub side: Side,
+    pub amount: Money,
+}
+
+/// Lines that sum to zero.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    pub postings: Vec<Posting>,
+}
+
+/// An entry that would not balance, or a negative line: a fault of the caller's figures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unbalanced {
+    #[error("the lines of the entry do not sum to zero")]
+    NotZero,
+    #[error("a line of the entry is negative")]
+    Negative,
+}
+
+impl Entry {
+    fn new(postings: Vec<Posting>) -> Result<Entry, Unbalanced> {
+        if postings.iter().any(|posting| posting.amount.kobo() < 0) {
+            return Err(Unbalanced::Negative);
+        }
+        let sum: i128 = postings
+            .iter()
+            .map(|posting| match posting.side {
+                Side::Debit => i128::from(posting.amount.kobo()),
+                Side::Credit => -i128::from(posting.amount.kobo()),
+            })
+            .sum();
+        if sum != 0 {
+            return Err(Unbalanced::NotZero);
+        }
+        Ok(Entry { postings: postings.into_iter().filter(|p| p.amount != Money::ZERO).collect() })
+    }
+
+    /// A transfer approved: clearing gets `received`, the merchant and the fees share it.
+    pub fn transfer(
+        business_id: i64,
+        received: Money,
+        business_receives: Money,
+        charge: Money,
+    ) -> Result<Entry, Unbalanced> {
+        Entry::new(vec![
+            Posting { account: LedgerAccount::Clearing, side: Side::Debit, amount: received },
+            Posting {
+                account: LedgerAccount::Merchant(business_id),
+                side: Side::Credit,
+                amount: business_receives,
+            },
+            Posting { account: LedgerAccount::Fees, side: Side::Credit, amount: charge },
+        ])
+    }
+
+    /// The mirror: the same lines with sides exchanged.
+    pub fn mirror(&self) -> Entry {
+        Entry { postings: self.postings.iter().map(|p| Posting { side: p.side.other(), ..*p }).collect() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_entry_balances_or_is_refused() {
+        let entry = Entry::transfer(7, Money(490_000), Money(480_000), Money(10_000)).unwrap();
+        assert_eq!(entry.postings.len(), 3);
+        assert_eq!(entry.postings[1].account.to_string(), "merchant:7");
+        assert_eq!(Entry::transfer(7, Money(1), Money(1), Money(1)), Err(Unbalanced::NotZero));
+        assert_eq!(Entry::transfer(7, Money(0), Money(1), Money(-1)), Err(Unbalanced::Negative));
+        // Nothing to say about a line of zero.
+        assert_eq!(Entry::transfer(7, Money(5), Money(5), Money(0)).unwrap().postings.len(), 2);
+    }
+
+    #[test]
+    fn a_mirror_undoes() {
+        let entry = Entry::transfer(7, Money(9), Money(8), Money(1)).unwrap();
+        let mirror = entry.mirror();
+        assert_eq!(mirror.postings[0].side, Side::Credit);
+        assert_eq!(mirror.mirror(), entry);
+    }
+}

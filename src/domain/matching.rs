@@ -1,0 +1,360 @@
+//! Which payment an alert funds: a pure decision with its reasons (decisions 6).
+//!
+//! The caller has found the account, read the candidates by index and gathered what speaks
+//! against an automatic decision. Here all of it is weighed: one winner, a review with reasons
+//! and ranked suggestions, or no match. Nothing approves by itself but a payer name that matches
+//! and an amount that is exact or explained by the charges.
+
+use super::money::Money;
+use super::name::{CutLengths, Folded, Verdict, compare_folded, surname_agrees};
+use super::payment::{Kind, Payment, Status};
+use super::time::{Span, Timestamp};
+
+/// A payment may be this much younger than the bank's time: clocks differ.
+pub const CLOCK_SLACK: Span = Span::minutes(2);
+/// An exact fit in all but time is shown to a person when it missed by no more than this.
+pub const NEAR_MISS: Span = Span::hours(24);
+/// Candidates read for one alert. At the limit the set may be incomplete, and a person decides.
+pub const CANDIDATES_MAX: usize = 2_000;
+/// Suggestions kept with an alert.
+pub const SUGGESTIONS_MAX: usize = 20;
+
+/// When the bank says the money came, both ends included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Interval {
+    pub begin: Timestamp,
+    pub end: Timestamp,
+}
+
+/// Who gets the money. Two candidates of one beneficiary may be chosen between, of two never.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Beneficiary {
+    Business(i64),
+    Wallet(i64),
+}
+
+/// The alert, as far as the decision needs it.
+pub struct Incoming<'a> {
+    pub received: Money,
+    pub payer_name: Option<&'a str>,
+    pub cut: CutLengths<'a>,
+    pub time: Interval,
+    pub first_seen: Timestamp,
+    /// Registered name of the receiving account's holder.
+    pub holder: &'a str,
+    /// What speaks against deciding without a person, in words.
+    pub doubts: &'a [String],
+    /// The candidate read was cut off.
+    pub limit_reached: bool,
+}
+
+/// A payment that might be meant.
+pub struct Candidate<'a> {
+    pub payment: &'a Payment,
+    pub beneficiary: Beneficiary,
+    /// A person has accepted this payer under this name before (names 8).
+    pub proven: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AmountFit {
+    Exact,
+    /// Short by the charges, within one naira.
+    ChargesRule,
+    Under,
+    Over,
+}
+
+impl AmountFit {
+    pub fn of(payment: &Payment, received: Money) -> AmountFit {
+        if received == payment.amount {
+            return AmountFit::Exact;
+        }
+        match payment.rule_bounds() {
+            Some((low, high)) if low <= received && received <= high => AmountFit::ChargesRule,
+            _ if received < payment.amount => AmountFit::Under,
+            _ => AmountFit::Over,
+        }
+    }
+
+    pub fn approves(self) -> bool {
+        matches!(self, AmountFit::Exact | AmountFit::ChargesRule)
+    }
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            AmountFit::Exact => "exact",
+            AmountFit::ChargesRule => "short by the charges",
+            AmountFit::Under => "too little",
+            AmountFit::Over => "too much",
+        }
+    }
+}
+
+/// How a payment's time fits the alert's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TimeFit {
+    Fits,
+    /// Outside, by at most [`NEAR_MISS`].
+    Near,
+    Outside,
+}
+
+impl TimeFit {
+    pub fn of(payment: &Payment, time: Interval, first_seen: Timestamp) -> TimeFit {
+        let created = payment.created_at;
+        let early = created.since(time.end + CLOCK_SLACK).0.max(created.since(first_seen).0);
+        let unseen = created < first_seen;
+        let late = if time.begin <= payment.expires_at || first_seen <= payment.approvable_until {
+            0
+        } else {
+            time.begin.since(payment.expires_at).0.min(first_seen.since(payment.approvable_until).0)
+        };
+        if early == 0 && unseen && late == 0 {
+            TimeFit::Fits
+        } else if early.max(late) <= NEAR_MISS.0 {
+            TimeFit::Near
+        } else {
+            TimeFit::Outside
+        }
+    }
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            TimeFit::Fits => "fits",
+            TimeFit::Near => "missed by less than a day",
+            TimeFit::Outside => "does not fit",
+        }
+    }
+}
+
+/// One candidate, weighed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Considered {
+    pub payment_id: i64,
+    pub transaction_id: String,
+    pub business_id: i64,
+    pub expected_name: String,
+    pub amount: Money,
+    pub status: Status,
+    pub amount_fit: AmountFit,
+    pub time_fit: TimeFit,
+    pub name: Verdict,
+    pub name_reason: String,
+    /// The same folded words, in any order.
+    pub equal_name: bool,
+    created_at: Timestamp,
+    beneficiary: Beneficiary,
+}
+
+impl Considered {
+    /// Would be approved if it were the only candidate and nothing spoke against it.
+    fn wins_alone(&self) -> bool {
+        self.status == Status::Pending
+            && self.amount_fit.approves()
+            && self.time_fit == TimeFit::Fits
+            && self.name == Verdict::Match
+    }
+
+    /// For ranking suggestions: the greater, the likelier.
+    fn likelihood(&self) -> (bool, u8, u8, u8, Timestamp) {
+        let name = match self.name {
+            Verdict::Match => 2,
+            Verdict::Close => 1,
+            Verdict::Different => 0,
+        };
+        let amount = match self.amount_fit {
+            AmountFit::Exact => 2,
+            AmountFit::ChargesRule => 1,
+            AmountFit::Under | AmountFit::Over => 0,
+        };
+        let time = match self.time_fit {
+            TimeFit::Fits => 2,
+            TimeFit::Near => 1,
+            TimeFit::Outside => 0,
+        };
+        (self.wins_alone(), name + amount, name, time, self.created_at)
+    }
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Verdicts {
+    Approve { payment_id: i64, fit: AmountFit, rule: String },
+    Review { reasons: Vec<String> },
+    Unmatched { reason: String },
+}
+
+/// A decision and what it rests on, best candidate first.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Decision {
+    pub verdict: Verdicts,
+    pub considered: Vec<Considered>,
+}
+
+/// Weighs the candidates. The order in which they are given does not matter.
+pub fn decide(incoming: &Incoming<'_>, candidates: &[Candidate<'_>]) -> Decision {
+    let received_name = incoming.payer_name.map(Folded::new);
+    let mut considered: Vec<Considered> =
+        candidates.iter().map(|c| consider(incoming, received_name.as_ref(), c)).collect();
+    considered.sort_by(|a, b| b.likelihood().cmp(&a.likelihood()).then(a.payment_id.cmp(&b.payment_id)));
+    let verdict = judge(incoming, received_name.as_ref(), &considered);
+    considered.retain(|c| {
+        c.name != Verdict::Different || (c.amount_fit.approves() && c.time_fit != TimeFit::Outside)
+    });
+    considered.truncate(SUGGESTIONS_MAX);
+    Decision { verdict, considered }
+}
+
+fn consider(incoming: &Incoming<'_>, received: Option<&Folded>, candidate: &Candidate<'_>) -> Considered {
+    let payment = candidate.payment;
+    let expected = Folded::new(&payment.payer_name);
+    let (mut name, mut name_reason) = match received {
+        None => (Verdict::Different, "the alert shows no payer name".to_owned()),
+        Some(received) => {
+            let comparison = compare_folded(&expected, received, incoming.cut);
+            (comparison.verdict, comparison.reason)
+        }
+    };
+    if let (Verdict::Match, Some(last), Some(text)) =
+        (name, payment.payer.last_name.as_deref(), incoming.payer_name)
+        && !surname_agrees(last, &payment.payer_name, text, incoming.cut)
+    {
+        name = Verdict::Close;
+        name_reason = format!("{name_reason}; but the surname given with the payment is not among them");
+    }
+    if name == Verdict::Close && candidate.proven {
+        name = Verdict::Match;
+        name_reason = format!("{name_reason}; a person has accepted this payer under this name before");
+    }
+    Considered {
+        payment_id: payment.id,
+        transaction_id: payment.transaction_id.clone(),
+        business_id: payment.business_id,
+        expected_name: payment.payer_name.clone(),
+        amount: payment.amount,
+        status: payment.status,
+        amount_fit: AmountFit::of(payment, incoming.received),
+        time_fit: TimeFit::of(payment, incoming.time, incoming.first_seen),
+        name,
+        name_reason,
+        equal_name: received.is_some_and(|received| expected.same_words(received)),
+        created_at: payment.created_at,
+        beneficiary: candidate.beneficiary,
+    }
+}
+
+fn judge(incoming: &Incoming<'_>, received: Option<&Folded>, considered: &[Considered]) -> Verdicts {
+    let mut reasons: Vec<String> = incoming.doubts.to_vec();
+    if incoming.time.begin > incoming.first_seen + CLOCK_SLACK {
+        reasons.push("the bank's time lies in the future".into());
+    }
+    if incoming.limit_reached {
+        reasons.push(format!("more than {CANDIDATES_MAX} open payments fit the amount"));
+    }
+    let winners: Vec<&Considered> = considered.iter().filter(|c| c.wins_alone()).collect();
+    if let Some(received) = received
+        && let holder = Folded::new(incoming.holder)
+        && compare_folded(&holder, received, incoming.cut).verdict != Verdict::Different
+    {
+        reasons.push(
+            "the payer's name is not different from the account holder's own: \
+             an own transfer, or the receiver read as payer"
+                .into(),
+        );
+    }
+    if winners.windows(2).any(|pair| pair[0].beneficiary != pair[1].beneficiary) {
+        reasons.push("the money would fit payments of several beneficiaries".into());
+    }
+    if reasons.is_empty()
+        && let Some(best) = best_of(&winners, incoming.time.end)
+    {
+        return Verdicts::Approve {
+            payment_id: best.payment_id,
+            fit: best.amount_fit,
+            rule: explain(best, winners.len()),
+        };
+    }
+    reasons.extend(why_a_person_should_look(incoming, considered));
+    if reasons.is_empty() {
+        Verdicts::Unmatched { reason: "no open payment fits the amount, the name and the time".into() }
+    } else {
+        Verdicts::Review { reasons }
+    }
+}
+
+fn why_a_person_should_look(incoming: &Incoming<'_>, considered: &[Considered]) -> Vec<String> {
+    let mut reasons = Vec::new();
+    let mut once = |condition: bool, text: &str| {
+        if condition {
+            reasons.push(text.to_owned());
+        }
+    };
+    let open = || considered.iter().filter(|c| c.status == Status::Pending);
+    let in_time = |c: &&Considered| c.time_fit == TimeFit::Fits;
+    if incoming.payer_name.is_none() {
+        once(
+            open().filter(in_time).any(|c| c.amount_fit.approves()),
+            "the alert shows no payer name, and its amount fits an open payment",
+        );
+        return reasons;
+    }
+    let named = |c: &Considered, verdict| c.name == verdict;
+    once(
+        open().filter(in_time).any(|c| c.amount_fit.approves() && named(c, Verdict::Close)),
+        "the amount fits a payment whose payer's name is close but not the same",
+    );
+    once(
+        open().any(|c| c.amount_fit.approves() && c.time_fit == TimeFit::Near && named(c, Verdict::Match)),
+        "name and amount fit a payment, but the time does not",
+    );
+    let near = |c: &&Considered| c.time_fit != TimeFit::Outside && named(c, Verdict::Match);
+    once(
+        open().filter(near).any(|c| c.amount_fit == AmountFit::Under),
+        "the payer's name matches an open payment, but less was received than asked for",
+    );
+    once(
+        open().filter(near).any(|c| c.amount_fit == AmountFit::Over),
+        "the payer's name matches an open payment, but more was received than asked for",
+    );
+    once(
+        considered.iter().any(|c| {
+            c.status == Status::Rejected
+                && c.amount_fit.approves()
+                && c.time_fit != TimeFit::Outside
+                && named(c, Verdict::Match)
+        }),
+        "name and amount fit a payment that has ended",
+    );
+    reasons
+}
+
+/// Inside one beneficiary: exact beats the charges rule, an equal name beats a similar one, then
+/// the newest created before the bank's time, else the oldest inside the clock slack.
+fn best_of<'a>(winners: &[&'a Considered], bank_time_end: Timestamp) -> Option<&'a Considered> {
+    winners.iter().copied().max_by_key(|c| {
+        let before = c.created_at <= bank_time_end;
+        let age = if before { c.created_at.0 } else { -c.created_at.0 };
+        (c.amount_fit == AmountFit::Exact, c.equal_name, before, age, -c.payment_id)
+    })
+}
+
+fn explain(best: &Considered, fitting: usize) -> String {
+    let amount = match best.amount_fit {
+        AmountFit::ChargesRule => "the amount is short by exactly the charges",
+        _ => "the amount is exact",
+    };
+    let choice = if fitting > 1 {
+        format!("; chosen among {fitting} fitting payments of the same beneficiary")
+    } else {
+        String::new()
+    };
+    format!("{amount}; {}{choice}", best.name_reason)
+}
+
+/// Top-ups and payments of the accounts an alert could mean.
+pub fn is_candidate_kind(kind: Kind) -> bool {
+    matches!(kind, Kind::Transfer | Kind::Topup)
+}
+
+#[cfg(test)]
+mod tests;

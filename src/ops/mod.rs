@@ -1,0 +1,22 @@
+//! What the business does, one verb a file, each read from top to bottom: read, decide in pure
+//! code, hand a Unit to the store, read again and decide again if somebody was faster.
+//!
+//! Doors call these; they answer values, refusals included, and never speak HTTP or SQL.
+
+use crate::store::StoreError;
+
+/// How often an op reads and decides again after losing a race before it says so.
+pub const RACES_MAX: usize = 3;
+
+/// Why an op has no answer at all; refusals are values of each op.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum OpError {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// Lost the race every time: too much is going on around this row; try again.
+    #[error("too many changes at the same moment; try again")]
+    Contended,
+    /// A fault of the program or its environment, told in words for operators.
+    #[error("{0}")]
+    Fault(String),
+}
