@@ -185,30 +185,31 @@ fn plain(status: u16) -> Response {
 
 #[cfg(test)]
 mod tests {
+    use http::{HeaderName, HeaderValue};
+    use tillbell::domain::weburl::parse_operator_url;
+    use tillbell::outbound::address::AddressPolicy;
+    use tillbell::outbound::{Outbound, OutboundConfig, PostOutcome};
+
     use super::*;
 
     const DEADLINE: Duration = Duration::from_secs(10);
 
-    fn client() -> reqwest::Client {
-        reqwest::Client::builder()
-            .no_proxy()
-            .redirect(reqwest::redirect::Policy::none())
-            .timeout(DEADLINE)
-            .build()
-            .unwrap()
+    fn client() -> Outbound {
+        let policy = AddressPolicy { allow_loopback: true, ..AddressPolicy::default() };
+        Outbound::new(&OutboundConfig { timeout: DEADLINE, policy, extra_roots_pem: Vec::new() }).unwrap()
+    }
+
+    async fn post(client: &Outbound, url: &str, id: &'static str, body: &'static str) -> PostOutcome {
+        let headers = [(HeaderName::from_static("webhook-id"), HeaderValue::from_static(id))];
+        client.post(&parse_operator_url(url).unwrap(), &headers, body.into()).await
     }
 
     #[tokio::test]
     async fn records_method_target_headers_and_raw_body() {
         let receiver = Receiver::start().await;
-        let sent = client()
-            .post(receiver.url("/hook/7?shop=ada"))
-            .header("webhook-id", "msg_1")
-            .body(&b"{ \"amount\":  5000.00 }\n"[..])
-            .send()
-            .await
-            .unwrap();
-        assert_eq!(sent.status(), 200);
+        let url = receiver.url("/hook/7?shop=ada");
+        let sent = post(&client(), &url, "msg_1", "{ \"amount\":  5000.00 }\n").await;
+        assert_eq!(sent.answered(), Some(200));
         let all = receiver.wait_for(1, DEADLINE).await;
         assert_eq!(all.len(), 1);
         assert_eq!((&all[0].method, all[0].target.as_str()), (&Method::POST, "/hook/7?shop=ada"));
@@ -223,15 +224,16 @@ mod tests {
         receiver.answer_next(Answer::status(503).header("retry-after", "120").body("busy"));
         receiver.answer_next(Answer::status(302).header("location", "http://127.0.0.1:1/"));
         let client = client();
-        let post = || client.post(receiver.url("/")).send();
-        let first = post().await.unwrap();
-        assert_eq!((first.status().as_u16(), first.headers()["retry-after"].to_str().unwrap()), (503, "120"));
-        assert_eq!(first.text().await.unwrap(), "busy");
-        assert_eq!(post().await.unwrap().status(), 302);
-        assert_eq!(post().await.unwrap().status(), 200);
+        let url = receiver.url("/");
+        let post = || post(&client, &url, "msg_2", "");
+        let first = post().await;
+        assert_eq!((first.answered(), first.retry_after.as_deref()), (Some(503), Some("120")));
+        assert_eq!(first.body_excerpt, "busy");
+        assert_eq!(post().await.answered(), Some(302));
+        assert_eq!(post().await.answered(), Some(200));
         receiver.answer_otherwise(Answer::status(410));
-        assert_eq!(post().await.unwrap().status(), 410);
-        assert_eq!(post().await.unwrap().status(), 410);
+        assert_eq!(post().await.answered(), Some(410));
+        assert_eq!(post().await.answered(), Some(410));
         assert_eq!(receiver.received().len(), 5);
     }
 
@@ -240,9 +242,10 @@ mod tests {
         let receiver = Receiver::start().await;
         receiver.answer_next(Answer::status(200).after(Duration::from_millis(200)));
         let began = Instant::now();
-        let sending = tokio::spawn(client().post(receiver.url("/slow")).body("x").send());
+        let url = receiver.url("/slow");
+        let sending = tokio::spawn(async move { post(&client(), &url, "msg_3", "x").await });
         let recorded = receiver.wait_for(1, DEADLINE).await.remove(0);
-        sending.await.unwrap().unwrap();
+        assert_eq!(sending.await.unwrap().answered(), Some(200));
         assert!(began.elapsed() >= Duration::from_millis(200), "{:?}", began.elapsed());
         assert!(recorded.at < Instant::now() - Duration::from_millis(150), "recorded only with the answer");
     }
@@ -255,8 +258,8 @@ mod tests {
         let half = b"POST /half HTTP/1.1\r\nhost: shop\r\ncontent-length: 10\r\n\r\n12345";
         tokio::io::AsyncWriteExt::write_all(&mut broken, half).await.unwrap();
         drop(broken);
-        let whole = client().post(receiver.url("/whole")).send().await.unwrap();
-        assert_eq!(whole.status(), 202);
+        let whole = post(&client(), &receiver.url("/whole"), "msg_4", "x").await;
+        assert_eq!(whole.answered(), Some(202));
         let targets: Vec<String> = receiver.received().into_iter().map(|one| one.target).collect();
         assert_eq!(targets, ["/whole"]);
     }
@@ -265,7 +268,7 @@ mod tests {
     #[should_panic(expected = "1 of 2 requests came")]
     async fn waiting_for_too_many_panics_at_the_deadline() {
         let receiver = Receiver::start().await;
-        client().get(receiver.url("/only")).send().await.unwrap();
+        post(&client(), &receiver.url("/only"), "msg_5", "x").await;
         receiver.wait_for(2, Duration::from_millis(50)).await;
     }
 }
