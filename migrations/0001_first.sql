@@ -149,7 +149,20 @@ create index payments_open_rule on payments (rule_low_kobo, account_id) where st
 -- What the sweep looks at.
 create index payments_open_until on payments (approvable_until_at) where status = 'pending';
 -- Suggestions for a person: ended payments of an account around an amount.
-create index payments_ended on payments (account_id, updated_at) where status <> 'pending';
+create index payments_ended on payments (account_id, amount_kobo) where status <> 'pending';
+
+-- Who else was paying into an account (corrections must not fish for other people's money).
+create index payments_by_account on payments (account_id, created_at);
+
+-- Two words of a payer's name, hashed: finds payments by name on an account whatever their amount,
+-- without reading the other payments of that account.
+create table payment_name_pairs (
+    account_id bigint not null,
+    pair bigint not null,
+    payment_id bigint not null,
+    created_at bigint not null,
+    primary key (account_id, pair, created_at, payment_id)
+);
 
 create table alerts (
     id bigint not null primary key,

@@ -104,3 +104,170 @@ pub struct AlertFacts {
     /// Hidden or contradicting content and other reasons why this must not approve by itself.
     pub doubts: Vec<String>,
 }
+
+impl Direction {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Direction::Credit => "credit",
+            Direction::Debit => "debit",
+        }
+    }
+
+    pub fn parse(word: &str) -> Option<Direction> {
+        match word {
+            "credit" => Some(Direction::Credit),
+            "debit" => Some(Direction::Debit),
+            _ => None,
+        }
+    }
+}
+
+impl AlertKind {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            AlertKind::Payment => "payment",
+            AlertKind::Reversal => "reversal",
+            AlertKind::Fee => "fee",
+            AlertKind::OwnTransfer => "own_transfer",
+            AlertKind::Notice => "notice",
+        }
+    }
+
+    pub fn parse(word: &str) -> Option<AlertKind> {
+        match word {
+            "payment" => Some(AlertKind::Payment),
+            "reversal" => Some(AlertKind::Reversal),
+            "fee" => Some(AlertKind::Fee),
+            "own_transfer" => Some(AlertKind::OwnTransfer),
+            "notice" => Some(AlertKind::Notice),
+            _ => None,
+        }
+    }
+}
+
+impl TimePrecision {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            TimePrecision::Second => "second",
+            TimePrecision::Minute => "minute",
+            TimePrecision::Day => "day",
+            TimePrecision::None => "none",
+        }
+    }
+
+    pub fn parse(word: &str) -> Option<TimePrecision> {
+        match word {
+            "second" => Some(TimePrecision::Second),
+            "minute" => Some(TimePrecision::Minute),
+            "day" => Some(TimePrecision::Day),
+            "none" => Some(TimePrecision::None),
+            _ => None,
+        }
+    }
+}
+
+impl Authenticity {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Authenticity::Proven => "proven",
+            Authenticity::Trusted => "trusted",
+            Authenticity::Unproven => "unproven",
+            Authenticity::Refuted => "refuted",
+            Authenticity::Forwarded => "forwarded",
+        }
+    }
+
+    pub fn parse(word: &str) -> Option<Authenticity> {
+        match word {
+            "proven" => Some(Authenticity::Proven),
+            "trusted" => Some(Authenticity::Trusted),
+            "unproven" => Some(Authenticity::Unproven),
+            "refuted" => Some(Authenticity::Refuted),
+            "forwarded" => Some(Authenticity::Forwarded),
+            _ => None,
+        }
+    }
+}
+
+/// What became of an alert.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum AlertStatus {
+    /// Stored, not yet decided.
+    New,
+    Matched,
+    /// Waits for a person, with reasons.
+    Review,
+    /// Genuine money for which no payment waits.
+    Unmatched,
+    Duplicate,
+    /// Not proven to be the bank's word.
+    Quarantined,
+    /// Not a credit of kind payment.
+    Ignored,
+    Unreadable,
+    /// A person said that it needs nothing.
+    Dismissed,
+    /// The bank took the money back.
+    Reversed,
+}
+
+impl AlertStatus {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            AlertStatus::New => "new",
+            AlertStatus::Matched => "matched",
+            AlertStatus::Review => "review",
+            AlertStatus::Unmatched => "unmatched",
+            AlertStatus::Duplicate => "duplicate",
+            AlertStatus::Quarantined => "quarantined",
+            AlertStatus::Ignored => "ignored",
+            AlertStatus::Unreadable => "unreadable",
+            AlertStatus::Dismissed => "dismissed",
+            AlertStatus::Reversed => "reversed",
+        }
+    }
+
+    pub fn parse(word: &str) -> Option<AlertStatus> {
+        match word {
+            "new" => Some(AlertStatus::New),
+            "matched" => Some(AlertStatus::Matched),
+            "review" => Some(AlertStatus::Review),
+            "unmatched" => Some(AlertStatus::Unmatched),
+            "duplicate" => Some(AlertStatus::Duplicate),
+            "quarantined" => Some(AlertStatus::Quarantined),
+            "ignored" => Some(AlertStatus::Ignored),
+            "unreadable" => Some(AlertStatus::Unreadable),
+            "dismissed" => Some(AlertStatus::Dismissed),
+            "reversed" => Some(AlertStatus::Reversed),
+            _ => None,
+        }
+    }
+}
+
+/// An alert as it is kept.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AlertRow {
+    pub id: i64,
+    pub status: AlertStatus,
+    pub version: i64,
+    pub settlement_id: Option<i64>,
+    /// Where the mail came from: `file`, later `imap` and `smtp`, with the name of the box.
+    pub source: String,
+    pub authenticity: Authenticity,
+    pub facts: AlertFacts,
+    /// The account of ours it is about, when its account text fits exactly one.
+    pub account_id: Option<i64>,
+    pub message_id: Option<String>,
+    pub mail_from: Option<String>,
+    pub subject: Option<String>,
+    pub mailed_at: Option<Timestamp>,
+    pub first_seen: Timestamp,
+    pub decided_at: Option<Timestamp>,
+    pub payment_id: Option<i64>,
+    /// Another alert that speaks about this one: the original of a duplicate, a reversal.
+    pub linked_alert_id: Option<i64>,
+    /// Why it has its status, in words.
+    pub reason: String,
+    /// Candidates, verdicts and the rule, as JSON; empty before a decision.
+    pub evidence: String,
+}

@@ -20,6 +20,14 @@ impl Side {
         }
     }
 
+    pub fn parse(word: &str) -> Option<Side> {
+        match word {
+            "debit" => Some(Side::Debit),
+            "credit" => Some(Side::Credit),
+            _ => None,
+        }
+    }
+
     fn other(self) -> Side {
         match self {
             Side::Debit => Side::Credit,
@@ -37,6 +45,22 @@ pub enum LedgerAccount {
     Adjustments,
     Merchant(i64),
     Wallet(i64),
+}
+
+impl LedgerAccount {
+    /// Reads what `Display` writes.
+    pub fn parse(text: &str) -> Option<LedgerAccount> {
+        match text.split_once(':') {
+            Some(("merchant", id)) => Some(LedgerAccount::Merchant(id.parse().ok()?)),
+            Some(("wallet", id)) => Some(LedgerAccount::Wallet(id.parse().ok()?)),
+            _ => match text {
+                "clearing" => Some(LedgerAccount::Clearing),
+                "fees" => Some(LedgerAccount::Fees),
+                "adjustments" => Some(LedgerAccount::Adjustments),
+                _ => None,
+            },
+        }
+    }
 }
 
 impl std::fmt::Display for LedgerAccount {

@@ -10,9 +10,12 @@
 
 use std::sync::Arc;
 
+pub mod alerts;
 mod ids;
 mod migrate;
+pub mod payments;
 mod postgres;
+pub mod settlements;
 pub(crate) mod sql;
 mod sqlite;
 mod tls;
