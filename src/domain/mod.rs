@@ -5,4 +5,5 @@
 
 pub mod alert;
 pub mod money;
+pub mod name;
 pub mod time;

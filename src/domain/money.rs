@@ -100,7 +100,9 @@ mod tests {
 
     #[test]
     fn refuses_every_other_notation() {
-        for text in ["", "-", ".", "5.", ".5", "1e3", "1,000", "+5", " 5", "5 ", "NaN", "0x10", "٥", "1.2.3", "--1"] {
+        for text in
+            ["", "-", ".", "5.", ".5", "1e3", "1,000", "+5", " 5", "5 ", "NaN", "0x10", "٥", "1.2.3", "--1"]
+        {
             assert_eq!(Money::parse(text), Err(MoneyError::NotANumber), "{text:?}");
         }
         assert_eq!(Money::parse("1.001"), Err(MoneyError::TooManyDecimals));
