@@ -1,0 +1,275 @@
+//! Folding: from a name as written to upper-case words without marks, each with its keys and
+//! with what it is (name, initial, title, business word ...).
+//!
+//! Nothing is compared here. `Folded` is made once for a name and compared many times; it
+//! does not know the bank's cut lengths, so a title at the end is kept until `pair` decides.
+
+use unicode_normalization::UnicodeNormalization;
+use unicode_normalization::char::is_combining_mark;
+
+use super::key::{Vowels, spelling_key};
+use super::tables::{Special, tables};
+
+/// Longer names, and names of more words, are never decided by a rule.
+pub(super) const MAX_CHARS: usize = 120;
+pub(super) const MAX_WORDS: usize = 10;
+/// `fold` reads no further than this; the API allows 255, wallets 120.
+const MAX_FOLD_CHARS: usize = 1024;
+/// One sign can unfold into up to 18 letters; this bounds the folded text.
+const MAX_FOLDED_BYTES: usize = 4096;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Name,
+    Initial,
+    Title,
+    /// BIN, IBN, DAN between two names.
+    Particle,
+    /// JNR, SNR, II: which of two bearers of one name; the number tells them apart.
+    Generation(u8),
+    And,
+    /// A word without a letter.
+    Number,
+    Legal,
+    Trade(&'static str),
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Word {
+    pub text: String,
+    pub kind: Kind,
+    key: String,
+    long_key: String,
+    group: u32,
+    pub known: bool,
+}
+
+impl Word {
+    fn new(text: String, kind: Kind) -> Word {
+        let key = spelling_key(&text, Vowels::Sound);
+        let long_key = spelling_key(&text, Vowels::Long);
+        let group = tables().group(&text, &key);
+        let known = tables().is_known(&text);
+        Word { text, kind, key, long_key, group, known }
+    }
+
+    /// The same name, perhaps in another spelling.
+    pub(super) fn same_name(&self, other: &Word) -> bool {
+        if self.text == other.text {
+            return true;
+        }
+        let alike = self.key == other.key
+            || self.long_key == other.long_key
+            || (self.group != 0 && self.group == other.group);
+        alike && !tables().are_different(&self.text, &other.text)
+    }
+}
+
+/// A name folded once: its words in written order. Compare with `compare_folded`.
+#[derive(Clone, Debug)]
+pub struct Folded {
+    pub(super) words: Vec<Word>,
+    /// Characters of the name as written, outer blanks aside.
+    pub(super) chars: usize,
+    pub(super) too_long: bool,
+    pub(super) business: bool,
+}
+
+impl Folded {
+    /// Folds a name as written by a person or a bank. Any text is allowed; one over 120
+    /// characters or 10 words is not read and compares as `close`.
+    pub fn new(name: &str) -> Folded {
+        let name = name.trim();
+        let chars = name.chars().take(MAX_CHARS + 1).count();
+        let mut folded = Folded { words: Vec::new(), chars, too_long: true, business: false };
+        if chars > MAX_CHARS {
+            return folded;
+        }
+        let text = fold(name);
+        let texts = text.split(' ').filter(|w| !w.is_empty());
+        let texts = texts.take(MAX_WORDS + 1).collect::<Vec<_>>();
+        if texts.len() > MAX_WORDS {
+            return folded;
+        }
+        folded.too_long = false;
+        folded.business = texts.iter().any(|w| is_business_word(w));
+        folded.words = words_of(&texts, folded.business);
+        folded
+    }
+
+    /// The same words in any order, titles and forms of companies aside: the stricter
+    /// equality that decides between two payments that both fit.
+    pub fn same_words(&self, other: &Folded) -> bool {
+        let words = |f: &Folded| {
+            let mut words = f.words.iter().filter(|w| !matches!(w.kind, Kind::Title | Kind::Legal));
+            let mut texts = words.by_ref().map(|w| w.text.clone()).collect::<Vec<_>>();
+            texts.sort_unstable();
+            texts
+        };
+        !self.too_long && !other.too_long && words(self) == words(other)
+    }
+}
+
+/// The canonical folded text: upper-case words in written order with one blank between,
+/// titles included. Two names with equal text are written alike but for case, marks and signs.
+pub fn fold(name: &str) -> String {
+    let mut out = String::with_capacity(name.len().min(MAX_FOLDED_BYTES) + 8);
+    for c in name.chars().take(MAX_FOLD_CHARS) {
+        if out.len() > MAX_FOLDED_BYTES {
+            break;
+        }
+        if c.is_ascii_alphanumeric() {
+            out.push(c.to_ascii_uppercase());
+        } else if c == '&' {
+            put_word(&mut out, "AND");
+        } else if !is_deleted(c) {
+            if c.is_ascii() {
+                put_blank(&mut out);
+            } else {
+                put_unfolded(&mut out, c);
+            }
+        }
+    }
+    out.truncate(out.trim_end().len());
+    out
+}
+
+/// Apostrophes in all their forms, and signs of no width: the letters around belong together.
+fn is_deleted(c: char) -> bool {
+    matches!(
+        c,
+        '\'' | '`' | '\u{b4}' | '\u{2018}' | '\u{2019}' | '\u{201b}' | '\u{2032}' | '\u{2bb}'
+            | '\u{2bc}' | '\u{2bd}' | '\u{2be}' | '\u{2bf}' | '\u{2b9}' | '\u{2c8}' | '\u{a78b}' | '\u{a78c}' | '\u{ff07}'
+            | '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2064}' | '\u{feff}'
+    )
+}
+
+fn put_blank(out: &mut String) {
+    if !out.is_empty() && !out.ends_with(' ') {
+        out.push(' ');
+    }
+}
+
+fn put_word(out: &mut String, word: &str) {
+    put_blank(out);
+    out.push_str(word);
+    out.push(' ');
+}
+
+fn put_unfolded(out: &mut String, c: char) {
+    for part in std::iter::once(c).nfkd() {
+        if part == '&' {
+            put_word(out, "AND");
+        } else if is_combining_mark(part) || is_deleted(part) {
+            // A mark belongs to the letter before it.
+        } else if let Some(plain) = plain_letters(part) {
+            out.push_str(plain);
+        } else if part.is_alphanumeric() {
+            out.extend(part.to_uppercase());
+        } else {
+            put_blank(out);
+        }
+    }
+}
+
+/// Letters that no decomposition makes plain: the hooked ones of Hausa, the open vowels of
+/// the south, and those of European names.
+fn plain_letters(c: char) -> Option<&'static str> {
+    Some(match c {
+        'ɓ' | 'Ɓ' | 'ƀ' => "B",
+        'ɗ' | 'Ɗ' | 'đ' | 'Đ' | 'ɖ' | 'Ɖ' | 'ð' | 'Ð' => "D",
+        'ƙ' | 'Ƙ' => "K",
+        'ƴ' | 'Ƴ' => "Y",
+        'ɣ' | 'Ɣ' | 'ɠ' | 'Ɠ' => "G",
+        'ŋ' | 'Ŋ' | 'ɲ' | 'Ɲ' => "N",
+        'ɔ' | 'Ɔ' | 'ø' | 'Ø' | 'ɵ' | 'Ɵ' => "O",
+        'ɛ' | 'Ɛ' | 'ǝ' | 'Ǝ' | 'ə' | 'Ə' => "E",
+        'ı' | 'ɩ' | 'Ɩ' | 'ɨ' | 'Ɨ' => "I",
+        'ʊ' | 'Ʊ' | 'ʉ' | 'Ʉ' => "U",
+        'ʋ' | 'Ʋ' => "V",
+        'ł' | 'Ł' => "L",
+        'ħ' | 'Ħ' => "H",
+        'ŧ' | 'Ŧ' => "T",
+        'ß' | 'ẞ' => "SS",
+        'æ' | 'Æ' => "AE",
+        'œ' | 'Œ' => "OE",
+        'þ' | 'Þ' => "TH",
+        _ => return None,
+    })
+}
+
+fn is_business_word(word: &str) -> bool {
+    matches!(tables().special(word), Some(Special::Legal | Special::Trade(_)))
+}
+
+fn words_of(texts: &[&str], business: bool) -> Vec<Word> {
+    let mut words: Vec<Word> = Vec::with_capacity(texts.len());
+    let mut article: Option<&str> = None;
+    let mut only_titles = true;
+    for (at, text) in texts.iter().copied().enumerate() {
+        let last = at + 1 == texts.len();
+        // AL and EL belong to the word that follows.
+        if matches!(text, "AL" | "EL") && article.is_none() && !last {
+            article = Some(text);
+            continue;
+        }
+        if let Some(article) = article.take() {
+            words.push(Word::new(format!("{article}{text}"), Kind::Name));
+            only_titles = false;
+            continue;
+        }
+        let inside = words.iter().any(|w| w.kind == Kind::Name) && !last;
+        let kind = kind_of(text, business, only_titles, inside);
+        only_titles &= matches!(kind, Kind::Title | Kind::And);
+        words.push(Word::new(text.to_owned(), kind));
+    }
+    if !words.iter().any(|w| matches!(w.kind, Kind::Name | Kind::Initial)) {
+        keep_something(&mut words, business);
+    }
+    words
+}
+
+/// A name that consists of titles and business words alone (Prince; Global Services Ltd) is
+/// compared by them.
+fn keep_something(words: &mut [Word], business: bool) {
+    for word in words {
+        let keep = if business {
+            matches!(word.kind, Kind::Title | Kind::Trade(_))
+        } else {
+            matches!(word.kind, Kind::Title | Kind::Generation(_))
+        };
+        if keep {
+            word.kind = Kind::Name;
+        }
+    }
+}
+
+fn kind_of(text: &str, business: bool, leading: bool, inside: bool) -> Kind {
+    match text {
+        "AND" => return Kind::And,
+        "BIN" | "IBN" | "BINT" | "BINTI" if inside || leading => return Kind::Particle,
+        "DAN" if inside => return Kind::Particle,
+        "JNR" | "JR" | "JUNIOR" if !leading => return Kind::Generation(1),
+        "SNR" | "SR" | "SENIOR" if !leading => return Kind::Generation(2),
+        "II" if !leading => return Kind::Generation(3),
+        "III" if !leading => return Kind::Generation(4),
+        _ => {}
+    }
+    if !text.chars().any(char::is_alphabetic) {
+        return if business { Kind::Name } else { Kind::Number };
+    }
+    match tables().special(text) {
+        Some(Special::Title) if !business || leading => return Kind::Title,
+        Some(Special::LeadingTitle) if leading && !business => return Kind::Title,
+        Some(Special::Legal) => return Kind::Legal,
+        Some(Special::Trade(word)) => return Kind::Trade(word),
+        Some(Special::WeakTrade(word)) if business => return Kind::Trade(word),
+        _ => {}
+    }
+    if text.chars().count() == 1 { Kind::Initial } else { Kind::Name }
+}
+
+/// Whether a text holds a letter of any script: without one it names nobody.
+pub fn has_letter(text: &str) -> bool {
+    text.chars().any(char::is_alphabetic)
+}

@@ -1,0 +1,116 @@
+//! The verdict on two names of persons, from the words that agree and those left over.
+//!
+//! Two whole names that agree make a match, when what is left over is on one side only and
+//! little; one agreeing name never does. Called by `compare_folded` only.
+
+use super::fold::{Folded, Kind, Word};
+use super::pair::{Pairing, Side, Ways, pair};
+use super::{Ruling, Verdict};
+
+/// A name made of many common names must not match many payers.
+const MAX_LEFT_OVER: usize = 2;
+/// One name is shared by thousands; two by few.
+const MIN_NAMES: usize = 2;
+
+/// Pairs the names of two persons. `cut`: the received name is exactly as long as a length
+/// at which its bank cuts, so its last word may be a stump and is no title.
+pub(super) fn agreeing(expected: &Folded, received: &Folded, cut: bool) -> Pairing {
+    pair(&side(expected, false), &side(received, cut), Ways::All)
+}
+
+fn side(name: &Folded, cut: bool) -> Side<'_> {
+    let last = name.words.len().checked_sub(1);
+    let mut words: Vec<&Word> = Vec::with_capacity(name.words.len());
+    let mut stump = None;
+    for (at, word) in name.words.iter().enumerate() {
+        let cut_here = cut && Some(at) == last;
+        match word.kind {
+            Kind::Name | Kind::Initial | Kind::Particle => {}
+            Kind::Title if cut_here => {}
+            _ => continue,
+        }
+        if cut_here {
+            stump = Some(words.len());
+        }
+        words.push(word);
+    }
+    Side { words, stump }
+}
+
+/// Compares two names of persons.
+pub(super) fn compare(expected: &Folded, received: &Folded, cut: bool) -> Ruling {
+    let pairing = agreeing(expected, received, cut);
+    let ruling = by_names(&pairing);
+    if ruling.verdict == Verdict::Different {
+        return ruling;
+    }
+    let (ge, gr) = (generation(expected), generation(received));
+    if ge != gr {
+        return if ge.is_some() && gr.is_some() {
+            Ruling::new(Verdict::Different, "junior and senior are two people")
+        } else {
+            Ruling::new(Verdict::Close, "only one of the names says junior or senior")
+        };
+    }
+    if father_and_son_swapped(expected, received) {
+        return Ruling::new(Verdict::Close, "father and son stand in the other order");
+    }
+    let (je, jr) = (is_joint(expected), is_joint(received));
+    if (je || jr) && !(je && jr && pairing.left_over() == 0) {
+        return Ruling::new(Verdict::Close, "a joint account");
+    }
+    ruling
+}
+
+fn by_names(pairing: &Pairing) -> Ruling {
+    let names = pairing.names();
+    if names == 0 {
+        return Ruling::new(Verdict::Different, "no name agrees");
+    }
+    if pairing.left_on_both() {
+        return if pairing.nearly_all() {
+            Ruling::new(Verdict::Close, "the rest differs by a typing error or a pet name")
+        } else {
+            Ruling::new(Verdict::Different, "each has a name the other has not")
+        };
+    }
+    if names < MIN_NAMES {
+        return if pairing.initials_contradict() {
+            Ruling::new(Verdict::Different, "one name agrees and an initial contradicts")
+        } else {
+            Ruling::new(Verdict::Close, "only one name agrees")
+        };
+    }
+    if pairing.initials_contradict() {
+        return Ruling::new(Verdict::Close, "an initial contradicts");
+    }
+    if pairing.left_over() > MAX_LEFT_OVER {
+        return Ruling::new(Verdict::Close, "too many names stand on one side only");
+    }
+    Ruling::new(Verdict::Match, "the names agree")
+}
+
+fn generation(name: &Folded) -> Option<u8> {
+    name.words.iter().find_map(|w| match w.kind {
+        Kind::Generation(number) => Some(number),
+        _ => None,
+    })
+}
+
+fn is_joint(name: &Folded) -> bool {
+    name.words.iter().any(|w| w.kind == Kind::And)
+}
+
+/// The names before and after BIN, IBN or DAN.
+fn descent(name: &Folded) -> Option<(&Word, &Word)> {
+    let at = name.words.iter().position(|w| w.kind == Kind::Particle)?;
+    Some((name.words.get(at.checked_sub(1)?)?, name.words.get(at + 1)?))
+}
+
+fn father_and_son_swapped(expected: &Folded, received: &Folded) -> bool {
+    let (Some((son, father)), Some((other_son, other_father))) = (descent(expected), descent(received))
+    else {
+        return false;
+    };
+    !son.same_name(other_son) && son.same_name(other_father) && father.same_name(other_son)
+}

@@ -1,0 +1,284 @@
+//! The name tables: spellings, short forms, pet names, look-alikes, titles, business words
+//! and the known names, read once from `data/names/*.txt`, which are part of the binary.
+//!
+//! Tables are data, not rules; what they mean is said in `pair` and `business`. A line that
+//! does not fit is skipped here and found by the tests. Called by the files of this room only.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::LazyLock;
+
+use super::key::{Vowels, spelling_key};
+
+const SPELLING: &str = include_str!("../../../data/names/spelling.txt");
+const SHORT_FORMS: &str = include_str!("../../../data/names/short_forms.txt");
+const NICKNAMES: &str = include_str!("../../../data/names/nicknames.txt");
+const AFFIXES: &str = include_str!("../../../data/names/affixes.txt");
+const NEIGHBOURS: &str = include_str!("../../../data/names/neighbours.txt");
+const GENDER_PAIRS: &str = include_str!("../../../data/names/gender_pairs.txt");
+const TITLES: &str = include_str!("../../../data/names/titles.txt");
+const BUSINESS: &str = include_str!("../../../data/names/business.txt");
+const KNOWN: &str = include_str!("../../../data/names/known_names.txt");
+
+/// What a word is apart from being a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Special {
+    /// No part of a name wherever it stands.
+    Title,
+    /// A title in front of a name, a name elsewhere.
+    LeadingTitle,
+    /// LTD, PLC, NIG: the form of a company.
+    Legal,
+    /// What a business does, as the one word that stands for all its spellings.
+    Trade(&'static str),
+    /// As `Trade`, but only beside another business word.
+    WeakTrade(&'static str),
+}
+
+pub(super) struct Tables {
+    groups: HashMap<&'static str, u32>,
+    groups_by_key: HashMap<String, u32>,
+    short_forms: HashMap<String, Vec<String>>,
+    nicknames: HashMap<String, Vec<String>>,
+    different: HashSet<(&'static str, &'static str)>,
+    special: HashMap<&'static str, Special>,
+    known: HashSet<String>,
+    parts: HashSet<&'static str>,
+    joins: HashSet<&'static str>,
+    starts: Vec<(&'static str, usize)>,
+    ends: Vec<(&'static str, usize)>,
+}
+
+pub(super) fn tables() -> &'static Tables {
+    static TABLES: LazyLock<Tables> = LazyLock::new(Tables::read);
+    &TABLES
+}
+
+/// The data are written in ordinary case for people; the rules compare upper case. The
+/// leaked copy lives as long as the process, as the table does.
+fn upper(text: &'static str) -> &'static str {
+    Box::leak(text.to_ascii_uppercase().into_boxed_str())
+}
+
+fn lines(text: &'static str) -> impl Iterator<Item = Vec<&'static str>> {
+    upper(text)
+        .lines()
+        .filter(|l| !l.starts_with('#'))
+        .map(|l| l.split_whitespace().collect::<Vec<_>>())
+        .filter(|w| !w.is_empty())
+}
+
+impl Tables {
+    fn read() -> Tables {
+        let mut t = Tables {
+            groups: HashMap::new(),
+            groups_by_key: HashMap::new(),
+            short_forms: HashMap::new(),
+            nicknames: HashMap::new(),
+            different: HashSet::new(),
+            special: HashMap::new(),
+            known: HashSet::new(),
+            parts: HashSet::new(),
+            joins: HashSet::new(),
+            starts: Vec::new(),
+            ends: Vec::new(),
+        };
+        t.read_spellings();
+        t.read_pairs();
+        t.read_words();
+        t
+    }
+
+    fn read_spellings(&mut self) {
+        let mut unclear = HashSet::new();
+        for (number, words) in (1u32..).zip(lines(SPELLING)) {
+            for word in words {
+                self.groups.entry(word).or_insert(number);
+                self.known.insert(word.to_owned());
+                for vowels in [Vowels::Sound, Vowels::Long] {
+                    let key = spelling_key(word, vowels);
+                    if *self.groups_by_key.entry(key.clone()).or_insert(number) != number {
+                        unclear.insert(key);
+                    }
+                }
+            }
+        }
+        // A key that two groups share decides nothing.
+        for key in unclear {
+            self.groups_by_key.remove(&key);
+        }
+    }
+
+    fn read_pairs(&mut self) {
+        for (text, short) in [(SHORT_FORMS, true), (NICKNAMES, false)] {
+            for words in lines(text) {
+                let Some((full, rest)) = words.split_first() else { continue };
+                self.known.insert((*full).to_owned());
+                let keys = rest.iter().map(|w| self.name_key(w)).collect::<Vec<_>>();
+                let full = self.name_key(full);
+                if short {
+                    self.known.extend(rest.iter().map(|w| (*w).to_owned()));
+                    self.short_forms.entry(full).or_default().extend(keys);
+                } else {
+                    self.nicknames.entry(full).or_default().extend(keys);
+                }
+            }
+        }
+        for words in lines(NEIGHBOURS).chain(lines(GENDER_PAIRS)) {
+            if let [a, b] = words[..] {
+                self.different.insert((a, b));
+                self.different.insert((b, a));
+                self.known.insert(a.to_owned());
+                self.known.insert(b.to_owned());
+            }
+        }
+    }
+
+    fn read_words(&mut self) {
+        for words in lines(TITLES) {
+            let Some((kind, rest)) = words.split_first() else { continue };
+            let kind = if *kind == "ANY" { Special::Title } else { Special::LeadingTitle };
+            for word in rest {
+                self.special.insert(word, kind);
+            }
+        }
+        for words in lines(BUSINESS) {
+            let [kind, first, ..] = words[..] else { continue };
+            for word in &words[1..] {
+                let special = match kind {
+                    "LEGAL" => Special::Legal,
+                    "WEAK" => Special::WeakTrade(first),
+                    _ => Special::Trade(first),
+                };
+                // A word that is also a title keeps the title.
+                self.special.entry(word).or_insert(special);
+            }
+        }
+        for words in lines(AFFIXES) {
+            match words[..] {
+                ["START", part, n] => self.starts.push((part, n.parse().unwrap_or(usize::MAX))),
+                ["END", part, n] => self.ends.push((part, n.parse().unwrap_or(usize::MAX))),
+                ["PART", ..] => self.parts.extend(&words[1..]),
+                ["JOIN", ..] => self.joins.extend(&words[1..]),
+                _ => {}
+            }
+        }
+        for words in lines(KNOWN) {
+            match words.split_first() {
+                Some((first, rest)) if first.ends_with('+') => {
+                    let start = first.trim_end_matches('+');
+                    self.known.extend(rest.iter().map(|end| format!("{start}{end}")));
+                }
+                _ => self.known.extend(words.iter().map(|w| (*w).to_owned())),
+            }
+        }
+    }
+
+    /// One text for all spellings of a name: its group where a table has one, else its key.
+    fn name_key(&self, word: &str) -> String {
+        let key = spelling_key(word, Vowels::Sound);
+        match self.group(word, &key) {
+            0 => key,
+            group => format!("#{group}"),
+        }
+    }
+
+    /// The spelling group of a word; 0 when no table has it.
+    pub(super) fn group(&self, word: &str, key: &str) -> u32 {
+        let by_key = || self.groups_by_key.get(key);
+        self.groups.get(word).or_else(by_key).copied().unwrap_or(0)
+    }
+
+    pub(super) fn is_known(&self, word: &str) -> bool {
+        self.known.contains(word)
+    }
+
+    /// A fixed first part of names (ADE, CHUKWU), which says little by itself.
+    pub(super) fn is_part(&self, word: &str) -> bool {
+        self.parts.contains(word)
+    }
+
+    /// A part that makes one name with the word after it, not two.
+    pub(super) fn joins_next(&self, word: &str) -> bool {
+        self.joins.contains(word)
+    }
+
+    pub(super) fn special(&self, word: &str) -> Option<Special> {
+        self.special.get(word).copied()
+    }
+
+    /// Two real names that only look alike: never the same person.
+    pub(super) fn are_different(&self, a: &str, b: &str) -> bool {
+        self.different.contains(&(a, b))
+    }
+
+    /// Whether `short` is written for `full`, by the table or by an affix left away.
+    pub(super) fn is_short_form(&self, full: &str, short: &str) -> bool {
+        let short_key = self.name_key(short);
+        let in_table = |t: &HashMap<String, Vec<String>>| {
+            t.get(&self.name_key(full)).is_some_and(|s| s.contains(&short_key))
+        };
+        if in_table(&self.short_forms) {
+            return true;
+        }
+        let starts = self.starts.iter().filter_map(|(p, n)| Some((full.strip_prefix(p)?, *n)));
+        let ends = self.ends.iter().filter_map(|(p, n)| Some((full.strip_suffix(p)?, *n)));
+        starts.chain(ends).any(|(rest, least)| {
+            rest.len() >= least
+                && rest.len() <= short.len() + 2
+                && rest != "NWA"
+                && !matches!(rest, "OLUWA" | "CHUKWU")
+                && (rest == short || self.name_key(rest) == short_key)
+        })
+    }
+
+    pub(super) fn is_nickname(&self, full: &str, short: &str) -> bool {
+        self.nicknames.get(&self.name_key(full)).is_some_and(|s| s.contains(&self.name_key(short)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_table_has_its_words() {
+        let t = tables();
+        assert!(t.groups.len() > 3000 && t.known.len() > 8000 && t.short_forms.len() > 400);
+        assert!(t.different.len() > 900 && t.starts.len() > 8 && t.ends.len() > 3);
+        assert_eq!(t.special("LTD"), Some(Special::Legal));
+        assert_eq!(t.special("ENT"), Some(Special::Trade("ENTERPRISE")));
+        assert_eq!(t.special("ALHAJI"), Some(Special::Title));
+        assert_eq!(t.special("BOLA"), None);
+    }
+
+    #[test]
+    fn a_spelling_stands_in_one_group() {
+        let mut seen = HashMap::new();
+        for words in lines(SPELLING) {
+            for word in &words {
+                assert!(word.bytes().all(|b| b.is_ascii_uppercase()), "{word}");
+                assert_eq!(seen.insert(*word, words[0]), None, "{word} stands twice");
+            }
+        }
+    }
+
+    #[test]
+    fn no_look_alike_is_a_spelling_or_a_short_form() {
+        let t = tables();
+        for (a, b) in &t.different {
+            let (ga, gb) = (t.groups.get(a), t.groups.get(b));
+            assert!(ga.is_none() || ga != gb, "{a} {b} are one spelling group");
+            assert!(a != b);
+        }
+    }
+
+    #[test]
+    fn affixes_make_short_forms() {
+        let t = tables();
+        assert!(t.is_short_form("OLUWADUNSIN", "DUNSIN"));
+        assert!(t.is_short_form("SOPURUCHUKWU", "SOPURU"));
+        assert!(!t.is_short_form("NWACHUKWU", "NWA"));
+        assert!(!t.is_short_form("DUNSIN", "OLUWADUNSIN"));
+        assert!(!t.is_short_form("ADEWALE", "OLAWALE"));
+    }
+}
