@@ -3,6 +3,8 @@
 //!
 //! Doors call these; they answer values, refusals included, and never speak HTTP or SQL.
 
+pub mod webhook_body;
+
 use crate::store::StoreError;
 
 /// How often an op reads and decides again after losing a race before it says so.

@@ -11,7 +11,9 @@
 use std::sync::Arc;
 
 pub mod alerts;
+pub mod events;
 mod ids;
+pub mod jobs;
 mod migrate;
 pub mod payments;
 mod postgres;
