@@ -8,7 +8,7 @@ use super::{Reader, Row, Step, Store, StoreError, Value};
 use crate::domain::charges::{Charges, RULE_TOLERANCE_KOBO, Schedule};
 use crate::domain::merchant::Mode;
 use crate::domain::money::Money;
-use crate::domain::payment::{Kind, Payment, PayerDetails, Status};
+use crate::domain::payment::{Kind, PayerDetails, Payment, Status};
 use crate::domain::time::Timestamp;
 
 macro_rules! columns {
@@ -27,7 +27,9 @@ macro_rules! columns {
 macro_rules! listed {
     ($filter:literal) => {
         concat!(
-            "select ", columns!(), " from payments where business_id = $1 and kind <> 'topup' and mode = $2 \
+            "select ",
+            columns!(),
+            " from payments where business_id = $1 and kind <> 'topup' and mode = $2 \
              and created_at >= $3 and created_at <= $4 and (created_at < $4 or id < $5)",
             $filter,
             " order by created_at desc, id desc limit $6 offset $7"
@@ -394,13 +396,8 @@ impl Store {
         since: Timestamp,
         limit: usize,
     ) -> Result<Vec<Payment>, StoreError> {
-        let params = vec![
-            account_id.into(),
-            amounts.0.into(),
-            amounts.1.into(),
-            since.into(),
-            (limit as i64).into(),
-        ];
+        let params =
+            vec![account_id.into(), amounts.0.into(), amounts.1.into(), since.into(), (limit as i64).into()];
         self.read(&ENDED_BY_AMOUNT, params).await?.into_iter().map(decode).collect()
     }
 
@@ -496,13 +493,8 @@ impl Store {
         until: Timestamp,
         limit: i64,
     ) -> Result<i64, StoreError> {
-        let mut params: Vec<Value> = vec![
-            business_id.into(),
-            page.mode.as_str().into(),
-            page.from.into(),
-            until.into(),
-            limit.into(),
-        ];
+        let mut params: Vec<Value> =
+            vec![business_id.into(), page.mode.as_str().into(), page.from.into(), until.into(), limit.into()];
         let sql = match (page.status, page.website_id) {
             (None, None) => &COUNT,
             (Some(_), None) => &COUNT_STATUS,
