@@ -8,7 +8,9 @@ create table counters (
 insert into counters (name, value) values
     ('unit', 0), ('business', 0), ('website', 0), ('key', 0), ('account', 0), ('payment', 0),
     ('alert', 0), ('settlement', 0), ('entry', 0), ('event', 0), ('job', 0), ('attempt', 0),
-    ('seal', 0), ('correction', 0), ('act', 0);
+    ('seal', 0), ('correction', 0), ('act', 0),
+    -- Not ids: raised by every approval of a website and every new account, so that two at once see one another.
+    ('approvals', 0), ('accounts_changed', 0);
 
 -- Units whose end could be in doubt; rows older than a day are swept.
 create table units (

@@ -10,10 +10,13 @@
 
 use std::sync::Arc;
 
+pub mod accounts;
+pub mod acts;
 pub mod alerts;
 pub mod events;
 mod ids;
 pub mod jobs;
+pub mod merchants;
 mod migrate;
 pub mod payments;
 mod postgres;
@@ -176,4 +179,12 @@ impl Store {
     pub async fn ping(&self) -> Result<(), StoreError> {
         self.read(&ids::PING, Vec::new()).await.map(drop)
     }
+}
+
+/// Every statement of every noun, for the test that prepares them all on both engines.
+#[cfg(test)]
+#[allow(dead_code, reason = "a list for tests")]
+fn statements() -> Vec<&'static Sql> {
+    [accounts::ALL, acts::ALL, alerts::ALL, ids::ALL, merchants::ALL, payments::ALL, settlements::ALL]
+        .concat()
 }
