@@ -227,6 +227,15 @@ create table alert_keys (
 );
 --! append_only alert_keys
 
+-- Ticks whenever an alert of this account and amount is stored or settled: a decision that did not
+-- see the newest of them is made again.
+create table amount_clocks (
+    account_id bigint not null,
+    amount_kobo bigint not null,
+    ticks bigint not null,
+    primary key (account_id, amount_kobo)
+);
+
 -- The mail itself, for 90 days.
 create table mails (
     alert_id bigint not null primary key references alerts (id),
@@ -296,6 +305,10 @@ create table seals (
     sealed_at bigint not null
 );
 --! append_only seals
+-- Entries that the next seal takes.
+create table unsealed_entries (
+    entry_id bigint not null primary key
+);
 create table sealed_entries (
     entry_id bigint not null primary key references entries (id),
     seal_id bigint not null references seals (id)

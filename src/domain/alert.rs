@@ -56,12 +56,29 @@ pub enum Authenticity {
     Forwarded,
 }
 
+impl Authenticity {
+    /// Proven or declared: only such an alert may approve, make others duplicates or undo.
+    pub fn counts(self) -> bool {
+        matches!(self, Authenticity::Proven | Authenticity::Trusted)
+    }
+}
+
 /// The balance a bank showed after the transaction, with its kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Balance {
     Available(Money),
     /// Book, ledger, cleared or current: whatever is not the available one.
     Ledger(Money),
+}
+
+impl Balance {
+    /// Balances of different kinds say nothing about each other.
+    pub fn same_kind(self, other: Balance) -> bool {
+        matches!(
+            (self, other),
+            (Balance::Available(_), Balance::Available(_)) | (Balance::Ledger(_), Balance::Ledger(_))
+        )
+    }
 }
 
 /// Everything read from one mail.
@@ -241,6 +258,13 @@ impl AlertStatus {
             "reversed" => Some(AlertStatus::Reversed),
             _ => None,
         }
+    }
+}
+
+impl AlertStatus {
+    /// Money that has not found its payment.
+    pub fn is_waiting(self) -> bool {
+        matches!(self, AlertStatus::New | AlertStatus::Review | AlertStatus::Unmatched)
     }
 }
 

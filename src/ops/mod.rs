@@ -5,6 +5,22 @@
 
 pub mod webhook_body;
 
+pub mod approve_alert;
+pub mod correct_amount;
+pub mod create_payment;
+pub mod decide;
+pub mod evidence;
+pub mod idempotency;
+pub mod name_pairs;
+pub mod read_payments;
+pub mod rematch;
+pub mod reverse;
+pub mod seal;
+pub mod settle;
+pub mod sweep;
+pub mod take_alert;
+pub mod weigh;
+
 use crate::store::StoreError;
 
 /// How often an op reads and decides again after losing a race before it says so.

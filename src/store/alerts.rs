@@ -84,6 +84,14 @@ statements! {
         "select status, count(*), cast(coalesce(sum(amount_kobo), 0) as bigint), min(first_seen_at) \
          from alerts where status in ('new', 'review', 'unmatched', 'quarantined') group by status"
     }
+    TICK: query {
+        "insert into amount_clocks (account_id, amount_kobo, ticks) values ($1, $2, 1) \
+         on conflict (account_id, amount_kobo) do update set ticks = amount_clocks.ticks + 1"
+    }
+    TICK_GUARDED: query {
+        "update amount_clocks set ticks = ticks + 1 where account_id = $1 and amount_kobo = $2 and ticks = $3"
+    }
+    TICKS: query { "select ticks from amount_clocks where account_id = $1 and amount_kobo = $2" }
     FORGET_MAILS: query {
         "delete from mails where alert_id in (select alert_id from mails where kept_until_at < $1 limit $2)"
     }
@@ -298,6 +306,16 @@ pub fn link(alert_id: i64, linked: i64) -> Step {
     Step::one(&LINK, vec![alert_id.into(), linked.into()])
 }
 
+/// Makes decisions about this account and amount that are under way look again.
+pub fn tick(account_id: i64, amount: Money) -> Step {
+    Step::one(&TICK, vec![account_id.into(), amount.into()])
+}
+
+/// Guarded: no alert of this account and amount was stored or settled since `ticks` was read.
+pub fn tick_guarded(account_id: i64, amount: Money, ticks: i64) -> Step {
+    Step::one(&TICK_GUARDED, vec![account_id.into(), amount.into(), ticks.into()])
+}
+
 /// Forgets mails whose time is over, at most `limit`.
 pub fn forget_mails(now: Timestamp, limit: i64) -> Step {
     Step::any(&FORGET_MAILS, vec![now.into(), limit.into()])
@@ -306,6 +324,12 @@ pub fn forget_mails(now: Timestamp, limit: i64) -> Step {
 impl Store {
     pub async fn alert(&self, id: i64) -> Result<Option<AlertRow>, StoreError> {
         self.read_one(&BY_ID, vec![id.into()]).await?.map(decode).transpose()
+    }
+
+    /// The clock of an account and amount; 0 before the first alert.
+    pub async fn amount_ticks(&self, account_id: i64, amount: Money) -> Result<i64, StoreError> {
+        let row = self.read_one(&TICKS, vec![account_id.into(), amount.into()]).await?;
+        row.map_or(Ok(0), |row| row.single_int("amount_clocks"))
     }
 
     /// The alert that holds a key, if any.

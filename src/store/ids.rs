@@ -11,7 +11,18 @@ use super::{Applied, Store, StoreError};
 
 statements! {
     TAKE: query { "update counters set value = value + $2 where name = $1 returning value" }
+    FORGET_UNITS: query {
+        "delete from units where id < (select value from counters where name = 'unit') - 5000000"
+    }
     PING: query { "select 1 from counters where name = 'unit'" }
+}
+
+impl Store {
+    /// Forgets Units so old that nobody can still be in doubt about them: ids run with time, and
+    /// five million are more than an hour of the fastest load measured.
+    pub async fn forget_units(&self) -> Result<(), StoreError> {
+        self.apply(self.unit(0).await?.step(Step::any(&FORGET_UNITS, Vec::new()))).await.map(drop)
+    }
 }
 
 /// Counters, one per kind of row.

@@ -14,12 +14,14 @@ pub mod accounts;
 pub mod acts;
 pub mod alerts;
 pub mod events;
+pub mod idempotency;
 mod ids;
 pub mod jobs;
 pub mod merchants;
 mod migrate;
 pub mod payments;
 mod postgres;
+pub mod seals;
 pub mod settlements;
 pub(crate) mod sql;
 mod sqlite;
@@ -185,6 +187,19 @@ impl Store {
 #[cfg(test)]
 #[allow(dead_code, reason = "a list for tests")]
 fn statements() -> Vec<&'static Sql> {
-    [accounts::ALL, acts::ALL, alerts::ALL, ids::ALL, merchants::ALL, payments::ALL, settlements::ALL]
-        .concat()
+    [
+        accounts::ALL,
+        acts::ALL,
+        alerts::ALL,
+        events::ALL,
+        idempotency::ALL,
+        ids::ALL,
+        jobs::ALL,
+        merchants::ALL,
+        payments::ALL,
+        postgres::batch::ALL,
+        seals::ALL,
+        settlements::ALL,
+    ]
+    .concat()
 }

@@ -506,3 +506,8 @@ impl Store {
         self.read_one(sql, params).await?.map_or(Ok(0), |row| row.single_int("payments"))
     }
 }
+
+/// Name of the statement that [`corrected`] runs: lost there means the payment changed meanwhile.
+pub fn is_correction(statement: &str) -> bool {
+    statement == CORRECTED.name
+}

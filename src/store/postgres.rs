@@ -22,7 +22,7 @@ use super::value::{Row, Value};
 use super::{StoreError, StoreOptions, migrate};
 use crate::domain::time::Timestamp;
 
-mod batch;
+pub(in crate::store) mod batch;
 mod convert;
 
 /// Units in one transaction; beyond this the gain is small and the wait long.

@@ -38,7 +38,6 @@ statements! {
          where e.settlement_id = $1 and e.kind = 'settlement' order by p.line"
     }
     MERCHANT_BALANCE: query { "select balance_kobo from merchant_balances where business_id = $1" }
-    ADD_ACT: insert(operator_acts) { id: Int, operator: Text, act: Text, subject: Text, reason: Text, acted_at: Int }
     PROVEN_NAME: query {
         "select count(*) from proven_names where business_id = $1 and expected = $2 and received = $3 \
          and payer_bank = $4 and payer_account = $5"
@@ -137,6 +136,7 @@ pub fn post(note: &EntryNote<'_>, entry: &Entry) -> Vec<Step> {
             note.at.into(),
         ],
     )];
+    steps.push(super::seals::add_unsealed(note.id));
     for (line, posting) in entry.postings.iter().enumerate() {
         steps.push(Step::one(
             &ADD_POSTING,
@@ -160,14 +160,6 @@ pub fn post(note: &EntryNote<'_>, entry: &Entry) -> Vec<Step> {
 /// Guarded: a settlement is reversed once.
 pub fn reversed(settlement_id: i64, at: Timestamp, reason: &str) -> Step {
     Step::one(&REVERSED, vec![settlement_id.into(), at.into(), reason.into()])
-}
-
-/// What a person did, for the record.
-pub fn add_act(id: i64, operator: &str, act: &str, subject: &str, reason: &str, at: Timestamp) -> Step {
-    Step::one(
-        &ADD_ACT,
-        vec![id.into(), operator.into(), act.into(), subject.into(), reason.into(), at.into()],
-    )
 }
 
 /// A payer whose close name a person has accepted (names rule 8).

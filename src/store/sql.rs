@@ -111,7 +111,7 @@ macro_rules! statements {
         )+
         /// Every statement of this file, for the test that prepares them all.
         #[cfg_attr(not(test), allow(dead_code))]
-        pub(super) static ALL: &[&$crate::store::sql::Sql] = &[$(&$name),+];
+        pub(in crate::store) static ALL: &[&$crate::store::sql::Sql] = &[$(&$name),+];
     };
 }
 pub(crate) use statements;

@@ -10,8 +10,9 @@
 use super::sql::Sql;
 use super::value::{Row, Value};
 
-/// Statements one Unit may hold; a larger one is a fault of the program.
-pub const UNIT_MAX_STEPS: usize = 64;
+/// Statements one Unit may hold; a larger one is a fault of the program. The largest is a seal over
+/// 500 ledger entries; an approval has about fifteen.
+pub const UNIT_MAX_STEPS: usize = 1_100;
 
 /// One statement of a Unit.
 #[derive(Clone, Debug)]

@@ -97,6 +97,15 @@ impl Folded {
         folded
     }
 
+    /// Keys of the names in it, equal for spellings of one name: for finding candidates, not for
+    /// comparing. Initials, titles and signs have none.
+    pub fn index_words(&self) -> impl Iterator<Item = String> {
+        self.words.iter().filter(|word| word.kind == Kind::Name).map(|word| match word.group {
+            0 => word.key.clone(),
+            group => format!("#{group}"),
+        })
+    }
+
     /// The same words in any order, titles and forms of companies aside: the stricter
     /// equality that decides between two payments that both fit.
     pub fn same_words(&self, other: &Folded) -> bool {

@@ -340,7 +340,3 @@ fn judge(error: &tokio_postgres::Error, unit: Option<usize>, statement: &'static
         error => Trouble::Broken { in_doubt: false, error },
     }
 }
-
-pub(in crate::store) fn statements() -> &'static [&'static Sql] {
-    ALL
-}

@@ -1,0 +1,224 @@
+//! Tables of the matching rules: one row, one rule.
+
+use super::*;
+use crate::domain::charges::{Schedule, quote};
+use crate::domain::merchant::Mode;
+use crate::domain::payment::PayerDetails;
+
+const NOON: Timestamp = Timestamp(1_800_000_000_000_000);
+
+fn payment(id: i64, business_id: i64, naira: i64, name: &str) -> Payment {
+    let schedule = Schedule::DEFAULT;
+    let quote = quote(Money(naira * 100), &schedule).unwrap();
+    let created_at = NOON - Span::minutes(30);
+    Payment {
+        id,
+        business_id,
+        transaction_id: format!("T{id}"),
+        kind: Kind::Transfer,
+        mode: Mode::Live,
+        status: Status::Pending,
+        version: 1,
+        amount: quote.amount,
+        charges: quote.charges,
+        business_receives: quote.business_receives,
+        schedule,
+        payer_name: name.into(),
+        payer: PayerDetails::default(),
+        webhook_url: "https://shop.example/hook".into(),
+        website_id: None,
+        external_reference: None,
+        account_id: Some(1),
+        corrections: 0,
+        created_at,
+        updated_at: created_at,
+        expires_at: created_at + Span::hours(24),
+        approvable_until: created_at + Span::hours(48),
+        matched_at: None,
+        approved_at: None,
+        rejected_at: None,
+        reject_reason: None,
+        swept: false,
+        reversed_at: None,
+        settlement_id: None,
+        received: None,
+        is_mismatch: false,
+        mismatch_reason: None,
+        name_mismatch: false,
+    }
+}
+
+fn incoming<'a>(naira: i64, name: Option<&'a str>) -> Incoming<'a> {
+    Incoming {
+        received: Money(naira * 100),
+        payer_name: name,
+        cut: &[],
+        time: Interval { begin: NOON, end: NOON },
+        first_seen: NOON + Span::seconds(20),
+        holder: "KORO MARKET LTD",
+        doubts: &[],
+        limit_reached: false,
+    }
+}
+
+fn run(incoming: &Incoming<'_>, payments: &[Payment]) -> Decision {
+    let candidates: Vec<Candidate<'_>> = payments
+        .iter()
+        .map(|payment| Candidate {
+            payment,
+            beneficiary: Beneficiary::Business(payment.business_id),
+            proven: false,
+        })
+        .collect();
+    decide(incoming, &candidates)
+}
+
+fn approved(decision: &Decision) -> Option<i64> {
+    match decision.verdict {
+        Verdicts::Approve { payment_id, .. } => Some(payment_id),
+        _ => None,
+    }
+}
+
+fn review_says(decision: &Decision, part: &str) -> bool {
+    matches!(&decision.verdict, Verdicts::Review { reasons } if reasons.iter().any(|r| r.contains(part)))
+}
+
+#[test]
+fn exact_amount_and_matching_name_approve() {
+    let decision = run(&incoming(5_000, Some("OKONKWO CHIDERA")), &[payment(1, 1, 5_000, "Chidera Okonkwo")]);
+    assert_eq!(approved(&decision), Some(1));
+}
+
+#[test]
+fn the_charges_rule_has_one_naira_of_tolerance() {
+    // 1 % + 50 of 5,000 is 100: 4,900 give or take one naira.
+    for (kobo, expected) in
+        [(490_000, true), (490_100, true), (489_900, true), (490_101, false), (489_899, false)]
+    {
+        let asked = [payment(1, 1, 5_000, "Chidera Okonkwo")];
+        let decision =
+            run(&Incoming { received: Money(kobo), ..incoming(0, Some("CHIDERA OKONKWO")) }, &asked);
+        assert_eq!(approved(&decision).is_some(), expected, "{kobo}");
+        if !expected {
+            assert!(review_says(&decision, "less was received"), "{kobo}");
+        }
+    }
+}
+
+#[test]
+fn nothing_but_a_matching_name_approves() {
+    let asked = [payment(1, 1, 5_000, "Chidera Okonkwo")];
+    let other = run(&incoming(5_000, Some("BALA TANIMU")), &asked);
+    assert!(matches!(other.verdict, Verdicts::Unmatched { .. }), "{other:?}");
+    let single = run(&incoming(5_000, Some("CHIDERA")), &asked);
+    assert!(review_says(&single, "close"), "{single:?}");
+    let nobody = run(&incoming(5_000, None), &asked);
+    assert!(review_says(&nobody, "no payer name"), "{nobody:?}");
+    let nobody = run(&incoming(7_000, None), &asked);
+    assert!(matches!(nobody.verdict, Verdicts::Unmatched { .. }));
+}
+
+#[test]
+fn two_beneficiaries_are_never_chosen_between() {
+    let asked = [payment(1, 1, 5_000, "Chidera Okonkwo"), payment(2, 2, 5_000, "Chidera Ngozi Okonkwo")];
+    let decision = run(&incoming(5_000, Some("CHIDERA OKONKWO")), &asked);
+    assert!(review_says(&decision, "several beneficiaries"), "{decision:?}");
+    // Not even when one fits exactly and the other by the charges rule.
+    let asked = [payment(1, 1, 5_000, "Chidera Okonkwo"), payment(2, 2, 4_900, "Chidera Okonkwo")];
+    let decision = run(&incoming(4_900, Some("CHIDERA OKONKWO")), &asked);
+    assert!(review_says(&decision, "several beneficiaries"), "{decision:?}");
+}
+
+#[test]
+fn inside_one_beneficiary_exact_then_equal_name_then_newest() {
+    let name = Some("CHIDERA OKONKWO");
+    let exact_wins = [payment(1, 1, 5_000, "Chidera Okonkwo"), payment(2, 1, 4_900, "Chidera Okonkwo")];
+    assert_eq!(approved(&run(&incoming(4_900, name), &exact_wins)), Some(2));
+    let equal_wins = [payment(1, 1, 5_000, "Okonkwo Chidera"), payment(2, 1, 5_000, "Chidera Ngozi Okonkwo")];
+    assert_eq!(approved(&run(&incoming(5_000, name), &equal_wins)), Some(1));
+    let mut newest_wins = [payment(1, 1, 5_000, "Chidera Okonkwo"), payment(2, 1, 5_000, "Chidera Okonkwo")];
+    newest_wins[1].created_at = NOON - Span::minutes(10);
+    assert_eq!(approved(&run(&incoming(5_000, name), &newest_wins)), Some(2));
+    // One inside the clock slack loses to one created before the bank's time.
+    newest_wins[1].created_at = NOON + Span::seconds(10);
+    assert_eq!(approved(&run(&incoming(5_000, name), &newest_wins)), Some(1));
+}
+
+#[test]
+fn time_must_fit() {
+    let name = Some("CHIDERA OKONKWO");
+    let created = |at: Timestamp| {
+        let mut payment = payment(1, 1, 5_000, "Chidera Okonkwo");
+        payment.created_at = at;
+        payment.expires_at = at + Span::hours(24);
+        payment.approvable_until = at + Span::hours(48);
+        [payment]
+    };
+    let late_seen = Incoming { first_seen: NOON + Span::hours(1), ..incoming(5_000, name) };
+    assert!(approved(&run(&late_seen, &created(NOON + Span::minutes(2)))).is_some());
+    let decision = run(&late_seen, &created(NOON + Span::minutes(2) + Span(1)));
+    assert!(review_says(&decision, "but the time does not"), "{decision:?}");
+    // Created at first sight or after it: never by itself.
+    assert!(approved(&run(&incoming(5_000, name), &created(NOON + Span::seconds(20)))).is_none());
+    // Expired, but seen inside the late window.
+    assert!(approved(&run(&incoming(5_000, name), &created(NOON - Span::hours(47)))).is_some());
+    let decision = run(&incoming(5_000, name), &created(NOON - Span::hours(49)));
+    assert!(review_says(&decision, "but the time does not"), "{decision:?}");
+    let decision = run(&incoming(5_000, name), &created(NOON - Span::hours(80)));
+    assert!(approved(&decision).is_none() && !review_says(&decision, "but the time does not"));
+    // Paid in time, alert seen long after the window: the bank's time counts.
+    let very_late = Incoming { first_seen: NOON + Span::days(4), ..incoming(5_000, name) };
+    assert!(approved(&run(&very_late, &created(NOON - Span::hours(1)))).is_some());
+    let future = Incoming {
+        time: Interval { begin: NOON + Span::hours(1), end: NOON + Span::hours(1) },
+        ..incoming(5_000, name)
+    };
+    assert!(review_says(&run(&future, &created(NOON - Span::hours(1))), "future"));
+}
+
+#[test]
+fn doubts_holder_and_limit_never_approve() {
+    let asked = [payment(1, 1, 5_000, "Chidera Okonkwo")];
+    let doubts = ["hidden content".to_owned()];
+    let doubted = Incoming { doubts: &doubts, ..incoming(5_000, Some("CHIDERA OKONKWO")) };
+    assert!(review_says(&run(&doubted, &asked), "hidden content"));
+    let own = Incoming { holder: "Okonkwo Chidera", ..incoming(5_000, Some("CHIDERA OKONKWO")) };
+    assert!(review_says(&run(&own, &asked), "holder's own"));
+    let limited = Incoming { limit_reached: true, ..incoming(5_000, Some("CHIDERA OKONKWO")) };
+    assert!(review_says(&run(&limited, &asked), "more than"));
+}
+
+#[test]
+fn over_and_under_payments_and_the_surname_rule_go_to_a_person() {
+    let asked = [payment(1, 1, 5_000, "Chidera Okonkwo")];
+    assert!(review_says(&run(&incoming(4_000, Some("CHIDERA OKONKWO")), &asked), "less was received"));
+    assert!(review_says(&run(&incoming(6_000, Some("CHIDERA OKONKWO")), &asked), "more was received"));
+    let mut named = payment(1, 1, 5_000, "Chidera Ngozi Okonkwo");
+    named.payer.last_name = Some("Okonkwo".into());
+    let decision = run(&incoming(5_000, Some("CHIDERA NGOZI")), std::slice::from_ref(&named));
+    assert!(review_says(&decision, "close"), "{decision:?}");
+    named.payer.last_name = Some("Ngozi".into());
+    assert!(approved(&run(&incoming(5_000, Some("CHIDERA NGOZI")), &[named])).is_some());
+}
+
+#[test]
+fn a_proven_payer_lifts_close_but_never_different() {
+    let close = payment(1, 1, 5_000, "Chidera Okonkwo");
+    let candidate = |proven| [Candidate { payment: &close, beneficiary: Beneficiary::Business(1), proven }];
+    let alert = incoming(5_000, Some("CHIDERA"));
+    assert!(approved(&decide(&alert, &candidate(false))).is_none());
+    assert!(approved(&decide(&alert, &candidate(true))).is_some());
+    let stranger = incoming(5_000, Some("BALA TANIMU"));
+    assert!(approved(&decide(&stranger, &candidate(true))).is_none());
+}
+
+#[test]
+fn ended_payments_are_suggested_but_not_approved() {
+    let mut swept = payment(1, 1, 5_000, "Chidera Okonkwo");
+    swept.status = Status::Rejected;
+    swept.swept = true;
+    let decision = run(&incoming(5_000, Some("CHIDERA OKONKWO")), &[swept]);
+    assert!(review_says(&decision, "has ended"), "{decision:?}");
+    assert_eq!(decision.considered.len(), 1);
+}

@@ -1,0 +1,215 @@
+//! A person decides: approves a waiting alert onto a payment, or dismisses it.
+//!
+//! A person may do what the rules may not, but not by oversight: whatever speaks against it is
+//! named and must be overridden with a reason, which is kept with the settlement.
+
+use super::evidence::{self, OperatorApproval};
+use super::settle::{ByOperator, Settled, Settling, settle};
+use super::weigh::{cut_lengths, interval, is_full_account_number};
+use super::{OpError, RACES_MAX};
+use crate::app::App;
+use crate::domain::alert::{AlertKind, AlertRow, AlertStatus, Direction};
+use crate::domain::matching::CLOCK_SLACK;
+use crate::domain::money::{CURRENCY, Money};
+use crate::domain::name::{Comparison, Verdict, compare, fold};
+use crate::domain::payment::{Payment, Status};
+use crate::store::acts;
+use crate::store::settlements::ProvenName;
+use crate::store::{Applied, IdKind, alerts};
+
+/// What a person asks for.
+pub struct Approve<'a> {
+    pub alert_id: i64,
+    pub business_id: i64,
+    pub transaction_id: &'a str,
+    pub operator: &'a str,
+    /// The reason to go on against what speaks against it.
+    pub despite: Option<&'a str>,
+}
+
+/// Why it is not done. The texts are for the operator.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ApproveRefused {
+    #[error("there is no alert {0}")]
+    NoAlert(i64),
+    #[error("business {0} has no payment {1}")]
+    NoPayment(i64, String),
+    #[error("alert {0} is {1}; only review, unmatched and dismissed ones can be approved")]
+    AlertStatus(i64, &'static str),
+    #[error("alert {0} is not a credit of kind payment in {CURRENCY} with an amount")]
+    NotACredit(i64),
+    #[error("alert {0} is not proven to be the bank's and was not declared trusted")]
+    NotAuthentic(i64),
+    #[error("payment {0} is {1} and cannot be approved")]
+    PaymentStatus(String, String),
+    #[error("{}; to approve nevertheless give the reason with --despite", .0.join("; "))]
+    Obstacles(Vec<String>),
+    #[error("the alert or the payment changed at this moment; look at them again")]
+    Changed,
+}
+
+/// `Ok(Err(..))` is a refusal; `Ok(Ok(payment))` the approved payment as it was before.
+pub async fn approve_alert(app: &App, ask: &Approve<'_>) -> Result<Result<Payment, ApproveRefused>, OpError> {
+    for _ in 0..RACES_MAX {
+        let (alert, payment) = match load(app, ask).await? {
+            Ok(both) => both,
+            Err(refused) => return Ok(Err(refused)),
+        };
+        let received = alert.facts.amount.unwrap_or_default();
+        let name = compare_names(&alert, &payment);
+        let obstacles = obstacles(&alert, &payment, received, &name);
+        if !obstacles.is_empty() && ask.despite.is_none() {
+            return Ok(Err(ApproveRefused::Obstacles(obstacles)));
+        }
+        let account = app.directory.accounts().await?;
+        let wanted = alert.account_id.or(payment.account_id);
+        let Some(account) = account.iter().find(|account| Some(account.id) == wanted) else {
+            return Err(OpError::Fault("the payment has no receiving account".into()));
+        };
+        let text = evidence::encode_operator(&OperatorApproval {
+            operator: ask.operator,
+            despite: ask.despite,
+            obstacles: &obstacles,
+            name: name.verdict,
+            name_reason: &name.reason,
+            received,
+            requested: payment.amount,
+        });
+        // The clock is read before; a similar alert that settles meanwhile makes this one look again.
+        let ticks = app.store.amount_ticks(account.id, received).await?;
+        let (expected, seen) =
+            (fold(&payment.payer_name), fold(alert.facts.payer_name.as_deref().unwrap_or_default()));
+        let settling = Settling {
+            alert: &alert,
+            payment: &payment,
+            account,
+            ticks,
+            rule: "approved by an operator",
+            evidence: &text,
+            name_mismatch: name.verdict != Verdict::Match,
+            operator: Some(ByOperator {
+                name: ask.operator,
+                reason: ask.despite.unwrap_or("nothing spoke against it"),
+                proven: proven_name(&alert, &payment, &name, &expected, &seen),
+            }),
+        };
+        if settle(app, &settling).await? == Settled::Done {
+            return Ok(Ok(payment));
+        }
+    }
+    Ok(Err(ApproveRefused::Changed))
+}
+
+async fn load(app: &App, ask: &Approve<'_>) -> Result<Result<(AlertRow, Payment), ApproveRefused>, OpError> {
+    let Some(alert) = app.store.alert(ask.alert_id).await? else {
+        return Ok(Err(ApproveRefused::NoAlert(ask.alert_id)));
+    };
+    let found = app.store.payment_by_transaction(ask.business_id, ask.transaction_id).await?;
+    let Some(payment) = found else {
+        return Ok(Err(ApproveRefused::NoPayment(ask.business_id, ask.transaction_id.to_owned())));
+    };
+    if !matches!(alert.status, AlertStatus::Review | AlertStatus::Unmatched | AlertStatus::Dismissed) {
+        return Ok(Err(ApproveRefused::AlertStatus(alert.id, alert.status.as_str())));
+    }
+    if !alert.authenticity.counts() && alert.authenticity != crate::domain::alert::Authenticity::Forwarded {
+        return Ok(Err(ApproveRefused::NotAuthentic(alert.id)));
+    }
+    let facts = &alert.facts;
+    let is_credit = facts.direction == Some(Direction::Credit)
+        && facts.kind.is_none_or(|kind| kind == AlertKind::Payment)
+        && facts.currency.as_deref().is_none_or(|currency| currency == CURRENCY)
+        && facts.amount.is_some_and(Money::is_positive);
+    if !is_credit {
+        return Ok(Err(ApproveRefused::NotACredit(alert.id)));
+    }
+    let open = payment.status == Status::Pending || (payment.status == Status::Rejected && payment.swept);
+    let live = payment.kind == crate::domain::payment::Kind::Transfer;
+    if !open || !live {
+        let why = match (payment.status, live) {
+            (_, false) => "not a bank transfer".to_owned(),
+            (Status::Rejected, _) => "rejected by a person".to_owned(),
+            (status, _) => status.as_str().to_owned(),
+        };
+        return Ok(Err(ApproveRefused::PaymentStatus(payment.transaction_id, why)));
+    }
+    Ok(Ok((alert, payment)))
+}
+
+fn compare_names(alert: &AlertRow, payment: &Payment) -> Comparison {
+    match &alert.facts.payer_name {
+        Some(name) => compare(&payment.payer_name, name, &cut_lengths(alert)),
+        None => Comparison { verdict: Verdict::Close, reason: "the alert shows no payer name".into() },
+    }
+}
+
+/// What must be overridden with a reason (decisions 6.9).
+fn obstacles(alert: &AlertRow, payment: &Payment, received: Money, name: &Comparison) -> Vec<String> {
+    let mut all = Vec::new();
+    if name.verdict == Verdict::Different {
+        all.push(format!("the payer's name is different: {}", name.reason));
+    }
+    if alert.account_id != payment.account_id {
+        all.push("the money came to another account than the payment's".into());
+    }
+    if payment.created_at > interval(alert).end + CLOCK_SLACK {
+        all.push("the payment was created after the bank's time".into());
+    }
+    if received.kobo() < payment.amount.kobo() / 2 {
+        all.push(format!("{received} is less than half of {}", payment.amount));
+    }
+    if received.kobo() / 2 > payment.amount.kobo() {
+        all.push(format!("{received} is more than twice {}", payment.amount));
+    }
+    if let Some(linked) = alert.linked_alert_id {
+        all.push(format!("alert {linked} may be a copy or a reversal of it"));
+    }
+    all
+}
+
+/// A close name counts as proven from now on, for exactly this payer (names rule 8).
+fn proven_name<'a>(
+    alert: &'a AlertRow,
+    payment: &Payment,
+    name: &Comparison,
+    expected: &'a str,
+    received: &'a str,
+) -> Option<ProvenName<'a>> {
+    let account = alert.facts.payer_account_number.as_deref().filter(|n| is_full_account_number(n))?;
+    let payer_bank = alert.facts.payer_bank.as_deref()?;
+    (name.verdict == Verdict::Close && alert.facts.payer_name.is_some()).then_some(ProvenName {
+        business_id: payment.business_id,
+        expected,
+        received,
+        payer_bank,
+        payer_account: account,
+    })
+}
+
+/// Puts a waiting alert aside, with a reason.
+pub async fn dismiss_alert(
+    app: &App,
+    alert_id: i64,
+    operator: &str,
+    reason: &str,
+) -> Result<Result<(), ApproveRefused>, OpError> {
+    for _ in 0..RACES_MAX {
+        let Some(alert) = app.store.alert(alert_id).await? else {
+            return Ok(Err(ApproveRefused::NoAlert(alert_id)));
+        };
+        if !matches!(alert.status, AlertStatus::Review | AlertStatus::Unmatched) {
+            return Ok(Err(ApproveRefused::AlertStatus(alert_id, alert.status.as_str())));
+        }
+        let now = app.now();
+        let act = app.store.id(IdKind::Act).await?;
+        let unit = app
+            .store
+            .unit(alert_id)
+            .await?
+            .step(alerts::dismissed(&alert, reason, now))
+            .step(acts::record(act, operator, "dismiss", &format!("alert {alert_id}"), reason, now));
+        if matches!(app.store.apply(unit).await?, Applied::Done(_)) {
+            return Ok(Ok(()));
+        }
+    }
+    Ok(Err(ApproveRefused::Changed))
+}

@@ -1,0 +1,194 @@
+//! Creates a payment request: charges, a receiving account without collisions, one Unit.
+//!
+//! The account is chosen by reading the open payments that the same money could approve. Two
+//! creates at the same moment may still collide; then an alert that fits both goes to review
+//! (decisions 5 and 6.5), so nothing needs to be locked here.
+
+use super::OpError;
+use super::idempotency::Remember;
+use super::name_pairs::name_pairs;
+use super::read_payments::PaymentView;
+use crate::app::App;
+use crate::directory::Caller;
+use crate::domain::account::{Collision, ReceivingAccount, choose};
+use crate::domain::charges::{Schedule, quote};
+use crate::domain::merchant::Website;
+use crate::domain::money::Money;
+use crate::domain::name::{Folded, Verdict, compare_folded};
+use crate::domain::payment::{Kind, PayerDetails, Payment, Status};
+use crate::domain::time::Timestamp;
+use crate::store::{Applied, IdKind, payments};
+
+/// Open payments looked at per amount range when an account is chosen. Beyond it a collision may
+/// be missed, which costs a review, never money.
+const COLLISIONS_MAX: usize = 200;
+/// Prefix of transaction ids that tillbell makes.
+const TRANSACTION_PREFIX: &str = "TXN-";
+
+/// A valid request; the caller's website has been chosen and checked.
+#[derive(Clone, Debug)]
+pub struct NewPayment {
+    pub transaction_id: Option<String>,
+    /// What the merchant asks for, before charges.
+    pub base: Money,
+    pub payer_name: String,
+    pub payer: PayerDetails,
+    pub bvn: Option<String>,
+    pub webhook_url: String,
+    pub website: Website,
+}
+
+/// What became of the request.
+#[derive(Debug)]
+pub enum Created {
+    Payment(Box<PaymentView>),
+    DuplicateTransactionId,
+    /// Every account collides with another business, or there is none.
+    NoAccount,
+    /// The amount with charges on top exceeds the range of amounts.
+    TooLarge,
+    /// The idempotency key's lease ran out while this request was at work.
+    LeaseLost,
+}
+
+pub async fn create_payment(
+    app: &App,
+    caller: &Caller,
+    new: NewPayment,
+    remember: Option<&Remember<'_>>,
+) -> Result<Created, OpError> {
+    let now = app.now();
+    let Some(mut payment) = draft(app, caller, &new, now).await? else { return Ok(Created::TooLarge) };
+    let Some(account) = choose_account(app, &payment).await? else { return Ok(Created::NoAccount) };
+    payment.account_id = Some(account.id);
+    if new.transaction_id.is_some()
+        && app.store.payment_by_transaction(payment.business_id, &payment.transaction_id).await?.is_some()
+    {
+        return Ok(Created::DuplicateTransactionId);
+    }
+    let bvn = match &new.bvn {
+        Some(bvn) => Some(
+            app.vault
+                .seal(&format!("payments/{}/bvn", payment.id), bvn.as_bytes(), app.random.as_ref())
+                .map_err(|error| OpError::Fault(error.to_string()))?,
+        ),
+        None => None,
+    };
+    let mut unit = app.store.unit(payment.business_id).await?.step(payments::add(&payment, bvn));
+    for pair in name_pairs(&payment.payer_name) {
+        unit = unit.step(payments::add_name_pair(account.id, pair, payment.id, now));
+    }
+    let account_id = account.id;
+    let view = PaymentView { payment, account: Some(account), website: Some(new.website) };
+    if let Some(remember) = remember {
+        unit = unit.step(remember.step(&view));
+    }
+    match app.store.apply(unit).await? {
+        Applied::Done(_) => {
+            app.directory.touch_account(account_id, now);
+            Ok(Created::Payment(Box::new(view)))
+        }
+        Applied::Refused { .. } => Ok(Created::DuplicateTransactionId),
+        Applied::Lost { .. } => Ok(Created::LeaseLost),
+    }
+}
+
+async fn draft(
+    app: &App,
+    caller: &Caller,
+    new: &NewPayment,
+    now: Timestamp,
+) -> Result<Option<Payment>, OpError> {
+    let schedule: Schedule = new.website.schedule.unwrap_or(caller.business.schedule);
+    let Some(quote) = quote(new.base, &schedule) else { return Ok(None) };
+    let expires_at = now + app.config.payments.expiry;
+    Ok(Some(Payment {
+        id: app.store.id(IdKind::Payment).await?,
+        business_id: caller.business.id,
+        transaction_id: match &new.transaction_id {
+            Some(id) => id.clone(),
+            None => fresh_transaction_id(app, now),
+        },
+        kind: Kind::Transfer,
+        mode: caller.mode,
+        status: Status::Pending,
+        version: 1,
+        amount: quote.amount,
+        charges: quote.charges,
+        business_receives: quote.business_receives,
+        schedule,
+        payer_name: new.payer_name.clone(),
+        payer: new.payer.clone(),
+        webhook_url: new.webhook_url.clone(),
+        website_id: Some(new.website.id),
+        external_reference: None,
+        account_id: None,
+        corrections: 0,
+        created_at: now,
+        updated_at: now,
+        expires_at,
+        approvable_until: expires_at + app.config.payments.late_window,
+        matched_at: None,
+        approved_at: None,
+        rejected_at: None,
+        reject_reason: None,
+        swept: false,
+        reversed_at: None,
+        settlement_id: None,
+        received: None,
+        is_mismatch: false,
+        mismatch_reason: None,
+        name_mismatch: false,
+    }))
+}
+
+/// `TXN-` and a ULID: 48 bits of milliseconds, 80 random bits, Crockford's base 32.
+fn fresh_transaction_id(app: &App, now: Timestamp) -> String {
+    const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+    let mut random = [0u8; 16];
+    app.random.fill(&mut random[6..]);
+    let millis = u128::try_from(now.0 / 1000).unwrap_or(0);
+    let value = (millis << 80) | u128::from_be_bytes(random);
+    let mut text = String::with_capacity(TRANSACTION_PREFIX.len() + 26);
+    text.push_str(TRANSACTION_PREFIX);
+    for place in (0..26).rev() {
+        text.push(char::from(ALPHABET[(value >> (place * 5)) as usize & 31]));
+    }
+    text
+}
+
+async fn choose_account(app: &App, payment: &Payment) -> Result<Option<ReceivingAccount>, OpError> {
+    let all = app.directory.accounts().await?;
+    let usable = |account: &&ReceivingAccount| account.retired_at.is_none() && account.mode == payment.mode;
+    let dedicated: Vec<i64> = all
+        .iter()
+        .filter(usable)
+        .filter(|account| account.business_id == Some(payment.business_id))
+        .map(|account| account.id)
+        .collect();
+    let shared = dedicated.is_empty();
+    let pool = if shared {
+        all.iter().filter(usable).filter(|account| account.business_id.is_none()).map(|a| a.id).collect()
+    } else {
+        dedicated
+    };
+    let pool = app.directory.least_recently_used(pool);
+    let expected = Folded::new(&payment.payer_name);
+    let collisions: Vec<Collision> = app
+        .store
+        .collisions(payment, COLLISIONS_MAX)
+        .await?
+        .into_iter()
+        .filter(|row| {
+            row.payer_name == payment.payer_name
+                || compare_folded(&expected, &Folded::new(&row.payer_name), &[]).verdict != Verdict::Different
+        })
+        .map(|row| Collision {
+            account_id: row.account_id,
+            business_id: row.business_id,
+            created_at: row.created_at,
+        })
+        .collect();
+    let chosen = choose(&pool, shared, &collisions, payment.business_id);
+    Ok(chosen.and_then(|id| all.iter().find(|account| account.id == id).cloned()))
+}

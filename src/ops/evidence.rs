@@ -1,0 +1,92 @@
+//! A decision as JSON, for the database and for people who ask why.
+//!
+//! Kept with the alert and with the settlement, so that every approval and every refusal to
+//! approve can be explained years later from what was known then.
+
+use serde::Serialize;
+
+use crate::domain::matching::{Considered, Decision, Verdicts};
+
+#[derive(Serialize)]
+struct Evidence<'a> {
+    verdict: &'static str,
+    reasons: Vec<&'a str>,
+    considered: Vec<Line<'a>>,
+}
+
+#[derive(Serialize)]
+struct Line<'a> {
+    transaction_id: &'a str,
+    business_id: i64,
+    status: &'static str,
+    expected_name: &'a str,
+    name: &'static str,
+    name_reason: &'a str,
+    amount: String,
+    amount_fit: &'static str,
+    time_fit: &'static str,
+}
+
+fn line(c: &Considered) -> Line<'_> {
+    Line {
+        transaction_id: &c.transaction_id,
+        business_id: c.business_id,
+        status: c.status.as_str(),
+        expected_name: &c.expected_name,
+        name: c.name.as_str(),
+        name_reason: &c.name_reason,
+        amount: c.amount.to_string(),
+        amount_fit: c.amount_fit.as_str(),
+        time_fit: c.time_fit.as_str(),
+    }
+}
+
+/// The decision's JSON text.
+pub fn encode(decision: &Decision) -> String {
+    let (verdict, reasons) = match &decision.verdict {
+        Verdicts::Approve { rule, .. } => ("approve", vec![rule.as_str()]),
+        Verdicts::Review { reasons } => ("review", reasons.iter().map(String::as_str).collect()),
+        Verdicts::Unmatched { reason } => ("unmatched", vec![reason.as_str()]),
+    };
+    let evidence = Evidence { verdict, reasons, considered: decision.considered.iter().map(line).collect() };
+    // Strings and lists of strings cannot fail to serialise.
+    serde_json::to_string(&evidence).unwrap_or_default()
+}
+
+/// What a person decided against or for, beside what the rules had seen.
+#[derive(Serialize)]
+struct Approval<'a> {
+    verdict: &'static str,
+    operator: &'a str,
+    despite: Option<&'a str>,
+    obstacles: &'a [String],
+    name: &'static str,
+    name_reason: &'a str,
+    received: String,
+    requested: String,
+}
+
+/// A person's approval as JSON text.
+pub struct OperatorApproval<'a> {
+    pub operator: &'a str,
+    pub despite: Option<&'a str>,
+    pub obstacles: &'a [String],
+    pub name: crate::domain::name::Verdict,
+    pub name_reason: &'a str,
+    pub received: crate::domain::money::Money,
+    pub requested: crate::domain::money::Money,
+}
+
+pub fn encode_operator(approval: &OperatorApproval<'_>) -> String {
+    let wire = Approval {
+        verdict: "approved by an operator",
+        operator: approval.operator,
+        despite: approval.despite,
+        obstacles: approval.obstacles,
+        name: approval.name.as_str(),
+        name_reason: approval.name_reason,
+        received: approval.received.to_string(),
+        requested: approval.requested.to_string(),
+    };
+    serde_json::to_string(&wire).unwrap_or_default()
+}

@@ -1,0 +1,160 @@
+//! Undoes a settlement by its mirror entry, once, and rejects pending payments by hand.
+//!
+//! The payment stays `approved` and shows `reversed_at`. After a wrong match the alert waits in
+//! review again; when the bank took the money back it is `reversed` for good. A reversal is the
+//! one debit that may take a balance below zero: the money is gone whether the merchant has it or
+//! not. Nothing is reversed by itself.
+
+use super::{OpError, RACES_MAX};
+use crate::app::App;
+use crate::domain::alert::AlertStatus;
+use crate::domain::payment::{Payment, Status};
+use crate::store::acts;
+use crate::store::settlements::{self, EntryNote};
+use crate::store::{Applied, IdKind, alerts, payments};
+
+/// What a person asks for.
+pub struct Reverse<'a> {
+    pub business_id: i64,
+    pub transaction_id: &'a str,
+    pub reason: &'a str,
+    pub operator: &'a str,
+    /// The bank's own debit or reversal; without it, the match was wrong.
+    pub undoing_alert: Option<i64>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ReverseRefused {
+    #[error("business {0} has no payment {1}")]
+    NoPayment(i64, String),
+    #[error("payment {0} is {1}; only an approved payment can be reversed, and once")]
+    NotApproved(String, &'static str),
+    #[error("payment {0} is {1}; only a pending payment can be rejected")]
+    NotPending(String, &'static str),
+    #[error("there is no alert {0}")]
+    NoAlert(i64),
+    #[error("alert {0} is not an authentic debit or reversal")]
+    NotUndoing(i64),
+    #[error("the payment changed at this moment; look at it again")]
+    Changed,
+}
+
+/// `Ok(Ok(payment))` is the payment after the reversal.
+pub async fn reverse_payment(
+    app: &App,
+    ask: &Reverse<'_>,
+) -> Result<Result<Payment, ReverseRefused>, OpError> {
+    for _ in 0..RACES_MAX {
+        let found = app.store.payment_by_transaction(ask.business_id, ask.transaction_id).await?;
+        let Some(payment) = found else {
+            return Ok(Err(ReverseRefused::NoPayment(ask.business_id, ask.transaction_id.to_owned())));
+        };
+        let Some(settlement_id) = payment.settlement_id.filter(|_| payment.reversed_at.is_none()) else {
+            let status = if payment.reversed_at.is_some() { "reversed" } else { payment.status.as_str() };
+            return Ok(Err(ReverseRefused::NotApproved(payment.transaction_id, status)));
+        };
+        if let Some(id) = ask.undoing_alert {
+            match app.store.alert(id).await? {
+                None => return Ok(Err(ReverseRefused::NoAlert(id))),
+                Some(alert) if !super::weigh::is_undoing(&alert) || !alert.authenticity.counts() => {
+                    return Ok(Err(ReverseRefused::NotUndoing(id)));
+                }
+                Some(_) => {}
+            }
+        }
+        if let Some(payment) = mirror(app, ask, payment, settlement_id).await? {
+            return Ok(Ok(payment));
+        }
+    }
+    Ok(Err(ReverseRefused::Changed))
+}
+
+async fn mirror(
+    app: &App,
+    ask: &Reverse<'_>,
+    payment: Payment,
+    settlement_id: i64,
+) -> Result<Option<Payment>, OpError> {
+    let now = app.now();
+    let settlement = app.store.settlement(settlement_id).await?;
+    let settlement =
+        settlement.ok_or_else(|| OpError::Fault(format!("settlement {settlement_id} is missing")))?;
+    let entry = app.store.entry_of(settlement_id).await?.mirror();
+    let note = EntryNote {
+        id: app.store.id(IdKind::Entry).await?,
+        kind: "reversal",
+        settlement_id: Some(settlement_id),
+        business_id: payment.business_id,
+        memo: ask.reason,
+        at: now,
+    };
+    let act = app.store.id(IdKind::Act).await?;
+    let mut unit = app.store.unit(payment.business_id).await?;
+    if let Some(alert_id) = settlement.alert_id
+        && let Some(alert) = app.store.alert(alert_id).await?
+    {
+        let status = if ask.undoing_alert.is_some() { AlertStatus::Reversed } else { AlertStatus::Review };
+        unit = unit.step(alerts::unmatched_again(&alert, status, &format!("reversed: {}", ask.reason)));
+        if let Some(undoing) = ask.undoing_alert {
+            unit = unit.step(alerts::link(undoing, alert_id));
+        }
+    }
+    let unit = unit
+        .step(payments::reversed(&payment, now))
+        .step(settlements::reversed(settlement_id, now, ask.reason))
+        .step(settlements::forget_proven_name(settlement_id))
+        .steps(settlements::post(&note, &entry))
+        .step(acts::record(
+            act,
+            ask.operator,
+            "reverse",
+            &format!("payment {}", payment.transaction_id),
+            ask.reason,
+            now,
+        ));
+    match app.store.apply(unit).await? {
+        Applied::Done(_) => {
+            tracing::warn!(transaction_id = payment.transaction_id, reason = ask.reason, "payment reversed");
+            Ok(Some(Payment {
+                reversed_at: Some(now),
+                updated_at: now,
+                version: payment.version + 1,
+                ..payment
+            }))
+        }
+        Applied::Lost { .. } | Applied::Refused { .. } => Ok(None),
+    }
+}
+
+/// A person rejects a pending payment; no alert and no operator can approve it any more.
+pub async fn reject_payment(
+    app: &App,
+    business_id: i64,
+    transaction_id: &str,
+    operator: &str,
+    reason: &str,
+) -> Result<Result<Payment, ReverseRefused>, OpError> {
+    for _ in 0..RACES_MAX {
+        let found = app.store.payment_by_transaction(business_id, transaction_id).await?;
+        let Some(payment) = found else {
+            return Ok(Err(ReverseRefused::NoPayment(business_id, transaction_id.to_owned())));
+        };
+        let now = app.now();
+        let Ok(after) = payment.reject(reason, false, now) else {
+            let status: Status = payment.status;
+            return Ok(Err(ReverseRefused::NotPending(payment.transaction_id, status.as_str())));
+        };
+        let act = app.store.id(IdKind::Act).await?;
+        let subject = format!("payment {}", payment.transaction_id);
+        let unit = app
+            .store
+            .unit(business_id)
+            .await?
+            .step(payments::rejected(&payment, &after))
+            .step(acts::record(act, operator, "reject", &subject, reason, now));
+        if app.store.apply(unit).await?.is_done() {
+            return Ok(Ok(after));
+        }
+    }
+    Ok(Err(ReverseRefused::Changed))
+}

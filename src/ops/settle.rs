@@ -1,0 +1,163 @@
+//! Settles a payment from an alert: payment, alert, ledger entry, balance and webhook in one Unit.
+//!
+//! Either all of it happens or nothing. The alert and the payment are guarded by the versions the
+//! decision rested on, and the clock of the account and amount by what was read before similar
+//! alerts were looked at; whoever is slower finds a guard missed and decides again.
+
+use super::OpError;
+use super::webhook_body::{self, AlertNote, PAYMENT_APPROVED};
+use crate::app::App;
+use crate::domain::account::ReceivingAccount;
+use crate::domain::alert::AlertRow;
+use crate::domain::ledger::Entry;
+use crate::domain::payment::{Approval, Approver, Payment, settle_figures};
+use crate::store::acts;
+use crate::store::jobs::{self, JobKind};
+use crate::store::settlements::{self, EntryNote, ProvenName, Settlement};
+use crate::store::{Applied, IdKind, Step, alerts, payments};
+
+/// A person's part in an approval.
+pub struct ByOperator<'a> {
+    pub name: &'a str,
+    pub reason: &'a str,
+    /// The accepted close name, if it may count as proven from now on.
+    pub proven: Option<ProvenName<'a>>,
+}
+
+/// What is to be settled, as it was decided.
+pub struct Settling<'a> {
+    pub alert: &'a AlertRow,
+    pub payment: &'a Payment,
+    pub account: &'a ReceivingAccount,
+    /// Clock of the account and amount, read before the decision.
+    pub ticks: i64,
+    pub rule: &'a str,
+    pub evidence: &'a str,
+    pub name_mismatch: bool,
+    pub operator: Option<ByOperator<'a>>,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub enum Settled {
+    Done,
+    /// Somebody changed the alert, the payment or a similar alert meanwhile.
+    Lost,
+}
+
+pub async fn settle(app: &App, s: &Settling<'_>) -> Result<Settled, OpError> {
+    let now = app.now();
+    let received = s.alert.facts.amount.ok_or_else(|| OpError::Fault("an alert without amount".into()))?;
+    let (charges, business_receives, mismatch_reason) = settle_figures(s.payment, received);
+    let settlement_id = app.store.id(IdKind::Settlement).await?;
+    let approver = if s.operator.is_some() { Approver::Operator } else { Approver::Rule };
+    let approval = Approval {
+        settlement_id,
+        received,
+        charges,
+        business_receives,
+        is_mismatch: mismatch_reason.is_some(),
+        mismatch_reason,
+        name_mismatch: s.name_mismatch,
+        matched_at: Some(now),
+        at: now,
+    };
+    let Ok(after) = s.payment.approve(approval, approver) else { return Ok(Settled::Lost) };
+    let note = alerts::MatchNote {
+        settlement_id,
+        payment_id: after.id,
+        reason: s.rule,
+        evidence: s.evidence,
+        at: now,
+    };
+    let settlement = Settlement {
+        id: settlement_id,
+        kind: after.kind.as_str().to_owned(),
+        business_id: after.business_id,
+        payment_id: after.id,
+        alert_id: Some(s.alert.id),
+        received,
+        business_receives,
+        charge: charges.total(),
+        rule: s.rule.to_owned(),
+        evidence: s.evidence.to_owned(),
+        operator: s.operator.as_ref().map(|operator| operator.name.to_owned()),
+        settled_at: now,
+        reversed_at: None,
+        reverse_reason: None,
+    };
+    let entry = Entry::transfer(after.business_id, received, business_receives, charges.total())
+        .map_err(|error| OpError::Fault(error.to_string()))?;
+    let entry_note = EntryNote {
+        id: app.store.id(IdKind::Entry).await?,
+        kind: "settlement",
+        settlement_id: Some(settlement_id),
+        business_id: after.business_id,
+        memo: &after.transaction_id,
+        at: now,
+    };
+    let unit = app
+        .store
+        .unit(after.business_id)
+        .await?
+        .step(alerts::tick_guarded(s.account.id, received, s.ticks))
+        .step(alerts::matched(s.alert, &note))
+        .step(payments::approved(s.payment, &after))
+        .steps(settlements::post(&entry_note, &entry))
+        .step(settlements::add(&settlement))
+        .steps(announce(app, s, &after).await?)
+        .step(jobs::finish_by_subject(JobKind::Decide, s.alert.id, "matched", now))
+        .steps(operator_steps(app, s, settlement_id, &after).await?);
+    match app.store.apply(unit).await? {
+        Applied::Done(_) => {
+            app.wake.notify_waiters();
+            tracing::info!(
+                alert = s.alert.id,
+                transaction_id = after.transaction_id,
+                business = after.business_id,
+                received = %received,
+                rule = s.rule,
+                "payment approved"
+            );
+            metrics::counter!("tillbell_payments_approved_total").increment(1);
+            let waited = now.since(s.alert.first_seen).to_std();
+            metrics::histogram!("tillbell_approval_seconds").record(waited.as_secs_f64());
+            Ok(Settled::Done)
+        }
+        Applied::Lost { .. } | Applied::Refused { .. } => Ok(Settled::Lost),
+    }
+}
+
+/// The event for the merchant and the job that delivers it.
+async fn announce(app: &App, s: &Settling<'_>, after: &Payment) -> Result<Vec<Step>, OpError> {
+    let note = AlertNote {
+        payer_bank: s.alert.facts.payer_bank.clone(),
+        payer_account: s.alert.facts.payer_account_number.clone(),
+        from: s.alert.mail_from.clone(),
+        subject: s.alert.subject.clone(),
+        received_at: Some(s.alert.first_seen),
+        message_id: s.alert.message_id.clone(),
+    };
+    let body = webhook_body::payment_approved(after, Some(s.account), Some(&note));
+    let random = app.random.as_ref();
+    let (business, now) = (after.business_id, app.now());
+    let steps =
+        webhook_body::record(&app.store, random, business, Some(after.id), PAYMENT_APPROVED, body, now)
+            .await?;
+    Ok(steps.to_vec())
+}
+
+async fn operator_steps(
+    app: &App,
+    s: &Settling<'_>,
+    settlement_id: i64,
+    after: &Payment,
+) -> Result<Vec<Step>, OpError> {
+    let Some(operator) = &s.operator else { return Ok(Vec::new()) };
+    let subject = format!("alert {} onto payment {}", s.alert.id, after.transaction_id);
+    let act = app.store.id(IdKind::Act).await?;
+    let mut steps = vec![acts::record(act, operator.name, "approve", &subject, operator.reason, app.now())];
+    if let Some(proven) = &operator.proven {
+        steps.push(settlements::add_proven_name(proven, settlement_id));
+    }
+    Ok(steps)
+}

@@ -1,0 +1,68 @@
+//! Housekeeping: payments whose late window is over are rejected, old traces are forgotten.
+//!
+//! A payment is left alone while an alert of its account is undecided: that alert may be its money.
+//! Every rejection is a guarded Unit of its own; a match at the same moment wins or loses whole.
+
+use super::OpError;
+use crate::app::App;
+use crate::domain::time::Timestamp;
+use crate::store::{alerts, payments};
+
+/// Payments looked at in one read, and reads in one run; the next run goes on.
+const BATCH: usize = 500;
+const BATCHES_MAX: usize = 20;
+/// Mails forgotten in one run.
+const MAILS_MAX: i64 = 1_000;
+/// Why a swept payment is rejected; shown to operators.
+const REASON: &str = "no payment arrived in time";
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SweepReport {
+    pub rejected: u64,
+    /// Left alone because an alert of the account is undecided, or changed at this moment.
+    pub left: u64,
+}
+
+pub async fn sweep(app: &App) -> Result<SweepReport, OpError> {
+    let now = app.now();
+    let mut report = SweepReport::default();
+    let mut after = Timestamp(-1);
+    for _ in 0..BATCHES_MAX {
+        let due = app.store.payments_to_sweep(after, now, BATCH).await?;
+        let Some(last) = due.last() else { break };
+        // Several payments may share the last instant; a shorter step loses none of them.
+        after = Timestamp((last.approvable_until.0 - 1).max(after.0 + 1));
+        let full = due.len() == BATCH;
+        for payment in &due {
+            let undecided = match payment.account_id {
+                Some(account) => app.store.has_undecided_alerts(account).await?,
+                None => false,
+            };
+            let rejected = match payment.reject(REASON, true, now) {
+                Ok(after) if !undecided => {
+                    let unit =
+                        app.store.unit(payment.business_id).await?.step(payments::rejected(payment, &after));
+                    app.store.apply(unit).await?.is_done()
+                }
+                _ => false,
+            };
+            if rejected {
+                report.rejected += 1;
+            } else {
+                report.left += 1;
+            }
+        }
+        if !full {
+            break;
+        }
+    }
+    forget(app, now).await?;
+    Ok(report)
+}
+
+async fn forget(app: &App, now: Timestamp) -> Result<(), OpError> {
+    let unit = app.store.unit(0).await?.step(alerts::forget_mails(now, MAILS_MAX));
+    let _ = app.store.apply(unit).await?;
+    app.store.forget_units().await?;
+    Ok(())
+}

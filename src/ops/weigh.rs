@@ -1,0 +1,246 @@
+//! Gathers everything a decision about one alert rests on, and has the domain decide.
+//!
+//! Read only. Used when an alert is new, when a correction looks at waiting alerts, and when a
+//! person asks for suggestions. All reads begin after the alert's own commit, so of an alert and a
+//! correction that happen at the same moment at least one sees the other (decisions 6.8).
+
+use super::OpError;
+use super::name_pairs::name_pairs;
+use crate::app::App;
+use crate::domain::account::ReceivingAccount;
+use crate::domain::alert::{AlertKind, AlertRow, AlertStatus, Direction, TimePrecision};
+use crate::domain::matching::{
+    Beneficiary, CANDIDATES_MAX, Candidate, Considered, Decision, Incoming, Interval, Verdicts, decide,
+};
+use crate::domain::money::Money;
+use crate::domain::name::{Verdict, fold, verdict};
+use crate::domain::payment::Payment;
+use crate::domain::time::{Span, Timestamp};
+use crate::store::settlements::ProvenName;
+
+/// How far back suggestions reach.
+pub const SUGGEST_WITHIN: Span = Span::days(30);
+/// Payments found per pair of words, and ended ones around the amount.
+const SUGGESTIONS_READ: usize = 25;
+/// A debit or reversal of the same money within this span speaks against a credit.
+pub const REVERSAL_WITHIN: Span = Span::days(7);
+/// Alerts of the same account and amount that are compared.
+const SIMILAR_MAX: usize = 200;
+/// Two alerts this far apart in our sight cannot be the same money unless a key says so.
+const SIMILAR_WITHIN: Span = Span::days(3);
+
+/// What was decided and what it rests on.
+pub struct Weighed {
+    pub decision: Decision,
+    pub payments: Vec<Payment>,
+    pub account: Option<ReceivingAccount>,
+    /// State of the account-and-amount clock before the similar alerts were read; the settling
+    /// Unit is guarded by it.
+    pub ticks: i64,
+}
+
+/// The alert's bank time; with nothing shown, anything up to the mail's Date.
+pub fn interval(alert: &AlertRow) -> Interval {
+    match alert.facts.occurred {
+        Some(time) if time.precision != TimePrecision::None => Interval {
+            begin: time.begin,
+            end: time.end.min(alert.first_seen).max(time.begin.min(alert.first_seen)),
+        },
+        _ => {
+            let end = alert.mailed_at.unwrap_or(alert.first_seen).min(alert.first_seen);
+            Interval { begin: Timestamp::MIN, end }
+        }
+    }
+}
+
+pub async fn weigh(app: &App, alert: &AlertRow) -> Result<Weighed, OpError> {
+    let account = match alert.account_id {
+        Some(id) => app.directory.accounts().await?.iter().find(|account| account.id == id).cloned(),
+        None => None,
+    };
+    let (Some(account), Some(received)) = (account, alert.facts.amount) else {
+        let mut reasons = alert.facts.doubts.clone();
+        if alert.facts.amount.is_none() {
+            reasons.push("the amount could not be read".into());
+        }
+        if reasons.is_empty() {
+            reasons.push("the alert names no account of ours".into());
+        }
+        let decision = Decision { verdict: Verdicts::Review { reasons }, considered: Vec::new() };
+        return Ok(Weighed { decision, payments: Vec::new(), account: None, ticks: 0 });
+    };
+    let ticks = app.store.amount_ticks(account.id, received).await?;
+    let mut doubts = alert.facts.doubts.clone();
+    doubts.extend(similar_alerts(app, alert, account.id, received).await?);
+    let open = app.store.candidates(account.id, received, CANDIDATES_MAX).await?;
+    let limit_reached = open.len() >= CANDIDATES_MAX;
+    let payments = with_suggestions(app, alert, account.id, received, open).await?;
+    let cut = cut_lengths(alert);
+    let incoming = Incoming {
+        received,
+        payer_name: alert.facts.payer_name.as_deref(),
+        cut: &cut,
+        time: interval(alert),
+        first_seen: alert.first_seen,
+        holder: &account.name,
+        doubts: &doubts,
+        limit_reached,
+    };
+    let mut decision = decide(&incoming, &candidates(&payments, &[]));
+    let proven = proven_payers(app, alert, &decision.considered).await?;
+    if !proven.is_empty() {
+        decision = decide(&incoming, &candidates(&payments, &proven));
+    }
+    Ok(Weighed { decision, payments, account: Some(account), ticks })
+}
+
+/// Lengths at which the payer's name may be cut: its own, if the reader says that it fills its field.
+pub fn cut_lengths(alert: &AlertRow) -> Vec<usize> {
+    match &alert.facts.payer_name {
+        Some(name) if alert.facts.payer_name_cut => vec![name.chars().count()],
+        _ => Vec::new(),
+    }
+}
+
+fn candidates<'a>(payments: &'a [Payment], proven: &[i64]) -> Vec<Candidate<'a>> {
+    payments
+        .iter()
+        .map(|payment| Candidate {
+            payment,
+            beneficiary: Beneficiary::Business(payment.business_id),
+            proven: proven.contains(&payment.id),
+        })
+        .collect()
+}
+
+/// Adds payments of the same name whatever their amount, and ended ones of about the amount.
+async fn with_suggestions(
+    app: &App,
+    alert: &AlertRow,
+    account_id: i64,
+    received: Money,
+    mut payments: Vec<Payment>,
+) -> Result<Vec<Payment>, OpError> {
+    let since = alert.first_seen - SUGGEST_WITHIN;
+    let mut ids = Vec::new();
+    for pair in alert.facts.payer_name.as_deref().map(name_pairs).unwrap_or_default() {
+        ids.extend(app.store.payments_by_name_pair(account_id, pair, since, SUGGESTIONS_READ).await?);
+    }
+    ids.sort_unstable();
+    ids.dedup();
+    for id in ids {
+        if payments.iter().all(|payment| payment.id != id)
+            && let Some(payment) = app.store.payment(id).await?
+            && payment.account_id == Some(account_id)
+        {
+            payments.push(payment);
+        }
+    }
+    // A range wide enough for the charges rule of most amounts.
+    let amounts = (received, Money(received.kobo().saturating_add(received.kobo() / 10)));
+    for payment in app.store.ended_payments(account_id, amounts, since, SUGGESTIONS_READ).await? {
+        if payments.iter().all(|known| known.id != payment.id) {
+            payments.push(payment);
+        }
+    }
+    Ok(payments)
+}
+
+/// Payments whose close name a person has accepted for this very payer account.
+async fn proven_payers(app: &App, alert: &AlertRow, considered: &[Considered]) -> Result<Vec<i64>, OpError> {
+    let (Some(received), Some(bank), Some(account)) =
+        (&alert.facts.payer_name, &alert.facts.payer_bank, &alert.facts.payer_account_number)
+    else {
+        return Ok(Vec::new());
+    };
+    if !is_full_account_number(account) {
+        return Ok(Vec::new());
+    }
+    let received = fold(received);
+    let mut proven = Vec::new();
+    for c in considered.iter().filter(|c| c.name == Verdict::Close && c.amount_fit.approves()) {
+        let expected = fold(&c.expected_name);
+        let name = ProvenName {
+            business_id: c.business_id,
+            expected: &expected,
+            received: &received,
+            payer_bank: bank,
+            payer_account: account,
+        };
+        if app.store.is_name_proven(&name).await? {
+            proven.push(c.payment_id);
+        }
+    }
+    Ok(proven)
+}
+
+/// Ten digits and no mask.
+pub fn is_full_account_number(text: &str) -> bool {
+    text.len() == 10 && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// What other alerts of the same account and amount say against this one (decisions 8).
+async fn similar_alerts(
+    app: &App,
+    alert: &AlertRow,
+    account_id: i64,
+    received: Money,
+) -> Result<Vec<String>, OpError> {
+    let seen = (alert.first_seen - REVERSAL_WITHIN, alert.first_seen + REVERSAL_WITHIN);
+    let others = app.store.similar_alerts(account_id, received, seen, SIMILAR_MAX).await?;
+    let mut doubts = Vec::new();
+    for other in others.iter().filter(|other| other.id != alert.id && other.authenticity.counts()) {
+        if is_undoing(other) {
+            if shares_reference(alert, other) || other.first_seen >= alert.first_seen {
+                doubts.push(format!("alert {} may have taken this money back", other.id));
+            }
+        } else if is_counted_credit(other) && may_be_the_same_money(alert, other) {
+            doubts.push(format!("it may tell of the same money as alert {}", other.id));
+        }
+    }
+    Ok(doubts)
+}
+
+/// A debit or a reversal, which may undo a credit.
+pub fn is_undoing(alert: &AlertRow) -> bool {
+    alert.facts.direction == Some(Direction::Debit) || alert.facts.kind == Some(AlertKind::Reversal)
+}
+
+/// A credit that was decided in its own right: undecided ones are left to the clock that guards
+/// the settling Unit, because the second of two to settle sees the first one settled.
+fn is_counted_credit(alert: &AlertRow) -> bool {
+    alert.facts.direction == Some(Direction::Credit)
+        && alert.facts.kind == Some(AlertKind::Payment)
+        && matches!(alert.status, AlertStatus::Matched | AlertStatus::Review | AlertStatus::Unmatched)
+}
+
+/// The same session id or the same reference.
+pub fn shares_reference(a: &AlertRow, b: &AlertRow) -> bool {
+    let same = |a: &Option<String>, b: &Option<String>| a.is_some() && a == b;
+    same(&a.facts.session_id, &b.facts.session_id) || same(&a.facts.reference, &b.facts.reference)
+}
+
+/// Same amount, names not different, bank times that overlap: one payment told twice, unless
+/// session ids, references or balances of one kind show that they are two.
+fn may_be_the_same_money(a: &AlertRow, b: &AlertRow) -> bool {
+    if a.first_seen.since(b.first_seen).max(b.first_seen.since(a.first_seen)) > SIMILAR_WITHIN {
+        return false;
+    }
+    let differ = |a: &Option<String>, b: &Option<String>| a.is_some() && b.is_some() && a != b;
+    if differ(&a.facts.session_id, &b.facts.session_id) || differ(&a.facts.reference, &b.facts.reference) {
+        return false;
+    }
+    if let (Some(x), Some(y)) = (a.facts.balance, b.facts.balance)
+        && x.same_kind(y)
+        && x != y
+    {
+        return false;
+    }
+    let (x, y) = (interval(a), interval(b));
+    let overlap = x.begin <= y.end && y.begin <= x.end;
+    let names = match (&a.facts.payer_name, &b.facts.payer_name) {
+        (Some(x), Some(y)) => verdict(x, y, &[]) != Verdict::Different,
+        _ => true,
+    };
+    overlap && names
+}
