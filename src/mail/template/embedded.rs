@@ -1,0 +1,16 @@
+//! The templates and tables that the binary carries, as text. A new bank needs one line here.
+
+/// File name and text of every template.
+pub const TEMPLATES: &[(&str, &str)] = &[
+    ("banks/gtbank.toml", include_str!("../../../banks/gtbank.toml")),
+    ("banks/access.toml", include_str!("../../../banks/access.toml")),
+    ("banks/zenith.toml", include_str!("../../../banks/zenith.toml")),
+    ("banks/uba.toml", include_str!("../../../banks/uba.toml")),
+    ("banks/firstbank.toml", include_str!("../../../banks/firstbank.toml")),
+];
+
+/// Institutions of the interbank network.
+pub const NIP_CODES: &str = include_str!("../../../data/nip_codes.toml");
+
+/// Words that hold for every bank.
+pub const NARRATION: &str = include_str!("../../../data/narration.toml");
