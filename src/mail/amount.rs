@@ -57,7 +57,9 @@ fn plain(text: &str) -> Figure {
             number = Some(token);
         } else if token == "-" && number.is_none() && !negative {
             negative = true;
-        } else if token == "+" && number.is_none() || matches!(token.to_ascii_uppercase().as_str(), "ONLY" | "/") {
+        } else if token == "+" && number.is_none()
+            || matches!(token.to_ascii_uppercase().as_str(), "ONLY" | "/")
+        {
             continue;
         } else if let Some(direction) = suffix(&token).filter(|_| number.is_some()) {
             figure.suffix = Some(direction);
@@ -192,8 +194,23 @@ mod tests {
     #[test]
     fn leaves_everything_doubtful_unread() {
         for text in [
-            "", "NGN", "1,00,000.00", "1.000,00", "10,00", "1,2345", "5.001", "NGN 5 000", "5,000 and 6,000", "USD NGN 5",
-            "123456 is your code", "٥٠٠", "99999999999999999", "1,", ",5", "a5", "1.2.3",
+            "",
+            "NGN",
+            "1,00,000.00",
+            "1.000,00",
+            "10,00",
+            "1,2345",
+            "5.001",
+            "NGN 5 000",
+            "5,000 and 6,000",
+            "USD NGN 5",
+            "123456 is your code",
+            "٥٠٠",
+            "99999999999999999",
+            "1,",
+            ",5",
+            "a5",
+            "1.2.3",
         ] {
             assert_eq!(read(text).value, None, "{text:?}");
         }

@@ -33,7 +33,11 @@ pub fn judge<'b>(letter: &Letter, sheets: &[Sheet], banks: &'b Banks) -> Judgeme
         quoted_from: Vec::new(),
     };
     let [from] = &letter.from[..] else {
-        judgement.refute(if letter.from.is_empty() { "there is no From address" } else { "there are several From addresses" });
+        judgement.refute(if letter.from.is_empty() {
+            "there is no From address"
+        } else {
+            "there are several From addresses"
+        });
         return judgement;
     };
     if letter.from_headers != 1 {
@@ -65,7 +69,9 @@ pub fn judge<'b>(letter: &Letter, sheets: &[Sheet], banks: &'b Banks) -> Judgeme
     match letter.verdicts.first() {
         Some(top) => match against(top, bank) {
             Some(reason) => judgement.refute(&reason),
-            None => judgement.why.push("Authentication-Results do not speak against it; they prove nothing here".into()),
+            None => judgement
+                .why
+                .push("Authentication-Results do not speak against it; they prove nothing here".into()),
         },
         None => judgement.why.push("no Authentication-Results".into()),
     }
@@ -84,7 +90,8 @@ fn look_alike<'b>(domain: &str, banks: &'b Banks) -> Option<&'b Bank> {
     let plain: String = domain.chars().filter(|c| c.is_alphanumeric()).collect();
     banks.list().iter().find(|bank| {
         bank.senders.iter().filter_map(|s| s.split_once('@')).any(|(_, real)| {
-            let label: String = real.split('.').next().unwrap_or_default().chars().filter(|c| c.is_alphanumeric()).collect();
+            let label: String =
+                real.split('.').next().unwrap_or_default().chars().filter(|c| c.is_alphanumeric()).collect();
             label.len() >= 4 && plain.contains(&label)
         })
     })
@@ -95,8 +102,11 @@ fn quoted<'b>(sheets: &[Sheet], banks: &'b Banks) -> Option<(&'b Bank, Vec<usize
     let mut bank = None;
     let mut starts = vec![0; sheets.len()];
     for (s, sheet) in sheets.iter().enumerate() {
-        let lines: Vec<String> =
-            sheet.rows.iter().map(|r| collapse(&r.join(" ")).trim_start_matches(['>', ' ', '*']).to_lowercase()).collect();
+        let lines: Vec<String> = sheet
+            .rows
+            .iter()
+            .map(|r| collapse(&r.join(" ")).trim_start_matches(['>', ' ', '*']).to_lowercase())
+            .collect();
         for (i, line) in lines.iter().enumerate() {
             if !is_head_line(line) || !line.starts_with("from") {
                 continue;
@@ -108,7 +118,11 @@ fn quoted<'b>(sheets: &[Sheet], banks: &'b Banks) -> Option<(&'b Bank, Vec<usize
             let Some(found) = addresses(line).find_map(|a| banks.by_sender(&a)) else { continue };
             if others >= 2 || opened {
                 bank = Some(found);
-                let head = lines[i..].iter().take(FORWARD_HEAD_ROWS).take_while(|l| is_head_line(l) || l.is_empty()).count();
+                let head = lines[i..]
+                    .iter()
+                    .take(FORWARD_HEAD_ROWS)
+                    .take_while(|l| is_head_line(l) || l.is_empty())
+                    .count();
                 starts[s] = i + head;
                 break;
             }
@@ -118,12 +132,17 @@ fn quoted<'b>(sheets: &[Sheet], banks: &'b Banks) -> Option<(&'b Bank, Vec<usize
 }
 
 fn opens_forward(line: &str) -> bool {
-    ["forwarded message", "original message", "weitergeleitet", "message transféré"].iter().any(|w| line.contains(w))
+    ["forwarded message", "original message", "weitergeleitet", "message transféré"]
+        .iter()
+        .any(|w| line.contains(w))
 }
 
 fn is_head_line(line: &str) -> bool {
     ["from:", "date:", "subject:", "to:", "sent:", "cc:", "reply-to:"].iter().any(|h| {
-        line.starts_with(h) || line.strip_prefix(&h[..h.len() - 1]).is_some_and(|rest| rest.starts_with(['*', ' ']) && rest.trim_start_matches(['*', ' ']).starts_with(':'))
+        line.starts_with(h)
+            || line.strip_prefix(&h[..h.len() - 1]).is_some_and(|rest| {
+                rest.starts_with(['*', ' ']) && rest.trim_start_matches(['*', ' ']).starts_with(':')
+            })
     })
 }
 
@@ -183,7 +202,9 @@ fn against(value: &str, bank: &Bank) -> Option<String> {
 }
 
 fn belongs(domain: &str, bank: &Bank) -> bool {
-    bank.dkim_domains.iter().any(|d| domain == d || domain.strip_suffix(d.as_str()).is_some_and(|rest| rest.ends_with('.')))
+    bank.dkim_domains
+        .iter()
+        .any(|d| domain == d || domain.strip_suffix(d.as_str()).is_some_and(|rest| rest.ends_with('.')))
 }
 
 fn without_comments(value: &str) -> String {

@@ -109,7 +109,8 @@ pub fn shown(reading: &Reading, field: &str) -> Option<String> {
 
 /// `2026-07-30`, `2026-07-30T19:33` or `2026-07-30T19:33:11`, as exact as the bank was, in Lagos.
 fn lagos(at: Timestamp, precision: TimePrecision) -> String {
-    let local = Timestamp(at.0 + i64::from(crate::domain::time::LAGOS_OFFSET_SECONDS) * 1_000_000).to_string();
+    let local =
+        Timestamp(at.0 + i64::from(crate::domain::time::LAGOS_OFFSET_SECONDS) * 1_000_000).to_string();
     let length = match precision {
         TimePrecision::Second => 19,
         TimePrecision::Minute => 16,

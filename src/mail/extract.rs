@@ -6,7 +6,7 @@
 
 use super::amount::{self, Figure};
 use super::narration::{self, Setting};
-use super::sheet::{Found, Sheet, collapse};
+use super::sheet::{Arrangement, Found, Sheet, collapse};
 use super::template::{Bank, Continuation, FieldName, Layout, Shared};
 use super::when::{self, Shown};
 use crate::domain::alert::{AlertFacts, AlertKind, Balance, Direction};
@@ -45,7 +45,8 @@ pub fn facts(bank: &Bank, shared: &Shared, layout: &Layout, sheets: &[Sheet], he
     let value = reader.positive(&amount, direction);
     let holder = reader.field(FieldName::Holder).map(|h| h.trim_matches([',', ' ', '.', '!']).to_owned());
     let (text, filled) = reader.narration();
-    let setting = Setting { bank, shared, layout: &layout.name, direction, holder: holder.as_deref(), filled };
+    let setting =
+        Setting { bank, shared, layout: &layout.name, direction, holder: holder.as_deref(), filled };
     let story = text.as_deref().map(|t| narration::read(t, &setting)).unwrap_or_default();
     let named = reader.field(FieldName::Payer).and_then(|n| narration::clean_name(&n, shared));
     let (payer, cut) = payer(named, &story, &setting);
@@ -92,17 +93,19 @@ pub fn facts(bank: &Bank, shared: &Shared, layout: &Layout, sheets: &[Sheet], he
     facts
 }
 
-/// The payer's own row first, unless it names the account's holder and the narration another.
+/// The payer's own row first, unless it names the receiver and the narration another.
 fn payer(named: Option<String>, story: &narration::Story, setting: &Setting<'_>) -> (Option<String>, bool) {
-    match (named, &story.payer) {
-        (Some(row), Some(told)) if setting.holder.is_some_and(|h| h.eq_ignore_ascii_case(&row)) => {
-            (Some(told.clone()), story.payer_cut)
-        }
-        (Some(row), _) => {
+    let receiver = |name: &str| {
+        setting.holder.is_some_and(|h| h.eq_ignore_ascii_case(name))
+            || story.receiver.as_deref().is_some_and(|r| name.to_lowercase().starts_with(&r.to_lowercase()))
+    };
+    match named {
+        Some(row) if story.payer.is_some() && receiver(&row) => (story.payer.clone(), story.payer_cut),
+        Some(row) => {
             let cut = setting.bank.cut_lengths.contains(&row.chars().count());
             (Some(row), cut)
         }
-        (None, told) => (told.clone(), story.payer_cut),
+        None => (story.payer.clone(), story.payer_cut),
     }
 }
 
@@ -130,7 +133,9 @@ impl<'a> Reader<'a> {
         }
         let mut masked = sheets.to_vec();
         for (sheet, masked) in sheets.iter().zip(&mut masked) {
-            for found in sheet.values(&free, &layout.known, layout.spaced) {
+            for found in
+                sheet.values(&free, &layout.known, Arrangement { spaced: layout.spaced, wraps: true })
+            {
                 masked.mask(&found);
             }
         }
@@ -145,8 +150,9 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn at_labels(&self, labels: &[String], sheets: &[Sheet]) -> Vec<Found> {
-        sheets.iter().flat_map(|s| s.values(labels, &self.layout.known, self.layout.spaced)).collect()
+    fn at_labels(&self, labels: &[String], sheets: &[Sheet], wraps: bool) -> Vec<Found> {
+        let how = Arrangement { spaced: self.layout.spaced, wraps };
+        sheets.iter().flat_map(|s| s.values(labels, &self.layout.known, how)).collect()
     }
 
     /// Every value of a field in the body, label rows and expressions alike.
@@ -154,7 +160,11 @@ impl<'a> Reader<'a> {
         let Some(field) = self.layout.fields.get(&name) else { return Vec::new() };
         let free = matches!(name, FieldName::Narration | FieldName::Payer);
         let sheets = if free { self.sheets } else { &self.masked };
-        let mut out: Vec<String> = self.at_labels(&field.labels, sheets).into_iter().map(|f| f.text).collect();
+        let mut out: Vec<String> = self
+            .at_labels(&field.labels, sheets, name == FieldName::Narration)
+            .into_iter()
+            .map(|f| f.text)
+            .collect();
         for (i, masked) in self.texts.iter().enumerate() {
             let whole;
             let text = if free {
@@ -183,7 +193,8 @@ impl<'a> Reader<'a> {
 
     /// One value, or none with a doubt when the mail shows several.
     fn field(&mut self, name: FieldName) -> Option<String> {
-        let mut found: Vec<String> = self.values(name).iter().map(|v| collapse(v)).filter(|v| !v.is_empty()).collect();
+        let mut found: Vec<String> =
+            self.values(name).iter().map(|v| collapse(v)).filter(|v| !v.is_empty()).collect();
         if found.is_empty() && self.subject_alone(name) {
             found.extend(self.in_subject(name));
         }
@@ -208,8 +219,12 @@ impl<'a> Reader<'a> {
     }
 
     fn amount(&mut self) -> Figure {
-        let mut figures: Vec<Figure> =
-            self.values(FieldName::Amount).iter().filter(|v| !v.trim().is_empty()).map(|v| amount::read(v)).collect();
+        let mut figures: Vec<Figure> = self
+            .values(FieldName::Amount)
+            .iter()
+            .filter(|v| !v.trim().is_empty())
+            .map(|v| amount::read(v))
+            .collect();
         if let Some(subject) = self.in_subject(FieldName::Amount) {
             let figure = amount::read(&subject);
             // Without a figure in the body the subject's counts only where the layout says so.
@@ -272,7 +287,7 @@ impl<'a> Reader<'a> {
     fn direction(&mut self, suffix: Option<Direction>) -> Option<Direction> {
         let rule = &self.layout.direction;
         let mut told = Vec::new();
-        for found in self.at_labels(&rule.labels, &self.masked) {
+        for found in self.at_labels(&rule.labels, &self.masked, false) {
             match found.text.to_lowercase() {
                 t if t.starts_with("cr") => told.push(Direction::Credit),
                 t if t.starts_with("d") => told.push(Direction::Debit),
@@ -323,7 +338,7 @@ impl<'a> Reader<'a> {
     fn narration(&mut self) -> (Option<String>, bool) {
         let raw = self.values(FieldName::Narration);
         let rest = match &self.layout.continuation {
-            Some(c) => self.at_labels(&c.labels, self.sheets).into_iter().map(|f| f.text).collect(),
+            Some(c) => self.at_labels(&c.labels, self.sheets, false).into_iter().map(|f| f.text).collect(),
             None => Vec::new(),
         };
         let mut joined: Vec<(String, bool)> = Vec::new();
@@ -331,7 +346,10 @@ impl<'a> Reader<'a> {
             let rest = rest.get(i).or(rest.first()).map_or("", String::as_str);
             let (text, filled) = match &self.layout.continuation {
                 Some(c) => join(text.trim(), rest.trim(), c),
-                None => (text.clone(), self.layout.narration_limit.is_some_and(|n| text.trim().chars().count() >= n)),
+                None => (
+                    text.clone(),
+                    self.layout.narration_limit.is_some_and(|n| text.trim().chars().count() >= n),
+                ),
             };
             joined.push((collapse(&text), filled));
         }
@@ -381,7 +399,13 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn kind(&mut self, direction: Direction, narration: Option<&str>, bank: &Bank, shared: &Shared) -> AlertKind {
+    fn kind(
+        &mut self,
+        direction: Direction,
+        narration: Option<&str>,
+        bank: &Bank,
+        shared: &Shared,
+    ) -> AlertKind {
         let Some(text) = narration else { return AlertKind::Payment };
         for rule in bank.kinds.iter().chain(&shared.kinds) {
             if rule.direction.is_some_and(|d| d != direction) || !rule.pattern.is_match(text) {
@@ -425,8 +449,11 @@ mod tests {
     fn a_split_narration_is_joined_only_at_the_limit() {
         let rule = Continuation { labels: vec![], at: 20, gap_after: 10, limit: 15 };
         let joined = |a: &str, b: &str| join(a, b, &rule);
-        assert_eq!(joined("ABCDEFGHIJKLMNOPQRST", "UVWXYZABCD EF"), ("ABCDEFGHIJKLMNOPQRSTUVWXYZABCDEF".into(), false));
-        assert_eq!(joined("ABCDEFGHIJKLMNOPQRST", "UVWXYZABCD EFGH").1, true);
+        assert_eq!(
+            joined("ABCDEFGHIJKLMNOPQRST", "UVWXYZABCD EF"),
+            ("ABCDEFGHIJKLMNOPQRSTUVWXYZABCDEF".into(), false)
+        );
+        assert!(joined("ABCDEFGHIJKLMNOPQRST", "UVWXYZABCD EFGH").1);
         assert_eq!(joined("ABCDEFGHIJKLMNOPQRS", "UVW").0, "ABCDEFGHIJKLMNOPQRS UVW");
         assert_eq!(joined("ABCDEFGHIJKLMNOPQR", "UVW").0, "ABCDEFGHIJKLMNOPQR");
         assert_eq!(joined("ABCDEFGHIJKLMNOPQRST", "ABCDEFGHIJ KLM").0, "ABCDEFGHIJKLMNOPQRST");
@@ -437,6 +464,8 @@ mod tests {
 
     #[test]
     fn placeholders_are_no_references() {
-        assert!(placeholder("0") && placeholder("000000000") && placeholder("N/A") && !placeholder("S36256938"));
+        assert!(
+            placeholder("0") && placeholder("000000000") && placeholder("N/A") && !placeholder("S36256938")
+        );
     }
 }

@@ -43,7 +43,8 @@ impl Mails {
         }
         let mut files = Vec::new();
         let maildir = given.join("cur").is_dir() || given.join("new").is_dir();
-        let folders = if maildir { vec![given.join("cur"), given.join("new")] } else { vec![given.to_owned()] };
+        let folders =
+            if maildir { vec![given.join("cur"), given.join("new")] } else { vec![given.to_owned()] };
         for folder in folders.into_iter().filter(|f| f.is_dir()) {
             for entry in std::fs::read_dir(folder)?.take(MAX_MAILDIR_FILES) {
                 let path = entry?.path();
@@ -163,7 +164,8 @@ fn next_in_mbox(input: &mut dyn BufRead, ended: &mut bool) -> Result<Vec<u8>, St
         }
         blank_before = line == b"\n" || line == b"\r\n";
         let quoted = line.iter().take_while(|b| **b == b'>').count();
-        let unescaped = if quoted > 0 && line[quoted..].starts_with(b"From ") { &line[1..] } else { &line[..] };
+        let unescaped =
+            if quoted > 0 && line[quoted..].starts_with(b"From ") { &line[1..] } else { &line[..] };
         if raw.len() + unescaped.len() > MAX_MAIL_BYTES {
             over = true;
         } else if !over {
@@ -191,7 +193,8 @@ mod tests {
 
     #[test]
     fn an_mbox_goes_on_after_a_mail_that_is_too_large() {
-        let mut mbox = b"From a@b Mon\nSubject: 1\n\n>From here\n>>From there\nFrom me\n\nFrom a@b Mon\n".to_vec();
+        let mut mbox =
+            b"From a@b Mon\nSubject: 1\n\n>From here\n>>From there\nFrom me\n\nFrom a@b Mon\n".to_vec();
         mbox.extend(vec![b'y'; MAX_MAIL_BYTES + 10]);
         mbox.extend(b"\n\nFrom a@b Mon\nSubject: 3\n\nend\n");
         let found = mails(&mbox);
@@ -210,7 +213,8 @@ mod tests {
         std::fs::write(dir.path().join("cur/2.host:2,S"), b"two").unwrap();
         std::fs::write(dir.path().join("new/1.host"), b"one").unwrap();
         std::fs::write(dir.path().join("tmp/3.host"), b"three").unwrap();
-        let raw: Vec<_> = Mails::open(dir.path().to_str().unwrap()).unwrap().map(|i| i.raw.unwrap()).collect();
+        let raw: Vec<_> =
+            Mails::open(dir.path().to_str().unwrap()).unwrap().map(|i| i.raw.unwrap()).collect();
         assert_eq!(raw, [b"one".to_vec(), b"two".to_vec()]);
         assert!(Mails::open("/does/not/exist").is_err());
     }

@@ -51,23 +51,25 @@ pub fn read(html: &str) -> Result<Page, String> {
     walk.end_row();
     let mut hidden = collapse(&walk.hidden);
     hidden.truncate(hidden.floor_char_boundary(MAX_HIDDEN_CHARS));
-    Ok(Page { sheet: Sheet { rows: walk.rows }, hidden })
+    Ok(Page { sheet: Sheet { rows: walk.rows, wrapped_lines: false }, hidden })
 }
 
 /// Whether hidden text could be meant to be taken for an alert: figures or the words of one.
 pub fn looks_like_alert(hidden: &str) -> bool {
     let lower = hidden.to_lowercase();
     let digits = lower.bytes().filter(u8::is_ascii_digit).count();
-    digits >= 3 || lower.chars().any(|c| c == '₦') || ["credit", "debit", "ngn", "amount"].iter().any(|w| lower.contains(w))
+    digits >= 3
+        || lower.chars().any(|c| c == '₦')
+        || ["credit", "debit", "ngn", "amount"].iter().any(|w| lower.contains(w))
 }
 
 /// An upper bound of the nesting that costs time: open tags without their end. Elements that
 /// the parser closes by itself (cells, rows, paragraphs, items) cannot pile up and are not counted.
 fn nesting(html: &str) -> usize {
     const CLOSED_BY_THEMSELVES: [&str; 31] = [
-        "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr", "p",
-        "td", "th", "tr", "tbody", "thead", "tfoot", "li", "dt", "dd", "option", "colgroup", "html", "body", "head",
-        "param", "optgroup", "caption",
+        "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr",
+        "p", "td", "th", "tr", "tbody", "thead", "tfoot", "li", "dt", "dd", "option", "colgroup", "html",
+        "body", "head", "param", "optgroup", "caption",
     ];
     let bytes = html.as_bytes();
     let (mut depth, mut deepest, mut i) = (0_usize, 0, 0);
@@ -121,7 +123,17 @@ impl Walk {
                         continue;
                     }
                     let mut inner = look.within(element, &self.styles);
-                    inner.hidden |= matches!(name, "noscript" | "template" | "title" | "textarea" | "object" | "iframe" | "select" | "svg");
+                    inner.hidden |= matches!(
+                        name,
+                        "noscript"
+                            | "template"
+                            | "title"
+                            | "textarea"
+                            | "object"
+                            | "iframe"
+                            | "select"
+                            | "svg"
+                    );
                     let seen = !inner.hidden;
                     if seen {
                         self.open(name);
@@ -215,7 +227,8 @@ impl Walk {
         } else if row.iter().any(|c| c.contains('\n')) && columns(&row) {
             // Columns side by side, each with its label above its value.
             for cell in row {
-                self.rows.extend(cell.lines().map(|l| vec![l.trim().to_owned()]).filter(|l| !l[0].is_empty()));
+                self.rows
+                    .extend(cell.lines().map(|l| vec![l.trim().to_owned()]).filter(|l| !l[0].is_empty()));
             }
         } else {
             self.rows.push(row.into_iter().map(|c| c.replace('\n', " ")).collect());
@@ -231,8 +244,29 @@ fn columns(row: &[String]) -> bool {
 fn is_block(name: &str) -> bool {
     matches!(
         name,
-        "p" | "div" | "br" | "h1" | "h2" | "h3" | "h4" | "h5" | "h6" | "li" | "hr" | "section" | "article" | "header"
-            | "footer" | "center" | "blockquote" | "pre" | "dt" | "dd" | "address" | "main" | "caption" | "form"
+        "p" | "div"
+            | "br"
+            | "h1"
+            | "h2"
+            | "h3"
+            | "h4"
+            | "h5"
+            | "h6"
+            | "li"
+            | "hr"
+            | "section"
+            | "article"
+            | "header"
+            | "footer"
+            | "center"
+            | "blockquote"
+            | "pre"
+            | "dt"
+            | "dd"
+            | "address"
+            | "main"
+            | "caption"
+            | "form"
     )
 }
 
@@ -264,9 +298,15 @@ mod tests {
 
     #[test]
     fn tables_lines_and_inline_tags() {
-        assert_eq!(rows("<table><tr><td>Amount</td><td>:</td><td>\n NGN <b>5</b>00 </td></tr></table>"), [["Amount", ":", "NGN 500"]]);
+        assert_eq!(
+            rows("<table><tr><td>Amount</td><td>:</td><td>\n NGN <b>5</b>00 </td></tr></table>"),
+            [["Amount", ":", "NGN 500"]]
+        );
         assert_eq!(rows("<div>Amount<br>NGN 5,<span>000</span>.00</div>"), [["Amount"], ["NGN 5,000.00"]]);
-        assert_eq!(rows("<table><tr><td><p>Amount</p></td><td><p>5</p></td></tr></table>"), [["Amount", "5"]]);
+        assert_eq!(
+            rows("<table><tr><td><p>Amount</p></td><td><p>5</p></td></tr></table>"),
+            [["Amount", "5"]]
+        );
         assert_eq!(
             rows("<table><tr><td>Hello<table><tr><td>A</td><td>1</td></tr></table>bye</td></tr></table>"),
             [vec!["Hello"], vec!["A", "1"], vec!["bye"]]
@@ -286,23 +326,35 @@ mod tests {
     #[test]
     fn hidden_text_is_kept_apart() {
         for html in [
-            "<p style='display:none'>NGN 900</p>", "<p style=\"DISPLAY : none !important\">NGN 900</p>",
-            "<p hidden>NGN 900</p>", "<p style='color:#fff'>NGN 900</p>", "<font color=white>NGN 900</font>",
-            "<div style='background:#000;color:black'>NGN 900</div>", "<span style='font-size:0px'>NGN 900</span>",
+            "<p style='display:none'>NGN 900</p>",
+            "<p style=\"DISPLAY : none !important\">NGN 900</p>",
+            "<p hidden>NGN 900</p>",
+            "<p style='color:#fff'>NGN 900</p>",
+            "<font color=white>NGN 900</font>",
+            "<div style='background:#000;color:black'>NGN 900</div>",
+            "<span style='font-size:0px'>NGN 900</span>",
             "<span style='font-size:1px'>NGN 900</span>",
-            "<!-- NGN 900 -->", "<noscript>NGN 900</noscript>", "<style>.q{display:none}</style><p class='a q'>NGN 900</p>",
-            "<p style='visibility:hidden'>NGN 900</p>", "<p style='opacity:0'>NGN 900</p>",
-            "<div style='max-height:0;overflow:hidden'>NGN 900</div>", "<p style='text-indent:-9999px'>NGN 900</p>",
-            "<p style='position:absolute;left:-5000px'>NGN 900</p>", "<p style='color:transparent'>NGN 900</p>",
+            "<!-- NGN 900 -->",
+            "<noscript>NGN 900</noscript>",
+            "<style>.q{display:none}</style><p class='a q'>NGN 900</p>",
+            "<p style='visibility:hidden'>NGN 900</p>",
+            "<p style='opacity:0'>NGN 900</p>",
+            "<div style='max-height:0;overflow:hidden'>NGN 900</div>",
+            "<p style='text-indent:-9999px'>NGN 900</p>",
+            "<p style='position:absolute;left:-5000px'>NGN 900</p>",
+            "<p style='color:transparent'>NGN 900</p>",
             "<table bgcolor='#000000'><tr><td style='color:rgb(0,0,0)'>NGN 900</td></tr></table>",
-            "<!--[if mso]><td>NGN 900</td><![endif]-->", "<p style='mso-hide:all'>NGN 900</p>",
-            "<p style='color:#fefefe'>NGN 900</p>", "<p style='line-height:0;font-size:0'>NGN 900</p>",
+            "<!--[if mso]><td>NGN 900</td><![endif]-->",
+            "<p style='mso-hide:all'>NGN 900</p>",
+            "<p style='color:#fefefe'>NGN 900</p>",
+            "<p style='line-height:0;font-size:0'>NGN 900</p>",
         ] {
             let page = read(&format!("<body><p>seen</p>{html}</body>")).unwrap();
             assert_eq!(page.sheet.text(), "seen\n", "{html}");
             assert!(looks_like_alert(&page.hidden), "{html}: {:?}", page.hidden);
         }
-        let shown = read("<div style='background:#003366;color:#ffffff;font-size:13px'>NGN 900</div>").unwrap();
+        let shown =
+            read("<div style='background:#003366;color:#ffffff;font-size:13px'>NGN 900</div>").unwrap();
         assert_eq!((shown.sheet.text().as_str(), shown.hidden.as_str()), ("NGN 900\n", ""));
         assert!(!looks_like_alert("Your bank, always near you"));
     }

@@ -258,7 +258,10 @@ fn unwrap_quoted_printable(text: &str) -> Option<String> {
 /// Removes `=20` and `= ` that a relay left after turning soft breaks into blanks.
 fn remove_residue(text: &str, html: bool) -> Option<String> {
     let encoded_blank = text.split_whitespace().any(|word| word == "=20" || word.ends_with("=20"));
-    let loose_break = text.as_bytes().windows(3).any(|w| matches!(w, [a, b'=', b' '] if a.is_ascii_alphanumeric() || *a == b' '));
+    let loose_break = text
+        .as_bytes()
+        .windows(3)
+        .any(|w| matches!(w, [a, b'=', b' '] if a.is_ascii_alphanumeric() || *a == b' '));
     // In HTML a lone `= ` is an attribute written with a blank.
     if !encoded_blank && (html || !loose_break) {
         return None;
@@ -323,10 +326,12 @@ mod tests {
 
     #[test]
     fn decodes_what_was_left_encoded() {
-        let soft = open(&mail("Content-Type: text/plain\r\n", "Bal 1,250.4=\r\n0 and =E2=82=A6\r\n")).unwrap();
+        let soft =
+            open(&mail("Content-Type: text/plain\r\n", "Bal 1,250.4=\r\n0 and =E2=82=A6\r\n")).unwrap();
         assert_eq!(text_of(&soft).trim(), "Bal 1,250.40 and ₦");
         // base64 around quoted-printable
-        let wrapped = open(&mail("Content-Transfer-Encoding: base64\r\n", "QW1vdW50OiA1PQ0KMDA9MkMwMA0K\r\n")).unwrap();
+        let wrapped =
+            open(&mail("Content-Transfer-Encoding: base64\r\n", "QW1vdW50OiA1PQ0KMDA9MkMwMA0K\r\n")).unwrap();
         assert_eq!(text_of(&wrapped).trim(), "Amount: 500,00");
         let residue = open(&mail("", "=20 \r\nTRF FOR = SHOP OWN= ER=20\r\n")).unwrap();
         assert_eq!(text_of(&residue).trim(), "TRF FOR SHOP OWNER");

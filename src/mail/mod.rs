@@ -22,6 +22,8 @@ mod when;
 
 #[cfg(test)]
 mod samples;
+#[cfg(test)]
+mod tests;
 
 use sha2::{Digest, Sha256};
 
@@ -119,7 +121,8 @@ pub fn read(raw: &[u8], banks: &Banks, intake: &Intake) -> Reading {
     };
     why.extend(facts.doubts.iter().map(|d| format!("doubt: {d}")));
     let authenticity = judgement.authenticity;
-    let mut reading = Reading { outcome, authenticity, facts, content_hash, why, ..unreadable(&[], String::new()) };
+    let mut reading =
+        Reading { outcome, authenticity, facts, content_hash, why, ..unreadable(&[], String::new()) };
     head(&mut reading, &letter);
     reading
 }
@@ -210,7 +213,11 @@ fn understand(
     let text: String = sheets.iter().map(Sheet::text).collect();
     let subject = letter.subject.as_deref().unwrap_or_default();
     let Some(layout) = extract::recognise(bank, &text, subject) else {
-        let notice = bank.notices.iter().chain(&banks.shared.notices).any(|r| r.is_match(subject) || r.is_match(&text));
+        let notice = bank
+            .notices
+            .iter()
+            .chain(&banks.shared.notices)
+            .any(|r| r.is_match(subject) || r.is_match(&text));
         let mut facts = AlertFacts { bank: Some(bank.code.clone()), ..AlertFacts::default() };
         if notice || !speaks_of_money(&text) {
             why.push(format!("{}: no transaction", bank.name));
@@ -251,8 +258,13 @@ fn speaks_of_money(text: &str) -> bool {
     let words = ["credit", "debit", "received", "transfer", "deposit", "sent you", "balance"];
     let figure = lower.split_whitespace().any(|w| {
         let digits = w.bytes().filter(u8::is_ascii_digit).count();
-        digits > 0 && (w.contains('₦') || w.contains("ngn") || w.starts_with('n') && w[1..].starts_with(|c: char| c.is_ascii_digit()) || digits >= 3 && w.contains('.'))
-    }) || lower.contains("ngn ") || lower.contains("amount");
+        digits > 0
+            && (w.contains('₦')
+                || w.contains("ngn")
+                || w.starts_with('n') && w[1..].starts_with(|c: char| c.is_ascii_digit())
+                || digits >= 3 && w.contains('.'))
+    }) || lower.contains("ngn ")
+        || lower.contains("amount");
     figure && words.iter().any(|w| lower.contains(w))
 }
 

@@ -18,6 +18,8 @@ const MAX_NAME_CHARS: usize = 120;
 pub struct Story {
     pub payer: Option<String>,
     pub payer_cut: bool,
+    /// The name the money went to, where the narration tells it.
+    pub receiver: Option<String>,
     pub payer_bank: Option<String>,
     pub payer_account: Option<String>,
     pub session: Option<String>,
@@ -81,6 +83,7 @@ fn take_codes(found: &Captures<'_>, shared: &Shared, story: &mut Story) {
     };
     keep(&mut story.session, group("session"));
     keep(&mut story.reference, group("reference"));
+    keep(&mut story.receiver, group("receiver"));
     keep(&mut story.payer_account, group("payer_account"));
     keep(&mut story.virtual_account, group("virtual"));
     let bank = group("bank").and_then(|b| shared.institutions.by_letters(&b).map(str::to_owned));
@@ -97,7 +100,8 @@ fn take_codes(found: &Captures<'_>, shared: &Shared, story: &mut Story) {
 fn day(text: &str) -> Option<i64> {
     let (year, rest) = text.split_at_checked(4)?;
     let (month, day) = rest.split_at_checked(2)?;
-    Timestamp::from_utc_date(year.parse().ok()?, month.parse().ok()?, day.parse().ok()?).map(|t| t.lagos_day())
+    Timestamp::from_utc_date(year.parse().ok()?, month.parse().ok()?, day.parse().ok()?)
+        .map(|t| t.lagos_day())
 }
 
 /// The payer among `payer` and `payer2`: the holder's own name only if there is no other, and
@@ -123,8 +127,11 @@ fn squeeze(name: &str) -> String {
 
 fn same_words(a: &str, b: &str) -> bool {
     let words = |name: &str| {
-        let mut words: Vec<String> =
-            name.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty()).map(str::to_uppercase).collect();
+        let mut words: Vec<String> = name
+            .split(|c: char| !c.is_alphanumeric())
+            .filter(|w| !w.is_empty())
+            .map(str::to_uppercase)
+            .collect();
         words.sort();
         words
     };
@@ -143,5 +150,7 @@ pub fn clean_name(raw: &str, shared: &Shared) -> Option<String> {
     let digits = name.chars().filter(char::is_ascii_digit).count();
     let allowed = name.chars().all(|c| c.is_alphanumeric() || " '’`-.,&()/+".contains(c));
     let wanted = letters >= 2 && digits <= 3 && allowed && name.chars().count() <= MAX_NAME_CHARS;
-    (wanted && !shared.not_names.contains(&name.to_uppercase())).then_some(name)
+    let named = !shared.not_names.contains(&name.to_uppercase())
+        && !shared.not_in_names.iter().any(|r| r.is_match(&name));
+    (wanted && named).then_some(name)
 }

@@ -9,7 +9,7 @@ use crate::domain::time::Timestamp;
 
 /// Fields whose expected value is not literally in the mail, or not the reader's to give:
 /// (sample, field).
-const NOT_READ: &[(&str, &str)] = &[];
+const NOT_READ: &[(&str, &str)] = &[("union-debit-02", "account_number")];
 
 fn folder() -> Option<PathBuf> {
     let dir = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/data/alerts"));
@@ -37,7 +37,8 @@ fn every_sample_of_a_known_bank_reads_as_written_down() {
         let want: serde_json::Value =
             serde_json::from_slice(&std::fs::read(path.with_extension("json")).unwrap()).unwrap();
         let reading = read(&std::fs::read(&path).unwrap(), &banks, &Intake::trusted(Timestamp::MAX));
-        let known = reading.facts.bank.is_some() || banks.by_name_or_alias(want["bank"].as_str().unwrap()).is_some();
+        let known =
+            reading.facts.bank.is_some() || banks.by_name_or_alias(want["bank"].as_str().unwrap()).is_some();
         if !known {
             continue;
         }
@@ -59,15 +60,28 @@ fn every_sample_of_a_known_bank_reads_as_written_down() {
             _ => {}
         }
         for (json, field) in [
-            ("direction", "direction"), ("amount", "amount"), ("currency", "currency"), ("account_number", "account"),
-            ("payer_name", "payer"), ("payer_account_number", "payer_account"), ("narration", "narration"),
-            ("reference", "reference"), ("balance", "balance"), ("occurred_at", "occurred"),
-            ("account_name", "holder"), ("receiving_virtual_account", "virtual"), ("nip_session_id", "session"),
+            ("direction", "direction"),
+            ("amount", "amount"),
+            ("currency", "currency"),
+            ("account_number", "account"),
+            ("payer_name", "payer"),
+            ("payer_account_number", "payer_account"),
+            ("narration", "narration"),
+            ("reference", "reference"),
+            ("balance", "balance"),
+            ("occurred_at", "occurred"),
+            ("account_name", "holder"),
+            ("receiving_virtual_account", "virtual"),
+            ("nip_session_id", "session"),
         ] {
             if NOT_READ.contains(&(stem.as_str(), json)) {
                 continue;
             }
-            let joined = if json == "narration" && want["narration_joined"].is_string() { "narration_joined" } else { json };
+            let joined = if json == "narration" && want["narration_joined"].is_string() {
+                "narration_joined"
+            } else {
+                json
+            };
             if want.get(joined).is_none() {
                 continue;
             }

@@ -7,11 +7,24 @@
 pub const MAX_ROWS: usize = 4000;
 /// Lines that a wrapped value may go on for.
 const MAX_WRAPPED: usize = 3;
+/// No mailer wraps a shorter line.
+const SHORTEST_WRAPPED_LINE: usize = 45;
 
 /// Cells of one row, trimmed at both ends, blanks inside kept as they came (a bank counts them).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sheet {
     pub rows: Vec<Vec<String>>,
+    /// Lines may be parts of a longer one: plain text, wrapped on its way.
+    pub wrapped_lines: bool,
+}
+
+/// How labels and values stand to each other.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Arrangement {
+    /// One blank may part a label from its value.
+    pub spaced: bool,
+    /// The value may be long enough to have been wrapped.
+    pub wraps: bool,
 }
 
 /// Where a value was found, so that it can be masked.
@@ -38,13 +51,16 @@ pub fn clean(text: &str) -> (String, Oddities) {
             '\n' | '\t' => out.push(c),
             '\u{AD}' | '\u{34F}' | '\u{180E}' | '\u{200B}'..='\u{200D}' | '\u{2060}' | '\u{FEFF}' => {}
             '\u{FE00}'..='\u{FE0F}' => {}
-            '\u{61C}' | '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}' => odd.bidi = true,
+            '\u{61C}' | '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}' => {
+                odd.bidi = true
+            }
             '\u{FF1A}' => out.push(':'),
             c if c.is_whitespace() => out.push(' '),
             c if c.is_control() => {}
             c => {
                 // Digits of other scripts look like ours and count differently.
-                odd.foreign_digits |= !c.is_ascii() && c.is_numeric() && !matches!(c, '²' | '³' | '¹' | '¼' | '½' | '¾');
+                odd.foreign_digits |=
+                    !c.is_ascii() && c.is_numeric() && !matches!(c, '²' | '³' | '¹' | '¼' | '½' | '¾');
                 out.push(c);
             }
         }
@@ -76,13 +92,14 @@ impl Sheet {
                 } else {
                     line.split('\t').map(|c| c.trim().to_owned()).collect()
                 };
-                while cells.len() > 1 && cells.last().is_some_and(String::is_empty) && !line.starts_with('|') {
+                while cells.len() > 1 && cells.last().is_some_and(String::is_empty) && !line.starts_with('|')
+                {
                     cells.pop();
                 }
                 cells
             })
             .collect();
-        Sheet { rows }
+        Sheet { rows, wrapped_lines: true }
     }
 
     /// All visible text, rows as lines; the ground for a template's expressions.
@@ -99,16 +116,16 @@ impl Sheet {
     }
 
     /// Every value that stands at one of `labels`. `known` are all labels of the layout: where
-    /// one of them begins, a value has ended. `spaced`: a single blank may separate the two.
-    pub fn values(&self, labels: &[String], known: &[String], spaced: bool) -> Vec<Found> {
+    /// one of them begins, a value has ended.
+    pub fn values(&self, labels: &[String], known: &[String], how: Arrangement) -> Vec<Found> {
         let mut out = Vec::new();
         for (r, row) in self.rows.iter().enumerate() {
             for (c, cell) in row.iter().enumerate() {
-                if let Some((label, rest)) = split_label(cell, labels, known, spaced) {
+                if let Some(rest) = split_label(cell, labels, known, how.spaced) {
                     if !rest.is_empty() {
-                        out.push(self.wrapped(r, c, rest, known, spaced));
-                    } else if !(known.iter().any(|k| *k == label) && self.is_heading(r, c, known)) {
-                        out.extend(self.after(r, c, known, spaced));
+                        out.push(self.wrapped(r, c, rest, known, how));
+                    } else {
+                        out.extend(self.after(r, c, known, how));
                     }
                 }
             }
@@ -116,13 +133,8 @@ impl Sheet {
         out
     }
 
-    /// A label that is followed at once by another label carries no value.
-    fn is_heading(&self, r: usize, c: usize, known: &[String]) -> bool {
-        self.rows[r].get(c + 1).is_some_and(|next| known.contains(&fold_label(next)))
-    }
-
     /// The value in the cells right of the label or, when the row ends there, below it.
-    fn after(&self, r: usize, c: usize, known: &[String], spaced: bool) -> Option<Found> {
+    fn after(&self, r: usize, c: usize, known: &[String], how: Arrangement) -> Option<Found> {
         let row = &self.rows[r];
         for (i, cell) in row.iter().enumerate().skip(c + 1) {
             let text = cell.trim_start_matches(':').trim();
@@ -132,7 +144,7 @@ impl Sheet {
             if known.contains(&fold_label(text)) {
                 return None;
             }
-            return Some(self.wrapped(r, i, text, known, spaced));
+            return Some(self.wrapped(r, i, text, known, how));
         }
         // There were cells for it and all are empty: the value is empty, not on the next row.
         if row.len() > c + 1 {
@@ -144,19 +156,20 @@ impl Sheet {
             if text.is_empty() {
                 continue;
             }
-            if next.iter().any(|cell| split_label(cell, known, known, spaced).is_some()) {
+            if next.iter().any(|cell| split_label(cell, known, known, how.spaced).is_some()) {
                 return None;
             }
             let raw = if next.len() == 1 { next[0].trim_start_matches(':').trim() } else { text };
-            return Some(self.wrapped(i, 0, raw, known, spaced));
+            return Some(self.wrapped(i, 0, raw, known, how));
         }
         None
     }
 
     /// Adds the lines a long value was wrapped to, when a known label ends them.
-    fn wrapped(&self, r: usize, c: usize, first: &str, known: &[String], spaced: bool) -> Found {
+    fn wrapped(&self, r: usize, c: usize, first: &str, known: &[String], how: Arrangement) -> Found {
         let mut found = Found { text: first.to_owned(), rows: vec![r], cell: c };
-        if self.rows[r].len() != 1 {
+        let long = self.rows[r][c].chars().count() >= SHORTEST_WRAPPED_LINE;
+        if !how.wraps || !self.wrapped_lines || !long || self.rows[r].len() != 1 {
             return found;
         }
         let mut more: Vec<(usize, &str)> = Vec::new();
@@ -164,7 +177,7 @@ impl Sheet {
             if row.len() != 1 || row[0].is_empty() {
                 return found;
             }
-            if split_label(&row[0], known, known, spaced).is_some() {
+            if split_label(&row[0], known, known, how.spaced).is_some() {
                 for (_, text) in &more {
                     found.text.push(' ');
                     found.text.push_str(text);
@@ -189,26 +202,25 @@ impl Sheet {
     }
 }
 
-/// Takes a cell apart into the label it begins with and the rest. The longest known label wins,
+/// What stands behind the label that a cell begins with, `""` when it is all label. The longest known label wins,
 /// so that `Amount` does not answer for `Amount in words`.
-fn split_label<'a>(
-    cell: &'a str,
-    labels: &[String],
-    known: &[String],
-    spaced: bool,
-) -> Option<(String, &'a str)> {
+fn split_label<'a>(cell: &'a str, labels: &[String], known: &[String], spaced: bool) -> Option<&'a str> {
     let whole = fold_label(cell);
     if whole.is_empty() {
         return None;
     }
     if labels.contains(&whole) {
-        return Some((whole, ""));
+        return Some("");
     }
     let body = cell.trim_start_matches(['*', '#', ' ']);
     let mut best: Option<(&String, &'a str)> = None;
     for label in labels.iter().chain(known) {
         let Some(rest) = strip_label(body, label) else { continue };
-        let trimmed = rest.trim_start_matches(['*', ' ']);
+        let trimmed = rest.trim_start_matches(' ');
+        // `*Amount*: 5`: the star closes the ornament of the label.
+        let trimmed =
+            trimmed.strip_prefix('*').filter(|t| t.trim_start().starts_with(':')).unwrap_or(trimmed);
+        let trimmed = trimmed.trim_start_matches(' ');
         let parted = trimmed.starts_with(':') || rest.starts_with("  ") || rest.starts_with('\t');
         if (parted || spaced && rest.starts_with(' ')) && best.is_none_or(|(b, _)| b.len() < label.len()) {
             // A star before a blank is an ornament, one before a digit belongs to a masked number.
@@ -216,7 +228,7 @@ fn split_label<'a>(
             best = Some((label, value.strip_prefix("* ").unwrap_or(value).trim()));
         }
     }
-    best.filter(|(label, _)| labels.contains(label)).map(|(label, rest)| (label.clone(), rest))
+    best.filter(|(label, _)| labels.contains(label)).map(|(_, rest)| rest)
 }
 
 /// `text` behind `label`, compared without case; both as UTF-8, cut at a character.
@@ -241,8 +253,13 @@ mod tests {
     }
 
     fn value(text: &str, label: &str) -> Vec<String> {
-        let known = labels(&["amount", "description", "account number", "amount in words", "remarks", "value date"]);
-        Sheet::from_text(text).values(&labels(&[label]), &known, false).into_iter().map(|f| f.text).collect()
+        let known =
+            labels(&["amount", "description", "account number", "amount in words", "remarks", "value date"]);
+        Sheet::from_text(text)
+            .values(&labels(&[label]), &known, Arrangement { spaced: false, wraps: true })
+            .into_iter()
+            .map(|f| f.text)
+            .collect()
     }
 
     #[test]
@@ -263,22 +280,31 @@ mod tests {
     #[test]
     fn an_empty_value_does_not_take_the_next_row() {
         assert_eq!(value("Remarks :\nAmount : 5\n", "remarks"), Vec::<String>::new());
-        assert_eq!(value("| Remarks | : |  |\n| Value Date | : | 2026-01-01 |", "remarks"), Vec::<String>::new());
+        assert_eq!(
+            value("| Remarks | : |  |\n| Value Date | : | 2026-01-01 |", "remarks"),
+            Vec::<String>::new()
+        );
         assert_eq!(value("Amount in words : five\nAmount : 5\n", "amount"), ["5"]);
         assert_eq!(value("Amounts : 5\nAmountable\n", "amount"), Vec::<String>::new());
     }
 
     #[test]
     fn a_wrapped_value_ends_at_the_next_label() {
-        assert_eq!(value("Description : ONE TWO\nTHREE\nRemarks : x\n", "description"), ["ONE TWO THREE"]);
-        assert_eq!(value("Description : ONE TWO\n\nThank you\n", "description"), ["ONE TWO"]);
+        let long = "TRANSFER FROM A LONG NAME OF A FIRM OF MANY";
+        assert_eq!(
+            value(&format!("Description : {long}\nTHREE\nRemarks : x\n"), "description"),
+            [format!("{long} THREE")]
+        );
+        assert_eq!(value(&format!("Description : {long}\n\nThank you\n"), "description"), [long]);
+        assert_eq!(value("Description : SHORT\nThank you\nRemarks : x\n", "description"), ["SHORT"]);
     }
 
     #[test]
     fn masked_values_leave_the_text() {
-        let mut sheet = Sheet::from_text("Your account was credited\nDescription : has been debited 5\nRemarks : y\n");
+        let mut sheet =
+            Sheet::from_text("Your account was credited\nDescription : has been debited 5\nRemarks : y\n");
         let known = labels(&["description", "remarks"]);
-        for found in sheet.clone().values(&labels(&["description"]), &known, false) {
+        for found in sheet.clone().values(&labels(&["description"]), &known, Arrangement::default()) {
             sheet.mask(&found);
         }
         assert_eq!(sheet.text(), "Your account was credited\nRemarks : y\n");

@@ -148,6 +148,7 @@ pub(super) struct Shared {
     pub name_noise: Vec<Regex>,
     /// Folded.
     pub not_names: Vec<String>,
+    pub not_in_names: Vec<Regex>,
     pub notices: Vec<Regex>,
     pub narrations: Vec<NarrationRule>,
     pub kinds: Vec<KindRule>,
@@ -212,7 +213,10 @@ impl Banks {
                 let message = format!("larger than {MAX_TEMPLATE_BYTES} bytes");
                 return Err(TemplateError::Io { file: path.display().to_string(), message });
             }
-            files.push((path.display().to_string(), std::fs::read_to_string(&path).map_err(|e| io(&path, e))?));
+            files.push((
+                path.display().to_string(),
+                std::fs::read_to_string(&path).map_err(|e| io(&path, e))?,
+            ));
         }
         Banks::assemble(files)
     }
@@ -229,7 +233,7 @@ impl Banks {
                 None => banks.push(bank),
             }
         }
-        banks.sort_by(|a, b| a.name.to_lowercase().cmp(&b.name.to_lowercase()));
+        banks.sort_by_key(|bank| bank.name.to_lowercase());
         let (mut by_sender, mut by_domain) = (HashMap::new(), HashMap::new());
         for (i, bank) in banks.iter().enumerate() {
             for sender in &bank.senders {
@@ -263,9 +267,9 @@ impl Banks {
         if wanted.is_empty() {
             return None;
         }
-        self.banks.iter().find(|b| {
-            [&b.code, &b.name].into_iter().chain(&b.aliases).any(|n| squeeze(n) == wanted)
-        })
+        self.banks
+            .iter()
+            .find(|b| [&b.code, &b.name].into_iter().chain(&b.aliases).any(|n| squeeze(n) == wanted))
     }
 
     /// The bank that lists this address as a sender (lower case).

@@ -11,12 +11,14 @@ use jiff::civil;
 const MAX_CHARS: usize = 200;
 const LAGOS_SECONDS: i64 = crate::domain::time::LAGOS_OFFSET_SECONDS as i64;
 
+/// Hour, minute, and the second if shown.
+type Clock = (i8, i8, Option<i8>);
+
 /// What a text tells: a day, a time of day, and the zone if it is named.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Shown {
     pub day: Option<civil::Date>,
-    /// Hour, minute, and the second if shown.
-    pub clock: Option<(i8, i8, Option<i8>)>,
+    pub clock: Option<Clock>,
     /// Seconds east of UTC if named.
     pub offset: Option<i64>,
 }
@@ -85,7 +87,17 @@ fn tokens(text: &str) -> Vec<Token> {
 
 fn month(word: &str) -> Option<i32> {
     const NAMES: [&str; 12] = [
-        "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
+        "january",
+        "february",
+        "march",
+        "april",
+        "may",
+        "june",
+        "july",
+        "august",
+        "september",
+        "october",
+        "november",
         "december",
     ];
     if word.len() < 3 {
@@ -110,7 +122,9 @@ fn day_at(t: &[Token]) -> Option<(civil::Date, usize)> {
         [Number(y, 4), Sign(a @ ('-' | '/')), Number(m, 1..=2), Sign(b), Number(d, 1..=2), ..] if a == b => {
             Some((date(*y, *m, *d)?, 5))
         }
-        [Number(d, 1..=2), Sign(a @ ('-' | '/' | '.')), Number(m, 1..=2), Sign(b), Number(y, 2 | 4), ..] if a == b => {
+        [Number(d, 1..=2), Sign(a @ ('-' | '/' | '.')), Number(m, 1..=2), Sign(b), Number(y, 2 | 4), ..]
+            if a == b =>
+        {
             Some((date(*y, *m, *d)?, 5))
         }
         [Number(d, 1..=2), rest @ ..] => {
@@ -148,13 +162,22 @@ fn skip_ordinal(t: &[Token]) -> usize {
 }
 
 /// A time of day at the front, with the number of tokens it takes.
-fn clock_at(t: &[Token]) -> Option<((i8, i8, Option<i8>), usize)> {
+fn clock_at(t: &[Token]) -> Option<(Clock, usize)> {
     use Token::{Number, Sign, Word};
     let (hour, minute, second, used) = match t {
-        [Number(h, 1..=2), Sign(':'), Number(m, 1..=2), Sign(':'), Number(s, 2), Sign('.'), Number(_, 1..=9), ..] => {
-            (*h, *m, Some(*s), 7)
+        [
+            Number(h, 1..=2),
+            Sign(':'),
+            Number(m, 1..=2),
+            Sign(':'),
+            Number(s, 2),
+            Sign('.'),
+            Number(_, 1..=9),
+            ..,
+        ] => (*h, *m, Some(*s), 7),
+        [Number(h, 1..=2), Sign(':'), Number(m, 1..=2), Sign(':'), Number(s, 1..=2), ..] => {
+            (*h, *m, Some(*s), 5)
         }
-        [Number(h, 1..=2), Sign(':'), Number(m, 1..=2), Sign(':'), Number(s, 1..=2), ..] => (*h, *m, Some(*s), 5),
         [Number(h, 1..=2), Sign(':'), Number(m, 1..=2), ..] => (*h, *m, None, 3),
         // A point instead of the colon needs am or pm, or it may be an amount.
         [Number(h, 1..=2), Sign('.'), Number(m, 2), Word(w), ..] if half(w).is_some() => (*h, *m, None, 3),

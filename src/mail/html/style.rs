@@ -38,7 +38,8 @@ impl StyleSheet {
         let mut rest = strip_comments(css);
         while let Some(open) = rest.find('{') {
             let selector = rest[..open].rsplit([';', '}']).next().unwrap_or_default().trim().to_lowercase();
-            let close = if selector.starts_with('@') { block_end(&rest[open..]) } else { rest[open..].find('}') };
+            let close =
+                if selector.starts_with('@') { block_end(&rest[open..]) } else { rest[open..].find('}') };
             let Some(close) = close else { break };
             let body = rest[open + 1..open + close].to_lowercase();
             if !selector.starts_with('@') && rules.len() < MAX_RULES {
@@ -122,16 +123,26 @@ impl Look {
             let Some((name, value)) = declaration.split_once(':') else { continue };
             let value = value.replace("!important", "");
             let (name, value) = (name.trim(), value.trim());
-            let size = || value.trim_end_matches(|c: char| c.is_ascii_alphabetic() || c == '%').trim().parse::<f32>().ok();
+            let size = || {
+                value
+                    .trim_end_matches(|c: char| c.is_ascii_alphabetic() || c == '%')
+                    .trim()
+                    .parse::<f32>()
+                    .ok()
+            };
             match name {
                 "display" | "mso-hide" => self.hidden |= matches!(value, "none" | "all"),
                 "visibility" => self.hidden |= matches!(value, "hidden" | "collapse"),
                 "opacity" => self.hidden |= size().is_some_and(|n| n <= 0.1),
                 "font-size" => self.hidden |= tiny(value, size()),
-                "text-indent" | "left" | "top" | "margin-left" | "margin-top" => self.hidden |= size().is_some_and(|n| n <= -500.0),
+                "text-indent" | "left" | "top" | "margin-left" | "margin-top" => {
+                    self.hidden |= size().is_some_and(|n| n <= -500.0)
+                }
                 "max-height" | "max-width" | "height" | "width" => flat |= size().is_some_and(|n| n <= 0.0),
                 "overflow" => clipped |= value == "hidden",
-                "clip" | "clip-path" => self.hidden |= value.starts_with("rect(0") || value.starts_with("inset(100%"),
+                "clip" | "clip-path" => {
+                    self.hidden |= value.starts_with("rect(0") || value.starts_with("inset(100%")
+                }
                 "color" if value == "transparent" => self.hidden = true,
                 "color" => self.colour = parse_colour(value).or(self.colour),
                 "background" | "background-color" => {
@@ -149,7 +160,13 @@ impl Look {
 /// Letters of under two points cannot be read.
 fn tiny(value: &str, size: Option<f32>) -> bool {
     let Some(size) = size else { return false };
-    if value.ends_with("em") { size < 0.15 } else if value.ends_with('%') { size < 15.0 } else { size < 2.0 }
+    if value.ends_with("em") {
+        size < 0.15
+    } else if value.ends_with('%') {
+        size < 15.0
+    } else {
+        size < 2.0
+    }
 }
 
 fn near(a: Colour, b: Colour) -> bool {
@@ -173,7 +190,9 @@ fn parse_colour(text: &str) -> Option<Colour> {
     if named.is_some() {
         return named;
     }
-    if let Some(list) = text.strip_prefix("rgb(").or(text.strip_prefix("rgba(")).and_then(|t| t.strip_suffix(')')) {
+    if let Some(list) =
+        text.strip_prefix("rgb(").or(text.strip_prefix("rgba(")).and_then(|t| t.strip_suffix(')'))
+    {
         let mut numbers = list.split([',', ' ', '/']).filter_map(|n| n.trim().parse::<u8>().ok());
         return Some((numbers.next()?, numbers.next()?, numbers.next()?));
     }

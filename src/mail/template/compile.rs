@@ -7,8 +7,8 @@ use regex::{Regex, RegexBuilder};
 
 use super::raw::{RawBank, RawField, RawInstitutions, RawKind, RawLayout, RawNarration, RawShared};
 use super::{
-    Bank, Continuation, DirectionRule, Field, FieldName, Institutions, KindRule, Layout, MaskForm, NarrationRule,
-    Shared, TemplateError,
+    Bank, Continuation, DirectionRule, Field, FieldName, Institutions, KindRule, Layout, MaskForm,
+    NarrationRule, Shared, TemplateError,
 };
 use crate::domain::alert::{AlertKind, Direction};
 use crate::mail::sheet::{collapse, fold_label};
@@ -50,7 +50,12 @@ impl Place<'_> {
         patterns.iter().map(|p| self.regex(key, p)).collect()
     }
 
-    fn direction(&self, key: &str, text: Option<&str>, default: &str) -> Result<Option<Direction>, TemplateError> {
+    fn direction(
+        &self,
+        key: &str,
+        text: Option<&str>,
+        default: &str,
+    ) -> Result<Option<Direction>, TemplateError> {
         match text.unwrap_or(default) {
             "credit" => Ok(Some(Direction::Credit)),
             "debit" => Ok(Some(Direction::Debit)),
@@ -97,8 +102,10 @@ impl Place<'_> {
 }
 
 fn parse<T: serde::de::DeserializeOwned>(file: &str, text: &str) -> Result<T, TemplateError> {
-    toml::from_str(text)
-        .map_err(|e| TemplateError::Parse { file: file.to_owned(), message: e.to_string().trim_end().to_owned() })
+    toml::from_str(text).map_err(|e| TemplateError::Parse {
+        file: file.to_owned(),
+        message: e.to_string().trim_end().to_owned(),
+    })
 }
 
 /// The table of institutions, and the alternatives that stand for `{BANK}`.
@@ -117,7 +124,8 @@ pub fn institutions(text: &str) -> Result<(Institutions, String), TemplateError>
     }
     // Longest first, or `PAY` would answer for `PAYCOM`.
     words.sort_by(|a, b| b.len().cmp(&a.len()).then(a.cmp(b)));
-    let alternatives = words.iter().map(|w| regex::escape(w).replace(' ', " +")).collect::<Vec<_>>().join("|");
+    let alternatives =
+        words.iter().map(|w| regex::escape(w).replace(' ', " +")).collect::<Vec<_>>().join("|");
     Ok((table, format!("(?:{alternatives})")))
 }
 
@@ -128,6 +136,7 @@ pub fn shared(text: &str, words: &str, institutions: Institutions) -> Result<Sha
     Ok(Shared {
         name_noise: place.regexes("name_noise", &raw.name_noise)?,
         not_names: raw.not_names.iter().map(|n| collapse(n).to_uppercase()).collect(),
+        not_in_names: place.regexes("not_in_names", &raw.not_in_names)?,
         notices: place.regexes("notices", &raw.notices)?,
         narrations: place.narrations(&raw.narration)?,
         kinds: place.kinds(&raw.kind)?,
@@ -230,7 +239,12 @@ fn compile_field(place: &Place<'_>, key: &str, raw: &RawField) -> Result<Field, 
     if lines.iter().chain(&subject).any(|r| !r.capture_names().any(|n| n == Some("v"))) {
         return Err(place.wrong(key, "every expression needs a group (?P<v>...)"));
     }
-    Ok(Field { labels: raw.labels.iter().map(|l| fold_label(l)).collect(), lines, subject, subject_alone: raw.subject_alone })
+    Ok(Field {
+        labels: raw.labels.iter().map(|l| fold_label(l)).collect(),
+        lines,
+        subject,
+        subject_alone: raw.subject_alone,
+    })
 }
 
 fn field_name(name: &str) -> Option<FieldName> {

@@ -7,6 +7,14 @@ pub const TEMPLATES: &[(&str, &str)] = &[
     ("banks/zenith.toml", include_str!("../../../banks/zenith.toml")),
     ("banks/uba.toml", include_str!("../../../banks/uba.toml")),
     ("banks/firstbank.toml", include_str!("../../../banks/firstbank.toml")),
+    ("banks/fidelity.toml", include_str!("../../../banks/fidelity.toml")),
+    ("banks/wema.toml", include_str!("../../../banks/wema.toml")),
+    ("banks/union.toml", include_str!("../../../banks/union.toml")),
+    ("banks/stanbic.toml", include_str!("../../../banks/stanbic.toml")),
+    ("banks/sterling.toml", include_str!("../../../banks/sterling.toml")),
+    ("banks/moniepoint.toml", include_str!("../../../banks/moniepoint.toml")),
+    ("banks/opay.toml", include_str!("../../../banks/opay.toml")),
+    ("banks/kuda.toml", include_str!("../../../banks/kuda.toml")),
 ];
 
 /// Institutions of the interbank network.

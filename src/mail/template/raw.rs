@@ -126,7 +126,7 @@ pub struct RawContinuation {
 }
 
 /// What a narration tells, by named groups: payer, payer2, bank, payer_account, session,
-/// reference, virtual, kobo, day.
+/// reference, receiver, virtual, kobo, day.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RawNarration {
@@ -177,6 +177,8 @@ pub struct RawShared {
     pub name_noise: Vec<String>,
     /// Whole names that are an institution or no name at all.
     pub not_names: Vec<String>,
+    /// Found in a name, they tell that it is none.
+    pub not_in_names: Vec<String>,
     pub notices: Vec<String>,
     #[serde(default)]
     pub narration: Vec<RawNarration>,
