@@ -20,6 +20,9 @@ const MAX_NARRATION_CHARS: usize = 1000;
 /// Longest other value kept; a field of a bank is far shorter.
 const MAX_VALUE_CHARS: usize = 200;
 
+/// Bytes of a reference.
+const MAX_REFERENCE: usize = 64;
+
 /// What of the headers may be used: `None` where nothing vouches for it.
 pub struct Head<'a> {
     pub subject: Option<&'a str>,
@@ -67,7 +70,7 @@ pub fn facts(bank: &Bank, shared: &Shared, layout: &Layout, sheets: &[Sheet], he
         payer_account_number: reader.field(FieldName::PayerAccount).or(story.payer_account),
         payer_bank: reader.field(FieldName::PayerBank).or(story.payer_bank),
         narration: text,
-        reference: reader.field(FieldName::Reference).or(story.reference),
+        reference: reader.reference().or(story.reference),
         reference_is_unique: false,
         session_id: reader.session().or(story.session),
         occurred: reader.occurred(),
@@ -120,7 +123,7 @@ struct Reader<'a> {
     head: &'a Head<'a>,
     sheets: &'a [Sheet],
     masked: Vec<Sheet>,
-    /// Texts of the masked sheets.
+    /// Texts of the masked sheets, their balances masked as well.
     texts: Vec<String>,
     doubts: Vec<String>,
 }
@@ -139,7 +142,22 @@ impl<'a> Reader<'a> {
                 masked.mask(&found);
             }
         }
-        let texts = masked.iter().map(Sheet::text).collect();
+        // A balance on a line of its own must not pass for the amount.
+        let mut balances: Vec<String> = Vec::new();
+        for name in [FieldName::Available, FieldName::Ledger] {
+            balances.extend(layout.fields.get(&name).into_iter().flat_map(|f| f.labels.clone()));
+        }
+        let texts = masked
+            .iter()
+            .map(|sheet| {
+                let mut rest = sheet.clone();
+                let how = Arrangement { spaced: layout.spaced, wraps: false };
+                for found in sheet.values(&balances, &layout.known, how) {
+                    rest.mask(&found);
+                }
+                rest.text()
+            })
+            .collect();
         Reader { layout, head, sheets, masked, texts, doubts: Vec::new() }
     }
 
@@ -208,6 +226,11 @@ impl<'a> Reader<'a> {
 
     fn session(&mut self) -> Option<String> {
         self.field(FieldName::Session).filter(|s| s.len() == 30 && s.bytes().all(|b| b.is_ascii_digit()))
+    }
+
+    /// A reference is one word; a sentence below an empty row is none.
+    fn reference(&mut self) -> Option<String> {
+        self.field(FieldName::Reference).filter(|r| r.len() <= MAX_REFERENCE && !r.contains(' '))
     }
 
     /// An account number or its mask: digits, mask signs, nothing else.

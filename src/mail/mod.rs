@@ -25,6 +25,8 @@ mod samples;
 #[cfg(test)]
 mod tests;
 
+use std::panic::catch_unwind;
+
 use sha2::{Digest, Sha256};
 
 pub use check::{CheckResult, check};
@@ -160,7 +162,8 @@ fn visible(letter: &Letter, doubts: &mut Vec<String>) -> Result<Vec<Sheet>, Stri
         let mut sheet = match body {
             Body::Text(text) => Sheet::from_text(text),
             Body::Html(html) => {
-                let page = html::read(html)?;
+                let page = catch_unwind(|| html::read(html))
+                    .unwrap_or_else(|_| Err("the HTML cannot be parsed".into()))?;
                 if html::looks_like_alert(&page.hidden) {
                     doubts.push("hidden content that looks like a part of an alert".into());
                 }
@@ -177,6 +180,7 @@ fn visible(letter: &Letter, doubts: &mut Vec<String>) -> Result<Vec<Sheet>, Stri
             }
             *cell = clean.trim().to_owned();
         }
+        sheet.split_drawn_rows();
         sheets.push(sheet);
     }
     doubts.sort();

@@ -81,25 +81,18 @@ pub fn fold_label(text: &str) -> String {
 impl Sheet {
     /// A text part: one row a line, cells at tabs or between pipes.
     pub fn from_text(text: &str) -> Sheet {
-        let rows = text
-            .lines()
-            .take(MAX_ROWS)
-            .map(|line| {
-                let line = line.trim();
-                let mut cells: Vec<String> = if line.starts_with('|') {
-                    let inner = line.trim_matches('|');
-                    inner.split(" |").map(|c| c.trim().to_owned()).collect()
-                } else {
-                    line.split('\t').map(|c| c.trim().to_owned()).collect()
-                };
-                while cells.len() > 1 && cells.last().is_some_and(String::is_empty) && !line.starts_with('|')
-                {
-                    cells.pop();
-                }
-                cells
-            })
-            .collect();
-        Sheet { rows, wrapped_lines: true }
+        Sheet { rows: text.lines().take(MAX_ROWS).map(cells).collect(), wrapped_lines: true }
+    }
+
+    /// Takes rows apart that are drawn with pipes inside one cell.
+    pub fn split_drawn_rows(&mut self) {
+        for row in &mut self.rows {
+            if let [only] = &row[..]
+                && only.starts_with('|')
+            {
+                *row = cells(only);
+            }
+        }
     }
 
     /// All visible text, rows as lines; the ground for a template's expressions.
@@ -200,6 +193,19 @@ impl Sheet {
             }
         }
     }
+}
+
+/// The cells of one line of text.
+fn cells(line: &str) -> Vec<String> {
+    let line = line.trim();
+    if line.starts_with('|') {
+        return line.trim_matches('|').split(" |").map(|c| c.trim().to_owned()).collect();
+    }
+    let mut cells: Vec<String> = line.split('\t').map(|c| c.trim().to_owned()).collect();
+    while cells.len() > 1 && cells.last().is_some_and(String::is_empty) {
+        cells.pop();
+    }
+    cells
 }
 
 /// What stands behind the label that a cell begins with, `""` when it is all label. The longest known label wins,

@@ -34,8 +34,25 @@ pub enum TemplateError {
 /// How many digits of an account number a bank's alerts leave visible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MaskForm {
+    /// Visible digits at the beginning.
     pub lead: usize,
+    /// Visible digits at the end, before `hidden_end` masked ones.
     pub trail: usize,
+    pub hidden_end: usize,
+}
+
+impl MaskForm {
+    /// Whether alerts under this mask could belong to either of two account numbers.
+    pub fn confuses(&self, a: &str, b: &str) -> bool {
+        self.visible(a) == self.visible(b)
+    }
+
+    fn visible<'a>(&self, number: &'a str) -> (&'a [u8], &'a [u8]) {
+        let digits = number.as_bytes();
+        let end = digits.len().saturating_sub(self.hidden_end);
+        let (lead, trail) = (self.lead.min(digits.len()), end.saturating_sub(self.trail));
+        (&digits[..lead], &digits[trail..end])
+    }
 }
 
 /// One bank as its template describes it.

@@ -305,8 +305,22 @@ fn banks_are_found_by_any_usual_name() {
         assert_eq!(BANKS.by_name_or_alias(name).map(|b| b.code.as_str()), Some("gtbank"), "{name}");
     }
     assert!(BANKS.by_name_or_alias("Bank of Nowhere").is_none() && BANKS.by_name_or_alias("  ").is_none());
-    assert_eq!(BANKS.by_code("gtbank").unwrap().mask, Some(MaskForm { lead: 0, trail: 4 }));
+    assert_eq!(BANKS.by_code("gtbank").unwrap().mask, Some(MaskForm { lead: 0, trail: 4, hidden_end: 0 }));
     assert_eq!(BANKS.institutions().by_code("100004260730"), Some("OPay"));
+}
+
+#[test]
+fn a_mask_tells_accounts_apart_by_what_it_shows() {
+    let mask = |code: &str| BANKS.by_code(code).unwrap().mask.unwrap();
+    assert!(
+        mask("gtbank").confuses("0123456789", "0999996789")
+            && !mask("gtbank").confuses("0123456789", "0123456780")
+    );
+    // 2XX..60X
+    assert!(
+        mask("uba").confuses("2000000601", "2111111609") && !mask("uba").confuses("2000000601", "2000000611")
+    );
+    assert!(!mask("zenith").confuses("2380000209", "2390000209") && mask("zenith").confuses("238", "238"));
 }
 
 #[test]

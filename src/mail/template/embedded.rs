@@ -15,6 +15,15 @@ pub const TEMPLATES: &[(&str, &str)] = &[
     ("banks/moniepoint.toml", include_str!("../../../banks/moniepoint.toml")),
     ("banks/opay.toml", include_str!("../../../banks/opay.toml")),
     ("banks/kuda.toml", include_str!("../../../banks/kuda.toml")),
+    ("banks/providus.toml", include_str!("../../../banks/providus.toml")),
+    ("banks/quickmfb.toml", include_str!("../../../banks/quickmfb.toml")),
+    ("banks/stanchart.toml", include_str!("../../../banks/stanchart.toml")),
+    ("banks/ecobank.toml", include_str!("../../../banks/ecobank.toml")),
+    ("banks/polaris.toml", include_str!("../../../banks/polaris.toml")),
+    ("banks/fcmb.toml", include_str!("../../../banks/fcmb.toml")),
+    ("banks/premiumtrust.toml", include_str!("../../../banks/premiumtrust.toml")),
+    ("banks/lotus.toml", include_str!("../../../banks/lotus.toml")),
+    ("banks/grey.toml", include_str!("../../../banks/grey.toml")),
 ];
 
 /// Institutions of the interbank network.

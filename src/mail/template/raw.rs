@@ -48,6 +48,8 @@ pub struct RawBank {
 pub struct RawMask {
     pub lead: usize,
     pub trail: usize,
+    #[serde(default)]
+    pub hidden_end: usize,
 }
 
 #[derive(Debug, Deserialize)]
