@@ -315,6 +315,15 @@ mod tests {
     }
 
     #[test]
+    fn mails_nested_inside_an_encoded_attachment_do_not_overflow_the_stack() {
+        use base64::Engine;
+        let nested = "Content-Type: message/rfc822\r\n\r\n".repeat(20_000);
+        let encoded = base64::engine::general_purpose::STANDARD.encode(nested);
+        let headers = "Content-Type: message/rfc822\r\nContent-Transfer-Encoding: base64\r\n";
+        assert!(open(&mail(headers, &encoded)).unwrap_err().contains("no readable"));
+    }
+
+    #[test]
     fn an_attached_mail_is_never_read() {
         let body = "--q\r\nContent-Type: text/plain\r\n\r\nsee below\r\n--q\r\nContent-Type: message/RFC822\r\n\r\n\
                     From: bank@bank.example\r\nContent-Type: text/plain\r\n\r\nCredited 500\r\n--q--\r\n";

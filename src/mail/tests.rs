@@ -156,6 +156,8 @@ fn only_the_banks_own_address_is_the_bank() {
     }
     let twice = take(&format!("From: x@mail.example\n{HEAD}\n{ROWS}"));
     assert_eq!(twice.outcome, Outcome::Quarantined);
+    let empty_first = take(&format!("From: \n{HEAD}\n{ROWS}"));
+    assert_eq!(empty_first.outcome, Outcome::Quarantined);
     // The right domain with a mailbox nobody has seen: read, but never without a person.
     let reading = take(&format!("{}\n{ROWS}", HEAD.replace("GeNS@", "news@")));
     assert_eq!(reading.outcome, Outcome::Read);
@@ -171,7 +173,7 @@ fn only_the_topmost_verdict_counts_and_only_against() {
         "Authentication-Results: mx.shop.example; dkim=none\n",
         "Authentication-Results: mx.shop.example; dkim=pass header.d=mailer.example\n",
         "Authentication-Results: mx.shop.example; dkim=pass header.d=notgtbank.com\n",
-        "Authentication-Results: mx.shop.example; dkim=none (dkim=pass header.d=gtbank.com); spf=pass\n",
+        "Authentication-Results: mx.shop.example; dkim=none (x; dkim=pass header.d=gtbank.com); spf=pass\n",
         "Authentication-Results: mx.shop.example; spf=fail\n",
         "Authentication-Results: mx.shop.example;\n dkim=pass header.d=gtbank.com;\n dmarc=fail\n",
     ];
@@ -201,6 +203,49 @@ fn a_forward_by_hand_is_quarantined_with_its_fields() {
         assert_eq!(reading.facts.amount, Some(Money(735_000)), "{:?}", reading.why);
         assert_eq!(reading.facts.bank.as_deref(), Some("gtbank"));
     }
+}
+
+#[test]
+fn the_holder_is_the_payer_only_when_nobody_else_is() {
+    let text = |tail: &str| {
+        let story =
+            format!("901234567801987654321234500020260303102033123 FROM ADA OBI TO SQUAD-OPAY-{tail}");
+        // Description and Remarks as the bank cuts them, with its blank too many.
+        let (first, rest) = story.split_at(80);
+        let rest = if rest.len() > 10 { format!("{} {}", &rest[..10], &rest[10..]) } else { rest.to_owned() };
+        let body = ROWS.replace("VIA GAPS 11 RENT FROM OKPARA BUILDERS LTD", first).replace("CHARGES", &rest);
+        gtbank("", &body).facts.payer_name
+    };
+    assert_eq!(text("AND BELL, TILL LTD").as_deref(), Some("ADA OBI"));
+    assert_eq!(text("ADA OBIANUJU").as_deref(), Some("ADA OBIANUJU"));
+    assert_eq!(text("SOMEBODY ELSE").as_deref(), Some("SOMEBODY ELSE"));
+}
+
+#[test]
+fn a_name_cut_off_at_the_end_gives_way_to_the_one_in_front() {
+    let front = "090405260303091958000111222333-TRANSFER FROM ABIGAIL ORU WARIAT126TRF2MPT4";
+    let story = format!("{front}{}-MONIEPOINT-ABIGAI", "7".repeat(129 - front.len() - 18));
+    let (first, rest) = story.split_at(80);
+    let rest = format!("{} {}", &rest[..10], &rest[10..]);
+    assert_eq!((first.len(), rest.len()), (80, 50));
+    let body = ROWS.replace("VIA GAPS 11 RENT FROM OKPARA BUILDERS LTD", first).replace("CHARGES", &rest);
+    let facts = gtbank("", &body).facts;
+    assert_eq!(facts.payer_name.as_deref(), Some("ABIGAIL ORU WARI"));
+    assert!(!facts.payer_name_cut);
+    assert_eq!(facts.payer_bank.as_deref(), Some("Moniepoint"));
+}
+
+#[test]
+fn a_balance_on_its_own_line_is_not_the_amount() {
+    let raw = "From: ibanking@fidelitybank.ng\nSubject: Credit Transaction Alert\n\n₦500.00 CR\nAccount\nxxxxxx0777\nNarration\nx\n\
+               Date/Time\nMar 12, 2026 07:05:09 AM\nAvailable Balance\n₦900.00CR\n";
+    let facts = take(raw).facts;
+    assert_eq!((facts.amount, facts.balance), (Some(Money(50_000)), Some(Balance::Available(Money(90_000)))));
+    // With no other figure, the balance is not taken for it.
+    let trap = take(&format!(
+        "{HEAD}\nA credit transaction occurred on your account.\nAvailable Balance: NGN 45,000.00\n"
+    ));
+    assert_eq!((trap.outcome, trap.facts.amount), (Outcome::Unreadable, None));
 }
 
 #[test]
