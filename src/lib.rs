@@ -12,6 +12,7 @@ pub mod config;
 pub mod crash;
 pub mod directory;
 pub mod domain;
+pub mod mail;
 pub mod ops;
 pub mod outbound;
 pub mod store;

@@ -1,0 +1,222 @@
+//! Is this the bank's own word? Judges From, look-alikes, mails forwarded by hand and the topmost
+//! Authentication-Results, and says "unproven" otherwise.
+//!
+//! It never says "proven": that takes a DKIM signature verified by ourselves, or a provider the
+//! operator named, and both judge on top of this. A verdict read here can only speak against a
+//! mail, because whoever sent it could have written the header. Called by `mail::read`.
+
+use super::mime::Letter;
+use super::sheet::{Sheet, collapse};
+use super::template::{Bank, Banks};
+use crate::domain::alert::Authenticity;
+
+/// Rows after the opening of a forward in which its From is looked for.
+const FORWARD_HEAD_ROWS: usize = 12;
+
+/// The judgement, the bank whose mail it claims or is, and the reasons in words.
+pub struct Judgement<'b> {
+    pub authenticity: Authenticity,
+    pub bank: Option<&'b Bank>,
+    pub why: Vec<String>,
+    pub doubts: Vec<String>,
+    /// Rows of the quoted alert begin here, for each sheet; only in a forward.
+    pub quoted_from: Vec<usize>,
+}
+
+/// Judges a mail by its headers and its visible rows.
+pub fn judge<'b>(letter: &Letter, sheets: &[Sheet], banks: &'b Banks) -> Judgement<'b> {
+    let mut judgement = Judgement {
+        authenticity: Authenticity::Unproven,
+        bank: None,
+        why: Vec::new(),
+        doubts: Vec::new(),
+        quoted_from: Vec::new(),
+    };
+    let [from] = &letter.from[..] else {
+        judgement.refute(if letter.from.is_empty() {
+            "there is no From address"
+        } else {
+            "there are several From addresses"
+        });
+        return judgement;
+    };
+    if letter.from_headers != 1 {
+        judgement.refute("there are several From headers");
+        return judgement;
+    }
+    let domain = from.split_once('@').map_or("", |(_, domain)| domain);
+    judgement.bank = banks.by_sender(from);
+    if judgement.bank.is_none() {
+        judgement.bank = banks.by_sender_domain(domain);
+        if judgement.bank.is_some() {
+            judgement.doubts.push(format!("{from} is not among the bank's known senders"));
+        }
+    }
+    if let Some((bank, starts)) = quoted(sheets, banks) {
+        judgement.why.push("forwarded by hand: the outer sender speaks, not the bank".into());
+        judgement.authenticity = Authenticity::Forwarded;
+        judgement.bank = Some(bank);
+        judgement.quoted_from = starts;
+        return judgement;
+    }
+    let Some(bank) = judgement.bank else {
+        judgement.refute(&match look_alike(domain, banks) {
+            Some(bank) => format!("{from} looks like {} but is not exactly its address", bank.name),
+            None => format!("{from} is no bank's address"),
+        });
+        return judgement;
+    };
+    match letter.verdicts.first() {
+        Some(top) => match against(top, bank) {
+            Some(reason) => judgement.refute(&reason),
+            None => judgement
+                .why
+                .push("Authentication-Results do not speak against it; they prove nothing here".into()),
+        },
+        None => judgement.why.push("no Authentication-Results".into()),
+    }
+    judgement
+}
+
+impl Judgement<'_> {
+    fn refute(&mut self, reason: &str) {
+        self.authenticity = Authenticity::Refuted;
+        self.why.push(reason.to_owned());
+    }
+}
+
+/// A bank whose domain this one imitates: the bank's first label stands inside it.
+fn look_alike<'b>(domain: &str, banks: &'b Banks) -> Option<&'b Bank> {
+    let plain: String = domain.chars().filter(|c| c.is_alphanumeric()).collect();
+    banks.list().iter().find(|bank| {
+        bank.senders.iter().filter_map(|s| s.split_once('@')).any(|(_, real)| {
+            let label: String =
+                real.split('.').next().unwrap_or_default().chars().filter(|c| c.is_alphanumeric()).collect();
+            label.len() >= 4 && plain.contains(&label)
+        })
+    })
+}
+
+/// A forward: the quoted head names a bank's sender. Gives where the quoted content begins.
+fn quoted<'b>(sheets: &[Sheet], banks: &'b Banks) -> Option<(&'b Bank, Vec<usize>)> {
+    let mut bank = None;
+    let mut starts = vec![0; sheets.len()];
+    for (s, sheet) in sheets.iter().enumerate() {
+        let lines: Vec<String> = sheet
+            .rows
+            .iter()
+            .map(|r| collapse(&r.join(" ")).trim_start_matches(['>', ' ', '*']).to_lowercase())
+            .collect();
+        for (i, line) in lines.iter().enumerate() {
+            if !is_head_line(line) || !line.starts_with("from") {
+                continue;
+            }
+            let near = lines[i..lines.len().min(i + FORWARD_HEAD_ROWS)].iter();
+            let others = near.filter(|l| is_head_line(l)).count();
+            // A lone "From:" row may be a field of the bank's own layout.
+            let opened = lines[..i].iter().rev().take(3).any(|l| opens_forward(l));
+            let Some(found) = addresses(line).find_map(|a| banks.by_sender(&a)) else { continue };
+            if others >= 2 || opened {
+                bank = Some(found);
+                let head = lines[i..]
+                    .iter()
+                    .take(FORWARD_HEAD_ROWS)
+                    .take_while(|l| is_head_line(l) || l.is_empty())
+                    .count();
+                starts[s] = i + head;
+                break;
+            }
+        }
+    }
+    bank.map(|b| (b, starts))
+}
+
+fn opens_forward(line: &str) -> bool {
+    ["forwarded message", "original message", "weitergeleitet", "message transféré"]
+        .iter()
+        .any(|w| line.contains(w))
+}
+
+fn is_head_line(line: &str) -> bool {
+    ["from:", "date:", "subject:", "to:", "sent:", "cc:", "reply-to:"].iter().any(|h| {
+        line.starts_with(h)
+            || line.strip_prefix(&h[..h.len() - 1]).is_some_and(|rest| {
+                rest.starts_with(['*', ' ']) && rest.trim_start_matches(['*', ' ']).starts_with(':')
+            })
+    })
+}
+
+/// Everything in a line that looks like an address.
+fn addresses(line: &str) -> impl Iterator<Item = String> + '_ {
+    line.split(|c: char| c.is_whitespace() || "<>()[],;\"'*".contains(c))
+        .map(|w| w.trim_start_matches("mailto:").trim_start_matches("from:"))
+        .filter(|w| w.contains('@'))
+        .map(str::to_ascii_lowercase)
+}
+
+/// What an Authentication-Results value says against the mail being this bank's, if anything.
+fn against(value: &str, bank: &Bank) -> Option<String> {
+    let mut signed_by_bank = false;
+    let mut signed_by_other = None;
+    let mut dkim = None;
+    let mut dmarc = None;
+    let mut spf = None;
+    for result in without_comments(value).split(';').skip(1) {
+        let mut words = result.split_whitespace();
+        let Some((method, verdict)) = words.next().and_then(|w| w.split_once('=')) else { continue };
+        let verdict = verdict.to_ascii_lowercase();
+        match method.to_ascii_lowercase().split('/').next().unwrap_or_default() {
+            "dkim" => {
+                let domain = words.filter_map(|w| w.split_once('=')).find_map(|(key, v)| {
+                    matches!(key.to_ascii_lowercase().as_str(), "header.d" | "header.i")
+                        .then(|| v.rsplit('@').next().unwrap_or_default().to_ascii_lowercase())
+                });
+                if verdict == "pass" {
+                    match domain {
+                        Some(d) if !belongs(&d, bank) => signed_by_other = Some(d),
+                        _ => signed_by_bank = true,
+                    }
+                } else {
+                    dkim = Some(verdict);
+                }
+            }
+            "dmarc" => dmarc = Some(verdict),
+            "spf" => spf = Some(verdict),
+            _ => {}
+        }
+    }
+    if dmarc.as_deref() == Some("fail") {
+        return Some("Authentication-Results: dmarc=fail".into());
+    }
+    if signed_by_bank || dmarc.as_deref() == Some("pass") {
+        return None;
+    }
+    // A name server in trouble proves nothing against the mail.
+    if let Some(verdict) = dkim.filter(|v| v != "temperror") {
+        return Some(format!("Authentication-Results: dkim={verdict}"));
+    }
+    if let Some(other) = signed_by_other {
+        return Some(format!("Authentication-Results: signed by {other}, not by the bank"));
+    }
+    (spf.as_deref() == Some("fail")).then(|| "Authentication-Results: spf=fail".into())
+}
+
+fn belongs(domain: &str, bank: &Bank) -> bool {
+    bank.dkim_domains
+        .iter()
+        .any(|d| domain == d || domain.strip_suffix(d.as_str()).is_some_and(|rest| rest.ends_with('.')))
+}
+
+fn without_comments(value: &str) -> String {
+    let mut depth = 0_usize;
+    let mut out = String::new();
+    for c in value.chars() {
+        match c {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            c if depth == 0 => out.push(c),
+            _ => {}
+        }
+    }
+    out
+}

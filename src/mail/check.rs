@@ -1,0 +1,156 @@
+//! Runs every template's own examples: `bank check`. A template without an example fails,
+//! because nothing would tell when it stops reading its bank.
+
+use super::template::raw::RawExample;
+use super::{Banks, Intake, Outcome, Reading};
+use crate::domain::alert::{AlertKind, Authenticity, Balance, Direction, TimePrecision};
+use crate::domain::time::Timestamp;
+
+/// The outcome of one example.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CheckResult {
+    /// Code of the bank.
+    pub bank: String,
+    pub example: String,
+    /// One line per field that was read otherwise than expected; empty when all is well.
+    pub differences: Vec<String>,
+}
+
+impl CheckResult {
+    pub fn ok(&self) -> bool {
+        self.differences.is_empty()
+    }
+}
+
+/// Runs all examples of all banks.
+pub fn check(banks: &Banks) -> Vec<CheckResult> {
+    let mut results = Vec::new();
+    for bank in banks.list() {
+        if bank.examples.is_empty() {
+            results.push(CheckResult {
+                bank: bank.code.clone(),
+                example: String::new(),
+                differences: vec!["the template has no example".into()],
+            });
+        }
+        for example in &bank.examples {
+            results.push(CheckResult {
+                bank: bank.code.clone(),
+                example: example.name.clone(),
+                differences: differences(example, banks),
+            });
+        }
+    }
+    results
+}
+
+fn differences(example: &RawExample, banks: &Banks) -> Vec<String> {
+    let (kind, body) = match (&example.html, &example.text) {
+        (Some(html), None) => ("text/html", html),
+        (None, Some(text)) => ("text/plain", text),
+        _ => return vec!["an example has either text or html".into()],
+    };
+    let raw = format!(
+        "From: {}\r\nSubject: {}\r\nDate: {}\r\nMIME-Version: 1.0\r\nContent-Type: {kind}; charset=utf-8\r\n\r\n{body}",
+        example.from, example.subject, example.date
+    );
+    let reading = super::read(raw.as_bytes(), banks, &Intake::trusted(Timestamp::MAX));
+    let mut out = Vec::new();
+    for (field, want) in &example.expect {
+        match shown(&reading, field) {
+            None => out.push(format!("{field}: is no field")),
+            Some(got) if got != *want => out.push(format!("{field}: expected {want:?}, read {got:?}")),
+            Some(_) => {}
+        }
+    }
+    if out.is_empty() && example.expect.is_empty() {
+        out.push("the example expects nothing".into());
+    }
+    out
+}
+
+/// A field of a reading as text, empty when unread; `None` for a name that is no field.
+pub fn shown(reading: &Reading, field: &str) -> Option<String> {
+    let facts = &reading.facts;
+    let text = |v: &Option<String>| v.clone().unwrap_or_default();
+    let money = |m: Option<crate::domain::money::Money>| m.map(|m| m.to_string()).unwrap_or_default();
+    Some(match field {
+        "outcome" => outcome_word(reading.outcome).into(),
+        "authentic" => authenticity_word(reading.authenticity).into(),
+        "bank" => text(&facts.bank),
+        "layout" => text(&facts.template),
+        "direction" => facts.direction.map(direction_word).unwrap_or_default().into(),
+        "kind" => facts.kind.map(kind_word).unwrap_or_default().into(),
+        "amount" => money(facts.amount),
+        "currency" => text(&facts.currency),
+        "account" => text(&facts.account_number),
+        "virtual" => text(&facts.virtual_account),
+        "virtual_amount" => money(facts.virtual_amount),
+        "holder" => text(&facts.holder_name),
+        "payer" => text(&facts.payer_name),
+        "payer_cut" => facts.payer_name_cut.to_string(),
+        "payer_account" => text(&facts.payer_account_number),
+        "payer_bank" => text(&facts.payer_bank),
+        "narration" => text(&facts.narration),
+        "reference" => text(&facts.reference),
+        "session" => text(&facts.session_id),
+        "balance" => match facts.balance {
+            Some(Balance::Available(m) | Balance::Ledger(m)) => m.to_string(),
+            None => String::new(),
+        },
+        "occurred" => match facts.occurred {
+            Some(t) if t.precision != TimePrecision::None => lagos(t.begin, t.precision),
+            _ => String::new(),
+        },
+        "doubts" => facts.doubts.join("; "),
+        _ => return None,
+    })
+}
+
+/// `2026-07-30`, `2026-07-30T19:33` or `2026-07-30T19:33:11`, as exact as the bank was, in Lagos.
+fn lagos(at: Timestamp, precision: TimePrecision) -> String {
+    let local =
+        Timestamp(at.0 + i64::from(crate::domain::time::LAGOS_OFFSET_SECONDS) * 1_000_000).to_string();
+    let length = match precision {
+        TimePrecision::Second => 19,
+        TimePrecision::Minute => 16,
+        TimePrecision::Day | TimePrecision::None => 10,
+    };
+    local.get(..length).unwrap_or_default().to_owned()
+}
+
+/// The words of the command line for an outcome.
+pub const fn outcome_word(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Read => "read",
+        Outcome::Ignored => "ignored",
+        Outcome::Unreadable => "unreadable",
+        Outcome::Quarantined => "quarantined",
+    }
+}
+
+/// Proven, unproven or refuted; a forward is unproven by its nature.
+pub const fn authenticity_word(authenticity: Authenticity) -> &'static str {
+    match authenticity {
+        Authenticity::Proven => "proven",
+        Authenticity::Refuted => "refuted",
+        Authenticity::Trusted | Authenticity::Unproven | Authenticity::Forwarded => "unproven",
+    }
+}
+
+pub const fn direction_word(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Credit => "credit",
+        Direction::Debit => "debit",
+    }
+}
+
+pub const fn kind_word(kind: AlertKind) -> &'static str {
+    match kind {
+        AlertKind::Payment => "payment",
+        AlertKind::Reversal => "reversal",
+        AlertKind::Fee => "fee",
+        AlertKind::OwnTransfer => "own_transfer",
+        AlertKind::Notice => "notice",
+    }
+}

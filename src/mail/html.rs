@@ -1,0 +1,369 @@
+//! HTML to what a person sees of it: rows of cells, and apart from them what is hidden.
+//!
+//! Size and nesting are checked before the parser runs, because its time grows with the
+//! square of the nesting. Hidden text is never a value; when it looks like a part of an alert
+//! it is reported, so that the mail goes to a person. Knows no bank.
+
+mod style;
+
+use scraper::{ElementRef, Html, Node};
+
+use super::mime::MAX_HTML_BYTES;
+use super::sheet::{MAX_ROWS, Sheet, collapse};
+use style::{Look, StyleSheet};
+
+/// Elements in elements.
+pub const MAX_NESTING: usize = 256;
+/// Characters of hidden text kept for the judgement.
+const MAX_HIDDEN_CHARS: usize = 16 * 1024;
+
+/// What a part shows and what it hides.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Page {
+    pub sheet: Sheet,
+    /// Text no reader sees, collapsed.
+    pub hidden: String,
+}
+
+/// Reads a part. The error is the reason it cannot be read.
+pub fn read(html: &str) -> Result<Page, String> {
+    if html.len() > MAX_HTML_BYTES {
+        return Err(format!("HTML larger than {MAX_HTML_BYTES} bytes"));
+    }
+    if nesting(html) > MAX_NESTING {
+        return Err(format!("HTML nested deeper than {MAX_NESTING}"));
+    }
+    let document = Html::parse_document(html);
+    let mut css = String::new();
+    for node in document.tree.nodes() {
+        if let Node::Element(e) = node.value()
+            && e.name() == "style"
+        {
+            css.extend(node.children().filter_map(|c| c.value().as_text().map(|t| t.to_string())));
+        }
+    }
+    let mut walk = Walk { styles: StyleSheet::parse(&css), ..Walk::default() };
+    // Comments beside the root element stand outside of what is walked.
+    for comment in document.tree.root().children().filter_map(|n| n.value().as_comment()) {
+        walk.hide(&without_tags(comment));
+    }
+    walk.children(document.root_element(), &Look::default(), 0)?;
+    walk.end_row();
+    let mut hidden = collapse(&walk.hidden);
+    hidden.truncate(hidden.floor_char_boundary(MAX_HIDDEN_CHARS));
+    Ok(Page { sheet: Sheet { rows: walk.rows, wrapped_lines: false }, hidden })
+}
+
+/// Whether hidden text could be meant to be taken for an alert: figures or the words of one.
+pub fn looks_like_alert(hidden: &str) -> bool {
+    let lower = hidden.to_lowercase();
+    let digits = lower.bytes().filter(u8::is_ascii_digit).count();
+    digits >= 3
+        || lower.chars().any(|c| c == '₦')
+        || ["credit", "debit", "ngn", "amount"].iter().any(|w| lower.contains(w))
+}
+
+/// An upper bound of the nesting that costs time: open tags without their end. Elements that
+/// the parser closes by itself (cells, rows, paragraphs, items) cannot pile up and are not counted.
+fn nesting(html: &str) -> usize {
+    const CLOSED_BY_THEMSELVES: [&str; 31] = [
+        "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr",
+        "p", "td", "th", "tr", "tbody", "thead", "tfoot", "li", "dt", "dd", "option", "colgroup", "html",
+        "body", "head", "param", "optgroup", "caption",
+    ];
+    let bytes = html.as_bytes();
+    let (mut depth, mut deepest, mut i) = (0_usize, 0, 0);
+    while let Some(next) = bytes[i..].iter().position(|b| *b == b'<') {
+        i += next + 1;
+        let closing = bytes.get(i) == Some(&b'/');
+        let start = i + usize::from(closing);
+        let length = bytes[start..].iter().take(32).take_while(|b| b.is_ascii_alphanumeric()).count();
+        if length == 0 {
+            continue;
+        }
+        let name = html[start..start + length].to_ascii_lowercase();
+        if CLOSED_BY_THEMSELVES.contains(&name.as_str()) {
+            continue;
+        }
+        if closing {
+            depth = depth.saturating_sub(1);
+        } else {
+            depth += 1;
+            deepest = deepest.max(depth);
+        }
+    }
+    deepest
+}
+
+#[derive(Default)]
+struct Walk {
+    styles: StyleSheet,
+    rows: Vec<Vec<String>>,
+    row: Vec<String>,
+    cell: String,
+    /// Inside a `td`: how many cells deep.
+    cells: usize,
+    hidden: String,
+}
+
+impl Walk {
+    fn children(&mut self, node: ElementRef<'_>, look: &Look, depth: usize) -> Result<(), String> {
+        // The parser may invent elements, so the built tree is bounded as well.
+        if depth > 2 * MAX_NESTING {
+            return Err(format!("HTML nested deeper than {MAX_NESTING}"));
+        }
+        for child in node.children() {
+            match child.value() {
+                Node::Text(text) if look.hidden => self.hide(text),
+                Node::Text(text) => self.text(text),
+                Node::Comment(comment) => self.hide(&without_tags(comment)),
+                Node::Element(element) => {
+                    let name = element.name();
+                    if matches!(name, "style" | "script" | "head") {
+                        continue;
+                    }
+                    let mut inner = look.within(element, &self.styles);
+                    inner.hidden |= matches!(
+                        name,
+                        "noscript"
+                            | "template"
+                            | "title"
+                            | "textarea"
+                            | "object"
+                            | "iframe"
+                            | "select"
+                            | "svg"
+                    );
+                    let seen = !inner.hidden;
+                    if seen {
+                        self.open(name);
+                    }
+                    if let Some(child) = ElementRef::wrap(child) {
+                        self.children(child, &inner, depth + 1)?;
+                    }
+                    if seen {
+                        self.close(name);
+                    } else {
+                        self.hide(" ");
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn hide(&mut self, text: &str) {
+        if self.hidden.len() < MAX_HIDDEN_CHARS {
+            self.hidden.push_str(text);
+        }
+    }
+
+    /// Line ends of the source are blanks; blanks between words are kept, a bank counts them.
+    fn text(&mut self, text: &str) {
+        self.cell.extend(text.chars().map(|c| if matches!(c, '\n' | '\r' | '\t') { ' ' } else { c }));
+    }
+
+    fn open(&mut self, name: &str) {
+        match name {
+            // A table in a cell stands on its own; what came before it is a row.
+            "table" | "tr" | "ul" | "ol" | "dl" => self.end_row(),
+            "td" | "th" => {
+                if !self.cell.trim().is_empty() {
+                    self.end_cell();
+                }
+                self.cell.clear();
+                self.cells += 1;
+            }
+            name if is_block(name) => self.line(),
+            _ => {}
+        }
+    }
+
+    fn close(&mut self, name: &str) {
+        match name {
+            "td" | "th" => {
+                self.cells = self.cells.saturating_sub(1);
+                self.end_cell();
+            }
+            "table" | "tr" | "ul" | "ol" | "dl" => self.end_row(),
+            name if is_block(name) => self.line(),
+            _ => {}
+        }
+    }
+
+    /// A line ends: a row of its own outside of cells, a line break inside.
+    fn line(&mut self) {
+        if self.cells > 0 {
+            if !self.cell.trim().is_empty() && !self.cell.ends_with('\n') {
+                self.cell.push('\n');
+            }
+        } else {
+            self.end_row();
+        }
+    }
+
+    fn end_cell(&mut self) {
+        let cell = std::mem::take(&mut self.cell);
+        self.row.push(cell.trim().to_owned());
+    }
+
+    fn end_row(&mut self) {
+        if !self.cell.trim().is_empty() {
+            self.end_cell();
+        }
+        self.cell.clear();
+        let row = std::mem::take(&mut self.row);
+        if self.rows.len() >= MAX_ROWS || row.iter().all(String::is_empty) {
+            return;
+        }
+        let filled: Vec<&String> = row.iter().filter(|c| !c.is_empty()).collect();
+        if let [only] = filled[..]
+            && only.contains('\n')
+        {
+            // A cell that is the whole row: its lines are rows ("Label<br>value").
+            let lines: Vec<Vec<String>> = only.lines().map(|l| vec![l.trim().to_owned()]).collect();
+            self.rows.extend(lines.into_iter().filter(|l| !l[0].is_empty()));
+        } else if row.iter().any(|c| c.contains('\n')) && columns(&row) {
+            // Columns side by side, each with its label above its value.
+            for cell in row {
+                self.rows
+                    .extend(cell.lines().map(|l| vec![l.trim().to_owned()]).filter(|l| !l[0].is_empty()));
+            }
+        } else {
+            self.rows.push(row.into_iter().map(|c| c.replace('\n', " ")).collect());
+        }
+    }
+}
+
+/// Every filled cell has a line of its own for a label: nothing belongs to its neighbour.
+fn columns(row: &[String]) -> bool {
+    row.iter().filter(|c| !c.is_empty()).all(|c| c.lines().filter(|l| !l.trim().is_empty()).count() >= 2)
+}
+
+fn is_block(name: &str) -> bool {
+    matches!(
+        name,
+        "p" | "div"
+            | "br"
+            | "h1"
+            | "h2"
+            | "h3"
+            | "h4"
+            | "h5"
+            | "h6"
+            | "li"
+            | "hr"
+            | "section"
+            | "article"
+            | "header"
+            | "footer"
+            | "center"
+            | "blockquote"
+            | "pre"
+            | "dt"
+            | "dd"
+            | "address"
+            | "main"
+            | "caption"
+            | "form"
+    )
+}
+
+/// The words inside a comment that itself holds tags (conditional comments do).
+fn without_tags(text: &str) -> String {
+    let mut out = String::new();
+    let mut inside = false;
+    for c in text.chars() {
+        match c {
+            '<' | '[' => inside = true,
+            '>' | ']' => {
+                inside = false;
+                out.push(' ');
+            }
+            c if !inside => out.push(c),
+            _ => {}
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rows(html: &str) -> Vec<Vec<String>> {
+        read(html).unwrap().sheet.rows
+    }
+
+    #[test]
+    fn tables_lines_and_inline_tags() {
+        assert_eq!(
+            rows("<table><tr><td>Amount</td><td>:</td><td>\n NGN <b>5</b>00 </td></tr></table>"),
+            [["Amount", ":", "NGN 500"]]
+        );
+        assert_eq!(rows("<div>Amount<br>NGN 5,<span>000</span>.00</div>"), [["Amount"], ["NGN 5,000.00"]]);
+        assert_eq!(
+            rows("<table><tr><td><p>Amount</p></td><td><p>5</p></td></tr></table>"),
+            [["Amount", "5"]]
+        );
+        assert_eq!(
+            rows("<table><tr><td>Hello<table><tr><td>A</td><td>1</td></tr></table>bye</td></tr></table>"),
+            [vec!["Hello"], vec!["A", "1"], vec!["bye"]]
+        );
+        assert_eq!(
+            rows("<table><tr><td>Amount<br>5</td><td>Account<br>012</td></tr></table>"),
+            [["Amount"], ["5"], ["Account"], ["012"]]
+        );
+    }
+
+    #[test]
+    fn blanks_inside_a_cell_are_kept() {
+        assert_eq!(rows("<td>A  B\n</td>")[0], ["A  B"]);
+        assert_eq!(rows("<table><tr><td>x</td><td>A&nbsp; B</td></tr></table>")[0][1], "A\u{a0} B");
+    }
+
+    #[test]
+    fn hidden_text_is_kept_apart() {
+        for html in [
+            "<p style='display:none'>NGN 900</p>",
+            "<p style=\"DISPLAY : none !important\">NGN 900</p>",
+            "<p hidden>NGN 900</p>",
+            "<p style='color:#fff'>NGN 900</p>",
+            "<font color=white>NGN 900</font>",
+            "<div style='background:#000;color:black'>NGN 900</div>",
+            "<span style='font-size:0px'>NGN 900</span>",
+            "<span style='font-size:1px'>NGN 900</span>",
+            "<!-- NGN 900 -->",
+            "<noscript>NGN 900</noscript>",
+            "<style>.q{display:none}</style><p class='a q'>NGN 900</p>",
+            "<p style='visibility:hidden'>NGN 900</p>",
+            "<p style='opacity:0'>NGN 900</p>",
+            "<div style='max-height:0;overflow:hidden'>NGN 900</div>",
+            "<p style='text-indent:-9999px'>NGN 900</p>",
+            "<p style='position:absolute;left:-5000px'>NGN 900</p>",
+            "<p style='color:transparent'>NGN 900</p>",
+            "<table bgcolor='#000000'><tr><td style='color:rgb(0,0,0)'>NGN 900</td></tr></table>",
+            "<!--[if mso]><td>NGN 900</td><![endif]-->",
+            "<p style='mso-hide:all'>NGN 900</p>",
+            "<p style='color:#fefefe'>NGN 900</p>",
+            "<p style='line-height:0;font-size:0'>NGN 900</p>",
+        ] {
+            let page = read(&format!("<body><p>seen</p>{html}</body>")).unwrap();
+            assert_eq!(page.sheet.text(), "seen\n", "{html}");
+            assert!(looks_like_alert(&page.hidden), "{html}: {:?}", page.hidden);
+        }
+        let shown =
+            read("<div style='background:#003366;color:#ffffff;font-size:13px'>NGN 900</div>").unwrap();
+        assert_eq!((shown.sheet.text().as_str(), shown.hidden.as_str()), ("NGN 900\n", ""));
+        assert!(!looks_like_alert("Your bank, always near you"));
+    }
+
+    #[test]
+    fn deep_or_large_pages_are_refused_before_parsing() {
+        assert!(read(&"<div>".repeat(20_000)).unwrap_err().contains("nested"));
+        assert!(read(&"<font>".repeat(300)).unwrap_err().contains("nested"));
+        assert!(read(&"x".repeat(MAX_HTML_BYTES + 1)).unwrap_err().contains("larger"));
+        assert!(read(&"<tr><td>a".repeat(1000)).is_ok());
+    }
+}

@@ -1,0 +1,361 @@
+//! Bounded reading of one raw mail: its headers and its readable parts, decoded.
+//!
+//! Limits are checked before anything is parsed, attached mails are made unreadable on
+//! purpose (an alert inside an attachment is somebody's copy, not the bank's mail), and a
+//! parser that panics is an outcome. It judges nothing: see `authentic` and `extract`.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use mail_parser::{Address, HeaderName, Message, MessageParser, MessagePart, PartType};
+
+use crate::domain::time::Timestamp;
+
+/// A larger mail is no alert.
+pub const MAX_MAIL_BYTES: usize = 1024 * 1024;
+/// Top header block, folded lines included.
+pub const MAX_HEADER_BYTES: usize = 64 * 1024;
+/// Parts in one mail; every part announces itself with a Content-Type.
+pub const MAX_PARTS: usize = 100;
+/// Multipart in multipart.
+pub const MAX_DEPTH: usize = 10;
+/// HTML handed to the HTML parser.
+pub const MAX_HTML_BYTES: usize = 256 * 1024;
+/// Text of one part; a bank's text part is under 10 KB.
+pub const MAX_TEXT_BYTES: usize = 256 * 1024;
+/// Recipients kept.
+const MAX_RECIPIENTS: usize = 50;
+/// Authentication-Results kept; only the topmost counts.
+const MAX_VERDICTS: usize = 10;
+
+/// One readable part.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Body {
+    Text(String),
+    Html(String),
+}
+
+/// A mail taken apart.
+#[derive(Clone, Debug, Default)]
+pub struct Letter {
+    /// Every address of every From header, lower case; exactly one in an honest mail.
+    pub from: Vec<String>,
+    pub from_headers: usize,
+    pub to: Vec<String>,
+    pub subject: Option<String>,
+    pub date: Option<Timestamp>,
+    pub message_id: Option<String>,
+    /// Authentication-Results from the top down.
+    pub verdicts: Vec<String>,
+    pub bodies: Vec<Body>,
+    /// Oddities that forbid an approval without a person.
+    pub doubts: Vec<String>,
+    /// Remarks for the operator without weight.
+    pub notes: Vec<String>,
+}
+
+/// Opens a mail. The error is the reason, in words, why nothing can be read.
+pub fn open(raw: &[u8]) -> Result<Letter, String> {
+    if raw.iter().all(u8::is_ascii_whitespace) {
+        return Err("empty".into());
+    }
+    if raw.len() > MAX_MAIL_BYTES {
+        return Err(format!("larger than {MAX_MAIL_BYTES} bytes"));
+    }
+    let head = header_length(raw);
+    if head > MAX_HEADER_BYTES {
+        return Err(format!("headers larger than {MAX_HEADER_BYTES} bytes"));
+    }
+    let Blinded { bytes, types, attached } = blind_attached_mails(raw);
+    if types > MAX_PARTS {
+        return Err(format!("more than {MAX_PARTS} parts"));
+    }
+    let opened = catch_unwind(AssertUnwindSafe(|| match MessageParser::default().parse(&bytes) {
+        Some(message) => collect(&message),
+        None => Err("no headers".into()),
+    }));
+    let mut letter = opened.unwrap_or_else(|_| Err("the mail's structure cannot be parsed".into()))?;
+    if attached {
+        letter.notes.push("an attached mail was not read".into());
+    }
+    Ok(letter)
+}
+
+/// Length of the first header block.
+fn header_length(raw: &[u8]) -> usize {
+    let mut at = 0;
+    while let Some(end) = raw[at..].iter().position(|b| *b == b'\n') {
+        let line = &raw[at..at + end];
+        if line.is_empty() || line == b"\r" {
+            return at;
+        }
+        at += end + 1;
+    }
+    raw.len()
+}
+
+struct Blinded {
+    bytes: Vec<u8>,
+    /// Lines that begin a Content-Type header.
+    types: usize,
+    attached: bool,
+}
+
+/// Rewrites the types of attached mails (`message/rfc822`, digests) inside Content-Type headers,
+/// so that the parser takes them for opaque data and never nests: nested mails would be dropped
+/// recursively, and ten thousand of them overflow the stack, which no `catch_unwind` holds.
+fn blind_attached_mails(raw: &[u8]) -> Blinded {
+    let mut bytes = raw.to_vec();
+    let (mut types, mut attached, mut inside, mut at) = (0, false, false, 0);
+    while at < bytes.len() {
+        let end = bytes[at..].iter().position(|b| *b == b'\n').map_or(bytes.len(), |n| at + n + 1);
+        let line = &mut bytes[at..end];
+        let folded = line.first().is_some_and(|b| matches!(b, b' ' | b'\t'));
+        if !folded {
+            inside = line.len() > 12 && line[..12].eq_ignore_ascii_case(b"content-type");
+            types += usize::from(inside);
+        }
+        if inside {
+            for word in [&b"rfc822"[..], b"global", b"digest"] {
+                for i in 0..line.len().saturating_sub(word.len() - 1) {
+                    if line[i..i + word.len()].eq_ignore_ascii_case(word) {
+                        line[i] = b'x';
+                        attached = true;
+                    }
+                }
+            }
+        }
+        at = end;
+    }
+    Blinded { bytes, types, attached }
+}
+
+fn collect(message: &Message<'_>) -> Result<Letter, String> {
+    if depth(message) > MAX_DEPTH {
+        return Err(format!("parts nested deeper than {MAX_DEPTH}"));
+    }
+    let mut letter = Letter {
+        subject: message.subject().map(|s| super::sheet::clean(s).0.trim().to_owned()),
+        date: message.date().map(|d| Timestamp(d.to_timestamp().saturating_mul(1_000_000))),
+        message_id: message.message_id().map(str::to_owned),
+        ..Letter::default()
+    };
+    for value in message.header_values(HeaderName::From) {
+        letter.from_headers += 1;
+        letter.from.extend(value.as_address().map(addresses).unwrap_or_default());
+    }
+    for value in message.header_values(HeaderName::To) {
+        letter.to.extend(value.as_address().map(addresses).unwrap_or_default());
+    }
+    letter.to.truncate(MAX_RECIPIENTS);
+    letter.verdicts = message
+        .headers_raw()
+        .filter(|(name, _)| name.trim().eq_ignore_ascii_case("authentication-results"))
+        .map(|(_, value)| value.split_whitespace().collect::<Vec<_>>().join(" "))
+        .take(MAX_VERDICTS)
+        .collect();
+    for part in &message.parts {
+        take_part(part, &mut letter)?;
+    }
+    if letter.bodies.is_empty() {
+        return Err("no readable text or HTML part".into());
+    }
+    Ok(letter)
+}
+
+fn depth(message: &Message<'_>) -> usize {
+    // Parts come in document order, parents first, so one pass finds every level.
+    let mut level = vec![0_usize; message.parts.len()];
+    for (i, part) in message.parts.iter().enumerate() {
+        for child in part.sub_parts().unwrap_or_default() {
+            let child = *child as usize;
+            if child > i && child < level.len() {
+                level[child] = level[i] + 1;
+            }
+        }
+    }
+    level.into_iter().max().unwrap_or(0)
+}
+
+fn addresses(address: &Address<'_>) -> Vec<String> {
+    address
+        .iter()
+        .map(|a| a.address.as_deref().unwrap_or_default().trim().to_ascii_lowercase())
+        .take(MAX_RECIPIENTS)
+        .collect()
+}
+
+fn take_part(part: &MessagePart<'_>, letter: &mut Letter) -> Result<(), String> {
+    use mail_parser::MimeHeaders;
+    if part.content_disposition().is_some_and(|d| d.is_attachment()) {
+        return Ok(());
+    }
+    let plain = part.content_type().is_none_or(|t| {
+        t.ctype().eq_ignore_ascii_case("text")
+            && t.subtype().is_none_or(|s| s.eq_ignore_ascii_case("plain") || s.eq_ignore_ascii_case("html"))
+    });
+    let (text, html) = match &part.body {
+        PartType::Text(text) if plain => (text, false),
+        PartType::Html(text) => (text, true),
+        _ => return Ok(()),
+    };
+    if part.is_encoding_problem {
+        return Err("a part's transfer encoding is broken".into());
+    }
+    let limit = if html { MAX_HTML_BYTES } else { MAX_TEXT_BYTES };
+    if text.len() > limit {
+        return Err(format!("a part is larger than {limit} bytes"));
+    }
+    let mut text = text.to_string();
+    if part.encoding != mail_parser::Encoding::QuotedPrintable {
+        if let Some(decoded) = unwrap_quoted_printable(&text) {
+            letter.notes.push("quoted-printable without its header was decoded".into());
+            text = decoded;
+        } else if let Some(mended) = remove_residue(&text, html) {
+            letter.notes.push("left-over transfer encoding was removed".into());
+            text = mended;
+        }
+    }
+    if text.contains('\u{FFFD}') {
+        letter.doubts.push("some characters could not be decoded".into());
+    }
+    if text.trim().is_empty() {
+        return Ok(());
+    }
+    letter.bodies.push(if html { Body::Html(text) } else { Body::Text(text) });
+    Ok(())
+}
+
+/// Decodes text that is still quoted-printable: a line ends in a soft break, and every `=`
+/// is either one or two hexadecimal digits. `None` when it is not.
+fn unwrap_quoted_printable(text: &str) -> Option<String> {
+    if !text.lines().any(|line| line.ends_with('=')) {
+        return None;
+    }
+    let mut out = Vec::with_capacity(text.len());
+    let bytes = text.as_bytes();
+    let hex = |b: u8| char::from(b).to_digit(16).and_then(|d| u8::try_from(d).ok());
+    let mut i = 0;
+    while i < bytes.len() {
+        if bytes[i] != b'=' {
+            out.push(bytes[i]);
+            i += 1;
+            continue;
+        }
+        match &bytes[i + 1..] {
+            [b'\r', b'\n', ..] => i += 3,
+            [b'\n', ..] => i += 2,
+            [] => i += 1,
+            [a, b, ..] => {
+                out.push(hex(*a)? * 16 + hex(*b)?);
+                i += 3;
+            }
+            _ => return None,
+        }
+    }
+    String::from_utf8(out).ok()
+}
+
+/// Removes `=20` and `= ` that a relay left after turning soft breaks into blanks.
+fn remove_residue(text: &str, html: bool) -> Option<String> {
+    let encoded_blank = text.split_whitespace().any(|word| word == "=20" || word.ends_with("=20"));
+    let loose_break = text
+        .as_bytes()
+        .windows(3)
+        .any(|w| matches!(w, [a, b'=', b' '] if a.is_ascii_alphanumeric() || *a == b' '));
+    // In HTML a lone `= ` is an attribute written with a blank.
+    if !encoded_blank && (html || !loose_break) {
+        return None;
+    }
+    Some(text.replace("=20", " ").replace("=3D", "\u{1}").replace("= ", "").replace('\u{1}', "="))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mail(headers: &str, body: &str) -> Vec<u8> {
+        format!("From: Till <till@shop.example>\r\nSubject: s\r\n{headers}\r\n{body}").into_bytes()
+    }
+
+    fn text_of(letter: &Letter) -> &str {
+        match &letter.bodies[0] {
+            Body::Text(t) | Body::Html(t) => t,
+        }
+    }
+
+    #[test]
+    fn limits_are_reasons_not_panics() {
+        assert_eq!(open(b"").unwrap_err(), "empty");
+        assert_eq!(open(b"\r\n\r\n").unwrap_err(), "empty");
+        assert!(open(&vec![b'x'; MAX_MAIL_BYTES + 1]).unwrap_err().contains("larger"));
+        let long = mail(&format!("X-Long: {}\r\n", "y".repeat(MAX_HEADER_BYTES)), "hi");
+        assert!(open(&long).unwrap_err().contains("headers larger"));
+        let html = mail("Content-Type: text/html\r\n", &"a".repeat(MAX_HTML_BYTES + 1));
+        assert!(open(&html).unwrap_err().contains("a part is larger"));
+    }
+
+    #[test]
+    fn ten_thousand_nested_parts_are_refused() {
+        for kind in ["multipart/mixed; boundary=b", "message/rfc822", "multipart/digest; boundary=b"] {
+            let mut raw = String::from("From: a@b.example\r\n");
+            for _ in 0..10_000 {
+                raw.push_str(&format!("Content-Type: {kind}\r\n\r\n--b\r\n"));
+            }
+            assert!(open(raw.as_bytes()).unwrap_err().contains("parts"), "{kind}");
+        }
+        let mut deep = String::from("From: a@b.example\r\n");
+        for i in 0..20 {
+            deep.push_str(&format!("Content-Type: multipart/mixed; boundary=b{i}\r\n\r\n--b{i}\r\n"));
+        }
+        deep.push_str("\r\nhello\r\n");
+        for i in (0..20).rev() {
+            deep.push_str(&format!("--b{i}--\r\n"));
+        }
+        assert!(open(deep.as_bytes()).unwrap_err().contains("nested"));
+    }
+
+    #[test]
+    fn mails_nested_inside_an_encoded_attachment_do_not_overflow_the_stack() {
+        use base64::Engine;
+        let nested = "Content-Type: message/rfc822\r\n\r\n".repeat(20_000);
+        let encoded = base64::engine::general_purpose::STANDARD.encode(nested);
+        let headers = "Content-Type: message/rfc822\r\nContent-Transfer-Encoding: base64\r\n";
+        assert!(open(&mail(headers, &encoded)).unwrap_err().contains("no readable"));
+    }
+
+    #[test]
+    fn an_attached_mail_is_never_read() {
+        let body = "--q\r\nContent-Type: text/plain\r\n\r\nsee below\r\n--q\r\nContent-Type: message/RFC822\r\n\r\n\
+                    From: bank@bank.example\r\nContent-Type: text/plain\r\n\r\nCredited 500\r\n--q--\r\n";
+        let letter = open(&mail("Content-Type: multipart/mixed; boundary=q\r\n", body)).unwrap();
+        assert_eq!(letter.bodies, vec![Body::Text("see below".into())]);
+        assert_eq!(letter.from, vec!["till@shop.example"]);
+        assert!(letter.notes[0].contains("attached"));
+    }
+
+    #[test]
+    fn decodes_what_was_left_encoded() {
+        let soft =
+            open(&mail("Content-Type: text/plain\r\n", "Bal 1,250.4=\r\n0 and =E2=82=A6\r\n")).unwrap();
+        assert_eq!(text_of(&soft).trim(), "Bal 1,250.40 and ₦");
+        // base64 around quoted-printable
+        let wrapped =
+            open(&mail("Content-Transfer-Encoding: base64\r\n", "QW1vdW50OiA1PQ0KMDA9MkMwMA0K\r\n")).unwrap();
+        assert_eq!(text_of(&wrapped).trim(), "Amount: 500,00");
+        let residue = open(&mail("", "=20 \r\nTRF FOR = SHOP OWN= ER=20\r\n")).unwrap();
+        assert_eq!(text_of(&residue).trim(), "TRF FOR SHOP OWNER");
+        let plain = open(&mail("", "a=b ref=AB12\r\n")).unwrap();
+        assert_eq!(text_of(&plain).trim(), "a=b ref=AB12");
+    }
+
+    #[test]
+    fn broken_mails_have_a_reason_or_a_doubt() {
+        let missing = mail("Content-Type: multipart/mixed\r\n", "--x\r\n\r\nhello\r\n--x--\r\n");
+        assert!(open(&missing).is_err());
+        let mut charset = mail("Content-Type: text/plain; charset=utf-8\r\n", "Amount ");
+        charset.extend([0xA3, 0xE9, b'5']);
+        assert!(open(&charset).unwrap().doubts[0].contains("decoded"));
+        let two = open(b"From: a@x.example\r\nFrom: b@y.example\r\n\r\nhello").unwrap();
+        assert_eq!((two.from_headers, two.from.len()), (2, 2));
+    }
+}

@@ -1,0 +1,286 @@
+//! The door for bank mails: raw bytes in, the facts of an alert and their authenticity out.
+//!
+//! ```text
+//! files -> mime -> html | sheet -> authentic -> template -> extract (amount, when, narration)
+//! ```
+//!
+//! Nothing here decides about money, touches the database or the network, or asks the time.
+//! No bank is named in this code: what is known of a bank stands in `banks/*.toml`.
+//! Called by the command line, by the mailbox and SMTP intake, and by tests.
+
+mod amount;
+mod authentic;
+pub mod check;
+mod extract;
+pub mod files;
+mod html;
+pub mod mime;
+mod narration;
+mod sheet;
+pub mod template;
+mod when;
+
+#[cfg(test)]
+mod samples;
+#[cfg(test)]
+mod tests;
+
+use std::panic::catch_unwind;
+
+use sha2::{Digest, Sha256};
+
+pub use check::{CheckResult, check};
+pub use template::{Bank, Banks, MaskForm, TemplateError};
+
+use crate::domain::alert::{AlertFacts, AlertKind, Authenticity, Direction};
+use crate::domain::time::Timestamp;
+use authentic::Judgement;
+use mime::{Body, Letter};
+use sheet::Sheet;
+
+/// What the caller knows about a mail besides its bytes.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Intake {
+    /// First sight of the mail.
+    pub now: Timestamp,
+    /// The Date header is covered by a verified signature, or the mail is trusted as it is.
+    pub date_is_signed: bool,
+    /// The same for the Subject; where it is false, nothing is read from the subject.
+    pub subject_is_signed: bool,
+    /// Development mode; the intakes that verify signatures look at it, reading does not.
+    pub dev: bool,
+}
+
+impl Intake {
+    /// A mail read as if it were trusted (`bank try`, `alert ingest --trusted`, template checks).
+    pub fn trusted(now: Timestamp) -> Intake {
+        Intake { now, date_is_signed: true, subject_is_signed: true, dev: false }
+    }
+}
+
+/// What came of reading a mail, before any decision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// A credit with an amount.
+    Read,
+    /// Recognised, and no credit: a debit, a fee, a one-time code, a statement.
+    Ignored,
+    /// Not recognised, or without what a decision needs; a person should look.
+    Unreadable,
+    /// Something speaks against it being the bank's own mail, or a person forwarded it.
+    Quarantined,
+}
+
+/// Everything that one mail told. `why` says in words how it came to the outcome.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reading {
+    pub outcome: Outcome,
+    pub authenticity: Authenticity,
+    pub facts: AlertFacts,
+    pub message_id: Option<String>,
+    /// The one From address, lower case.
+    pub from: Option<String>,
+    pub subject: Option<String>,
+    pub date: Option<Timestamp>,
+    pub to: Vec<String>,
+    /// SHA-256 over From, Subject, Date and the visible content; the same for every copy of a mail
+    /// whatever way it came (Message-ID, Received and transfer encoding do not count).
+    pub content_hash: [u8; 32],
+    pub why: Vec<String>,
+}
+
+/// Reads one mail. Never fails and never panics: whatever cannot be read is an outcome.
+pub fn read(raw: &[u8], banks: &Banks, intake: &Intake) -> Reading {
+    let letter = match mime::open(raw) {
+        Ok(letter) => letter,
+        Err(why) => return unreadable(raw, why),
+    };
+    let mut doubts = letter.doubts.clone();
+    let mut why = letter.notes.clone();
+    let sheets = match visible(&letter, &mut doubts) {
+        Ok(sheets) => sheets,
+        Err(reason) => {
+            let mut reading = unreadable(raw, reason);
+            head(&mut reading, &letter);
+            return reading;
+        }
+    };
+    let content_hash = content_hash(&letter, &sheets);
+    let judgement = authentic::judge(&letter, &sheets, banks);
+    why.extend(judgement.why.iter().cloned());
+    doubts.extend(judgement.doubts.iter().cloned());
+    let sheets = quoted_part(sheets, &judgement);
+    let (content, mut facts) = match judgement.bank {
+        Some(bank) => understand(bank, banks, &letter, &sheets, intake, &mut why),
+        None => (Outcome::Quarantined, AlertFacts::default()),
+    };
+    doubts.append(&mut facts.doubts);
+    doubts.dedup();
+    facts.doubts = doubts;
+    let outcome = match judgement.authenticity {
+        Authenticity::Refuted | Authenticity::Forwarded => Outcome::Quarantined,
+        _ => content,
+    };
+    why.extend(facts.doubts.iter().map(|d| format!("doubt: {d}")));
+    let authenticity = judgement.authenticity;
+    let mut reading =
+        Reading { outcome, authenticity, facts, content_hash, why, ..unreadable(&[], String::new()) };
+    head(&mut reading, &letter);
+    reading
+}
+
+fn unreadable(raw: &[u8], why: String) -> Reading {
+    Reading {
+        outcome: Outcome::Unreadable,
+        authenticity: Authenticity::Unproven,
+        facts: AlertFacts::default(),
+        message_id: None,
+        from: None,
+        subject: None,
+        date: None,
+        to: Vec::new(),
+        content_hash: Sha256::digest(raw).into(),
+        why: vec![why],
+    }
+}
+
+fn head(reading: &mut Reading, letter: &Letter) {
+    reading.message_id = letter.message_id.clone();
+    reading.from = match &letter.from[..] {
+        [one] => Some(one.clone()),
+        _ => None,
+    };
+    reading.subject = letter.subject.clone();
+    reading.date = letter.date;
+    reading.to = letter.to.clone();
+}
+
+/// What a person sees of every part, with doubts about what is hidden or strangely written.
+fn visible(letter: &Letter, doubts: &mut Vec<String>) -> Result<Vec<Sheet>, String> {
+    let mut sheets = Vec::new();
+    for body in &letter.bodies {
+        let mut sheet = match body {
+            Body::Text(text) => Sheet::from_text(text),
+            Body::Html(html) => {
+                let page = catch_unwind(|| html::read(html))
+                    .unwrap_or_else(|_| Err("the HTML cannot be parsed".into()))?;
+                if html::looks_like_alert(&page.hidden) {
+                    doubts.push("hidden content that looks like a part of an alert".into());
+                }
+                page.sheet
+            }
+        };
+        for cell in sheet.rows.iter_mut().flatten() {
+            let (clean, odd) = sheet::clean(cell);
+            if odd.bidi {
+                doubts.push("signs that turn the direction of writing".into());
+            }
+            if odd.foreign_digits {
+                doubts.push("digits of another script".into());
+            }
+            *cell = clean.trim().to_owned();
+        }
+        sheet.split_drawn_rows();
+        sheets.push(sheet);
+    }
+    doubts.sort();
+    doubts.dedup();
+    Ok(sheets)
+}
+
+/// In a forward, the rows below the quoted head without their quote signs.
+fn quoted_part(mut sheets: Vec<Sheet>, judgement: &Judgement<'_>) -> Vec<Sheet> {
+    if judgement.authenticity != Authenticity::Forwarded {
+        return sheets;
+    }
+    for (sheet, start) in sheets.iter_mut().zip(&judgement.quoted_from) {
+        let lines: Vec<String> = sheet
+            .rows
+            .split_off((*start).min(sheet.rows.len()))
+            .into_iter()
+            .map(|row| row.join("\t").trim_start_matches(['>', ' ']).to_owned())
+            .collect();
+        *sheet = Sheet::from_text(&lines.join("\n"));
+    }
+    sheets
+}
+
+/// Recognises the layout and reads it.
+fn understand(
+    bank: &Bank,
+    banks: &Banks,
+    letter: &Letter,
+    sheets: &[Sheet],
+    intake: &Intake,
+    why: &mut Vec<String>,
+) -> (Outcome, AlertFacts) {
+    let text: String = sheets.iter().map(Sheet::text).collect();
+    let subject = letter.subject.as_deref().unwrap_or_default();
+    let Some(layout) = extract::recognise(bank, &text, subject) else {
+        let notice = bank
+            .notices
+            .iter()
+            .chain(&banks.shared.notices)
+            .any(|r| r.is_match(subject) || r.is_match(&text));
+        let mut facts = AlertFacts { bank: Some(bank.code.clone()), ..AlertFacts::default() };
+        if notice || !speaks_of_money(&text) {
+            why.push(format!("{}: no transaction", bank.name));
+            facts.kind = Some(AlertKind::Notice);
+            return (Outcome::Ignored, facts);
+        }
+        why.push(format!("{}: none of the known layouts fits", bank.name));
+        return (Outcome::Unreadable, facts);
+    };
+    why.push(format!("{}: layout {}", bank.name, layout.name));
+    let head = extract::Head {
+        subject: letter.subject.as_deref().filter(|_| intake.subject_is_signed),
+        date: letter.date.filter(|_| intake.date_is_signed),
+        now: intake.now,
+    };
+    let facts = extract::facts(bank, &banks.shared, layout, sheets, &head);
+    let outcome = match (facts.direction, facts.amount) {
+        (Some(Direction::Debit), _) => {
+            why.push("a debit".into());
+            Outcome::Ignored
+        }
+        (Some(Direction::Credit), Some(_)) => Outcome::Read,
+        (Some(Direction::Credit), None) => {
+            why.push("no amount could be read".into());
+            Outcome::Unreadable
+        }
+        (None, _) => {
+            why.push("the direction could not be read".into());
+            Outcome::Unreadable
+        }
+    };
+    (outcome, facts)
+}
+
+/// Whether an unrecognised mail could still be an alert, so that it must not be ignored.
+fn speaks_of_money(text: &str) -> bool {
+    let lower = text.to_lowercase();
+    let words = ["credit", "debit", "received", "transfer", "deposit", "sent you", "balance"];
+    let figure = lower.split_whitespace().any(|w| {
+        let digits = w.bytes().filter(u8::is_ascii_digit).count();
+        digits > 0
+            && (w.contains('₦')
+                || w.contains("ngn")
+                || w.starts_with('n') && w[1..].starts_with(|c: char| c.is_ascii_digit())
+                || digits >= 3 && w.contains('.'))
+    }) || lower.contains("ngn ")
+        || lower.contains("amount");
+    figure && words.iter().any(|w| lower.contains(w))
+}
+
+fn content_hash(letter: &Letter, sheets: &[Sheet]) -> [u8; 32] {
+    let mut hash = Sha256::new();
+    let date = letter.date.map(|d| d.0.to_string()).unwrap_or_default();
+    let head = [letter.from.join(","), letter.subject.clone().unwrap_or_default(), date];
+    let texts = sheets.iter().map(Sheet::text);
+    for part in head.into_iter().chain(texts) {
+        // The length in front keeps two parts from passing for one.
+        hash.update((part.len() as u64).to_be_bytes());
+        hash.update(part.as_bytes());
+    }
+    hash.finalize().into()
+}

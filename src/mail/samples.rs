@@ -1,0 +1,104 @@
+//! Compares every sample of known mails with what is read from it. The samples are not part of
+//! the repository; without them this proves nothing and says so.
+
+use std::path::PathBuf;
+
+use super::check::shown;
+use super::{Banks, Intake, Outcome, read};
+use crate::domain::time::Timestamp;
+
+/// Fields whose expected value is not literally in the mail, or not the reader's to give:
+/// (sample, field).
+const NOT_READ: &[(&str, &str)] = &[
+    ("union-debit-02", "account_number"),
+    /* a UTC time, shown here in Lagos */ ("grey-debit-01-card", "occurred_at"),
+];
+
+/// The samples beside the repository, or those that TILLBELL_SAMPLES names.
+fn folder() -> Option<PathBuf> {
+    let beside = concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/data/alerts");
+    let dir = std::env::var_os("TILLBELL_SAMPLES").map_or_else(|| PathBuf::from(beside), PathBuf::from);
+    dir.is_dir().then_some(dir)
+}
+
+#[test]
+fn every_sample_of_a_known_bank_reads_as_written_down() {
+    let Some(dir) = folder() else {
+        eprintln!("no samples here");
+        return;
+    };
+    let banks = Banks::embedded().unwrap();
+    let only = std::env::var("TILLBELL_SAMPLE").unwrap_or_default();
+    let mut wrong = Vec::new();
+    let mut count = 0;
+    let mut paths: Vec<PathBuf> = std::fs::read_dir(&dir).unwrap().map(|e| e.unwrap().path()).collect();
+    paths.sort();
+    for path in paths.into_iter().filter(|p| p.extension().is_some_and(|e| e == "eml")) {
+        let stem = path.file_stem().unwrap().to_string_lossy().into_owned();
+        if !stem.starts_with(&only) {
+            continue;
+        }
+        let want: serde_json::Value =
+            serde_json::from_slice(&std::fs::read(path.with_extension("json")).unwrap()).unwrap();
+        let reading = read(&std::fs::read(&path).unwrap(), &banks, &Intake::trusted(Timestamp::MAX));
+        let known =
+            reading.facts.bank.is_some() || banks.by_name_or_alias(want["bank"].as_str().unwrap()).is_some();
+        if !known {
+            continue;
+        }
+        count += 1;
+        let mut differ = |what: String| wrong.push(format!("{stem}: {what} {:?}", reading.why));
+        match want["kind"].as_str().unwrap() {
+            "non_transaction" => {
+                if reading.outcome != Outcome::Ignored || reading.facts.amount.is_some() {
+                    differ(format!("not ignored: {:?}", reading.outcome));
+                }
+                continue;
+            }
+            "suspicious" => {
+                if reading.outcome != Outcome::Quarantined {
+                    differ(format!("not quarantined: {:?}", reading.outcome));
+                }
+                continue;
+            }
+            _ => {}
+        }
+        for (json, field) in [
+            ("direction", "direction"),
+            ("amount", "amount"),
+            ("currency", "currency"),
+            ("account_number", "account"),
+            ("payer_name", "payer"),
+            ("payer_account_number", "payer_account"),
+            ("narration", "narration"),
+            ("reference", "reference"),
+            ("balance", "balance"),
+            ("occurred_at", "occurred"),
+            ("account_name", "holder"),
+            ("receiving_virtual_account", "virtual"),
+            ("nip_session_id", "session"),
+        ] {
+            if NOT_READ.contains(&(stem.as_str(), json)) {
+                continue;
+            }
+            let joined = if json == "narration" && want["narration_joined"].is_string() {
+                "narration_joined"
+            } else {
+                json
+            };
+            if want.get(joined).is_none() {
+                continue;
+            }
+            let mut expected = super::sheet::collapse(want[joined].as_str().unwrap_or_default());
+            let got = shown(&reading, field).unwrap();
+            if json == "occurred_at" && expected.len() > 10 {
+                expected.truncate(got.len().max(16));
+            }
+            if got != expected {
+                differ(format!("{json}: expected {expected:?}, read {got:?};"));
+            }
+        }
+    }
+    eprintln!("{count} samples compared");
+    assert!(wrong.is_empty(), "{} differences\n{}", wrong.len(), wrong.join("\n"));
+}

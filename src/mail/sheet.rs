@@ -1,0 +1,326 @@
+//! The visible content of a part as rows of cells, whatever it was: an HTML table, text with
+//! tabs or pipes, labels and values on lines of their own.
+//!
+//! `Sheet::values` finds what stands at a label. It knows no bank and no meaning of a label.
+
+/// Rows looked at in one part.
+pub const MAX_ROWS: usize = 4000;
+/// Lines that a wrapped value may go on for.
+const MAX_WRAPPED: usize = 3;
+/// No mailer wraps a shorter line.
+const SHORTEST_WRAPPED_LINE: usize = 45;
+
+/// Cells of one row, trimmed at both ends, blanks inside kept as they came (a bank counts them).
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Sheet {
+    pub rows: Vec<Vec<String>>,
+    /// Lines may be parts of a longer one: plain text, wrapped on its way.
+    pub wrapped_lines: bool,
+}
+
+/// How labels and values stand to each other.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Arrangement {
+    /// One blank may part a label from its value.
+    pub spaced: bool,
+    /// The value may be long enough to have been wrapped.
+    pub wraps: bool,
+}
+
+/// Where a value was found, so that it can be masked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Found {
+    pub text: String,
+    rows: Vec<usize>,
+    cell: usize,
+}
+
+/// Signs that change what a reader sees, or that no bank writes.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Oddities {
+    pub bidi: bool,
+    pub foreign_digits: bool,
+}
+
+/// Takes out zero-width signs, makes every blank a blank and every colon a colon.
+pub fn clean(text: &str) -> (String, Oddities) {
+    let mut odd = Oddities::default();
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\n' | '\t' => out.push(c),
+            '\u{AD}' | '\u{34F}' | '\u{180E}' | '\u{200B}'..='\u{200D}' | '\u{2060}' | '\u{FEFF}' => {}
+            '\u{FE00}'..='\u{FE0F}' => {}
+            '\u{61C}' | '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}' => {
+                odd.bidi = true
+            }
+            '\u{FF1A}' => out.push(':'),
+            c if c.is_whitespace() => out.push(' '),
+            c if c.is_control() => {}
+            c => {
+                // Digits of other scripts look like ours and count differently.
+                odd.foreign_digits |=
+                    !c.is_ascii() && c.is_numeric() && !matches!(c, '²' | '³' | '¹' | '¼' | '½' | '¾');
+                out.push(c);
+            }
+        }
+    }
+    (out, odd)
+}
+
+/// Whitespace collapsed, ends trimmed.
+pub fn collapse(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// A label as compared: lower case, without its colon and ornaments.
+pub fn fold_label(text: &str) -> String {
+    collapse(text).trim_matches([':', '*', '#', '.', '|', ' ', '_']).to_lowercase()
+}
+
+impl Sheet {
+    /// A text part: one row a line, cells at tabs or between pipes.
+    pub fn from_text(text: &str) -> Sheet {
+        Sheet { rows: text.lines().take(MAX_ROWS).map(cells).collect(), wrapped_lines: true }
+    }
+
+    /// Takes rows apart that are drawn with pipes inside one cell.
+    pub fn split_drawn_rows(&mut self) {
+        for row in &mut self.rows {
+            if let [only] = &row[..]
+                && only.starts_with('|')
+            {
+                *row = cells(only);
+            }
+        }
+    }
+
+    /// All visible text, rows as lines; the ground for a template's expressions.
+    pub fn text(&self) -> String {
+        let mut out = String::new();
+        for row in &self.rows {
+            let line = collapse(&row.join(" "));
+            if !line.is_empty() {
+                out.push_str(&line);
+                out.push('\n');
+            }
+        }
+        out
+    }
+
+    /// Every value that stands at one of `labels`. `known` are all labels of the layout: where
+    /// one of them begins, a value has ended.
+    pub fn values(&self, labels: &[String], known: &[String], how: Arrangement) -> Vec<Found> {
+        let mut out = Vec::new();
+        for (r, row) in self.rows.iter().enumerate() {
+            for (c, cell) in row.iter().enumerate() {
+                if let Some(rest) = split_label(cell, labels, known, how.spaced) {
+                    if !rest.is_empty() {
+                        out.push(self.wrapped(r, c, rest, known, how));
+                    } else {
+                        out.extend(self.after(r, c, known, how));
+                    }
+                }
+            }
+        }
+        out
+    }
+
+    /// The value in the cells right of the label or, when the row ends there, below it.
+    fn after(&self, r: usize, c: usize, known: &[String], how: Arrangement) -> Option<Found> {
+        let row = &self.rows[r];
+        for (i, cell) in row.iter().enumerate().skip(c + 1) {
+            let text = cell.trim_start_matches(':').trim();
+            if text.is_empty() {
+                continue;
+            }
+            if known.contains(&fold_label(text)) {
+                return None;
+            }
+            return Some(self.wrapped(r, i, text, known, how));
+        }
+        // There were cells for it and all are empty: the value is empty, not on the next row.
+        if row.len() > c + 1 {
+            return None;
+        }
+        for (i, next) in self.rows.iter().enumerate().skip(r + 1) {
+            let line = collapse(&next.join(" "));
+            let text = line.trim_start_matches(':').trim();
+            if text.is_empty() {
+                continue;
+            }
+            if next.iter().any(|cell| split_label(cell, known, known, how.spaced).is_some()) {
+                return None;
+            }
+            let raw = if next.len() == 1 { next[0].trim_start_matches(':').trim() } else { text };
+            return Some(self.wrapped(i, 0, raw, known, how));
+        }
+        None
+    }
+
+    /// Adds the lines a long value was wrapped to, when a known label ends them.
+    fn wrapped(&self, r: usize, c: usize, first: &str, known: &[String], how: Arrangement) -> Found {
+        let mut found = Found { text: first.to_owned(), rows: vec![r], cell: c };
+        let long = self.rows[r][c].chars().count() >= SHORTEST_WRAPPED_LINE;
+        if !how.wraps || !self.wrapped_lines || !long || self.rows[r].len() != 1 {
+            return found;
+        }
+        let mut more: Vec<(usize, &str)> = Vec::new();
+        for (i, row) in self.rows.iter().enumerate().skip(r + 1).take(MAX_WRAPPED + 1) {
+            if row.len() != 1 || row[0].is_empty() {
+                return found;
+            }
+            if split_label(&row[0], known, known, how.spaced).is_some() {
+                for (_, text) in &more {
+                    found.text.push(' ');
+                    found.text.push_str(text);
+                }
+                found.rows.extend(more.iter().map(|(i, _)| *i));
+                return found;
+            }
+            more.push((i, row[0].as_str()));
+        }
+        found
+    }
+
+    /// Empties the cells of a value, so that words a payer typed cannot pass for the bank's.
+    pub fn mask(&mut self, found: &Found) {
+        for &r in &found.rows {
+            if let Some(row) = self.rows.get_mut(r) {
+                for cell in row.iter_mut().skip(found.cell) {
+                    cell.clear();
+                }
+            }
+        }
+    }
+}
+
+/// The cells of one line of text.
+fn cells(line: &str) -> Vec<String> {
+    let line = line.trim();
+    if line.starts_with('|') {
+        return line.trim_matches('|').split(" |").map(|c| c.trim().to_owned()).collect();
+    }
+    let mut cells: Vec<String> = line.split('\t').map(|c| c.trim().to_owned()).collect();
+    while cells.len() > 1 && cells.last().is_some_and(String::is_empty) {
+        cells.pop();
+    }
+    cells
+}
+
+/// What stands behind the label that a cell begins with, `""` when it is all label. The longest known label wins,
+/// so that `Amount` does not answer for `Amount in words`.
+fn split_label<'a>(cell: &'a str, labels: &[String], known: &[String], spaced: bool) -> Option<&'a str> {
+    let whole = fold_label(cell);
+    if whole.is_empty() {
+        return None;
+    }
+    if labels.contains(&whole) {
+        return Some("");
+    }
+    let body = cell.trim_start_matches(['*', '#', ' ']);
+    let mut best: Option<(&String, &'a str)> = None;
+    for label in labels.iter().chain(known) {
+        let Some(rest) = strip_label(body, label) else { continue };
+        let trimmed = rest.trim_start_matches(' ');
+        // `*Amount*: 5`: the star closes the ornament of the label.
+        let trimmed =
+            trimmed.strip_prefix('*').filter(|t| t.trim_start().starts_with(':')).unwrap_or(trimmed);
+        let trimmed = trimmed.trim_start_matches(' ');
+        let parted = trimmed.starts_with(':') || rest.starts_with("  ") || rest.starts_with('\t');
+        if (parted || spaced && rest.starts_with(' ')) && best.is_none_or(|(b, _)| b.len() < label.len()) {
+            // A star before a blank is an ornament, one before a digit belongs to a masked number.
+            let value = trimmed.trim_start_matches([':', ' ', '\t']);
+            best = Some((label, value.strip_prefix("* ").unwrap_or(value).trim()));
+        }
+    }
+    best.filter(|(label, _)| labels.contains(label)).map(|(_, rest)| rest)
+}
+
+/// `text` behind `label`, compared without case; both as UTF-8, cut at a character.
+fn strip_label<'a>(text: &'a str, label: &str) -> Option<&'a str> {
+    let mut rest = text;
+    for want in label.chars() {
+        let got = rest.chars().next()?;
+        if !got.to_lowercase().eq(want.to_lowercase()) {
+            return None;
+        }
+        rest = &rest[got.len_utf8()..];
+    }
+    Some(rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn labels(names: &[&str]) -> Vec<String> {
+        names.iter().map(|n| (*n).to_owned()).collect()
+    }
+
+    fn value(text: &str, label: &str) -> Vec<String> {
+        let known =
+            labels(&["amount", "description", "account number", "amount in words", "remarks", "value date"]);
+        Sheet::from_text(text)
+            .values(&labels(&[label]), &known, Arrangement { spaced: false, wraps: true })
+            .into_iter()
+            .map(|f| f.text)
+            .collect()
+    }
+
+    #[test]
+    fn finds_values_in_every_arrangement() {
+        for text in [
+            "Amount : NGN 700\nRemarks : x",
+            "Amount\nNGN 700\nRemarks\nx",
+            "| Amount | : | NGN 700 |\n| Remarks | : | x |",
+            "Amount\t:\tNGN 700",
+            "Amount\t\n:\nNGN 700\n",
+            "*Amount:* NGN 700",
+            "  AMOUNT   NGN 700",
+        ] {
+            assert_eq!(value(text, "amount"), ["NGN 700"], "{text:?}");
+        }
+    }
+
+    #[test]
+    fn an_empty_value_does_not_take_the_next_row() {
+        assert_eq!(value("Remarks :\nAmount : 5\n", "remarks"), Vec::<String>::new());
+        assert_eq!(
+            value("| Remarks | : |  |\n| Value Date | : | 2026-01-01 |", "remarks"),
+            Vec::<String>::new()
+        );
+        assert_eq!(value("Amount in words : five\nAmount : 5\n", "amount"), ["5"]);
+        assert_eq!(value("Amounts : 5\nAmountable\n", "amount"), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_wrapped_value_ends_at_the_next_label() {
+        let long = "TRANSFER FROM A LONG NAME OF A FIRM OF MANY";
+        assert_eq!(
+            value(&format!("Description : {long}\nTHREE\nRemarks : x\n"), "description"),
+            [format!("{long} THREE")]
+        );
+        assert_eq!(value(&format!("Description : {long}\n\nThank you\n"), "description"), [long]);
+        assert_eq!(value("Description : SHORT\nThank you\nRemarks : x\n", "description"), ["SHORT"]);
+    }
+
+    #[test]
+    fn masked_values_leave_the_text() {
+        let mut sheet =
+            Sheet::from_text("Your account was credited\nDescription : has been debited 5\nRemarks : y\n");
+        let known = labels(&["description", "remarks"]);
+        for found in sheet.clone().values(&labels(&["description"]), &known, Arrangement::default()) {
+            sheet.mask(&found);
+        }
+        assert_eq!(sheet.text(), "Your account was credited\nRemarks : y\n");
+    }
+
+    #[test]
+    fn invisible_signs_go_and_dangerous_ones_are_told() {
+        let (text, odd) = clean("Am\u{200B}ount\u{FF1A}\u{A0}5\u{AD}00");
+        assert_eq!((text.as_str(), odd), ("Amount: 500", Oddities::default()));
+        assert!(clean("\u{202E}005").1.bidi);
+        assert!(clean("٥٠٠").1.foreign_digits && clean("５００").1.foreign_digits);
+    }
+}

@@ -1,0 +1,310 @@
+//! The banks' templates: TOML under `banks/`, embedded, checked and compiled once.
+//!
+//! A template says which senders are the bank's, how its mails are recognised and where their
+//! fields stand. This file knows no bank; a folder of the operator's can replace or add any.
+//! Doors and `ops` ask it for banks; `extract` runs the layouts.
+
+mod compile;
+pub mod embedded;
+pub mod raw;
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use regex::Regex;
+
+use crate::domain::alert::{AlertKind, Direction};
+
+/// Template files read from a folder.
+const MAX_TEMPLATES: usize = 500;
+/// Bytes of one template file.
+const MAX_TEMPLATE_BYTES: u64 = 512 * 1024;
+
+/// What is wrong with a template, naming the file and the key.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TemplateError {
+    #[error("{file}: {message}")]
+    Parse { file: String, message: String },
+    #[error("{file}: {key}: {message}")]
+    Value { file: String, key: String, message: String },
+    #[error("{file}: cannot be read: {message}")]
+    Io { file: String, message: String },
+}
+
+/// How many digits of an account number a bank's alerts leave visible.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MaskForm {
+    /// Visible digits at the beginning.
+    pub lead: usize,
+    /// Visible digits at the end, before `hidden_end` masked ones.
+    pub trail: usize,
+    pub hidden_end: usize,
+}
+
+impl MaskForm {
+    /// Whether alerts under this mask could belong to either of two account numbers.
+    pub fn confuses(&self, a: &str, b: &str) -> bool {
+        self.visible(a) == self.visible(b)
+    }
+
+    fn visible<'a>(&self, number: &'a str) -> (&'a [u8], &'a [u8]) {
+        let digits = number.as_bytes();
+        let end = digits.len().saturating_sub(self.hidden_end);
+        let (lead, trail) = (self.lead.min(digits.len()), end.saturating_sub(self.trail));
+        (&digits[..lead], &digits[trail..end])
+    }
+}
+
+/// One bank as its template describes it.
+#[derive(Debug)]
+pub struct Bank {
+    /// Short name used in the database: `gtbank`.
+    pub code: String,
+    /// Display name: `GTBank`.
+    pub name: String,
+    pub aliases: Vec<String>,
+    pub nip_codes: Vec<String>,
+    /// Lower case.
+    pub senders: Vec<String>,
+    pub dkim_domains: Vec<String>,
+    pub currency: Option<String>,
+    /// Lengths in characters at which the bank cuts names; ascending.
+    pub cut_lengths: Vec<usize>,
+    /// `None` where the alerts show the whole number or none.
+    pub mask: Option<MaskForm>,
+    /// Names of the layouts, in the order they are tried.
+    pub layout_names: Vec<String>,
+    pub(super) layouts: Vec<Layout>,
+    pub(super) narrations: Vec<NarrationRule>,
+    pub(super) kinds: Vec<KindRule>,
+    pub(super) notices: Vec<Regex>,
+    pub(super) examples: Vec<raw::RawExample>,
+}
+
+#[derive(Debug)]
+pub(super) struct Layout {
+    pub name: String,
+    pub all: Vec<Regex>,
+    pub none: Vec<Regex>,
+    pub subject: Vec<Regex>,
+    pub spaced: bool,
+    pub reference_is_unique: bool,
+    pub narration_limit: Option<usize>,
+    pub direction: DirectionRule,
+    pub fields: HashMap<FieldName, Field>,
+    pub continuation: Option<Continuation>,
+    /// Every label of the layout, folded.
+    pub known: Vec<String>,
+}
+
+#[derive(Debug)]
+pub(super) struct DirectionRule {
+    pub labels: Vec<String>,
+    pub credit: Vec<Regex>,
+    pub debit: Vec<Regex>,
+    pub subject_credit: Vec<Regex>,
+    pub subject_debit: Vec<Regex>,
+    pub amount_suffix: bool,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Field {
+    pub labels: Vec<String>,
+    pub lines: Vec<Regex>,
+    pub subject: Vec<Regex>,
+    pub subject_alone: bool,
+}
+
+#[derive(Debug)]
+pub(super) struct Continuation {
+    pub labels: Vec<String>,
+    pub at: usize,
+    pub gap_after: usize,
+    pub limit: usize,
+}
+
+#[derive(Debug)]
+pub(super) struct NarrationRule {
+    pub pattern: Regex,
+    pub layouts: Vec<String>,
+    pub direction: Option<Direction>,
+    pub filled: Option<bool>,
+    pub no_payer: bool,
+}
+
+#[derive(Debug)]
+pub(super) struct KindRule {
+    /// `None`: only a doubt.
+    pub kind: Option<AlertKind>,
+    pub pattern: Regex,
+    pub direction: Option<Direction>,
+}
+
+/// The fields a layout may place. `date` may hold a time as well; `time` adds to a bare date.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum FieldName {
+    Amount,
+    Currency,
+    Account,
+    Holder,
+    Narration,
+    Reference,
+    Session,
+    Payer,
+    PayerAccount,
+    PayerBank,
+    Date,
+    Time,
+    Available,
+    Ledger,
+}
+
+/// What holds for every bank.
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub name_noise: Vec<Regex>,
+    /// Folded.
+    pub not_names: Vec<String>,
+    pub not_in_names: Vec<Regex>,
+    pub notices: Vec<Regex>,
+    pub narrations: Vec<NarrationRule>,
+    pub kinds: Vec<KindRule>,
+    pub institutions: Institutions,
+}
+
+/// The interbank network's members, by code and by the letters in narrations.
+#[derive(Debug, Default)]
+pub struct Institutions {
+    by_code: HashMap<String, String>,
+    by_letters: HashMap<String, String>,
+}
+
+impl Institutions {
+    /// Display name for a six-digit code, or for the code that a session id begins with.
+    pub fn by_code(&self, code: &str) -> Option<&str> {
+        self.by_code.get(code.get(..6)?).map(String::as_str)
+    }
+
+    /// Display name for the way a narration writes an institution.
+    pub fn by_letters(&self, letters: &str) -> Option<&str> {
+        self.by_letters.get(&super::sheet::collapse(letters).to_uppercase()).map(String::as_str)
+    }
+}
+
+/// All templates, compiled.
+#[derive(Debug)]
+pub struct Banks {
+    banks: Vec<Bank>,
+    by_sender: HashMap<String, usize>,
+    by_domain: HashMap<String, usize>,
+    pub(super) shared: Shared,
+}
+
+impl Banks {
+    /// The templates that the binary carries.
+    pub fn embedded() -> Result<Banks, TemplateError> {
+        Banks::assemble(embedded::TEMPLATES.iter().map(|(f, t)| ((*f).to_owned(), (*t).to_owned())).collect())
+    }
+
+    /// The embedded templates with those of a folder on top: a file whose `code` exists replaces
+    /// that bank, another adds one.
+    pub fn load(dir: &Path) -> Result<Banks, TemplateError> {
+        let io = |path: &Path, e: std::io::Error| TemplateError::Io {
+            file: path.display().to_string(),
+            message: e.to_string(),
+        };
+        let mut files: Vec<(String, String)> =
+            embedded::TEMPLATES.iter().map(|(f, t)| ((*f).to_owned(), (*t).to_owned())).collect();
+        let mut paths = Vec::new();
+        for entry in std::fs::read_dir(dir).map_err(|e| io(dir, e))? {
+            let path = entry.map_err(|e| io(dir, e))?.path();
+            if path.extension().is_some_and(|e| e == "toml") {
+                paths.push(path);
+            }
+        }
+        paths.sort();
+        paths.truncate(MAX_TEMPLATES);
+        for path in paths {
+            let size = std::fs::metadata(&path).map_err(|e| io(&path, e))?.len();
+            if size > MAX_TEMPLATE_BYTES {
+                let message = format!("larger than {MAX_TEMPLATE_BYTES} bytes");
+                return Err(TemplateError::Io { file: path.display().to_string(), message });
+            }
+            files.push((
+                path.display().to_string(),
+                std::fs::read_to_string(&path).map_err(|e| io(&path, e))?,
+            ));
+        }
+        Banks::assemble(files)
+    }
+
+    /// Compiles named template texts; a later one replaces an earlier one of the same code.
+    pub fn assemble(files: Vec<(String, String)>) -> Result<Banks, TemplateError> {
+        let (institutions, words) = compile::institutions(embedded::NIP_CODES)?;
+        let shared = compile::shared(embedded::NARRATION, &words, institutions)?;
+        let mut banks: Vec<Bank> = Vec::new();
+        for (file, text) in files {
+            let bank = compile::bank(&file, &text, &words)?;
+            match banks.iter_mut().find(|b| b.code == bank.code) {
+                Some(old) => *old = bank,
+                None => banks.push(bank),
+            }
+        }
+        banks.sort_by_key(|bank| bank.name.to_lowercase());
+        let (mut by_sender, mut by_domain) = (HashMap::new(), HashMap::new());
+        for (i, bank) in banks.iter().enumerate() {
+            for sender in &bank.senders {
+                if let Some(other) = by_sender.insert(sender.clone(), i).filter(|o| *o != i) {
+                    return Err(TemplateError::Value {
+                        file: bank.code.clone(),
+                        key: "senders".into(),
+                        message: format!("{sender} is already a sender of {}", banks[other].code),
+                    });
+                }
+                if let Some((_, domain)) = sender.split_once('@') {
+                    by_domain.entry(domain.to_owned()).or_insert(i);
+                }
+            }
+        }
+        Ok(Banks { banks, by_sender, by_domain, shared })
+    }
+
+    /// All banks, by display name.
+    pub fn list(&self) -> &[Bank] {
+        &self.banks
+    }
+
+    pub fn by_code(&self, code: &str) -> Option<&Bank> {
+        self.banks.iter().find(|b| b.code == code)
+    }
+
+    /// A bank by code, display name or alias, ignoring case, blanks and signs.
+    pub fn by_name_or_alias(&self, name: &str) -> Option<&Bank> {
+        let wanted = squeeze(name);
+        if wanted.is_empty() {
+            return None;
+        }
+        self.banks
+            .iter()
+            .find(|b| [&b.code, &b.name].into_iter().chain(&b.aliases).any(|n| squeeze(n) == wanted))
+    }
+
+    /// The bank that lists this address as a sender (lower case).
+    pub fn by_sender(&self, address: &str) -> Option<&Bank> {
+        self.by_sender.get(address).map(|i| &self.banks[*i])
+    }
+
+    /// The bank whose senders use this domain, exactly.
+    pub fn by_sender_domain(&self, domain: &str) -> Option<&Bank> {
+        self.by_domain.get(domain).map(|i| &self.banks[*i])
+    }
+
+    /// Codes and letters of the interbank network.
+    pub fn institutions(&self) -> &Institutions {
+        &self.shared.institutions
+    }
+}
+
+fn squeeze(name: &str) -> String {
+    name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+}

@@ -1,0 +1,268 @@
+//! From the TOML of a template to what `extract` runs: expressions compiled under a size
+//! limit, labels folded, every value checked. Called once at start, by `template`.
+
+use std::collections::HashMap;
+
+use regex::{Regex, RegexBuilder};
+
+use super::raw::{RawBank, RawField, RawInstitutions, RawKind, RawLayout, RawNarration, RawShared};
+use super::{
+    Bank, Continuation, DirectionRule, Field, FieldName, Institutions, KindRule, Layout, MaskForm,
+    NarrationRule, Shared, TemplateError,
+};
+use crate::domain::alert::{AlertKind, Direction};
+use crate::mail::sheet::{collapse, fold_label};
+
+/// Memory of one compiled expression; templates are written by operators.
+const REGEX_BYTES: usize = 2 * 1024 * 1024;
+/// Characters of one expression before `{BANK}` is put in.
+const MAX_PATTERN: usize = 2000;
+/// Expressions, labels and the like in one list.
+const MAX_LIST: usize = 200;
+
+/// Where in which file something stands, for the error.
+struct Place<'a> {
+    file: &'a str,
+    /// Alternatives for `{BANK}`: every way to write an institution.
+    words: &'a str,
+}
+
+impl Place<'_> {
+    fn wrong(&self, key: &str, message: impl Into<String>) -> TemplateError {
+        TemplateError::Value { file: self.file.to_owned(), key: key.to_owned(), message: message.into() }
+    }
+
+    fn regex(&self, key: &str, pattern: &str) -> Result<Regex, TemplateError> {
+        if pattern.len() > MAX_PATTERN {
+            return Err(self.wrong(key, format!("expression longer than {MAX_PATTERN}")));
+        }
+        RegexBuilder::new(&pattern.replace("{BANK}", self.words))
+            .size_limit(REGEX_BYTES)
+            .dfa_size_limit(REGEX_BYTES)
+            .build()
+            .map_err(|e| self.wrong(key, format!("{pattern:?}: {}", collapse(&e.to_string()))))
+    }
+
+    fn regexes(&self, key: &str, patterns: &[String]) -> Result<Vec<Regex>, TemplateError> {
+        if patterns.len() > MAX_LIST {
+            return Err(self.wrong(key, format!("more than {MAX_LIST} entries")));
+        }
+        patterns.iter().map(|p| self.regex(key, p)).collect()
+    }
+
+    fn direction(
+        &self,
+        key: &str,
+        text: Option<&str>,
+        default: &str,
+    ) -> Result<Option<Direction>, TemplateError> {
+        match text.unwrap_or(default) {
+            "credit" => Ok(Some(Direction::Credit)),
+            "debit" => Ok(Some(Direction::Debit)),
+            "any" => Ok(None),
+            other => Err(self.wrong(key, format!("{other:?} is none of credit, debit, any"))),
+        }
+    }
+
+    fn narrations(&self, raw: &[RawNarration]) -> Result<Vec<NarrationRule>, TemplateError> {
+        raw.iter()
+            .map(|r| {
+                Ok(NarrationRule {
+                    pattern: self.regex("narration.pattern", &r.pattern)?,
+                    layouts: r.layouts.clone(),
+                    direction: self.direction("narration.direction", r.direction.as_deref(), "credit")?,
+                    filled: r.filled,
+                    no_payer: r.no_payer,
+                })
+            })
+            .collect()
+    }
+
+    fn kinds(&self, raw: &[RawKind]) -> Result<Vec<KindRule>, TemplateError> {
+        raw.iter()
+            .map(|r| {
+                let kind = match r.kind.as_str() {
+                    "reversal" => Some(AlertKind::Reversal),
+                    "fee" => Some(AlertKind::Fee),
+                    "own_transfer" => Some(AlertKind::OwnTransfer),
+                    "doubt" => None,
+                    other => {
+                        let message = format!("{other:?} is none of reversal, fee, own_transfer, doubt");
+                        return Err(self.wrong("kind.kind", message));
+                    }
+                };
+                Ok(KindRule {
+                    kind,
+                    pattern: self.regex("kind.pattern", &r.pattern)?,
+                    direction: self.direction("kind.direction", r.direction.as_deref(), "any")?,
+                })
+            })
+            .collect()
+    }
+}
+
+fn parse<T: serde::de::DeserializeOwned>(file: &str, text: &str) -> Result<T, TemplateError> {
+    toml::from_str(text).map_err(|e| TemplateError::Parse {
+        file: file.to_owned(),
+        message: e.to_string().trim_end().to_owned(),
+    })
+}
+
+/// The table of institutions, and the alternatives that stand for `{BANK}`.
+pub fn institutions(text: &str) -> Result<(Institutions, String), TemplateError> {
+    let raw: RawInstitutions = parse("data/nip_codes.toml", text)?;
+    let mut table = Institutions::default();
+    let mut words = Vec::new();
+    for one in raw.institution {
+        if let Some(code) = one.code {
+            table.by_code.insert(code, one.name.clone());
+        }
+        for letters in one.letters {
+            words.push(letters.to_uppercase());
+            table.by_letters.insert(letters.to_uppercase(), one.name.clone());
+        }
+    }
+    // Longest first, or `PAY` would answer for `PAYCOM`.
+    words.sort_by(|a, b| b.len().cmp(&a.len()).then(a.cmp(b)));
+    let alternatives =
+        words.iter().map(|w| regex::escape(w).replace(' ', " +")).collect::<Vec<_>>().join("|");
+    Ok((table, format!("(?:{alternatives})")))
+}
+
+pub fn shared(text: &str, words: &str, institutions: Institutions) -> Result<Shared, TemplateError> {
+    let file = "data/narration.toml";
+    let raw: RawShared = parse(file, text)?;
+    let place = Place { file, words };
+    Ok(Shared {
+        name_noise: place.regexes("name_noise", &raw.name_noise)?,
+        not_names: raw.not_names.iter().map(|n| collapse(n).to_uppercase()).collect(),
+        not_in_names: place.regexes("not_in_names", &raw.not_in_names)?,
+        notices: place.regexes("notices", &raw.notices)?,
+        narrations: place.narrations(&raw.narration)?,
+        kinds: place.kinds(&raw.kind)?,
+        institutions,
+    })
+}
+
+pub fn bank(file: &str, text: &str, words: &str) -> Result<Bank, TemplateError> {
+    let raw: RawBank = parse(file, text)?;
+    let place = Place { file, words };
+    if raw.code.is_empty() || !raw.code.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit()) {
+        return Err(place.wrong("code", "must be lower-case letters and digits"));
+    }
+    if raw.name.trim().is_empty() {
+        return Err(place.wrong("name", "is empty"));
+    }
+    let senders: Vec<String> = raw.senders.iter().map(|s| s.trim().to_ascii_lowercase()).collect();
+    if let Some(bad) = senders.iter().find(|s| s.split('@').filter(|p| !p.is_empty()).count() != 2) {
+        return Err(place.wrong("senders", format!("{bad:?} is no address")));
+    }
+    if let Some(bad) = raw.nip_codes.iter().find(|c| c.len() != 6 || !c.bytes().all(|b| b.is_ascii_digit())) {
+        return Err(place.wrong("nip_codes", format!("{bad:?} is not six digits")));
+    }
+    let layouts =
+        raw.layout.iter().map(|l| layout(&place, l, &raw.other_labels)).collect::<Result<Vec<_>, _>>()?;
+    let names: Vec<String> = layouts.iter().map(|l| l.name.clone()).collect();
+    if let Some(unknown) = raw.narration.iter().flat_map(|n| &n.layouts).find(|l| !names.contains(l)) {
+        return Err(place.wrong("narration.layouts", format!("there is no layout {unknown:?}")));
+    }
+    let mut cut_lengths = raw.cut_lengths.clone();
+    cut_lengths.sort_unstable();
+    Ok(Bank {
+        code: raw.code,
+        name: raw.name,
+        aliases: raw.aliases,
+        nip_codes: raw.nip_codes,
+        senders,
+        dkim_domains: raw.dkim_domains.iter().map(|d| d.to_ascii_lowercase()).collect(),
+        currency: raw.currency,
+        cut_lengths,
+        mask: raw.mask.map(|m| MaskForm { lead: m.lead, trail: m.trail, hidden_end: m.hidden_end }),
+        layout_names: names,
+        layouts,
+        narrations: place.narrations(&raw.narration)?,
+        kinds: place.kinds(&raw.kind)?,
+        notices: place.regexes("notices", &raw.notices)?,
+        examples: raw.example,
+    })
+}
+
+fn layout(place: &Place<'_>, raw: &RawLayout, other_labels: &[String]) -> Result<Layout, TemplateError> {
+    let key = |k: &str| format!("layout {:?}: {k}", raw.name);
+    let fold = |labels: &[String]| labels.iter().map(|l| fold_label(l)).collect::<Vec<_>>();
+    let mut fields = HashMap::new();
+    for (name, field) in &raw.fields {
+        let Some(which) = field_name(name) else {
+            return Err(place.wrong(&key("fields"), format!("{name:?} is no field")));
+        };
+        fields.insert(which, compile_field(place, &key(&format!("fields.{name}")), field)?);
+    }
+    let d = &raw.direction;
+    let direction = DirectionRule {
+        labels: fold(&d.labels),
+        credit: place.regexes(&key("direction.credit"), &d.credit)?,
+        debit: place.regexes(&key("direction.debit"), &d.debit)?,
+        subject_credit: place.regexes(&key("direction.subject_credit"), &d.subject_credit)?,
+        subject_debit: place.regexes(&key("direction.subject_debit"), &d.subject_debit)?,
+        amount_suffix: d.amount_suffix,
+    };
+    let continuation = raw.continuation.as_ref().map(|c| Continuation {
+        labels: fold(&c.labels),
+        at: c.at,
+        gap_after: c.gap_after,
+        limit: c.limit,
+    });
+    let mut known = fold(other_labels);
+    known.extend(fields.values().flat_map(|f: &Field| f.labels.clone()));
+    known.extend(direction.labels.clone());
+    known.extend(continuation.iter().flat_map(|c| c.labels.clone()));
+    known.sort();
+    known.dedup();
+    Ok(Layout {
+        name: raw.name.clone(),
+        all: place.regexes(&key("all"), &raw.all)?,
+        none: place.regexes(&key("none"), &raw.none)?,
+        subject: place.regexes(&key("subject"), &raw.subject)?,
+        spaced: raw.spaced,
+        reference_is_unique: raw.reference_is_unique,
+        narration_limit: raw.narration_limit,
+        direction,
+        fields,
+        continuation,
+        known,
+    })
+}
+
+fn compile_field(place: &Place<'_>, key: &str, raw: &RawField) -> Result<Field, TemplateError> {
+    let lines = place.regexes(&format!("{key}.lines"), &raw.lines)?;
+    let subject = place.regexes(&format!("{key}.subject"), &raw.subject)?;
+    if lines.iter().chain(&subject).any(|r| !r.capture_names().any(|n| n == Some("v"))) {
+        return Err(place.wrong(key, "every expression needs a group (?P<v>...)"));
+    }
+    Ok(Field {
+        labels: raw.labels.iter().map(|l| fold_label(l)).collect(),
+        lines,
+        subject,
+        subject_alone: raw.subject_alone,
+    })
+}
+
+fn field_name(name: &str) -> Option<FieldName> {
+    Some(match name {
+        "amount" => FieldName::Amount,
+        "currency" => FieldName::Currency,
+        "account" => FieldName::Account,
+        "holder" => FieldName::Holder,
+        "narration" => FieldName::Narration,
+        "reference" => FieldName::Reference,
+        "session" => FieldName::Session,
+        "payer" => FieldName::Payer,
+        "payer_account" => FieldName::PayerAccount,
+        "payer_bank" => FieldName::PayerBank,
+        "date" => FieldName::Date,
+        "time" => FieldName::Time,
+        "available" => FieldName::Available,
+        "ledger" => FieldName::Ledger,
+        _ => return None,
+    })
+}

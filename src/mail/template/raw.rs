@@ -1,0 +1,206 @@
+//! The shape of a template file, as it stands in TOML. Every unknown key is an error.
+//!
+//! Nothing is interpreted here; `template` compiles these into what `extract` runs. The
+//! meaning of each key is told in docs/banks.md; this file is its reference.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+/// One bank: `banks/<code>.toml`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RawBank {
+    pub code: String,
+    pub name: String,
+    #[serde(default)]
+    pub aliases: Vec<String>,
+    #[serde(default)]
+    pub nip_codes: Vec<String>,
+    /// Exact addresses that alerts come from.
+    pub senders: Vec<String>,
+    /// Domains that may sign them.
+    pub dkim_domains: Vec<String>,
+    /// Currency of alerts that show none.
+    pub currency: Option<String>,
+    /// Lengths, in characters, at which the bank cuts names.
+    #[serde(default)]
+    pub cut_lengths: Vec<usize>,
+    pub mask: Option<RawMask>,
+    /// Further labels of the bank's mails: where one begins, the value before it has ended.
+    #[serde(default)]
+    pub other_labels: Vec<String>,
+    /// Mails of this bank that are no transaction, by subject or text.
+    #[serde(default)]
+    pub notices: Vec<String>,
+    #[serde(default)]
+    pub layout: Vec<RawLayout>,
+    #[serde(default)]
+    pub narration: Vec<RawNarration>,
+    #[serde(default)]
+    pub kind: Vec<RawKind>,
+    #[serde(default)]
+    pub example: Vec<RawExample>,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RawMask {
+    pub lead: usize,
+    pub trail: usize,
+    #[serde(default)]
+    pub hidden_end: usize,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RawLayout {
+    pub name: String,
+    /// All of these must be found in the visible text.
+    pub all: Vec<String>,
+    /// None of these may be found.
+    #[serde(default)]
+    pub none: Vec<String>,
+    /// One of these must be found in the subject, if any is given.
+    #[serde(default)]
+    pub subject: Vec<String>,
+    /// One blank may part a label from its value.
+    #[serde(default)]
+    pub spaced: bool,
+    #[serde(default)]
+    pub reference_is_unique: bool,
+    /// Characters at which the bank cuts the narration.
+    pub narration_limit: Option<usize>,
+    #[serde(default)]
+    pub direction: RawDirection,
+    #[serde(default)]
+    pub fields: BTreeMap<String, RawField>,
+    pub continuation: Option<RawContinuation>,
+}
+
+/// Where the direction is told. All that speak must agree.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RawDirection {
+    /// Rows whose value begins with credit or debit.
+    #[serde(default)]
+    pub labels: Vec<String>,
+    #[serde(default)]
+    pub credit: Vec<String>,
+    #[serde(default)]
+    pub debit: Vec<String>,
+    #[serde(default)]
+    pub subject_credit: Vec<String>,
+    #[serde(default)]
+    pub subject_debit: Vec<String>,
+    /// CR or DR behind the amount counts.
+    #[serde(default)]
+    pub amount_suffix: bool,
+}
+
+/// Where a field stands.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RawField {
+    #[serde(default)]
+    pub labels: Vec<String>,
+    /// Expressions over the visible text; the value is group `v`.
+    #[serde(default)]
+    pub lines: Vec<String>,
+    /// Expressions over the subject; a check, or the value where `subject_alone`.
+    #[serde(default)]
+    pub subject: Vec<String>,
+    #[serde(default)]
+    pub subject_alone: bool,
+}
+
+/// A narration that goes on in another row.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RawContinuation {
+    pub labels: Vec<String>,
+    /// The first part is cut at this many characters.
+    pub at: usize,
+    /// The second part has one blank too many behind this many characters.
+    pub gap_after: usize,
+    /// The second part is cut at this many characters.
+    pub limit: usize,
+}
+
+/// What a narration tells, by named groups: payer, payer2, bank, payer_account, session,
+/// reference, receiver, virtual, kobo, day.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RawNarration {
+    pub pattern: String,
+    /// Only in these layouts; in all when empty.
+    #[serde(default)]
+    pub layouts: Vec<String>,
+    /// credit (the default), debit or any.
+    #[serde(default)]
+    pub direction: Option<String>,
+    /// Only when the narration did (or did not) fill its field.
+    pub filled: Option<bool>,
+    /// A narration of this form names no payer.
+    #[serde(default)]
+    pub no_payer: bool,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RawKind {
+    /// reversal, fee, own_transfer, or doubt.
+    pub kind: String,
+    /// Found in the narration.
+    pub pattern: String,
+    /// credit, debit or any (the default).
+    #[serde(default)]
+    pub direction: Option<String>,
+}
+
+/// A mail of the template's own and what must be read from it.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RawExample {
+    pub name: String,
+    pub from: String,
+    pub subject: String,
+    pub date: String,
+    pub text: Option<String>,
+    pub html: Option<String>,
+    pub expect: BTreeMap<String, String>,
+}
+
+/// Words that hold for every bank: `data/narration.toml`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RawShared {
+    /// Cut out of a name, whatever they match.
+    pub name_noise: Vec<String>,
+    /// Whole names that are an institution or no name at all.
+    pub not_names: Vec<String>,
+    /// Found in a name, they tell that it is none.
+    pub not_in_names: Vec<String>,
+    pub notices: Vec<String>,
+    #[serde(default)]
+    pub narration: Vec<RawNarration>,
+    pub kind: Vec<RawKind>,
+}
+
+/// Institutions of the interbank network: `data/nip_codes.toml`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RawInstitutions {
+    pub institution: Vec<RawInstitution>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RawInstitution {
+    /// Six digits; several names may share none.
+    pub code: Option<String>,
+    pub name: String,
+    /// How narrations write it.
+    #[serde(default)]
+    pub letters: Vec<String>,
+}
