@@ -7,13 +7,13 @@
 use std::collections::BTreeSet;
 
 use super::fold::{Folded, Kind, Word};
-use super::pair::{Pairing, Side, Ways, pair};
+use super::pair::{How, Pairing, Side, Ways, pair};
 use super::{Ruling, Verdict};
 
 /// Compares two names of which at least one is a business. `cut`: the received name is
 /// exactly as long as a length at which its bank cuts.
 pub(super) fn compare(expected: &Folded, received: &Folded, cut: bool) -> Ruling {
-    let both = expected.business && (received.business || (cut && ends_in_trade(expected, received)));
+    let both = expected.business && (received.business || (cut && cut_inside_a_form(expected, received)));
     let pairing = agreeing(expected, received, cut);
     if both { two_businesses(expected, received, cut, &pairing) } else { person_and_business(&pairing) }
 }
@@ -29,24 +29,21 @@ fn two_businesses(expected: &Folded, received: &Folded, cut: bool, pairing: &Pai
     let names = pairing.names();
     let uncounted = pairing.agreements.iter().any(|a| a.names == 0);
     let expected_trades = trades(expected);
-    let mut received_trades = trades(received);
+    let received_trades = trades(received);
     let mut left_received = pairing.left_received.clone();
+    let mut initials_received = pairing.initials_received.clone();
     let mut trades_agree = expected_trades == received_trades;
-    if cut {
-        // The last word may be the stump of a business word, and what follows is unseen.
-        let (last, stump) = split_last(received);
-        if let Some(stump) = stump {
-            let stands_for = business_word_begun(expected, stump);
-            if stands_for {
-                left_received.retain(|at| *at != last);
-                received_trades.retain(|t| !stump.starts_with(t) && Some(*t) != trade_of(received));
-            }
-            trades_agree |= received_trades.is_subset(&expected_trades)
-                && (stands_for || pairing.agreements.iter().all(|a| a.names > 0));
-        }
+    if cut && cut_inside_a_form(expected, received) {
+        // The last word is the stump of a business word, and what follows is unseen.
+        let stump = core(received, true).stump;
+        left_received.retain(|at| Some(*at) != stump);
+        initials_received.retain(|at| Some(*at) != stump);
+        trades_agree = seen_trades_agree(expected, received);
+    } else if cut && pairing.agreements.iter().any(|a| a.how == How::Cut && a.names > 0) {
+        trades_agree |= received_trades.is_subset(&expected_trades);
     }
     let left_expected = &pairing.left_expected;
-    let no_initials = pairing.initials_expected.is_empty() && pairing.initials_received.is_empty();
+    let no_initials = pairing.initials_expected.is_empty() && initials_received.is_empty();
     if left_expected.is_empty() && left_received.is_empty() && names > 0 {
         return if trades_agree && no_initials && !uncounted {
             Ruling::new(Verdict::Match, "the same business")
@@ -96,25 +93,33 @@ fn trades(name: &Folded) -> BTreeSet<&'static str> {
     name.words.iter().filter_map(trade).collect()
 }
 
-fn trade_of(name: &Folded) -> Option<&'static str> {
-    match name.words.last()?.kind {
-        Kind::Trade(word) => Some(word),
-        _ => None,
-    }
+/// The written words without AND, which is as often left out.
+fn written(name: &Folded) -> Vec<&Word> {
+    name.words.iter().filter(|w| w.kind != Kind::And).collect()
 }
 
-/// The last word and its place in the core.
-fn split_last(name: &Folded) -> (usize, Option<&str>) {
-    let in_core = core(name, true).stump.unwrap_or(usize::MAX);
-    (in_core, name.words.last().map(|w| w.text.as_str()))
+/// The last received word is the begin, and only the begin, of the business word that
+/// stands in its place in the expected name.
+fn cut_inside_a_form(expected: &Folded, received: &Folded) -> bool {
+    let (expected, received) = (written(expected), written(received));
+    let Some(stump) = received.last() else { return false };
+    expected.get(received.len() - 1).is_some_and(|whole| {
+        matches!(whole.kind, Kind::Legal | Kind::Trade(_))
+            && whole.text.len() > stump.text.len()
+            && whole.text.starts_with(&stump.text)
+    })
 }
 
-fn business_word_begun(expected: &Folded, stump: &str) -> bool {
-    let is_form = |w: &&Word| matches!(w.kind, Kind::Legal | Kind::Trade(_) | Kind::And);
-    expected.words.iter().filter(is_form).any(|w| w.text.starts_with(stump))
-}
-
-/// A cut alert that ends before any whole business word.
-fn ends_in_trade(expected: &Folded, received: &Folded) -> bool {
-    split_last(received).1.is_some_and(|stump| business_word_begun(expected, stump))
+/// The business words before the stump are the same on both sides.
+fn seen_trades_agree(expected: &Folded, received: &Folded) -> bool {
+    let (expected, received) = (written(expected), written(received));
+    let seen = received.len().saturating_sub(1);
+    let kinds = |words: &[&Word]| {
+        let trades = words.iter().take(seen).filter_map(|w| match w.kind {
+            Kind::Trade(word) => Some(word),
+            _ => None,
+        });
+        trades.collect::<BTreeSet<_>>()
+    };
+    kinds(&expected) == kinds(&received)
 }

@@ -41,16 +41,25 @@ pub(super) struct Word {
     key: String,
     long_key: String,
     group: u32,
+    name_key: String,
+    stems: Vec<String>,
+    short_forms: &'static [String],
+    pet_names: &'static [String],
     pub known: bool,
 }
 
 impl Word {
     fn new(text: String, kind: Kind) -> Word {
         let key = spelling_key(&text, Vowels::Sound);
-        let long_key = spelling_key(&text, Vowels::Long);
+        let doubled = text.contains("EE") || text.contains("OO");
+        let long_key = if doubled { spelling_key(&text, Vowels::Long) } else { key.clone() };
         let group = tables().group(&text, &key);
         let known = tables().is_known(&text);
-        Word { text, kind, key, long_key, group, known }
+        let name_key = if group == 0 { key.clone() } else { format!("#{group}") };
+        let stems = tables().stems(&text);
+        let short_forms = tables().short_forms(&name_key);
+        let pet_names = tables().pet_names(&name_key);
+        Word { text, kind, key, long_key, group, name_key, stems, short_forms, pet_names, known }
     }
 
     /// The same name, perhaps in another spelling.
@@ -58,12 +67,36 @@ impl Word {
         if self.text == other.text {
             return true;
         }
-        let alike = self.key == other.key
-            || self.long_key == other.long_key
-            || (self.group != 0 && self.group == other.group);
+        let one_group = self.group != 0 && self.group == other.group;
+        let one_key = self.key == other.key || self.long_key == other.long_key;
+        let alike = one_group || (one_key && !self.short_doubled(other));
         alike && !tables().are_different(&self.text, &other.text)
     }
+
+    /// Whether the other is a short form of this one, by a table or by a part left away.
+    pub(super) fn has_short_form(&self, other: &Word) -> bool {
+        self.text.len() > other.text.len()
+            && (self.stems.contains(&other.name_key) || self.short_forms.contains(&other.name_key))
+    }
+
+    pub(super) fn has_pet_name(&self, other: &Word) -> bool {
+        self.pet_names.contains(&other.name_key)
+    }
+
+    /// Short words that differ in a doubled letter alone: too little to call them one name.
+    fn short_doubled(&self, other: &Word) -> bool {
+        let single = |word: &str| {
+            let mut letters = word.chars().collect::<Vec<_>>();
+            letters.dedup();
+            letters
+        };
+        self.text.len().min(other.text.len()) <= SHORT_WITH_DOUBLE
+            && single(&self.text) == single(&other.text)
+    }
 }
+
+/// Up to this length a doubled letter can make another name (Sani, Sanni; Tona, Tonna).
+const SHORT_WITH_DOUBLE: usize = 5;
 
 /// A name folded once: its words in written order. Compare with `compare_folded`.
 #[derive(Clone, Debug)]
@@ -97,13 +130,27 @@ impl Folded {
         folded
     }
 
+    /// The received name when its bank may have cut it: a last word that alone makes it a
+    /// business (BANK) is more likely the stump of a name (BANKOLE).
+    pub(super) fn without_last_trade(&self, expected: &Folded) -> Option<Folded> {
+        let is_form = |w: &Word| matches!(w.kind, Kind::Legal | Kind::Trade(_));
+        let (last, before) = self.words.split_last()?;
+        let begun = |w: &Word| w.text.len() > last.text.len() && w.text.starts_with(&last.text);
+        if !expected.words.iter().any(begun) || !is_form(last) || before.iter().any(is_form) {
+            return None;
+        }
+        let mut person = self.clone();
+        person.business = false;
+        if let Some(word) = person.words.last_mut() {
+            word.kind = Kind::Name;
+        }
+        Some(person)
+    }
+
     /// Keys of the names in it, equal for spellings of one name: for finding candidates, not for
     /// comparing. Initials, titles and signs have none.
     pub fn index_words(&self) -> impl Iterator<Item = String> {
-        self.words.iter().filter(|word| word.kind == Kind::Name).map(|word| match word.group {
-            0 => word.key.clone(),
-            group => format!("#{group}"),
-        })
+        self.words.iter().filter(|word| word.kind == Kind::Name).map(|word| word.name_key.clone())
     }
 
     /// The same words in any order, titles and forms of companies aside: the stricter

@@ -17,7 +17,8 @@ pub(super) enum Vowels {
 const MIN_FOR_FINAL_H: usize = 3;
 const MIN_FOR_FEMININE_T: usize = 5;
 const MIN_FOR_SILENT_R: usize = 6;
-const MIN_FOR_FINAL_I: usize = 5;
+const MIN_FOR_FINAL_IE: usize = 5;
+const MIN_FOR_FINAL_Y: usize = 6;
 
 /// The key of a folded word. Words outside A-Z are their own key.
 pub(super) fn spelling_key(word: &str, vowels: Vowels) -> String {
@@ -92,21 +93,22 @@ fn without_ending(mut key: String) -> String {
     if key.len() > MIN_FOR_FINAL_H && key.ends_with('H') {
         key.pop();
     }
-    if key.len() > MIN_FOR_FEMININE_T && key.ends_with("ATU") {
-        key.truncate(key.len() - 2);
-    } else if key.len() >= MIN_FOR_FEMININE_T && key.ends_with("AT") {
-        key.pop();
-    } else if key.len() >= MIN_FOR_SILENT_R && key.ends_with("OR") {
-        key.pop();
-    } else if key.len() >= MIN_FOR_FINAL_I && key.ends_with("IE") {
-        key.pop();
-    } else if key.len() >= MIN_FOR_FINAL_I && key.ends_with('Y') {
+    let long = |least: usize, end: &str| key.len() >= least && key.ends_with(end);
+    let taken = if long(MIN_FOR_FEMININE_T + 1, "ATU") {
+        2
+    } else if long(MIN_FOR_FEMININE_T, "AT") || long(MIN_FOR_SILENT_R, "OR") || long(MIN_FOR_FINAL_IE, "IE") {
+        1
+    } else {
+        0
+    };
+    if taken == 0 && long(MIN_FOR_FINAL_Y, "Y") {
         let before = key.as_bytes().get(key.len() - 2).copied().unwrap_or(b'A');
         if !is_vowel(before) {
             key.pop();
             key.push('I');
         }
     }
+    key.truncate(key.len() - taken);
     key
 }
 

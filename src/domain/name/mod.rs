@@ -120,11 +120,18 @@ fn is_cut(received: &Folded, cut: CutLengths<'_>) -> bool {
     cut.contains(&received.chars)
 }
 
+fn cut_person(expected: &Folded, received: &Folded, cut: bool) -> Option<Folded> {
+    if cut && !expected.business { received.without_last_trade(expected) } else { None }
+}
+
 fn rule_on(expected: &Folded, received: &Folded, cut: CutLengths<'_>) -> Ruling {
     if expected.too_long || received.too_long {
         return Ruling::new(Verdict::Close, "a name too long to decide by rule");
     }
     let cut = is_cut(received, cut);
+    if let Some(received) = cut_person(expected, received, cut) {
+        return person::compare(expected, &received, cut);
+    }
     if expected.business || received.business {
         business::compare(expected, received, cut)
     } else {
@@ -134,6 +141,9 @@ fn rule_on(expected: &Folded, received: &Folded, cut: CutLengths<'_>) -> Ruling 
 
 fn agreeing(expected: &Folded, received: &Folded, cut: CutLengths<'_>) -> Pairing {
     let cut = is_cut(received, cut);
+    if let Some(received) = cut_person(expected, received, cut) {
+        return person::agreeing(expected, &received, cut);
+    }
     if expected.business || received.business {
         business::agreeing(expected, received, cut)
     } else {

@@ -8,12 +8,21 @@
 use super::fold::{Kind, Word};
 use super::tables::tables;
 
+/// Bits in the set of a word's partners; more than the words a name may have.
+const WIDTH: usize = 16;
 /// A word joined of more pieces than this is not looked for.
 const MAX_PIECES: usize = 4;
+/// Names made to be begun by one another (A, AA, AAA) are not tried in every order.
+const MAX_STEPS: usize = 40;
 /// Shorter stumps of a name say too little to count as the name.
 const MIN_CUT_LETTERS: usize = 4;
+/// A letter of any script takes no more bytes than this.
+const MAX_LETTER_BYTES: usize = 4;
 /// A joined piece under this length makes one name with its neighbour.
 const MIN_PIECE_LETTERS: usize = 3;
+
+/// What makes a woman's name of a man's: a name cut just before it is another name.
+const FEMALE_ENDINGS: [&str; 9] = ["A", "AT", "ATU", "LA", "LLA", "LLE", "INE", "INA", "IA"];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum How {
@@ -48,6 +57,8 @@ pub(super) struct Pairing {
     pub left_received: Vec<usize>,
     pub initials_expected: Vec<usize>,
     pub initials_received: Vec<usize>,
+    /// The cut word may as well be another whole name (Daniel for Daniella).
+    pub doubtful_cut: bool,
     /// Left-over pairs that are a typing error or a pet name apart.
     pub nearly: Vec<(usize, usize)>,
 }
@@ -97,6 +108,7 @@ pub(super) fn pair(expected: &Side<'_>, received: &Side<'_>, ways: Ways) -> Pair
         free_e: places(expected, |k| k != Kind::Particle),
         free_r: places(received, |k| k != Kind::Particle),
         found: Vec::new(),
+        doubtful_cut: false,
     };
     p.level(How::Equal, |a, b| a.text == b.text);
     p.level(How::Spelling, Word::same_name);
@@ -123,6 +135,7 @@ struct Pairs<'s, 'w> {
     free_e: Vec<usize>,
     free_r: Vec<usize>,
     found: Vec<Agreement>,
+    doubtful_cut: bool,
 }
 
 impl Pairs<'_, '_> {
@@ -143,9 +156,7 @@ impl Pairs<'_, '_> {
         // A stump that begins a name is judged as a stump, not as its short form.
         let stump = stump.map(|at| words_r[at].text.as_str());
         let short = |full: &Word, short: &Word| {
-            full.text.len() > short.text.len()
-                && !tables().are_different(&full.text, &short.text)
-                && tables().is_short_form(&full.text, &short.text)
+            full.has_short_form(short) && !tables().are_different(&full.text, &short.text)
         };
         self.level(How::Short, |a, b| {
             let is_stump = stump == Some(b.text.as_str()) && a.text.starts_with(&b.text);
@@ -186,6 +197,10 @@ impl Pairs<'_, '_> {
         let Some(full) = self.free_e.iter().find(begins).copied() else { return };
         let tells =
             stump.text.chars().count() >= MIN_CUT_LETTERS && !stump.known && !tables().is_part(&stump.text);
+        let rest = self.e.words[full].text.get(stump.text.len()..).unwrap_or("");
+        self.doubtful_cut = stump.known
+            && (FEMALE_ENDINGS.contains(&rest)
+                || tables().are_different(&stump.text, &self.e.words[full].text));
         self.take(vec![full], vec![at], How::Cut, usize::from(tells));
     }
 
@@ -193,6 +208,10 @@ impl Pairs<'_, '_> {
     fn initials(&mut self) {
         let (e, r) = (self.e, self.r);
         let is_initial = |w: &Word| w.kind == Kind::Initial;
+        let any = |s: &Side<'_>, free: &[usize]| free.iter().any(|at| is_initial(s.words[*at]));
+        if !any(e, &self.free_e) && !any(r, &self.free_r) {
+            return;
+        }
         for both in [true, false] {
             let pairs = most_pairs(&self.free_e, &self.free_r, |a, b| {
                 let (a, b) = (e.words[a], r.words[b]);
@@ -218,6 +237,7 @@ impl Pairs<'_, '_> {
             most_pairs(&left_expected, &left_received, |a, b| is_nearly(self.e.words[a], self.r.words[b]));
         Pairing {
             agreements: self.found,
+            doubtful_cut: self.doubtful_cut,
             left_expected,
             left_received,
             initials_expected,
@@ -227,13 +247,16 @@ impl Pairs<'_, '_> {
     }
 }
 
-/// The largest set of pairs under a relation (augmenting paths; at most 10 by 10).
+/// The largest set of pairs under a relation, by augmenting paths. A side has at most ten
+/// words, so the partners of a word are the bits of a `u16`.
 fn most_pairs(left: &[usize], right: &[usize], agrees: impl Fn(usize, usize) -> bool) -> Vec<(usize, usize)> {
-    fn place(a: usize, edges: &[Vec<usize>], seen: &mut [bool], owner: &mut [Option<usize>]) -> bool {
-        for &b in &edges[a] {
-            if std::mem::replace(&mut seen[b], true) {
+    fn place(a: usize, edges: &[u16; WIDTH], seen: &mut u16, owner: &mut [Option<usize>; WIDTH]) -> bool {
+        for b in 0..WIDTH {
+            let bit = 1 << b;
+            if edges[a] & bit == 0 || *seen & bit != 0 {
                 continue;
             }
+            *seen |= bit;
             if owner[b].is_none_or(|other| place(other, edges, seen, owner)) {
                 owner[b] = Some(a);
                 return true;
@@ -241,13 +264,16 @@ fn most_pairs(left: &[usize], right: &[usize], agrees: impl Fn(usize, usize) -> 
         }
         false
     }
-    let edge = |a: usize| (0..right.len()).filter(|b| agrees(a, right[*b])).collect::<Vec<_>>();
-    let edges = left.iter().map(|a| edge(*a)).collect::<Vec<_>>();
-    let mut owner = vec![None; right.len()];
-    for a in 0..left.len() {
-        if !edges[a].is_empty() {
-            place(a, &edges, &mut vec![false; right.len()], &mut owner);
+    let (left, right) = (&left[..left.len().min(WIDTH)], &right[..right.len().min(WIDTH)]);
+    let mut edges = [0u16; WIDTH];
+    for (a, edge) in left.iter().zip(&mut edges) {
+        for (at, b) in right.iter().enumerate() {
+            *edge |= u16::from(agrees(*a, *b)) << at;
         }
+    }
+    let mut owner = [None; WIDTH];
+    for a in 0..left.len() {
+        place(a, &edges, &mut 0, &mut owner);
     }
     let pairs = owner.iter().zip(right);
     pairs.filter_map(|(a, b)| a.map(|a| (left[a], *b))).collect()
@@ -256,20 +282,27 @@ fn most_pairs(left: &[usize], right: &[usize], agrees: impl Fn(usize, usize) -> 
 /// The free words of `side` that, written together in some order, are `whole`. Particles
 /// (DAN) may be pieces though they are no names.
 fn pieces_of(whole: &Word, side: &Side<'_>, free: &[usize]) -> Option<Vec<usize>> {
-    fn search(rest: &str, side: &Side<'_>, free: &[usize], taken: &mut Vec<usize>) -> bool {
+    fn search(
+        rest: &str,
+        side: &Side<'_>,
+        free: &[usize],
+        taken: &mut Vec<usize>,
+        steps: &mut usize,
+    ) -> bool {
         if rest.is_empty() {
             return taken.len() > 1;
         }
-        if taken.len() == MAX_PIECES {
+        if taken.len() == MAX_PIECES || *steps == 0 {
             return false;
         }
+        *steps -= 1;
         for at in free.iter().copied() {
             if taken.contains(&at) {
                 continue;
             }
             if let Some(rest) = rest.strip_prefix(side.words[at].text.as_str()) {
                 taken.push(at);
-                if search(rest, side, free, taken) {
+                if search(rest, side, free, taken, steps) {
                     return true;
                 }
                 taken.pop();
@@ -283,8 +316,8 @@ fn pieces_of(whole: &Word, side: &Side<'_>, free: &[usize]) -> Option<Vec<usize>
     let particles = places(side, |k| k == Kind::Particle);
     let names = free.iter().copied().filter(|at| side.words[*at].kind == Kind::Name);
     let candidates = names.chain(particles).collect::<Vec<_>>();
-    let mut taken = Vec::new();
-    search(&whole.text, side, &candidates, &mut taken).then_some(taken)
+    let (mut taken, mut steps) = (Vec::new(), MAX_STEPS);
+    search(&whole.text, side, &candidates, &mut taken, &mut steps).then_some(taken)
 }
 
 /// How many names a joined word is. Ade Bayo is one name, Ngozi Okafor are two; a joined
@@ -295,32 +328,35 @@ fn names_in(whole: &Word, side: &Side<'_>, pieces: &[usize]) -> usize {
         word.kind != Kind::Name || word.text.chars().count() < MIN_PIECE_LETTERS
     };
     let first = pieces.first().map(|at| side.words[*at]);
-    let begins_with_part = first.is_some_and(|w| w.text.len() <= 3 && tables().is_part(&w.text));
-    let long_part = first.is_some_and(|w| {
-        matches!(w.text.as_str(), "OLUWA" | "CHUKWU" | "OGHENE" | "ABDUL" | "TAMUNO" | "ORITSE")
-    });
-    if whole.known || begins_with_part || long_part || pieces.iter().any(short) { 1 } else { pieces.len() }
+    let one_name = first.is_some_and(|w| tables().joins_next(&w.text));
+    if whole.known || one_name || pieces.iter().any(short) { 1 } else { pieces.len() }
 }
 
 /// One typing error apart and not both known names, or a name and its pet name.
 fn is_nearly(a: &Word, b: &Word) -> bool {
-    if tables().are_different(&a.text, &b.text) {
-        return false;
-    }
-    if tables().is_nickname(&a.text, &b.text) || tables().is_nickname(&b.text, &a.text) {
-        return true;
-    }
-    !(a.known && b.known) && one_letter_apart(&a.text, &b.text)
+    let nearly = a.has_pet_name(b)
+        || b.has_pet_name(a)
+        || (!(a.known && b.known) && one_letter_apart(&a.text, &b.text));
+    nearly && !tables().are_different(&a.text, &b.text)
 }
 
 /// One letter put in, left out or changed, or two neighbours swapped.
 pub(super) fn one_letter_apart(a: &str, b: &str) -> bool {
-    let a = a.chars().collect::<Vec<_>>();
-    let b = b.chars().collect::<Vec<_>>();
+    if a.len().abs_diff(b.len()) > MAX_LETTER_BYTES {
+        return false;
+    }
+    if a.is_ascii() && b.is_ascii() {
+        return one_apart(a.as_bytes(), b.as_bytes());
+    }
+    let letters = |word: &str| word.chars().collect::<Vec<_>>();
+    one_apart(&letters(a), &letters(b))
+}
+
+fn one_apart<T: PartialEq>(a: &[T], b: &[T]) -> bool {
     if a.len().abs_diff(b.len()) > 1 || a == b {
         return false;
     }
-    let same = a.iter().zip(&b).take_while(|(x, y)| x == y).count();
+    let same = a.iter().zip(b).take_while(|(x, y)| x == y).count();
     let (ra, rb) = (&a[same..], &b[same..]);
     let (la, lb) = (ra.len(), rb.len());
     match la.cmp(&lb) {

@@ -84,6 +84,9 @@ fn by_names(pairing: &Pairing) -> Ruling {
     if pairing.initials_contradict() {
         return Ruling::new(Verdict::Close, "an initial contradicts");
     }
+    if pairing.doubtful_cut {
+        return Ruling::new(Verdict::Close, "the cut name may be another whole name");
+    }
     if pairing.left_over() > MAX_LEFT_OVER {
         return Ruling::new(Verdict::Close, "too many names stand on one side only");
     }

@@ -19,6 +19,9 @@ const TITLES: &str = include_str!("../../../data/names/titles.txt");
 const BUSINESS: &str = include_str!("../../../data/names/business.txt");
 const KNOWN: &str = include_str!("../../../data/names/known_names.txt");
 
+/// Shorter words belong to a spelling group only when a table has them.
+const MIN_LETTERS_BY_KEY: usize = 6;
+
 /// What a word is apart from being a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Special {
@@ -174,7 +177,7 @@ impl Tables {
     }
 
     /// One text for all spellings of a name: its group where a table has one, else its key.
-    fn name_key(&self, word: &str) -> String {
+    pub(super) fn name_key(&self, word: &str) -> String {
         let key = spelling_key(word, Vowels::Sound);
         match self.group(word, &key) {
             0 => key,
@@ -184,7 +187,8 @@ impl Tables {
 
     /// The spelling group of a word; 0 when no table has it.
     pub(super) fn group(&self, word: &str, key: &str) -> u32 {
-        let by_key = || self.groups_by_key.get(key);
+        // A short word with the key of a spelling may be a name of its own.
+        let by_key = || self.groups_by_key.get(key).filter(|_| word.len() >= MIN_LETTERS_BY_KEY);
         self.groups.get(word).or_else(by_key).copied().unwrap_or(0)
     }
 
@@ -211,28 +215,22 @@ impl Tables {
         self.different.contains(&(a, b))
     }
 
-    /// Whether `short` is written for `full`, by the table or by an affix left away.
-    pub(super) fn is_short_form(&self, full: &str, short: &str) -> bool {
-        let short_key = self.name_key(short);
-        let in_table = |t: &HashMap<String, Vec<String>>| {
-            t.get(&self.name_key(full)).is_some_and(|s| s.contains(&short_key))
-        };
-        if in_table(&self.short_forms) {
-            return true;
-        }
-        let starts = self.starts.iter().filter_map(|(p, n)| Some((full.strip_prefix(p)?, *n)));
-        let ends = self.ends.iter().filter_map(|(p, n)| Some((full.strip_suffix(p)?, *n)));
-        starts.chain(ends).any(|(rest, least)| {
-            rest.len() >= least
-                && rest.len() <= short.len() + 2
-                && rest != "NWA"
-                && !matches!(rest, "OLUWA" | "CHUKWU")
-                && (rest == short || self.name_key(rest) == short_key)
-        })
+    /// The short forms of a name, as name keys; the same for its pet names.
+    pub(super) fn short_forms(&self, name_key: &str) -> &[String] {
+        self.short_forms.get(name_key).map_or(&[], Vec::as_slice)
     }
 
-    pub(super) fn is_nickname(&self, full: &str, short: &str) -> bool {
-        self.nicknames.get(&self.name_key(full)).is_some_and(|s| s.contains(&self.name_key(short)))
+    pub(super) fn pet_names(&self, name_key: &str) -> &[String] {
+        self.nicknames.get(name_key).map_or(&[], Vec::as_slice)
+    }
+
+    /// The name keys of what is left when a usual first or last part is left away.
+    pub(super) fn stems(&self, word: &str) -> Vec<String> {
+        let starts = self.starts.iter().filter_map(|(p, n)| Some((word.strip_prefix(p)?, *n)));
+        let ends = self.ends.iter().filter_map(|(p, n)| Some((word.strip_suffix(p)?, *n)));
+        let says_little = |rest: &str| matches!(rest, "NWA" | "OLUWA" | "CHUKWU");
+        let stems = starts.chain(ends).filter(|(rest, least)| rest.len() >= *least && !says_little(rest));
+        stems.map(|(rest, _)| self.name_key(rest)).collect()
     }
 }
 
@@ -275,10 +273,11 @@ mod tests {
     #[test]
     fn affixes_make_short_forms() {
         let t = tables();
-        assert!(t.is_short_form("OLUWADUNSIN", "DUNSIN"));
-        assert!(t.is_short_form("SOPURUCHUKWU", "SOPURU"));
-        assert!(!t.is_short_form("NWACHUKWU", "NWA"));
-        assert!(!t.is_short_form("DUNSIN", "OLUWADUNSIN"));
-        assert!(!t.is_short_form("ADEWALE", "OLAWALE"));
+        let has = |full: &str, short: &str| t.stems(full).contains(&t.name_key(short));
+        assert!(has("OLUWADUNSIN", "DUNSIN"));
+        assert!(has("SOPURUCHUKWU", "SOPURU"));
+        assert!(!has("NWACHUKWU", "NWA"));
+        assert!(!has("DUNSIN", "OLUWADUNSIN"));
+        assert!(!has("ADEWALE", "OLAWALE"));
     }
 }
