@@ -3,7 +3,11 @@
 //!
 //! Doors call these; they answer values, refusals included, and never speak HTTP or SQL.
 
+pub mod accounts;
+pub mod businesses;
+pub mod keys;
 pub mod webhook_body;
+pub mod websites;
 
 pub mod approve_alert;
 pub mod correct_amount;

@@ -1,0 +1,140 @@
+//! `tillbell business ...`
+
+use clap::Subcommand;
+
+use super::Desk;
+use super::options::{ChargeOptions, Switch, rate};
+use super::print::{Field, Object};
+use crate::domain::charges::Schedule;
+use crate::domain::merchant::Business;
+use crate::ops::businesses::{self, BusinessChange, BusinessRefusal, NewBusiness, WithSecret};
+
+#[derive(Subcommand)]
+pub(super) enum BusinessCommand {
+    /// Add a business; its webhook secret is shown this once
+    Add {
+        #[arg(long)]
+        name: String,
+        #[arg(long)]
+        email: String,
+        /// Where webhooks go when neither website nor payment names a target
+        #[arg(long, value_name = "URL")]
+        webhook_url: Option<String>,
+        #[command(flatten)]
+        charges: ChargeOptions,
+    },
+    /// Change settings of a business
+    Set {
+        id: i64,
+        #[arg(long)]
+        name: Option<String>,
+        #[arg(long)]
+        email: Option<String>,
+        #[arg(long, value_name = "URL")]
+        webhook_url: Option<String>,
+        /// Take the webhook URL away
+        #[arg(long, conflicts_with = "webhook_url")]
+        no_webhook_url: bool,
+        /// The messaging wallet
+        #[arg(long, value_name = "on/off")]
+        wallet: Option<Switch>,
+        /// Off stops its keys; open payments are still credited
+        #[arg(long, value_name = "on/off")]
+        active: Option<Switch>,
+        /// Requests a minute, or: default
+        #[arg(long, value_name = "N", value_parser = rate)]
+        rate_limit: Option<Option<i64>>,
+        /// Wallet requests a minute, or: default
+        #[arg(long, value_name = "N", value_parser = rate)]
+        wallet_rate_limit: Option<Option<i64>>,
+        #[command(flatten)]
+        charges: ChargeOptions,
+    },
+    /// All businesses
+    List,
+    /// One business, with its balance
+    Show { id: i64 },
+    /// Make a new webhook secret; the old one stays valid for 24 hours
+    RotateSecret { id: i64 },
+}
+
+/// The settings of a schedule, named as the options are.
+pub(super) fn schedule_fields(object: Object, schedule: Option<Schedule>) -> Object {
+    object
+        .with("percentage", schedule.map_or(Field::Null, |s| Field::Percent(s.rate)))
+        .with("fixed", schedule.map(|s| s.fixed))
+        .with("cap", schedule.and_then(|s| s.cap))
+        .with("paid_by_customer", schedule.map(|s| s.paid_by_customer))
+        .with("charges_enabled", schedule.map(|s| s.enabled))
+}
+
+fn object(business: &Business) -> Object {
+    let object = Object::new()
+        .with("id", business.id)
+        .with("name", &business.name)
+        .with("email", &business.email)
+        .with("webhook_url", business.webhook_url.as_ref())
+        .with("active", business.active)
+        .with("wallet", business.wallet_enabled)
+        .with("rate_limit", business.rate_limit)
+        .with("wallet_rate_limit", business.wallet_rate_limit);
+    schedule_fields(object, Some(business.schedule)).with("created_at", business.created_at)
+}
+
+fn with_secret(made: &WithSecret) -> Object {
+    let object = object(&made.business).with("webhook_secret", made.secret.as_str());
+    match made.previous_until {
+        Some(until) => object.with("previous_secret_valid_until", until),
+        None => object,
+    }
+}
+
+pub(super) async fn run(command: BusinessCommand, desk: &Desk) -> anyhow::Result<()> {
+    let app = desk.open().await?;
+    match command {
+        BusinessCommand::Add { name, email, webhook_url, charges } => {
+            let new = NewBusiness { name, email, webhook_url, charges: charges.change() };
+            let made = businesses::add_business(&app, &desk.operator, &new).await??;
+            desk.printer.object(&with_secret(&made))
+        }
+        BusinessCommand::Set {
+            id,
+            name,
+            email,
+            webhook_url,
+            no_webhook_url,
+            wallet,
+            active,
+            rate_limit,
+            wallet_rate_limit,
+            charges,
+        } => {
+            let change = BusinessChange {
+                name,
+                email,
+                webhook_url: if no_webhook_url { Some(None) } else { webhook_url.map(Some) },
+                active: active.map(bool::from),
+                wallet_enabled: wallet.map(bool::from),
+                rate_limit,
+                wallet_rate_limit,
+                charges: charges.change(),
+            };
+            let business = businesses::set_business(&app, &desk.operator, id, &change).await??;
+            desk.printer.object(&object(&business))
+        }
+        BusinessCommand::List => {
+            let rows = app.store.businesses().await?.iter().map(object).collect();
+            let columns = ["id", "name", "email", "active", "wallet", "percentage", "fixed", "created_at"];
+            desk.printer.list("businesses", &columns, rows)
+        }
+        BusinessCommand::Show { id } => {
+            let business = app.store.business(id).await?.ok_or(BusinessRefusal::Unknown(id))?;
+            let balance = app.store.merchant_balance(id).await?;
+            desk.printer.object(&object(&business).with("balance", balance))
+        }
+        BusinessCommand::RotateSecret { id } => {
+            let made = businesses::rotate_secret(&app, &desk.operator, id).await??;
+            desk.printer.object(&with_secret(&made))
+        }
+    }
+}

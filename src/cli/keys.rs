@@ -1,0 +1,76 @@
+//! `tillbell key ...`
+
+use clap::Subcommand;
+
+use super::Desk;
+use super::options::span;
+use super::print::Object;
+use crate::domain::merchant::{ApiKey, Mode};
+use crate::domain::time::{Span, Timestamp};
+use crate::ops::keys::{self, KeyRefusal};
+
+#[derive(Subcommand)]
+pub(super) enum KeyCommand {
+    /// Make a key; its text is shown this once
+    Add {
+        business: i64,
+        #[arg(long)]
+        label: Option<String>,
+        /// Life of the key, for example 90d; without it the key does not expire
+        #[arg(long, value_name = "TIME", value_parser = span)]
+        expires: Option<Span>,
+        /// A key for test payments (tb_test_...), which only meet test accounts
+        #[arg(long)]
+        test: bool,
+    },
+    /// Keys of a business, newest first
+    List { business: i64 },
+    /// End a key at once
+    Revoke { id: i64 },
+}
+
+fn object(key: &ApiKey, now: Timestamp) -> Object {
+    Object::new()
+        .with("id", key.id)
+        .with("business_id", key.business_id)
+        .with("hint", format!("{}...", key.hint))
+        .with("label", key.label.as_ref())
+        .with("mode", key.mode.as_str())
+        .with("live", key.is_live_at(now))
+        .with("created_at", key.created_at)
+        .with("expires_at", key.expires_at)
+        .with("revoked_at", key.revoked_at)
+        .with("last_used_at", key.last_used_at)
+}
+
+pub(super) async fn run(command: KeyCommand, desk: &Desk) -> anyhow::Result<()> {
+    let app = desk.open().await?;
+    match command {
+        KeyCommand::Add { business, label, expires, test } => {
+            let mode = if test { Mode::Test } else { Mode::Live };
+            let new = keys::add_key(&app, &desk.operator, business, mode, label.as_deref(), expires).await??;
+            let object = Object::new()
+                .with("id", new.key.id)
+                .with("key", new.text.as_str())
+                .with("business_id", business)
+                .with("label", new.key.label.as_ref())
+                .with("mode", mode.as_str())
+                .with("created_at", new.key.created_at)
+                .with("expires_at", new.key.expires_at);
+            desk.printer.object(&object)
+        }
+        KeyCommand::List { business } => {
+            if app.store.business(business).await?.is_none() {
+                return Err(KeyRefusal::UnknownBusiness(business).into());
+            }
+            let now = app.now();
+            let rows = app.store.api_keys(business).await?.iter().map(|key| object(key, now)).collect();
+            let columns = ["id", "hint", "label", "mode", "live", "created_at", "expires_at", "last_used_at"];
+            desk.printer.list("keys", &columns, rows)
+        }
+        KeyCommand::Revoke { id } => {
+            let key = keys::revoke_key(&app, &desk.operator, id).await??;
+            desk.printer.object(&object(&key, app.now()))
+        }
+    }
+}

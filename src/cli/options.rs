@@ -1,0 +1,89 @@
+//! Options and values that several commands read the same way.
+//!
+//! What cannot be read here is wrong usage (exit 2); what is read but not allowed is refused by
+//! the op (exit 1). Only `cli` uses this.
+
+use clap::{Args, ValueEnum};
+
+use crate::config::parse_span;
+use crate::domain::money::Money;
+use crate::domain::time::Span;
+use crate::ops::businesses::ChargeChange;
+
+/// A switch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum Switch {
+    On,
+    Off,
+}
+
+impl From<Switch> for bool {
+    fn from(switch: Switch) -> bool {
+        switch == Switch::On
+    }
+}
+
+/// How charges are computed; what is not given stays as it is (or is the default).
+#[derive(Args, Clone, Debug, Default)]
+pub(super) struct ChargeOptions {
+    /// Percentage of the amount, for example 1.5
+    #[arg(long, value_name = "P", value_parser = percent)]
+    percentage: Option<i64>,
+    /// Fixed part in naira, for example 50.00
+    #[arg(long, value_name = "N", value_parser = money)]
+    fixed: Option<Money>,
+    /// The most that is charged for one payment, in naira
+    #[arg(long, value_name = "N", value_parser = money, conflicts_with = "no_cap")]
+    cap: Option<Money>,
+    /// No upper limit of the charges
+    #[arg(long)]
+    no_cap: bool,
+    /// The customer pays the charges on top
+    #[arg(long, conflicts_with = "paid_by_merchant")]
+    paid_by_customer: bool,
+    /// The charges are taken from what the merchant receives (the default)
+    #[arg(long)]
+    paid_by_merchant: bool,
+    /// Charge nothing
+    #[arg(long, conflicts_with = "charges")]
+    no_charges: bool,
+    /// Charge again after --no-charges
+    #[arg(long)]
+    charges: bool,
+}
+
+impl ChargeOptions {
+    pub(super) fn change(&self) -> ChargeChange {
+        let choice = |yes: bool, no: bool| if yes { Some(true) } else { no.then_some(false) };
+        ChargeChange {
+            rate: self.percentage,
+            fixed: self.fixed,
+            cap: if self.no_cap { Some(None) } else { self.cap.map(Some) },
+            paid_by_customer: choice(self.paid_by_customer, self.paid_by_merchant),
+            enabled: choice(self.charges, self.no_charges),
+        }
+    }
+}
+
+/// Naira with at most two decimals.
+pub(super) fn money(text: &str) -> Result<Money, String> {
+    Money::parse(text).map_err(|error| error.to_string())
+}
+
+/// A percentage with at most two decimals, as hundredths of a percent.
+fn percent(text: &str) -> Result<i64, String> {
+    Money::parse(text).map(Money::kobo).map_err(|error| error.to_string())
+}
+
+/// `90d`, `24h`, `15m`.
+pub(super) fn span(text: &str) -> Result<Span, String> {
+    parse_span(text).ok_or_else(|| "must be a length of time such as 90d, 24h, 15m".to_owned())
+}
+
+/// A number of requests a minute, or `default`.
+pub(super) fn rate(text: &str) -> Result<Option<i64>, String> {
+    if text == "default" {
+        return Ok(None);
+    }
+    text.parse().map(Some).map_err(|_| "must be a number of requests a minute, or: default".to_owned())
+}

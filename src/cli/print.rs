@@ -1,0 +1,242 @@
+//! How answers are printed: one JSON object for programs, tables and aligned lines for people.
+//!
+//! A command builds an [`Object`] and knows nothing of either form. Money is a JSON number with
+//! exactly two decimals, written from its kobo and never through a float. Only `cli` uses this.
+
+use std::io::Write;
+
+use comfy_table::{CellAlignment, Table, presets};
+use serde::ser::{Error, SerializeMap};
+use serde::{Serialize, Serializer};
+use serde_json::value::RawValue;
+
+use crate::domain::money::{CURRENCY, Money};
+use crate::domain::time::Timestamp;
+
+/// One value of an answer.
+#[derive(Clone, Debug)]
+pub(super) enum Field {
+    Null,
+    Flag(bool),
+    Int(i64),
+    Text(String),
+    Money(Money),
+    /// Hundredths of a percent.
+    Percent(i64),
+    Time(Timestamp),
+    List(Vec<Field>),
+    Object(Object),
+}
+
+/// Fields in the order they are shown.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Object(Vec<(&'static str, Field)>);
+
+impl Object {
+    pub(super) fn new() -> Object {
+        Object::default()
+    }
+
+    pub(super) fn with(mut self, key: &'static str, value: impl Into<Field>) -> Object {
+        self.0.push((key, value.into()));
+        self
+    }
+
+    fn get(&self, key: &str) -> &Field {
+        self.0.iter().find(|(name, _)| *name == key).map_or(&Field::Null, |(_, value)| value)
+    }
+}
+
+macro_rules! field_from {
+    ($($kind:ty => $make:expr),+ $(,)?) => {
+        $(impl From<$kind> for Field {
+            fn from(value: $kind) -> Field {
+                let make: fn($kind) -> Field = $make;
+                make(value)
+            }
+        })+
+    };
+}
+
+field_from! {
+    bool => Field::Flag,
+    i64 => Field::Int,
+    u32 => |n| Field::Int(i64::from(n)),
+    &str => |text| Field::Text(text.to_owned()),
+    &String => |text| Field::Text(text.clone()),
+    String => Field::Text,
+    Money => Field::Money,
+    Timestamp => Field::Time,
+    Object => Field::Object,
+}
+
+impl<T: Into<Field>> From<Option<T>> for Field {
+    fn from(value: Option<T>) -> Field {
+        value.map_or(Field::Null, Into::into)
+    }
+}
+
+impl<T: Into<Field>> From<Vec<T>> for Field {
+    fn from(values: Vec<T>) -> Field {
+        Field::List(values.into_iter().map(Into::into).collect())
+    }
+}
+
+impl Serialize for Field {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Field::Null => to.serialize_none(),
+            Field::Flag(flag) => to.serialize_bool(*flag),
+            Field::Int(n) => to.serialize_i64(*n),
+            Field::Text(text) => to.serialize_str(text),
+            Field::Money(money) => raw(&money.to_string(), to),
+            // Hundredths, as kobo are: the same two decimals.
+            Field::Percent(rate) => raw(&Money(*rate).to_string(), to),
+            Field::Time(at) => to.collect_str(at),
+            Field::List(all) => to.collect_seq(all),
+            Field::Object(object) => object.serialize(to),
+        }
+    }
+}
+
+impl Serialize for Object {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let mut map = to.serialize_map(Some(self.0.len()))?;
+        for (key, value) in &self.0 {
+            map.serialize_entry(key, value)?;
+        }
+        map.end()
+    }
+}
+
+/// A number with its digits as they are.
+fn raw<S: Serializer>(digits: &str, to: S) -> Result<S::Ok, S::Error> {
+    RawValue::from_string(digits.to_owned()).map_err(S::Error::custom)?.serialize(to)
+}
+
+/// `5,000.00`.
+fn with_separators(money: Money) -> String {
+    let text = money.to_string();
+    let (sign, digits) = text.strip_prefix('-').map_or(("", text.as_str()), |rest| ("-", rest));
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, "00"));
+    let mut grouped = String::with_capacity(whole.len() + whole.len() / 3);
+    for (at, digit) in whole.chars().enumerate() {
+        if at > 0 && (whole.len() - at).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    format!("{sign}{grouped}.{fraction}")
+}
+
+/// One value for a person; what a stranger wrote cannot move the cursor.
+fn for_people(field: &Field) -> String {
+    match field {
+        Field::Null => "-".to_owned(),
+        Field::Flag(true) => "yes".to_owned(),
+        Field::Flag(false) => "no".to_owned(),
+        Field::Int(n) => n.to_string(),
+        Field::Text(text) => text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect(),
+        Field::Money(money) => format!("{CURRENCY} {}", with_separators(*money)),
+        Field::Percent(rate) => format!("{} %", Money(*rate)),
+        Field::Time(at) => at.to_string(),
+        Field::List(all) => all.iter().map(for_people).collect::<Vec<_>>().join("; "),
+        Field::Object(object) => {
+            let parts: Vec<String> = object.0.iter().map(|(k, v)| format!("{k} {}", for_people(v))).collect();
+            parts.join(", ")
+        }
+    }
+}
+
+/// Where answers go.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Printer {
+    pub(super) json: bool,
+}
+
+impl Printer {
+    /// One object, flat.
+    pub(super) fn object(self, object: &Object) -> anyhow::Result<()> {
+        if self.json {
+            return self.line(&serde_json::to_string(object)?);
+        }
+        let mut lines = Vec::new();
+        let width = object.0.iter().map(|(key, _)| key.len()).max().unwrap_or(0);
+        for (key, value) in &object.0 {
+            match value {
+                Field::List(all) if all.iter().any(|one| matches!(one, Field::Object(_))) => {
+                    lines.push(format!("{key}:"));
+                    lines.extend(all.iter().map(|one| format!("  {}", for_people(one))));
+                }
+                value => lines.push(format!("{:<w$} {}", format!("{key}:"), for_people(value), w = width + 1)),
+            }
+        }
+        self.line(&lines.join("\n"))
+    }
+
+    /// `{ "<plural>": [...] }`; for people a table of `columns`.
+    pub(super) fn list(self, plural: &'static str, columns: &[&str], rows: Vec<Object>) -> anyhow::Result<()> {
+        if self.json {
+            return self.line(&serde_json::to_string(&Object::new().with(plural, rows))?);
+        }
+        if rows.is_empty() {
+            return self.line(&format!("no {plural}"));
+        }
+        let mut table = Table::new();
+        table.load_preset(presets::UTF8_HORIZONTAL_ONLY);
+        table.set_header(columns.iter().map(|column| column.replace('_', " ")));
+        for row in &rows {
+            table.add_row(columns.iter().map(|column| {
+                let field = row.get(column);
+                let cell = comfy_table::Cell::new(for_people(field));
+                match field {
+                    Field::Int(_) | Field::Money(_) | Field::Percent(_) => cell.set_alignment(CellAlignment::Right),
+                    _ => cell,
+                }
+            }));
+        }
+        self.line(&table.to_string())
+    }
+
+    /// A line as it is, on stdout. A reader that hung up is an error, not a panic.
+    pub(super) fn line(self, text: &str) -> anyhow::Result<()> {
+        let mut out = std::io::stdout().lock();
+        writeln!(out, "{text}")?;
+        Ok(out.flush()?)
+    }
+}
+
+/// Something the operator should know although the command did what it was asked to.
+pub(super) fn warn(what: impl std::fmt::Display) {
+    eprintln!("warning: {what}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_keeps_order_nulls_and_two_decimals() {
+        let object = Object::new()
+            .with("z", Money(500_000))
+            .with("rate", Field::Percent(150))
+            .with("none", None::<i64>)
+            .with("big", Money(i64::MAX))
+            .with("less", Money(-5))
+            .with("list", vec![Object::new().with("a", true)]);
+        assert_eq!(
+            serde_json::to_string(&object).unwrap(),
+            r#"{"z":5000.00,"rate":1.50,"none":null,"big":92233720368547758.07,"less":-0.05,"list":[{"a":true}]}"#
+        );
+    }
+
+    #[test]
+    fn people_read_separators_and_no_control_characters() {
+        for (kobo, shown) in [(0, "0.00"), (99_900, "999.00"), (100_000, "1,000.00"), (-123_456_789, "-1,234,567.89")]
+        {
+            assert_eq!(with_separators(Money(kobo)), shown);
+        }
+        assert_eq!(for_people(&Field::Text("a\u{1b}[2Jb".into())), "a [2Jb");
+        assert_eq!(for_people(&Money(5).into()), "NGN 0.05");
+    }
+}
