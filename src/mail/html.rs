@@ -45,7 +45,7 @@ pub fn read(html: &str) -> Result<Page, String> {
     let mut walk = Walk { styles: StyleSheet::parse(&css), ..Walk::default() };
     // Comments beside the root element stand outside of what is walked.
     for comment in document.tree.root().children().filter_map(|n| n.value().as_comment()) {
-        walk.hide(&without_tags(comment));
+        walk.comment(comment);
     }
     walk.children(document.root_element(), &Look::default(), 0)?;
     walk.end_row();
@@ -56,11 +56,12 @@ pub fn read(html: &str) -> Result<Page, String> {
 
 /// Whether hidden text could be meant to be taken for an alert: figures or the words of one.
 pub fn looks_like_alert(hidden: &str) -> bool {
-    let lower = hidden.to_lowercase();
-    let digits = lower.bytes().filter(u8::is_ascii_digit).count();
-    digits >= 3
-        || lower.chars().any(|c| c == '₦')
-        || ["credit", "debit", "ngn", "amount"].iter().any(|w| lower.contains(w))
+    hidden.bytes().filter(u8::is_ascii_digit).count() >= 3 || speaks_of_money(hidden)
+}
+
+fn speaks_of_money(text: &str) -> bool {
+    let lower = text.to_lowercase();
+    ["₦", "credit", "debit", "ngn", "amount"].iter().any(|word| lower.contains(word))
 }
 
 /// An upper bound of the nesting that costs time: open tags without their end. Elements that
@@ -116,7 +117,7 @@ impl Walk {
             match child.value() {
                 Node::Text(text) if look.hidden => self.hide(text),
                 Node::Text(text) => self.text(text),
-                Node::Comment(comment) => self.hide(&without_tags(comment)),
+                Node::Comment(comment) => self.comment(comment),
                 Node::Element(element) => {
                     let name = element.name();
                     if matches!(name, "style" | "script" | "head") {
@@ -151,6 +152,15 @@ impl Walk {
             }
         }
         Ok(())
+    }
+
+    /// Comments are full of sizes and dates of the mail's maker; only words or long figures count.
+    fn comment(&mut self, comment: &str) {
+        let text = without_tags(comment);
+        let longest = text.split(|c: char| !c.is_ascii_digit() && c != ',' && c != '.').map(str::len).max();
+        if speaks_of_money(&text) || longest > Some(4) {
+            self.hide(&text);
+        }
     }
 
     fn hide(&mut self, text: &str) {
@@ -357,6 +367,11 @@ mod tests {
             read("<div style='background:#003366;color:#ffffff;font-size:13px'>NGN 900</div>").unwrap();
         assert_eq!((shown.sheet.text().as_str(), shown.hidden.as_str()), ("NGN 900\n", ""));
         assert!(!looks_like_alert("Your bank, always near you"));
+        let maker =
+            read("<p>seen</p><!-- container 600px, 2024 --><!--[if mso 15]><table width='600'><![endif]-->")
+                .unwrap();
+        assert!(!looks_like_alert(&maker.hidden), "{}", maker.hidden);
+        assert!(looks_like_alert(&read("<p>seen</p><!-- 50,000.00 -->").unwrap().hidden));
     }
 
     #[test]

@@ -186,7 +186,8 @@ fn addresses(address: &Address<'_>) -> Vec<String> {
 
 fn take_part(part: &MessagePart<'_>, letter: &mut Letter) -> Result<(), String> {
     use mail_parser::MimeHeaders;
-    if part.content_disposition().is_some_and(|d| d.is_attachment()) {
+    // A part with a file name is a file, whatever its disposition says.
+    if part.content_disposition().is_some_and(|d| d.is_attachment()) || part.attachment_name().is_some() {
         return Ok(());
     }
     let plain = part.content_type().is_none_or(|t| {
@@ -329,6 +330,9 @@ mod tests {
                     From: bank@bank.example\r\nContent-Type: text/plain\r\n\r\nCredited 500\r\n--q--\r\n";
         let letter = open(&mail("Content-Type: multipart/mixed; boundary=q\r\n", body)).unwrap();
         assert_eq!(letter.bodies, vec![Body::Text("see below".into())]);
+        let file = "--q\r\nContent-Type: text/plain\r\n\r\nhello\r\n--q\r\nContent-Type: text/plain; name=\"a.txt\"\r\n\r\nCredited 500\r\n--q--\r\n";
+        let with_file = open(&mail("Content-Type: multipart/mixed; boundary=q\r\n", file)).unwrap();
+        assert_eq!(with_file.bodies, vec![Body::Text("hello".into())]);
         assert_eq!(letter.from, vec!["till@shop.example"]);
         assert!(letter.notes[0].contains("attached"));
     }
