@@ -46,6 +46,13 @@ impl std::ops::Add<Span> for Timestamp {
     }
 }
 
+impl std::ops::Add for Span {
+    type Output = Span;
+    fn add(self, other: Span) -> Span {
+        Span(self.0.saturating_add(other.0))
+    }
+}
+
 impl std::ops::Sub<Span> for Timestamp {
     type Output = Timestamp;
     fn sub(self, span: Span) -> Timestamp {

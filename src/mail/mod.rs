@@ -14,6 +14,7 @@ pub mod check;
 mod extract;
 pub mod files;
 mod html;
+pub mod intake;
 pub mod mime;
 mod narration;
 mod sheet;

@@ -10,6 +10,7 @@ pub mod webhook_body;
 pub mod websites;
 
 pub mod approve_alert;
+pub mod audit;
 pub mod correct_amount;
 pub mod create_payment;
 pub mod decide;

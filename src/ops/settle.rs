@@ -102,8 +102,8 @@ pub async fn settle(app: &App, s: &Settling<'_>) -> Result<Settled, OpError> {
         .step(alerts::tick_guarded(s.account.id, received, s.ticks))
         .step(alerts::matched(s.alert, &note))
         .step(payments::approved(s.payment, &after))
-        .steps(settlements::post(&entry_note, &entry))
         .step(settlements::add(&settlement))
+        .steps(settlements::post(&entry_note, &entry))
         .steps(announce(app, s, &after).await?)
         .step(jobs::finish_by_subject(JobKind::Decide, s.alert.id, "matched", now))
         .steps(operator_steps(app, s, settlement_id, &after).await?);
@@ -123,7 +123,15 @@ pub async fn settle(app: &App, s: &Settling<'_>) -> Result<Settled, OpError> {
             metrics::histogram!("tillbell_approval_seconds").record(waited.as_secs_f64());
             Ok(Settled::Done)
         }
-        Applied::Lost { .. } | Applied::Refused { .. } => Ok(Settled::Lost),
+        Applied::Lost { statement } => {
+            tracing::debug!(alert = s.alert.id, statement, "somebody was faster");
+            Ok(Settled::Lost)
+        }
+        // The constraint that lets one alert fund one payment; the guards should have seen it.
+        Applied::Refused { statement } => {
+            tracing::warn!(alert = s.alert.id, statement, "the database refused a settlement");
+            Ok(Settled::Lost)
+        }
     }
 }
 

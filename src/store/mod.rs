@@ -13,6 +13,7 @@ use std::sync::Arc;
 pub mod accounts;
 pub mod acts;
 pub mod alerts;
+pub mod audit;
 pub mod events;
 pub mod idempotency;
 mod ids;
@@ -23,6 +24,7 @@ pub mod payments;
 mod postgres;
 pub mod seals;
 pub mod settlements;
+mod snapshot;
 pub(crate) mod sql;
 mod sqlite;
 mod tls;
@@ -90,6 +92,7 @@ pub struct Store {
 
 struct Inner {
     driver: Driver,
+    url: String,
     ids: ids::Ids,
 }
 
@@ -110,7 +113,9 @@ impl Store {
                 )));
             }
         };
-        Ok(Store { inner: Arc::new(Inner { driver, ids: ids::Ids::new(options.id_block) }) })
+        Ok(Store {
+            inner: Arc::new(Inner { driver, url: options.url.clone(), ids: ids::Ids::new(options.id_block) }),
+        })
     }
 
     /// Brings the schema up to date; safe on several nodes at once. Returns the names of the
@@ -191,6 +196,7 @@ fn statements() -> Vec<&'static Sql> {
         accounts::ALL,
         acts::ALL,
         alerts::ALL,
+        audit::ALL,
         events::ALL,
         idempotency::ALL,
         ids::ALL,

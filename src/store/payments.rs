@@ -71,7 +71,7 @@ statements! {
     }
     OPEN_BY_RULE: query {
         concat!("select ", columns!(), " from payments where status = 'pending' and rule_low_kobo is not null \
-                 and rule_low_kobo between $1 - 200 and $1 and rule_high_kobo >= $1 and account_id = $2 \
+                 and rule_low_kobo between cast($1 as bigint) - 200 and cast($1 as bigint) and rule_high_kobo >= $1 and account_id = $2 \
                  order by id desc limit $3")
     }
     BY_NAME_PAIR: query {
@@ -93,7 +93,7 @@ statements! {
     COLLISIONS_BY_RULE: query {
         "select account_id, business_id, created_at, payer_name from payments where status = 'pending' \
          and rule_low_kobo is not null and account_id is not null and mode = $1 \
-         and rule_low_kobo between $2 - 200 and $3 and rule_high_kobo >= $2 order by id desc limit $4"
+         and rule_low_kobo between cast($2 as bigint) - 200 and cast($3 as bigint) and rule_high_kobo >= $2 order by id desc limit $4"
     }
     CORRECTED: query {
         "update payments set amount_kobo = $3, charge_percentage_kobo = $4, charge_fixed_kobo = $5, \

@@ -4,7 +4,9 @@
 //! deadline instead of sleeping for luck. It knows nothing of what a test is about.
 //! Any module of `tests/it` may use it; it uses none of them.
 
+pub mod app;
 #[macro_use]
 pub mod databases;
+pub mod mails;
 pub mod proxy;
 pub mod receiver;

@@ -1,0 +1,119 @@
+//! The audit's questions: each counts the rows it looked at and the rows that break its rule.
+//!
+//! Every clause of the promise about money is one statement, so that what is promised can be read
+//! here. All are asked in one snapshot. Only `ops::audit` calls this.
+
+use super::sql::{Sql, statements};
+
+statements! {
+    ENTRIES_SUM_TO_ZERO: query {
+        "select (select count(*) from entries), \
+         (select count(*) from entries e left join (select entry_id, \
+            sum(case side when 'debit' then amount_kobo else -amount_kobo end) as total, count(*) as lines \
+            from postings group by entry_id) p on p.entry_id = e.id \
+          where p.total is null or p.total <> 0 or p.lines < 2)"
+    }
+    BALANCES_EQUAL_POSTINGS: query {
+        "select (select count(*) from merchant_balances), \
+         (select count(*) from merchant_balances b left join (select account, \
+            sum(case side when 'credit' then amount_kobo else -amount_kobo end) as total \
+            from postings group by account) p on p.account = 'merchant:' || cast(b.business_id as text) \
+          where b.balance_kobo <> coalesce(p.total, 0)) + \
+         (select count(*) from (select distinct account from postings where account > 'merchant:' \
+            and account < 'merchant;') a where not exists (select 1 from merchant_balances b \
+            where a.account = 'merchant:' || cast(b.business_id as text)))"
+    }
+    BALANCES_ABOVE_FLOOR: query {
+        "select (select count(*) from merchant_balances), \
+         (select count(*) from merchant_balances b where b.balance_kobo < 0 and not exists \
+            (select 1 from entries e where e.business_id = b.business_id and e.kind = 'reversal'))"
+    }
+    APPROVED_HAS_ONE_CREDIT: query {
+        "select (select count(*) from payments where status = 'approved'), \
+         (select count(*) from payments p where p.status = 'approved' and \
+            (select count(*) from settlements s where s.payment_id = p.id and s.id = p.settlement_id) <> 1) + \
+         (select count(*) from payments p where p.status = 'approved' and p.reversed_at is null and \
+            (select count(*) from settlements s where s.payment_id = p.id and s.reversed_at is null) <> 1) + \
+         (select count(*) from settlements s where \
+            (select count(*) from entries e where e.settlement_id = s.id and e.kind = 'settlement') <> 1) + \
+         (select count(*) from settlements s where (s.reversed_at is not null) <> \
+            ((select count(*) from entries e where e.settlement_id = s.id and e.kind = 'reversal') = 1))"
+    }
+    APPROVED_HAS_ONE_EVENT: query {
+        "select (select count(*) from payments where status = 'approved' and kind <> 'topup'), \
+         (select count(*) from payments p where p.status = 'approved' and p.kind <> 'topup' and \
+            (select count(*) from events e join jobs j on j.subject_id = e.id and j.kind = 'deliver' \
+             where e.payment_id = p.id) <> 1) + \
+         (select count(*) from events e join payments p on p.id = e.payment_id where p.status <> 'approved')"
+    }
+    CREDITED_IS_RECEIVED_LESS_CHARGES: query {
+        "select (select count(*) from settlements), \
+         (select count(*) from settlements s join entries e on e.settlement_id = s.id and e.kind = 'settlement' \
+          where s.received_kobo - s.charge_kobo <> s.business_receives_kobo or \
+            s.business_receives_kobo <> coalesce((select sum(case side when 'credit' then amount_kobo \
+               else -amount_kobo end) from postings p where p.entry_id = e.id \
+               and (p.account = 'merchant:' || cast(s.business_id as text) or p.account > 'wallet:' and \
+               p.account < 'wallet;' and s.kind = 'topup')), 0) or \
+            s.charge_kobo <> coalesce((select sum(case side when 'credit' then amount_kobo \
+               else -amount_kobo end) from postings p where p.entry_id = e.id and p.account = 'fees'), 0))"
+    }
+    CHARGES_ADD_UP: query {
+        "select (select count(*) from payments), \
+         (select count(*) from payments p where p.status <> 'approved' and \
+            p.charge_percentage_kobo + p.charge_fixed_kobo + p.business_receives_kobo <> p.amount_kobo) + \
+         (select count(*) from payments p join settlements s on s.id = p.settlement_id \
+          where p.charge_percentage_kobo + p.charge_fixed_kobo <> s.charge_kobo \
+             or p.received_kobo <> s.received_kobo or p.business_receives_kobo <> s.business_receives_kobo)"
+    }
+    ALERT_FUNDS_ONE_PAYMENT: query {
+        "select (select count(*) from settlements where alert_id is not null), \
+         (select count(*) from (select alert_id from settlements where reversed_at is null \
+            and alert_id is not null group by alert_id having count(*) > 1) a) + \
+         (select count(*) from (select payment_id from settlements where reversed_at is null \
+            group by payment_id having count(*) > 1) b) + \
+         (select count(*) from alerts a where a.status = 'matched' and \
+            (select count(*) from settlements s where s.id = a.settlement_id and s.alert_id = a.id \
+             and s.payment_id = a.payment_id and s.reversed_at is null) <> 1) + \
+         (select count(*) from settlements s join alerts a on a.id = s.alert_id where s.reversed_at is null \
+            and (a.status <> 'matched' or a.authenticity not in ('proven', 'trusted', 'forwarded')))"
+    }
+    ONLY_LEGAL_STATES: query {
+        "select (select count(*) from payments), \
+         (select count(*) from payments p where \
+            (case when p.status = 'approved' then 1 else 0 end) <> (case when p.approved_at is null then 0 else 1 end) \
+            or (case when p.status = 'rejected' then 1 else 0 end) <> (case when p.rejected_at is null then 0 else 1 end) \
+            or (p.status = 'pending' and (p.settlement_id is not null or p.matched_at is not null)) \
+            or (p.reversed_at is not null and p.status <> 'approved') \
+            or (p.kind = 'transfer' and p.status = 'approved' and p.matched_at is null))"
+    }
+    WALLET_DEBITS_ARE_CREDITS: query {
+        "select (select count(*) from settlements where kind = 'wallet'), \
+         (select count(*) from settlements s join entries e on e.settlement_id = s.id and e.kind = 'settlement' \
+          where s.kind = 'wallet' and s.received_kobo <> coalesce((select sum(case side when 'debit' \
+             then amount_kobo else -amount_kobo end) from postings p where p.entry_id = e.id \
+             and p.account > 'wallet:' and p.account < 'wallet;'), 0))"
+    }
+    ENTRIES_ARE_SEALED: query {
+        "select (select count(*) from entries), \
+         (select count(*) from entries e where not exists (select 1 from sealed_entries s where s.entry_id = e.id) \
+            and not exists (select 1 from unsealed_entries u where u.entry_id = e.id)) + \
+         (select count(*) from seals s where s.entry_count <> \
+            (select count(*) from sealed_entries m where m.seal_id = s.id)) + \
+         (select count(*) from seals s where s.id > 1 and not exists (select 1 from seals b where b.id = s.id - 1))"
+    }
+}
+
+/// The checks in the order in which they are reported.
+pub const CHECKS: [(&str, &Sql); 11] = [
+    ("entries_sum_to_zero", &ENTRIES_SUM_TO_ZERO),
+    ("balances_equal_postings", &BALANCES_EQUAL_POSTINGS),
+    ("balances_above_floor", &BALANCES_ABOVE_FLOOR),
+    ("approved_has_one_credit", &APPROVED_HAS_ONE_CREDIT),
+    ("approved_has_one_event", &APPROVED_HAS_ONE_EVENT),
+    ("credited_is_received_less_charges", &CREDITED_IS_RECEIVED_LESS_CHARGES),
+    ("charges_add_up", &CHARGES_ADD_UP),
+    ("alert_funds_one_payment", &ALERT_FUNDS_ONE_PAYMENT),
+    ("only_legal_states", &ONLY_LEGAL_STATES),
+    ("wallet_debits_are_credits", &WALLET_DEBITS_ARE_CREDITS),
+    ("entries_are_sealed", &ENTRIES_ARE_SEALED),
+];

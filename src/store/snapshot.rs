@@ -1,0 +1,121 @@
+//! The audit's own way into the database: many counts from one snapshot, and the triggers.
+//!
+//! It opens a connection of its own, because an audit of millions of rows takes longer than any
+//! limit the service's connections have, and must not stand in their way.
+
+use rusqlite::OpenFlags;
+
+use super::sql::{Dialect, Sql};
+use super::{Driver, Store, StoreError, tls};
+
+/// Tables that a trigger guards against update and delete, as the migrations name them.
+const APPEND_ONLY: [&str; 9] = [
+    "alert_keys",
+    "entries",
+    "postings",
+    "seals",
+    "sealed_entries",
+    "events",
+    "attempts",
+    "corrections",
+    "operator_acts",
+];
+
+impl Store {
+    /// For each statement its two counts (rows looked at, violations), all from one snapshot.
+    pub async fn count_in_snapshot(
+        &self,
+        statements: Vec<&'static Sql>,
+    ) -> Result<Vec<(i64, i64)>, StoreError> {
+        let url = self.inner.url.clone();
+        match self.inner.driver {
+            Driver::Sqlite(_) => {
+                blocking(move || {
+                    let connection = open_sqlite(&url)?;
+                    let run = || -> rusqlite::Result<Vec<(i64, i64)>> {
+                        connection.execute_batch("begin")?;
+                        statements
+                            .iter()
+                            .map(|sql| {
+                                connection.query_row(&sql.render(Dialect::Sqlite), [], |row| {
+                                    Ok((row.get(0)?, row.get(1)?))
+                                })
+                            })
+                            .collect()
+                    };
+                    run().map_err(|error| StoreError::Unavailable(error.to_string()))
+                })
+                .await
+            }
+            Driver::Postgres(_) => {
+                let client = open_postgres(&url).await?;
+                let begin = "set statement_timeout = 0; \
+                             begin transaction isolation level repeatable read read only";
+                client.batch_execute(begin).await.map_err(|e| trouble(&e))?;
+                let mut counts = Vec::with_capacity(statements.len());
+                for sql in statements {
+                    let text = sql.render(Dialect::Postgres);
+                    let row = client.query_one(&text, &[]).await.map_err(|e| trouble(&e))?;
+                    counts.push((row.get(0), row.get(1)));
+                }
+                Ok(counts)
+            }
+        }
+    }
+
+    /// How many tables must be append only, and how many of them have lost their guard.
+    pub async fn append_only_guards(&self) -> Result<(i64, i64), StoreError> {
+        let url = self.inner.url.clone();
+        let guarded: Vec<String> = match self.inner.driver {
+            Driver::Sqlite(_) => {
+                blocking(move || {
+                    let connection = open_sqlite(&url)?;
+                    let run = || -> rusqlite::Result<Vec<String>> {
+                        let mut statement = connection.prepare(
+                            "select tbl_name from sqlite_master where type = 'trigger' \
+                             group by tbl_name having count(*) = 2",
+                        )?;
+                        let names = statement.query_map([], |row| row.get(0))?;
+                        names.collect()
+                    };
+                    run().map_err(|error| StoreError::Unavailable(error.to_string()))
+                })
+                .await?
+            }
+            Driver::Postgres(_) => {
+                let client = open_postgres(&url).await?;
+                let text = "select c.relname::text from pg_trigger t join pg_class c on c.oid = t.tgrelid \
+                            where t.tgname = c.relname || '_append_only' and t.tgenabled in ('O', 'A')";
+                let rows = client.query(text, &[]).await.map_err(|e| trouble(&e))?;
+                rows.iter().map(|row| row.get(0)).collect()
+            }
+        };
+        let lost = APPEND_ONLY.iter().filter(|table| !guarded.iter().any(|g| g == *table)).count();
+        Ok((APPEND_ONLY.len() as i64, lost as i64))
+    }
+}
+
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
+) -> Result<T, StoreError> {
+    tokio::task::spawn_blocking(work)
+        .await
+        .map_err(|error| StoreError::Unavailable(format!("the audit's thread failed: {error}")))?
+}
+
+fn open_sqlite(url: &str) -> Result<rusqlite::Connection, StoreError> {
+    let path = url.trim_start_matches("sqlite:").trim_start_matches("//");
+    rusqlite::Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)
+        .map_err(|error| StoreError::Unavailable(error.to_string()))
+}
+
+async fn open_postgres(url: &str) -> Result<tokio_postgres::Client, StoreError> {
+    let (client, connection) =
+        tokio_postgres::connect(url, tls::connector()?).await.map_err(|e| trouble(&e))?;
+    tokio::spawn(connection);
+    Ok(client)
+}
+
+fn trouble(error: &tokio_postgres::Error) -> StoreError {
+    StoreError::Unavailable(super::postgres::describe(error))
+}

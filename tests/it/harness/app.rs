@@ -1,0 +1,190 @@
+//! A whole tillbell in a test: a database, a clock that is set by hand, seeded randomness.
+//!
+//! `TestApp` owns one `App`; `restart` drops it and opens another on the same database, as after a
+//! crash. The audit is run by `finish`, so a test that moved money ends with proof that all of it
+//! adds up.
+
+use std::sync::Arc;
+
+use tillbell::app::App;
+use tillbell::clock::{Clock, ManualClock, SeededRandom};
+use tillbell::config::Config;
+use tillbell::directory::Caller;
+use tillbell::domain::merchant::{Mode, Website};
+use tillbell::domain::money::Money;
+use tillbell::domain::payment::{PayerDetails, Payment};
+use tillbell::domain::time::{Span, Timestamp};
+use tillbell::mail::{self, Banks, Intake};
+use tillbell::ops;
+use tillbell::ops::create_payment::{Created, NewPayment, create_payment};
+use tillbell::ops::decide::AlertOutcome;
+use tillbell::ops::take_alert::{ReadAs, Taken, take_alert};
+use tillbell::store::StoreOptions;
+
+use super::databases::TestDatabase;
+
+/// Where the tests' world begins: 2026-03-10 09:00 in Lagos.
+pub const START: Timestamp = Timestamp(1_773_129_600_000_000);
+
+pub struct TestApp {
+    pub app: Arc<App>,
+    pub clock: Arc<ManualClock>,
+    pub banks: Banks,
+    database: TestDatabase,
+    folder: tempfile::TempDir,
+}
+
+/// One merchant of the test's world.
+pub struct Merchant {
+    pub id: i64,
+    pub caller: Caller,
+    pub website: Website,
+    pub key: String,
+}
+
+impl TestApp {
+    /// An empty world on a fresh database.
+    pub async fn start(database: TestDatabase) -> TestApp {
+        let folder = tempfile::tempdir().unwrap();
+        let clock = Arc::new(ManualClock::new(START));
+        let app = open(&database, &folder, clock.clone(), 1).await;
+        TestApp { app, clock, banks: Banks::embedded().unwrap(), database, folder }
+    }
+
+    /// A second node on the same database, with the same clock and key.
+    pub async fn another_node(&self) -> Arc<App> {
+        open(&self.database, &self.folder, self.clock.clone(), 2).await
+    }
+
+    pub fn url(&self) -> &str {
+        self.database.url()
+    }
+
+    pub fn advance(&self, span: Span) {
+        self.clock.advance(span);
+    }
+
+    /// A business with an approved website `shopN.example`, its secret and a live key.
+    pub async fn merchant(&self, host: &str) -> Merchant {
+        self.merchant_with(host, ops::businesses::ChargeChange::default()).await
+    }
+
+    pub async fn merchant_with(&self, host: &str, charges: ops::businesses::ChargeChange) -> Merchant {
+        let new = ops::businesses::NewBusiness {
+            name: format!("{host} Ltd"),
+            email: format!("till@{host}"),
+            webhook_url: None,
+            charges,
+        };
+        let business = ops::businesses::add_business(&self.app, "test", &new).await.unwrap().unwrap();
+        let id = business.business.id;
+        let new = ops::websites::NewWebsite {
+            business_id: id,
+            url: format!("https://{host}"),
+            webhook_url: None,
+            charges: ops::businesses::ChargeChange::default(),
+            approve: true,
+        };
+        let website = ops::websites::add_website(&self.app, "test", &new).await.unwrap().unwrap();
+        let key = ops::keys::add_key(&self.app, "test", id, Mode::Live, None, None).await.unwrap().unwrap();
+        let key = key.text.to_string();
+        let caller = self.app.directory.caller(&key).await.unwrap().expect("a fresh key is known");
+        Merchant { id, caller, website, key }
+    }
+
+    /// A pool account at GTBank whose mask shows the last four digits.
+    pub async fn account(&self, number: &str) -> i64 {
+        self.account_for(number, None).await
+    }
+
+    pub async fn account_for(&self, number: &str, business_id: Option<i64>) -> i64 {
+        let bank = self.banks.by_code("gtbank").expect("gtbank has a template");
+        let new = ops::accounts::NewAccount {
+            number: number.into(),
+            name: "TILL AND BELL LTD".into(),
+            bank: ops::accounts::GivenBank::Known {
+                code: bank.code.clone(),
+                name: bank.name.clone(),
+                mask: Some((0, 4)),
+                cbn_code: None,
+            },
+            business_id,
+            via: None,
+            mode: Mode::Live,
+            force: true,
+        };
+        let added = ops::accounts::add_account(&self.app, "test", &new).await.unwrap().unwrap();
+        self.app.directory.forget();
+        added.account.id
+    }
+
+    pub fn request(&self, merchant: &Merchant, naira: i64, payer: &str) -> NewPayment {
+        NewPayment {
+            transaction_id: None,
+            base: Money(naira * 100),
+            payer_name: payer.into(),
+            payer: PayerDetails::default(),
+            bvn: None,
+            webhook_url: format!("https://{}/hook", merchant.website.host),
+            website: merchant.website.clone(),
+        }
+    }
+
+    pub async fn create(&self, merchant: &Merchant, naira: i64, payer: &str) -> Payment {
+        let new = self.request(merchant, naira, payer);
+        match create_payment(&self.app, &merchant.caller, new, None).await.unwrap() {
+            Created::Payment(view) => view.payment,
+            other => panic!("not created: {other:?}"),
+        }
+    }
+
+    pub async fn payment(&self, payment: &Payment) -> Payment {
+        self.app.store.payment(payment.id).await.unwrap().unwrap()
+    }
+
+    /// Takes a mail in as trusted, through the real reader.
+    pub async fn ingest(&self, mail: &str) -> AlertOutcome {
+        self.ingest_on(&self.app, mail).await
+    }
+
+    pub async fn ingest_on(&self, app: &App, mail: &str) -> AlertOutcome {
+        take_alert(app, &self.taken(mail, true)).await.unwrap()
+    }
+
+    /// What the reader makes of a mail.
+    pub fn taken(&self, mail: &str, trusted: bool) -> Taken {
+        let now = self.clock.now();
+        let intake = if trusted { Intake::trusted(now) } else { Intake { now, ..Intake::default() } };
+        let reading = mail::read(mail.as_bytes(), &self.banks, &intake);
+        let taken = mail::intake::taken(&reading, mail.as_bytes().to_vec(), "test", trusted);
+        assert_ne!(taken.read_as, ReadAs::Unreadable, "{:?}", reading.why);
+        taken
+    }
+
+    /// The audit, without a violation.
+    pub async fn finish(&self) {
+        while ops::seal::seal(&self.app).await.unwrap() > 0 {}
+        for check in ops::audit::audit(&self.app).await.unwrap() {
+            assert_eq!(check.violations, 0, "audit: {check:?}");
+        }
+    }
+}
+
+async fn open(
+    database: &TestDatabase,
+    folder: &tempfile::TempDir,
+    clock: Arc<ManualClock>,
+    seed: u64,
+) -> Arc<App> {
+    let key_file = folder.path().join("test.key");
+    let text = format!(
+        "[database]\nurl = {:?}\n[secret]\nkey_file = {:?}\n[server]\ndev = true\n",
+        database.url(),
+        key_file
+    );
+    let config = Config::load(&text, std::iter::empty()).unwrap();
+    let options =
+        StoreOptions { readers: 3, writers: 3, id_block: 64, ..StoreOptions::service(database.url()) };
+    let app = App::open_with(config, &options, clock, Arc::new(SeededRandom::new(seed))).await.unwrap();
+    Arc::new(app)
+}
