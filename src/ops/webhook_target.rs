@@ -18,7 +18,10 @@ use crate::store::events::Parcel;
 pub enum Addressed {
     Target(TargetUrl),
     /// Nowhere it may be sent to now; `url` is what was looked at.
-    Nowhere { url: Option<String>, why: String },
+    Nowhere {
+        url: Option<String>,
+        why: String,
+    },
 }
 
 /// Decides where `parcel` goes, by what the directory knows now.
@@ -108,10 +111,7 @@ mod tests {
         assert_eq!(sent_to(&parcel(w, p, b), &sites), "https://ada.example/w");
         assert_eq!(sent_to(&parcel(None, p, b), &sites), "https://ada.example/p");
         assert_eq!(sent_to(&parcel(None, None, b), &sites), "https://ada.example/b");
-        assert_eq!(
-            sent_to(&parcel(None, None, None), &sites),
-            "nowhere: the business has no webhook URL"
-        );
+        assert_eq!(sent_to(&parcel(None, None, None), &sites), "nowhere: the business has no webhook URL");
     }
 
     #[test]
@@ -121,7 +121,9 @@ mod tests {
         let good = Some("https://pay.ada.example/p");
         assert_eq!(sent_to(&parcel(None, good, None), &sites), "https://pay.ada.example/p");
         for bad in ["https://old.example/w", "https://evil.example/w", "https://notada.example/w"] {
-            for parcel in [parcel(Some(bad), good, good), parcel(None, Some(bad), good), parcel(None, None, Some(bad))] {
+            for parcel in
+                [parcel(Some(bad), good, good), parcel(None, Some(bad), good), parcel(None, None, Some(bad))]
+            {
                 let said = sent_to(&parcel, &sites);
                 assert!(said.contains("not on an approved website domain"), "{bad}: {said}");
             }
@@ -141,7 +143,8 @@ mod tests {
 
     #[test]
     fn a_test_event_finds_the_business_or_its_first_website() {
-        let sites = [site("old.example", WebsiteStatus::Pending), site("ada.example", WebsiteStatus::Approved)];
+        let sites =
+            [site("old.example", WebsiteStatus::Pending), site("ada.example", WebsiteStatus::Approved)];
         let mut parcel = parcel(None, None, Some("https://ada.example/b"));
         parcel.payment_kind = None;
         assert_eq!(sent_to(&parcel, &sites), "https://ada.example/b");

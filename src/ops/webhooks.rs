@@ -31,7 +31,10 @@ pub struct Resent {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Tested {
     /// It goes to `url`; the id of its delivery is found in the list.
-    Sent { webhook_id: String, url: String },
+    Sent {
+        webhook_id: String,
+        url: String,
+    },
     UnknownBusiness,
     /// There is no target that may be sent to, and why.
     Nowhere(String),
@@ -79,11 +82,7 @@ pub async fn resend_failed(app: &App, since: Span) -> Result<Vec<i64>, OpError> 
 }
 
 /// Lifts the pauses in the way of these deliveries and makes them due.
-async fn again(
-    app: &App,
-    deliveries: &[Delivery],
-    step: fn(i64, Timestamp) -> Step,
-) -> Result<(), OpError> {
+async fn again(app: &App, deliveries: &[Delivery], step: fn(i64, Timestamp) -> Step) -> Result<(), OpError> {
     let Some(first) = deliveries.first() else { return Ok(()) };
     let now = app.now();
     let events: Vec<i64> = deliveries.iter().map(|delivery| delivery.event_id).collect();
@@ -128,8 +127,6 @@ async fn apply(app: &App, unit: Unit) -> Result<(), OpError> {
     match app.store.apply(unit).await? {
         Applied::Done(_) => Ok(()),
         Applied::Lost { .. } => Err(OpError::Contended),
-        Applied::Refused { statement } => {
-            Err(OpError::Fault(format!("the database refused {statement}")))
-        }
+        Applied::Refused { statement } => Err(OpError::Fault(format!("the database refused {statement}"))),
     }
 }

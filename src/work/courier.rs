@@ -139,8 +139,14 @@ impl Courier {
         let ids: Vec<i64> = claimed.iter().map(|job| job.subject_id).collect();
         let mut parcels = self.app.store.parcels(&ids).await?;
         // Read after the claim: a pause lifted before a job was made due is never seen any more.
-        let paused: HashSet<(i64, String)> =
-            self.app.store.paused_targets().await?.into_iter().map(|one| (one.business_id, one.url)).collect();
+        let paused: HashSet<(i64, String)> = self
+            .app
+            .store
+            .paused_targets()
+            .await?
+            .into_iter()
+            .map(|one| (one.business_id, one.url))
+            .collect();
         for job in claimed {
             // Only this function takes places, and it was asked for only while there were enough.
             let Ok(place) = self.places.clone().try_acquire_owned() else { break };

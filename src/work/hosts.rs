@@ -198,9 +198,8 @@ mod tests {
     fn a_silent_host_keeps_one_slot_and_a_queue_of_one() {
         let mut hosts = Hosts::new(4);
         admit_many(&mut hosts, "a", 100);
-        let silent = |hosts: &mut Hosts<u32>| {
-            hosts.ended(&key("a"), Some(Duration::from_secs(15)), false, NOW, 3)
-        };
+        let silent =
+            |hosts: &mut Hosts<u32>| hosts.ended(&key("a"), Some(Duration::from_secs(15)), false, NOW, 3);
         let next = silent(&mut hosts);
         assert_eq!(next.start.len(), 0, "three are in flight still");
         assert_eq!(next.later.len(), 95, "all but one go back");
