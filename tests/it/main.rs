@@ -9,3 +9,6 @@
 
 #[macro_use]
 mod harness;
+mod webhooks_delivery;
+mod webhooks_workers;
+mod webhooks_world;
