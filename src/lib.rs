@@ -17,3 +17,4 @@ pub mod ops;
 pub mod outbound;
 pub mod store;
 pub mod vault;
+pub mod work;

@@ -7,6 +7,8 @@ pub mod accounts;
 pub mod businesses;
 pub mod keys;
 pub mod webhook_body;
+pub mod webhook_target;
+pub mod webhooks;
 pub mod websites;
 
 pub mod approve_alert;

@@ -197,6 +197,20 @@ pub async fn record(
     body: Vec<u8>,
     now: Timestamp,
 ) -> Result<[Step; 2], StoreError> {
+    let named = record_named(store, random, business_id, payment_id, kind, body, now).await?;
+    Ok(named.1)
+}
+
+/// The same, and the event's `webhook-id`.
+pub(super) async fn record_named(
+    store: &Store,
+    random: &dyn Random,
+    business_id: i64,
+    payment_id: Option<i64>,
+    kind: &str,
+    body: Vec<u8>,
+    now: Timestamp,
+) -> Result<(String, [Step; 2]), StoreError> {
     let event = Event {
         id: store.id(IdKind::Event).await?,
         business_id,
@@ -207,7 +221,8 @@ pub async fn record(
         created_at: now,
     };
     let job_id = store.id(IdKind::Job).await?;
-    Ok([events::record(&event), jobs::enqueue(job_id, JobKind::Deliver, business_id, event.id, now, now)])
+    let enqueued = jobs::enqueue(job_id, JobKind::Deliver, business_id, event.id, now, now);
+    Ok((event.webhook_id.clone(), [events::record(&event), enqueued]))
 }
 
 #[cfg(test)]

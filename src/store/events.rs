@@ -63,6 +63,26 @@ pub struct Parcel {
     pub previous_secret_until: Option<Timestamp>,
 }
 
+impl Parcel {
+    /// About no payment, and empty: for asking where an event of the business would go.
+    pub fn of(business_id: i64) -> Parcel {
+        Parcel {
+            event_id: 0,
+            business_id,
+            kind: String::new(),
+            webhook_id: String::new(),
+            body: Vec::new(),
+            payment_kind: None,
+            payment_url: None,
+            website_url: None,
+            business_url: None,
+            secret: Vec::new(),
+            previous_secret: None,
+            previous_secret_until: None,
+        }
+    }
+}
+
 /// Writes an event; a second one about the same payment is refused by the database.
 pub fn record(event: &Event) -> Step {
     Step::one(

@@ -87,7 +87,7 @@ statements! {
          where id = $1 and attempt = $2 and done_at is null"
     }
     DEFER: query {
-        "update jobs set run_at = $3 where id = $1 and attempt = $2 and done_at is null"
+        "update jobs set run_at = $3, outcome = null where id = $1 and attempt = $2 and done_at is null"
     }
     PAUSE: query {
         "update jobs set run_at = $3, outcome = 'paused', note = $4, tries = tries + $5 \
@@ -98,6 +98,10 @@ statements! {
     RESEND: query {
         "update jobs set attempt = attempt + 1, tries = 0, run_at = $2, done_at = null, outcome = null, note = null \
          where id = $1 and kind = 'deliver'"
+    }
+    RESEND_FAILED: query {
+        "update jobs set attempt = attempt + 1, tries = 0, run_at = $2, done_at = null, outcome = null, note = null \
+         where id = $1 and kind = 'deliver' and outcome = 'failed'"
     }
     ATTEMPT: insert(attempts) {
         id: Int, job_id: Int, try: Int, url: Text, status: Int, error: Text, answer: Text, duration_ms: Int, attempted_at: Int
@@ -325,6 +329,11 @@ pub fn wake_paused(business_id: i64, now: Timestamp) -> [Step; 2] {
 /// Starts a delivery's schedule anew at once; a running attempt can no longer write its result.
 pub fn resend(job_id: i64, now: Timestamp) -> Step {
     Step::one(&RESEND, vec![job_id.into(), now.into()])
+}
+
+/// The same if it is still failed; two bulk resends at once send each delivery once.
+pub fn resend_failed(job_id: i64, now: Timestamp) -> Step {
+    Step::any(&RESEND_FAILED, vec![job_id.into(), now.into()])
 }
 
 /// Adds to the log of attempts.

@@ -11,3 +11,6 @@
 mod harness;
 
 mod settling;
+mod webhooks_delivery;
+mod webhooks_workers;
+mod webhooks_world;

@@ -1,0 +1,66 @@
+//! What is done by the clock, on every node: the sweep, the ledger's seal, notes of last use, the
+//! gauges of the queues. Each runs alone and again after its pause; nodes that do the same at once
+//! lose races against one another and do no harm. A failure is logged and waits for the next time.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+
+use crate::app::App;
+use crate::ops;
+
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Chore {
+    Sweep,
+    Seal,
+    Flush,
+    Gauges,
+}
+
+pub(super) const ALL: [Chore; 4] = [Chore::Sweep, Chore::Seal, Chore::Flush, Chore::Gauges];
+
+impl Chore {
+    fn every(self) -> Duration {
+        Duration::from_secs(match self {
+            Chore::Sweep => 30,
+            Chore::Seal | Chore::Flush => 1,
+            Chore::Gauges => 5,
+        })
+    }
+
+    async fn run(self, app: &App) -> Result<(), String> {
+        match self {
+            Chore::Sweep => ops::sweep::sweep(app).await.map(drop).map_err(|error| error.to_string()),
+            Chore::Seal => ops::seal::seal(app).await.map(drop).map_err(|error| error.to_string()),
+            Chore::Flush => app.directory.flush().await.map_err(|error| error.to_string()),
+            Chore::Gauges => gauges(app).await.map_err(|error| error.to_string()),
+        }
+    }
+}
+
+/// Repeats one chore until `stop`.
+pub(super) async fn run(app: Arc<App>, chore: Chore, stop: CancellationToken) {
+    loop {
+        if let Err(error) = chore.run(&app).await {
+            tracing::warn!(?chore, error, "a chore was not done");
+        }
+        tokio::select! {
+            () = tokio::time::sleep(chore.every()) => {}
+            () = stop.cancelled() => return,
+        }
+    }
+}
+
+/// Depth of every queue and how long its oldest due job waits.
+async fn gauges(app: &App) -> Result<(), crate::store::StoreError> {
+    let now = app.now();
+    for depth in app.store.job_depths().await? {
+        let labels = [("kind", depth.kind.as_str()), ("lane", depth.lane.as_str())];
+        let waited = depth.oldest_run_at.map_or(0.0, |at| now.since(at).to_std().as_secs_f64());
+        metrics::gauge!("tillbell_jobs_open", &labels).set(depth.count as f64);
+        metrics::gauge!("tillbell_jobs_oldest_due_seconds", &labels).set(waited);
+    }
+    metrics::gauge!("tillbell_webhook_targets_paused").set(app.store.paused_targets().await?.len() as f64);
+    Ok(())
+}

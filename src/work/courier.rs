@@ -1,0 +1,252 @@
+//! Brings claimed deliveries to their hosts: claims in batches, reads what sending needs once per
+//! batch, hands each to a slot of its host, to the host's queue, or back.
+//!
+//! Everything claimed holds one of a fixed number of places from claim to written result, so
+//! memory and sockets are bounded; retries leave a good part of the places to first tries. A slot
+//! ends with the answer: writing the result goes on beside the next post.
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::hosts::{Admission, HostKey, Hosts};
+use super::{POLL, bell, deliver, delivery_lease};
+use crate::app::App;
+use crate::domain::time::Timestamp;
+use crate::domain::weburl::TargetUrl;
+use crate::ops::webhook_target::{self, Addressed};
+use crate::store::StoreError;
+use crate::store::events::Parcel;
+use crate::store::jobs::{self, CLAIM_BATCH, Job, JobKind, Lane};
+
+/// Deliveries claimed and not yet written off. 20 dead hosts hold 20 to 80 of them.
+const HELD_MAX: usize = 768;
+/// Of these, retries leave so many to first tries.
+const KEPT_FOR_FIRST: usize = 384;
+/// Posts in flight to one host, port and node (decisions 10).
+const SLOTS: usize = 4;
+/// The same in dev mode, where the one receiver is a program on this machine.
+const SLOTS_DEV: usize = 64;
+
+/// A claimed delivery with all it needs, and its place.
+struct Piece {
+    job: Job,
+    parcel: Parcel,
+    target: TargetUrl,
+    claimed: Instant,
+    _place: OwnedSemaphorePermit,
+}
+
+/// What one look at the queues found.
+pub(super) struct Round {
+    pub claimed: usize,
+    /// A lane was not looked at, for lack of places.
+    pub is_short: bool,
+}
+
+pub(super) struct Courier {
+    app: Arc<App>,
+    hosts: Mutex<Hosts<Piece>>,
+    places: Arc<Semaphore>,
+    tasks: TaskTracker,
+    stop: CancellationToken,
+    /// A piece that waited longer than this could outlive its lease and is left to it.
+    wait_max: Duration,
+}
+
+impl Courier {
+    pub(super) fn new(app: Arc<App>, stop: CancellationToken) -> Arc<Courier> {
+        let slots = if app.config.server.dev { SLOTS_DEV } else { SLOTS };
+        let wait_max = app.config.webhooks.timeout.to_std();
+        Arc::new(Courier {
+            app,
+            hosts: Mutex::new(Hosts::new(slots)),
+            places: Arc::new(Semaphore::new(HELD_MAX)),
+            tasks: TaskTracker::new(),
+            stop,
+            wait_max,
+        })
+    }
+
+    /// Claims and delivers until told to stop, then gives back what was not begun.
+    pub(super) async fn run(self: Arc<Self>, mut rings: watch::Receiver<u64>) {
+        while !self.stop.is_cancelled() {
+            rings.borrow_and_update();
+            match self.round().await {
+                // Nothing is claimed that there is no place for.
+                Ok(round) if round.claimed > 0 => tokio::select! {
+                    () = self.room_for(CLAIM_BATCH) => {}
+                    () = self.stop.cancelled() => {}
+                },
+                Ok(round) => tokio::select! {
+                    () = self.room_for(CLAIM_BATCH + KEPT_FOR_FIRST), if round.is_short => {}
+                    () = bell::rung(&mut rings) => {}
+                    () = tokio::time::sleep(POLL) => {}
+                    () = self.stop.cancelled() => {}
+                },
+                Err(error) => {
+                    tracing::warn!(%error, "deliveries cannot be claimed");
+                    tokio::time::sleep(POLL).await;
+                }
+            }
+        }
+        let left = self.lock().give_up();
+        for piece in left {
+            deliver::give_back(&self.app, &piece.job, self.app.now()).await;
+        }
+    }
+
+    /// Waits until every post has ended and its result is written.
+    pub(super) async fn finished(&self) {
+        self.tasks.close();
+        self.tasks.wait().await;
+    }
+
+    async fn room_for(&self, places: usize) {
+        drop(self.places.acquire_many(u32::try_from(places).unwrap_or(u32::MAX)).await);
+    }
+
+    /// Claims a batch of each lane, as far as there is room, and sets it going.
+    pub(super) async fn round(self: &Arc<Self>) -> Result<Round, StoreError> {
+        let mut round = Round { claimed: 0, is_short: false };
+        for (lane, needed) in [(Lane::First, CLAIM_BATCH), (Lane::Again, CLAIM_BATCH + KEPT_FOR_FIRST)] {
+            let now = self.app.now();
+            if self.places.available_permits() < needed {
+                round.is_short = true;
+                continue;
+            }
+            if !self.app.store.job_is_due(JobKind::Deliver, lane, now).await? {
+                continue;
+            }
+            let began = Instant::now();
+            let lease = delivery_lease(&self.app);
+            let claimed = self.app.store.claim_jobs(JobKind::Deliver, lane, now, lease).await?;
+            round.claimed += claimed.len();
+            self.set_going(claimed, began).await?;
+        }
+        Ok(round)
+    }
+
+    async fn set_going(self: &Arc<Self>, claimed: Vec<Job>, began: Instant) -> Result<(), StoreError> {
+        if claimed.is_empty() {
+            return Ok(());
+        }
+        let ids: Vec<i64> = claimed.iter().map(|job| job.subject_id).collect();
+        let mut parcels = self.app.store.parcels(&ids).await?;
+        // Read after the claim: a pause lifted before a job was made due is never seen any more.
+        let paused: HashSet<(i64, String)> = self
+            .app
+            .store
+            .paused_targets()
+            .await?
+            .into_iter()
+            .map(|one| (one.business_id, one.url))
+            .collect();
+        for job in claimed {
+            // Only this function takes places, and it was asked for only while there were enough.
+            let Ok(place) = self.places.clone().try_acquire_owned() else { break };
+            let Some(parcel) = parcels.remove(&job.subject_id) else {
+                self.park(job, place);
+                continue;
+            };
+            let target = match webhook_target::address(&self.app, &parcel).await? {
+                Addressed::Target(target) => target,
+                Addressed::Nowhere { url, why } => {
+                    let result = deliver::Result::obstacle(url, self.app.now(), why);
+                    self.conclude(job, result, place);
+                    continue;
+                }
+            };
+            if !paused.is_empty() && paused.contains(&(job.business_id, target.as_str().to_owned())) {
+                let app = self.app.clone();
+                self.tasks.spawn(async move {
+                    deliver::put_aside(&app, &job, target.as_str()).await;
+                    drop(place);
+                });
+                continue;
+            }
+            self.admit(Piece { job, parcel, target, claimed: began, _place: place });
+        }
+        Ok(())
+    }
+
+    fn admit(self: &Arc<Self>, piece: Piece) {
+        let key = (piece.target.host().to_owned(), piece.target.port());
+        let (now, chance) = (self.app.now(), self.app.random.next_u64());
+        let admission = self.lock().admit(&key, piece, now, chance);
+        match admission {
+            Admission::Start(piece) => self.start(key, piece),
+            Admission::Waits => {}
+            Admission::Later(piece, at) => self.give_back(piece, at),
+        }
+    }
+
+    fn start(self: &Arc<Self>, key: HostKey, piece: Piece) {
+        let courier = self.clone();
+        self.tasks.spawn(async move { courier.use_slot(key, piece).await });
+    }
+
+    /// Keeps a slot of the host busy until nothing waits for it.
+    async fn use_slot(self: Arc<Self>, key: HostKey, first: Piece) {
+        let mut next = Some(first);
+        while let Some(piece) = next.take() {
+            let (took, answered) = if self.stop.is_cancelled() || piece.claimed.elapsed() > self.wait_max {
+                self.give_back(piece, self.app.now());
+                (None, false)
+            } else {
+                let result = deliver::post(&self.app, &piece.parcel, &piece.target).await;
+                let end = match result.obstacle {
+                    Some(_) => (None, false),
+                    None => (Some(result.outcome.duration), result.outcome.status.is_some()),
+                };
+                self.conclude(piece.job, result, piece._place);
+                end
+            };
+            let (now, chance) = (self.app.now(), self.app.random.next_u64());
+            let mut after = self.lock().ended(&key, took, answered, now, chance);
+            next = after.start.pop();
+            for piece in after.start {
+                self.start(key.clone(), piece);
+            }
+            for (piece, at) in after.later {
+                self.give_back(piece, at);
+            }
+        }
+    }
+
+    fn conclude(self: &Arc<Self>, job: Job, result: deliver::Result, place: OwnedSemaphorePermit) {
+        let app = self.app.clone();
+        self.tasks.spawn(async move {
+            deliver::conclude(&app, &job, &result).await;
+            drop(place);
+        });
+    }
+
+    fn give_back(self: &Arc<Self>, piece: Piece, at: Timestamp) {
+        let app = self.app.clone();
+        self.tasks.spawn(async move { deliver::give_back(&app, &piece.job, at).await });
+    }
+
+    /// A job about an event that is not there cannot have been written by this program.
+    fn park(self: &Arc<Self>, job: Job, place: OwnedSemaphorePermit) {
+        let app = self.app.clone();
+        self.tasks.spawn(async move {
+            tracing::error!(job = job.id, event = job.subject_id, "a delivery without its event is parked");
+            let step = jobs::finish(&job, "failed", Some("the event is missing"), app.now());
+            if let Err(error) = app.store.conclude_job(&job, [step]).await {
+                tracing::warn!(job = job.id, %error, "the end of a job was not written");
+            }
+            drop(place);
+        });
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Hosts<Piece>> {
+        // Every method of Hosts leaves it whole.
+        self.hosts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,122 @@
+//! Jobs that are an op of ours and nothing else: decide an alert, look again after a correction.
+//!
+//! The op usually ends its own job in the Unit of its effect; what is written here is for those
+//! that had nothing left to do. A job that fails is tried again with growing pauses and parked,
+//! visible and with an alarm, when it failed too often; a database that is away counts as nothing.
+
+use std::sync::Arc;
+
+use tokio::sync::{Semaphore, watch};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::{POLL, bell};
+use crate::app::App;
+use crate::domain::time::Span;
+use crate::ops::{self, OpError};
+use crate::store::jobs::{self, CLAIM_BATCH, Job, JobKind, Lane};
+use crate::store::{Step, StoreError};
+
+/// Ops of one kind at work at once; they wait mostly for the database.
+const AT_ONCE: usize = 16;
+/// Longer than a batch of them can take, database time-outs included.
+const LEASE: Span = Span::seconds(120);
+/// Failures after which a job is parked.
+const TRIES_MAX: i64 = 12;
+/// The pause after the first failure; doubled after each, up to the longest.
+const PAUSE: Span = Span::seconds(1);
+const PAUSE_MAX: Span = Span::minutes(10);
+
+/// Works on one kind until `stop`.
+pub(super) async fn run(
+    app: Arc<App>,
+    kind: JobKind,
+    mut rings: watch::Receiver<u64>,
+    stop: CancellationToken,
+) {
+    while !stop.is_cancelled() {
+        rings.borrow_and_update();
+        match round(&app, kind).await {
+            Ok(0) => tokio::select! {
+                () = bell::rung(&mut rings) => {}
+                () = tokio::time::sleep(POLL) => {}
+                () = stop.cancelled() => {}
+            },
+            Ok(_) => {}
+            Err(error) => {
+                tracing::warn!(%error, kind = kind.as_str(), "jobs cannot be claimed");
+                tokio::time::sleep(POLL).await;
+            }
+        }
+    }
+}
+
+/// Claims a batch of each lane and does it. Answers how many jobs there were.
+pub(super) async fn round(app: &Arc<App>, kind: JobKind) -> Result<usize, StoreError> {
+    let mut count = 0;
+    for lane in [Lane::First, Lane::Again] {
+        let now = app.now();
+        if !app.store.job_is_due(kind, lane, now).await? {
+            continue;
+        }
+        let claimed = app.store.claim_jobs(kind, lane, now, LEASE).await?;
+        debug_assert!(claimed.len() <= CLAIM_BATCH);
+        count += claimed.len();
+        let places = Arc::new(Semaphore::new(AT_ONCE));
+        let tracker = TaskTracker::new();
+        for job in claimed {
+            let (app, places) = (app.clone(), places.clone());
+            tracker.spawn(async move {
+                let _place = places.acquire_owned().await;
+                one(&app, job).await;
+            });
+        }
+        tracker.close();
+        tracker.wait().await;
+    }
+    Ok(count)
+}
+
+async fn one(app: &App, job: Job) {
+    let result = match job.kind {
+        JobKind::Decide => ops::decide::decide_alert(app, job.subject_id).await.map(drop),
+        JobKind::Rematch => ops::rematch::rematch(app, job.subject_id).await,
+        JobKind::Deliver => Err(OpError::Fault("a delivery is not an op".into())),
+    };
+    let (now, kind) = (app.now(), job.kind.as_str());
+    let step: Step = match result {
+        Ok(()) => jobs::finish(&job, "done", None, now),
+        Err(OpError::Store(StoreError::Unavailable(_))) => jobs::defer(&job, now + PAUSE),
+        Err(error) if job.tries + 1 >= TRIES_MAX => {
+            tracing::error!(job = job.id, kind, subject = job.subject_id, %error, "a job is parked after too many failures");
+            jobs::finish(&job, "failed", Some(&error.to_string()), now)
+        }
+        Err(error) => {
+            tracing::warn!(job = job.id, kind, subject = job.subject_id, %error, "a job failed and is tried again");
+            jobs::retry(&job, now + pause_after(job.tries), &error.to_string())
+        }
+    };
+    // A job that the op has ended itself is lost here, as it should be. One whose result cannot be
+    // written comes back when its lease ends; ops may be done twice.
+    if let Err(error) = app.store.conclude_job(&job, [step]).await {
+        tracing::warn!(job = job.id, kind, %error, "the end of a job was not written");
+    }
+}
+
+fn pause_after(tries: i64) -> Span {
+    let doubled = 1i64.checked_shl(u32::try_from(tries).unwrap_or(u32::MAX).min(20)).unwrap_or(i64::MAX);
+    Span(PAUSE.0.saturating_mul(doubled)).min(PAUSE_MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_double_up_to_ten_minutes() {
+        assert_eq!(pause_after(0), Span::seconds(1));
+        assert_eq!(pause_after(3), Span::seconds(8));
+        assert_eq!(pause_after(TRIES_MAX), PAUSE_MAX);
+        assert_eq!(pause_after(i64::MAX), PAUSE_MAX);
+    }
+}

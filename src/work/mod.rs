@@ -1,0 +1,85 @@
+//! The door through which work comes that nobody waits for: claim due jobs, do them, write down
+//! what came of it. Deliveries of webhooks, decisions on alerts, second looks after corrections,
+//! and what is done by the clock (sweep, seal, notes of last use, gauges).
+//!
+//! There is no leader and no heartbeat: any number of nodes may run this on one database. A job is
+//! held by its lease alone and written off under its fence (`store::jobs`). Wake-up: `app.wake`
+//! rings on the node where a job was committed, a poll of a second is the net for everything else.
+//! Between nodes nothing rings: a notification inside the commit would make PostgreSQL serialise
+//! all commits, so it would have to be sent after it; with every node working, the one that commits
+//! is also the one that is woken. Started by `serve` and by the demo; tests call [`run_due`].
+
+mod bell;
+mod chores;
+mod courier;
+mod deliver;
+mod hosts;
+mod jobs;
+
+use std::sync::Arc;
+
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::app::App;
+use crate::domain::time::Span;
+use crate::store::StoreError;
+use crate::store::jobs::JobKind;
+use bell::Bell;
+use courier::Courier;
+
+/// The net under all wake-ups, also the pause after a database error.
+const POLL: std::time::Duration = std::time::Duration::from_secs(1);
+/// What an ending program leaves to posts that are under way, beyond their own deadline.
+const LAST_WRITES: std::time::Duration = std::time::Duration::from_secs(5);
+/// Rounds of [`run_due`]; a job that makes itself due again at once must not hold a test for ever.
+const DUE_ROUNDS_MAX: usize = 10_000;
+
+/// Works until `stop`, then lets running posts end, gives back what was not begun, and returns.
+pub async fn run(app: Arc<App>, stop: CancellationToken) {
+    let bell = Bell::hang(&app, &stop);
+    let courier = Courier::new(app.clone(), stop.clone());
+    let loops = TaskTracker::new();
+    loops.spawn(courier.clone().run(bell.listen()));
+    for kind in [JobKind::Decide, JobKind::Rematch] {
+        loops.spawn(jobs::run(app.clone(), kind, bell.listen(), stop.clone()));
+    }
+    for chore in chores::ALL {
+        loops.spawn(chores::run(app.clone(), chore, stop.clone()));
+    }
+    loops.close();
+    stop.cancelled().await;
+    loops.wait().await;
+    let grace = app.config.webhooks.timeout.to_std() + LAST_WRITES;
+    if tokio::time::timeout(grace, courier.finished()).await.is_err() {
+        tracing::warn!("posts were still under way at the end; they will be made again");
+    }
+    if let Err(error) = app.directory.flush().await {
+        tracing::warn!(%error, "the last uses of keys and accounts were not written down");
+    }
+}
+
+/// Does all jobs that are due now, and those that become due by doing them, and waits for their
+/// results. Answers how many. Jobs that a slow host put off are not waited for.
+pub async fn run_due(app: &Arc<App>) -> Result<usize, StoreError> {
+    let mut done = 0;
+    for _ in 0..DUE_ROUNDS_MAX {
+        let courier = Courier::new(app.clone(), CancellationToken::new());
+        let mut round = courier.round().await?.claimed;
+        courier.finished().await;
+        for kind in [JobKind::Decide, JobKind::Rematch] {
+            round += jobs::round(app, kind).await?;
+        }
+        if round == 0 {
+            break;
+        }
+        done += round;
+    }
+    Ok(done)
+}
+
+/// How long a claimed delivery is held: twice the deadline of a post, the wait before it and the
+/// writing after it, with room to spare.
+fn delivery_lease(app: &App) -> Span {
+    Span(app.config.webhooks.timeout.0.saturating_mul(2) + Span::seconds(30).0)
+}

@@ -1,0 +1,209 @@
+//! One merchant's webhooks: what is sent, when it is sent again, what a person can do.
+
+use tillbell::domain::time::Span;
+use tillbell::domain::webhook::RETRY_SCHEDULE;
+use tillbell::ops::webhooks::{self, Tested};
+use tillbell::ops::websites::{self, WebsiteChange};
+use tillbell::ops::{businesses, webhook_body};
+
+use crate::harness::receiver::{Answer, Receiver};
+use crate::webhooks_world::{DEADLINE, World, verifies};
+
+on_both! {
+    async fn a_webhook_arrives_signed_with_its_stored_bytes(db: TestDatabase) {
+        let world = World::new(&db).await;
+        let told = world.tell("/hook?shop=1").await;
+        assert_eq!(world.work().await, 1);
+        let request = world.receiver.wait_for(1, DEADLINE).await.remove(0);
+        assert_eq!(request.target, "/hook?shop=1");
+        assert_eq!(request.body, told.body);
+        assert_eq!(request.header("content-type"), "application/json");
+        assert!(verifies(&world.secret, &request));
+        assert!(!verifies("whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD", &request));
+        let delivery = world.delivery(&told).await;
+        assert_eq!(request.header("webhook-id"), delivery.webhook_id);
+        assert_eq!((delivery.outcome.as_deref(), delivery.tries), (Some("delivered"), 1));
+        assert_eq!(delivery.attempts.len(), 1);
+        assert_eq!(delivery.attempts[0].status, Some(200));
+        assert_eq!(delivery.attempts[0].url.as_deref(), Some(world.receiver.url("/hook?shop=1").as_str()));
+        assert_eq!(world.work().await, 0, "nothing is left");
+    }
+
+    async fn failures_are_tried_again_by_the_schedule_and_then_shown(db: TestDatabase) {
+        let world = World::new(&db).await;
+        world.receiver.answer_otherwise(Answer::status(500).body("the shop is closed"));
+        let told = world.tell("/hook").await;
+        for n in 1..=RETRY_SCHEDULE.len() {
+            assert_eq!(world.work().await, 1, "attempt {n}");
+            assert_eq!(world.work().await, 0, "attempt {n} only once");
+            let delivery = world.delivery(&told).await;
+            assert_eq!(delivery.attempts.len(), n);
+            let Some(wait) = RETRY_SCHEDULE.get(n) else { break };
+            let planned = delivery.run_at.since(world.app.now());
+            assert!(planned >= *wait && planned.0 <= wait.0 + wait.0 / 10, "{n}: {planned:?}");
+            world.advance(Span(wait.0 - 1));
+            assert_eq!(world.work().await, 0, "not a moment earlier");
+            world.advance(Span(wait.0 / 10 + 1));
+        }
+        let delivery = world.delivery(&told).await;
+        assert_eq!(delivery.outcome.as_deref(), Some("failed"));
+        assert_eq!(delivery.attempts[9].answer.as_deref(), Some("the shop is closed"));
+        assert_eq!(delivery.note.as_deref(), Some("the answer was 500"));
+        let requests = world.receiver.received();
+        assert_eq!(requests.len(), 10);
+        assert!(requests.iter().all(|one| one.body == told.body));
+        assert!(requests.iter().all(|one| one.header("webhook-id") == delivery.webhook_id));
+        // A resend starts the schedule anew and keeps the log.
+        world.receiver.answer_otherwise(Answer::status(204));
+        let resent = webhooks::resend(&world.app, &[delivery.id, 987_654_321]).await.unwrap();
+        assert_eq!((resent.ids, resent.unknown), (vec![delivery.id], vec![987_654_321]));
+        assert_eq!(world.work().await, 1);
+        let again = world.delivery(&told).await;
+        assert_eq!((again.outcome.as_deref(), again.attempts.len()), (Some("delivered"), 11));
+        assert_eq!((again.attempts[10].number, again.webhook_id), (1, delivery.webhook_id));
+    }
+
+    async fn retry_after_lengthens(db: TestDatabase) {
+        let world = World::new(&db).await;
+        world.receiver.answer_next(Answer::status(503).header("retry-after", "600"));
+        let told = world.tell("/hook").await;
+        world.work().await;
+        let planned = world.delivery(&told).await.run_at.since(world.app.now());
+        assert_eq!(planned, Span::seconds(600));
+    }
+
+    async fn a_redirect_is_a_failure_and_is_not_followed(db: TestDatabase) {
+        let world = World::new(&db).await;
+        let elsewhere = Receiver::start().await;
+        world.receiver.answer_next(Answer::status(307).header("location", &elsewhere.url("/stolen")));
+        let told = world.tell("/hook").await;
+        world.work().await;
+        let delivery = world.delivery(&told).await;
+        assert_eq!((delivery.outcome, delivery.attempts[0].status), (None, Some(307)));
+        assert!(elsewhere.received().is_empty());
+    }
+
+    async fn a_410_pauses_the_target_until_a_resend(db: TestDatabase) {
+        let world = World::new(&db).await;
+        world.receiver.answer_next(Answer::status(410));
+        let first = world.tell("/hook").await;
+        world.work().await;
+        let (second, elsewhere) = (world.tell("/hook").await, world.tell("/other").await);
+        world.work().await;
+        world.advance(Span::hours(5));
+        world.work().await;
+        assert_eq!(world.receiver.received().len(), 2, "the 410 and the other target");
+        assert_eq!(world.delivery(&elsewhere).await.outcome.as_deref(), Some("delivered"));
+        for told in [&first, &second] {
+            let waiting = world.delivery(told).await;
+            assert_eq!((waiting.outcome.as_deref(), waiting.done_at), (Some("paused"), None));
+            assert_eq!(waiting.note.as_deref(), Some(world.receiver.url("/hook").as_str()));
+        }
+        assert_eq!(world.delivery(&second).await.tries, 0, "nothing was sent, no try is counted");
+        assert_eq!(world.app.store.paused_targets().await.unwrap().len(), 1);
+        let id = world.delivery(&first).await.id;
+        webhooks::resend(&world.app, &[id]).await.unwrap();
+        world.work().await;
+        for told in [&first, &second] {
+            assert_eq!(world.delivery(told).await.outcome.as_deref(), Some("delivered"));
+        }
+        assert!(world.app.store.paused_targets().await.unwrap().is_empty());
+    }
+
+    async fn a_paused_target_goes_on_after_a_test_event_and_after_a_changed_url(db: TestDatabase) {
+        let world = World::new(&db).await;
+        let set_site_url = async |path: &str| {
+            let change = WebsiteChange { webhook_url: Some(Some(world.receiver.url(path))), ..Default::default() };
+            websites::set_website(&world.app, "tests", world.website, &change).await.unwrap().unwrap();
+            world.app.directory.forget();
+        };
+        set_site_url("/site").await;
+        let url = world.receiver.url("/site");
+        let site = Some(world.website);
+        world.receiver.answer_next(Answer::status(410));
+        let first = world.tell_at(&world.receiver.url("/payment"), site).await;
+        world.work().await;
+        assert_eq!(world.delivery(&first).await.attempts[0].url.as_deref(), Some(url.as_str()));
+        let Tested::Sent { webhook_id, url: tested } = webhooks::send_test(&world.app, world.business).await.unwrap()
+        else {
+            panic!("no test event")
+        };
+        assert_eq!(tested, url);
+        world.work().await;
+        assert_eq!(world.delivery(&first).await.outcome.as_deref(), Some("delivered"));
+        let requests = world.receiver.received();
+        let test = requests.iter().find(|one| one.header("webhook-id") == webhook_id).unwrap();
+        assert_eq!(test.json()["event"], webhook_body::WEBHOOK_TEST);
+        assert!(verifies(&world.secret, test));
+
+        world.receiver.answer_next(Answer::status(410));
+        let third = world.tell_at(&world.receiver.url("/payment"), site).await;
+        world.work().await;
+        assert_eq!(world.delivery(&third).await.outcome.as_deref(), Some("paused"));
+        set_site_url("/new").await;
+        world.advance(Span::minutes(2));
+        world.work().await;
+        let delivery = world.delivery(&third).await;
+        assert_eq!(delivery.outcome.as_deref(), Some("delivered"));
+        assert_eq!(delivery.attempts[1].url.as_deref(), Some(world.receiver.url("/new").as_str()));
+    }
+
+    async fn a_domain_that_is_no_longer_approved_is_not_sent_to(db: TestDatabase) {
+        let world = World::new(&db).await;
+        let told = world.tell("/hook").await;
+        websites::reject_website(&world.app, "tests", world.website, "sold").await.unwrap().unwrap();
+        world.app.directory.forget();
+        world.work().await;
+        assert!(world.receiver.received().is_empty());
+        let delivery = world.delivery(&told).await;
+        let why = delivery.attempts[0].error.clone().unwrap();
+        assert!(why.contains("not on an approved website domain"), "{why}");
+        assert_eq!((delivery.tries, delivery.outcome), (1, None));
+        websites::approve_website(&world.app, "tests", world.website).await.unwrap().unwrap();
+        world.app.directory.forget();
+        world.advance(Span::seconds(6));
+        world.work().await;
+        assert_eq!(world.delivery(&told).await.outcome.as_deref(), Some("delivered"));
+    }
+
+    async fn both_secrets_sign_during_a_rotation(db: TestDatabase) {
+        let world = World::new(&db).await;
+        let fresh = businesses::rotate_secret(&world.app, "tests", world.business).await.unwrap().unwrap();
+        world.tell("/hook").await;
+        world.work().await;
+        let request = world.receiver.wait_for(1, DEADLINE).await.remove(0);
+        assert_eq!(request.header("webhook-signature").split(' ').count(), 2);
+        assert!(verifies(&world.secret, &request) && verifies(&fresh.secret, &request));
+        world.clock.set(fresh.previous_until.unwrap());
+        world.tell("/hook").await;
+        world.work().await;
+        let request = world.receiver.wait_for(2, DEADLINE).await.remove(1);
+        assert_eq!(request.header("webhook-signature").split(' ').count(), 1);
+    }
+
+    async fn a_bulk_resend_leaves_reversed_payments_out(db: TestDatabase) {
+        let world = World::with(&db, "retry_schedule = [\"0s\"]").await;
+        world.receiver.answer_otherwise(Answer::status(500));
+        let old = world.tell("/old").await;
+        world.work().await;
+        world.advance(Span::hours(30));
+        let (kept, reversed) = (world.tell("/kept").await, world.tell("/reversed").await);
+        world.work().await;
+        world.reverse(&reversed).await;
+        assert_eq!(webhooks::list(&world.app, true).await.unwrap().len(), 3);
+        world.receiver.answer_otherwise(Answer::status(200));
+        let id = world.delivery(&kept).await.id;
+        assert_eq!(webhooks::resend_failed(&world.app, Span::hours(24)).await.unwrap(), [id]);
+        assert_eq!(webhooks::resend_failed(&world.app, Span::hours(24)).await.unwrap(), Vec::<i64>::new());
+        world.work().await;
+        assert_eq!(world.delivery(&kept).await.outcome.as_deref(), Some("delivered"));
+        for told in [&old, &reversed] {
+            assert_eq!(world.delivery(told).await.outcome.as_deref(), Some("failed"));
+        }
+        // By its own id it can be sent: then a person has looked.
+        let id = world.delivery(&reversed).await.id;
+        webhooks::resend(&world.app, &[id]).await.unwrap();
+        world.work().await;
+        assert_eq!(world.delivery(&reversed).await.outcome.as_deref(), Some("delivered"));
+    }
+}
