@@ -9,3 +9,5 @@
 
 #[macro_use]
 mod harness;
+
+mod cli;
