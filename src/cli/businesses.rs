@@ -3,7 +3,7 @@
 use clap::Subcommand;
 
 use super::Desk;
-use super::options::{ChargeOptions, Switch, rate};
+use super::options::{ChargeOptions, Rate, Switch, rate};
 use super::print::{Field, Object};
 use crate::domain::charges::Schedule;
 use crate::domain::merchant::Business;
@@ -43,10 +43,10 @@ pub(super) enum BusinessCommand {
         active: Option<Switch>,
         /// Requests a minute, or: default
         #[arg(long, value_name = "N", value_parser = rate)]
-        rate_limit: Option<Option<i64>>,
+        rate_limit: Option<Rate>,
         /// Wallet requests a minute, or: default
         #[arg(long, value_name = "N", value_parser = rate)]
-        wallet_rate_limit: Option<Option<i64>>,
+        wallet_rate_limit: Option<Rate>,
         #[command(flatten)]
         charges: ChargeOptions,
     },
@@ -115,8 +115,8 @@ pub(super) async fn run(command: BusinessCommand, desk: &Desk) -> anyhow::Result
                 webhook_url: if no_webhook_url { Some(None) } else { webhook_url.map(Some) },
                 active: active.map(bool::from),
                 wallet_enabled: wallet.map(bool::from),
-                rate_limit,
-                wallet_rate_limit,
+                rate_limit: rate_limit.map(|rate| rate.0),
+                wallet_rate_limit: wallet_rate_limit.map(|rate| rate.0),
                 charges: charges.change(),
             };
             let business = businesses::set_business(&app, &desk.operator, id, &change).await??;

@@ -48,7 +48,8 @@ pub(super) async fn run(command: KeyCommand, desk: &Desk) -> anyhow::Result<()> 
     match command {
         KeyCommand::Add { business, label, expires, test } => {
             let mode = if test { Mode::Test } else { Mode::Live };
-            let new = keys::add_key(&app, &desk.operator, business, mode, label.as_deref(), expires).await??;
+            let new =
+                keys::add_key(&app, &desk.operator, business, mode, label.as_deref(), expires).await??;
             let object = Object::new()
                 .with("id", new.key.id)
                 .with("key", new.text.as_str())

@@ -123,6 +123,8 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     };
     match start(cli) {
         Ok(code) => code,
+        // The reader of a pipe had enough, `| head` for instance: nothing to tell.
+        Err(error) if is_hang_up(&error) => ExitCode::FAILURE,
         Err(error) => {
             let line = format!("{error:#}").split_whitespace().collect::<Vec<_>>().join(" ");
             eprintln!("tillbell: {line}");
@@ -137,9 +139,8 @@ fn start(cli: Cli) -> anyhow::Result<ExitCode> {
         None => String::new(),
     };
     // A variable that is not Unicode is none of ours; its name would have to be.
-    let environment = std::env::vars_os().filter_map(|(name, value)| {
-        Some((name.into_string().ok()?, value.into_string().ok()?))
-    });
+    let environment = std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
     let config = Config::load(&file, environment)?;
     let is_long_running = matches!(cli.command, Command::Serve(_) | Command::Demo(_));
     logging::start(config.log_format, is_long_running);
@@ -189,6 +190,11 @@ fn operator() -> String {
         .find(|name| !name.is_empty());
     let name: String = name.unwrap_or_default().chars().filter(|c| !c.is_control()).take(60).collect();
     if name.is_empty() { "command line".to_owned() } else { format!("command line: {name}") }
+}
+
+fn is_hang_up(error: &anyhow::Error) -> bool {
+    let broken = |cause: &std::io::Error| cause.kind() == std::io::ErrorKind::BrokenPipe;
+    error.downcast_ref::<std::io::Error>().is_some_and(broken)
 }
 
 /// The error of a command whose part of the program is not there.

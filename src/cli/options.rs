@@ -80,10 +80,15 @@ pub(super) fn span(text: &str) -> Result<Span, String> {
     parse_span(text).ok_or_else(|| "must be a length of time such as 90d, 24h, 15m".to_owned())
 }
 
+/// Requests a minute; `default` is the configured number.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rate(pub(super) Option<i64>);
+
 /// A number of requests a minute, or `default`.
-pub(super) fn rate(text: &str) -> Result<Option<i64>, String> {
+pub(super) fn rate(text: &str) -> Result<Rate, String> {
     if text == "default" {
-        return Ok(None);
+        return Ok(Rate(None));
     }
-    text.parse().map(Some).map_err(|_| "must be a number of requests a minute, or: default".to_owned())
+    let number = text.parse().map_err(|_| "must be a number of requests a minute, or: default".to_owned())?;
+    Ok(Rate(Some(number)))
 }

@@ -168,14 +168,21 @@ impl Printer {
                     lines.push(format!("{key}:"));
                     lines.extend(all.iter().map(|one| format!("  {}", for_people(one))));
                 }
-                value => lines.push(format!("{:<w$} {}", format!("{key}:"), for_people(value), w = width + 1)),
+                value => {
+                    lines.push(format!("{:<w$} {}", format!("{key}:"), for_people(value), w = width + 1))
+                }
             }
         }
         self.line(&lines.join("\n"))
     }
 
     /// `{ "<plural>": [...] }`; for people a table of `columns`.
-    pub(super) fn list(self, plural: &'static str, columns: &[&str], rows: Vec<Object>) -> anyhow::Result<()> {
+    pub(super) fn list(
+        self,
+        plural: &'static str,
+        columns: &[&str],
+        rows: Vec<Object>,
+    ) -> anyhow::Result<()> {
         if self.json {
             return self.line(&serde_json::to_string(&Object::new().with(plural, rows))?);
         }
@@ -183,14 +190,16 @@ impl Printer {
             return self.line(&format!("no {plural}"));
         }
         let mut table = Table::new();
-        table.load_preset(presets::UTF8_HORIZONTAL_ONLY);
+        table.load_style(presets::UTF8_HORIZONTAL_ONLY);
         table.set_header(columns.iter().map(|column| column.replace('_', " ")));
         for row in &rows {
             table.add_row(columns.iter().map(|column| {
                 let field = row.get(column);
                 let cell = comfy_table::Cell::new(for_people(field));
                 match field {
-                    Field::Int(_) | Field::Money(_) | Field::Percent(_) => cell.set_alignment(CellAlignment::Right),
+                    Field::Int(_) | Field::Money(_) | Field::Percent(_) => {
+                        cell.set_alignment(CellAlignment::Right)
+                    }
                     _ => cell,
                 }
             }));
@@ -232,7 +241,8 @@ mod tests {
 
     #[test]
     fn people_read_separators_and_no_control_characters() {
-        for (kobo, shown) in [(0, "0.00"), (99_900, "999.00"), (100_000, "1,000.00"), (-123_456_789, "-1,234,567.89")]
+        for (kobo, shown) in
+            [(0, "0.00"), (99_900, "999.00"), (100_000, "1,000.00"), (-123_456_789, "-1,234,567.89")]
         {
             assert_eq!(with_separators(Money(kobo)), shown);
         }

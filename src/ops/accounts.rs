@@ -17,6 +17,15 @@ const NUMBER_DIGITS: usize = 10;
 /// Characters of the holder's name and of a bank's.
 const NAME_MAX: usize = 255;
 
+/// Digits of a number that a bank's alerts leave visible: at the front, and at the back before
+/// the last `hidden_end`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MaskDigits {
+    pub lead: usize,
+    pub trail: usize,
+    pub hidden_end: usize,
+}
+
 /// The bank an operator named.
 #[derive(Clone, Debug)]
 pub enum GivenBank {
@@ -25,9 +34,8 @@ pub enum GivenBank {
         code: String,
         /// Display name.
         name: String,
-        /// Digits at the front and at the back that its alerts leave visible; `None` where they
-        /// show the whole number.
-        mask: Option<(usize, usize)>,
+        /// `None` where its alerts show the whole number.
+        mask: Option<MaskDigits>,
         /// The three-digit code of the check digit, where known.
         cbn_code: Option<String>,
     },
@@ -255,13 +263,14 @@ fn plan(new: &NewAccount, all: &[ReceivingAccount], now: Timestamp) -> Result<Pl
 fn look_alikes<'a>(
     bank: &str,
     number: &str,
-    mask: Option<(usize, usize)>,
+    mask: Option<MaskDigits>,
     all: &'a [ReceivingAccount],
 ) -> Vec<&'a ReceivingAccount> {
-    let Some((head, tail)) = mask else { return Vec::new() };
-    all.iter()
-        .filter(|a| a.bank == bank && a.number != number && look_alike(&a.number, number, head, tail))
-        .collect()
+    let Some(mask) = mask else { return Vec::new() };
+    // Numbers here are digits only, so any cut is between two characters.
+    let shown = |number: &str| number[..number.len().saturating_sub(mask.hidden_end)].to_owned();
+    let is_alike = |a: &str, b: &str| look_alike(&shown(a), &shown(b), mask.lead, mask.trail);
+    all.iter().filter(|a| a.bank == bank && a.number != number && is_alike(&a.number, number)).collect()
 }
 
 /// The account a virtual one is settled through; one at the same bank is meant first.
@@ -294,7 +303,12 @@ mod tests {
 
     fn bank() -> GivenBank {
         let (code, name) = ("gtbank".to_owned(), "GTBank".to_owned());
-        GivenBank::Known { code, name, mask: Some((0, 4)), cbn_code: Some("058".into()) }
+        GivenBank::Known {
+            code,
+            name,
+            mask: Some(MaskDigits { lead: 0, trail: 4, hidden_end: 0 }),
+            cbn_code: Some("058".into()),
+        }
     }
 
     fn new(number: &str) -> NewAccount {
@@ -326,6 +340,16 @@ mod tests {
         assert!(forced.account.mask_shared && !forced.account.forced);
         assert_eq!(forced.alike, [1]);
         assert!(forced.warnings.contains(&AccountWarning::MaskShared(1)));
+        // A bank that hides the last digit too cannot tell two that differ there alone.
+        let hiding = GivenBank::Known {
+            code: "gtbank".into(),
+            name: "GTBank".into(),
+            mask: Some(MaskDigits { lead: 1, trail: 2, hidden_end: 1 }),
+            cbn_code: None,
+        };
+        let differing_there = NewAccount { bank: hiding, ..new("0999999781") };
+        assert!(plan(&differing_there, &[there(1, "0123456789")], NOW).is_err());
+        assert!(plan(&NewAccount { number: "0999999771".into(), ..differing_there }, &all, NOW).is_ok());
         // A retired one is still named by late alerts.
         let retired = [ReceivingAccount { retired_at: Some(NOW), ..there(1, "0123456789") }];
         assert!(plan(&same_tail, &retired, NOW).is_err());

@@ -5,6 +5,7 @@
 //! made on addresses, those a name resolved to and those written into a URL alike, so no
 //! notation of an address can slip past it. Pure; called by `super::connect` alone.
 
+use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// A block of addresses, as `10.20.0.0/16` or `fd00:1::/32`.
@@ -12,6 +13,13 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 pub struct Network {
     base: IpAddr,
     prefix: u8,
+}
+
+impl fmt::Display for Network {
+    /// As `parse` reads it.
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}/{}", self.base, self.prefix)
+    }
 }
 
 impl Network {

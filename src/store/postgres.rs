@@ -14,6 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
+use tokio_postgres::error::Severity;
 use tokio_postgres::{AsyncMessage, Client, Statement};
 
 use super::sql::{Dialect, Sql};
@@ -121,7 +122,16 @@ impl Connection {
                             {
                                 flag.store(true, Ordering::SeqCst);
                             }
-                            tracing::warn!(notice = notice.message(), "PostgreSQL says");
+                            // "already exists, skipping" and the like are no news for anybody.
+                            let is_quiet = matches!(
+                                notice.parsed_severity(),
+                                Some(Severity::Notice | Severity::Info | Severity::Log | Severity::Debug)
+                            );
+                            if is_quiet {
+                                tracing::debug!(notice = notice.message(), "PostgreSQL says");
+                            } else {
+                                tracing::warn!(notice = notice.message(), "PostgreSQL says");
+                            }
                         }
                         Some(Ok(_)) => {}
                         Some(Err(error)) => {

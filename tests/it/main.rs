@@ -14,3 +14,4 @@ mod settling;
 mod webhooks_delivery;
 mod webhooks_workers;
 mod webhooks_world;
+mod cli;

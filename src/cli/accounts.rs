@@ -1,0 +1,149 @@
+//! `tillbell account ...`
+//!
+//! Which bank a name means comes from the mail templates; ops get what they need of it.
+
+use clap::Subcommand;
+
+use super::Desk;
+use super::print::{Object, warn};
+use crate::domain::account::ReceivingAccount;
+use crate::domain::merchant::Mode;
+use crate::mail::{Bank, Banks};
+use crate::ops::accounts::{self, GivenBank, MaskDigits, NewAccount};
+
+#[derive(Subcommand)]
+pub(super) enum AccountCommand {
+    /// Add an account that payers are told to pay into
+    Add {
+        /// 10 digits
+        #[arg(long)]
+        number: String,
+        /// The holder's name as the bank has it
+        #[arg(long)]
+        name: String,
+        /// A bank of `bank list`, by name, code or alias
+        #[arg(long)]
+        bank: String,
+        /// Keep it for this business; without it the account is in the pool of all
+        #[arg(long, value_name = "ID")]
+        business: Option<i64>,
+        /// A virtual account whose money arrives in this account of ours
+        #[arg(long, value_name = "NUMBER")]
+        via: Option<String>,
+        /// For test payments only
+        #[arg(long)]
+        test: bool,
+        /// Add it although its alerts cannot be read, or not be told from another account's
+        #[arg(long)]
+        force: bool,
+    },
+    /// All accounts, retired ones included
+    List,
+    /// Give the account to no new payment; its alerts match as before
+    Retire { id: i64 },
+}
+
+/// The codes the check digit of an account number is computed with (CBN, three digits), by the
+/// code of the same bank in the interbank network (NIP). Banks not named here are not checked.
+const CBN_CODES: &[(&str, &str)] = &[
+    ("000001", "232"), // Sterling
+    ("000002", "082"), // Keystone
+    ("000003", "214"), // FCMB
+    ("000004", "033"), // UBA
+    ("000006", "301"), // Jaiz
+    ("000007", "070"), // Fidelity
+    ("000008", "076"), // Polaris
+    ("000010", "050"), // Ecobank
+    ("000011", "215"), // Unity
+    ("000012", "221"), // Stanbic IBTC
+    ("000013", "058"), // GTBank
+    ("000014", "044"), // Access
+    ("000015", "057"), // Zenith
+    ("000016", "011"), // First Bank
+    ("000017", "035"), // Wema
+    ("000018", "032"), // Union
+    ("000021", "068"), // Standard Chartered
+    ("000023", "101"), // Providus
+];
+
+fn given_bank(bank: Option<&Bank>, text: &str) -> GivenBank {
+    let Some(bank) = bank else { return GivenBank::Unknown(text.to_owned()) };
+    let cbn_code =
+        CBN_CODES.iter().find(|(nip, _)| bank.nip_codes.iter().any(|code| code == nip)).map(|(_, cbn)| *cbn);
+    GivenBank::Known {
+        code: bank.code.clone(),
+        name: bank.name.clone(),
+        mask: bank.mask.map(|m| MaskDigits { lead: m.lead, trail: m.trail, hidden_end: m.hidden_end }),
+        cbn_code: cbn_code.map(str::to_owned),
+    }
+}
+
+fn object(account: &ReceivingAccount) -> Object {
+    Object::new()
+        .with("id", account.id)
+        .with("bank", &account.bank_name)
+        .with("bank_code", &account.bank)
+        .with("number", &account.number)
+        .with("name", &account.name)
+        .with("business_id", account.business_id)
+        .with("via_account_id", account.via)
+        .with("mode", account.mode.as_str())
+        .with("forced", account.forced)
+        .with("mask_shared", account.mask_shared)
+        .with("retired", account.retired_at.is_some())
+        .with("created_at", account.created_at)
+        .with("retired_at", account.retired_at)
+}
+
+pub(super) async fn run(command: AccountCommand, desk: &Desk) -> anyhow::Result<()> {
+    let app = desk.open().await?;
+    match command {
+        AccountCommand::Add { number, name, bank, business, via, test, force } => {
+            let banks = Banks::embedded()?;
+            let new = NewAccount {
+                number,
+                name,
+                bank: given_bank(banks.by_name_or_alias(&bank), &bank),
+                business_id: business,
+                via,
+                mode: if test { Mode::Test } else { Mode::Live },
+                force,
+            };
+            let added = accounts::add_account(&app, &desk.operator, &new).await??;
+            for warning in &added.warnings {
+                warn(warning);
+            }
+            desk.printer.object(&object(&added.account).with("reopened", added.reopened))
+        }
+        AccountCommand::List => {
+            let rows = app.store.accounts().await?.iter().map(object).collect();
+            let columns =
+                ["id", "bank", "number", "name", "business_id", "via_account_id", "mode", "retired"];
+            desk.printer.list("accounts", &columns, rows)
+        }
+        AccountCommand::Retire { id } => {
+            let account = accounts::retire_account(&app, &desk.operator, id).await??;
+            desk.printer.object(&object(&account))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_bank_with_a_code_of_this_list_is_checked() {
+        let banks = Banks::embedded().unwrap();
+        let GivenBank::Known { code, cbn_code, .. } =
+            given_bank(banks.by_name_or_alias("Guaranty Trust Bank"), "Guaranty Trust Bank")
+        else {
+            panic!("an alias of a template");
+        };
+        assert_eq!((code.as_str(), cbn_code.as_deref()), ("gtbank", Some("058")));
+        let known: Vec<&str> = CBN_CODES.iter().map(|(_, cbn)| *cbn).collect();
+        for (at, cbn) in known.iter().enumerate() {
+            assert!(cbn.len() == 3 && !known[..at].contains(cbn), "{cbn}");
+        }
+    }
+}

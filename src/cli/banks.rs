@@ -1,0 +1,162 @@
+//! `tillbell bank ...`: the templates that read bank mails, and what they make of one.
+//!
+//! Needs no database: nothing is stored and nothing is looked up.
+
+use std::io::Read;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Context, bail};
+use clap::Subcommand;
+
+use super::Desk;
+use super::print::{Field, Object};
+use crate::clock::{Clock, SystemClock};
+use crate::domain::alert::{AlertFacts, Balance, TimePrecision};
+use crate::mail::check::{authenticity_word, direction_word, kind_word, outcome_word, shown};
+use crate::mail::{Bank, Banks, Intake, Reading, check, mime, read};
+
+#[derive(Subcommand)]
+pub(super) enum BankCommand {
+    /// The banks whose mails can be read
+    List,
+    /// Run every template's own examples; exit 1 if one is read otherwise than it says
+    Check {
+        /// A folder whose templates replace or add to the built-in ones
+        dir: Option<PathBuf>,
+    },
+    /// Show what a mail would be read as and why; nothing is stored (- is standard input)
+    Try { file: PathBuf },
+}
+
+pub(super) fn run(command: BankCommand, desk: &Desk) -> anyhow::Result<ExitCode> {
+    match command {
+        BankCommand::List => {
+            let rows = Banks::embedded()?.list().iter().map(bank).collect();
+            desk.printer.list("banks", &["code", "name", "aliases", "senders"], rows)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        BankCommand::Check { dir } => {
+            let banks = match dir {
+                Some(dir) => Banks::load(&dir)?,
+                None => Banks::embedded()?,
+            };
+            run_examples(&banks, desk)
+        }
+        BankCommand::Try { file } => {
+            let raw = read_mail(&file)?;
+            let banks = Banks::embedded()?;
+            let reading = read(&raw, &banks, &Intake::trusted(SystemClock.now()));
+            desk.printer.object(&reading_object(&reading, &banks))?;
+            Ok(ExitCode::SUCCESS)
+        }
+    }
+}
+
+fn bank(bank: &Bank) -> Object {
+    let mask = bank.mask.map(|mask| {
+        Object::new()
+            .with("lead", count(mask.lead))
+            .with("trail", count(mask.trail))
+            .with("hidden_end", count(mask.hidden_end))
+    });
+    Object::new()
+        .with("code", &bank.code)
+        .with("name", &bank.name)
+        .with("aliases", bank.aliases.clone())
+        .with("senders", bank.senders.clone())
+        .with("dkim_domains", bank.dkim_domains.clone())
+        .with("cut_lengths", bank.cut_lengths.iter().map(|n| count(*n)).collect::<Vec<_>>())
+        .with("mask", mask)
+        .with("layouts", bank.layout_names.clone())
+}
+
+fn count(n: usize) -> i64 {
+    i64::try_from(n).unwrap_or(i64::MAX)
+}
+
+fn run_examples(banks: &Banks, desk: &Desk) -> anyhow::Result<ExitCode> {
+    let results = check(banks);
+    let failed = results.iter().filter(|result| !result.ok()).count();
+    if desk.printer.json {
+        let checks: Vec<Object> = results
+            .iter()
+            .map(|result| {
+                Object::new()
+                    .with("bank", &result.bank)
+                    .with("example", &result.example)
+                    .with("ok", result.ok())
+                    .with("differences", result.differences.clone())
+            })
+            .collect();
+        desk.printer.object(&Object::new().with("ok", failed == 0).with("checks", checks))?;
+    } else {
+        for result in &results {
+            let word = if result.ok() { "ok    " } else { "FAILED" };
+            desk.printer.line(&format!("{word} {}: {}", result.bank, result.example))?;
+            for difference in &result.differences {
+                desk.printer.line(&format!("       {difference}"))?;
+            }
+        }
+        let banks = banks.list().len();
+        desk.printer.line(&format!("{banks} banks, {} examples, {failed} failed", results.len()))?;
+    }
+    // A folder without a template, or a build without one, has checked nothing.
+    Ok(if failed == 0 && !results.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn read_mail(path: &std::path::Path) -> anyhow::Result<Vec<u8>> {
+    let shown = path.display();
+    // One byte more than the limit, so that the reader sees that it is over.
+    let limit = u64::try_from(mime::MAX_MAIL_BYTES).unwrap_or(u64::MAX).saturating_add(1);
+    let mut raw = Vec::new();
+    if path.as_os_str() == "-" {
+        std::io::stdin().take(limit).read_to_end(&mut raw).context("standard input")?;
+    } else {
+        let file = std::fs::File::open(path).with_context(|| format!("{shown}"))?;
+        if file.metadata().is_ok_and(|meta| meta.is_dir()) {
+            bail!("{shown} is a folder; give one mail");
+        }
+        file.take(limit).read_to_end(&mut raw).with_context(|| format!("{shown}"))?;
+    }
+    Ok(raw)
+}
+
+/// A reading with the fields of the contract, in its order.
+fn reading_object(reading: &Reading, banks: &Banks) -> Object {
+    let facts = &reading.facts;
+    let balance = facts.balance.map(|balance| match balance {
+        Balance::Available(money) | Balance::Ledger(money) => money,
+    });
+    let bank = facts.bank.as_deref().map(|code| banks.by_code(code).map_or(code, |bank| bank.name.as_str()));
+    Object::new()
+        .with("outcome", outcome_word(reading.outcome))
+        .with("authentic", authenticity_word(reading.authenticity))
+        .with("bank", bank)
+        .with("template", facts.template.as_ref())
+        .with("direction", facts.direction.map(direction_word))
+        .with("kind", facts.kind.map(kind_word))
+        .with("amount", facts.amount)
+        .with("currency", facts.currency.as_ref())
+        .with("account_number", facts.virtual_account.as_ref().or(facts.account_number.as_ref()))
+        .with("payer_name", facts.payer_name.as_ref())
+        .with("payer_account_number", facts.payer_account_number.as_ref())
+        .with("narration", facts.narration.as_ref())
+        .with("reference", facts.reference.as_ref())
+        .with("session_id", facts.session_id.as_ref())
+        .with("occurred_at", occurred(facts, reading))
+        .with("balance", balance)
+        .with("why", reading.why.clone())
+}
+
+/// The bank's time as exactly as it was told: an instant, or only the day in Lagos.
+fn occurred(facts: &AlertFacts, reading: &Reading) -> Field {
+    match facts.occurred {
+        None => Field::Null,
+        Some(time) => match time.precision {
+            TimePrecision::None => Field::Null,
+            TimePrecision::Day => shown(reading, "occurred").into(),
+            TimePrecision::Minute | TimePrecision::Second => time.begin.into(),
+        },
+    }
+}

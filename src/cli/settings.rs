@@ -1,0 +1,147 @@
+//! `tillbell config`: the effective configuration, secrets redacted.
+
+use super::Desk;
+use super::print::Object;
+use crate::config::{Config, LogFormat, Secret};
+use crate::domain::time::Span;
+use crate::outbound::address::Network;
+
+/// Stands where a secret is.
+const REDACTED: &str = "(redacted)";
+
+pub(super) fn show(desk: &Desk) -> anyhow::Result<()> {
+    let all = sections(&desk.config);
+    if desk.printer.json {
+        let nested =
+            all.into_iter().fold(Object::new(), |object, (name, section)| object.with(name, section));
+        return desk.printer.object(&nested);
+    }
+    for (name, section) in all {
+        desk.printer.line(&format!("[{name}]"))?;
+        desk.printer.object(&section)?;
+    }
+    Ok(())
+}
+
+fn sections(config: &Config) -> Vec<(&'static str, Object)> {
+    let server = &config.server;
+    let secret = match &config.secret {
+        Secret::Key(_) => Object::new().with("key", REDACTED),
+        Secret::File(path) => Object::new().with("key_file", path.display().to_string()),
+    };
+    let tls = server.tls.as_ref();
+    let retries: Vec<String> = config.webhooks.retry_schedule.iter().map(|span| told(*span)).collect();
+    vec![
+        ("database", Object::new().with("url", without_password(config.database_url()))),
+        (
+            "server",
+            Object::new()
+                .with("listen", server.listen.to_string())
+                .with("operator_listen", server.operator_listen.map(|address| address.to_string()))
+                .with("public_url", server.public_url.as_ref())
+                .with("trusted_proxies", networks(&server.trusted_proxies))
+                .with("tls_cert", tls.map(|tls| tls.cert.display().to_string()))
+                .with("tls_key", tls.map(|tls| tls.key.display().to_string()))
+                .with("dev", server.dev),
+        ),
+        ("secret", secret),
+        (
+            "payments",
+            Object::new()
+                .with("expiry", told(config.payments.expiry))
+                .with("late_window", told(config.payments.late_window))
+                .with("max_amount", config.payments.max_amount),
+        ),
+        (
+            "webhooks",
+            Object::new()
+                .with("retry_schedule", retries)
+                .with("timeout", told(config.webhooks.timeout))
+                .with("allow_networks", networks(&config.webhooks.allow_networks)),
+        ),
+        (
+            "wallet",
+            Object::new()
+                .with("route_prefix", &config.wallet.route_prefix)
+                .with("link_lifetime", told(config.wallet.link_lifetime)),
+        ),
+        (
+            "limits",
+            Object::new()
+                .with("requests_per_minute", config.limits.requests_per_minute)
+                .with("wallet_requests_per_minute", config.limits.wallet_requests_per_minute),
+        ),
+        (
+            "log",
+            Object::new().with(
+                "format",
+                match config.log_format {
+                    LogFormat::Auto => "auto",
+                    LogFormat::Pretty => "pretty",
+                    LogFormat::Json => "json",
+                },
+            ),
+        ),
+    ]
+}
+
+fn networks(all: &[Network]) -> Vec<String> {
+    all.iter().map(ToString::to_string).collect()
+}
+
+/// A span in the largest unit that says it exactly, as the configuration reads it.
+fn told(span: Span) -> String {
+    let units = [("d", 86_400_000_000), ("h", 3_600_000_000), ("m", 60_000_000), ("s", 1_000_000)];
+    // One day is told as 24h, as the documentation names the defaults.
+    let fits = |unit: &str, size: i64| span.0 >= size * if unit == "d" { 2 } else { 1 } && span.0 % size == 0;
+    match units.iter().find(|(unit, size)| fits(unit, *size)) {
+        Some((unit, size)) => format!("{}{unit}", span.0 / size),
+        None if span.0 == 0 => "0s".to_owned(),
+        None => format!("{}ms", span.0 / 1_000),
+    }
+}
+
+/// A database URL whose password, in the authority or in a parameter, is not shown.
+fn without_password(text: &str) -> String {
+    if text.starts_with("sqlite:") {
+        return text.to_owned();
+    }
+    let Ok(mut url) = url::Url::parse(text) else { return REDACTED.to_owned() };
+    if url.password().is_some() && url.set_password(Some("redacted")).is_err() {
+        return REDACTED.to_owned();
+    }
+    if url.query().is_some() {
+        let kept: Vec<(String, String)> = url
+            .query_pairs()
+            .map(|(name, value)| {
+                let value = if name.to_lowercase().contains("password") { "redacted".into() } else { value };
+                (name.into_owned(), value.into_owned())
+            })
+            .collect();
+        url.query_pairs_mut().clear().extend_pairs(kept);
+    }
+    url.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spans_are_told_as_they_are_written() {
+        for text in ["0s", "250ms", "5s", "90s", "15m", "24h", "36h", "2d"] {
+            assert_eq!(told(crate::config::parse_span(text).unwrap()), text);
+        }
+    }
+
+    #[test]
+    fn no_password_is_shown_wherever_it_stands() {
+        assert_eq!(without_password("sqlite:a.db"), "sqlite:a.db");
+        assert_eq!(without_password("postgres://a@h:1/d"), "postgres://a@h:1/d");
+        for url in
+            ["postgres://a:hunter2@h/d", "postgres://a@h/d?sslmode=require&password=hunter2", "hunter2"]
+        {
+            assert!(!without_password(url).contains("hunter2"), "{url}");
+        }
+    }
+}

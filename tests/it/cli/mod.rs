@@ -1,0 +1,104 @@
+//! The real binary on both databases: what it prints, how it ends, what it refuses.
+//!
+//! Each test runs `tillbell` as a person or a script would, in a folder of its own, with the
+//! database of the test. Money is checked in the printed text, because a JSON reader would
+//! turn `50.00` into `50.0` and hide the difference.
+
+mod accounts;
+mod merchants;
+mod tools;
+mod websites;
+
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use crate::harness::databases::TestDatabase;
+
+/// One database and a folder to work in.
+pub struct Desk<'a> {
+    database: &'a TestDatabase,
+    folder: tempfile::TempDir,
+    dev: bool,
+}
+
+impl<'a> Desk<'a> {
+    pub fn new(database: &'a TestDatabase) -> Desk<'a> {
+        Desk { database, folder: tempfile::tempdir().unwrap(), dev: false }
+    }
+
+    pub fn dev(database: &'a TestDatabase) -> Desk<'a> {
+        Desk { dev: true, ..Desk::new(database) }
+    }
+
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    pub fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tillbell"));
+        command
+            .args(args)
+            .current_dir(self.path())
+            .env_clear()
+            .env("TILLBELL_DATABASE__URL", self.database.url())
+            .env("TILLBELL_SECRET__KEY_FILE", self.path().join("test.key"))
+            .env("USER", "ada")
+            .stdin(Stdio::null());
+        if self.dev {
+            command.env("TILLBELL_SERVER__DEV", "true");
+        }
+        command
+    }
+
+    pub fn run(&self, args: &[&str]) -> Output {
+        self.command(args).output().expect("start tillbell")
+    }
+
+    /// What a command that succeeds prints, without the line's end.
+    pub fn text(&self, args: &[&str]) -> String {
+        let output = self.run(args);
+        let (out, err) = (String::from_utf8(output.stdout).unwrap(), String::from_utf8_lossy(&output.stderr));
+        assert_eq!(output.status.code(), Some(0), "{args:?}: {err}");
+        out.trim_end_matches('\n').to_owned()
+    }
+
+    /// The one JSON line of a command that succeeds.
+    pub fn json_text(&self, args: &[&str]) -> String {
+        let text = self.text(&[&["--json"], args].concat());
+        assert_eq!(text.lines().count(), 1, "{text}");
+        text
+    }
+
+    pub fn json(&self, args: &[&str]) -> serde_json::Value {
+        serde_json::from_str(&self.json_text(args)).unwrap()
+    }
+
+    /// The one line of a command that is refused.
+    pub fn refused(&self, args: &[&str]) -> String {
+        let output = self.run(args);
+        let err = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{args:?}: {err}");
+        assert!(output.stdout.is_empty(), "{args:?} printed although it was refused");
+        assert_eq!(err.lines().count(), 1, "{args:?}: {err}");
+        err.trim_end().to_owned()
+    }
+
+    /// A business with this name; answers its id.
+    pub fn business(&self, name: &str) -> String {
+        let added = self.json(&["business", "add", "--name", name, "--email", "till@shop.example"]);
+        added["id"].as_i64().unwrap().to_string()
+    }
+}
+
+/// Names of the fields, in the order they were printed.
+pub fn fields(json_text: &str) -> Vec<String> {
+    let mut names = Vec::new();
+    let mut rest = json_text;
+    // Enough for flat objects whose texts hold no `":`.
+    while let Some(at) = rest.find("\":") {
+        let start = rest[..at].rfind('"').unwrap();
+        names.push(rest[start + 1..at].to_owned());
+        rest = &rest[at + 2..];
+    }
+    names
+}
