@@ -10,8 +10,8 @@
 #[macro_use]
 mod harness;
 
+mod cli;
 mod settling;
 mod webhooks_delivery;
 mod webhooks_workers;
 mod webhooks_world;
-mod cli;

@@ -105,7 +105,7 @@ impl TestApp {
             bank: ops::accounts::GivenBank::Known {
                 code: bank.code.clone(),
                 name: bank.name.clone(),
-                mask: Some((0, 4)),
+                mask: Some(tillbell::ops::accounts::MaskDigits { lead: 0, trail: 4, hidden_end: 0 }),
                 cbn_code: None,
             },
             business_id,
