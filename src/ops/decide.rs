@@ -69,7 +69,7 @@ pub async fn conclude(app: &App, alert: &AlertRow, weighed: &Weighed) -> Result<
                 alert,
                 payment,
                 account,
-                ticks: weighed.ticks,
+                ticks: Some(weighed.ticks),
                 rule,
                 evidence: &text,
                 name_mismatch: false,

@@ -29,8 +29,9 @@ pub struct Settling<'a> {
     pub alert: &'a AlertRow,
     pub payment: &'a Payment,
     pub account: &'a ReceivingAccount,
-    /// Clock of the account and amount, read before the decision.
-    pub ticks: i64,
+    /// Clock of the account and amount, read before the decision; `None` for a person, who has
+    /// seen the similar alerts.
+    pub ticks: Option<i64>,
     pub rule: &'a str,
     pub evidence: &'a str,
     pub name_mismatch: bool,
@@ -99,7 +100,10 @@ pub async fn settle(app: &App, s: &Settling<'_>) -> Result<Settled, OpError> {
         .store
         .unit(after.business_id)
         .await?
-        .step(alerts::tick_guarded(s.account.id, received, s.ticks))
+        .step(match s.ticks {
+            Some(ticks) => alerts::tick_guarded(s.account.id, received, ticks),
+            None => alerts::tick(s.account.id, received),
+        })
         .step(alerts::matched(s.alert, &note))
         .step(payments::approved(s.payment, &after))
         .step(settlements::add(&settlement))

@@ -74,7 +74,7 @@ pub async fn weigh(app: &App, alert: &AlertRow) -> Result<Weighed, OpError> {
     doubts.extend(similar_alerts(app, alert, account.id, received).await?);
     let open = app.store.candidates(account.id, received, CANDIDATES_MAX).await?;
     let limit_reached = open.len() >= CANDIDATES_MAX;
-    let payments = with_suggestions(app, alert, account.id, received, open).await?;
+    let mut payments = open;
     let cut = cut_lengths(alert);
     let incoming = Incoming {
         received,
@@ -89,6 +89,11 @@ pub async fn weigh(app: &App, alert: &AlertRow) -> Result<Weighed, OpError> {
     let mut decision = decide(&incoming, &candidates(&payments, &[]));
     let proven = proven_payers(app, alert, &decision.considered).await?;
     if !proven.is_empty() {
+        decision = decide(&incoming, &candidates(&payments, &proven));
+    }
+    if !matches!(decision.verdict, Verdicts::Approve { .. }) {
+        // Nothing found here can be approved by itself: other amounts, and payments that ended.
+        payments = with_suggestions(app, alert, account.id, received, payments).await?;
         decision = decide(&incoming, &candidates(&payments, &proven));
     }
     Ok(Weighed { decision, payments, account: Some(account), ticks })
@@ -189,7 +194,9 @@ async fn similar_alerts(
     let seen = (alert.first_seen - REVERSAL_WITHIN, alert.first_seen + REVERSAL_WITHIN);
     let others = app.store.similar_alerts(account_id, received, seen, SIMILAR_MAX).await?;
     let mut doubts = Vec::new();
-    for other in others.iter().filter(|other| other.id != alert.id && other.authenticity.counts()) {
+    // A forwarded mail that a person approved tells of money like any other.
+    let counts = |other: &AlertRow| other.authenticity.counts() || other.status == AlertStatus::Matched;
+    for other in others.iter().filter(|other| other.id != alert.id && counts(other)) {
         if is_undoing(other) {
             if shares_reference(alert, other) || other.first_seen >= alert.first_seen {
                 doubts.push(format!("alert {} may have taken this money back", other.id));

@@ -292,6 +292,39 @@ on_both! {
         t.finish().await;
     }
 
+    async fn a_mail_forwarded_by_hand_waits_for_a_person_even_if_trusted(db: TestDatabase) {
+        let (t, shop) = world(db).await;
+        let payment = t.create(&shop, 5_000, "Halima Garba").await;
+        t.advance(LATER + Span::seconds(20));
+        let original = Alert::credit(ACCOUNT, 5_000, "Halima Garba", at());
+        let forwarded = original
+            .text()
+            .replace("From: GeNS@gtbank.com", "From: Ada <ada@till.example>")
+            .replace("Subject: ", "Subject: Fwd: ")
+            .replace(
+                "\r\n\r\n<table>",
+                "\r\n\r\n<div>---------- Forwarded message ---------<br>From: GTBank &lt;GeNS@gtbank.com&gt;<br>\
+                 Date: Tue, Mar 10, 2026<br>Subject: Transaction Notification<br>To: ada@till.example</div><table>",
+            );
+        let outcome = t.ingest(&forwarded).await;
+        assert_eq!(outcome.status, AlertStatus::Review, "{outcome:?}");
+        assert!(outcome.reason.contains("forwarded"), "{outcome:?}");
+        let ask = Approve {
+            alert_id: outcome.alert_id,
+            business_id: shop.id,
+            transaction_id: &payment.transaction_id,
+            operator: "ada",
+            despite: None,
+        };
+        approve_alert(&t.app, &ask).await.unwrap().unwrap();
+        // The bank's own mail about the same money comes later: it must not pay a second time.
+        t.create(&shop, 5_000, "Halima Garba").await;
+        t.advance(Span::minutes(1));
+        let genuine = t.ingest(&original.text()).await;
+        assert_ne!(genuine.status, AlertStatus::Matched, "{genuine:?}");
+        t.finish().await;
+    }
+
     async fn a_reversal_posts_the_mirror_once(db: TestDatabase) {
         let (t, shop) = world(db).await;
         let wrong = t.create(&shop, 5_000, "Halima Garba").await;
