@@ -11,6 +11,7 @@
 mod harness;
 
 mod cli;
+mod model;
 mod settling;
 mod webhooks_delivery;
 mod webhooks_workers;
