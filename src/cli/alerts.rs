@@ -1,23 +1,37 @@
 //! `tillbell alert ...`: bank mails from files, and what became of them.
 
-use clap::Subcommand;
+use std::sync::Arc;
 
-use super::{Desk, not_available};
+use anyhow::{Context, anyhow};
+use clap::{Args, Subcommand};
+use indicatif::ProgressBar;
+
+use super::Desk;
+use super::banks::occurred;
+use super::payments;
+use super::print::{Field, Object};
+use crate::app::App;
+use crate::domain::alert::{AlertRow, AlertStatus, Direction};
+use crate::domain::money::Money;
+use crate::domain::time::Timestamp;
+use crate::mail::Banks;
+use crate::mail::check::{direction_word, kind_word};
+use crate::mail::files::Mails;
+use crate::mail::intake::{Ingested, ingest};
+use crate::ops::approve_alert::{Approve, ApproveRefused, approve_alert, dismiss_alert};
+
+/// Alerts one list shows.
+const LIST_MAX: i64 = 500;
 
 #[derive(Subcommand)]
 pub(super) enum AlertCommand {
     /// Take in bank mails from .eml files, mboxes or Maildirs (- is standard input)
-    Ingest {
-        #[arg(required = true, value_name = "FILE")]
-        files: Vec<String>,
-        /// The mails are known to be the banks' own; replaces a missing proof only
-        #[arg(long)]
-        trusted: bool,
-    },
-    /// Alerts, newest first
+    Ingest(IngestArgs),
+    /// Alerts, newest first, with the money that waits
     List {
-        #[arg(long)]
-        outcome: Option<String>,
+        /// For example review or unmatched
+        #[arg(long, value_name = "OUTCOME", value_parser = outcome)]
+        outcome: Option<AlertStatus>,
     },
     /// One alert with its evidence
     Show { id: i64 },
@@ -40,27 +54,205 @@ pub(super) enum AlertCommand {
     },
 }
 
-pub(super) async fn run(command: AlertCommand, _desk: &Desk) -> anyhow::Result<()> {
+#[derive(Args)]
+pub(super) struct IngestArgs {
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<String>,
+    /// The mails are known to be the banks' own; replaces a missing proof only
+    #[arg(long)]
+    trusted: bool,
+}
+
+fn outcome(word: &str) -> Result<AlertStatus, String> {
+    AlertStatus::parse(word).ok_or_else(|| {
+        "must be one of new, matched, review, unmatched, duplicate, quarantined, ignored, unreadable, dismissed, \
+         reversed"
+            .to_owned()
+    })
+}
+
+pub(super) async fn run(command: AlertCommand, desk: &Desk) -> anyhow::Result<()> {
+    let banks = Arc::new(Banks::embedded()?);
+    let app = desk.open().await?;
     match command {
-        AlertCommand::Ingest { files, trusted } => {
-            let _ = (files, trusted);
-            Err(not_available("alert ingest"))
-        }
-        AlertCommand::List { outcome } => {
-            let _ = outcome;
-            Err(not_available("alert list"))
-        }
-        AlertCommand::Show { id } => {
-            let _ = id;
-            Err(not_available("alert show"))
-        }
+        AlertCommand::Ingest(args) => ingest_files(&app, &banks, &args, desk).await,
+        AlertCommand::List { outcome } => list(&app, &banks, outcome, desk).await,
+        AlertCommand::Show { id } => show(&app, &banks, id, desk).await,
         AlertCommand::Approve { id, payment, business, despite } => {
-            let _ = (id, payment, business, despite);
-            Err(not_available("alert approve"))
+            let ask = Approve {
+                alert_id: id,
+                business_id: business,
+                transaction_id: &payment,
+                operator: &desk.operator,
+                despite: despite.as_deref(),
+            };
+            approve_alert(&app, &ask).await??;
+            payments::show(&app, business, &payment, desk).await
         }
         AlertCommand::Dismiss { id, reason } => {
-            let _ = (id, reason);
-            Err(not_available("alert dismiss"))
+            dismiss_alert(&app, id, &desk.operator, &reason).await??;
+            show(&app, &banks, id, desk).await
         }
     }
+}
+
+/// Takes mail after mail and prints each result as it comes; a file that cannot be opened is told
+/// at the end, after the others.
+async fn ingest_files(app: &App, banks: &Arc<Banks>, args: &IngestArgs, desk: &Desk) -> anyhow::Result<()> {
+    // Invisible when stderr is no terminal.
+    let bar = ProgressBar::new_spinner().with_message("mails taken");
+    let mut results = desk.printer.stream("results")?;
+    let mut trouble: Option<anyhow::Error> = None;
+    'files: for file in &args.files {
+        let mails = match Mails::open(file) {
+            Ok(mails) => mails,
+            Err(error) => {
+                trouble.get_or_insert(anyhow!(error).context(format!("{file} cannot be opened")));
+                continue;
+            }
+        };
+        for item in mails {
+            let row = match item.raw {
+                Err(reason) => unreadable(&item.file, &reason),
+                Ok(raw) => match ingest(app, banks, raw, "file", args.trusted).await {
+                    Ok(taken) => result(&item.file, &taken, banks),
+                    Err(error) => {
+                        let what = format!("{} could not be stored", item.file);
+                        trouble = Some(anyhow!(error).context(what));
+                        break 'files;
+                    }
+                },
+            };
+            bar.suspend(|| results.row(&row))?;
+            bar.inc(1);
+            bar.set_message(format!("{} mails taken", bar.position()));
+        }
+    }
+    bar.finish_and_clear();
+    results.end()?;
+    trouble.map_or(Ok(()), Err)
+}
+
+fn display_name<'a>(banks: &'a Banks, code: Option<&'a str>) -> Option<&'a str> {
+    code.map(|code| banks.by_code(code).map_or(code, |bank| bank.name.as_str()))
+}
+
+fn result(file: &str, taken: &Ingested, banks: &Banks) -> Object {
+    let (reading, outcome) = (&taken.reading, &taken.outcome);
+    let facts = &reading.facts;
+    Object::new()
+        .with("file", file)
+        .with("alert_id", outcome.alert_id)
+        .with("outcome", outcome.status.as_str())
+        .with("direction", facts.direction.map(direction_word))
+        .with("amount", facts.amount)
+        .with("payer_name", facts.payer_name.as_ref())
+        .with("account_number", facts.virtual_account.as_ref().or(facts.account_number.as_ref()))
+        .with("bank", display_name(banks, facts.bank.as_deref()))
+        .with("reference", facts.reference.as_ref())
+        .with("occurred_at", occurred(facts))
+        .with("transaction_id", outcome.transaction_id.as_ref())
+        .with("reason", &outcome.reason)
+}
+
+/// A mail too large to be taken, in the fields of the others.
+fn unreadable(file: &str, reason: &str) -> Object {
+    let mut object = Object::new()
+        .with("file", file)
+        .with("alert_id", Field::Null)
+        .with("outcome", AlertStatus::Unreadable.as_str());
+    for field in [
+        "direction",
+        "amount",
+        "payer_name",
+        "account_number",
+        "bank",
+        "reference",
+        "occurred_at",
+        "transaction_id",
+    ] {
+        object = object.with(field, Field::Null);
+    }
+    object.with("reason", reason)
+}
+
+async fn transaction_id(app: &App, alert: &AlertRow) -> anyhow::Result<Option<String>> {
+    Ok(match alert.payment_id {
+        Some(id) => app.store.payment(id).await?.map(|payment| payment.transaction_id),
+        None => None,
+    })
+}
+
+fn row(alert: &AlertRow, transaction_id: Option<String>, banks: &Banks) -> Object {
+    let facts = &alert.facts;
+    Object::new()
+        .with("id", alert.id)
+        .with("outcome", alert.status.as_str())
+        .with("authentic", alert.authenticity.as_str())
+        .with("bank", display_name(banks, facts.bank.as_deref()))
+        .with("direction", facts.direction.map(direction_word))
+        .with("kind", facts.kind.map(kind_word))
+        .with("amount", facts.amount)
+        .with("currency", facts.currency.as_ref())
+        .with("payer_name", facts.payer_name.as_ref())
+        .with("account_number", facts.virtual_account.as_ref().or(facts.account_number.as_ref()))
+        .with("account_id", alert.account_id)
+        .with("reference", facts.reference.as_ref())
+        .with("session_id", facts.session_id.as_ref())
+        .with("occurred_at", occurred(facts))
+        .with("first_seen_at", alert.first_seen)
+        .with("decided_at", alert.decided_at)
+        .with("transaction_id", transaction_id)
+        .with("linked_alert_id", alert.linked_alert_id)
+        .with("reason", &alert.reason)
+}
+
+async fn list(app: &App, banks: &Banks, outcome: Option<AlertStatus>, desk: &Desk) -> anyhow::Result<()> {
+    let mut rows = Vec::new();
+    for alert in app.store.list_alerts(outcome, LIST_MAX).await? {
+        let transaction_id = transaction_id(app, &alert).await?;
+        rows.push(row(&alert, transaction_id, banks));
+    }
+    let columns =
+        ["id", "outcome", "bank", "amount", "payer_name", "account_number", "transaction_id", "reason"];
+    let waiting = waiting(app).await?;
+    desk.printer.list_with("alerts", &columns, rows, Object::new().with("waiting", waiting))
+}
+
+/// Credits that wait for a person or a payment: how many, how much, since when.
+async fn waiting(app: &App) -> anyhow::Result<Object> {
+    let (mut count, mut amount, mut oldest) = (0, Money::ZERO, None::<Timestamp>);
+    for total in app.store.alert_totals().await?.iter().filter(|total| total.status.is_waiting()) {
+        count += total.count;
+        amount = amount.checked_add(total.amount).context("the waiting money is beyond counting")?;
+        oldest = Some(oldest.map_or(total.oldest, |at| at.min(total.oldest)));
+    }
+    let age = oldest.map(|at| app.now().since(at).0 / 1_000_000);
+    Ok(Object::new()
+        .with("count", count)
+        .with("amount", amount)
+        .with("oldest_at", oldest)
+        .with("age_seconds", age))
+}
+
+async fn show(app: &App, banks: &Banks, id: i64, desk: &Desk) -> anyhow::Result<()> {
+    let alert = app.store.alert(id).await?.ok_or(ApproveRefused::NoAlert(id))?;
+    let transaction_id = transaction_id(app, &alert).await?;
+    let facts = &alert.facts;
+    let object = row(&alert, transaction_id, banks)
+        .with("source", &alert.source)
+        .with("template", facts.template.as_ref())
+        .with("shown_account", facts.account_number.as_ref())
+        .with("holder_name", facts.holder_name.as_ref())
+        .with("payer_account_number", facts.payer_account_number.as_ref())
+        .with("payer_bank", facts.payer_bank.as_ref())
+        .with("narration", facts.narration.as_ref())
+        .with("doubts", facts.doubts.clone())
+        .with("mail_from", alert.mail_from.as_ref())
+        .with("subject", alert.subject.as_ref())
+        .with("message_id", alert.message_id.as_ref())
+        .with("mailed_at", alert.mailed_at)
+        .with("is_credit", facts.direction == Some(Direction::Credit))
+        .with("evidence", Field::json(&alert.evidence));
+    desk.printer.object(&object)
 }

@@ -13,7 +13,8 @@ use super::Desk;
 use super::print::{Field, Object};
 use crate::clock::{Clock, SystemClock};
 use crate::domain::alert::{AlertFacts, Balance, TimePrecision};
-use crate::mail::check::{authenticity_word, direction_word, kind_word, outcome_word, shown};
+use crate::domain::time::{LAGOS_OFFSET_SECONDS, Timestamp};
+use crate::mail::check::{authenticity_word, direction_word, kind_word, outcome_word};
 use crate::mail::{Bank, Banks, Intake, Reading, check, mime, read};
 
 #[derive(Subcommand)]
@@ -144,19 +145,25 @@ fn reading_object(reading: &Reading, banks: &Banks) -> Object {
         .with("narration", facts.narration.as_ref())
         .with("reference", facts.reference.as_ref())
         .with("session_id", facts.session_id.as_ref())
-        .with("occurred_at", occurred(facts, reading))
+        .with("occurred_at", occurred(facts))
         .with("balance", balance)
         .with("why", reading.why.clone())
 }
 
 /// The bank's time as exactly as it was told: an instant, or only the day in Lagos.
-fn occurred(facts: &AlertFacts, reading: &Reading) -> Field {
+pub(super) fn occurred(facts: &AlertFacts) -> Field {
     match facts.occurred {
         None => Field::Null,
         Some(time) => match time.precision {
             TimePrecision::None => Field::Null,
-            TimePrecision::Day => shown(reading, "occurred").into(),
+            TimePrecision::Day => lagos_date(time.begin).into(),
             TimePrecision::Minute | TimePrecision::Second => time.begin.into(),
         },
     }
+}
+
+/// `2026-07-30`, the day an instant falls on in Lagos.
+fn lagos_date(at: Timestamp) -> String {
+    let local = Timestamp(at.0 + i64::from(LAGOS_OFFSET_SECONDS) * 1_000_000).to_string();
+    local.get(..10).unwrap_or_default().to_owned()
 }

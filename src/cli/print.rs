@@ -26,6 +26,19 @@ pub(super) enum Field {
     Time(Timestamp),
     List(Vec<Field>),
     Object(Object),
+    /// JSON that is stored as such.
+    Json(Box<RawValue>),
+}
+
+impl Field {
+    /// Stored JSON as it is; text that is none stays text, an empty one is null.
+    pub(super) fn json(text: &str) -> Field {
+        match RawValue::from_string(text.to_owned()) {
+            Ok(json) => Field::Json(json),
+            Err(_) if text.is_empty() => Field::Null,
+            Err(_) => text.into(),
+        }
+    }
 }
 
 /// Fields in the order they are shown.
@@ -95,6 +108,7 @@ impl Serialize for Field {
             Field::Time(at) => to.collect_str(at),
             Field::List(all) => to.collect_seq(all),
             Field::Object(object) => object.serialize(to),
+            Field::Json(json) => json.serialize(to),
         }
     }
 }
@@ -140,6 +154,7 @@ fn for_people(field: &Field) -> String {
         Field::Money(money) => format!("{CURRENCY} {}", with_separators(*money)),
         Field::Percent(rate) => format!("{} %", Money(*rate)),
         Field::Time(at) => at.to_string(),
+        Field::Json(json) => for_people(&Field::Text(json.get().to_owned())),
         Field::List(all) => all.iter().map(for_people).collect::<Vec<_>>().join("; "),
         Field::Object(object) => {
             let parts: Vec<String> = object.0.iter().map(|(k, v)| format!("{k} {}", for_people(v))).collect();
@@ -183,8 +198,24 @@ impl Printer {
         columns: &[&str],
         rows: Vec<Object>,
     ) -> anyhow::Result<()> {
+        self.list_with(plural, columns, rows, Object::new())
+    }
+
+    /// The same with more fields beside the list.
+    pub(super) fn list_with(
+        self,
+        plural: &'static str,
+        columns: &[&str],
+        rows: Vec<Object>,
+        beside: Object,
+    ) -> anyhow::Result<()> {
         if self.json {
-            return self.line(&serde_json::to_string(&Object::new().with(plural, rows))?);
+            let mut all = Object::new().with(plural, rows);
+            all.0.extend(beside.0);
+            return self.line(&serde_json::to_string(&all)?);
+        }
+        if !beside.0.is_empty() {
+            self.object(&beside)?;
         }
         if rows.is_empty() {
             return self.line(&format!("no {plural}"));
@@ -212,6 +243,44 @@ impl Printer {
         let mut out = std::io::stdout().lock();
         writeln!(out, "{text}")?;
         Ok(out.flush()?)
+    }
+}
+
+/// A list whose rows are printed as they come, so that a long one needs no memory.
+pub(super) struct Stream {
+    printer: Printer,
+    rows: usize,
+}
+
+impl Printer {
+    /// Begins `{ "<plural>": [...] }`, for people one line a row.
+    pub(super) fn stream(self, plural: &'static str) -> anyhow::Result<Stream> {
+        if self.json {
+            write!(std::io::stdout(), "{{\"{plural}\":[")?;
+        }
+        Ok(Stream { printer: self, rows: 0 })
+    }
+}
+
+impl Stream {
+    pub(super) fn row(&mut self, row: &Object) -> anyhow::Result<()> {
+        self.rows += 1;
+        if !self.printer.json {
+            let parts: Vec<String> = row
+                .0
+                .iter()
+                .filter(|(_, value)| !matches!(value, Field::Null))
+                .map(|(key, value)| format!("{key} {}", for_people(value)))
+                .collect();
+            return self.printer.line(&parts.join(", "));
+        }
+        let comma = if self.rows > 1 { "," } else { "" };
+        Ok(write!(std::io::stdout(), "{comma}{}", serde_json::to_string(row)?)?)
+    }
+
+    /// Ends the object.
+    pub(super) fn end(self) -> anyhow::Result<()> {
+        if self.printer.json { self.printer.line("]}") } else { Ok(()) }
     }
 }
 

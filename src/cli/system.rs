@@ -7,6 +7,7 @@ use clap::{Args, ValueEnum};
 use super::print::Object;
 use super::{Desk, not_available};
 use crate::app::App;
+use crate::ops::audit;
 use crate::store::StoreOptions;
 
 /// Parts of the service.
@@ -50,6 +51,24 @@ pub(super) async fn migrate(desk: &Desk) -> anyhow::Result<()> {
     desk.printer.object(&object)
 }
 
-pub(super) async fn audit(_desk: &Desk) -> anyhow::Result<ExitCode> {
-    Err(not_available("audit"))
+pub(super) async fn audit(desk: &Desk) -> anyhow::Result<ExitCode> {
+    let app = desk.open().await?;
+    let checks = audit::audit(&app).await?;
+    let ok = checks.iter().all(|check| check.violations == 0);
+    let rows: Vec<Object> = checks
+        .iter()
+        .map(|check| {
+            Object::new()
+                .with("name", check.name)
+                .with("rows", check.rows)
+                .with("violations", check.violations)
+        })
+        .collect();
+    if desk.printer.json {
+        desk.printer.object(&Object::new().with("ok", ok).with("checks", rows))?;
+    } else {
+        desk.printer.list("checks", &["name", "rows", "violations"], rows)?;
+        desk.printer.line(if ok { "the books are in order" } else { "THE BOOKS ARE NOT IN ORDER" })?;
+    }
+    Ok(if ok { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

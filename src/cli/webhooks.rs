@@ -1,10 +1,14 @@
 //! `tillbell webhook ...`
 
+use anyhow::bail;
 use clap::Subcommand;
 
+use super::Desk;
 use super::options::span;
-use super::{Desk, not_available};
+use super::print::Object;
 use crate::domain::time::Span;
+use crate::ops::webhooks;
+use crate::store::jobs::{Attempt, Delivery};
 
 #[derive(Subcommand)]
 pub(super) enum WebhookCommand {
@@ -21,20 +25,67 @@ pub(super) enum WebhookCommand {
         #[arg(long, requires = "since")]
         failed: bool,
         /// How far back, for example 24h
-        #[arg(long, value_name = "TIME", value_parser = span)]
+        #[arg(long, value_name = "TIME", value_parser = span, requires = "failed")]
         since: Option<Span>,
     },
 }
 
-pub(super) async fn run(command: WebhookCommand, _desk: &Desk) -> anyhow::Result<()> {
+fn attempt(attempt: &Attempt) -> Object {
+    Object::new()
+        .with("number", attempt.number)
+        .with("at", attempt.at)
+        .with("url", attempt.url.as_ref())
+        .with("status", attempt.status)
+        .with("error", attempt.error.as_ref())
+        .with("answer", attempt.answer.as_ref())
+        .with("duration_ms", attempt.duration_ms)
+}
+
+/// A delivery with its attempts, oldest first.
+pub(super) fn delivery(delivery: &Delivery) -> Object {
+    let attempts: Vec<Object> = delivery.attempts.iter().map(attempt).collect();
+    let next = delivery.done_at.is_none().then_some(delivery.run_at);
+    Object::new()
+        .with("id", delivery.id)
+        .with("event", &delivery.event)
+        .with("webhook_id", &delivery.webhook_id)
+        .with("business_id", delivery.business_id)
+        .with("transaction_id", delivery.transaction_id.as_ref())
+        .with("status", delivery.outcome.as_deref().unwrap_or("waiting"))
+        .with("tries", delivery.tries)
+        .with("created_at", delivery.created_at)
+        .with("next_at", next)
+        .with("done_at", delivery.done_at)
+        .with("note", delivery.note.as_ref())
+        .with("attempts", attempts)
+}
+
+pub(super) async fn run(command: WebhookCommand, desk: &Desk) -> anyhow::Result<()> {
+    let app = desk.open().await?;
     match command {
         WebhookCommand::List { failed } => {
-            let _ = failed;
-            Err(not_available("webhook list"))
+            let rows = webhooks::list(&app, failed).await?.iter().map(delivery).collect();
+            let columns =
+                ["id", "event", "business_id", "transaction_id", "status", "tries", "next_at", "note"];
+            desk.printer.list("webhooks", &columns, rows)
         }
-        WebhookCommand::Resend { ids, failed, since } => {
-            let _ = (ids, failed, since);
-            Err(not_available("webhook resend"))
+        WebhookCommand::Resend { ids, since, .. } => {
+            let (resent, unknown) = match since {
+                Some(since) => (webhooks::resend_failed(&app, since).await?, Vec::new()),
+                None => {
+                    let done = webhooks::resend(&app, &ids).await?;
+                    (done.ids, done.unknown)
+                }
+            };
+            // With nothing done there is no answer, only the error.
+            if !resent.is_empty() || unknown.is_empty() {
+                desk.printer.object(&Object::new().with("resent", resent))?;
+            }
+            if !unknown.is_empty() {
+                let ids: Vec<String> = unknown.iter().map(ToString::to_string).collect();
+                bail!("there is no delivery {}", ids.join(", "));
+            }
+            Ok(())
         }
     }
 }
