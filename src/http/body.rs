@@ -87,7 +87,11 @@ impl From<BodyProblem> for ApiError {
 
 /// Reads the whole body, or as much as tells that it is too large.
 pub async fn read(body: Body) -> Result<Bytes, BodyProblem> {
-    match tokio::time::timeout(BODY_TIMEOUT, collect(body)).await {
+    read_within(body, BODY_TIMEOUT).await
+}
+
+async fn read_within(body: Body, limit: Duration) -> Result<Bytes, BodyProblem> {
+    match tokio::time::timeout(limit, collect(body)).await {
         Ok(result) => result,
         Err(_) => Err(BodyProblem::Slow),
     }
@@ -156,7 +160,8 @@ impl<'a> Fields<'a> {
             .collect();
         members.sort();
         let mut hash = Sha256::new();
-        for part in [method, path].into_iter().chain(members.iter().flat_map(|(name, value)| [*name, value])) {
+        for part in [method, path].into_iter().chain(members.iter().flat_map(|(name, value)| [*name, value]))
+        {
             // Lengths keep the parts apart.
             hash.update((part.len() as u64).to_be_bytes());
             hash.update(part.as_bytes());
@@ -216,7 +221,8 @@ fn check_nesting(bytes: &[u8]) -> Result<(), BodyProblem> {
                 depth += 1;
                 if depth > NESTING_MAX {
                     let line = 1 + bytes[..at].iter().filter(|byte| **byte == b'\n').count();
-                    let column = at - bytes[..at].iter().rposition(|byte| *byte == b'\n').map_or(0, |n| n + 1);
+                    let column =
+                        at - bytes[..at].iter().rposition(|byte| *byte == b'\n').map_or(0, |n| n + 1);
                     let what = format!("nested deeper than {NESTING_MAX}");
                     return Err(BodyProblem::Broken { line, column: column + 1, what });
                 }

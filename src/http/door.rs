@@ -37,7 +37,12 @@ pub struct Trace {
 }
 
 /// Answers one request; never fails.
-pub async fn answer(http: &Arc<Http>, router: Router, peer: SocketAddr, request: http::Request<Body>) -> Response {
+pub async fn answer(
+    http: &Arc<Http>,
+    router: Router,
+    peer: SocketAddr,
+    request: http::Request<Body>,
+) -> Response {
     let began = Instant::now();
     let mut request: Request = request;
     let id = request_id(request.headers(), http.app.random.as_ref());

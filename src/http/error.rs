@@ -38,7 +38,10 @@ pub enum ApiError {
     /// The limit's headers are added by whoever knows them.
     TooManyRequests,
     Internal,
-    Unavailable { message: &'static str, retry_after: u32 },
+    Unavailable {
+        message: &'static str,
+        retry_after: u32,
+    },
 }
 
 impl ApiError {

@@ -152,11 +152,8 @@ pub struct LocalCounter {
 impl LocalCounter {
     pub fn new() -> LocalCounter {
         let now = Instant::now();
-        let empty = || Shard {
-            windows: HashMap::new(),
-            overflow: Window { opened: now, used: 0 },
-            purged: now,
-        };
+        let empty =
+            || Shard { windows: HashMap::new(), overflow: Window { opened: now, used: 0 }, purged: now };
         LocalCounter { hasher: RandomState::new(), shards: std::array::from_fn(|_| Mutex::new(empty())) }
     }
 

@@ -20,8 +20,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
-use super::{Http, door, routes};
 pub use super::tls::{Tls, TlsProblem};
+use super::{Http, door, routes};
 
 /// From the first wait for a request to the end of its head; so also the longest idle time of a
 /// kept connection.

@@ -59,7 +59,8 @@ impl Meters {
 
     /// Notes a request; `route` is one of [`ROUTES`].
     pub fn note(&self, route: &'static str, status: u16, took: Duration) {
-        let Some(meters) = self.routes.iter().find(|meters| std::ptr::eq(meters.name, route) || meters.name == route)
+        let Some(meters) =
+            self.routes.iter().find(|meters| std::ptr::eq(meters.name, route) || meters.name == route)
         else {
             return;
         };

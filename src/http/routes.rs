@@ -7,6 +7,7 @@ use axum::Router;
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, patch, post};
+use http::request::Parts;
 
 use super::door::Peer;
 use super::error::ApiError;
@@ -51,18 +52,19 @@ pub fn operator(http: Arc<Http>) -> Router {
 }
 
 async fn unknown(State(http): State<Arc<Http>>, request: Request) -> Response {
-    outside(&http, &request, ApiError::NotFound("Not found")).await
+    outside(&http, request.into_parts().0, ApiError::NotFound("Not found")).await
 }
 
 async fn wrong_verb(State(http): State<Arc<Http>>, request: Request) -> Response {
-    outside(&http, &request, ApiError::MethodNotAllowed).await
+    outside(&http, request.into_parts().0, ApiError::MethodNotAllowed).await
 }
 
 /// Guessing at the API's addresses costs as much as using it.
-async fn outside(http: &Http, request: &Request, error: ApiError) -> Response {
-    let is_api = request.uri().path().strip_prefix(API).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
-    match request.extensions().get::<Peer>() {
-        Some(peer) if is_api => api::refuse(http, request.headers(), *peer, error).await,
+async fn outside(http: &Http, parts: Parts, error: ApiError) -> Response {
+    let is_api =
+        parts.uri.path().strip_prefix(API).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    match parts.extensions.get::<Peer>() {
+        Some(peer) if is_api => api::refuse(http, &parts.headers, *peer, error).await,
         _ => error.into_response(),
     }
 }

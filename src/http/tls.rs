@@ -53,18 +53,16 @@ impl Tls {
 }
 
 fn acceptor(files: &TlsFiles) -> Result<TlsAcceptor, TlsProblem> {
-    let file_problem = |path: &std::path::Path, why: String| TlsProblem::File {
-        path: path.display().to_string(),
-        why,
-    };
+    let file_problem =
+        |path: &std::path::Path, why: String| TlsProblem::File { path: path.display().to_string(), why };
     let certificates = CertificateDer::pem_file_iter(&files.cert)
         .and_then(Iterator::collect::<Result<Vec<_>, _>>)
         .map_err(|why| file_problem(&files.cert, why.to_string()))?;
     if certificates.is_empty() {
         return Err(file_problem(&files.cert, "it holds no certificate".into()));
     }
-    let key = PrivateKeyDer::from_pem_file(&files.key)
-        .map_err(|why| file_problem(&files.key, why.to_string()))?;
+    let key =
+        PrivateKeyDer::from_pem_file(&files.key).map_err(|why| file_problem(&files.key, why.to_string()))?;
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let mut config = ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()?

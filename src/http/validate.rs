@@ -118,10 +118,14 @@ impl<'a, 'b> Checker<'a, 'b> {
         };
         match parsed {
             None => self.problems.add(field, required(field)),
-            Some(Err(MoneyError::TooLarge)) => self.complain(field, &format!("must not be greater than {max}")),
+            Some(Err(MoneyError::TooLarge)) => {
+                self.complain(field, &format!("must not be greater than {max}"))
+            }
             Some(Err(error)) => self.complain(field, &error.to_string()),
             Some(Ok(money)) if !money.is_positive() => self.complain(field, "must be at least 0.01"),
-            Some(Ok(money)) if money > max => self.complain(field, &format!("must not be greater than {max}")),
+            Some(Ok(money)) if money > max => {
+                self.complain(field, &format!("must not be greater than {max}"))
+            }
             Some(Ok(money)) => return Some(money),
         }
         None

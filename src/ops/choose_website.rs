@@ -50,8 +50,9 @@ pub fn choose_website(
             Err(problem) => problems.push(WebsiteProblem::WebsiteUrl(problem.reason())),
             Ok(host) => match closest(approved(), &host) {
                 Some(site) => chosen = chosen.or(Some(site)),
-                None => problems
-                    .push(WebsiteProblem::WebsiteUrl("must be an approved website of your business")),
+                None => {
+                    problems.push(WebsiteProblem::WebsiteUrl("must be an approved website of your business"))
+                }
             },
         }
     }
@@ -139,7 +140,9 @@ mod tests {
             ])
         );
         let named = |webhook_url| chosen(Wanted { webhook_url: Some(webhook_url), ..Wanted::default() });
-        assert!(matches!(named("no url"), Err(all) if matches!(all[..], [WebsiteProblem::WebhookNotAUrl(_)])));
+        assert!(
+            matches!(named("no url"), Err(all) if matches!(all[..], [WebsiteProblem::WebhookNotAUrl(_)]))
+        );
         assert!(matches!(named("http://ankara.example/"), Err(all)
             if matches!(all[..], [WebsiteProblem::WebhookNotAllowed(Some(_))])));
         assert!(matches!(named("https://evilankara.example/"), Err(all)
@@ -149,8 +152,7 @@ mod tests {
     #[test]
     fn loopback_is_a_website_in_dev_mode_only_and_only_when_registered() {
         let sites = [site(9, "localhost", WebsiteStatus::Approved)];
-        let wanted =
-            Wanted { webhook_url: Some("http://localhost:4000/hook"), ..Wanted::default() };
+        let wanted = Wanted { webhook_url: Some("http://localhost:4000/hook"), ..Wanted::default() };
         assert_eq!(choose_website(&sites, wanted, true).map(|site| site.id), Ok(9));
         assert!(choose_website(&sites, wanted, false).is_err());
         assert!(choose_website(&[], wanted, true).is_err());

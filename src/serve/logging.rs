@@ -43,7 +43,7 @@ impl Drop for Logging {
     fn drop(&mut self) {
         let (done, wait) = sync_channel(1);
         if self.lines.queue.try_send(Line::Flush(done)).is_ok() {
-            drop(wait.recv_timeout(FLUSH_WITHIN));
+            let _ = wait.recv_timeout(FLUSH_WITHIN);
         }
     }
 }
@@ -87,7 +87,7 @@ fn write_lines(received: &Receiver<Line>, lost: &AtomicU64) {
                 Line::Text(text) => drop(out.write_all(&text)),
                 Line::Flush(done) => {
                     drop(out.flush());
-                    drop(done.send(()));
+                    let _ = done.send(());
                 }
             }
             next = received.try_recv().ok();

@@ -158,16 +158,9 @@ fn read(fields: &Fields<'_>, max_amount: Money) -> Result<Wire, Bad> {
     let website_url = check.text("website_url", MAX_URL_CHARS);
     let problems = check.problems;
     match (amount, payer_name, webhook_url) {
-        (Some(amount), Some(payer_name), Some(webhook_url)) if problems.is_empty() => Ok(Wire {
-            amount,
-            payer_name,
-            payer,
-            bvn,
-            webhook_url,
-            transaction_id,
-            website_id,
-            website_url,
-        }),
+        (Some(amount), Some(payer_name), Some(webhook_url)) if problems.is_empty() => {
+            Ok(Wire { amount, payer_name, payer, bvn, webhook_url, transaction_id, website_id, website_url })
+        }
         (_, _, webhook_url) => Err(Bad { problems, website_id, website_url, webhook_url }),
     }
 }

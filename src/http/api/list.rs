@@ -118,7 +118,8 @@ fn set(filter: &mut ListFilter, name: &str, value: &str, business_id: i64) -> Re
         "website_id" => {
             let digits = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit());
             // A number beyond the range is the id of no website, as any unknown one.
-            filter.website_id = Some(digits.then(|| value.parse().unwrap_or(i64::MAX)).ok_or("must be a whole number")?);
+            filter.website_id =
+                Some(digits.then(|| value.parse().unwrap_or(i64::MAX)).ok_or("must be a whole number")?);
         }
         "per_page" => {
             let n = whole(value).filter(|n| *n <= PER_PAGE_MAX);
@@ -149,7 +150,10 @@ fn date(text: &str) -> Option<Timestamp> {
     };
     let month = i8::try_from(number(&text[5..7])?).ok()?;
     let day = i8::try_from(number(&text[8..10])?).ok()?;
-    Timestamp::from_utc_date(number(&text[..4])?, month, day)
+    let year = number(&text[..4])?;
+    jiff::civil::Date::new(year, month, day).ok()?;
+    // The last days that can be written are later than any time that can be stored.
+    Some(Timestamp::from_utc_date(year, month, day).unwrap_or(Timestamp::MAX))
 }
 
 fn cursor_check(position: &[u8], business_id: i64) -> [u8; 6] {

@@ -18,13 +18,13 @@ use http::header::{HeaderName, RETRY_AFTER};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, StatusCode};
 
+use super::Http;
 use super::auth::{Presented, client_address, counted_as, presented};
 use super::body::{self, BodyProblem, Fields};
 use super::door::{Peer, Trace};
 use super::error::{ApiError, KEY_INVALID, KEY_MISSING, json_response};
 use super::limits::{Group, Verdict};
 use super::routes::UNROUTED;
-use super::Http;
 use crate::directory::Caller;
 use crate::store::StoreError;
 

@@ -36,10 +36,9 @@ pub async fn begin(
             body,
             replayed: true,
         })),
-        Claimed::OtherRequest => Err(ApiError::field(
-            FIELD,
-            "This Idempotency-Key was used for another request; use a new one.",
-        )),
+        Claimed::OtherRequest => {
+            Err(ApiError::field(FIELD, "This Idempotency-Key was used for another request; use a new one."))
+        }
         Claimed::StillRunning => Err(still_running()),
     }
 }
