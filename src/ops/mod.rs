@@ -13,6 +13,7 @@ pub mod websites;
 
 pub mod approve_alert;
 pub mod audit;
+pub mod choose_website;
 pub mod correct_amount;
 pub mod create_payment;
 pub mod decide;

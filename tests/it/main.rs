@@ -10,6 +10,7 @@
 #[macro_use]
 mod harness;
 
+mod api;
 mod cli;
 mod model;
 mod settling;

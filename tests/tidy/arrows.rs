@@ -37,6 +37,8 @@ const ROOMS: &[(&str, May)] = &[
     ("work", May::AllBut(&["http", "mail", "cli"])),
     // A command may call every door it starts.
     ("cli", May::AllBut(&[])),
+    // Starts the doors side by side; commands call it.
+    ("serve", May::AllBut(&["cli"])),
     ("lib", May::AllBut(&[])),
     ("main", May::AllBut(&[])),
     ("bin", May::AllBut(&[])),

@@ -1,0 +1,92 @@
+//! `PATCH /payment/{transaction_id}/amount`: corrects what a pending payment expects (interface 4.2).
+
+use std::sync::Arc;
+
+use axum::extract::{Path, Request, State};
+use axum::response::Response;
+use http::StatusCode;
+
+use super::once::{self, Begun};
+use super::payment::write_corrected;
+use super::read::{TransactionId, UNKNOWN, is_storable};
+use super::{Admitted, Answer, Received, admit_with_body};
+use crate::domain::money::Money;
+use crate::domain::payment::CorrectRefusal;
+use crate::http::Http;
+use crate::http::body::Fields;
+use crate::http::error::ApiError;
+use crate::http::json::Json;
+use crate::http::routes::PAYMENT_AMOUNT;
+use crate::http::validate::Checker;
+use crate::ops::correct_amount::{Corrected, correct_amount};
+use crate::ops::idempotency::{Claim, Remember};
+use crate::ops::read_payments::PaymentView;
+
+pub async fn handle(State(http): State<Arc<Http>>, id: TransactionId, request: Request) -> Response {
+    let received = Received::whole(request).await;
+    let fields = received.fields();
+    let admitted = match admit_with_body(&http, &received, &fields, PAYMENT_AMOUNT).await {
+        Ok(admitted) => admitted,
+        Err(response) => return response,
+    };
+    let result = match fields {
+        Ok(fields) => correct(&http, &admitted, &received, &fields, id).await,
+        Err(problem) => Err(problem.into()),
+    };
+    admitted.respond(&http, result)
+}
+
+async fn correct(
+    http: &Http,
+    admitted: &Admitted,
+    received: &Received,
+    fields: &Fields<'_>,
+    id: TransactionId,
+) -> Result<Answer, ApiError> {
+    let mut check = Checker::new(fields);
+    let Some(amount) = check.amount("new_amount", http.app.config.payments.max_amount) else {
+        return Err(ApiError::Invalid(check.problems));
+    };
+    let id = match id {
+        Ok(Path(id)) if is_storable(&id) => id,
+        _ => return Err(ApiError::NotFound(UNKNOWN)),
+    };
+    let claim = match once::begin(http, admitted, received, fields).await? {
+        Begun::Done(answer) => return Ok(answer),
+        Begun::Work(claim) => claim,
+    };
+    let result = work(http, admitted, &id, amount, claim.as_ref()).await;
+    once::end(claim, &result).await;
+    result
+}
+
+async fn work(
+    http: &Http,
+    admitted: &Admitted,
+    id: &str,
+    amount: Money,
+    claim: Option<&Claim>,
+) -> Result<Answer, ApiError> {
+    let business_id = admitted.caller.business.id;
+    let remember =
+        claim.map(|claim| Remember { business_id, key: claim.key(), token: claim.token(), render: &render });
+    match correct_amount(&http.app, &admitted.caller, id, amount, remember.as_ref()).await? {
+        Corrected::Payment(view) => Ok(Answer::ok(render(&view).1)),
+        Corrected::Unknown => Err(ApiError::NotFound(UNKNOWN)),
+        Corrected::Refused(CorrectRefusal::TooLarge) => {
+            Err(ApiError::field("new_amount", "The new amount with its charges is too large."))
+        }
+        Corrected::Refused(refusal) => Err(ApiError::BadRequest(refusal.to_string().into())),
+        Corrected::LeaseLost => Err(once::still_running()),
+    }
+}
+
+fn render(view: &PaymentView) -> (u16, Vec<u8>) {
+    let mut json = Json::object();
+    json.flag("success", true);
+    json.text("message", "Payment amount corrected");
+    json.begin("data");
+    write_corrected(&mut json, view);
+    json.end();
+    (StatusCode::OK.as_u16(), json.finish())
+}

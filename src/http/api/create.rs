@@ -1,0 +1,241 @@
+//! `POST /payment-request`: creates a payment request (interface 4.1).
+
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
+use axum::response::Response;
+use http::StatusCode;
+
+use super::once::{self, Begun};
+use super::payment::write_created;
+use super::{Admitted, Answer, Received, admit_with_body};
+use crate::domain::merchant::Website;
+use crate::domain::money::Money;
+use crate::domain::payment::PayerDetails;
+use crate::domain::weburl::MAX_URL_CHARS;
+use crate::http::Http;
+use crate::http::body::Fields;
+use crate::http::error::ApiError;
+use crate::http::json::Json;
+use crate::http::routes::PAYMENT_REQUEST;
+use crate::http::validate::{Checker, Problems, required};
+use crate::ops::choose_website::{Wanted, WebsiteProblem, choose_website};
+use crate::ops::create_payment::{Created, NewPayment, create_payment};
+use crate::ops::idempotency::{Claim, Remember};
+use crate::ops::read_payments::PaymentView;
+
+/// Characters of most texts, of the two short names, and of the numbers (decisions 2).
+const TEXT_MAX: usize = 255;
+const SHORT_NAME_MAX: usize = 100;
+const BVN_MAX: usize = 30;
+const REGISTRATION_MAX: usize = 60;
+
+/// Seconds until an account may have become free again.
+const NO_ACCOUNT_RETRY: u32 = 60;
+
+pub async fn handle(State(http): State<Arc<Http>>, request: Request) -> Response {
+    let received = Received::whole(request).await;
+    let fields = received.fields();
+    let admitted = match admit_with_body(&http, &received, &fields, PAYMENT_REQUEST).await {
+        Ok(admitted) => admitted,
+        Err(response) => return response,
+    };
+    let result = match fields {
+        Ok(fields) => create(&http, &admitted, &received, &fields).await,
+        Err(problem) => Err(problem.into()),
+    };
+    admitted.respond(&http, result)
+}
+
+/// The request's values, each of them good by itself.
+struct Wire {
+    amount: Money,
+    payer_name: String,
+    payer: PayerDetails,
+    bvn: Option<String>,
+    webhook_url: String,
+    transaction_id: Option<String>,
+    website_id: Option<i64>,
+    website_url: Option<String>,
+}
+
+async fn create(
+    http: &Http,
+    admitted: &Admitted,
+    received: &Received,
+    fields: &Fields<'_>,
+) -> Result<Answer, ApiError> {
+    let wire = match read(fields, http.app.config.payments.max_amount) {
+        Ok(wire) => wire,
+        Err(bad) => return Err(tell_all(http, admitted, bad).await),
+    };
+    let claim = match once::begin(http, admitted, received, fields).await? {
+        Begun::Done(answer) => return Ok(answer),
+        Begun::Work(claim) => claim,
+    };
+    let result = work(http, admitted, wire, claim.as_ref()).await;
+    once::end(claim, &result).await;
+    result
+}
+
+async fn work(
+    http: &Http,
+    admitted: &Admitted,
+    wire: Wire,
+    claim: Option<&Claim>,
+) -> Result<Answer, ApiError> {
+    let wanted = Wanted {
+        website_id: wire.website_id,
+        website_url: wire.website_url.as_deref(),
+        webhook_url: Some(&wire.webhook_url),
+    };
+    let website = website(http, admitted, wanted, Problems::default()).await?;
+    let business_id = admitted.caller.business.id;
+    let remember =
+        claim.map(|claim| Remember { business_id, key: claim.key(), token: claim.token(), render: &render });
+    let new = NewPayment {
+        transaction_id: wire.transaction_id,
+        base: wire.amount,
+        payer_name: wire.payer_name,
+        payer: wire.payer,
+        bvn: wire.bvn,
+        webhook_url: wire.webhook_url,
+        website,
+    };
+    match create_payment(&http.app, &admitted.caller, new, remember.as_ref()).await? {
+        Created::Payment(view) => {
+            Ok(Answer { status: StatusCode::CREATED, body: render(&view).1, replayed: false })
+        }
+        Created::DuplicateTransactionId => {
+            Err(ApiError::field("transaction_id", "The transaction id has already been taken."))
+        }
+        Created::NoAccount => Err(ApiError::Unavailable {
+            message: "No receiving account is free for this payment at the moment; try again later",
+            retry_after: NO_ACCOUNT_RETRY,
+        }),
+        Created::TooLarge => Err(ApiError::field("amount", "The amount with its charges is too large.")),
+        Created::LeaseLost => Err(once::still_running()),
+    }
+}
+
+fn render(view: &PaymentView) -> (u16, Vec<u8>) {
+    let mut json = Json::object();
+    json.flag("success", true);
+    json.text("message", "Payment request created");
+    json.begin("data");
+    write_created(&mut json, view);
+    json.end();
+    (StatusCode::CREATED.as_u16(), json.finish())
+}
+
+/// A request that failed by itself, with what is known of its website.
+struct Bad {
+    problems: Problems,
+    website_id: Option<i64>,
+    website_url: Option<String>,
+    webhook_url: Option<String>,
+}
+
+fn read(fields: &Fields<'_>, max_amount: Money) -> Result<Wire, Bad> {
+    let mut check = Checker::new(fields);
+    let amount = check.amount("amount", max_amount);
+    let payer_name = payer_name(&mut check);
+    let payer = PayerDetails {
+        bank: check.text("bank", TEXT_MAX),
+        first_name: check.text("fname", SHORT_NAME_MAX),
+        last_name: check.text("lname", SHORT_NAME_MAX),
+        registration_number: check.text("registration_number", REGISTRATION_MAX),
+        service: check.text("service", TEXT_MAX),
+    };
+    let bvn = check.text("bvn", BVN_MAX);
+    let webhook_url = check.required_text("webhook_url", MAX_URL_CHARS);
+    let transaction_id = check.text("transaction_id", TEXT_MAX);
+    if matches!(transaction_id.as_deref(), Some("." | "..")) {
+        // In a path every client removes these before sending, encoded or not.
+        check.problems.add("transaction_id", "The transaction id must not be a dot or two.".into());
+    }
+    let website_id = check.integer("business_website_id");
+    let website_url = check.text("website_url", MAX_URL_CHARS);
+    let problems = check.problems;
+    match (amount, payer_name, webhook_url) {
+        (Some(amount), Some(payer_name), Some(webhook_url)) if problems.is_empty() => {
+            Ok(Wire { amount, payer_name, payer, bvn, webhook_url, transaction_id, website_id, website_url })
+        }
+        (_, _, webhook_url) => Err(Bad { problems, website_id, website_url, webhook_url }),
+    }
+}
+
+/// `name` wins over `payer_name`; without either the complaint is about `payer_name`.
+fn payer_name(check: &mut Checker<'_, '_>) -> Option<String> {
+    let good_so_far = check.problems.count();
+    let name = check.text("name", TEXT_MAX);
+    let payer_name = check.text("payer_name", TEXT_MAX);
+    let (field, chosen) = match (name, payer_name) {
+        (Some(name), _) => ("name", name),
+        (None, Some(name)) => ("payer_name", name),
+        (None, None) => {
+            if check.problems.count() == good_so_far {
+                check.problems.add("payer_name", required("payer_name"));
+            }
+            return None;
+        }
+    };
+    if !chosen.chars().any(char::is_alphabetic) {
+        let label = field.replace('_', " ");
+        check.problems.add(field, format!("The {label} must contain at least one letter."));
+        return None;
+    }
+    Some(chosen)
+}
+
+/// A bad request is told what is wrong with its website too, in the same answer.
+async fn tell_all(http: &Http, admitted: &Admitted, bad: Bad) -> ApiError {
+    let wanted = Wanted {
+        website_id: bad.website_id,
+        website_url: bad.website_url.as_deref(),
+        webhook_url: bad.webhook_url.as_deref(),
+    };
+    match website(http, admitted, wanted, bad.problems).await {
+        Err(error) => error,
+        // Never: the problems are not empty. An answer all the same.
+        Ok(_) => ApiError::Internal,
+    }
+}
+
+/// Chooses the website; adds what is wrong to `problems` and fails if there are any.
+async fn website(
+    http: &Http,
+    admitted: &Admitted,
+    wanted: Wanted<'_>,
+    mut problems: Problems,
+) -> Result<Website, ApiError> {
+    let sites = http.app.directory.websites(admitted.caller.business.id).await?;
+    let wrong = match choose_website(&sites, wanted, http.app.config.server.dev) {
+        Ok(site) if problems.is_empty() => return Ok(site),
+        Ok(_) => Vec::new(),
+        Err(wrong) => wrong,
+    };
+    let mut not_allowed = None;
+    for problem in wrong {
+        match problem {
+            WebsiteProblem::UnknownId => problems.add(
+                "business_website_id",
+                "The business website id is not an approved website of your business.".into(),
+            ),
+            WebsiteProblem::WebsiteUrl(reason) => {
+                problems.add("website_url", format!("The website url {reason}."));
+            }
+            WebsiteProblem::WebhookNotAUrl(reason) => {
+                problems.add("webhook_url", format!("The webhook url {reason}."));
+            }
+            WebsiteProblem::WebhookNotAllowed(reason) => not_allowed = Some(reason),
+        }
+    }
+    if !problems.is_empty() {
+        return Err(ApiError::Invalid(problems));
+    }
+    let reason = not_allowed.flatten().map(|reason| format!(", and it {reason}")).unwrap_or_default();
+    Err(ApiError::BadRequest(
+        format!("The webhook URL must be from the approved website domain{reason}").into(),
+    ))
+}

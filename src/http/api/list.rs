@@ -1,0 +1,254 @@
+//! `GET /payments`: the business's payments, newest first, by page or by cursor (interface 4.4).
+//!
+//! A cursor is opaque to callers: the position of the last row, with a check that ties it to the
+//! business. It makes a typing error a 422 instead of a strange page; it guards no secret.
+
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
+use axum::response::Response;
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use sha2::{Digest, Sha256};
+
+use super::payment::write_read;
+use super::{Admitted, Answer, Received, admit_without_body};
+use crate::domain::merchant::Mode;
+use crate::domain::payment::Status;
+use crate::domain::time::{Span, Timestamp};
+use crate::http::Http;
+use crate::http::error::ApiError;
+use crate::http::json::Json;
+use crate::http::routes::PAYMENTS;
+use crate::http::validate::Problems;
+use crate::ops::read_payments::{Cursor, ListFilter, Listed, list_payments};
+
+const PER_PAGE_DEFAULT: i64 = 15;
+const PER_PAGE_MAX: i64 = 100;
+/// Two numbers of 8 bytes and 6 bytes of check.
+const CURSOR_BYTES: usize = 22;
+
+pub async fn handle(State(http): State<Arc<Http>>, request: Request) -> Response {
+    let received = Received::without_body(request);
+    let admitted = match admit_without_body(&http, &received, PAYMENTS).await {
+        Ok(admitted) => admitted,
+        Err(response) => return response,
+    };
+    let result = list(&http, &admitted, received.parts.uri.query().unwrap_or_default()).await;
+    admitted.respond(&http, result)
+}
+
+async fn list(http: &Http, admitted: &Admitted, query: &str) -> Result<Answer, ApiError> {
+    let business_id = admitted.caller.business.id;
+    let filter = read(query, business_id, admitted.caller.mode).map_err(ApiError::Invalid)?;
+    let listed = list_payments(&http.app, business_id, &filter).await?;
+    Ok(Answer::ok(render(&listed, &filter, business_id)))
+}
+
+fn render(listed: &Listed, filter: &ListFilter, business_id: i64) -> Vec<u8> {
+    let mut json = Json::object();
+    json.flag("success", true);
+    json.begin_list("data");
+    for view in &listed.rows {
+        json.begin_item();
+        write_read(&mut json, view);
+        json.end();
+    }
+    json.end_list();
+    json.begin("meta");
+    json.int("current_page", filter.page);
+    json.int("per_page", filter.per_page);
+    json.int("last_page", ((listed.total + filter.per_page - 1) / filter.per_page).max(1));
+    json.int("total", listed.total);
+    if listed.total_is_capped {
+        json.flag("total_is_capped", true);
+    }
+    json.opt_text("next_cursor", listed.next.map(|next| write_cursor(next, business_id)).as_deref());
+    json.end();
+    json.finish()
+}
+
+/// Reads the query; of a parameter given twice the last one counts, empty ones do not.
+fn read(query: &str, business_id: i64, mode: Mode) -> Result<ListFilter, Problems> {
+    let mut problems = Problems::default();
+    let mut filter = ListFilter {
+        status: None,
+        from: None,
+        until: None,
+        website_id: None,
+        mode,
+        per_page: PER_PAGE_DEFAULT,
+        page: 1,
+        cursor: None,
+    };
+    let mut given: [Option<String>; NAMES.len()] = Default::default();
+    for (name, value) in url::form_urlencoded::parse(query.as_bytes()) {
+        if let Some(at) = NAMES.iter().position(|known| *known == name) {
+            let value = value.trim();
+            given[at] = (!value.is_empty()).then(|| value.to_owned());
+        }
+    }
+    for (name, value) in NAMES.into_iter().zip(&given) {
+        let Some(value) = value else { continue };
+        if let Err(what) = set(&mut filter, name, value, business_id) {
+            problems.add(name, format!("The {} {what}.", name.replace('_', " ")));
+        }
+    }
+    if let (Some(from), Some(until)) = (filter.from, filter.until)
+        && from >= until
+    {
+        problems.add("from_date", "The from date must not be after the to date.".into());
+    }
+    if problems.is_empty() { Ok(filter) } else { Err(problems) }
+}
+
+/// The parameters, in the order in which mistakes are told.
+const NAMES: [&str; 7] = ["status", "from_date", "to_date", "website_id", "per_page", "page", "cursor"];
+
+/// The error completes "The from date ...".
+fn set(filter: &mut ListFilter, name: &str, value: &str, business_id: i64) -> Result<(), String> {
+    const DATE: &str = "must be a date such as 2026-01-31";
+    match name {
+        "status" => {
+            filter.status = Some(Status::parse(value).ok_or("must be pending, approved or rejected")?);
+        }
+        "from_date" => filter.from = Some(date(value).ok_or(DATE)?),
+        // The whole day counts: up to the beginning of the next.
+        "to_date" => filter.until = Some((date(value).ok_or(DATE)? + Span::days(1)).min(Timestamp::MAX)),
+        "website_id" => {
+            let digits = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit());
+            // A number beyond the range is the id of no website, as any unknown one.
+            filter.website_id =
+                Some(digits.then(|| value.parse().unwrap_or(i64::MAX)).ok_or("must be a whole number")?);
+        }
+        "per_page" => {
+            let n = whole(value).filter(|n| *n <= PER_PAGE_MAX);
+            filter.per_page = n.ok_or("must be a whole number from 1 to 100")?;
+        }
+        "page" => filter.page = whole(value).ok_or("must be a whole number from 1")?,
+        _ => {
+            let cursor = read_cursor(value, business_id);
+            filter.cursor = Some(cursor.ok_or("is not one that this service has given")?);
+        }
+    }
+    Ok(())
+}
+
+fn whole(text: &str) -> Option<i64> {
+    let digits = text.bytes().all(|byte| byte.is_ascii_digit());
+    text.parse().ok().filter(|n: &i64| digits && *n >= 1)
+}
+
+/// `2026-01-31`, and no other notation; the beginning of that UTC day.
+fn date(text: &str) -> Option<Timestamp> {
+    let bytes = text.as_bytes();
+    if bytes.len() != 10 || !text.is_ascii() || bytes[4] != b'-' || bytes[7] != b'-' {
+        return None;
+    }
+    let number = |part: &str| -> Option<i16> {
+        part.bytes().all(|byte| byte.is_ascii_digit()).then(|| part.parse().ok())?
+    };
+    let month = i8::try_from(number(&text[5..7])?).ok()?;
+    let day = i8::try_from(number(&text[8..10])?).ok()?;
+    let year = number(&text[..4])?;
+    jiff::civil::Date::new(year, month, day).ok()?;
+    // The last days that can be written are later than any time that can be stored.
+    Some(Timestamp::from_utc_date(year, month, day).unwrap_or(Timestamp::MAX))
+}
+
+fn cursor_check(position: &[u8], business_id: i64) -> [u8; 6] {
+    let mut hash = Sha256::new();
+    hash.update(b"payments cursor 1");
+    hash.update(business_id.to_be_bytes());
+    hash.update(position);
+    let digest = hash.finalize();
+    std::array::from_fn(|at| digest[at])
+}
+
+fn write_cursor(cursor: Cursor, business_id: i64) -> String {
+    let mut bytes = Vec::with_capacity(CURSOR_BYTES);
+    bytes.extend_from_slice(&cursor.created_at.0.to_be_bytes());
+    bytes.extend_from_slice(&cursor.id.to_be_bytes());
+    let check = cursor_check(&bytes, business_id);
+    bytes.extend_from_slice(&check);
+    URL_SAFE_NO_PAD.encode(bytes)
+}
+
+fn read_cursor(text: &str, business_id: i64) -> Option<Cursor> {
+    let bytes = URL_SAFE_NO_PAD.decode(text).ok().filter(|bytes| bytes.len() == CURSOR_BYTES)?;
+    let (position, check) = bytes.split_at(16);
+    let (at, id) = position.split_at(8);
+    (check == cursor_check(position, business_id)).then_some(())?;
+    Some(Cursor {
+        created_at: Timestamp(i64::from_be_bytes(at.try_into().ok()?)),
+        id: i64::from_be_bytes(id.try_into().ok()?),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wrong(query: &str) -> String {
+        read(query, 1, Mode::Live).unwrap_err().summary()
+    }
+
+    #[test]
+    fn a_good_query_is_read_whole() {
+        let filter = read(
+            "status=approved&from_date=2026-03-01&to_date=2026-03-01&website_id=7&per_page=100&page=3&other=x",
+            1,
+            Mode::Test,
+        )
+        .unwrap();
+        assert_eq!(filter.status, Some(Status::Approved));
+        assert_eq!(filter.from, Timestamp::from_utc_date(2026, 3, 1));
+        assert_eq!(filter.until, Timestamp::from_utc_date(2026, 3, 2));
+        assert_eq!((filter.website_id, filter.per_page, filter.page), (Some(7), 100, 3));
+        assert_eq!(filter.mode, Mode::Test);
+        let filter = read("status=&page=+&per_page=5&per_page=6", 1, Mode::Live).unwrap();
+        assert_eq!((filter.status, filter.page, filter.per_page), (None, 1, 6));
+        assert!(read("website_id=99999999999999999999", 1, Mode::Live).is_ok());
+        assert_eq!(read("to_date=9999-12-31", 1, Mode::Live).unwrap().until, Some(Timestamp::MAX));
+    }
+
+    #[test]
+    fn every_mistake_is_told() {
+        for query in [
+            "status=paid",
+            "status=Pending",
+            "from_date=2026-02-30",
+            "from_date=01-02-2026",
+            "from_date=2026-1-1",
+            "to_date=2026-01-01T00:00:00Z",
+            "to_date=+026-01-01",
+            "from_date=2026-01-02&to_date=2026-01-01",
+            "website_id=abc",
+            "website_id=-1",
+            "per_page=0",
+            "per_page=101",
+            "per_page=x",
+            "page=0",
+            "page=-1",
+            "page=1.5",
+            "page=99999999999999999999",
+            "cursor=abc",
+        ] {
+            assert!(!wrong(query).is_empty(), "{query}");
+        }
+        assert!(wrong("status=x&page=0&cursor=%00").ends_with("(and 2 more errors)"));
+    }
+
+    #[test]
+    fn a_cursor_comes_back_whole_and_only_to_its_business() {
+        let cursor = Cursor { created_at: Timestamp(1_790_000_000_123_456), id: 42 };
+        let text = write_cursor(cursor, 7);
+        assert_eq!(read_cursor(&text, 7), Some(cursor));
+        assert_eq!(read_cursor(&text, 8), None);
+        for at in 0..text.len() {
+            let mut broken = text.clone().into_bytes();
+            broken[at] = if broken[at] == b'A' { b'B' } else { b'A' };
+            assert_eq!(read_cursor(std::str::from_utf8(&broken).unwrap(), 7), None, "{at}");
+        }
+    }
+}

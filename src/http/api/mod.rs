@@ -1,0 +1,222 @@
+//! The JSON API for merchants: what all its routes have in common, and one file per route.
+//!
+//! The order of checks: the body is read (so that the client sees an answer), the key is looked
+//! up, the request is counted (against the business, or the client's address where the key is not
+//! good), and only then the body is judged. Each route has wire structs of its own.
+
+pub mod correct;
+pub mod create;
+pub mod list;
+mod once;
+mod payment;
+pub mod read;
+
+use axum::extract::Request;
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use http::header::{HeaderName, RETRY_AFTER};
+use http::request::Parts;
+use http::{HeaderMap, HeaderValue, StatusCode};
+
+use super::Http;
+use super::auth::{Presented, client_address, counted_as, presented};
+use super::body::{self, BodyProblem, Fields};
+use super::door::{Peer, Trace};
+use super::error::{ApiError, KEY_INVALID, KEY_MISSING, json_response};
+use super::limits::{Group, Verdict};
+use super::routes::UNROUTED;
+use crate::directory::Caller;
+use crate::store::StoreError;
+
+const LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
+const REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
+const RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
+const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
+
+/// A good answer.
+pub struct Answer {
+    pub status: StatusCode,
+    pub body: Vec<u8>,
+    /// Given before, for the same Idempotency-Key.
+    pub replayed: bool,
+}
+
+impl Answer {
+    pub fn ok(body: Vec<u8>) -> Answer {
+        Answer { status: StatusCode::OK, body, replayed: false }
+    }
+}
+
+/// A request with its body read, as far as it could be.
+pub struct Received {
+    pub parts: Parts,
+    peer: Peer,
+    bytes: Result<Bytes, BodyProblem>,
+}
+
+impl Received {
+    pub async fn whole(request: Request) -> Received {
+        let (parts, body) = request.into_parts();
+        let peer = peer_of(&parts);
+        Received { parts, peer, bytes: body::read(body).await }
+    }
+
+    /// For verbs whose body means nothing.
+    pub fn without_body(request: Request) -> Received {
+        let (parts, _) = request.into_parts();
+        let peer = peer_of(&parts);
+        Received { parts, peer, bytes: Err(BodyProblem::Empty) }
+    }
+
+    pub fn fields(&self) -> Result<Fields<'_>, BodyProblem> {
+        match &self.bytes {
+            Err(problem) => Err(problem.clone()),
+            Ok(_) if !body::is_json(&self.parts.headers) => Err(BodyProblem::NotJson),
+            Ok(bytes) => body::parse(bytes),
+        }
+    }
+}
+
+/// The door always tells the peer; without it nobody in particular is counted.
+fn peer_of(parts: &Parts) -> Peer {
+    let nobody = || Peer(std::net::SocketAddr::from(([0, 0, 0, 0], 0)));
+    parts.extensions.get::<Peer>().copied().unwrap_or_else(nobody)
+}
+
+/// A caller with a good key and budget left.
+pub struct Admitted {
+    pub caller: Caller,
+    verdict: Verdict,
+    route: &'static str,
+}
+
+impl Admitted {
+    /// Finishes the answer with what every answer of the API carries.
+    pub fn respond(&self, http: &Http, result: Result<Answer, ApiError>) -> Response {
+        let mut response = match result {
+            Ok(answer) => {
+                let mut response = json_response(answer.status, answer.body);
+                if answer.replayed {
+                    response.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
+                }
+                response
+            }
+            Err(error) => error.into_response(),
+        };
+        let business_id = Some(self.caller.business.id);
+        response.extensions_mut().insert(Trace { route: self.route, business_id });
+        add_limit(http, &mut response, &self.verdict);
+        response
+    }
+}
+
+/// Lets a request with a body in, or answers why not.
+pub async fn admit_with_body(
+    http: &Http,
+    received: &Received,
+    fields: &Result<Fields<'_>, BodyProblem>,
+    route: &'static str,
+) -> Result<Admitted, Response> {
+    let (token, hidden) = match fields {
+        Ok(fields) => (fields.get("api_key"), None),
+        Err(problem) if problem.hides_key() => (None, Some(problem)),
+        Err(_) => (None, None),
+    };
+    admit(http, &received.parts.headers, received.peer, token, hidden, route).await
+}
+
+/// Lets a request in whose key can only be in its header, or answers why not.
+pub async fn admit_without_body(
+    http: &Http,
+    received: &Received,
+    route: &'static str,
+) -> Result<Admitted, Response> {
+    admit(http, &received.parts.headers, received.peer, None, None, route).await
+}
+
+async fn admit(
+    http: &Http,
+    headers: &HeaderMap,
+    peer: Peer,
+    token: Option<&str>,
+    hidden: Option<&BodyProblem>,
+    route: &'static str,
+) -> Result<Admitted, Response> {
+    let fail = |error: ApiError, verdict: Option<&Verdict>, business_id: Option<i64>| {
+        let mut response = error.into_response();
+        response.extensions_mut().insert(Trace { route, business_id });
+        if let Some(verdict) = verdict {
+            add_limit(http, &mut response, verdict);
+        }
+        response
+    };
+    let caller = match find_caller(http, headers, token).await {
+        Ok(caller) => caller,
+        Err(error) => return Err(fail(error.into(), None, None)),
+    };
+    match caller {
+        Ok(caller) => {
+            let verdict = http.limits.spend_business(&caller.business, Group::Api).await;
+            if verdict.allowed {
+                Ok(Admitted { caller, verdict, route })
+            } else {
+                Err(fail(ApiError::TooManyRequests, Some(&verdict), Some(caller.business.id)))
+            }
+        }
+        Err(message) => {
+            let verdict = spend_address(http, headers, peer).await;
+            let error = match hidden {
+                _ if !verdict.allowed => ApiError::TooManyRequests,
+                Some(problem) if message == KEY_MISSING => problem.clone().into(),
+                _ => ApiError::Unauthorized(message),
+            };
+            Err(fail(error, Some(&verdict), None))
+        }
+    }
+}
+
+/// Answers `error` to a request that no route of the API took; it is counted like any other.
+pub async fn refuse(http: &Http, headers: &HeaderMap, peer: Peer, error: ApiError) -> Response {
+    let (verdict, business_id) = match find_caller(http, headers, None).await {
+        Ok(Ok(caller)) => {
+            (http.limits.spend_business(&caller.business, Group::Api).await, Some(caller.business.id))
+        }
+        Ok(Err(_)) | Err(_) => (spend_address(http, headers, peer).await, None),
+    };
+    let error = if verdict.allowed { error } else { ApiError::TooManyRequests };
+    let mut response = error.into_response();
+    response.extensions_mut().insert(Trace { route: UNROUTED, business_id });
+    add_limit(http, &mut response, &verdict);
+    response
+}
+
+/// The caller, or the message for somebody who is none.
+async fn find_caller(
+    http: &Http,
+    headers: &HeaderMap,
+    token: Option<&str>,
+) -> Result<Result<Caller, &'static str>, StoreError> {
+    match presented(headers, token) {
+        Presented::None => Ok(Err(KEY_MISSING)),
+        Presented::Unusable => Ok(Err(KEY_INVALID)),
+        Presented::Key(key) => Ok(http.app.directory.caller(&key).await?.ok_or(KEY_INVALID)),
+    }
+}
+
+async fn spend_address(http: &Http, headers: &HeaderMap, peer: Peer) -> Verdict {
+    let address = client_address(peer.0, headers, &http.app.config.server.trusted_proxies);
+    http.limits.spend_address(counted_as(address)).await
+}
+
+fn add_limit(http: &Http, response: &mut Response, verdict: &Verdict) {
+    let headers = response.headers_mut();
+    headers.insert(LIMIT, HeaderValue::from(verdict.limit));
+    headers.insert(REMAINING, HeaderValue::from(verdict.remaining));
+    if !verdict.allowed {
+        // Rounded up: whoever waits so long finds a new window.
+        let seconds = verdict.reset_after.as_secs() + u64::from(verdict.reset_after.subsec_nanos() > 0);
+        let seconds = i64::try_from(seconds.max(1)).unwrap_or(i64::MAX);
+        headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
+        headers.insert(RESET, HeaderValue::from(http.app.now().0 / 1_000_000 + seconds));
+    }
+}

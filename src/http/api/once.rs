@@ -1,0 +1,74 @@
+//! The `Idempotency-Key` header: read, claimed before the work, settled after it (decisions 4).
+
+use http::StatusCode;
+
+use super::{Admitted, Answer, Received};
+use crate::http::Http;
+use crate::http::body::Fields;
+use crate::http::error::ApiError;
+use crate::http::validate::check_text;
+use crate::ops::idempotency::{Claim, Claimed, claim};
+
+const KEY_MAX: usize = 255;
+const FIELD: &str = "idempotency_key";
+
+/// What is to be done.
+pub enum Begun {
+    /// The work; the claim, if there was a key, goes to [`end`] with its result.
+    Work(Option<Claim>),
+    /// Nothing: it was done before.
+    Done(Answer),
+}
+
+/// Claims the request's key, if it has one. To be called once the request is known to be well formed.
+pub async fn begin(
+    http: &Http,
+    admitted: &Admitted,
+    received: &Received,
+    fields: &Fields<'_>,
+) -> Result<Begun, ApiError> {
+    let Some(key) = read_key(received)? else { return Ok(Begun::Work(None)) };
+    let fingerprint = fields.fingerprint(received.parts.method.as_str(), received.parts.uri.path());
+    match claim(&http.app, admitted.caller.business.id, &key, &fingerprint).await? {
+        Claimed::New(claim) => Ok(Begun::Work(Some(claim))),
+        Claimed::Replay(status, body) => Ok(Begun::Done(Answer {
+            status: StatusCode::from_u16(status).unwrap_or(StatusCode::OK),
+            body,
+            replayed: true,
+        })),
+        Claimed::OtherRequest => {
+            Err(ApiError::field(FIELD, "This Idempotency-Key was used for another request; use a new one."))
+        }
+        Claimed::StillRunning => Err(still_running()),
+    }
+}
+
+/// The first request under the key has not ended.
+pub fn still_running() -> ApiError {
+    ApiError::Conflict("A request with this Idempotency-Key is still being processed; try again")
+}
+
+/// Keeps the claim of work that was done, gives back that of work that was not.
+pub async fn end(claim: Option<Claim>, result: &Result<Answer, ApiError>) {
+    match claim {
+        Some(claim) if result.is_ok() => claim.keep(),
+        Some(claim) => claim.release().await,
+        None => {}
+    }
+}
+
+fn read_key(received: &Received) -> Result<Option<String>, ApiError> {
+    let mut values = received.parts.headers.get_all("idempotency-key").iter();
+    let Some(value) = values.next() else { return Ok(None) };
+    let wrong = |what: &str| ApiError::field(FIELD, format!("The Idempotency-Key {what}."));
+    if values.any(|other| other != value) {
+        return Err(wrong("must be given once"));
+    }
+    let text = std::str::from_utf8(value.as_bytes()).map_err(|_| wrong("must be a text"))?;
+    match check_text(text.to_owned(), KEY_MAX) {
+        Ok(Some(key)) => Ok(Some(key)),
+        // An empty key is a fault of the caller's program, who believes to be protected by it.
+        Ok(None) => Err(wrong("must not be empty")),
+        Err(what) => Err(wrong(&what)),
+    }
+}

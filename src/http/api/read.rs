@@ -1,0 +1,53 @@
+//! `GET /payment/{transaction_id}`: one payment of the caller's business (interface 4.3).
+
+use std::sync::Arc;
+
+use axum::extract::rejection::PathRejection;
+use axum::extract::{Path, Request, State};
+use axum::response::Response;
+
+use super::payment::write_read;
+use super::{Admitted, Answer, Received, admit_without_body};
+use crate::http::Http;
+use crate::http::error::ApiError;
+use crate::http::json::Json;
+use crate::http::routes::PAYMENT;
+use crate::ops::read_payments::read_payment;
+
+pub const UNKNOWN: &str = "Payment not found";
+
+/// The path's id, percent-decoded after routing, so that `%2F` is part of it. One that is not
+/// UTF-8 is nobody's.
+pub type TransactionId = Result<Path<String>, PathRejection>;
+
+pub async fn handle(State(http): State<Arc<Http>>, id: TransactionId, request: Request) -> Response {
+    let received = Received::without_body(request);
+    let admitted = match admit_without_body(&http, &received, PAYMENT).await {
+        Ok(admitted) => admitted,
+        Err(response) => return response,
+    };
+    let result = read(&http, &admitted, id).await;
+    admitted.respond(&http, result)
+}
+
+async fn read(http: &Http, admitted: &Admitted, id: TransactionId) -> Result<Answer, ApiError> {
+    let Ok(Path(id)) = id else { return Err(ApiError::NotFound(UNKNOWN)) };
+    let caller = &admitted.caller;
+    let found = match is_storable(&id) {
+        true => read_payment(&http.app, caller.business.id, Some(caller.mode), &id).await?,
+        false => None,
+    };
+    let Some(view) = found else { return Err(ApiError::NotFound(UNKNOWN)) };
+    let mut json = Json::object();
+    json.flag("success", true);
+    json.begin("data");
+    write_read(&mut json, &view);
+    json.end();
+    Ok(Answer::ok(json.finish()))
+}
+
+/// Ids with control characters were never accepted, and PostgreSQL does not take a NUL even in a
+/// question.
+pub fn is_storable(id: &str) -> bool {
+    !id.chars().any(char::is_control)
+}

@@ -1,0 +1,57 @@
+//! `/healthz`: the process answers. `/readyz`: the database answers too, and the service is not
+//! ending. `/metrics`: numbers for a Prometheus server, on the operator's listener alone.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::response::Response;
+use http::header::CONTENT_TYPE;
+use http::{HeaderValue, StatusCode};
+
+use super::Http;
+use super::door::Trace;
+use super::error::json_response;
+use super::json::Json;
+
+/// A database that takes longer counts as away.
+const READY_WITHIN: Duration = Duration::from_secs(2);
+
+fn status(route: &'static str, code: StatusCode, word: &str) -> Response {
+    let mut json = Json::object();
+    json.text("status", word);
+    let mut response = json_response(code, json.finish());
+    response.extensions_mut().insert(Trace { route, business_id: None });
+    response
+}
+
+pub async fn live() -> Response {
+    status("/healthz", StatusCode::OK, "ok")
+}
+
+pub async fn ready(State(http): State<Arc<Http>>) -> Response {
+    if http.draining.load(Ordering::Relaxed) {
+        return status("/readyz", StatusCode::SERVICE_UNAVAILABLE, "draining");
+    }
+    match tokio::time::timeout(READY_WITHIN, http.app.store.ping()).await {
+        Ok(Ok(())) => status("/readyz", StatusCode::OK, "ready"),
+        Ok(Err(error)) => {
+            tracing::warn!(%error, "not ready");
+            status("/readyz", StatusCode::SERVICE_UNAVAILABLE, "the database does not answer")
+        }
+        Err(_) => status("/readyz", StatusCode::SERVICE_UNAVAILABLE, "the database is too slow"),
+    }
+}
+
+pub async fn metrics(State(http): State<Arc<Http>>) -> Response {
+    let Some(metrics) = &http.metrics else {
+        return status("/metrics", StatusCode::SERVICE_UNAVAILABLE, "metrics are off");
+    };
+    let mut response = Response::new(Body::from(metrics.render()));
+    let kind = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
+    response.headers_mut().insert(CONTENT_TYPE, kind);
+    response.extensions_mut().insert(Trace { route: "/metrics", business_id: None });
+    response
+}

@@ -1,0 +1,267 @@
+//! Rate limits: a window of 60 s that opens with the first request of a business (all its keys
+//! together), or of a client address for callers without a good key. Wallet routes count in a
+//! second window besides.
+//!
+//! Windows are timed by the machine's monotonic clock, so a step of the wall clock neither freezes
+//! nor empties one. A counter shared by several nodes takes the place of [`LocalCounter`] behind
+//! [`RateCounter`].
+
+use std::collections::HashMap;
+use std::future::Future;
+use std::hash::{BuildHasher, RandomState};
+use std::net::IpAddr;
+use std::pin::Pin;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::domain::merchant::Business;
+
+pub const WINDOW: Duration = Duration::from_secs(60);
+
+/// Locks the windows are spread over.
+const SHARDS: usize = 16;
+/// Windows a shard holds; 16 x 4096 windows are about 5 MB. Beyond that, newcomers share one window
+/// per shard: memory is bounded and a flood of addresses cannot buy itself an unlimited budget.
+const SHARD_MAX: usize = 4_096;
+/// A full shard is searched for ended windows at most this often.
+const PURGE_EVERY: Duration = Duration::from_secs(1);
+
+/// Which limit a request counts against.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Group {
+    /// Every route of the API.
+    Api,
+    /// Wallet routes, in addition.
+    Wallet,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Who {
+    Business(i64),
+    /// As `auth::counted_as` makes it.
+    Address(IpAddr),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct CounterKey {
+    pub group: Group,
+    pub who: Who,
+}
+
+/// What a request is told about its limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Verdict {
+    pub allowed: bool,
+    pub limit: u32,
+    pub remaining: u32,
+    /// Until the window ends.
+    pub reset_after: Duration,
+}
+
+/// A verdict at once, or one that somebody else must be asked for.
+pub enum Hit {
+    Now(Verdict),
+    Later(Pin<Box<dyn Future<Output = Verdict> + Send>>),
+}
+
+/// Counts one request. A counter that cannot be reached must answer for itself (count locally),
+/// never fail the request.
+pub trait RateCounter: Send + Sync {
+    fn hit(&self, key: CounterKey, limit: u32) -> Hit;
+}
+
+/// The limits of this deployment.
+pub struct Limits {
+    counter: Box<dyn RateCounter>,
+    api: u32,
+    wallet: u32,
+}
+
+impl Limits {
+    /// `api` and `wallet` hold where a business has no limits of its own.
+    pub fn new(counter: Box<dyn RateCounter>, api: u32, wallet: u32) -> Limits {
+        Limits { counter, api, wallet }
+    }
+
+    /// Spends one request of a business; on a wallet route also one of its wallet limit. Answers
+    /// the tighter of the two.
+    pub async fn spend_business(&self, business: &Business, group: Group) -> Verdict {
+        let own = |limit: Option<i64>, default: u32| {
+            limit.map_or(default, |n| u32::try_from(n.max(0)).unwrap_or(u32::MAX))
+        };
+        let who = Who::Business(business.id);
+        let api = self.hit(Group::Api, who, own(business.rate_limit, self.api)).await;
+        if group == Group::Api || !api.allowed {
+            return api;
+        }
+        let wallet = self.hit(Group::Wallet, who, own(business.wallet_rate_limit, self.wallet)).await;
+        if wallet.allowed && api.remaining < wallet.remaining { api } else { wallet }
+    }
+
+    /// Spends one request of a caller without a good key.
+    pub async fn spend_address(&self, address: IpAddr) -> Verdict {
+        self.hit(Group::Api, Who::Address(address), self.api).await
+    }
+
+    async fn hit(&self, group: Group, who: Who, limit: u32) -> Verdict {
+        match self.counter.hit(CounterKey { group, who }, limit) {
+            Hit::Now(verdict) => verdict,
+            Hit::Later(asked) => asked.await,
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Window {
+    opened: Instant,
+    used: u32,
+}
+
+impl Window {
+    fn is_over(&self, now: Instant) -> bool {
+        now.saturating_duration_since(self.opened) >= WINDOW
+    }
+
+    fn hit(&mut self, now: Instant, limit: u32) -> Verdict {
+        if self.is_over(now) {
+            *self = Window { opened: now, used: 0 };
+        }
+        let allowed = self.used < limit;
+        self.used = self.used.saturating_add(u32::from(allowed));
+        Verdict {
+            allowed,
+            limit,
+            remaining: limit.saturating_sub(self.used),
+            reset_after: WINDOW.saturating_sub(now.saturating_duration_since(self.opened)),
+        }
+    }
+}
+
+struct Shard {
+    windows: HashMap<CounterKey, Window>,
+    overflow: Window,
+    purged: Instant,
+}
+
+/// Counts in this process alone.
+pub struct LocalCounter {
+    hasher: RandomState,
+    shards: [Mutex<Shard>; SHARDS],
+}
+
+impl LocalCounter {
+    pub fn new() -> LocalCounter {
+        let now = Instant::now();
+        let empty =
+            || Shard { windows: HashMap::new(), overflow: Window { opened: now, used: 0 }, purged: now };
+        LocalCounter { hasher: RandomState::new(), shards: std::array::from_fn(|_| Mutex::new(empty())) }
+    }
+
+    fn hit_at(&self, key: CounterKey, limit: u32, now: Instant) -> Verdict {
+        let at = usize::try_from(self.hasher.hash_one(key) % SHARDS as u64).unwrap_or(0);
+        let mut shard = self.shards[at].lock().unwrap_or_else(PoisonError::into_inner);
+        let shard = &mut *shard;
+        if let Some(window) = shard.windows.get_mut(&key) {
+            return window.hit(now, limit);
+        }
+        if shard.windows.len() >= SHARD_MAX && now.saturating_duration_since(shard.purged) >= PURGE_EVERY {
+            shard.purged = now;
+            shard.windows.retain(|_, window| !window.is_over(now));
+        }
+        if shard.windows.len() >= SHARD_MAX {
+            return shard.overflow.hit(now, limit);
+        }
+        shard.windows.entry(key).or_insert(Window { opened: now, used: 0 }).hit(now, limit)
+    }
+}
+
+impl Default for LocalCounter {
+    fn default() -> LocalCounter {
+        LocalCounter::new()
+    }
+}
+
+impl RateCounter for LocalCounter {
+    fn hit(&self, key: CounterKey, limit: u32) -> Hit {
+        Hit::Now(self.hit_at(key, limit, Instant::now()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::Ipv4Addr;
+
+    fn business(id: i64) -> CounterKey {
+        CounterKey { group: Group::Api, who: Who::Business(id) }
+    }
+
+    #[test]
+    fn a_window_opens_with_its_first_request_and_ends_after_60_seconds() {
+        let counter = LocalCounter::new();
+        let start = Instant::now() + Duration::from_secs(1000);
+        for used in 1..=3 {
+            let verdict = counter.hit_at(business(1), 3, start + Duration::from_secs(used));
+            assert!(verdict.allowed);
+            assert_eq!(verdict.remaining, 3 - u32::try_from(used).unwrap());
+        }
+        let refused = counter.hit_at(business(1), 3, start + Duration::from_secs(31));
+        assert_eq!((refused.allowed, refused.remaining), (false, 0));
+        assert_eq!(refused.reset_after, Duration::from_secs(30));
+        assert!(counter.hit_at(business(2), 3, start).allowed, "another business has its own window");
+        assert!(!counter.hit_at(business(1), 3, start + Duration::from_millis(60_999)).allowed);
+        assert!(counter.hit_at(business(1), 3, start + Duration::from_secs(61)).allowed);
+        assert!(counter.hit_at(business(1), 4, start).allowed, "an instant before the window is inside it");
+    }
+
+    #[test]
+    fn refused_requests_cost_nothing_and_a_raised_limit_helps_at_once() {
+        let counter = LocalCounter::new();
+        let now = Instant::now();
+        for _ in 0..10 {
+            counter.hit_at(business(1), 2, now);
+        }
+        let verdict = counter.hit_at(business(1), 5, now);
+        assert_eq!((verdict.allowed, verdict.remaining), (true, 2));
+    }
+
+    #[test]
+    fn memory_is_bounded_and_a_flood_shares_what_is_left() {
+        let counter = LocalCounter::new();
+        let now = Instant::now();
+        let address = |n: u32| CounterKey { group: Group::Api, who: Who::Address(Ipv4Addr::from(n).into()) };
+        let many = u32::try_from(SHARDS * SHARD_MAX * 2).unwrap();
+        let allowed = (0..many).filter(|n| counter.hit_at(address(*n), 1, now).allowed).count();
+        let held: usize = counter.shards.iter().map(|shard| shard.lock().unwrap().windows.len()).sum();
+        assert!(held <= SHARDS * SHARD_MAX);
+        assert!(allowed <= SHARDS * (SHARD_MAX + 1), "{allowed}");
+        let later = now + WINDOW;
+        assert!(counter.hit_at(address(many + 1), 1, later).allowed);
+        assert!(counter.shards.iter().any(|shard| shard.lock().unwrap().windows.len() == 1));
+    }
+
+    #[tokio::test]
+    async fn wallet_routes_count_twice() {
+        let limits = Limits::new(Box::new(LocalCounter::new()), 5, 2);
+        let mut business = Business {
+            id: 1,
+            name: String::new(),
+            email: String::new(),
+            webhook_url: None,
+            active: true,
+            wallet_enabled: true,
+            rate_limit: None,
+            wallet_rate_limit: None,
+            schedule: crate::domain::charges::Schedule::DEFAULT,
+            created_at: crate::domain::time::Timestamp(0),
+            version: 1,
+        };
+        assert_eq!(limits.spend_business(&business, Group::Wallet).await.remaining, 1);
+        assert_eq!(limits.spend_business(&business, Group::Wallet).await.remaining, 0);
+        let refused = limits.spend_business(&business, Group::Wallet).await;
+        assert_eq!((refused.allowed, refused.limit), (false, 2));
+        assert_eq!(limits.spend_business(&business, Group::Api).await.remaining, 1);
+        business.rate_limit = Some(100);
+        assert_eq!(limits.spend_business(&business, Group::Api).await.remaining, 95);
+    }
+}

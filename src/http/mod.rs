@@ -1,0 +1,62 @@
+//! The door for HTTP: listeners, the route table, the JSON API, health and metrics.
+//!
+//! Requests are checked and turned into calls of `ops`; answers are written by hand. Nothing here
+//! knows SQL, and nothing else in the program knows axum. `serve` starts the listeners.
+
+mod api;
+mod auth;
+mod body;
+mod door;
+mod error;
+mod health;
+mod json;
+pub mod limits;
+pub mod listen;
+mod meters;
+mod routes;
+mod tls;
+mod validate;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use metrics_exporter_prometheus::PrometheusHandle;
+
+use crate::app::App;
+use limits::{Limits, LocalCounter};
+use meters::Meters;
+
+/// What the handlers share.
+pub struct Http {
+    app: Arc<App>,
+    limits: Limits,
+    meters: Meters,
+    metrics: Option<PrometheusHandle>,
+    /// The service is ending; `/readyz` says so.
+    draining: AtomicBool,
+}
+
+impl Http {
+    pub fn new(app: Arc<App>) -> Arc<Http> {
+        let configured = &app.config.limits;
+        let limits = Limits::new(
+            Box::new(LocalCounter::new()),
+            configured.requests_per_minute,
+            configured.wallet_requests_per_minute,
+        );
+        let metrics = meters::recorder();
+        Arc::new(Http { app, limits, meters: Meters::new(), metrics, draining: AtomicBool::new(false) })
+    }
+
+    /// From now on not ready.
+    pub fn drain(&self) {
+        self.draining.store(true, Ordering::Relaxed);
+    }
+
+    /// Work the metrics need every few seconds.
+    pub fn upkeep(&self) {
+        if let Some(metrics) = &self.metrics {
+            metrics.run_upkeep();
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! Every address the service answers, on one page. Unknown paths and wrong verbs are answered in
+//! the JSON form of errors, with `Allow` where there is something to allow.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, patch, post};
+use http::request::Parts;
+
+use super::door::Peer;
+use super::error::ApiError;
+use super::{Http, api, health};
+
+/// Under this everything is the API, and counts against its limits.
+pub const API: &str = "/api/v1";
+
+pub const PAYMENT_REQUEST: &str = "/api/v1/payment-request";
+pub const PAYMENT: &str = "/api/v1/payment/{transaction_id}";
+pub const PAYMENT_AMOUNT: &str = "/api/v1/payment/{transaction_id}/amount";
+pub const PAYMENTS: &str = "/api/v1/payments";
+/// What no route of ours answered.
+pub const UNROUTED: &str = "unrouted";
+
+/// Names that logs and metrics know.
+pub const ROUTES: [&str; 8] =
+    [PAYMENT_REQUEST, PAYMENT, PAYMENT_AMOUNT, PAYMENTS, "/healthz", "/readyz", "/metrics", UNROUTED];
+
+/// The main listener's routes. A node without the role `api` answers health alone.
+pub fn main(http: Arc<Http>, with_api: bool) -> Router {
+    let mut router = Router::new().route("/healthz", get(health::live)).route("/readyz", get(health::ready));
+    if with_api {
+        router = router
+            .route(PAYMENT_REQUEST, post(api::create::handle))
+            .route(PAYMENT, get(api::read::handle))
+            .route(PAYMENT_AMOUNT, patch(api::correct::handle))
+            .route(PAYMENTS, get(api::list::handle));
+    }
+    router.fallback(unknown).method_not_allowed_fallback(wrong_verb).with_state(http)
+}
+
+/// The operator listener's routes.
+pub fn operator(http: Arc<Http>) -> Router {
+    Router::new()
+        .route("/healthz", get(health::live))
+        .route("/readyz", get(health::ready))
+        .route("/metrics", get(health::metrics))
+        .fallback(|| async { ApiError::NotFound("Not found") })
+        .method_not_allowed_fallback(|| async { ApiError::MethodNotAllowed })
+        .with_state(http)
+}
+
+async fn unknown(State(http): State<Arc<Http>>, request: Request) -> Response {
+    outside(&http, request.into_parts().0, ApiError::NotFound("Not found")).await
+}
+
+async fn wrong_verb(State(http): State<Arc<Http>>, request: Request) -> Response {
+    outside(&http, request.into_parts().0, ApiError::MethodNotAllowed).await
+}
+
+/// Guessing at the API's addresses costs as much as using it.
+async fn outside(http: &Http, parts: Parts, error: ApiError) -> Response {
+    let is_api =
+        parts.uri.path().strip_prefix(API).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    match parts.extensions.get::<Peer>() {
+        Some(peer) if is_api => api::refuse(http, &parts.headers, *peer, error).await,
+        _ => error.into_response(),
+    }
+}
+
+/// For callers who speak plain HTTP over a network: a key sent so is known to others already.
+pub fn plain_refused(http: Arc<Http>) -> Router {
+    Router::new()
+        .route("/healthz", get(health::live))
+        .route("/readyz", get(health::ready))
+        .fallback(|| async { ApiError::Forbidden("Use HTTPS") })
+        .with_state(http)
+}

@@ -1,0 +1,282 @@
+//! Turns raw members into values and collects everything that is wrong, field by field.
+//!
+//! Texts are trimmed, empty ones count as absent, control characters are refused, lengths are
+//! counted in characters (decisions 2). Amounts are read from the raw token, never through a
+//! float. What a value means to the business is not judged here.
+
+use super::body::Fields;
+use super::json::Json;
+use crate::domain::money::{Money, MoneyError};
+
+/// Everything wrong with a request, in the order it was found.
+#[derive(Debug, Default)]
+pub struct Problems {
+    fields: Vec<(&'static str, Vec<String>)>,
+}
+
+impl Problems {
+    pub fn add(&mut self, field: &'static str, message: String) {
+        match self.fields.iter_mut().find(|(name, _)| *name == field) {
+            Some((_, messages)) => messages.push(message),
+            None => self.fields.push((field, vec![message])),
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.fields.is_empty()
+    }
+
+    pub fn count(&self) -> usize {
+        self.fields.iter().map(|(_, messages)| messages.len()).sum()
+    }
+
+    /// The first problem, and how many more there are.
+    pub fn summary(&self) -> String {
+        let mut all = self.fields.iter().flat_map(|(_, messages)| messages);
+        let first = all.next().map(String::as_str).unwrap_or("The request is not valid");
+        match all.count() {
+            0 => first.to_owned(),
+            1 => format!("{first} (and 1 more error)"),
+            n => format!("{first} (and {n} more errors)"),
+        }
+    }
+
+    /// Writes the member `errors`.
+    pub fn write(&self, json: &mut Json) {
+        json.begin("errors");
+        for (field, messages) in &self.fields {
+            json.begin_list(field);
+            for message in messages {
+                json.text_item(message);
+            }
+            json.end_list();
+        }
+        json.end();
+    }
+}
+
+/// `payer_name` as people read it.
+fn label(field: &str) -> String {
+    field.replace('_', " ")
+}
+
+pub fn required(field: &str) -> String {
+    format!("The {} field is required.", label(field))
+}
+
+/// Looks at one field after another.
+pub struct Checker<'a, 'b> {
+    fields: &'b Fields<'a>,
+    pub problems: Problems,
+}
+
+impl<'a, 'b> Checker<'a, 'b> {
+    pub fn new(fields: &'b Fields<'a>) -> Checker<'a, 'b> {
+        Checker { fields, problems: Problems::default() }
+    }
+
+    fn complain(&mut self, field: &'static str, what: &str) {
+        self.problems.add(field, format!("The {} {what}.", label(field)));
+    }
+
+    /// An optional text of at most `max` characters.
+    pub fn text(&mut self, field: &'static str, max: usize) -> Option<String> {
+        let token = self.fields.get(field)?;
+        let Ok(text) = serde_json::from_str::<String>(token) else {
+            self.complain(field, "must be a text");
+            return None;
+        };
+        match check_text(text, max) {
+            Ok(text) => text,
+            Err(problem) => {
+                self.complain(field, &problem);
+                None
+            }
+        }
+    }
+
+    pub fn required_text(&mut self, field: &'static str, max: usize) -> Option<String> {
+        let before = self.problems.count();
+        let text = self.text(field, max);
+        if text.is_none() && self.problems.count() == before {
+            self.problems.add(field, required(field));
+        }
+        text
+    }
+
+    /// A required amount above zero and up to `max`, as a JSON number or a text holding one.
+    pub fn amount(&mut self, field: &'static str, max: Money) -> Option<Money> {
+        let token = self.fields.get(field).unwrap_or_default();
+        let parsed = match token.as_bytes().first() {
+            None => None,
+            Some(b'"') => match serde_json::from_str::<String>(token) {
+                Ok(text) if text.trim().is_empty() => None,
+                Ok(text) => Some(Money::parse(text.trim())),
+                Err(_) => Some(Err(MoneyError::NotANumber)),
+            },
+            Some(_) => Some(Money::parse(token)),
+        };
+        match parsed {
+            None => self.problems.add(field, required(field)),
+            Some(Err(MoneyError::TooLarge)) => {
+                self.complain(field, &format!("must not be greater than {max}"))
+            }
+            Some(Err(error)) => self.complain(field, &error.to_string()),
+            Some(Ok(money)) if !money.is_positive() => self.complain(field, "must be at least 0.01"),
+            Some(Ok(money)) if money > max => {
+                self.complain(field, &format!("must not be greater than {max}"))
+            }
+            Some(Ok(money)) => return Some(money),
+        }
+        None
+    }
+
+    /// An optional whole number, as a JSON number or a text of digits.
+    pub fn integer(&mut self, field: &'static str) -> Option<i64> {
+        let token = self.fields.get(field)?;
+        let text = match token.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
+            Some(inner) if inner.trim().is_empty() => return None,
+            Some(inner) => inner.trim(),
+            None => token,
+        };
+        let whole = text.strip_prefix('-').unwrap_or(text);
+        if whole.is_empty() || !whole.bytes().all(|byte| byte.is_ascii_digit()) {
+            self.complain(field, "must be a whole number");
+            return None;
+        }
+        // Numbers beyond the range are ids that nobody has.
+        Some(text.parse().unwrap_or(if text.starts_with('-') { i64::MIN } else { i64::MAX }))
+    }
+}
+
+/// Trims; `None` when nothing is left. The problem completes "The field ...".
+pub fn check_text(text: String, max: usize) -> Result<Option<String>, String> {
+    let trimmed = text.trim();
+    if trimmed.chars().any(char::is_control) {
+        return Err("must not contain control characters".into());
+    }
+    if trimmed.is_empty() {
+        return Ok(None);
+    }
+    // Bytes first: most texts are shorter than the limit however they are counted.
+    if trimmed.len() > max && trimmed.chars().count() > max {
+        return Err(format!("must not be longer than {max} characters"));
+    }
+    if trimmed.len() == text.len() { Ok(Some(text)) } else { Ok(Some(trimmed.to_owned())) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::body::parse;
+    use super::*;
+
+    const MAX: Money = Money(99_999_999_999);
+
+    fn amount(token: &str) -> Result<Money, String> {
+        let text = format!("{{\"amount\": {token}}}");
+        let fields = parse(text.as_bytes()).unwrap();
+        let mut checker = Checker::new(&fields);
+        checker.amount("amount", MAX).ok_or_else(|| checker.problems.summary())
+    }
+
+    #[test]
+    fn amounts_are_read_exactly() {
+        for (token, kobo) in [
+            ("0.01", 1),
+            ("\"0.01\"", 1),
+            ("5000", 500_000),
+            ("5000.5", 500_050),
+            ("\" 1500.50 \"", 150_050),
+            ("999999999.99", 99_999_999_999),
+            // Floats would make 0.28999999999999998 and 1.1499999999999999 of these.
+            ("0.29", 29),
+            ("1.15", 115),
+        ] {
+            assert_eq!(amount(token), Ok(Money(kobo)), "{token}");
+        }
+    }
+
+    #[test]
+    fn every_other_notation_is_refused() {
+        for (token, part) in [
+            ("null", "required"),
+            ("\"\"", "required"),
+            ("\"  \"", "required"),
+            ("1e3", "must be a number"),
+            ("\"1e3\"", "must be a number"),
+            ("\"1,000\"", "must be a number"),
+            ("\"NaN\"", "must be a number"),
+            ("\"+5\"", "must be a number"),
+            ("true", "must be a number"),
+            ("[5]", "must be a number"),
+            ("{}", "must be a number"),
+            ("0", "at least 0.01"),
+            ("0.00", "at least 0.01"),
+            ("-5", "at least 0.01"),
+            ("\"-0.01\"", "at least 0.01"),
+            ("0.001", "two decimals"),
+            ("1.000", "two decimals"),
+            ("1000000000.00", "greater than 999999999.99"),
+            ("99999999999999999999999", "greater than 999999999.99"),
+        ] {
+            let message = amount(token).unwrap_err();
+            assert!(message.contains(part), "{token}: {message}");
+        }
+    }
+
+    fn text(token: &str, max: usize) -> Result<Option<String>, String> {
+        let text = format!("{{\"payer_name\": {token}}}");
+        let fields = parse(text.as_bytes()).unwrap();
+        let mut checker = Checker::new(&fields);
+        let value = checker.text("payer_name", max);
+        if checker.problems.is_empty() { Ok(value) } else { Err(checker.problems.summary()) }
+    }
+
+    #[test]
+    fn texts_are_trimmed_and_counted_in_characters() {
+        assert_eq!(text("\"  Ada \\n\"", 3), Ok(Some("Ada".into())));
+        assert_eq!(text("\"ọọọ\"", 3), Ok(Some("ọọọ".into())));
+        assert_eq!(text("\"ọọọọ\"", 3), Err("The payer name must not be longer than 3 characters.".into()));
+        for empty in ["\"\"", "\" \\t \"", "null"] {
+            assert_eq!(text(empty, 3), Ok(None));
+        }
+        for bad in ["\"a\\u0000b\"", "\"a\\nb\"", "\"a\\u007fb\"", "\"a\\u0085b\""] {
+            assert!(text(bad, 9).unwrap_err().contains("control characters"), "{bad}");
+        }
+        for wrong in ["5", "true", "[]", "{}", "\"\\ud800\""] {
+            assert_eq!(text(wrong, 9), Err("The payer name must be a text.".into()), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn whole_numbers() {
+        let read = |token: &str| {
+            let text = format!("{{\"id\": {token}}}");
+            let fields = parse(text.as_bytes()).unwrap();
+            let mut checker = Checker::new(&fields);
+            (checker.integer("id"), checker.problems.is_empty())
+        };
+        assert_eq!(read("12"), (Some(12), true));
+        assert_eq!(read("\" 12 \""), (Some(12), true));
+        assert_eq!(read("\"\""), (None, true));
+        assert_eq!(read("99999999999999999999"), (Some(i64::MAX), true));
+        for wrong in ["1.0", "1e2", "true", "\"x\"", "\"1 2\"", "[1]"] {
+            assert_eq!(read(wrong), (None, false), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn the_first_problem_speaks_for_all() {
+        let mut problems = Problems::default();
+        problems.add("amount", "First.".into());
+        assert_eq!(problems.summary(), "First.");
+        problems.add("name", "Second.".into());
+        assert_eq!(problems.summary(), "First. (and 1 more error)");
+        problems.add("amount", "Third.".into());
+        assert_eq!(problems.summary(), "First. (and 2 more errors)");
+        let mut json = Json::object();
+        problems.write(&mut json);
+        let text = String::from_utf8(json.finish()).unwrap();
+        assert_eq!(text, r#"{"errors":{"amount":["First.","Third."],"name":["Second."]}}"#);
+    }
+}

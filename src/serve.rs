@@ -1,0 +1,234 @@
+//! The service: opens the database, migrates, starts the doors side by side, and ends them.
+//!
+//! [`run`] is what the command calls; [`start`] and [`Running`] are its parts, so that tests and the
+//! demo can serve inside their own process. Nothing is decided here.
+
+use std::future::Future;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use crate::app::{App, StartError};
+use crate::config::Config;
+use crate::http::Http;
+use crate::http::listen::{self, Purpose, Tls, TlsProblem};
+use crate::store::{StoreError, StoreOptions};
+
+pub mod logging;
+
+/// Between two writings of what the directory holds in memory.
+const FLUSH_EVERY: Duration = Duration::from_secs(1);
+const UPKEEP_EVERY: Duration = Duration::from_secs(5);
+/// What is left of the 30 s after the listeners had 25 s to drain.
+const STOP_WITHIN: Duration = Duration::from_secs(29);
+
+/// Which doors this node opens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Roles {
+    pub api: bool,
+    pub pages: bool,
+    pub mail: bool,
+    pub work: bool,
+}
+
+impl Roles {
+    pub const ALL: Roles = Roles { api: true, pages: true, mail: true, work: true };
+
+    /// Reads `api,work`. The error names the word that is no role.
+    pub fn parse(list: &str) -> Result<Roles, String> {
+        let mut roles = Roles { api: false, pages: false, mail: false, work: false };
+        for word in list.split(',').map(str::trim).filter(|word| !word.is_empty()) {
+            match word {
+                "api" => roles.api = true,
+                "pages" => roles.pages = true,
+                "mail" => roles.mail = true,
+                "work" => roles.work = true,
+                other => return Err(format!("{other:?} is not a role: api, pages, mail, work")),
+            }
+        }
+        if roles == (Roles { api: false, pages: false, mail: false, work: false }) {
+            return Err("name at least one role: api, pages, mail, work".into());
+        }
+        Ok(roles)
+    }
+}
+
+/// Why the service did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    #[error(transparent)]
+    Start(#[from] StartError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error("cannot listen on {address}: {why}")]
+    Listen { address: SocketAddr, why: std::io::Error },
+    #[error(transparent)]
+    Tls(#[from] TlsProblem),
+}
+
+/// A service under way.
+pub struct Running {
+    pub app: Arc<App>,
+    /// What the main listener got, also when port 0 was asked for.
+    pub address: SocketAddr,
+    pub operator_address: Option<SocketAddr>,
+    http: Arc<Http>,
+    tls: Option<Arc<Tls>>,
+    stop: CancellationToken,
+    tasks: Vec<JoinHandle<()>>,
+}
+
+/// Opens, migrates, listens, and serves until `shutdown`. Prints one line to stdout when ready.
+pub async fn run(config: Config, roles: Roles, shutdown: impl Future<Output = ()>) -> Result<(), ServeError> {
+    let options = StoreOptions::service(config.database_url());
+    let app = App::open(config, &options).await?;
+    let running = start(Arc::new(app), roles).await?;
+    println!("listening on {}", running.url());
+    let reload = tokio::spawn(reload_on_hangup(running.tls.clone()));
+    shutdown.await;
+    tracing::info!("ending: no new requests; those under way are answered");
+    reload.abort();
+    running.stop().await;
+    Ok(())
+}
+
+/// Migrates, binds and starts everything on an open `App`.
+pub async fn start(app: Arc<App>, roles: Roles) -> Result<Running, ServeError> {
+    for name in app.store.migrate(app.now()).await? {
+        tracing::info!(name, "migrated the database");
+    }
+    let server = &app.config.server;
+    if server.dev {
+        tracing::warn!(
+            "DEV MODE: webhooks may go to this machine and over plain HTTP, customers' messages go to \
+             the log. Never let this face the world"
+        );
+    }
+    let tls = server.tls.as_ref().map(Tls::load).transpose()?.map(Arc::new);
+    let (tcp, address) = bind(server.listen).await?;
+    let operator = match server.operator_listen {
+        Some(address) => Some(bind(address).await?),
+        None => None,
+    };
+    let operator_address = operator.as_ref().map(|(_, address)| *address);
+    let http = Http::new(app.clone());
+    let stop = CancellationToken::new();
+    let mut tasks = Vec::new();
+    let purpose = Purpose::Public { api: roles.api, tls: tls.clone() };
+    tasks.push(tokio::spawn(listen::run(tcp, purpose, http.clone(), stop.clone())));
+    if let Some((tcp, address)) = operator {
+        tracing::info!(%address, "operator listener");
+        tasks.push(tokio::spawn(listen::run(tcp, Purpose::Operator, http.clone(), stop.clone())));
+    }
+    tasks.push(tokio::spawn(keep_house(app.clone(), http.clone(), stop.clone())));
+    Ok(Running { app, address, operator_address, http, tls, stop, tasks })
+}
+
+async fn bind(address: SocketAddr) -> Result<(TcpListener, SocketAddr), ServeError> {
+    let failed = |why| ServeError::Listen { address, why };
+    let tcp = TcpListener::bind(address).await.map_err(failed)?;
+    let bound = tcp.local_addr().map_err(failed)?;
+    Ok((tcp, bound))
+}
+
+impl Running {
+    /// Base of the main listener's addresses.
+    pub fn url(&self) -> String {
+        let scheme = if self.tls.is_some() { "https" } else { "http" };
+        format!("{scheme}://{}", self.address)
+    }
+
+    /// Answers what is under way, then ends; never takes longer than SIGTERM promises.
+    pub async fn stop(self) {
+        self.http.drain();
+        self.stop.cancel();
+        let all = futures_util::future::join_all(self.tasks);
+        if tokio::time::timeout(STOP_WITHIN, all).await.is_err() {
+            tracing::warn!("some work did not end in time and is left to the database's leases");
+        }
+        if let Err(error) = self.app.directory.flush().await {
+            tracing::warn!(%error, "the last use of some accounts was not written");
+        }
+    }
+}
+
+/// Small regular work of this process.
+async fn keep_house(app: Arc<App>, http: Arc<Http>, stop: CancellationToken) {
+    let mut flush = tokio::time::interval(FLUSH_EVERY);
+    let mut upkeep = tokio::time::interval(UPKEEP_EVERY);
+    flush.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    loop {
+        tokio::select! {
+            () = stop.cancelled() => break,
+            _ = flush.tick() => {
+                if let Err(error) = app.directory.flush().await {
+                    tracing::warn!(%error, "the last use of accounts was not written; trying again");
+                }
+            }
+            _ = upkeep.tick() => http.upkeep(),
+        }
+    }
+}
+
+/// Ends when the process is told to: SIGTERM, or Ctrl-C.
+pub async fn until_told() {
+    let interrupted = async {
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    };
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        match signal(SignalKind::terminate()) {
+            Ok(mut told) => {
+                tokio::select! {
+                    () = interrupted => {}
+                    _ = told.recv() => {}
+                }
+            }
+            Err(error) => {
+                tracing::warn!(%error, "SIGTERM cannot be listened for");
+                interrupted.await;
+            }
+        }
+    }
+    #[cfg(not(unix))]
+    interrupted.await;
+}
+
+/// SIGHUP reads the certificate again.
+async fn reload_on_hangup(tls: Option<Arc<Tls>>) {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        let Ok(mut hangup) = signal(SignalKind::hangup()) else { return };
+        while hangup.recv().await.is_some() {
+            match tls.as_ref().map(|tls| tls.reload()) {
+                None => {}
+                Some(Ok(())) => tracing::info!("the certificate was read again"),
+                Some(Err(error)) => tracing::error!(%error, "the certificate stays as it was"),
+            }
+        }
+    }
+    #[cfg(not(unix))]
+    drop(tls);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn roles_are_read_from_a_list() {
+        assert_eq!(Roles::parse("api,pages, mail,work"), Ok(Roles::ALL));
+        let some = Roles::parse("work").unwrap();
+        assert!(some.work && !some.api && !some.mail && !some.pages);
+        assert!(Roles::parse("api,cook").unwrap_err().contains("cook"));
+        assert!(Roles::parse(" ,").is_err());
+    }
+}

@@ -1,0 +1,140 @@
+//! Where log lines go: stderr, pretty on a terminal, else one JSON object per line.
+//!
+//! Lines are formatted by whoever logs and written by a thread of its own, so that a slow terminal
+//! or pipe never holds up a request; when it falls too far behind, lines are dropped and counted.
+//! What is secret never gets here: keys, PINs and codes are no fields of any line.
+
+use std::io::{self, IsTerminal, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::time::Duration;
+
+use tracing_subscriber::EnvFilter;
+use tracing_subscriber::fmt::MakeWriter;
+
+use crate::config::LogFormat;
+
+/// Lines that may wait to be written.
+const LINES_MAX: usize = 8_192;
+/// How long the end of the program waits for the last lines.
+const FLUSH_WITHIN: Duration = Duration::from_secs(1);
+/// What is logged where `TILLBELL_LOG` says nothing.
+const DEFAULT_FILTER: &str = "info";
+
+enum Line {
+    Text(Vec<u8>),
+    Flush(SyncSender<()>),
+}
+
+#[derive(Clone)]
+struct Lines {
+    queue: SyncSender<Line>,
+    lost: Arc<AtomicU64>,
+}
+
+/// Held until the program ends; dropping it writes what is left.
+#[must_use]
+pub struct Logging {
+    lines: Lines,
+}
+
+impl Drop for Logging {
+    fn drop(&mut self) {
+        let (done, wait) = sync_channel(1);
+        if self.lines.queue.try_send(Line::Flush(done)).is_ok() {
+            let _ = wait.recv_timeout(FLUSH_WITHIN);
+        }
+    }
+}
+
+/// Starts logging for the process. A second call changes nothing.
+pub fn start(format: LogFormat) -> io::Result<Logging> {
+    let (queue, received) = sync_channel(LINES_MAX);
+    let lines = Lines { queue, lost: Arc::default() };
+    let lost = lines.lost.clone();
+    std::thread::Builder::new().name("tillbell-log".into()).spawn(move || write_lines(&received, &lost))?;
+    let filter = EnvFilter::try_from_env("TILLBELL_LOG").unwrap_or_else(|_| EnvFilter::new(DEFAULT_FILTER));
+    let on_terminal = io::stderr().is_terminal();
+    let json = match format {
+        LogFormat::Json => true,
+        LogFormat::Pretty => false,
+        LogFormat::Auto => !on_terminal,
+    };
+    let base = tracing_subscriber::fmt().with_env_filter(filter).with_writer(lines.clone());
+    // A second subscriber is refused; the first one goes on.
+    let _ = if json {
+        base.json().flatten_event(true).with_current_span(true).with_span_list(false).try_init()
+    } else {
+        base.with_ansi(on_terminal).try_init()
+    };
+    std::panic::set_hook(Box::new(|panic| {
+        let place = panic.location().map(ToString::to_string).unwrap_or_default();
+        let what = panic.payload_as_str().unwrap_or("no message");
+        tracing::error!(place, what, "a part of the program failed");
+    }));
+    Ok(Logging { lines })
+}
+
+fn write_lines(received: &Receiver<Line>, lost: &AtomicU64) {
+    let mut out = io::BufWriter::new(io::stderr());
+    while let Ok(line) = received.recv() {
+        let mut next = Some(line);
+        // Everything that waits goes out in one write.
+        while let Some(line) = next {
+            match line {
+                // Where stderr is gone there is nobody to tell.
+                Line::Text(text) => drop(out.write_all(&text)),
+                Line::Flush(done) => {
+                    drop(out.flush());
+                    let _ = done.send(());
+                }
+            }
+            next = received.try_recv().ok();
+        }
+        let missing = lost.swap(0, Ordering::Relaxed);
+        if missing > 0 {
+            drop(writeln!(out, "{missing} log lines were lost: they came faster than they could be written"));
+        }
+        drop(out.flush());
+    }
+}
+
+/// One line in the making; handed over when it is dropped.
+pub struct LineWriter {
+    lines: Lines,
+    text: Vec<u8>,
+}
+
+impl Write for LineWriter {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.text.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Drop for LineWriter {
+    fn drop(&mut self) {
+        let text = std::mem::take(&mut self.text);
+        if text.is_empty() {
+            return;
+        }
+        if let Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) =
+            self.lines.queue.try_send(Line::Text(text))
+        {
+            self.lines.lost.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+impl<'a> MakeWriter<'a> for Lines {
+    type Writer = LineWriter;
+
+    fn make_writer(&'a self) -> LineWriter {
+        LineWriter { lines: self.clone(), text: Vec::new() }
+    }
+}

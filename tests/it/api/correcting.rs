@@ -1,0 +1,37 @@
+//! `PATCH /payment/{id}/amount`: what it refuses and in which words.
+
+use super::server::Server;
+
+const NEW: &str = r#"{"new_amount": 120.00}"#;
+
+on_both! {
+    async fn corrections_are_checked_like_amounts(db: TestDatabase) {
+        let (server, shop) = Server::with_shop(db).await;
+        assert_eq!(server.create(&shop, r#""transaction_id": "c1""#).await.status, 201);
+        let path = "/api/v1/payment/c1/amount";
+        for body in ["{}", r#"{"new_amount": 0}"#, r#"{"new_amount": 1.001}"#, r#"{"new_amount": "1e2"}"#, r#"{"new_amount": 1000000000}"#] {
+            server.json("PATCH", &shop.key, path, body).await.fails_on(&["new_amount"]);
+        }
+        server.json("PATCH", &shop.key, "/api/v1/payment/c2/amount", NEW).await.fails(404, "not found");
+        let with_key = format!(r#"{{"new_amount": 120, "api_key": "{}"}}"#, shop.key);
+        let reply = server.send("PATCH", path, &["Content-Type: application/json"], Some(with_key.as_bytes())).await;
+        assert_eq!(reply.status, 200, "{reply:?}");
+        for n in 0..9 {
+            let body = format!(r#"{{"new_amount": {}}}"#, 200 + n);
+            assert_eq!(server.json("PATCH", &shop.key, path, &body).await.status, 200);
+        }
+        server.json("PATCH", &shop.key, path, NEW).await.fails(400, "too often");
+    }
+
+    async fn an_expired_payment_cannot_be_corrected(db: TestDatabase) {
+        let server = Server::with(db, "[payments]\nexpiry = \"50ms\"").await;
+        let shop = server.shop("kola.example").await;
+        server.account("2200110011", tillbell::domain::merchant::Mode::Live).await;
+        assert_eq!(server.create(&shop, r#""transaction_id": "e1""#).await.status, 201);
+        tokio::time::sleep(std::time::Duration::from_millis(80)).await;
+        let reply = server.json("PATCH", &shop.key, "/api/v1/payment/e1/amount", NEW).await;
+        reply.fails(400, "This payment has expired and cannot be corrected");
+        let read = server.get(&shop.key, "/api/v1/payment/e1").await;
+        assert_eq!(read.json()["data"]["status"], "pending");
+    }
+}

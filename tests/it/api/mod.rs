@@ -1,0 +1,14 @@
+//! The API as merchants meet it: a real server on a port of its own, raw HTTP, both databases.
+//!
+//! Every rule of the wire that names an answer has its test here, by the file that speaks of it.
+//! What a payment does later (matching, webhooks) is tested elsewhere.
+
+mod auth;
+mod bodies;
+mod connections;
+mod correcting;
+mod creating;
+mod idempotency;
+mod limits;
+mod listing;
+mod server;
