@@ -16,7 +16,6 @@ use tillbell::ops::reverse::{Reverse, reject_payment, reverse_payment};
 use tillbell::ops::sweep::sweep;
 
 use crate::harness::app::{Merchant, TestApp};
-use crate::harness::databases::TestDatabase;
 use crate::harness::mails::Alert;
 
 const STEPS: usize = 120;

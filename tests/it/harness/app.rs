@@ -39,7 +39,6 @@ pub struct Merchant {
     pub id: i64,
     pub caller: Caller,
     pub website: Website,
-    pub key: String,
 }
 
 impl TestApp {
@@ -54,10 +53,6 @@ impl TestApp {
     /// A second node on the same database, with the same clock and key.
     pub async fn another_node(&self) -> Arc<App> {
         open(&self.database, &self.folder, self.clock.clone(), 2).await
-    }
-
-    pub fn url(&self) -> &str {
-        self.database.url()
     }
 
     pub fn advance(&self, span: Span) {
@@ -89,7 +84,7 @@ impl TestApp {
         let key = ops::keys::add_key(&self.app, "test", id, Mode::Live, None, None).await.unwrap().unwrap();
         let key = key.text.to_string();
         let caller = self.app.directory.caller(&key).await.unwrap().expect("a fresh key is known");
-        Merchant { id, caller, website, key }
+        Merchant { id, caller, website }
     }
 
     /// A pool account at GTBank whose mask shows the last four digits.
