@@ -12,6 +12,7 @@ mod harness;
 
 mod api;
 mod cli;
+mod crashes;
 mod model;
 mod settling;
 mod webhooks_delivery;

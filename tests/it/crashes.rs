@@ -1,0 +1,245 @@
+//! The real program killed as a power cut would: what it acknowledged is there afterwards, money
+//! moves once, and the merchant hears of it.
+//!
+//! The service runs as a process of its own and is killed with SIGKILL under load; commands are
+//! killed at the named points of `crash.rs`. After each round the audit must find nothing.
+
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::Duration;
+
+use serde_json::Value;
+use tillbell::domain::time::{Span, Timestamp};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+use crate::harness::databases::TestDatabase;
+use crate::harness::mails::Alert;
+use crate::harness::receiver::Receiver;
+
+const BINARY: &str = env!("CARGO_BIN_EXE_tillbell");
+const ACCOUNT: &str = "0123454417";
+const ENOUGH: Duration = Duration::from_secs(60);
+
+/// One installation: a database, a key file, a merchant whose webhooks come to a receiver of ours.
+struct Installation {
+    database: TestDatabase,
+    folder: tempfile::TempDir,
+    receiver: Receiver,
+    key: String,
+}
+
+/// A running `tillbell serve`, killed when dropped.
+struct Service {
+    child: Child,
+    address: SocketAddr,
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Installation {
+    async fn new(database: TestDatabase) -> Installation {
+        let folder = tempfile::tempdir().unwrap();
+        let receiver = Receiver::start().await;
+        let mut here = Installation { database, folder, receiver, key: String::new() };
+        let port = here.receiver.address().port();
+        here.json(&["business", "add", "--name", "Adire", "--email", "till@adire.example"]);
+        here.json(&["business", "set", "1", "--rate-limit", "1000000"]);
+        let site = format!("http://127.0.0.1:{port}");
+        here.json(&["website", "add", "1", &site, "--approve"]);
+        here.json(&[
+            "account",
+            "add",
+            "--number",
+            ACCOUNT,
+            "--name",
+            "TILL AND BELL LTD",
+            "--bank",
+            "GTBank",
+        ]);
+        let key = here.json(&["key", "add", "1"]);
+        here.key = key["key"].as_str().unwrap().to_owned();
+        here
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(BINARY);
+        command
+            .args(arguments)
+            .env("TILLBELL_DATABASE__URL", self.database.url())
+            .env("TILLBELL_SECRET__KEY_FILE", self.folder.path().join("test.key"))
+            .env("TILLBELL_SERVER__LISTEN", "127.0.0.1:0")
+            .env("TILLBELL_SERVER__DEV", "true")
+            .env_remove("TILLBELL_CRASH_AT")
+            .stdin(Stdio::null());
+        command
+    }
+
+    fn run(&self, arguments: &[&str], crash_at: Option<&str>) -> Output {
+        let mut command = self.command(arguments);
+        if let Some(point) = crash_at {
+            command.env("TILLBELL_CRASH_AT", point);
+        }
+        command.output().unwrap()
+    }
+
+    fn json(&self, arguments: &[&str]) -> Value {
+        let output = self.run(&[arguments, &["--json"]].concat(), None);
+        assert!(
+            output.status.success(),
+            "{arguments:?}: {}{}",
+            String::from_utf8_lossy(&output.stdout),
+            String::from_utf8_lossy(&output.stderr)
+        );
+        serde_json::from_slice(&output.stdout).unwrap()
+    }
+
+    fn serve(&self) -> Service {
+        let mut child =
+            self.command(&["serve"]).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let line = lines.next().expect("the service says where it listens").unwrap();
+        let address = line.strip_prefix("listening on http://").expect(&line).parse().unwrap();
+        Service { child, address }
+    }
+
+    fn mail(&self, name: &str, alert: &Alert) -> PathBuf {
+        let path = self.folder.path().join(name);
+        std::fs::write(&path, alert.text()).unwrap();
+        path
+    }
+
+    fn body(&self, transaction_id: &str, naira: i64, payer: &str) -> String {
+        let url = self.receiver.url("/hook");
+        format!(
+            r#"{{"transaction_id":"{transaction_id}","amount":{naira},"payer_name":"{payer}","webhook_url":"{url}"}}"#
+        )
+    }
+
+    fn audit(&self) {
+        let audit = self.json(&["audit"]);
+        assert_eq!(audit["ok"], true, "{audit}");
+    }
+}
+
+/// The status and body of one request; `None` when the connection broke before the whole answer.
+async fn request(address: SocketAddr, head: &str, key: &str, body: &str) -> Option<(u16, Value)> {
+    let mut stream = TcpStream::connect(address).await.ok()?;
+    let text = format!(
+        "{head} HTTP/1.1\r\nHost: till\r\nX-API-Key: {key}\r\nContent-Type: application/json\r\n\
+         Connection: close\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    stream.write_all(text.as_bytes()).await.ok()?;
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).await.ok()?;
+    let answer = String::from_utf8(answer).ok()?;
+    let status = answer.strip_prefix("HTTP/1.1 ")?.get(..3)?.parse().ok()?;
+    let (_, body) = answer.split_once("\r\n\r\n")?;
+    Some((status, serde_json::from_str(body).ok()?))
+}
+
+/// Creates payments until the service dies; answers what it acknowledged.
+async fn create_until_dead(here: &Installation, address: SocketAddr, lane: usize) -> Vec<String> {
+    let mut acknowledged = Vec::new();
+    for n in 0.. {
+        let id = format!("L{lane}-{}-{n}", address.port());
+        let body = here.body(&id, 1_000 + n, "Halima Garba");
+        match request(address, "POST /api/v1/payment-request", &here.key, &body).await {
+            Some((201, _)) => acknowledged.push(id),
+            Some((status, answer)) => panic!("{status} {answer}"),
+            None => return acknowledged,
+        }
+    }
+    acknowledged
+}
+
+fn now() -> Timestamp {
+    Timestamp(jiff_now())
+}
+
+#[allow(clippy::disallowed_methods, reason = "the killed processes run on the machine's own clock")]
+fn jiff_now() -> i64 {
+    jiff::Timestamp::now().as_microsecond()
+}
+
+on_both! {
+    async fn what_was_acknowledged_survives_a_kill_under_load(db: TestDatabase) {
+        let here = Installation::new(db).await;
+        let mut acknowledged = Vec::new();
+        for round in 0..3 {
+            let mut service = here.serve();
+            let address = service.address;
+            let lanes = (0..4).map(|lane| create_until_dead(&here, address, lane));
+            let killer = async {
+                // Not for luck: any moment under load is as good as another.
+                tokio::time::sleep(Duration::from_millis(300 + 150 * round)).await;
+                service.child.kill().unwrap();
+                service.child.wait().unwrap();
+            };
+            let (lists, ()) = tokio::join!(futures_util::future::join_all(lanes), killer);
+            acknowledged.extend(lists.concat());
+        }
+        assert!(acknowledged.len() > 20, "only {} were made", acknowledged.len());
+        let service = here.serve();
+        for id in &acknowledged {
+            let (status, answer) =
+                request(service.address, &format!("GET /api/v1/payment/{id}"), &here.key, "").await.unwrap();
+            assert_eq!(status, 200, "{id} was acknowledged and is lost: {answer}");
+        }
+        here.audit();
+    }
+
+    async fn an_alert_killed_at_any_point_credits_once_and_is_told(db: TestDatabase) {
+        let here = Installation::new(db).await;
+        let service = here.serve();
+        let points = [
+            "alert.stored:1",
+            "alert.before_decision:1",
+            "store.before_commit:1",
+            "store.before_commit:3",
+            "store.after_commit:2",
+            "store.after_commit:4",
+            "store.between_statements:5",
+            "store.between_statements:20",
+        ];
+        for (n, point) in points.iter().enumerate() {
+            let (id, naira) = (format!("KILL-{n}"), 5_000 + 1_000 * n as i64);
+            let body = here.body(&id, naira, "Halima Garba");
+            let made = request(service.address, "POST /api/v1/payment-request", &here.key, &body).await;
+            assert_eq!(made.unwrap().0, 201);
+            let path = here.mail(&id, &Alert::credit(ACCOUNT, naira, "Halima Garba", now() + Span::seconds(1)));
+            let path = path.to_str().unwrap();
+            // The command may die, or may pass the point less often than it is armed for.
+            here.run(&["alert", "ingest", path, "--trusted"], Some(point));
+            let again = here.json(&["alert", "ingest", path, "--trusted"]);
+            let outcome = again["results"][0]["outcome"].as_str().unwrap();
+            assert!(["matched", "duplicate"].contains(&outcome), "{point}: {again}");
+            // If the copy was a duplicate, the service's own workers decide the first one.
+            let deadline = tokio::time::Instant::now() + ENOUGH;
+            loop {
+                let head = format!("GET /api/v1/payment/{id}");
+                let (_, read) = request(service.address, &head, &here.key, "").await.unwrap();
+                if read["data"]["status"] == "approved" {
+                    break;
+                }
+                assert!(tokio::time::Instant::now() < deadline, "{point}: never approved: {read}");
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        }
+        let told = here.receiver.wait_for(points.len(), ENOUGH).await;
+        let mut ids: Vec<String> =
+            told.iter().map(|r| r.json()["transaction_id"].as_str().unwrap().to_owned()).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        assert_eq!(ids.len(), points.len(), "{ids:?}");
+        here.audit();
+    }
+}
