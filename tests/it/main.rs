@@ -14,6 +14,7 @@ mod api;
 mod cli;
 mod model;
 mod settling;
+mod store;
 mod webhooks_delivery;
 mod webhooks_workers;
 mod webhooks_world;
