@@ -5,6 +5,8 @@
 //! update and delete. After the last migration PostgreSQL gets a schema `people` of plain views,
 //! one per table, with real timestamps (columns `..._at`) and decimals (columns `..._kobo`).
 
+use std::sync::OnceLock;
+
 use rusqlite::Connection;
 use sha2::{Digest, Sha256};
 
@@ -47,6 +49,20 @@ impl Migration {
         }
         out
     }
+}
+
+/// Place of a table in the order in which the migrations make them, in which a table can only name
+/// earlier ones as its parents. Unknown tables come last.
+pub(super) fn table_rank(table: &str) -> usize {
+    static TABLES: OnceLock<Vec<&'static str>> = OnceLock::new();
+    let tables = TABLES.get_or_init(|| {
+        MIGRATIONS
+            .iter()
+            .flat_map(|migration| migration.text.lines())
+            .filter_map(|line| line.strip_prefix("create table ")?.split(' ').next())
+            .collect()
+    });
+    tables.iter().position(|name| *name == table).unwrap_or(tables.len())
 }
 
 fn append_only(table: &str, dialect: Dialect) -> String {
@@ -144,8 +160,11 @@ async fn run_postgres_locked(
     let done: Vec<(String, String)> = rows.iter().map(|row| (row.get(0), row.get(1))).collect();
     let mut names = Vec::new();
     for migration in pending(&done)? {
+        // The views go first, because they would forbid a change of their tables, and come back last,
+        // all in the transaction of the migration: a crash cannot leave them missing.
         let text = format!(
-            "begin;\n{}\ninsert into schema_migrations (name, checksum, run_at) values ('{}', '{}', {});",
+            "begin;\ndrop schema if exists people cascade;\n{}\n\
+             insert into schema_migrations (name, checksum, run_at) values ('{}', '{}', {});\n{PEOPLE_VIEWS}",
             migration.render(Dialect::Postgres),
             migration.name,
             migration.checksum(),
@@ -162,9 +181,6 @@ async fn run_postgres_locked(
         }
         names.push(migration.name.to_owned());
     }
-    if !names.is_empty() {
-        client.batch_execute(PEOPLE_VIEWS).await.map_err(trouble)?;
-    }
     Ok(names)
 }
 
@@ -175,10 +191,9 @@ declare
     t record;
     columns text;
 begin
-    drop schema if exists people cascade;
     create schema people;
     for t in select table_name from information_schema.tables
-             where table_schema = 'public' and table_type = 'BASE TABLE' loop
+             where table_schema = current_schema() and table_type = 'BASE TABLE' loop
         select string_agg(
             case when column_name like '%\_at' and data_type = 'bigint'
                    then format('to_timestamp(%I / 1000000.0) as %I', column_name, column_name)
@@ -187,8 +202,9 @@ begin
                  else quote_ident(column_name) end, ', ' order by ordinal_position)
           into columns
           from information_schema.columns
-         where table_schema = 'public' and table_name = t.table_name;
-        execute format('create view people.%I as select %s from public.%I', t.table_name, columns, t.table_name);
+         where table_schema = current_schema() and table_name = t.table_name;
+        execute format('create view people.%I as select %s from %I.%I',
+            t.table_name, columns, current_schema(), t.table_name);
     end loop;
 end $$;
 ";

@@ -9,6 +9,7 @@
 //! by itself, no restart is needed.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 pub mod accounts;
 pub mod acts;
@@ -25,7 +26,8 @@ mod postgres;
 pub mod seals;
 pub mod settlements;
 mod snapshot;
-pub(crate) mod sql;
+#[doc(hidden)]
+pub mod sql; // open to the tests, which declare statements of their own
 mod sqlite;
 mod tls;
 pub mod unit;
@@ -52,6 +54,41 @@ pub enum StoreError {
     /// A fault of the program: a statement the engine refuses, an oversized Unit.
     #[error("the database refused a statement of the program: {0}")]
     Fault(String),
+}
+
+/// A request that waited for its turn longer than this is refused instead of tried: after an outage
+/// the newest callers must not wait behind all who have given up meanwhile.
+const WAIT_MAX: Duration = Duration::from_secs(8);
+
+fn overloaded() -> StoreError {
+    StoreError::Unavailable("too many requests wait for the database".into())
+}
+
+/// Every statement of every noun, for the test that prepares them all on both engines.
+#[doc(hidden)]
+pub fn statements() -> Vec<&'static Sql> {
+    [
+        accounts::ALL,
+        acts::ALL,
+        alerts::ALL,
+        audit::ALL,
+        events::ALL,
+        idempotency::ALL,
+        ids::ALL,
+        jobs::ALL,
+        merchants::ALL,
+        payments::ALL,
+        &postgres::statements(),
+        seals::ALL,
+        settlements::ALL,
+    ]
+    .concat()
+}
+
+/// The file that a `sqlite:` URL names.
+fn sqlite_path(url: &str) -> &str {
+    let path = url.strip_prefix("sqlite:").unwrap_or(url);
+    path.strip_prefix("//").unwrap_or(path)
 }
 
 /// How to open the database.
@@ -100,9 +137,7 @@ impl Store {
     /// Opens the database without touching the schema; see [`Store::migrate`].
     pub async fn open(options: &StoreOptions) -> Result<Store, StoreError> {
         let driver = match options.url.split_once(':') {
-            Some(("sqlite", path)) => {
-                Driver::Sqlite(sqlite::Sqlite::open(path.trim_start_matches("//"), options)?)
-            }
+            Some(("sqlite", _)) => Driver::Sqlite(sqlite::Sqlite::open(sqlite_path(&options.url), options)?),
             Some(("postgres" | "postgresql", _)) => {
                 Driver::Postgres(postgres::Postgres::open(options).await?)
             }
@@ -142,9 +177,7 @@ impl Store {
 
     /// Makes a Unit durable. Answers only after the commit is on disk.
     pub async fn apply(&self, unit: Unit) -> Result<Applied, StoreError> {
-        if unit.steps.len() > unit::UNIT_MAX_STEPS {
-            return Err(StoreError::Fault(format!("a unit of {} steps", unit.steps.len())));
-        }
+        unit.check()?;
         match &self.inner.driver {
             Driver::Sqlite(driver) => driver.apply(unit).await,
             Driver::Postgres(driver) => driver.apply(unit).await,
@@ -186,26 +219,4 @@ impl Store {
     pub async fn ping(&self) -> Result<(), StoreError> {
         self.read(&ids::PING, Vec::new()).await.map(drop)
     }
-}
-
-/// Every statement of every noun, for the test that prepares them all on both engines.
-#[cfg(test)]
-#[allow(dead_code, reason = "a list for tests")]
-fn statements() -> Vec<&'static Sql> {
-    [
-        accounts::ALL,
-        acts::ALL,
-        alerts::ALL,
-        audit::ALL,
-        events::ALL,
-        idempotency::ALL,
-        ids::ALL,
-        jobs::ALL,
-        merchants::ALL,
-        payments::ALL,
-        postgres::batch::ALL,
-        seals::ALL,
-        settlements::ALL,
-    ]
-    .concat()
 }

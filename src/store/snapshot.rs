@@ -6,7 +6,7 @@
 use rusqlite::OpenFlags;
 
 use super::sql::{Dialect, Sql};
-use super::{Driver, Store, StoreError, tls};
+use super::{Driver, Store, StoreError, sqlite_path, tls};
 
 /// Tables that a trigger guards against update and delete, as the migrations name them.
 const APPEND_ONLY: [&str; 9] = [
@@ -104,8 +104,7 @@ async fn blocking<T: Send + 'static>(
 }
 
 fn open_sqlite(url: &str) -> Result<rusqlite::Connection, StoreError> {
-    let path = url.trim_start_matches("sqlite:").trim_start_matches("//");
-    rusqlite::Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)
+    rusqlite::Connection::open_with_flags(sqlite_path(url), OpenFlags::SQLITE_OPEN_READ_ONLY)
         .map_err(|error| StoreError::Unavailable(error.to_string()))
 }
 

@@ -1,27 +1,26 @@
-//! The embedded engine: one writer thread with group commit, a few reader threads.
+//! The embedded engine: opening the file, its settings, and the threads that read.
 //!
-//! The writer takes a Unit, drains whatever else waits (up to a limit), runs all of them in one
-//! transaction with a savepoint each, commits once with synchronous=FULL, and only then answers.
-//! A failed Unit rolls back alone. After any engine error the writer asks SQLite whether the
-//! transaction is still open, because a full disk ends it silently and what follows would commit
-//! outside of it; then everybody in the batch hears `Unavailable`.
+//! One thread writes (`sqlite/writer.rs`), a few read, each on a connection of its own; callers
+//! hand over requests through bounded queues and never run SQLite on an async worker. What an
+//! error of SQLite means is decided here for both.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rusqlite::types::{ToSqlOutput, ValueRef};
-use rusqlite::{Connection, OpenFlags, ToSql};
+use rusqlite::{Connection, ErrorCode, OpenFlags, ToSql, ffi};
 use tokio::sync::oneshot;
 
 use super::sql::{Dialect, Sql};
-use super::unit::{Applied, Expect, Unit};
+use super::unit::{Applied, Unit};
 use super::value::{Row, Value};
-use super::{StoreError, StoreOptions, migrate};
-use crate::crash;
+use super::{StoreError, StoreOptions, WAIT_MAX, overloaded};
 use crate::domain::time::Timestamp;
 
-/// Units in one transaction.
-const BATCH_MAX: usize = 512;
+mod writer;
+
+use writer::WriterJob;
+
 /// Requests waiting for the writer or the readers; more is refused as overload.
 const QUEUE_MAX: usize = 16_384;
 /// How long to wait for another process (a command beside the service) that holds the write lock.
@@ -32,14 +31,10 @@ const AUTOCHECKPOINT_PAGES: i64 = 8000;
 /// Prepared statements kept per connection; the program has about a hundred.
 const STATEMENT_CACHE: usize = 256;
 
-enum WriterJob {
-    Apply(Unit, oneshot::Sender<Result<Applied, StoreError>>),
-    Migrate(Timestamp, oneshot::Sender<Result<Vec<String>, StoreError>>),
-}
-
 struct ReaderJob {
     sql: &'static Sql,
     params: Vec<Value>,
+    asked: Instant,
     answer: oneshot::Sender<Result<Vec<Row>, StoreError>>,
 }
 
@@ -54,7 +49,8 @@ impl Sqlite {
         let connection = connect(&path, false)?;
         check_durability(&connection)?;
         let (writer, jobs) = crossbeam_channel::bounded(QUEUE_MAX);
-        spawn("tillbell-writer", move || run_writer(connection, &jobs))?;
+        let files = writer::Files::of(&path);
+        spawn("tillbell-writer", move || writer::run(connection, files, &jobs))?;
         let (readers, jobs) = crossbeam_channel::bounded::<ReaderJob>(QUEUE_MAX);
         for n in 0..options.readers.max(1) {
             let connection = connect(&path, true)?;
@@ -66,25 +62,30 @@ impl Sqlite {
 
     pub(super) async fn apply(&self, unit: Unit) -> Result<Applied, StoreError> {
         let (answer, wait) = oneshot::channel();
-        self.writer.try_send(WriterJob::Apply(unit, answer)).map_err(|_| overloaded())?;
+        let job = WriterJob::Apply { unit, asked: Instant::now(), answer };
+        self.writer.try_send(job).map_err(|error| refused(&error))?;
         wait.await.map_err(|_| gone())?
     }
 
     pub(super) async fn migrate(&self, now: Timestamp) -> Result<Vec<String>, StoreError> {
         let (answer, wait) = oneshot::channel();
-        self.writer.try_send(WriterJob::Migrate(now, answer)).map_err(|_| overloaded())?;
+        self.writer.try_send(WriterJob::Migrate(now, answer)).map_err(|error| refused(&error))?;
         wait.await.map_err(|_| gone())?
     }
 
     pub(super) async fn read(&self, sql: &'static Sql, params: Vec<Value>) -> Result<Vec<Row>, StoreError> {
         let (answer, wait) = oneshot::channel();
-        self.readers.try_send(ReaderJob { sql, params, answer }).map_err(|_| overloaded())?;
+        let job = ReaderJob { sql, params, asked: Instant::now(), answer };
+        self.readers.try_send(job).map_err(|error| refused(&error))?;
         wait.await.map_err(|_| gone())?
     }
 }
 
-fn overloaded() -> StoreError {
-    StoreError::Unavailable("too many requests wait for the database".into())
+fn refused<T>(error: &crossbeam_channel::TrySendError<T>) -> StoreError {
+    match error {
+        crossbeam_channel::TrySendError::Full(_) => overloaded(),
+        crossbeam_channel::TrySendError::Disconnected(_) => gone(),
+    }
 }
 
 fn gone() -> StoreError {
@@ -201,155 +202,43 @@ fn run_reader(connection: &Connection, jobs: &crossbeam_channel::Receiver<Reader
         if job.answer.is_closed() {
             continue; // the caller hung up
         }
+        if job.asked.elapsed() > WAIT_MAX {
+            let _ = job.answer.send(Err(overloaded()));
+            continue;
+        }
         let result = query(connection, &mut texts, job.sql, &job.params)
             .map_err(|error| classify(job.sql.name, &error));
         let _ = job.answer.send(result);
     }
 }
 
-/// A fault of the program (a statement SQLite refuses) is told apart from trouble of the machine.
+/// What an error of SQLite means for a Unit or a read.
+enum Meaning {
+    /// A constraint or a trigger forbids it.
+    Refused,
+    /// The program sent what SQLite cannot accept.
+    Fault,
+    /// The disk, the file, another process.
+    Trouble,
+}
+
+/// A value of the wrong type breaks a constraint of a STRICT table; PostgreSQL calls it a fault, so
+/// does this. Everything that rusqlite itself complains about is the program's own.
+fn meaning(error: &rusqlite::Error) -> Meaning {
+    let rusqlite::Error::SqliteFailure(failure, _) = error else { return Meaning::Fault };
+    match (failure.code, failure.extended_code) {
+        (_, ffi::SQLITE_CONSTRAINT_DATATYPE) => Meaning::Fault,
+        (ErrorCode::ConstraintViolation, _) => Meaning::Refused,
+        (ErrorCode::TooBig | ErrorCode::TypeMismatch | ErrorCode::ParameterOutOfRange, _)
+        | (ErrorCode::ApiMisuse, _)
+        | (ErrorCode::Unknown, ffi::SQLITE_ERROR) => Meaning::Fault,
+        _ => Meaning::Trouble,
+    }
+}
+
 fn classify(statement: &str, error: &rusqlite::Error) -> StoreError {
-    match error {
-        rusqlite::Error::SqliteFailure(failure, _)
-            if failure.code == rusqlite::ErrorCode::Unknown && failure.extended_code == 1 =>
-        {
-            StoreError::Fault(format!("{statement}: {error}"))
-        }
-        rusqlite::Error::SqliteFailure(..) => unavailable(error),
-        _ => StoreError::Fault(format!("{statement}: {error}")),
+    match meaning(error) {
+        Meaning::Fault | Meaning::Refused => StoreError::Fault(format!("{statement}: {error}")),
+        Meaning::Trouble => unavailable(error),
     }
-}
-
-fn run_writer(mut connection: Connection, jobs: &crossbeam_channel::Receiver<WriterJob>) {
-    let mut texts = Texts(std::collections::HashMap::new());
-    let mut batch = Vec::with_capacity(BATCH_MAX);
-    while let Ok(first) = jobs.recv() {
-        let mut next = Some(first);
-        while let Some(job) = next.take() {
-            match job {
-                WriterJob::Migrate(now, answer) => {
-                    let _ = answer.send(migrate::run_sqlite(&mut connection, now));
-                    break;
-                }
-                WriterJob::Apply(unit, answer) => batch.push((unit, answer)),
-            }
-            if batch.len() < BATCH_MAX {
-                next = jobs.try_recv().ok();
-            }
-        }
-        if !batch.is_empty() {
-            commit_batch(&connection, &mut texts, &mut batch);
-        }
-    }
-}
-
-type Waiting = (Unit, oneshot::Sender<Result<Applied, StoreError>>);
-
-/// Runs the batch in one transaction and answers everybody after the commit.
-fn commit_batch(connection: &Connection, texts: &mut Texts, batch: &mut Vec<Waiting>) {
-    match run_batch(connection, texts, batch) {
-        Ok(results) => {
-            crash::point("store.after_commit");
-            for ((_, answer), result) in batch.drain(..).zip(results) {
-                let _ = answer.send(result);
-            }
-        }
-        Err(error) => {
-            if !connection.is_autocommit() {
-                let _ = connection.execute_batch("rollback");
-            }
-            tracing::error!(%error, units = batch.len(), "the database did not take a batch; nothing of it was written");
-            for (_, answer) in batch.drain(..) {
-                let _ = answer.send(Err(error.clone()));
-            }
-        }
-    }
-}
-
-fn run_batch(
-    connection: &Connection,
-    texts: &mut Texts,
-    batch: &[Waiting],
-) -> Result<Vec<Result<Applied, StoreError>>, StoreError> {
-    connection.execute_batch("begin immediate").map_err(|e| unavailable(&e))?;
-    let mut results = Vec::with_capacity(batch.len());
-    for (unit, _) in batch {
-        let result = run_unit(connection, texts, unit)?;
-        results.push(result);
-    }
-    crash::point("store.before_commit");
-    connection.prepare_cached("commit").and_then(|mut s| s.execute([])).map_err(|e| unavailable(&e))?;
-    Ok(results)
-}
-
-/// The outer error ends the batch, the inner one only this Unit.
-fn run_unit(
-    connection: &Connection,
-    texts: &mut Texts,
-    unit: &Unit,
-) -> Result<Result<Applied, StoreError>, StoreError> {
-    let control = |sql: &str| {
-        connection.prepare_cached(sql).and_then(|mut s| s.execute([])).map_err(|e| unavailable(&e))
-    };
-    control("savepoint unit")?;
-    let result = run_steps(connection, texts, unit);
-    if connection.is_autocommit() {
-        // Disk full and the like: SQLite ended the transaction by itself.
-        let why = result.err().map_or_else(|| "the transaction ended by itself".into(), |e| e.to_string());
-        return Err(StoreError::Unavailable(why));
-    }
-    match result {
-        Ok(Applied::Done(rows)) => {
-            control("release unit")?;
-            Ok(Ok(Applied::Done(rows)))
-        }
-        Ok(other) => {
-            control("rollback to unit")?;
-            control("release unit")?;
-            Ok(Ok(other))
-        }
-        Err(error @ StoreError::Unavailable(_)) => Err(error),
-        Err(error) => {
-            control("rollback to unit")?;
-            control("release unit")?;
-            Ok(Err(error))
-        }
-    }
-}
-
-fn run_steps(connection: &Connection, texts: &mut Texts, unit: &Unit) -> Result<Applied, StoreError> {
-    let mut returned = Vec::new();
-    for step in &unit.steps {
-        crash::point("store.between_statements");
-        let outcome = match step.expect {
-            Expect::Returned => {
-                query(connection, texts, step.sql, &step.params).map(|rows| returned.push(rows))
-            }
-            Expect::Any => execute(connection, texts, step.sql, &step.params).map(drop),
-            Expect::Rows(wanted) => match execute(connection, texts, step.sql, &step.params) {
-                Ok(rows) if rows as u64 == wanted => Ok(()),
-                Ok(_) => return Ok(Applied::Lost { statement: step.sql.name }),
-                Err(error) => Err(error),
-            },
-        };
-        match outcome {
-            Ok(()) => {}
-            Err(rusqlite::Error::SqliteFailure(failure, _))
-                if failure.code == rusqlite::ErrorCode::ConstraintViolation =>
-            {
-                return Ok(Applied::Refused { statement: step.sql.name });
-            }
-            Err(error) => return Err(classify(step.sql.name, &error)),
-        }
-    }
-    Ok(Applied::Done(returned))
-}
-
-fn execute(
-    connection: &Connection,
-    texts: &mut Texts,
-    sql: &'static Sql,
-    params: &[Value],
-) -> rusqlite::Result<usize> {
-    connection.prepare_cached(texts.get(sql))?.execute(rusqlite::params_from_iter(params))
 }

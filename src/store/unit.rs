@@ -7,7 +7,8 @@
 //! the outcome is [`Applied::Lost`]. See docs/decisions/0002-counted-units.md for why the counts
 //! are checked before the commit instead of fencing every statement in SQL.
 
-use super::sql::Sql;
+use super::StoreError;
+use super::sql::{Sql, Text};
 use super::value::{Row, Value};
 
 /// Statements one Unit may hold; a larger one is a fault of the program. The largest is a seal over
@@ -44,7 +45,7 @@ impl Step {
     }
 
     pub(super) fn is_insert(&self) -> bool {
-        matches!(self.sql.text, super::sql::Text::Insert { .. })
+        matches!(self.sql.text, Text::Insert { .. })
     }
 
     /// A statement with `returning`, whose rows come back in [`Applied::Done`].
@@ -82,13 +83,43 @@ impl Unit {
     pub fn steps(self, steps: impl IntoIterator<Item = Step>) -> Unit {
         steps.into_iter().fold(self, Unit::step)
     }
+
+    /// What no engine needs to be asked about. An insert with too few values would otherwise be
+    /// filled up with nulls on its way into an array.
+    pub(super) fn check(&self) -> Result<(), StoreError> {
+        if self.steps.len() > UNIT_MAX_STEPS {
+            return Err(StoreError::Fault(format!("a unit of {} steps", self.steps.len())));
+        }
+        for step in &self.steps {
+            let (name, given) = (step.sql.name, step.params.len());
+            match &step.sql.text {
+                Text::Insert { columns, .. } if columns.len() != given => {
+                    let wanted = columns.len();
+                    return Err(StoreError::Fault(format!("{name}: {given} values for {wanted} columns")));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Size of the parameters, about.
+    pub(super) fn bytes(&self) -> usize {
+        let size = |value: &Value| match value {
+            Value::Null | Value::Int(_) => size_of::<i64>(),
+            Value::Text(text) => text.len(),
+            Value::Bytes(bytes) => bytes.len(),
+        };
+        self.steps.iter().flat_map(|step| &step.params).map(size).sum()
+    }
 }
 
 /// What became of a Unit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum Applied {
-    /// Committed and durable. Rows of the `returning` steps, in their order.
+    /// Committed and durable. Rows of the `returning` steps, in their order; none when a Unit that was
+    /// handed over a second time turned out to be in the database already.
     Done(Vec<Vec<Row>>),
     /// A statement touched another number of rows than it must; nothing was written.
     Lost { statement: &'static str },

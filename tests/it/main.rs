@@ -15,6 +15,7 @@ mod cli;
 mod crashes;
 mod model;
 mod settling;
+mod store;
 mod webhooks_delivery;
 mod webhooks_workers;
 mod webhooks_world;

@@ -1,24 +1,30 @@
-//! Group commit on one PostgreSQL connection: many Units, one transaction, counts before commit.
+//! One transaction on one connection: statements of many Units sent without waiting, row counts
+//! compared before the commit. Says what went wrong and whose fault it was; what then happens to
+//! the Units is decided in `group.rs`, its only caller.
 
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::atomic::Ordering;
 
-use tokio_postgres::error::SqlState;
+use tokio_postgres::types::ToSql;
 
+use super::super::StoreError;
+use super::super::migrate;
 use super::super::sql::{Sql, Text, statements};
-use super::super::unit::{Applied, Expect, Unit};
+use super::super::unit::{Expect, Step, Unit};
 use super::super::value::{Row, Value};
-use super::{ANSWER_TIMEOUT, Connection, REPLAY_MAX, Slot, StoreError, away, classify, convert, describe};
+use super::connection::{Connection, Meaning, away, check_count, describe, fault, meaning};
+use super::{ANSWER_TIMEOUT, convert};
 use crate::crash;
 
 statements! {
     UNIT_MADE: insert(units) { id: Int }
-    UNIT_WAS_MADE: query { "select id from units where id = $1" }
 }
 
-/// Why a batch was not committed.
-enum Trouble {
+/// Rows of the `returning` steps of one Unit.
+pub(super) type Returned = Vec<Vec<Row>>;
+
+/// Why a batch was not committed, or not known to be.
+pub(super) enum Trouble {
     /// These Units touched another number of rows than they must.
     Lost(Vec<(usize, &'static str)>),
     /// A constraint; `unit` is unknown when it came from an insert shared by several.
@@ -27,94 +33,10 @@ enum Trouble {
     Again(String),
     /// The server refused a statement: a fault of the program.
     Fault { unit: Option<usize>, error: StoreError },
-    /// The connection broke or fell silent. `in_doubt`: the commit had been sent.
-    Broken { in_doubt: bool, error: StoreError },
-}
-
-type Answer = Result<Applied, StoreError>;
-
-/// Every Unit gets its own answer, in order.
-pub(super) async fn commit(slot: &Slot, units: &[Unit]) -> Vec<Answer> {
-    let mut answers: Vec<Option<Answer>> = units.iter().map(|_| None).collect();
-    let mut together: Vec<usize> = (0..units.len()).collect();
-    let mut alone: Vec<usize> = Vec::new();
-    // Each round takes at least one Unit out of the batch or ends it.
-    while together.len() > 1 {
-        let connection = match slot.get().await {
-            Ok(connection) => connection,
-            Err(error) => {
-                for i in together.drain(..) {
-                    answers[i] = Some(Err(error.clone()));
-                }
-                break;
-            }
-        };
-        let batch: Vec<&Unit> = together.iter().map(|i| &units[*i]).collect();
-        match run(&connection, &batch).await {
-            Ok(results) => {
-                for (i, rows) in together.drain(..).zip(results) {
-                    answers[i] = Some(Ok(Applied::Done(rows)));
-                }
-            }
-            Err(Trouble::Lost(culprits)) => {
-                let culprits: Vec<usize> = culprits.iter().map(|(n, _)| together[*n]).collect();
-                together.retain(|i| !culprits.contains(i));
-                alone.extend(culprits);
-            }
-            Err(Trouble::Refused { unit: Some(n), .. } | Trouble::Fault { unit: Some(n), .. }) => {
-                alone.push(together.remove(n));
-            }
-            Err(Trouble::Broken { .. }) => {
-                slot.discard(&connection).await;
-                alone.append(&mut together);
-            }
-            Err(_) => alone.append(&mut together),
-        }
-    }
-    alone.append(&mut together);
-    for i in alone {
-        answers[i] = Some(commit_alone(slot, &units[i]).await);
-    }
-    answers.into_iter().map(|answer| answer.unwrap_or_else(|| Err(away("no answer")))).collect()
-}
-
-async fn commit_alone(slot: &Slot, unit: &Unit) -> Answer {
-    let mut doubted = false;
-    let mut last = away("no attempt");
-    for _ in 0..REPLAY_MAX {
-        let connection = slot.get().await?;
-        let negative = match run(&connection, &[unit]).await {
-            Ok(mut results) => return Ok(Applied::Done(results.pop().unwrap_or_default())),
-            Err(Trouble::Lost(culprits)) => {
-                Applied::Lost { statement: culprits.first().map_or("?", |(_, name)| name) }
-            }
-            Err(Trouble::Refused { statement, .. }) => Applied::Refused { statement },
-            Err(Trouble::Fault { error, .. }) => return Err(error),
-            Err(Trouble::Again(why)) => {
-                last = away(why);
-                continue;
-            }
-            Err(Trouble::Broken { in_doubt, error }) => {
-                slot.discard(&connection).await;
-                doubted |= in_doubt;
-                last = error;
-                continue;
-            }
-        };
-        // The same Unit, sent before, may be the very one that was faster.
-        if unit.id != 0 && was_made(&connection, unit).await? {
-            return Ok(Applied::Done(Vec::new()));
-        }
-        return Ok(negative);
-    }
-    if doubted {
-        tracing::warn!(unit = unit.id, "the end of a unit is unknown");
-    }
-    Err(last)
-}
-
-async fn was_made(connection: &Connection, unit: &Unit) -> Result<bool, StoreError> {
-    Ok(!connection.query(&UNIT_WAS_MADE, &[unit.id.into()]).await?.is_empty())
+    /// The connection broke or fell silent before the commit was sent.
+    Broken(StoreError),
+    /// The commit was sent and its end is unknown; `results` holds if it happened.
+    Doubt { results: Vec<Returned>, error: StoreError },
 }
 
 enum StepAnswer {
@@ -122,14 +44,136 @@ enum StepAnswer {
     Count(u64),
 }
 
-type Sending<'a> =
-    Pin<Box<dyn Future<Output = Result<StepAnswer, (tokio_postgres::Error, &'static str)>> + Send + 'a>>;
+enum Failure {
+    Server(&'static str, tokio_postgres::Error),
+    Program(StoreError),
+}
+
+type Sending<'a> = Pin<Box<dyn Future<Output = Result<StepAnswer, Failure>> + Send + 'a>>;
+
+/// Whose statement it is and what it must do.
+#[derive(Clone, Copy)]
+struct Owner {
+    /// None for `begin` and for inserts shared by several Units.
+    unit: Option<usize>,
+    expect: Expect,
+    statement: &'static str,
+}
+
+/// Makes the Units durable, all or none.
+pub(super) async fn run(connection: &Connection, units: &[&Unit]) -> Result<Vec<Returned>, Trouble> {
+    connection.take_unreplicated();
+    match tokio::time::timeout(ANSWER_TIMEOUT, run_steps(connection, units)).await {
+        Ok(Ok(results)) => finish(connection, results).await,
+        Ok(Err(trouble @ (Trouble::Broken(_) | Trouble::Doubt { .. }))) => Err(trouble),
+        Ok(Err(trouble)) => {
+            let rollback = connection.client.batch_execute("rollback");
+            match tokio::time::timeout(ANSWER_TIMEOUT, rollback).await {
+                Ok(Ok(())) => Err(trouble),
+                _ => Err(Trouble::Broken(away("no answer to a rollback"))),
+            }
+        }
+        Err(_) => Err(Trouble::Broken(away("no answer within 5 s"))),
+    }
+}
+
+async fn finish(connection: &Connection, results: Vec<Returned>) -> Result<Vec<Returned>, Trouble> {
+    crash::point("store.before_commit");
+    let commit = connection.client.batch_execute("commit");
+    let error = match tokio::time::timeout(ANSWER_TIMEOUT, commit).await {
+        Err(_) => away("no answer to a commit"),
+        // "committed locally, but might not have been replicated": unknown, never success.
+        Ok(Ok(())) if connection.take_unreplicated() => away("a commit was not confirmed by the standby"),
+        Ok(Ok(())) => {
+            crash::point("store.after_commit");
+            return Ok(results);
+        }
+        // A deferred constraint or a serialization failure ends the transaction for certain. Any
+        // other error, an administrator's shutdown too, may come after the commit was made.
+        Ok(Err(error)) => match meaning(&error) {
+            Meaning::Refused => return Err(Trouble::Refused { unit: None, statement: "commit" }),
+            Meaning::Again => return Err(Trouble::Again(describe(&error))),
+            Meaning::Fault | Meaning::Broken => away(describe(&error)),
+        },
+    };
+    Err(Trouble::Doubt { results, error })
+}
+
+async fn run_steps(connection: &Connection, units: &[&Unit]) -> Result<Vec<Returned>, Trouble> {
+    let made: Vec<Vec<Value>> = units.iter().map(|unit| vec![unit.id.into()]).collect();
+    let gathered = gather(units, &made);
+    let mut sending: Vec<Sending<'_>> = Vec::new();
+    let mut owners = vec![Owner { unit: None, expect: Expect::Any, statement: "begin" }];
+    sending.push(Box::pin(async {
+        let begun = connection.client.batch_execute("begin").await;
+        begun.map(|()| StepAnswer::Count(0)).map_err(|error| Failure::Server("begin", error))
+    }));
+    for (n, unit) in units.iter().enumerate() {
+        for step in unit.steps.iter().filter(|step| !step.is_insert()) {
+            let owner = Owner { unit: Some(n), expect: step.expect, statement: step.sql.name };
+            sending.push(send_step(connection, step, owner).await?);
+            owners.push(owner);
+        }
+    }
+    for group in &gathered {
+        let expect = Expect::Rows(group.rows.len() as u64);
+        let owner = Owner { unit: group.unit, expect, statement: group.sql.name };
+        sending.push(send_gathered(connection, group, owner).await?);
+        owners.push(owner);
+    }
+    collect(units.len(), &owners, in_order(sending).await)
+}
+
+/// Prepares the statement now, before the transaction begins; the rest happens when polled.
+async fn send_step<'a>(
+    connection: &'a Connection,
+    step: &'a Step,
+    owner: Owner,
+) -> Result<Sending<'a>, Trouble> {
+    let name = owner.statement;
+    let prepared = connection.prepared(step.sql, false).await;
+    let statement = prepared.map_err(|error| judge(Failure::Server(name, error), owner))?;
+    check_count(step.sql, &statement, &step.params).map_err(|e| judge(Failure::Program(e), owner))?;
+    Ok(Box::pin(async move {
+        crash::point("store.between_statements");
+        let params = convert::params(&step.params);
+        if step.expect == Expect::Returned {
+            let rows = connection.client.query(&statement, &params).await;
+            let rows = rows.map_err(|error| Failure::Server(name, error))?;
+            let rows: Result<Vec<Row>, StoreError> = rows.iter().map(|row| convert::row(name, row)).collect();
+            rows.map(StepAnswer::Rows).map_err(Failure::Program)
+        } else {
+            let count = connection.client.execute(&statement, &params).await;
+            count.map(StepAnswer::Count).map_err(|error| Failure::Server(name, error))
+        }
+    }))
+}
+
+async fn send_gathered<'a>(
+    connection: &'a Connection,
+    group: &Gathered<'a>,
+    owner: Owner,
+) -> Result<Sending<'a>, Trouble> {
+    let name = owner.statement;
+    let prepared = connection.prepared(group.sql, true).await;
+    let statement = prepared.map_err(|error| judge(Failure::Server(name, error), owner))?;
+    let Text::Insert { columns, .. } = &group.sql.text else {
+        return Err(judge(Failure::Program(fault(name, "is no insert")), owner));
+    };
+    let arrays =
+        convert::arrays(name, columns, &group.rows).map_err(|error| judge(Failure::Program(error), owner))?;
+    Ok(Box::pin(async move {
+        crash::point("store.between_statements");
+        let params: Vec<&(dyn ToSql + Sync)> =
+            arrays.iter().map(|array| array.as_ref() as &(dyn ToSql + Sync)).collect();
+        let count = connection.client.execute(&statement, &params).await;
+        count.map(StepAnswer::Count).map_err(|error| Failure::Server(name, error))
+    }))
+}
 
 /// Sends every future's request now, in order, then collects the answers in order. (A plain join
 /// does not promise the order in which it polls for the first time; the wire's order is ours.)
-async fn in_order<'a>(
-    mut sending: Vec<Sending<'a>>,
-) -> Vec<Result<StepAnswer, (tokio_postgres::Error, &'static str)>> {
+async fn in_order(mut sending: Vec<Sending<'_>>) -> Vec<Result<StepAnswer, Failure>> {
     let mut done: Vec<Option<_>> = sending.iter().map(|_| None).collect();
     std::future::poll_fn(|cx| {
         for (future, slot) in sending.iter_mut().zip(done.iter_mut()) {
@@ -158,6 +202,9 @@ struct Gathered<'a> {
     unit: Option<usize>,
 }
 
+/// A Unit alone keeps the order of its own inserts. Over several Units no order of first
+/// appearance is right for all of them (one inserts children of rows that were there, the next
+/// their parents too), so tables go in the order in which the schema makes them: parents first.
 fn gather<'a>(units: &[&'a Unit], made: &'a [Vec<Value>]) -> Vec<Gathered<'a>> {
     let mut all: Vec<Gathered<'a>> = Vec::new();
     let mut add = |sql: &'static Sql, row: &'a [Value], n: usize| match all
@@ -180,163 +227,51 @@ fn gather<'a>(units: &[&'a Unit], made: &'a [Vec<Value>]) -> Vec<Gathered<'a>> {
             add(step.sql, &step.params, n);
         }
     }
+    if units.len() > 1 {
+        all.sort_by_key(|gathered| match &gathered.sql.text {
+            Text::Insert { table, .. } => migrate::table_rank(table),
+            Text::Plain(_) => usize::MAX,
+        });
+    }
     all
 }
 
-async fn run(connection: &Connection, units: &[&Unit]) -> Result<Vec<Vec<Vec<Row>>>, Trouble> {
-    match tokio::time::timeout(ANSWER_TIMEOUT, run_steps(connection, units)).await {
-        Ok(Ok(results)) => match tokio::time::timeout(ANSWER_TIMEOUT, finish(connection)).await {
-            Ok(Ok(())) => Ok(results),
-            Ok(Err(trouble)) => Err(trouble),
-            Err(_) => Err(Trouble::Broken { in_doubt: true, error: away("no answer to a commit") }),
-        },
-        Ok(Err(trouble)) => {
-            if !matches!(trouble, Trouble::Broken { .. }) {
-                let rollback = connection.client.batch_execute("rollback");
-                if !matches!(tokio::time::timeout(ANSWER_TIMEOUT, rollback).await, Ok(Ok(()))) {
-                    return Err(Trouble::Broken { in_doubt: false, error: away("no answer to a rollback") });
-                }
-            }
-            Err(trouble)
-        }
-        Err(_) => Err(Trouble::Broken { in_doubt: false, error: away("no answer within 5 s") }),
-    }
-}
-
-async fn finish(connection: &Connection) -> Result<(), Trouble> {
-    crash::point("store.before_commit");
-    match connection.client.batch_execute("commit").await {
-        // "committed locally, but might not have been replicated": unknown, never success.
-        Ok(()) if connection.unreplicated.swap(false, Ordering::SeqCst) => {
-            Err(Trouble::Broken { in_doubt: true, error: away("a commit was not confirmed by the standby") })
-        }
-        Ok(()) => {
-            crash::point("store.after_commit");
-            Ok(())
-        }
-        Err(error) if error.code().is_some() => Err(judge(&error, None, "commit")),
-        Err(error) => Err(Trouble::Broken { in_doubt: true, error: away(describe(&error)) }),
-    }
-}
-
-async fn run_steps(connection: &Connection, units: &[&Unit]) -> Result<Vec<Vec<Vec<Row>>>, Trouble> {
-    let made: Vec<Vec<Value>> = units.iter().map(|unit| vec![unit.id.into()]).collect();
-    let gathered = gather(units, &made);
-    let mut sending: Vec<Sending<'_>> = Vec::new();
-    let mut owners: Vec<(Option<usize>, Expect)> = vec![(None, Expect::Any)];
-    // Prepared before the transaction begins; an array is only worth its text for several rows.
-    let broken = |error: tokio_postgres::Error, name: &'static str| judge(&error, None, name);
-    sending.push(Box::pin(async {
-        connection
-            .client
-            .batch_execute("begin")
-            .await
-            .map(|()| StepAnswer::Count(0))
-            .map_err(|e| (e, "begin"))
-    }));
-    for (n, unit) in units.iter().enumerate() {
-        for step in unit.steps.iter().filter(|step| !step.is_insert()) {
-            let statement =
-                connection.prepared(step.sql, false).await.map_err(|e| broken(e, step.sql.name))?;
-            crash::point("store.between_statements");
-            let returned = step.expect == Expect::Returned;
-            sending.push(Box::pin(async move {
-                let params = convert::params(&step.params);
-                let name = step.sql.name;
-                if returned {
-                    let rows = connection.client.query(&statement, &params).await.map_err(|e| (e, name))?;
-                    let rows: Result<Vec<Row>, StoreError> =
-                        rows.iter().map(|row| convert::row(name, row)).collect();
-                    // A row of a type the store does not know is found by the prepare-all test.
-                    Ok(StepAnswer::Rows(rows.unwrap_or_default()))
-                } else {
-                    connection
-                        .client
-                        .execute(&statement, &params)
-                        .await
-                        .map(StepAnswer::Count)
-                        .map_err(|e| (e, name))
-                }
-            }));
-            owners.push((Some(n), step.expect));
-        }
-    }
-    for group in &gathered {
-        let statement = connection.prepared(group.sql, true).await.map_err(|e| broken(e, group.sql.name))?;
-        let Text::Insert { columns, .. } = &group.sql.text else { continue };
-        let arrays = convert::arrays(columns, &group.rows)
-            .map_err(|error| Trouble::Fault { unit: group.unit, error })?;
-        let name = group.sql.name;
-        sending.push(Box::pin(async move {
-            let params: Vec<&(dyn tokio_postgres::types::ToSql + Sync)> = arrays
-                .iter()
-                .map(|array| array.as_ref() as &(dyn tokio_postgres::types::ToSql + Sync))
-                .collect();
-            connection.client.execute(&statement, &params).await.map(StepAnswer::Count).map_err(|e| (e, name))
-        }));
-        owners.push((group.unit, Expect::Rows(group.rows.len() as u64)));
-    }
-    collect(units, owners, in_order(sending).await)
-}
-
 fn collect(
-    units: &[&Unit],
-    owners: Vec<(Option<usize>, Expect)>,
-    answers: Vec<Result<StepAnswer, (tokio_postgres::Error, &'static str)>>,
-) -> Result<Vec<Vec<Vec<Row>>>, Trouble> {
-    let mut results: Vec<Vec<Vec<Row>>> = units.iter().map(|_| Vec::new()).collect();
+    units: usize,
+    owners: &[Owner],
+    answers: Vec<Result<StepAnswer, Failure>>,
+) -> Result<Vec<Returned>, Trouble> {
+    let mut results: Vec<Returned> = (0..units).map(|_| Vec::new()).collect();
     let mut lost: Vec<(usize, &'static str)> = Vec::new();
-    let mut positions = vec![0usize; units.len()];
-    for ((owner, expect), answer) in owners.into_iter().zip(answers) {
-        match answer {
-            Ok(StepAnswer::Rows(rows)) => {
-                if let Some(n) = owner {
-                    results[n].push(rows);
-                    positions[n] += 1;
+    for (owner, answer) in owners.iter().zip(answers) {
+        match (answer, owner.unit) {
+            (Ok(StepAnswer::Rows(rows)), Some(n)) => results[n].push(rows),
+            (Ok(StepAnswer::Count(count)), Some(n)) => {
+                if let Expect::Rows(wanted) = owner.expect
+                    && wanted != count
+                    && !lost.iter().any(|(m, _)| *m == n)
+                {
+                    lost.push((n, owner.statement));
                 }
             }
-            Ok(StepAnswer::Count(count)) => {
-                if let Some(n) = owner {
-                    let name = statement_name(units[n], positions[n]);
-                    positions[n] += 1;
-                    if let Expect::Rows(wanted) = expect
-                        && wanted != count
-                        && !lost.iter().any(|(m, _)| *m == n)
-                    {
-                        lost.push((n, name));
-                    }
-                }
-            }
+            (Ok(_), None) => {}
             // What a Unit lost before the error is the truer answer: the error may follow from it.
-            Err(_) if !lost.is_empty() => break,
-            Err((error, name)) => return Err(judge(&error, owner, name)),
+            (Err(_), _) if !lost.is_empty() => break,
+            (Err(failure), _) => return Err(judge(failure, *owner)),
         }
     }
     if lost.is_empty() { Ok(results) } else { Err(Trouble::Lost(lost)) }
 }
 
-fn statement_name(unit: &Unit, position: usize) -> &'static str {
-    unit.steps.iter().filter(|step| !step.is_insert()).nth(position).map_or("insert", |step| step.sql.name)
-}
-
-fn judge(error: &tokio_postgres::Error, unit: Option<usize>, statement: &'static str) -> Trouble {
-    let Some(code) = error.code() else {
-        return match classify(statement, error) {
-            fault @ StoreError::Fault(_) => Trouble::Fault { unit, error: fault },
-            error => Trouble::Broken { in_doubt: false, error },
-        };
+fn judge(failure: Failure, owner: Owner) -> Trouble {
+    let (statement, error) = match failure {
+        Failure::Program(error) => return Trouble::Fault { unit: owner.unit, error },
+        Failure::Server(statement, error) => (statement, error),
     };
-    if code.code().starts_with("23") {
-        return Trouble::Refused { unit, statement };
-    }
-    if *code == SqlState::T_R_DEADLOCK_DETECTED
-        || *code == SqlState::T_R_SERIALIZATION_FAILURE
-        || *code == SqlState::LOCK_NOT_AVAILABLE
-    {
-        return Trouble::Again(describe(error));
-    }
-    match classify(statement, error) {
-        fault @ StoreError::Fault(_) => Trouble::Fault { unit, error: fault },
-        error => Trouble::Broken { in_doubt: false, error },
+    match meaning(&error) {
+        Meaning::Refused => Trouble::Refused { unit: owner.unit, statement },
+        Meaning::Again => Trouble::Again(describe(&error)),
+        Meaning::Fault => Trouble::Fault { unit: owner.unit, error: fault(statement, describe(&error)) },
+        Meaning::Broken => Trouble::Broken(away(describe(&error))),
     }
 }

@@ -5,9 +5,10 @@ use std::error::Error;
 use bytes::BytesMut;
 use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
 
+use super::super::StoreError;
 use super::super::sql::Column;
 use super::super::value::{Row, Value};
-use super::StoreError;
+use super::connection::fault as fault_of;
 
 /// A parameter whose type is not the column's: a fault of the program, found by the tests.
 #[derive(Debug, thiserror::Error)]
@@ -44,10 +45,11 @@ pub(super) fn params(values: &[Value]) -> Vec<&(dyn ToSql + Sync)> {
 
 /// One parameter per column, holding that column of all rows.
 pub(super) fn arrays(
+    statement: &str,
     columns: &[(&'static str, Column)],
     rows: &[&[Value]],
 ) -> Result<Vec<Box<dyn ToSql + Sync + Send>>, StoreError> {
-    let fault = |name: &str| StoreError::Fault(format!("column {name} got a value of another type"));
+    let fault = |name: &str| fault_of(statement, format_args!("column {name} got a value of another type"));
     let mut all: Vec<Box<dyn ToSql + Sync + Send>> = Vec::with_capacity(columns.len());
     for (i, (name, column)) in columns.iter().enumerate() {
         let cells = rows.iter().map(|row| row.get(i).unwrap_or(&Value::Null));
@@ -88,7 +90,7 @@ pub(super) fn arrays(
 }
 
 pub(super) fn row(statement: &str, row: &tokio_postgres::Row) -> Result<Row, StoreError> {
-    let fault = |error: String| StoreError::Fault(format!("{statement}: {error}"));
+    let fault = |error: String| fault_of(statement, error);
     let mut values = Vec::with_capacity(row.len());
     for (i, column) in row.columns().iter().enumerate() {
         let value = match *column.type_() {

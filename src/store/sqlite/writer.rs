@@ -1,0 +1,219 @@
+//! The one thread that writes to the SQLite file: group commit.
+//!
+//! It takes a Unit, drains whatever else waits (up to a limit), runs all of them in one
+//! transaction with a savepoint each, commits once with synchronous=FULL, and only then answers.
+//! A failed Unit rolls back alone. After any engine error the writer asks SQLite whether the
+//! transaction is still open, because a full disk ends it silently and what follows would commit
+//! outside of it; then everybody in the batch hears `Unavailable`.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use rusqlite::{Connection, ffi};
+use tokio::sync::oneshot;
+
+use super::super::sql::Sql;
+use super::super::unit::{Applied, Expect, Unit};
+use super::super::value::Value;
+use super::super::{StoreError, WAIT_MAX, migrate, overloaded};
+use super::{Meaning, Texts, classify, meaning, query, unavailable};
+use crate::crash;
+use crate::domain::time::Timestamp;
+
+/// Units in one transaction.
+const BATCH_MAX: usize = 512;
+
+type Answer = Result<Applied, StoreError>;
+
+pub(super) enum WriterJob {
+    Apply { unit: Unit, asked: Instant, answer: oneshot::Sender<Answer> },
+    Migrate(Timestamp, oneshot::Sender<Result<Vec<String>, StoreError>>),
+}
+
+struct Waiting {
+    unit: Unit,
+    answer: oneshot::Sender<Answer>,
+}
+
+/// The file as it was when it was opened. SQLite goes on writing to a file that was removed or
+/// replaced under it, and everything acknowledged from then on would be gone at the next start.
+pub(super) struct Files {
+    path: PathBuf,
+    opened: Option<(u64, u64)>,
+}
+
+impl Files {
+    pub(super) fn of(path: &Path) -> Files {
+        Files { path: path.to_owned(), opened: identity(path) }
+    }
+
+    fn check(&self) -> Result<(), StoreError> {
+        if self.opened.is_none() || identity(&self.path) == self.opened {
+            return Ok(());
+        }
+        Err(StoreError::Unavailable(format!(
+            "the database file {} was removed or replaced while the program runs; restart it",
+            self.path.display()
+        )))
+    }
+}
+
+/// Device and number of the file; `None` where there is no such thing.
+#[cfg(unix)]
+fn identity(path: &Path) -> Option<(u64, u64)> {
+    use std::os::unix::fs::MetadataExt;
+    std::fs::metadata(path).ok().map(|meta| (meta.dev(), meta.ino()))
+}
+
+#[cfg(not(unix))]
+fn identity(_: &Path) -> Option<(u64, u64)> {
+    None
+}
+
+struct Writer {
+    connection: Connection,
+    files: Files,
+    texts: Texts,
+}
+
+/// Runs until the last handle of the store is dropped.
+pub(super) fn run(connection: Connection, files: Files, jobs: &crossbeam_channel::Receiver<WriterJob>) {
+    let mut writer = Writer { connection, files, texts: Texts(HashMap::new()) };
+    let mut batch = Vec::with_capacity(BATCH_MAX);
+    while let Ok(first) = jobs.recv() {
+        let mut next = Some(first);
+        let mut migration = None;
+        while let Some(job) = next.take() {
+            match job {
+                // After what was handed over before it.
+                WriterJob::Migrate(now, answer) => migration = Some((now, answer)),
+                WriterJob::Apply { asked, answer, .. } if asked.elapsed() > WAIT_MAX => {
+                    let _ = answer.send(Err(overloaded()));
+                }
+                WriterJob::Apply { unit, answer, .. } => batch.push(Waiting { unit, answer }),
+            }
+            if batch.len() < BATCH_MAX && migration.is_none() {
+                next = jobs.try_recv().ok();
+            }
+        }
+        if !batch.is_empty() {
+            writer.commit_batch(&mut batch);
+        }
+        if let Some((now, answer)) = migration {
+            let _ = answer.send(migrate::run_sqlite(&mut writer.connection, now));
+        }
+    }
+}
+
+impl Writer {
+    /// Runs the batch in one transaction and answers everybody after the commit.
+    fn commit_batch(&mut self, batch: &mut Vec<Waiting>) {
+        match self.run_batch(batch) {
+            Ok(results) => {
+                crash::point("store.after_commit");
+                for (waiting, result) in batch.drain(..).zip(results) {
+                    // The caller may have hung up; that changes nothing.
+                    let _ = waiting.answer.send(result);
+                }
+            }
+            Err(error) => {
+                if !self.connection.is_autocommit() {
+                    let _ = self.connection.execute_batch("rollback");
+                }
+                let units = batch.len();
+                tracing::error!(%error, units, "the database did not take a batch; nothing of it was written");
+                for waiting in batch.drain(..) {
+                    let _ = waiting.answer.send(Err(error.clone()));
+                }
+            }
+        }
+    }
+
+    fn run_batch(&mut self, batch: &[Waiting]) -> Result<Vec<Answer>, StoreError> {
+        self.files.check()?;
+        self.control("begin immediate")?;
+        let mut results = Vec::with_capacity(batch.len());
+        for waiting in batch {
+            results.push(self.run_unit(&waiting.unit)?);
+        }
+        crash::point("store.before_commit");
+        if let Err(error) = self.execute_control("commit") {
+            die_after_failed_sync(&error);
+            return Err(unavailable(&error));
+        }
+        Ok(results)
+    }
+
+    fn execute_control(&self, sql: &str) -> rusqlite::Result<usize> {
+        self.connection.prepare_cached(sql)?.execute([])
+    }
+
+    fn control(&self, sql: &str) -> Result<(), StoreError> {
+        self.execute_control(sql).map(drop).map_err(|error| unavailable(&error))
+    }
+
+    /// The outer error ends the batch, the inner one only this Unit.
+    fn run_unit(&mut self, unit: &Unit) -> Result<Answer, StoreError> {
+        self.control("savepoint unit")?;
+        let result = self.run_steps(unit);
+        if self.connection.is_autocommit() {
+            // Disk full and the like: SQLite ended the transaction by itself.
+            let why =
+                result.err().map_or_else(|| "the transaction ended by itself".into(), |e| e.to_string());
+            return Err(StoreError::Unavailable(why));
+        }
+        match result {
+            Err(error @ StoreError::Unavailable(_)) => return Err(error),
+            Ok(Applied::Done(_)) => {}
+            Ok(_) | Err(_) => self.control("rollback to unit")?,
+        }
+        self.control("release unit")?;
+        Ok(result)
+    }
+
+    fn run_steps(&mut self, unit: &Unit) -> Result<Applied, StoreError> {
+        let mut returned = Vec::new();
+        for step in &unit.steps {
+            crash::point("store.between_statements");
+            let outcome = match step.expect {
+                // Nothing comes back from an insert, on PostgreSQL neither.
+                Expect::Returned if !step.is_insert() => {
+                    query(&self.connection, &mut self.texts, step.sql, &step.params)
+                        .map(|rows| returned.push(rows))
+                }
+                Expect::Returned | Expect::Any => self.execute(step.sql, &step.params).map(drop),
+                Expect::Rows(wanted) => match self.execute(step.sql, &step.params) {
+                    Ok(rows) if rows as u64 == wanted => Ok(()),
+                    Ok(_) => return Ok(Applied::Lost { statement: step.sql.name }),
+                    Err(error) => Err(error),
+                },
+            };
+            if let Err(error) = outcome {
+                return match meaning(&error) {
+                    Meaning::Refused => Ok(Applied::Refused { statement: step.sql.name }),
+                    Meaning::Fault | Meaning::Trouble => Err(classify(step.sql.name, &error)),
+                };
+            }
+        }
+        Ok(Applied::Done(returned))
+    }
+
+    fn execute(&mut self, sql: &'static Sql, params: &[Value]) -> rusqlite::Result<usize> {
+        let mut statement = self.connection.prepare_cached(self.texts.get(sql))?;
+        statement.execute(rusqlite::params_from_iter(params))
+    }
+}
+
+/// After a failed fsync nobody knows what is on the disk, and the kernel may have forgotten that it
+/// was never written: a second fsync that succeeds proves nothing. Only a fresh start reads what is
+/// truly there. (What the callers of this batch see is a service that died.)
+fn die_after_failed_sync(error: &rusqlite::Error) {
+    const FAILED_SYNC: [i32; 2] = [ffi::SQLITE_IOERR_FSYNC, ffi::SQLITE_IOERR_DIR_FSYNC];
+    if let rusqlite::Error::SqliteFailure(failure, _) = error
+        && FAILED_SYNC.contains(&failure.extended_code)
+    {
+        tracing::error!(%error, "the disk did not confirm a commit; ending, so that a restart reads what is there");
+        std::process::abort();
+    }
+}
