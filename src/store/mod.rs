@@ -14,6 +14,7 @@ pub mod accounts;
 pub mod acts;
 pub mod alerts;
 pub mod audit;
+pub mod deliveries;
 pub mod events;
 pub mod idempotency;
 mod ids;
@@ -197,6 +198,7 @@ fn statements() -> Vec<&'static Sql> {
         acts::ALL,
         alerts::ALL,
         audit::ALL,
+        deliveries::ALL,
         events::ALL,
         idempotency::ALL,
         ids::ALL,
