@@ -17,6 +17,7 @@ use crate::config::Config;
 use crate::http::Http;
 use crate::http::listen::{self, Purpose, Tls, TlsProblem};
 use crate::store::{StoreError, StoreOptions};
+use crate::work;
 
 pub mod logging;
 
@@ -123,6 +124,9 @@ pub async fn start(app: Arc<App>, roles: Roles) -> Result<Running, ServeError> {
     if let Some((tcp, address)) = operator {
         tracing::info!(%address, "operator listener");
         tasks.push(tokio::spawn(listen::run(tcp, Purpose::Operator, http.clone(), stop.clone())));
+    }
+    if roles.work {
+        tasks.push(tokio::spawn(work::run(app.clone(), stop.clone())));
     }
     tasks.push(tokio::spawn(keep_house(app.clone(), http.clone(), stop.clone())));
     Ok(Running { app, address, operator_address, http, tls, stop, tasks })

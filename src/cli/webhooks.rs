@@ -8,7 +8,7 @@ use super::options::span;
 use super::print::Object;
 use crate::domain::time::Span;
 use crate::ops::webhooks;
-use crate::store::jobs::{Attempt, Delivery};
+use crate::store::deliveries::{Attempt, Delivery};
 
 #[derive(Subcommand)]
 pub(super) enum WebhookCommand {

@@ -13,7 +13,7 @@ use crate::domain::money::Money;
 use crate::domain::time::{Span, Timestamp};
 use crate::domain::webhook::Secret;
 use crate::domain::weburl;
-use crate::store::{Applied, IdKind, acts, merchants};
+use crate::store::{Applied, IdKind, acts, deliveries, merchants};
 
 /// The secret before stays valid this long beside a new one.
 pub const ROTATION_OVERLAP: Span = Span::hours(24);
@@ -217,6 +217,9 @@ pub async fn set_business(
             &what,
             now,
         ));
+        // Deliveries that wait for a paused target look at once whether this is another one.
+        let is_moved = old.webhook_url != new.webhook_url;
+        let unit = unit.steps(is_moved.then(|| deliveries::wake_paused(id, now)).into_iter().flatten());
         match app.store.apply(unit).await? {
             Applied::Done(_) => {
                 app.directory.forget();

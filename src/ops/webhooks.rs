@@ -12,8 +12,9 @@ use super::webhook_body::{self, WEBHOOK_TEST};
 use super::webhook_target::{self, Addressed};
 use crate::app::App;
 use crate::domain::time::{Span, Timestamp};
+use crate::store::deliveries::{self, Delivery};
 use crate::store::events::Parcel;
-use crate::store::jobs::{self, CLAIM_BATCH, Delivery};
+use crate::store::jobs::CLAIM_BATCH;
 use crate::store::{Applied, Step, Unit};
 
 /// Deliveries one bulk resend takes; run it again for more.
@@ -40,7 +41,7 @@ pub enum Tested {
     Nowhere(String),
 }
 
-/// Deliveries, newest first, with their attempts; at most `store::jobs::LIST_MAX`.
+/// Deliveries, newest first, with their attempts; at most `store::deliveries::LIST_MAX`.
 pub async fn list(app: &App, failed_only: bool) -> Result<Vec<Delivery>, OpError> {
     Ok(app.store.deliveries(failed_only, i64::MAX).await?)
 }
@@ -56,7 +57,7 @@ pub async fn resend(app: &App, ids: &[i64]) -> Result<Resent, OpError> {
                 None => resent.unknown.push(*id),
             }
         }
-        again(app, &found, jobs::resend).await?;
+        again(app, &found, deliveries::resend).await?;
         resent.ids.extend(found.iter().map(|delivery| delivery.id));
     }
     app.wake.notify_waiters();
@@ -74,7 +75,7 @@ pub async fn resend_failed(app: &App, since: Span) -> Result<Vec<i64>, OpError> 
         if found.is_empty() {
             break;
         }
-        again(app, &found, jobs::resend_failed).await?;
+        again(app, &found, deliveries::resend_failed).await?;
         ids.extend(found.iter().map(|delivery| delivery.id));
         app.wake.notify_waiters();
     }
@@ -95,7 +96,7 @@ async fn again(app: &App, deliveries: &[Delivery], step: fn(i64, Timestamp) -> S
     for paused in app.store.paused_targets().await? {
         if targets.contains(&(paused.business_id, paused.url.clone())) {
             let unit = app.store.unit(paused.business_id).await?;
-            apply(app, unit.steps(jobs::resume_target(paused.business_id, &paused.url, now))).await?;
+            apply(app, unit.steps(deliveries::resume_target(paused.business_id, &paused.url, now))).await?;
         }
     }
     let steps = deliveries.iter().map(|delivery| step(delivery.id, now));
@@ -118,7 +119,7 @@ pub async fn send_test(app: &App, business_id: i64) -> Result<Tested, OpError> {
     let (webhook_id, steps) =
         webhook_body::record_named(&app.store, random, business_id, None, WEBHOOK_TEST, body, now).await?;
     let unit = app.store.unit(business_id).await?.steps(steps);
-    apply(app, unit.steps(jobs::resume_target(business_id, target.as_str(), now))).await?;
+    apply(app, unit.steps(deliveries::resume_target(business_id, target.as_str(), now))).await?;
     app.wake.notify_waiters();
     Ok(Tested::Sent { webhook_id, url: target.as_str().to_owned() })
 }

@@ -11,7 +11,7 @@ use crate::app::App;
 use crate::domain::merchant::{Website, WebsiteStatus};
 use crate::domain::weburl;
 use crate::store::merchants::{self, WEBSITES_MAX, WebsiteRow};
-use crate::store::{Applied, IdKind, acts};
+use crate::store::{Applied, IdKind, acts, deliveries};
 
 /// Characters of a reason.
 const REASON_MAX: usize = 500;
@@ -245,7 +245,9 @@ async fn write(
         .await?
         .step(merchants::set_website(row, now))
         .steps(approvals.map(merchants::raise_approvals))
-        .step(acts::record(act_id, operator, act, &format!("website {}", row.website.id), reason, now));
+        .step(acts::record(act_id, operator, act, &format!("website {}", row.website.id), reason, now))
+        // Deliveries that wait for a paused target look at once whether theirs is another one now.
+        .steps(deliveries::wake_paused(row.website.business_id, now));
     // The unique index of approved hosts is the second net; what it refuses is looked at again.
     let done = matches!(app.store.apply(unit).await?, Applied::Done(_));
     if done {

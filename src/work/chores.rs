@@ -1,5 +1,5 @@
-//! What is done by the clock, on every node: the sweep, the ledger's seal, notes of last use, the
-//! gauges of the queues. Each runs alone and again after its pause; nodes that do the same at once
+//! What is done by the clock, on every node: the sweep, the ledger's seal, the gauges of the
+//! queues. (The directory's notes of last use are written by `serve`: every node has them.) Each runs alone and again after its pause; nodes that do the same at once
 //! lose races against one another and do no harm. A failure is logged and waits for the next time.
 
 use std::sync::Arc;
@@ -14,17 +14,16 @@ use crate::ops;
 pub(super) enum Chore {
     Sweep,
     Seal,
-    Flush,
     Gauges,
 }
 
-pub(super) const ALL: [Chore; 4] = [Chore::Sweep, Chore::Seal, Chore::Flush, Chore::Gauges];
+pub(super) const ALL: [Chore; 3] = [Chore::Sweep, Chore::Seal, Chore::Gauges];
 
 impl Chore {
     fn every(self) -> Duration {
         Duration::from_secs(match self {
             Chore::Sweep => 30,
-            Chore::Seal | Chore::Flush => 1,
+            Chore::Seal => 1,
             Chore::Gauges => 5,
         })
     }
@@ -33,7 +32,6 @@ impl Chore {
         match self {
             Chore::Sweep => ops::sweep::sweep(app).await.map(drop).map_err(|error| error.to_string()),
             Chore::Seal => ops::seal::seal(app).await.map(drop).map_err(|error| error.to_string()),
-            Chore::Flush => app.directory.flush().await.map_err(|error| error.to_string()),
             Chore::Gauges => gauges(app).await.map_err(|error| error.to_string()),
         }
     }

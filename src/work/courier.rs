@@ -97,7 +97,7 @@ impl Courier {
         }
         let left = self.lock().give_up();
         for piece in left {
-            deliver::give_back(&self.app, &piece.job, self.app.now()).await;
+            self.give_back(piece, self.app.now());
         }
     }
 

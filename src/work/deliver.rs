@@ -13,8 +13,9 @@ use crate::domain::time::{Span, Timestamp};
 use crate::domain::webhook::{self, Secret, Verdict};
 use crate::domain::weburl::TargetUrl;
 use crate::outbound::PostOutcome;
+use crate::store::deliveries::{self, Attempt};
 use crate::store::events::Parcel;
-use crate::store::jobs::{self, Attempt, Job};
+use crate::store::jobs::{self, Job};
 use crate::store::{IdKind, Step, StoreError};
 
 /// How soon a delivery whose target is paused looks whether its URL was changed; as much again is
@@ -113,12 +114,12 @@ pub(super) async fn conclude(app: &App, job: &Job, result: &Result) {
             let url = attempt.url.clone().unwrap_or_default();
             vec![
                 jobs::pause(job, &url, true, look_again(app, now)),
-                jobs::pause_target(job.business_id, &url, now),
+                deliveries::pause_target(job.business_id, &url, now),
             ]
         }
         Verdict::Failed => vec![after_failure(app, job, result, &why, now)],
     };
-    steps.push(jobs::record_attempt(&attempt));
+    steps.push(deliveries::record_attempt(&attempt));
     match ready(|| app.store.conclude_job(job, steps.clone())).await {
         Ok(true) if verdict == Verdict::Gone => tracing::error!(
             business = job.business_id,

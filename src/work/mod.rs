@@ -1,6 +1,6 @@
 //! The door through which work comes that nobody waits for: claim due jobs, do them, write down
 //! what came of it. Deliveries of webhooks, decisions on alerts, second looks after corrections,
-//! and what is done by the clock (sweep, seal, notes of last use, gauges).
+//! and what is done by the clock (sweep, seal, gauges).
 //!
 //! There is no leader and no heartbeat: any number of nodes may run this on one database. A job is
 //! held by its lease alone and written off under its fence (`store::jobs`). Wake-up: `app.wake`
@@ -53,9 +53,6 @@ pub async fn run(app: Arc<App>, stop: CancellationToken) {
     let grace = app.config.webhooks.timeout.to_std() + LAST_WRITES;
     if tokio::time::timeout(grace, courier.finished()).await.is_err() {
         tracing::warn!("posts were still under way at the end; they will be made again");
-    }
-    if let Err(error) = app.directory.flush().await {
-        tracing::warn!(%error, "the last uses of keys and accounts were not written down");
     }
 }
 

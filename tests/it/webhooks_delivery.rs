@@ -141,7 +141,6 @@ on_both! {
         world.work().await;
         assert_eq!(world.delivery(&third).await.outcome.as_deref(), Some("paused"));
         set_site_url("/new").await;
-        world.advance(Span::minutes(2));
         world.work().await;
         let delivery = world.delivery(&third).await;
         assert_eq!(delivery.outcome.as_deref(), Some("delivered"));

@@ -1,7 +1,7 @@
 //! Many deliveries at once, several nodes, nodes that die: what the claim, the lease and the
 //! fence promise.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use tillbell::domain::time::Span;
@@ -13,6 +13,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::harness::receiver::{Answer, Receiver};
 use crate::webhooks_world::{DEADLINE, World};
+
+/// Set to measure: how many deliveries the backlog of one shop has.
+const BACKLOG: &str = "TILLBELL_TEST_BACKLOG";
 
 on_both! {
     async fn a_resend_fences_out_the_running_attempt(db: TestDatabase) {
@@ -107,12 +110,13 @@ on_both! {
             world.tell_at(&dead.url("/dead"), None).await;
         }
         let stop = CancellationToken::new();
-        let node = tokio::spawn(work::run(world.app.clone(), stop.clone()));
+        let running = world.running_node().await;
+        let node = tokio::spawn(work::run(running.clone(), stop.clone()));
         dead.wait_for(1, DEADLINE).await;
         let began = Instant::now();
         for _ in 0..40 {
             world.tell("/alive").await;
-            world.app.wake.notify_waiters();
+            running.wake.notify_waiters();
         }
         world.receiver.wait_for(40, Duration::from_secs(2)).await;
         eprintln!("40 healthy deliveries after {:?}", began.elapsed());
@@ -143,10 +147,11 @@ on_both! {
             }
         }
         let stop = CancellationToken::new();
-        let node = tokio::spawn(work::run(world.app.clone(), stop.clone()));
+        let running = world.running_node().await;
+        let node = tokio::spawn(work::run(running.clone(), stop.clone()));
         dead.wait_for(1, DEADLINE).await;
         world.tell("/news").await;
-        world.app.wake.notify_one();
+        running.wake.notify_one();
         world.receiver.wait_for(1, Duration::from_secs(1)).await;
         stop.cancel();
         node.await.unwrap();
@@ -169,55 +174,26 @@ on_both! {
         world.receiver.answer_otherwise(Answer::status(200));
         assert_eq!(world.work().await, 100 - posted, "the rest is due at once, without waiting for leases");
     }
-}
 
-/// How many deliveries a second, receiver on the same machine; run by hand:
-/// `TILLBELL_TEST_POSTGRES=... cargo test --release --test it deliveries_a_second -- --ignored --nocapture`.
-#[allow(clippy::disallowed_methods)]
-mod deliveries_a_second {
-    use super::*;
-    use crate::harness::databases::{Engine, TestDatabase, run_on};
-
-    async fn measure(db: TestDatabase) {
-        const EVENTS: usize = 20_000;
-        let world = std::sync::Arc::new(World::new(&db).await);
-        let tellers: Vec<_> = (0..64)
-            .map(|_| {
-                let world = world.clone();
-                tokio::spawn(async move {
-                    for _ in 0..EVENTS / 64 {
-                        world.tell("/hook").await;
-                    }
-                })
-            })
-            .collect();
-        for teller in tellers {
-            teller.await.unwrap();
+    async fn a_backlog_of_one_shop_is_worked_off(db: TestDatabase) {
+        let world = World::new(&db).await;
+        let events = std::env::var(BACKLOG).ok().and_then(|count| count.parse().ok()).unwrap_or(1_500);
+        for _ in 0..events {
+            world.tell("/hook").await;
         }
+        let app = world.running_node().await;
         let began = Instant::now();
         let stop = CancellationToken::new();
-        let node = tokio::spawn(work::run(world.app.clone(), stop.clone()));
-        let told = EVENTS / 64 * 64;
-        world.receiver.wait_for(told, Duration::from_secs(60)).await;
-        let took = began.elapsed();
-        eprintln!(
-            "{:?}: {told} deliveries in {took:?}: {:.0}/s",
-            db.engine(),
-            told as f64 / took.as_secs_f64()
-        );
+        let node = tokio::spawn(work::run(app, stop.clone()));
+        world.receiver.wait_for(events, Duration::from_secs(60)).await;
+        let took = began.elapsed().as_secs_f64();
+        eprintln!("{:?}: {events} deliveries in {took:.2} s, {:.0}/s", db.engine(), events as f64 / took);
         stop.cancel();
         node.await.unwrap();
-    }
-
-    #[test]
-    #[ignore = "a measurement"]
-    fn sqlite() {
-        run_on(Engine::Sqlite, measure);
-    }
-
-    #[test]
-    #[ignore = "a measurement"]
-    fn postgres() {
-        run_on(Engine::Postgres, measure);
+        let ids: HashSet<String> =
+            world.receiver.received().iter().map(|one| one.header("webhook-id").to_owned()).collect();
+        assert_eq!(ids.len(), events, "each once");
+        let waiting: i64 = world.app.store.job_depths().await.unwrap().iter().map(|depth| depth.count).sum();
+        assert_eq!(waiting, 0);
     }
 }

@@ -19,7 +19,7 @@ use tillbell::domain::time::{Span, Timestamp};
 use tillbell::ops::businesses::{self, NewBusiness};
 use tillbell::ops::webhook_body::{self, PAYMENT_APPROVED};
 use tillbell::ops::websites::{self, NewWebsite};
-use tillbell::store::jobs::Delivery;
+use tillbell::store::deliveries::Delivery;
 use tillbell::store::{Applied, IdKind, StoreOptions, payments};
 
 use crate::harness::databases::TestDatabase;
@@ -88,6 +88,11 @@ impl World {
     /// Another node on the same database, with the same clock.
     pub async fn node(&self) -> Arc<App> {
         open(&self.database, &self.settings, self.clock.clone()).await
+    }
+
+    /// Another node with a clock that runs, so that what was put off comes back.
+    pub async fn running_node(&self) -> Arc<App> {
+        open(&self.database, &self.settings, Arc::new(SystemClock)).await
     }
 
     /// How to open another node elsewhere, for instance in a runtime of its own.
