@@ -124,6 +124,9 @@ pub async fn start(app: Arc<App>, roles: Roles) -> Result<Running, ServeError> {
         tracing::info!(%address, "operator listener");
         tasks.push(tokio::spawn(listen::run(tcp, Purpose::Operator, http.clone(), stop.clone())));
     }
+    if roles.work {
+        tasks.push(tokio::spawn(crate::work::run(app.clone(), stop.clone())));
+    }
     tasks.push(tokio::spawn(keep_house(app.clone(), http.clone(), stop.clone())));
     Ok(Running { app, address, operator_address, http, tls, stop, tasks })
 }
