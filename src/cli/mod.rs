@@ -143,7 +143,13 @@ fn start(cli: Cli) -> anyhow::Result<ExitCode> {
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
     let config = Config::load(&file, environment)?;
     let is_long_running = matches!(cli.command, Command::Serve(_) | Command::Demo(_));
-    logging::start(config.log_format, is_long_running);
+    // The service's log must not hold it up; a command's few warnings may. Dropped last.
+    let _log = if is_long_running {
+        Some(crate::serve::logging::start(config.log_format).context("starting the log")?)
+    } else {
+        logging::start(config.log_format);
+        None
+    };
     let desk = Desk { config, printer: Printer { json: cli.json }, operator: operator() };
     let mut builder = match cli.command {
         Command::Serve(_) | Command::Demo(_) => tokio::runtime::Builder::new_multi_thread(),

@@ -2,28 +2,20 @@
 
 use std::process::ExitCode;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 
 use super::print::Object;
 use super::{Desk, not_available};
 use crate::app::App;
 use crate::ops::audit;
+use crate::serve::{self, Roles};
 use crate::store::StoreOptions;
-
-/// Parts of the service.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum Role {
-    Api,
-    Pages,
-    Mail,
-    Work,
-}
 
 #[derive(Args)]
 pub(super) struct ServeArgs {
-    /// Run only these parts
-    #[arg(long, value_delimiter = ',', value_name = "PART,PART")]
-    role: Vec<Role>,
+    /// Run only these parts of: api, pages, mail, work
+    #[arg(long, value_name = "PART,PART", value_parser = Roles::parse)]
+    role: Option<Roles>,
 }
 
 #[derive(Args)]
@@ -33,9 +25,9 @@ pub(super) struct DemoArgs {
     once: bool,
 }
 
-pub(super) async fn serve(args: ServeArgs, _desk: &Desk) -> anyhow::Result<()> {
-    let _ = args.role;
-    Err(not_available("serve"))
+pub(super) async fn serve(args: ServeArgs, desk: &Desk) -> anyhow::Result<()> {
+    let roles = args.role.unwrap_or(Roles::ALL);
+    Ok(serve::run(desk.config.clone(), roles, serve::until_told()).await?)
 }
 
 pub(super) async fn demo(args: DemoArgs, _desk: &Desk) -> anyhow::Result<()> {

@@ -73,6 +73,7 @@ pub fn statements() -> Vec<&'static Sql> {
         acts::ALL,
         alerts::ALL,
         audit::ALL,
+        deliveries::ALL,
         events::ALL,
         idempotency::ALL,
         ids::ALL,
@@ -220,27 +221,4 @@ impl Store {
     pub async fn ping(&self) -> Result<(), StoreError> {
         self.read(&ids::PING, Vec::new()).await.map(drop)
     }
-}
-
-/// Every statement of every noun, for the test that prepares them all on both engines.
-#[cfg(test)]
-#[allow(dead_code, reason = "a list for tests")]
-fn statements() -> Vec<&'static Sql> {
-    [
-        accounts::ALL,
-        acts::ALL,
-        alerts::ALL,
-        audit::ALL,
-        deliveries::ALL,
-        events::ALL,
-        idempotency::ALL,
-        ids::ALL,
-        jobs::ALL,
-        merchants::ALL,
-        payments::ALL,
-        postgres::batch::ALL,
-        seals::ALL,
-        settlements::ALL,
-    ]
-    .concat()
 }

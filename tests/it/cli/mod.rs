@@ -6,6 +6,7 @@
 
 mod accounts;
 mod merchants;
+mod money;
 mod tools;
 mod websites;
 

@@ -145,3 +145,34 @@ async fn a_mail_is_tried_and_nothing_is_stored() {
     })
     .await;
 }
+
+on_both! {
+    async fn the_service_says_where_it_listens_and_ends_when_told(db: TestDatabase) {
+        let desk = Desk::new(&db);
+        let mut child = desk
+            .command(&["serve"])
+            .env("TILLBELL_SERVER__LISTEN", "127.0.0.1:0")
+            .stdout(std::process::Stdio::piped())
+            .stderr(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        std::io::BufRead::read_line(&mut std::io::BufReader::new(child.stdout.take().unwrap()), &mut line).unwrap();
+        assert!(line.starts_with("listening on http://127.0.0.1:"), "{line}");
+        assert!(!line.trim_end().ends_with(":0"), "{line}");
+        // Commands work on the same database meanwhile.
+        assert_eq!(desk.business("Shop"), "1");
+        let told = std::process::Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
+        assert!(told.success());
+        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(30);
+        let status = loop {
+            if let Some(status) = child.try_wait().unwrap() {
+                break status;
+            }
+            assert!(std::time::Instant::now() < deadline, "still there 30 s after SIGTERM");
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        };
+        assert!(status.success(), "{status}");
+        assert_eq!(desk.run(&["serve", "--role", "cook"]).status.code(), Some(2));
+    }
+}

@@ -1,0 +1,145 @@
+//! From a mail file to an approved payment and back, by commands alone.
+
+use tillbell::app::App;
+use tillbell::config::Config;
+use tillbell::domain::money::Money;
+use tillbell::domain::payment::PayerDetails;
+use tillbell::ops::create_payment::{Created, NewPayment, create_payment};
+use tillbell::store::StoreOptions;
+
+use super::{Desk, fields};
+use crate::harness::databases::TestDatabase;
+use crate::harness::mails::Alert;
+
+/// One business with website, key and account, all made by commands; answers the key.
+fn furnish(desk: &Desk<'_>) -> String {
+    let business = desk.business("Ijo Fabrics");
+    desk.json(&["website", "add", &business, "ijo.example", "--approve"]);
+    desk.json(&[
+        "account",
+        "add",
+        "--number",
+        "0123456781",
+        "--name",
+        "TILL AND BELL LTD",
+        "--bank",
+        "GTBank",
+    ]);
+    desk.json(&["key", "add", &business])["key"].as_str().unwrap().to_owned()
+}
+
+/// A payment as the API makes it, at this moment.
+async fn pay(db: &TestDatabase, desk: &Desk<'_>, key: &str, naira: i64, payer: &str) -> String {
+    let environment = [
+        ("TILLBELL_DATABASE__URL".to_owned(), db.url().to_owned()),
+        ("TILLBELL_SECRET__KEY_FILE".to_owned(), desk.path().join("test.key").display().to_string()),
+    ];
+    let config = Config::load("", environment.into_iter()).unwrap();
+    let app = App::open(config, &StoreOptions::command(db.url())).await.unwrap();
+    let caller = app.directory.caller(key).await.unwrap().unwrap();
+    let new = NewPayment {
+        transaction_id: None,
+        base: Money(naira * 100),
+        payer_name: payer.into(),
+        payer: PayerDetails::default(),
+        bvn: None,
+        webhook_url: "https://ijo.example/hook".into(),
+        website: app.store.website(1).await.unwrap().unwrap().website,
+    };
+    match create_payment(&app, &caller, new, None).await.unwrap() {
+        Created::Payment(view) => view.payment.transaction_id,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn now() -> tillbell::domain::time::Timestamp {
+    tillbell::clock::Clock::now(&tillbell::clock::SystemClock)
+}
+
+on_both! {
+    async fn a_mail_approves_a_payment_and_a_reversal_takes_it_back(db: TestDatabase) {
+        let desk = Desk::new(&db);
+        let key = furnish(&desk);
+        let txn = pay(&db, &desk, &key, 7_500, "Sade Ayo Balogun").await;
+        let mail = Alert::credit("0123456781", 7_500, "Balogun Sade Ayo", now()).text();
+        std::fs::write(desk.path().join("one.eml"), mail).unwrap();
+        let text = desk.json_text(&["alert", "ingest", "one.eml", "--trusted"]);
+        assert_eq!(
+            fields(&text),
+            [
+                "results", "file", "alert_id", "outcome", "direction", "amount", "payer_name", "account_number",
+                "bank", "reference", "occurred_at", "transaction_id", "reason",
+            ]
+        );
+        assert!(text.contains(r#""outcome":"matched","direction":"credit","amount":7500.00,"#), "{text}");
+        assert!(text.contains(r#""bank":"GTBank""#) && text.contains(&txn), "{text}");
+        let shown = desk.json_text(&["payment", "show", &txn, "--business", "1"]);
+        assert!(shown.contains(r#""status":"approved","amount":7500.00,"received_amount":7500.00"#), "{shown}");
+        let shown: serde_json::Value = serde_json::from_str(&shown).unwrap();
+        assert_eq!(shown["settlements"][0]["evidence"]["verdict"], "approve");
+        assert_eq!(shown["deliveries"][0]["event"], "payment.approved");
+        assert_eq!(desk.json(&["webhook", "list"])["webhooks"][0]["status"], "waiting");
+        assert!(desk.json_text(&["business", "show", "1"]).ends_with(r#""balance":7375.00}"#));
+        let audit = desk.json(&["audit"]);
+        assert_eq!(audit["ok"], true);
+        assert!(audit["checks"].as_array().unwrap().iter().all(|check| check["violations"] == 0));
+        let reversed = desk.json(&["payment", "reverse", &txn, "--business", "1", "--reason", "wrong payer"]);
+        assert!(reversed["reversed_at"].is_string());
+        assert!(desk.refused(&["payment", "reverse", &txn, "--business", "1", "--reason", "again"]).contains("reversed"));
+        assert!(desk.json_text(&["business", "show", "1"]).ends_with(r#""balance":0.00}"#));
+        assert_eq!(desk.json(&["alert", "show", "1"])["outcome"], "review");
+        assert_eq!(desk.json(&["audit"])["ok"], true);
+    }
+
+    async fn a_person_decides_what_the_rules_leave(db: TestDatabase) {
+        let desk = Desk::new(&db);
+        let key = furnish(&desk);
+        let txn = pay(&db, &desk, &key, 9_000, "Sade Ayo Balogun").await;
+        let mail = Alert::credit("0123456781", 8_000, "Balogun Sade Ayo", now()).text();
+        std::fs::write(desk.path().join("short.eml"), mail).unwrap();
+        let result = desk.json(&["alert", "ingest", "short.eml", "--trusted"]);
+        assert_eq!(result["results"][0]["outcome"], "review");
+        let list = desk.json(&["alert", "list", "--outcome", "review"]);
+        assert_eq!((list["alerts"].as_array().unwrap().len(), &list["waiting"]["count"]), (1, &1.into()));
+        assert!(desk.json_text(&["alert", "list"]).contains(r#""waiting":{"count":1,"amount":8000.00,"#));
+        assert_eq!(desk.json(&["alert", "list", "--outcome", "matched"])["alerts"], serde_json::json!([]));
+        let approve = ["alert", "approve", "1", "--payment", &txn, "--business"];
+        assert!(desk.refused(&[&approve[..], &["7"]].concat()).contains("business 7"));
+        let dismissed = desk.json(&["alert", "dismiss", "1", "--reason", "cash"]);
+        assert_eq!(dismissed["outcome"], "dismissed");
+        let approved = desk.json(&[&approve[..], &["1", "--despite", "the rest came in cash"]].concat());
+        assert_eq!((&approved["status"], &approved["is_mismatch"]), (&"approved".into(), &true.into()));
+        assert!(approved["settlements"][0]["operator"].as_str().unwrap().contains("ada"));
+        assert_eq!(desk.json(&["audit"])["ok"], true);
+        let other = pay(&db, &desk, &key, 100, "Someone Else Entirely").await;
+        let rejected = desk.json(&["payment", "reject", &other, "--business", "1", "--reason", "left"]);
+        assert_eq!((&rejected["status"], &rejected["reject_reason"]), (&"rejected".into(), &"left".into()));
+        assert!(desk.refused(&["payment", "show", "TXN-none", "--business", "1"]).contains("TXN-none"));
+        assert!(desk.refused(&["alert", "show", "99"]).contains("99"));
+    }
+
+    async fn what_cannot_be_taken_is_told_and_the_rest_is_taken(db: TestDatabase) {
+        let desk = Desk::new(&db);
+        furnish(&desk);
+        std::fs::write(desk.path().join("empty.eml"), "").unwrap();
+        let mail = Alert::credit("0123456781", 300, "Balogun Sade Ayo", now()).text();
+        std::fs::write(desk.path().join("one.eml"), mail).unwrap();
+        let results = desk.json(&["alert", "ingest", "empty.eml", "one.eml"]);
+        assert_eq!(results["results"][0]["outcome"], "unreadable");
+        assert_eq!(results["results"][1]["outcome"], "quarantined", "not proven, not trusted");
+        let output = desk.run(&["--json", "alert", "ingest", "none.eml", "one.eml", "--trusted"]);
+        assert_eq!(output.status.code(), Some(1));
+        let parsed: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(parsed["results"].as_array().unwrap().len(), 1, "the file that is there is taken");
+        assert!(String::from_utf8_lossy(&output.stderr).contains("none.eml cannot be opened"));
+    }
+
+    async fn webhooks_are_resent_by_id_or_in_bulk(db: TestDatabase) {
+        let desk = Desk::new(&db);
+        assert_eq!(desk.json_text(&["webhook", "list", "--failed"]), r#"{"webhooks":[]}"#);
+        assert_eq!(desk.json_text(&["webhook", "resend", "--failed", "--since", "24h"]), r#"{"resent":[]}"#);
+        assert_eq!(desk.refused(&["webhook", "resend", "41", "42"]), "tillbell: there is no delivery 41, 42");
+        let audit = desk.json_text(&["audit"]);
+        assert!(audit.starts_with(r#"{"ok":true,"checks":[{"name":""#), "empty tables: {audit}");
+    }
+}
