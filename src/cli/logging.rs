@@ -1,7 +1,7 @@
-//! Where the program's own messages go: stderr, because stdout belongs to answers.
+//! Where a command's own warnings go: stderr, because stdout belongs to answers. The service has a
+//! log of its own (`serve::logging`).
 //!
-//! Commands tell warnings only; the service tells what it does. `TILLBELL_LOG` sets another
-//! level or filter, for example `debug` or `tillbell::work=trace`.
+//! `TILLBELL_LOG` sets another level or filter, for example `debug` or `tillbell::store=trace`.
 
 use std::io::IsTerminal;
 
@@ -13,17 +13,13 @@ use crate::config::LogFormat;
 const FILTER: &str = "TILLBELL_LOG";
 
 /// Starts logging for the rest of the process; the first call counts.
-pub(super) fn start(format: LogFormat, is_long_running: bool) {
-    let default = if is_long_running { "info" } else { "warn" };
-    let filter = EnvFilter::try_from_env(FILTER).unwrap_or_else(|_| EnvFilter::new(default));
+pub(super) fn start(format: LogFormat) {
+    let filter = EnvFilter::try_from_env(FILTER).unwrap_or_else(|_| EnvFilter::new("warn"));
     let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
-    let is_terminal = std::io::stderr().is_terminal();
-    let is_json = match format {
-        LogFormat::Json => true,
-        LogFormat::Pretty => false,
-        // A command's warnings are for the person who typed it.
-        LogFormat::Auto => is_long_running && !is_terminal,
+    // Without a wish the warnings are for the person who typed the command.
+    let _ = match format {
+        LogFormat::Json => builder.json().try_init(),
+        // A second start (tests in one process) keeps the first.
+        LogFormat::Pretty | LogFormat::Auto => builder.with_ansi(std::io::stderr().is_terminal()).try_init(),
     };
-    // A second start (tests in one process) keeps the first.
-    let _ = if is_json { builder.json().try_init() } else { builder.with_ansi(is_terminal).try_init() };
 }

@@ -32,6 +32,7 @@ use clap::{Parser, Subcommand};
 
 use crate::app::App;
 use crate::config::Config;
+use crate::serve;
 use crate::store::StoreOptions;
 use print::Printer;
 
@@ -143,7 +144,13 @@ fn start(cli: Cli) -> anyhow::Result<ExitCode> {
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
     let config = Config::load(&file, environment)?;
     let is_long_running = matches!(cli.command, Command::Serve(_) | Command::Demo(_));
-    logging::start(config.log_format, is_long_running);
+    // Held to the end: the service's last lines are written when it is dropped.
+    let _logging = if is_long_running {
+        Some(serve::logging::start(config.log_format).context("starting the log")?)
+    } else {
+        logging::start(config.log_format);
+        None
+    };
     let desk = Desk { config, printer: Printer { json: cli.json }, operator: operator() };
     let mut builder = match cli.command {
         Command::Serve(_) | Command::Demo(_) => tokio::runtime::Builder::new_multi_thread(),

@@ -8,6 +8,7 @@ use super::print::Object;
 use super::{Desk, not_available};
 use crate::app::App;
 use crate::ops::audit;
+use crate::serve::{self, Roles};
 use crate::store::StoreOptions;
 
 /// Parts of the service.
@@ -33,9 +34,15 @@ pub(super) struct DemoArgs {
     once: bool,
 }
 
-pub(super) async fn serve(args: ServeArgs, _desk: &Desk) -> anyhow::Result<()> {
-    let _ = args.role;
-    Err(not_available("serve"))
+pub(super) async fn serve(args: ServeArgs, desk: &Desk) -> anyhow::Result<()> {
+    let named = |role| args.role.is_empty() || args.role.contains(&role);
+    let roles = Roles {
+        api: named(Role::Api),
+        pages: named(Role::Pages),
+        mail: named(Role::Mail),
+        work: named(Role::Work),
+    };
+    Ok(serve::run(desk.config.clone(), roles, serve::until_told()).await?)
 }
 
 pub(super) async fn demo(args: DemoArgs, _desk: &Desk) -> anyhow::Result<()> {
