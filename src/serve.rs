@@ -129,6 +129,9 @@ pub async fn start(app: Arc<App>, roles: Roles) -> Result<Running, ServeError> {
         tasks.push(tokio::spawn(work::run(app.clone(), stop.clone())));
     }
     tasks.push(tokio::spawn(keep_house(app.clone(), http.clone(), stop.clone())));
+    if roles.work {
+        tasks.push(tokio::spawn(work::run(app.clone(), stop.clone())));
+    }
     Ok(Running { app, address, operator_address, http, tls, stop, tasks })
 }
 
@@ -160,7 +163,7 @@ impl Running {
     }
 }
 
-/// Small regular work of this process.
+/// Small regular work of this process; nodes without workers have nobody else to flush.
 async fn keep_house(app: Arc<App>, http: Arc<Http>, stop: CancellationToken) {
     let mut flush = tokio::time::interval(FLUSH_EVERY);
     let mut upkeep = tokio::time::interval(UPKEEP_EVERY);

@@ -1,4 +1,4 @@
-//! Where log lines go: stderr, pretty on a terminal, else one JSON object per line.
+//! Where the service's log lines go: stderr, pretty on a terminal, else one JSON object per line.
 //!
 //! Lines are formatted by whoever logs and written by a thread of its own, so that a slow terminal
 //! or pipe never holds up a request; when it falls too far behind, lines are dropped and counted.
