@@ -17,6 +17,12 @@ create table units (
     id bigint not null primary key
 );
 
+-- Sealed with the key of this installation; see App::prepare.
+create table key_checks (
+    id bigint not null primary key check (id = 1),
+    sealed bytea not null
+);
+
 create table businesses (
     id bigint not null primary key,
     name text not null,

@@ -39,7 +39,15 @@ pub enum StartError {
     Vault(#[from] VaultError),
     #[error(transparent)]
     Outbound(#[from] OutboundProblem),
+    #[error(
+        "this database was made with another key: restore the key file that belongs to it \
+         (secret.key_file, or secret.key); without it webhook secrets cannot be read"
+    )]
+    OtherKey,
 }
+
+/// What the key check holds, and its place.
+const KEY_CHECK: &str = "key_checks/1/sealed";
 
 impl App {
     /// Opens everything with the machine's clock and randomness. Does not migrate.
@@ -66,6 +74,22 @@ impl App {
         })?;
         let directory = Directory::new(store.clone(), clock.clone());
         Ok(App { store, clock, random, config, outbound, vault, directory, wake: Arc::default() })
+    }
+
+    /// Brings the schema up to date and makes sure that this key sealed what the database holds: a
+    /// lost key file must be noticed now, not when the first webhook cannot be signed. Returns the
+    /// names of the migrations that ran.
+    pub async fn prepare(&self) -> Result<Vec<String>, StartError> {
+        let ran = self.store.migrate(self.now()).await?;
+        if self.store.key_check().await?.is_none() {
+            let sealed = self.vault.seal(KEY_CHECK, KEY_CHECK.as_bytes(), self.random.as_ref())?;
+            self.store.add_key_check(sealed).await?;
+        }
+        let sealed = self.store.key_check().await?.unwrap_or_default();
+        match self.vault.unseal(KEY_CHECK, &sealed) {
+            Ok(_) => Ok(ran),
+            Err(_) => Err(StartError::OtherKey),
+        }
     }
 
     pub fn now(&self) -> Timestamp {

@@ -99,7 +99,7 @@ pub async fn run(config: Config, roles: Roles, shutdown: impl Future<Output = ()
 
 /// Migrates, binds and starts everything on an open `App`.
 pub async fn start(app: Arc<App>, roles: Roles) -> Result<Running, ServeError> {
-    for name in app.store.migrate(app.now()).await? {
+    for name in app.prepare().await? {
         tracing::info!(name, "migrated the database");
     }
     let server = &app.config.server;

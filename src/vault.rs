@@ -2,8 +2,8 @@
 //!
 //! XChaCha20-Poly1305 with a random nonce; the associated data names the row and the column, so
 //! that a sealed value moved elsewhere does not open. The key comes from configuration or from a
-//! file of its own (0600), made on first start. Losing it loses the sealed values, so an existing
-//! database with a missing key file is an error, never a fresh key.
+//! file of its own (0600), made on first start. Losing it loses the sealed values; `App::prepare`
+//! refuses to go on with a key that did not seal what the database holds.
 
 use std::io::Write;
 use std::path::Path;

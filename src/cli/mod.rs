@@ -12,6 +12,7 @@ mod alerts;
 mod banks;
 mod businesses;
 mod csv;
+mod demo;
 mod keys;
 mod logging;
 mod names;
@@ -106,7 +107,7 @@ impl Desk {
     async fn open(&self) -> anyhow::Result<App> {
         let options = StoreOptions::command(self.config.database_url());
         let app = App::open(self.config.clone(), &options).await?;
-        app.store.migrate(app.now()).await?;
+        app.prepare().await?;
         Ok(app)
     }
 }
@@ -142,7 +143,7 @@ fn start(cli: Cli) -> anyhow::Result<ExitCode> {
     let environment = std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
     let config = Config::load(&file, environment)?;
-    let is_long_running = matches!(cli.command, Command::Serve(_) | Command::Demo(_));
+    let is_long_running = matches!(cli.command, Command::Serve(_));
     // The service's log must not hold it up; a command's few warnings may. Dropped last.
     let _log = if is_long_running {
         Some(crate::serve::logging::start(config.log_format).context("starting the log")?)
@@ -162,7 +163,7 @@ fn start(cli: Cli) -> anyhow::Result<ExitCode> {
 async fn dispatch(command: Command, desk: &Desk) -> anyhow::Result<ExitCode> {
     match command {
         Command::Serve(args) => system::serve(args, desk).await?,
-        Command::Demo(args) => system::demo(args, desk).await?,
+        Command::Demo(args) => demo::run(&args).await?,
         Command::Migrate => system::migrate(desk).await?,
         Command::Audit => return system::audit(desk).await,
         Command::Business(command) => businesses::run(command, desk).await?,
@@ -201,9 +202,4 @@ fn operator() -> String {
 fn is_hang_up(error: &anyhow::Error) -> bool {
     let broken = |cause: &std::io::Error| cause.kind() == std::io::ErrorKind::BrokenPipe;
     error.downcast_ref::<std::io::Error>().is_some_and(broken)
-}
-
-/// The error of a command whose part of the program is not there.
-fn not_available(what: &str) -> anyhow::Error {
-    anyhow::anyhow!("{what} is not available in this build yet")
 }

@@ -4,8 +4,8 @@ use std::process::ExitCode;
 
 use clap::Args;
 
+use super::Desk;
 use super::print::Object;
-use super::{Desk, not_available};
 use crate::app::App;
 use crate::ops::audit;
 use crate::serve::{self, Roles};
@@ -22,7 +22,7 @@ pub(super) struct ServeArgs {
 pub(super) struct DemoArgs {
     /// End after the run instead of serving on
     #[arg(long)]
-    once: bool,
+    pub(super) once: bool,
 }
 
 pub(super) async fn serve(args: ServeArgs, desk: &Desk) -> anyhow::Result<()> {
@@ -30,15 +30,10 @@ pub(super) async fn serve(args: ServeArgs, desk: &Desk) -> anyhow::Result<()> {
     Ok(serve::run(desk.config.clone(), roles, serve::until_told()).await?)
 }
 
-pub(super) async fn demo(args: DemoArgs, _desk: &Desk) -> anyhow::Result<()> {
-    let _ = args.once;
-    Err(not_available("demo"))
-}
-
 pub(super) async fn migrate(desk: &Desk) -> anyhow::Result<()> {
     let options = StoreOptions::command(desk.config.database_url());
     let app = App::open(desk.config.clone(), &options).await?;
-    let migrations = app.store.migrate(app.now()).await?;
+    let migrations = app.prepare().await?;
     let object = Object::new().with("database", app.store.engine()).with("migrations", migrations);
     desk.printer.object(&object)
 }

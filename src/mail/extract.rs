@@ -89,9 +89,6 @@ pub fn facts(bank: &Bank, shared: &Shared, layout: &Layout, sheets: &[Sheet], he
         facts.payer_name = None;
         facts.payer_name_cut = false;
     }
-    if facts.occurred.is_some_and(|t| t.begin > head.now) {
-        reader.doubt("the bank's time lies in the future");
-    }
     facts.doubts = reader.doubts;
     facts
 }

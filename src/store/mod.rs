@@ -20,6 +20,7 @@ pub mod events;
 pub mod idempotency;
 mod ids;
 pub mod jobs;
+mod key_check;
 pub mod merchants;
 mod migrate;
 pub mod payments;
@@ -78,6 +79,7 @@ pub fn statements() -> Vec<&'static Sql> {
         idempotency::ALL,
         ids::ALL,
         jobs::ALL,
+        key_check::ALL,
         merchants::ALL,
         payments::ALL,
         &postgres::statements(),

@@ -1,0 +1,334 @@
+//! `tillbell demo`: a payment's whole way in a few seconds, with nothing to set up.
+//!
+//! Everything is real: a SQLite database in a temporary folder, the service itself on a free port,
+//! a payment asked for over HTTP, a bank mail written to a file and read by the real intake, and a
+//! receiver of the demo's own that checks the webhook's signature. Afterwards it keeps serving, so
+//! that the lines it prints can be tried; `--once` ends instead.
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail};
+use bytes::Bytes;
+use http::{HeaderName, HeaderValue};
+use http_body_util::{BodyExt, Full, Limited};
+use hyper::body::Incoming;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use tokio::net::TcpListener;
+use tokio::sync::mpsc;
+
+use super::system::DemoArgs;
+use crate::app::App;
+use crate::config::Config;
+use crate::domain::merchant::Mode;
+use crate::domain::time::Timestamp;
+use crate::domain::webhook::{Secret, sign};
+use crate::domain::weburl::parse_target;
+use crate::mail::files::Mails;
+use crate::mail::intake::ingest;
+use crate::mail::{Bank, Banks};
+use crate::ops::accounts::{GivenBank, MaskDigits, NewAccount, add_account};
+use crate::ops::businesses::{ChargeChange, NewBusiness, add_business};
+use crate::ops::keys::add_key;
+use crate::ops::read_payments::read_payment;
+use crate::ops::websites::{NewWebsite, add_website};
+use crate::serve::{self, Roles};
+use crate::store::StoreOptions;
+
+const OPERATOR: &str = "demo";
+const BANK: &str = "gtbank";
+const ACCOUNT: &str = "0123454417";
+const HOLDER: &str = "SUYA SPOT LIMITED";
+const PAYER: &str = "Amara Nwosu";
+/// Long enough for a slow machine; a healthy one needs a few milliseconds.
+const WEBHOOK_WITHIN: Duration = Duration::from_secs(5);
+/// More than any webhook of ours.
+const BODY_MAX: usize = 256 * 1024;
+/// Webhooks waiting to be printed.
+const DELIVERIES_MAX: usize = 64;
+
+/// One webhook as it arrived, its signature checked.
+struct Delivery {
+    id: String,
+    verified: bool,
+    body: Bytes,
+}
+
+/// What the demo made and the reader may go on with.
+struct Shop {
+    base: String,
+    key: String,
+    hook: String,
+}
+
+pub(super) async fn run(args: &DemoArgs) -> anyhow::Result<()> {
+    let started = Instant::now();
+    let folder = tempfile::Builder::new().prefix("tillbell-demo-").tempdir().context("a temporary folder")?;
+    let (receiver, port) = listen().await?;
+    let app = open(folder.path()).await?;
+    let running = serve::start(app.clone(), Roles::ALL).await?;
+    println!("\ntillbell demo: a payment from the request to the signed webhook\n");
+    tell(started, "The service runs", &[&running.url(), "with a throw-away SQLite database"]);
+
+    let (shop, secret) = set_up(&app, running.url(), port).await?;
+    let (sender, mut deliveries) = mpsc::channel(DELIVERIES_MAX);
+    tokio::spawn(receive(receiver, secret, sender));
+    tell(
+        started,
+        "A business, its website, its key and a receiving account",
+        &["Suya Spot", &format!("{BANK} {ACCOUNT} {HOLDER}")],
+    );
+
+    let transaction_id = ask_for_payment(&app, &shop).await?;
+    tell(
+        started,
+        "The shop asks for NGN 12,500.00 over HTTP",
+        &[
+            &format!("POST {}/api/v1/payment-request", shop.base),
+            &format!("payment {transaction_id}, pending"),
+        ],
+    );
+
+    let mail = folder.path().join("alert.eml");
+    std::fs::write(&mail, bank_mail(app.now())).context("writing the bank's mail")?;
+    let outcome = take_mail(&app, &mail).await?;
+    tell(
+        started,
+        "The customer pays; the bank's alert mail arrives",
+        &[&mail.display().to_string(), &outcome],
+    );
+
+    let payment = read_payment(&app, 1, None, &transaction_id).await?.context("the payment is gone")?;
+    let balance = app.store.merchant_balance(1).await?.unwrap_or_default();
+    tell(
+        started,
+        &format!("The payment is {}", payment.payment.status.as_str()),
+        &[&format!("the shop's balance in the ledger: NGN {balance}")],
+    );
+
+    let delivery = tokio::time::timeout(WEBHOOK_WITHIN, deliveries.recv())
+        .await
+        .ok()
+        .flatten()
+        .context("the webhook did not arrive within 5 s")?;
+    if !delivery.verified {
+        bail!("the webhook arrived, but its signature does not verify");
+    }
+    tell(
+        started,
+        "The webhook arrived and its signature is right",
+        &[&format!("webhook-id {}", delivery.id), &String::from_utf8_lossy(&delivery.body)],
+    );
+    if args.once {
+        running.stop().await;
+        return Ok(());
+    }
+    invite(&shop, folder.path(), deliveries).await;
+    running.stop().await;
+    Ok(())
+}
+
+/// One step, told to a person.
+fn tell(started: Instant, what: &str, details: &[&str]) {
+    println!("  {:>7} ms  {what}", started.elapsed().as_millis());
+    for detail in details {
+        println!("              {detail}");
+    }
+    println!();
+}
+
+async fn listen() -> anyhow::Result<(TcpListener, u16)> {
+    let address = SocketAddr::from(([127, 0, 0, 1], 0));
+    let receiver = TcpListener::bind(address).await.context("a port for the shop's receiver")?;
+    let port = receiver.local_addr()?.port();
+    Ok((receiver, port))
+}
+
+async fn open(folder: &Path) -> anyhow::Result<Arc<App>> {
+    let text = format!(
+        "[database]\nurl = {:?}\n[server]\nlisten = \"127.0.0.1:0\"\ndev = true\n",
+        format!("sqlite:{}", folder.join("demo.db").display())
+    );
+    let config = Config::load(&text, std::iter::empty())?;
+    let options = StoreOptions::service(config.database_url());
+    Ok(Arc::new(App::open(config, &options).await?))
+}
+
+async fn set_up(app: &App, base: String, port: u16) -> anyhow::Result<(Shop, Secret)> {
+    app.prepare().await?;
+    let hook = format!("http://127.0.0.1:{port}/hook");
+    let new = NewBusiness {
+        name: "Suya Spot".into(),
+        email: "till@suya-spot.example".into(),
+        webhook_url: None,
+        charges: ChargeChange::default(),
+    };
+    let business = add_business(app, OPERATOR, &new).await??;
+    let id = business.business.id;
+    let new = NewWebsite {
+        business_id: id,
+        url: format!("http://127.0.0.1:{port}"),
+        webhook_url: None,
+        charges: ChargeChange::default(),
+        approve: true,
+    };
+    add_website(app, OPERATOR, &new).await??;
+    let key = add_key(app, OPERATOR, id, Mode::Live, Some("demo"), None).await??;
+    let banks = Banks::embedded()?;
+    let bank = banks.by_code(BANK).context("the demo's bank has no template")?;
+    add_account(app, OPERATOR, &account(bank)).await??;
+    let secret = Secret::parse(&business.secret).map_err(|_| anyhow::anyhow!("a secret of our own"))?;
+    Ok((Shop { base, key: key.text.to_string(), hook }, secret))
+}
+
+fn account(bank: &Bank) -> NewAccount {
+    NewAccount {
+        number: ACCOUNT.into(),
+        name: HOLDER.into(),
+        bank: GivenBank::Known {
+            code: bank.code.clone(),
+            name: bank.name.clone(),
+            mask: bank.mask.map(|m| MaskDigits { lead: m.lead, trail: m.trail, hidden_end: m.hidden_end }),
+            cbn_code: None,
+        },
+        business_id: None,
+        via: None,
+        mode: Mode::Live,
+        force: false,
+    }
+}
+
+/// Asks as a shop would: over HTTP, with its key.
+async fn ask_for_payment(app: &App, shop: &Shop) -> anyhow::Result<String> {
+    let url = parse_target(&format!("{}/api/v1/payment-request", shop.base), true)
+        .map_err(|problem| anyhow::anyhow!("our own address {}", problem.reason()))?;
+    let headers = [
+        (HeaderName::from_static("x-api-key"), HeaderValue::from_str(&shop.key)?),
+        (HeaderName::from_static("content-type"), HeaderValue::from_static("application/json")),
+    ];
+    let body = format!(r#"{{"amount": 12500, "payer_name": "{PAYER}", "webhook_url": "{}"}}"#, shop.hook);
+    let answer = app.outbound.post(&url, &headers, body.into()).await;
+    if answer.answered() != Some(201) {
+        bail!("the request was answered with {:?}: {}", answer.status, answer.body_excerpt);
+    }
+    let answer: serde_json::Value = serde_json::from_str(&answer.body_excerpt)?;
+    answer["data"]["transaction_id"].as_str().map(str::to_owned).context("an answer without transaction_id")
+}
+
+/// An alert as the bank sends it today: HTML rows, the direction in a sentence.
+fn bank_mail(now: Timestamp) -> String {
+    // RFC 5322 wants a date of its own form; the rows show Lagos time.
+    let zone = jiff::tz::TimeZone::fixed(jiff::tz::offset(1));
+    let local = jiff::Timestamp::from_microsecond(now.0).unwrap_or_default().to_zoned(zone);
+    let (date, day, time) = (
+        local.strftime("%a, %d %b %Y %H:%M:%S %z"),
+        local.strftime("%Y-%m-%d"),
+        local.strftime("%-I:%M:%S %p"),
+    );
+    let session = format!("100004{}000000000042", local.strftime("%y%m%d%H%M%S"));
+    let payer = PAYER.to_uppercase();
+    format!(
+        "From: GeNS@gtbank.com\r\nTo: alerts@suya-spot.example\r\nSubject: Transaction Notification\r\n\
+         Date: {date}\r\nMessage-ID: <{session}@gtbank.com>\r\nMIME-Version: 1.0\r\n\
+         Content-Type: text/html; charset=utf-8\r\n\r\n\
+         <table><tr><td colspan=\"2\">Dear  {HOLDER}</td></tr>\r\n\
+         <tr><td>We wish to inform you that a CREDIT transaction occurred on your account with us.</td></tr></table>\r\n\
+         <table><tr><td>Account Number</td><td>:</td><td colspan=\"8\">******{tail}</td></tr>\r\n\
+         <tr><td>Transaction Location</td><td>:</td><td>205</td></tr>\r\n\
+         <tr><td>Description</td><td>:</td><td>{session}-SUYA-OPAY-{payer}</td></tr>\r\n\
+         <tr><td>Amount</td><td>:</td><td>NGN 12500</td></tr>\r\n\
+         <tr><td>Value Date</td><td>:</td><td>{day}</td></tr>\r\n\
+         <tr><td>Remarks</td><td>:</td><td></td></tr>\r\n\
+         <tr><td>Time of Transaction</td><td>:</td><td>{time}</td></tr>\r\n\
+         <tr><td>Document Number</td><td>:</td><td></td></tr>\r\n\
+         <tr><td>Available Balance</td><td>:</td><td>NGN 91000.5</td></tr></table>\r\n",
+        tail = &ACCOUNT[6..],
+    )
+}
+
+async fn take_mail(app: &App, path: &Path) -> anyhow::Result<String> {
+    let banks = Arc::new(Banks::embedded()?);
+    let path = path.to_str().context("a path that is no text")?;
+    let mut told = String::from("nothing was read");
+    for item in Mails::open(path)? {
+        let raw = item.raw.map_err(|why| anyhow::anyhow!(why))?;
+        let ingested = ingest(app, &banks, raw, "demo", true).await?;
+        let outcome = ingested.outcome;
+        told = format!("{}: {}", outcome.status.as_str(), outcome.reason);
+    }
+    Ok(told)
+}
+
+/// The shop's own side: takes webhooks, checks them as a shop should, answers 200.
+async fn receive(listener: TcpListener, secret: Secret, deliveries: mpsc::Sender<Delivery>) {
+    let secret = Arc::new(secret);
+    loop {
+        let Ok((stream, _)) = listener.accept().await else { return };
+        let (secret, deliveries) = (secret.clone(), deliveries.clone());
+        tokio::spawn(async move {
+            let answer = service_fn(move |request| {
+                let (secret, deliveries) = (secret.clone(), deliveries.clone());
+                async move { take_webhook(request, &secret, &deliveries).await }
+            });
+            let _ = hyper::server::conn::http1::Builder::new()
+                .serve_connection(TokioIo::new(stream), answer)
+                .await;
+        });
+    }
+}
+
+async fn take_webhook(
+    request: hyper::Request<Incoming>,
+    secret: &Secret,
+    deliveries: &mpsc::Sender<Delivery>,
+) -> Result<hyper::Response<Full<Bytes>>, std::convert::Infallible> {
+    let header =
+        |name| request.headers().get(name).and_then(|v| v.to_str().ok()).unwrap_or_default().to_owned();
+    let (id, at, signature) =
+        (header("webhook-id"), header("webhook-timestamp"), header("webhook-signature"));
+    let mut answer = hyper::Response::new(Full::new(Bytes::new()));
+    match Limited::new(request.into_body(), BODY_MAX).collect().await {
+        Ok(body) => {
+            let body = body.to_bytes();
+            let expected = sign(std::slice::from_ref(secret), &id, at.parse().unwrap_or_default(), &body);
+            let verified = signature.split(' ').any(|one| one == expected);
+            let _ = deliveries.try_send(Delivery { id, verified, body });
+        }
+        Err(_) => *answer.status_mut() = http::StatusCode::BAD_REQUEST,
+    }
+    Ok(answer)
+}
+
+/// Says how to go on, and prints what arrives until Ctrl-C.
+async fn invite(shop: &Shop, folder: &Path, mut deliveries: mpsc::Receiver<Delivery>) {
+    let Shop { base, key, hook } = shop;
+    println!("Go on yourself; Ctrl-C ends the demo and removes its folder.\n");
+    println!("  API        {base}/api/v1");
+    println!("  key        {key}");
+    println!("  database   {}\n", folder.join("demo.db").display());
+    println!("  curl -s {base}/api/v1/payments -H 'X-API-Key: {key}'\n");
+    println!(
+        "  curl -s {base}/api/v1/payment-request -H 'X-API-Key: {key}' -H 'Content-Type: application/json' \\\n    \
+         -d '{{\"amount\": 7350, \"payer_name\": \"Halima Garba\", \"webhook_url\": \"{hook}\"}}'\n"
+    );
+    println!("  Pay it with a bank mail in a file:");
+    println!(
+        "  TILLBELL_DATABASE__URL=sqlite:{db} TILLBELL_SERVER__DEV=true tillbell alert ingest --trusted MAIL.eml\n",
+        db = folder.join("demo.db").display()
+    );
+    let ended = serve::until_told();
+    tokio::pin!(ended);
+    loop {
+        tokio::select! {
+            () = &mut ended => return,
+            delivery = deliveries.recv() => {
+                let Some(delivery) = delivery else { return };
+                let verified = if delivery.verified { "signature right" } else { "SIGNATURE WRONG" };
+                println!("  webhook {} ({verified}): {}", delivery.id, String::from_utf8_lossy(&delivery.body));
+            }
+        }
+    }
+}
