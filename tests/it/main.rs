@@ -11,9 +11,10 @@
 mod harness;
 
 mod api;
+mod book;
 mod cli;
 mod crashes;
-mod model;
+
 mod settling;
 mod store;
 mod webhooks_delivery;

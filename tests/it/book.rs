@@ -1,6 +1,6 @@
 //! The ledger against a model: random operations through the real ops, and beside them a small
 //! in-memory book that knows what must have come of each. The seed is printed; a failing one is
-//! repeated with `TILLBELL_TEST_SEED=n ./test model`.
+//! repeated with `TILLBELL_TEST_SEED=n ./test book`.
 
 use std::collections::BTreeMap;
 
