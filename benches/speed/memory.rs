@@ -12,6 +12,7 @@ use crate::{Size, scratch};
 const AT_REST_MB: f64 = 40.0;
 const UNDER_LOAD_MB: f64 = 150.0;
 const CONNECTIONS: usize = 64;
+const CREATED: u16 = 201;
 
 pub async fn run(report: &mut Report, size: &Size, postgres: Option<&Postgres>) {
     let folder = scratch();
@@ -23,22 +24,13 @@ pub async fn run(report: &mut Report, size: &Size, postgres: Option<&Postgres>) 
         tokio::time::sleep(Duration::from_secs(3)).await;
         report.add(&format!("memory at rest, {name}"), "MB", server.rss_mb(), AT_REST_MB, Goal::Below, "");
         let requests = varied(&key);
+        let time = Duration::from_secs(size.seconds * 3);
+        let done = AtomicBool::new(false);
         let most = tokio::task::block_in_place(|| {
             std::thread::scope(|scope| {
-                let done = AtomicBool::new(false);
-                let watch = scope.spawn(|| {
-                    let mut most = 0.0f64;
-                    while !done.load(Ordering::SeqCst) {
-                        most = most.max(server.rss_mb());
-                        std::thread::sleep(Duration::from_millis(50));
-                    }
-                    most
-                });
-                let time = Duration::from_secs(size.seconds * 3);
-                scope
-                    .spawn(|| drive(server.address, CONNECTIONS, time, &requests, 201, 5))
-                    .join()
-                    .expect("the driver");
+                let watch = scope.spawn(|| greatest(&server, &done));
+                let load = scope.spawn(|| drive(server.address, CONNECTIONS, time, &requests, CREATED, 5));
+                load.join().expect("the driver");
                 done.store(true, Ordering::SeqCst);
                 watch.join().expect("the watch")
             })
@@ -52,4 +44,14 @@ pub async fn run(report: &mut Report, size: &Size, postgres: Option<&Postgres>) 
             "the greatest seen while 64 connections create payments",
         );
     }
+}
+
+/// The most memory seen until `done`.
+fn greatest(server: &Server, done: &AtomicBool) -> f64 {
+    let mut most = 0.0f64;
+    while !done.load(Ordering::SeqCst) {
+        most = most.max(server.rss_mb());
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    most
 }

@@ -133,7 +133,7 @@ impl Server {
         let address = SocketAddr::from(([127, 0, 0, 1], free_port()));
         let mut command = Command::new(env!("CARGO_BIN_EXE_tillbell"));
         command
-            .args(["serve", "--roles", roles])
+            .args(["serve", "--role", roles])
             .current_dir(folder)
             .env("TILLBELL_DATABASE__URL", url)
             .env("TILLBELL_SERVER__LISTEN", address.to_string())
