@@ -6,16 +6,14 @@ FUZZ_SECONDS ?= 60
 
 help:
 	@echo "make test   format, lints, all tests on both databases (./test)"
-	@echo "make bench  the load driver, release build"
+	@echo "make bench  our speed beside its yardsticks; BENCH=\"storage --quick\" chooses"
 	@echo "make fuzz   every fuzz target for FUZZ_SECONDS ($(FUZZ_SECONDS)) seconds"
 
 test:
 	./test
 
 bench:
-	@test -e src/bin/tillbell-bench.rs -o -e src/bin/tillbell-bench/main.rs \
-		|| { echo "make bench: there is no binary tillbell-bench (src/bin/tillbell-bench.rs)" >&2; exit 1; }
-	cargo run --locked --release --bin tillbell-bench
+	cargo bench --locked --bench speed -- $(BENCH)
 
 fuzz:
 	@test -e fuzz/Cargo.toml || { echo "make fuzz: there are no fuzz targets (fuzz/Cargo.toml)" >&2; exit 1; }

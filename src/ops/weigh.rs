@@ -127,28 +127,23 @@ async fn with_suggestions(
     mut payments: Vec<Payment>,
 ) -> Result<Vec<Payment>, OpError> {
     let since = alert.first_seen - SUGGEST_WITHIN;
-    let mut ids = Vec::new();
     for pair in alert.facts.payer_name.as_deref().map(name_pairs).unwrap_or_default() {
-        ids.extend(app.store.payments_by_name_pair(account_id, pair, since, SUGGESTIONS_READ).await?);
-    }
-    ids.sort_unstable();
-    ids.dedup();
-    for id in ids {
-        if payments.iter().all(|payment| payment.id != id)
-            && let Some(payment) = app.store.payment(id).await?
-            && payment.account_id == Some(account_id)
-        {
-            payments.push(payment);
-        }
+        let named = app.store.payments_by_name_pair(account_id, pair, since, SUGGESTIONS_READ).await?;
+        add_unknown(&mut payments, named);
     }
     // A range wide enough for the charges rule of most amounts.
     let amounts = (received, Money(received.kobo().saturating_add(received.kobo() / 10)));
-    for payment in app.store.ended_payments(account_id, amounts, since, SUGGESTIONS_READ).await? {
+    let ended = app.store.ended_payments(account_id, amounts, since, SUGGESTIONS_READ).await?;
+    add_unknown(&mut payments, ended);
+    Ok(payments)
+}
+
+fn add_unknown(payments: &mut Vec<Payment>, more: Vec<Payment>) {
+    for payment in more {
         if payments.iter().all(|known| known.id != payment.id) {
             payments.push(payment);
         }
     }
-    Ok(payments)
 }
 
 /// Payments whose close name a person has accepted for this very payer account.

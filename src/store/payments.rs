@@ -49,6 +49,54 @@ macro_rules! counted {
     };
 }
 
+macro_rules! collision {
+    () => {
+        "select account_id, business_id, created_at, payer_name from payments where status = 'pending' \
+         and account_id is not null and mode = $1 and "
+    };
+}
+
+/// Open payments of the amount $2, the newest first: an index has them in this order.
+macro_rules! same_amount {
+    () => {
+        concat!("select * from (", collision!(), "amount_kobo = $2 order by id desc limit $3) as same_amount")
+    };
+}
+
+/// Open payments of an amount between two. In no order: a range of popular amounts holds so many
+/// that sorting them would take longer than everything else.
+macro_rules! by_amount {
+    ($low:literal, $high:literal) => {
+        concat!(
+            " union all select * from (",
+            collision!(),
+            "amount_kobo between ",
+            $low,
+            " and ",
+            $high,
+            " limit $3) as in_range"
+        )
+    };
+}
+
+/// Open payments that an amount between two would pay under the charges rule; in no order either.
+macro_rules! by_rule {
+    ($low:literal, $high:literal, $name:literal) => {
+        concat!(
+            " union all select * from (",
+            collision!(),
+            "rule_low_kobo is not null and rule_low_kobo between cast(",
+            $low,
+            " as bigint) - 200 and cast(",
+            $high,
+            " as bigint) and rule_high_kobo >= ",
+            $low,
+            " limit $3) as ",
+            $name
+        )
+    };
+}
+
 statements! {
     ADD: insert(payments) {
         id: Int, business_id: Int, transaction_id: Text, kind: Text, mode: Text, status: Text, version: Int,
@@ -72,11 +120,12 @@ statements! {
     OPEN_BY_RULE: query {
         concat!("select ", columns!(), " from payments where status = 'pending' and rule_low_kobo is not null \
                  and rule_low_kobo between cast($1 as bigint) - 200 and cast($1 as bigint) and rule_high_kobo >= $1 and account_id = $2 \
-                 order by id desc limit $3")
+                 limit $3")
     }
     BY_NAME_PAIR: query {
-        "select payment_id from payment_name_pairs where account_id = $1 and pair = $2 \
-         and created_at >= $3 order by created_at desc limit $4"
+        concat!("select ", columns!(), " from payments where account_id = $1 and id in \
+                 (select payment_id from payment_name_pairs where account_id = $1 and pair = $2 \
+                 and created_at >= $3 order by created_at desc limit $4)")
     }
     ENDED_BY_AMOUNT: query {
         concat!("select ", columns!(), " from payments where status <> 'pending' and account_id = $1 \
@@ -86,14 +135,9 @@ statements! {
         concat!("select ", columns!(), " from payments where account_id = $1 and business_id <> $2 \
                  and created_at >= $3 order by created_at desc limit $4")
     }
-    COLLISIONS_BY_AMOUNT: query {
-        "select account_id, business_id, created_at, payer_name from payments where status = 'pending' \
-         and account_id is not null and mode = $1 and amount_kobo between $2 and $3 order by id desc limit $4"
-    }
-    COLLISIONS_BY_RULE: query {
-        "select account_id, business_id, created_at, payer_name from payments where status = 'pending' \
-         and rule_low_kobo is not null and account_id is not null and mode = $1 \
-         and rule_low_kobo between cast($2 as bigint) - 200 and cast($3 as bigint) and rule_high_kobo >= $2 order by id desc limit $4"
+    COLLISIONS: query { concat!(same_amount!(), by_rule!("$2", "$2", "by_amount")) }
+    COLLISIONS_WITH_RULE: query {
+        concat!(same_amount!(), by_rule!("$2", "$2", "by_amount"), by_amount!("$4", "$5"), by_rule!("$4", "$5", "by_both"))
     }
     CORRECTED: query {
         "update payments set amount_kobo = $3, charge_percentage_kobo = $4, charge_fixed_kobo = $5, \
@@ -375,17 +419,16 @@ impl Store {
         rows.into_iter().map(decode).collect()
     }
 
-    /// Payments whose payer's name holds these two words, open or ended, newest first.
+    /// Payments whose payer's name holds these two words, open or ended, the newest ones.
     pub async fn payments_by_name_pair(
         &self,
         account_id: i64,
         pair: i64,
         since: Timestamp,
         limit: usize,
-    ) -> Result<Vec<i64>, StoreError> {
+    ) -> Result<Vec<Payment>, StoreError> {
         let params = vec![account_id.into(), pair.into(), since.into(), (limit as i64).into()];
-        let rows = self.read(&BY_NAME_PAIR, params).await?;
-        rows.into_iter().map(|row| row.single_int("payment_name_pairs")).collect()
+        self.read(&BY_NAME_PAIR, params).await?.into_iter().map(decode).collect()
     }
 
     /// Ended payments of the account around an amount, for suggestions.
@@ -413,19 +456,19 @@ impl Store {
         self.read(&RECENT_OF_OTHERS, params).await?.into_iter().map(decode).collect()
     }
 
-    /// Open payments that one received amount could approve together with `payment`, newest first,
-    /// at most `limit` by amount and by rule each.
+    /// Open payments that one received amount could approve together with `payment`: the newest of
+    /// the same amount, and some of those that fit by the charges rule, at most `limit` of each way.
     pub async fn collisions(&self, payment: &Payment, limit: usize) -> Result<Vec<CollisionRow>, StoreError> {
-        let mode: Value = payment.mode.as_str().into();
-        let limit: Value = (limit as i64).into();
-        let mut rows = Vec::new();
-        let mut ranges = vec![(payment.amount, payment.amount)];
-        ranges.extend(payment.rule_bounds());
-        for (low, high) in ranges {
-            let params = vec![mode.clone(), low.into(), high.into(), limit.clone()];
-            rows.extend(self.read(&COLLISIONS_BY_AMOUNT, params.clone()).await?);
-            rows.extend(self.read(&COLLISIONS_BY_RULE, params).await?);
-        }
+        let mut params: Vec<Value> =
+            vec![payment.mode.as_str().into(), payment.amount.into(), (limit as i64).into()];
+        let sql = match payment.rule_bounds() {
+            None => &COLLISIONS,
+            Some((low, high)) => {
+                params.extend([low.into(), high.into()]);
+                &COLLISIONS_WITH_RULE
+            }
+        };
+        let rows = self.read(sql, params).await?;
         rows.into_iter()
             .map(|row| {
                 let mut r = row.reader("payments");

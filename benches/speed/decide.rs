@@ -1,0 +1,100 @@
+//! How long one alert takes to be decided, with more and more open payments on its account. The
+//! time must not grow with them. A second figure: all of them have the same amount, which a person
+//! has to look at; there the time must be bounded.
+
+use std::time::Instant;
+
+use tillbell::domain::alert::AlertStatus;
+use tillbell::domain::money::Money;
+use tillbell::ops::decide::decide_alert;
+use tillbell::store::{Step, alerts};
+
+use crate::report::{Goal, Report, median};
+use crate::server::Postgres;
+use crate::world::{Dice, World, payment_steps, said};
+use crate::{Size, scratch};
+
+const HOOK: &str = "https://shop0.example/hook";
+/// Alerts decided at each size, one after another.
+const DECIDED: usize = 300;
+const DECIDED_SAME: usize = 20;
+/// From 1,000 to 1,000,000,000 kobo, as payments vary.
+const AMOUNTS: usize = 1_000_000_000;
+
+/// Adds open payments of one business until there are `total`; every so often one is kept to be paid.
+async fn fill(world: &World, from: usize, total: usize, kept: usize, amount: impl Fn(&mut Dice) -> Money) -> Vec<tillbell::domain::payment::Payment> {
+    let began = Instant::now();
+    let mut dice = Dice(from as u64 + 1);
+    let mut steps: Vec<Step> = Vec::new();
+    let mut chosen = Vec::new();
+    let every = ((total - from) / kept).max(1);
+    for n in from..total {
+        let amount = amount(&mut dice);
+        let payment = world.payment(0, amount, dice.name(), HOOK).await;
+        world.pour(&mut steps, payment_steps(&payment, world.account.id)).await;
+        if n % every == 0 && chosen.len() < kept {
+            chosen.push(payment);
+        }
+    }
+    world.flush(steps).await;
+    said(&format!("{total} open payments"), began);
+    chosen
+}
+
+/// Median and maximum of deciding an alert for each of the payments, in ms.
+async fn time(world: &World, paid: &[tillbell::domain::payment::Payment], wanted: AlertStatus) -> (f64, f64) {
+    let mut times = Vec::new();
+    for payment in paid {
+        let alert = world.alert(payment).await;
+        world.flush(vec![alerts::add(&alert), alerts::tick(world.account.id, payment.amount)]).await;
+        let began = Instant::now();
+        let outcome = decide_alert(&world.app, alert.id).await.expect("the store");
+        times.push(began.elapsed().as_secs_f64() * 1000.0);
+        assert_eq!(outcome.status, wanted, "{}", outcome.reason);
+    }
+    let most = times.iter().copied().fold(0.0, f64::max);
+    (median(times), most)
+}
+
+pub async fn run(report: &mut Report, size: &Size, server: Option<&Postgres>) {
+    let folder = scratch();
+    engine(report, size, "SQLite", &format!("sqlite:{}", folder.path().join("bench.db").display())).await;
+    if let Some(server) = server {
+        engine(report, size, "PostgreSQL", &server.database("decide")).await;
+    }
+}
+
+async fn engine(report: &mut Report, size: &Size, name: &str, url: &str) {
+    let world = World::new(url, 1, "").await;
+    let sizes = if size.quick { vec![200, 1_000, 5_000] } else { vec![1_000, 100_000, 1_000_000] };
+    let mut base = 0.0;
+    let mut there = 0;
+    for total in sizes {
+        let varied = |dice: &mut Dice| Money(1_000 + dice.below(AMOUNTS) as i64);
+        let paid = fill(&world, there, total, DECIDED.min(total / 2), varied).await;
+        there = total;
+        // The first ones warm the caches of the database.
+        time(&world, &paid[..paid.len() / 3], AlertStatus::Matched).await;
+        let (middle, most) = time(&world, &paid[paid.len() / 3..], AlertStatus::Matched).await;
+        let what = format!("deciding an alert, {name}, {total} open");
+        let notes = format!("slowest {most:.2} ms");
+        if base == 0.0 {
+            base = middle;
+            report.add(&what, "ms", middle, middle, Goal::None, &notes);
+        } else {
+            report.add(&what, "ms", middle, base, Goal::AtMostTimes(1.5), &notes);
+        }
+    }
+    let count = size.of(100_000, 3_000);
+    let same = Money(777_000_000_00);
+    let paid = fill(&world, 0, count, DECIDED_SAME, |_| same).await;
+    let (middle, most) = time(&world, &paid, AlertStatus::Review).await;
+    report.add(
+        &format!("deciding an alert, {name}, {count} of its amount"),
+        "ms",
+        middle,
+        base,
+        Goal::None,
+        &format!("2,000 are read and weighed, the limit sends it to a person; slowest {most:.1} ms"),
+    );
+}

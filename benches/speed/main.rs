@@ -1,0 +1,106 @@
+//! The benches: our figures beside their yardsticks, both measured in this run on this machine.
+//!
+//! `cargo bench --bench speed` measures everything, `cargo bench --bench speed -- NAME...` some of
+//! it, `--quick` is a smoke run whose figures mean little. PostgreSQL is started by the bench with
+//! fsync on; SQLite's files lie on the same disk.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a bench that cannot go on says so and ends")]
+
+use std::time::Instant;
+
+mod ceiling;
+mod create;
+mod decide;
+mod driver;
+mod memory;
+mod read;
+mod report;
+mod server;
+mod storage;
+mod webhooks;
+mod world;
+
+/// The allocator of the program itself, so that both sides of every comparison have it.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+const NAMES: [&str; 6] = ["storage", "create", "read", "webhooks", "decide", "memory"];
+
+/// How much is measured.
+pub struct Size {
+    pub quick: bool,
+    pub runs: usize,
+    /// Seconds of one run of load.
+    pub seconds: u64,
+}
+
+impl Size {
+    /// The whole number, or the small one of a smoke run.
+    pub fn of(&self, whole: usize, quick: usize) -> usize {
+        if self.quick { quick } else { whole }
+    }
+}
+
+/// A folder for databases, on the disk of the temporary folder.
+pub fn scratch() -> tempfile::TempDir {
+    tempfile::Builder::new().prefix("tillbell-bench-").tempdir().expect("a folder")
+}
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
+    if let [flag, address, file] = arguments.as_slice()
+        && flag == "--ceiling"
+    {
+        return runtime.block_on(ceiling::serve(address.parse().expect("an address"), file));
+    }
+    rustls::crypto::aws_lc_rs::default_provider().install_default().expect("the first provider");
+    let quick = arguments.iter().any(|argument| argument == "--quick");
+    let size = Size { quick, runs: if quick { 1 } else { 3 }, seconds: if quick { 1 } else { 4 } };
+    // Cargo adds `--bench`.
+    let wanted: Vec<&str> =
+        arguments.iter().map(String::as_str).filter(|argument| !argument.starts_with("--")).collect();
+    if let Some(unknown) = wanted.iter().find(|name| !NAMES.contains(name)) {
+        eprintln!("there is no bench {unknown:?}; there are: {}", NAMES.join(", "));
+        std::process::exit(2);
+    }
+    let began = Instant::now();
+    runtime.block_on(run(&size, &|name| wanted.is_empty() || wanted.contains(&name)));
+    println!("{:.0} s in all", began.elapsed().as_secs_f64());
+}
+
+async fn run(size: &Size, wanted: &dyn Fn(&str) -> bool) {
+    let mut report = report::Report::default();
+    let server = server::Postgres::start();
+    if wanted("storage") {
+        println!("storage");
+        storage::sqlite(&mut report, size).await;
+        if let Some(server) = &server {
+            storage::postgres(&mut report, size, server).await;
+        }
+    }
+    if wanted("create") {
+        println!("create");
+        create::sqlite(&mut report, size).await;
+        if let Some(server) = &server {
+            create::postgres(&mut report, size, server).await;
+        }
+    }
+    if wanted("read") {
+        println!("read");
+        read::run(&mut report, size, server.as_ref()).await;
+    }
+    if wanted("webhooks") {
+        println!("webhooks");
+        webhooks::run(&mut report, size, server.as_ref()).await;
+    }
+    if wanted("decide") {
+        println!("decide");
+        decide::run(&mut report, size, server.as_ref()).await;
+    }
+    if wanted("memory") {
+        println!("memory");
+        memory::run(&mut report, size, server.as_ref()).await;
+    }
+    report.print();
+}

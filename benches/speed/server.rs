@@ -1,0 +1,190 @@
+//! Things beside us while we measure: a PostgreSQL server of our own with fsync on, databases on
+//! it, the release binary as a child process, and pgbench. All of them end with their values.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+const START_TIMEOUT: Duration = Duration::from_secs(60);
+const MAX_CONNECTIONS: &str = "200";
+
+/// A port nobody listens on now.
+pub fn free_port() -> u16 {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+    listener.local_addr().expect("its address").port()
+}
+
+/// A throw-away PostgreSQL; durable, because that is what is measured.
+pub struct Postgres {
+    folder: tempfile::TempDir,
+    programs: PathBuf,
+    user: Option<String>,
+    port: u16,
+}
+
+impl Postgres {
+    /// Starts a server. `None`, with a word why, when its programs are not installed.
+    pub fn start() -> Option<Postgres> {
+        let mut found: Vec<PathBuf> = std::fs::read_dir("/usr/lib/postgresql")
+            .into_iter()
+            .flatten()
+            .flatten()
+            .map(|entry| entry.path().join("bin"))
+            .filter(|bin| bin.join("initdb").exists())
+            .collect();
+        found.sort();
+        let Some(programs) = found.pop() else {
+            println!("no PostgreSQL in /usr/lib/postgresql: its figures are left out");
+            return None;
+        };
+        let is_root = Command::new("id").arg("-u").output().is_ok_and(|o| o.stdout.starts_with(b"0\n"));
+        let user = is_root.then(|| "postgres".to_owned());
+        let folder = tempfile::Builder::new().prefix("tillbell-bench-pg-").tempdir_in("/tmp").expect("folder");
+        let server = Postgres { folder, programs, user, port: free_port() };
+        if let Some(user) = &server.user {
+            run(Command::new("chown").arg(user).arg(server.folder.path()));
+        }
+        let data = server.data();
+        run(server.command("initdb").arg("-D").arg(&data).args([
+            "-U",
+            "tillbell",
+            "--auth=trust",
+            "--encoding=UTF8",
+            "--locale=C",
+        ]));
+        let options = format!(
+            "-c listen_addresses=127.0.0.1 -c port={} -c unix_socket_directories={} -c max_connections={} \
+             -c fsync=on -c synchronous_commit=on -c full_page_writes=on",
+            server.port,
+            server.folder.path().display(),
+            MAX_CONNECTIONS
+        );
+        let log = server.folder.path().join("server.log");
+        run(server.command("pg_ctl").arg("-D").arg(&data).arg("-l").arg(&log).args(["-w", "-o", &options, "start"]));
+        Some(server)
+    }
+
+    fn data(&self) -> PathBuf {
+        self.folder.path().join("data")
+    }
+
+    /// A program of the server, run by a user it accepts.
+    fn command(&self, program: &str) -> Command {
+        let program = self.programs.join(program);
+        let mut command = match &self.user {
+            Some(user) => {
+                let mut command = Command::new("runuser");
+                command.args(["-u", user, "--"]).arg(program);
+                command
+            }
+            None => Command::new(program),
+        };
+        command.current_dir("/");
+        command
+    }
+
+    /// A fresh empty database.
+    pub fn database(&self, name: &str) -> String {
+        let (host, port) = ("127.0.0.1", self.port.to_string());
+        run(self.command("createdb").args(["-h", host, "-p", &port, "-U", "tillbell", name]));
+        format!("postgres://tillbell@127.0.0.1:{port}/{name}")
+    }
+
+    /// Transactions per second of a pgbench script.
+    pub fn pgbench(&self, database: &str, script: &Path, clients: usize, seconds: u64, first: u64) -> f64 {
+        let (port, clients, seconds) = (self.port.to_string(), clients.to_string(), seconds.to_string());
+        let said = self
+            .command("pgbench")
+            .args(["-n", "-M", "prepared", "-j", "2", "-h", "127.0.0.1", "-p", &port, "-U", "tillbell"])
+            .args(["-c", &clients, "-T", &seconds, "-D", &format!("n={first}"), "-f"])
+            .arg(script)
+            .arg(database)
+            .output()
+            .expect("run pgbench");
+        let text = String::from_utf8_lossy(&said.stdout);
+        let tps = text.lines().find_map(|line| line.strip_prefix("tps = ")?.split(' ').next()?.parse().ok());
+        tps.unwrap_or_else(|| panic!("pgbench: {text}{}", String::from_utf8_lossy(&said.stderr)))
+    }
+}
+
+impl Drop for Postgres {
+    fn drop(&mut self) {
+        let data = self.data();
+        let mut stop = self.command("pg_ctl");
+        let _ = stop.arg("-D").arg(data).args(["-m", "immediate", "-w", "stop"]).stdout(Stdio::null()).status();
+    }
+}
+
+fn run(command: &mut Command) {
+    let said = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    assert!(said.status.success(), "{command:?}: {}", String::from_utf8_lossy(&said.stderr));
+}
+
+/// A child process that listens.
+pub struct Server {
+    child: Child,
+    pub address: SocketAddr,
+}
+
+impl Server {
+    /// The release binary's `serve` on a database that exists.
+    pub fn tillbell(url: &str, folder: &Path, roles: &str) -> Server {
+        let address = SocketAddr::from(([127, 0, 0, 1], free_port()));
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tillbell"));
+        command
+            .args(["serve", "--role", roles])
+            .current_dir(folder)
+            .env("TILLBELL_DATABASE__URL", url)
+            .env("TILLBELL_SERVER__LISTEN", address.to_string())
+            .env("TILLBELL_SECRET__KEY", crate::world::KEY)
+            .env("TILLBELL_LIMITS__REQUESTS_PER_MINUTE", "1000000000");
+        Server::start(command, address, folder)
+    }
+
+    /// This very program as the ceiling: see `ceiling`.
+    pub fn ceiling(folder: &Path) -> Server {
+        let address = SocketAddr::from(([127, 0, 0, 1], free_port()));
+        let mut command = Command::new(std::env::current_exe().expect("our own path"));
+        command.arg("--ceiling").arg(address.to_string()).arg(folder.join("ceiling.db"));
+        Server::start(command, address, folder)
+    }
+
+    fn start(mut command: Command, address: SocketAddr, folder: &Path) -> Server {
+        // As under a service manager: the log goes to a file.
+        let log = std::fs::File::create(folder.join(format!("server-{}.log", address.port()))).expect("a log");
+        let errors = log.try_clone().expect("a second handle");
+        let child = command.stdin(Stdio::null()).stdout(log).stderr(errors).spawn().expect("start a server");
+        let mut server = Server { child, address };
+        let began = Instant::now();
+        while std::net::TcpStream::connect(address).is_err() {
+            let ended = server.child.try_wait().expect("ask for the child");
+            assert!(ended.is_none() && began.elapsed() < START_TIMEOUT, "the server did not start: {command:?}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        server
+    }
+
+    /// Memory in RAM now, in MB.
+    pub fn rss_mb(&self) -> f64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).expect("its status");
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("VmRSS");
+        let kb: f64 = line.trim().trim_end_matches(" kB").parse().expect("a number of kB");
+        kb / 1024.0
+    }
+
+    /// CPU seconds used so far, by the process's own accounting.
+    pub fn cpu_seconds(&self) -> f64 {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id())).unwrap_or_default();
+        let rest = stat.rsplit_once(") ").map_or("", |(_, rest)| rest);
+        let ticks: f64 = rest.split(' ').skip(11).take(2).filter_map(|n| n.parse::<f64>().ok()).sum();
+        ticks / 100.0
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
