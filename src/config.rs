@@ -24,6 +24,8 @@ pub struct Config {
     pub webhooks: Webhooks,
     pub wallet: Wallet,
     pub limits: Limits,
+    /// A folder of templates that add to or replace the built-in ones.
+    pub banks_folder: Option<PathBuf>,
     pub log_format: LogFormat,
 }
 
@@ -107,6 +109,7 @@ struct RawConfig {
     webhooks: RawWebhooks,
     wallet: RawWallet,
     limits: RawLimits,
+    banks: RawBanks,
     log: RawLog,
 }
 
@@ -163,6 +166,12 @@ struct RawWallet {
 struct RawLimits {
     requests_per_minute: Option<u32>,
     wallet_requests_per_minute: Option<u32>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(deny_unknown_fields, default)]
+struct RawBanks {
+    folder: Option<PathBuf>,
 }
 
 #[derive(Deserialize, Default)]
@@ -246,6 +255,7 @@ impl Config {
                 requests_per_minute: raw.limits.requests_per_minute.unwrap_or(60).max(1),
                 wallet_requests_per_minute: raw.limits.wallet_requests_per_minute.unwrap_or(30).max(1),
             },
+            banks_folder: raw.banks.folder,
             log_format: match raw.log.format.as_deref() {
                 None => LogFormat::Auto,
                 Some("pretty") => LogFormat::Pretty,

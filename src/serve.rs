@@ -125,9 +125,6 @@ pub async fn start(app: Arc<App>, roles: Roles) -> Result<Running, ServeError> {
         tracing::info!(%address, "operator listener");
         tasks.push(tokio::spawn(listen::run(tcp, Purpose::Operator, http.clone(), stop.clone())));
     }
-    if roles.work {
-        tasks.push(tokio::spawn(work::run(app.clone(), stop.clone())));
-    }
     tasks.push(tokio::spawn(keep_house(app.clone(), http.clone(), stop.clone())));
     if roles.work {
         tasks.push(tokio::spawn(work::run(app.clone(), stop.clone())));

@@ -51,8 +51,9 @@ fn write(file: &str, jobs: &crossbeam_channel::Receiver<Job>) {
     connection
         .execute_batch("create table if not exists rows (id integer primary key, body blob not null)")
         .expect("create the table");
-    let mut id: i64 =
-        connection.query_row("select coalesce(max(id), 0) from rows", [], |row| row.get(0)).expect("the last id");
+    let mut id: i64 = connection
+        .query_row("select coalesce(max(id), 0) from rows", [], |row| row.get(0))
+        .expect("the last id");
     let mut done = Vec::with_capacity(BATCH_MAX);
     while let Ok(first) = jobs.recv() {
         connection.execute_batch("begin immediate").expect("begin");

@@ -44,7 +44,9 @@ fn find(bytes: &[u8], wanted: &[u8]) -> usize {
 }
 
 fn body(amount: &str, name: &str) -> String {
-    format!(r#"{{"amount":{amount},"payer_name":"{name}","webhook_url":"https://shop0.example/hooks/payment"}}"#)
+    format!(
+        r#"{{"amount":{amount},"payer_name":"{name}","webhook_url":"https://shop0.example/hooks/payment"}}"#
+    )
 }
 
 pub fn identical(key: &str) -> Requests {

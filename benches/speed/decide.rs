@@ -22,7 +22,13 @@ const DECIDED_SAME: usize = 20;
 const AMOUNTS: usize = 1_000_000_000;
 
 /// Adds open payments of one business until there are `total`; every so often one is kept to be paid.
-async fn fill(world: &World, from: usize, total: usize, kept: usize, amount: impl Fn(&mut Dice) -> Money) -> Vec<tillbell::domain::payment::Payment> {
+async fn fill(
+    world: &World,
+    from: usize,
+    total: usize,
+    kept: usize,
+    amount: impl Fn(&mut Dice) -> Money,
+) -> Vec<tillbell::domain::payment::Payment> {
     let began = Instant::now();
     let mut dice = Dice(from as u64 + 1);
     let mut steps: Vec<Step> = Vec::new();

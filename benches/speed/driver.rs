@@ -51,7 +51,14 @@ pub fn drive(
         let tasks: Vec<_> = (0..connections)
             .map(|n| {
                 let first = (seed.wrapping_mul(7919) as usize + n * 104_729) % requests.all.len();
-                tokio::spawn(connection(address, until, requests.clone(), first, seed * 1000 + n as u64, status))
+                tokio::spawn(connection(
+                    address,
+                    until,
+                    requests.clone(),
+                    first,
+                    seed * 1000 + n as u64,
+                    status,
+                ))
             })
             .collect();
         let mut done = 0;

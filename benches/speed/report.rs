@@ -31,7 +31,15 @@ pub struct Report {
 }
 
 impl Report {
-    pub fn add(&mut self, name: &str, unit: &'static str, ours: f64, yardstick: f64, goal: Goal, notes: &str) {
+    pub fn add(
+        &mut self,
+        name: &str,
+        unit: &'static str,
+        ours: f64,
+        yardstick: f64,
+        goal: Goal,
+        notes: &str,
+    ) {
         let line = Line { name: name.into(), unit, ours, yardstick, goal, notes: notes.into() };
         println!("  {}", line.text());
         self.lines.push(line);

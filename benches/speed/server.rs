@@ -40,7 +40,8 @@ impl Postgres {
         };
         let is_root = Command::new("id").arg("-u").output().is_ok_and(|o| o.stdout.starts_with(b"0\n"));
         let user = is_root.then(|| "postgres".to_owned());
-        let folder = tempfile::Builder::new().prefix("tillbell-bench-pg-").tempdir_in("/tmp").expect("folder");
+        let folder =
+            tempfile::Builder::new().prefix("tillbell-bench-pg-").tempdir_in("/tmp").expect("folder");
         let server = Postgres { folder, programs, user, port: free_port() };
         if let Some(user) = &server.user {
             run(Command::new("chown").arg(user).arg(server.folder.path()));
@@ -61,7 +62,13 @@ impl Postgres {
             MAX_CONNECTIONS
         );
         let log = server.folder.path().join("server.log");
-        run(server.command("pg_ctl").arg("-D").arg(&data).arg("-l").arg(&log).args(["-w", "-o", &options, "start"]));
+        run(server
+            .command("pg_ctl")
+            .arg("-D")
+            .arg(&data)
+            .arg("-l")
+            .arg(&log)
+            .args(["-w", "-o", &options, "start"]));
         Some(server)
     }
 
@@ -112,7 +119,8 @@ impl Drop for Postgres {
     fn drop(&mut self) {
         let data = self.data();
         let mut stop = self.command("pg_ctl");
-        let _ = stop.arg("-D").arg(data).args(["-m", "immediate", "-w", "stop"]).stdout(Stdio::null()).status();
+        let _ =
+            stop.arg("-D").arg(data).args(["-m", "immediate", "-w", "stop"]).stdout(Stdio::null()).status();
     }
 }
 
@@ -152,14 +160,18 @@ impl Server {
 
     fn start(mut command: Command, address: SocketAddr, folder: &Path) -> Server {
         // As under a service manager: the log goes to a file.
-        let log = std::fs::File::create(folder.join(format!("server-{}.log", address.port()))).expect("a log");
+        let log =
+            std::fs::File::create(folder.join(format!("server-{}.log", address.port()))).expect("a log");
         let errors = log.try_clone().expect("a second handle");
         let child = command.stdin(Stdio::null()).stdout(log).stderr(errors).spawn().expect("start a server");
         let mut server = Server { child, address };
         let began = Instant::now();
         while std::net::TcpStream::connect(address).is_err() {
             let ended = server.child.try_wait().expect("ask for the child");
-            assert!(ended.is_none() && began.elapsed() < START_TIMEOUT, "the server did not start: {command:?}");
+            assert!(
+                ended.is_none() && began.elapsed() < START_TIMEOUT,
+                "the server did not start: {command:?}"
+            );
             std::thread::sleep(Duration::from_millis(20));
         }
         server
@@ -167,7 +179,8 @@ impl Server {
 
     /// Memory in RAM now, in MB.
     pub fn rss_mb(&self) -> f64 {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).expect("its status");
+        let status =
+            std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).expect("its status");
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("VmRSS");
         let kb: f64 = line.trim().trim_end_matches(" kB").parse().expect("a number of kB");
         kb / 1024.0

@@ -63,7 +63,8 @@ pub async fn settle_all(
 
 pub async fn sqlite(report: &mut Report, size: &Size) {
     let folder = scratch();
-    let world = World::new(&format!("sqlite:{}", folder.path().join("bench.db").display()), BUSINESSES, "").await;
+    let world =
+        World::new(&format!("sqlite:{}", folder.path().join("bench.db").display()), BUSINESSES, "").await;
     let (mut many, mut one) = (Vec::new(), Vec::new());
     let (n_many, n_one) = (size.of(40_000, 2_000), size.of(5_000, 300));
     let mut first = 0;
@@ -186,7 +187,12 @@ impl Plain {
     }
 }
 
-async fn settle_plainly(connection: &(Client, Vec<Statement>), pair: &Pair, account: &ReceivingAccount, id: i64) {
+async fn settle_plainly(
+    connection: &(Client, Vec<Statement>),
+    pair: &Pair,
+    account: &ReceivingAccount,
+    id: i64,
+) {
     let (client, statements) = connection;
     let (payment, alert) = (&pair.payment, &pair.alert);
     let now = alert.first_seen.0 + 1;
@@ -207,8 +213,18 @@ async fn settle_plainly(connection: &(Client, Vec<Statement>), pair: &Pair, acco
     run(
         2,
         &[
-            &payment.id, &payment.version, &now, &now, &id, &received, &percentage, &fixed, &credited, &zero,
-            &none, &zero,
+            &payment.id,
+            &payment.version,
+            &now,
+            &now,
+            &id,
+            &received,
+            &percentage,
+            &fixed,
+            &credited,
+            &zero,
+            &none,
+            &zero,
         ],
     )
     .await;
@@ -217,7 +233,15 @@ async fn settle_plainly(connection: &(Client, Vec<Statement>), pair: &Pair, acco
     run(
         5,
         &[
-            &id, &payment.business_id, &payment.id, &alert.id, &received, &credited, &charge, &RULE, &EVIDENCE,
+            &id,
+            &payment.business_id,
+            &payment.id,
+            &alert.id,
+            &received,
+            &credited,
+            &charge,
+            &RULE,
+            &EVIDENCE,
             &now,
         ],
     )

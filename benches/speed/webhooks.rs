@@ -83,12 +83,23 @@ async fn engine(report: &mut Report, size: &Size, name: &str, url: &str) {
             }
             until(&received, count).await;
             let rate = count as f64 / began.elapsed().as_secs_f64();
-            if is_backlog { backlogs.push(rate) } else { both.push(rate) }
+            if is_backlog {
+                backlogs.push(rate)
+            } else {
+                both.push(rate)
+            }
             stop.cancel();
             workers.await.expect("the workers");
         }
     }
     let notes = "workers and receiver in one process on the same machine, 64 posts at once (dev mode)";
-    report.add(&format!("webhooks from a backlog, {name}"), "/s", median(backlogs), WANTED, Goal::AtLeast, notes);
+    report.add(
+        &format!("webhooks from a backlog, {name}"),
+        "/s",
+        median(backlogs),
+        WANTED,
+        Goal::AtLeast,
+        notes,
+    );
     report.add(&format!("approved to delivered, {name}"), "/s", median(both), WANTED, Goal::AtLeast, notes);
 }

@@ -33,8 +33,8 @@ const FIRST: [&str; 40] = [
 const LAST: [&str; 40] = [
     "Abubakar", "Balogun", "Chukwu", "Danladi", "Eze", "Fashola", "Garba", "Hassan", "Igwe", "Johnson",
     "Kalu", "Lawal", "Mohammed", "Nwosu", "Okafor", "Peters", "Quadri", "Rabiu", "Sani", "Taiwo", "Udoh",
-    "Vincent", "Williams", "Yusuf", "Zubair", "Adeyemi", "Bello", "Coker", "Dike", "Ekpo", "Falana", "George",
-    "Haruna", "Ibe", "Jibril", "Kuti", "Ladipo", "Madu", "Nnaji", "Ojo",
+    "Vincent", "Williams", "Yusuf", "Zubair", "Adeyemi", "Bello", "Coker", "Dike", "Ekpo", "Falana",
+    "George", "Haruna", "Ibe", "Jibril", "Kuti", "Ladipo", "Madu", "Nnaji", "Ojo",
 ];
 
 /// Numbers that are the same in every run.
@@ -101,7 +101,8 @@ impl World {
             mode: Mode::Live,
             force: true,
         };
-        let added = ops::accounts::add_account(&app, "bench", &new).await.expect("a store").expect("an account");
+        let added =
+            ops::accounts::add_account(&app, "bench", &new).await.expect("a store").expect("an account");
         app.directory.forget();
         World { app, businesses: merchants, account: added.account, url: url.to_owned() }
     }
@@ -247,7 +248,8 @@ async fn merchant(app: &App, n: usize, host: &str) -> Merchant {
         webhook_url: None,
         charges: Default::default(),
     };
-    let business = ops::businesses::add_business(app, "bench", &new).await.expect("a store").expect("a business");
+    let business =
+        ops::businesses::add_business(app, "bench", &new).await.expect("a store").expect("a business");
     let id = business.business.id;
     let host = if host.is_empty() { format!("https://shop{n}.example") } else { host.to_owned() };
     let new = ops::websites::NewWebsite {
@@ -258,7 +260,8 @@ async fn merchant(app: &App, n: usize, host: &str) -> Merchant {
         approve: true,
     };
     let website = ops::websites::add_website(app, "bench", &new).await.expect("a store").expect("a website");
-    let key = ops::keys::add_key(app, "bench", id, Mode::Live, None, None).await.expect("a store").expect("a key");
+    let key =
+        ops::keys::add_key(app, "bench", id, Mode::Live, None, None).await.expect("a store").expect("a key");
     Merchant { id, website, key: key.text.to_string() }
 }
 
@@ -266,4 +269,3 @@ async fn merchant(app: &App, n: usize, host: &str) -> Merchant {
 pub fn said(what: &str, began: Instant) {
     println!("  ({what}: {:.1} s)", began.elapsed().as_secs_f64());
 }
-

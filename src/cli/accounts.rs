@@ -99,7 +99,7 @@ pub(super) async fn run(command: AccountCommand, desk: &Desk) -> anyhow::Result<
     let app = desk.open().await?;
     match command {
         AccountCommand::Add { number, name, bank, business, via, test, force } => {
-            let banks = Banks::embedded()?;
+            let banks = Banks::configured(app.config.banks_folder.as_deref())?;
             let new = NewAccount {
                 number,
                 name,

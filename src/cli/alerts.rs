@@ -72,7 +72,7 @@ fn outcome(word: &str) -> Result<AlertStatus, String> {
 }
 
 pub(super) async fn run(command: AlertCommand, desk: &Desk) -> anyhow::Result<()> {
-    let banks = Arc::new(Banks::embedded()?);
+    let banks = Arc::new(Banks::configured(desk.config.banks_folder.as_deref())?);
     let app = desk.open().await?;
     match command {
         AlertCommand::Ingest(args) => ingest_files(&app, &banks, &args, desk).await,

@@ -31,22 +31,23 @@ pub(super) enum BankCommand {
 }
 
 pub(super) fn run(command: BankCommand, desk: &Desk) -> anyhow::Result<ExitCode> {
+    let folder = desk.config.banks_folder.as_deref();
     match command {
         BankCommand::List => {
-            let rows = Banks::embedded()?.list().iter().map(bank).collect();
+            let rows = Banks::configured(folder)?.list().iter().map(bank).collect();
             desk.printer.list("banks", &["code", "name", "aliases", "senders"], rows)?;
             Ok(ExitCode::SUCCESS)
         }
         BankCommand::Check { dir } => {
             let banks = match dir {
                 Some(dir) => Banks::load(&dir)?,
-                None => Banks::embedded()?,
+                None => Banks::configured(folder)?,
             };
             run_examples(&banks, desk)
         }
         BankCommand::Try { file } => {
             let raw = read_mail(&file)?;
-            let banks = Banks::embedded()?;
+            let banks = Banks::configured(folder)?;
             let reading = read(&raw, &banks, &Intake::trusted(SystemClock.now()));
             desk.printer.object(&reading_object(&reading, &banks))?;
             Ok(ExitCode::SUCCESS)

@@ -72,6 +72,11 @@ fn sections(config: &Config) -> Vec<(&'static str, Object)> {
                 .with("wallet_requests_per_minute", config.limits.wallet_requests_per_minute),
         ),
         (
+            "banks",
+            Object::new()
+                .with("folder", config.banks_folder.as_ref().map(|folder| folder.display().to_string())),
+        ),
+        (
             "log",
             Object::new().with(
                 "format",

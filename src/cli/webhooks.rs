@@ -7,7 +7,7 @@ use super::Desk;
 use super::options::span;
 use super::print::Object;
 use crate::domain::time::Span;
-use crate::ops::webhooks;
+use crate::ops::webhooks::{self, Tested};
 use crate::store::deliveries::{Attempt, Delivery};
 
 #[derive(Subcommand)]
@@ -28,6 +28,8 @@ pub(super) enum WebhookCommand {
         #[arg(long, value_name = "TIME", value_parser = span, requires = "failed")]
         since: Option<Span>,
     },
+    /// Send a test event to a business's target; a target that answered 410 goes on with it
+    Test { business: i64 },
 }
 
 fn attempt(attempt: &Attempt) -> Object {
@@ -63,6 +65,13 @@ pub(super) fn delivery(delivery: &Delivery) -> Object {
 pub(super) async fn run(command: WebhookCommand, desk: &Desk) -> anyhow::Result<()> {
     let app = desk.open().await?;
     match command {
+        WebhookCommand::Test { business } => match webhooks::send_test(&app, business).await? {
+            Tested::Sent { webhook_id, url } => {
+                desk.printer.object(&Object::new().with("webhook_id", webhook_id).with("url", url))
+            }
+            Tested::UnknownBusiness => bail!("there is no business {business}"),
+            Tested::Nowhere(why) => bail!("business {business} has no target to send to: {why}"),
+        },
         WebhookCommand::List { failed } => {
             let rows = webhooks::list(&app, failed).await?.iter().map(delivery).collect();
             let columns =

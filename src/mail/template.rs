@@ -206,6 +206,14 @@ impl Banks {
         Banks::assemble(embedded::TEMPLATES.iter().map(|(f, t)| ((*f).to_owned(), (*t).to_owned())).collect())
     }
 
+    /// The built-in templates, with those of the configured folder if there is one.
+    pub fn configured(folder: Option<&Path>) -> Result<Banks, TemplateError> {
+        match folder {
+            Some(folder) => Banks::load(folder),
+            None => Banks::embedded(),
+        }
+    }
+
     /// The embedded templates with those of a folder on top: a file whose `code` exists replaces
     /// that bank, another adds one.
     pub fn load(dir: &Path) -> Result<Banks, TemplateError> {

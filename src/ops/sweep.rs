@@ -6,7 +6,7 @@
 use super::OpError;
 use crate::app::App;
 use crate::domain::time::Timestamp;
-use crate::store::{alerts, payments};
+use crate::store::{alerts, idempotency, payments};
 
 /// Payments looked at in one read, and reads in one run; the next run goes on.
 const BATCH: usize = 500;
@@ -63,6 +63,8 @@ pub async fn sweep(app: &App) -> Result<SweepReport, OpError> {
 async fn forget(app: &App, now: Timestamp) -> Result<(), OpError> {
     let unit = app.store.unit(0).await?.step(alerts::forget_mails(now, MAILS_MAX));
     let _ = app.store.apply(unit).await?;
+    let keys = idempotency::forget(now - super::idempotency::REMEMBERED);
+    let _ = app.store.apply(app.store.unit(0).await?.step(keys)).await?;
     app.store.forget_units().await?;
     Ok(())
 }

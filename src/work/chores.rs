@@ -1,6 +1,6 @@
 //! What is done by the clock, on every node: the sweep, the ledger's seal, the gauges of the
-//! queues. (The directory's notes of last use are written by `serve`: every node has them.) Each runs alone and again after its pause; nodes that do the same at once
-//! lose races against one another and do no harm. A failure is logged and waits for the next time.
+//! queues. (The directory's notes of last use are written by `serve`: every node has them.) Each runs
+//! alone and again after its pause; nodes that do the same at once lose races and do no harm. A failure is logged and waits for the next time.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,7 +8,11 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 use crate::app::App;
+use crate::domain::alert::AlertStatus;
 use crate::ops;
+
+/// Seals written in one run; a further backlog waits a second.
+const SEALS_AT_ONCE: usize = 20;
 
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Chore {
@@ -31,7 +35,7 @@ impl Chore {
     async fn run(self, app: &App) -> Result<(), String> {
         match self {
             Chore::Sweep => ops::sweep::sweep(app).await.map(drop).map_err(|error| error.to_string()),
-            Chore::Seal => ops::seal::seal(app).await.map(drop).map_err(|error| error.to_string()),
+            Chore::Seal => seal(app).await.map_err(|error| error.to_string()),
             Chore::Gauges => gauges(app).await.map_err(|error| error.to_string()),
         }
     }
@@ -50,6 +54,16 @@ pub(super) async fn run(app: Arc<App>, chore: Chore, stop: CancellationToken) {
     }
 }
 
+/// Seals what waits; after a burst that is more than one seal.
+async fn seal(app: &App) -> Result<(), ops::OpError> {
+    for _ in 0..SEALS_AT_ONCE {
+        if ops::seal::seal(app).await? < ops::seal::SEAL_MAX {
+            break;
+        }
+    }
+    Ok(())
+}
+
 /// Depth of every queue and how long its oldest due job waits.
 async fn gauges(app: &App) -> Result<(), crate::store::StoreError> {
     let now = app.now();
@@ -58,6 +72,16 @@ async fn gauges(app: &App) -> Result<(), crate::store::StoreError> {
         let waited = depth.oldest_run_at.map_or(0.0, |at| now.since(at).to_std().as_secs_f64());
         metrics::gauge!("tillbell_jobs_open", &labels).set(depth.count as f64);
         metrics::gauge!("tillbell_jobs_oldest_due_seconds", &labels).set(waited);
+    }
+    let totals = app.store.alert_totals().await?;
+    for status in [AlertStatus::New, AlertStatus::Review, AlertStatus::Unmatched, AlertStatus::Quarantined] {
+        let total = totals.iter().find(|total| total.status == status);
+        let label = [("status", status.as_str())];
+        let oldest = total.map_or(0.0, |t| now.since(t.oldest).to_std().as_secs_f64());
+        metrics::gauge!("tillbell_alerts_waiting", &label).set(total.map_or(0.0, |t| t.count as f64));
+        metrics::gauge!("tillbell_alerts_waiting_naira", &label)
+            .set(total.map_or(0.0, |t| t.amount.kobo() as f64 / 100.0));
+        metrics::gauge!("tillbell_alerts_waiting_oldest_seconds", &label).set(oldest);
     }
     metrics::gauge!("tillbell_webhook_targets_paused").set(app.store.paused_targets().await?.len() as f64);
     Ok(())
