@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::hosts::{Admission, HostKey, Hosts};
-use super::{POLL, bell, deliver, delivery_lease};
+use super::{PAUSE, POLL, bell, deliver, delivery_lease};
 use crate::app::App;
 use crate::domain::time::Timestamp;
 use crate::domain::weburl::TargetUrl;
@@ -91,7 +91,7 @@ impl Courier {
                 },
                 Err(error) => {
                     tracing::warn!(%error, "deliveries cannot be claimed");
-                    tokio::time::sleep(POLL).await;
+                    tokio::time::sleep(PAUSE).await;
                 }
             }
         }

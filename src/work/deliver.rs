@@ -177,7 +177,7 @@ where
 {
     for _ in 1..WRITE_TRIES {
         match write().await {
-            Err(StoreError::Unavailable(_)) => tokio::time::sleep(super::POLL).await,
+            Err(StoreError::Unavailable(_)) => tokio::time::sleep(super::PAUSE).await,
             done => return done,
         }
     }

@@ -4,7 +4,7 @@
 //!
 //! There is no leader and no heartbeat: any number of nodes may run this on one database. A job is
 //! held by its lease alone and written off under its fence (`store::jobs`). Wake-up: `app.wake`
-//! rings on the node where a job was committed, a poll of a second is the net for everything else.
+//! rings on the node where a job was committed, a poll four times a second is the net for everything else.
 //! Between nodes nothing rings: a notification inside the commit would make PostgreSQL serialise
 //! all commits, so it would have to be sent after it; with every node working, the one that commits
 //! is also the one that is woken. Started by `serve` and by the demo; tests call [`run_due`].
@@ -28,8 +28,11 @@ use crate::store::jobs::JobKind;
 use bell::Bell;
 use courier::Courier;
 
-/// The net under all wake-ups, also the pause after a database error.
-const POLL: std::time::Duration = std::time::Duration::from_secs(1);
+/// The net under all wake-ups: how late work may be noticed that another process committed, such as
+/// a command that took in a mail. One look is one indexed read per kind of job.
+const POLL: std::time::Duration = std::time::Duration::from_millis(250);
+/// The pause after a database error.
+const PAUSE: std::time::Duration = std::time::Duration::from_secs(1);
 /// What an ending program leaves to posts that are under way, beyond their own deadline.
 const LAST_WRITES: std::time::Duration = std::time::Duration::from_secs(5);
 /// Rounds of [`run_due`]; a job that makes itself due again at once must not hold a test for ever.
