@@ -151,10 +151,9 @@ create table payments (
 );
 -- Listing, newest first.
 create index payments_listed on payments (business_id, created_at, id);
--- What may still be funded: by exact amount, and by the lower end of the charges rule. With the id, so
--- that the newest of many of one amount are found without sorting them.
-create index payments_open_exact on payments (amount_kobo, account_id, id) where status = 'pending';
-create index payments_open_newest on payments (amount_kobo, id) where status = 'pending';
+-- What may still be funded: by exact amount, and by the lower end of the charges rule. The id stands
+-- before the account, so that the newest of many of one amount are found without sorting them.
+create index payments_open_exact on payments (amount_kobo, id, account_id) where status = 'pending';
 create index payments_open_rule on payments (rule_low_kobo, account_id) where status = 'pending' and rule_low_kobo is not null;
 -- What the sweep looks at.
 create index payments_open_until on payments (approvable_until_at) where status = 'pending';

@@ -7,6 +7,7 @@
 //! it down in bulk ([`Directory::flush`]). Ops and doors may ask; nothing is changed through it.
 
 mod cache;
+mod repeats;
 #[cfg(test)]
 mod tests;
 
@@ -17,9 +18,11 @@ use std::time::Duration;
 use crate::clock::Clock;
 use crate::domain::account::ReceivingAccount;
 use crate::domain::merchant::{ApiKey, Business, Mode, Website, key_hash, key_mode};
+use crate::domain::payment::Payment;
 use crate::domain::time::{Span, Timestamp};
 use crate::store::{Applied, Step, Store, StoreError, accounts, merchants};
 use cache::Cache;
+use repeats::Repeats;
 
 /// How old an answer may be.
 pub const FRESH: Duration = Duration::from_secs(1);
@@ -59,6 +62,7 @@ pub struct Directory {
     accounts: Cache<(), Arc<Vec<ReceivingAccount>>>,
     used_keys: Mutex<HashMap<i64, Noted>>,
     used_accounts: Mutex<UsedAccounts>,
+    repeats: Repeats,
 }
 
 /// When a row was used last, and until when that is written down.
@@ -92,6 +96,7 @@ impl Directory {
             accounts: Cache::new(1, 1),
             used_keys: Mutex::default(),
             used_accounts: Mutex::default(),
+            repeats: Repeats::default(),
         }
     }
 
@@ -143,6 +148,18 @@ impl Directory {
         self.businesses.clear();
         self.websites.clear();
         self.accounts.clear();
+        self.repeats.clear();
+    }
+
+    /// The account that a request of the same business, payer and amount shared with its newest such
+    /// payment less than a second ago.
+    pub fn repeated(&self, payment: &Payment) -> Option<i64> {
+        self.repeats.get(payment)
+    }
+
+    /// Notes that a payment shares the account of another one of its business, payer and amount.
+    pub fn note_repeat(&self, payment: &Payment, account_id: i64) {
+        self.repeats.note(payment, account_id);
     }
 
     /// Notes that an account was given to a payment.

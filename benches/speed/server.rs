@@ -185,14 +185,6 @@ impl Server {
         let kb: f64 = line.trim().trim_end_matches(" kB").parse().expect("a number of kB");
         kb / 1024.0
     }
-
-    /// CPU seconds used so far, by the process's own accounting.
-    pub fn cpu_seconds(&self) -> f64 {
-        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id())).unwrap_or_default();
-        let rest = stat.rsplit_once(") ").map_or("", |(_, rest)| rest);
-        let ticks: f64 = rest.split(' ').skip(11).take(2).filter_map(|n| n.parse::<f64>().ok()).sum();
-        ticks / 100.0
-    }
 }
 
 impl Drop for Server {

@@ -57,7 +57,6 @@ pub struct World {
     pub app: Arc<App>,
     pub businesses: Vec<Merchant>,
     pub account: ReceivingAccount,
-    pub url: String,
 }
 
 pub struct Merchant {
@@ -104,7 +103,7 @@ impl World {
         let added =
             ops::accounts::add_account(&app, "bench", &new).await.expect("a store").expect("an account");
         app.directory.forget();
-        World { app, businesses: merchants, account: added.account, url: url.to_owned() }
+        World { app, businesses: merchants, account: added.account }
     }
 
     /// An open payment that is not in the database yet; created an hour ago.

@@ -160,6 +160,11 @@ fn fresh_transaction_id(app: &App, now: Timestamp) -> String {
 async fn choose_account(app: &App, payment: &Payment) -> Result<Option<ReceivingAccount>, OpError> {
     let all = app.directory.accounts().await?;
     let usable = |account: &&ReceivingAccount| account.retired_at.is_none() && account.mode == payment.mode;
+    if let Some(id) = app.directory.repeated(payment)
+        && let Some(account) = all.iter().find(|account| account.id == id).filter(usable)
+    {
+        return Ok(Some(account.clone()));
+    }
     let dedicated: Vec<i64> = all
         .iter()
         .filter(usable)
@@ -190,5 +195,10 @@ async fn choose_account(app: &App, payment: &Payment) -> Result<Option<Receiving
         })
         .collect();
     let chosen = choose(&pool, shared, &collisions, payment.business_id);
+    if let Some(id) = chosen
+        && collisions.iter().any(|c| c.account_id == id)
+    {
+        app.directory.note_repeat(payment, id);
+    }
     Ok(chosen.and_then(|id| all.iter().find(|account| account.id == id).cloned()))
 }

@@ -17,6 +17,9 @@ use crate::config::LogFormat;
 
 /// Lines that may wait to be written.
 const LINES_MAX: usize = 8_192;
+/// Between two looks for lines. A thread that waited for each line would have to be woken for each,
+/// which costs the request more than the line itself.
+const LOOK_EVERY: Duration = Duration::from_millis(5);
 /// How long the end of the program waits for the last lines.
 const FLUSH_WITHIN: Duration = Duration::from_secs(1);
 /// What is logged where `TILLBELL_LOG` says nothing.
@@ -97,6 +100,7 @@ fn write_lines(received: &Receiver<Line>, lost: &AtomicU64) {
             drop(writeln!(out, "{missing} log lines were lost: they came faster than they could be written"));
         }
         drop(out.flush());
+        std::thread::sleep(LOOK_EVERY);
     }
 }
 

@@ -95,6 +95,12 @@ fn sqlite_path(url: &str) -> &str {
     path.strip_prefix("//").unwrap_or(path)
 }
 
+/// Threads that read SQLite, between these, one per core.
+const READERS_MIN: usize = 2;
+const READERS_MAX: usize = 8;
+/// Connections that read PostgreSQL, each with many statements under way.
+const READERS_POSTGRES: usize = 4;
+
 /// How to open the database.
 #[derive(Clone, Debug)]
 pub struct StoreOptions {
@@ -116,7 +122,11 @@ impl StoreOptions {
 
     /// Settings for the service.
     pub fn service(url: &str) -> StoreOptions {
-        StoreOptions { url: url.to_owned(), readers: 4, writers: 4, id_block: 4096 }
+        // More threads than the machine has cores only take turns; a connection to PostgreSQL waits.
+        let cores = std::thread::available_parallelism().map_or(READERS_MIN, usize::from);
+        let readers =
+            if url.starts_with("sqlite:") { cores.clamp(READERS_MIN, READERS_MAX) } else { READERS_POSTGRES };
+        StoreOptions { url: url.to_owned(), readers, writers: 4, id_block: 4096 }
     }
 }
 

@@ -63,8 +63,8 @@ macro_rules! same_amount {
     };
 }
 
-/// Open payments of an amount between two. In no order: a range of popular amounts holds so many
-/// that sorting them would take longer than everything else.
+/// Open payments of an amount between two, in the order of the index: a range of popular amounts
+/// holds so many that sorting them would take longer than everything else.
 macro_rules! by_amount {
     ($low:literal, $high:literal) => {
         concat!(
@@ -74,12 +74,12 @@ macro_rules! by_amount {
             $low,
             " and ",
             $high,
-            " limit $3) as in_range"
+            " order by amount_kobo limit $3) as in_range"
         )
     };
 }
 
-/// Open payments that an amount between two would pay under the charges rule; in no order either.
+/// Open payments that an amount between two would pay under the charges rule, as above.
 macro_rules! by_rule {
     ($low:literal, $high:literal, $name:literal) => {
         concat!(
@@ -91,7 +91,7 @@ macro_rules! by_rule {
             $high,
             " as bigint) and rule_high_kobo >= ",
             $low,
-            " limit $3) as ",
+            " order by rule_low_kobo limit $3) as ",
             $name
         )
     };
@@ -120,7 +120,7 @@ statements! {
     OPEN_BY_RULE: query {
         concat!("select ", columns!(), " from payments where status = 'pending' and rule_low_kobo is not null \
                  and rule_low_kobo between cast($1 as bigint) - 200 and cast($1 as bigint) and rule_high_kobo >= $1 and account_id = $2 \
-                 limit $3")
+                 order by rule_low_kobo limit $3")
     }
     BY_NAME_PAIR: query {
         concat!("select ", columns!(), " from payments where account_id = $1 and id in \

@@ -1,7 +1,8 @@
 //! The one thread that writes to the SQLite file: group commit.
 //!
 //! It takes a Unit, drains whatever else waits (up to a limit), runs all of them in one
-//! transaction with a savepoint each, commits once with synchronous=FULL, and only then answers.
+//! transaction, commits once with synchronous=FULL, and only then answers. When one of them fails,
+//! all are run again with a savepoint each.
 //! A failed Unit rolls back alone. After any engine error the writer asks SQLite whether the
 //! transaction is still open, because a full disk ends it silently and what follows would commit
 //! outside of it; then everybody in the batch hears `Unavailable`.
@@ -130,19 +131,48 @@ impl Writer {
         }
     }
 
+    /// Nearly every Unit is done, so the batch is first run without savepoints; only when one fails
+    /// is all of it run again, each Unit in a savepoint of its own.
     fn run_batch(&mut self, batch: &[Waiting]) -> Result<Vec<Answer>, StoreError> {
         self.files.check()?;
         self.control("begin immediate")?;
-        let mut results = Vec::with_capacity(batch.len());
-        for waiting in batch {
-            results.push(self.run_unit(&waiting.unit)?);
-        }
+        let results = match self.run_unguarded(batch)? {
+            Some(results) => results,
+            None => {
+                self.control("rollback")?;
+                self.control("begin immediate")?;
+                batch.iter().map(|waiting| self.run_unit(&waiting.unit)).collect::<Result<_, _>>()?
+            }
+        };
         crash::point("store.before_commit");
         if let Err(error) = self.execute_control("commit") {
             die_after_failed_sync(&error);
             return Err(unavailable(&error));
         }
         Ok(results)
+    }
+
+    /// `None`: a Unit was not done, and what it wrote is among what the others wrote.
+    fn run_unguarded(&mut self, batch: &[Waiting]) -> Result<Option<Vec<Answer>>, StoreError> {
+        let mut results = Vec::with_capacity(batch.len());
+        for waiting in batch {
+            let result = self.run_steps(&waiting.unit);
+            match self.still_open(result)? {
+                done @ Ok(Applied::Done(_)) => results.push(done),
+                Err(error @ StoreError::Unavailable(_)) => return Err(error),
+                _ => return Ok(None),
+            }
+        }
+        Ok(Some(results))
+    }
+
+    /// The result, unless the transaction is over: on a full disk and the like SQLite ends it.
+    fn still_open(&self, result: Answer) -> Result<Answer, StoreError> {
+        if !self.connection.is_autocommit() {
+            return Ok(result);
+        }
+        let why = result.err().map_or_else(|| "the transaction ended by itself".into(), |e| e.to_string());
+        Err(StoreError::Unavailable(why))
     }
 
     fn execute_control(&self, sql: &str) -> rusqlite::Result<usize> {
@@ -157,12 +187,7 @@ impl Writer {
     fn run_unit(&mut self, unit: &Unit) -> Result<Answer, StoreError> {
         self.control("savepoint unit")?;
         let result = self.run_steps(unit);
-        if self.connection.is_autocommit() {
-            // Disk full and the like: SQLite ended the transaction by itself.
-            let why =
-                result.err().map_or_else(|| "the transaction ended by itself".into(), |e| e.to_string());
-            return Err(StoreError::Unavailable(why));
-        }
+        let result = self.still_open(result)?;
         match result {
             Err(error @ StoreError::Unavailable(_)) => return Err(error),
             Ok(Applied::Done(_)) => {}
