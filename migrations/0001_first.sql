@@ -171,7 +171,7 @@ create table payment_name_pairs (
     payment_id bigint not null,
     created_at bigint not null,
     primary key (account_id, pair, created_at, payment_id)
-);
+);--! by_key
 
 create table alerts (
     id bigint not null primary key,
@@ -241,7 +241,7 @@ create table amount_clocks (
     amount_kobo bigint not null,
     ticks bigint not null,
     primary key (account_id, amount_kobo)
-);
+);--! by_key
 
 -- The mail itself, for 90 days.
 create table mails (
@@ -293,7 +293,7 @@ create table postings (
     side text not null check (side in ('debit', 'credit')),
     amount_kobo bigint not null check (amount_kobo >= 0),
     primary key (entry_id, line)
-);
+);--! by_key
 create index postings_account on postings (account);
 --! append_only postings
 

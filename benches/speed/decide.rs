@@ -92,7 +92,7 @@ async fn engine(report: &mut Report, size: &Size, name: &str, url: &str) {
         }
     }
     let count = size.of(100_000, 3_000);
-    let same = Money(777_000_000_00);
+    let same = Money(77_700_000_000);
     let paid = fill(&world, 0, count, DECIDED_SAME, |_| same).await;
     let (middle, most) = time(&world, &paid, AlertStatus::Review).await;
     report.add(

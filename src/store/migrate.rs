@@ -1,9 +1,10 @@
 //! Migrations: one SQL text for both engines, each run once, under a lock, with a checksum.
 //!
 //! A text uses only BIGINT, TEXT and BYTEA. For SQLite the words are replaced by its own and every
-//! table becomes STRICT. A line `--! append_only TABLE` puts triggers on a table that refuse
-//! update and delete. After the last migration PostgreSQL gets a schema `people` of plain views,
-//! one per table, with real timestamps (columns `..._at`) and decimals (columns `..._kobo`).
+//! table becomes STRICT; one that ends in `);--! by_key` lives in the tree of its key. A line
+//! `--! append_only TABLE` puts triggers on a table that refuse update and delete. After the last
+//! migration PostgreSQL gets a schema `people` of plain views, one per table, with real timestamps
+//! (columns `..._at`) and decimals (columns `..._kobo`).
 
 use std::sync::OnceLock;
 
@@ -41,7 +42,12 @@ impl Migration {
                 continue;
             } else if dialect == Dialect::Sqlite {
                 let line = line.replace("bigint", "integer").replace("bytea", "blob");
-                out.push_str(if line == ");" { ") strict;" } else { &line });
+                out.push_str(match line.as_str() {
+                    ");" => ") strict;",
+                    // Rows live in their key's own tree, where they would be found anyway.
+                    ");--! by_key" => ") strict, without rowid;",
+                    line => line,
+                });
             } else {
                 out.push_str(line);
             }
