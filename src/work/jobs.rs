@@ -10,7 +10,7 @@ use tokio::sync::{Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::{PAUSE, POLL, bell};
+use super::{POLL, bell};
 use crate::app::App;
 use crate::domain::time::Span;
 use crate::ops::{self, OpError};
@@ -45,7 +45,7 @@ pub(super) async fn run(
             Ok(_) => {}
             Err(error) => {
                 tracing::warn!(%error, kind = kind.as_str(), "jobs cannot be claimed");
-                tokio::time::sleep(PAUSE).await;
+                tokio::time::sleep(super::PAUSE).await;
             }
         }
     }
