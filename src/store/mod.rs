@@ -15,6 +15,7 @@ pub mod accounts;
 pub mod acts;
 pub mod alerts;
 pub mod audit;
+pub mod collisions;
 pub mod deliveries;
 pub mod events;
 pub mod idempotency;
@@ -74,6 +75,7 @@ pub fn statements() -> Vec<&'static Sql> {
         acts::ALL,
         alerts::ALL,
         audit::ALL,
+        collisions::ALL,
         deliveries::ALL,
         events::ALL,
         idempotency::ALL,

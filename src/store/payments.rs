@@ -49,54 +49,6 @@ macro_rules! counted {
     };
 }
 
-macro_rules! collision {
-    () => {
-        "select account_id, business_id, created_at, payer_name from payments where status = 'pending' \
-         and account_id is not null and mode = $1 and "
-    };
-}
-
-/// Open payments of the amount $2, the newest first: an index has them in this order.
-macro_rules! same_amount {
-    () => {
-        concat!("select * from (", collision!(), "amount_kobo = $2 order by id desc limit $3) as same_amount")
-    };
-}
-
-/// Open payments of an amount between two, in the order of the index: a range of popular amounts
-/// holds so many that sorting them would take longer than everything else.
-macro_rules! by_amount {
-    ($low:literal, $high:literal) => {
-        concat!(
-            " union all select * from (",
-            collision!(),
-            "amount_kobo between ",
-            $low,
-            " and ",
-            $high,
-            " order by amount_kobo limit $3) as in_range"
-        )
-    };
-}
-
-/// Open payments that an amount between two would pay under the charges rule, as above.
-macro_rules! by_rule {
-    ($low:literal, $high:literal, $name:literal) => {
-        concat!(
-            " union all select * from (",
-            collision!(),
-            "rule_low_kobo is not null and rule_low_kobo between cast(",
-            $low,
-            " as bigint) - 200 and cast(",
-            $high,
-            " as bigint) and rule_high_kobo >= ",
-            $low,
-            " order by rule_low_kobo limit $3) as ",
-            $name
-        )
-    };
-}
-
 statements! {
     ADD: insert(payments) {
         id: Int, business_id: Int, transaction_id: Text, kind: Text, mode: Text, status: Text, version: Int,
@@ -134,10 +86,6 @@ statements! {
     RECENT_OF_OTHERS: query {
         concat!("select ", columns!(), " from payments where account_id = $1 and business_id <> $2 \
                  and created_at >= $3 order by created_at desc limit $4")
-    }
-    COLLISIONS: query { concat!(same_amount!(), by_rule!("$2", "$2", "by_amount")) }
-    COLLISIONS_WITH_RULE: query {
-        concat!(same_amount!(), by_rule!("$2", "$2", "by_amount"), by_amount!("$4", "$5"), by_rule!("$4", "$5", "by_both"))
     }
     CORRECTED: query {
         "update payments set amount_kobo = $3, charge_percentage_kobo = $4, charge_fixed_kobo = $5, \
@@ -382,14 +330,6 @@ pub struct Page {
     pub offset: i64,
 }
 
-/// Open payments by received amount range that a new payment would share; for collisions.
-pub struct CollisionRow {
-    pub account_id: i64,
-    pub business_id: i64,
-    pub created_at: Timestamp,
-    pub payer_name: String,
-}
-
 impl Store {
     pub async fn payment(&self, id: i64) -> Result<Option<Payment>, StoreError> {
         self.read_one(&BY_ID, vec![id.into()]).await?.map(decode).transpose()
@@ -454,32 +394,6 @@ impl Store {
     ) -> Result<Vec<Payment>, StoreError> {
         let params = vec![account_id.into(), business_id.into(), since.into(), (limit as i64).into()];
         self.read(&RECENT_OF_OTHERS, params).await?.into_iter().map(decode).collect()
-    }
-
-    /// Open payments that one received amount could approve together with `payment`: the newest of
-    /// the same amount, and some of those that fit by the charges rule, at most `limit` of each way.
-    pub async fn collisions(&self, payment: &Payment, limit: usize) -> Result<Vec<CollisionRow>, StoreError> {
-        let mut params: Vec<Value> =
-            vec![payment.mode.as_str().into(), payment.amount.into(), (limit as i64).into()];
-        let sql = match payment.rule_bounds() {
-            None => &COLLISIONS,
-            Some((low, high)) => {
-                params.extend([low.into(), high.into()]);
-                &COLLISIONS_WITH_RULE
-            }
-        };
-        let rows = self.read(sql, params).await?;
-        rows.into_iter()
-            .map(|row| {
-                let mut r = row.reader("payments");
-                Ok(CollisionRow {
-                    account_id: r.int("account_id")?,
-                    business_id: r.int("business_id")?,
-                    created_at: r.time("created_at")?,
-                    payer_name: r.text("payer_name")?,
-                })
-            })
-            .collect()
     }
 
     /// Open payments whose late window ended between two times, oldest first.

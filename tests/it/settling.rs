@@ -419,6 +419,30 @@ on_both! {
         t.finish().await;
     }
 
+    async fn a_repeated_request_occupies_three_accounts_and_then_shares_the_newest(db: TestDatabase) {
+        let t = TestApp::start(db).await;
+        let (shop, other) = (t.merchant("adire.example").await, t.merchant("bolu.example").await);
+        let mut pool = Vec::new();
+        for number in ["0123454417", "0123459982", "0123451173", "0123452208"] {
+            pool.push(t.account(number).await);
+        }
+        let mut given = Vec::new();
+        for _ in 0..7 {
+            given.push(t.create(&shop, 5_000, "Halima Garba").await.account_id.unwrap());
+            t.advance(Span::seconds(1));
+        }
+        let last = given[2];
+        assert_eq!(given[3..], [last; 4], "{given:?}");
+        given.sort_unstable();
+        given.dedup();
+        assert_eq!(given.len(), 3);
+        // Another payer and another business are not taken for a repeat.
+        let free = pool.into_iter().find(|id| !given.contains(id));
+        assert_eq!(t.create(&other, 5_000, "Halima Garba").await.account_id, free);
+        assert_ne!(t.create(&shop, 5_000, "Chinedu Okafor").await.account_id, Some(last));
+        t.finish().await;
+    }
+
     async fn accounts_are_chosen_without_collisions(db: TestDatabase) {
         let t = TestApp::start(db).await;
         let (shop, other) = (t.merchant("adire.example").await, t.merchant("bolu.example").await);
