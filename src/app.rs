@@ -8,7 +8,7 @@ use std::sync::Arc;
 use tokio::sync::Notify;
 
 use crate::clock::{Clock, Random, SystemClock, SystemRandom};
-use crate::config::Config;
+use crate::config::{Config, Secret};
 use crate::directory::Directory;
 use crate::domain::time::Timestamp;
 use crate::outbound::address::AddressPolicy;
@@ -40,10 +40,10 @@ pub enum StartError {
     #[error(transparent)]
     Outbound(#[from] OutboundProblem),
     #[error(
-        "this database was made with another key: restore the key file that belongs to it \
-         (secret.key_file, or secret.key); without it webhook secrets cannot be read"
+        "this database was made with another key: {found}; restore the one that belongs to it, without it \
+         webhook secrets cannot be read"
     )]
-    OtherKey,
+    OtherKey { found: String },
 }
 
 /// What the key check holds, and its place.
@@ -88,7 +88,18 @@ impl App {
         let sealed = self.store.key_check().await?.unwrap_or_default();
         match self.vault.unseal(KEY_CHECK, &sealed) {
             Ok(_) => Ok(ran),
-            Err(_) => Err(StartError::OtherKey),
+            Err(_) => Err(StartError::OtherKey { found: self.found_key() }),
+        }
+    }
+
+    /// What there is in place of the right key, in words.
+    fn found_key(&self) -> String {
+        match &self.config.secret {
+            Secret::Key(_) => "secret.key is not it".to_owned(),
+            Secret::File(path) if self.vault.withdraw() => {
+                format!("the key file {} is missing", path.display())
+            }
+            Secret::File(path) => format!("the key file {} holds a different one", path.display()),
         }
     }
 

@@ -205,6 +205,14 @@ fn span(key: &str, text: Option<String>, default: Span) -> Result<Span, ConfigEr
     }
 }
 
+/// Nought would shut everybody out, unsaid.
+fn rate(key: &str, given: Option<u32>, default: u32) -> Result<u32, ConfigError> {
+    match given {
+        Some(0) => Err(wrong(key, "0", "at least 1 request a minute")),
+        given => Ok(given.unwrap_or(default)),
+    }
+}
+
 fn address(key: &str, text: &str) -> Result<SocketAddr, ConfigError> {
     text.parse().map_err(|_| wrong(key, text, "an address such as 127.0.0.1:8080 or [::1]:8080"))
 }
@@ -234,6 +242,13 @@ impl Config {
 
     fn check(raw: RawConfig) -> Result<Config, ConfigError> {
         let database_url = raw.database.url.unwrap_or_else(|| "sqlite:tillbell.db".into());
+        let scheme = database_url.split_once(':').map(|(scheme, _)| scheme);
+        if !matches!(scheme, Some("sqlite" | "postgres" | "postgresql")) {
+            // Not the URL itself: it may hold a password.
+            return Err(ConfigError(
+                "database.url must begin with sqlite: or postgres://, as sqlite:tillbell.db".into(),
+            ));
+        }
         let secret = match (raw.secret.key, raw.secret.key_file) {
             (Some(_), Some(_)) => {
                 return Err(ConfigError("give secret.key or secret.key_file, not both".into()));
@@ -252,8 +267,12 @@ impl Config {
             webhooks: webhooks(raw.webhooks)?,
             wallet: wallet(raw.wallet)?,
             limits: Limits {
-                requests_per_minute: raw.limits.requests_per_minute.unwrap_or(60).max(1),
-                wallet_requests_per_minute: raw.limits.wallet_requests_per_minute.unwrap_or(30).max(1),
+                requests_per_minute: rate("limits.requests_per_minute", raw.limits.requests_per_minute, 60)?,
+                wallet_requests_per_minute: rate(
+                    "limits.wallet_requests_per_minute",
+                    raw.limits.wallet_requests_per_minute,
+                    30,
+                )?,
             },
             banks_folder: raw.banks.folder,
             log_format: match raw.log.format.as_deref() {
@@ -363,8 +382,12 @@ fn payments(raw: RawPayments) -> Result<Payments, ConfigError> {
             "between 0.01 and 10000000000000.00",
         ));
     }
+    let expiry = span("payments.expiry", raw.expiry, Span::hours(24))?;
+    if expiry <= Span(0) {
+        return Err(ConfigError("payments.expiry must be longer than 0s".into()));
+    }
     Ok(Payments {
-        expiry: span("payments.expiry", raw.expiry, Span::hours(24))?,
+        expiry,
         late_window: span("payments.late_window", raw.late_window, Span::hours(24))?,
         max_amount,
     })
@@ -450,6 +473,10 @@ mod tests {
             ("[payments]\nlate_windows = \"1h\"", "late_windows"),
             ("[payments]\nexpiry = \"1 day\"", "payments.expiry"),
             ("[payments]\nmax_amount = 1.5", "payments.max_amount"),
+            ("[payments]\nexpiry = \"0s\"", "payments.expiry"),
+            ("[limits]\nrequests_per_minute = 0", "limits.requests_per_minute"),
+            ("[database]\nurl = \"till.db\"", "database.url"),
+            ("[database]\nurl = \"mysql://u:hunter2@h/d\"", "database.url"),
             ("[server]\nlisten = \"0.0.0.0:80\"", "plain HTTP"),
             ("[server]\ndev = true\npublic_url = \"https://pay.example.com\"", "server.dev"),
             ("[server]\ntls_cert = \"a.pem\"", "belong together"),
@@ -458,7 +485,7 @@ mod tests {
             ("[log]\nformat = \"xml\"", "log.format"),
         ] {
             let error = load(file, &[]).unwrap_err().to_string();
-            assert!(error.contains(expected), "{file}: {error}");
+            assert!(error.contains(expected) && !error.contains("hunter2"), "{file}: {error}");
         }
     }
 }

@@ -6,7 +6,7 @@
 //! refuses to go on with a key that did not seal what the database holds.
 
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use chacha20poly1305::aead::{Aead, Payload};
 use chacha20poly1305::{KeyInit, XChaCha20Poly1305, XNonce};
@@ -23,6 +23,8 @@ const KEY_BYTES: usize = 32;
 #[derive(Clone)]
 pub struct Vault {
     cipher: XChaCha20Poly1305,
+    /// The key file, if this very opening made it.
+    made: Option<PathBuf>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -40,15 +42,25 @@ pub enum VaultError {
 impl Vault {
     /// Takes the key that the configuration names; makes the file if there is none.
     pub fn open(secret: &config::Secret, random: &dyn Random) -> Result<Vault, VaultError> {
-        let text = match secret {
-            config::Secret::Key(key) => key.clone(),
-            config::Secret::File(path) => key_from_file(path, random)?,
+        let (text, made) = match secret {
+            config::Secret::Key(key) => (key.clone(), None),
+            config::Secret::File(path) => {
+                let (text, is_new) = key_from_file(path, random)?;
+                (text, is_new.then(|| path.clone()))
+            }
         };
         let key = decode_hex(text.expose_secret().trim())
             .ok_or_else(|| VaultError::Malformed("secret.key".into()))?;
         Ok(Vault {
             cipher: XChaCha20Poly1305::new(key.as_slice().try_into().map_err(|_| VaultError::WrongKey)?),
+            made,
         })
+    }
+
+    /// Takes a key file away again that this opening made: it fits nothing, and whoever looks for
+    /// the right one must not find it in its place. Tells whether there was one.
+    pub fn withdraw(&self) -> bool {
+        self.made.as_ref().is_some_and(|path| std::fs::remove_file(path).is_ok())
     }
 
     /// Seals `plain`; `place` names table, row and column.
@@ -79,7 +91,8 @@ fn decode_hex(text: &str) -> Option<Zeroizing<Vec<u8>>> {
     bytes.map(Zeroizing::new)
 }
 
-fn key_from_file(path: &Path, random: &dyn Random) -> Result<SecretString, VaultError> {
+/// The key's text, and whether it was made now.
+fn key_from_file(path: &Path, random: &dyn Random) -> Result<(SecretString, bool), VaultError> {
     let shown = path.display().to_string();
     let file_error = |done, why| VaultError::File { path: shown.clone(), done, why };
     match std::fs::read_to_string(path) {
@@ -88,17 +101,18 @@ fn key_from_file(path: &Path, random: &dyn Random) -> Result<SecretString, Vault
             if decode_hex(text.trim()).is_none() {
                 return Err(VaultError::Malformed(shown));
             }
-            Ok(text.into())
+            Ok((text.into(), false))
         }
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             let mut key = Zeroizing::new([0; KEY_BYTES]);
             random.fill(key.as_mut());
             let text: String = key.iter().map(|byte| format!("{byte:02x}")).collect();
             match write_new(path, &text) {
-                Ok(()) => Ok(text.into()),
+                Ok(()) => Ok((text.into(), true)),
                 // Another process made it at the same moment: that one is the key.
                 Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
-                    std::fs::read_to_string(path).map(Into::into).map_err(|why| file_error("read", why))
+                    let text = std::fs::read_to_string(path).map_err(|why| file_error("read", why))?;
+                    Ok((text.into(), false))
                 }
                 Err(why) => Err(file_error("written", why)),
             }
@@ -158,8 +172,10 @@ mod tests {
         let again = Vault::open(&file, &random).unwrap();
         assert_eq!(again.unseal("payments/7/bvn", &sealed).unwrap().as_slice(), b"22212345678");
         assert!(again.unseal("payments/8/bvn", &sealed).is_err());
+        assert!(!again.withdraw() && folder.path().join("a.key").exists(), "a file that was there stays");
         let other = Vault::open(&config::Secret::File(folder.path().join("b.key")), &random).unwrap();
         assert!(other.unseal("payments/7/bvn", &sealed).is_err());
+        assert!(other.withdraw() && !folder.path().join("b.key").exists());
         assert!(again.unseal("payments/7/bvn", &sealed[..10]).is_err());
     }
 

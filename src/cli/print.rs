@@ -3,9 +3,11 @@
 //! A command builds an [`Object`] and knows nothing of either form. Money is a JSON number with
 //! exactly two decimals, written from its kobo and never through a float. Only `cli` uses this.
 
+use std::borrow::Cow;
 use std::io::Write;
 
 use comfy_table::{CellAlignment, Table, presets};
+use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde::ser::{Error, SerializeMap};
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
@@ -43,7 +45,7 @@ impl Field {
 
 /// Fields in the order they are shown.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Object(Vec<(&'static str, Field)>);
+pub(super) struct Object(Vec<(Cow<'static, str>, Field)>);
 
 impl Object {
     pub(super) fn new() -> Object {
@@ -51,12 +53,12 @@ impl Object {
     }
 
     pub(super) fn with(mut self, key: &'static str, value: impl Into<Field>) -> Object {
-        self.0.push((key, value.into()));
+        self.0.push((key.into(), value.into()));
         self
     }
 
     fn get(&self, key: &str) -> &Field {
-        self.0.iter().find(|(name, _)| *name == key).map_or(&Field::Null, |(_, value)| value)
+        self.0.iter().find(|(name, _)| name == key).map_or(&Field::Null, |(_, value)| value)
     }
 }
 
@@ -153,13 +155,121 @@ fn for_people(field: &Field) -> String {
         Field::Text(text) => text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect(),
         Field::Money(money) => format!("{CURRENCY} {}", with_separators(*money)),
         Field::Percent(rate) => format!("{} %", Money(*rate)),
-        Field::Time(at) => at.to_string(),
+        Field::Time(at) => time_for_people(*at),
         Field::Json(json) => for_people(&Field::Text(json.get().to_owned())),
+        Field::List(all) if all.is_empty() => "-".to_owned(),
         Field::List(all) => all.iter().map(for_people).collect::<Vec<_>>().join("; "),
         Field::Object(object) => {
             let parts: Vec<String> = object.0.iter().map(|(k, v)| format!("{k} {}", for_people(v))).collect();
             parts.join(", ")
         }
+    }
+}
+
+/// `2026-03-10 08:00:00 UTC`: to the second, which `--json` has to the microsecond.
+fn time_for_people(at: Timestamp) -> String {
+    let text = at.to_string();
+    match (text.get(..10), text.get(11..19)) {
+        (Some(day), Some(time)) => format!("{day} {time} UTC"),
+        _ => text,
+    }
+}
+
+/// An object as lines `key: value`, what is inside another indented below it.
+fn lay_out(object: &Object, indent: usize, lines: &mut Vec<String>) {
+    let width = object.0.iter().map(|(key, _)| key.len()).max().unwrap_or(0) + 1;
+    for (key, value) in &object.0 {
+        let opened = if let Field::Json(json) = value { serde_json::from_str(json.get()).ok() } else { None };
+        let value = opened.as_ref().unwrap_or(value);
+        match value {
+            Field::Object(inner) if indent < INDENT_MAX => {
+                lines.push(format!("{:indent$}{key}:", ""));
+                lay_out(inner, indent + 2, lines);
+            }
+            Field::List(all)
+                if indent < INDENT_MAX && all.iter().any(|one| matches!(one, Field::Object(_))) =>
+            {
+                lines.push(format!("{:indent$}{key}:", ""));
+                for one in all {
+                    lay_out_item(one, indent + 2, lines);
+                }
+            }
+            value => {
+                lines.push(format!("{:indent$}{:<width$} {}", "", format!("{key}:"), for_people(value)));
+            }
+        }
+    }
+}
+
+/// One of a list: its first line is marked.
+fn lay_out_item(one: &Field, indent: usize, lines: &mut Vec<String>) {
+    let begin = lines.len();
+    match one {
+        Field::Object(object) => lay_out(object, indent + 2, lines),
+        other => lines.push(format!("{:indent$}  {}", "", for_people(other))),
+    }
+    if let Some(first) = lines.get_mut(begin) {
+        first.replace_range(indent..=indent, "-");
+    }
+}
+
+/// Deeper than this, stored JSON is told in one line.
+const INDENT_MAX: usize = 24;
+
+/// Stored JSON in the order in which it was written.
+impl<'de> Deserialize<'de> for Field {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Field, D::Error> {
+        from.deserialize_any(Stored)
+    }
+}
+
+struct Stored;
+
+impl<'de> Visitor<'de> for Stored {
+    type Value = Field;
+
+    fn expecting(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        to.write_str("JSON")
+    }
+
+    fn visit_unit<E>(self) -> Result<Field, E> {
+        Ok(Field::Null)
+    }
+
+    fn visit_bool<E>(self, flag: bool) -> Result<Field, E> {
+        Ok(Field::Flag(flag))
+    }
+
+    fn visit_i64<E>(self, n: i64) -> Result<Field, E> {
+        Ok(Field::Int(n))
+    }
+
+    fn visit_u64<E>(self, n: u64) -> Result<Field, E> {
+        Ok(i64::try_from(n).map_or_else(|_| Field::Text(n.to_string()), Field::Int))
+    }
+
+    fn visit_f64<E>(self, n: f64) -> Result<Field, E> {
+        Ok(Field::Text(n.to_string()))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Field, E> {
+        Ok(Field::Text(text.to_owned()))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Field, A::Error> {
+        let mut all = Vec::new();
+        while let Some(item) = items.next_element()? {
+            all.push(item);
+        }
+        Ok(Field::List(all))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Field, A::Error> {
+        let mut all = Vec::new();
+        while let Some((key, value)) = members.next_entry::<String, Field>()? {
+            all.push((Cow::Owned(key), value));
+        }
+        Ok(Field::Object(Object(all)))
     }
 }
 
@@ -176,18 +286,7 @@ impl Printer {
             return self.line(&serde_json::to_string(object)?);
         }
         let mut lines = Vec::new();
-        let width = object.0.iter().map(|(key, _)| key.len()).max().unwrap_or(0);
-        for (key, value) in &object.0 {
-            match value {
-                Field::List(all) if all.iter().any(|one| matches!(one, Field::Object(_))) => {
-                    lines.push(format!("{key}:"));
-                    lines.extend(all.iter().map(|one| format!("  {}", for_people(one))));
-                }
-                value => {
-                    lines.push(format!("{:<w$} {}", format!("{key}:"), for_people(value), w = width + 1))
-                }
-            }
-        }
+        lay_out(object, 0, &mut lines);
         self.line(&lines.join("\n"))
     }
 
@@ -214,8 +313,8 @@ impl Printer {
             all.0.extend(beside.0);
             return self.line(&serde_json::to_string(&all)?);
         }
-        if !beside.0.is_empty() {
-            self.object(&beside)?;
+        for (key, value) in &beside.0 {
+            self.line(&format!("{key}: {}", for_people(value)))?;
         }
         if rows.is_empty() {
             return self.line(&format!("no {plural}"));
@@ -306,6 +405,38 @@ mod tests {
             serde_json::to_string(&object).unwrap(),
             r#"{"z":5000.00,"rate":1.50,"none":null,"big":92233720368547758.07,"less":-0.05,"list":[{"a":true}]}"#
         );
+    }
+
+    #[test]
+    fn what_is_inside_another_is_laid_out_below_it() {
+        let stored = r#"{"verdict":"review","reasons":["one","two"],"considered":[{"txn":"t","fit":null},{"txn":"u"}]}"#;
+        let object = Object::new()
+            .with("id", 1_i64)
+            .with("charges", Object::new().with("total", Money(100_000)).with("fixed", Money(5)))
+            .with("attempts", Vec::<Object>::new())
+            .with("evidence", Field::json(stored))
+            .with("at", Timestamp(0));
+        let mut lines = Vec::new();
+        lay_out(&object, 0, &mut lines);
+        assert_eq!(
+            lines,
+            [
+                "id:       1",
+                "charges:",
+                "  total: NGN 1,000.00",
+                "  fixed: NGN 0.05",
+                "attempts: -",
+                "evidence:",
+                "  verdict:    review",
+                "  reasons:    one; two",
+                "  considered:",
+                "    - txn: t",
+                "      fit: -",
+                "    - txn: u",
+                "at:       1970-01-01 00:00:00 UTC",
+            ]
+        );
+        assert_eq!(serde_json::to_string(&Field::json(stored)).unwrap(), stored);
     }
 
     #[test]

@@ -6,7 +6,7 @@
 use super::evidence::{self, OperatorApproval};
 use super::settle::{ByOperator, Settled, Settling, settle};
 use super::weigh::{cut_lengths, interval, is_full_account_number};
-use super::{OpError, RACES_MAX};
+use super::{OpError, RACES_MAX, given_reason};
 use crate::app::App;
 use crate::domain::alert::{AlertKind, AlertRow, AlertStatus, Direction};
 use crate::domain::matching::CLOCK_SLACK;
@@ -36,12 +36,18 @@ pub enum ApproveRefused {
     NoPayment(i64, String),
     #[error("alert {0} is {1}; only review, unmatched and dismissed ones can be approved")]
     AlertStatus(i64, &'static str),
+    #[error("alert {0} is {1}; only review and unmatched ones can be dismissed")]
+    NotWaiting(i64, &'static str),
+    #[error("a reason is needed: text without control characters, at most 500 characters")]
+    Reason,
     #[error("alert {0} is not a credit of kind payment in {CURRENCY} with an amount")]
     NotACredit(i64),
     #[error("alert {0} is not proven to be the bank's and was not declared trusted")]
     NotAuthentic(i64),
     #[error("payment {0} is {1} and cannot be approved")]
     PaymentStatus(String, String),
+    #[error("payment {0} is a {1} payment, and the money came to an account of the other kind")]
+    OtherMode(String, &'static str),
     #[error("{}; to approve nevertheless give the reason with --despite", .0.join("; "))]
     Obstacles(Vec<String>),
     #[error("the alert or the payment changed at this moment; look at them again")]
@@ -50,6 +56,11 @@ pub enum ApproveRefused {
 
 /// `Ok(Err(..))` is a refusal; `Ok(Ok(payment))` the approved payment as it was before.
 pub async fn approve_alert(app: &App, ask: &Approve<'_>) -> Result<Result<Payment, ApproveRefused>, OpError> {
+    let despite = match ask.despite.map(given_reason) {
+        Some(None) => return Ok(Err(ApproveRefused::Reason)),
+        Some(given) => given,
+        None => None,
+    };
     for _ in 0..RACES_MAX {
         let (alert, payment) = match load(app, ask).await? {
             Ok(both) => both,
@@ -58,7 +69,7 @@ pub async fn approve_alert(app: &App, ask: &Approve<'_>) -> Result<Result<Paymen
         let received = alert.facts.amount.unwrap_or_default();
         let name = compare_names(&alert, &payment);
         let obstacles = obstacles(&alert, &payment, received, &name);
-        if !obstacles.is_empty() && ask.despite.is_none() {
+        if !obstacles.is_empty() && despite.is_none() {
             return Ok(Err(ApproveRefused::Obstacles(obstacles)));
         }
         let account = app.directory.accounts().await?;
@@ -66,9 +77,12 @@ pub async fn approve_alert(app: &App, ask: &Approve<'_>) -> Result<Result<Paymen
         let Some(account) = account.iter().find(|account| Some(account.id) == wanted) else {
             return Err(OpError::Fault("the payment has no receiving account".into()));
         };
+        if account.mode != payment.mode {
+            return Ok(Err(ApproveRefused::OtherMode(payment.transaction_id, payment.mode.as_str())));
+        }
         let text = evidence::encode_operator(&OperatorApproval {
             operator: ask.operator,
-            despite: ask.despite,
+            despite,
             obstacles: &obstacles,
             name: name.verdict,
             name_reason: &name.reason,
@@ -87,7 +101,7 @@ pub async fn approve_alert(app: &App, ask: &Approve<'_>) -> Result<Result<Paymen
             name_mismatch: name.verdict != Verdict::Match,
             operator: Some(ByOperator {
                 name: ask.operator,
-                reason: ask.despite.unwrap_or("nothing spoke against it"),
+                reason: despite.unwrap_or("nothing spoke against it"),
                 proven: proven_name(&alert, &payment, &name, &expected, &seen),
             }),
         };
@@ -152,10 +166,12 @@ fn obstacles(alert: &AlertRow, payment: &Payment, received: Money, name: &Compar
     if payment.created_at > interval(alert).end + CLOCK_SLACK {
         all.push("the payment was created after the bank's time".into());
     }
-    if received.kobo() < payment.amount.kobo() / 2 {
+    // In i128: twice an amount must not leave the range.
+    let (got, asked) = (i128::from(received.kobo()), i128::from(payment.amount.kobo()));
+    if got * 2 < asked {
         all.push(format!("{received} is less than half of {}", payment.amount));
     }
-    if received.kobo() / 2 > payment.amount.kobo() {
+    if got > asked * 2 {
         all.push(format!("{received} is more than twice {}", payment.amount));
     }
     if let Some(linked) = alert.linked_alert_id {
@@ -190,12 +206,13 @@ pub async fn dismiss_alert(
     operator: &str,
     reason: &str,
 ) -> Result<Result<(), ApproveRefused>, OpError> {
+    let Some(reason) = given_reason(reason) else { return Ok(Err(ApproveRefused::Reason)) };
     for _ in 0..RACES_MAX {
         let Some(alert) = app.store.alert(alert_id).await? else {
             return Ok(Err(ApproveRefused::NoAlert(alert_id)));
         };
         if !matches!(alert.status, AlertStatus::Review | AlertStatus::Unmatched) {
-            return Ok(Err(ApproveRefused::AlertStatus(alert_id, alert.status.as_str())));
+            return Ok(Err(ApproveRefused::NotWaiting(alert_id, alert.status.as_str())));
         }
         let now = app.now();
         let act = app.store.id(IdKind::Act).await?;

@@ -34,6 +34,16 @@ use crate::store::StoreError;
 /// How often an op reads and decides again after losing a race before it says so.
 pub const RACES_MAX: usize = 3;
 
+/// Characters of a reason that a person gives.
+const REASON_MAX: usize = 500;
+
+/// A person's reason, trimmed; `None` if it says nothing, is too long, or could move a cursor.
+fn given_reason(text: &str) -> Option<&str> {
+    let text = text.trim();
+    let is_good = !text.is_empty() && text.chars().count() <= REASON_MAX && !text.contains(char::is_control);
+    is_good.then_some(text)
+}
+
 /// Why an op has no answer at all; refusals are values of each op.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum OpError {

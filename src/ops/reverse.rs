@@ -5,7 +5,7 @@
 //! one debit that may take a balance below zero: the money is gone whether the merchant has it or
 //! not. Nothing is reversed by itself.
 
-use super::{OpError, RACES_MAX};
+use super::{OpError, RACES_MAX, given_reason};
 use crate::app::App;
 use crate::domain::alert::AlertStatus;
 use crate::domain::payment::{Payment, Status};
@@ -31,6 +31,8 @@ pub enum ReverseRefused {
     NotApproved(String, &'static str),
     #[error("payment {0} is {1}; only a pending payment can be rejected")]
     NotPending(String, &'static str),
+    #[error("a reason is needed: text without control characters, at most 500 characters")]
+    Reason,
     #[error("there is no alert {0}")]
     NoAlert(i64),
     #[error("alert {0} is not an authentic debit or reversal")]
@@ -44,6 +46,8 @@ pub async fn reverse_payment(
     app: &App,
     ask: &Reverse<'_>,
 ) -> Result<Result<Payment, ReverseRefused>, OpError> {
+    let Some(reason) = given_reason(ask.reason) else { return Ok(Err(ReverseRefused::Reason)) };
+    let ask = &Reverse { reason, ..*ask };
     for _ in 0..RACES_MAX {
         let found = app.store.payment_by_transaction(ask.business_id, ask.transaction_id).await?;
         let Some(payment) = found else {
@@ -134,6 +138,7 @@ pub async fn reject_payment(
     operator: &str,
     reason: &str,
 ) -> Result<Result<Payment, ReverseRefused>, OpError> {
+    let Some(reason) = given_reason(reason) else { return Ok(Err(ReverseRefused::Reason)) };
     for _ in 0..RACES_MAX {
         let found = app.store.payment_by_transaction(business_id, transaction_id).await?;
         let Some(payment) = found else {

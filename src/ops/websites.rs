@@ -6,15 +6,12 @@
 //! it read before it looked for others, so the second is lost and looks again.
 
 use super::businesses::{BusinessRefusal, ChargeChange};
-use super::{OpError, RACES_MAX};
+use super::{OpError, RACES_MAX, given_reason};
 use crate::app::App;
 use crate::domain::merchant::{Website, WebsiteStatus};
 use crate::domain::weburl;
 use crate::store::merchants::{self, WEBSITES_MAX, WebsiteRow};
 use crate::store::{Applied, IdKind, acts, deliveries};
-
-/// Characters of a reason.
-const REASON_MAX: usize = 500;
 
 /// Why nothing was changed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -167,10 +164,9 @@ pub async fn reject_website(
     id: i64,
     reason: &str,
 ) -> Result<Result<Website, WebsiteRefusal>, OpError> {
-    let reason = reason.trim();
-    if reason.is_empty() || reason.chars().count() > REASON_MAX || reason.contains(char::is_control) {
+    let Some(reason) = given_reason(reason) else {
         return Ok(Err(WebsiteRefusal::Reason));
-    }
+    };
     for _ in 0..RACES_MAX {
         let Some(mut row) = app.store.website(id).await? else { return Ok(Err(WebsiteRefusal::Unknown(id))) };
         row.website.status = WebsiteStatus::Rejected;

@@ -116,10 +116,11 @@ fn set(filter: &mut ListFilter, name: &str, value: &str, business_id: i64) -> Re
         // The whole day counts: up to the beginning of the next.
         "to_date" => filter.until = Some((date(value).ok_or(DATE)? + Span::days(1)).min(Timestamp::MAX)),
         "website_id" => {
-            let digits = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit());
-            // A number beyond the range is the id of no website, as any unknown one.
+            let digits = value.strip_prefix('-').unwrap_or(value);
+            let whole = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+            // A number below 1 or beyond the range is the id of no website, as any unknown one.
             filter.website_id =
-                Some(digits.then(|| value.parse().unwrap_or(i64::MAX)).ok_or("must be a whole number")?);
+                Some(whole.then(|| value.parse().unwrap_or(i64::MAX)).ok_or("must be a whole number")?);
         }
         "per_page" => {
             let n = whole(value).filter(|n| *n <= PER_PAGE_MAX);
@@ -209,6 +210,7 @@ mod tests {
         let filter = read("status=&page=+&per_page=5&per_page=6", 1, Mode::Live).unwrap();
         assert_eq!((filter.status, filter.page, filter.per_page), (None, 1, 6));
         assert!(read("website_id=99999999999999999999", 1, Mode::Live).is_ok());
+        assert_eq!(read("website_id=-1", 1, Mode::Live).unwrap().website_id, Some(-1), "nobody's");
         assert_eq!(read("to_date=9999-12-31", 1, Mode::Live).unwrap().until, Some(Timestamp::MAX));
     }
 
@@ -224,7 +226,7 @@ mod tests {
             "to_date=+026-01-01",
             "from_date=2026-01-02&to_date=2026-01-01",
             "website_id=abc",
-            "website_id=-1",
+            "website_id=-",
             "per_page=0",
             "per_page=101",
             "per_page=x",

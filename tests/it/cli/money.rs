@@ -104,9 +104,21 @@ on_both! {
         assert!(desk.json_text(&["alert", "list"]).contains(r#""waiting":{"count":1,"amount":8000.00,"#));
         assert_eq!(desk.json(&["alert", "list", "--outcome", "matched"])["alerts"], serde_json::json!([]));
         let approve = ["alert", "approve", "1", "--payment", &txn, "--business"];
+        for empty in [
+            &["alert", "dismiss", "1", "--reason", " "][..],
+            &["payment", "reject", &txn, "--business", "1", "--reason", ""],
+            &["payment", "reverse", &txn, "--business", "1", "--reason", "\t"],
+            &[&approve[..], &["1", "--despite", ""]].concat(),
+        ] {
+            assert!(desk.refused(empty).contains("a reason is needed"), "{empty:?}");
+        }
+        let told = desk.text(&["alert", "show", "1"]);
+        assert!(told.contains("evidence:\n  verdict:") && !told.contains('{'), "laid out for people: {told}");
         assert!(desk.refused(&[&approve[..], &["7"]].concat()).contains("business 7"));
         let dismissed = desk.json(&["alert", "dismiss", "1", "--reason", "cash"]);
         assert_eq!(dismissed["outcome"], "dismissed");
+        let again = desk.refused(&["alert", "dismiss", "1", "--reason", "cash"]);
+        assert!(again.ends_with("only review and unmatched ones can be dismissed"), "{again}");
         let approved = desk.json(&[&approve[..], &["1", "--despite", "the rest came in cash"]].concat());
         assert_eq!((&approved["status"], &approved["is_mismatch"]), (&"approved".into(), &true.into()));
         assert!(approved["settlements"][0]["operator"].as_str().unwrap().contains("ada"));

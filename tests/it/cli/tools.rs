@@ -13,6 +13,22 @@ on_both! {
         assert_eq!(again["database"], if bare.engine() == Engine::Sqlite { "sqlite" } else { "postgres" });
     }
 
+    async fn a_missing_or_other_key_is_told_and_no_new_file_takes_its_place(db: TestDatabase) {
+        let desk = Desk::new(&db);
+        desk.business("One");
+        let (file, aside) = (desk.path().join("test.key"), desk.path().join("aside.key"));
+        std::fs::rename(&file, &aside).unwrap();
+        let said = desk.refused(&["business", "list"]);
+        assert!(said.contains(&format!("the key file {} is missing", file.display())), "{said}");
+        assert!(!file.exists(), "a fresh key fits nothing");
+        std::fs::copy(&aside, &file).unwrap();
+        std::fs::write(&file, "ab".repeat(32)).unwrap();
+        let said = desk.refused(&["business", "list"]);
+        assert!(said.contains("holds a different one") && file.exists(), "{said}");
+        std::fs::rename(&aside, &file).unwrap();
+        desk.json(&["business", "show", "1"]);
+    }
+
     async fn wrong_usage_ends_with_two_and_says_so_on_stderr(db: TestDatabase) {
         let desk = Desk::new(&db);
         for args in [
