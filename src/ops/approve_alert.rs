@@ -88,6 +88,7 @@ pub async fn approve_alert(app: &App, ask: &Approve<'_>) -> Result<Result<Paymen
             name_reason: &name.reason,
             received,
             requested: payment.amount,
+            before: &alert.evidence,
         });
         let (expected, seen) =
             (fold(&payment.payer_name), fold(alert.facts.payer_name.as_deref().unwrap_or_default()));

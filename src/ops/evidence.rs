@@ -4,6 +4,7 @@
 //! approve can be explained years later from what was known then.
 
 use serde::Serialize;
+use serde_json::value::RawValue;
 
 use crate::domain::matching::{Considered, Decision, Verdicts};
 
@@ -64,6 +65,7 @@ struct Approval<'a> {
     name_reason: &'a str,
     received: String,
     requested: String,
+    before: Option<Box<RawValue>>,
 }
 
 /// A person's approval as JSON text.
@@ -75,6 +77,8 @@ pub struct OperatorApproval<'a> {
     pub name_reason: &'a str,
     pub received: crate::domain::money::Money,
     pub requested: crate::domain::money::Money,
+    /// The alert's evidence until now: what the rules had seen. Kept inside.
+    pub before: &'a str,
 }
 
 pub fn encode_operator(approval: &OperatorApproval<'_>) -> String {
@@ -87,6 +91,7 @@ pub fn encode_operator(approval: &OperatorApproval<'_>) -> String {
         name_reason: approval.name_reason,
         received: approval.received.to_string(),
         requested: approval.requested.to_string(),
+        before: RawValue::from_string(approval.before.to_owned()).ok(),
     };
     serde_json::to_string(&wire).unwrap_or_default()
 }

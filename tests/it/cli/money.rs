@@ -122,6 +122,9 @@ on_both! {
         let approved = desk.json(&[&approve[..], &["1", "--despite", "the rest came in cash"]].concat());
         assert_eq!((&approved["status"], &approved["is_mismatch"]), (&"approved".into(), &true.into()));
         assert!(approved["settlements"][0]["operator"].as_str().unwrap().contains("ada"));
+        let evidence = &approved["settlements"][0]["evidence"];
+        assert_eq!(evidence["despite"], "the rest came in cash");
+        assert_eq!(evidence["before"]["verdict"], "review", "what the rules had seen is kept");
         assert_eq!(desk.json(&["audit"])["ok"], true);
         let other = pay(&db, &desk, &key, 100, "Someone Else Entirely").await;
         let rejected = desk.json(&["payment", "reject", &other, "--business", "1", "--reason", "left"]);
