@@ -1,4 +1,4 @@
-//! Keys, businesses, websites and accounts as they were at most a second ago.
+//! Keys, businesses, websites and accounts as they were at most half a second ago.
 //!
 //! The first thing every request asks, so an answer from memory costs one hash and one look into
 //! a map. Whatever is older than [`FRESH`] is read again, by one caller for all who wait for it, so
@@ -24,8 +24,9 @@ use crate::store::{Applied, Step, Store, StoreError, accounts, merchants};
 use cache::Cache;
 use repeats::Repeats;
 
-/// How old an answer may be.
-pub const FRESH: Duration = Duration::from_secs(1);
+/// How old an answer may be. Half of what is promised (a revocation is seen within a second), so that
+/// the reading itself has time.
+pub const FRESH: Duration = Duration::from_millis(500);
 /// Keys, businesses and lists of websites kept at once; about 1 KB each.
 const ENTRIES_MAX: usize = 10_000;
 /// Of these, keys that do not exist: strangers must not push out those that do.
@@ -152,7 +153,7 @@ impl Directory {
     }
 
     /// The account that a request of the same business, payer and amount shared with its newest such
-    /// payment less than a second ago.
+    /// payment less than half a second ago.
     pub fn repeated(&self, payment: &Payment) -> Option<i64> {
         self.repeats.get(payment)
     }

@@ -1,4 +1,4 @@
-//! Answers kept for a second, each read by one caller for all who wait for it.
+//! Answers kept for half a second, each read by one caller for all who wait for it.
 //!
 //! Bounded: an answer older than that is worthless, so old ones are swept when room is needed, and
 //! when there is none left the answer is simply not kept. Answers that say "there is none" have a

@@ -1,6 +1,6 @@
 //! Which account a repeated request got. A business that asks for the same amount from the same payer
 //! again and again gets the account of its newest such payment again (decisions 5); the many
-//! payments that show this need not be read for each of them. Remembered for a second, for repeats
+//! payments that show this need not be read for each of them. Remembered for half a second, for repeats
 //! alone; what it forgets is read anew.
 
 use std::collections::HashMap;
@@ -43,7 +43,7 @@ pub(super) struct Repeats {
 }
 
 impl Repeats {
-    /// The account that the same request got less than a second ago.
+    /// The account that the same request got less than half a second ago.
     pub(super) fn get(&self, payment: &Payment) -> Option<i64> {
         let held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         if held.is_empty() {
