@@ -20,8 +20,10 @@ pub const WINDOW: Duration = Duration::from_secs(60);
 
 /// Locks the windows are spread over.
 const SHARDS: usize = 16;
-/// Windows a shard holds; 16 x 4096 windows are about 5 MB. Beyond that, newcomers share one window
-/// per shard: memory is bounded and a flood of addresses cannot buy itself an unlimited budget.
+/// Windows a shard holds; 16 x 4096 windows are about 5 MB. Beyond that, addresses that come newly
+/// share one window per shard: memory is bounded and a flood of addresses cannot buy itself an
+/// unlimited budget. A business always has its own: there are no more of them than the operator made,
+/// and a flood of strangers must not spend theirs.
 const SHARD_MAX: usize = 4_096;
 /// A full shard is searched for ended windows at most this often.
 const PURGE_EVERY: Duration = Duration::from_secs(1);
@@ -168,7 +170,7 @@ impl LocalCounter {
             shard.purged = now;
             shard.windows.retain(|_, window| !window.is_over(now));
         }
-        if shard.windows.len() >= SHARD_MAX {
+        if shard.windows.len() >= SHARD_MAX && matches!(key.who, Who::Address(_)) {
             return shard.overflow.hit(now, limit);
         }
         shard.windows.entry(key).or_insert(Window { opened: now, used: 0 }).hit(now, limit)
@@ -235,6 +237,10 @@ mod tests {
         let held: usize = counter.shards.iter().map(|shard| shard.lock().unwrap().windows.len()).sum();
         assert!(held <= SHARDS * SHARD_MAX);
         assert!(allowed <= SHARDS * (SHARD_MAX + 1), "{allowed}");
+        for id in 0..100 {
+            assert!(counter.hit_at(business(id), 1, now).allowed, "a business does not pay for strangers");
+            assert!(!counter.hit_at(business(id), 1, now).allowed);
+        }
         let later = now + WINDOW;
         assert!(counter.hit_at(address(many + 1), 1, later).allowed);
         assert!(counter.shards.iter().any(|shard| shard.lock().unwrap().windows.len() == 1));

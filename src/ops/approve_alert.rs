@@ -5,7 +5,7 @@
 
 use super::evidence::{self, OperatorApproval};
 use super::settle::{ByOperator, Settled, Settling, settle};
-use super::weigh::{cut_lengths, interval, is_full_account_number};
+use super::weigh::{cut_lengths, interval, is_full_account_number, similar_alerts};
 use super::{OpError, RACES_MAX, given_reason};
 use crate::app::App;
 use crate::domain::alert::{AlertKind, AlertRow, AlertStatus, Direction};
@@ -68,7 +68,10 @@ pub async fn approve_alert(app: &App, ask: &Approve<'_>) -> Result<Result<Paymen
         };
         let received = alert.facts.amount.unwrap_or_default();
         let name = compare_names(&alert, &payment);
-        let obstacles = obstacles(&alert, &payment, received, &name);
+        let mut obstacles = obstacles(&alert, &payment, received, &name);
+        if let Some(account_id) = alert.account_id {
+            obstacles.extend(similar_alerts(app, &alert, account_id, received).await?);
+        }
         if !obstacles.is_empty() && despite.is_none() {
             return Ok(Err(ApproveRefused::Obstacles(obstacles)));
         }

@@ -1,7 +1,9 @@
 //! Decides a stored alert: matched, review or unmatched. May be called any number of times, by any
-//! process; an alert that is decided already is answered as it stands.
+//! process; an alert that is decided already is answered as it stands. A debit or reversal is not
+//! decided but has its work done: what it may undo is held or alarmed about.
 
 use super::settle::{Settled, Settling, settle};
+use super::take_alert::{link_undone, undoes};
 use super::weigh::{Weighed, weigh};
 use super::{OpError, RACES_MAX, evidence};
 use crate::app::App;
@@ -31,6 +33,9 @@ pub async fn decide_alert(app: &App, alert_id: i64) -> Result<AlertOutcome, OpEr
             .await?
             .ok_or_else(|| OpError::Fault(format!("there is no alert {alert_id}")))?;
         if alert.status != AlertStatus::New {
+            if undoes(&alert) {
+                link_undone(app, &alert).await?;
+            }
             return outcome(app, &alert).await;
         }
         crate::crash::point("alert.before_decision");

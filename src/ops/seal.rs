@@ -38,6 +38,13 @@ pub async fn seal(app: &App) -> Result<usize, OpError> {
     let unit = app.store.unit(0).await?.steps(seals::add(id, &hash, &entries, app.now()));
     match app.store.apply(unit).await? {
         Applied::Done(_) => Ok(entries.len()),
-        Applied::Lost { .. } | Applied::Refused { .. } => Ok(0),
+        Applied::Lost { statement } | Applied::Refused { statement } => {
+            // Another node wrote it, or nobody ever can: that must not pass in silence.
+            if app.store.last_seal().await?.is_some_and(|seal| seal.id >= id) {
+                Ok(0)
+            } else {
+                Err(OpError::Fault(format!("seal {id} could not be written: {statement}")))
+            }
+        }
     }
 }

@@ -61,7 +61,12 @@ pub async fn sweep(app: &App) -> Result<SweepReport, OpError> {
 }
 
 async fn forget(app: &App, now: Timestamp) -> Result<(), OpError> {
-    let unit = app.store.unit(0).await?.step(alerts::forget_mails(now, MAILS_MAX));
+    let unit = app
+        .store
+        .unit(0)
+        .await?
+        .step(alerts::forget_mails(now, MAILS_MAX))
+        .step(idempotency::forget(now - super::idempotency::REMEMBERED));
     let _ = app.store.apply(unit).await?;
     let keys = idempotency::forget(now - super::idempotency::REMEMBERED);
     let _ = app.store.apply(app.store.unit(0).await?.step(keys)).await?;

@@ -6,6 +6,8 @@
 //! holder's name that differs, a forwarded mail) is added to the alert's doubts here, so that the
 //! decision and every later look at it see the same.
 
+use sha2::{Digest, Sha256};
+
 use super::decide::{AlertOutcome, decide_alert};
 use super::weigh::{REVERSAL_WITHIN, is_undoing, shares_reference};
 use super::{OpError, RACES_MAX};
@@ -22,6 +24,10 @@ use crate::store::{Applied, IdKind, alerts};
 pub const MAIL_KEPT: Span = Span::days(90);
 /// Alerts looked at when a debit or reversal arrives.
 const UNDONE_MAX: usize = 50;
+/// The work of a debit or reversal that this process did not end is taken up after this.
+const UNDOING_AFTER: Span = Span::seconds(30);
+/// A longer Message-ID is known by its hash.
+const MESSAGE_ID_MAX: usize = 250;
 
 /// What the reader made of the mail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,6 +59,7 @@ pub struct Taken {
 pub async fn take_alert(app: &App, taken: &Taken) -> Result<AlertOutcome, OpError> {
     let mut alert = draft(app, taken).await?;
     place(app, &mut alert).await?;
+    let first = alert.clone();
     for _ in 0..RACES_MAX {
         let keys = if makes_keys(&alert) { keys_of(&alert, &taken.content_hash) } else { Vec::new() };
         let fresh_keys = judge_copies(app, &mut alert, &keys).await?;
@@ -64,9 +71,10 @@ pub async fn take_alert(app: &App, taken: &Taken) -> Result<AlertOutcome, OpErro
             .step(alerts::add(&alert))
             .step(alerts::add_mail(alert.id, &taken.raw, now + MAIL_KEPT))
             .steps(fresh_keys.iter().map(|(kind, key)| alerts::add_key(kind, key, alert.id)));
-        if alert.status == AlertStatus::New {
+        if alert.status == AlertStatus::New || undoes(&alert) {
             let job = app.store.id(IdKind::Job).await?;
-            unit = unit.step(jobs::enqueue(job, JobKind::Decide, 0, alert.id, now, now));
+            let at = if alert.status == AlertStatus::New { now } else { now + UNDOING_AFTER };
+            unit = unit.step(jobs::enqueue(job, JobKind::Decide, 0, alert.id, at, now));
         }
         if let (Some(account), Some(amount)) = (alert.account_id, alert.facts.amount)
             && alert.authenticity.counts()
@@ -79,10 +87,7 @@ pub async fn take_alert(app: &App, taken: &Taken) -> Result<AlertOutcome, OpErro
                 return after_storing(app, &alert).await;
             }
             // Another copy was stored at this moment: look for it.
-            Applied::Refused { .. } | Applied::Lost { .. } => {
-                alert.status = AlertStatus::New;
-                alert.linked_alert_id = None;
-            }
+            Applied::Refused { .. } | Applied::Lost { .. } => alert = first.clone(),
         }
     }
     Err(OpError::Contended)
@@ -93,10 +98,19 @@ async fn after_storing(app: &App, alert: &AlertRow) -> Result<AlertOutcome, OpEr
         return decide_alert(app, alert.id).await;
     }
     metrics::counter!("tillbell_alerts_total", "outcome" => alert.status.as_str()).increment(1);
-    if alert.authenticity.counts() && is_undoing(alert) {
+    if undoes(alert) {
+        crate::crash::point("alert.before_undoing");
         link_undone(app, alert).await?;
+        let done = jobs::finish_by_subject(JobKind::Decide, alert.id, "linked", app.now());
+        let unit = app.store.unit(alert.id).await?.step(done);
+        let _ = app.store.apply(unit).await?;
     }
     super::decide::outcome(app, alert).await
+}
+
+/// A debit or reversal that the bank or a person vouches for.
+pub(super) fn undoes(alert: &AlertRow) -> bool {
+    alert.status == AlertStatus::Ignored && alert.authenticity.counts() && is_undoing(alert)
 }
 
 async fn draft(app: &App, taken: &Taken) -> Result<AlertRow, OpError> {
@@ -238,10 +252,16 @@ fn keys_of(alert: &AlertRow, content_hash: &[u8; 32]) -> Vec<(&'static str, Stri
         keys.push(("reference", format!("{bank}|{account}|{reference}")));
     }
     if let Some(id) = alert.message_id.as_ref().filter(|id| !id.is_empty()) {
-        keys.push(("message", id.clone()));
+        // No signature need cover it, so it may be of any length; an index takes no such key.
+        let long = id.len() > MESSAGE_ID_MAX;
+        keys.push(("message", if long { hex(&Sha256::digest(id.as_bytes())) } else { id.clone() }));
     }
-    keys.push(("content", content_hash.iter().map(|byte| format!("{byte:02x}")).collect()));
+    keys.push(("content", hex(content_hash)));
     keys
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Looks for owners of the keys: a copy that agrees makes this a duplicate, one that differs in
@@ -266,7 +286,7 @@ async fn judge_copies(
                 alert.decided_at = Some(alert.first_seen);
             } else {
                 alert.facts.doubts.push(format!(
-                    "it has the same {} as alert {}, but another amount, direction or day",
+                    "it has the same {} as alert {}, but another amount, direction, day, account or payer",
                     describe(kind),
                     other.id
                 ));
@@ -285,18 +305,30 @@ fn describe(kind: &str) -> &'static str {
     }
 }
 
+/// Amount, direction, day, account and payer agree. The last two as well because part of a narration
+/// is the payer's own: whoever saw another's session id must not be able to have that one's alert
+/// put aside by writing it into a transfer of his own.
 fn tells_the_same(a: &AlertRow, b: &AlertRow) -> bool {
     let day = |alert: &AlertRow| alert.facts.occurred.map(|time| time.begin.lagos_day());
     let days_agree = match (day(a), day(b)) {
         (Some(x), Some(y)) => x == y,
         _ => true,
     };
-    a.facts.amount == b.facts.amount && a.facts.direction == b.facts.direction && days_agree
+    let accounts_agree = a.account_id == b.account_id || a.account_id.is_none() || b.account_id.is_none();
+    let names_agree = match (&a.facts.payer_name, &b.facts.payer_name) {
+        (Some(x), Some(y)) => verdict(x, y, &[]) != Verdict::Different,
+        _ => true,
+    };
+    a.facts.amount == b.facts.amount
+        && a.facts.direction == b.facts.direction
+        && days_agree
+        && accounts_agree
+        && names_agree
 }
 
 /// A debit or reversal arrived: alerts it may undo are held in review; an approved one raises an
-/// alarm. Nothing is reversed by itself.
-async fn link_undone(app: &App, undoing: &AlertRow) -> Result<(), OpError> {
+/// alarm. Nothing is reversed by itself. May be run again after a crash: it repeats the alarm at most.
+pub(super) async fn link_undone(app: &App, undoing: &AlertRow) -> Result<(), OpError> {
     let Some(account_id) = undoing.account_id else { return Ok(()) };
     let since = undoing.first_seen - REVERSAL_WITHIN;
     let facts = &undoing.facts;
@@ -324,21 +356,34 @@ async fn link_undone(app: &App, undoing: &AlertRow) -> Result<(), OpError> {
     undone.sort_by_key(|alert| alert.id);
     undone.dedup_by_key(|alert| alert.id);
     for alert in undone {
-        let why = format!("alert {} may have taken this money back", undoing.id);
-        match alert.status {
-            AlertStatus::New | AlertStatus::Review | AlertStatus::Unmatched => {
-                let unit = app.store.unit(alert.id).await?.step(alerts::held(&alert, &why, undoing.id));
-                // Lost: it was decided at this moment; the decision saw this debit or the alarm
-                // below is raised when the debit is looked at again by a person.
-                if !app.store.apply(unit).await?.is_done() {
-                    alarm(app, alert.id, undoing.id).await?;
-                }
-            }
-            AlertStatus::Matched => alarm(app, alert.id, undoing.id).await?,
-            _ => {}
-        }
+        hold_or_alarm(app, alert, undoing.id).await?;
     }
     Ok(())
+}
+
+async fn hold_or_alarm(app: &App, credit: AlertRow, undoing: i64) -> Result<(), OpError> {
+    let why = format!("alert {undoing} may have taken this money back");
+    let mut alert = credit;
+    for _ in 0..RACES_MAX {
+        match alert.status {
+            AlertStatus::New | AlertStatus::Review | AlertStatus::Unmatched => {
+                let held = alerts::held(&alert, &why, undoing);
+                let job = jobs::finish_by_subject(JobKind::Decide, alert.id, "held", app.now());
+                let unit = app.store.unit(alert.id).await?.step(held).step(job);
+                if app.store.apply(unit).await?.is_done() {
+                    return Ok(());
+                }
+            }
+            AlertStatus::Matched => return alarm(app, alert.id, undoing).await,
+            _ => return Ok(()),
+        }
+        // It was decided at this moment: look what became of it.
+        match app.store.alert(alert.id).await? {
+            Some(fresh) => alert = fresh,
+            None => return Ok(()),
+        }
+    }
+    Err(OpError::Contended)
 }
 
 async fn alarm(app: &App, credit: i64, undoing: i64) -> Result<(), OpError> {

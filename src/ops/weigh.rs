@@ -71,7 +71,11 @@ pub async fn weigh(app: &App, alert: &AlertRow) -> Result<Weighed, OpError> {
     };
     let ticks = app.store.amount_ticks(account.id, received).await?;
     let mut doubts = alert.facts.doubts.clone();
-    doubts.extend(similar_alerts(app, alert, account.id, received).await?);
+    for doubt in similar_alerts(app, alert, account.id, received).await? {
+        if !doubts.contains(&doubt) {
+            doubts.push(doubt);
+        }
+    }
     let open = app.store.candidates(account.id, received, CANDIDATES_MAX).await?;
     let limit_reached = open.len() >= CANDIDATES_MAX;
     let mut payments = open;
@@ -180,15 +184,23 @@ pub fn is_full_account_number(text: &str) -> bool {
 }
 
 /// What other alerts of the same account and amount say against this one (decisions 8).
-async fn similar_alerts(
+pub async fn similar_alerts(
     app: &App,
     alert: &AlertRow,
     account_id: i64,
     received: Money,
 ) -> Result<Vec<String>, OpError> {
     let seen = (alert.first_seen - REVERSAL_WITHIN, alert.first_seen + REVERSAL_WITHIN);
-    let others = app.store.similar_alerts(account_id, received, seen, SIMILAR_MAX).await?;
+    let mut others = app.store.similar_alerts(account_id, received, seen, SIMILAR_MAX).await?;
     let mut doubts = Vec::new();
+    if others.len() >= SIMILAR_MAX {
+        let Interval { begin, end } = interval(alert);
+        others = app.store.similar_alerts_at(account_id, received, seen, (begin, end), SIMILAR_MAX).await?;
+        if others.len() >= SIMILAR_MAX {
+            doubts
+                .push(format!("more than {SIMILAR_MAX} alerts of this amount and time came to the account"));
+        }
+    }
     // A forwarded mail that a person approved tells of money like any other.
     let counts = |other: &AlertRow| other.authenticity.counts() || other.status == AlertStatus::Matched;
     for other in others.iter().filter(|other| other.id != alert.id && counts(other)) {

@@ -22,6 +22,27 @@ macro_rules! columns {
     };
 }
 
+/// Only what the bank or a person vouches for: forged mails must not crowd out genuine ones.
+macro_rules! vouched {
+    () => {
+        " and (authenticity in ('proven', 'trusted') or status = 'matched')"
+    };
+}
+
+macro_rules! similar {
+    ($filter:literal) => {
+        concat!(
+            "select ",
+            columns!(),
+            " from alerts where account_id = $1 and amount_kobo = $2 and first_seen_at >= $3 \
+             and first_seen_at <= $4",
+            vouched!(),
+            $filter,
+            " order by first_seen_at desc limit $5"
+        )
+    };
+}
+
 statements! {
     ADD: insert(alerts) {
         id: Int, status: Text, version: Int, source: Text, authenticity: Text, bank: Text, template: Text,
@@ -49,20 +70,23 @@ statements! {
     }
     UNMATCHED_AGAIN: query {
         "update alerts set status = $3, settlement_id = null, payment_id = null, matched_at = null, \
-         reason = $4, version = version + 1 where id = $1 and version = $2 and status = 'matched'"
+         reason = $4, doubts = $5, version = version + 1 where id = $1 and version = $2 and status = 'matched'"
     }
     DISMISSED: query {
         "update alerts set status = 'dismissed', reason = $3, decided_at = $4, version = version + 1 \
          where id = $1 and version = $2 and status in ('review', 'unmatched')"
     }
     HELD: query {
-        "update alerts set status = 'review', reason = $3, linked_alert_id = $4, version = version + 1 \
+        "update alerts set status = 'review', reason = $3, linked_alert_id = $4, doubts = $5, version = version + 1 \
          where id = $1 and version = $2 and status in ('new', 'review', 'unmatched')"
     }
     LINK: query { "update alerts set linked_alert_id = $2, version = version + 1 where id = $1" }
-    SIMILAR: query {
-        concat!("select ", columns!(), " from alerts where account_id = $1 and amount_kobo = $2 \
-                 and first_seen_at >= $3 and first_seen_at <= $4 order by first_seen_at limit $5")
+    SIMILAR: query { similar!("") }
+    SIMILAR_AT_THE_TIME: query {
+        similar!(
+            " and (direction = 'debit' or kind = 'reversal' or bank_time_precision = 'none' \
+             or bank_time_begin_at is null or (bank_time_begin_at <= $6 and bank_time_end_at >= $7))"
+        )
     }
     WAITING_ON_ACCOUNT: query {
         concat!("select ", columns!(), " from alerts where account_id = $1 and amount_kobo between $2 and $3 \
@@ -78,7 +102,7 @@ statements! {
     }
     BY_SESSION: query {
         concat!("select ", columns!(), " from alerts where account_id = $1 and first_seen_at >= $2 \
-                 and (session_id = $3 or reference = $4) order by first_seen_at limit $5")
+                 and (session_id = $3 or reference = $4)", vouched!(), " order by first_seen_at desc limit $5")
     }
     TOTALS: query {
         "select status, count(*), cast(coalesce(sum(amount_kobo), 0) as bigint), min(first_seen_at) \
@@ -284,11 +308,21 @@ pub fn matched(alert: &AlertRow, note: &MatchNote<'_>) -> Step {
     )
 }
 
+/// The alert's doubts and one more: from now on a person decides, whoever looks at it again.
+fn doubts_with(alert: &AlertRow, reason: &str) -> String {
+    let mut doubts = alert.facts.doubts.clone();
+    if !doubts.iter().any(|doubt| doubt == reason) {
+        doubts.push(reason.lines().collect::<Vec<_>>().join(" "));
+    }
+    doubts.join("\n")
+}
+
 /// After a reversal: back to review (a wrong match) or `reversed` for good (the bank's).
 pub fn unmatched_again(alert: &AlertRow, status: AlertStatus, reason: &str) -> Step {
+    let doubts = doubts_with(alert, reason);
     Step::one(
         &UNMATCHED_AGAIN,
-        vec![alert.id.into(), alert.version.into(), status.as_str().into(), reason.into()],
+        vec![alert.id.into(), alert.version.into(), status.as_str().into(), reason.into(), doubts.into()],
     )
 }
 
@@ -298,7 +332,8 @@ pub fn dismissed(alert: &AlertRow, reason: &str, at: Timestamp) -> Step {
 
 /// Holds a waiting alert in review because `linked` speaks against it.
 pub fn held(alert: &AlertRow, reason: &str, linked: i64) -> Step {
-    Step::one(&HELD, vec![alert.id.into(), alert.version.into(), reason.into(), linked.into()])
+    let doubts = doubts_with(alert, reason);
+    Step::one(&HELD, vec![alert.id.into(), alert.version.into(), reason.into(), linked.into(), doubts.into()])
 }
 
 /// Notes on an alert that another one refers to it.
@@ -344,7 +379,8 @@ impl Store {
         row.map(|row| row.reader("mails").bytes("raw")).transpose()
     }
 
-    /// Alerts of one account with the same amount, first seen between two times.
+    /// Alerts of one account with the same amount, first seen between two times, newest first; such
+    /// as nothing vouches for are not among them.
     pub async fn similar_alerts(
         &self,
         account_id: i64,
@@ -355,6 +391,28 @@ impl Store {
         let params =
             vec![account_id.into(), amount.into(), seen.0.into(), seen.1.into(), (limit as i64).into()];
         self.read(&SIMILAR, params).await?.into_iter().map(decode).collect()
+    }
+
+    /// The same without the credits whose bank time lies outside of `time`: for an amount so popular
+    /// that the others would fill the answer.
+    pub async fn similar_alerts_at(
+        &self,
+        account_id: i64,
+        amount: Money,
+        seen: (Timestamp, Timestamp),
+        time: (Timestamp, Timestamp),
+        limit: usize,
+    ) -> Result<Vec<AlertRow>, StoreError> {
+        let params = vec![
+            account_id.into(),
+            amount.into(),
+            seen.0.into(),
+            seen.1.into(),
+            (limit as i64).into(),
+            time.1.into(),
+            time.0.into(),
+        ];
+        self.read(&SIMILAR_AT_THE_TIME, params).await?.into_iter().map(decode).collect()
     }
 
     /// Alerts of an account that wait for a payment, by amount, oldest first.

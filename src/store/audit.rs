@@ -37,7 +37,13 @@ statements! {
          (select count(*) from settlements s where \
             (select count(*) from entries e where e.settlement_id = s.id and e.kind = 'settlement') <> 1) + \
          (select count(*) from settlements s where (s.reversed_at is not null) <> \
-            ((select count(*) from entries e where e.settlement_id = s.id and e.kind = 'reversal') = 1))"
+            ((select count(*) from entries e where e.settlement_id = s.id and e.kind = 'reversal') = 1)) + \
+         (select count(*) from settlements s left join payments p on p.id = s.payment_id where p.id is null \
+            or p.business_id <> s.business_id or p.kind <> s.kind \
+            or (s.reversed_at is null and (p.status <> 'approved' or p.settlement_id <> s.id)) \
+            or (p.settlement_id = s.id and (p.reversed_at is null) <> (s.reversed_at is null))) + \
+         (select count(*) from entries e where e.kind in ('settlement', 'reversal') \
+            and not exists (select 1 from settlements s where s.id = e.settlement_id))"
     }
     APPROVED_HAS_ONE_EVENT: query {
         "select (select count(*) from payments where status = 'approved' and kind <> 'topup'), \
@@ -55,7 +61,17 @@ statements! {
                and (p.account = 'merchant:' || cast(s.business_id as text) or p.account > 'wallet:' and \
                p.account < 'wallet;' and s.kind = 'topup')), 0) or \
             s.charge_kobo <> coalesce((select sum(case side when 'credit' then amount_kobo \
-               else -amount_kobo end) from postings p where p.entry_id = e.id and p.account = 'fees'), 0))"
+               else -amount_kobo end) from postings p where p.entry_id = e.id and p.account = 'fees'), 0) or \
+            exists (select 1 from postings p where p.entry_id = e.id and p.account > 'merchant:' \
+               and p.account < 'merchant;' and p.account <> 'merchant:' || cast(s.business_id as text)))"
+    }
+    REVERSALS_MIRROR: query {
+        "select (select count(*) from entries where kind = 'reversal'), \
+         (select count(*) from (select e.settlement_id, p.account from entries e \
+            join postings p on p.entry_id = e.id \
+            where e.settlement_id in (select r.settlement_id from entries r where r.kind = 'reversal') \
+            group by e.settlement_id, p.account having \
+            sum(case p.side when 'debit' then p.amount_kobo else -p.amount_kobo end) <> 0) unequal)"
     }
     CHARGES_ADD_UP: query {
         "select (select count(*) from payments), \
@@ -63,7 +79,8 @@ statements! {
             p.charge_percentage_kobo + p.charge_fixed_kobo + p.business_receives_kobo <> p.amount_kobo) + \
          (select count(*) from payments p join settlements s on s.id = p.settlement_id \
           where p.charge_percentage_kobo + p.charge_fixed_kobo <> s.charge_kobo \
-             or p.received_kobo <> s.received_kobo or p.business_receives_kobo <> s.business_receives_kobo)"
+             or p.received_kobo <> s.received_kobo or p.business_receives_kobo <> s.business_receives_kobo \
+             or (p.is_mismatch = 1) <> (p.received_kobo <> p.amount_kobo))"
     }
     ALERT_FUNDS_ONE_PAYMENT: query {
         "select (select count(*) from settlements where alert_id is not null), \
@@ -75,7 +92,10 @@ statements! {
             (select count(*) from settlements s where s.id = a.settlement_id and s.alert_id = a.id \
              and s.payment_id = a.payment_id and s.reversed_at is null) <> 1) + \
          (select count(*) from settlements s join alerts a on a.id = s.alert_id where s.reversed_at is null \
-            and (a.status <> 'matched' or a.authenticity not in ('proven', 'trusted', 'forwarded')))"
+            and (a.status <> 'matched' or a.authenticity not in ('proven', 'trusted', 'forwarded'))) + \
+         (select count(*) from settlements s left join alerts a on a.id = s.alert_id where s.alert_id is not null \
+            and (a.amount_kobo is null or a.amount_kobo <> s.received_kobo or a.direction is null \
+            or a.direction <> 'credit'))"
     }
     ONLY_LEGAL_STATES: query {
         "select (select count(*) from payments), \
@@ -97,6 +117,7 @@ statements! {
         "select (select count(*) from entries), \
          (select count(*) from entries e where not exists (select 1 from sealed_entries s where s.entry_id = e.id) \
             and not exists (select 1 from unsealed_entries u where u.entry_id = e.id)) + \
+         (select count(*) from unsealed_entries u join sealed_entries m on m.entry_id = u.entry_id) + \
          (select count(*) from seals s where s.entry_count <> \
             (select count(*) from sealed_entries m where m.seal_id = s.id)) + \
          (select count(*) from seals s where s.id > 1 and not exists (select 1 from seals b where b.id = s.id - 1))"
@@ -104,13 +125,14 @@ statements! {
 }
 
 /// The checks in the order in which they are reported.
-pub const CHECKS: [(&str, &Sql); 11] = [
+pub const CHECKS: [(&str, &Sql); 12] = [
     ("entries_sum_to_zero", &ENTRIES_SUM_TO_ZERO),
     ("balances_equal_postings", &BALANCES_EQUAL_POSTINGS),
     ("balances_above_floor", &BALANCES_ABOVE_FLOOR),
     ("approved_has_one_credit", &APPROVED_HAS_ONE_CREDIT),
     ("approved_has_one_event", &APPROVED_HAS_ONE_EVENT),
     ("credited_is_received_less_charges", &CREDITED_IS_RECEIVED_LESS_CHARGES),
+    ("reversals_mirror", &REVERSALS_MIRROR),
     ("charges_add_up", &CHARGES_ADD_UP),
     ("alert_funds_one_payment", &ALERT_FUNDS_ONE_PAYMENT),
     ("only_legal_states", &ONLY_LEGAL_STATES),

@@ -34,8 +34,8 @@ statements! {
          where business_id = $1 and key = $2 and token = $3 and status is null"
     }
     FORGET: query {
-        "delete from idempotency_keys where (business_id, key) in (
-             select business_id, key from idempotency_keys
+        "delete from idempotency_keys where created_at < $1 and running_until_at < $1
+         and (business_id, key) in (select business_id, key from idempotency_keys
              where created_at < $1 and running_until_at < $1 order by created_at limit $2)"
     }
 }

@@ -48,14 +48,15 @@ pub fn add_unsealed(entry_id: i64) -> Step {
 pub fn add(id: i64, hash: &[u8], entries: &[SealableEntry], at: Timestamp) -> Vec<Step> {
     let first = entries.first().map_or(0, |entry| entry.id);
     let mut steps = Vec::with_capacity(entries.len() * 2 + 1);
-    for entry in entries {
-        steps.push(Step::one(&TAKEN, vec![entry.id.into()]));
-        steps.push(Step::one(&ADD_ENTRY, vec![entry.id.into(), id.into()]));
-    }
+    // The seal first: its entries refer to it.
     steps.push(Step::one(
         &ADD,
         vec![id.into(), first.into(), (entries.len() as i64).into(), hash.into(), at.into()],
     ));
+    for entry in entries {
+        steps.push(Step::one(&TAKEN, vec![entry.id.into()]));
+        steps.push(Step::one(&ADD_ENTRY, vec![entry.id.into(), id.into()]));
+    }
     steps
 }
 

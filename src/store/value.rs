@@ -39,17 +39,19 @@ impl From<Timestamp> for Value {
 }
 impl From<&str> for Value {
     fn from(text: &str) -> Value {
-        Value::Text(text.to_owned())
+        Value::from(text.to_owned())
     }
 }
 impl From<&String> for Value {
     fn from(text: &String) -> Value {
-        Value::Text(text.clone())
+        Value::from(text.clone())
     }
 }
 impl From<String> for Value {
+    /// PostgreSQL has no place for a NUL in a text: a mail or an answer that holds one would never
+    /// be stored and come back for ever.
     fn from(text: String) -> Value {
-        Value::Text(text)
+        Value::Text(if text.contains('\0') { text.replace('\0', "\u{fffd}") } else { text })
     }
 }
 impl From<Vec<u8>> for Value {

@@ -11,6 +11,7 @@
 mod harness;
 
 mod api;
+mod attacks;
 mod book;
 mod cli;
 mod crashes;

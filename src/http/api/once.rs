@@ -28,7 +28,9 @@ pub async fn begin(
     fields: &Fields<'_>,
 ) -> Result<Begun, ApiError> {
     let Some(key) = read_key(received)? else { return Ok(Begun::Work(None)) };
-    let fingerprint = fields.fingerprint(received.parts.method.as_str(), received.parts.uri.path());
+    // With the mode: a live request must never be answered with a test account to pay into.
+    let method = format!("{} {}", admitted.caller.mode.as_str(), received.parts.method);
+    let fingerprint = fields.fingerprint(&method, received.parts.uri.path());
     match claim(&http.app, admitted.caller.business.id, &key, &fingerprint).await? {
         Claimed::New(claim) => Ok(Begun::Work(Some(claim))),
         Claimed::Replay(status, body) => Ok(Begun::Done(Answer {

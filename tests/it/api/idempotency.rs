@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use tillbell::domain::merchant::Mode;
 use tillbell::ops::idempotency::{Claimed, claim};
 
 use super::server::{CREATE, Reply, Server};
@@ -43,6 +44,18 @@ on_both! {
         assert_eq!((again.body, again.status), (corrected.body, 200));
         let read = server.get(&shop.key, &format!("/api/v1/payment/{id}")).await;
         assert!(read.body.contains(r#""amount":7000.00,"#), "a replay changes nothing: {read:?}");
+    }
+
+    async fn a_live_request_is_never_answered_with_a_test_account(db: TestDatabase) {
+        let (server, shop) = Server::with_shop(db).await;
+        server.account("0123459982", Mode::Test).await;
+        let test = server.key(shop.id, Mode::Test).await;
+        let body = shop.body("");
+        let first = server.json_with("POST", &test, CREATE, &body, &[KEY]).await;
+        assert_eq!(first.status, 201, "{first:?}");
+        server.json_with("POST", &shop.key, CREATE, &body, &[KEY]).await.fails_on(&["idempotency_key"]);
+        let again = server.json_with("POST", &test, CREATE, &body, &[KEY]).await;
+        assert_eq!((again.status, again.header("idempotency-replayed")), (201, Some("true")), "{again:?}");
     }
 
     async fn many_at_once_have_one_effect(db: TestDatabase) {

@@ -159,6 +159,7 @@ impl TestApp {
     /// The audit, without a violation.
     pub async fn finish(&self) {
         while ops::seal::seal(&self.app).await.unwrap() > 0 {}
+        assert!(self.app.store.unsealed_entries(1).await.unwrap().is_empty(), "entries stay unsealed");
         for check in ops::audit::audit(&self.app).await.unwrap() {
             assert_eq!(check.violations, 0, "audit: {check:?}");
         }

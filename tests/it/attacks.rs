@@ -1,0 +1,374 @@
+//! Ways to steal, and ways to make the service look away: a correction that takes what a person took
+//! back, a session id in a stranger's narration, forged mails that crowd out genuine ones, figures
+//! changed by hand. Each of them must come to a person, and the audit must tell of the last.
+
+use secrecy::ExposeSecret;
+use tillbell::domain::alert::AlertStatus;
+use tillbell::domain::merchant::Mode;
+use tillbell::domain::money::Money;
+use tillbell::domain::payment::Status;
+use tillbell::domain::time::{Span, Timestamp};
+use tillbell::ops;
+use tillbell::ops::approve_alert::{Approve, approve_alert};
+use tillbell::ops::correct_amount::correct_amount;
+use tillbell::ops::decide::decide_alert;
+use tillbell::ops::idempotency::{Claimed, claim};
+use tillbell::ops::rematch::rematch;
+use tillbell::ops::reverse::{Reverse, reverse_payment};
+use tillbell::ops::sweep::sweep;
+use tillbell::ops::take_alert::take_alert;
+
+use crate::harness::app::{Merchant, START, TestApp};
+use crate::harness::databases::{Engine, TestDatabase, run_on};
+use crate::harness::mails::Alert;
+
+const ACCOUNT: &str = "0123454417";
+const LATER: Span = Span::minutes(10);
+/// More alerts of one account and amount than a decision reads at once.
+const CROWD: usize = 205;
+
+async fn world(db: TestDatabase) -> (TestApp, Merchant) {
+    let t = TestApp::start(db).await;
+    let merchant = t.merchant("adire.example").await;
+    t.account(ACCOUNT).await;
+    (t, merchant)
+}
+
+fn at() -> Timestamp {
+    START + LATER
+}
+
+async fn status_of(t: &TestApp, alert: i64) -> AlertStatus {
+    t.app.store.alert(alert).await.unwrap().unwrap().status
+}
+
+/// One payment told twice by the bank, without session id and with the same balance.
+fn told_twice(payer: &str) -> [Alert; 2] {
+    let one = Alert {
+        session: String::new(),
+        balance: "77.00".into(),
+        ..Alert::credit(ACCOUNT, 5_000, payer, at())
+    };
+    let message_id = format!("<again-{}@gens.example>", payer.len());
+    let two = Alert { message_id, holder: "TILL AND BELL LIMITED".into(), ..one.clone() };
+    [one, two]
+}
+
+on_both! {
+    async fn a_correction_does_not_take_what_a_debit_spoke_against(db: TestDatabase) {
+        let (t, shop) = world(db).await;
+        let payment = t.create(&shop, 5_000, "Halima Garba").await;
+        t.advance(LATER + Span::seconds(20));
+        let credit = Alert::credit(ACCOUNT, 6_500, "Halima Garba", at());
+        let waiting = t.ingest(&credit.text()).await;
+        assert_eq!(waiting.status, AlertStatus::Review);
+        // The same session id, but the bank kept a fee: the amounts differ.
+        let debit = Alert { direction: "DEBIT", amount: "6450".into(), message_id: "<d@gens.example>".into(), ..credit.clone() };
+        let mut debit = t.taken(&debit.text(), true);
+        debit.facts.session_id = Some(credit.session);
+        assert_eq!(take_alert(&t.app, &debit).await.unwrap().status, AlertStatus::Ignored);
+        correct_amount(&t.app, &shop.caller, &payment.transaction_id, Money(650_000), None).await.unwrap();
+        rematch(&t.app, payment.id).await.unwrap();
+        assert_eq!(t.payment(&payment).await.status, Status::Pending);
+        assert_eq!(status_of(&t, waiting.alert_id).await, AlertStatus::Review);
+        t.finish().await;
+    }
+
+    async fn a_correction_does_not_take_what_a_person_took_back(db: TestDatabase) {
+        let (t, shop) = world(db).await;
+        let wrong = t.create(&shop, 5_000, "Halima Garba").await;
+        let bait = t.create(&shop, 9_000, "Halima Garba").await;
+        t.advance(LATER + Span::seconds(20));
+        let alert = t.ingest(&Alert::credit(ACCOUNT, 5_000, "Halima Garba", at()).text()).await;
+        let ask = Reverse {
+            business_id: shop.id,
+            transaction_id: &wrong.transaction_id,
+            reason: "the wrong Halima",
+            operator: "ada",
+            undoing_alert: None,
+        };
+        reverse_payment(&t.app, &ask).await.unwrap().unwrap();
+        correct_amount(&t.app, &shop.caller, &bait.transaction_id, Money(500_000), None).await.unwrap();
+        rematch(&t.app, bait.id).await.unwrap();
+        assert_eq!(t.payment(&bait).await.status, Status::Pending);
+        assert_eq!(status_of(&t, alert.alert_id).await, AlertStatus::Review);
+        t.finish().await;
+    }
+
+    async fn a_strangers_session_id_does_not_put_a_genuine_alert_aside(db: TestDatabase) {
+        let (t, shop) = world(db).await;
+        let payment = t.create(&shop, 5_000, "Halima Garba").await;
+        t.advance(LATER + Span::seconds(20));
+        let genuine = Alert::credit(ACCOUNT, 5_000, "Halima Garba", at());
+        let thief = Alert {
+            session: genuine.session.clone(),
+            ..Alert::credit(ACCOUNT, 5_000, "Musa Danladi", at() - Span::seconds(30))
+        };
+        t.ingest(&thief.text()).await;
+        let outcome = t.ingest(&genuine.text()).await;
+        assert_eq!(outcome.status, AlertStatus::Review, "a person can still approve it: {outcome:?}");
+        let ask = Approve {
+            alert_id: outcome.alert_id,
+            business_id: shop.id,
+            transaction_id: &payment.transaction_id,
+            operator: "ada",
+            despite: Some("two payers, one session id"),
+        };
+        approve_alert(&t.app, &ask).await.unwrap().unwrap();
+        t.finish().await;
+    }
+
+    async fn forged_mails_do_not_crowd_out_genuine_ones(db: TestDatabase) {
+        let (t, shop) = world(db).await;
+        for _ in 0..2 {
+            t.create(&shop, 5_000, "Halima Garba").await;
+        }
+        t.advance(LATER + Span::seconds(20));
+        for _ in 0..CROWD {
+            let forged = t.taken(&Alert::credit(ACCOUNT, 5_000, "Halima Garba", at()).text(), false);
+            assert_eq!(take_alert(&t.app, &forged).await.unwrap().status, AlertStatus::Quarantined);
+        }
+        let [one, two] = told_twice("Halima Garba");
+        assert_eq!(t.ingest(&one.text()).await.status, AlertStatus::Matched);
+        t.advance(Span::seconds(1));
+        let again = t.ingest(&two.text()).await;
+        assert_eq!(again.status, AlertStatus::Review, "{again:?}");
+        t.finish().await;
+    }
+
+    async fn a_popular_amount_does_not_hide_a_second_telling(db: TestDatabase) {
+        let (t, shop) = world(db).await;
+        for _ in 0..2 {
+            t.create(&shop, 5_000, "Halima Garba").await;
+        }
+        t.advance(LATER + Span::seconds(20));
+        let [one, two] = told_twice("Halima Garba");
+        for n in 0..30 {
+            let other = Alert::credit(ACCOUNT, 5_000, "Efosa Igbinedion", at() - Span::seconds(20 + n));
+            assert_eq!(t.ingest(&other.text()).await.status, AlertStatus::Unmatched);
+        }
+        assert_eq!(t.ingest(&one.text()).await.status, AlertStatus::Matched);
+        t.advance(Span::seconds(1));
+        for n in 0..CROWD {
+            let ago = Span::seconds(60 + n as i64);
+            let other = Alert::credit(ACCOUNT, 5_000, "Terver Akaa", at() - ago);
+            assert_eq!(t.ingest(&other.text()).await.status, AlertStatus::Unmatched);
+        }
+        t.advance(Span::seconds(1));
+        let again = t.ingest(&two.text()).await;
+        assert_eq!(again.status, AlertStatus::Review, "{again:?}");
+        t.finish().await;
+    }
+
+    async fn a_second_telling_is_not_approved_by_oversight(db: TestDatabase) {
+        let (t, shop) = world(db).await;
+        t.create(&shop, 5_000, "Halima Garba").await;
+        t.create(&shop, 5_000, "Halima Garba").await;
+        t.advance(LATER + Span::seconds(20));
+        let [one, two] = told_twice("Halima Garba");
+        let first = t.ingest(&one.text()).await;
+        let again = t.ingest(&two.text()).await;
+        assert_eq!((first.status, again.status), (AlertStatus::Matched, AlertStatus::Review));
+        let paid = first.transaction_id.unwrap();
+        let page = ops::read_payments::ListFilter {
+            status: Some(Status::Pending),
+            from: None,
+            until: None,
+            website_id: None,
+            mode: Mode::Live,
+            per_page: 15,
+            page: 1,
+            cursor: None,
+        };
+        let listed = ops::read_payments::list_payments(&t.app, shop.id, &page).await.unwrap();
+        let open = listed.rows[0].payment.transaction_id.clone();
+        assert_ne!(open, paid);
+        let mut ask = Approve {
+            alert_id: again.alert_id,
+            business_id: shop.id,
+            transaction_id: &open,
+            operator: "ada",
+            despite: None,
+        };
+        let refused = approve_alert(&t.app, &ask).await.unwrap().unwrap_err();
+        assert!(refused.to_string().contains("same money"), "{refused}");
+        ask.despite = Some("she paid twice; the statement shows both");
+        approve_alert(&t.app, &ask).await.unwrap().unwrap();
+        t.finish().await;
+    }
+
+    async fn a_mail_with_signs_no_database_takes_is_stored_all_the_same(db: TestDatabase) {
+        let (t, shop) = world(db).await;
+        let payment = t.create(&shop, 5_000, "Halima Garba").await;
+        t.advance(LATER + Span::seconds(20));
+        // No two characters alike in a row, or the index would press it small.
+        let mut seed = 7u64;
+        let long: String = std::iter::repeat_with(|| {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            char::from(b'a' + u8::try_from((seed >> 33) % 26).unwrap())
+        })
+        .take(30_000)
+        .collect();
+        let alert = Alert { message_id: format!("<{long}@gens.example>"), ..Alert::credit(ACCOUNT, 5_000, "Halima Garba", at()) };
+        let mut taken = t.taken(&alert.text(), true);
+        taken.subject = Some("Transaction\0Notification".into());
+        let outcome = take_alert(&t.app, &taken).await.unwrap();
+        assert_eq!(outcome.status, AlertStatus::Matched, "{outcome:?}");
+        assert_eq!(take_alert(&t.app, &taken).await.unwrap().status, AlertStatus::Duplicate);
+        assert_eq!(t.payment(&payment).await.status, Status::Approved);
+        t.finish().await;
+    }
+
+    async fn a_debit_that_was_stored_but_not_worked_on_is_worked_on_later(db: TestDatabase) {
+        let (t, shop) = world(db).await;
+        t.create(&shop, 5_000, "Halima Garba").await;
+        t.advance(LATER + Span::seconds(20));
+        let credit = Alert::credit(ACCOUNT, 8_000, "Halima Garba", at());
+        let debit = Alert { direction: "DEBIT", message_id: "<d@gens.example>".into(), ..credit.clone() };
+        // As after a crash between the two: the debit is there, nothing is linked to it.
+        let mut taken = t.taken(&debit.text(), true);
+        taken.facts.session_id = Some(credit.session.clone());
+        let debit = take_alert(&t.app, &taken).await.unwrap();
+        let other = Alert { amount: "8010".into(), ..credit };
+        let waiting = t.ingest(&other.text()).await;
+        assert_eq!(waiting.status, AlertStatus::Review);
+        decide_alert(&t.app, debit.alert_id).await.unwrap();
+        let held = t.app.store.alert(waiting.alert_id).await.unwrap().unwrap();
+        assert_eq!(held.linked_alert_id, Some(debit.alert_id));
+        assert!(held.reason.contains("taken this money back"), "{}", held.reason);
+        t.finish().await;
+    }
+
+    async fn idempotency_keys_are_forgotten_after_their_day(db: TestDatabase) {
+        let (t, shop) = world(db).await;
+        let Claimed::New(claimed) = claim(&t.app, shop.id, "order-7", &[7; 32]).await.unwrap() else {
+            panic!("the key is free")
+        };
+        claimed.keep();
+        sweep(&t.app).await.unwrap();
+        assert!(t.app.store.idempotency_key(shop.id, "order-7").await.unwrap().is_some());
+        t.advance(Span::hours(25));
+        sweep(&t.app).await.unwrap();
+        assert!(t.app.store.idempotency_key(shop.id, "order-7").await.unwrap().is_none());
+        t.finish().await;
+    }
+}
+
+/// Changes made to the file by hand, with the triggers out of the way, and the check that tells.
+const BY_HAND: [(&str, &str); 12] = [
+    ("update payments set reversed_at = 1 where id = 1", "approved_has_one_credit"),
+    (
+        "update payments set status = 'pending', approved_at = null, settlement_id = null, matched_at = null where id = 1",
+        "approved_has_one_credit",
+    ),
+    ("update payments set business_id = 2 where id = 1", "approved_has_one_credit"),
+    (
+        "insert into entries values (900, 'settlement', null, 1, 'gift', 1); \
+         insert into unsealed_entries values (900); \
+         insert into postings values (900, 0, 'clearing', 'debit', 5), (900, 1, 'merchant:1', 'credit', 5); \
+         update merchant_balances set balance_kobo = balance_kobo + 5 where business_id = 1",
+        "approved_has_one_credit",
+    ),
+    ("update alerts set amount_kobo = amount_kobo - 100 where status = 'matched'", "alert_funds_one_payment"),
+    ("update alerts set direction = 'debit' where status = 'matched'", "alert_funds_one_payment"),
+    ("update payments set amount_kobo = amount_kobo * 2 where id = 1", "charges_add_up"),
+    ("update merchant_balances set balance_kobo = balance_kobo + 1", "balances_equal_postings"),
+    (
+        "update settlements set business_receives_kobo = received_kobo, charge_kobo = 0 where id = 1",
+        "charges_add_up",
+    ),
+    (
+        "update postings set amount_kobo = amount_kobo + 700 where account in ('clearing', 'merchant:1') \
+         and entry_id = (select id from entries where kind = 'reversal'); \
+         update merchant_balances set balance_kobo = balance_kobo - 700 where business_id = 1",
+        "reversals_mirror",
+    ),
+    (
+        "insert into postings select id, 90, 'merchant:1', 'debit', 9 from entries where settlement_id = 1; \
+         insert into postings select id, 91, 'merchant:2', 'credit', 9 from entries where settlement_id = 1; \
+         update merchant_balances set balance_kobo = balance_kobo - 9 where business_id = 1; \
+         update merchant_balances set balance_kobo = balance_kobo + 9 where business_id = 2",
+        "credited_is_received_less_charges",
+    ),
+    ("update postings set amount_kobo = 1 where line = 0 and entry_id = 1", "chain_is_unbroken"),
+];
+
+#[test]
+fn the_audit_tells_of_every_change_by_hand() {
+    run_on(Engine::Sqlite, by_hand);
+}
+
+async fn by_hand(db: TestDatabase) {
+    let (t, shop) = world(db).await;
+    t.merchant("bolu.example").await;
+    let payment = t.create(&shop, 5_000, "Halima Garba").await;
+    let wrong = t.create(&shop, 7_000, "Efosa Igbinedion").await;
+    t.advance(LATER + Span::seconds(20));
+    for (naira, name) in [(5_000, "Halima Garba"), (7_000, "Efosa Igbinedion")] {
+        let outcome = t.ingest(&Alert::credit(ACCOUNT, naira, name, at()).text()).await;
+        assert_eq!(outcome.status, AlertStatus::Matched);
+    }
+    let ask = Reverse {
+        business_id: shop.id,
+        transaction_id: &wrong.transaction_id,
+        reason: "the wrong Efosa",
+        operator: "ada",
+        undoing_alert: None,
+    };
+    reverse_payment(&t.app, &ask).await.unwrap().unwrap();
+    t.finish().await;
+    let settlement = t.payment(&payment).await.settlement_id.unwrap();
+    assert_eq!((payment.id, settlement), (1, 1), "the changes below name them");
+    let url = t.app.config.database_url.expose_secret().to_owned();
+    let path = url.strip_prefix("sqlite:").unwrap();
+    for (sql, check) in BY_HAND {
+        let file = rusqlite::Connection::open(path).unwrap();
+        file.execute_batch("pragma foreign_keys = off; pragma ignore_check_constraints = on").unwrap();
+        let before: Vec<(String, String)> = triggers(&file);
+        for (name, _) in &before {
+            file.execute_batch(&format!("drop trigger {name}")).unwrap();
+        }
+        let copy = tempfile::tempdir().unwrap();
+        let saved = copy.path().join("saved.db");
+        file.execute_batch(&format!("vacuum into '{}'", saved.display())).unwrap();
+        file.execute_batch(sql).unwrap();
+        for (_, text) in &before {
+            file.execute_batch(text).unwrap();
+        }
+        let told = ops::audit::audit(&t.app).await.unwrap();
+        let found = told.iter().find(|one| one.name == check).unwrap();
+        assert!(found.violations > 0, "{check} says nothing of: {sql}\n{told:?}");
+        drop(file);
+        restore(path, &saved);
+        t.finish().await;
+    }
+}
+
+fn triggers(file: &rusqlite::Connection) -> Vec<(String, String)> {
+    let mut ask = file.prepare("select name, sql from sqlite_master where type = 'trigger'").unwrap();
+    let rows = ask.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
+    rows.map(Result::unwrap).collect()
+}
+
+/// Puts the tables back as they were in the copy, row by row, under the running service.
+fn restore(path: &str, saved: &std::path::Path) {
+    let file = rusqlite::Connection::open(path).unwrap();
+    file.execute_batch("pragma foreign_keys = off; pragma ignore_check_constraints = on").unwrap();
+    let before = triggers(&file);
+    file.execute_batch(&format!("attach '{}' as saved; begin", saved.display())).unwrap();
+    for (name, _) in &before {
+        file.execute_batch(&format!("drop trigger main.{name}")).unwrap();
+    }
+    for table in
+        ["payments", "settlements", "entries", "unsealed_entries", "postings", "merchant_balances", "alerts"]
+    {
+        file.execute_batch(&format!(
+            "delete from main.{table}; insert into main.{table} select * from saved.{table}"
+        ))
+        .unwrap();
+    }
+    for (_, text) in &before {
+        file.execute_batch(text).unwrap();
+    }
+    file.execute_batch("commit").unwrap();
+}
