@@ -68,8 +68,6 @@ async fn forget(app: &App, now: Timestamp) -> Result<(), OpError> {
         .step(alerts::forget_mails(now, MAILS_MAX))
         .step(idempotency::forget(now - super::idempotency::REMEMBERED));
     let _ = app.store.apply(unit).await?;
-    let keys = idempotency::forget(now - super::idempotency::REMEMBERED);
-    let _ = app.store.apply(app.store.unit(0).await?.step(keys)).await?;
     app.store.forget_units().await?;
     Ok(())
 }
