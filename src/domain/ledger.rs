@@ -4,6 +4,7 @@
 //! `adjustments`) are sums of postings; a merchant's or a wallet's account also has a balance row,
 //! moved in the same Unit and compared with its postings by the audit.
 
+use super::merchant::Mode;
 use super::money::Money;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +46,10 @@ pub enum LedgerAccount {
     Adjustments,
     Merchant(i64),
     Wallet(i64),
+    /// The books of test payments, which no live account and no balance ever meets.
+    TestClearing,
+    TestFees,
+    TestMerchant(i64),
 }
 
 impl LedgerAccount {
@@ -53,6 +58,12 @@ impl LedgerAccount {
         match text.split_once(':') {
             Some(("merchant", id)) => Some(LedgerAccount::Merchant(id.parse().ok()?)),
             Some(("wallet", id)) => Some(LedgerAccount::Wallet(id.parse().ok()?)),
+            Some(("test", rest)) => match rest.split_once(':') {
+                Some(("merchant", id)) => Some(LedgerAccount::TestMerchant(id.parse().ok()?)),
+                None if rest == "clearing" => Some(LedgerAccount::TestClearing),
+                None if rest == "fees" => Some(LedgerAccount::TestFees),
+                _ => None,
+            },
             _ => match text {
                 "clearing" => Some(LedgerAccount::Clearing),
                 "fees" => Some(LedgerAccount::Fees),
@@ -71,6 +82,9 @@ impl std::fmt::Display for LedgerAccount {
             LedgerAccount::Adjustments => f.write_str("adjustments"),
             LedgerAccount::Merchant(id) => write!(f, "merchant:{id}"),
             LedgerAccount::Wallet(id) => write!(f, "wallet:{id}"),
+            LedgerAccount::TestClearing => f.write_str("test:clearing"),
+            LedgerAccount::TestFees => f.write_str("test:fees"),
+            LedgerAccount::TestMerchant(id) => write!(f, "test:merchant:{id}"),
         }
     }
 }
@@ -116,21 +130,29 @@ impl Entry {
         Ok(Entry { postings: postings.into_iter().filter(|p| p.amount != Money::ZERO).collect() })
     }
 
-    /// A transfer approved: clearing gets `received`, the merchant and the fees share it.
+    /// A transfer approved: clearing gets `received`, the merchant and the fees share it. Test
+    /// payments have books of their own.
     pub fn transfer(
+        mode: Mode,
         business_id: i64,
         received: Money,
         business_receives: Money,
         charge: Money,
     ) -> Result<Entry, Unbalanced> {
+        let (clearing, merchant, fees) = match mode {
+            Mode::Live => {
+                (LedgerAccount::Clearing, LedgerAccount::Merchant(business_id), LedgerAccount::Fees)
+            }
+            Mode::Test => (
+                LedgerAccount::TestClearing,
+                LedgerAccount::TestMerchant(business_id),
+                LedgerAccount::TestFees,
+            ),
+        };
         Entry::new(vec![
-            Posting { account: LedgerAccount::Clearing, side: Side::Debit, amount: received },
-            Posting {
-                account: LedgerAccount::Merchant(business_id),
-                side: Side::Credit,
-                amount: business_receives,
-            },
-            Posting { account: LedgerAccount::Fees, side: Side::Credit, amount: charge },
+            Posting { account: clearing, side: Side::Debit, amount: received },
+            Posting { account: merchant, side: Side::Credit, amount: business_receives },
+            Posting { account: fees, side: Side::Credit, amount: charge },
         ])
     }
 
@@ -146,18 +168,23 @@ mod tests {
 
     #[test]
     fn an_entry_balances_or_is_refused() {
-        let entry = Entry::transfer(7, Money(490_000), Money(480_000), Money(10_000)).unwrap();
+        let entry = Entry::transfer(Mode::Live, 7, Money(490_000), Money(480_000), Money(10_000)).unwrap();
         assert_eq!(entry.postings.len(), 3);
         assert_eq!(entry.postings[1].account.to_string(), "merchant:7");
-        assert_eq!(Entry::transfer(7, Money(1), Money(1), Money(1)), Err(Unbalanced::NotZero));
-        assert_eq!(Entry::transfer(7, Money(0), Money(1), Money(-1)), Err(Unbalanced::Negative));
+        assert_eq!(Entry::transfer(Mode::Live, 7, Money(1), Money(1), Money(1)), Err(Unbalanced::NotZero));
+        assert_eq!(Entry::transfer(Mode::Live, 7, Money(0), Money(1), Money(-1)), Err(Unbalanced::Negative));
+        let test = Entry::transfer(Mode::Test, 7, Money(490_000), Money(480_000), Money(10_000)).unwrap();
+        for posting in entry.postings.iter().chain(&test.postings) {
+            assert_eq!(LedgerAccount::parse(&posting.account.to_string()), Some(posting.account));
+        }
+        assert!(test.postings.iter().all(|t| entry.postings.iter().all(|l| l.account != t.account)));
         // Nothing to say about a line of zero.
-        assert_eq!(Entry::transfer(7, Money(5), Money(5), Money(0)).unwrap().postings.len(), 2);
+        assert_eq!(Entry::transfer(Mode::Live, 7, Money(5), Money(5), Money(0)).unwrap().postings.len(), 2);
     }
 
     #[test]
     fn a_mirror_undoes() {
-        let entry = Entry::transfer(7, Money(9), Money(8), Money(1)).unwrap();
+        let entry = Entry::transfer(Mode::Live, 7, Money(9), Money(8), Money(1)).unwrap();
         let mirror = entry.mirror();
         assert_eq!(mirror.postings[0].side, Side::Credit);
         assert_eq!(mirror.mirror(), entry);

@@ -86,7 +86,7 @@ pub async fn settle(app: &App, s: &Settling<'_>) -> Result<Settled, OpError> {
         reversed_at: None,
         reverse_reason: None,
     };
-    let entry = Entry::transfer(after.business_id, received, business_receives, charges.total())
+    let entry = Entry::transfer(after.mode, after.business_id, received, business_receives, charges.total())
         .map_err(|error| OpError::Fault(error.to_string()))?;
     let entry_note = EntryNote {
         id: app.store.id(IdKind::Entry).await?,

@@ -58,10 +58,11 @@ statements! {
           where s.received_kobo - s.charge_kobo <> s.business_receives_kobo or \
             s.business_receives_kobo <> coalesce((select sum(case side when 'credit' then amount_kobo \
                else -amount_kobo end) from postings p where p.entry_id = e.id \
-               and (p.account = 'merchant:' || cast(s.business_id as text) or p.account > 'wallet:' and \
+               and (p.account in ('merchant:' || cast(s.business_id as text), \
+               'test:merchant:' || cast(s.business_id as text)) or p.account > 'wallet:' and \
                p.account < 'wallet;' and s.kind = 'topup')), 0) or \
             s.charge_kobo <> coalesce((select sum(case side when 'credit' then amount_kobo \
-               else -amount_kobo end) from postings p where p.entry_id = e.id and p.account = 'fees'), 0) or \
+               else -amount_kobo end) from postings p where p.entry_id = e.id and p.account in ('fees', 'test:fees')), 0) or \
             exists (select 1 from postings p where p.entry_id = e.id and p.account > 'merchant:' \
                and p.account < 'merchant;' and p.account <> 'merchant:' || cast(s.business_id as text)))"
     }

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use tillbell::domain::alert::AlertStatus;
+use tillbell::domain::merchant::Mode;
 use tillbell::domain::money::Money;
 use tillbell::domain::payment::Status;
 use tillbell::domain::time::{Span, Timestamp};
@@ -440,6 +441,30 @@ on_both! {
         let free = pool.into_iter().find(|id| !given.contains(id));
         assert_eq!(t.create(&other, 5_000, "Halima Garba").await.account_id, free);
         assert_ne!(t.create(&shop, 5_000, "Chinedu Okafor").await.account_id, Some(last));
+        t.finish().await;
+    }
+
+    async fn test_and_live_never_meet(db: TestDatabase) {
+        let (t, shop) = world(db).await;
+        t.account_for("0987650099", None, Mode::Test).await;
+        let trying = t.in_test_mode(&shop).await;
+        let live = t.create(&shop, 5_000, "Halima Garba").await;
+        let test = t.create(&trying, 5_000, "Halima Garba").await;
+        assert_ne!(live.account_id, test.account_id);
+        t.advance(LATER + Span::seconds(20));
+        let outcome = t.ingest(&Alert::credit("0987650099", 5_000, "Halima Garba", at()).text()).await;
+        assert_eq!(outcome.transaction_id, Some(test.transaction_id.clone()), "{outcome:?}");
+        assert_eq!(t.payment(&live).await.status, Status::Pending);
+        assert_eq!(balance(&t, shop.id).await, Money(0), "test money is no money");
+        let ask = Reverse {
+            business_id: shop.id,
+            transaction_id: &test.transaction_id,
+            reason: "trying",
+            operator: "ada",
+            undoing_alert: None,
+        };
+        reverse_payment(&t.app, &ask).await.unwrap().unwrap();
+        assert_eq!(balance(&t, shop.id).await, Money(0));
         t.finish().await;
     }
 

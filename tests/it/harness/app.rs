@@ -89,10 +89,20 @@ impl TestApp {
 
     /// A pool account at GTBank whose mask shows the last four digits.
     pub async fn account(&self, number: &str) -> i64 {
-        self.account_for(number, None).await
+        self.account_for(number, None, Mode::Live).await
     }
 
-    pub async fn account_for(&self, number: &str, business_id: Option<i64>) -> i64 {
+    /// The merchant again, with a test key.
+    pub async fn in_test_mode(&self, merchant: &Merchant) -> Merchant {
+        let key = ops::keys::add_key(&self.app, "test", merchant.id, Mode::Test, None, None)
+            .await
+            .unwrap()
+            .unwrap();
+        let caller = self.app.directory.caller(&key.text).await.unwrap().expect("a fresh key is known");
+        Merchant { id: merchant.id, caller, website: merchant.website.clone() }
+    }
+
+    pub async fn account_for(&self, number: &str, business_id: Option<i64>, mode: Mode) -> i64 {
         let bank = self.banks.by_code("gtbank").expect("gtbank has a template");
         let new = ops::accounts::NewAccount {
             number: number.into(),
@@ -105,7 +115,7 @@ impl TestApp {
             },
             business_id,
             via: None,
-            mode: Mode::Live,
+            mode,
             force: true,
         };
         let added = ops::accounts::add_account(&self.app, "test", &new).await.unwrap().unwrap();
