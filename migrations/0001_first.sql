@@ -223,6 +223,8 @@ create table alerts (
 create index alerts_by_status on alerts (status, first_seen_at);
 -- Equal money on one account: the duplicate rules, corrections, reversals.
 create index alerts_by_account on alerts (account_id, amount_kobo, first_seen_at);
+-- What a debit or reversal may undo, by session id or reference.
+create index alerts_seen on alerts (account_id, first_seen_at);
 create index alerts_undecided on alerts (account_id) where status = 'new';
 
 -- Keys by which a second copy of an alert is known; kept for ever.

@@ -69,13 +69,14 @@ statements! {
         concat!("select ", columns!(), " from payments where status = 'pending' and amount_kobo = $1 \
                  and account_id = $2 order by id desc limit $3")
     }
+    // The plus keeps SQLite from reading every payment of the account by another index.
     OPEN_BY_RULE: query {
         concat!("select ", columns!(), " from payments where status = 'pending' and rule_low_kobo is not null \
-                 and rule_low_kobo between cast($1 as bigint) - 200 and cast($1 as bigint) and rule_high_kobo >= $1 and account_id = $2 \
+                 and rule_low_kobo between cast($1 as bigint) - 200 and cast($1 as bigint) and rule_high_kobo >= $1 and +account_id = $2 \
                  order by rule_low_kobo limit $3")
     }
     BY_NAME_PAIR: query {
-        concat!("select ", columns!(), " from payments where account_id = $1 and id in \
+        concat!("select ", columns!(), " from payments where +account_id = $1 and id in \
                  (select payment_id from payment_name_pairs where account_id = $1 and pair = $2 \
                  and created_at >= $3 order by created_at desc limit $4)")
     }
