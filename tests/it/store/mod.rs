@@ -7,6 +7,7 @@
 mod conformance;
 mod kill;
 mod migrations;
+mod plans;
 mod postgres_faults;
 mod prepare_all;
 mod sqlite_faults;

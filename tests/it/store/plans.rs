@@ -1,0 +1,48 @@
+//! Statements on the way of an alert or a payment go through the index made for them.
+//!
+//! SQLite has no statistics here and takes whatever index it likes; one that names only the account
+//! would read every payment of it, which no small test feels. The plan says it.
+
+use tillbell::store::sql::Dialect;
+use tillbell::store::statements;
+
+use crate::harness::databases::{Engine, TestDatabase};
+
+/// Statement, and what its plan must name.
+const EXPECTED: &[(&str, &str)] = &[
+    ("OPEN_BY_EXACT", "payments_open_exact"),
+    ("OPEN_BY_RULE", "payments_open_rule"),
+    ("BY_NAME_PAIR", "INTEGER PRIMARY KEY"),
+    ("ENDED_BY_AMOUNT", "payments_ended"),
+    ("RECENT_OF_OTHERS", "payments_by_account"),
+    ("DUE_FOR_SWEEP", "payments_open_until"),
+    ("COLLISIONS", "payments_open_exact"),
+    ("COLLISIONS_WITH_RULE", "payments_open_rule"),
+    ("SIMILAR", "alerts_by_account"),
+    ("UNDECIDED_ON_ACCOUNT", "alerts_undecided"),
+    ("BY_SESSION", "alerts_seen"),
+];
+
+/// Tables that grow without end: none of the statements above may walk through one.
+const GROWING: &[&str] = &["SCAN payments", "SCAN alerts", "SCAN jobs", "SCAN payment_name_pairs"];
+
+#[tokio::test]
+async fn hot_statements_use_their_index_sqlite() {
+    let db = TestDatabase::migrated(Engine::Sqlite).await;
+    let file = rusqlite::Connection::open(db.url().strip_prefix("sqlite:").unwrap()).unwrap();
+    for (name, index) in EXPECTED {
+        let found: Vec<_> = statements().into_iter().filter(|sql| sql.name == *name).collect();
+        assert_eq!(found.len(), 1, "{name} is not the name of one statement");
+        let text = format!("explain query plan {}", found[0].render(Dialect::Sqlite));
+        let mut statement = file.prepare(&text).unwrap();
+        let places = statement.parameter_count();
+        let rows = statement
+            .query_map(rusqlite::params_from_iter(vec![1i64; places]), |row| row.get::<_, String>(3))
+            .unwrap();
+        let plan: Vec<String> = rows.map(Result::unwrap).collect();
+        assert!(plan.iter().any(|line| line.contains(index)), "{name} does not use {index}: {plan:#?}");
+        for line in &plan {
+            assert!(!GROWING.iter().any(|scan| line.contains(scan)), "{name}: {plan:#?}");
+        }
+    }
+}
