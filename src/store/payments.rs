@@ -49,6 +49,7 @@ macro_rules! counted {
     };
 }
 
+// `+account_id` keeps SQLite from reading all payments of the account by the index on it.
 statements! {
     ADD: insert(payments) {
         id: Int, business_id: Int, transaction_id: Text, kind: Text, mode: Text, status: Text, version: Int,
@@ -468,4 +469,33 @@ impl Store {
 /// Name of the statement that [`corrected`] runs: lost there means the payment changed meanwhile.
 pub fn is_correction(statement: &str) -> bool {
     statement == CORRECTED.name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::StoreOptions;
+    use crate::store::sql::Dialect;
+
+    #[tokio::test]
+    async fn what_a_decision_reads_is_found_without_reading_the_whole_account() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("plans.db");
+        let options = StoreOptions::command(&format!("sqlite:{}", file.display()));
+        Store::open(&options).await.unwrap().migrate(Timestamp(0)).await.unwrap();
+        let connection = rusqlite::Connection::open(&file).unwrap();
+        for (sql, index) in [
+            (&OPEN_BY_EXACT, "payments_open_exact"),
+            (&OPEN_BY_RULE, "payments_open_rule"),
+            (&BY_NAME_PAIR, "INTEGER PRIMARY KEY"),
+            (&ENDED_BY_AMOUNT, "payments_ended"),
+        ] {
+            let text = format!("explain query plan {}", sql.render(Dialect::Sqlite));
+            let mut statement = connection.prepare(&text).unwrap();
+            let params = vec![1i64; statement.parameter_count()];
+            let rows = statement.query_map(rusqlite::params_from_iter(params), |row| row.get(3)).unwrap();
+            let plan: Vec<String> = rows.map(Result::unwrap).collect();
+            assert!(plan.iter().any(|line| line.contains(index)), "{}: {plan:?}", sql.name);
+        }
+    }
 }
