@@ -70,7 +70,6 @@ statements! {
         concat!("select ", columns!(), " from payments where status = 'pending' and amount_kobo = $1 \
                  and account_id = $2 order by id desc limit $3")
     }
-    // The plus keeps SQLite from reading every payment of the account by another index.
     OPEN_BY_RULE: query {
         concat!("select ", columns!(), " from payments where status = 'pending' and rule_low_kobo is not null \
                  and rule_low_kobo between cast($1 as bigint) - 200 and cast($1 as bigint) and rule_high_kobo >= $1 and +account_id = $2 \
@@ -469,33 +468,4 @@ impl Store {
 /// Name of the statement that [`corrected`] runs: lost there means the payment changed meanwhile.
 pub fn is_correction(statement: &str) -> bool {
     statement == CORRECTED.name
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::store::StoreOptions;
-    use crate::store::sql::Dialect;
-
-    #[tokio::test]
-    async fn what_a_decision_reads_is_found_without_reading_the_whole_account() {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("plans.db");
-        let options = StoreOptions::command(&format!("sqlite:{}", file.display()));
-        Store::open(&options).await.unwrap().migrate(Timestamp(0)).await.unwrap();
-        let connection = rusqlite::Connection::open(&file).unwrap();
-        for (sql, index) in [
-            (&OPEN_BY_EXACT, "payments_open_exact"),
-            (&OPEN_BY_RULE, "payments_open_rule"),
-            (&BY_NAME_PAIR, "INTEGER PRIMARY KEY"),
-            (&ENDED_BY_AMOUNT, "payments_ended"),
-        ] {
-            let text = format!("explain query plan {}", sql.render(Dialect::Sqlite));
-            let mut statement = connection.prepare(&text).unwrap();
-            let params = vec![1i64; statement.parameter_count()];
-            let rows = statement.query_map(rusqlite::params_from_iter(params), |row| row.get(3)).unwrap();
-            let plan: Vec<String> = rows.map(Result::unwrap).collect();
-            assert!(plan.iter().any(|line| line.contains(index)), "{}: {plan:?}", sql.name);
-        }
-    }
 }
