@@ -4,7 +4,7 @@
 use std::net::SocketAddr;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use axum::Router;
 use axum::body::Body;
@@ -19,6 +19,9 @@ use super::Http;
 use super::error::ApiError;
 use super::routes::UNROUTED;
 use crate::clock::Random;
+
+/// A request that takes longer has a log line even if it went well.
+const SLOW: Duration = Duration::from_secs(1);
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// A longer id than this is not taken over from the caller.
@@ -62,11 +65,12 @@ pub async fn answer(
     let status = response.status().as_u16();
     let took = began.elapsed();
     http.meters.note(trace.route, status, took);
-    // Probes come every few seconds and say nothing as long as they succeed.
-    let is_probe = matches!(trace.route, "/healthz" | "/readyz" | "/metrics") && status == 200;
+    // What went well is in the meters and in the database; a line for each would cost more than the
+    // rest of a read. What failed or was slow is told.
+    let went_well = status < 400 && took < SLOW;
     span.in_scope(|| {
-        if is_probe {
-            return tracing::debug!(%method, route = trace.route, status, "request");
+        if went_well {
+            return tracing::debug!(%method, route = trace.route, status, business = trace.business_id, "request");
         }
         // The template, not the path: paths of pages hold tokens, and queries may hold anything.
         tracing::info!(
