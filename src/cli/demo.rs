@@ -79,7 +79,7 @@ pub(super) async fn run(args: &DemoArgs) -> anyhow::Result<()> {
     tell(
         started,
         "A business, its website, its key and a receiving account",
-        &["Suya Spot", &format!("{BANK} {ACCOUNT} {HOLDER}")],
+        &["Suya Spot", &format!("GTBank {ACCOUNT} {HOLDER}")],
     );
 
     let transaction_id = ask_for_payment(&app, &shop).await?;
@@ -106,7 +106,7 @@ pub(super) async fn run(args: &DemoArgs) -> anyhow::Result<()> {
     tell(
         started,
         &format!("The payment is {}", payment.payment.status.as_str()),
-        &[&format!("the shop's balance in the ledger: NGN {balance}")],
+        &[&format!("the shop's balance in the ledger: {}", super::print::naira(balance))],
     );
 
     let delivery = tokio::time::timeout(WEBHOOK_WITHIN, deliveries.recv())

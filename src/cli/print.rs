@@ -130,6 +130,11 @@ fn raw<S: Serializer>(digits: &str, to: S) -> Result<S::Ok, S::Error> {
     RawValue::from_string(digits.to_owned()).map_err(S::Error::custom)?.serialize(to)
 }
 
+/// An amount for people: `NGN 5,000.00`.
+pub(super) fn naira(money: Money) -> String {
+    format!("{CURRENCY} {}", with_separators(money))
+}
+
 /// `5,000.00`.
 fn with_separators(money: Money) -> String {
     let text = money.to_string();
@@ -153,7 +158,7 @@ fn for_people(field: &Field) -> String {
         Field::Flag(false) => "no".to_owned(),
         Field::Int(n) => n.to_string(),
         Field::Text(text) => text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect(),
-        Field::Money(money) => format!("{CURRENCY} {}", with_separators(*money)),
+        Field::Money(money) => naira(*money),
         Field::Percent(rate) => format!("{} %", Money(*rate)),
         Field::Time(at) => time_for_people(*at),
         Field::Json(json) => for_people(&Field::Text(json.get().to_owned())),
