@@ -13,7 +13,7 @@ use tillbell::domain::alert::{
 use tillbell::domain::charges::{Schedule, quote};
 use tillbell::domain::merchant::{Mode, Website};
 use tillbell::domain::money::Money;
-use tillbell::domain::payment::{Kind, PayerDetails, Payment, Status};
+use tillbell::domain::payment::{PayerDetails, Payment, TransferRequest};
 use tillbell::domain::time::Span;
 use tillbell::ops;
 use tillbell::ops::name_pairs::name_pairs;
@@ -113,41 +113,22 @@ impl World {
         let created = now - Span::hours(1);
         let id = self.app.store.id(IdKind::Payment).await.expect("an id");
         let merchant = &self.businesses[business % self.businesses.len()];
-        Payment {
+        Payment::requested(TransferRequest {
             id,
             business_id: merchant.id,
             transaction_id: format!("TXN-01J{id:023}"),
-            kind: Kind::Transfer,
             mode: Mode::Live,
-            status: Status::Pending,
-            version: 1,
-            amount: quote.amount,
-            charges: quote.charges,
-            business_receives: quote.business_receives,
+            quote,
             schedule: Schedule::DEFAULT,
             payer_name: name,
             payer: PayerDetails::default(),
             webhook_url: webhook_url.to_owned(),
             website_id: Some(merchant.website.id),
-            external_reference: None,
             account_id: Some(self.account.id),
-            corrections: 0,
-            created_at: created,
-            updated_at: created,
-            expires_at: created + Span::hours(24),
-            approvable_until: created + Span::hours(48),
-            matched_at: None,
-            approved_at: None,
-            rejected_at: None,
-            reject_reason: None,
-            swept: false,
-            reversed_at: None,
-            settlement_id: None,
-            received: None,
-            is_mismatch: false,
-            mismatch_reason: None,
-            name_mismatch: false,
-        }
+            at: created,
+            expiry: Span::hours(24),
+            late_window: Span::hours(24),
+        })
     }
 
     /// The alert that pays a payment exactly, not in the database yet.

@@ -122,6 +122,28 @@ pub struct Payment {
     pub name_mismatch: bool,
 }
 
+/// What a bank-transfer payment begins with.
+#[derive(Clone, Debug)]
+pub struct TransferRequest {
+    pub id: i64,
+    pub business_id: i64,
+    pub transaction_id: String,
+    pub mode: Mode,
+    /// Made with `schedule`, which is frozen on the payment.
+    pub quote: Quote,
+    pub schedule: Schedule,
+    pub payer_name: String,
+    pub payer: PayerDetails,
+    pub webhook_url: String,
+    pub website_id: Option<i64>,
+    pub account_id: Option<i64>,
+    pub at: Timestamp,
+    /// How long the merchant's customer has.
+    pub expiry: Span,
+    /// How long after that a late alert may still approve.
+    pub late_window: Span,
+}
+
 /// Why an amount cannot be corrected. The texts are the API's (decisions 4).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CorrectRefusal {
@@ -178,6 +200,46 @@ pub struct Approval {
 }
 
 impl Payment {
+    /// A payment as it begins: pending, nothing received.
+    pub fn requested(request: TransferRequest) -> Payment {
+        let expires_at = request.at + request.expiry;
+        Payment {
+            id: request.id,
+            business_id: request.business_id,
+            transaction_id: request.transaction_id,
+            kind: Kind::Transfer,
+            mode: request.mode,
+            status: Status::Pending,
+            version: 1,
+            amount: request.quote.amount,
+            charges: request.quote.charges,
+            business_receives: request.quote.business_receives,
+            schedule: request.schedule,
+            payer_name: request.payer_name,
+            payer: request.payer,
+            webhook_url: request.webhook_url,
+            website_id: request.website_id,
+            external_reference: None,
+            account_id: request.account_id,
+            corrections: 0,
+            created_at: request.at,
+            updated_at: request.at,
+            expires_at,
+            approvable_until: expires_at + request.late_window,
+            matched_at: None,
+            approved_at: None,
+            rejected_at: None,
+            reject_reason: None,
+            swept: false,
+            reversed_at: None,
+            settlement_id: None,
+            received: None,
+            is_mismatch: false,
+            mismatch_reason: None,
+            name_mismatch: false,
+        }
+    }
+
     /// Expired for the merchant; a late alert may still approve it.
     pub fn is_expired(&self, now: Timestamp) -> bool {
         now > self.expires_at

@@ -15,7 +15,7 @@ use crate::domain::charges::{Schedule, quote};
 use crate::domain::merchant::Website;
 use crate::domain::money::Money;
 use crate::domain::name::{Folded, Verdict, compare_folded};
-use crate::domain::payment::{Kind, PayerDetails, Payment, Status};
+use crate::domain::payment::{PayerDetails, Payment, TransferRequest};
 use crate::domain::time::Timestamp;
 use crate::store::{Applied, IdKind, payments};
 
@@ -101,45 +101,25 @@ async fn draft(
 ) -> Result<Option<Payment>, OpError> {
     let schedule: Schedule = new.website.schedule.unwrap_or(caller.business.schedule);
     let Some(quote) = quote(new.base, &schedule) else { return Ok(None) };
-    let expires_at = now + app.config.payments.expiry;
-    Ok(Some(Payment {
+    Ok(Some(Payment::requested(TransferRequest {
         id: app.store.id(IdKind::Payment).await?,
         business_id: caller.business.id,
         transaction_id: match &new.transaction_id {
             Some(id) => id.clone(),
             None => fresh_transaction_id(app, now),
         },
-        kind: Kind::Transfer,
         mode: caller.mode,
-        status: Status::Pending,
-        version: 1,
-        amount: quote.amount,
-        charges: quote.charges,
-        business_receives: quote.business_receives,
+        quote,
         schedule,
         payer_name: new.payer_name.clone(),
         payer: new.payer.clone(),
         webhook_url: new.webhook_url.clone(),
         website_id: Some(new.website.id),
-        external_reference: None,
         account_id: None,
-        corrections: 0,
-        created_at: now,
-        updated_at: now,
-        expires_at,
-        approvable_until: expires_at + app.config.payments.late_window,
-        matched_at: None,
-        approved_at: None,
-        rejected_at: None,
-        reject_reason: None,
-        swept: false,
-        reversed_at: None,
-        settlement_id: None,
-        received: None,
-        is_mismatch: false,
-        mismatch_reason: None,
-        name_mismatch: false,
-    }))
+        at: now,
+        expiry: app.config.payments.expiry,
+        late_window: app.config.payments.late_window,
+    })))
 }
 
 /// `TXN-` and a ULID: 48 bits of milliseconds, 80 random bits, Crockford's base 32.

@@ -11,10 +11,10 @@ use standardwebhooks::Webhook;
 use tillbell::app::App;
 use tillbell::clock::{Clock, ManualClock, SystemClock, SystemRandom};
 use tillbell::config::Config;
-use tillbell::domain::charges::{Charges, Schedule};
+use tillbell::domain::charges::{Charges, Quote, Schedule};
 use tillbell::domain::merchant::Mode;
 use tillbell::domain::money::Money;
-use tillbell::domain::payment::{Approval, Approver, Kind, PayerDetails, Payment, Status};
+use tillbell::domain::payment::{Approval, Approver, PayerDetails, Payment, TransferRequest};
 use tillbell::domain::time::{Span, Timestamp};
 use tillbell::ops::businesses::{self, NewBusiness};
 use tillbell::ops::webhook_body::{self, PAYMENT_APPROVED};
@@ -171,41 +171,26 @@ impl World {
 }
 
 fn pending(id: i64, business_id: i64, url: &str, website_id: Option<i64>, now: Timestamp) -> Payment {
-    Payment {
+    Payment::requested(TransferRequest {
         id,
         business_id,
         transaction_id: format!("ADA-{id}"),
-        kind: Kind::Transfer,
         mode: Mode::Live,
-        status: Status::Pending,
-        version: 1,
-        amount: Money(730_000),
-        charges: Charges { percentage: Money(7_300), fixed: Money(5_000) },
-        business_receives: Money(717_700),
+        quote: Quote {
+            amount: Money(730_000),
+            charges: Charges { percentage: Money(7_300), fixed: Money(5_000) },
+            business_receives: Money(717_700),
+        },
         schedule: Schedule::DEFAULT,
         payer_name: "Ngozi Balogun".into(),
         payer: PayerDetails::default(),
         webhook_url: url.to_owned(),
         website_id,
-        external_reference: None,
         account_id: None,
-        corrections: 0,
-        created_at: now,
-        updated_at: now,
-        expires_at: now + Span::hours(24),
-        approvable_until: now + Span::hours(48),
-        matched_at: None,
-        approved_at: None,
-        rejected_at: None,
-        reject_reason: None,
-        swept: false,
-        reversed_at: None,
-        settlement_id: None,
-        received: None,
-        is_mismatch: false,
-        mismatch_reason: None,
-        name_mismatch: false,
-    }
+        at: now,
+        expiry: Span::hours(24),
+        late_window: Span::hours(24),
+    })
 }
 
 /// Whether the official verifier takes the request under this secret.

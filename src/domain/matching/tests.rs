@@ -3,49 +3,29 @@
 use super::*;
 use crate::domain::charges::{Schedule, quote};
 use crate::domain::merchant::Mode;
-use crate::domain::payment::PayerDetails;
+use crate::domain::payment::{PayerDetails, TransferRequest};
 
 const NOON: Timestamp = Timestamp(1_800_000_000_000_000);
 
 fn payment(id: i64, business_id: i64, naira: i64, name: &str) -> Payment {
     let schedule = Schedule::DEFAULT;
     let quote = quote(Money(naira * 100), &schedule).unwrap();
-    let created_at = NOON - Span::minutes(30);
-    Payment {
+    Payment::requested(TransferRequest {
         id,
         business_id,
         transaction_id: format!("T{id}"),
-        kind: Kind::Transfer,
         mode: Mode::Live,
-        status: Status::Pending,
-        version: 1,
-        amount: quote.amount,
-        charges: quote.charges,
-        business_receives: quote.business_receives,
+        quote,
         schedule,
         payer_name: name.into(),
         payer: PayerDetails::default(),
         webhook_url: "https://shop.example/hook".into(),
         website_id: None,
-        external_reference: None,
         account_id: Some(1),
-        corrections: 0,
-        created_at,
-        updated_at: created_at,
-        expires_at: created_at + Span::hours(24),
-        approvable_until: created_at + Span::hours(48),
-        matched_at: None,
-        approved_at: None,
-        rejected_at: None,
-        reject_reason: None,
-        swept: false,
-        reversed_at: None,
-        settlement_id: None,
-        received: None,
-        is_mismatch: false,
-        mismatch_reason: None,
-        name_mismatch: false,
-    }
+        at: NOON - Span::minutes(30),
+        expiry: Span::hours(24),
+        late_window: Span::hours(24),
+    })
 }
 
 fn incoming<'a>(naira: i64, name: Option<&'a str>) -> Incoming<'a> {
