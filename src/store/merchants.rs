@@ -311,57 +311,44 @@ impl Store {
     }
 }
 
+/// Everything settable of a business, in the order of the columns from `name` to `is_charged`.
+fn settings(business: &Business) -> [Value; 12] {
+    let schedule = business.schedule;
+    [
+        (&business.name).into(),
+        (&business.email).into(),
+        business.webhook_url.as_deref().into(),
+        business.active.into(),
+        business.wallet_enabled.into(),
+        business.rate_limit.into(),
+        business.wallet_rate_limit.into(),
+        schedule.rate.into(),
+        schedule.fixed.into(),
+        schedule.cap.into(),
+        schedule.paid_by_customer.into(),
+        schedule.enabled.into(),
+    ]
+}
+
 /// A new business and its balance of zero; `sealed_secret` signs its webhooks.
 pub fn add_business(business: &Business, sealed_secret: Vec<u8>) -> [Step; 2] {
-    let schedule = business.schedule;
-    let row = Step::one(
-        &ADD_BUSINESS,
-        vec![
-            business.id.into(),
-            (&business.name).into(),
-            (&business.email).into(),
-            business.webhook_url.as_deref().into(),
-            business.active.into(),
-            business.wallet_enabled.into(),
-            business.rate_limit.into(),
-            business.wallet_rate_limit.into(),
-            schedule.rate.into(),
-            schedule.fixed.into(),
-            schedule.cap.into(),
-            schedule.paid_by_customer.into(),
-            schedule.enabled.into(),
-            sealed_secret.into(),
-            business.created_at.into(),
-            business.created_at.into(),
-            business.version.into(),
-        ],
-    );
-    [row, Step::one(&ADD_BALANCE, vec![business.id.into(), 0.into()])]
+    let mut params = vec![business.id.into()];
+    params.extend(settings(business));
+    params.extend([
+        sealed_secret.into(),
+        business.created_at.into(),
+        business.created_at.into(),
+        business.version.into(),
+    ]);
+    [Step::one(&ADD_BUSINESS, params), Step::one(&ADD_BALANCE, vec![business.id.into(), 0.into()])]
 }
 
 /// Writes everything settable of a business, guarded by the version it was read with.
 pub fn set_business(business: &Business, now: Timestamp) -> Step {
-    let schedule = business.schedule;
-    Step::one(
-        &SET_BUSINESS,
-        vec![
-            business.id.into(),
-            business.version.into(),
-            (&business.name).into(),
-            (&business.email).into(),
-            business.webhook_url.as_deref().into(),
-            business.active.into(),
-            business.wallet_enabled.into(),
-            business.rate_limit.into(),
-            business.wallet_rate_limit.into(),
-            schedule.rate.into(),
-            schedule.fixed.into(),
-            schedule.cap.into(),
-            schedule.paid_by_customer.into(),
-            schedule.enabled.into(),
-            now.into(),
-        ],
-    )
+    let mut params = vec![business.id.into(), business.version.into()];
+    params.extend(settings(business));
+    params.push(now.into());
+    Step::one(&SET_BUSINESS, params)
 }
 
 /// Puts a new signing secret in place; the one there signs beside it until `until`.
