@@ -66,7 +66,8 @@ const CBN_CODES: &[(&str, &str)] = &[
     ("000023", "101"), // Providus
 ];
 
-fn given_bank(bank: Option<&Bank>, text: &str) -> GivenBank {
+/// What the op is told of the bank an operator named.
+pub(super) fn given_bank(bank: Option<&Bank>, text: &str) -> GivenBank {
     let Some(bank) = bank else { return GivenBank::Unknown(text.to_owned()) };
     let cbn_code =
         CBN_CODES.iter().find(|(nip, _)| bank.nip_codes.iter().any(|code| code == nip)).map(|(_, cbn)| *cbn);

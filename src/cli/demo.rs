@@ -20,6 +20,7 @@ use hyper_util::rt::TokioIo;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 
+use super::accounts::given_bank;
 use super::system::DemoArgs;
 use crate::app::App;
 use crate::config::Config;
@@ -30,7 +31,7 @@ use crate::domain::weburl::parse_target;
 use crate::mail::files::Mails;
 use crate::mail::intake::ingest;
 use crate::mail::{Bank, Banks};
-use crate::ops::accounts::{GivenBank, MaskDigits, NewAccount, add_account};
+use crate::ops::accounts::{NewAccount, add_account};
 use crate::ops::businesses::{ChargeChange, NewBusiness, add_business};
 use crate::ops::keys::add_key;
 use crate::ops::read_payments::read_payment;
@@ -188,12 +189,7 @@ fn account(bank: &Bank) -> NewAccount {
     NewAccount {
         number: ACCOUNT.into(),
         name: HOLDER.into(),
-        bank: GivenBank::Known {
-            code: bank.code.clone(),
-            name: bank.name.clone(),
-            mask: bank.mask.map(|m| MaskDigits { lead: m.lead, trail: m.trail, hidden_end: m.hidden_end }),
-            cbn_code: None,
-        },
+        bank: given_bank(Some(bank), BANK),
         business_id: None,
         via: None,
         mode: Mode::Live,
