@@ -7,7 +7,7 @@ use tillbell::domain::alert::AlertStatus;
 use tillbell::domain::merchant::Mode;
 use tillbell::domain::money::Money;
 use tillbell::domain::payment::Status;
-use tillbell::domain::time::{Span, Timestamp};
+use tillbell::domain::time::Span;
 use tillbell::ops;
 use tillbell::ops::approve_alert::{Approve, approve_alert};
 use tillbell::ops::correct_amount::correct_amount;
@@ -18,25 +18,12 @@ use tillbell::ops::reverse::{Reverse, reverse_payment};
 use tillbell::ops::sweep::sweep;
 use tillbell::ops::take_alert::take_alert;
 
-use crate::harness::app::{Merchant, START, TestApp};
+use crate::harness::app::{ACCOUNT, LATER, TestApp, at, world};
 use crate::harness::databases::{Engine, TestDatabase, run_on};
 use crate::harness::mails::Alert;
 
-const ACCOUNT: &str = "0123454417";
-const LATER: Span = Span::minutes(10);
 /// More alerts of one account and amount than a decision reads at once.
 const CROWD: usize = 205;
-
-async fn world(db: TestDatabase) -> (TestApp, Merchant) {
-    let t = TestApp::start(db).await;
-    let merchant = t.merchant("adire.example").await;
-    t.account(ACCOUNT).await;
-    (t, merchant)
-}
-
-fn at() -> Timestamp {
-    START + LATER
-}
 
 async fn status_of(t: &TestApp, alert: i64) -> AlertStatus {
     t.app.store.alert(alert).await.unwrap().unwrap().status

@@ -7,7 +7,7 @@ use tillbell::domain::alert::AlertStatus;
 use tillbell::domain::merchant::Mode;
 use tillbell::domain::money::Money;
 use tillbell::domain::payment::Status;
-use tillbell::domain::time::{Span, Timestamp};
+use tillbell::domain::time::Span;
 use tillbell::ops;
 use tillbell::ops::approve_alert::{Approve, ApproveRefused, approve_alert, dismiss_alert};
 use tillbell::ops::correct_amount::{Corrected, correct_amount};
@@ -17,24 +17,8 @@ use tillbell::ops::reverse::{Reverse, ReverseRefused, reject_payment, reverse_pa
 use tillbell::ops::sweep::sweep;
 use tillbell::ops::take_alert::take_alert;
 
-use crate::harness::app::{START, TestApp};
-use crate::harness::databases::TestDatabase;
+use crate::harness::app::{ACCOUNT, LATER, START, TestApp, at, world};
 use crate::harness::mails::Alert;
-
-const ACCOUNT: &str = "0123454417";
-const LATER: Span = Span::minutes(10);
-
-/// A world with one merchant and one account, ten minutes after a payment was asked for.
-async fn world(db: TestDatabase) -> (TestApp, crate::harness::app::Merchant) {
-    let t = TestApp::start(db).await;
-    let merchant = t.merchant("adire.example").await;
-    t.account(ACCOUNT).await;
-    (t, merchant)
-}
-
-fn at() -> Timestamp {
-    START + LATER
-}
 
 async fn balance(t: &TestApp, business: i64) -> Money {
     t.app.store.merchant_balance(business).await.unwrap().unwrap()

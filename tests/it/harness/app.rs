@@ -26,6 +26,23 @@ use super::databases::TestDatabase;
 /// Where the tests' world begins: 2026-03-10 09:00 in Lagos.
 pub const START: Timestamp = Timestamp(1_773_129_600_000_000);
 
+/// The one account of [`world`], and how long after the request its customers pay.
+pub const ACCOUNT: &str = "0123454417";
+pub const LATER: Span = Span::minutes(10);
+
+/// When the customers of [`world`] pay.
+pub fn at() -> Timestamp {
+    START + LATER
+}
+
+/// A world with one merchant and one account.
+pub async fn world(database: TestDatabase) -> (TestApp, Merchant) {
+    let t = TestApp::start(database).await;
+    let merchant = t.merchant("adire.example").await;
+    t.account(ACCOUNT).await;
+    (t, merchant)
+}
+
 pub struct TestApp {
     pub app: Arc<App>,
     pub clock: Arc<ManualClock>,
