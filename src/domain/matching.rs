@@ -6,8 +6,8 @@
 //! and an amount that is exact or explained by the charges.
 
 use super::money::Money;
-use super::name::{CutLengths, Folded, Verdict, compare_folded, surname_agrees};
-use super::payment::{Kind, Payment, Status};
+use super::name::{CutLengths, Folded, Verdict, compare_folded, surname_agrees, verdict_folded};
+use super::payment::{Payment, Status};
 use super::time::{Span, Timestamp};
 
 /// A payment may be this much younger than the bank's time: clocks differ.
@@ -254,7 +254,7 @@ fn judge(incoming: &Incoming<'_>, received: Option<&Folded>, considered: &[Consi
     let winners: Vec<&Considered> = considered.iter().filter(|c| c.wins_alone()).collect();
     if let Some(received) = received
         && let holder = Folded::new(incoming.holder)
-        && compare_folded(&holder, received, incoming.cut).verdict != Verdict::Different
+        && verdict_folded(&holder, received, incoming.cut) != Verdict::Different
     {
         reasons.push(
             "the payer's name is not different from the account holder's own: \
@@ -349,11 +349,6 @@ fn explain(best: &Considered, fitting: usize) -> String {
         String::new()
     };
     format!("{amount}; {}{choice}", best.name_reason)
-}
-
-/// Top-ups and payments of the accounts an alert could mean.
-pub fn is_candidate_kind(kind: Kind) -> bool {
-    matches!(kind, Kind::Transfer | Kind::Topup)
 }
 
 #[cfg(test)]

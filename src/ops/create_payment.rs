@@ -14,7 +14,7 @@ use crate::domain::account::{Collision, ReceivingAccount, choose};
 use crate::domain::charges::{Schedule, quote};
 use crate::domain::merchant::Website;
 use crate::domain::money::Money;
-use crate::domain::name::{Folded, Verdict, compare_folded};
+use crate::domain::name::{Folded, Verdict, verdict_folded};
 use crate::domain::payment::{PayerDetails, Payment, TransferRequest};
 use crate::domain::time::Timestamp;
 use crate::store::{Applied, IdKind, payments};
@@ -166,7 +166,7 @@ async fn choose_account(app: &App, payment: &Payment) -> Result<Option<Receiving
         .into_iter()
         .filter(|row| {
             row.payer_name == payment.payer_name
-                || compare_folded(&expected, &Folded::new(&row.payer_name), &[]).verdict != Verdict::Different
+                || verdict_folded(&expected, &Folded::new(&row.payer_name), &[]) != Verdict::Different
         })
         .map(|row| Collision {
             account_id: row.account_id,

@@ -58,7 +58,6 @@ statements! {
     ADD_MAIL: insert(mails) { alert_id: Int, raw: Bytes, kept_until_at: Int }
     BY_ID: query { concat!("select ", columns!(), " from alerts where id = $1") }
     KEY_OWNER: query { "select alert_id from alert_keys where kind = $1 and key = $2" }
-    MAIL: query { "select raw from mails where alert_id = $1" }
     DECIDED: query {
         "update alerts set status = $3, reason = $4, evidence = $5, decided_at = $6, version = version + 1 \
          where id = $1 and version = $2 and status in ('new', 'review', 'unmatched')"
@@ -259,11 +258,6 @@ pub fn add_key(kind: &str, key: &str, alert_id: i64) -> Step {
     Step::one(&ADD_KEY, vec![kind.into(), key.into(), alert_id.into()])
 }
 
-/// Name of the statement that [`add_key`] runs: refused there means another alert has the key.
-pub fn is_key_conflict(statement: &str) -> bool {
-    statement == ADD_KEY.name
-}
-
 pub fn add_mail(alert_id: i64, raw: &[u8], kept_until: Timestamp) -> Step {
     Step::one(&ADD_MAIL, vec![alert_id.into(), raw.into(), kept_until.into()])
 }
@@ -371,12 +365,6 @@ impl Store {
     pub async fn alert_by_key(&self, kind: &str, key: &str) -> Result<Option<i64>, StoreError> {
         let row = self.read_one(&KEY_OWNER, vec![kind.into(), key.into()]).await?;
         row.map(|row| row.single_int("alert_keys")).transpose()
-    }
-
-    /// The mail as it came; `None` after its 90 days.
-    pub async fn alert_mail(&self, alert_id: i64) -> Result<Option<Vec<u8>>, StoreError> {
-        let row = self.read_one(&MAIL, vec![alert_id.into()]).await?;
-        row.map(|row| row.reader("mails").bytes("raw")).transpose()
     }
 
     /// Alerts of one account with the same amount, first seen between two times, newest first; such
