@@ -14,6 +14,10 @@ use crate::domain::money::Money;
 use crate::domain::time::Span;
 use crate::outbound::address::Network;
 
+mod mail;
+
+pub use mail::Mail;
+
 /// Everything an operator can set, checked.
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -26,6 +30,7 @@ pub struct Config {
     pub limits: Limits,
     /// A folder of templates that add to or replace the built-in ones.
     pub banks_folder: Option<PathBuf>,
+    pub mail: Mail,
     pub log_format: LogFormat,
 }
 
@@ -110,6 +115,7 @@ struct RawConfig {
     wallet: RawWallet,
     limits: RawLimits,
     banks: RawBanks,
+    mail: mail::RawMail,
     log: RawLog,
 }
 
@@ -275,6 +281,7 @@ impl Config {
                 )?,
             },
             banks_folder: raw.banks.folder,
+            mail: raw.mail.check()?,
             log_format: match raw.log.format.as_deref() {
                 None => LogFormat::Auto,
                 Some("pretty") => LogFormat::Pretty,
@@ -429,63 +436,4 @@ fn wallet(raw: RawWallet) -> Result<Wallet, ConfigError> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn load(file: &str, environment: &[(&str, &str)]) -> Result<Config, ConfigError> {
-        Config::load(file, environment.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())))
-    }
-
-    #[test]
-    fn defaults_are_those_of_the_documentation() {
-        let config = load("", &[]).unwrap();
-        assert_eq!(config.database_url(), "sqlite:tillbell.db");
-        assert_eq!(config.server.listen.to_string(), "127.0.0.1:8080");
-        assert_eq!(config.payments.max_amount.to_string(), "999999999.99");
-        assert_eq!(config.payments.expiry, Span::hours(24));
-        assert!(matches!(&config.secret, Secret::File(path) if path.ends_with("tillbell.db.key")));
-    }
-
-    #[test]
-    fn environment_beats_the_file() {
-        let config = load(
-            "[server]\nlisten = \"127.0.0.1:1\"\n[payments]\nexpiry = \"2h\"",
-            &[
-                ("TILLBELL_SERVER__LISTEN", "127.0.0.1:2"),
-                ("TILLBELL_SERVER__DEV", "true"),
-                ("TILLBELL_LIMITS__REQUESTS_PER_MINUTE", "7"),
-                ("TILLBELL_WEBHOOKS__RETRY_SCHEDULE", "[\"0s\", \"1s\"]"),
-                ("TILLBELL_UNRELATED", "x"),
-                ("HOME", "/"),
-            ],
-        )
-        .unwrap();
-        assert_eq!(config.server.listen.to_string(), "127.0.0.1:2");
-        assert!(config.server.dev);
-        assert_eq!(config.payments.expiry, Span::hours(2));
-        assert_eq!(config.limits.requests_per_minute, 7);
-        assert_eq!(config.webhooks.retry_schedule, [Span(0), Span::seconds(1)]);
-    }
-
-    #[test]
-    fn mistakes_are_named() {
-        for (file, expected) in [
-            ("[payments]\nlate_windows = \"1h\"", "late_windows"),
-            ("[payments]\nexpiry = \"1 day\"", "payments.expiry"),
-            ("[payments]\nmax_amount = 1.5", "payments.max_amount"),
-            ("[payments]\nexpiry = \"0s\"", "payments.expiry"),
-            ("[limits]\nrequests_per_minute = 0", "limits.requests_per_minute"),
-            ("[database]\nurl = \"till.db\"", "database.url"),
-            ("[database]\nurl = \"mysql://u:hunter2@h/d\"", "database.url"),
-            ("[server]\nlisten = \"0.0.0.0:80\"", "plain HTTP"),
-            ("[server]\ndev = true\npublic_url = \"https://pay.example.com\"", "server.dev"),
-            ("[server]\ntls_cert = \"a.pem\"", "belong together"),
-            ("[secret]\nkey = \"abc\"", "64 hexadecimal"),
-            ("[webhooks]\nallow_networks = [\"10.0.0.0/40\"]", "webhooks.allow_networks"),
-            ("[log]\nformat = \"xml\"", "log.format"),
-        ] {
-            let error = load(file, &[]).unwrap_err().to_string();
-            assert!(error.contains(expected) && !error.contains("hunter2"), "{file}: {error}");
-        }
-    }
-}
+mod tests;

@@ -17,7 +17,7 @@ use crate::domain::time::Timestamp;
 use crate::mail::Banks;
 use crate::mail::check::{direction_word, kind_word};
 use crate::mail::files::Mails;
-use crate::mail::intake::{Ingested, ingest};
+use crate::mail::intake::{Arrival, Ingested, MailRoom, Origin, ingest};
 use crate::ops::approve_alert::{Approve, ApproveRefused, approve_alert, dismiss_alert};
 
 /// Alerts one list shows.
@@ -75,7 +75,7 @@ pub(super) async fn run(command: AlertCommand, desk: &Desk) -> anyhow::Result<()
     let banks = Arc::new(Banks::configured(desk.config.banks_folder.as_deref())?);
     let app = desk.open().await?;
     match command {
-        AlertCommand::Ingest(args) => ingest_files(&app, &banks, &args, desk).await,
+        AlertCommand::Ingest(args) => ingest_files(&app, banks, &args, desk).await,
         AlertCommand::List { outcome } => list(&app, &banks, outcome, desk).await,
         AlertCommand::Show { id } => show(&app, &banks, id, desk).await,
         AlertCommand::Approve { id, payment, business, despite } => {
@@ -98,7 +98,8 @@ pub(super) async fn run(command: AlertCommand, desk: &Desk) -> anyhow::Result<()
 
 /// Takes mail after mail and prints each result as it comes; a file that cannot be opened is told
 /// at the end, after the others.
-async fn ingest_files(app: &App, banks: &Arc<Banks>, args: &IngestArgs, desk: &Desk) -> anyhow::Result<()> {
+async fn ingest_files(app: &App, banks: Arc<Banks>, args: &IngestArgs, desk: &Desk) -> anyhow::Result<()> {
+    let room = MailRoom::new(&app.config, banks);
     // Invisible when stderr is no terminal.
     let bar = ProgressBar::new_spinner().with_message("mails taken");
     let mut results = desk.printer.stream("results")?;
@@ -114,14 +115,18 @@ async fn ingest_files(app: &App, banks: &Arc<Banks>, args: &IngestArgs, desk: &D
         for item in mails {
             let row = match item.raw {
                 Err(reason) => unreadable(&item.file, &reason),
-                Ok(raw) => match ingest(app, banks, raw, "file", args.trusted).await {
-                    Ok(taken) => result(&item.file, &taken, banks),
-                    Err(error) => {
-                        let what = format!("{} could not be stored", item.file);
-                        trouble = Some(anyhow!(error).context(what));
-                        break 'files;
+                Ok(raw) => {
+                    let origin = Origin::File { trusted: args.trusted };
+                    let arrival = Arrival { raw, source: "file".into(), origin, with: Vec::new() };
+                    match ingest(app, &room, arrival).await {
+                        Ok(taken) => result(&item.file, &taken, &room.banks),
+                        Err(error) => {
+                            let what = format!("{} could not be stored", item.file);
+                            trouble = Some(anyhow!(error).context(what));
+                            break 'files;
+                        }
                     }
-                },
+                }
             };
             bar.suspend(|| results.row(&row))?;
             bar.inc(1);

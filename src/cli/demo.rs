@@ -29,7 +29,7 @@ use crate::domain::time::Timestamp;
 use crate::domain::webhook::{Secret, sign};
 use crate::domain::weburl::parse_target;
 use crate::mail::files::Mails;
-use crate::mail::intake::ingest;
+use crate::mail::intake::{Arrival, MailRoom, Origin, ingest};
 use crate::mail::{Bank, Banks};
 use crate::ops::accounts::{NewAccount, add_account};
 use crate::ops::businesses::{ChargeChange, NewBusiness, add_business};
@@ -246,12 +246,14 @@ fn bank_mail(now: Timestamp) -> String {
 }
 
 async fn take_mail(app: &App, path: &Path) -> anyhow::Result<String> {
-    let banks = Arc::new(Banks::embedded()?);
+    let room = MailRoom::new(&app.config, Arc::new(Banks::embedded()?));
     let path = path.to_str().context("a path that is no text")?;
     let mut told = String::from("nothing was read");
     for item in Mails::open(path)? {
         let raw = item.raw.map_err(|why| anyhow::anyhow!(why))?;
-        let ingested = ingest(app, &banks, raw, "demo", true).await?;
+        let origin = Origin::File { trusted: true };
+        let arrival = Arrival { raw, source: "demo".into(), origin, with: Vec::new() };
+        let ingested = ingest(app, &room, arrival).await?;
         let outcome = ingested.outcome;
         told = format!("{}: {}", outcome.status.as_str(), outcome.reason);
     }

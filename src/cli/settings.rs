@@ -77,6 +77,13 @@ fn sections(config: &Config) -> Vec<(&'static str, Object)> {
                 .with("folder", config.banks_folder.as_ref().map(|folder| folder.display().to_string())),
         ),
         (
+            "mail",
+            Object::new()
+                .with("recipients", config.mail.recipients.clone())
+                .with("dns", config.mail.dns.iter().map(ToString::to_string).collect::<Vec<_>>())
+                .with("alarm_after", told(config.mail.alarm_after)),
+        ),
+        (
             "log",
             Object::new().with(
                 "format",

@@ -18,7 +18,7 @@ use crate::domain::money::CURRENCY;
 use crate::domain::name::{Verdict, verdict};
 use crate::domain::time::{Span, Timestamp};
 use crate::store::jobs::{self, JobKind};
-use crate::store::{Applied, IdKind, alerts};
+use crate::store::{Applied, IdKind, Step, alerts};
 
 /// Raw mail is kept this long (decisions 12).
 pub const MAIL_KEPT: Span = Span::days(90);
@@ -54,8 +54,13 @@ pub struct Taken {
     pub mailed_at: Option<Timestamp>,
     pub content_hash: [u8; 32],
     pub why: Vec<String>,
+    /// The intake's own guarded steps, such as a mailbox cursor; they happen with the alert or not
+    /// at all.
+    pub with: Vec<Step>,
 }
 
+/// Stores a mail and has it decided. Answers [`OpError::Contended`] and stores nothing if a step of
+/// `with` misses its guard.
 pub async fn take_alert(app: &App, taken: &Taken) -> Result<AlertOutcome, OpError> {
     let mut alert = draft(app, taken).await?;
     place(app, &mut alert).await?;
@@ -70,7 +75,8 @@ pub async fn take_alert(app: &App, taken: &Taken) -> Result<AlertOutcome, OpErro
             .await?
             .step(alerts::add(&alert))
             .step(alerts::add_mail(alert.id, &taken.raw, now + MAIL_KEPT))
-            .steps(fresh_keys.iter().map(|(kind, key)| alerts::add_key(kind, key, alert.id)));
+            .steps(fresh_keys.iter().map(|(kind, key)| alerts::add_key(kind, key, alert.id)))
+            .steps(taken.with.iter().cloned());
         if alert.status == AlertStatus::New || undoes(&alert) {
             let job = app.store.id(IdKind::Job).await?;
             let at = if alert.status == AlertStatus::New { now } else { now + UNDOING_AFTER };

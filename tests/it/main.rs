@@ -15,7 +15,7 @@ mod attacks;
 mod book;
 mod cli;
 mod crashes;
-
+mod intake;
 mod settling;
 mod store;
 mod webhooks_delivery;

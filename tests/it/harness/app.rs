@@ -14,6 +14,7 @@ use tillbell::domain::merchant::{Mode, Website};
 use tillbell::domain::money::Money;
 use tillbell::domain::payment::{PayerDetails, Payment};
 use tillbell::domain::time::{Span, Timestamp};
+use tillbell::mail::intake::{Arrival, Origin};
 use tillbell::mail::{self, Banks, Intake};
 use tillbell::ops;
 use tillbell::ops::create_payment::{Created, NewPayment, create_payment};
@@ -46,7 +47,7 @@ pub async fn world(database: TestDatabase) -> (TestApp, Merchant) {
 pub struct TestApp {
     pub app: Arc<App>,
     pub clock: Arc<ManualClock>,
-    pub banks: Banks,
+    pub banks: Arc<Banks>,
     database: TestDatabase,
     folder: tempfile::TempDir,
 }
@@ -64,7 +65,7 @@ impl TestApp {
         let folder = tempfile::tempdir().unwrap();
         let clock = Arc::new(ManualClock::new(START));
         let app = open(&database, &folder, clock.clone(), 1).await;
-        TestApp { app, clock, banks: Banks::embedded().unwrap(), database, folder }
+        TestApp { app, clock, banks: Arc::new(Banks::embedded().unwrap()), database, folder }
     }
 
     /// A second node on the same database, with the same clock and key.
@@ -178,7 +179,10 @@ impl TestApp {
         let now = self.clock.now();
         let intake = if trusted { Intake::trusted(now) } else { Intake { now, ..Intake::default() } };
         let reading = mail::read(mail.as_bytes(), &self.banks, &intake);
-        let taken = mail::intake::taken(&reading, mail.as_bytes().to_vec(), "test", trusted);
+        let origin = Origin::File { trusted };
+        let arrival =
+            Arrival { raw: mail.as_bytes().to_vec(), source: "test".into(), origin, with: Vec::new() };
+        let taken = mail::intake::taken(&reading, arrival, trusted);
         assert_ne!(taken.read_as, ReadAs::Unreadable, "{:?}", reading.why);
         taken
     }

@@ -1,0 +1,105 @@
+//! The `[mail]` part of the configuration: for whom alerts are meant, which name servers are asked
+//! for the keys of signatures, when a silent intake raises an alarm, and where mails come from.
+//!
+//! Checked like every other part: each mistake names its key. Called by `config` alone.
+
+use std::net::{IpAddr, SocketAddr};
+
+use serde::Deserialize;
+
+use super::{ConfigError, span, wrong};
+use crate::domain::time::Span;
+
+/// Addresses one installation may name as recipients.
+const RECIPIENTS_MAX: usize = 100;
+/// Name servers one installation may name.
+const SERVERS_MAX: usize = 8;
+/// Where a name server listens when no port is given.
+const DNS_PORT: u16 = 53;
+
+/// How mails come in and what is asked of them.
+#[derive(Clone, Debug)]
+pub struct Mail {
+    /// Addresses the banks send alerts to, lower case; empty: not checked.
+    pub recipients: Vec<String>,
+    /// Name servers asked for the keys of signatures; empty: the system's.
+    pub dns: Vec<SocketAddr>,
+    /// An intake that could not read for this long raises an alarm.
+    pub alarm_after: Span,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct RawMail {
+    recipients: OneOrMore,
+    dns: OneOrMore,
+    alarm_after: Option<String>,
+}
+
+/// A single text or a list of them: one address needs no brackets, above all in the environment.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum OneOrMore {
+    One(String),
+    More(Vec<String>),
+}
+
+impl Default for OneOrMore {
+    fn default() -> OneOrMore {
+        OneOrMore::More(Vec::new())
+    }
+}
+
+impl OneOrMore {
+    fn list(self) -> Vec<String> {
+        match self {
+            OneOrMore::One(text) => vec![text],
+            OneOrMore::More(texts) => texts,
+        }
+    }
+}
+
+impl RawMail {
+    pub(super) fn check(self) -> Result<Mail, ConfigError> {
+        let recipients = self.recipients.list();
+        if recipients.len() > RECIPIENTS_MAX {
+            return Err(ConfigError(format!("mail.recipients names more than {RECIPIENTS_MAX} addresses")));
+        }
+        let dns = self.dns.list();
+        if dns.len() > SERVERS_MAX {
+            return Err(ConfigError(format!("mail.dns names more than {SERVERS_MAX} servers")));
+        }
+        let alarm_after = span("mail.alarm_after", self.alarm_after, Span::minutes(15))?;
+        if alarm_after < Span::minutes(1) {
+            return Err(ConfigError("mail.alarm_after must be at least 1m".into()));
+        }
+        Ok(Mail {
+            recipients: recipients.iter().map(|text| recipient(text)).collect::<Result<_, _>>()?,
+            dns: dns.iter().map(|text| server(text)).collect::<Result<_, _>>()?,
+            alarm_after,
+        })
+    }
+}
+
+fn recipient(text: &str) -> Result<String, ConfigError> {
+    let plain = |c: char| c.is_ascii_graphic() && !matches!(c, '<' | '>' | ',' | ';' | '"');
+    match text.split_once('@') {
+        Some((local, domain))
+            if !local.is_empty()
+                && domain.contains('.')
+                && !domain.contains('@')
+                && text.chars().all(plain) =>
+        {
+            Ok(text.to_ascii_lowercase())
+        }
+        _ => Err(wrong("mail.recipients", text, "an address such as alerts@shop.example")),
+    }
+}
+
+/// `192.0.2.1`, `192.0.2.1:5353`, `2001:db8::1`, `[2001:db8::1]:53`.
+fn server(text: &str) -> Result<SocketAddr, ConfigError> {
+    text.parse::<IpAddr>()
+        .map(|ip| SocketAddr::new(ip, DNS_PORT))
+        .or_else(|_| text.parse())
+        .map_err(|_| wrong("mail.dns", text, "a name server's address such as 192.0.2.1 or 192.0.2.1:53"))
+}

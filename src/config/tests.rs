@@ -1,0 +1,83 @@
+//! Tests of the configuration: defaults, what beats what, and that every mistake is named.
+//! They load configurations as text; no file and no environment of the machine is read.
+//! Compiled for tests only.
+
+use super::*;
+
+fn load(file: &str, environment: &[(&str, &str)]) -> Result<Config, ConfigError> {
+    Config::load(file, environment.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())))
+}
+
+#[test]
+fn defaults_are_those_of_the_documentation() {
+    let config = load("", &[]).unwrap();
+    assert_eq!(config.database_url(), "sqlite:tillbell.db");
+    assert_eq!(config.server.listen.to_string(), "127.0.0.1:8080");
+    assert_eq!(config.payments.max_amount.to_string(), "999999999.99");
+    assert_eq!(config.payments.expiry, Span::hours(24));
+    assert!(matches!(&config.secret, Secret::File(path) if path.ends_with("tillbell.db.key")));
+}
+
+#[test]
+fn environment_beats_the_file() {
+    let config = load(
+        "[server]\nlisten = \"127.0.0.1:1\"\n[payments]\nexpiry = \"2h\"",
+        &[
+            ("TILLBELL_SERVER__LISTEN", "127.0.0.1:2"),
+            ("TILLBELL_SERVER__DEV", "true"),
+            ("TILLBELL_LIMITS__REQUESTS_PER_MINUTE", "7"),
+            ("TILLBELL_WEBHOOKS__RETRY_SCHEDULE", "[\"0s\", \"1s\"]"),
+            ("TILLBELL_UNRELATED", "x"),
+            ("HOME", "/"),
+        ],
+    )
+    .unwrap();
+    assert_eq!(config.server.listen.to_string(), "127.0.0.1:2");
+    assert!(config.server.dev);
+    assert_eq!(config.payments.expiry, Span::hours(2));
+    assert_eq!(config.limits.requests_per_minute, 7);
+    assert_eq!(config.webhooks.retry_schedule, [Span(0), Span::seconds(1)]);
+}
+
+#[test]
+fn mistakes_are_named() {
+    for (file, expected) in [
+        ("[payments]\nlate_windows = \"1h\"", "late_windows"),
+        ("[payments]\nexpiry = \"1 day\"", "payments.expiry"),
+        ("[payments]\nmax_amount = 1.5", "payments.max_amount"),
+        ("[payments]\nexpiry = \"0s\"", "payments.expiry"),
+        ("[limits]\nrequests_per_minute = 0", "limits.requests_per_minute"),
+        ("[database]\nurl = \"till.db\"", "database.url"),
+        ("[database]\nurl = \"mysql://u:hunter2@h/d\"", "database.url"),
+        ("[server]\nlisten = \"0.0.0.0:80\"", "plain HTTP"),
+        ("[server]\ndev = true\npublic_url = \"https://pay.example.com\"", "server.dev"),
+        ("[server]\ntls_cert = \"a.pem\"", "belong together"),
+        ("[secret]\nkey = \"abc\"", "64 hexadecimal"),
+        ("[webhooks]\nallow_networks = [\"10.0.0.0/40\"]", "webhooks.allow_networks"),
+        ("[log]\nformat = \"xml\"", "log.format"),
+        ("[mail]\nrecipients = [\"shop.example\"]", "mail.recipients"),
+        ("[mail]\nrecipients = \"Till <till@shop.example>\"", "mail.recipients"),
+        ("[mail]\ndns = [\"dns.example\"]", "mail.dns"),
+        ("[mail]\nalarm_after = \"5s\"", "mail.alarm_after"),
+    ] {
+        let error = load(file, &[]).unwrap_err().to_string();
+        assert!(error.contains(expected) && !error.contains("hunter2"), "{file}: {error}");
+    }
+}
+
+#[test]
+fn mail_takes_one_address_or_a_list() {
+    let config = load("", &[]).unwrap();
+    assert!(config.mail.recipients.is_empty() && config.mail.dns.is_empty());
+    assert_eq!(config.mail.alarm_after, Span::minutes(15));
+    let config = load(
+        "[mail]\nrecipients = [\"Alerts@Shop.example\", \"b@shop.example\"]",
+        &[("TILLBELL_MAIL__DNS", "192.0.2.7"), ("TILLBELL_MAIL__ALARM_AFTER", "1h")],
+    )
+    .unwrap();
+    assert_eq!(config.mail.recipients, ["alerts@shop.example", "b@shop.example"]);
+    assert_eq!(config.mail.dns[0].to_string(), "192.0.2.7:53");
+    assert_eq!(config.mail.alarm_after, Span::hours(1));
+    let config = load("[mail]\ndns = [\"127.0.0.1:5300\", \"[2001:db8::1]:54\"]", &[]).unwrap();
+    assert_eq!(config.mail.dns[1].to_string(), "[2001:db8::1]:54");
+}
