@@ -37,7 +37,7 @@ async fn fill(
     for n in from..total {
         let amount = amount(&mut dice);
         let payment = world.payment(0, amount, dice.name(), HOOK).await;
-        world.pour(&mut steps, payment_steps(&payment, world.account.id)).await;
+        world.pour(&mut steps, payment_steps(&payment)).await;
         if n % every == 0 && chosen.len() < kept {
             chosen.push(payment);
         }

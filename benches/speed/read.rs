@@ -26,7 +26,7 @@ async fn prepare(url: &str) -> Requests {
         let amount = Money(100_000 + n as i64 * 300);
         let payment = world.payment(0, amount, dice.name(), "https://shop0.example/hook").await;
         all.push(get(&format!("/api/v1/payment/{}", payment.transaction_id), key));
-        world.pour(&mut steps, payment_steps(&payment, world.account.id)).await;
+        world.pour(&mut steps, payment_steps(&payment)).await;
     }
     world.flush(steps).await;
     Requests::fixed(all)

@@ -13,10 +13,11 @@ use tillbell::domain::alert::{
 use tillbell::domain::charges::{Schedule, quote};
 use tillbell::domain::merchant::{Mode, Website};
 use tillbell::domain::money::Money;
+use tillbell::domain::name::Folded;
 use tillbell::domain::payment::{PayerDetails, Payment, TransferRequest};
 use tillbell::domain::time::Span;
 use tillbell::ops;
-use tillbell::ops::name_pairs::name_pairs;
+use tillbell::ops::name_marks::name_marks;
 use tillbell::store::jobs::{self, JobKind};
 use tillbell::store::unit::UNIT_MAX_STEPS;
 use tillbell::store::{Applied, IdKind, Step, StoreOptions, alerts, payments};
@@ -182,7 +183,7 @@ impl World {
             let payment = self.payment(n, amount, dice.name(), webhook_url).await;
             let alert = self.alert(&payment).await;
             let job = self.app.store.id(IdKind::Job).await.expect("an id");
-            let mut some = payment_steps(&payment, self.account.id);
+            let mut some = payment_steps(&payment);
             some.push(alerts::add(&alert));
             some.push(alerts::tick(self.account.id, amount));
             // Far in the future: the workers must not decide what the bench is about to.
@@ -213,12 +214,8 @@ impl World {
 }
 
 /// What a create writes.
-pub fn payment_steps(payment: &Payment, account_id: i64) -> Vec<Step> {
-    let mut steps = vec![payments::add(payment, None)];
-    for pair in name_pairs(&payment.payer_name) {
-        steps.push(payments::add_name_pair(account_id, pair, payment.id, payment.created_at));
-    }
-    steps
+pub fn payment_steps(payment: &Payment) -> Vec<Step> {
+    vec![payments::add(payment, None, name_marks(&Folded::new(&payment.payer_name)))]
 }
 
 async fn merchant(app: &App, n: usize, host: &str) -> Merchant {

@@ -6,7 +6,7 @@
 
 use super::OpError;
 use super::idempotency::Remember;
-use super::name_pairs::name_pairs;
+use super::name_marks::name_marks;
 use super::read_payments::PaymentView;
 use crate::app::App;
 use crate::directory::Caller;
@@ -59,7 +59,8 @@ pub async fn create_payment(
 ) -> Result<Created, OpError> {
     let now = app.now();
     let Some(mut payment) = draft(app, caller, &new, now).await? else { return Ok(Created::TooLarge) };
-    let Some(account) = choose_account(app, &payment).await? else { return Ok(Created::NoAccount) };
+    let payer = Folded::new(&payment.payer_name);
+    let Some(account) = choose_account(app, &payment, &payer).await? else { return Ok(Created::NoAccount) };
     payment.account_id = Some(account.id);
     if new.transaction_id.is_some()
         && app.store.payment_by_transaction(payment.business_id, &payment.transaction_id).await?.is_some()
@@ -74,10 +75,8 @@ pub async fn create_payment(
         ),
         None => None,
     };
-    let mut unit = app.store.unit(payment.business_id).await?.step(payments::add(&payment, bvn));
-    for pair in name_pairs(&payment.payer_name) {
-        unit = unit.step(payments::add_name_pair(account.id, pair, payment.id, now));
-    }
+    let added = payments::add(&payment, bvn, name_marks(&payer));
+    let mut unit = app.store.unit(payment.business_id).await?.step(added);
     let account_id = account.id;
     let view = PaymentView { payment, account: Some(account), website: Some(new.website) };
     if let Some(remember) = remember {
@@ -137,7 +136,11 @@ fn fresh_transaction_id(app: &App, now: Timestamp) -> String {
     text
 }
 
-async fn choose_account(app: &App, payment: &Payment) -> Result<Option<ReceivingAccount>, OpError> {
+async fn choose_account(
+    app: &App,
+    payment: &Payment,
+    payer: &Folded,
+) -> Result<Option<ReceivingAccount>, OpError> {
     let all = app.directory.accounts().await?;
     let usable = |account: &&ReceivingAccount| account.retired_at.is_none() && account.mode == payment.mode;
     if let Some(id) = app.directory.repeated(payment)
@@ -158,7 +161,6 @@ async fn choose_account(app: &App, payment: &Payment) -> Result<Option<Receiving
         dedicated
     };
     let pool = app.directory.least_recently_used(pool);
-    let expected = Folded::new(&payment.payer_name);
     let collisions: Vec<Collision> = app
         .store
         .collisions(payment, COLLISIONS_MAX)
@@ -166,7 +168,7 @@ async fn choose_account(app: &App, payment: &Payment) -> Result<Option<Receiving
         .into_iter()
         .filter(|row| {
             row.payer_name == payment.payer_name
-                || verdict_folded(&expected, &Folded::new(&row.payer_name), &[]) != Verdict::Different
+                || verdict_folded(payer, &Folded::new(&row.payer_name), &[]) != Verdict::Different
         })
         .map(|row| Collision {
             account_id: row.account_id,

@@ -19,7 +19,7 @@ pub mod create_payment;
 pub mod decide;
 pub mod evidence;
 pub mod idempotency;
-pub mod name_pairs;
+pub mod name_marks;
 pub mod read_payments;
 pub mod rematch;
 pub mod reverse;

@@ -5,7 +5,7 @@
 //! correction that happen at the same moment at least one sees the other (decisions 6.8).
 
 use super::OpError;
-use super::name_pairs::name_pairs;
+use super::name_marks::name_masks;
 use crate::app::App;
 use crate::domain::account::ReceivingAccount;
 use crate::domain::alert::{AlertKind, AlertRow, AlertStatus, Direction, TimePrecision};
@@ -20,8 +20,8 @@ use crate::store::settlements::ProvenName;
 
 /// How far back suggestions reach.
 pub const SUGGEST_WITHIN: Span = Span::days(30);
-/// Payments found per pair of words, and ended ones around the amount.
-const SUGGESTIONS_READ: usize = 25;
+/// Payments found by name, and ended ones around the amount.
+const SUGGESTIONS_READ: usize = 50;
 /// A debit or reversal of the same money within this span speaks against a credit.
 pub const REVERSAL_WITHIN: Span = Span::days(7);
 /// Alerts of the same account and amount that are compared.
@@ -131,10 +131,9 @@ async fn with_suggestions(
     mut payments: Vec<Payment>,
 ) -> Result<Vec<Payment>, OpError> {
     let since = alert.first_seen - SUGGEST_WITHIN;
-    for pair in alert.facts.payer_name.as_deref().map(name_pairs).unwrap_or_default() {
-        let named = app.store.payments_by_name_pair(account_id, pair, since, SUGGESTIONS_READ).await?;
-        add_unknown(&mut payments, named);
-    }
+    let masks = alert.facts.payer_name.as_deref().map(name_masks).unwrap_or_default();
+    let named = app.store.payments_named_like(account_id, &masks, since, SUGGESTIONS_READ).await?;
+    add_unknown(&mut payments, named);
     // A range wide enough for the charges rule of most amounts.
     let amounts = (received, Money(received.kobo().saturating_add(received.kobo() / 10)));
     let ended = app.store.ended_payments(account_id, amounts, since, SUGGESTIONS_READ).await?;

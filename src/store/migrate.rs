@@ -21,8 +21,10 @@ struct Migration {
     text: &'static str,
 }
 
-const MIGRATIONS: &[Migration] =
-    &[Migration { name: "0001_first", text: include_str!("../../migrations/0001_first.sql") }];
+const MIGRATIONS: &[Migration] = &[
+    Migration { name: "0001_first", text: include_str!("../../migrations/0001_first.sql") },
+    Migration { name: "0002_name_marks", text: include_str!("../../migrations/0002_name_marks.sql") },
+];
 
 const HISTORY: &str = "create table if not exists schema_migrations \
      (name text primary key, checksum text not null, run_at bigint not null)";

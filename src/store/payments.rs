@@ -59,9 +59,9 @@ statements! {
         payer_name: Text, payer_bank: Text, first_name: Text, last_name: Text, bvn: Bytes,
         registration_number: Text, service: Text, webhook_url: Text, website_id: Int,
         external_reference: Text, account_id: Int, corrections: Int, created_at: Int, updated_at: Int,
-        expires_at: Int, approvable_until_at: Int, is_swept: Int, is_mismatch: Int, is_name_mismatch: Int
+        expires_at: Int, approvable_until_at: Int, is_swept: Int, is_mismatch: Int, is_name_mismatch: Int,
+        name_marks: Int
     }
-    ADD_NAME_PAIR: insert(payment_name_pairs) { account_id: Int, pair: Int, payment_id: Int, created_at: Int }
     BY_ID: query { concat!("select ", columns!(), " from payments where id = $1") }
     BY_TRANSACTION: query {
         concat!("select ", columns!(), " from payments where business_id = $1 and transaction_id = $2")
@@ -75,10 +75,14 @@ statements! {
                  and rule_low_kobo between cast($1 as bigint) - 200 and cast($1 as bigint) and rule_high_kobo >= $1 and +account_id = $2 \
                  order by rule_low_kobo limit $3")
     }
-    BY_NAME_PAIR: query {
-        concat!("select ", columns!(), " from payments where +account_id = $1 and id in \
-                 (select payment_id from payment_name_pairs where account_id = $1 and pair = $2 \
-                 and created_at >= $3 order by created_at desc limit $4)")
+    NAMED_LIKE: query {
+        concat!("select ", columns!(), " from payments where id in (select id from \
+                 (select id, name_marks from payments where account_id = $1 and created_at >= $2 \
+                 order by created_at desc, id desc limit 50000) as recent \
+                 where (name_marks & $4) = $4 or (name_marks & $5) = $5 or (name_marks & $6) = $6 \
+                 or (name_marks & $7) = $7 or (name_marks & $8) = $8 or (name_marks & $9) = $9 \
+                 or (name_marks & $10) = $10 or (name_marks & $11) = $11 or (name_marks & $12) = $12 \
+                 or (name_marks & $13) = $13 order by id desc limit $3)")
     }
     ENDED_BY_AMOUNT: query {
         concat!("select ", columns!(), " from payments where status <> 'pending' and account_id = $1 \
@@ -191,8 +195,12 @@ fn payer(r: &mut Reader) -> Result<PayerDetails, StoreError> {
     })
 }
 
-/// The step that brings a new payment into the database; `bvn` is sealed already.
-pub fn add(payment: &Payment, bvn: Option<Vec<u8>>) -> Step {
+/// Pairs of words that one look by name takes: all of five words.
+pub const NAME_MASKS: usize = 10;
+
+/// The step that brings a new payment into the database; `bvn` is sealed already, `name_marks` are
+/// those of `ops::name_marks`.
+pub fn add(payment: &Payment, bvn: Option<Vec<u8>>, name_marks: i64) -> Step {
     let rule = payment.rule_bounds();
     Step::one(
         &ADD,
@@ -234,13 +242,9 @@ pub fn add(payment: &Payment, bvn: Option<Vec<u8>>) -> Step {
             payment.swept.into(),
             payment.is_mismatch.into(),
             payment.name_mismatch.into(),
+            name_marks.into(),
         ],
     )
-}
-
-/// Makes a payment findable by two words of its payer's name; see `ops::name_pairs`.
-pub fn add_name_pair(account_id: i64, pair: i64, payment_id: i64, at: Timestamp) -> Step {
-    Step::one(&ADD_NAME_PAIR, vec![account_id.into(), pair.into(), payment_id.into(), at.into()])
 }
 
 /// Guarded by the version the correction was decided on; `after` is the corrected payment.
@@ -360,16 +364,20 @@ impl Store {
         rows.into_iter().map(decode).collect()
     }
 
-    /// Payments whose payer's name holds these two words, open or ended, the newest ones.
-    pub async fn payments_by_name_pair(
+    /// Payments, open or ended, whose marks hold one of the masks (`ops::name_marks`; the first
+    /// [`NAME_MASKS`] count): the newest `limit` of the account's newest 50,000.
+    pub async fn payments_named_like(
         &self,
         account_id: i64,
-        pair: i64,
+        masks: &[i64],
         since: Timestamp,
         limit: usize,
     ) -> Result<Vec<Payment>, StoreError> {
-        let params = vec![account_id.into(), pair.into(), since.into(), (limit as i64).into()];
-        self.read(&BY_NAME_PAIR, params).await?.into_iter().map(decode).collect()
+        let Some(first) = masks.first() else { return Ok(Vec::new()) };
+        let mut params: Vec<Value> = vec![account_id.into(), since.into(), (limit as i64).into()];
+        let places = masks.iter().chain(std::iter::repeat(first));
+        params.extend(places.take(NAME_MASKS).map(|mask| Value::from(*mask)));
+        self.read(&NAMED_LIKE, params).await?.into_iter().map(decode).collect()
     }
 
     /// Ended payments of the account around an amount, for suggestions.
