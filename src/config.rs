@@ -1,6 +1,7 @@
 //! Configuration: file, then environment, then flags; every key checked, every mistake named.
 //!
-//! Environment variables are `TILLBELL_SECTION__KEY`, for instance `TILLBELL_SERVER__LISTEN`.
+//! Environment variables are `TILLBELL_SECTION__KEY`, for instance `TILLBELL_SERVER__LISTEN`, or
+//! `TILLBELL_MAIL__SMTP__LISTEN` for a section in a section.
 //! A value there is read as TOML where it is a number, a boolean or a list, else as a string.
 //! Unknown keys are refused: a misspelt `late_windows` must not silently mean the default.
 
@@ -15,8 +16,10 @@ use crate::domain::time::Span;
 use crate::outbound::address::Network;
 
 mod mail;
+mod smtp;
 
 pub use mail::Mail;
+pub use smtp::{Smtp, SmtpAddress, SmtpProtocol};
 
 /// Everything an operator can set, checked.
 #[derive(Clone, Debug)]
@@ -266,8 +269,10 @@ impl Config {
             (None, Some(file)) => Secret::File(file),
             (None, None) => Secret::File(key_file_beside(&database_url)),
         };
+        let server = server(raw.server)?;
         Ok(Config {
-            server: server(raw.server)?,
+            mail: raw.mail.check(server.tls.as_ref())?,
+            server,
             secret,
             payments: payments(raw.payments)?,
             webhooks: webhooks(raw.webhooks)?,
@@ -281,7 +286,6 @@ impl Config {
                 )?,
             },
             banks_folder: raw.banks.folder,
-            mail: raw.mail.check()?,
             log_format: match raw.log.format.as_deref() {
                 None => LogFormat::Auto,
                 Some("pretty") => LogFormat::Pretty,
@@ -300,21 +304,23 @@ impl Config {
 
 fn overlay(table: &mut toml::Table, name: &str, value: String) -> Result<(), ConfigError> {
     let Some(path) = name.strip_prefix("TILLBELL_") else { return Ok(()) };
-    let Some((section, key)) = path.split_once("__") else { return Ok(()) };
-    let (section, key) = (section.to_lowercase(), key.to_lowercase());
+    let path = path.to_lowercase();
+    let Some((sections, key)) = path.rsplit_once("__") else { return Ok(()) };
     // A number, a boolean or a list is meant as such; everything else is a string.
     let typed = toml::from_str::<toml::Table>(&format!("v = {value}"))
         .ok()
         .and_then(|mut parsed| parsed.remove("v"))
         .filter(|v| v.is_integer() || v.is_bool() || v.is_array())
         .unwrap_or(toml::Value::String(value));
-    match table.entry(section.clone()).or_insert_with(|| toml::Value::Table(toml::Table::new())) {
-        toml::Value::Table(inner) => {
-            inner.insert(key, typed);
-            Ok(())
-        }
-        _ => Err(ConfigError(format!("{section} must be a section"))),
+    let mut inner = table;
+    for section in sections.split("__") {
+        inner = match inner.entry(section).or_insert_with(|| toml::Value::Table(toml::Table::new())) {
+            toml::Value::Table(inner) => inner,
+            _ => return Err(ConfigError(format!("{section} must be a section"))),
+        };
     }
+    inner.insert(key.to_owned(), typed);
+    Ok(())
 }
 
 fn key_file_beside(database_url: &str) -> PathBuf {

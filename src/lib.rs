@@ -19,5 +19,6 @@ pub mod ops;
 pub mod outbound;
 pub mod serve;
 pub mod store;
+pub mod tls;
 pub mod vault;
 pub mod work;

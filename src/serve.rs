@@ -13,12 +13,17 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::app::{App, StartError};
-use crate::config::Config;
+use crate::config::{Config, SmtpAddress};
 use crate::http::Http;
-use crate::http::listen::{self, Purpose, Tls, TlsProblem};
+use crate::http::listen::{self, Purpose, TLS_PROTOCOLS};
+use crate::mail::TemplateError;
+use crate::mail::smtp::SmtpProblem;
 use crate::store::{StoreError, StoreOptions};
+use crate::tls::{Tls, TlsProblem};
 use crate::work;
+use intake::Intake;
 
+mod intake;
 pub mod logging;
 
 /// Between two writings of what the directory holds in memory.
@@ -69,6 +74,10 @@ pub enum ServeError {
     Listen { address: SocketAddr, why: std::io::Error },
     #[error(transparent)]
     Tls(#[from] TlsProblem),
+    #[error(transparent)]
+    Banks(#[from] TemplateError),
+    #[error(transparent)]
+    Smtp(#[from] SmtpProblem),
 }
 
 /// A service under way.
@@ -77,8 +86,11 @@ pub struct Running {
     /// What the main listener got, also when port 0 was asked for.
     pub address: SocketAddr,
     pub operator_address: Option<SocketAddr>,
+    /// Where mails may be handed in, if anywhere.
+    pub smtp_address: Option<SmtpAddress>,
     http: Arc<Http>,
     tls: Option<Arc<Tls>>,
+    smtp_tls: Option<Arc<Tls>>,
     stop: CancellationToken,
     tasks: Vec<JoinHandle<()>>,
 }
@@ -89,7 +101,8 @@ pub async fn run(config: Config, roles: Roles, shutdown: impl Future<Output = ()
     let app = App::open(config, &options).await?;
     let running = start(Arc::new(app), roles).await?;
     println!("listening on {}", running.url());
-    let reload = tokio::spawn(reload_on_hangup(running.tls.clone()));
+    let reload =
+        tokio::spawn(reload_on_hangup(running.tls.iter().chain(&running.smtp_tls).cloned().collect()));
     shutdown.await;
     tracing::info!("ending: no new requests; those under way are answered");
     reload.abort();
@@ -109,7 +122,7 @@ pub async fn start(app: Arc<App>, roles: Roles) -> Result<Running, ServeError> {
              the log. Never let this face the world"
         );
     }
-    let tls = server.tls.as_ref().map(Tls::load).transpose()?.map(Arc::new);
+    let tls = server.tls.as_ref().map(|files| Tls::load(files, TLS_PROTOCOLS)).transpose()?.map(Arc::new);
     let (tcp, address) = bind(server.listen).await?;
     let operator = match server.operator_listen {
         Some(address) => Some(bind(address).await?),
@@ -118,7 +131,8 @@ pub async fn start(app: Arc<App>, roles: Roles) -> Result<Running, ServeError> {
     let operator_address = operator.as_ref().map(|(_, address)| *address);
     let http = Http::new(app.clone());
     let stop = CancellationToken::new();
-    let mut tasks = Vec::new();
+    let intake = if roles.mail { intake::start(&app, &stop).await? } else { Intake::default() };
+    let mut tasks = intake.tasks;
     let purpose = Purpose::Public { api: roles.api, tls: tls.clone() };
     tasks.push(tokio::spawn(listen::run(tcp, purpose, http.clone(), stop.clone())));
     if let Some((tcp, address)) = operator {
@@ -129,7 +143,17 @@ pub async fn start(app: Arc<App>, roles: Roles) -> Result<Running, ServeError> {
     if roles.work {
         tasks.push(tokio::spawn(work::run(app.clone(), stop.clone())));
     }
-    Ok(Running { app, address, operator_address, http, tls, stop, tasks })
+    Ok(Running {
+        app,
+        address,
+        operator_address,
+        smtp_address: intake.smtp,
+        http,
+        tls,
+        smtp_tls: intake.tls,
+        stop,
+        tasks,
+    })
 }
 
 async fn bind(address: SocketAddr) -> Result<(TcpListener, SocketAddr), ServeError> {
@@ -205,22 +229,23 @@ pub async fn until_told() {
     interrupted.await;
 }
 
-/// SIGHUP reads the certificate again.
-async fn reload_on_hangup(tls: Option<Arc<Tls>>) {
+/// SIGHUP reads the certificates again.
+async fn reload_on_hangup(listeners: Vec<Arc<Tls>>) {
     #[cfg(unix)]
     {
         use tokio::signal::unix::{SignalKind, signal};
         let Ok(mut hangup) = signal(SignalKind::hangup()) else { return };
         while hangup.recv().await.is_some() {
-            match tls.as_ref().map(|tls| tls.reload()) {
-                None => {}
-                Some(Ok(())) => tracing::info!("the certificate was read again"),
-                Some(Err(error)) => tracing::error!(%error, "the certificate stays as it was"),
+            for tls in &listeners {
+                match tls.reload() {
+                    Ok(()) => tracing::info!("a certificate was read again"),
+                    Err(error) => tracing::error!(%error, "a certificate stays as it was"),
+                }
             }
         }
     }
     #[cfg(not(unix))]
-    drop(tls);
+    drop(listeners);
 }
 
 #[cfg(test)]

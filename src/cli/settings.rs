@@ -2,7 +2,7 @@
 
 use super::Desk;
 use super::print::Object;
-use crate::config::{Config, LogFormat, Secret};
+use crate::config::{Config, LogFormat, Secret, Smtp};
 use crate::domain::time::Span;
 use crate::outbound::address::Network;
 
@@ -81,7 +81,8 @@ fn sections(config: &Config) -> Vec<(&'static str, Object)> {
             Object::new()
                 .with("recipients", config.mail.recipients.clone())
                 .with("dns", config.mail.dns.iter().map(ToString::to_string).collect::<Vec<_>>())
-                .with("alarm_after", told(config.mail.alarm_after)),
+                .with("alarm_after", told(config.mail.alarm_after))
+                .with("smtp", config.mail.smtp.as_ref().map(smtp)),
         ),
         (
             "log",
@@ -95,6 +96,18 @@ fn sections(config: &Config) -> Vec<(&'static str, Object)> {
             ),
         ),
     ]
+}
+
+fn smtp(smtp: &Smtp) -> Object {
+    let tls = smtp.tls.as_ref();
+    Object::new()
+        .with("listen", smtp.listen.to_string())
+        .with("protocol", smtp.protocol.as_str())
+        .with("hostname", &smtp.hostname)
+        .with("tls_cert", tls.map(|tls| tls.cert.display().to_string()))
+        .with("tls_key", tls.map(|tls| tls.key.display().to_string()))
+        .with("max_connections", i64::from(smtp.max_connections))
+        .with("allow_networks", networks(&smtp.allow_networks))
 }
 
 fn networks(all: &[Network]) -> Vec<String> {

@@ -7,7 +7,8 @@ use std::net::{IpAddr, SocketAddr};
 
 use serde::Deserialize;
 
-use super::{ConfigError, span, wrong};
+use super::smtp::{RawSmtp, Smtp};
+use super::{ConfigError, TlsFiles, span, wrong};
 use crate::domain::time::Span;
 
 /// Addresses one installation may name as recipients.
@@ -26,6 +27,8 @@ pub struct Mail {
     pub dns: Vec<SocketAddr>,
     /// An intake that could not read for this long raises an alarm.
     pub alarm_after: Span,
+    /// A listener for mails; `None`: there is none.
+    pub smtp: Option<Smtp>,
 }
 
 #[derive(Deserialize, Default)]
@@ -34,12 +37,13 @@ pub(super) struct RawMail {
     recipients: OneOrMore,
     dns: OneOrMore,
     alarm_after: Option<String>,
+    smtp: RawSmtp,
 }
 
 /// A single text or a list of them: one address needs no brackets, above all in the environment.
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum OneOrMore {
+pub(super) enum OneOrMore {
     One(String),
     More(Vec<String>),
 }
@@ -51,7 +55,7 @@ impl Default for OneOrMore {
 }
 
 impl OneOrMore {
-    fn list(self) -> Vec<String> {
+    pub(super) fn list(self) -> Vec<String> {
         match self {
             OneOrMore::One(text) => vec![text],
             OneOrMore::More(texts) => texts,
@@ -60,7 +64,8 @@ impl OneOrMore {
 }
 
 impl RawMail {
-    pub(super) fn check(self) -> Result<Mail, ConfigError> {
+    /// `server_tls`: the certificate of the main listener, for listeners without one of their own.
+    pub(super) fn check(self, server_tls: Option<&TlsFiles>) -> Result<Mail, ConfigError> {
         let recipients = self.recipients.list();
         if recipients.len() > RECIPIENTS_MAX {
             return Err(ConfigError(format!("mail.recipients names more than {RECIPIENTS_MAX} addresses")));
@@ -77,6 +82,7 @@ impl RawMail {
             recipients: recipients.iter().map(|text| recipient(text)).collect::<Result<_, _>>()?,
             dns: dns.iter().map(|text| server(text)).collect::<Result<_, _>>()?,
             alarm_after,
+            smtp: self.smtp.check(server_tls, !recipients.is_empty())?,
         })
     }
 }

@@ -20,8 +20,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
-pub use super::tls::{Tls, TlsProblem};
 use super::{Http, door, routes};
+use crate::tls::Tls;
 
 /// From the first wait for a request to the end of its head; so also the longest idle time of a
 /// kept connection.
@@ -36,6 +36,9 @@ const HTTP2_PING_EVERY: Duration = Duration::from_secs(20);
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 /// Requests under way at the end may take so long; SIGTERM promises 30 s in all.
 const DRAIN: Duration = Duration::from_secs(25);
+
+/// What is offered inside TLS.
+pub const TLS_PROTOCOLS: &[&[u8]] = &[b"h2", b"http/1.1"];
 
 /// What a listener is for.
 #[derive(Clone)]
@@ -140,7 +143,8 @@ impl Connection {
             // nothing is then under the head's deadline from the beginning.
             None => self.speak(TokioIo::new(stream), false, watcher).await,
             Some(tls) => {
-                if let Some((stream, is_http2)) = tls.accept(stream).await {
+                if let Some(stream) = tls.accept(stream).await {
+                    let is_http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
                     self.speak(TokioIo::new(stream), is_http2, watcher).await;
                 }
             }

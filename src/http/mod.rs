@@ -14,7 +14,6 @@ pub mod limits;
 pub mod listen;
 mod meters;
 mod routes;
-mod tls;
 mod validate;
 
 use std::sync::Arc;

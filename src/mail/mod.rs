@@ -18,6 +18,7 @@ pub mod intake;
 pub mod mime;
 mod narration;
 mod sheet;
+pub mod smtp;
 pub mod template;
 mod when;
 

@@ -45,6 +45,11 @@ impl Network {
         whole.then_some(network)
     }
 
+    /// Whether all of `other` is inside.
+    pub fn holds(&self, other: &Network) -> bool {
+        self.prefix <= other.prefix && self.contains(other.base)
+    }
+
     /// Whether `ip` is inside; an IPv4 address is never inside an IPv6 block or the reverse.
     pub fn contains(&self, ip: IpAddr) -> bool {
         match (self.base, ip) {

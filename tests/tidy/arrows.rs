@@ -31,6 +31,8 @@ const ROOMS: &[(&str, May)] = &[
     // Points at which a test kills the process; anybody may have one.
     ("crash", May::Only(&[])),
     ("config", May::Only(&["domain", "clock", "outbound"])),
+    // Certificates for whatever listens.
+    ("tls", May::Only(&["config"])),
     // The doors do not know one another; lib.rs starts them side by side.
     ("http", May::AllBut(&["mail", "work", "cli"])),
     ("mail", May::AllBut(&["http", "work", "cli"])),

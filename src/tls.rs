@@ -1,5 +1,7 @@
-//! TLS from files: loaded at start, read again on request (a renewed certificate), never half:
-//! files that do not load leave the certificate in use as it is. For the listener alone.
+//! TLS from files, for listeners: loaded at start, read again on request (a renewed certificate),
+//! never half: files that do not load leave the certificate in use as it is.
+//!
+//! A room of its own because HTTP and SMTP both listen. What a connection is for is not known here.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -7,7 +9,7 @@ use std::time::Duration;
 use rustls::ServerConfig;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use tokio::net::TcpStream;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
@@ -24,35 +26,38 @@ pub enum TlsProblem {
     Unusable(#[from] rustls::Error),
 }
 
-/// What the listener shakes hands with.
+/// What a listener shakes hands with.
 pub struct Tls {
     files: TlsFiles,
+    /// Protocols offered inside TLS (ALPN); empty: none is negotiated.
+    protocols: &'static [&'static [u8]],
     acceptor: Mutex<TlsAcceptor>,
 }
 
 impl Tls {
-    pub fn load(files: &TlsFiles) -> Result<Tls, TlsProblem> {
-        Ok(Tls { files: files.clone(), acceptor: Mutex::new(acceptor(files)?) })
+    pub fn load(files: &TlsFiles, protocols: &'static [&'static [u8]]) -> Result<Tls, TlsProblem> {
+        let acceptor = Mutex::new(acceptor(files, protocols)?);
+        Ok(Tls { files: files.clone(), protocols, acceptor })
     }
 
     /// Reads the files again; connections there are keep what they have.
     pub fn reload(&self) -> Result<(), TlsProblem> {
-        let fresh = acceptor(&self.files)?;
+        let fresh = acceptor(&self.files, self.protocols)?;
         *self.acceptor.lock().unwrap_or_else(PoisonError::into_inner) = fresh;
         Ok(())
     }
 
-    /// Shakes hands; `None` when the client cannot or does not in time. Tells whether HTTP/2 was
-    /// agreed on.
-    pub(super) async fn accept(&self, stream: TcpStream) -> Option<(TlsStream<TcpStream>, bool)> {
+    /// Shakes hands; `None` when the client cannot or does not in time.
+    pub async fn accept<I>(&self, stream: I) -> Option<TlsStream<I>>
+    where
+        I: AsyncRead + AsyncWrite + Unpin,
+    {
         let acceptor = self.acceptor.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let stream = tokio::time::timeout(HANDSHAKE_TIMEOUT, acceptor.accept(stream)).await.ok()?.ok()?;
-        let is_http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
-        Some((stream, is_http2))
+        tokio::time::timeout(HANDSHAKE_TIMEOUT, acceptor.accept(stream)).await.ok()?.ok()
     }
 }
 
-fn acceptor(files: &TlsFiles) -> Result<TlsAcceptor, TlsProblem> {
+fn acceptor(files: &TlsFiles, protocols: &[&[u8]]) -> Result<TlsAcceptor, TlsProblem> {
     let file_problem =
         |path: &std::path::Path, why: String| TlsProblem::File { path: path.display().to_string(), why };
     let certificates = CertificateDer::pem_file_iter(&files.cert)
@@ -68,6 +73,6 @@ fn acceptor(files: &TlsFiles) -> Result<TlsAcceptor, TlsProblem> {
         .with_safe_default_protocol_versions()?
         .with_no_client_auth()
         .with_single_cert(certificates, key)?;
-    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    config.alpn_protocols = protocols.iter().map(|name| name.to_vec()).collect();
     Ok(TlsAcceptor::from(Arc::new(config)))
 }

@@ -1,0 +1,47 @@
+//! Starts what takes mails in, on nodes with the role `mail`.
+//!
+//! Templates are loaded once for all intakes. Listeners are bound before anything is served, so that
+//! an address in use ends the start and not the evening. For `serve` alone.
+
+use std::sync::Arc;
+
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use super::ServeError;
+use crate::app::App;
+use crate::config::SmtpAddress;
+use crate::mail::Banks;
+use crate::mail::intake::MailRoom;
+use crate::mail::smtp::{Patience, Receiver};
+use crate::tls::Tls;
+
+/// What takes mails in on this node.
+#[derive(Default)]
+pub(super) struct Intake {
+    /// What SMTP or LMTP listens on, also when port 0 was asked for.
+    pub smtp: Option<SmtpAddress>,
+    /// To be read again when the certificate is renewed.
+    pub tls: Option<Arc<Tls>>,
+    pub tasks: Vec<JoinHandle<()>>,
+}
+
+/// Starts what is configured; all of it ends with `stop`.
+pub(super) async fn start(app: &Arc<App>, stop: &CancellationToken) -> Result<Intake, ServeError> {
+    let mut intake = Intake::default();
+    let Some(smtp) = &app.config.mail.smtp else { return Ok(intake) };
+    let banks = Arc::new(Banks::configured(app.config.banks_folder.as_deref())?);
+    let room = MailRoom::new(&app.config, banks);
+    if app.config.mail.recipients.is_empty() {
+        tracing::warn!(
+            "mail.recipients is not set: a mail for any address is taken, and no mail's To can be checked"
+        );
+    }
+    intake.tls = smtp.tls.as_ref().map(|files| Tls::load(files, &[])).transpose()?.map(Arc::new);
+    let tls = intake.tls.clone();
+    let receiver = Receiver::bind(app.clone(), room, smtp, tls, Patience::default(), stop.clone()).await?;
+    tracing::info!("{} listening on {}", receiver.protocol(), receiver.address());
+    intake.smtp = Some(receiver.address().clone());
+    intake.tasks.push(tokio::spawn(receiver.run()));
+    Ok(intake)
+}
