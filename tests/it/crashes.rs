@@ -24,28 +24,35 @@ const ACCOUNT: &str = "0123454417";
 const ENOUGH: Duration = Duration::from_secs(60);
 
 /// One installation: a database, a key file, a merchant whose webhooks come to a receiver of ours.
-struct Installation {
-    database: TestDatabase,
-    folder: tempfile::TempDir,
+pub struct Installation {
+    pub database: TestDatabase,
+    pub folder: tempfile::TempDir,
     receiver: Receiver,
     key: String,
 }
 
 /// A running `tillbell serve`, killed when dropped.
-struct Service {
+pub struct Service {
     child: Child,
     address: SocketAddr,
 }
 
-impl Drop for Service {
-    fn drop(&mut self) {
+impl Service {
+    /// As a power cut would.
+    pub fn kill(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
+impl Drop for Service {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
 impl Installation {
-    async fn new(database: TestDatabase) -> Installation {
+    pub async fn new(database: TestDatabase) -> Installation {
         let folder = tempfile::tempdir().unwrap();
         let receiver = Receiver::start().await;
         let mut here = Installation { database, folder, receiver, key: String::new() };
@@ -69,7 +76,7 @@ impl Installation {
         here
     }
 
-    fn command(&self, arguments: &[&str]) -> Command {
+    pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(BINARY);
         command
             .args(arguments)
@@ -90,7 +97,7 @@ impl Installation {
         command.output().unwrap()
     }
 
-    fn json(&self, arguments: &[&str]) -> Value {
+    pub fn json(&self, arguments: &[&str]) -> Value {
         let output = self.run(&[arguments, &["--json"]].concat(), None);
         assert!(
             output.status.success(),
@@ -102,12 +109,22 @@ impl Installation {
     }
 
     fn serve(&self) -> Service {
-        let mut child =
-            self.command(&["serve"]).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        self.serve_with(&[]).expect("the service says where it listens")
+    }
+
+    /// The same with more of an environment; `None` if it died before it listened.
+    pub fn serve_with(&self, environment: &[(&str, &str)]) -> Option<Service> {
+        let mut command = self.command(&["serve"]);
+        command.envs(environment.iter().copied());
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        let line = lines.next().expect("the service says where it listens").unwrap();
+        let Some(line) = lines.next() else {
+            child.wait().unwrap();
+            return None;
+        };
+        let line = line.unwrap();
         let address = line.strip_prefix("listening on http://").expect(&line).parse().unwrap();
-        Service { child, address }
+        Some(Service { child, address })
     }
 
     fn mail(&self, name: &str, alert: &Alert) -> PathBuf {
@@ -123,7 +140,7 @@ impl Installation {
         )
     }
 
-    fn audit(&self) {
+    pub fn audit(&self) {
         let audit = self.json(&["audit"]);
         assert_eq!(audit["ok"], true, "{audit}");
     }
@@ -161,7 +178,7 @@ async fn create_until_dead(here: &Installation, address: SocketAddr, lane: usize
     acknowledged
 }
 
-fn now() -> Timestamp {
+pub fn now() -> Timestamp {
     Timestamp(jiff_now())
 }
 

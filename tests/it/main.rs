@@ -17,6 +17,7 @@ mod cli;
 mod crashes;
 mod intake;
 mod settling;
+mod smtp;
 mod store;
 mod webhooks_delivery;
 mod webhooks_workers;

@@ -50,6 +50,7 @@ pub struct TestApp {
     pub banks: Arc<Banks>,
     database: TestDatabase,
     folder: tempfile::TempDir,
+    settings: String,
 }
 
 /// One merchant of the test's world.
@@ -62,15 +63,26 @@ pub struct Merchant {
 impl TestApp {
     /// An empty world on a fresh database.
     pub async fn start(database: TestDatabase) -> TestApp {
+        TestApp::start_with(database, "[server]\ndev = true\n").await
+    }
+
+    /// The same with settings of the test's own, as TOML.
+    pub async fn start_with(database: TestDatabase, settings: &str) -> TestApp {
         let folder = tempfile::tempdir().unwrap();
         let clock = Arc::new(ManualClock::new(START));
-        let app = open(&database, &folder, clock.clone(), 1).await;
-        TestApp { app, clock, banks: Arc::new(Banks::embedded().unwrap()), database, folder }
+        let settings = settings.to_owned();
+        let app = open(&database, &folder, clock.clone(), 1, &settings).await;
+        TestApp { app, clock, banks: Arc::new(Banks::embedded().unwrap()), database, folder, settings }
     }
 
     /// A second node on the same database, with the same clock and key.
     pub async fn another_node(&self) -> Arc<App> {
-        open(&self.database, &self.folder, self.clock.clone(), 2).await
+        open(&self.database, &self.folder, self.clock.clone(), 2, &self.settings).await
+    }
+
+    /// The database, for what the program itself has no need of.
+    pub fn database(&self) -> &TestDatabase {
+        &self.database
     }
 
     pub fn advance(&self, span: Span) {
@@ -202,13 +214,11 @@ async fn open(
     folder: &tempfile::TempDir,
     clock: Arc<ManualClock>,
     seed: u64,
+    settings: &str,
 ) -> Arc<App> {
     let key_file = folder.path().join("test.key");
-    let text = format!(
-        "[database]\nurl = {:?}\n[secret]\nkey_file = {:?}\n[server]\ndev = true\n",
-        database.url(),
-        key_file
-    );
+    let text =
+        format!("[database]\nurl = {:?}\n[secret]\nkey_file = {:?}\n{settings}", database.url(), key_file,);
     let config = Config::load(&text, std::iter::empty()).unwrap();
     let options =
         StoreOptions { readers: 3, writers: 3, id_block: 64, ..StoreOptions::service(database.url()) };

@@ -8,5 +8,6 @@ pub mod app;
 #[macro_use]
 pub mod databases;
 pub mod mails;
+pub mod mta;
 pub mod proxy;
 pub mod receiver;
