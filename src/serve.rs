@@ -16,8 +16,9 @@ use crate::app::{App, StartError};
 use crate::config::{Config, SmtpAddress};
 use crate::http::Http;
 use crate::http::listen::{self, Purpose, TLS_PROTOCOLS};
-use crate::mail::TemplateError;
+use crate::mail::intake::MailRoom;
 use crate::mail::smtp::SmtpProblem;
+use crate::mail::{Banks, TemplateError};
 use crate::store::{StoreError, StoreOptions};
 use crate::tls::{Tls, TlsProblem};
 use crate::work;
@@ -129,9 +130,11 @@ pub async fn start(app: Arc<App>, roles: Roles) -> Result<Running, ServeError> {
         None => None,
     };
     let operator_address = operator.as_ref().map(|(_, address)| *address);
+    let banks = Banks::configured(app.config.banks_folder.as_deref())?;
+    let room = MailRoom::new(&app.config, Arc::new(banks));
     let http = Http::new(app.clone());
     let stop = CancellationToken::new();
-    let intake = if roles.mail { intake::start(&app, &stop).await? } else { Intake::default() };
+    let intake = if roles.mail { intake::start(&app, &room, &stop).await? } else { Intake::default() };
     let mut tasks = intake.tasks;
     let purpose = Purpose::Public { api: roles.api, tls: tls.clone() };
     tasks.push(tokio::spawn(listen::run(tcp, purpose, http.clone(), stop.clone())));

@@ -1,7 +1,7 @@
 //! Starts what takes mails in, on nodes with the role `mail`.
 //!
-//! Templates are loaded once for all intakes. Listeners are bound before anything is served, so that
-//! an address in use ends the start and not the evening. For `serve` alone.
+//! Listeners are bound before anything is served, so that an address in use is noticed at the start.
+//! For `serve` alone.
 
 use std::sync::Arc;
 
@@ -11,7 +11,6 @@ use tokio_util::sync::CancellationToken;
 use super::ServeError;
 use crate::app::App;
 use crate::config::SmtpAddress;
-use crate::mail::Banks;
 use crate::mail::intake::MailRoom;
 use crate::mail::smtp::{Patience, Receiver};
 use crate::tls::Tls;
@@ -27,11 +26,13 @@ pub(super) struct Intake {
 }
 
 /// Starts what is configured; all of it ends with `stop`.
-pub(super) async fn start(app: &Arc<App>, stop: &CancellationToken) -> Result<Intake, ServeError> {
+pub(super) async fn start(
+    app: &Arc<App>,
+    room: &MailRoom,
+    stop: &CancellationToken,
+) -> Result<Intake, ServeError> {
     let mut intake = Intake::default();
     let Some(smtp) = &app.config.mail.smtp else { return Ok(intake) };
-    let banks = Arc::new(Banks::configured(app.config.banks_folder.as_deref())?);
-    let room = MailRoom::new(&app.config, banks);
     if app.config.mail.recipients.is_empty() {
         tracing::warn!(
             "mail.recipients is not set: a mail for any address is taken, and no mail's To can be checked"
@@ -39,7 +40,8 @@ pub(super) async fn start(app: &Arc<App>, stop: &CancellationToken) -> Result<In
     }
     intake.tls = smtp.tls.as_ref().map(|files| Tls::load(files, &[])).transpose()?.map(Arc::new);
     let tls = intake.tls.clone();
-    let receiver = Receiver::bind(app.clone(), room, smtp, tls, Patience::default(), stop.clone()).await?;
+    let receiver =
+        Receiver::bind(app.clone(), room.clone(), smtp, tls, Patience::default(), stop.clone()).await?;
     tracing::info!("{} listening on {}", receiver.protocol(), receiver.address());
     intake.smtp = Some(receiver.address().clone());
     intake.tasks.push(tokio::spawn(receiver.run()));

@@ -25,7 +25,8 @@ use crate::tls::Tls;
 const RECIPIENTS_MAX: usize = 100;
 /// Commands since the last mail that was taken, or since the beginning.
 const COMMANDS_MAX: usize = 300;
-/// Refused commands of a connection.
+/// Refused commands since the last mail that was taken: an MTA that keeps its connection must not be
+/// turned away in the midst of a good mail for the bad recipients of others.
 const ERRORS_MAX: usize = 20;
 /// Storing a mail takes milliseconds. Whoever waited so long is told to send it again: a copy does no
 /// harm, and the work that is under way is not cut off.
@@ -329,7 +330,7 @@ impl Session {
         tracing::info!(from = self.source(), answer = &*answer, "smtp mail");
         metrics::counter!("tillbell_smtp_mails_total", "answer" => code).increment(1);
         if answer.starts_with('2') {
-            self.commands = 0;
+            (self.commands, self.errors) = (0, 0);
         } else {
             self.errors += 1;
         }

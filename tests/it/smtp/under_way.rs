@@ -11,7 +11,8 @@ use std::time::Duration;
 
 use tillbell::domain::alert::{AlertRow, AlertStatus};
 use tillbell::store::{Store, StoreOptions};
-use tokio::net::UnixStream;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpStream, UnixStream};
 
 use super::{Client, DEADLINE};
 use crate::crashes::{Installation, now};
@@ -81,6 +82,15 @@ async fn try_hand_in(socket: &Path, mail: &str) -> Option<String> {
     client.answer().await
 }
 
+/// What the operator's listener tells.
+async fn metrics(address: &str) -> String {
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").await.unwrap();
+    let mut text = String::new();
+    stream.read_to_string(&mut text).await.unwrap();
+    text
+}
+
 on_both! {
     async fn what_got_a_250_survives_a_kill(db: TestDatabase) {
         let here = Installation::new(db).await;
@@ -146,6 +156,7 @@ on_both! {
         let mut child = here
             .command(&["serve"])
             .env(LISTEN, "127.0.0.1:0")
+            .env("TILLBELL_SERVER__OPERATOR_LISTEN", "127.0.0.1:0")
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
@@ -155,12 +166,18 @@ on_both! {
         let mut log = BufReader::new(child.stderr.take().unwrap()).lines();
         let line = log.find_map(|line| line.ok().filter(|line| line.contains("smtp listening on"))).unwrap();
         let address = line.split("smtp listening on ").nth(1).unwrap().split('"').next().unwrap().to_owned();
-        let stream = tokio::net::TcpStream::connect(address).await.unwrap();
+        let stream = TcpStream::connect(address).await.unwrap();
         let mut client = Client::over(stream);
         client.expect("220").await;
         client.say("EHLO mx.sender.example").await;
         let answer = client.hand_in("Subject: to a port\r\n\r\nx\r\n").await;
         assert!(answer.starts_with("250"), "{answer}");
+        let line = log.find_map(|line| line.ok().filter(|line| line.contains("operator listener"))).unwrap();
+        let line: serde_json::Value = serde_json::from_str(&line).unwrap();
+        let metrics = metrics(line["address"].as_str().unwrap()).await;
+        for expected in ["tillbell_smtp_mails_total{answer=\"250\"} 1", "tillbell_smtp_connections 1"] {
+            assert!(metrics.contains(expected), "{metrics}");
+        }
         let told = std::process::Command::new("kill").arg(child.id().to_string()).status().unwrap();
         assert!(told.success());
         client.expect("421").await;
