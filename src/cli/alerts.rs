@@ -20,8 +20,9 @@ use crate::mail::files::Mails;
 use crate::mail::intake::{Arrival, Ingested, MailRoom, Origin, ingest};
 use crate::ops::approve_alert::{Approve, ApproveRefused, approve_alert, dismiss_alert};
 
-/// Alerts one list shows.
-const LIST_MAX: i64 = 500;
+/// Alerts one list shows unless it is told otherwise, and at most.
+const LIST_USUAL: u32 = 500;
+const LIST_MAX: i64 = 100_000;
 
 #[derive(Subcommand)]
 pub(super) enum AlertCommand {
@@ -32,9 +33,17 @@ pub(super) enum AlertCommand {
         /// For example review or unmatched
         #[arg(long, value_name = "OUTCOME", value_parser = outcome)]
         outcome: Option<AlertStatus>,
+        /// How many at most
+        #[arg(long, value_name = "N", default_value_t = LIST_USUAL, value_parser = clap::value_parser!(u32).range(1..=LIST_MAX))]
+        limit: u32,
     },
     /// One alert with its evidence
-    Show { id: i64 },
+    Show {
+        id: i64,
+        /// Write the mail itself to stdout, as it came (kept 90 days)
+        #[arg(long)]
+        mail: bool,
+    },
     /// Decide that an alert pays a payment
     Approve {
         id: i64,
@@ -76,8 +85,9 @@ pub(super) async fn run(command: AlertCommand, desk: &Desk) -> anyhow::Result<()
     let app = desk.open().await?;
     match command {
         AlertCommand::Ingest(args) => ingest_files(&app, banks, &args, desk).await,
-        AlertCommand::List { outcome } => list(&app, &banks, outcome, desk).await,
-        AlertCommand::Show { id } => show(&app, &banks, id, desk).await,
+        AlertCommand::List { outcome, limit } => list(&app, &banks, outcome, limit, desk).await,
+        AlertCommand::Show { id, mail: true } => write_mail(&app, id, desk).await,
+        AlertCommand::Show { id, mail: false } => show(&app, &banks, id, desk).await,
         AlertCommand::Approve { id, payment, business, despite } => {
             let ask = Approve {
                 alert_id: id,
@@ -212,16 +222,49 @@ fn row(alert: &AlertRow, transaction_id: Option<String>, banks: &Banks) -> Objec
         .with("reason", &alert.reason)
 }
 
-async fn list(app: &App, banks: &Banks, outcome: Option<AlertStatus>, desk: &Desk) -> anyhow::Result<()> {
-    let mut rows = Vec::new();
-    for alert in app.store.list_alerts(outcome, LIST_MAX).await? {
+async fn list(
+    app: &App,
+    banks: &Banks,
+    outcome: Option<AlertStatus>,
+    limit: u32,
+    desk: &Desk,
+) -> anyhow::Result<()> {
+    let mut alerts = app.store.list_alerts(outcome, i64::from(limit) + 1).await?;
+    let more = alerts.len() > limit as usize;
+    alerts.truncate(limit as usize);
+    let (now, mut rows) = (app.now(), Vec::new());
+    for alert in alerts {
         let transaction_id = transaction_id(app, &alert).await?;
-        rows.push(row(&alert, transaction_id, banks));
+        let age = alert.status.is_waiting().then(|| age(now, alert.first_seen));
+        rows.push(row(&alert, transaction_id, banks).with("age", age));
     }
-    let columns =
-        ["id", "outcome", "bank", "amount", "payer_name", "account_number", "transaction_id", "reason"];
-    let waiting = waiting(app).await?;
-    desk.printer.list_with("alerts", &columns, rows, Object::new().with("waiting", waiting))
+    let columns = [
+        "id",
+        "outcome",
+        "age",
+        "bank",
+        "amount",
+        "payer_name",
+        "account_number",
+        "transaction_id",
+        "reason",
+    ];
+    let beside = Object::new().with("waiting", waiting(app).await?).with("more", more);
+    desk.printer.list_with("alerts", &columns, rows, beside)?;
+    desk.printer.remark(more, &format!("only the newest {limit} are shown; --limit shows more"))
+}
+
+fn age(now: Timestamp, since: Timestamp) -> Field {
+    Field::Age(now.since(since).0 / 1_000_000)
+}
+
+/// The bytes of the mail, whatever the form of other answers.
+async fn write_mail(app: &App, id: i64, desk: &Desk) -> anyhow::Result<()> {
+    let alert = app.store.alert(id).await?.ok_or(ApproveRefused::NoAlert(id))?;
+    let Some(raw) = app.store.mail(alert.id).await? else {
+        anyhow::bail!("the mail of alert {id} is not kept any more; mails are kept for 90 days");
+    };
+    desk.printer.bytes(&raw)
 }
 
 /// Credits that wait for a person or a payment: how many, how much, since when.
@@ -232,7 +275,7 @@ async fn waiting(app: &App) -> anyhow::Result<Object> {
         amount = amount.checked_add(total.amount).context("the waiting money is beyond counting")?;
         oldest = Some(oldest.map_or(total.oldest, |at| at.min(total.oldest)));
     }
-    let age = oldest.map(|at| app.now().since(at).0 / 1_000_000);
+    let age = oldest.map(|at| age(app.now(), at));
     Ok(Object::new()
         .with("count", count)
         .with("amount", amount)

@@ -26,6 +26,8 @@ pub(super) enum Field {
     /// Hundredths of a percent.
     Percent(i64),
     Time(Timestamp),
+    /// Seconds.
+    Age(i64),
     List(Vec<Field>),
     Object(Object),
     /// JSON that is stored as such.
@@ -102,7 +104,7 @@ impl Serialize for Field {
         match self {
             Field::Null => to.serialize_none(),
             Field::Flag(flag) => to.serialize_bool(*flag),
-            Field::Int(n) => to.serialize_i64(*n),
+            Field::Int(n) | Field::Age(n) => to.serialize_i64(*n),
             Field::Text(text) => to.serialize_str(text),
             Field::Money(money) => raw(&money.to_string(), to),
             // Hundredths, as kobo are: the same two decimals.
@@ -161,6 +163,7 @@ fn for_people(field: &Field) -> String {
         Field::Money(money) => naira(*money),
         Field::Percent(rate) => format!("{} %", Money(*rate)),
         Field::Time(at) => time_for_people(*at),
+        Field::Age(seconds) => age_for_people(*seconds),
         Field::Json(json) => for_people(&Field::Text(json.get().to_owned())),
         Field::List(all) if all.is_empty() => "-".to_owned(),
         Field::List(all) => all.iter().map(for_people).collect::<Vec<_>>().join("; "),
@@ -177,6 +180,16 @@ fn time_for_people(at: Timestamp) -> String {
     match (text.get(..10), text.get(11..19)) {
         (Some(day), Some(time)) => format!("{day} {time} UTC"),
         _ => text,
+    }
+}
+
+/// Its two largest units, for what has waited: `2 d 4 h`, `3 h 12 min`, `40 s`.
+fn age_for_people(seconds: i64) -> String {
+    match seconds.max(0) {
+        s @ 0..60 => format!("{s} s"),
+        s @ 60..3_600 => format!("{} min", s / 60),
+        s @ 3_600..86_400 => format!("{} h {} min", s / 3_600, s % 3_600 / 60),
+        s => format!("{} d {} h", s / 86_400, s % 86_400 / 3_600),
     }
 }
 
@@ -340,6 +353,18 @@ impl Printer {
             }));
         }
         self.line(&table.to_string())
+    }
+
+    /// What only people need to be told, below an answer.
+    pub(super) fn remark(self, said: bool, text: &str) -> anyhow::Result<()> {
+        if said && !self.json { self.line(text) } else { Ok(()) }
+    }
+
+    /// Bytes as they are, on stdout.
+    pub(super) fn bytes(self, bytes: &[u8]) -> anyhow::Result<()> {
+        let mut out = std::io::stdout().lock();
+        out.write_all(bytes)?;
+        Ok(out.flush()?)
     }
 
     /// A line as it is, on stdout. A reader that hung up is an error, not a panic.

@@ -96,13 +96,15 @@ on_both! {
         let key = furnish(&desk);
         let txn = pay(&db, &desk, &key, 9_000, "Sade Ayo Balogun").await;
         let mail = Alert::credit("0123456781", 8_000, "Balogun Sade Ayo", now()).text();
-        std::fs::write(desk.path().join("short.eml"), mail).unwrap();
+        std::fs::write(desk.path().join("short.eml"), &mail).unwrap();
         let result = desk.json(&["alert", "ingest", "short.eml", "--trusted"]);
         assert_eq!(result["results"][0]["outcome"], "review");
         let list = desk.json(&["alert", "list", "--outcome", "review"]);
         assert_eq!((list["alerts"].as_array().unwrap().len(), &list["waiting"]["count"]), (1, &1.into()));
         assert!(desk.json_text(&["alert", "list"]).contains(r#""waiting":{"count":1,"amount":8000.00,"#));
         assert_eq!(desk.json(&["alert", "list", "--outcome", "matched"])["alerts"], serde_json::json!([]));
+        assert!(list["alerts"][0]["age"].is_i64() && list["more"] == false, "{list}");
+        assert_eq!(desk.run(&["alert", "show", "1", "--mail"]).stdout, mail.as_bytes());
         let approve = ["alert", "approve", "1", "--payment", &txn, "--business"];
         for empty in [
             &["alert", "dismiss", "1", "--reason", " "][..],
@@ -131,6 +133,11 @@ on_both! {
         assert_eq!((&rejected["status"], &rejected["reject_reason"]), (&"rejected".into(), &"left".into()));
         assert!(desk.refused(&["payment", "show", "TXN-none", "--business", "1"]).contains("TXN-none"));
         assert!(desk.refused(&["alert", "show", "99"]).contains("99"));
+        std::fs::write(desk.path().join("later.eml"), mail.replace("Balogun", "Ekong")).unwrap();
+        desk.json(&["alert", "ingest", "later.eml"]);
+        let newest = desk.json(&["alert", "list", "--limit", "1"]);
+        assert_eq!((&newest["alerts"][0]["id"], &newest["more"]), (&2.into(), &true.into()));
+        assert!(desk.text(&["alert", "list", "--limit", "1"]).contains("only the newest 1 are shown"));
     }
 
     async fn what_cannot_be_taken_is_told_and_the_rest_is_taken(db: TestDatabase) {
