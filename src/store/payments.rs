@@ -62,10 +62,8 @@ statements! {
         expires_at: Int, approvable_until_at: Int, is_swept: Int, is_mismatch: Int, is_name_mismatch: Int,
         name_marks: Int
     }
-    BY_ID: query { concat!("select ", columns!(), " from payments where id = $1") }
-    BY_TRANSACTION: query {
-        concat!("select ", columns!(), " from payments where business_id = $1 and transaction_id = $2")
-    }
+    BY_ID: lookup(payments) { columns!() by id: Int }
+    BY_TRANSACTION: lookup(payments) { columns!() by business_id: Int, transaction_id: Text }
     OPEN_BY_EXACT: query {
         concat!("select ", columns!(), " from payments where status = 'pending' and amount_kobo = $1 \
                  and account_id = $2 order by id desc limit $3")

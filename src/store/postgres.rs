@@ -13,7 +13,7 @@ use std::time::Duration;
 use tokio::sync::{Semaphore, mpsc, oneshot};
 use tokio::time::Instant;
 
-use super::sql::Sql;
+use super::sql::{Sql, Text};
 use super::unit::{Applied, Unit};
 use super::value::{Row, Value};
 use super::{StoreError, StoreOptions, WAIT_MAX, migrate, overloaded};
@@ -23,9 +23,11 @@ mod batch;
 mod connection;
 mod convert;
 mod group;
+mod lookup;
 
 pub(super) use connection::describe;
-use connection::{Connection, Slot, Unread, away};
+use connection::{Connection, Question, Slot, away};
+use lookup::Gatherer;
 
 /// Units in one transaction; beyond this the gain is small and the wait long.
 const BATCH_MAX: usize = 256;
@@ -36,6 +38,8 @@ const BATCH_MAX_BYTES: usize = 8 << 20;
 const QUEUE_MAX: usize = 8_192;
 /// Reads under way or waiting for their answer, over all connections; more is refused as overload.
 const READS_MAX: usize = 8_192;
+/// Queues of look-ups: while one waits for its answer another gathers, and more would only gather less.
+const GATHERERS: usize = 2;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 /// No answer to a statement within this time: the connection is given up.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
@@ -49,6 +53,8 @@ struct WriterJob {
 pub(super) struct Postgres {
     writers: Vec<mpsc::Sender<WriterJob>>,
     readers: Vec<Slot>,
+    /// For look-ups, on the connections of some of the readers.
+    gatherers: Vec<Gatherer>,
     next_reader: AtomicUsize,
     reading: Semaphore,
 }
@@ -67,6 +73,7 @@ impl Postgres {
         let config = Arc::new(config);
         let readers: Vec<Slot> = (0..options.readers.max(1)).map(|_| Slot::new(&config)).collect();
         readers[0].get_now().await?;
+        let gatherers = readers.iter().take(GATHERERS).cloned().map(Gatherer::start).collect();
         let writers = (0..options.writers.max(1))
             .map(|_| {
                 let (sender, jobs) = mpsc::channel(QUEUE_MAX);
@@ -76,6 +83,7 @@ impl Postgres {
             .collect();
         Ok(Postgres {
             writers,
+            gatherers,
             readers,
             next_reader: AtomicUsize::new(0),
             reading: Semaphore::new(READS_MAX),
@@ -94,26 +102,11 @@ impl Postgres {
 
     pub(super) async fn read(&self, sql: &'static Sql, params: Vec<Value>) -> Result<Vec<Row>, StoreError> {
         let _place = self.reading.try_acquire().map_err(|_| overloaded())?;
-        let slot = &self.readers[self.next_reader.fetch_add(1, Ordering::Relaxed) % self.readers.len()];
-        let connection = slot.get().await?;
-        match connection.query(sql, &params).await {
-            // One more try on a fresh connection: a read changes nothing, and a server that was
-            // restarted leaves every connection broken once.
-            Err(Unread::Broken(_)) => slot.discard(&connection).await,
-            Err(unread) => {
-                if matches!(unread, Unread::Silent) {
-                    slot.discard(&connection).await;
-                }
-                return Err(unread.into());
-            }
-            Ok(rows) => return Ok(rows),
+        let turn = self.next_reader.fetch_add(1, Ordering::Relaxed);
+        if let Text::Lookup { .. } = sql.text {
+            return self.gatherers[turn % self.gatherers.len()].look_up(sql, params).await;
         }
-        let connection = slot.get().await?;
-        let answer = connection.query(sql, &params).await;
-        if let Err(Unread::Broken(_) | Unread::Silent) = answer {
-            slot.discard(&connection).await;
-        }
-        answer.map_err(Into::into)
+        self.readers[turn % self.readers.len()].ask(&Question::One { sql, params: &params }).await
     }
 
     pub(super) async fn migrate(&self, now: Timestamp) -> Result<Vec<String>, StoreError> {

@@ -3,7 +3,8 @@
 //! Every statement is declared with [`statements!`] in the file of its noun, which also puts it
 //! into that file's `ALL`, so that a test can prepare each of them on a fresh database of either
 //! engine. Parameters are `$1..$n`. Plain inserts are declared as table and columns instead of
-//! text: the PostgreSQL driver turns the same insert of many units into one statement.
+//! text: the PostgreSQL driver turns the same insert of many units into one statement. So are
+//! look-ups by key, of which it turns those that wait at one moment into one.
 //!
 //! Two words are replaced per engine: `{skip_locked}` in a claim (`for update skip locked` on
 //! PostgreSQL, nothing on SQLite, whose single writer needs none). There is no other seam here.
@@ -23,6 +24,8 @@ pub enum Text {
     Plain(&'static str),
     /// `insert into table (columns) values ($1..$n)`.
     Insert { table: &'static str, columns: &'static [(&'static str, Column)] },
+    /// `select columns from table where key = $1 and ..`, of at most one row.
+    Lookup { table: &'static str, columns: &'static str, keys: &'static [(&'static str, Column)] },
 }
 
 /// One statement. Its address is its identity in the caches of prepared statements.
@@ -59,31 +62,52 @@ impl Sql {
                 let places: Vec<String> = (1..=columns.len()).map(|n| format!("{sign}{n}")).collect();
                 format!("insert into {table} ({}) values ({})", names.join(", "), places.join(", "))
             }
+            Text::Lookup { table, columns, keys } => {
+                let sign = if dialect == Dialect::Sqlite { '?' } else { '$' };
+                let keys: Vec<String> =
+                    keys.iter().enumerate().map(|(i, (key, _))| format!("{key} = {sign}{}", i + 1)).collect();
+                format!("select {columns} from {table} where {} limit 1", keys.join(" and "))
+            }
         }
     }
 
-    /// For an insert: the PostgreSQL text that takes one array per column and inserts all rows.
-    pub fn render_array_insert(&self) -> Option<String> {
-        let Text::Insert { table, columns } = &self.text else { return None };
-        let names: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
-        let arrays: Vec<String> = columns
-            .iter()
-            .enumerate()
-            .map(|(i, (_, column))| {
-                let kind = match column {
-                    Column::Int => "bigint",
-                    Column::Text => "text",
-                    Column::Bytes => "bytea",
-                };
-                format!("${}::{kind}[]", i + 1)
-            })
-            .collect();
-        Some(format!(
-            "insert into {table} ({}) select * from unnest({})",
-            names.join(", "),
-            arrays.join(", ")
-        ))
+    /// The PostgreSQL text that does the same for many rows at once, one array per column: an insert
+    /// of them all; or a look-up that answers a row for each key that is found, the key's place
+    /// (from 1) as its last column. There `lateral` and `limit` leave the planner nothing but the
+    /// index, once per key.
+    pub fn render_arrays(&self) -> Option<String> {
+        match &self.text {
+            Text::Plain(_) => None,
+            Text::Insert { table, columns } => {
+                let names: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
+                let (names, arrays) = (names.join(", "), arrays(columns));
+                Some(format!("insert into {table} ({names}) select * from unnest({arrays})"))
+            }
+            Text::Lookup { table, columns, keys } => {
+                let wanted: Vec<String> = (1..=keys.len()).map(|n| format!("key{n}")).collect();
+                let equal: Vec<String> =
+                    keys.iter().zip(&wanted).map(|((key, _), wanted)| format!("{key} = {wanted}")).collect();
+                let (arrays, wanted, equal) = (arrays(keys), wanted.join(", "), equal.join(" and "));
+                Some(format!(
+                    "select found.*, place from unnest({arrays}) with ordinality as wanted({wanted}, place) \
+                     cross join lateral (select {columns} from {table} where {equal} limit 1) as found"
+                ))
+            }
+        }
     }
+}
+
+/// `$1::bigint[], $2::text[]`: one array parameter per column.
+fn arrays(columns: &[(&str, Column)]) -> String {
+    let each = columns.iter().enumerate().map(|(i, (_, column))| {
+        let kind = match column {
+            Column::Int => "bigint",
+            Column::Text => "text",
+            Column::Bytes => "bytea",
+        };
+        format!("${}::{kind}[]", i + 1)
+    });
+    each.collect::<Vec<_>>().join(", ")
 }
 
 /// Declares statements and collects them in `ALL`.
@@ -92,6 +116,7 @@ impl Sql {
 /// statements! {
 ///     BY_ID: query { "select id, kind from jobs where id = $1" }
 ///     ADD: insert(jobs) { id: Int, kind: Text }
+///     OF_KIND: lookup(jobs) { "id, run_at" by id: Int, kind: Text }
 /// }
 /// ```
 macro_rules! statements {
@@ -100,6 +125,19 @@ macro_rules! statements {
         $crate::store::sql::Text::Insert {
             table: stringify!($table),
             columns: &[$((stringify!($column), $crate::store::sql::Column::$kind)),+],
+        }
+    };
+    (@text lookup $table:ident, { $columns:literal by $($key:ident : $kind:ident),+ $(,)? }) => {
+        $crate::store::sql::statements!(@lookup $table, $columns, $($key: $kind),+)
+    };
+    (@text lookup $table:ident, { $columns:ident!() by $($key:ident : $kind:ident),+ $(,)? }) => {
+        $crate::store::sql::statements!(@lookup $table, $columns!(), $($key: $kind),+)
+    };
+    (@lookup $table:ident, $columns:expr, $($key:ident : $kind:ident),+) => {
+        $crate::store::sql::Text::Lookup {
+            table: stringify!($table),
+            columns: $columns,
+            keys: &[$((stringify!($key), $crate::store::sql::Column::$kind)),+],
         }
     };
     ($($name:ident : $form:ident $(($table:ident))? { $($body:tt)* })+) => {

@@ -230,7 +230,7 @@ fn gather<'a>(units: &[&'a Unit], made: &'a [Vec<Value>]) -> Vec<Gathered<'a>> {
     if units.len() > 1 {
         all.sort_by_key(|gathered| match &gathered.sql.text {
             Text::Insert { table, .. } => migrate::table_rank(table),
-            Text::Plain(_) => usize::MAX,
+            Text::Plain(_) | Text::Lookup { .. } => usize::MAX,
         });
     }
     all

@@ -10,11 +10,12 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 use tokio_postgres::error::{Severity, SqlState};
+use tokio_postgres::types::ToSql;
 use tokio_postgres::{AsyncMessage, Client, Statement};
 use tokio_util::task::AbortOnDropHandle;
 
 use super::super::StoreError;
-use super::super::sql::{Dialect, Sql};
+use super::super::sql::{Dialect, Sql, Text};
 use super::super::value::{Row, Value};
 use super::{ANSWER_TIMEOUT, CONNECT_TIMEOUT, convert};
 
@@ -160,6 +161,28 @@ impl Slot {
         }
     }
 
+    /// Rows of one statement, tried once more on a fresh connection if need be: a read changes
+    /// nothing, and a server that was restarted leaves every connection broken once.
+    pub(super) async fn ask(&self, question: &Question<'_>) -> Result<Vec<Row>, StoreError> {
+        let connection = self.get().await?;
+        match connection.query(question).await {
+            Err(Unread::Broken(_)) => self.discard(&connection).await,
+            Err(unread) => {
+                if matches!(unread, Unread::Silent) {
+                    self.discard(&connection).await;
+                }
+                return Err(unread.into());
+            }
+            Ok(rows) => return Ok(rows),
+        }
+        let connection = self.get().await?;
+        let answer = connection.query(question).await;
+        if let Err(Unread::Broken(_) | Unread::Silent) = answer {
+            self.discard(&connection).await;
+        }
+        answer.map_err(Into::into)
+    }
+
     /// Gives the connection up, for instance because it did not answer in time.
     pub(super) async fn discard(&self, connection: &Arc<Connection>) {
         let mut held = self.held.lock().await;
@@ -167,6 +190,19 @@ impl Slot {
             held.connection = None;
         }
     }
+}
+
+/// What is to be read.
+pub(super) enum Question<'a> {
+    One {
+        sql: &'static Sql,
+        params: &'a [Value],
+    },
+    /// One look-up for many keys; the place of its key is a row's last column.
+    Many {
+        sql: &'static Sql,
+        keys: Vec<&'a [Value]>,
+    },
 }
 
 /// Why a read on one connection has no rows.
@@ -235,7 +271,7 @@ impl Connection {
         self.unreplicated.swap(false, Ordering::SeqCst)
     }
 
-    /// The statement, prepared once per connection. `array` asks for the many-rows form of an insert.
+    /// The statement, prepared once per connection. `array` asks for its many-rows form.
     pub(super) async fn prepared(
         &self,
         sql: &'static Sql,
@@ -245,7 +281,7 @@ impl Connection {
         if let Some(statement) = self.prepared.lock().unwrap_or_else(PoisonError::into_inner).get(&key) {
             return Ok(statement.clone());
         }
-        let text = match sql.render_array_insert() {
+        let text = match sql.render_arrays() {
             Some(text) if array => text,
             _ => sql.render(Dialect::Postgres),
         };
@@ -255,11 +291,28 @@ impl Connection {
     }
 
     /// Rows of one statement outside of any transaction.
-    pub(super) async fn query(&self, sql: &'static Sql, params: &[Value]) -> Result<Vec<Row>, Unread> {
+    pub(super) async fn query(&self, question: &Question<'_>) -> Result<Vec<Row>, Unread> {
+        let (sql, is_many) = match question {
+            Question::One { sql, .. } => (*sql, false),
+            Question::Many { sql, .. } => (*sql, true),
+        };
         let run = async {
-            let statement = self.prepared(sql, false).await.map_err(|error| unread(sql, &error))?;
-            check_count(sql, &statement, params).map_err(Unread::Final)?;
-            let rows = self.client.query(&statement, &convert::params(params)).await;
+            let statement = self.prepared(sql, is_many).await.map_err(|error| unread(sql, &error))?;
+            let rows = match question {
+                Question::One { params, .. } => {
+                    check_count(sql, &statement, params).map_err(Unread::Final)?;
+                    self.client.query(&statement, &convert::params(params)).await
+                }
+                Question::Many { keys, .. } => {
+                    let Text::Lookup { keys: columns, .. } = &sql.text else {
+                        return Err(Unread::Final(fault(sql.name, "is no look-up")));
+                    };
+                    let arrays = convert::arrays(sql.name, columns, keys).map_err(Unread::Final)?;
+                    let params: Vec<&(dyn ToSql + Sync)> =
+                        arrays.iter().map(|array| array.as_ref() as &(dyn ToSql + Sync)).collect();
+                    self.client.query(&statement, &params).await
+                }
+            };
             rows.map_err(|error| unread(sql, &error))
         };
         let rows = tokio::time::timeout(ANSWER_TIMEOUT, run).await.unwrap_or(Err(Unread::Silent))?;

@@ -18,7 +18,7 @@ use super::super::sql::statements;
 use super::super::unit::{Applied, Unit};
 use super::super::value::Row;
 use super::batch::{self, Trouble};
-use super::connection::{Connection, Slot, Unread, away};
+use super::connection::{Connection, Question, Slot, Unread, away};
 
 // CONFIRM changes nothing, but its commit is confirmed only after all commits before it.
 statements! {
@@ -262,10 +262,10 @@ impl Work<'_> {
 /// Whether the Unit is in the database for good. A commit that the server shows but whose standby
 /// has not confirmed it is not for good yet: the confirmed commit of a change after it proves both.
 async fn was_made(connection: &Connection, id: i64) -> Result<bool, StoreError> {
-    if connection.query(&UNIT_WAS_MADE, &[id.into()]).await?.is_empty() {
+    if connection.query(&Question::One { sql: &UNIT_WAS_MADE, params: &[id.into()] }).await?.is_empty() {
         return Ok(false);
     }
-    connection.query(&CONFIRM, &[]).await.map_err(|unread| match unread {
+    connection.query(&Question::One { sql: &CONFIRM, params: &[] }).await.map_err(|unread| match unread {
         Unread::Final(error @ StoreError::Fault(_)) => error,
         unread => away(StoreError::from(unread)),
     })?;

@@ -41,6 +41,19 @@ static NEW_ATTEMPT: Sql = Sql {
     },
 };
 
+static OF_NAME: Sql = Sql {
+    name: "OF_NAME",
+    text: Text::Lookup { table: "counters", columns: "value, name", keys: &[("name", Column::Text)] },
+};
+static OF_NAME_AND_VALUE: Sql = Sql {
+    name: "OF_NAME_AND_VALUE",
+    text: Text::Lookup {
+        table: "counters",
+        columns: "value, name",
+        keys: &[("name", Column::Text), ("value", Column::Int)],
+    },
+};
+
 fn job(id: i64) -> Step {
     let numbers = [0, 0, 0, 0, 0, 0].map(|n: i64| n.into());
     Step::one(&NEW_JOB, [vec![id.into(), "deliver".into()], numbers.to_vec()].concat())
@@ -51,6 +64,34 @@ fn attempt(id: i64, job: i64) -> Step {
 }
 
 on_both! {
+    async fn lookups_at_one_moment_each_find_their_own_row(db: TestDatabase) {
+        let store = open(db.url()).await;
+        let names: Vec<String> = (0..60).map(|n| format!("c{n}")).collect();
+        make(&store, &names.iter().map(String::as_str).collect::<Vec<_>>()).await;
+        for (n, name) in names.iter().enumerate() {
+            assert_eq!(store.write(&ADD_TO, vec![name.into(), (n as i64).into()]).await.unwrap(), Applied::Done(vec![vec![]]));
+        }
+        // Every third is asked for twice, every seventh is not there; both look-ups mixed.
+        let asked: Vec<(usize, bool, bool)> =
+            (0..600).map(|n| (n % 3 * 20 + n % 20, n % 7 == 0, n % 2 == 0)).collect();
+        let answers = join_all(asked.iter().map(|(n, is_missing, by_value)| {
+            let name = if *is_missing { format!("none{n}") } else { names[*n].clone() };
+            let (sql, keys) = match by_value {
+                true => (&OF_NAME_AND_VALUE, vec![name.into(), (*n as i64).into()]),
+                false => (&OF_NAME, vec![name.into()]),
+            };
+            store.read(sql, keys)
+        }));
+        for ((n, is_missing, _), rows) in asked.iter().zip(answers.await) {
+            let rows = rows.unwrap();
+            let found: Vec<i64> = rows.into_iter().map(|row| row.reader("counters").int("value").unwrap()).collect();
+            assert_eq!(found, if *is_missing { vec![] } else { vec![*n as i64] });
+        }
+        let wrong = join_all((0..20).map(|_| store.read(&OF_NAME, vec![1.into()])));
+        assert!(wrong.await.into_iter().all(|answer| matches!(answer, Err(StoreError::Fault(_)) | Ok(_))));
+        assert_eq!(store.read(&OF_NAME, vec!["c1".into()]).await.unwrap().len(), 1, "one at fault harms nobody after");
+    }
+
     async fn outcomes_are_told_apart_and_name_the_statement(db: TestDatabase) {
         let store = open(db.url()).await;
         make(&store, &["a", "b"]).await;

@@ -36,7 +36,7 @@ async fn on_postgres(db: &TestDatabase, all: &[&'static Sql]) -> Vec<String> {
     for sql in all {
         let texts = [
             Some((sql.render(Dialect::Postgres), &known[..])),
-            sql.render_array_insert().map(|text| (text, &arrays[..])),
+            sql.render_arrays().map(|text| (text, &arrays[..])),
         ];
         for (text, allowed) in texts.into_iter().flatten() {
             match client.prepare(&text).await {
