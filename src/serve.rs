@@ -19,6 +19,7 @@ use crate::http::listen::{self, Purpose, TLS_PROTOCOLS};
 use crate::mail::intake::MailRoom;
 use crate::mail::smtp::SmtpProblem;
 use crate::mail::{Banks, TemplateError};
+use crate::ops::prove_later::Verifier;
 use crate::store::{StoreError, StoreOptions};
 use crate::tls::{Tls, TlsProblem};
 use crate::work;
@@ -144,7 +145,8 @@ pub async fn start(app: Arc<App>, roles: Roles) -> Result<Running, ServeError> {
     }
     tasks.push(tokio::spawn(keep_house(app.clone(), http.clone(), stop.clone())));
     if roles.work {
-        tasks.push(tokio::spawn(work::run(app.clone(), stop.clone())));
+        let verifier: Arc<dyn Verifier> = Arc::new(room);
+        tasks.push(tokio::spawn(work::run(app.clone(), Some(verifier), stop.clone())));
     }
     Ok(Running {
         app,

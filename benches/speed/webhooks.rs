@@ -76,7 +76,7 @@ async fn engine(report: &mut Report, size: &Size, name: &str, url: &str) {
                 settle_all(&world.app, &world.account, pairs.clone(), CALLERS).await;
             }
             let stop = CancellationToken::new();
-            let workers = tokio::spawn(tillbell::work::run(world.app.clone(), stop.clone()));
+            let workers = tokio::spawn(tillbell::work::run(world.app.clone(), None, stop.clone()));
             let began = Instant::now();
             if !is_backlog {
                 settle_all(&world.app, &world.account, pairs, CALLERS).await;

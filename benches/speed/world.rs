@@ -169,6 +169,7 @@ impl World {
             linked_alert_id: None,
             reason: String::new(),
             evidence: String::new(),
+            authentic_by: None,
         }
     }
 

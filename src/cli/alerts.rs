@@ -289,6 +289,7 @@ async fn show(app: &App, banks: &Banks, id: i64, desk: &Desk) -> anyhow::Result<
     let facts = &alert.facts;
     let object = row(&alert, transaction_id, banks)
         .with("source", &alert.source)
+        .with("authentic_by", alert.authentic_by.as_ref())
         .with("template", facts.template.as_ref())
         .with("shown_account", facts.account_number.as_ref())
         .with("holder_name", facts.holder_name.as_ref())

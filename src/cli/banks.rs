@@ -1,10 +1,11 @@
 //! `tillbell bank ...`: the templates that read bank mails, and what they make of one.
 //!
-//! Needs no database: nothing is stored and nothing is looked up.
+//! Needs no database: nothing is stored, and nothing is looked up but the key of a signature.
 
 use std::io::Read;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use anyhow::{Context, bail};
 use clap::Subcommand;
@@ -15,6 +16,8 @@ use crate::clock::{Clock, SystemClock};
 use crate::domain::alert::{AlertFacts, Balance, TimePrecision};
 use crate::domain::time::{LAGOS_OFFSET_SECONDS, Timestamp};
 use crate::mail::check::{authenticity_word, direction_word, kind_word, outcome_word};
+use crate::mail::dns::Keys;
+use crate::mail::proof::{DNS_WITHIN_FOR_FILES, Question, prove};
 use crate::mail::{Bank, Banks, Intake, Reading, check, mime, read};
 
 #[derive(Subcommand)]
@@ -30,7 +33,7 @@ pub(super) enum BankCommand {
     Try { file: PathBuf },
 }
 
-pub(super) fn run(command: BankCommand, desk: &Desk) -> anyhow::Result<ExitCode> {
+pub(super) async fn run(command: BankCommand, desk: &Desk) -> anyhow::Result<ExitCode> {
     let folder = desk.config.banks_folder.as_deref();
     match command {
         BankCommand::List => {
@@ -47,8 +50,19 @@ pub(super) fn run(command: BankCommand, desk: &Desk) -> anyhow::Result<ExitCode>
         }
         BankCommand::Try { file } => {
             let raw = read_mail(&file)?;
-            let banks = Banks::configured(folder)?;
-            let reading = read(&raw, &banks, &Intake::trusted(SystemClock.now()));
+            let banks = Arc::new(Banks::configured(folder)?);
+            let now = SystemClock.now();
+            let question = Question {
+                raw: Arc::new(raw),
+                seen: now,
+                authserv_id: None,
+                only_refute: true,
+                within: DNS_WITHIN_FOR_FILES,
+            };
+            let keys = Keys::new(&desk.config.mail.dns);
+            let proof = prove(&banks, &keys, question.clone()).await;
+            let intake = Intake { now, trusted: true, proof };
+            let reading = read(&question.raw, &banks, &intake);
             desk.printer.object(&reading_object(&reading, &banks))?;
             Ok(ExitCode::SUCCESS)
         }

@@ -171,7 +171,7 @@ async fn dispatch(command: Command, desk: &Desk) -> anyhow::Result<ExitCode> {
         Command::Key(command) => keys::run(command, desk).await?,
         Command::Account(command) => accounts::run(command, desk).await?,
         Command::Alert(command) => alerts::run(command, desk).await?,
-        Command::Bank(command) => return banks::run(command, desk),
+        Command::Bank(command) => return banks::run(command, desk).await,
         Command::Name(command) => names::run(command, desk)?,
         Command::Payment(command) => payments::run(command, desk).await?,
         Command::Webhook(command) => webhooks::run(command, desk).await?,

@@ -294,4 +294,6 @@ pub struct AlertRow {
     pub reason: String,
     /// Candidates, verdicts and the rule, as JSON; empty before a decision.
     pub evidence: String,
+    /// What proves it, where it is proven: a signature's domain, selector and key, or a provider.
+    pub authentic_by: Option<String>,
 }

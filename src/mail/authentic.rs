@@ -2,12 +2,13 @@
 //! Authentication-Results, and says "unproven" otherwise.
 //!
 //! It never says "proven": that takes a DKIM signature verified by ourselves, or a provider the
-//! operator named, and both judge on top of this. A verdict read here can only speak against a
-//! mail, because whoever sent it could have written the header. Called by `mail::read`.
+//! operator named, and `proof` judges those; what speaks against a mail here stands all the same,
+//! because no proof is good for a mail whose From is not the bank's. Called by `mail::read`.
 
 use super::mime::Letter;
 use super::sheet::{Sheet, collapse};
 use super::template::{Bank, Banks};
+use super::verdict::against;
 use crate::domain::alert::Authenticity;
 
 /// Rows after the opening of a forward in which its From is looked for.
@@ -152,71 +153,4 @@ fn addresses(line: &str) -> impl Iterator<Item = String> + '_ {
         .map(|w| w.trim_start_matches("mailto:").trim_start_matches("from:"))
         .filter(|w| w.contains('@'))
         .map(str::to_ascii_lowercase)
-}
-
-/// What an Authentication-Results value says against the mail being this bank's, if anything.
-fn against(value: &str, bank: &Bank) -> Option<String> {
-    let mut signed_by_bank = false;
-    let mut signed_by_other = None;
-    let mut dkim = None;
-    let mut dmarc = None;
-    let mut spf = None;
-    for result in without_comments(value).split(';').skip(1) {
-        let mut words = result.split_whitespace();
-        let Some((method, verdict)) = words.next().and_then(|w| w.split_once('=')) else { continue };
-        let verdict = verdict.to_ascii_lowercase();
-        match method.to_ascii_lowercase().split('/').next().unwrap_or_default() {
-            "dkim" => {
-                let domain = words.filter_map(|w| w.split_once('=')).find_map(|(key, v)| {
-                    matches!(key.to_ascii_lowercase().as_str(), "header.d" | "header.i")
-                        .then(|| v.rsplit('@').next().unwrap_or_default().to_ascii_lowercase())
-                });
-                if verdict == "pass" {
-                    match domain {
-                        Some(d) if !belongs(&d, bank) => signed_by_other = Some(d),
-                        _ => signed_by_bank = true,
-                    }
-                } else {
-                    dkim = Some(verdict);
-                }
-            }
-            "dmarc" => dmarc = Some(verdict),
-            "spf" => spf = Some(verdict),
-            _ => {}
-        }
-    }
-    if dmarc.as_deref() == Some("fail") {
-        return Some("Authentication-Results: dmarc=fail".into());
-    }
-    if signed_by_bank || dmarc.as_deref() == Some("pass") {
-        return None;
-    }
-    // A name server in trouble proves nothing against the mail.
-    if let Some(verdict) = dkim.filter(|v| v != "temperror") {
-        return Some(format!("Authentication-Results: dkim={verdict}"));
-    }
-    if let Some(other) = signed_by_other {
-        return Some(format!("Authentication-Results: signed by {other}, not by the bank"));
-    }
-    (spf.as_deref() == Some("fail")).then(|| "Authentication-Results: spf=fail".into())
-}
-
-fn belongs(domain: &str, bank: &Bank) -> bool {
-    bank.dkim_domains
-        .iter()
-        .any(|d| domain == d || domain.strip_suffix(d.as_str()).is_some_and(|rest| rest.ends_with('.')))
-}
-
-fn without_comments(value: &str) -> String {
-    let mut depth = 0_usize;
-    let mut out = String::new();
-    for c in value.chars() {
-        match c {
-            '(' => depth += 1,
-            ')' => depth = depth.saturating_sub(1),
-            c if depth == 0 => out.push(c),
-            _ => {}
-        }
-    }
-    out
 }

@@ -6,10 +6,13 @@
 
 use std::sync::Arc;
 
+use super::dns::Keys;
+use super::proof::{DNS_WITHIN, DNS_WITHIN_FOR_FILES, Question, prove};
 use super::{Banks, Intake, Outcome, Reading, read};
 use crate::app::App;
 use crate::config::Config;
 use crate::domain::alert::Authenticity;
+use crate::domain::time::Timestamp;
 use crate::ops::OpError;
 use crate::ops::decide::AlertOutcome;
 use crate::ops::take_alert::{ReadAs, Taken, take_alert};
@@ -64,35 +67,85 @@ pub struct Arrival {
 #[derive(Clone)]
 pub struct MailRoom {
     pub banks: Arc<Banks>,
+    pub keys: Keys,
+    recipients: Arc<[String]>,
     dev: bool,
 }
 
 impl MailRoom {
     pub fn new(config: &Config, banks: Arc<Banks>) -> MailRoom {
-        MailRoom { banks, dev: config.server.dev }
+        MailRoom {
+            banks,
+            keys: Keys::new(&config.mail.dns),
+            recipients: config.mail.recipients.clone().into(),
+            dev: config.server.dev,
+        }
+    }
+
+    /// What speaks against deciding by itself that is not in the mail alone: whom it is for.
+    fn recipient_doubt(&self, reading: &Reading) -> Option<String> {
+        if self.recipients.is_empty() || reading.to.iter().any(|to| self.recipients.contains(to)) {
+            return None;
+        }
+        Some(match reading.to.first() {
+            Some(to) => format!("it is addressed to {to}, not to one of mail.recipients"),
+            None => "no signed To names one of mail.recipients".into(),
+        })
+    }
+
+    /// Reads a mail with whatever proves it, off the async threads. `within` bounds the wait for DNS.
+    pub(super) async fn read(
+        &self,
+        raw: Vec<u8>,
+        origin: &Origin,
+        seen: Timestamp,
+    ) -> Result<(Vec<u8>, Reading), OpError> {
+        let trusted = origin.is_trusted(self.dev);
+        let authserv_id = match origin {
+            Origin::Imap { authserv_id } => authserv_id.clone(),
+            Origin::File { .. } | Origin::Smtp { .. } => None,
+        };
+        let raw = Arc::new(raw);
+        let within = if trusted { DNS_WITHIN_FOR_FILES } else { DNS_WITHIN };
+        let question = Question { raw: raw.clone(), seen, authserv_id, only_refute: trusted, within };
+        let proof = prove(&self.banks, &self.keys, question).await;
+        let (banks, bytes) = (self.banks.clone(), raw.clone());
+        let intake = Intake { now: seen, trusted, proof };
+        let reading = tokio::task::spawn_blocking(move || read(&bytes, &banks, &intake))
+            .await
+            .map_err(|error| OpError::Fault(format!("the mail reader failed: {error}")))?;
+        Ok((Arc::unwrap_or_clone(raw), reading))
     }
 }
 
 /// Reads, stores and decides one mail. Returns only after the alert is committed together with the
 /// steps of the arrival: from then on nothing is lost.
 pub async fn ingest(app: &App, room: &MailRoom, arrival: Arrival) -> Result<Ingested, OpError> {
-    let now = app.now();
     let trusted = arrival.origin.is_trusted(room.dev);
-    let intake = Intake { now, date_is_signed: trusted, subject_is_signed: trusted, dev: room.dev };
-    let reader = room.banks.clone();
-    let (arrival, reading) = tokio::task::spawn_blocking(move || {
-        let reading = read(&arrival.raw, &reader, &intake);
-        (arrival, reading)
-    })
-    .await
-    .map_err(|error| OpError::Fault(format!("the mail reader failed: {error}")))?;
-    let taken = taken(&reading, arrival, trusted);
+    if trusted && matches!(arrival.origin, Origin::Smtp { .. }) {
+        tracing::warn!(
+            source = arrival.source,
+            "DEV MODE: a mail over SMTP from this machine is taken as trusted, without proof"
+        );
+    }
+    let Arrival { raw, source, origin, with } = arrival;
+    let (raw, reading) = room.read(raw, &origin, app.now()).await?;
+    let taken = room.taken(&reading, Arrival { raw, source, origin, with });
     let outcome = take_alert(app, &taken).await?;
     Ok(Ingested { reading, outcome })
 }
 
-/// What the op is told about a mail that was read.
-pub fn taken(reading: &Reading, arrival: Arrival, trusted: bool) -> Taken {
+impl MailRoom {
+    /// What the op is told about a mail that was read.
+    pub fn taken(&self, reading: &Reading, arrival: Arrival) -> Taken {
+        let trusted = arrival.origin.is_trusted(self.dev);
+        let mut taken = taken(reading, arrival, trusted);
+        taken.facts.doubts.extend(self.recipient_doubt(reading));
+        taken
+    }
+}
+
+fn taken(reading: &Reading, arrival: Arrival, trusted: bool) -> Taken {
     let Arrival { mut raw, source, with, .. } = arrival;
     if raw.len() > super::mime::MAX_MAIL_BYTES {
         raw.truncate(KEPT_OF_OVERSIZED);
@@ -124,6 +177,8 @@ pub fn taken(reading: &Reading, arrival: Arrival, trusted: bool) -> Taken {
         mailed_at: reading.date,
         content_hash: reading.content_hash,
         why: reading.why.clone(),
+        authentic_by: reading.authentic_by.clone(),
+        waits: reading.waits && !trusted,
         with,
     }
 }

@@ -80,8 +80,20 @@ pub fn open(raw: &[u8]) -> Result<Letter, String> {
     Ok(letter)
 }
 
+/// The one From address of a mail, lower case; `None` where there is none or several.
+pub(super) fn only_from(raw: &[u8]) -> Option<String> {
+    let head = &raw[..(header_length(raw) + 2).min(raw.len())];
+    let message = MessageParser::default().parse_headers(head)?;
+    let mut values = message.header_values(HeaderName::From);
+    let from = addresses(values.next()?.as_address()?);
+    match &from[..] {
+        [one] if values.next().is_none() => Some(one.clone()),
+        _ => None,
+    }
+}
+
 /// Length of the first header block.
-fn header_length(raw: &[u8]) -> usize {
+pub(super) fn header_length(raw: &[u8]) -> usize {
     let mut at = 0;
     while let Some(end) = raw[at..].iter().position(|b| *b == b'\n') {
         let line = &raw[at..at + end];
@@ -139,6 +151,11 @@ fn collect(message: &Message<'_>) -> Result<Letter, String> {
         message_id: message.message_id().map(str::to_owned),
         ..Letter::default()
     };
+    for name in [HeaderName::Subject, HeaderName::Date, HeaderName::ContentType] {
+        if message.header_values(name.clone()).nth(1).is_some() {
+            letter.doubts.push(format!("several {} headers", name.as_str()));
+        }
+    }
     for value in message.header_values(HeaderName::From) {
         letter.from_headers += 1;
         letter.from.extend(value.as_address().map(addresses).unwrap_or_default());

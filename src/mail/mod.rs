@@ -2,24 +2,31 @@
 //!
 //! ```text
 //! files -> mime -> html | sheet -> authentic -> template -> extract (amount, when, narration)
+//!     \-> head -> dkim + dns, verdict -> proof -/
 //! ```
 //!
-//! Nothing here decides about money, touches the database or the network, or asks the time.
+//! Nothing here decides about money or asks the time; `dns` alone asks the network.
 //! No bank is named in this code: what is known of a bank stands in `banks/*.toml`.
 //! Called by the command line, by the mailbox and SMTP intake, and by tests.
 
 mod amount;
 mod authentic;
 pub mod check;
+mod dkim;
+pub mod dns;
 mod extract;
 pub mod files;
+mod head;
 mod html;
 pub mod intake;
 pub mod mime;
 mod narration;
+pub mod proof;
+pub mod second_look;
 mod sheet;
 pub mod smtp;
 pub mod template;
+mod verdict;
 mod when;
 
 #[cfg(test)]
@@ -38,25 +45,32 @@ use crate::domain::alert::{AlertFacts, AlertKind, Authenticity, Direction};
 use crate::domain::time::Timestamp;
 use authentic::Judgement;
 use mime::{Body, Letter};
+use proof::{Covered, Proof};
 use sheet::Sheet;
 
 /// What the caller knows about a mail besides its bytes.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Intake {
     /// First sight of the mail.
     pub now: Timestamp,
-    /// The Date header is covered by a verified signature, or the mail is trusted as it is.
-    pub date_is_signed: bool,
-    /// The same for the Subject; where it is false, nothing is read from the subject.
-    pub subject_is_signed: bool,
-    /// Development mode; the intakes that verify signatures look at it, reading does not.
-    pub dev: bool,
+    /// A person vouches for it: what is missing for a proof is not missed.
+    pub trusted: bool,
+    pub proof: Proof,
 }
 
 impl Intake {
     /// A mail read as if it were trusted (`bank try`, `alert ingest --trusted`, template checks).
     pub fn trusted(now: Timestamp) -> Intake {
-        Intake { now, date_is_signed: true, subject_is_signed: true, dev: false }
+        Intake { now, trusted: true, proof: Proof::default() }
+    }
+
+    /// The fields that something may be read from (decisions 8).
+    fn covered(&self) -> Covered {
+        match &self.proof.verdict {
+            _ if self.trusted => Covered { subject: true, date: true, to: true },
+            proof::Verdict::Proven(credential) => credential.covered,
+            _ => Covered::default(),
+        }
     }
 }
 
@@ -85,15 +99,20 @@ pub struct Reading {
     pub subject: Option<String>,
     pub date: Option<Timestamp>,
     pub to: Vec<String>,
+    /// What proves it, where it is proven.
+    pub authentic_by: Option<String>,
+    /// A key could not be had: it may be proven later.
+    pub waits: bool,
     /// SHA-256 over From, Subject, Date and the visible content; the same for every copy of a mail
-    /// whatever way it came (Message-ID, Received and transfer encoding do not count).
+    /// whatever way it came (Message-ID, Received and transfer encoding do not count). Of a proven mail
+    /// what is not signed does not count either: a thief could send the copy with another Date.
     pub content_hash: [u8; 32],
     pub why: Vec<String>,
 }
 
 /// Reads one mail. Never fails and never panics: whatever cannot be read is an outcome.
 pub fn read(raw: &[u8], banks: &Banks, intake: &Intake) -> Reading {
-    let letter = match mime::open(raw) {
+    let mut letter = match mime::open(raw) {
         Ok(letter) => letter,
         Err(why) => return unreadable(raw, why),
     };
@@ -107,8 +126,17 @@ pub fn read(raw: &[u8], banks: &Banks, intake: &Intake) -> Reading {
             return reading;
         }
     };
+    let mut judgement = authentic::judge(&letter, &sheets, banks);
+    let authentic_by = weigh_proof(&mut judgement, &letter, &intake.proof);
+    if authentic_by.is_some() {
+        let covered = intake.covered();
+        letter.subject = letter.subject.take().filter(|_| covered.subject);
+        letter.date = letter.date.take().filter(|_| covered.date);
+        if !covered.to {
+            letter.to.clear();
+        }
+    }
     let content_hash = content_hash(&letter, &sheets);
-    let judgement = authentic::judge(&letter, &sheets, banks);
     why.extend(judgement.why.iter().cloned());
     doubts.extend(judgement.doubts.iter().cloned());
     let sheets = quoted_part(sheets, &judgement);
@@ -125,10 +153,36 @@ pub fn read(raw: &[u8], banks: &Banks, intake: &Intake) -> Reading {
     };
     why.extend(facts.doubts.iter().map(|d| format!("doubt: {d}")));
     let authenticity = judgement.authenticity;
-    let mut reading =
-        Reading { outcome, authenticity, facts, content_hash, why, ..unreadable(&[], String::new()) };
+    let waits = authenticity == Authenticity::Unproven && intake.proof.verdict == proof::Verdict::Waits;
+    let mut reading = Reading {
+        outcome,
+        authenticity,
+        facts,
+        content_hash,
+        why,
+        authentic_by,
+        waits,
+        ..unreadable(&[], String::new())
+    };
     head(&mut reading, &letter);
     reading
+}
+
+/// Lets a proof count where nothing speaks against the mail. Answers what proves it.
+fn weigh_proof(judgement: &mut Judgement<'_>, letter: &Letter, proof: &Proof) -> Option<String> {
+    judgement.why.extend(proof.why.iter().cloned());
+    if judgement.authenticity != Authenticity::Unproven {
+        return None;
+    }
+    match &proof.verdict {
+        proof::Verdict::Proven(credential) if letter.from == [credential.from.clone()] => {
+            judgement.authenticity = Authenticity::Proven;
+            return Some(credential.by.clone());
+        }
+        proof::Verdict::Failed => judgement.authenticity = Authenticity::Refuted,
+        _ => {}
+    }
+    None
 }
 
 fn unreadable(raw: &[u8], why: String) -> Reading {
@@ -141,6 +195,8 @@ fn unreadable(raw: &[u8], why: String) -> Reading {
         subject: None,
         date: None,
         to: Vec::new(),
+        authentic_by: None,
+        waits: false,
         content_hash: Sha256::digest(raw).into(),
         why: vec![why],
     }
@@ -234,9 +290,10 @@ fn understand(
         return (Outcome::Unreadable, facts);
     };
     why.push(format!("{}: layout {}", bank.name, layout.name));
+    let covered = intake.covered();
     let head = extract::Head {
-        subject: letter.subject.as_deref().filter(|_| intake.subject_is_signed),
-        date: letter.date.filter(|_| intake.date_is_signed),
+        subject: letter.subject.as_deref().filter(|_| covered.subject),
+        date: letter.date.filter(|_| covered.date),
         now: intake.now,
     };
     let facts = extract::facts(bank, &banks.shared, layout, sheets, &head);

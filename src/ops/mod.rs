@@ -20,6 +20,7 @@ pub mod decide;
 pub mod evidence;
 pub mod idempotency;
 pub mod name_marks;
+pub mod prove_later;
 pub mod read_payments;
 pub mod rematch;
 pub mod reverse;

@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 
 use super::decide::{AlertOutcome, decide_alert};
 use super::weigh::{REVERSAL_WITHIN, is_undoing, shares_reference};
-use super::{OpError, RACES_MAX};
+use super::{OpError, RACES_MAX, prove_later};
 use crate::app::App;
 use crate::domain::account::{ReceivingAccount, Resolved, resolve};
 use crate::domain::alert::{AlertFacts, AlertKind, AlertRow, AlertStatus, Authenticity, Direction};
@@ -18,7 +18,7 @@ use crate::domain::money::CURRENCY;
 use crate::domain::name::{Verdict, verdict};
 use crate::domain::time::{Span, Timestamp};
 use crate::store::jobs::{self, JobKind};
-use crate::store::{Applied, IdKind, Step, alerts};
+use crate::store::{Applied, IdKind, Step, Unit, alerts};
 
 /// Raw mail is kept this long (decisions 12).
 pub const MAIL_KEPT: Span = Span::days(90);
@@ -54,6 +54,10 @@ pub struct Taken {
     pub mailed_at: Option<Timestamp>,
     pub content_hash: [u8; 32],
     pub why: Vec<String>,
+    /// What proves it, where it is proven.
+    pub authentic_by: Option<String>,
+    /// Nothing proves it yet because a name server is in trouble: it is asked again, see `prove_later`.
+    pub waits: bool,
     /// The intake's own guarded steps, such as a mailbox cursor; they happen with the alert or not
     /// at all.
     pub with: Vec<Step>,
@@ -62,32 +66,21 @@ pub struct Taken {
 /// Stores a mail and has it decided. Answers [`OpError::Contended`] and stores nothing if a step of
 /// `with` misses its guard.
 pub async fn take_alert(app: &App, taken: &Taken) -> Result<AlertOutcome, OpError> {
-    let mut alert = draft(app, taken).await?;
+    let id = app.store.id(IdKind::Alert).await?;
+    let mut alert = draft(id, app.now(), taken);
     place(app, &mut alert).await?;
     let first = alert.clone();
     for _ in 0..RACES_MAX {
-        let keys = if makes_keys(&alert) { keys_of(&alert, &taken.content_hash) } else { Vec::new() };
-        let fresh_keys = judge_copies(app, &mut alert, &keys).await?;
         let now = alert.first_seen;
-        let mut unit = app
-            .store
-            .unit(alert.id)
-            .await?
-            .step(alerts::add(&alert))
-            .step(alerts::add_mail(alert.id, &taken.raw, now + MAIL_KEPT))
-            .steps(fresh_keys.iter().map(|(kind, key)| alerts::add_key(kind, key, alert.id)))
-            .steps(taken.with.iter().cloned());
-        if alert.status == AlertStatus::New || undoes(&alert) {
+        let keep =
+            |alert: &AlertRow| vec![alerts::add(alert), alerts::add_mail(id, &taken.raw, now + MAIL_KEPT)];
+        let mut unit = whole(app, &mut alert, &taken.content_hash, now, keep).await?;
+        if taken.waits && alert.status == AlertStatus::Quarantined {
             let job = app.store.id(IdKind::Job).await?;
-            let at = if alert.status == AlertStatus::New { now } else { now + UNDOING_AFTER };
-            unit = unit.step(jobs::enqueue(job, JobKind::Decide, 0, alert.id, at, now));
+            let at = now + prove_later::FIRST_PAUSE;
+            unit = unit.step(jobs::enqueue(job, JobKind::Verify, 0, id, at, now));
         }
-        if let (Some(account), Some(amount)) = (alert.account_id, alert.facts.amount)
-            && alert.authenticity.counts()
-        {
-            unit = unit.step(alerts::tick(account, amount));
-        }
-        match app.store.apply(unit).await? {
+        match app.store.apply(unit.steps(taken.with.iter().cloned())).await? {
             Applied::Done(_) => {
                 crate::crash::point("alert.stored");
                 return after_storing(app, &alert).await;
@@ -99,7 +92,38 @@ pub async fn take_alert(app: &App, taken: &Taken) -> Result<AlertOutcome, OpErro
     Err(OpError::Contended)
 }
 
-async fn after_storing(app: &App, alert: &AlertRow) -> Result<AlertOutcome, OpError> {
+/// Everything that goes with an alert that counts: what keeps it (`keep`), the keys by which copies
+/// are known, the job that decides it, the tick of its amount's clock. Copies are looked for first
+/// and may make it a duplicate.
+pub(super) async fn whole(
+    app: &App,
+    alert: &mut AlertRow,
+    content_hash: &[u8; 32],
+    now: Timestamp,
+    keep: impl FnOnce(&AlertRow) -> Vec<Step>,
+) -> Result<Unit, OpError> {
+    let keys = if makes_keys(alert) { keys_of(alert, content_hash) } else { Vec::new() };
+    let fresh_keys = judge_copies(app, alert, &keys).await?;
+    let mut unit = app
+        .store
+        .unit(alert.id)
+        .await?
+        .steps(keep(alert))
+        .steps(fresh_keys.iter().map(|(kind, key)| alerts::add_key(kind, key, alert.id)));
+    if alert.status == AlertStatus::New || undoes(alert) {
+        let job = app.store.id(IdKind::Job).await?;
+        let at = if alert.status == AlertStatus::New { now } else { now + UNDOING_AFTER };
+        unit = unit.step(jobs::enqueue(job, JobKind::Decide, 0, alert.id, at, now));
+    }
+    if let (Some(account), Some(amount)) = (alert.account_id, alert.facts.amount)
+        && alert.authenticity.counts()
+    {
+        unit = unit.step(alerts::tick(account, amount));
+    }
+    Ok(unit)
+}
+
+pub(super) async fn after_storing(app: &App, alert: &AlertRow) -> Result<AlertOutcome, OpError> {
     if alert.status == AlertStatus::New {
         return decide_alert(app, alert.id).await;
     }
@@ -119,7 +143,8 @@ pub(super) fn undoes(alert: &AlertRow) -> bool {
     alert.status == AlertStatus::Ignored && alert.authenticity.counts() && is_undoing(alert)
 }
 
-async fn draft(app: &App, taken: &Taken) -> Result<AlertRow, OpError> {
+/// The alert as the mail alone makes it, first seen at `seen`.
+pub(super) fn draft(id: i64, seen: Timestamp, taken: &Taken) -> AlertRow {
     let is_payment = taken.facts.direction == Some(Direction::Credit)
         && taken.facts.kind.is_none_or(|kind| kind == AlertKind::Payment);
     let status = match (taken.read_as, taken.authenticity) {
@@ -133,6 +158,7 @@ async fn draft(app: &App, taken: &Taken) -> Result<AlertRow, OpError> {
     };
     let reason = match status {
         AlertStatus::New => String::new(),
+        AlertStatus::Quarantined if taken.waits => prove_later::waiting(seen, &taken.why),
         AlertStatus::Quarantined if taken.authenticity == Authenticity::Unproven => {
             join("nothing proves that the bank sent it", &taken.why)
         }
@@ -140,9 +166,8 @@ async fn draft(app: &App, taken: &Taken) -> Result<AlertRow, OpError> {
         AlertStatus::Ignored => join("not a payment to us", &taken.why),
         _ => join("it could not be read", &taken.why),
     };
-    let now = app.now();
-    Ok(AlertRow {
-        id: app.store.id(IdKind::Alert).await?,
+    AlertRow {
+        id,
         status,
         version: 1,
         settlement_id: None,
@@ -154,21 +179,22 @@ async fn draft(app: &App, taken: &Taken) -> Result<AlertRow, OpError> {
         mail_from: taken.mail_from.clone(),
         subject: taken.subject.clone(),
         mailed_at: taken.mailed_at,
-        first_seen: now,
-        decided_at: (status != AlertStatus::New).then_some(now),
+        first_seen: seen,
+        decided_at: (status != AlertStatus::New).then_some(seen),
         payment_id: None,
         linked_alert_id: None,
         reason,
         evidence: String::new(),
-    })
+        authentic_by: taken.authentic_by.clone(),
+    }
 }
 
-fn join(what: &str, why: &[String]) -> String {
+pub(super) fn join(what: &str, why: &[String]) -> String {
     if why.is_empty() { what.to_owned() } else { format!("{what}: {}", why.join("; ")) }
 }
 
 /// Finds the account the alert is about, and notes what speaks against it.
-async fn place(app: &App, alert: &mut AlertRow) -> Result<(), OpError> {
+pub(super) async fn place(app: &App, alert: &mut AlertRow) -> Result<(), OpError> {
     let accounts = app.directory.accounts().await?;
     let (account, doubts) = find_account(&alert.facts, &accounts);
     alert.account_id = account.map(|account| account.id);

@@ -4,7 +4,7 @@
 //! version. The mail itself lies in `mails` for 90 days; keys are kept for ever.
 
 use super::sql::statements;
-use super::{Row, Step, Store, StoreError};
+use super::{Row, Step, Store, StoreError, Value};
 use crate::domain::alert::{
     AlertFacts, AlertKind, AlertRow, AlertStatus, Authenticity, Balance, BankTime, Direction, TimePrecision,
 };
@@ -18,7 +18,7 @@ macro_rules! columns {
          holder_name, payer_name, is_payer_name_cut, payer_account, payer_bank, narration, reference, \
          is_reference_unique, session_id, bank_time_begin_at, bank_time_end_at, bank_time_precision, \
          balance_kind, balance_kobo, doubts, message_id, mail_from, subject, mailed_at, first_seen_at, \
-         decided_at, payment_id, linked_alert_id, reason, evidence"
+         decided_at, payment_id, linked_alert_id, reason, evidence, authentic_by"
     };
 }
 
@@ -52,8 +52,20 @@ statements! {
         reference: Text, is_reference_unique: Int, session_id: Text, bank_time_begin_at: Int,
         bank_time_end_at: Int, bank_time_precision: Text, balance_kind: Text, balance_kobo: Int,
         doubts: Text, message_id: Text, mail_from: Text, subject: Text, mailed_at: Int, first_seen_at: Int,
-        decided_at: Int, linked_alert_id: Int, reason: Text, evidence: Text
+        decided_at: Int, linked_alert_id: Int, reason: Text, evidence: Text, authentic_by: Text
     }
+    LIFTED: query {
+        "update alerts set version = version + 1, status = $2, source = $4, authenticity = $5, bank = $6, \
+         template = $7, direction = $8, kind = $9, amount_kobo = $10, currency = $11, account_shown = $12, \
+         account_id = $13, virtual_account = $14, virtual_amount_kobo = $15, virtual_day = $16, holder_name = \
+         $17, payer_name = $18, is_payer_name_cut = $19, payer_account = $20, payer_bank = $21, narration = \
+         $22, reference = $23, is_reference_unique = $24, session_id = $25, bank_time_begin_at = $26, \
+         bank_time_end_at = $27, bank_time_precision = $28, balance_kind = $29, balance_kobo = $30, doubts = \
+         $31, message_id = $32, mail_from = $33, subject = $34, mailed_at = $35, first_seen_at = $36, \
+         decided_at = $37, linked_alert_id = $38, reason = $39, evidence = $40, authentic_by = $41 where id = \
+         $1 and version = $3 and status = 'quarantined'"
+    }
+    RAW: query { "select raw from mails where alert_id = $1" }
     ADD_KEY: insert(alert_keys) { kind: Text, key: Text, alert_id: Int }
     ADD_MAIL: insert(mails) { alert_id: Int, raw: Bytes, kept_until_at: Int }
     BY_ID: query { concat!("select ", columns!(), " from alerts where id = $1") }
@@ -195,11 +207,23 @@ fn decode(row: Row) -> Result<AlertRow, StoreError> {
         linked_alert_id: r.opt_int("linked_alert_id")?,
         reason: r.text("reason")?,
         evidence: r.text("evidence")?,
+        authentic_by: r.opt_text("authentic_by")?,
     })
 }
 
 /// The step that stores an alert as it was first taken.
 pub fn add(alert: &AlertRow) -> Step {
+    Step::one(&ADD, values(alert))
+}
+
+/// The step that writes a quarantined alert anew, now that more is known of the mail; guarded by the
+/// version it was read with. First sight and everything that tells which mail it is stay.
+pub fn lifted(alert: &AlertRow) -> Step {
+    Step::one(&LIFTED, values(alert))
+}
+
+/// All columns that are written when an alert is taken, in the order of both statements.
+fn values(alert: &AlertRow) -> Vec<Value> {
     let facts = &alert.facts;
     let (balance_kind, balance) = match facts.balance {
         Some(Balance::Available(money)) => (Some("available"), Some(money)),
@@ -207,51 +231,49 @@ pub fn add(alert: &AlertRow) -> Step {
         None => (None, None),
     };
     let precision = facts.occurred.map_or(TimePrecision::None, |time| time.precision);
-    Step::one(
-        &ADD,
-        vec![
-            alert.id.into(),
-            alert.status.as_str().into(),
-            alert.version.into(),
-            (&alert.source).into(),
-            alert.authenticity.as_str().into(),
-            facts.bank.as_ref().into(),
-            facts.template.as_ref().into(),
-            facts.direction.map(Direction::as_str).into(),
-            facts.kind.map(AlertKind::as_str).into(),
-            facts.amount.into(),
-            facts.currency.as_ref().into(),
-            facts.account_number.as_ref().into(),
-            alert.account_id.into(),
-            facts.virtual_account.as_ref().into(),
-            facts.virtual_amount.into(),
-            facts.virtual_day.into(),
-            facts.holder_name.as_ref().into(),
-            facts.payer_name.as_ref().into(),
-            facts.payer_name_cut.into(),
-            facts.payer_account_number.as_ref().into(),
-            facts.payer_bank.as_ref().into(),
-            facts.narration.as_ref().into(),
-            facts.reference.as_ref().into(),
-            facts.reference_is_unique.into(),
-            facts.session_id.as_ref().into(),
-            facts.occurred.map(|time| time.begin).into(),
-            facts.occurred.map(|time| time.end).into(),
-            precision.as_str().into(),
-            balance_kind.into(),
-            balance.into(),
-            facts.doubts.join("\n").into(),
-            alert.message_id.as_ref().into(),
-            alert.mail_from.as_ref().into(),
-            alert.subject.as_ref().into(),
-            alert.mailed_at.into(),
-            alert.first_seen.into(),
-            alert.decided_at.into(),
-            alert.linked_alert_id.into(),
-            (&alert.reason).into(),
-            (&alert.evidence).into(),
-        ],
-    )
+    vec![
+        alert.id.into(),
+        alert.status.as_str().into(),
+        alert.version.into(),
+        (&alert.source).into(),
+        alert.authenticity.as_str().into(),
+        facts.bank.as_ref().into(),
+        facts.template.as_ref().into(),
+        facts.direction.map(Direction::as_str).into(),
+        facts.kind.map(AlertKind::as_str).into(),
+        facts.amount.into(),
+        facts.currency.as_ref().into(),
+        facts.account_number.as_ref().into(),
+        alert.account_id.into(),
+        facts.virtual_account.as_ref().into(),
+        facts.virtual_amount.into(),
+        facts.virtual_day.into(),
+        facts.holder_name.as_ref().into(),
+        facts.payer_name.as_ref().into(),
+        facts.payer_name_cut.into(),
+        facts.payer_account_number.as_ref().into(),
+        facts.payer_bank.as_ref().into(),
+        facts.narration.as_ref().into(),
+        facts.reference.as_ref().into(),
+        facts.reference_is_unique.into(),
+        facts.session_id.as_ref().into(),
+        facts.occurred.map(|time| time.begin).into(),
+        facts.occurred.map(|time| time.end).into(),
+        precision.as_str().into(),
+        balance_kind.into(),
+        balance.into(),
+        facts.doubts.join("\n").into(),
+        alert.message_id.as_ref().into(),
+        alert.mail_from.as_ref().into(),
+        alert.subject.as_ref().into(),
+        alert.mailed_at.into(),
+        alert.first_seen.into(),
+        alert.decided_at.into(),
+        alert.linked_alert_id.into(),
+        (&alert.reason).into(),
+        (&alert.evidence).into(),
+        alert.authentic_by.as_ref().into(),
+    ]
 }
 
 /// A key under which a copy of this alert would be known.
@@ -354,6 +376,12 @@ pub fn forget_mails(now: Timestamp, limit: i64) -> Step {
 impl Store {
     pub async fn alert(&self, id: i64) -> Result<Option<AlertRow>, StoreError> {
         self.read_one(&BY_ID, vec![id.into()]).await?.map(decode).transpose()
+    }
+
+    /// The bytes of an alert's mail; `None` when its time is over.
+    pub async fn mail(&self, alert_id: i64) -> Result<Option<Vec<u8>>, StoreError> {
+        let row = self.read_one(&RAW, vec![alert_id.into()]).await?;
+        row.map(|row| row.reader("mails").bytes("raw")).transpose()
     }
 
     /// The clock of an account and amount; 0 before the first alert.

@@ -85,16 +85,19 @@ pub enum JobKind {
     Decide,
     /// Look at waiting alerts again after a correction: an id of `payments`.
     Rematch,
+    /// Ask again for the key that could prove a mail: an id of `alerts`.
+    Verify,
 }
 
 impl JobKind {
-    pub const ALL: [JobKind; 3] = [JobKind::Deliver, JobKind::Decide, JobKind::Rematch];
+    pub const ALL: [JobKind; 4] = [JobKind::Deliver, JobKind::Decide, JobKind::Rematch, JobKind::Verify];
 
     pub fn as_str(self) -> &'static str {
         match self {
             JobKind::Deliver => "deliver",
             JobKind::Decide => "decide",
             JobKind::Rematch => "rematch",
+            JobKind::Verify => "verify",
         }
     }
 

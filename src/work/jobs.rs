@@ -1,4 +1,5 @@
-//! Jobs that are an op of ours and nothing else: decide an alert, look again after a correction.
+//! Jobs that are an op of ours and nothing else: decide an alert, look again after a correction or at
+//! a proof that could not be had.
 //!
 //! The op usually ends its own job in the Unit of its effect; what is written here is for those
 //! that had nothing left to do. A job that fails is tried again with growing pauses and parked,
@@ -13,6 +14,7 @@ use tokio_util::task::TaskTracker;
 use super::{POLL, bell};
 use crate::app::App;
 use crate::domain::time::Span;
+use crate::ops::prove_later::{Verified, Verifier};
 use crate::ops::{self, OpError};
 use crate::store::jobs::{self, CLAIM_BATCH, Job, JobKind, Lane};
 use crate::store::{Step, StoreError};
@@ -27,16 +29,43 @@ const TRIES_MAX: i64 = 12;
 const PAUSE: Span = Span::seconds(1);
 const PAUSE_MAX: Span = Span::minutes(10);
 
+/// What it takes to do these jobs.
+#[derive(Clone)]
+pub(super) struct Ops {
+    pub app: Arc<App>,
+    pub verifier: Option<Arc<dyn Verifier>>,
+}
+
+impl Ops {
+    /// The kinds this node can do.
+    pub fn kinds(&self) -> &'static [JobKind] {
+        match self.verifier {
+            Some(_) => &[JobKind::Decide, JobKind::Rematch, JobKind::Verify],
+            None => &[JobKind::Decide, JobKind::Rematch],
+        }
+    }
+
+    /// When the job is to be done again, if it is not over.
+    async fn run(&self, job: &Job) -> Result<Verified, OpError> {
+        let app = &self.app;
+        match (job.kind, &self.verifier) {
+            (JobKind::Decide, _) => ops::decide::decide_alert(app, job.subject_id).await.map(drop)?,
+            (JobKind::Rematch, _) => ops::rematch::rematch(app, job.subject_id).await?,
+            (JobKind::Verify, Some(verifier)) => {
+                return verifier.verify(app, job.subject_id, job.tries).await;
+            }
+            (JobKind::Verify, None) => return Err(OpError::Fault("this node cannot look at proofs".into())),
+            (JobKind::Deliver, _) => return Err(OpError::Fault("a delivery is not an op".into())),
+        }
+        Ok(Verified::Done)
+    }
+}
+
 /// Works on one kind until `stop`.
-pub(super) async fn run(
-    app: Arc<App>,
-    kind: JobKind,
-    mut rings: watch::Receiver<u64>,
-    stop: CancellationToken,
-) {
+pub(super) async fn run(ops: Ops, kind: JobKind, mut rings: watch::Receiver<u64>, stop: CancellationToken) {
     while !stop.is_cancelled() {
         rings.borrow_and_update();
-        match round(&app, kind).await {
+        match round(&ops, kind).await {
             Ok(0) => tokio::select! {
                 () = bell::rung(&mut rings) => {}
                 () = tokio::time::sleep(POLL) => {}
@@ -52,7 +81,8 @@ pub(super) async fn run(
 }
 
 /// Claims a batch of each lane and does it. Answers how many jobs there were.
-pub(super) async fn round(app: &Arc<App>, kind: JobKind) -> Result<usize, StoreError> {
+pub(super) async fn round(ops: &Ops, kind: JobKind) -> Result<usize, StoreError> {
+    let app = &ops.app;
     let mut count = 0;
     for lane in [Lane::First, Lane::Again] {
         let now = app.now();
@@ -65,10 +95,10 @@ pub(super) async fn round(app: &Arc<App>, kind: JobKind) -> Result<usize, StoreE
         let places = Arc::new(Semaphore::new(AT_ONCE));
         let tracker = TaskTracker::new();
         for job in claimed {
-            let (app, places) = (app.clone(), places.clone());
+            let (ops, places) = (ops.clone(), places.clone());
             tracker.spawn(async move {
                 let _place = places.acquire_owned().await;
-                one(&app, job).await;
+                one(&ops, job).await;
             });
         }
         tracker.close();
@@ -77,15 +107,13 @@ pub(super) async fn round(app: &Arc<App>, kind: JobKind) -> Result<usize, StoreE
     Ok(count)
 }
 
-async fn one(app: &App, job: Job) {
-    let result = match job.kind {
-        JobKind::Decide => ops::decide::decide_alert(app, job.subject_id).await.map(drop),
-        JobKind::Rematch => ops::rematch::rematch(app, job.subject_id).await,
-        JobKind::Deliver => Err(OpError::Fault("a delivery is not an op".into())),
-    };
+async fn one(ops: &Ops, job: Job) {
+    let app = &ops.app;
+    let result = ops.run(&job).await;
     let (now, kind) = (app.now(), job.kind.as_str());
     let step: Step = match result {
-        Ok(()) => jobs::finish(&job, "done", None, now),
+        Ok(Verified::Done) => jobs::finish(&job, "done", None, now),
+        Ok(Verified::Later { at, why }) => jobs::retry(&job, at, &why),
         Err(OpError::Store(StoreError::Unavailable(_))) => jobs::defer(&job, now + PAUSE),
         Err(error) if job.tries + 1 >= TRIES_MAX => {
             tracing::error!(job = job.id, kind, subject = job.subject_id, %error, "a job is parked after too many failures");

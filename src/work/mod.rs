@@ -23,10 +23,11 @@ use tokio_util::task::TaskTracker;
 
 use crate::app::App;
 use crate::domain::time::Span;
+use crate::ops::prove_later::Verifier;
 use crate::store::StoreError;
-use crate::store::jobs::JobKind;
 use bell::Bell;
 use courier::Courier;
+use jobs::Ops;
 
 /// The net under all wake-ups: how late work may be noticed that another process committed, such as
 /// a command that took in a mail. One look is one indexed read per kind of job.
@@ -39,13 +40,15 @@ const LAST_WRITES: std::time::Duration = std::time::Duration::from_secs(5);
 const DUE_ROUNDS_MAX: usize = 10_000;
 
 /// Works until `stop`, then lets running posts end, gives back what was not begun, and returns.
-pub async fn run(app: Arc<App>, stop: CancellationToken) {
+/// Mails that wait for their proof are left to nodes that were given a verifier.
+pub async fn run(app: Arc<App>, verifier: Option<Arc<dyn Verifier>>, stop: CancellationToken) {
     let bell = Bell::hang(&app, &stop);
     let courier = Courier::new(app.clone(), stop.clone());
     let loops = TaskTracker::new();
     loops.spawn(courier.clone().run(bell.listen()));
-    for kind in [JobKind::Decide, JobKind::Rematch] {
-        loops.spawn(jobs::run(app.clone(), kind, bell.listen(), stop.clone()));
+    let ops = Ops { app: app.clone(), verifier };
+    for kind in ops.kinds() {
+        loops.spawn(jobs::run(ops.clone(), *kind, bell.listen(), stop.clone()));
     }
     for chore in chores::ALL {
         loops.spawn(chores::run(app.clone(), chore, stop.clone()));
@@ -62,13 +65,19 @@ pub async fn run(app: Arc<App>, stop: CancellationToken) {
 /// Does all jobs that are due now, and those that become due by doing them, and waits for their
 /// results. Answers how many. Jobs that a slow host put off are not waited for.
 pub async fn run_due(app: &Arc<App>) -> Result<usize, StoreError> {
+    run_due_with(app, None).await
+}
+
+/// The same for a node that can look at proofs.
+pub async fn run_due_with(app: &Arc<App>, verifier: Option<Arc<dyn Verifier>>) -> Result<usize, StoreError> {
     let mut done = 0;
+    let ops = Ops { app: app.clone(), verifier };
     for _ in 0..DUE_ROUNDS_MAX {
         let courier = Courier::new(app.clone(), CancellationToken::new());
         let mut round = courier.round().await?.claimed;
         courier.finished().await;
-        for kind in [JobKind::Decide, JobKind::Rematch] {
-            round += jobs::round(app, kind).await?;
+        for kind in ops.kinds() {
+            round += jobs::round(&ops, *kind).await?;
         }
         if round == 0 {
             break;

@@ -44,7 +44,7 @@ on_both! {
         let stop = CancellationToken::new();
         let nodes: Vec<_> = [world.app.clone(), second]
             .into_iter()
-            .map(|app| tokio::spawn(work::run(app, stop.clone())))
+            .map(|app| tokio::spawn(work::run(app, None, stop.clone())))
             .collect();
         for _ in 0..EVENTS {
             world.tell("/hook").await;
@@ -111,7 +111,7 @@ on_both! {
         }
         let stop = CancellationToken::new();
         let running = world.running_node().await;
-        let node = tokio::spawn(work::run(running.clone(), stop.clone()));
+        let node = tokio::spawn(work::run(running.clone(), None, stop.clone()));
         dead.wait_for(1, DEADLINE).await;
         let began = Instant::now();
         for _ in 0..40 {
@@ -148,7 +148,7 @@ on_both! {
         }
         let stop = CancellationToken::new();
         let running = world.running_node().await;
-        let node = tokio::spawn(work::run(running.clone(), stop.clone()));
+        let node = tokio::spawn(work::run(running.clone(), None, stop.clone()));
         dead.wait_for(1, DEADLINE).await;
         world.tell("/news").await;
         running.wake.notify_one();
@@ -164,7 +164,7 @@ on_both! {
             world.tell("/hook").await;
         }
         let stop = CancellationToken::new();
-        let node = tokio::spawn(work::run(world.app.clone(), stop.clone()));
+        let node = tokio::spawn(work::run(world.app.clone(), None, stop.clone()));
         world.receiver.wait_for(64, DEADLINE).await;
         stop.cancel();
         node.await.unwrap();
@@ -184,7 +184,7 @@ on_both! {
         let app = world.running_node().await;
         let began = Instant::now();
         let stop = CancellationToken::new();
-        let node = tokio::spawn(work::run(app, stop.clone()));
+        let node = tokio::spawn(work::run(app, None, stop.clone()));
         world.receiver.wait_for(events, Duration::from_secs(60)).await;
         let took = began.elapsed().as_secs_f64();
         eprintln!("{:?}: {events} deliveries in {took:.2} s, {:.0}/s", db.engine(), events as f64 / took);

@@ -14,7 +14,7 @@ use tillbell::domain::merchant::{Mode, Website};
 use tillbell::domain::money::Money;
 use tillbell::domain::payment::{PayerDetails, Payment};
 use tillbell::domain::time::{Span, Timestamp};
-use tillbell::mail::intake::{Arrival, Origin};
+use tillbell::mail::intake::{Arrival, MailRoom, Origin};
 use tillbell::mail::{self, Banks, Intake};
 use tillbell::ops;
 use tillbell::ops::create_payment::{Created, NewPayment, create_payment};
@@ -189,12 +189,12 @@ impl TestApp {
     /// What the reader makes of a mail.
     pub fn taken(&self, mail: &str, trusted: bool) -> Taken {
         let now = self.clock.now();
-        let intake = if trusted { Intake::trusted(now) } else { Intake { now, ..Intake::default() } };
+        let intake = Intake { now, trusted, ..Intake::default() };
         let reading = mail::read(mail.as_bytes(), &self.banks, &intake);
         let origin = Origin::File { trusted };
         let arrival =
             Arrival { raw: mail.as_bytes().to_vec(), source: "test".into(), origin, with: Vec::new() };
-        let taken = mail::intake::taken(&reading, arrival, trusted);
+        let taken = MailRoom::new(&self.app.config, self.banks.clone()).taken(&reading, arrival);
         assert_ne!(taken.read_as, ReadAs::Unreadable, "{:?}", reading.why);
         taken
     }

@@ -9,5 +9,7 @@ pub mod app;
 pub mod databases;
 pub mod mails;
 pub mod mta;
+pub mod name_server;
 pub mod proxy;
 pub mod receiver;
+pub mod signing;

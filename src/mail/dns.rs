@@ -1,0 +1,101 @@
+//! Keys of signatures out of DNS, within bounds: a deadline, few servers, a small cache.
+//!
+//! Tells three things apart that must not be mixed up: a record, the word of a name server that
+//! there is none, and trouble, from which nothing follows. Judges no key. Called by `proof`.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hickory_resolver::TokioResolver;
+use hickory_resolver::config::{ConnectionConfig, NameServerConfig, ResolverConfig, ResolverOpts};
+use hickory_resolver::net::runtime::TokioRuntimeProvider;
+use hickory_resolver::net::{DnsError, NetError};
+use hickory_resolver::proto::op::ResponseCode;
+use hickory_resolver::proto::rr::RData;
+use hickory_resolver::system_conf::read_system_conf;
+
+/// Answers kept in memory; every bank has one or two keys.
+const CACHED_ANSWERS: u64 = 512;
+/// A key that the bank withdraws is believed no longer than this, and a new one is seen this soon.
+const FRESH_FOR: Duration = Duration::from_secs(600);
+const ABSENT_FOR: Duration = Duration::from_secs(60);
+/// One question to one server.
+const ONE_TRY: Duration = Duration::from_millis(1_500);
+/// Records and bytes of one answer that are taken.
+const MAX_RECORDS: usize = 10;
+const MAX_RECORD_BYTES: usize = 8 * 1024;
+
+/// What DNS says of a key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// The TXT records of the name, each joined to one.
+    Records(Vec<Vec<u8>>),
+    /// A name server says that there is none.
+    Absent,
+    /// No answer, or one that says nothing: try again later.
+    Trouble(String),
+}
+
+/// A resolver for the keys of signatures.
+#[derive(Clone)]
+pub struct Keys(Result<Arc<TokioResolver>, String>);
+
+impl Keys {
+    /// Asks `servers`, or the system's where none are named. Never fails: what is wrong is told at
+    /// every question, as trouble.
+    pub fn new(servers: &[SocketAddr]) -> Keys {
+        Keys(resolver(servers).map(Arc::new).map_err(|error| format!("no name server can be asked: {error}")))
+    }
+
+    /// The records of `name` (absolute, with its final dot), or trouble when `within` is over.
+    pub async fn ask(&self, name: &str, within: Duration) -> Answer {
+        let resolver = match &self.0 {
+            Ok(resolver) => resolver,
+            Err(why) => return Answer::Trouble(why.clone()),
+        };
+        match tokio::time::timeout(within, resolver.txt_lookup(name)).await {
+            Err(_) => Answer::Trouble("the name server did not answer in time".into()),
+            Ok(Err(error)) => judge(&error),
+            Ok(Ok(found)) => {
+                let texts = found.answers().iter().filter_map(|record| match &record.data {
+                    RData::TXT(txt) => Some(txt.txt_data.concat()),
+                    _ => None,
+                });
+                let texts: Vec<Vec<u8>> =
+                    texts.filter(|text| text.len() <= MAX_RECORD_BYTES).take(MAX_RECORDS).collect();
+                if texts.is_empty() { Answer::Absent } else { Answer::Records(texts) }
+            }
+        }
+    }
+}
+
+fn judge(error: &NetError) -> Answer {
+    if let NetError::Dns(DnsError::NoRecordsFound(none)) = error
+        && matches!(none.response_code, ResponseCode::NXDomain | ResponseCode::NoError)
+    {
+        return Answer::Absent;
+    }
+    Answer::Trouble(format!("the name server: {error}"))
+}
+
+fn resolver(servers: &[SocketAddr]) -> Result<TokioResolver, NetError> {
+    let (config, mut options) = if servers.is_empty() {
+        read_system_conf()?
+    } else {
+        let servers = servers.iter().map(|server| {
+            let connections = [ConnectionConfig::udp(), ConnectionConfig::tcp()].map(|mut one| {
+                one.port = server.port();
+                one
+            });
+            NameServerConfig::new(server.ip(), true, connections.into())
+        });
+        (ResolverConfig::from_parts(None, Vec::new(), servers.collect()), ResolverOpts::default())
+    };
+    options.timeout = ONE_TRY;
+    options.attempts = 1;
+    options.cache_size = CACHED_ANSWERS;
+    options.positive_max_ttl = Some(FRESH_FOR);
+    options.negative_max_ttl = Some(ABSENT_FOR);
+    TokioResolver::builder_with_config(config, TokioRuntimeProvider::default()).with_options(options).build()
+}

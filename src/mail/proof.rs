@@ -1,0 +1,235 @@
+//! Is it proven that the bank sent this mail (decisions 8)? Brings the parts together: the mail's own
+//! signatures (`dkim`), their keys (`dns`), and the verdict of a provider whom the operator named
+//! (`verdict`).
+//!
+//! What speaks against a mail besides (look-alikes, forwards, other people's verdicts) is `authentic`'s.
+//! Parsing is done on blocking threads, may fail in no way but with a reason, and waits for DNS no
+//! longer than it is told. Called by `intake` and the command line.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::dkim::{self, Opened, Signature};
+use super::dns::{Answer, Keys};
+use super::head::{self, Head};
+use super::mime;
+use super::template::{Bank, Banks};
+use super::verdict;
+use crate::domain::time::Timestamp;
+
+/// All DNS for one mail that came over the network.
+pub const DNS_WITHIN: Duration = Duration::from_secs(5);
+/// The same where a person waits and the answer can only speak against the mail.
+pub const DNS_WITHIN_FOR_FILES: Duration = Duration::from_secs(2);
+/// All parsing for one mail, hashes and signatures included; it takes some milliseconds.
+const WORK_WITHIN: Duration = Duration::from_secs(10);
+
+/// Which fields a proof covers, so that something may be read from them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Covered {
+    pub subject: bool,
+    pub date: bool,
+    pub to: bool,
+}
+
+/// What proves a mail.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Credential {
+    /// For people and for the record: `dkim d=... s=... key=sha256:...` or `authserv-id ... d=...`.
+    pub by: String,
+    /// The From address it was given for.
+    pub from: String,
+    pub covered: Covered,
+}
+
+/// The answer.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Verdict {
+    /// Nothing proves it, nothing refutes it.
+    #[default]
+    Nothing,
+    Proven(Credential),
+    /// A signature of the bank's own fails: the mail is not what the bank signed.
+    Failed,
+    /// A key could not be had: ask again later.
+    Waits,
+}
+
+/// The answer with its reasons in words.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Proof {
+    pub verdict: Verdict,
+    pub why: Vec<String>,
+}
+
+/// What is to be proven, and by what.
+#[derive(Clone, Debug)]
+pub struct Question {
+    pub raw: Arc<Vec<u8>>,
+    /// First sight of the mail: signatures must be valid then.
+    pub seen: Timestamp,
+    /// The provider whose verdict counts, for a mail fetched from its mailbox.
+    pub authserv_id: Option<String>,
+    /// A person vouches for the mail or only looks at it: a signature can refute it, so even one that
+    /// could not prove it is checked.
+    pub only_refute: bool,
+    pub within: Duration,
+}
+
+/// What one look at the bytes found.
+struct Seen {
+    from: String,
+    covered: Covered,
+    usable: Vec<Signature>,
+    has_others: bool,
+    /// The provider's word, if it counts.
+    vouched: Option<String>,
+    why: Vec<String>,
+}
+
+/// Answers the question. Never fails: whatever cannot be checked proves nothing.
+pub async fn prove(banks: &Arc<Banks>, keys: &Keys, question: Question) -> Proof {
+    let (known, asked) = (banks.clone(), question.clone());
+    let seen = match aside(move || look(&known, &asked)).await {
+        Ok(Ok(seen)) => seen,
+        Ok(Err(why)) | Err(why) => return Proof { verdict: Verdict::Nothing, why: vec![why] },
+    };
+    let mut proof = Proof { verdict: Verdict::Nothing, why: seen.why.clone() };
+    let deadline = Instant::now() + question.within;
+    let (mut failed, mut waits) = (false, false);
+    for signature in &seen.usable {
+        if !question.only_refute && !signature.can_hold() {
+            // No key can make it a proof, so the name server need not be asked.
+            let hopeless = signature.without_key();
+            failed |= matches!(hopeless, Opened::Fails(_));
+            proof.why.extend(hopeless.words());
+            continue;
+        }
+        let left = deadline.saturating_duration_since(Instant::now());
+        match keys.ask(&signature.key_name(), left).await {
+            Answer::Trouble(why) => {
+                waits = true;
+                proof.why.push(format!("its signature by {} could not be checked: {why}", signature.domain));
+            }
+            Answer::Absent => proof.why.push(format!(
+                "its signature by {}: DNS holds no key {}",
+                signature.domain,
+                signature.key_name().trim_end_matches('.')
+            )),
+            Answer::Records(records) => {
+                let (raw, this) = (question.raw.clone(), signature.clone());
+                let opened = aside(move || dkim::open(&head::wire(&raw), &this, &records)).await;
+                let opened = opened.unwrap_or_else(Opened::Void);
+                if let Opened::Holds { key } = &opened {
+                    let by = format!("dkim d={} s={} key=sha256:{key}", signature.domain, signature.selector);
+                    let covered = covered(&seen.covered, &[signature]);
+                    return proven(proof, by, seen.from, covered);
+                }
+                failed |= matches!(opened, Opened::Fails(_));
+                proof.why.extend(opened.words());
+            }
+        }
+    }
+    if let Some(by) = seen.vouched {
+        let all: Vec<&Signature> = seen.usable.iter().collect();
+        let covered = covered(&seen.covered, &all);
+        return proven(proof, by, seen.from, covered);
+    }
+    proof.verdict = match (waits, failed) {
+        (true, _) if !question.only_refute => Verdict::Waits,
+        (_, true) => Verdict::Failed,
+        _ => Verdict::Nothing,
+    };
+    proof
+}
+
+fn proven(proof: Proof, by: String, from: String, covered: Covered) -> Proof {
+    let mut why = proof.why;
+    why.push(format!("proven: {by}"));
+    Proof { verdict: Verdict::Proven(Credential { by, from, covered }), why }
+}
+
+/// Fields that are there once and covered by each of the signatures.
+fn covered(once: &Covered, signatures: &[&Signature]) -> Covered {
+    let by_all = |field: &str| signatures.iter().all(|signature| signature.covers(field));
+    Covered {
+        subject: once.subject && by_all("subject"),
+        date: once.date && by_all("date"),
+        to: once.to && by_all("to"),
+    }
+}
+
+/// Work on a thread of its own, within its time; a panic is a reason.
+async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, String> {
+    let caught = move || catch_unwind(AssertUnwindSafe(work));
+    match tokio::time::timeout(WORK_WITHIN, tokio::task::spawn_blocking(caught)).await {
+        Ok(Ok(Ok(done))) => Ok(done),
+        Err(_) => Err("its signatures took too long to check".into()),
+        _ => Err("its signatures cannot be parsed".into()),
+    }
+}
+
+/// Everything that can be told without a name server. The error: no proof is possible, and why.
+fn look(banks: &Banks, question: &Question) -> Result<Seen, String> {
+    if question.raw.len() > mime::MAX_MAIL_BYTES
+        || mime::header_length(&question.raw) > mime::MAX_HEADER_BYTES
+    {
+        return Err("it is too large to be checked".into());
+    }
+    let wire = head::wire(&question.raw);
+    let head = head::strict(&wire).map_err(|why| format!("{why}: nothing can prove it"))?;
+    let from = mime::only_from(&wire).ok_or("there is not exactly one From address")?;
+    let domain = from.rsplit_once('@').map_or("", |(_, domain)| domain);
+    let Some(bank) = banks.by_sender(&from).or_else(|| banks.by_sender_domain(domain)) else {
+        return Err("nothing to prove: its From is no bank's".into());
+    };
+    let examined = dkim::examine(&wire, &head, bank, &from, question.seen);
+    let mut seen = Seen {
+        covered: Covered {
+            subject: head.count("Subject") == 1,
+            date: head.count("Date") == 1,
+            to: head.count("To") == 1,
+        },
+        usable: examined.usable,
+        has_others: examined.has_others,
+        vouched: None,
+        why: examined.notes,
+        from,
+    };
+    if let Some(id) = &question.authserv_id {
+        match vouched(&head, bank, &seen, id) {
+            Ok(by) => seen.vouched = Some(by),
+            Err(why) => seen.why.push(why),
+        }
+    }
+    Ok(seen)
+}
+
+/// What the provider says, if its word counts: its header is the topmost of its kind with no
+/// Received above it, so that everything the sender wrote lies below; it is the named provider's; it
+/// says that the bank's signature holds; and that signature is there.
+fn vouched(head: &Head<'_>, bank: &Bank, seen: &Seen, id: &str) -> Result<String, String> {
+    let Some((place, field)) = head.named("Authentication-Results").next() else {
+        return Err("the provider wrote no Authentication-Results".into());
+    };
+    if head.named("Received").next().is_some_and(|(received, _)| received < place) {
+        return Err(
+            "Authentication-Results stand below a Received line: the sender may have written them".into()
+        );
+    }
+    let text = String::from_utf8_lossy(field.value);
+    let verdict = verdict::parse(&text).ok_or("Authentication-Results that cannot be read")?;
+    if !verdict.authserv_id.eq_ignore_ascii_case(id) {
+        return Err(format!("the topmost Authentication-Results are not by {id}"));
+    }
+    let passes = verdict.findings.iter().filter(|f| f.method == "dkim" && f.result == "pass");
+    let domain = passes
+        .filter_map(|finding| finding.property("header.d").map(str::to_ascii_lowercase))
+        .find(|domain| dkim::is_aligned(domain, &seen.from, bank))
+        .ok_or_else(|| format!("{id} does not say that the bank's signature holds"))?;
+    if seen.has_others || !seen.usable.iter().any(|signature| signature.domain == domain) {
+        return Err(format!("{id} speaks of a signature by {domain} that is not there, or does not count"));
+    }
+    Ok(format!("authserv-id {id} d={domain}"))
+}

@@ -1,0 +1,29 @@
+//! A mail that waits for a name server, looked at again: reads the kept bytes with the proof that can
+//! be had now and tells the op. The workers call it through [`Verifier`], knowing nothing of mails.
+//!
+//! Only a signature of the bank's own is asked about: a provider's verdict needs no name server and
+//! counted at first sight, and a person's word needs no proof.
+
+use super::intake::{Arrival, MailRoom, Origin};
+use crate::app::App;
+use crate::ops::OpError;
+use crate::ops::prove_later::{Looking, Verified, Verifier, is_waiting, looked_again};
+
+impl Verifier for MailRoom {
+    fn verify<'a>(&'a self, app: &'a App, alert_id: i64, tries: i64) -> Looking<'a> {
+        Box::pin(look(self, app, alert_id, tries))
+    }
+}
+
+async fn look(room: &MailRoom, app: &App, alert_id: i64, tries: i64) -> Result<Verified, OpError> {
+    let Some(alert) = app.store.alert(alert_id).await?.filter(is_waiting) else {
+        return Ok(Verified::Done);
+    };
+    let Some(raw) = app.store.mail(alert_id).await? else {
+        return Err(OpError::Fault(format!("the mail of alert {alert_id} is gone before it was proven")));
+    };
+    let origin = Origin::Imap { authserv_id: None };
+    let (raw, reading) = room.read(raw, &origin, alert.first_seen).await?;
+    let arrival = Arrival { raw, source: alert.source.clone(), origin, with: Vec::new() };
+    looked_again(app, &alert, &room.taken(&reading, arrival), tries).await
+}

@@ -1,0 +1,123 @@
+//! Mails that could not be proven because a name server was in trouble: asked about again with growing
+//! pauses, until the proof is there, is refused, or a day is over (decisions 8).
+//!
+//! The asking is the mail door's ([`Verifier`]); here is what follows from its answer. A mail that is
+//! proven late becomes an alert as if it had come proven, in one Unit guarded by its version, with its
+//! first sight unchanged. Run by workers under a durable job; any number of nodes may.
+
+use std::future::Future;
+use std::pin::Pin;
+
+use super::decide::{self, AlertOutcome};
+use super::take_alert::{Taken, after_storing, draft, join, place, whole};
+use super::{OpError, RACES_MAX};
+use crate::app::App;
+use crate::domain::alert::{AlertRow, AlertStatus, Authenticity};
+use crate::domain::time::{Span, Timestamp};
+use crate::store::jobs::{self, JobKind};
+use crate::store::{Applied, alerts};
+
+/// The first time it is asked again; doubled each time, up to the longest pause.
+pub const FIRST_PAUSE: Span = Span::seconds(30);
+const PAUSE_MAX: Span = Span::minutes(15);
+/// After this a mail stays quarantined.
+pub const GIVE_UP_AFTER: Span = Span::hours(24);
+
+/// What one more look came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verified {
+    /// It is settled, one way or the other; the job is over.
+    Done,
+    /// The name server is still in trouble.
+    Later { at: Timestamp, why: String },
+}
+
+/// Whoever can look at a mail's proof again; the workers are handed one at the start.
+pub trait Verifier: Send + Sync {
+    /// Looks at the mail of an alert again. `tries` counts the looks before this one.
+    fn verify<'a>(&'a self, app: &'a App, alert_id: i64, tries: i64) -> Looking<'a>;
+}
+
+/// A look under way.
+pub type Looking<'a> = Pin<Box<dyn Future<Output = Result<Verified, OpError>> + Send + 'a>>;
+
+/// Whether the alert still waits for its proof.
+pub fn is_waiting(alert: &AlertRow) -> bool {
+    alert.status == AlertStatus::Quarantined && alert.authenticity == Authenticity::Unproven
+}
+
+/// The reason of a mail that waits.
+pub fn waiting(seen: Timestamp, why: &[String]) -> String {
+    let what = format!("it waits for a name server, at the longest until {}", seen + GIVE_UP_AFTER);
+    join(&what, why)
+}
+
+/// What follows when a mail that waits was looked at again.
+pub async fn looked_again(
+    app: &App,
+    alert: &AlertRow,
+    taken: &Taken,
+    tries: i64,
+) -> Result<Verified, OpError> {
+    let now = app.now();
+    let until = alert.first_seen + GIVE_UP_AFTER;
+    if taken.waits && now < until {
+        let at = (now + pause_after(tries)).min(until);
+        let why = taken.why.last().cloned().unwrap_or_default();
+        return Ok(Verified::Later { at, why });
+    }
+    if taken.waits {
+        metrics::counter!("tillbell_alarms_total", "kind" => "mail_not_proven").increment(1);
+        tracing::error!(
+            alert = alert.id,
+            "ALARM: for a day no name server could be asked whether the bank sent a mail; it stays quarantined"
+        );
+    }
+    settle_proof(app, alert, taken).await.map(|_| Verified::Done)
+}
+
+fn pause_after(tries: i64) -> Span {
+    let doubled = 1_i64 << tries.clamp(0, 20);
+    Span(FIRST_PAUSE.0.saturating_mul(doubled)).min(PAUSE_MAX)
+}
+
+/// Writes the last word on a mail that waited. Whoever else did so at the same moment wins.
+async fn settle_proof(app: &App, waiting: &AlertRow, taken: &Taken) -> Result<AlertOutcome, OpError> {
+    let late = Taken { waits: false, ..taken.clone() };
+    let mut fresh = draft(waiting.id, waiting.first_seen, &late);
+    fresh.version = waiting.version;
+    fresh.source = waiting.source.clone();
+    let now = app.now();
+    fresh.decided_at = (fresh.status != AlertStatus::New).then_some(now);
+    place(app, &mut fresh).await?;
+    for _ in 0..RACES_MAX {
+        let mut alert = fresh.clone();
+        let unit =
+            whole(app, &mut alert, &late.content_hash, now, |alert| vec![alerts::lifted(alert)]).await?;
+        let done = jobs::finish_by_subject(JobKind::Verify, alert.id, alert.status.as_str(), now);
+        if let Applied::Done(_) = app.store.apply(unit.step(done)).await? {
+            crate::crash::point("alert.lifted");
+            alert.version += 1;
+            return after_storing(app, &alert).await;
+        }
+        // Another node was faster, or a copy was stored at this moment.
+        match app.store.alert(waiting.id).await? {
+            Some(now_there) if now_there.version == waiting.version => {}
+            Some(now_there) => return decide::outcome(app, &now_there).await,
+            None => return Err(OpError::Fault(format!("there is no alert {}", waiting.id))),
+        }
+    }
+    Err(OpError::Contended)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_grow_to_a_quarter_of_an_hour() {
+        assert_eq!(pause_after(0), Span::seconds(30));
+        assert_eq!(pause_after(3), Span::minutes(4));
+        assert_eq!(pause_after(60), PAUSE_MAX);
+    }
+}
