@@ -1,0 +1,139 @@
+//! Mails whose key cannot be had: stored at once, asked about again by a durable job, and lifted as if
+//! they had come proven, or quarantined for good after a day.
+//!
+//! The scene is that of `forged`.
+
+use std::sync::Arc;
+
+use tillbell::domain::alert::{AlertRow, AlertStatus, Authenticity};
+use tillbell::domain::time::Span;
+use tillbell::ops::prove_later::{Verified, Verifier};
+use tillbell::store::jobs::{JobKind, Lane};
+use tillbell::work::run_due_with;
+
+use crate::forged::{MAILBOX, Scene, genuine};
+use crate::harness::name_server::Say;
+use crate::harness::signing::{Signer, record};
+
+const KEY_NAME: &str = "mail._domainkey.gtbank.com";
+
+fn verifier(s: &Scene) -> Arc<dyn Verifier> {
+    Arc::new(s.room.clone())
+}
+
+async fn work(s: &Scene) {
+    run_due_with(&s.t.app, Some(verifier(s))).await.unwrap();
+}
+
+/// A genuine mail while the name server is in trouble.
+async fn waiting(s: &Scene, trouble: Say) -> AlertRow {
+    s.names.say(KEY_NAME, trouble);
+    let alert = s.take(Signer::bank().sign(&genuine()), MAILBOX).await;
+    assert_eq!((alert.status, alert.authenticity), (AlertStatus::Quarantined, Authenticity::Unproven));
+    assert!(
+        alert.reason.contains("waits for a name server, at the longest until 2026-03-11"),
+        "{}",
+        alert.reason
+    );
+    assert!(!s.is_approved().await);
+    alert
+}
+
+on_both! {
+    async fn a_mail_waits_for_its_key_and_then_approves_as_if_it_had_come_proven(db: TestDatabase) {
+        let s = Scene::new(db).await;
+        let alert = waiting(&s, Say::ServFail).await;
+        work(&s).await;
+        assert_eq!(s.names.asked().len(), s.names.asked().iter().filter(|n| *n == KEY_NAME).count());
+        for _ in 0..3 {
+            s.t.advance(Span::minutes(20));
+            work(&s).await;
+            assert_eq!(s.alert(alert.id).await, alert, "a look without an answer changes nothing");
+        }
+        s.names.say(KEY_NAME, Say::Text(record("rsa2048")));
+        s.t.advance(Span::minutes(20));
+        work(&s).await;
+        let lifted = s.alert(alert.id).await;
+        assert_eq!((lifted.status, lifted.authenticity), (AlertStatus::Matched, Authenticity::Proven), "{lifted:?}");
+        assert_eq!((lifted.first_seen, lifted.mail_from), (alert.first_seen, alert.mail_from));
+        assert!(lifted.authentic_by.is_some() && s.is_approved().await);
+        // A second copy is known by the keys.
+        let copy = s.take(Signer::bank().sign(&genuine()), MAILBOX).await;
+        assert_ne!(copy.status, AlertStatus::Matched);
+        s.t.finish().await;
+    }
+
+    async fn silence_is_trouble_and_does_not_hold_up_the_intake_for_ever(db: TestDatabase) {
+        let s = Scene::new(db).await;
+        waiting(&s, Say::Silence).await;
+        s.t.finish().await;
+    }
+
+    async fn after_a_day_it_stays_quarantined(db: TestDatabase) {
+        let s = Scene::new(db).await;
+        let alert = waiting(&s, Say::ServFail).await;
+        for _ in 0..30 {
+            s.t.advance(Span::minutes(50));
+            work(&s).await;
+        }
+        let given_up = s.alert(alert.id).await;
+        assert_eq!((given_up.status, given_up.authenticity), (AlertStatus::Quarantined, Authenticity::Unproven));
+        assert!(given_up.reason.starts_with("nothing proves"), "{}", given_up.reason);
+        // Nobody asks any more, whatever the name server would say.
+        s.names.say(KEY_NAME, Say::Text(record("rsa2048")));
+        s.t.advance(Span::hours(2));
+        let asked = s.names.asked().len();
+        work(&s).await;
+        assert_eq!((s.names.asked().len(), s.is_approved().await), (asked, false));
+        s.t.finish().await;
+    }
+
+    async fn a_mail_that_proves_to_be_forged_stays_quarantined(db: TestDatabase) {
+        let s = Scene::new(db).await;
+        let alert = waiting(&s, Say::ServFail).await;
+        s.names.say(KEY_NAME, Say::Text(record("thief")));
+        s.t.advance(Span::minutes(1));
+        work(&s).await;
+        let refused = s.alert(alert.id).await;
+        assert_eq!((refused.status, refused.authenticity), (AlertStatus::Quarantined, Authenticity::Refuted));
+        assert!(refused.reason.contains("fails") && !s.is_approved().await, "{}", refused.reason);
+        s.t.finish().await;
+    }
+
+    async fn a_worker_that_dies_leaves_the_job_to_another_and_two_at_once_credit_once(db: TestDatabase) {
+        let s = Scene::new(db).await;
+        let alert = waiting(&s, Say::ServFail).await;
+        s.t.advance(Span::minutes(1));
+        // Claimed, and then nothing more: its lease ends.
+        let lease = Span::seconds(120);
+        let claimed =
+            s.t.app.store.claim_jobs(JobKind::Verify, Lane::First, s.t.app.now(), lease).await.unwrap();
+        assert_eq!(claimed.len(), 1);
+        s.names.say(KEY_NAME, Say::Text(record("rsa2048")));
+        work(&s).await;
+        assert!(!s.is_approved().await);
+        s.t.advance(lease + Span::seconds(1));
+        let other = s.t.another_node().await;
+        let (a, b) = (verifier(&s), verifier(&s));
+        let (x, y) = tokio::join!(a.verify(&s.t.app, alert.id, 0), b.verify(&other, alert.id, 0));
+        assert_eq!((x.unwrap(), y.unwrap()), (Verified::Done, Verified::Done));
+        work(&s).await;
+        assert_eq!(s.alert(alert.id).await.status, AlertStatus::Matched);
+        assert!(s.is_approved().await);
+        s.t.finish().await;
+    }
+
+    async fn a_copy_that_was_proven_meanwhile_makes_it_a_duplicate(db: TestDatabase) {
+        let s = Scene::new(db).await;
+        let mail = Signer::bank().sign(&genuine());
+        s.names.say(KEY_NAME, Say::ServFail);
+        let first = s.take(&mail, MAILBOX).await;
+        s.names.say(KEY_NAME, Say::Text(record("rsa2048")));
+        let second = s.take(&mail, MAILBOX).await;
+        assert_eq!(second.status, AlertStatus::Matched);
+        s.t.advance(Span::minutes(1));
+        work(&s).await;
+        assert_eq!(s.alert(first.id).await.status, AlertStatus::Duplicate);
+        s.t.finish().await;
+    }
+}
