@@ -6,9 +6,10 @@
 //! network: keys come from `dns`. Blocking work of bounded size; called by `proof` alone.
 
 use futures_util::FutureExt;
-use mail_auth::AuthenticatedMessage;
+use mail_auth::common::crypto::CryptoError;
 use mail_auth::common::parse::TxtRecordParser;
 use mail_auth::common::verify::DomainKey;
+use mail_auth::{AuthenticatedMessage, Error};
 use sha2::{Digest, Sha256};
 
 use super::head::Head;
@@ -279,6 +280,9 @@ pub fn open(wire: &[u8], signature: &Signature, records: &[Vec<u8>]) -> Opened {
         _ => return Opened::Void(by("it cannot be parsed")),
     };
     match record.p.verify_bytes(&canonical, &b, a) {
+        Err(Error::Crypto(CryptoError::IncompatibleAlgorithms)) => {
+            Opened::Void(by("its key is of another kind than its algorithm"))
+        }
         Err(_) => Opened::Fails(by("it fails, the mail is not what was signed")),
         Ok(()) => match &signature.untimely {
             Some(why) => Opened::Void(by(why)),

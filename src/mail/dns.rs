@@ -4,8 +4,8 @@
 //! there is none, and trouble, from which nothing follows. Judges no key. Called by `proof`.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
-use std::time::Duration;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use hickory_resolver::TokioResolver;
 use hickory_resolver::config::{ConnectionConfig, NameServerConfig, ResolverConfig, ResolverOpts};
@@ -37,25 +37,43 @@ pub enum Answer {
     Trouble(String),
 }
 
-/// A resolver for the keys of signatures.
+/// How long an asker in a hurry does not ask again after a server was silent.
+const SILENT_FOR: Duration = Duration::from_secs(30);
+
+/// A resolver for the keys of signatures. Cheap to clone.
 #[derive(Clone)]
-pub struct Keys(Result<Arc<TokioResolver>, String>);
+pub struct Keys {
+    resolver: Result<Arc<TokioResolver>, String>,
+    /// When a server last let a question run out of time.
+    silent: Arc<Mutex<Option<Instant>>>,
+}
 
 impl Keys {
     /// Asks `servers`, or the system's where none are named. Never fails: what is wrong is told at
     /// every question, as trouble.
     pub fn new(servers: &[SocketAddr]) -> Keys {
-        Keys(resolver(servers).map(Arc::new).map_err(|error| format!("no name server can be asked: {error}")))
+        let resolver = resolver(servers).map(Arc::new);
+        let resolver = resolver.map_err(|error| format!("no name server can be asked: {error}"));
+        Keys { resolver, silent: Arc::default() }
     }
 
-    /// The records of `name` (absolute, with its final dot), or trouble when `within` is over.
-    pub async fn ask(&self, name: &str, within: Duration) -> Answer {
-        let resolver = match &self.0 {
+    /// The records of `name` (absolute, with its final dot), or trouble when `within` is over. In a
+    /// hurry (a person feeds in many files) a server that was silent just now is not waited for again.
+    pub async fn ask(&self, name: &str, within: Duration, hurry: bool) -> Answer {
+        let resolver = match &self.resolver {
             Ok(resolver) => resolver,
             Err(why) => return Answer::Trouble(why.clone()),
         };
+        let silence = || Answer::Trouble("the name server did not answer in time".into());
+        let was_silent = *self.silent.lock().unwrap_or_else(PoisonError::into_inner);
+        if hurry && was_silent.is_some_and(|at| at.elapsed() < SILENT_FOR) {
+            return silence();
+        }
         match tokio::time::timeout(within, resolver.txt_lookup(name)).await {
-            Err(_) => Answer::Trouble("the name server did not answer in time".into()),
+            Err(_) | Ok(Err(NetError::Timeout)) => {
+                *self.silent.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+                silence()
+            }
             Ok(Err(error)) => judge(&error),
             Ok(Ok(found)) => {
                 let texts = found.answers().iter().filter_map(|record| match &record.data {

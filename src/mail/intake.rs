@@ -82,6 +82,16 @@ impl MailRoom {
         }
     }
 
+    /// Said at the start of a service that takes mails from the network.
+    pub fn warn_without_recipients(&self) {
+        if self.recipients.is_empty() {
+            tracing::warn!(
+                "mail.recipients is not set: a mail for any address is taken, and a genuine alert that a bank sent to \
+                 somebody else cannot be told from yours by its address"
+            );
+        }
+    }
+
     /// What speaks against deciding by itself that is not in the mail alone: whom it is for.
     fn recipient_doubt(&self, reading: &Reading) -> Option<String> {
         if self.recipients.is_empty() || reading.to.iter().any(|to| self.recipients.contains(to)) {

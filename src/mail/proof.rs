@@ -107,7 +107,7 @@ pub async fn prove(banks: &Arc<Banks>, keys: &Keys, question: Question) -> Proof
             continue;
         }
         let left = deadline.saturating_duration_since(Instant::now());
-        match keys.ask(&signature.key_name(), left).await {
+        match keys.ask(&signature.key_name(), left, question.only_refute).await {
             Answer::Trouble(why) => {
                 waits = true;
                 proof.why.push(format!("its signature by {} could not be checked: {why}", signature.domain));

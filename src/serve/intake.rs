@@ -33,11 +33,7 @@ pub(super) async fn start(
 ) -> Result<Intake, ServeError> {
     let mut intake = Intake::default();
     let Some(smtp) = &app.config.mail.smtp else { return Ok(intake) };
-    if app.config.mail.recipients.is_empty() {
-        tracing::warn!(
-            "mail.recipients is not set: a mail for any address is taken, and no mail's To can be checked"
-        );
-    }
+    room.warn_without_recipients();
     intake.tls = smtp.tls.as_ref().map(|files| Tls::load(files, &[])).transpose()?.map(Arc::new);
     let tls = intake.tls.clone();
     let receiver =

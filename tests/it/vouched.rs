@@ -144,4 +144,17 @@ on_both! {
         assert_eq!(alert.status, AlertStatus::Matched, "{alert:?}");
         s.t.finish().await;
     }
+
+    async fn many_files_do_not_each_wait_for_a_silent_name_server(db: TestDatabase) {
+        let s = Scene::new(db).await;
+        s.names.say(KEY_NAME, Say::Silence);
+        let trusted = Origin::File { trusted: true };
+        s.take(Signer::bank().sign(&genuine()), trusted.clone()).await;
+        let asked = s.names.asked().len();
+        for _ in 0..20 {
+            s.take(Signer::bank().sign(&genuine()), trusted.clone()).await;
+        }
+        assert_eq!(s.names.asked().len(), asked);
+        s.t.finish().await;
+    }
 }

@@ -7,9 +7,11 @@
 mod accounts;
 mod merchants;
 mod money;
+mod proofs;
 mod tools;
 mod websites;
 
+use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
@@ -20,11 +22,13 @@ pub struct Desk<'a> {
     database: &'a TestDatabase,
     folder: tempfile::TempDir,
     dev: bool,
+    /// Name server that the commands ask.
+    pub dns: Option<SocketAddr>,
 }
 
 impl<'a> Desk<'a> {
     pub fn new(database: &'a TestDatabase) -> Desk<'a> {
-        Desk { database, folder: tempfile::tempdir().unwrap(), dev: false }
+        Desk { database, folder: tempfile::tempdir().unwrap(), dev: false, dns: None }
     }
 
     pub fn dev(database: &'a TestDatabase) -> Desk<'a> {
@@ -47,6 +51,9 @@ impl<'a> Desk<'a> {
             .stdin(Stdio::null());
         if self.dev {
             command.env("TILLBELL_SERVER__DEV", "true");
+        }
+        if let Some(dns) = self.dns {
+            command.env("TILLBELL_MAIL__DNS", dns.to_string());
         }
         command
     }
