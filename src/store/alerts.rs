@@ -107,7 +107,6 @@ statements! {
     UNDECIDED_ON_ACCOUNT: query {
         "select count(*) from alerts where account_id = $1 and status = 'new'"
     }
-    MAIL: query { "select raw from mails where alert_id = $1" }
     LIST: query { concat!("select ", columns!(), " from alerts order by id desc limit $1") }
     LIST_BY_STATUS: query {
         concat!("select ", columns!(), " from alerts where status = $1 order by first_seen_at desc limit $2")
@@ -468,12 +467,6 @@ impl Store {
     pub async fn has_undecided_alerts(&self, account_id: i64) -> Result<bool, StoreError> {
         let row = self.read_one(&UNDECIDED_ON_ACCOUNT, vec![account_id.into()]).await?;
         Ok(row.map_or(Ok(0), |row| row.single_int("alerts"))? > 0)
-    }
-
-    /// The mail as it came, while it is kept.
-    pub async fn mail(&self, alert_id: i64) -> Result<Option<Vec<u8>>, StoreError> {
-        let row = self.read_one(&MAIL, vec![alert_id.into()]).await?;
-        row.map(|row| row.reader("mails").bytes("raw")).transpose()
     }
 
     /// Newest first.
