@@ -44,17 +44,25 @@ pub fn check(banks: &Banks) -> Vec<CheckResult> {
     results
 }
 
-fn differences(example: &RawExample, banks: &Banks) -> Vec<String> {
+/// An example as a mail; `None` when it has no body or two.
+pub(super) fn raw_mail(example: &RawExample) -> Option<Vec<u8>> {
     let (kind, body) = match (&example.html, &example.text) {
         (Some(html), None) => ("text/html", html),
         (None, Some(text)) => ("text/plain", text),
-        _ => return vec!["an example has either text or html".into()],
+        _ => return None,
     };
     let raw = format!(
         "From: {}\r\nSubject: {}\r\nDate: {}\r\nMIME-Version: 1.0\r\nContent-Type: {kind}; charset=utf-8\r\n\r\n{body}",
         example.from, example.subject, example.date
     );
-    let reading = super::read(raw.as_bytes(), banks, &Intake::trusted(Timestamp::MAX));
+    Some(raw.into_bytes())
+}
+
+fn differences(example: &RawExample, banks: &Banks) -> Vec<String> {
+    let Some(raw) = raw_mail(example) else {
+        return vec!["an example has either text or html".into()];
+    };
+    let reading = super::read(&raw, banks, &Intake::trusted(Timestamp::MAX));
     let mut out = Vec::new();
     for (field, want) in &example.expect {
         match shown(&reading, field) {

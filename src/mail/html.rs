@@ -4,8 +4,10 @@
 //! square of the nesting. Hidden text is never a value; when it looks like a part of an alert
 //! it is reported, so that the mail goes to a person. Knows no bank.
 
+mod colour;
 mod style;
 
+use scraper::node::Element;
 use scraper::{ElementRef, Html, Node};
 
 use super::mime::MAX_HTML_BYTES;
@@ -14,6 +16,9 @@ use style::{Look, StyleSheet};
 
 /// Elements in elements.
 pub const MAX_NESTING: usize = 256;
+/// Formatting that the parser has to open again because blocks ended before it: each block may
+/// copy every open element, and a quarter of a megabyte could become gigabytes.
+const MAX_REOPENED: usize = 50_000;
 /// Characters of hidden text kept for the judgement.
 const MAX_HIDDEN_CHARS: usize = 16 * 1024;
 
@@ -23,6 +28,9 @@ pub struct Page {
     pub sheet: Sheet,
     /// Text no reader sees, collapsed.
     pub hidden: String,
+    /// The mail forces the direction of writing, or lets its style write words: what is seen is
+    /// not what is read.
+    pub disguised: bool,
 }
 
 /// Reads a part. The error is the reason it cannot be read.
@@ -30,8 +38,12 @@ pub fn read(html: &str) -> Result<Page, String> {
     if html.len() > MAX_HTML_BYTES {
         return Err(format!("HTML larger than {MAX_HTML_BYTES} bytes"));
     }
-    if nesting(html) > MAX_NESTING {
+    let cost = cost(html);
+    if cost.nesting > MAX_NESTING {
         return Err(format!("HTML nested deeper than {MAX_NESTING}"));
+    }
+    if cost.reopened > MAX_REOPENED {
+        return Err("HTML with more unclosed formatting than a page can need".into());
     }
     let document = Html::parse_document(html);
     let mut css = String::new();
@@ -47,11 +59,14 @@ pub fn read(html: &str) -> Result<Page, String> {
     for comment in document.tree.root().children().filter_map(|n| n.value().as_comment()) {
         walk.comment(comment);
     }
-    walk.children(document.root_element(), &Look::default(), 0)?;
+    let root = document.root_element();
+    let look = Look::default().within(root.value(), &[], &mut walk.styles)?;
+    walk.children(root, &look, &mut Vec::new())?;
     walk.end_row();
     let mut hidden = collapse(&walk.hidden);
     hidden.truncate(hidden.floor_char_boundary(MAX_HIDDEN_CHARS));
-    Ok(Page { sheet: Sheet { rows: walk.rows, wrapped_lines: false }, hidden })
+    let disguised = walk.turned || walk.styles.writes;
+    Ok(Page { sheet: Sheet { rows: walk.rows, wrapped_lines: false }, hidden, disguised })
 }
 
 /// Whether hidden text could be meant to be taken for an alert: figures or the words of one.
@@ -64,16 +79,26 @@ fn speaks_of_money(text: &str) -> bool {
     ["₦", "credit", "debit", "ngn", "amount"].iter().any(|word| lower.contains(word))
 }
 
-/// An upper bound of the nesting that costs time: open tags without their end. Elements that
-/// the parser closes by itself (cells, rows, paragraphs, items) cannot pile up and are not counted.
-fn nesting(html: &str) -> usize {
+/// Upper bounds of what makes the parser slow.
+#[derive(Default)]
+struct Cost {
+    /// Open tags without their end. Elements that the parser closes by itself (cells, rows,
+    /// paragraphs, items) cannot pile up and are not counted.
+    nesting: usize,
+    /// Formatting elements that are open where another element begins or ends.
+    reopened: usize,
+}
+
+fn cost(html: &str) -> Cost {
     const CLOSED_BY_THEMSELVES: [&str; 31] = [
         "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr",
         "p", "td", "th", "tr", "tbody", "thead", "tfoot", "li", "dt", "dd", "option", "colgroup", "html",
         "body", "head", "param", "optgroup", "caption",
     ];
+    const FORMATTING: [&str; 14] =
+        ["a", "b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u"];
     let bytes = html.as_bytes();
-    let (mut depth, mut deepest, mut i) = (0_usize, 0, 0);
+    let (mut depth, mut formatting, mut cost, mut i) = (0_usize, 0_usize, Cost::default(), 0);
     while let Some(next) = bytes[i..].iter().position(|b| *b == b'<') {
         i += next + 1;
         let closing = bytes.get(i) == Some(&b'/');
@@ -83,17 +108,18 @@ fn nesting(html: &str) -> usize {
             continue;
         }
         let name = html[start..start + length].to_ascii_lowercase();
-        if CLOSED_BY_THEMSELVES.contains(&name.as_str()) {
-            continue;
-        }
-        if closing {
-            depth = depth.saturating_sub(1);
+        let change = |count: usize| if closing { count.saturating_sub(1) } else { count + 1 };
+        if FORMATTING.contains(&name.as_str()) {
+            formatting = change(formatting);
         } else {
-            depth += 1;
-            deepest = deepest.max(depth);
+            cost.reopened += formatting;
+        }
+        if !CLOSED_BY_THEMSELVES.contains(&name.as_str()) {
+            depth = change(depth);
+            cost.nesting = cost.nesting.max(depth);
         }
     }
-    deepest
+    cost
 }
 
 #[derive(Default)]
@@ -105,60 +131,74 @@ struct Walk {
     /// Inside a `td`: how many cells deep.
     cells: usize,
     hidden: String,
+    turned: bool,
 }
 
 impl Walk {
-    fn children(&mut self, node: ElementRef<'_>, look: &Look, depth: usize) -> Result<(), String> {
+    /// `above` are the elements around the children, the outermost first.
+    fn children<'a>(
+        &mut self,
+        node: ElementRef<'a>,
+        look: &Look,
+        above: &mut Vec<&'a Element>,
+    ) -> Result<(), String> {
         // The parser may invent elements, so the built tree is bounded as well.
-        if depth > 2 * MAX_NESTING {
+        if above.len() > 2 * MAX_NESTING {
             return Err(format!("HTML nested deeper than {MAX_NESTING}"));
         }
+        let hidden = look.hidden();
+        above.push(node.value());
         for child in node.children() {
             match child.value() {
-                Node::Text(text) if look.hidden => self.hide(text),
-                Node::Text(text) => self.text(text),
+                Node::Text(text) if hidden => self.hide(text),
+                Node::Text(text) => {
+                    self.turned |= look.turned && !text.trim().is_empty();
+                    self.text(text);
+                }
                 Node::Comment(comment) => self.comment(comment),
                 Node::Element(element) => {
                     let name = element.name();
                     if matches!(name, "style" | "script" | "head") {
                         continue;
                     }
-                    let mut inner = look.within(element, &self.styles);
-                    inner.hidden |= matches!(
-                        name,
-                        "noscript"
-                            | "template"
-                            | "title"
-                            | "textarea"
-                            | "object"
-                            | "iframe"
-                            | "select"
-                            | "svg"
-                    );
-                    let seen = !inner.hidden;
-                    if seen {
+                    let mut inner = look.within(element, above, &mut self.styles)?;
+                    if is_never_shown(element) {
+                        inner.hide();
+                    }
+                    // Small or colourless letters may be mended further inside, so their boxes count.
+                    if !inner.gone() {
                         self.open(name);
                     }
                     if let Some(child) = ElementRef::wrap(child) {
-                        self.children(child, &inner, depth + 1)?;
+                        self.children(child, &inner, above)?;
                     }
-                    if seen {
+                    if !inner.gone() {
                         self.close(name);
-                    } else {
+                    }
+                    if inner.hidden() {
                         self.hide(" ");
+                    }
+                }
+                // What a template element holds.
+                Node::Fragment => {
+                    for text in child.descendants().filter_map(|n| n.value().as_text()) {
+                        self.hide(text);
                     }
                 }
                 _ => {}
             }
         }
+        above.pop();
         Ok(())
     }
 
-    /// Comments are full of sizes and dates of the mail's maker; only words or long figures count.
+    /// Comments are full of names and sizes of the mail's maker (`<!-- Amount row, 600px -->`);
+    /// only long figures count, or a sum beside words of money.
     fn comment(&mut self, comment: &str) {
         let text = without_tags(comment);
-        let longest = text.split(|c: char| !c.is_ascii_digit() && c != ',' && c != '.').map(str::len).max();
-        if speaks_of_money(&text) || longest > Some(4) {
+        let figures = text.split(|c: char| !c.is_ascii_digit() && c != ',' && c != '.');
+        let longest = figures.map(|f| f.bytes().filter(u8::is_ascii_digit).count()).max();
+        if longest > Some(4) || longest > Some(2) && speaks_of_money(&text) {
             self.hide(&text);
         }
     }
@@ -171,7 +211,16 @@ impl Walk {
 
     /// Line ends of the source are blanks; blanks between words are kept, a bank counts them.
     fn text(&mut self, text: &str) {
-        self.cell.extend(text.chars().map(|c| if matches!(c, '\n' | '\r' | '\t') { ' ' } else { c }));
+        let mut before = ' ';
+        for c in text.chars() {
+            match c {
+                // CR and LF together are one line end.
+                '\n' if before == '\r' => {}
+                '\n' | '\r' | '\t' => self.cell.push(' '),
+                c => self.cell.push(c),
+            }
+            before = c;
+        }
     }
 
     fn open(&mut self, name: &str) {
@@ -224,7 +273,7 @@ impl Walk {
         }
         self.cell.clear();
         let row = std::mem::take(&mut self.row);
-        if self.rows.len() >= MAX_ROWS || row.iter().all(String::is_empty) {
+        if self.rows.len() > MAX_ROWS || row.iter().all(String::is_empty) {
             return;
         }
         let filled: Vec<&String> = row.iter().filter(|c| !c.is_empty()).collect();
@@ -249,6 +298,28 @@ impl Walk {
 /// Every filled cell has a line of its own for a label: nothing belongs to its neighbour.
 fn columns(row: &[String]) -> bool {
     row.iter().filter(|c| !c.is_empty()).all(|c| c.lines().filter(|l| !l.trim().is_empty()).count() >= 2)
+}
+
+/// Elements whose text no reader is shown.
+fn is_never_shown(element: &Element) -> bool {
+    match element.name() {
+        "details" | "dialog" => element.attr("open").is_none(),
+        name => matches!(
+            name,
+            "noscript"
+                | "template"
+                | "title"
+                | "textarea"
+                | "object"
+                | "iframe"
+                | "select"
+                | "datalist"
+                | "svg"
+                | "audio"
+                | "video"
+                | "canvas"
+        ),
+    }
 }
 
 fn is_block(name: &str) -> bool {

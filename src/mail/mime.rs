@@ -22,6 +22,8 @@ pub const MAX_DEPTH: usize = 10;
 pub const MAX_HTML_BYTES: usize = 256 * 1024;
 /// Text of one part; a bank's text part is under 10 KB.
 pub const MAX_TEXT_BYTES: usize = 256 * 1024;
+/// Text and HTML of all parts together: the largest HTML part with its text beside it.
+pub const MAX_SHOWN_BYTES: usize = MAX_HTML_BYTES + MAX_TEXT_BYTES / 2;
 /// Recipients kept.
 const MAX_RECIPIENTS: usize = 50;
 /// Authentication-Results kept; only the topmost counts.
@@ -145,8 +147,10 @@ fn collect(message: &Message<'_>) -> Result<Letter, String> {
     if depth(message) > MAX_DEPTH {
         return Err(format!("parts nested deeper than {MAX_DEPTH}"));
     }
+    let (subject, odd) = message.subject().map(super::sheet::clean).unzip();
     let mut letter = Letter {
-        subject: message.subject().map(|s| super::sheet::clean(s).0.trim().to_owned()),
+        subject: subject.map(|s| s.trim().to_owned()),
+        doubts: odd.into_iter().flat_map(super::sheet::Oddities::doubts).map(str::to_owned).collect(),
         date: message.date().map(|d| Timestamp(d.to_timestamp().saturating_mul(1_000_000))),
         message_id: message.message_id().map(str::to_owned),
         ..Letter::default()
@@ -170,8 +174,20 @@ fn collect(message: &Message<'_>) -> Result<Letter, String> {
         .map(|(_, value)| value.split_whitespace().collect::<Vec<_>>().join(" "))
         .take(MAX_VERDICTS)
         .collect();
+    // Parts without a Content-Type of their own were not counted before.
+    if message.parts.len() > MAX_PARTS {
+        return Err(format!("more than {MAX_PARTS} parts"));
+    }
+    let mut shown = 0;
     for part in &message.parts {
         take_part(part, &mut letter)?;
+    }
+    for body in &letter.bodies {
+        let (Body::Text(text) | Body::Html(text)) = body;
+        shown += text.len();
+    }
+    if shown > MAX_SHOWN_BYTES {
+        return Err(format!("more than {MAX_SHOWN_BYTES} bytes of text in all parts"));
     }
     if letter.bodies.is_empty() {
         return Err("no readable text or HTML part".into());
@@ -243,15 +259,14 @@ fn take_part(part: &MessagePart<'_>, letter: &mut Letter) -> Result<(), String> 
     Ok(())
 }
 
-/// Decodes text that is still quoted-printable: a line ends in a soft break, and every `=`
-/// is either one or two hexadecimal digits. `None` when it is not.
+/// Decodes text that is still quoted-printable: every `=` is either followed by two hexadecimal
+/// digits or ends a line, and there is a soft break or an encoded character beyond ASCII, which
+/// nobody types. `None` when it is not.
 fn unwrap_quoted_printable(text: &str) -> Option<String> {
-    if !text.lines().any(|line| line.ends_with('=')) {
-        return None;
-    }
-    let mut out = Vec::with_capacity(text.len());
     let bytes = text.as_bytes();
     let hex = |b: u8| char::from(b).to_digit(16).and_then(|d| u8::try_from(d).ok());
+    let mut out = Vec::with_capacity(text.len());
+    let mut encoded = false;
     let mut i = 0;
     while i < bytes.len() {
         if bytes[i] != b'=' {
@@ -260,31 +275,47 @@ fn unwrap_quoted_printable(text: &str) -> Option<String> {
             continue;
         }
         match &bytes[i + 1..] {
-            [b'\r', b'\n', ..] => i += 3,
-            [b'\n', ..] => i += 2,
+            [b'\r', b'\n', ..] => (i, encoded) = (i + 3, true),
+            [b'\n', ..] => (i, encoded) = (i + 2, true),
             [] => i += 1,
             [a, b, ..] => {
-                out.push(hex(*a)? * 16 + hex(*b)?);
+                let byte = hex(*a)? * 16 + hex(*b)?;
+                encoded |= !byte.is_ascii();
+                out.push(byte);
                 i += 3;
             }
             _ => return None,
         }
     }
+    if !encoded {
+        return None;
+    }
     String::from_utf8(out).ok()
 }
 
-/// Removes `=20` and `= ` that a relay left after turning soft breaks into blanks.
+/// Removes `=20` and `= ` that a relay left after turning soft breaks into blanks. In HTML only
+/// between the tags: inside them `= ` is an attribute written with a blank.
 fn remove_residue(text: &str, html: bool) -> Option<String> {
     let encoded_blank = text.split_whitespace().any(|word| word == "=20" || word.ends_with("=20"));
     let loose_break = text
         .as_bytes()
         .windows(3)
         .any(|w| matches!(w, [a, b'=', b' '] if a.is_ascii_alphanumeric() || *a == b' '));
-    // In HTML a lone `= ` is an attribute written with a blank.
     if !encoded_blank && (html || !loose_break) {
         return None;
     }
-    Some(text.replace("=20", " ").replace("=3D", "\u{1}").replace("= ", "").replace('\u{1}', "="))
+    let mend =
+        |text: &str| text.replace("=20", " ").replace("=3D", "\u{1}").replace("= ", "").replace('\u{1}', "=");
+    if !html {
+        return Some(mend(text));
+    }
+    let mut out = String::with_capacity(text.len());
+    for piece in text.split_inclusive('>') {
+        let tag = piece.find('<').unwrap_or(piece.len());
+        out.push_str(&mend(&piece[..tag]));
+        out.push_str(&piece[tag..]);
+    }
+    (out != text).then_some(out)
 }
 
 #[cfg(test)]

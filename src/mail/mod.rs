@@ -16,6 +16,7 @@ mod dkim;
 pub mod dns;
 mod extract;
 pub mod files;
+pub mod fuzzing;
 mod head;
 mod html;
 pub mod intake;
@@ -47,6 +48,10 @@ use authentic::Judgement;
 use mime::{Body, Letter};
 use proof::{Covered, Proof};
 use sheet::Sheet;
+
+/// What a person can do about a mail of a bank that has no template.
+const UNKNOWN_BANK: &str = "if it is your bank's own address, its template is missing: docs/banks.md tells how to \
+                            add one in ten minutes, with `bank try` and `bank check`";
 
 /// What the caller knows about a mail besides its bytes.
 #[derive(Clone, Debug, Default)]
@@ -142,7 +147,13 @@ pub fn read(raw: &[u8], banks: &Banks, intake: &Intake) -> Reading {
     let sheets = quoted_part(sheets, &judgement);
     let (content, mut facts) = match judgement.bank {
         Some(bank) => understand(bank, banks, &letter, &sheets, intake, &mut why),
-        None => (Outcome::Quarantined, AlertFacts::default()),
+        None => {
+            // Not for an imitation of a known bank's address.
+            if judgement.why.iter().any(|w| w.ends_with("is no bank's address")) {
+                why.push(UNKNOWN_BANK.into());
+            }
+            (Outcome::Quarantined, AlertFacts::default())
+        }
     };
     doubts.append(&mut facts.doubts);
     doubts.dedup();
@@ -225,20 +236,21 @@ fn visible(letter: &Letter, doubts: &mut Vec<String>) -> Result<Vec<Sheet>, Stri
                 if html::looks_like_alert(&page.hidden) {
                     doubts.push("hidden content that looks like a part of an alert".into());
                 }
+                if page.disguised {
+                    doubts.push("what is seen is not what is written: turned or added by the style".into());
+                }
                 page.sheet
             }
         };
         for cell in sheet.rows.iter_mut().flatten() {
             let (clean, odd) = sheet::clean(cell);
-            if odd.bidi {
-                doubts.push("signs that turn the direction of writing".into());
-            }
-            if odd.foreign_digits {
-                doubts.push("digits of another script".into());
-            }
+            doubts.extend(odd.doubts().map(str::to_owned));
             *cell = clean.trim().to_owned();
         }
         sheet.split_drawn_rows();
+        if let Some(reason) = sheet.too_large() {
+            return Err(reason);
+        }
         sheets.push(sheet);
     }
     doubts.sort();
@@ -275,18 +287,23 @@ fn understand(
     let text: String = sheets.iter().map(Sheet::text).collect();
     let subject = letter.subject.as_deref().unwrap_or_default();
     let Some(layout) = extract::recognise(bank, &text, subject) else {
-        let notice = bank
-            .notices
-            .iter()
-            .chain(&banks.shared.notices)
-            .any(|r| r.is_match(subject) || r.is_match(&text));
+        let own = bank.notices.iter().any(|r| r.is_match(subject) || r.is_match(&text));
+        // "Never tell anybody your code" stands below alerts too: it makes no notice of a mail that
+        // says what happened to the account.
+        let happened = banks.shared.transactions.iter().any(|r| r.is_match(&text)) && speaks_of_money(&text);
+        let common = |text: &str| banks.shared.notices.iter().any(|r| r.is_match(text));
+        let notice = own || common(subject) || common(&text) && !happened;
         let mut facts = AlertFacts { bank: Some(bank.code.clone()), ..AlertFacts::default() };
         if notice || !speaks_of_money(&text) {
             why.push(format!("{}: no transaction", bank.name));
             facts.kind = Some(AlertKind::Notice);
             return (Outcome::Ignored, facts);
         }
-        why.push(format!("{}: none of the known layouts fits", bank.name));
+        why.push(format!(
+            "{}: none of the known layouts fits. To teach tillbell this one, see docs/banks.md: add a layout to \
+             the bank's template and look with `bank try`",
+            bank.name
+        ));
         return (Outcome::Unreadable, facts);
     };
     why.push(format!("{}: layout {}", bank.name, layout.name));

@@ -18,6 +18,8 @@ const MAX_NAME_CHARS: usize = 120;
 pub struct Story {
     pub payer: Option<String>,
     pub payer_cut: bool,
+    /// Two names of two people stand where the payer's is looked for, so none was taken.
+    pub two_names: bool,
     /// The name the money went to, where the narration tells it.
     pub receiver: Option<String>,
     pub payer_bank: Option<String>,
@@ -49,15 +51,22 @@ pub fn read(text: &str, setting: &Setting<'_>) -> Story {
         }
         let Some(found) = rule.pattern.captures(text) else { continue };
         take_codes(&found, setting.shared, &mut story);
-        if rule.no_payer {
+        if rule.no_payer || typed_by_the_payer(&found, setting.shared) {
             break;
         }
-        if let Some(payer) = choose(&found, setting) {
-            let at_the_end = collapse(text).ends_with(&payer);
-            let length = payer.chars().count();
-            story.payer_cut = setting.bank.cut_lengths.contains(&length) || setting.filled && at_the_end;
-            story.payer = Some(payer);
-            break;
+        match choose(&found, rule, setting) {
+            Choice::None => {}
+            Choice::Unclear => {
+                story.two_names = true;
+                break;
+            }
+            Choice::Payer(payer) => {
+                let at_the_end = collapse(text).ends_with(&payer);
+                let length = payer.chars().count();
+                story.payer_cut = setting.bank.cut_lengths.contains(&length) || setting.filled && at_the_end;
+                story.payer = Some(payer);
+                break;
+            }
         }
     }
     if story.payer_bank.is_none() {
@@ -104,21 +113,74 @@ fn day(text: &str) -> Option<i64> {
         .map(|t| t.lagos_day())
 }
 
-/// The payer among `payer` and `payer2`: the holder's own name only if there is no other, and
-/// of two writings of one name the longer.
-fn choose(found: &Captures<'_>, setting: &Setting<'_>) -> Option<String> {
-    let name = |group: &str| found.name(group).and_then(|m| clean_name(m.as_str(), setting.shared));
+/// Whether the bank and the name behind it are the payer's typing: the session id was made by
+/// another institution, so the real ones were cut off or are not known.
+fn typed_by_the_payer(found: &Captures<'_>, shared: &Shared) -> bool {
+    let group = |name: &str| found.name(name).map(|m| m.as_str());
+    group("session")
+        .zip(group("bank"))
+        .is_some_and(|(session, bank)| shared.institutions.contradict(session, bank))
+}
+
+enum Choice {
+    None,
+    Payer(String),
+    /// Two people.
+    Unclear,
+}
+
+/// The payer among `payer` and `payer2`: the holder's own name only if there is no other, of two
+/// writings of one name the longer, and of two people the one that the rule says, or none.
+fn choose(found: &Captures<'_>, rule: &NarrationRule, setting: &Setting<'_>) -> Choice {
+    let name = |group: &str| {
+        let name = found.name(group).and_then(|m| clean_name(m.as_str(), setting.shared));
+        name.filter(|n| !rule.loose || stands_for_itself(n, setting.shared))
+    };
     let (first, second) = (name("payer"), name("payer2"));
-    let (Some(a), Some(b)) = (first.clone(), second.clone()) else { return first.or(second) };
+    let (Some(a), Some(b)) = (first.clone(), second.clone()) else {
+        return first.or(second).map_or(Choice::None, Choice::Payer);
+    };
     if let Some(holder) = setting.holder {
         match (same_words(&a, holder), same_words(&b, holder)) {
-            (true, false) => return Some(b),
-            (false, true) => return Some(a),
+            (true, false) => return Choice::Payer(b),
+            (false, true) => return Choice::Payer(a),
             _ => {}
         }
     }
-    let starts = |long: &str, short: &str| squeeze(long).starts_with(&squeeze(short));
-    Some(if b.len() > a.len() && starts(&b, &a) { b } else { a })
+    let (left, right) = (squeeze(&a), squeeze(&b));
+    if right.starts_with(&left) && right.len() > left.len() {
+        Choice::Payer(b)
+    } else if left.starts_with(&right) || same_words(&a, &b) || rule.payer_wins {
+        Choice::Payer(a)
+    } else {
+        Choice::Unclear
+    }
+}
+
+/// In a place where a bank also writes other things: two words, and none that names a payment.
+fn stands_for_itself(name: &str, shared: &Shared) -> bool {
+    name.split_whitespace().filter(|w| w.chars().any(char::is_alphabetic)).count() >= 2
+        && !shared.not_in_loose_names.iter().any(|r| r.is_match(name))
+}
+
+/// A name of several words that stands there twice without a blank between (`ADA OBIADA OBI`), the
+/// second time perhaps cut, becomes one.
+fn halve(name: &str) -> &str {
+    /// Shorter endings repeat the beginning by chance.
+    const SHORTEST_REPEAT: usize = 6;
+    for (at, c) in name.char_indices().skip(1) {
+        let (front, back) = name.split_at(at);
+        let glued = c.is_alphabetic() && front.ends_with(char::is_alphabetic);
+        if glued
+            && back.len() >= SHORTEST_REPEAT
+            && back.len() <= front.len()
+            && front.contains(' ')
+            && front.starts_with(back)
+        {
+            return front;
+        }
+    }
+    name
 }
 
 fn squeeze(name: &str) -> String {
@@ -146,6 +208,7 @@ pub fn clean_name(raw: &str, shared: &Shared) -> Option<String> {
         name = noise.replace_all(&name, "").into_owned();
     }
     let name = collapse(name.trim_matches([' ', '-', ',', '/', '.', ':', '|', '*', '_', ';']));
+    let name = halve(&name).to_owned();
     let letters = name.chars().filter(|c| c.is_alphabetic()).count();
     let digits = name.chars().filter(char::is_ascii_digit).count();
     let allowed = name.chars().all(|c| c.is_alphanumeric() || " '’`-.,&()/+".contains(c));
@@ -153,4 +216,24 @@ pub fn clean_name(raw: &str, shared: &Shared) -> Option<String> {
     let named = !shared.not_names.contains(&name.to_uppercase())
         && !shared.not_in_names.iter().any(|r| r.is_match(&name));
     (wanted && named).then_some(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_written_twice_without_a_blank_is_one() {
+        for (text, want) in [
+            ("TEMI DARE ALABITEMI DARE ALABI", "TEMI DARE ALABI"),
+            ("TEMI DARE ALABITEMI DARE A", "TEMI DARE ALABI"),
+            ("NKECHI NKECHI OKPALA", "NKECHI NKECHI OKPALA"),
+            ("OBIOBI", "OBIOBI"),
+            ("ADA ADA", "ADA ADA"),
+            ("ANN ANNA", "ANN ANNA"),
+            ("A & B STORES", "A & B STORES"),
+        ] {
+            assert_eq!(halve(text), want);
+        }
+    }
 }

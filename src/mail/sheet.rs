@@ -3,8 +3,10 @@
 //!
 //! `Sheet::values` finds what stands at a label. It knows no bank and no meaning of a label.
 
-/// Rows looked at in one part.
+/// Rows in one part; an alert has under a hundred.
 pub const MAX_ROWS: usize = 4000;
+/// Cells in one row. Looking for values grows with the square of it.
+pub const MAX_CELLS: usize = 64;
 /// Lines that a wrapped value may go on for.
 const MAX_WRAPPED: usize = 3;
 /// No mailer wraps a shorter line.
@@ -40,16 +42,42 @@ pub struct Found {
 pub struct Oddities {
     pub bidi: bool,
     pub foreign_digits: bool,
+    /// A sign without width inside a word or a figure. Between blanks they only fill a preview line.
+    pub invisible: bool,
+}
+
+impl Oddities {
+    /// In words, for the person who will look at the mail.
+    pub fn doubts(self) -> impl Iterator<Item = &'static str> {
+        [
+            (self.bidi, "signs that turn the direction of writing"),
+            (self.foreign_digits, "digits of another script"),
+            (self.invisible, "invisible signs inside words or figures"),
+        ]
+        .into_iter()
+        .filter_map(|(there, words)| there.then_some(words))
+    }
 }
 
 /// Takes out zero-width signs, makes every blank a blank and every colon a colon.
 pub fn clean(text: &str) -> (String, Oddities) {
     let mut odd = Oddities::default();
     let mut out = String::with_capacity(text.len());
+    // The last sign was one without width, behind a letter or a digit.
+    let mut inside = false;
     for c in text.chars() {
+        let without_width = matches!(
+            c,
+            '\u{AD}' | '\u{34F}' | '\u{180E}' | '\u{200B}'..='\u{200D}' | '\u{2060}'..='\u{2064}' | '\u{FEFF}'
+        );
+        if without_width {
+            inside |= out.ends_with(char::is_alphanumeric);
+            continue;
+        }
+        odd.invisible |= inside && c.is_alphanumeric();
+        inside = false;
         match c {
             '\n' | '\t' => out.push(c),
-            '\u{AD}' | '\u{34F}' | '\u{180E}' | '\u{200B}'..='\u{200D}' | '\u{2060}' | '\u{FEFF}' => {}
             '\u{FE00}'..='\u{FE0F}' => {}
             '\u{61C}' | '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}' => {
                 odd.bidi = true
@@ -81,7 +109,17 @@ pub fn fold_label(text: &str) -> String {
 impl Sheet {
     /// A text part: one row a line, cells at tabs or between pipes.
     pub fn from_text(text: &str) -> Sheet {
-        Sheet { rows: text.lines().take(MAX_ROWS).map(cells).collect(), wrapped_lines: true }
+        // One row more than the limit, so that `too_large` sees it.
+        Sheet { rows: text.lines().take(MAX_ROWS + 1).map(cells).collect(), wrapped_lines: true }
+    }
+
+    /// Why this is no alert, if it has more rows or cells than one can have.
+    pub fn too_large(&self) -> Option<String> {
+        if self.rows.len() > MAX_ROWS {
+            return Some(format!("a part with more than {MAX_ROWS} rows"));
+        }
+        let wide = self.rows.iter().any(|row| row.len() > MAX_CELLS);
+        wide.then(|| format!("a row with more than {MAX_CELLS} cells"))
     }
 
     /// Takes rows apart that are drawn with pipes inside one cell.
@@ -318,9 +356,14 @@ mod tests {
 
     #[test]
     fn invisible_signs_go_and_dangerous_ones_are_told() {
-        let (text, odd) = clean("Am\u{200B}ount\u{FF1A}\u{A0}5\u{AD}00");
-        assert_eq!((text.as_str(), odd), ("Amount: 500", Oddities::default()));
+        let (text, odd) = clean("\u{200B}Amount\u{FF1A}\u{A0}5\u{AD}00");
+        assert_eq!(
+            (text.as_str(), odd),
+            ("Amount: 500", Oddities { invisible: true, ..Oddities::default() })
+        );
         assert!(clean("\u{202E}005").1.bidi);
+        assert!(clean("5\u{200B}000").1.invisible && clean("trans\u{AD}action").1.invisible);
+        assert!(!clean("\u{34F} \u{200C} \u{AD} \u{34F}Your alert \u{FEFF}").1.invisible);
         assert!(clean("٥٠٠").1.foreign_digits && clean("５００").1.foreign_digits);
     }
 }

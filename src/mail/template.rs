@@ -130,6 +130,8 @@ pub(super) struct NarrationRule {
     pub direction: Option<Direction>,
     pub filled: Option<bool>,
     pub no_payer: bool,
+    pub payer_wins: bool,
+    pub loose: bool,
 }
 
 #[derive(Debug)]
@@ -166,7 +168,10 @@ pub(super) struct Shared {
     /// Folded.
     pub not_names: Vec<String>,
     pub not_in_names: Vec<Regex>,
+    pub not_in_loose_names: Vec<Regex>,
     pub notices: Vec<Regex>,
+    pub transactions: Vec<Regex>,
+    pub reversals: Vec<Regex>,
     pub narrations: Vec<NarrationRule>,
     pub kinds: Vec<KindRule>,
     pub institutions: Institutions,
@@ -183,6 +188,13 @@ impl Institutions {
     /// Display name for a six-digit code, or for the code that a session id begins with.
     pub fn by_code(&self, code: &str) -> Option<&str> {
         self.by_code.get(code.get(..6)?).map(String::as_str)
+    }
+
+    /// Whether the session id was made by another institution than the narration names. Letters
+    /// without a code and codes nobody listed contradict nothing.
+    pub fn contradict(&self, session: &str, letters: &str) -> bool {
+        let named = self.by_letters(letters);
+        self.by_code(session).zip(named).is_some_and(|(maker, named)| maker != named)
     }
 
     /// Display name for the way a narration writes an institution.

@@ -1,6 +1,12 @@
 //! The mail door as a whole, on mails of our own: what must be read, what must be doubted, and
 //! what must not be believed.
 
+mod hiding;
+mod limits;
+mod made;
+mod mutations;
+mod narrations;
+
 use super::*;
 use crate::domain::alert::{Balance, BankTime, TimePrecision};
 use crate::domain::money::Money;

@@ -11,8 +11,12 @@ use jiff::civil;
 const MAX_CHARS: usize = 200;
 const LAGOS_SECONDS: i64 = crate::domain::time::LAGOS_OFFSET_SECONDS as i64;
 
+/// A mail leaves a bank within minutes of the transaction; the bank that was seen to write the
+/// wrong half of the day also wrote its local time as UTC into the Date.
+const HALF_DAY_SLACK: Span = Span::minutes(75);
+
 /// Hour, minute, and the second if shown.
-type Clock = (i8, i8, Option<i8>);
+pub type Clock = (i8, i8, Option<i8>);
 
 /// What a text tells: a day, a time of day, and the zone if it is named.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -21,6 +25,8 @@ pub struct Shown {
     pub clock: Option<Clock>,
     /// Seconds east of UTC if named.
     pub offset: Option<i64>,
+    /// The time is told with AM or PM.
+    pub half: bool,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -36,14 +42,16 @@ pub fn read(text: &str) -> Shown {
     let mut days = Vec::new();
     let mut clocks = Vec::new();
     let mut offset = None;
+    let mut halves = false;
     let mut i = 0;
     while i < tokens.len() {
         if let Some((day, used)) = day_at(&tokens[i..]) {
             days.push(day);
             i += used;
         } else if let Some((clock, used)) = clock_at(&tokens[i..]) {
-            clocks.push(clock);
+            clocks.extend(clock);
             i += used;
+            halves |= matches!(&tokens[i - 1], Token::Word(w) if half(w).is_some());
             if let Some((east, used)) = offset_at(&tokens[i..]) {
                 offset = Some(east);
                 i += used;
@@ -52,7 +60,7 @@ pub fn read(text: &str) -> Shown {
             i += 1;
         }
     }
-    Shown { day: single(days), clock: single(clocks), offset }
+    Shown { day: single(days), clock: single(clocks), offset, half: halves }
 }
 
 fn single<T: PartialEq + Copy>(found: Vec<T>) -> Option<T> {
@@ -161,9 +169,12 @@ fn skip_ordinal(t: &[Token]) -> usize {
     usize::from(matches!(t, [Token::Word(w), ..] if matches!(w.as_str(), "st" | "nd" | "rd" | "th")))
 }
 
-/// A time of day at the front, with the number of tokens it takes.
-fn clock_at(t: &[Token]) -> Option<(Clock, usize)> {
+/// A time of day at the front, with the number of tokens it takes. `0:0` stands for no time.
+fn clock_at(t: &[Token]) -> Option<(Option<Clock>, usize)> {
     use Token::{Number, Sign, Word};
+    if let [Number(0, 1), Sign(':'), Number(0, 1), ..] = t {
+        return Some((None, 3));
+    }
     let (hour, minute, second, used) = match t {
         [
             Number(h, 1..=2),
@@ -199,7 +210,7 @@ fn clock_at(t: &[Token]) -> Option<(Clock, usize)> {
         Some(s) => Some(small(s, 60)?),
         None => None,
     };
-    Some(((small(hour, 24)?, small(minute, 60)?, second), used))
+    Some((Some((small(hour, 24)?, small(minute, 60)?, second)), used))
 }
 
 fn half(word: &str) -> Option<bool> {
@@ -229,6 +240,9 @@ fn offset_at(t: &[Token]) -> Option<(i64, usize)> {
 /// (inside that day) and bounds an alert that shows no time. `now` is the first sight of the
 /// mail: nothing happened later than that, unless the bank itself says so (then the interval
 /// lies in the future and the decision sends it to review).
+///
+/// A bank was seen to write the wrong half of the day: a time with AM or PM that is twelve hours
+/// before the trusted Date is an interval over both halves.
 pub fn interval(shown: Shown, date: Option<Timestamp>, now: Timestamp) -> Option<BankTime> {
     let Some(day) = shown.day else {
         // A time of day alone means nothing without the day it belongs to.
@@ -241,10 +255,14 @@ pub fn interval(shown: Shown, date: Option<Timestamp>, now: Timestamp) -> Option
             let east = shown.offset.unwrap_or(LAGOS_SECONDS);
             let seconds = i64::from(h) * 3600 + i64::from(m) * 60 + i64::from(s.unwrap_or(0));
             let begin = Timestamp(midnight.0 + (seconds + LAGOS_SECONDS - east) * 1_000_000);
-            match s {
-                Some(_) => (begin, Timestamp(begin.0 + 999_999), TimePrecision::Second),
-                None => (begin, Timestamp(begin.0 + 59_999_999), TimePrecision::Minute),
-            }
+            let (long, precision) = match s {
+                Some(_) => (999_999, TimePrecision::Second),
+                None => (59_999_999, TimePrecision::Minute),
+            };
+            let late = begin + Span::hours(12);
+            let wrong_half = shown.half && date.is_some_and(|d| (d.0 - late.0).abs() <= HALF_DAY_SLACK.0);
+            let last = if wrong_half { late } else { begin };
+            (begin, Timestamp(last.0 + long), precision)
         }
         None => {
             let last = Timestamp((midnight + Span::days(1)).0 - 1);
@@ -285,7 +303,15 @@ mod tests {
             ("23/05/2026 6:21 AM", "2026-05-23 06:21"),
             ("today at 2.15pm", "- 14:15"),
             ("15:29PM", "- 15:29"),
-            ("0:0", "- 00:00"),
+            ("26-05-2026 0:0", "2026-05-26"),
+            ("26/07/2022:5:47:35PM", "2022-07-26 17:47:35"),
+            ("09/JUN/26 15:29PM", "2026-06-09 15:29"),
+            ("26/JUL/2022 10:08:40", "2022-07-26 10:08:40"),
+            ("7:15 AM 19-Apr-2022", "2022-04-19 07:15"),
+            ("09-May-2022 @ 5:32 PM", "2022-05-09 17:32"),
+            ("01-Jan-2000", "2000-01-01"),
+            ("2026-03-06 11:26:39 AM", "2026-03-06 11:26:39"),
+            ("18-JAN-2024 09:19:10 AM", "2024-01-18 09:19:10"),
             ("12:00 AM", "- 00:00"),
             ("12:31:02 PM", "- 12:31:02"),
             ("25-Mar-2025 14:30:00.", "2025-03-25 14:30:00"),
@@ -311,6 +337,20 @@ mod tests {
         assert_eq!(interval(day, Some(noon), now).unwrap().end, noon);
         // A Date outside the shown day says nothing about it.
         assert_eq!(interval(day, Some(noon + Span::days(1)), now).unwrap().end, open.end);
+    }
+
+    #[test]
+    fn the_wrong_half_of_the_day_is_borne_with() {
+        let date = Timestamp::from_utc_date(2025, 5, 26).unwrap() + Span::hours(12) + Span::seconds(37);
+        let shown = read("Mon, May 26, 2025 at 12:59 AM");
+        let both = interval(shown, Some(date), Timestamp::MAX).unwrap();
+        assert_eq!(both.begin.to_string(), "2025-05-25T23:59:00.000000Z");
+        assert_eq!(both.end.to_string(), "2025-05-26T11:59:59.999999Z");
+        let narrow = |shown, date| interval(shown, date, Timestamp::MAX).unwrap().end.to_string();
+        let first = "2025-05-25T23:59:59.999999Z";
+        assert_eq!(narrow(shown, None), first, "an unsigned Date says nothing");
+        assert_eq!(narrow(shown, Some(date + Span::hours(2))), first, "not by twelve hours");
+        assert_eq!(narrow(read("2025-05-26 00:59"), Some(date)), first, "without AM or PM there is no half");
     }
 
     #[test]

@@ -73,6 +73,8 @@ impl Place<'_> {
                     direction: self.direction("narration.direction", r.direction.as_deref(), "credit")?,
                     filled: r.filled,
                     no_payer: r.no_payer,
+                    payer_wins: r.payer_wins,
+                    loose: r.loose,
                 })
             })
             .collect()
@@ -137,7 +139,10 @@ pub fn shared(text: &str, words: &str, institutions: Institutions) -> Result<Sha
         name_noise: place.regexes("name_noise", &raw.name_noise)?,
         not_names: raw.not_names.iter().map(|n| collapse(n).to_uppercase()).collect(),
         not_in_names: place.regexes("not_in_names", &raw.not_in_names)?,
+        not_in_loose_names: place.regexes("not_in_loose_names", &raw.not_in_loose_names)?,
         notices: place.regexes("notices", &raw.notices)?,
+        transactions: place.regexes("transactions", &raw.transactions)?,
+        reversals: place.regexes("reversals", &raw.reversals)?,
         narrations: place.narrations(&raw.narration)?,
         kinds: place.kinds(&raw.kind)?,
         institutions,

@@ -144,6 +144,13 @@ pub struct RawNarration {
     /// A narration of this form names no payer.
     #[serde(default)]
     pub no_payer: bool,
+    /// Where `payer` and `payer2` name two people, `payer` is the bank's own word. Otherwise none is read.
+    #[serde(default)]
+    pub payer_wins: bool,
+    /// The bank also writes other things in the name's place: two words at least, and none of
+    /// `not_in_loose_names`.
+    #[serde(default)]
+    pub loose: bool,
 }
 
 #[derive(Debug, Deserialize)]
@@ -181,7 +188,13 @@ pub struct RawShared {
     pub not_names: Vec<String>,
     /// Found in a name, they tell that it is none.
     pub not_in_names: Vec<String>,
+    /// The same for names from places where a bank also writes other things.
+    pub not_in_loose_names: Vec<String>,
     pub notices: Vec<String>,
+    /// Found in a mail, they tell that something happened to the account, so that it is no notice.
+    pub transactions: Vec<String>,
+    /// Found in the subject or in a short row of a credit, they send it to a person.
+    pub reversals: Vec<String>,
     #[serde(default)]
     pub narration: Vec<RawNarration>,
     pub kind: Vec<RawKind>,

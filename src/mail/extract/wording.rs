@@ -1,0 +1,220 @@
+//! What an alert says in words: its direction, its narration, its kind.
+//!
+//! The direction comes from the bank's own words only; a narration is masked before they are
+//! looked for. A part of `extract`; nothing else calls it.
+
+use super::Reader;
+use crate::domain::alert::{AlertKind, Direction};
+use crate::mail::sheet::collapse;
+use crate::mail::template::{Bank, Continuation, FieldName, Shared};
+
+/// Longest narration kept.
+const MAX_NARRATION_CHARS: usize = 1000;
+/// A narration of this length that another part of the mail begins with was wrapped, not changed.
+const WRAPPED_NARRATION: usize = 40;
+/// Longer lines are prose about the bank, not about the transaction.
+const LONGEST_ROW: usize = 80;
+
+impl Reader<'_> {
+    pub(super) fn direction(&mut self, suffix: Option<Direction>) -> Option<Direction> {
+        let rule = &self.layout.direction;
+        let mut told = Vec::new();
+        for found in self.at_labels(&rule.labels, &self.masked, false) {
+            told.extend(type_word(&found.text));
+        }
+        for text in &self.texts {
+            if rule.credit.iter().any(|r| r.is_match(text)) {
+                told.push(Direction::Credit);
+            }
+            if rule.debit.iter().any(|r| r.is_match(text)) {
+                told.push(Direction::Debit);
+            }
+        }
+        if rule.amount_suffix || !told.is_empty() {
+            // CR or DR behind the amount may contradict, even where it is not relied upon.
+            told.extend(suffix);
+        }
+        let subject = self.subject_direction();
+        let Some(first) = told.first().copied() else {
+            if subject.is_some() {
+                self.doubt("the direction stands in the subject alone");
+            }
+            return subject;
+        };
+        if told.iter().any(|d| *d != first) {
+            self.doubt("the mail speaks of a credit and of a debit");
+            return None;
+        }
+        if subject.is_some_and(|s| s != first) {
+            self.doubt("subject and body disagree on the direction");
+        }
+        Some(first)
+    }
+
+    fn subject_direction(&self) -> Option<Direction> {
+        let subject = self.head.subject?;
+        let rule = &self.layout.direction;
+        let credit = rule.subject_credit.iter().any(|r| r.is_match(subject));
+        let debit = rule.subject_debit.iter().any(|r| r.is_match(subject));
+        match (credit, debit) {
+            (true, false) => Some(Direction::Credit),
+            (false, true) => Some(Direction::Debit),
+            _ => None,
+        }
+    }
+
+    /// The narration with its continuation, and whether it fills its field.
+    pub(super) fn narration(&mut self) -> (Option<String>, bool) {
+        let raw = self.values(FieldName::Narration);
+        let rest = match &self.layout.continuation {
+            Some(c) => self.at_labels(&c.labels, self.sheets, false).into_iter().map(|f| f.text).collect(),
+            None => Vec::new(),
+        };
+        let mut joined: Vec<(String, bool)> = Vec::new();
+        for (i, text) in raw.iter().enumerate().filter(|(_, t)| !t.trim().is_empty()) {
+            let rest = rest.get(i).or(rest.first()).map_or("", String::as_str);
+            let (text, filled) = match &self.layout.continuation {
+                Some(c) => join(text.trim(), rest.trim(), c),
+                None => (
+                    text.clone(),
+                    self.layout.narration_limit.is_some_and(|n| text.trim().chars().count() >= n),
+                ),
+            };
+            joined.push((collapse(&text), filled));
+        }
+        // Plain text may have been wrapped and lost its end: the longest is compared with the others.
+        joined.sort_by_key(|(text, _)| std::cmp::Reverse(text.len()));
+        let Some((text, filled)) = joined.first().cloned() else { return (None, false) };
+        let squeeze = |t: &str| t.split_whitespace().collect::<String>();
+        let long = squeeze(&text);
+        let agrees =
+            |other: &str| long == other || other.len() >= WRAPPED_NARRATION && long.starts_with(other);
+        if !joined.iter().all(|(other, _)| agrees(&squeeze(other))) {
+            self.doubt("the mail shows two different narrations");
+            return (None, false);
+        }
+        (Some(text.chars().take(MAX_NARRATION_CHARS).collect()), filled)
+    }
+
+    pub(super) fn kind(
+        &mut self,
+        direction: Direction,
+        narration: Option<&str>,
+        bank: &Bank,
+        shared: &Shared,
+    ) -> AlertKind {
+        let text = narration.unwrap_or_default();
+        for rule in bank.kinds.iter().chain(&shared.kinds) {
+            if rule.direction.is_some_and(|d| d != direction) || !rule.pattern.is_match(text) {
+                continue;
+            }
+            match rule.kind {
+                Some(kind) => return kind,
+                None => self.doubt("the narration may tell of a refund or a reversal"),
+            }
+        }
+        if direction == Direction::Credit && self.rows_speak_of_reversal(shared) {
+            self.doubt("the mail may tell of a refund or a reversal");
+        }
+        AlertKind::Payment
+    }
+}
+
+impl Reader<'_> {
+    /// Whether the subject or a short row says that money came back. Long rows are prose of the bank
+    /// ("for refunds write to ...").
+    fn rows_speak_of_reversal(&self, shared: &Shared) -> bool {
+        let rows = self.texts.iter().flat_map(|text| text.lines());
+        rows.filter(|row| row.chars().count() <= LONGEST_ROW)
+            .chain(self.head.subject)
+            .any(|row| shared.reversals.iter().any(|r| r.is_match(row)))
+    }
+}
+
+/// The direction that a row of the type tells: `CreditAlert!`, `CR`, `Debit`. A word that may mean
+/// the other side as well (`Debit reversal`, `Deposit`) tells none.
+fn type_word(text: &str) -> Option<Direction> {
+    let text = text.to_lowercase();
+    let word: String =
+        text.chars().skip_while(|c| !c.is_alphabetic()).take_while(|c| c.is_alphabetic()).collect();
+    let both = text.contains("credit") && text.contains("debit");
+    if both || ["rever", "rvsl", "rsvl", "refund"].iter().any(|w| text.contains(w)) {
+        return None;
+    }
+    match word.as_str() {
+        "cr" => Some(Direction::Credit),
+        "dr" => Some(Direction::Debit),
+        w if w.starts_with("credit") => Some(Direction::Credit),
+        w if w.starts_with("debit") => Some(Direction::Debit),
+        _ => None,
+    }
+}
+
+/// Puts a narration together that goes on in another row, and says whether its end may be missing.
+///
+/// A first part one short of the limit has lost its last blank to trimming. A second part that
+/// repeats the first is no continuation.
+fn join(first: &str, second: &str, rule: &Continuation) -> (String, bool) {
+    let length = first.chars().count();
+    let squeeze = |t: &str| t.split_whitespace().collect::<String>();
+    let repeats = squeeze(first).starts_with(&squeeze(second));
+    if second.is_empty() || repeats || length > rule.at || length + 1 < rule.at {
+        // Longer than the limit: not the bank's own text, so its end cannot be judged.
+        return (first.to_owned(), length >= rule.at);
+    }
+    let mut rest: Vec<char> = second.chars().collect();
+    let filled = rest.len() >= rule.limit;
+    let blank = |at: Option<usize>| at.is_some_and(|at| rest.get(at) == Some(&' '));
+    let (usual, early) = (rule.gap_after, rule.gap_after.checked_sub(1));
+    // One place too early: the second part began with a blank that was trimmed.
+    let front_lost = !blank(Some(usual)) && blank(early) && rest.len() > usual;
+    if blank(Some(usual)) {
+        rest.remove(usual);
+    } else if let Some(early) = early.filter(|_| front_lost) {
+        rest.remove(early);
+    }
+    let gap = if front_lost || length + 1 == rule.at { " " } else { "" };
+    (format!("{first}{gap}{}", rest.into_iter().collect::<String>()), filled)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_split_narration_is_joined_only_at_the_limit() {
+        let rule = Continuation { labels: vec![], at: 20, gap_after: 10, limit: 15 };
+        let joined = |a: &str, b: &str| join(a, b, &rule);
+        assert_eq!(
+            joined("ABCDEFGHIJKLMNOPQRST", "UVWXYZABCD EF"),
+            ("ABCDEFGHIJKLMNOPQRSTUVWXYZABCDEF".into(), false)
+        );
+        assert!(joined("ABCDEFGHIJKLMNOPQRST", "UVWXYZABCD EFGH").1);
+        assert_eq!(joined("ABCDEFGHIJKLMNOPQRS", "UVW").0, "ABCDEFGHIJKLMNOPQRS UVW");
+        assert_eq!(joined("ABCDEFGHIJKLMNOPQR", "UVW").0, "ABCDEFGHIJKLMNOPQR");
+        assert_eq!(joined("ABCDEFGHIJKLMNOPQRST", "ABCDEFGHIJ KLM").0, "ABCDEFGHIJKLMNOPQRST");
+        assert_eq!(joined("ABCDEFGHIJKLMNOPQRSTX", "UVW").0, "ABCDEFGHIJKLMNOPQRSTX");
+        assert_eq!(joined("ABCDEFGHIJKLMNOPQRST", "UVWXYZABC DEF").0, "ABCDEFGHIJKLMNOPQRST UVWXYZABCDEF");
+        // The eleventh character is taken out only where it is the blank too many.
+        assert_eq!(joined("ABCDEFGHIJKLMNOPQRST", "D-FAIRMONEY-X").0, "ABCDEFGHIJKLMNOPQRSTD-FAIRMONEY-X");
+    }
+
+    #[test]
+    fn only_plain_words_of_a_type_row_tell_the_direction() {
+        for (text, want) in [
+            ("Credit", Some(Direction::Credit)),
+            ("CreditAlert!", Some(Direction::Credit)),
+            ("  CR", Some(Direction::Credit)),
+            ("* Debit *", Some(Direction::Debit)),
+            ("DR.", Some(Direction::Debit)),
+            ("Deposit", None),
+            ("Debit Reversal", None),
+            ("Credit/Debit", None),
+            ("Crypto", None),
+            ("Dr. Ada", Some(Direction::Debit)),
+            ("", None),
+        ] {
+            assert_eq!(type_word(text), want, "{text}");
+        }
+    }
+}
