@@ -14,6 +14,7 @@ mod decide;
 mod driver;
 mod memory;
 mod read;
+mod reading;
 mod report;
 mod server;
 mod storage;
@@ -24,7 +25,7 @@ mod world;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-const NAMES: [&str; 6] = ["storage", "create", "read", "webhooks", "decide", "memory"];
+const NAMES: [&str; 7] = ["storage", "create", "read", "reading", "webhooks", "decide", "memory"];
 
 /// How much is measured.
 pub struct Size {
@@ -89,6 +90,10 @@ async fn run(size: &Size, wanted: &dyn Fn(&str) -> bool) {
     if wanted("read") {
         println!("read");
         read::run(&mut report, size, server.as_ref()).await;
+    }
+    if wanted("reading") {
+        println!("reading");
+        reading::run(&mut report, size);
     }
     if wanted("webhooks") {
         println!("webhooks");

@@ -24,6 +24,8 @@ pub const MAX_HTML_BYTES: usize = 256 * 1024;
 pub const MAX_TEXT_BYTES: usize = 256 * 1024;
 /// Text and HTML of all parts together: the largest HTML part with its text beside it.
 pub const MAX_SHOWN_BYTES: usize = MAX_HTML_BYTES + MAX_TEXT_BYTES / 2;
+/// Quoted-printable inside quoted-printable or base64: relays were seen to add one.
+const MAX_WRAPPINGS: usize = 2;
 /// Recipients kept.
 const MAX_RECIPIENTS: usize = 50;
 /// Authentication-Results kept; only the topmost counts.
@@ -240,14 +242,15 @@ fn take_part(part: &MessagePart<'_>, letter: &mut Letter) -> Result<(), String> 
         return Err(format!("a part is larger than {limit} bytes"));
     }
     let mut text = text.to_string();
-    if part.encoding != mail_parser::Encoding::QuotedPrintable {
-        if let Some(decoded) = unwrap_quoted_printable(&text) {
-            letter.notes.push("quoted-printable without its header was decoded".into());
-            text = decoded;
-        } else if let Some(mended) = remove_residue(&text, html) {
-            letter.notes.push("left-over transfer encoding was removed".into());
-            text = mended;
-        }
+    let mut decoded = part.encoding == mail_parser::Encoding::QuotedPrintable;
+    for _ in 0..MAX_WRAPPINGS {
+        let Some(inner) = unwrap_quoted_printable(&text) else { break };
+        letter.notes.push("quoted-printable without its header was decoded".into());
+        (text, decoded) = (inner, true);
+    }
+    if !decoded && let Some(mended) = remove_residue(&text, html) {
+        letter.notes.push("left-over transfer encoding was removed".into());
+        text = mended;
     }
     if text.contains('\u{FFFD}') {
         letter.doubts.push("some characters could not be decoded".into());

@@ -15,9 +15,13 @@ use crate::mail::{Intake, read};
 const ROUNDS: usize = 1500;
 
 /// A generator of our own, so that a seed means the same for ever (splitmix64).
-struct Chance(u64);
+pub struct Chance(u64);
 
 impl Chance {
+    pub fn new(seed: u64) -> Chance {
+        Chance(seed)
+    }
+
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;
@@ -26,15 +30,15 @@ impl Chance {
         z ^ (z >> 31)
     }
 
-    fn below(&mut self, n: usize) -> usize {
+    pub fn below(&mut self, n: usize) -> usize {
         usize::try_from(self.next() % n as u64).unwrap()
     }
 
-    fn one_in(&mut self, n: usize) -> bool {
+    pub fn one_in(&mut self, n: usize) -> bool {
         self.below(n) == 0
     }
 
-    fn pick<'a, T>(&mut self, list: &'a [T]) -> &'a T {
+    pub fn pick<'a, T>(&mut self, list: &'a [T]) -> &'a T {
         &list[self.below(list.len())]
     }
 
@@ -337,11 +341,18 @@ fn round(chance: &mut Chance) -> Result<bool, String> {
     Ok(all)
 }
 
+fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok().and_then(|v| v.parse().ok())
+}
+
+/// TILLBELL_TEST_SEED, or another one in every run.
+pub fn seed() -> u64 {
+    number("TILLBELL_TEST_SEED").unwrap_or_else(|| u64::from(std::process::id()).wrapping_mul(0x5851_F42D))
+}
+
 #[test]
 fn changed_alerts_are_read_right_or_not_at_all() {
-    let number = |name: &str| std::env::var(name).ok().and_then(|v| v.parse::<u64>().ok());
-    let seed = number("TILLBELL_TEST_SEED")
-        .unwrap_or_else(|| u64::from(std::process::id()).wrapping_mul(0x5851_F42D));
+    let seed = seed();
     let rounds = number("TILLBELL_TEST_ROUNDS").map_or(ROUNDS, |n| usize::try_from(n).unwrap());
     println!("TILLBELL_TEST_SEED={seed}");
     let mut chance = Chance(seed);
