@@ -39,9 +39,8 @@ fn hidden_figures_are_doubted_and_never_read() {
         format!("<table style='color:rgba(10,20,30,0.02)'><tr>{row}</tr></table>"),
         format!("<table bgcolor='#101010'><tr>{row}</tr></table>"),
         format!("<table bgcolor=navy><tr style='color:rgb(0,0,128)'>{row}</tr></table>"),
-        format!(
-            "<table><tr bgcolor=green><td><font color='#008000'>Amount: NGN 999,999.00</font></td></tr></table>"
-        ),
+        "<table><tr bgcolor=green><td><font color='#008000'>Amount: NGN 999,999.00</font></td></tr></table>"
+            .into(),
         format!("<table style='font-size:0'><tr>{row}</tr></table>"),
         format!("<table style='font-size:1px'><tr>{row}</tr></table>"),
         format!("<table style='font-size:10px'><tr style='font-size:0.1em'>{row}</tr></table>"),
@@ -56,7 +55,7 @@ fn hidden_figures_are_doubted_and_never_read() {
         format!("<div style='text-indent:-9999px'><table><tr>{row}</tr></table></div>"),
         format!("<noscript><table><tr>{row}</tr></table></noscript>"),
         format!("<template><table><tr>{row}</tr></table></template>"),
-        format!("<textarea>Amount : NGN 999,999.00</textarea>"),
+        "<textarea>Amount : NGN 999,999.00</textarea>".into(),
         format!("<!-- <table><tr>{row}</tr></table> -->"),
         format!("<!--[if mso]><table><tr>{row}</tr></table><![endif]-->"),
         format!("<div hidden><table><tr>{row}</tr></table></div>"),
@@ -74,7 +73,7 @@ fn hidden_figures_are_doubted_and_never_read() {
         format!(
             "<style>.q{{color:#fff !important}}</style><table class=q style='color:#000'><tr>{row}</tr></table>"
         ),
-        format!("<svg><text>Amount NGN 999,999.00</text></svg>"),
+        "<svg><text>Amount NGN 999,999.00</text></svg>".into(),
         format!("<details><table><tr>{row}</tr></table></details>"),
     ] {
         let reading = mail().read_html(&extra);
