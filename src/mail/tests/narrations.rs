@@ -297,3 +297,43 @@ fn words_in_a_narration_never_turn_the_direction() {
         }
     }
 }
+
+#[test]
+fn figures_in_sentences_are_whole_or_unread() {
+    for (bank, sentence, want) in [
+        ("gtbank", "Your account ******4417 has been credited with NGN 1,250.5 today.", "1250.50"),
+        ("gtbank", "Your account ******4417 has been credited with NGN 1 250 today.", ""),
+        ("gtbank", "Your account ******4417 has been credited with NGN 1,250.555 today.", ""),
+        ("gtbank", "Your account ******4417 has been credited with NGN 1,25.00", ""),
+        ("gtbank", "A credit transaction of NGN 45,000.00 occurred on your account.", "45000.00"),
+        ("firstbank", "Your account 304XXXX118 has been credited with NGN2,345.60.", "2345.60"),
+        ("firstbank", "Your account 304XXXX118 has been credited with N2,345 on 11-Mar-26", "2345.00"),
+        ("lotus", "Your account 1000****11 has been credited with NGN 3,000.00.", "3000.00"),
+        (
+            "stanchart",
+            "Credit Alert! Acct:xxxxxx8765, Amt:NGN45,000.00, Desc:x, Date:2026-03-23, Bal:NGN45,100.32",
+            "45000.00",
+        ),
+        (
+            "stanchart",
+            "Credit Alert! Acct:xxxxxx8765, Amt:NGN45000.00, Desc:x, Date:2026-03-23, Bal:NGN0.32",
+            "45000.00",
+        ),
+        ("kuda", "Hello Ada, Zara Gyang just sent you ₦25,000.00. Love, The Kuda Team.", "25000.00"),
+    ] {
+        let from = match bank {
+            "kuda" => "hello@kuda.com",
+            "stanchart" => "alerts.nigeria@sc.com",
+            _ => made(bank, &Told::default()).from,
+        };
+        let raw = format!(
+            "From: {from}\nSubject: Alert\nDate: Tue, 03 Mar 2026 10:20:40 +0100\nContent-Type: text/plain; charset=utf-8\n\n{sentence}\n"
+        );
+        let facts = super::take(&raw).facts;
+        assert_eq!(facts.amount.map(|a| a.to_string()).unwrap_or_default(), want, "{sentence}");
+        assert_eq!(facts.direction, Some(Direction::Credit), "{sentence}");
+        if bank == "kuda" {
+            assert_eq!(facts.payer_name.as_deref(), Some("Zara Gyang"));
+        }
+    }
+}
