@@ -15,9 +15,11 @@ use crate::domain::money::Money;
 use crate::domain::time::Span;
 use crate::outbound::address::Network;
 
+mod imap;
 mod mail;
 mod smtp;
 
+pub use imap::{ImapSecret, ImapServer, ImapTls};
 pub use mail::Mail;
 pub use smtp::{Smtp, SmtpAddress, SmtpProtocol};
 

@@ -18,7 +18,8 @@ use crate::http::Http;
 use crate::http::listen::{self, Purpose, TLS_PROTOCOLS};
 use crate::mail::intake::MailRoom;
 use crate::mail::smtp::SmtpProblem;
-use crate::mail::{Banks, TemplateError};
+use crate::mail::{Banks, TemplateError, imap};
+use crate::ops::OpError;
 use crate::ops::prove_later::Verifier;
 use crate::store::{StoreError, StoreOptions};
 use crate::tls::{Tls, TlsProblem};
@@ -80,6 +81,8 @@ pub enum ServeError {
     Banks(#[from] TemplateError),
     #[error(transparent)]
     Smtp(#[from] SmtpProblem),
+    #[error(transparent)]
+    Op(#[from] OpError),
 }
 
 /// A service under way.
@@ -125,6 +128,8 @@ pub async fn start(app: Arc<App>, roles: Roles) -> Result<Running, ServeError> {
         );
     }
     let tls = server.tls.as_ref().map(|files| Tls::load(files, TLS_PROTOCOLS)).transpose()?.map(Arc::new);
+    // Before anything runs: the sweep must know that there are mailboxes to wait for.
+    imap::register(&app).await?;
     let (tcp, address) = bind(server.listen).await?;
     let operator = match server.operator_listen {
         Some(address) => Some(bind(address).await?),
@@ -135,7 +140,7 @@ pub async fn start(app: Arc<App>, roles: Roles) -> Result<Running, ServeError> {
     let room = MailRoom::new(&app.config, Arc::new(banks));
     let http = Http::new(app.clone());
     let stop = CancellationToken::new();
-    let intake = if roles.mail { intake::start(&app, &room, &stop).await? } else { Intake::default() };
+    let intake = intake::start(&app, roles.mail, &room, &stop).await?;
     let mut tasks = intake.tasks;
     let purpose = Purpose::Public { api: roles.api, tls: tls.clone() };
     tasks.push(tokio::spawn(listen::run(tcp, purpose, http.clone(), stop.clone())));

@@ -15,6 +15,7 @@ mod csv;
 mod demo;
 mod keys;
 mod logging;
+mod mailboxes;
 mod names;
 mod options;
 mod payments;
@@ -76,6 +77,9 @@ enum Command {
     /// Bank alert mails
     #[command(subcommand)]
     Alert(alerts::AlertCommand),
+    /// Mailboxes that are read over IMAP
+    #[command(subcommand)]
+    Mailbox(mailboxes::MailboxCommand),
     /// Templates that read bank alert mails
     #[command(subcommand)]
     Bank(banks::BankCommand),
@@ -171,6 +175,7 @@ async fn dispatch(command: Command, desk: &Desk) -> anyhow::Result<ExitCode> {
         Command::Key(command) => keys::run(command, desk).await?,
         Command::Account(command) => accounts::run(command, desk).await?,
         Command::Alert(command) => alerts::run(command, desk).await?,
+        Command::Mailbox(command) => mailboxes::run(command, desk).await?,
         Command::Bank(command) => return banks::run(command, desk).await,
         Command::Name(command) => names::run(command, desk)?,
         Command::Payment(command) => payments::run(command, desk).await?,

@@ -2,7 +2,7 @@
 
 use super::Desk;
 use super::print::Object;
-use crate::config::{Config, LogFormat, Secret, Smtp};
+use crate::config::{Config, ImapSecret, ImapServer, LogFormat, Secret, Smtp};
 use crate::domain::time::Span;
 use crate::outbound::address::Network;
 
@@ -82,6 +82,7 @@ fn sections(config: &Config) -> Vec<(&'static str, Object)> {
                 .with("recipients", config.mail.recipients.clone())
                 .with("dns", config.mail.dns.iter().map(ToString::to_string).collect::<Vec<_>>())
                 .with("alarm_after", told(config.mail.alarm_after))
+                .with("imap", config.mail.imap.iter().map(mailbox).collect::<Vec<_>>())
                 .with("smtp", config.mail.smtp.as_ref().map(smtp)),
         ),
         (
@@ -108,6 +109,24 @@ fn smtp(smtp: &Smtp) -> Object {
         .with("tls_key", tls.map(|tls| tls.key.display().to_string()))
         .with("max_connections", i64::from(smtp.max_connections))
         .with("allow_networks", networks(&smtp.allow_networks))
+}
+
+fn mailbox(server: &ImapServer) -> Object {
+    let shown = Object::new()
+        .with("name", &server.name)
+        .with("host", &server.host)
+        .with("port", i64::from(server.port))
+        .with("tls", server.tls.as_str())
+        .with("user", &server.user)
+        .with("folder", server.folders.clone());
+    let shown = match &server.secret {
+        ImapSecret::Password(_) => shown.with("password", REDACTED),
+        ImapSecret::PasswordFile(path) => shown.with("password_file", path.display().to_string()),
+        ImapSecret::TokenFile(path) => shown.with("oauth2_token_file", path.display().to_string()),
+    };
+    shown
+        .with("authserv_id", server.authserv_id.as_ref())
+        .with("ca_file", server.ca_file.as_ref().map(|path| path.display().to_string()))
 }
 
 fn networks(all: &[Network]) -> Vec<String> {

@@ -7,6 +7,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use serde::Deserialize;
 
+use super::imap::{self, ImapServer, RawImap};
 use super::smtp::{RawSmtp, Smtp};
 use super::{ConfigError, TlsFiles, span, wrong};
 use crate::domain::time::Span;
@@ -29,6 +30,8 @@ pub struct Mail {
     pub alarm_after: Span,
     /// A listener for mails; `None`: there is none.
     pub smtp: Option<Smtp>,
+    /// Mailboxes that are read.
+    pub imap: Vec<ImapServer>,
 }
 
 #[derive(Deserialize, Default)]
@@ -38,6 +41,7 @@ pub(super) struct RawMail {
     dns: OneOrMore,
     alarm_after: Option<String>,
     smtp: RawSmtp,
+    imap: Vec<RawImap>,
 }
 
 /// A single text or a list of them: one address needs no brackets, above all in the environment.
@@ -83,6 +87,7 @@ impl RawMail {
             dns: dns.iter().map(|text| server(text)).collect::<Result<_, _>>()?,
             alarm_after,
             smtp: self.smtp.check(server_tls, !recipients.is_empty())?,
+            imap: imap::check(self.imap)?,
         })
     }
 }

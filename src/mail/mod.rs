@@ -19,6 +19,7 @@ pub mod files;
 pub mod fuzzing;
 mod head;
 mod html;
+pub mod imap;
 pub mod intake;
 pub mod mime;
 mod narration;

@@ -6,6 +6,7 @@
 pub mod accounts;
 pub mod businesses;
 pub mod keys;
+pub mod mailboxes;
 pub mod webhook_body;
 pub mod webhook_target;
 pub mod webhooks;

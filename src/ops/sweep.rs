@@ -1,12 +1,14 @@
 //! Housekeeping: payments whose late window is over are rejected, old traces are forgotten.
 //!
 //! A payment is left alone while an alert of its account is undecided: that alert may be its money.
+//! So is one whose window ended after a configured mailbox was last read to its end: its alert may
+//! lie there.
 //! Every rejection is a guarded Unit of its own; a match at the same moment wins or loses whole.
 
 use super::OpError;
 use crate::app::App;
 use crate::domain::time::Timestamp;
-use crate::store::{alerts, idempotency, payments};
+use crate::store::{alerts, idempotency, mailboxes, payments};
 
 /// Payments looked at in one read, and reads in one run; the next run goes on.
 const BATCH: usize = 500;
@@ -27,8 +29,10 @@ pub async fn sweep(app: &App) -> Result<SweepReport, OpError> {
     let now = app.now();
     let mut report = SweepReport::default();
     let mut after = Timestamp(-1);
+    // Asked before alerts are: what was in the mailboxes until then is among the alerts by now.
+    let until = super::mailboxes::all_read_until(app).await?.map_or(now, |read| read.min(now));
     for _ in 0..BATCHES_MAX {
-        let due = app.store.payments_to_sweep(after, now, BATCH).await?;
+        let due = app.store.payments_to_sweep(after, until, BATCH).await?;
         let Some(last) = due.last() else { break };
         // Several payments may share the last instant; a shorter step loses none of them.
         after = Timestamp((last.approvable_until.0 - 1).max(after.0 + 1));
@@ -66,6 +70,7 @@ async fn forget(app: &App, now: Timestamp) -> Result<(), OpError> {
         .unit(0)
         .await?
         .step(alerts::forget_mails(now, MAILS_MAX))
+        .step(mailboxes::forget_taken(now - super::mailboxes::TAKEN_KEPT))
         .step(idempotency::forget(now - super::idempotency::REMEMBERED));
     let _ = app.store.apply(unit).await?;
     app.store.forget_units().await?;

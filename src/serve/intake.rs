@@ -1,4 +1,4 @@
-//! Starts what takes mails in, on nodes with the role `mail`.
+//! Starts what takes mails in, on nodes with the role `mail`; others look after the mailboxes.
 //!
 //! Listeners are bound before anything is served, so that an address in use is noticed at the start.
 //! For `serve` alone.
@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 use super::ServeError;
 use crate::app::App;
 use crate::config::SmtpAddress;
+use crate::mail::imap;
 use crate::mail::intake::MailRoom;
 use crate::mail::smtp::{Patience, Receiver};
 use crate::tls::Tls;
@@ -28,18 +29,28 @@ pub(super) struct Intake {
 /// Starts what is configured; all of it ends with `stop`.
 pub(super) async fn start(
     app: &Arc<App>,
+    is_intake: bool,
     room: &MailRoom,
     stop: &CancellationToken,
 ) -> Result<Intake, ServeError> {
     let mut intake = Intake::default();
-    let Some(smtp) = &app.config.mail.smtp else { return Ok(intake) };
-    room.warn_without_recipients();
-    intake.tls = smtp.tls.as_ref().map(|files| Tls::load(files, &[])).transpose()?.map(Arc::new);
-    let tls = intake.tls.clone();
-    let receiver =
-        Receiver::bind(app.clone(), room.clone(), smtp, tls, Patience::default(), stop.clone()).await?;
-    tracing::info!("{} listening on {}", receiver.protocol(), receiver.address());
-    intake.smtp = Some(receiver.address().clone());
-    intake.tasks.push(tokio::spawn(receiver.run()));
+    if !is_intake {
+        intake.tasks.extend(imap::start_watch(app, stop));
+        return Ok(intake);
+    }
+    let mail = &app.config.mail;
+    if mail.smtp.is_some() || !mail.imap.is_empty() {
+        room.warn_without_recipients();
+    }
+    if let Some(smtp) = &mail.smtp {
+        intake.tls = smtp.tls.as_ref().map(|files| Tls::load(files, &[])).transpose()?.map(Arc::new);
+        let tls = intake.tls.clone();
+        let receiver =
+            Receiver::bind(app.clone(), room.clone(), smtp, tls, Patience::default(), stop.clone()).await?;
+        tracing::info!("{} listening on {}", receiver.protocol(), receiver.address());
+        intake.smtp = Some(receiver.address().clone());
+        intake.tasks.push(tokio::spawn(receiver.run()));
+    }
+    intake.tasks.extend(imap::start(app, room, stop));
     Ok(intake)
 }

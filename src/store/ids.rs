@@ -43,9 +43,10 @@ pub enum IdKind {
     Seal,
     Correction,
     Act,
+    Mailbox,
 }
 
-const KINDS: usize = 15;
+const KINDS: usize = 16;
 
 impl IdKind {
     fn name(self) -> &'static str {
@@ -65,6 +66,7 @@ impl IdKind {
             IdKind::Seal => "seal",
             IdKind::Correction => "correction",
             IdKind::Act => "act",
+            IdKind::Mailbox => "mailbox",
         }
     }
 

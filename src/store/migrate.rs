@@ -24,6 +24,7 @@ struct Migration {
 const MIGRATIONS: &[Migration] = &[
     Migration { name: "0001_first", text: include_str!("../../migrations/0001_first.sql") },
     Migration { name: "0002_name_marks", text: include_str!("../../migrations/0002_name_marks.sql") },
+    Migration { name: "0003_mailboxes", text: include_str!("../../migrations/0003_mailboxes.sql") },
     Migration { name: "0004_alert_proofs", text: include_str!("../../migrations/0004_alert_proofs.sql") },
 ];
 

@@ -22,6 +22,7 @@ pub mod idempotency;
 mod ids;
 pub mod jobs;
 mod key_check;
+pub mod mailboxes;
 pub mod merchants;
 mod migrate;
 pub mod payments;
@@ -82,6 +83,7 @@ pub fn statements() -> Vec<&'static Sql> {
         ids::ALL,
         jobs::ALL,
         key_check::ALL,
+        mailboxes::ALL,
         merchants::ALL,
         payments::ALL,
         &postgres::statements(),

@@ -17,6 +17,7 @@ mod cli;
 mod crashes;
 mod forged;
 mod intake;
+mod mailbox;
 mod settling;
 mod smtp;
 mod store;

@@ -7,6 +7,9 @@
 pub mod app;
 #[macro_use]
 pub mod databases;
+pub mod dovecot;
+pub mod imap_client;
+pub mod imap_server;
 pub mod mails;
 pub mod mta;
 pub mod name_server;

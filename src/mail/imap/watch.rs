@@ -1,0 +1,76 @@
+//! Looks after all mailboxes of this node: gauges, and the alarm for one that is not read.
+//!
+//! Silent means that it was not read to its end for longer than `mail.alarm_after`, whatever the
+//! reason: no connection, no login, no reader, a reading that never ends. A mailbox without new
+//! mails is not silent. Of several nodes one raises each alarm. Started by `mod`.
+
+use std::sync::Arc;
+
+use tokio_util::sync::CancellationToken;
+
+use super::{Timings, register};
+use crate::app::App;
+use crate::domain::time::{Span, Timestamp};
+use crate::ops::{OpError, mailboxes};
+use crate::store::mailboxes::MailboxRow;
+
+/// How often this node says that its mailboxes are configured; far below the time that counts.
+const REGISTER_EVERY: Span = Span::hours(1);
+
+pub async fn run(app: Arc<App>, timings: Timings, stop: CancellationToken) {
+    let began = app.now();
+    loop {
+        tokio::select! {
+            () = stop.cancelled() => return,
+            () = tokio::time::sleep(timings.watch) => {}
+        }
+        if let Err(error) = look(&app, began).await {
+            tracing::debug!(%error, "the mailboxes were not looked after");
+        }
+    }
+}
+
+async fn look(app: &App, began: Timestamp) -> Result<(), OpError> {
+    let now = app.now();
+    let keys: Vec<_> = super::folders(app).map(|(server, folder)| super::key(server, folder)).collect();
+    let rows = mailboxes::list(app).await?;
+    let ours = rows.iter().filter(|row| {
+        keys.iter().any(|key| {
+            (&key.host, i64::from(key.port), &key.login, &key.folder)
+                == (&row.host, row.port, &row.login, &row.folder)
+        })
+    });
+    let mut is_stale = false;
+    for row in ours {
+        is_stale |= now.since(row.configured_at) > REGISTER_EVERY;
+        look_at(app, row, began, now).await?;
+    }
+    if is_stale {
+        register(app).await?;
+    }
+    Ok(())
+}
+
+async fn look_at(app: &App, row: &MailboxRow, began: Timestamp, now: Timestamp) -> Result<(), OpError> {
+    let label = [("mailbox", row.name.clone())];
+    let read_at = if row.last_read_at == Timestamp(0) { row.created_at } else { row.last_read_at };
+    // A service that was down for a day has not been blind for a day when it starts.
+    let silent = now.since(read_at.max(began));
+    let is_alarming = silent > app.config.mail.alarm_after;
+    metrics::gauge!("tillbell_mailbox_last_read_seconds", &label)
+        .set(now.since(read_at).to_std().as_secs_f64());
+    metrics::gauge!("tillbell_mailbox_behind", &label).set(row.behind as f64);
+    metrics::gauge!("tillbell_mailbox_failing", &label).set(f64::from(u8::from(row.trouble.is_some())));
+    metrics::gauge!("tillbell_mailbox_alarm", &label).set(f64::from(u8::from(is_alarming)));
+    if is_alarming && mailboxes::may_alarm(app, row.id, app.config.mail.alarm_after).await? {
+        metrics::counter!("tillbell_alarms_total", "kind" => "mailbox_silent").increment(1);
+        tracing::error!(
+            mailbox = row.name,
+            last_read_at = %read_at,
+            behind = row.behind,
+            trouble = row.trouble.as_deref().unwrap_or("none was noted"),
+            "ALARM: a mailbox is not read; payments into its accounts are not seen"
+        );
+    }
+    Ok(())
+}

@@ -1,0 +1,132 @@
+//! How far mailboxes were read: registering them, the lease of their one reader, moving on, alarms.
+//!
+//! The reader itself is in `mail::imap`; here is what it may write. A mail is noted as taken in the
+//! Unit of its alert and not here. Every other change names the fence of the lease, and answers
+//! whether the lease still held: `false` means that another reader took over, and to stop.
+
+use super::OpError;
+use crate::app::App;
+use crate::domain::time::{Span, Timestamp};
+use crate::store::mailboxes::{self, Lease, MailboxKey, MailboxRow, TakenMail};
+use crate::store::{IdKind, Step};
+
+/// Mailboxes of one installation.
+pub const MAILBOXES_MAX: usize = 1_000;
+/// A mailbox counts as configured this long after a running service last named it. Longer than any
+/// stop of the whole installation should last; one that was taken out of the configuration holds
+/// expired payments no longer than this, or until `mailbox forget`.
+pub const CONFIGURED_FOR: Span = Span::days(7);
+/// Taken mails are known this long, as long as the mails themselves are kept.
+pub const TAKEN_KEPT: Span = Span::days(90);
+
+/// Notes that this service reads the mailbox; makes its row at first.
+pub async fn configure(app: &App, key: &MailboxKey, name: &str) -> Result<MailboxRow, OpError> {
+    let now = app.now();
+    if app.store.mailbox_by_key(key).await?.is_none() {
+        let id = app.store.id(IdKind::Mailbox).await?;
+        let unit = app.store.unit(id).await?.step(mailboxes::add(id, key, name, now));
+        let _ = app.store.apply(unit).await?;
+    }
+    let lost = || OpError::Fault(format!("the mailbox {name} has no row"));
+    let row = app.store.mailbox_by_key(key).await?.ok_or_else(lost)?;
+    let unit = app.store.unit(row.id).await?.step(mailboxes::configured(row.id, name, now));
+    let _ = app.store.apply(unit).await?;
+    app.store.mailbox(row.id).await?.ok_or_else(lost)
+}
+
+/// Takes the lease if nobody claimed it, and its reader did not beat, since `row` was read.
+pub async fn claim(app: &App, row: &MailboxRow, reader: &str) -> Result<Option<Lease>, OpError> {
+    let unit = app.store.unit(row.id).await?.step(mailboxes::claim(row, reader));
+    let done = app.store.apply(unit).await?.is_done();
+    Ok(done.then_some(Lease { mailbox_id: row.id, fence: row.fence + 1 }))
+}
+
+/// Shows that the reader lives.
+pub async fn beat(app: &App, lease: Lease) -> Result<bool, OpError> {
+    change(app, lease, mailboxes::beat(lease)).await
+}
+
+/// Gives the lease back at the end of a service.
+pub async fn release(app: &App, lease: Lease) -> Result<bool, OpError> {
+    change(app, lease, mailboxes::release(lease)).await
+}
+
+/// Begins a new generation: the server numbers its mails anew. Mails that arrived from `since` on
+/// are looked at again; `None` looks at all of them.
+pub async fn renumber(
+    app: &App,
+    lease: Lease,
+    row: &MailboxRow,
+    uidvalidity: i64,
+    since: Option<Timestamp>,
+) -> Result<bool, OpError> {
+    change(app, lease, mailboxes::renumber(lease, row.generation, uidvalidity, since)).await
+}
+
+/// How far a reader came.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    pub generation: i64,
+    /// Every mail up to it is taken.
+    pub last_uid: i64,
+    /// Mails left.
+    pub behind: usize,
+    /// When the newest of the mails arrived.
+    pub last_mail: Option<Timestamp>,
+}
+
+pub async fn move_on(app: &App, lease: Lease, to: Progress) -> Result<bool, OpError> {
+    let behind = i64::try_from(to.behind).unwrap_or(i64::MAX);
+    change(app, lease, mailboxes::moved(lease, to.generation, to.last_uid, behind, to.last_mail)).await
+}
+
+/// Everything that was in the mailbox at `at` is taken.
+pub async fn read_to_its_end(app: &App, lease: Lease, at: Timestamp) -> Result<bool, OpError> {
+    change(app, lease, mailboxes::read_to_its_end(lease, at)).await
+}
+
+/// The mails of the last days were compared with the taken ones.
+pub async fn compared(app: &App, lease: Lease) -> Result<bool, OpError> {
+    change(app, lease, mailboxes::compared(lease, app.now())).await
+}
+
+/// Notes for people why the mailbox is not read.
+pub async fn troubled(app: &App, lease: Lease, why: &str) -> Result<bool, OpError> {
+    change(app, lease, mailboxes::troubled(lease, why)).await
+}
+
+async fn change(app: &App, lease: Lease, step: Step) -> Result<bool, OpError> {
+    let unit = app.store.unit(lease.mailbox_id).await?.step(step);
+    Ok(app.store.apply(unit).await?.is_done())
+}
+
+/// Notes mails as taken without an alert: they are known from an earlier generation. One that was
+/// noted at this moment by another reader is as good.
+pub async fn note_known(app: &App, mail: &TakenMail) -> Result<(), OpError> {
+    let unit = app.store.unit(mail.mailbox_id).await?.step(mailboxes::take(mail, app.now()));
+    let _ = app.store.apply(unit).await?;
+    Ok(())
+}
+
+/// Whether it is this caller who raises the alarm: of several nodes one does, once per `every`.
+pub async fn may_alarm(app: &App, mailbox_id: i64, every: Span) -> Result<bool, OpError> {
+    let now = app.now();
+    let step = mailboxes::alarmed(mailbox_id, now, now - every);
+    let unit = app.store.unit(mailbox_id).await?.step(step);
+    Ok(app.store.apply(unit).await?.is_done())
+}
+
+pub async fn list(app: &App) -> Result<Vec<MailboxRow>, OpError> {
+    Ok(app.store.mailboxes(MAILBOXES_MAX).await?)
+}
+
+/// Lets nothing wait for a mailbox that is read no more; `false` if there is no such mailbox.
+pub async fn forget(app: &App, id: i64) -> Result<bool, OpError> {
+    let unit = app.store.unit(id).await?.step(mailboxes::forgotten(id));
+    Ok(app.store.apply(unit).await?.is_done())
+}
+
+/// Up to when all that the configured mailboxes held is taken; `None` without mailboxes.
+pub async fn all_read_until(app: &App) -> Result<Option<Timestamp>, OpError> {
+    Ok(app.store.oldest_mailbox_read(app.now() - CONFIGURED_FOR).await?)
+}

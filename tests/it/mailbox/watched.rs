@@ -1,0 +1,122 @@
+//! A mailbox that is not read: an alarm, once, and expired payments that wait for it.
+
+use tillbell::config::Config;
+use tillbell::domain::payment::Status as PaymentStatus;
+use tillbell::domain::time::Span;
+use tillbell::mail::imap;
+use tillbell::mail::intake::MailRoom;
+use tillbell::ops::mailboxes;
+use tillbell::ops::sweep::sweep;
+use tokio_util::sync::CancellationToken;
+
+use super::{fast, mail, until, until_alerts};
+use crate::harness::app::{ACCOUNT, START, TestApp};
+use crate::harness::databases::TestDatabase;
+use crate::harness::imap_server::{FakeServer, Folder};
+
+/// A world whose configuration names the server's mailbox.
+async fn watching(db: TestDatabase, fake: &FakeServer) -> TestApp {
+    let t = TestApp::start_with(
+        db,
+        &format!("[server]\ndev = true\n{}password = \"secret\"\n", fake.configured()),
+    )
+    .await;
+    t.account(ACCOUNT).await;
+    imap::register(&t.app).await.unwrap();
+    t
+}
+
+on_both! {
+    async fn a_silent_mailbox_raises_one_alarm_at_a_time(db: TestDatabase) {
+        let refusing = Folder { refuse_login: Some("no".into()), ..Folder::default() };
+        let fake = FakeServer::start(refusing).await;
+        let t = watching(db, &fake).await;
+        let other = t.another_node().await;
+        let stop = CancellationToken::new();
+        let mut tasks = Vec::new();
+        for app in [&t.app, &other] {
+            let room = MailRoom::new(&app.config, t.banks.clone());
+            tasks.extend(imap::start_with(app, &room, &stop, fast()));
+        }
+        let alarmed = || async { t.app.store.mailboxes(1).await.unwrap()[0].alarmed_at };
+        until("the refusal", || async { t.app.store.mailboxes(1).await.unwrap()[0].trouble.clone() }).await;
+        t.advance(Span::minutes(14));
+        tokio::time::sleep(5 * fast().watch).await;
+        assert_eq!(alarmed().await.0, 0, "an alarm before its time");
+        t.advance(Span::minutes(2));
+        let first = until("the alarm", || async { Some(alarmed().await).filter(|at| at.0 > 0) }).await;
+        assert_eq!(first, START + Span::minutes(16));
+        t.advance(Span::minutes(10));
+        tokio::time::sleep(5 * fast().watch).await;
+        assert_eq!(alarmed().await, first, "a second alarm too early");
+        t.advance(Span::minutes(6));
+        let second = until("the next alarm", || async { Some(alarmed().await).filter(|at| *at > first) }).await;
+        assert_eq!(second, START + Span::minutes(32));
+        // Without mails it is not silent.
+        fake.folder().refuse_login = None;
+        until("it is read", || async {
+            let row = &t.app.store.mailboxes(1).await.unwrap()[0];
+            (row.last_read_at.0 > 0 && row.trouble.is_none()).then_some(())
+        })
+        .await;
+        stop.cancel();
+        for task in tasks {
+            task.await.unwrap();
+        }
+    }
+
+    async fn an_expired_payment_waits_until_the_mailbox_was_read(db: TestDatabase) {
+        let fake = FakeServer::start(Folder::default()).await;
+        let t = watching(db, &fake).await;
+        let merchant = t.merchant("adire.example").await;
+        let payment = t.create(&merchant, 5_000, "Halima Garba").await;
+        let status = || async { t.payment(&payment).await.status };
+        t.advance(Span::hours(49));
+        sweep(&t.app).await.unwrap();
+        assert_eq!(status().await, PaymentStatus::Pending, "its mail may lie in the mailbox");
+        let room = MailRoom::new(&t.app.config, t.banks.clone());
+        let stop = CancellationToken::new();
+        fake.folder().add(&mail(1));
+        let tasks = imap::start_with(&t.app, &room, &stop, fast());
+        until_alerts(&t.app, 1).await;
+        super::until_read(&t.app, 1).await;
+        sweep(&t.app).await.unwrap();
+        assert_eq!(status().await, PaymentStatus::Rejected);
+        stop.cancel();
+        for task in tasks {
+            task.await.unwrap();
+        }
+    }
+
+    async fn a_mailbox_that_is_configured_no_more_holds_nothing_for_ever(db: TestDatabase) {
+        let fake = FakeServer::start(Folder::default()).await;
+        let t = watching(db, &fake).await;
+        let merchant = t.merchant("adire.example").await;
+        let first = t.create(&merchant, 5_000, "Halima Garba").await;
+        t.advance(Span::hours(49));
+        sweep(&t.app).await.unwrap();
+        assert_eq!(t.payment(&first).await.status, PaymentStatus::Pending);
+        let row = t.app.store.mailboxes(1).await.unwrap().remove(0);
+        assert!(mailboxes::forget(&t.app, row.id).await.unwrap());
+        assert!(!mailboxes::forget(&t.app, row.id + 1).await.unwrap());
+        sweep(&t.app).await.unwrap();
+        assert_eq!(t.payment(&first).await.status, PaymentStatus::Rejected);
+        // A running service says again that it is configured; after a week of silence it counts no more.
+        let second = t.create(&merchant, 6_000, "Halima Garba").await;
+        imap::register(&t.app).await.unwrap();
+        t.advance(Span::hours(49));
+        sweep(&t.app).await.unwrap();
+        assert_eq!(t.payment(&second).await.status, PaymentStatus::Pending);
+        t.advance(Span::days(6));
+        sweep(&t.app).await.unwrap();
+        assert_eq!(t.payment(&second).await.status, PaymentStatus::Rejected);
+        t.finish().await;
+    }
+}
+
+#[test]
+fn the_effective_configuration_shows_no_password() {
+    let text = "[[mail.imap]]\nhost = \"localhost\"\nuser = \"a\"\npassword = \"hunter2\"\n";
+    let config = Config::load(text, std::iter::empty()).unwrap();
+    assert!(!format!("{config:?}").contains("hunter2"));
+}
