@@ -24,7 +24,6 @@ use crate::ops::prove_later::Verifier;
 use crate::store::{StoreError, StoreOptions};
 use crate::tls::{Tls, TlsProblem};
 use crate::work;
-use intake::Intake;
 
 mod intake;
 pub mod logging;

@@ -11,12 +11,28 @@ use std::time::Instant;
 mod ceiling;
 mod create;
 mod decide;
+#[allow(dead_code, reason = "the tests use more of it")]
+#[path = "../../tests/it/harness/dovecot.rs"]
+mod dovecot;
 mod driver;
+#[allow(dead_code, reason = "the tests use more of it")]
+#[path = "../../tests/it/harness/imap_client.rs"]
+mod imap_client;
+mod mailbox;
+#[allow(dead_code, reason = "the tests use more of it")]
+#[path = "../../tests/it/harness/mails.rs"]
+mod mails;
 mod memory;
+#[allow(dead_code, reason = "the tests use more of it")]
+#[path = "../../tests/it/harness/name_server.rs"]
+mod name_server;
 mod read;
 mod reading;
 mod report;
 mod server;
+#[allow(dead_code, reason = "the tests use more of it")]
+#[path = "../../tests/it/harness/signing.rs"]
+mod signing;
 mod storage;
 mod webhooks;
 mod world;
@@ -25,7 +41,7 @@ mod world;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-const NAMES: [&str; 7] = ["storage", "create", "read", "reading", "webhooks", "decide", "memory"];
+const NAMES: [&str; 8] = ["storage", "create", "read", "reading", "webhooks", "decide", "mailbox", "memory"];
 
 /// How much is measured.
 pub struct Size {
@@ -102,6 +118,10 @@ async fn run(size: &Size, wanted: &dyn Fn(&str) -> bool) {
     if wanted("decide") {
         println!("decide");
         decide::run(&mut report, size, server.as_ref()).await;
+    }
+    if wanted("mailbox") {
+        println!("mailbox");
+        mailbox::run(&mut report, size, server.as_ref()).await;
     }
     if wanted("memory") {
         println!("memory");

@@ -138,6 +138,11 @@ pub struct Server {
 impl Server {
     /// The release binary's `serve` on a database that exists.
     pub fn tillbell(url: &str, folder: &Path, roles: &str) -> Server {
+        Server::tillbell_with(url, folder, roles, &[])
+    }
+
+    /// The same with more settings, as `SECTION__KEY` and value.
+    pub fn tillbell_with(url: &str, folder: &Path, roles: &str, more: &[(&str, &str)]) -> Server {
         let address = SocketAddr::from(([127, 0, 0, 1], free_port()));
         let mut command = Command::new(env!("CARGO_BIN_EXE_tillbell"));
         command
@@ -146,7 +151,8 @@ impl Server {
             .env("TILLBELL_DATABASE__URL", url)
             .env("TILLBELL_SERVER__LISTEN", address.to_string())
             .env("TILLBELL_SECRET__KEY", crate::world::KEY)
-            .env("TILLBELL_LIMITS__REQUESTS_PER_MINUTE", "1000000000");
+            .env("TILLBELL_LIMITS__REQUESTS_PER_MINUTE", "1000000000")
+            .envs(more.iter().map(|(key, value)| (format!("TILLBELL_{key}"), value)));
         Server::start(command, address, folder)
     }
 

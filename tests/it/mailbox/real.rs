@@ -1,13 +1,40 @@
 //! Against a real dovecot: logins, news, restarts, folders made anew, large mails, bursts.
 
 use tillbell::domain::alert::AlertStatus;
+use tillbell::domain::payment::Status;
 use tillbell::domain::time::Span;
 
 use super::{Reading, alerts, assert_once, fast, mail, server, until, until_alerts, until_read};
-use crate::harness::app::{LATER, world};
+use crate::harness::app::{ACCOUNT, LATER, TestApp, world};
 use crate::harness::dovecot::Dovecot;
+use crate::harness::name_server::{NameServer, Say};
+use crate::harness::signing::{Signer, record};
 
 on_both! {
+    async fn a_signed_mail_in_the_mailbox_approves_its_payment(db: TestDatabase) {
+        let dovecot = Dovecot::start().await;
+        let names = NameServer::start().await;
+        names.say("mail._domainkey.gtbank.com", Say::Text(record("rsa2048")));
+        let t = TestApp::start_with(db, &format!("[server]\ndev = true\n[mail]\ndns = \"{}\"\n", names.address)).await;
+        let merchant = t.merchant("adire.example").await;
+        t.account(ACCOUNT).await;
+        let payment = t.create(&merchant, 5_000, "Halima Garba").await;
+        t.advance(LATER);
+        let _reading = Reading::start(&t.app, &t, &server(&dovecot.configured("ada", "tls", "INBOX")), fast());
+        // The forged one is kept and moves nothing.
+        dovecot.deliver("ada", &mail(5_000));
+        let first = until_alerts(&t.app, 1).await;
+        assert_eq!(first[0].status, AlertStatus::Quarantined);
+        assert_eq!(t.payment(&payment).await.status, Status::Pending);
+        dovecot.deliver("ada", &Signer::bank().sign(&mail(5_000)));
+        until("the approval", || async {
+            (t.payment(&payment).await.status == Status::Approved).then_some(())
+        })
+        .await;
+        until_read(&t.app, 2).await;
+        t.finish().await;
+    }
+
     async fn a_mail_is_taken_over_every_kind_of_connection_and_stays_unseen(db: TestDatabase) {
         let dovecot = Dovecot::start().await;
         let (t, _) = world(db).await;
