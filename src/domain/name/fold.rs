@@ -43,6 +43,8 @@ pub(super) struct Word {
     group: u32,
     name_key: String,
     stems: Vec<String>,
+    swapped: Vec<String>,
+    sound: Option<String>,
     short_forms: &'static [String],
     pet_names: &'static [String],
     pub known: bool,
@@ -57,9 +59,30 @@ impl Word {
         let known = tables().is_known(&text);
         let name_key = if group == 0 { key.clone() } else { format!("#{group}") };
         let stems = tables().stems(&text);
+        let swapped = tables().swapped(&text);
+        let sound = sound_of(&key);
         let short_forms = tables().short_forms(&name_key);
         let pet_names = tables().pet_names(&name_key);
-        Word { text, kind, key, long_key, group, name_key, stems, short_forms, pet_names, known }
+        Word {
+            text,
+            kind,
+            key,
+            long_key,
+            group,
+            name_key,
+            stems,
+            swapped,
+            sound,
+            short_forms,
+            pet_names,
+            known,
+        }
+    }
+
+    /// Words written together as one name.
+    pub(super) fn joined(words: &[&Word]) -> Word {
+        let texts = words.iter().map(|w| w.text.as_str());
+        Word::new(texts.collect(), Kind::Name)
     }
 
     /// The same name, perhaps in another spelling.
@@ -73,27 +96,65 @@ impl Word {
         alike && !tables().are_different(&self.text, &other.text)
     }
 
-    /// Whether the other is a short form of this one, by a table or by a part left away.
+    /// Whether the other is a short form of this one: by a table, by a part left away, or by
+    /// both (Oluwadamilola, Damilola, Lola).
     pub(super) fn has_short_form(&self, other: &Word) -> bool {
+        let short = |of: &[String]| of.contains(&other.name_key);
         self.text.len() > other.text.len()
-            && (self.stems.contains(&other.name_key) || self.short_forms.contains(&other.name_key))
+            && (short(&self.stems)
+                || short(self.short_forms)
+                || self.stems.iter().any(|stem| short(tables().short_forms(stem))))
+    }
+
+    /// Not the same name for sure, but the same but for its vowels; or one with Olu and one
+    /// with Oluwa before the same. A person looks.
+    pub(super) fn sounds_like(&self, other: &Word) -> bool {
+        let alike = || self.sound.is_some() && self.sound == other.sound;
+        let god = |a: &Word, b: &Word| {
+            let rest = (a.text.strip_prefix("OLUWA"), b.text.strip_prefix("OLU"));
+            matches!(rest, (Some(a), Some(b)) if a.len() >= MIN_AFTER_OLU && a == b)
+        };
+        god(self, other) || god(other, self) || (!(self.known && other.known) && alike())
     }
 
     pub(super) fn has_pet_name(&self, other: &Word) -> bool {
-        self.pet_names.contains(&other.name_key)
+        self.pet_names.contains(&other.name_key) || self.swapped.contains(&other.name_key)
     }
 
-    /// Short words that differ in a doubled letter alone: too little to call them one name.
+    /// Whether some table knows the name, in this spelling or another.
+    pub(super) fn is_listed(&self) -> bool {
+        self.known || self.group != 0
+    }
+
+    /// Short words that differ in a doubled letter: too little to call them one name. A
+    /// final H aside, which says nothing.
     fn short_doubled(&self, other: &Word) -> bool {
+        let bare = |word: &Word| word.text.strip_suffix('H').unwrap_or(&word.text).to_owned();
         let single = |word: &str| {
             let mut letters = word.chars().collect::<Vec<_>>();
             letters.dedup();
             letters
         };
-        self.text.len().min(other.text.len()) <= SHORT_WITH_DOUBLE
-            && single(&self.text) == single(&other.text)
+        let (a, b) = (bare(self), bare(other));
+        a.len().min(b.len()) <= SHORT_WITH_DOUBLE && a != b && single(&a) == single(&b)
     }
 }
+
+/// What is left of a key without its vowels: the first letter and the consonants, Z as S.
+/// Fewer than `MIN_CONSONANTS` say nothing.
+fn sound_of(key: &str) -> Option<String> {
+    let mut sound = key.chars().take(1).collect::<String>();
+    for c in key.chars().filter(|c| !matches!(c, 'A' | 'E' | 'I' | 'O' | 'U' | 'Y')) {
+        let c = if c == 'Z' { 'S' } else { c };
+        if sound.len() == 1 || !sound.ends_with(c) {
+            sound.push(c);
+        }
+    }
+    (sound.chars().count() > MIN_CONSONANTS).then_some(sound)
+}
+
+const MIN_CONSONANTS: usize = 3;
+const MIN_AFTER_OLU: usize = 3;
 
 /// Up to this length a doubled letter can make another name (Sani, Sanni; Tona, Tonna).
 const SHORT_WITH_DOUBLE: usize = 5;

@@ -9,6 +9,8 @@
 mod business;
 mod fold;
 mod key;
+#[cfg(test)]
+mod measure_tests;
 mod pair;
 mod person;
 mod tables;

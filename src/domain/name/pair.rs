@@ -18,6 +18,10 @@ const MAX_STEPS: usize = 40;
 const MIN_CUT_LETTERS: usize = 4;
 /// A letter of any script takes no more bytes than this.
 const MAX_LETTER_BYTES: usize = 4;
+/// Joined pieces in another spelling (Abdul Rahman, Abdurrahman) are looked for this often.
+const MAX_SPELLED_JOINS: usize = 2;
+/// They make one name with the word after them, so two agreeing words are one agreeing name.
+const SERVANT: [&str; 6] = ["ABD", "ABDEL", "ABDOUL", "ABDUL", "ABDUR", "ABDUS"];
 /// A joined piece under this length makes one name with its neighbour.
 const MIN_PIECE_LETTERS: usize = 3;
 
@@ -114,6 +118,7 @@ pub(super) fn pair(expected: &Side<'_>, received: &Side<'_>, ways: Ways) -> Pair
     p.level(How::Spelling, Word::same_name);
     p.joined();
     if ways == Ways::All {
+        p.count_servants_once();
         p.short_forms();
     }
     p.cut_word();
@@ -182,6 +187,31 @@ impl Pairs<'_, '_> {
             if let Some(pieces) = pieces_of(self.r.words[whole], self.e, &self.free_e) {
                 let names = names_in(self.r.words[whole], self.e, &pieces);
                 self.take(pieces, vec![whole], How::Joined, names);
+            }
+        }
+        if let Some((pieces, whole)) = spelled_join(self.e, &self.free_e, self.r, &self.free_r) {
+            self.take(pieces, vec![whole], How::Joined, 1);
+        }
+        if let Some((pieces, whole)) = spelled_join(self.r, &self.free_r, self.e, &self.free_e) {
+            self.take(vec![whole], pieces, How::Joined, 1);
+        }
+    }
+
+    /// ABDUL and RAHMAN beside ABDUL and RAHMAN are one name that agrees, not two.
+    fn count_servants_once(&mut self) {
+        let pairs = self.found.iter().map(|a| match (&a.expected[..], &a.received[..]) {
+            ([e], [r]) => Some((*e, *r)),
+            _ => None,
+        });
+        let pairs = pairs.collect::<Vec<_>>();
+        for (at, pair) in pairs.iter().enumerate() {
+            let Some((e, r)) = *pair else { continue };
+            let both = [&self.e.words[e].text, &self.r.words[r].text];
+            let servant = both.iter().all(|text| SERVANT.contains(&text.as_str()));
+            if servant && pairs.contains(&Some((e + 1, r + 1))) {
+                // Of Abdul Sule nobody knows such a name: Abdul is the first of two.
+                let whole = Word::joined(&[self.e.words[e], self.e.words[e + 1]]);
+                self.found[at].names = usize::from(!whole.is_listed());
             }
         }
     }
@@ -320,6 +350,28 @@ fn pieces_of(whole: &Word, side: &Side<'_>, free: &[usize]) -> Option<Vec<usize>
     search(&whole.text, side, &candidates, &mut taken, &mut steps).then_some(taken)
 }
 
+/// Two free neighbours of `side`, the first of them a usual first part of names, that written
+/// together are another spelling of a free word of the other side: their places and its.
+fn spelled_join(
+    side: &Side<'_>,
+    free: &[usize],
+    other: &Side<'_>,
+    free_other: &[usize],
+) -> Option<(Vec<usize>, usize)> {
+    let is_name =
+        |side: &Side<'_>, free: &[usize], at: usize| free.contains(&at) && side.words[at].kind == Kind::Name;
+    let begins = |at: &usize| {
+        is_name(side, free, *at) && is_name(side, free, at + 1) && tables().joins_next(&side.words[*at].text)
+    };
+    let last = side.words.len().saturating_sub(1);
+    (0..last).filter(begins).take(MAX_SPELLED_JOINS).find_map(|at| {
+        let joined = Word::joined(&[side.words[at], side.words[at + 1]]);
+        let same =
+            |whole: &&usize| is_name(other, free_other, **whole) && joined.same_name(other.words[**whole]);
+        free_other.iter().find(same).map(|whole| (vec![at, at + 1], *whole))
+    })
+}
+
 /// How many names a joined word is. Ade Bayo is one name, Ngozi Okafor are two; a joined
 /// word that is itself a known name is one.
 fn names_in(whole: &Word, side: &Side<'_>, pieces: &[usize]) -> usize {
@@ -332,10 +384,11 @@ fn names_in(whole: &Word, side: &Side<'_>, pieces: &[usize]) -> usize {
     if whole.known || one_name || pieces.iter().any(short) { 1 } else { pieces.len() }
 }
 
-/// One typing error apart and not both known names, or a name and its pet name.
+/// One typing error apart or alike in sound and not both known names, or a name and its pet name.
 fn is_nearly(a: &Word, b: &Word) -> bool {
     let nearly = a.has_pet_name(b)
         || b.has_pet_name(a)
+        || a.sounds_like(b)
         || (!(a.known && b.known) && one_letter_apart(&a.text, &b.text));
     nearly && !tables().are_different(&a.text, &b.text)
 }

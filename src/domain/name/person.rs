@@ -5,6 +5,7 @@
 
 use super::fold::{Folded, Kind, Word};
 use super::pair::{Pairing, Side, Ways, pair};
+use super::tables::{Special, tables};
 use super::{Ruling, Verdict};
 
 /// A name made of many common names must not match many payers.
@@ -59,7 +60,27 @@ pub(super) fn compare(expected: &Folded, received: &Folded, cut: bool) -> Ruling
     if (je || jr) && !(je && jr && pairing.left_over() == 0) {
         return Ruling::new(Verdict::Close, "a joint account");
     }
+    if title_may_be_a_name(expected, received, &pairing) {
+        return Ruling::new(Verdict::Close, "a title in front may be a name, and the other has one more");
+    }
     ruling
+}
+
+/// Prince Ada Obi and Ada Obi Rich: Prince may be a name, and then each has a name the other
+/// has not.
+fn title_may_be_a_name(expected: &Folded, received: &Folded, pairing: &Pairing) -> bool {
+    let stands = |name: &Folded, left: &[usize], other: &Folded| {
+        let more = side(other, false);
+        name.words.iter().filter(|w| w.kind == Kind::Title && is_also_a_name(w)).any(|title| {
+            let mut left = left.iter().filter_map(|at| more.words.get(*at));
+            left.any(|word| !word.same_name(title))
+        })
+    };
+    stands(expected, &pairing.left_received, received) || stands(received, &pairing.left_expected, expected)
+}
+
+fn is_also_a_name(title: &Word) -> bool {
+    tables().special(&title.text) == Some(Special::LeadingTitle)
 }
 
 fn by_names(pairing: &Pairing) -> Ruling {

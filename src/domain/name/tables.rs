@@ -49,6 +49,7 @@ pub(super) struct Tables {
     joins: HashSet<&'static str>,
     starts: Vec<(&'static str, usize)>,
     ends: Vec<(&'static str, usize)>,
+    swaps: Vec<(&'static str, &'static str, usize)>,
 }
 
 pub(super) fn tables() -> &'static Tables {
@@ -84,6 +85,7 @@ impl Tables {
             joins: HashSet::new(),
             starts: Vec::new(),
             ends: Vec::new(),
+            swaps: Vec::new(),
         };
         t.read_spellings();
         t.read_pairs();
@@ -160,20 +162,15 @@ impl Tables {
             match words[..] {
                 ["START", part, n] => self.starts.push((part, n.parse().unwrap_or(usize::MAX))),
                 ["END", part, n] => self.ends.push((part, n.parse().unwrap_or(usize::MAX))),
+                ["SWAP", long, short, n] => {
+                    self.swaps.push((long, short, n.parse().unwrap_or(usize::MAX)));
+                }
                 ["PART", ..] => self.parts.extend(&words[1..]),
                 ["JOIN", ..] => self.joins.extend(&words[1..]),
                 _ => {}
             }
         }
-        for words in lines(KNOWN) {
-            match words.split_first() {
-                Some((first, rest)) if first.ends_with('+') => {
-                    let start = first.trim_end_matches('+');
-                    self.known.extend(rest.iter().map(|end| format!("{start}{end}")));
-                }
-                _ => self.known.extend(words.iter().map(|w| (*w).to_owned())),
-            }
-        }
+        self.known.extend(lines(KNOWN).flatten().map(str::to_owned));
     }
 
     /// One text for all spellings of a name: its group where a table has one, else its key.
@@ -192,13 +189,21 @@ impl Tables {
         self.groups.get(word).or_else(by_key).copied().unwrap_or(0)
     }
 
+    /// Every known name, sorted.
+    #[cfg(test)]
+    pub(super) fn all_known(&self) -> Vec<&String> {
+        let mut known = self.known.iter().collect::<Vec<_>>();
+        known.sort_unstable();
+        known
+    }
+
     pub(super) fn is_known(&self, word: &str) -> bool {
         self.known.contains(word)
     }
 
-    /// A fixed first part of names (ADE, CHUKWU), which says little by itself.
-    pub(super) fn is_part(&self, word: &str) -> bool {
-        self.parts.contains(word)
+    /// A fixed first part of names (ADE, CHUKWU) or a piece of one (CHUK): says little by itself.
+    pub(super) fn is_part(&self, stump: &str) -> bool {
+        self.parts.iter().any(|part| part.starts_with(stump))
     }
 
     /// A part that makes one name with the word after it, not two.
@@ -224,6 +229,16 @@ impl Tables {
         self.nicknames.get(name_key).map_or(&[], Vec::as_slice)
     }
 
+    /// The name keys of the word with another last part of the same meaning (Kelechukwu,
+    /// Kelechi): often one person, but also two brothers.
+    pub(super) fn swapped(&self, word: &str) -> Vec<String> {
+        let swapped = self.swaps.iter().filter_map(|(long, short, least)| {
+            let rest = word.strip_suffix(long).filter(|rest| rest.len() >= *least)?;
+            Some(self.name_key(&format!("{rest}{short}")))
+        });
+        swapped.collect()
+    }
+
     /// The name keys of what is left when a usual first or last part is left away.
     pub(super) fn stems(&self, word: &str) -> Vec<String> {
         let starts = self.starts.iter().filter_map(|(p, n)| Some((word.strip_prefix(p)?, *n)));
@@ -242,7 +257,7 @@ mod tests {
     fn every_table_has_its_words() {
         let t = tables();
         assert!(t.groups.len() > 3000 && t.known.len() > 8000 && t.short_forms.len() > 400);
-        assert!(t.different.len() > 900 && t.starts.len() > 8 && t.ends.len() > 3);
+        assert!(t.different.len() > 500 && t.starts.len() > 8 && t.ends.len() > 3);
         assert_eq!(t.special("LTD"), Some(Special::Legal));
         assert_eq!(t.special("ENT"), Some(Special::Trade("ENTERPRISE")));
         assert_eq!(t.special("ALHAJI"), Some(Special::Title));
@@ -258,6 +273,44 @@ mod tests {
                 assert_eq!(seen.insert(*word, words[0]), None, "{word} stands twice");
             }
         }
+    }
+
+    /// The lines of a kind (`start`, `any` ...; all lines where a table has no kinds).
+    fn by_kind(text: &'static str, kinds: bool) -> Vec<Vec<Vec<&'static str>>> {
+        let mut found: Vec<(&str, Vec<Vec<&str>>)> = Vec::new();
+        for words in lines(text) {
+            let (kind, rest) = if kinds { (words[0], words[1..].to_vec()) } else { ("", words) };
+            match found.last_mut().filter(|(last, _)| *last == kind) {
+                Some((_, rows)) => rows.push(rest),
+                None => found.push((kind, vec![rest])),
+            }
+        }
+        let mut named = found.iter().map(|(kind, _)| *kind).collect::<Vec<_>>();
+        named.sort_unstable();
+        named.dedup();
+        assert_eq!(named.len(), found.len(), "the lines of a kind stand together");
+        found.into_iter().map(|(_, rows)| rows).collect()
+    }
+
+    #[test]
+    fn tables_are_sorted_and_hold_nothing_twice() {
+        let tables = [SPELLING, SHORT_FORMS, NICKNAMES, NEIGHBOURS, GENDER_PAIRS, KNOWN];
+        let plain = tables.into_iter().map(|text| (text, false));
+        for (text, kinds) in plain.chain([AFFIXES, TITLES, BUSINESS].map(|text| (text, true))) {
+            assert!(text.starts_with("# "), "a table says what it is and where it is from");
+            for rows in by_kind(text, kinds) {
+                assert!(rows.is_sorted_by(|a, b| a < b), "{:?}", rows.windows(2).find(|w| w[0] >= w[1]));
+                for row in &rows {
+                    let rest = &row[usize::from(text != KNOWN).min(row.len())..];
+                    let listed = text == KNOWN || !kinds || text == BUSINESS;
+                    assert!(!listed || rest.is_sorted_by(|a, b| a < b), "{row:?}");
+                }
+            }
+        }
+        let mut business = HashSet::new();
+        assert!(lines(BUSINESS).all(|words| words[1..].iter().all(|w| business.insert(*w))));
+        let pairs = lines(NEIGHBOURS).chain(lines(GENDER_PAIRS)).collect::<HashSet<_>>();
+        assert!(pairs.iter().all(|pair| pair.len() == 2 && !pairs.contains(&vec![pair[1], pair[0]])));
     }
 
     #[test]
@@ -276,6 +329,9 @@ mod tests {
         let has = |full: &str, short: &str| t.stems(full).contains(&t.name_key(short));
         assert!(has("OLUWADUNSIN", "DUNSIN"));
         assert!(has("SOPURUCHUKWU", "SOPURU"));
+        assert_eq!(t.swapped("SOPURUCHUKWU"), [t.name_key("SOPURUCHI")]);
+        assert!(t.swapped("SOPURUCHI").is_empty() && t.swapped("UGOCHUKWU").is_empty());
+        assert!(has("ABDURRASHEED", "RASHID"));
         assert!(!has("NWACHUKWU", "NWA"));
         assert!(!has("DUNSIN", "OLUWADUNSIN"));
         assert!(!has("ADEWALE", "OLAWALE"));

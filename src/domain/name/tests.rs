@@ -1,78 +1,12 @@
-//! Cases of the rule, its properties, and the measure on labelled pairs where they are there.
+//! Cases of the rule and its properties. The measure on labelled pairs is in `measure_tests`.
 
 use super::*;
 use proptest::prelude::*;
-use std::collections::BTreeMap;
 
 const CUTS: &[usize] = &[20, 24, 30];
 
 fn v(expected: &str, received: &str) -> &'static str {
     verdict(expected, received, &[]).as_str()
-}
-
-/// Labelled pairs: expected, received, label (1 same, 0 different, 2 a person looks), kind.
-fn labelled_pairs() -> Option<Vec<(String, String, u8, String)>> {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/data/names/dev.csv");
-    let other = concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared/data/names/dev.csv");
-    let text = std::fs::read_to_string(path).or_else(|_| std::fs::read_to_string(other)).ok()?;
-    Some(text.lines().skip(1).filter_map(csv_row).collect())
-}
-
-fn csv_row(line: &str) -> Option<(String, String, u8, String)> {
-    let mut cells = vec![String::new()];
-    let mut quoted = false;
-    for c in line.chars() {
-        match c {
-            '"' => quoted = !quoted,
-            ',' if !quoted => cells.push(String::new()),
-            c => cells.last_mut().unwrap().push(c),
-        }
-    }
-    let [left, right, label, _, kind] = <[String; 5]>::try_from(cells).ok()?;
-    Some((left, right, label.parse().ok()?, kind))
-}
-
-#[test]
-fn the_bar_on_labelled_pairs() {
-    let Some(pairs) = labelled_pairs() else { return };
-    let mut by_kind: BTreeMap<(u8, String), [u32; 3]> = BTreeMap::new();
-    for (e, r, label, kind) in &pairs {
-        let verdict = verdict(e, r, CUTS);
-        let wrong = match label {
-            0 => verdict == Verdict::Match,
-            1 if kind.starts_with("typo") => verdict == Verdict::Different,
-            1 => verdict != Verdict::Match,
-            _ => verdict == Verdict::Match,
-        };
-        if wrong && std::env::var_os("SHOW_NAMES").is_some() {
-            println!("{label} {kind}: {e} | {r} -> {:?}", compare(e, r, CUTS));
-        }
-        by_kind.entry((*label, kind.clone())).or_default()[verdict as usize] += 1;
-    }
-    let sum = |pick: &dyn Fn(u8, &str) -> bool| {
-        let kinds = by_kind.iter().filter(|((label, kind), _)| pick(*label, kind));
-        kinds.fold([0; 3], |s, (_, n)| [s[0] + n[0], s[1] + n[1], s[2] + n[2]])
-    };
-    for ((label, kind), [m, c, d]) in &by_kind {
-        println!("{label} {kind:32} match {m:4}  close {c:4}  different {d:4}");
-    }
-    let share = |part: u32, of: [u32; 3]| f64::from(part) / f64::from(of.iter().sum::<u32>());
-    let hard = sum(&|l, k| l == 0 && k != "neg-random");
-    let clean = sum(&|l, k| l == 1 && !k.starts_with("typo"));
-    let typos = sum(&|l, k| l == 1 && k.starts_with("typo"));
-    let same = sum(&|l, _| l == 1);
-    let look = sum(&|l, _| l == 2);
-    println!("hard {hard:?} clean {clean:?} typos {typos:?} same {same:?} look {look:?}");
-    assert!(share(hard[0], hard) <= 0.001);
-    assert_eq!(sum(&|l, k| l == 0 && k == "neg-random")[0], 0);
-    assert!(share(clean[0], clean) >= 0.97);
-    for easy in ["exact", "reorder", "middle", "initial", "title", "diacr", "hyphen", "joined"] {
-        let of = sum(&|l, k| l == 1 && k.starts_with(easy));
-        assert!(share(of[0], of) >= 0.99, "{easy} {of:?}");
-    }
-    assert_eq!(typos[2], 0);
-    assert!(share(same[2], same) <= 0.003);
-    assert!(share(look[0], look) <= 0.01);
 }
 
 #[test]
@@ -116,6 +50,113 @@ fn whole_names_decide() {
     ] {
         assert_eq!(v(expected, received), want, "{expected} | {received}");
     }
+}
+
+#[test]
+fn other_spellings_are_one_name() {
+    for (expected, received) in [
+        ("Zeinab Gwadabe", "GWADABE ZAYNABU"),
+        ("Mohamed Jibia", "JIBIA MUHAMMADU"),
+        ("Abdurrashid Jibia", "JIBIA ABDULRASHEED"),
+        ("Abdul Rashid Jibia", "JIBIA ABDURRASHEED"),
+        ("Abdel Wadud Jibia", "JIBIA ABDULWADOOD"),
+        ("Nuraddeen Gwadabe", "GWADABE NURUDDIN"),
+        ("Safiyyatu Gwadabe", "GWADABE SAFIYA"),
+        ("Waheedat Olowofela", "OLOWOFELA WAHIDAH"),
+        ("Katharine Etuk", "ETUK CATHERINE"),
+        ("Phillip Etuk", "ETUK PHILIP"),
+        ("Silvester Etuk", "ETUK SYLVESTER"),
+        ("Shade Olowofela", "OLOWOFELA SADE"),
+        ("Olaitan Soyombo", "SHOYOMBO OLAYITAN"),
+        ("Chidinma Nwafor", "NWAFO CHIDIMMA"),
+        ("Ifeanyichukwu Nwafor", "NWAFOR IFEANYICHUKU"),
+        ("Osazua Ighodaro", "IGODARO OSAZUWA"),
+        ("Rukevwe Akpotor", "AKPOTOR RUKEVE"),
+        ("Terso Gbilekaa", "GBILEKAA TERSOO"),
+        ("Ekaete Asukwo", "ASUQUO EKAETTE"),
+    ] {
+        assert_eq!(v(expected, received), "match", "{expected} | {received}");
+        assert_eq!(v(received, expected), "match", "{received} | {expected}");
+    }
+}
+
+#[test]
+fn a_part_left_away_is_one_name_and_a_pet_name_is_for_a_person() {
+    for (full, short, want) in [
+        ("Oluwadamilola", "Damilola", "match"),
+        ("Adekunle", "Kunle", "match"),
+        ("Akintunde", "Tunde", "match"),
+        ("Chukwuemeka", "Emeka", "match"),
+        ("Ifeanyichukwu", "Ifeanyi", "match"),
+        ("Oghenetega", "Tega", "match"),
+        ("Oritseweyinmi", "Weyinmi", "match"),
+        ("Tamunotonye", "Tonye", "match"),
+        ("Edidiongabasi", "Edidiong", "match"),
+        ("Abdulkareem", "Karim", "match"),
+        ("Inioluwa", "Ini", "match"),
+        // A front that many names share, another last part, another God: a person looks.
+        ("Temilade", "Temi", "close"),
+        ("Samuel", "Sammy", "close"),
+        ("Ebubechukwu", "Ebubechi", "close"),
+        ("Oluwaseun", "Oluseun", "close"),
+        ("Elizabeth", "Betty", "close"),
+        ("Peter", "Bitrus", "close"),
+        ("Isaac", "Isaacs", "close"),
+        ("Ugochukwu", "Ugochi", "different"),
+        ("Adekunle", "Olakunle", "different"),
+        ("Chukwuemeka", "Nnaemeka", "different"),
+    ] {
+        let (full, short) = (format!("{full} Dimkpa"), format!("DIMKPA {short}"));
+        assert_eq!(v(&full, &short), want, "{full} | {short}");
+        assert_eq!(v(&short, &full), want, "{short} | {full}");
+    }
+}
+
+#[test]
+fn look_alikes_are_two_people() {
+    for (expected, received) in [
+        ("Aminu Gwadabe", "AMINA GWADABE"),
+        ("Hassan Gwadabe", "HUSSAINI GWADABE"),
+        ("Rasheed Olowofela", "RASHEEDAT OLOWOFELA"),
+        ("Francis Etuk", "FRANCES ETUK"),
+        ("Oluwafemi Olowofela", "OLUWAKEMI OLOWOFELA"),
+        ("Temidayo Olowofela", "TEMITAYO OLOWOFELA"),
+        ("Chinenye Nwafor", "CHINONYE NWAFOR"),
+        ("Ikechukwu Nwafor", "OKECHUKWU NWAFOR"),
+        ("Kenneth Nwafor", "QUEENETH NWAFOR"),
+        ("Sani Gwadabe", "SHANI GWADABE"),
+        ("Adeniyi Olowofela", "ADENIRAN OLOWOFELA"),
+        ("Edosa Ighodaro", "EFOSA IGHODARO"),
+        ("Udeme Asuquo", "UKEME ASUQUO"),
+        ("Abdulrahman Jibia", "ABDULRAHEEM JIBIA"),
+    ] {
+        assert_eq!(v(expected, received), "different", "{expected} | {received}");
+    }
+}
+
+#[test]
+fn what_is_no_whole_name_counts_for_none() {
+    for (expected, received, want) in [
+        // Abdul and Rahman are one name.
+        ("Abdul Rahman", "ABDUL RAHMAN JIBIA", "close"),
+        ("Abdul Rahman Jibia", "JIBIA ABDUL RAHMAN", "match"),
+        ("Sule Abdul", "ABDUL SULE", "match"),
+        ("Abdul Sule", "ABDUL SULE", "match"),
+        // Prince may be a name: then each has one the other has not.
+        ("Prince Ada Dimkpa", "ADA DIMKPA RICH", "close"),
+        ("Prince Ada Dimkpa", "ADA DIMKPA", "match"),
+        ("Prince Ada Dimkpa", "DIMKPA PRINCE ADA", "match"),
+        // Alike but for the vowels, not both known: a person looks.
+        ("Zubelgon Dimkpa", "ZABULGUN DIMKPA", "close"),
+        ("Zubelgon Dimkpa", "ZUBELTON DIMKPA", "close"),
+        ("Zubelgon Dimkpa", "ZUMELTON DIMKPA", "different"),
+    ] {
+        assert_eq!(v(expected, received), want, "{expected} | {received}");
+    }
+    // A first part of many names, or a piece of one, is no name when the bank cut it.
+    assert_eq!(verdict("Dimkpa Oluwatosin", "DIMKPA OLUWA", &[12]), Verdict::Close);
+    assert_eq!(verdict("Dimkpa Chukwuebuka", "DIMKPA CHUKW", &[12]), Verdict::Close);
+    assert_eq!(verdict("Dimkpa Chukwuebuka", "DIMKPA CHUKWUEB", &[15]), Verdict::Match);
 }
 
 #[test]
@@ -304,7 +345,7 @@ fn time_stays_flat_at_120_characters() {
         slowest.push(begin.elapsed() / runs);
     }
     println!("a pair takes {slowest:?}");
-    // Unoptimised code on a busy machine gets fifty times the time of the shipped one.
-    let limit = std::time::Duration::from_micros(if cfg!(debug_assertions) { 1000 } else { 100 });
+    // Unoptimised code says nothing about the time of the shipped one.
+    let limit = std::time::Duration::from_micros(if cfg!(debug_assertions) { 1_000_000 } else { 100 });
     assert!(slowest.iter().all(|t| *t < limit), "{slowest:?}");
 }
