@@ -58,6 +58,11 @@ impl Signature {
         self.signed.iter().any(|name| name.eq_ignore_ascii_case(field))
     }
 
+    /// Neither expired nor from the future at first sight.
+    pub fn is_timely(&self) -> bool {
+        self.untimely.is_none()
+    }
+
     /// Some key could make it a proof.
     pub fn can_hold(&self) -> bool {
         self.is_body_intact && self.untimely.is_none()

@@ -264,7 +264,8 @@ fn take_part(part: &MessagePart<'_>, letter: &mut Letter) -> Result<(), String> 
 
 /// Decodes text that is still quoted-printable: every `=` is either followed by two hexadecimal
 /// digits or ends a line, and there is a soft break or an encoded character beyond ASCII, which
-/// nobody types. `None` when it is not.
+/// nobody types. `None` when it is not, or when it holds what no mail program has to write so: a payer
+/// can type escapes into a narration, and must not make rows or tags of them.
 fn unwrap_quoted_printable(text: &str) -> Option<String> {
     let bytes = text.as_bytes();
     let hex = |b: u8| char::from(b).to_digit(16).and_then(|d| u8::try_from(d).ok());
@@ -283,6 +284,9 @@ fn unwrap_quoted_printable(text: &str) -> Option<String> {
             [] => i += 1,
             [a, b, ..] => {
                 let byte = hex(*a)? * 16 + hex(*b)?;
+                if byte.is_ascii_control() || b"<>&\"'".contains(&byte) {
+                    return None;
+                }
                 encoded |= !byte.is_ascii();
                 out.push(byte);
                 i += 3;
@@ -293,7 +297,8 @@ fn unwrap_quoted_printable(text: &str) -> Option<String> {
     if !encoded {
         return None;
     }
-    String::from_utf8(out).ok()
+    let breaks_lines = |c: char| !c.is_ascii() && (c.is_control() || matches!(c, '\u{2028}' | '\u{2029}'));
+    String::from_utf8(out).ok().filter(|text| !text.contains(breaks_lines))
 }
 
 /// Removes `=20` and `= ` that a relay left after turning soft breaks into blanks. In HTML only
@@ -399,6 +404,17 @@ mod tests {
         assert_eq!(text_of(&wrapped).trim(), "Amount: 500,00");
         let residue = open(&mail("", "=20 \r\nTRF FOR = SHOP OWN= ER=20\r\n")).unwrap();
         assert_eq!(text_of(&residue).trim(), "TRF FOR SHOP OWNER");
+        // What a payer typed into a narration makes neither rows nor tags.
+        for typed in [
+            "JOHN=0AAmount : NGN 900,000.00=0ARemarks : =E2=82=A6=",
+            "JOHN =3Ctd=3E=E2=82=A6",
+            "A=26#10;=E2=82=A6",
+            "A=C2=85B",
+        ] {
+            let story = open(&mail("", &format!("Narration : {typed}\r\nAmount : NGN 50.00\r\n"))).unwrap();
+            assert_eq!(text_of(&story).trim().lines().count(), 2, "{typed}");
+            assert!(!text_of(&story).contains('<'), "{typed}");
+        }
         let plain = open(&mail("", "a=b ref=AB12\r\n")).unwrap();
         assert_eq!(text_of(&plain).trim(), "a=b ref=AB12");
     }

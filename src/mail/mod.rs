@@ -73,7 +73,7 @@ impl Intake {
     /// The fields that something may be read from (decisions 8).
     fn covered(&self) -> Covered {
         match &self.proof.verdict {
-            _ if self.trusted => Covered { subject: true, date: true, to: true },
+            _ if self.trusted => Covered::ALL,
             proof::Verdict::Proven(credential) => credential.covered,
             _ => Covered::default(),
         }
@@ -138,8 +138,12 @@ pub fn read(raw: &[u8], banks: &Banks, intake: &Intake) -> Reading {
         let covered = intake.covered();
         letter.subject = letter.subject.take().filter(|_| covered.subject);
         letter.date = letter.date.take().filter(|_| covered.date);
+        letter.message_id = letter.message_id.take().filter(|_| covered.message_id);
         if !covered.to {
             letter.to.clear();
+        }
+        if !covered.form {
+            doubts.push("the bank's signature does not cover how the content is to be read".into());
         }
     }
     let content_hash = content_hash(&letter, &sheets);

@@ -31,6 +31,15 @@ pub struct Covered {
     pub subject: bool,
     pub date: bool,
     pub to: bool,
+    pub message_id: bool,
+    /// How the content is to be read: its type and its transfer encoding. Where they are anybody's,
+    /// a narration can be made to read as rows of the bank's.
+    pub form: bool,
+}
+
+impl Covered {
+    /// As for a mail that a person vouches for.
+    pub const ALL: Covered = Covered { subject: true, date: true, to: true, message_id: true, form: true };
 }
 
 /// What proves a mail.
@@ -81,6 +90,8 @@ pub struct Question {
 struct Seen {
     from: String,
     covered: Covered,
+    /// Headers that are there and say how the content is to be read.
+    shaping: Vec<&'static str>,
     usable: Vec<Signature>,
     has_others: bool,
     /// The provider's word, if it counts.
@@ -123,7 +134,7 @@ pub async fn prove(banks: &Arc<Banks>, keys: &Keys, question: Question) -> Proof
                 let opened = opened.unwrap_or_else(Opened::Void);
                 if let Opened::Holds { key } = &opened {
                     let by = format!("dkim d={} s={} key=sha256:{key}", signature.domain, signature.selector);
-                    let covered = covered(&seen.covered, &[signature]);
+                    let covered = covered(&seen.covered, &seen.shaping, &[signature]);
                     return proven(proof, by, seen.from, covered);
                 }
                 failed |= matches!(opened, Opened::Fails(_));
@@ -133,7 +144,7 @@ pub async fn prove(banks: &Arc<Banks>, keys: &Keys, question: Question) -> Proof
     }
     if let Some(by) = seen.vouched {
         let all: Vec<&Signature> = seen.usable.iter().collect();
-        let covered = covered(&seen.covered, &all);
+        let covered = covered(&seen.covered, &seen.shaping, &all);
         return proven(proof, by, seen.from, covered);
     }
     proof.verdict = match (waits, failed) {
@@ -150,13 +161,16 @@ fn proven(proof: Proof, by: String, from: String, covered: Covered) -> Proof {
     Proof { verdict: Verdict::Proven(Credential { by, from, covered }), why }
 }
 
-/// Fields that are there once and covered by each of the signatures.
-fn covered(once: &Covered, signatures: &[&Signature]) -> Covered {
+/// Fields that are there once and covered by each of the signatures. `shaping` is what is there of the
+/// headers that tell how the content is to be read.
+fn covered(once: &Covered, shaping: &[&str], signatures: &[&Signature]) -> Covered {
     let by_all = |field: &str| signatures.iter().all(|signature| signature.covers(field));
     Covered {
         subject: once.subject && by_all("subject"),
         date: once.date && by_all("date"),
         to: once.to && by_all("to"),
+        message_id: once.message_id && by_all("message-id"),
+        form: shaping.iter().all(|field| by_all(field)),
     }
 }
 
@@ -185,11 +199,21 @@ fn look(banks: &Banks, question: &Question) -> Result<Seen, String> {
         return Err("nothing to prove: its From is no bank's".into());
     };
     let examined = dkim::examine(&wire, &head, bank, &from, question.seen);
+    let mut shaping = Vec::new();
+    if head.count("Content-Type") > 0 {
+        shaping.push("content-type");
+    }
+    if !head.named("Content-Transfer-Encoding").all(|(_, field)| changes_nothing(field.value)) {
+        shaping.push("content-transfer-encoding");
+    }
     let mut seen = Seen {
+        shaping,
         covered: Covered {
             subject: head.count("Subject") == 1,
             date: head.count("Date") == 1,
             to: head.count("To") == 1,
+            message_id: head.count("Message-ID") == 1,
+            form: false,
         },
         usable: examined.usable,
         has_others: examined.has_others,
@@ -204,6 +228,11 @@ fn look(banks: &Banks, question: &Question) -> Result<Seen, String> {
         }
     }
     Ok(seen)
+}
+
+/// Transfer encodings under which the bytes are the content.
+fn changes_nothing(encoding: &[u8]) -> bool {
+    [&b"7bit"[..], b"8bit", b"binary"].iter().any(|name| encoding.trim_ascii().eq_ignore_ascii_case(name))
 }
 
 /// What the provider says, if its word counts: its header is the topmost of its kind with no
@@ -228,7 +257,9 @@ fn vouched(head: &Head<'_>, bank: &Bank, seen: &Seen, id: &str) -> Result<String
         .filter_map(|finding| finding.property("header.d").map(str::to_ascii_lowercase))
         .find(|domain| dkim::is_aligned(domain, &seen.from, bank))
         .ok_or_else(|| format!("{id} does not say that the bank's signature holds"))?;
-    if seen.has_others || !seen.usable.iter().any(|signature| signature.domain == domain) {
+    if seen.has_others
+        || !seen.usable.iter().any(|signature| signature.domain == domain && signature.is_timely())
+    {
         return Err(format!("{id} speaks of a signature by {domain} that is not there, or does not count"));
     }
     Ok(format!("authserv-id {id} d={domain}"))

@@ -325,6 +325,10 @@ async fn judge_copies(
             }
         }
     }
+    if alert.status == AlertStatus::Duplicate {
+        // A copy's own keys are not worth keeping: under many Message-IDs it would claim many.
+        fresh.clear();
+    }
     Ok(fresh)
 }
 
@@ -339,14 +343,17 @@ fn describe(kind: &str) -> &'static str {
 
 /// Amount, direction, day, account and payer agree. The last two as well because part of a narration
 /// is the payer's own: whoever saw another's session id must not be able to have that one's alert
-/// put aside by writing it into a transfer of his own.
+/// put aside by writing it into a transfer of his own. Two that each show a session id or a reference
+/// of their own are two payments.
 fn tells_the_same(a: &AlertRow, b: &AlertRow) -> bool {
     let day = |alert: &AlertRow| alert.facts.occurred.map(|time| time.begin.lagos_day());
     let days_agree = match (day(a), day(b)) {
         (Some(x), Some(y)) => x == y,
         _ => true,
     };
-    let accounts_agree = a.account_id == b.account_id || a.account_id.is_none() || b.account_id.is_none();
+    let differ = |a: &Option<String>, b: &Option<String>| a.is_some() && b.is_some() && a != b;
+    let is_one =
+        !differ(&a.facts.session_id, &b.facts.session_id) && !differ(&a.facts.reference, &b.facts.reference);
     let names_agree = match (&a.facts.payer_name, &b.facts.payer_name) {
         (Some(x), Some(y)) => verdict(x, y, &[]) != Verdict::Different,
         _ => true,
@@ -354,7 +361,8 @@ fn tells_the_same(a: &AlertRow, b: &AlertRow) -> bool {
     a.facts.amount == b.facts.amount
         && a.facts.direction == b.facts.direction
         && days_agree
-        && accounts_agree
+        && a.account_id == b.account_id
+        && is_one
         && names_agree
 }
 

@@ -42,6 +42,21 @@ fn told_twice(payer: &str) -> [Alert; 2] {
 }
 
 on_both! {
+    async fn two_payments_with_one_message_id_are_both_kept(db: TestDatabase) {
+        let (t, shop) = world(db).await;
+        let payment = t.create(&shop, 5_000, "Halima Garba").await;
+        t.advance(LATER + Span::seconds(20));
+        let foreign = Alert::credit("0123459999", 5_000, "Halima Garba", at());
+        let one = Alert { message_id: foreign.message_id.clone(), session: String::new(), ..Alert::credit(ACCOUNT, 5_000, "Halima Garba", at()) };
+        let two = Alert { message_id: foreign.message_id.clone(), ..Alert::credit(ACCOUNT, 5_000, "Halima Garba", at()) };
+        for alert in [&foreign, &one, &two] {
+            let taken = t.ingest(&alert.text()).await;
+            assert_eq!(taken.status, AlertStatus::Review, "never put aside as a copy: {taken:?}");
+        }
+        assert_eq!(t.payment(&payment).await.status, Status::Pending);
+        t.finish().await;
+    }
+
     async fn a_correction_does_not_take_what_a_debit_spoke_against(db: TestDatabase) {
         let (t, shop) = world(db).await;
         let payment = t.create(&shop, 5_000, "Halima Garba").await;

@@ -116,7 +116,7 @@ on_both! {
     async fn a_replay_under_another_message_id_after_a_key_rotation_is_a_duplicate(db: TestDatabase) {
         let s = Scene::new(db).await;
         let mut signer = Signer::bank();
-        signer.fields = vec!["from", "to", "subject", "date"];
+        signer.fields = vec!["from", "to", "subject", "date", "content-type"];
         let mail = signer.sign(&genuine());
         s.goes_through(&mail, MAILBOX).await;
         let (head, rest) = mail.split_once("Message-ID: ").unwrap();
@@ -159,6 +159,29 @@ on_both! {
         s.t.finish().await;
     }
 
+    async fn how_the_content_is_to_be_read_must_be_signed_too(db: TestDatabase) {
+        let s = Scene::new(db).await;
+        let bare = Signer { fields: vec!["from", "to", "subject", "date", "message-id"], ..Signer::bank() };
+        s.goes_to_review(bare.sign(&genuine()), MAILBOX, "how the content is to be read").await;
+        let encoded = format!("Content-Transfer-Encoding: quoted-printable\r\n{}", Signer::bank().sign(&genuine()));
+        s.goes_to_review(encoded, MAILBOX, "how the content is to be read").await;
+        let plain = format!("Content-Transfer-Encoding: 8bit\r\n{}", Signer::bank().sign(&genuine()));
+        assert!(!s.take(plain, MAILBOX).await.reason.contains("how the content"));
+        s.t.finish().await;
+    }
+
+    async fn a_message_id_that_nobody_signed_makes_no_copy(db: TestDatabase) {
+        let s = Scene::new(db).await;
+        let victim = Alert::credit(ACCOUNT, 5_000, "Halima Garba", at());
+        let mut mine = Alert::credit("0123459999", 5_000, "Halima Garba", at());
+        mine.message_id = victim.message_id.clone();
+        let unsigned_id = Signer { fields: vec!["from", "to", "subject", "date", "content-type"], ..Signer::bank() };
+        let first = s.take(unsigned_id.sign(&mine.text()), MAILBOX).await;
+        assert!(first.account_id.is_none() && first.message_id.is_none(), "{first:?}");
+        s.goes_through(Signer::bank().sign(&victim.text()), MAILBOX).await;
+        s.t.finish().await;
+    }
+
     async fn strangers_signatures_prove_nothing(db: TestDatabase) {
         let s = Scene::new(db).await;
         s.names.say("mail._domainkey.thief.example", Say::Text(record("thief")));
@@ -190,7 +213,7 @@ on_both! {
         s.is_quarantined(more(" l=0;").sign(&genuine()), MAILBOX, "l=").await;
         let sha1 = Signer { algorithm: "rsa-sha1", ..bank() };
         s.is_quarantined(sha1.sign(&genuine()), MAILBOX, "SHA-1").await;
-        let blind = Signer { fields: vec!["to", "subject", "date"], ..bank() };
+        let blind = Signer { fields: vec!["to", "subject", "date", "content-type"], ..bank() };
         s.is_quarantined(blind.sign(&genuine()), MAILBOX, "does not cover From").await;
         s.is_quarantined(bank().times(None, Some(now)).sign(&genuine()), MAILBOX, "expired").await;
         let future = bank().times(Some(now + Span::minutes(6)), None);
@@ -278,7 +301,7 @@ on_both! {
 
     async fn what_is_not_signed_is_not_read(db: TestDatabase) {
         let s = Scene::with(db, &["alerts@till.example"]).await;
-        let bare = Signer { fields: vec!["from"], ..Signer::bank() };
+        let bare = Signer { fields: vec!["from", "content-type"], ..Signer::bank() };
         let mail = bare.sign(&genuine());
         let alert = s.goes_to_review(&mail, MAILBOX, "no signed To").await;
         assert_eq!((alert.authenticity, alert.subject, alert.mailed_at), (Authenticity::Proven, None, None));

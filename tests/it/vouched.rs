@@ -88,7 +88,7 @@ on_both! {
 
     async fn fields_count_only_if_every_signature_of_the_bank_covers_them(db: TestDatabase) {
         let s = Scene::with(db, &["alerts@till.example"]).await;
-        let bare = Signer { fields: vec!["from", "date"], ..Signer::bank() };
+        let bare = Signer { fields: vec!["from", "date", "content-type"], ..Signer::bank() };
         let mail = bare.sign(&rewritten());
         let alert = s.take(under(&format!("{ID}; dkim=pass header.d=gtbank.com"), &mail), named()).await;
         assert_eq!(alert.status, AlertStatus::Review, "{alert:?}");

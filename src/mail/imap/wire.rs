@@ -141,7 +141,10 @@ impl Wire {
         let mut chunk = (&mut self.stream).take(CHUNK as u64);
         match chunk.read_buf(&mut self.held).await {
             Ok(0) => Err(Trouble::Connection("the server closed the connection".into())),
-            Ok(_) => Ok(debug_assert!(self.held.len() > begin)),
+            Ok(_) => {
+                debug_assert!(self.held.len() > begin, "bytes were read");
+                Ok(())
+            }
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
                 Err(Trouble::Connection("the connection was cut".into()))
             }

@@ -134,7 +134,7 @@ pub fn by_mail_auth(mail: &str) -> String {
     let signature = DkimSigner::from_key(rsa("rsa2048"))
         .domain("gtbank.com")
         .selector("mail")
-        .headers(["From", "To", "Subject", "Date", "Message-ID"])
+        .headers(["From", "To", "Subject", "Date", "Message-ID", "Content-Type", "Content-Transfer-Encoding"])
         .sign(mail.as_bytes())
         .unwrap();
     format!("{}{mail}", signature.to_header())
