@@ -349,9 +349,10 @@ fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok().and_then(|v| v.parse().ok())
 }
 
-/// TILLBELL_TEST_SEED, or another one in every run.
+/// TILLBELL_TEST_SEED, or always the same: what is not to blame for a finding must not be stopped by
+/// it. Other seeds are tried by hand and, without end, by `make fuzz`.
 pub fn seed() -> u64 {
-    number("TILLBELL_TEST_SEED").unwrap_or_else(|| u64::from(std::process::id()).wrapping_mul(0x5851_F42D))
+    number("TILLBELL_TEST_SEED").unwrap_or(0x7469_6C6C)
 }
 
 #[test]
