@@ -46,6 +46,8 @@ pub(super) struct Word {
     swapped: Vec<String>,
     sound: Option<String>,
     short_forms: &'static [String],
+    /// The short forms of its stems: Lola, of Damilola, of Oluwadamilola.
+    stem_short_forms: Vec<&'static [String]>,
     pet_names: &'static [String],
     pub known: bool,
 }
@@ -62,6 +64,8 @@ impl Word {
         let swapped = tables().swapped(&text);
         let sound = sound_of(&key);
         let short_forms = tables().short_forms(&name_key);
+        let forms = stems.iter().map(|stem| tables().short_forms(stem));
+        let stem_short_forms = forms.filter(|forms| !forms.is_empty()).collect();
         let pet_names = tables().pet_names(&name_key);
         Word {
             text,
@@ -74,6 +78,7 @@ impl Word {
             swapped,
             sound,
             short_forms,
+            stem_short_forms,
             pet_names,
             known,
         }
@@ -103,7 +108,7 @@ impl Word {
         self.text.len() > other.text.len()
             && (short(&self.stems)
                 || short(self.short_forms)
-                || self.stems.iter().any(|stem| short(tables().short_forms(stem))))
+                || self.stem_short_forms.iter().any(|forms| short(forms)))
     }
 
     /// Not the same name for sure, but the same but for its vowels; or one with Olu and one

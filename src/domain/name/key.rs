@@ -54,10 +54,8 @@ struct Letters {
 impl Letters {
     /// Writes letters, and says how many of the word they stand for.
     fn put(&mut self, letters: &str, taken: usize) -> usize {
-        for letter in letters.chars() {
-            if !self.key.ends_with(letter) {
-                self.key.push(letter);
-            }
+        for letter in letters.bytes() {
+            self.plain(letter, 0);
         }
         taken
     }

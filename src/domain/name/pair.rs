@@ -123,7 +123,7 @@ pub(super) fn pair(expected: &Side<'_>, received: &Side<'_>, ways: Ways) -> Pair
     }
     p.cut_word();
     p.initials();
-    p.finish()
+    p.finish(ways)
 }
 
 /// Places in the order of the words' letters, so that the written order decides nothing.
@@ -256,15 +256,18 @@ impl Pairs<'_, '_> {
         }
     }
 
-    fn finish(self) -> Pairing {
+    fn finish(self, ways: Ways) -> Pairing {
         let split = |side: &Side<'_>, free: &[usize]| -> (Vec<usize>, Vec<usize>) {
             let free = free.iter().copied();
             free.partition(|at| side.words[*at].kind != Kind::Initial)
         };
         let (left_expected, initials_expected) = split(self.e, &self.free_e);
         let (left_received, initials_received) = split(self.r, &self.free_r);
-        let nearly =
-            most_pairs(&left_expected, &left_received, |a, b| is_nearly(self.e.words[a], self.r.words[b]));
+        // Of persons with no name in common nobody asks what is nearly the same.
+        let asked = ways == Ways::Whole || self.found.iter().any(|a| a.names > 0);
+        let nearly = most_pairs(&left_expected, &left_received, |a, b| {
+            asked && is_nearly(self.e.words[a], self.r.words[b])
+        });
         Pairing {
             agreements: self.found,
             doubtful_cut: self.doubtful_cut,
@@ -343,6 +346,9 @@ fn pieces_of(whole: &Word, side: &Side<'_>, free: &[usize]) -> Option<Vec<usize>
     if whole.kind != Kind::Name {
         return None;
     }
+    let begins = |w: &&&Word| w.text.len() < whole.text.len() && whole.text.starts_with(&w.text);
+    let may_begin = |w: &&&Word| matches!(w.kind, Kind::Name | Kind::Particle) && begins(w);
+    side.words.iter().find(may_begin)?;
     let particles = places(side, |k| k == Kind::Particle);
     let names = free.iter().copied().filter(|at| side.words[*at].kind == Kind::Name);
     let candidates = names.chain(particles).collect::<Vec<_>>();

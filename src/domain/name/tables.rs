@@ -5,6 +5,7 @@
 //! does not fit is skipped here and found by the tests. Called by the files of this room only.
 
 use std::collections::{HashMap, HashSet};
+use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::LazyLock;
 
 use super::key::{Vowels, spelling_key};
@@ -37,16 +38,40 @@ pub(super) enum Special {
     WeakTrade(&'static str),
 }
 
+/// FNV-1a: no table takes words from outside, so nobody can choose words that collide.
+struct Fnv(u64);
+
+impl Default for Fnv {
+    fn default() -> Fnv {
+        Fnv(0xcbf2_9ce4_8422_2325)
+    }
+}
+
+impl Hasher for Fnv {
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
+type Map<K, V> = HashMap<K, V, BuildHasherDefault<Fnv>>;
+type Set<K> = HashSet<K, BuildHasherDefault<Fnv>>;
+
 pub(super) struct Tables {
-    groups: HashMap<&'static str, u32>,
-    groups_by_key: HashMap<String, u32>,
-    short_forms: HashMap<String, Vec<String>>,
-    nicknames: HashMap<String, Vec<String>>,
-    different: HashSet<(&'static str, &'static str)>,
-    special: HashMap<&'static str, Special>,
-    known: HashSet<String>,
-    parts: HashSet<&'static str>,
-    joins: HashSet<&'static str>,
+    groups: Map<&'static str, u32>,
+    groups_by_key: Map<String, u32>,
+    short_forms: Map<String, Vec<String>>,
+    nicknames: Map<String, Vec<String>>,
+    different: Set<(&'static str, &'static str)>,
+    special: Map<&'static str, Special>,
+    known: Set<String>,
+    parts: Set<&'static str>,
+    joins: Set<&'static str>,
     starts: Vec<(&'static str, usize)>,
     ends: Vec<(&'static str, usize)>,
     swaps: Vec<(&'static str, &'static str, usize)>,
@@ -74,15 +99,15 @@ fn lines(text: &'static str) -> impl Iterator<Item = Vec<&'static str>> {
 impl Tables {
     fn read() -> Tables {
         let mut t = Tables {
-            groups: HashMap::new(),
-            groups_by_key: HashMap::new(),
-            short_forms: HashMap::new(),
-            nicknames: HashMap::new(),
-            different: HashSet::new(),
-            special: HashMap::new(),
-            known: HashSet::new(),
-            parts: HashSet::new(),
-            joins: HashSet::new(),
+            groups: Map::default(),
+            groups_by_key: Map::default(),
+            short_forms: Map::default(),
+            nicknames: Map::default(),
+            different: Set::default(),
+            special: Map::default(),
+            known: Set::default(),
+            parts: Set::default(),
+            joins: Set::default(),
             starts: Vec::new(),
             ends: Vec::new(),
             swaps: Vec::new(),
