@@ -201,6 +201,22 @@ on_both! {
             let signer = Signer { key: "thief", domain: domain.into(), ..Signer::bank() };
             s.is_quarantined(signer.sign(&mail), MAILBOX, domain).await;
         }
+        // Two domains of one bank: neither speaks for addresses of the other.
+        s.names.say("mail._domainkey.wemabank.com", Say::Text(record("rsa2048")));
+        let mail = genuine().replace("GeNS@gtbank.com", "no-reply@alat.ng");
+        let signer = Signer { domain: "wemabank.com".into(), ..Signer::bank() };
+        s.is_quarantined(signer.sign(&mail), MAILBOX, "not the bank's domain of no-reply@alat.ng").await;
+        s.t.finish().await;
+    }
+
+    async fn a_domain_signs_for_the_addresses_below_it(db: TestDatabase) {
+        let s = Scene::new(db).await;
+        s.names.say("mail._domainkey.kuda.com", Say::Text(record("rsa2048")));
+        let signer = Signer { domain: "kuda.com".into(), ..Signer::bank() };
+        let below = genuine().replace("GeNS@gtbank.com", "hello@news.kuda.com");
+        let alert = s.take(signer.sign(&below), MAILBOX).await;
+        assert_eq!(alert.authenticity, Authenticity::Proven, "{alert:?}");
+        assert!(!s.is_approved().await);
         s.t.finish().await;
     }
 
