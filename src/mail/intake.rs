@@ -6,10 +6,9 @@
 
 use std::sync::Arc;
 
-use tokio::sync::Semaphore;
-
 use super::dns::Keys;
 use super::proof::{DNS_WITHIN, DNS_WITHIN_FOR_FILES, Question, prove};
+use super::threads::Threads;
 use super::{Banks, Intake, Outcome, Reading, read};
 use crate::app::App;
 use crate::config::Config;
@@ -22,10 +21,6 @@ use crate::store::Step;
 
 /// Bytes of a mail that are kept when it is too large to be read; the reason is kept with it.
 const KEPT_OF_OVERSIZED: usize = 64 * 1024;
-
-/// Mails read side by side: one for each core, between these.
-const READ_AT_ONCE_MIN: usize = 2;
-const READ_AT_ONCE_MAX: usize = 8;
 
 /// A mail that was taken, with what was read from it.
 #[derive(Clone, Debug)]
@@ -76,16 +71,13 @@ pub struct MailRoom {
     pub keys: Keys,
     recipients: Arc<[String]>,
     dev: bool,
-    /// Turns at reading. It is work for the processor: more threads than it has cores read no faster,
-    /// and each would make caches of its own for hundreds of expressions, many megabytes of them.
-    turns: Arc<Semaphore>,
+    threads: Threads,
 }
 
 impl MailRoom {
     pub fn new(config: &Config, banks: Arc<Banks>) -> MailRoom {
-        let cores = std::thread::available_parallelism().map_or(READ_AT_ONCE_MIN, usize::from);
         MailRoom {
-            turns: Arc::new(Semaphore::new(cores.clamp(READ_AT_ONCE_MIN, READ_AT_ONCE_MAX))),
+            threads: Threads::start(),
             banks,
             keys: Keys::new(&config.mail.dns),
             recipients: config.mail.recipients.clone().into(),
@@ -132,14 +124,8 @@ impl MailRoom {
         let proof = prove(&self.banks, &self.keys, question).await;
         let (banks, bytes) = (self.banks.clone(), raw.clone());
         let intake = Intake { now: seen, trusted, proof };
-        // Held until the thread is done, also when nobody waits for it any more.
-        let turn = self.turns.clone().acquire_owned().await;
-        let reading = tokio::task::spawn_blocking(move || {
-            let _turn = turn;
-            read(&bytes, &banks, &intake)
-        })
-        .await
-        .map_err(|error| OpError::Fault(format!("the mail reader failed: {error}")))?;
+        let reading = self.threads.run(move || read(&bytes, &banks, &intake)).await;
+        let reading = reading.ok_or_else(|| OpError::Fault("the mail reader failed".into()))?;
         Ok((Arc::unwrap_or_clone(raw), reading))
     }
 }

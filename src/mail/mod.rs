@@ -28,6 +28,7 @@ pub mod second_look;
 mod sheet;
 pub mod smtp;
 pub mod template;
+mod threads;
 mod verdict;
 mod when;
 

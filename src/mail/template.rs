@@ -1,4 +1,4 @@
-//! The banks' templates: TOML under `banks/`, embedded, checked and compiled once.
+//! The banks' templates: TOML under `banks/`, embedded, and checked when they are read.
 //!
 //! A template says which senders are the bank's, how its mails are recognised and where their
 //! fields stand. This file knows no bank; a folder of the operator's can replace or add any.
@@ -6,12 +6,13 @@
 
 mod compile;
 pub mod embedded;
+mod pattern;
 pub mod raw;
 
 use std::collections::HashMap;
 use std::path::Path;
 
-use regex::Regex;
+use pattern::Pattern;
 
 use crate::domain::alert::{AlertKind, Direction};
 
@@ -77,16 +78,16 @@ pub struct Bank {
     pub(super) layouts: Vec<Layout>,
     pub(super) narrations: Vec<NarrationRule>,
     pub(super) kinds: Vec<KindRule>,
-    pub(super) notices: Vec<Regex>,
+    pub(super) notices: Vec<Pattern>,
     pub(super) examples: Vec<raw::RawExample>,
 }
 
 #[derive(Debug)]
 pub(super) struct Layout {
     pub name: String,
-    pub all: Vec<Regex>,
-    pub none: Vec<Regex>,
-    pub subject: Vec<Regex>,
+    pub all: Vec<Pattern>,
+    pub none: Vec<Pattern>,
+    pub subject: Vec<Pattern>,
     pub spaced: bool,
     pub reference_is_unique: bool,
     pub narration_limit: Option<usize>,
@@ -100,18 +101,18 @@ pub(super) struct Layout {
 #[derive(Debug)]
 pub(super) struct DirectionRule {
     pub labels: Vec<String>,
-    pub credit: Vec<Regex>,
-    pub debit: Vec<Regex>,
-    pub subject_credit: Vec<Regex>,
-    pub subject_debit: Vec<Regex>,
+    pub credit: Vec<Pattern>,
+    pub debit: Vec<Pattern>,
+    pub subject_credit: Vec<Pattern>,
+    pub subject_debit: Vec<Pattern>,
     pub amount_suffix: bool,
 }
 
 #[derive(Debug, Default)]
 pub(super) struct Field {
     pub labels: Vec<String>,
-    pub lines: Vec<Regex>,
-    pub subject: Vec<Regex>,
+    pub lines: Vec<Pattern>,
+    pub subject: Vec<Pattern>,
     pub subject_alone: bool,
 }
 
@@ -125,7 +126,7 @@ pub(super) struct Continuation {
 
 #[derive(Debug)]
 pub(super) struct NarrationRule {
-    pub pattern: Regex,
+    pub pattern: Pattern,
     pub layouts: Vec<String>,
     pub direction: Option<Direction>,
     pub filled: Option<bool>,
@@ -138,7 +139,7 @@ pub(super) struct NarrationRule {
 pub(super) struct KindRule {
     /// `None`: only a doubt.
     pub kind: Option<AlertKind>,
-    pub pattern: Regex,
+    pub pattern: Pattern,
     pub direction: Option<Direction>,
 }
 
@@ -164,14 +165,14 @@ pub(super) enum FieldName {
 /// What holds for every bank.
 #[derive(Debug)]
 pub(super) struct Shared {
-    pub name_noise: Vec<Regex>,
+    pub name_noise: Vec<Pattern>,
     /// Folded.
     pub not_names: Vec<String>,
-    pub not_in_names: Vec<Regex>,
-    pub not_in_loose_names: Vec<Regex>,
-    pub notices: Vec<Regex>,
-    pub transactions: Vec<Regex>,
-    pub reversals: Vec<Regex>,
+    pub not_in_names: Vec<Pattern>,
+    pub not_in_loose_names: Vec<Pattern>,
+    pub notices: Vec<Pattern>,
+    pub transactions: Vec<Pattern>,
+    pub reversals: Vec<Pattern>,
     pub narrations: Vec<NarrationRule>,
     pub kinds: Vec<KindRule>,
     pub institutions: Institutions,

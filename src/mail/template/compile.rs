@@ -3,8 +3,7 @@
 
 use std::collections::HashMap;
 
-use regex::{Regex, RegexBuilder};
-
+use super::pattern::Pattern;
 use super::raw::{RawBank, RawField, RawInstitutions, RawKind, RawLayout, RawNarration, RawShared};
 use super::{
     Bank, Continuation, DirectionRule, Field, FieldName, Institutions, KindRule, Layout, MaskForm,
@@ -13,8 +12,6 @@ use super::{
 use crate::domain::alert::{AlertKind, Direction};
 use crate::mail::sheet::{collapse, fold_label};
 
-/// Memory of one compiled expression; templates are written by operators.
-const REGEX_BYTES: usize = 2 * 1024 * 1024;
 /// Characters of one expression before `{BANK}` is put in.
 const MAX_PATTERN: usize = 2000;
 /// Expressions, labels and the like in one list.
@@ -32,18 +29,15 @@ impl Place<'_> {
         TemplateError::Value { file: self.file.to_owned(), key: key.to_owned(), message: message.into() }
     }
 
-    fn regex(&self, key: &str, pattern: &str) -> Result<Regex, TemplateError> {
+    fn regex(&self, key: &str, pattern: &str) -> Result<Pattern, TemplateError> {
         if pattern.len() > MAX_PATTERN {
             return Err(self.wrong(key, format!("expression longer than {MAX_PATTERN}")));
         }
-        RegexBuilder::new(&pattern.replace("{BANK}", self.words))
-            .size_limit(REGEX_BYTES)
-            .dfa_size_limit(REGEX_BYTES)
-            .build()
+        Pattern::new(pattern.replace("{BANK}", self.words))
             .map_err(|e| self.wrong(key, format!("{pattern:?}: {}", collapse(&e.to_string()))))
     }
 
-    fn regexes(&self, key: &str, patterns: &[String]) -> Result<Vec<Regex>, TemplateError> {
+    fn regexes(&self, key: &str, patterns: &[String]) -> Result<Vec<Pattern>, TemplateError> {
         if patterns.len() > MAX_LIST {
             return Err(self.wrong(key, format!("more than {MAX_LIST} entries")));
         }
