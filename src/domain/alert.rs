@@ -4,7 +4,7 @@
 //! `mail` makes these, `matching` decides on them, `store` keeps them.
 
 use super::money::Money;
-use super::time::Timestamp;
+use super::time::{Span, Timestamp};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
@@ -202,6 +202,26 @@ impl Authenticity {
             "refuted" => Some(Authenticity::Refuted),
             "forwarded" => Some(Authenticity::Forwarded),
             _ => None,
+        }
+    }
+}
+
+/// What the proof of a mail waits for; it is asked for again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Missing {
+    /// A name server that answers.
+    Answer,
+    /// The key: the name server says that there is none. A bank that has just begun to sign with a new
+    /// one may be ahead of its own name servers, and of what others remember of them.
+    Key,
+}
+
+impl Missing {
+    /// From first sight; after this the mail stays quarantined.
+    pub fn patience(self) -> Span {
+        match self {
+            Missing::Answer => Span::hours(24),
+            Missing::Key => Span::hours(1),
         }
     }
 }

@@ -190,7 +190,7 @@ fn taken(reading: &Reading, arrival: Arrival, trusted: bool) -> Taken {
         content_hash: reading.content_hash,
         why: reading.why.clone(),
         authentic_by: reading.authentic_by.clone(),
-        waits: reading.waits && !trusted,
+        waits: reading.waits.filter(|_| !trusted),
         with,
     }
 }

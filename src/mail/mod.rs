@@ -44,7 +44,7 @@ use sha2::{Digest, Sha256};
 pub use check::{CheckResult, check};
 pub use template::{Bank, Banks, MaskForm, TemplateError};
 
-use crate::domain::alert::{AlertFacts, AlertKind, Authenticity, Direction};
+use crate::domain::alert::{AlertFacts, AlertKind, Authenticity, Direction, Missing};
 use crate::domain::time::Timestamp;
 use authentic::Judgement;
 use mime::{Body, Letter};
@@ -109,7 +109,7 @@ pub struct Reading {
     /// What proves it, where it is proven.
     pub authentic_by: Option<String>,
     /// A key could not be had: it may be proven later.
-    pub waits: bool,
+    pub waits: Option<Missing>,
     /// SHA-256 over From, Subject, Date and the visible content; the same for every copy of a mail
     /// whatever way it came (Message-ID, Received and transfer encoding do not count). Of a proven mail
     /// what is not signed does not count either: a thief could send the copy with another Date.
@@ -170,7 +170,10 @@ pub fn read(raw: &[u8], banks: &Banks, intake: &Intake) -> Reading {
     };
     why.extend(facts.doubts.iter().map(|d| format!("doubt: {d}")));
     let authenticity = judgement.authenticity;
-    let waits = authenticity == Authenticity::Unproven && intake.proof.verdict == proof::Verdict::Waits;
+    let waits = match intake.proof.verdict {
+        proof::Verdict::Waits(missing) if authenticity == Authenticity::Unproven => Some(missing),
+        _ => None,
+    };
     let mut reading = Reading {
         outcome,
         authenticity,
@@ -213,7 +216,7 @@ fn unreadable(raw: &[u8], why: String) -> Reading {
         date: None,
         to: Vec::new(),
         authentic_by: None,
-        waits: false,
+        waits: None,
         content_hash: Sha256::digest(raw).into(),
         why: vec![why],
     }

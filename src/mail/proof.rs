@@ -16,6 +16,7 @@ use super::head::{self, Head};
 use super::mime;
 use super::template::{Bank, Banks};
 use super::verdict;
+use crate::domain::alert::Missing;
 use crate::domain::time::Timestamp;
 
 /// All DNS for one mail that came over the network.
@@ -62,7 +63,7 @@ pub enum Verdict {
     /// A signature of the bank's own fails: the mail is not what the bank signed.
     Failed,
     /// A key could not be had: ask again later.
-    Waits,
+    Waits(Missing),
 }
 
 /// The answer with its reasons in words.
@@ -108,7 +109,7 @@ pub async fn prove(banks: &Arc<Banks>, keys: &Keys, question: Question) -> Proof
     };
     let mut proof = Proof { verdict: Verdict::Nothing, why: seen.why.clone() };
     let deadline = Instant::now() + question.within;
-    let (mut failed, mut waits) = (false, false);
+    let (mut failed, mut waits) = (false, None);
     for signature in &seen.usable {
         if !question.only_refute && !signature.can_hold() {
             // No key can make it a proof, so the name server need not be asked.
@@ -120,14 +121,17 @@ pub async fn prove(banks: &Arc<Banks>, keys: &Keys, question: Question) -> Proof
         let left = deadline.saturating_duration_since(Instant::now());
         match keys.ask(&signature.key_name(), left, question.only_refute).await {
             Answer::Trouble(why) => {
-                waits = true;
+                waits = Some(Missing::Answer);
                 proof.why.push(format!("its signature by {} could not be checked: {why}", signature.domain));
             }
-            Answer::Absent => proof.why.push(format!(
-                "its signature by {}: DNS holds no key {}",
-                signature.domain,
-                signature.key_name().trim_end_matches('.')
-            )),
+            Answer::Absent => {
+                waits = waits.or(Some(Missing::Key));
+                proof.why.push(format!(
+                    "its signature by {}: DNS holds no key {}",
+                    signature.domain,
+                    signature.key_name().trim_end_matches('.')
+                ));
+            }
             Answer::Records(records) => {
                 let (raw, this) = (question.raw.clone(), signature.clone());
                 let opened = aside(move || dkim::open(&head::wire(&raw), &this, &records)).await;
@@ -148,8 +152,9 @@ pub async fn prove(banks: &Arc<Banks>, keys: &Keys, question: Question) -> Proof
         return proven(proof, by, seen.from, covered);
     }
     proof.verdict = match (waits, failed) {
-        (true, _) if !question.only_refute => Verdict::Waits,
+        (Some(Missing::Answer), _) if !question.only_refute => Verdict::Waits(Missing::Answer),
         (_, true) => Verdict::Failed,
+        (Some(missing), false) if !question.only_refute => Verdict::Waits(missing),
         _ => Verdict::Nothing,
     };
     proof

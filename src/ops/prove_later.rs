@@ -1,5 +1,5 @@
-//! Mails that could not be proven because a name server was in trouble: asked about again with growing
-//! pauses, until the proof is there, is refused, or a day is over (decisions 8).
+//! Mails that could not be proven because a key was not to be had: asked about again with growing
+//! pauses, until the proof is there, is refused, or there has been patience enough (decisions 8).
 //!
 //! The asking is the mail door's ([`Verifier`]); here is what follows from its answer. A mail that is
 //! proven late becomes an alert as if it had come proven, in one Unit guarded by its version, with its
@@ -12,7 +12,7 @@ use super::decide::{self, AlertOutcome};
 use super::take_alert::{Taken, after_storing, draft, join, place, whole};
 use super::{OpError, RACES_MAX};
 use crate::app::App;
-use crate::domain::alert::{AlertRow, AlertStatus, Authenticity};
+use crate::domain::alert::{AlertRow, AlertStatus, Authenticity, Missing};
 use crate::domain::time::{Span, Timestamp};
 use crate::store::jobs::{self, JobKind};
 use crate::store::{Applied, alerts};
@@ -20,15 +20,13 @@ use crate::store::{Applied, alerts};
 /// The first time it is asked again; doubled each time, up to the longest pause.
 pub const FIRST_PAUSE: Span = Span::seconds(30);
 const PAUSE_MAX: Span = Span::minutes(15);
-/// After this a mail stays quarantined.
-pub const GIVE_UP_AFTER: Span = Span::hours(24);
 
 /// What one more look came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verified {
     /// It is settled, one way or the other; the job is over.
     Done,
-    /// The name server is still in trouble.
+    /// The key is still not to be had.
     Later { at: Timestamp, why: String },
 }
 
@@ -47,9 +45,12 @@ pub fn is_waiting(alert: &AlertRow) -> bool {
 }
 
 /// The reason of a mail that waits.
-pub fn waiting(seen: Timestamp, why: &[String]) -> String {
-    let what = format!("it waits for a name server, at the longest until {}", seen + GIVE_UP_AFTER);
-    join(&what, why)
+pub fn waiting(seen: Timestamp, missing: Missing, why: &[String]) -> String {
+    let what = match missing {
+        Missing::Answer => "a name server",
+        Missing::Key => "the key it names",
+    };
+    join(&format!("it waits for {what}, at the longest until {}", seen + missing.patience()), why)
 }
 
 /// What follows when a mail that waits was looked at again.
@@ -60,17 +61,18 @@ pub async fn looked_again(
     tries: i64,
 ) -> Result<Verified, OpError> {
     let now = app.now();
-    let until = alert.first_seen + GIVE_UP_AFTER;
-    if taken.waits && now < until {
-        let at = (now + pause_after(tries)).min(until);
+    if let Some(missing) = taken.waits {
+        let until = alert.first_seen + missing.patience();
         let why = taken.why.last().cloned().unwrap_or_default();
-        return Ok(Verified::Later { at, why });
-    }
-    if taken.waits {
+        if now < until {
+            return Ok(Verified::Later { at: (now + pause_after(tries)).min(until), why });
+        }
         metrics::counter!("tillbell_alarms_total", "kind" => "mail_not_proven").increment(1);
         tracing::error!(
             alert = alert.id,
-            "ALARM: for a day no name server could be asked whether the bank sent a mail; it stays quarantined"
+            from = taken.mail_from,
+            why,
+            "ALARM: the key that could prove a mail was not to be had; the mail stays quarantined"
         );
     }
     settle_proof(app, alert, taken).await.map(|_| Verified::Done)
@@ -83,7 +85,7 @@ fn pause_after(tries: i64) -> Span {
 
 /// Writes the last word on a mail that waited. Whoever else did so at the same moment wins.
 async fn settle_proof(app: &App, waiting: &AlertRow, taken: &Taken) -> Result<AlertOutcome, OpError> {
-    let late = Taken { waits: false, ..taken.clone() };
+    let late = Taken { waits: None, ..taken.clone() };
     let mut fresh = draft(waiting.id, waiting.first_seen, &late);
     fresh.version = waiting.version;
     fresh.source = waiting.source.clone();

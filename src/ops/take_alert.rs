@@ -13,7 +13,7 @@ use super::weigh::{REVERSAL_WITHIN, is_undoing, shares_reference};
 use super::{OpError, RACES_MAX, prove_later};
 use crate::app::App;
 use crate::domain::account::{ReceivingAccount, Resolved, resolve};
-use crate::domain::alert::{AlertFacts, AlertKind, AlertRow, AlertStatus, Authenticity, Direction};
+use crate::domain::alert::{AlertFacts, AlertKind, AlertRow, AlertStatus, Authenticity, Direction, Missing};
 use crate::domain::money::CURRENCY;
 use crate::domain::name::{Verdict, verdict};
 use crate::domain::time::{Span, Timestamp};
@@ -56,8 +56,8 @@ pub struct Taken {
     pub why: Vec<String>,
     /// What proves it, where it is proven.
     pub authentic_by: Option<String>,
-    /// Nothing proves it yet because a name server is in trouble: it is asked again, see `prove_later`.
-    pub waits: bool,
+    /// Nothing proves it yet because a key could not be had: it is asked for again, see `prove_later`.
+    pub waits: Option<Missing>,
     /// The intake's own guarded steps, such as a mailbox cursor; they happen with the alert or not
     /// at all.
     pub with: Vec<Step>,
@@ -75,7 +75,7 @@ pub async fn take_alert(app: &App, taken: &Taken) -> Result<AlertOutcome, OpErro
         let keep =
             |alert: &AlertRow| vec![alerts::add(alert), alerts::add_mail(id, &taken.raw, now + MAIL_KEPT)];
         let mut unit = whole(app, &mut alert, &taken.content_hash, now, keep).await?;
-        if taken.waits && alert.status == AlertStatus::Quarantined {
+        if taken.waits.is_some() && alert.status == AlertStatus::Quarantined {
             let job = app.store.id(IdKind::Job).await?;
             let at = now + prove_later::FIRST_PAUSE;
             unit = unit.step(jobs::enqueue(job, JobKind::Verify, 0, id, at, now));
@@ -156,14 +156,14 @@ pub(super) fn draft(id: i64, seen: Timestamp, taken: &Taken) -> AlertRow {
         (ReadAs::Credit, _) if is_payment => AlertStatus::New,
         (ReadAs::Credit, _) => AlertStatus::Ignored,
     };
-    let reason = match status {
-        AlertStatus::New => String::new(),
-        AlertStatus::Quarantined if taken.waits => prove_later::waiting(seen, &taken.why),
-        AlertStatus::Quarantined if taken.authenticity == Authenticity::Unproven => {
+    let reason = match (status, taken.waits) {
+        (AlertStatus::New, _) => String::new(),
+        (AlertStatus::Quarantined, Some(missing)) => prove_later::waiting(seen, missing, &taken.why),
+        (AlertStatus::Quarantined, None) if taken.authenticity == Authenticity::Unproven => {
             join("nothing proves that the bank sent it", &taken.why)
         }
-        AlertStatus::Quarantined => join("it is not the bank's own word", &taken.why),
-        AlertStatus::Ignored => join("not a payment to us", &taken.why),
+        (AlertStatus::Quarantined, None) => join("it is not the bank's own word", &taken.why),
+        (AlertStatus::Ignored, _) => join("not a payment to us", &taken.why),
         _ => join("it could not be read", &taken.why),
     };
     AlertRow {

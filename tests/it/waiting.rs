@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use tillbell::domain::alert::{AlertRow, AlertStatus, Authenticity};
 use tillbell::domain::time::Span;
+use tillbell::mail::intake::MailRoom;
 use tillbell::ops::prove_later::{Verified, Verifier};
 use tillbell::store::jobs::{JobKind, Lane};
 use tillbell::work::run_due_with;
@@ -37,6 +38,22 @@ async fn waiting(s: &Scene, trouble: Say) -> AlertRow {
     );
     assert!(!s.is_approved().await);
     alert
+}
+
+/// A genuine mail whose key no name server knows.
+async fn without_key(s: &Scene) -> AlertRow {
+    s.names.say(KEY_NAME, Say::Nothing);
+    let alert = s.take(Signer::bank().sign(&genuine()), MAILBOX).await;
+    assert_eq!((alert.status, alert.authenticity), (AlertStatus::Quarantined, Authenticity::Unproven));
+    assert!(alert.reason.contains("waits for the key it names, at the longest until"), "{}", alert.reason);
+    alert
+}
+
+/// One that remembers nothing of what name servers said.
+fn forgetful(s: &Scene) -> Arc<dyn Verifier> {
+    let mut config = s.t.app.config.clone();
+    config.mail.dns = vec![s.names.address];
+    Arc::new(MailRoom::new(&config, s.t.banks.clone()))
 }
 
 on_both! {
@@ -85,6 +102,37 @@ on_both! {
         let asked = s.names.asked().len();
         work(&s).await;
         assert_eq!((s.names.asked().len(), s.is_approved().await), (asked, false));
+        s.t.finish().await;
+    }
+
+    async fn a_key_that_the_name_server_does_not_know_yet_is_waited_for(db: TestDatabase) {
+        let s = Scene::new(db).await;
+        let alert = without_key(&s).await;
+        for _ in 0..3 {
+            s.t.advance(Span::minutes(15));
+            work(&s).await;
+            assert_eq!(s.alert(alert.id).await, alert, "a look without the key changes nothing");
+        }
+        s.names.say(KEY_NAME, Say::Text(record("rsa2048")));
+        s.t.advance(Span::minutes(14));
+        run_due_with(&s.t.app, Some(forgetful(&s))).await.unwrap();
+        assert_eq!(s.alert(alert.id).await.status, AlertStatus::Matched);
+        assert!(s.is_approved().await);
+        s.t.finish().await;
+    }
+
+    async fn a_key_that_is_not_there_after_an_hour_is_given_up(db: TestDatabase) {
+        let s = Scene::new(db).await;
+        let alert = without_key(&s).await;
+        s.t.advance(Span::minutes(61));
+        work(&s).await;
+        let given_up = s.alert(alert.id).await;
+        assert_eq!((given_up.status, given_up.authenticity), (AlertStatus::Quarantined, Authenticity::Unproven));
+        assert!(given_up.reason.starts_with("nothing proves"), "{}", given_up.reason);
+        s.names.say(KEY_NAME, Say::Text(record("rsa2048")));
+        s.t.advance(Span::hours(2));
+        run_due_with(&s.t.app, Some(forgetful(&s))).await.unwrap();
+        assert_eq!((s.alert(alert.id).await, s.is_approved().await), (given_up, false));
         s.t.finish().await;
     }
 
