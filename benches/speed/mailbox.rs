@@ -60,7 +60,7 @@ impl Bench {
         let burst = self.payments(size.of(1_000, 100), 2).await;
         let backlog = self.payments(size.of(20_000, 2_000), 3).await;
         {
-            let _server = self.serve(folder);
+            let server = self.serve(folder);
             // The first one warms caches and the connection.
             self.one_by_one(&singles[..1]).await;
             let mut times = self.one_by_one(&singles[1..]).await;
@@ -84,6 +84,7 @@ impl Bench {
                 delivered.as_secs_f64()
             );
             report.add(&what, "s", began.elapsed().as_secs_f64(), BURST_SECONDS, Goal::Below, &notes);
+            server.end();
         }
         let began = Instant::now();
         self.deliver(&self.mails(&backlog));

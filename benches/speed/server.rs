@@ -183,6 +183,13 @@ impl Server {
         server
     }
 
+    /// Ends as under a service manager, so that leases are given back.
+    pub fn end(mut self) {
+        let ended = Command::new("kill").arg(self.child.id().to_string()).status();
+        assert!(ended.is_ok_and(|status| status.success()), "cannot end a server");
+        let _ = self.child.wait();
+    }
+
     /// Memory in RAM now, in MB.
     pub fn rss_mb(&self) -> f64 {
         let status =
