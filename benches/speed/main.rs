@@ -26,6 +26,7 @@ mod memory;
 #[allow(dead_code, reason = "the tests use more of it")]
 #[path = "../../tests/it/harness/name_server.rs"]
 mod name_server;
+mod names;
 mod read;
 mod reading;
 mod report;
@@ -41,7 +42,8 @@ mod world;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-const NAMES: [&str; 8] = ["storage", "create", "read", "reading", "webhooks", "decide", "mailbox", "memory"];
+const NAMES: [&str; 9] =
+    ["storage", "create", "read", "reading", "names", "webhooks", "decide", "mailbox", "memory"];
 
 /// How much is measured.
 pub struct Size {
@@ -110,6 +112,10 @@ async fn run(size: &Size, wanted: &dyn Fn(&str) -> bool) {
     if wanted("reading") {
         println!("reading");
         reading::run(&mut report, size);
+    }
+    if wanted("names") {
+        println!("names");
+        names::run(&mut report, size);
     }
     if wanted("webhooks") {
         println!("webhooks");

@@ -70,7 +70,7 @@ pub async fn approve_alert(app: &App, ask: &Approve<'_>) -> Result<Result<Paymen
         let name = compare_names(&alert, &payment);
         let mut obstacles = obstacles(&alert, &payment, received, &name);
         if let Some(account_id) = alert.account_id {
-            obstacles.extend(similar_alerts(app, &alert, account_id, received).await?);
+            obstacles.extend(similar_alerts(app, &alert, account_id, received).await?.doubts);
         }
         if !obstacles.is_empty() && despite.is_none() {
             return Ok(Err(ApproveRefused::Obstacles(obstacles)));
@@ -106,7 +106,7 @@ pub async fn approve_alert(app: &App, ask: &Approve<'_>) -> Result<Result<Paymen
             operator: Some(ByOperator {
                 name: ask.operator,
                 reason: despite.unwrap_or("nothing spoke against it"),
-                proven: proven_name(&alert, &payment, &name, &expected, &seen),
+                proven: newly_proven(app, &alert, &payment, &name, (&expected, &seen)).await?,
             }),
         };
         if settle(app, &settling).await? == Settled::Done {
@@ -184,23 +184,26 @@ fn obstacles(alert: &AlertRow, payment: &Payment, received: Money, name: &Compar
     all
 }
 
-/// A close name counts as proven from now on, for exactly this payer (names rule 8).
-fn proven_name<'a>(
+/// A close name that counts as proven from now on, for exactly this payer (names rule 8).
+async fn newly_proven<'a>(
+    app: &App,
     alert: &'a AlertRow,
     payment: &Payment,
     name: &Comparison,
-    expected: &'a str,
-    received: &'a str,
-) -> Option<ProvenName<'a>> {
-    let account = alert.facts.payer_account_number.as_deref().filter(|n| is_full_account_number(n))?;
-    let payer_bank = alert.facts.payer_bank.as_deref()?;
-    (name.verdict == Verdict::Close && alert.facts.payer_name.is_some()).then_some(ProvenName {
-        business_id: payment.business_id,
-        expected,
-        received,
-        payer_bank,
-        payer_account: account,
-    })
+    (expected, received): (&'a str, &'a str),
+) -> Result<Option<ProvenName<'a>>, OpError> {
+    let facts = &alert.facts;
+    let account = facts.payer_account_number.as_deref().filter(|number| is_full_account_number(number));
+    let (Some(payer_account), Some(payer_bank)) = (account, facts.payer_bank.as_deref()) else {
+        return Ok(None);
+    };
+    if name.verdict != Verdict::Close || facts.payer_name.is_none() {
+        return Ok(None);
+    }
+    let proven =
+        ProvenName { business_id: payment.business_id, expected, received, payer_bank, payer_account };
+    let is_known = app.store.is_name_proven(&proven).await?;
+    Ok((!is_known).then_some(proven))
 }
 
 /// Puts a waiting alert aside, with a reason.

@@ -91,11 +91,13 @@ pub async fn conclude(app: &App, alert: &AlertRow, weighed: &Weighed) -> Result<
         return Ok(true); // nothing new to say
     }
     let now = app.now();
+    let linked = weighed.undone_by.filter(|_| alert.linked_alert_id.is_none());
     let unit = app
         .store
         .unit(alert.id)
         .await?
         .step(alerts::decided(alert, status, &reason, &text, now))
+        .steps(linked.map(|undoing| alerts::link(alert.id, undoing)))
         .step(jobs::finish_by_subject(JobKind::Decide, alert.id, status.as_str(), now));
     let done = matches!(app.store.apply(unit).await?, Applied::Done(_));
     count(status, done);

@@ -34,6 +34,8 @@ pub struct Weighed {
     pub decision: Decision,
     pub payments: Vec<Payment>,
     pub account: Option<ReceivingAccount>,
+    /// The debit or reversal that may have taken the money back.
+    pub undone_by: Option<i64>,
     /// State of the account-and-amount clock before the similar alerts were read; the settling
     /// Unit is guarded by it.
     pub ticks: i64,
@@ -67,11 +69,12 @@ pub async fn weigh(app: &App, alert: &AlertRow) -> Result<Weighed, OpError> {
             reasons.push("the alert names no account of ours".into());
         }
         let decision = Decision { verdict: Verdicts::Review { reasons }, considered: Vec::new() };
-        return Ok(Weighed { decision, payments: Vec::new(), account: None, ticks: 0 });
+        return Ok(Weighed { decision, payments: Vec::new(), account: None, undone_by: None, ticks: 0 });
     };
     let ticks = app.store.amount_ticks(account.id, received).await?;
     let mut doubts = alert.facts.doubts.clone();
-    for doubt in similar_alerts(app, alert, account.id, received).await? {
+    let similar = similar_alerts(app, alert, account.id, received).await?;
+    for doubt in similar.doubts {
         if !doubts.contains(&doubt) {
             doubts.push(doubt);
         }
@@ -100,7 +103,7 @@ pub async fn weigh(app: &App, alert: &AlertRow) -> Result<Weighed, OpError> {
         payments = with_suggestions(app, alert, account.id, received, payments).await?;
         decision = decide(&incoming, &candidates(&payments, &proven));
     }
-    Ok(Weighed { decision, payments, account: Some(account), ticks })
+    Ok(Weighed { decision, payments, account: Some(account), undone_by: similar.undone_by, ticks })
 }
 
 /// Lengths at which the payer's name may be cut: its own, if the reader says that it fills its field.
@@ -182,16 +185,25 @@ pub fn is_full_account_number(text: &str) -> bool {
     text.len() == 10 && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// What other alerts of the same account and amount say against this one (decisions 8).
+/// What other alerts of the same account and amount say against one.
+#[derive(Default)]
+pub struct Similar {
+    pub doubts: Vec<String>,
+    /// The debit or reversal that may have taken its money back.
+    pub undone_by: Option<i64>,
+}
+
+/// Looks at the other alerts of the same account and amount (decisions 8).
 pub async fn similar_alerts(
     app: &App,
     alert: &AlertRow,
     account_id: i64,
     received: Money,
-) -> Result<Vec<String>, OpError> {
+) -> Result<Similar, OpError> {
     let seen = (alert.first_seen - REVERSAL_WITHIN, alert.first_seen + REVERSAL_WITHIN);
     let mut others = app.store.similar_alerts(account_id, received, seen, SIMILAR_MAX).await?;
-    let mut doubts = Vec::new();
+    let mut similar = Similar::default();
+    let doubts = &mut similar.doubts;
     if others.len() >= SIMILAR_MAX {
         let Interval { begin, end } = interval(alert);
         others = app.store.similar_alerts_at(account_id, received, seen, (begin, end), SIMILAR_MAX).await?;
@@ -204,14 +216,23 @@ pub async fn similar_alerts(
     let counts = |other: &AlertRow| other.authenticity.counts() || other.status == AlertStatus::Matched;
     for other in others.iter().filter(|other| other.id != alert.id && counts(other)) {
         if is_undoing(other) {
-            if shares_reference(alert, other) || other.first_seen >= alert.first_seen {
+            if may_undo(other, alert) {
                 doubts.push(format!("alert {} may have taken this money back", other.id));
+                similar.undone_by.get_or_insert(other.id);
             }
         } else if is_counted_credit(other) && may_be_the_same_money(alert, other) {
             doubts.push(format!("it may tell of the same money as alert {}", other.id));
         }
     }
-    Ok(doubts)
+    Ok(similar)
+}
+
+/// Whether a debit or reversal of the same money may undo a credit: unless the bank's own times show that
+/// it was before. Mails overtake one another, so the order in which we saw them shows nothing.
+fn may_undo(undoing: &AlertRow, credit: &AlertRow) -> bool {
+    shares_reference(credit, undoing)
+        || undoing.first_seen >= credit.first_seen
+        || interval(undoing).end >= interval(credit).begin
 }
 
 /// A debit or a reversal, which may undo a credit.

@@ -42,9 +42,8 @@ statements! {
         "select count(*) from proven_names where business_id = $1 and expected = $2 and received = $3 \
          and payer_bank = $4 and payer_account = $5"
     }
-    ADD_PROVEN_NAME: query {
-        "insert into proven_names (business_id, expected, received, payer_bank, payer_account, settlement_id) \
-         values ($1, $2, $3, $4, $5, $6) on conflict do nothing"
+    ADD_PROVEN_NAME: insert(proven_names) {
+        business_id: Int, expected: Text, received: Text, payer_bank: Text, payer_account: Text, settlement_id: Int
     }
     FORGET_PROVEN_NAME: query { "delete from proven_names where settlement_id = $1" }
 }
@@ -173,8 +172,9 @@ pub struct ProvenName<'a> {
     pub payer_account: &'a str,
 }
 
+/// Remembers a name that is not remembered yet; refused if it is.
 pub fn add_proven_name(name: &ProvenName<'_>, settlement_id: i64) -> Step {
-    Step::any(
+    Step::one(
         &ADD_PROVEN_NAME,
         vec![
             name.business_id.into(),

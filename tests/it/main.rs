@@ -18,6 +18,7 @@ mod crashes;
 mod forged;
 mod intake;
 mod mailbox;
+mod reviewing;
 mod settling;
 mod smtp;
 mod store;
