@@ -138,10 +138,7 @@ struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     fn new(layout: &'a Layout, sheets: &'a [Sheet], head: &'a Head<'a>) -> Reader<'a> {
-        let mut free: Vec<String> = layout.continuation.iter().flat_map(|c| c.labels.clone()).collect();
-        for name in [FieldName::Narration, FieldName::Payer] {
-            free.extend(layout.fields.get(&name).into_iter().flat_map(|f| f.labels.clone()));
-        }
+        let free = layout.free_labels();
         let mut masked = sheets.to_vec();
         for (sheet, masked) in sheets.iter().zip(&mut masked) {
             for found in

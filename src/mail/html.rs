@@ -5,7 +5,9 @@
 //! it is reported, so that the mail goes to a person. Knows no bank.
 
 mod colour;
+pub mod seams;
 mod style;
+mod swallowed;
 
 use scraper::node::Element;
 use scraper::{ElementRef, Html, Node};
@@ -31,6 +33,8 @@ pub struct Page {
     /// The mail forces the direction of writing, or lets its style write words: what is seen is
     /// not what is read.
     pub disguised: bool,
+    /// Markup took in what stood behind it, or the mail ends inside of a tag: rows may be missing.
+    pub swallowed: bool,
 }
 
 /// Reads a part. The error is the reason it cannot be read.
@@ -45,7 +49,12 @@ pub fn read(html: &str) -> Result<Page, String> {
     if cost.reopened > MAX_REOPENED {
         return Err("HTML with more unclosed formatting than a page can need".into());
     }
-    let document = Html::parse_document(html);
+    let end = swallowed::end_name(html);
+    let document = match &end {
+        Some(end) => Html::parse_document(&format!("{html}<{end}>")),
+        None => Html::parse_document(html),
+    };
+    let swallowed = end.is_none_or(|end| swallowed::found(&document, &end));
     let mut css = String::new();
     for node in document.tree.nodes() {
         if let Node::Element(e) = node.value()
@@ -66,7 +75,7 @@ pub fn read(html: &str) -> Result<Page, String> {
     let mut hidden = collapse(&walk.hidden);
     hidden.truncate(hidden.floor_char_boundary(MAX_HIDDEN_CHARS));
     let disguised = walk.turned || walk.styles.writes;
-    Ok(Page { sheet: Sheet { rows: walk.rows, wrapped_lines: false }, hidden, disguised })
+    Ok(Page { sheet: Sheet { rows: walk.rows, wrapped_lines: false }, hidden, disguised, swallowed })
 }
 
 /// Whether hidden text could be meant to be taken for an alert: figures or the words of one.
@@ -196,6 +205,13 @@ impl Walk {
     /// only long figures count, or a sum beside words of money.
     fn comment(&mut self, comment: &str) {
         let text = without_tags(comment);
+        // Rows taken out of the mail: by its maker, who has no figures to put in, or by a payer.
+        let lower = comment.to_ascii_lowercase();
+        let rows = !lower.trim_start().starts_with("[if") && lower.contains("</t");
+        if rows && speaks_of_money(&text) && text.bytes().any(|b| b.is_ascii_digit()) {
+            self.hide(&text);
+            return;
+        }
         let figures = text.split(|c: char| !c.is_ascii_digit() && c != ',' && c != '.');
         let longest = figures.map(|f| f.bytes().filter(u8::is_ascii_digit).count()).max();
         if longest > Some(4) || longest > Some(2) && speaks_of_money(&text) {
@@ -318,6 +334,13 @@ fn is_never_shown(element: &Element) -> bool {
                 | "audio"
                 | "video"
                 | "canvas"
+                | "math"
+                | "noembed"
+                | "noframes"
+                | "applet"
+                | "progress"
+                | "meter"
+                | "rp"
         ),
     }
 }

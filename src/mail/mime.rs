@@ -26,6 +26,9 @@ pub const MAX_TEXT_BYTES: usize = 256 * 1024;
 pub const MAX_SHOWN_BYTES: usize = MAX_HTML_BYTES + MAX_TEXT_BYTES / 2;
 /// Quoted-printable inside quoted-printable or base64: relays were seen to add one.
 const MAX_WRAPPINGS: usize = 2;
+/// Encoders break lines of 76 signs, `=` included, and some a few signs before.
+const SHORTEST_BROKEN: usize = 70;
+const LONGEST_PRINTABLE: usize = 80;
 /// Recipients kept.
 const MAX_RECIPIENTS: usize = 50;
 /// Authentication-Results kept; only the topmost counts.
@@ -246,6 +249,11 @@ fn take_part(part: &MessagePart<'_>, letter: &mut Letter) -> Result<(), String> 
     for _ in 0..MAX_WRAPPINGS {
         let Some(inner) = unwrap_quoted_printable(&text) else { break };
         letter.notes.push("quoted-printable without its header was decoded".into());
+        if !is_surely_printable(&text) {
+            letter
+                .doubts
+                .push("an equals sign at the end of a line joins rows: somebody may have typed it".into());
+        }
         (text, decoded) = (inner, true);
     }
     if !decoded && let Some(mended) = remove_residue(&text, html) {
@@ -299,6 +307,24 @@ fn unwrap_quoted_printable(text: &str) -> Option<String> {
     }
     let breaks_lines = |c: char| !c.is_ascii() && (c.is_control() || matches!(c, '\u{2028}' | '\u{2029}'));
     String::from_utf8(out).ok().filter(|text| !text.contains(breaks_lines))
+}
+
+/// Whether no single line that a payer typed makes a text look encoded: lines are broken only where
+/// they are long, as every encoder does it, and there are signs of it on two lines or more. Without a
+/// broken line nothing is joined.
+fn is_surely_printable(text: &str) -> bool {
+    let ends_soft = |line: &&str| line.ends_with('=');
+    let lines = || text.lines().map(str::trim_end);
+    let broken = lines().filter(ends_soft).count();
+    // A line goes on behind its break: what is found there is the same line's.
+    let signs = lines().fold((0, false, false), |(count, open, counted), line| {
+        let here = line.contains('=');
+        let again = open && counted;
+        (count + usize::from(here && !again), line.ends_with('='), here || again)
+    });
+    broken == 0
+        || signs.0 >= 2
+            && lines().filter(ends_soft).all(|l| (SHORTEST_BROKEN..=LONGEST_PRINTABLE).contains(&l.len()))
 }
 
 /// Removes `=20` and `= ` that a relay left after turning soft breaks into blanks. In HTML only
@@ -415,6 +441,17 @@ mod tests {
             assert_eq!(text_of(&story).trim().lines().count(), 2, "{typed}");
             assert!(!text_of(&story).contains('<'), "{typed}");
         }
+        // A sign at the end of one line joins rows, and is no proof of an encoding.
+        let rest = "Currency : USD\r\nBalance : 5\r\n";
+        let wide = "x".repeat(60);
+        for typed in ["ADA OBI=", "ADA =E2=82=A6=", "ADA=20=", &format!("{wide}="), &format!("{wide}=3D=")] {
+            let story = open(&mail("", &format!("Narration : {typed}\r\n{rest}"))).unwrap();
+            assert!(story.doubts.iter().any(|d| d.contains("joins rows")), "{typed}: {:?}", story.doubts);
+        }
+        let long = format!("Narration : {wide}=\r\nyz\r\nBalance : =E2=82=A6 5\r\n");
+        let honest = open(&mail("", &long)).unwrap();
+        assert_eq!(honest.doubts, Vec::<String>::new());
+        assert!(text_of(&honest).contains("xyz"));
         let plain = open(&mail("", "a=b ref=AB12\r\n")).unwrap();
         assert_eq!(text_of(&plain).trim(), "a=b ref=AB12");
     }

@@ -245,6 +245,12 @@ fn visible(letter: &Letter, doubts: &mut Vec<String>) -> Result<Vec<Sheet>, Stri
                 if html::looks_like_alert(&page.hidden) {
                     doubts.push("hidden content that looks like a part of an alert".into());
                 }
+                if page.swallowed {
+                    doubts.push(
+                        "the HTML holds markup that swallows rows or is cut off: somebody may have typed it"
+                            .into(),
+                    );
+                }
                 if page.disguised {
                     doubts.push("what is seen is not what is written: turned or added by the style".into());
                 }
@@ -322,7 +328,13 @@ fn understand(
         date: letter.date.filter(|_| covered.date),
         now: intake.now,
     };
-    let facts = extract::facts(bank, &banks.shared, layout, sheets, &head);
+    let mut facts = extract::facts(bank, &banks.shared, layout, sheets, &head);
+    let free = layout.free_labels();
+    let labels = html::seams::Labels { free: &free, known: &layout.known, spaced: layout.spaced };
+    let torn = |body: &Body| matches!(body, Body::Html(html) if html::seams::torn(html, &labels));
+    if letter.bodies.iter().any(torn) {
+        facts.doubts.push("what the payer typed goes over into markup that is not the bank's".into());
+    }
     let outcome = match (facts.direction, facts.amount) {
         (Some(Direction::Debit), _) => {
             why.push("a debit".into());
@@ -360,7 +372,9 @@ fn speaks_of_money(text: &str) -> bool {
 fn content_hash(letter: &Letter, sheets: &[Sheet]) -> [u8; 32] {
     let mut hash = Sha256::new();
     let date = letter.date.map(|d| d.0.to_string()).unwrap_or_default();
-    let head = [letter.from.join(","), letter.subject.clone().unwrap_or_default(), date];
+    // A signature in the relaxed form does not see blanks added to the subject.
+    let subject = letter.subject.as_deref().map(sheet::collapse).unwrap_or_default();
+    let head = [letter.from.join(","), subject, date];
     let texts = sheets.iter().map(Sheet::text);
     for part in head.into_iter().chain(texts) {
         // The length in front keeps two parts from passing for one.

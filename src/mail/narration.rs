@@ -51,7 +51,10 @@ pub fn read(text: &str, setting: &Setting<'_>) -> Story {
         }
         let Some(found) = rule.pattern.captures(text) else { continue };
         take_codes(&found, setting.shared, &mut story);
-        if rule.no_payer || typed_by_the_payer(&found, setting.shared) {
+        if rule.no_payer
+            || typed_by_the_payer(&found, setting.shared)
+            || may_be_typed(text, &found, setting.filled)
+        {
             break;
         }
         match choose(&found, rule, setting) {
@@ -120,6 +123,26 @@ fn typed_by_the_payer(found: &Captures<'_>, shared: &Shared) -> bool {
     group("session")
         .zip(group("bank"))
         .is_some_and(|(session, bank)| shared.institutions.contradict(session, bank))
+}
+
+/// Whether the name behind the network's letters may be the payer's typing although the letters are
+/// right. Where the narration fills its field, the real end may have been cut off: then the text before
+/// must tell the same name. And a name of two words that goes on with two hyphens, or with one where
+/// the end is missing, is a typed name before letters that nobody listed.
+fn may_be_typed(text: &str, found: &Captures<'_>, filled: bool) -> bool {
+    let (Some(session), Some(bank), Some(payer)) =
+        (found.name("session"), found.name("bank"), found.name("payer"))
+    else {
+        return false;
+    };
+    let parts: Vec<&str> = payer.as_str().split('-').map(str::trim).filter(|p| !p.is_empty()).collect();
+    let whole_before = parts.first().is_some_and(|p| p.split_whitespace().count() >= 2);
+    if whole_before && parts.len() > if filled { 1 } else { 2 } {
+        return true;
+    }
+    let name = squeeze(payer.as_str());
+    let before = text.get(session.end()..bank.start()).map(squeeze).unwrap_or_default();
+    filled && !before.contains(&name)
 }
 
 enum Choice {

@@ -248,7 +248,7 @@ fn cells(line: &str) -> Vec<String> {
 
 /// What stands behind the label that a cell begins with, `""` when it is all label. The longest known label wins,
 /// so that `Amount` does not answer for `Amount in words`.
-fn split_label<'a>(cell: &'a str, labels: &[String], known: &[String], spaced: bool) -> Option<&'a str> {
+pub fn split_label<'a>(cell: &'a str, labels: &[String], known: &[String], spaced: bool) -> Option<&'a str> {
     let whole = fold_label(cell);
     if whole.is_empty() {
         return None;

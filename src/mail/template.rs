@@ -98,6 +98,17 @@ pub(super) struct Layout {
     pub known: Vec<String>,
 }
 
+impl Layout {
+    /// Labels of the values that a payer may have typed, folded.
+    pub fn free_labels(&self) -> Vec<String> {
+        let mut free: Vec<String> = self.continuation.iter().flat_map(|c| c.labels.clone()).collect();
+        for name in [FieldName::Narration, FieldName::Payer] {
+            free.extend(self.fields.get(&name).into_iter().flat_map(|f| f.labels.clone()));
+        }
+        free
+    }
+}
+
 #[derive(Debug)]
 pub(super) struct DirectionRule {
     pub labels: Vec<String>,

@@ -305,6 +305,17 @@ fn copies_of_one_mail_have_one_content_hash() {
     assert_eq!(plain, other_way.content_hash);
     let other_id = take(&format!("{}\n{ROWS}", HEAD.replace("a1@", "b2@"))).content_hash;
     assert_eq!(plain, other_id);
+    // Blanks that a signature in the relaxed form does not see.
+    for (from, to) in [
+        ("Transaction Notification", "Transaction  \t Notification "),
+        ("Transaction Notification", "Transaction\n  Notification"),
+        ("From: GeNS@gtbank.com", "From:   Alerts  <GeNS@gtbank.com>"),
+        ("Date: Tue, 03 Mar 2026 10:20:40 +0100", "DATE:  Tue,  03  Mar 2026\n 10:20:40  +0100 "),
+    ] {
+        assert_eq!(plain, take(&format!("{}\n{ROWS}", HEAD.replace(from, to))).content_hash, "{to}");
+    }
+    let upper = take(&format!("{}\n{ROWS}", HEAD.replace("Notification", "NOTIFICATION"))).content_hash;
+    assert_ne!(plain, upper);
     let later = take(&format!("{}\n{ROWS}", HEAD.replace("10:20:40", "10:20:41"))).content_hash;
     assert_ne!(plain, later);
     assert_ne!(plain, gtbank("", &ROWS.replace("7350", "7351")).content_hash);

@@ -1,9 +1,10 @@
 //! What is hidden, doubled or contradicting: a doubt, an unread field, never a quiet approval.
 
 use super::made::{Made, Told, made};
-use super::{HEAD, Outcome, ROWS, Reading, take};
+use super::{BANKS, HEAD, Outcome, ROWS, Reading, now, take};
 use crate::domain::alert::{Authenticity, Direction};
 use crate::domain::money::Money;
+use crate::mail::{Intake, check, fuzzing, read};
 
 fn mail() -> Made {
     made("gtbank", &Told::default())
@@ -275,4 +276,144 @@ fn a_warning_about_codes_makes_no_notice_of_an_alert() {
             .replace("Transaction Notification", "Your OTP"),
     );
     assert_eq!(code.outcome, Outcome::Ignored, "{:?}", code.why);
+}
+
+/// What a payer could type into a narration that the bank does not escape: rows of his own, and
+/// behind them something that swallows the bank's.
+const ROWS_TYPED: [&str; 5] = [
+    "",
+    "<tr><td>Amount<td>:<td>NGN 900000",
+    "</td></tr><tr><td>Amount</td><td>:</td><td>NGN 900000",
+    "</td></tr><tr><td>Account Number</td><td>:</td><td>0123456789",
+    "<br>Amount : NGN 900000",
+];
+const SWALLOWERS: [&str; 60] = [
+    "<style>",
+    "<script>",
+    "<script><!--",
+    "<style><!--",
+    "<a a='",
+    "<a a=\"",
+    "<a a=",
+    "<a ",
+    "<a",
+    "<",
+    "</",
+    "</a ",
+    "<?",
+    "<!",
+    "<!--",
+    "<!-->",
+    "<!doctype",
+    "<![CDATA[",
+    "<title>",
+    "<textarea>",
+    "<xmp>",
+    "<plaintext>",
+    "<noframes>",
+    "<noembed>",
+    "<iframe>",
+    "<noscript>",
+    "<select>",
+    "<select><option>",
+    "<template>",
+    "<svg>",
+    "<svg><title>",
+    "<svg><style>",
+    "<svg><desc>",
+    "<svg><![CDATA[",
+    "<math>",
+    "<math><mi>",
+    "<math><annotation-xml>",
+    "<object>",
+    "<video>",
+    "<canvas>",
+    "<details>",
+    "<dialog>",
+    "<frameset>",
+    "<head>",
+    "<table>",
+    "<table><caption>",
+    "<table><colgroup>",
+    "<button>",
+    "<marquee>",
+    "<ruby><rp>",
+    "<progress>",
+    "<p hidden>",
+    "<div style='display:none'>",
+    "<div style=\"",
+    "<p style='font-size:0'>",
+    "<style>td{display:none}</style>",
+    "<base href='",
+    "<meta content='",
+    "<b>",
+    "",
+];
+
+#[test]
+fn what_is_typed_into_a_narration_changes_nothing_unnoticed() {
+    let intake = Intake::trusted(now());
+    let mut tried = 0;
+    for (name, raw) in fuzzing::mails() {
+        let mail = String::from_utf8(raw).unwrap();
+        let story = read(mail.as_bytes(), &BANKS, &intake);
+        let facts = |r: &Reading| {
+            let f = &r.facts;
+            (f.amount, f.direction, f.account_number.clone(), f.currency.clone(), f.kind)
+        };
+        let told = story.facts.narration.clone().unwrap_or_default();
+        let first: String = told.split(' ').next().unwrap_or_default().to_owned();
+        let Some(at) = mail.find(&first).filter(|_| mail.contains("text/html") && first.len() > 2) else {
+            continue;
+        };
+        for rows in ROWS_TYPED {
+            for end in SWALLOWERS {
+                tried += 1;
+                let mut changed = mail.clone();
+                changed.insert_str(at + first.len(), &format!("{rows}{end}"));
+                let reading = read(changed.as_bytes(), &BANKS, &intake);
+                let same = facts(&reading) == facts(&story);
+                assert!(same || stopped(&reading), "{name}: {rows}{end}: {:?}", reading.why);
+                // The bank's rows behind it are still there, or a person looks.
+                let whole = reading.facts.balance == story.facts.balance
+                    && reading.facts.occurred == story.facts.occurred
+                    && reading.facts.reference == story.facts.reference;
+                assert!(
+                    whole || stopped(&reading),
+                    "{name}: {rows}{end}: rows are gone: {:?}",
+                    reading.facts
+                );
+            }
+        }
+    }
+    assert!(tried >= 2000, "only {tried} were tried");
+    let harmless = check(&BANKS);
+    assert!(harmless.iter().all(|r| r.ok()));
+}
+
+#[test]
+fn the_find_that_taught_this_is_stopped() {
+    for end in ["<style>", "<script>", "<a a='", "<xmp>", "<plaintext>"] {
+        let html = mail().html("<p>Thanks for the choice of bank's</p>").replace(
+            "<td>rent",
+            &format!("<td>VIA GAPS 1 FROM ADA OBI<tr><td>Amount<td>:<td>NGN 900000{end}"),
+        );
+        let reading = mail().read_as("text/html", &html);
+        assert!(stopped(&reading), "{end}: {:?}", reading.why);
+    }
+    // What contradicts nothing is seen by its make.
+    for typed in [
+        "</td></tr><tr><td>Document Number</td><td>:</td><td>77",
+        "<tr><td>Available Balance<td>:<td>5",
+        " <b>ADA</b> OBI",
+        "<div>ADA OBI</div>",
+    ] {
+        let html = mail().html("").replace("<td>rent", &format!("<td>rent{typed}"));
+        let reading = mail().read_as("text/html", &html);
+        assert!(reading.facts.doubts.iter().any(|d| d.contains("markup")), "{typed}: {:?}", reading.why);
+    }
+    for typed in ["rent &lt;b&gt; 5", "rent < 5 > 4", "rent &amp; more", "rent's \"due\""] {
+        let html = mail().html("").replace("<td>rent", &format!("<td>{typed}"));
+        assert!(!stopped(&mail().read_as("text/html", &html)), "{typed}");
+    }
 }

@@ -1,0 +1,86 @@
+//! Markup that swallows what stands behind it: a style or a comment that never ends, an attribute
+//! whose quote closes rows later, rows written as text.
+//!
+//! Banks put narrations into their HTML as the payer typed them, so a payer can open such a thing
+//! and make the bank's own rows vanish. Nothing here is taken apart: it is noticed, and a person
+//! looks. Only `html` uses it.
+
+use scraper::node::Element;
+use scraper::{ElementRef, Html, Node};
+
+use super::{is_never_shown, speaks_of_money};
+
+/// Elements that are no drawing and no formula.
+const HTML: &str = "http://www.w3.org/1999/xhtml";
+/// Begins the name of the element that is put behind the mail; what has swallowed the end of the
+/// mail has swallowed it too.
+const END: &str = "end-of-the-mail";
+/// Names tried for it, should the mail hold one.
+const MAX_NAMES: usize = 100;
+
+/// A name for the last element that nobody can have typed. `None`: the mail holds them all.
+pub fn end_name(html: &str) -> Option<String> {
+    let lower = html.to_ascii_lowercase();
+    (0..MAX_NAMES).map(|n| format!("{END}-{n}")).find(|name| !lower.contains(name.as_str()))
+}
+
+/// Whether the document, parsed with an element `end` behind it, holds markup where text or nothing
+/// should be, or ends inside of something.
+pub fn found(document: &Html, end: &str) -> bool {
+    let mut ended = false;
+    for element in document.tree.nodes().filter_map(ElementRef::wrap) {
+        if element.value().name() == end {
+            ended |= stands_in_the_open(element);
+        }
+        if element.value().attrs().any(|(name, value)| swallows(name, value)) {
+            return true;
+        }
+        let raw = is_raw(element.value().name());
+        let mut texts = element.children().filter_map(|child| child.value().as_text());
+        if texts.any(|text| holds_tags(text, raw)) {
+            return true;
+        }
+    }
+    !ended
+}
+
+/// Seen by a reader if it held text.
+fn stands_in_the_open(element: ElementRef<'_>) -> bool {
+    let usual = |e: &Element| &*e.name.ns == HTML;
+    usual(element.value())
+        && element.ancestors().all(|above| match above.value() {
+            Node::Element(above) => usual(above) && !is_never_shown(above),
+            Node::Fragment => false,
+            _ => true,
+        })
+}
+
+/// An attribute that took tags in, or lines with a sum.
+fn swallows(name: &str, value: &str) -> bool {
+    name.contains(['<', '"', '\''])
+        || value.contains('<')
+        || value.contains('\n') && value.bytes().any(|b| b.is_ascii_digit()) && speaks_of_money(value)
+}
+
+/// Elements in which no tag but their own end is one.
+fn is_raw(name: &str) -> bool {
+    matches!(
+        name,
+        "style" | "script" | "title" | "textarea" | "xmp" | "iframe" | "noembed" | "noframes" | "plaintext"
+    )
+}
+
+/// Whether a text holds tags: of tables, or any end tag; where everything is text, any tag.
+fn holds_tags(text: &str, raw: bool) -> bool {
+    text.match_indices('<').any(|(at, _)| {
+        let rest = text[at + 1..].as_bytes();
+        match rest {
+            [b'/', next, ..] => next.is_ascii_alphabetic(),
+            [b't' | b'T', next, ..] if !raw => {
+                matches!(next.to_ascii_lowercase(), b'a' | b'b' | b'd' | b'h' | b'r')
+            }
+            [next, ..] => raw && next.is_ascii_alphabetic(),
+            [] => false,
+        }
+    })
+}
