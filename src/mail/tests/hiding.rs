@@ -1,10 +1,10 @@
 //! What is hidden, doubled or contradicting: a doubt, an unread field, never a quiet approval.
 
-use super::made::{Made, Told, made};
+use super::made::{MADE, Made, Told, made};
 use super::{BANKS, HEAD, Outcome, ROWS, Reading, now, take};
 use crate::domain::alert::{Authenticity, Direction};
 use crate::domain::money::Money;
-use crate::mail::{Intake, check, fuzzing, read};
+use crate::mail::{Intake, fuzzing, read};
 
 fn mail() -> Made {
     made("gtbank", &Told::default())
@@ -350,24 +350,40 @@ const SWALLOWERS: [&str; 60] = [
     "",
 ];
 
+/// Every bank's HTML, on many lines and on one.
+fn pages() -> Vec<(String, String)> {
+    let examples = fuzzing::mails().into_iter().map(|(name, raw)| (name, String::from_utf8(raw).unwrap()));
+    let of_banks = MADE.iter().flat_map(|bank| {
+        let told = Told { narration: "NIP/GTB/ADAEZE OBI/rent".into(), ..Told::default() };
+        let mail = made(bank, &told);
+        let head = format!("{}Content-Type: text/html; charset=utf-8\r\n\r\n", mail.head());
+        let body = mail.html("<p>Thanks for the choice of bank's</p>");
+        let one_line = body.replace("\r\n", "");
+        [
+            (format!("{bank}, made"), format!("{head}{body}")),
+            (format!("{bank}, on one line"), format!("{head}{one_line}")),
+        ]
+    });
+    examples.filter(|(_, mail)| mail.contains("text/html")).chain(of_banks).collect()
+}
+
 #[test]
 fn what_is_typed_into_a_narration_changes_nothing_unnoticed() {
     let intake = Intake::trusted(now());
+    let facts = |r: &Reading| {
+        let f = &r.facts;
+        (f.amount, f.direction, f.account_number.clone(), f.currency.clone(), f.kind)
+    };
     let mut tried = 0;
-    for (name, raw) in fuzzing::mails() {
-        let mail = String::from_utf8(raw).unwrap();
+    for (turn, (name, mail)) in pages().into_iter().enumerate() {
         let story = read(mail.as_bytes(), &BANKS, &intake);
-        let facts = |r: &Reading| {
-            let f = &r.facts;
-            (f.amount, f.direction, f.account_number.clone(), f.currency.clone(), f.kind)
-        };
         let told = story.facts.narration.clone().unwrap_or_default();
         let first: String = told.split(' ').next().unwrap_or_default().to_owned();
-        let Some(at) = mail.find(&first).filter(|_| mail.contains("text/html") && first.len() > 2) else {
-            continue;
-        };
+        let Some(at) = mail.find(&first).filter(|_| first.len() > 2) else { continue };
         for rows in ROWS_TYPED {
-            for end in SWALLOWERS {
+            // All for the examples, every third in turn for what is made to measure.
+            let step = if name.contains(", ") { 3 } else { 1 };
+            for end in SWALLOWERS.iter().skip(turn % step).step_by(step) {
                 tried += 1;
                 let mut changed = mail.clone();
                 changed.insert_str(at + first.len(), &format!("{rows}{end}"));
@@ -386,9 +402,7 @@ fn what_is_typed_into_a_narration_changes_nothing_unnoticed() {
             }
         }
     }
-    assert!(tried >= 2000, "only {tried} were tried");
-    let harmless = check(&BANKS);
-    assert!(harmless.iter().all(|r| r.ok()));
+    assert!(tried >= 5000, "only {tried} were tried");
 }
 
 #[test]
