@@ -309,22 +309,24 @@ fn unwrap_quoted_printable(text: &str) -> Option<String> {
     String::from_utf8(out).ok().filter(|text| !text.contains(breaks_lines))
 }
 
-/// Whether no single line that a payer typed makes a text look encoded: lines are broken only where
-/// they are long, as every encoder does it, and there are signs of it on two lines or more. Without a
-/// broken line nothing is joined.
+/// Whether no line that a payer typed makes a text look encoded: signs of it stand on three lines, or
+/// on two and lines are broken only where they are long, as encoders do it. The same line twice is one,
+/// and what follows a break belongs to the line before. Without a broken line nothing is joined.
 fn is_surely_printable(text: &str) -> bool {
-    let ends_soft = |line: &&str| line.ends_with('=');
     let lines = || text.lines().map(str::trim_end);
-    let broken = lines().filter(ends_soft).count();
-    // A line goes on behind its break: what is found there is the same line's.
-    let signs = lines().fold((0, false, false), |(count, open, counted), line| {
-        let here = line.contains('=');
-        let again = open && counted;
-        (count + usize::from(here && !again), line.ends_with('='), here || again)
-    });
-    broken == 0
-        || signs.0 >= 2
-            && lines().filter(ends_soft).all(|l| (SHORTEST_BROKEN..=LONGEST_PRINTABLE).contains(&l.len()))
+    let mut encoded = std::collections::BTreeSet::new();
+    let (mut open, mut counted) = (false, false);
+    for line in lines() {
+        counted = open && counted;
+        if line.contains('=') && !counted {
+            encoded.insert(line);
+            counted = true;
+        }
+        open = line.ends_with('=');
+    }
+    let long = |line: &str| (SHORTEST_BROKEN..=LONGEST_PRINTABLE).contains(&line.len());
+    let mut broken = lines().filter(|line| line.ends_with('=')).peekable();
+    broken.peek().is_none() || encoded.len() >= 3 || encoded.len() == 2 && broken.all(long)
 }
 
 /// Removes `=20` and `= ` that a relay left after turning soft breaks into blanks. In HTML only
@@ -448,6 +450,10 @@ mod tests {
             let story = open(&mail("", &format!("Narration : {typed}\r\n{rest}"))).unwrap();
             assert!(story.doubts.iter().any(|d| d.contains("joins rows")), "{typed}: {:?}", story.doubts);
         }
+        let copied = format!("Narration : A=\r\n{rest}Narration : A=\r\n{rest}Remarks : B=\r\n{rest}");
+        assert!(!open(&mail("", &copied)).unwrap().doubts.is_empty());
+        let short = "Acc=\r\nount : 1\r\nNarration : A=\r\nB\r\nBalance : 1=\r\n7\r\n";
+        assert_eq!(open(&mail("", short)).unwrap().doubts, Vec::<String>::new());
         let long = format!("Narration : {wide}=\r\nyz\r\nBalance : =E2=82=A6 5\r\n");
         let honest = open(&mail("", &long)).unwrap();
         assert_eq!(honest.doubts, Vec::<String>::new());

@@ -73,7 +73,7 @@ fn is_raw(name: &str) -> bool {
 /// Whether a text holds tags: of tables, or any end tag; where everything is text, any tag.
 fn holds_tags(text: &str, raw: bool) -> bool {
     text.match_indices('<').any(|(at, _)| {
-        let rest = text[at + 1..].as_bytes();
+        let rest = &text.as_bytes()[at + 1..];
         match rest {
             [b'/', next, ..] => next.is_ascii_alphabetic(),
             [b't' | b'T', next, ..] if !raw => {

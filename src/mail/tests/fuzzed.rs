@@ -6,7 +6,7 @@ use super::mutations::{Chance, seed};
 use crate::mail::fuzzing;
 
 /// Pieces that mean something to the readers.
-const PIECES: [&str; 24] = [
+const PIECES: [&str; 28] = [
     "=",
     "=20",
     "=\r\n",
@@ -15,6 +15,10 @@ const PIECES: [&str; 24] = [
     "</table>",
     "<b>",
     "<!--",
+    "<style>",
+    "</script>",
+    "<a a='",
+    "<xmp>",
     "style='display:none'",
     "&#8358;",
     "NGN ",
