@@ -31,7 +31,7 @@ const PORTION_BYTES: usize = 4 * 1024 * 1024;
 /// Bytes a mail may turn out larger than the server had said.
 const SLACK: usize = 64 * 1024;
 /// Mails of one mailbox that are read, stored and decided side by side.
-const AT_ONCE: usize = 24;
+const AT_ONCE: usize = 48;
 /// Tries of a mail that the server refuses, or whose storing fails.
 const TRIES: u32 = 3;
 /// Tries of a mail at which the connection breaks: it may be the connection's fault.
