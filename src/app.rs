@@ -3,17 +3,19 @@
 //! One `App` per process. Tests build it with a clock they set and randomness they seed; nothing
 //! below asks the machine for either.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use tokio::sync::Notify;
 
 use crate::clock::{Clock, Random, SystemClock, SystemRandom};
-use crate::config::{Config, Secret};
+use crate::config::{Config, MessengerChoice, Secret};
 use crate::directory::Directory;
 use crate::domain::time::Timestamp;
 use crate::outbound::address::AddressPolicy;
+use crate::outbound::messenger::Messenger;
 use crate::outbound::{Outbound, OutboundConfig, OutboundProblem};
 use crate::store::{Store, StoreError, StoreOptions};
+use crate::vault::pin::PinDesk;
 use crate::vault::{Vault, VaultError};
 
 /// Handed to ops and doors as `Arc<App>`.
@@ -24,6 +26,12 @@ pub struct App {
     pub config: Config,
     pub outbound: Outbound,
     pub vault: Vault,
+    /// Where PINs are hashed, one at a time.
+    pub pins: PinDesk,
+    /// The way to customers' phones.
+    pub messenger: Messenger,
+    /// Base of links to our own pages where the configuration names none; set once it is listened.
+    pub own_url: OnceLock<String>,
     /// Keys, businesses, websites, accounts, as they were at most a second ago.
     pub directory: Directory,
     /// Rung when a job was committed, so that workers need not wait for their poll.
@@ -73,7 +81,22 @@ impl App {
             extra_roots_pem: Vec::new(),
         })?;
         let directory = Directory::new(store.clone(), clock.clone());
-        Ok(App { store, clock, random, config, outbound, vault, directory, wake: Arc::default() })
+        let messenger = match config.messenger {
+            MessengerChoice::Log => Messenger::Log { shows_texts: config.server.dev },
+        };
+        Ok(App {
+            store,
+            clock,
+            random,
+            outbound,
+            pins: PinDesk::new(&vault),
+            vault,
+            messenger,
+            own_url: OnceLock::new(),
+            directory,
+            wake: Arc::default(),
+            config,
+        })
     }
 
     /// Brings the schema up to date and makes sure that this key sealed what the database holds: a
@@ -105,5 +128,15 @@ impl App {
 
     pub fn now(&self) -> Timestamp {
         self.clock.now()
+    }
+
+    /// Base of links to our own pages, without a slash at its end: as configured, else as listened on.
+    pub fn public_url(&self) -> String {
+        let server = &self.config.server;
+        let listened = || self.own_url.get().cloned();
+        server.public_url.clone().or_else(listened).unwrap_or_else(|| {
+            let scheme = if server.tls.is_some() { "https" } else { "http" };
+            format!("{scheme}://{}", server.listen)
+        })
     }
 }

@@ -18,10 +18,12 @@ use crate::outbound::address::Network;
 mod imap;
 mod mail;
 mod smtp;
+mod wallet;
 
 pub use imap::{ImapSecret, ImapServer, ImapTls};
 pub use mail::Mail;
 pub use smtp::{Smtp, SmtpAddress, SmtpProtocol};
+pub use wallet::{MessengerChoice, Wallet};
 
 /// Everything an operator can set, checked.
 #[derive(Clone, Debug)]
@@ -32,6 +34,8 @@ pub struct Config {
     pub payments: Payments,
     pub webhooks: Webhooks,
     pub wallet: Wallet,
+    /// How messages go to customers.
+    pub messenger: MessengerChoice,
     pub limits: Limits,
     /// A folder of templates that add to or replace the built-in ones.
     pub banks_folder: Option<PathBuf>,
@@ -81,12 +85,6 @@ pub struct Webhooks {
 }
 
 #[derive(Clone, Debug)]
-pub struct Wallet {
-    pub route_prefix: String,
-    pub link_lifetime: Span,
-}
-
-#[derive(Clone, Debug)]
 pub struct Limits {
     pub requests_per_minute: u32,
     pub wallet_requests_per_minute: u32,
@@ -117,7 +115,8 @@ struct RawConfig {
     secret: RawSecret,
     payments: RawPayments,
     webhooks: RawWebhooks,
-    wallet: RawWallet,
+    wallet: wallet::RawWallet,
+    messenger: Option<String>,
     limits: RawLimits,
     banks: RawBanks,
     mail: mail::RawMail,
@@ -163,13 +162,6 @@ struct RawWebhooks {
     retry_schedule: Option<Vec<String>>,
     timeout: Option<String>,
     allow_networks: Vec<String>,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(deny_unknown_fields, default)]
-struct RawWallet {
-    route_prefix: Option<String>,
-    link_lifetime: Option<String>,
 }
 
 #[derive(Deserialize, Default)]
@@ -278,7 +270,8 @@ impl Config {
             secret,
             payments: payments(raw.payments)?,
             webhooks: webhooks(raw.webhooks)?,
-            wallet: wallet(raw.wallet)?,
+            wallet: raw.wallet.check()?,
+            messenger: wallet::messenger(raw.messenger)?,
             limits: Limits {
                 requests_per_minute: rate("limits.requests_per_minute", raw.limits.requests_per_minute, 60)?,
                 wallet_requests_per_minute: rate(
@@ -307,7 +300,12 @@ impl Config {
 fn overlay(table: &mut toml::Table, name: &str, value: String) -> Result<(), ConfigError> {
     let Some(path) = name.strip_prefix("TILLBELL_") else { return Ok(()) };
     let path = path.to_lowercase();
-    let Some((sections, key)) = path.rsplit_once("__") else { return Ok(()) };
+    let (sections, key) = match path.rsplit_once("__") {
+        Some(both) => both,
+        // The one key that is in no section; other names without one are not of the configuration.
+        None if path == "messenger" => ("", "messenger"),
+        None => return Ok(()),
+    };
     // A number, a boolean or a list is meant as such; everything else is a string.
     let typed = toml::from_str::<toml::Table>(&format!("v = {value}"))
         .ok()
@@ -315,7 +313,7 @@ fn overlay(table: &mut toml::Table, name: &str, value: String) -> Result<(), Con
         .filter(|v| v.is_integer() || v.is_bool() || v.is_array())
         .unwrap_or(toml::Value::String(value));
     let mut inner = table;
-    for section in sections.split("__") {
+    for section in sections.split("__").filter(|section| !section.is_empty()) {
         inner = match inner.entry(section).or_insert_with(|| toml::Value::Table(toml::Table::new())) {
             toml::Value::Table(inner) => inner,
             _ => return Err(ConfigError(format!("{section} must be a section"))),
@@ -428,19 +426,6 @@ fn webhooks(raw: RawWebhooks) -> Result<Webhooks, ConfigError> {
         timeout,
         allow_networks: networks("webhooks.allow_networks", &raw.allow_networks)?,
     })
-}
-
-fn wallet(raw: RawWallet) -> Result<Wallet, ConfigError> {
-    let route_prefix = raw.route_prefix.unwrap_or_else(|| "wallet".into());
-    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-    if route_prefix.is_empty() || !route_prefix.chars().all(plain) {
-        return Err(wrong("wallet.route_prefix", &route_prefix, "a word of a-z, 0-9 and -"));
-    }
-    let link_lifetime = span("wallet.link_lifetime", raw.link_lifetime, Span::minutes(30))?;
-    if link_lifetime < Span::minutes(5) || link_lifetime > Span::minutes(120) {
-        return Err(ConfigError("wallet.link_lifetime must be between 5m and 120m".into()));
-    }
-    Ok(Wallet { route_prefix, link_lifetime })
 }
 
 #[cfg(test)]

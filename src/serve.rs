@@ -130,6 +130,12 @@ pub async fn start(app: Arc<App>, roles: Roles) -> Result<Running, ServeError> {
     // Before anything runs: the sweep must know that there are mailboxes to wait for.
     imap::register(&app).await?;
     let (tcp, address) = bind(server.listen).await?;
+    let scheme = if tls.is_some() { "https" } else { "http" };
+    // Known only now where port 0 was asked for; a second start in one process keeps the first.
+    let _ = app.own_url.set(format!("{scheme}://{address}"));
+    if app.messenger.is_log() && !server.dev {
+        tracing::warn!("messenger = log: no customer gets a message, so nobody can confirm a wallet payment");
+    }
     let operator = match server.operator_listen {
         Some(address) => Some(bind(address).await?),
         None => None,

@@ -1,4 +1,4 @@
-//! Sealing of secrets in the database: webhook secrets, bank verification numbers.
+//! Sealing of secrets in the database: webhook secrets, bank verification numbers, phone numbers.
 //!
 //! XChaCha20-Poly1305 with a random nonce; the associated data names the row and the column, so
 //! that a sealed value moved elsewhere does not open. The key comes from configuration or from a
@@ -16,6 +16,9 @@ use zeroize::Zeroizing;
 use crate::clock::Random;
 use crate::config;
 
+pub mod link;
+pub mod pin;
+
 const NONCE_BYTES: usize = 24;
 const KEY_BYTES: usize = 32;
 
@@ -23,6 +26,8 @@ const KEY_BYTES: usize = 32;
 #[derive(Clone)]
 pub struct Vault {
     cipher: XChaCha20Poly1305,
+    /// The key itself, from which keys for other purposes are made; see `link`.
+    root: Zeroizing<[u8; KEY_BYTES]>,
     /// The key file, if this very opening made it.
     made: Option<PathBuf>,
 }
@@ -51,10 +56,8 @@ impl Vault {
         };
         let key = decode_hex(text.expose_secret().trim())
             .ok_or_else(|| VaultError::Malformed("secret.key".into()))?;
-        Ok(Vault {
-            cipher: XChaCha20Poly1305::new(key.as_slice().try_into().map_err(|_| VaultError::WrongKey)?),
-            made,
-        })
+        let root: [u8; KEY_BYTES] = key.as_slice().try_into().map_err(|_| VaultError::WrongKey)?;
+        Ok(Vault { cipher: XChaCha20Poly1305::new(&root.into()), root: Zeroizing::new(root), made })
     }
 
     /// Takes a key file away again that this opening made: it fits nothing, and whoever looks for

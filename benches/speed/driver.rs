@@ -68,6 +68,39 @@ pub fn drive(
     })
 }
 
+/// How long each answer took: `readers` kept connections that pause between two requests, for `time`.
+pub fn paced(
+    address: SocketAddr,
+    readers: usize,
+    time: Duration,
+    pause: Duration,
+    requests: &Requests,
+) -> Vec<Duration> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    runtime.block_on(async {
+        let until = Instant::now() + time;
+        let one = |n: usize| async move {
+            // Not all at one moment.
+            tokio::time::sleep(pause * n as u32 / readers as u32).await;
+            let mut stream = TcpStream::connect(address).await.expect("connect to the server");
+            stream.set_nodelay(true).expect("nodelay");
+            let mut buffer = vec![0u8; ANSWER_MAX];
+            let mut took = Vec::new();
+            while Instant::now() < until {
+                let began = Instant::now();
+                stream.write_all(&requests.all[n % requests.all.len()]).await.expect("send a request");
+                let read = tokio::time::timeout(ANSWER_TIMEOUT, answer(&mut stream, &mut buffer));
+                let (status, _) = read.await.expect("an answer in time");
+                took.push(began.elapsed());
+                assert_eq!(status, 200);
+                tokio::time::sleep(pause).await;
+            }
+            took
+        };
+        futures_util::future::join_all((0..readers).map(one)).await.concat()
+    })
+}
+
 async fn connection(
     address: SocketAddr,
     until: Instant,

@@ -27,6 +27,7 @@ mod memory;
 #[path = "../../tests/it/harness/name_server.rs"]
 mod name_server;
 mod names;
+mod pins;
 mod read;
 mod reading;
 mod report;
@@ -42,8 +43,8 @@ mod world;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-const NAMES: [&str; 9] =
-    ["storage", "create", "read", "reading", "names", "webhooks", "decide", "mailbox", "memory"];
+const NAMES: [&str; 10] =
+    ["storage", "create", "read", "reading", "names", "webhooks", "decide", "mailbox", "pins", "memory"];
 
 /// How much is measured.
 pub struct Size {
@@ -128,6 +129,10 @@ async fn run(size: &Size, wanted: &dyn Fn(&str) -> bool) {
     if wanted("mailbox") {
         println!("mailbox");
         mailbox::run(&mut report, size, server.as_ref()).await;
+    }
+    if wanted("pins") {
+        println!("pins");
+        pins::run(&mut report, size, server.as_ref()).await;
     }
     if wanted("memory") {
         println!("memory");

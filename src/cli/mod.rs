@@ -22,6 +22,7 @@ mod payments;
 mod print;
 mod settings;
 mod system;
+mod wallets;
 mod webhooks;
 mod websites;
 
@@ -89,6 +90,12 @@ enum Command {
     /// Payments
     #[command(subcommand)]
     Payment(payments::PaymentCommand),
+    /// Wallets of customers
+    #[command(subcommand)]
+    Wallet(wallets::WalletCommand),
+    /// Messages to customers
+    #[command(subcommand)]
+    Message(wallets::MessageCommand),
     /// Webhook deliveries
     #[command(subcommand)]
     Webhook(webhooks::WebhookCommand),
@@ -179,6 +186,8 @@ async fn dispatch(command: Command, desk: &Desk) -> anyhow::Result<ExitCode> {
         Command::Bank(command) => return banks::run(command, desk).await,
         Command::Name(command) => names::run(command, desk)?,
         Command::Payment(command) => payments::run(command, desk).await?,
+        Command::Wallet(command) => wallets::run(command, desk).await?,
+        Command::Message(command) => wallets::run_messages(command, desk).await?,
         Command::Webhook(command) => webhooks::run(command, desk).await?,
         Command::Config => settings::show(desk)?,
     }

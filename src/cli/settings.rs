@@ -2,8 +2,9 @@
 
 use super::Desk;
 use super::print::Object;
-use crate::config::{Config, ImapSecret, ImapServer, LogFormat, Secret, Smtp};
+use crate::config::{Config, ImapSecret, ImapServer, LogFormat, MessengerChoice, Secret, Smtp};
 use crate::domain::time::Span;
+use crate::domain::wallet::TierLimits;
 use crate::outbound::address::Network;
 
 /// Stands where a secret is.
@@ -11,11 +12,17 @@ const REDACTED: &str = "(redacted)";
 
 pub(super) fn show(desk: &Desk) -> anyhow::Result<()> {
     let all = sections(&desk.config);
+    let messenger = match desk.config.messenger {
+        MessengerChoice::Log => "log",
+    };
     if desk.printer.json {
         let nested =
-            all.into_iter().fold(Object::new(), |object, (name, section)| object.with(name, section));
+            all.into_iter().fold(Object::new().with("messenger", messenger), |object, (name, section)| {
+                object.with(name, section)
+            });
         return desk.printer.object(&nested);
     }
+    desk.printer.line(&format!("messenger: {messenger}"))?;
     for (name, section) in all {
         desk.printer.line(&format!("[{name}]"))?;
         desk.printer.object(&section)?;
@@ -63,7 +70,10 @@ fn sections(config: &Config) -> Vec<(&'static str, Object)> {
             "wallet",
             Object::new()
                 .with("route_prefix", &config.wallet.route_prefix)
-                .with("link_lifetime", told(config.wallet.link_lifetime)),
+                .with("link_lifetime", told(config.wallet.link_lifetime))
+                .with("tier1", tier(config.wallet.tiers.0[0]))
+                .with("tier2", tier(config.wallet.tiers.0[1]))
+                .with("tier3", tier(config.wallet.tiers.0[2])),
         ),
         (
             "limits",
@@ -97,6 +107,10 @@ fn sections(config: &Config) -> Vec<(&'static str, Object)> {
             ),
         ),
     ]
+}
+
+fn tier(limits: TierLimits) -> Object {
+    Object::new().with("balance", limits.balance).with("daily", limits.daily)
 }
 
 fn smtp(smtp: &Smtp) -> Object {

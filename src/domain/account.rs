@@ -1,9 +1,10 @@
 //! Receiving accounts: which one a new payment gets, and which one an alert's mask means.
 //!
 //! Two open payments collide when one received amount could approve both and their names are not
-//! different. A collision with another business is never chosen on purpose; one inside a business
-//! only when nothing free is left.
+//! different. A collision with another beneficiary (a business, or a wallet that is topped up) is never
+//! chosen on purpose; one with its own only when nothing free is left.
 
+use super::matching::Beneficiary;
 use super::merchant::Mode;
 use super::time::Timestamp;
 
@@ -114,23 +115,23 @@ pub fn nuban_is_valid(bank_code: &str, number: &str) -> Option<bool> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Collision {
     pub account_id: i64,
-    pub business_id: i64,
+    pub beneficiary: Beneficiary,
     pub created_at: Timestamp,
 }
 
 /// Chooses the account of a new payment. `pool` holds the accounts that may be used, least
 /// recently used first (dedicated ones alone when the business has any); `shared` says that it is
-/// the shared pool. `None`: every account collides with another business, or there is none.
-pub fn choose(pool: &[i64], shared: bool, collisions: &[Collision], business_id: i64) -> Option<i64> {
-    let foreign = |id: i64| collisions.iter().any(|c| c.account_id == id && c.business_id != business_id);
-    let own = |id: i64| collisions.iter().any(|c| c.account_id == id && c.business_id == business_id);
+/// the shared pool. `None`: every account collides with another beneficiary, or there is none.
+pub fn choose(pool: &[i64], shared: bool, collisions: &[Collision], beneficiary: Beneficiary) -> Option<i64> {
+    let foreign = |id: i64| collisions.iter().any(|c| c.account_id == id && c.beneficiary != beneficiary);
+    let own = |id: i64| collisions.iter().any(|c| c.account_id == id && c.beneficiary == beneficiary);
     let occupied = pool.iter().filter(|id| own(**id)).count();
     let free = || pool.iter().copied().find(|id| !foreign(*id) && !own(*id));
     let own_newest = || {
         collisions
             .iter()
             .filter(|c| {
-                c.business_id == business_id && pool.contains(&c.account_id) && !foreign(c.account_id)
+                c.beneficiary == beneficiary && pool.contains(&c.account_id) && !foreign(c.account_id)
             })
             .max_by_key(|c| c.created_at)
             .map(|c| c.account_id)
@@ -208,7 +209,19 @@ mod tests {
     }
 
     fn hit(account_id: i64, business_id: i64, at: i64) -> Collision {
-        Collision { account_id, business_id, created_at: Timestamp(at) }
+        Collision { account_id, beneficiary: Beneficiary::Business(business_id), created_at: Timestamp(at) }
+    }
+
+    fn choose(pool: &[i64], shared: bool, collisions: &[Collision], business_id: i64) -> Option<i64> {
+        super::choose(pool, shared, collisions, Beneficiary::Business(business_id))
+    }
+
+    #[test]
+    fn a_topup_of_the_same_business_is_a_stranger() {
+        let topup =
+            Collision { account_id: 5, beneficiary: Beneficiary::Wallet(1), created_at: Timestamp(1) };
+        assert_eq!(choose(&[5], true, &[topup], 1), None);
+        assert_eq!(super::choose(&[5], true, &[topup], Beneficiary::Wallet(1)), Some(5));
     }
 
     #[test]

@@ -156,6 +156,41 @@ impl Entry {
         ])
     }
 
+    /// A wallet payment confirmed: the wallet gives `received`, the merchant and the fees share it.
+    pub fn wallet_payment(
+        wallet_id: i64,
+        business_id: i64,
+        received: Money,
+        business_receives: Money,
+        charge: Money,
+    ) -> Result<Entry, Unbalanced> {
+        Entry::new(vec![
+            Posting { account: LedgerAccount::Wallet(wallet_id), side: Side::Debit, amount: received },
+            Posting {
+                account: LedgerAccount::Merchant(business_id),
+                side: Side::Credit,
+                amount: business_receives,
+            },
+            Posting { account: LedgerAccount::Fees, side: Side::Credit, amount: charge },
+        ])
+    }
+
+    /// A top-up arrived: clearing gets it for the wallet.
+    pub fn topup(wallet_id: i64, received: Money) -> Result<Entry, Unbalanced> {
+        Entry::new(vec![
+            Posting { account: LedgerAccount::Clearing, side: Side::Debit, amount: received },
+            Posting { account: LedgerAccount::Wallet(wallet_id), side: Side::Credit, amount: received },
+        ])
+    }
+
+    /// An operator credits a wallet, against the house account for such acts.
+    pub fn adjustment(wallet_id: i64, amount: Money) -> Result<Entry, Unbalanced> {
+        Entry::new(vec![
+            Posting { account: LedgerAccount::Adjustments, side: Side::Debit, amount },
+            Posting { account: LedgerAccount::Wallet(wallet_id), side: Side::Credit, amount },
+        ])
+    }
+
     /// The mirror: the same lines with sides exchanged.
     pub fn mirror(&self) -> Entry {
         Entry { postings: self.postings.iter().map(|p| Posting { side: p.side.other(), ..*p }).collect() }

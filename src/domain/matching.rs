@@ -7,7 +7,7 @@
 
 use super::money::Money;
 use super::name::{CutLengths, Folded, Verdict, compare_folded, surname_agrees, verdict_folded};
-use super::payment::{Payment, Status};
+use super::payment::{Kind, Payment, Status};
 use super::time::{Span, Timestamp};
 
 /// A payment may be this much younger than the bank's time: clocks differ.
@@ -31,6 +31,16 @@ pub struct Interval {
 pub enum Beneficiary {
     Business(i64),
     Wallet(i64),
+}
+
+impl Beneficiary {
+    /// Who gets what is transferred for a payment.
+    pub fn of(payment: &Payment) -> Beneficiary {
+        match (payment.kind, payment.wallet_id) {
+            (Kind::Topup, Some(wallet)) => Beneficiary::Wallet(wallet),
+            _ => Beneficiary::Business(payment.business_id),
+        }
+    }
 }
 
 /// The alert, as far as the decision needs it.

@@ -102,6 +102,8 @@ pub struct Payment {
     pub website_id: Option<i64>,
     pub external_reference: Option<String>,
     pub account_id: Option<i64>,
+    /// The wallet that pays, or that is topped up.
+    pub wallet_id: Option<i64>,
     pub corrections: i64,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
@@ -221,6 +223,7 @@ impl Payment {
             website_id: request.website_id,
             external_reference: None,
             account_id: request.account_id,
+            wallet_id: None,
             corrections: 0,
             created_at: request.at,
             updated_at: request.at,

@@ -12,6 +12,7 @@ use http::{HeaderValue, StatusCode};
 
 use super::json::Json;
 use super::validate::Problems;
+use crate::domain::money::Money;
 use crate::ops::OpError;
 use crate::store::StoreError;
 
@@ -37,7 +38,16 @@ pub enum ApiError {
     Invalid(Problems),
     /// The limit's headers are added by whoever knows them.
     TooManyRequests,
+    /// A quota is used up that the limit's headers say nothing of.
+    OverQuota {
+        message: &'static str,
+        retry_after: u32,
+    },
+    /// The wallet holds less; how much.
+    InsufficientBalance(Money),
     Internal,
+    /// Somebody we depend on refused or is down.
+    BadGateway(Cow<'static, str>),
     Unavailable {
         message: &'static str,
         retry_after: u32,
@@ -64,7 +74,9 @@ impl ApiError {
             ApiError::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             ApiError::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             ApiError::Invalid(_) => StatusCode::UNPROCESSABLE_ENTITY,
-            ApiError::TooManyRequests => StatusCode::TOO_MANY_REQUESTS,
+            ApiError::TooManyRequests | ApiError::OverQuota { .. } => StatusCode::TOO_MANY_REQUESTS,
+            ApiError::InsufficientBalance(_) => StatusCode::BAD_REQUEST,
+            ApiError::BadGateway(_) => StatusCode::BAD_GATEWAY,
             ApiError::Internal => StatusCode::INTERNAL_SERVER_ERROR,
             ApiError::Unavailable { .. } => StatusCode::SERVICE_UNAVAILABLE,
         }
@@ -72,12 +84,14 @@ impl ApiError {
 
     fn message(&self) -> Cow<'_, str> {
         match self {
-            ApiError::BadRequest(message) => Cow::Borrowed(message),
+            ApiError::BadRequest(message) | ApiError::BadGateway(message) => Cow::Borrowed(message),
             ApiError::Unauthorized(message)
             | ApiError::Forbidden(message)
             | ApiError::NotFound(message)
             | ApiError::Conflict(message)
+            | ApiError::OverQuota { message, .. }
             | ApiError::Unavailable { message, .. } => Cow::Borrowed(message),
+            ApiError::InsufficientBalance(_) => Cow::Borrowed("Insufficient balance"),
             ApiError::MethodNotAllowed => Cow::Borrowed("This method is not allowed here"),
             ApiError::RequestTimeout => Cow::Borrowed("The request's body did not arrive in time"),
             ApiError::TooLarge => Cow::Borrowed("The body is larger than 64 KiB"),
@@ -97,9 +111,12 @@ impl IntoResponse for ApiError {
         if let ApiError::Invalid(problems) = &self {
             problems.write(&mut json);
         }
+        if let ApiError::InsufficientBalance(available) = &self {
+            json.money("available_balance", *available);
+        }
         let mut response = json_response(self.status(), json.finish());
         match self {
-            ApiError::Unavailable { retry_after, .. } => {
+            ApiError::Unavailable { retry_after, .. } | ApiError::OverQuota { retry_after, .. } => {
                 response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(retry_after));
             }
             ApiError::TooLarge | ApiError::RequestTimeout => {

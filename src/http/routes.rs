@@ -20,18 +20,44 @@ pub const PAYMENT_REQUEST: &str = "/api/v1/payment-request";
 pub const PAYMENT: &str = "/api/v1/payment/{transaction_id}";
 pub const PAYMENT_AMOUNT: &str = "/api/v1/payment/{transaction_id}/amount";
 pub const PAYMENTS: &str = "/api/v1/payments";
+/// The wallet's routes, as logs and metrics call them; the prefix is the operator's.
+pub const WALLET_LOOKUP: &str = "/api/v1/{wallet}/lookup";
+pub const WALLET_ENSURE: &str = "/api/v1/{wallet}/ensure";
+pub const WALLET_MESSAGE: &str = "/api/v1/{wallet}/send-message";
+pub const WALLET_PAY: &str = "/api/v1/{wallet}/pay/start";
+pub const WALLET_TOPUP: &str = "/api/v1/{wallet}/topup";
 /// What no route of ours answered.
 pub const UNROUTED: &str = "unrouted";
 
 /// Names that logs and metrics know.
-pub const ROUTES: [&str; 8] =
-    [PAYMENT_REQUEST, PAYMENT, PAYMENT_AMOUNT, PAYMENTS, "/healthz", "/readyz", "/metrics", UNROUTED];
+pub const ROUTES: [&str; 13] = [
+    PAYMENT_REQUEST,
+    PAYMENT,
+    PAYMENT_AMOUNT,
+    PAYMENTS,
+    WALLET_LOOKUP,
+    WALLET_ENSURE,
+    WALLET_MESSAGE,
+    WALLET_PAY,
+    WALLET_TOPUP,
+    "/healthz",
+    "/readyz",
+    "/metrics",
+    UNROUTED,
+];
 
 /// The main listener's routes. A node without the role `api` answers health alone.
 pub fn main(http: Arc<Http>, with_api: bool) -> Router {
     let mut router = Router::new().route("/healthz", get(health::live)).route("/readyz", get(health::ready));
     if with_api {
+        let prefix = &http.app.config.wallet.route_prefix;
+        let wallet = |route: &str| route.replace("{wallet}", prefix);
         router = router
+            .route(&wallet(WALLET_LOOKUP), post(api::wallet::lookup::handle))
+            .route(&wallet(WALLET_ENSURE), post(api::wallet::ensure::handle))
+            .route(&wallet(WALLET_MESSAGE), post(api::wallet::message::handle))
+            .route(&wallet(WALLET_PAY), post(api::wallet::pay::handle))
+            .route(&wallet(WALLET_TOPUP), post(api::wallet::topup::handle))
             .route(PAYMENT_REQUEST, post(api::create::handle))
             .route(PAYMENT, get(api::read::handle))
             .route(PAYMENT_AMOUNT, patch(api::correct::handle))

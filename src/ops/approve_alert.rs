@@ -5,14 +5,14 @@
 
 use super::evidence::{self, OperatorApproval};
 use super::settle::{ByOperator, Settled, Settling, settle};
-use super::weigh::{cut_lengths, interval, is_full_account_number, similar_alerts};
+use super::weigh::{cut_lengths, interval, is_full_account_number, similar_alerts, wallet_doubt};
 use super::{OpError, RACES_MAX, given_reason};
 use crate::app::App;
 use crate::domain::alert::{AlertKind, AlertRow, AlertStatus, Direction};
 use crate::domain::matching::CLOCK_SLACK;
 use crate::domain::money::{CURRENCY, Money};
 use crate::domain::name::{Comparison, Verdict, compare, fold};
-use crate::domain::payment::{Payment, Status};
+use crate::domain::payment::{Kind, Payment, Status};
 use crate::store::acts;
 use crate::store::settlements::ProvenName;
 use crate::store::{Applied, IdKind, alerts};
@@ -72,6 +72,7 @@ pub async fn approve_alert(app: &App, ask: &Approve<'_>) -> Result<Result<Paymen
         if let Some(account_id) = alert.account_id {
             obstacles.extend(similar_alerts(app, &alert, account_id, received).await?.doubts);
         }
+        obstacles.extend(wallet_doubt(app, &payment, received).await?);
         if !obstacles.is_empty() && despite.is_none() {
             return Ok(Err(ApproveRefused::Obstacles(obstacles)));
         }
@@ -139,9 +140,9 @@ async fn load(app: &App, ask: &Approve<'_>) -> Result<Result<(AlertRow, Payment)
         return Ok(Err(ApproveRefused::NotACredit(alert.id)));
     }
     let open = payment.status == Status::Pending || (payment.status == Status::Rejected && payment.swept);
-    let live = payment.kind == crate::domain::payment::Kind::Transfer;
-    if !open || !live {
-        let why = match (payment.status, live) {
+    let by_transfer = payment.kind != Kind::Wallet;
+    if !open || !by_transfer {
+        let why = match (payment.status, by_transfer) {
             (_, false) => "not a bank transfer".to_owned(),
             (Status::Rejected, _) => "rejected by a person".to_owned(),
             (status, _) => status.as_str().to_owned(),

@@ -13,7 +13,7 @@ use crate::domain::money::Money;
 use crate::domain::time::{Span, Timestamp};
 use crate::domain::webhook::Secret;
 use crate::domain::weburl;
-use crate::store::{Applied, IdKind, acts, deliveries, merchants};
+use crate::store::{Applied, IdKind, acts, deliveries, merchants, wallets};
 
 /// The secret before stays valid this long beside a new one.
 pub const ROTATION_OVERLAP: Span = Span::hours(24);
@@ -220,6 +220,8 @@ pub async fn set_business(
         // Deliveries that wait for a paused target look at once whether this is another one.
         let is_moved = old.webhook_url != new.webhook_url;
         let unit = unit.steps(is_moved.then(|| deliveries::wake_paused(id, now)).into_iter().flatten());
+        // Whoever switches the wallet on has looked at why it was stopped.
+        let unit = unit.steps((change.wallet_enabled == Some(true)).then(|| wallets::resume_business(id)));
         match app.store.apply(unit).await? {
             Applied::Done(_) => {
                 app.directory.forget();

@@ -12,10 +12,11 @@ use crate::app::App;
 use crate::directory::Caller;
 use crate::domain::account::{Collision, ReceivingAccount, choose};
 use crate::domain::charges::{Schedule, quote};
+use crate::domain::matching::Beneficiary;
 use crate::domain::merchant::Website;
 use crate::domain::money::Money;
 use crate::domain::name::{Folded, Verdict, verdict_folded};
-use crate::domain::payment::{PayerDetails, Payment, TransferRequest};
+use crate::domain::payment::{Kind, PayerDetails, Payment, TransferRequest};
 use crate::domain::time::Timestamp;
 use crate::store::{Applied, IdKind, payments};
 
@@ -122,7 +123,7 @@ async fn draft(
 }
 
 /// `TXN-` and a ULID: 48 bits of milliseconds, 80 random bits, Crockford's base 32.
-fn fresh_transaction_id(app: &App, now: Timestamp) -> String {
+pub(super) fn fresh_transaction_id(app: &App, now: Timestamp) -> String {
     const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
     let mut random = [0u8; 16];
     app.random.fill(&mut random[6..]);
@@ -136,14 +137,15 @@ fn fresh_transaction_id(app: &App, now: Timestamp) -> String {
     text
 }
 
-async fn choose_account(
+pub(super) async fn choose_account(
     app: &App,
     payment: &Payment,
     payer: &Folded,
 ) -> Result<Option<ReceivingAccount>, OpError> {
     let all = app.directory.accounts().await?;
     let usable = |account: &&ReceivingAccount| account.retired_at.is_none() && account.mode == payment.mode;
-    if let Some(id) = app.directory.repeated(payment)
+    let is_transfer = payment.kind == Kind::Transfer;
+    if let Some(id) = app.directory.repeated(payment).filter(|_| is_transfer)
         && let Some(account) = all.iter().find(|account| account.id == id).filter(usable)
     {
         return Ok(Some(account.clone()));
@@ -172,12 +174,12 @@ async fn choose_account(
         })
         .map(|row| Collision {
             account_id: row.account_id,
-            business_id: row.business_id,
+            beneficiary: row.beneficiary,
             created_at: row.created_at,
         })
         .collect();
-    let chosen = choose(&pool, shared, &collisions, payment.business_id);
-    if let Some(id) = chosen
+    let chosen = choose(&pool, shared, &collisions, Beneficiary::of(payment));
+    if let Some(id) = chosen.filter(|_| is_transfer)
         && collisions.iter().any(|c| c.account_id == id)
     {
         app.directory.note_repeat(payment, id);

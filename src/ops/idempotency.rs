@@ -104,6 +104,14 @@ impl Drop for Claim {
     }
 }
 
+/// Writes the answer of work whose effect is no Unit of ours, such as a message that was sent.
+pub async fn keep_answer(app: &App, claim: &Claim, status: u16, body: Vec<u8>) -> Result<(), OpError> {
+    let step = idempotency::answer(claim.business_id, &claim.key, claim.token, status, body);
+    // A claim that was taken over meanwhile has another's answer.
+    app.store.apply(app.store.unit(claim.business_id).await?.step(step)).await?.is_done();
+    Ok(())
+}
+
 /// Claims `key` for the request with this fingerprint, or tells what became of the first one.
 pub async fn claim(
     app: &App,

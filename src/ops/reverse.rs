@@ -2,16 +2,21 @@
 //!
 //! The payment stays `approved` and shows `reversed_at`. After a wrong match the alert waits in
 //! review again; when the bank took the money back it is `reversed` for good. A reversal is the
-//! one debit that may take a balance below zero: the money is gone whether the merchant has it or
-//! not. Nothing is reversed by itself.
+//! one debit that may take a balance below zero: the money is gone whether the merchant (or, of a
+//! top-up, the wallet) has it or not. A wallet payment's mirror gives the customer the money back.
+//! Nothing is reversed by itself.
 
+use super::messages::{self, By, NOTES_VALID, Note};
+use super::wallets::known_wallet;
 use super::{OpError, RACES_MAX, given_reason};
 use crate::app::App;
 use crate::domain::alert::AlertStatus;
-use crate::domain::payment::{Payment, Status};
+use crate::domain::intent::IntentEnd;
+use crate::domain::message::MessageKind;
+use crate::domain::payment::{Kind, Payment, Status};
 use crate::store::acts;
 use crate::store::settlements::{self, EntryNote};
-use crate::store::{Applied, IdKind, alerts, payments};
+use crate::store::{Applied, IdKind, Step, alerts, intents, payments};
 
 /// What a person asks for.
 pub struct Reverse<'a> {
@@ -88,7 +93,7 @@ async fn mirror(
         id: app.store.id(IdKind::Entry).await?,
         kind: "reversal",
         settlement_id: Some(settlement_id),
-        business_id: payment.business_id,
+        business_id: Some(payment.business_id),
         memo: ask.reason,
         at: now,
     };
@@ -103,7 +108,12 @@ async fn mirror(
             unit = unit.step(alerts::link(undoing, alert_id));
         }
     }
+    let told = match payment.wallet_id.filter(|_| payment.kind == Kind::Wallet) {
+        Some(wallet_id) => tell_customer(app, &payment, wallet_id).await?,
+        None => Vec::new(),
+    };
     let unit = unit
+        .steps(told)
         .step(payments::reversed(&payment, now))
         .step(settlements::reversed(settlement_id, now, ask.reason))
         .step(settlements::forget_proven_name(settlement_id))
@@ -130,6 +140,21 @@ async fn mirror(
     }
 }
 
+/// The customer of a wallet payment has the money back.
+async fn tell_customer(app: &App, payment: &Payment, wallet_id: i64) -> Result<Vec<Step>, OpError> {
+    let wallet = known_wallet(app, wallet_id).await?;
+    let note = Note {
+        to: &wallet.phone,
+        business_id: Some(payment.business_id),
+        wallet_id: Some(wallet_id),
+        kind: MessageKind::Refund,
+        subject_id: payment.id,
+        text: None,
+        valid_until: app.now() + NOTES_VALID,
+    };
+    Ok(messages::compose(app, &note, By::Workers).await?.steps)
+}
+
 /// A person rejects a pending payment; no alert and no operator can approve it any more.
 pub async fn reject_payment(
     app: &App,
@@ -151,10 +176,14 @@ pub async fn reject_payment(
         };
         let act = app.store.id(IdKind::Act).await?;
         let subject = format!("payment {}", payment.transaction_id);
+        // An intent ends with its payment, first as everywhere.
+        let intent = app.store.intent_of_payment(payment.id).await?;
+        let ended = intent.map(|intent| intents::end(intent.id, IntentEnd::Rejected, now));
         let unit = app
             .store
             .unit(business_id)
             .await?
+            .steps(ended)
             .step(payments::rejected(&payment, &after))
             .step(acts::record(act, operator, "reject", &subject, reason, now));
         if app.store.apply(unit).await?.is_done() {

@@ -1,20 +1,25 @@
-//! Settles a payment from an alert: payment, alert, ledger entry, balance and webhook in one Unit.
+//! Settles a payment from an alert: payment, alert, ledger entry, balance and webhook in one Unit; of a
+//! top-up the wallet's balance and a message to its customer instead.
 //!
 //! Either all of it happens or nothing. The alert and the payment are guarded by the versions the
 //! decision rested on, and the clock of the account and amount by what was read before similar
 //! alerts were looked at; whoever is slower finds a guard missed and decides again.
 
 use super::OpError;
+use super::messages::{self, By, NOTES_VALID, Note};
+use super::wallets::{known_wallet, limits};
 use super::webhook_body::{self, AlertNote, PAYMENT_APPROVED};
 use crate::app::App;
 use crate::domain::account::ReceivingAccount;
 use crate::domain::alert::AlertRow;
 use crate::domain::ledger::Entry;
+use crate::domain::matching::Beneficiary;
+use crate::domain::message::MessageKind;
 use crate::domain::payment::{Approval, Approver, Payment, settle_figures};
 use crate::store::acts;
 use crate::store::jobs::{self, JobKind};
 use crate::store::settlements::{self, EntryNote, ProvenName, Settlement};
-use crate::store::{Applied, IdKind, Step, alerts, payments};
+use crate::store::{Applied, IdKind, Step, alerts, payments, wallets};
 
 /// A person's part in an approval.
 pub struct ByOperator<'a> {
@@ -86,13 +91,15 @@ pub async fn settle(app: &App, s: &Settling<'_>) -> Result<Settled, OpError> {
         reversed_at: None,
         reverse_reason: None,
     };
-    let entry = Entry::transfer(after.mode, after.business_id, received, business_receives, charges.total())
-        .map_err(|error| OpError::Fault(error.to_string()))?;
+    let credited = match credit(app, s, &after).await? {
+        Some(credited) => credited,
+        None => return Ok(Settled::Lost),
+    };
     let entry_note = EntryNote {
         id: app.store.id(IdKind::Entry).await?,
         kind: "settlement",
         settlement_id: Some(settlement_id),
-        business_id: after.business_id,
+        business_id: Some(after.business_id),
         memo: &after.transaction_id,
         at: now,
     };
@@ -106,9 +113,10 @@ pub async fn settle(app: &App, s: &Settling<'_>) -> Result<Settled, OpError> {
         })
         .step(alerts::matched(s.alert, &note))
         .step(payments::approved(s.payment, &after))
+        .steps(credited.guard)
         .step(settlements::add(&settlement))
-        .steps(settlements::post(&entry_note, &entry))
-        .steps(announce(app, s, &after).await?)
+        .steps(settlements::post(&entry_note, &credited.entry))
+        .steps(credited.told)
         .step(jobs::finish_by_subject(JobKind::Decide, s.alert.id, "matched", now))
         .steps(operator_steps(app, s, settlement_id, &after).await?);
     match app.store.apply(unit).await? {
@@ -137,6 +145,47 @@ pub async fn settle(app: &App, s: &Settling<'_>) -> Result<Settled, OpError> {
             Ok(Settled::Lost)
         }
     }
+}
+
+/// Who gets the money, under which guard, and who is told.
+struct Credited {
+    entry: Entry,
+    guard: Option<Step>,
+    told: Vec<Step>,
+}
+
+/// `None`: the wallet of a top-up may not take the money any more.
+async fn credit(app: &App, s: &Settling<'_>, after: &Payment) -> Result<Option<Credited>, OpError> {
+    let received = after.received.unwrap_or_default();
+    let unbalanced = |error: crate::domain::ledger::Unbalanced| OpError::Fault(error.to_string());
+    let Beneficiary::Wallet(wallet_id) = Beneficiary::of(after) else {
+        let (receives, charge) = (after.business_receives, after.charges.total());
+        let entry = Entry::transfer(after.mode, after.business_id, received, receives, charge);
+        let told = announce(app, s, after).await?;
+        return Ok(Some(Credited { entry: entry.map_err(unbalanced)?, guard: None, told }));
+    };
+    let wallet = known_wallet(app, wallet_id).await?;
+    let now = app.now();
+    let guard = if s.operator.is_some() {
+        None // a person has been told what speaks against it
+    } else if super::weigh::wallet_doubt(app, after, received).await?.is_some() {
+        return Ok(None);
+    } else {
+        let most = limits(app, &wallet).balance;
+        Some(wallets::take_in(wallet_id, received, wallet.tier.number(), most, now))
+    };
+    let note = Note {
+        to: &wallet.phone,
+        business_id: Some(after.business_id),
+        wallet_id: Some(wallet_id),
+        kind: MessageKind::Topup,
+        subject_id: after.id,
+        text: None,
+        valid_until: now + NOTES_VALID,
+    };
+    let told = messages::compose(app, &note, By::Workers).await?.steps;
+    let entry = Entry::topup(wallet_id, received).map_err(unbalanced)?;
+    Ok(Some(Credited { entry, guard, told }))
 }
 
 /// The event for the merchant and the job that delivers it.

@@ -7,14 +7,16 @@
 
 use super::OpError;
 use crate::app::App;
-use crate::domain::time::Timestamp;
-use crate::store::{alerts, idempotency, mailboxes, payments};
+use crate::domain::time::{Span, Timestamp};
+use crate::store::{alerts, idempotency, mailboxes, messages, payments};
 
 /// Payments looked at in one read, and reads in one run; the next run goes on.
 const BATCH: usize = 500;
 const BATCHES_MAX: usize = 20;
 /// Mails forgotten in one run.
 const MAILS_MAX: i64 = 1_000;
+/// Windows of quotas are a day long at most.
+const QUOTAS_KEPT: Span = Span::days(2);
 /// Why a swept payment is rejected; shown to operators.
 const REASON: &str = "no payment arrived in time";
 
@@ -71,7 +73,8 @@ async fn forget(app: &App, now: Timestamp) -> Result<(), OpError> {
         .await?
         .step(alerts::forget_mails(now, MAILS_MAX))
         .step(mailboxes::forget_taken(now - super::mailboxes::TAKEN_KEPT))
-        .step(idempotency::forget(now - super::idempotency::REMEMBERED));
+        .step(idempotency::forget(now - super::idempotency::REMEMBERED))
+        .step(messages::forget_quotas(now - QUOTAS_KEPT));
     let _ = app.store.apply(unit).await?;
     app.store.forget_units().await?;
     Ok(())

@@ -252,6 +252,7 @@ mod tests {
             website_id: None,
             external_reference: None,
             account_id: Some(1),
+            wallet_id: None,
             corrections: 0,
             created_at: Timestamp(1),
             updated_at: Timestamp(2),

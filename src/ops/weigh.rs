@@ -6,6 +6,7 @@
 
 use super::OpError;
 use super::name_marks::name_masks;
+use super::wallets::{known_wallet, limits};
 use crate::app::App;
 use crate::domain::account::ReceivingAccount;
 use crate::domain::alert::{AlertKind, AlertRow, AlertStatus, Direction, TimePrecision};
@@ -83,7 +84,7 @@ pub async fn weigh(app: &App, alert: &AlertRow) -> Result<Weighed, OpError> {
     let limit_reached = open.len() >= CANDIDATES_MAX;
     let mut payments = open;
     let cut = cut_lengths(alert);
-    let incoming = Incoming {
+    let mut incoming = Incoming {
         received,
         payer_name: alert.facts.payer_name.as_deref(),
         cut: &cut,
@@ -96,6 +97,15 @@ pub async fn weigh(app: &App, alert: &AlertRow) -> Result<Weighed, OpError> {
     let mut decision = decide(&incoming, &candidates(&payments, &[]));
     let proven = proven_payers(app, alert, &decision.considered).await?;
     if !proven.is_empty() {
+        decision = decide(&incoming, &candidates(&payments, &proven));
+    }
+    let mut with_wallet = doubts.clone();
+    if let Verdicts::Approve { payment_id, .. } = &decision.verdict
+        && let Some(payment) = payments.iter().find(|payment| payment.id == *payment_id)
+        && let Some(doubt) = wallet_doubt(app, payment, received).await?
+    {
+        with_wallet.push(doubt);
+        incoming.doubts = &with_wallet;
         decision = decide(&incoming, &candidates(&payments, &proven));
     }
     if !matches!(decision.verdict, Verdicts::Approve { .. }) {
@@ -119,10 +129,21 @@ fn candidates<'a>(payments: &'a [Payment], proven: &[i64]) -> Vec<Candidate<'a>>
         .iter()
         .map(|payment| Candidate {
             payment,
-            beneficiary: Beneficiary::Business(payment.business_id),
+            beneficiary: Beneficiary::of(payment),
             proven: proven.contains(&payment.id),
         })
         .collect()
+}
+
+/// What speaks against putting money into the wallet of a top-up without a person (decisions 11).
+pub async fn wallet_doubt(app: &App, payment: &Payment, received: Money) -> Result<Option<String>, OpError> {
+    let Beneficiary::Wallet(id) = Beneficiary::of(payment) else { return Ok(None) };
+    let wallet = known_wallet(app, id).await?;
+    if wallet.suspended {
+        return Ok(Some("the wallet that is topped up is suspended".into()));
+    }
+    let fits = wallet.may_hold(received, Money::ZERO, limits(app, &wallet));
+    Ok((!fits).then(|| "the top-up would lift the wallet over the limit of its tier".into()))
 }
 
 /// Adds payments of the same name whatever their amount, and ended ones of about the amount.

@@ -12,6 +12,7 @@
 pub mod address;
 mod client;
 mod connect;
+pub mod messenger;
 mod pool;
 
 use std::net::IpAddr;

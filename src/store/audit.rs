@@ -14,19 +14,29 @@ statements! {
           where p.total is null or p.total <> 0 or p.lines < 2)"
     }
     BALANCES_EQUAL_POSTINGS: query {
-        "select (select count(*) from merchant_balances), \
+        "select (select count(*) from merchant_balances) + (select count(*) from wallets), \
          (select count(*) from merchant_balances b left join (select account, \
             sum(case side when 'credit' then amount_kobo else -amount_kobo end) as total \
             from postings group by account) p on p.account = 'merchant:' || cast(b.business_id as text) \
           where b.balance_kobo <> coalesce(p.total, 0)) + \
+         (select count(*) from wallets w left join (select account, \
+            sum(case side when 'credit' then amount_kobo else -amount_kobo end) as total \
+            from postings group by account) p on p.account = 'wallet:' || cast(w.id as text) \
+          where w.balance_kobo <> coalesce(p.total, 0)) + \
+         (select count(*) from (select distinct account from postings where account > 'wallet:' \
+            and account < 'wallet;') a where not exists (select 1 from wallets w \
+            where a.account = 'wallet:' || cast(w.id as text))) + \
          (select count(*) from (select distinct account from postings where account > 'merchant:' \
             and account < 'merchant;') a where not exists (select 1 from merchant_balances b \
             where a.account = 'merchant:' || cast(b.business_id as text)))"
     }
     BALANCES_ABOVE_FLOOR: query {
-        "select (select count(*) from merchant_balances), \
+        "select (select count(*) from merchant_balances) + (select count(*) from wallets), \
          (select count(*) from merchant_balances b where b.balance_kobo < 0 and not exists \
-            (select 1 from entries e where e.business_id = b.business_id and e.kind = 'reversal'))"
+            (select 1 from entries e where e.business_id = b.business_id and e.kind = 'reversal')) + \
+         (select count(*) from wallets w where w.balance_kobo < 0 and not exists \
+            (select 1 from postings p join entries e on e.id = p.entry_id where e.kind = 'reversal' \
+             and p.side = 'debit' and p.account = 'wallet:' || cast(w.id as text)))"
     }
     APPROVED_HAS_ONE_CREDIT: query {
         "select (select count(*) from payments where status = 'approved'), \
@@ -112,7 +122,37 @@ statements! {
          (select count(*) from settlements s join entries e on e.settlement_id = s.id and e.kind = 'settlement' \
           where s.kind = 'wallet' and s.received_kobo <> coalesce((select sum(case side when 'debit' \
              then amount_kobo else -amount_kobo end) from postings p where p.entry_id = e.id \
-             and p.account > 'wallet:' and p.account < 'wallet;'), 0))"
+             and p.account > 'wallet:' and p.account < 'wallet;'), 0)) + \
+         (select count(*) from settlements s join payments p on p.id = s.payment_id where s.kind = 'wallet' \
+            and (p.wallet_id is null or p.account_id is not null or not exists (select 1 from payment_intents i \
+            where i.payment_id = p.id and i.state = 'completed' and i.amount_kobo = s.received_kobo \
+            and i.wallet_id = p.wallet_id))) + \
+         (select count(*) from postings g join entries e on e.id = g.entry_id \
+            left join settlements s on s.id = e.settlement_id where g.account > 'wallet:' and g.account < 'wallet;' \
+            and g.side = 'debit' and e.kind = 'settlement' and (s.kind is null or s.kind <> 'wallet')) + \
+         (select count(*) from settlements s join payments p on p.id = s.payment_id \
+            join entries e on e.settlement_id = s.id join postings g on g.entry_id = e.id \
+            where s.kind in ('wallet', 'topup') and g.account > 'wallet:' and g.account < 'wallet;' \
+            and g.account <> 'wallet:' || cast(p.wallet_id as text))"
+    }
+    INTENTS_END_WITH_PAYMENTS: query {
+        "select (select count(*) from payment_intents), \
+         (select count(*) from payment_intents i join payments p on p.id = i.payment_id where \
+            (i.state = 'pending_pin') <> (p.status = 'pending') or (i.state = 'completed') <> (p.status = 'approved') \
+            or i.amount_kobo <> p.amount_kobo or i.business_id <> p.business_id \
+            or p.wallet_id is null or p.wallet_id <> i.wallet_id or p.kind <> 'wallet') + \
+         (select count(*) from payments p where p.kind = 'wallet' \
+            and not exists (select 1 from payment_intents i where i.payment_id = p.id)) + \
+         (select count(*) from payments p where p.kind = 'topup' and p.wallet_id is null)"
+    }
+    CREDITS_ARE_POSTED: query {
+        "select (select count(*) from wallet_credits), \
+         (select count(*) from wallet_credits c where not exists (select 1 from postings p \
+            join entries e on e.id = p.entry_id where e.id = c.entry_id and e.kind = 'adjustment' \
+            and p.account = 'wallet:' || cast(c.wallet_id as text) and p.side = 'credit' \
+            and p.amount_kobo = c.amount_kobo)) + \
+         (select count(*) from entries e where e.kind = 'adjustment' \
+            and not exists (select 1 from wallet_credits c where c.entry_id = e.id))"
     }
     ENTRIES_ARE_SEALED: query {
         "select (select count(*) from entries), \
@@ -126,7 +166,7 @@ statements! {
 }
 
 /// The checks in the order in which they are reported.
-pub const CHECKS: [(&str, &Sql); 12] = [
+pub const CHECKS: [(&str, &Sql); 14] = [
     ("entries_sum_to_zero", &ENTRIES_SUM_TO_ZERO),
     ("balances_equal_postings", &BALANCES_EQUAL_POSTINGS),
     ("balances_above_floor", &BALANCES_ABOVE_FLOOR),
@@ -138,5 +178,7 @@ pub const CHECKS: [(&str, &Sql); 12] = [
     ("alert_funds_one_payment", &ALERT_FUNDS_ONE_PAYMENT),
     ("only_legal_states", &ONLY_LEGAL_STATES),
     ("wallet_debits_are_credits", &WALLET_DEBITS_ARE_CREDITS),
+    ("intents_end_with_payments", &INTENTS_END_WITH_PAYMENTS),
+    ("credits_are_posted", &CREDITS_ARE_POSTED),
     ("entries_are_sealed", &ENTRIES_ARE_SEALED),
 ];

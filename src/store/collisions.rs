@@ -4,12 +4,13 @@
 
 use super::sql::statements;
 use super::{Store, StoreError, Value};
+use crate::domain::matching::Beneficiary;
 use crate::domain::payment::Payment;
 use crate::domain::time::Timestamp;
 
 macro_rules! collision {
     () => {
-        "select account_id, business_id, created_at, payer_name from payments where status = 'pending' \
+        "select account_id, business_id, created_at, payer_name, wallet_id from payments where status = 'pending' \
          and account_id is not null and mode = $1 and "
     };
 }
@@ -65,7 +66,7 @@ statements! {
 /// Open payments by received amount range that a new payment would share; for collisions.
 pub struct CollisionRow {
     pub account_id: i64,
-    pub business_id: i64,
+    pub beneficiary: Beneficiary,
     pub created_at: Timestamp,
     pub payer_name: String,
 }
@@ -87,12 +88,11 @@ impl Store {
         rows.into_iter()
             .map(|row| {
                 let mut r = row.reader("payments");
-                Ok(CollisionRow {
-                    account_id: r.int("account_id")?,
-                    business_id: r.int("business_id")?,
-                    created_at: r.time("created_at")?,
-                    payer_name: r.text("payer_name")?,
-                })
+                let (account_id, business_id) = (r.int("account_id")?, r.int("business_id")?);
+                let (created_at, payer_name) = (r.time("created_at")?, r.text("payer_name")?);
+                let wallet = r.opt_int("wallet_id")?;
+                let beneficiary = wallet.map_or(Beneficiary::Business(business_id), Beneficiary::Wallet);
+                Ok(CollisionRow { account_id, beneficiary, created_at, payer_name })
             })
             .collect()
     }

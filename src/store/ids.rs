@@ -44,9 +44,15 @@ pub enum IdKind {
     Correction,
     Act,
     Mailbox,
+    Wallet,
+    Intent,
+    PinTry,
+    PinCode,
+    Message,
+    Credit,
 }
 
-const KINDS: usize = 16;
+const KINDS: usize = 22;
 
 impl IdKind {
     fn name(self) -> &'static str {
@@ -67,6 +73,12 @@ impl IdKind {
             IdKind::Correction => "correction",
             IdKind::Act => "act",
             IdKind::Mailbox => "mailbox",
+            IdKind::Wallet => "wallet",
+            IdKind::Intent => "intent",
+            IdKind::PinTry => "pin_try",
+            IdKind::PinCode => "pin_code",
+            IdKind::Message => "message",
+            IdKind::Credit => "credit",
         }
     }
 

@@ -87,10 +87,13 @@ pub enum JobKind {
     Rematch,
     /// Ask again for the key that could prove a mail: an id of `alerts`.
     Verify,
+    /// Send a message to a customer: an id of `messages`.
+    Message,
 }
 
 impl JobKind {
-    pub const ALL: [JobKind; 4] = [JobKind::Deliver, JobKind::Decide, JobKind::Rematch, JobKind::Verify];
+    pub const ALL: [JobKind; 5] =
+        [JobKind::Deliver, JobKind::Decide, JobKind::Rematch, JobKind::Verify, JobKind::Message];
 
     pub fn as_str(self) -> &'static str {
         match self {
@@ -98,6 +101,7 @@ impl JobKind {
             JobKind::Decide => "decide",
             JobKind::Rematch => "rematch",
             JobKind::Verify => "verify",
+            JobKind::Message => "message",
         }
     }
 
@@ -164,6 +168,43 @@ pub fn enqueue(
             now.into(),
         ],
     )
+}
+
+/// A job that this process does at once: claimed from its beginning, due for others when `held_until`
+/// is over. Answers it with the step that writes it.
+pub fn enqueue_held(
+    id: i64,
+    kind: JobKind,
+    business_id: i64,
+    subject_id: i64,
+    held_until: Timestamp,
+    now: Timestamp,
+) -> (Job, Step) {
+    let job = Job {
+        id,
+        kind,
+        business_id,
+        subject_id,
+        attempt: 1,
+        tries: 0,
+        run_at: held_until,
+        created_at: now,
+        was_paused: false,
+    };
+    let step = Step::one(
+        &ENQUEUE,
+        vec![
+            id.into(),
+            kind.as_str().into(),
+            business_id.into(),
+            subject_id.into(),
+            held_until.into(),
+            job.attempt.into(),
+            0.into(),
+            now.into(),
+        ],
+    );
+    (job, step)
 }
 
 /// Ends the open jobs of a subject, whoever runs them: for an op that did their work itself.
@@ -242,7 +283,7 @@ impl Store {
     ) -> Result<Vec<Job>, StoreError> {
         let params = vec![kind.as_str().into(), now.into(), (now + lease).into()];
         let unit = Unit::new(0, kind as i64).step(Step::returning(lane.claim(), params));
-        self.apply(unit).await?.into_rows().into_iter().map(job).collect()
+        self.apply(unit).await?.into_rows().into_iter().map(decode).collect()
     }
 
     /// Applies what a claimed job came to. `false`: it was resent or claimed anew, and nothing was
@@ -276,7 +317,7 @@ impl Store {
     }
 }
 
-fn job(row: Row) -> Result<Job, StoreError> {
+pub(super) fn decode(row: Row) -> Result<Job, StoreError> {
     let mut reader = row.reader("jobs");
     Ok(Job {
         id: reader.int("id")?,

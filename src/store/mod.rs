@@ -20,10 +20,12 @@ pub mod deliveries;
 pub mod events;
 pub mod idempotency;
 mod ids;
+pub mod intents;
 pub mod jobs;
 mod key_check;
 pub mod mailboxes;
 pub mod merchants;
+pub mod messages;
 mod migrate;
 pub mod payments;
 mod postgres;
@@ -36,6 +38,8 @@ mod sqlite;
 mod tls;
 pub mod unit;
 pub mod value;
+pub mod wallet_payments;
+pub mod wallets;
 
 pub use ids::IdKind;
 pub use unit::{Applied, Step, Unit};
@@ -81,14 +85,18 @@ pub fn statements() -> Vec<&'static Sql> {
         events::ALL,
         idempotency::ALL,
         ids::ALL,
+        intents::ALL,
         jobs::ALL,
         key_check::ALL,
         mailboxes::ALL,
         merchants::ALL,
+        messages::ALL,
         payments::ALL,
         &postgres::statements(),
         seals::ALL,
         settlements::ALL,
+        wallet_payments::ALL,
+        wallets::ALL,
     ]
     .concat()
 }

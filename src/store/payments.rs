@@ -19,7 +19,7 @@ macro_rules! columns {
          payer_name, payer_bank, first_name, last_name, registration_number, service, webhook_url, \
          website_id, external_reference, account_id, corrections, created_at, updated_at, expires_at, \
          approvable_until_at, matched_at, approved_at, rejected_at, reject_reason, is_swept, reversed_at, \
-         settlement_id, received_kobo, is_mismatch, mismatch_reason, is_name_mismatch"
+         settlement_id, received_kobo, is_mismatch, mismatch_reason, is_name_mismatch, wallet_id"
     };
 }
 
@@ -87,8 +87,8 @@ statements! {
                  and amount_kobo between $2 and $3 and updated_at >= $4 limit $5")
     }
     RECENT_OF_OTHERS: query {
-        concat!("select ", columns!(), " from payments where account_id = $1 and business_id <> $2 \
-                 and created_at >= $3 order by created_at desc limit $4")
+        concat!("select ", columns!(), " from payments where account_id = $1 \
+                 and (business_id <> $2 or wallet_id is not null) and created_at >= $3 order by created_at desc limit $4")
     }
     CORRECTED: query {
         "update payments set amount_kobo = $3, charge_percentage_kobo = $4, charge_fixed_kobo = $5, \
@@ -180,6 +180,7 @@ fn decode(row: Row) -> Result<Payment, StoreError> {
         is_mismatch: r.flag("is_mismatch")?,
         mismatch_reason: r.opt_text("mismatch_reason")?,
         name_mismatch: r.flag("is_name_mismatch")?,
+        wallet_id: r.opt_int("wallet_id")?,
     })
 }
 
@@ -391,7 +392,7 @@ impl Store {
         self.read(&ENDED_BY_AMOUNT, params).await?.into_iter().map(decode).collect()
     }
 
-    /// Payments of other businesses on the account, created since a time, newest first.
+    /// Payments of other beneficiaries on the account, top-ups included, created since a time, newest first.
     pub async fn payments_of_others(
         &self,
         account_id: i64,

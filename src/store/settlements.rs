@@ -1,7 +1,7 @@
 //! Settlements, ledger entries and balances: the steps by which money moves.
 //!
-//! Entries, postings and seals are append only (a trigger forbids the rest). A merchant's balance
-//! row moves in the Unit of its entry; the audit compares both.
+//! Entries, postings and seals are append only (a trigger forbids the rest). The balance rows of
+//! merchants and wallets move in the Unit of their entry; the audit compares both.
 
 use super::sql::statements;
 use super::{Row, Step, Store, StoreError};
@@ -21,6 +21,7 @@ statements! {
     MOVE_MERCHANT: query {
         "update merchant_balances set balance_kobo = balance_kobo + $2 where business_id = $1"
     }
+    MOVE_WALLET: query { "update wallets set balance_kobo = balance_kobo + $2 where id = $1" }
     REVERSED: query {
         "update settlements set reversed_at = $2, reverse_reason = $3 where id = $1 and reversed_at is null"
     }
@@ -117,7 +118,8 @@ pub struct EntryNote<'a> {
     /// `settlement`, `reversal` or `adjustment`.
     pub kind: &'static str,
     pub settlement_id: Option<i64>,
-    pub business_id: i64,
+    /// `None` for a credit by an operator.
+    pub business_id: Option<i64>,
     pub memo: &'a str,
     pub at: Timestamp,
 }
@@ -147,10 +149,16 @@ pub fn post(note: &EntryNote<'_>, entry: &Entry) -> Vec<Step> {
                 posting.amount.into(),
             ],
         ));
-        if let LedgerAccount::Merchant(business_id) = posting.account {
-            let sign = if posting.side == Side::Credit { 1 } else { -1 };
-            let change = sign * posting.amount.kobo();
-            steps.push(Step::one(&MOVE_MERCHANT, vec![business_id.into(), change.into()]));
+        let sign = if posting.side == Side::Credit { 1 } else { -1 };
+        let change = sign * posting.amount.kobo();
+        match posting.account {
+            LedgerAccount::Merchant(id) => {
+                steps.push(Step::one(&MOVE_MERCHANT, vec![id.into(), change.into()]));
+            }
+            LedgerAccount::Wallet(id) => {
+                steps.push(Step::one(&MOVE_WALLET, vec![id.into(), change.into()]));
+            }
+            _ => {}
         }
     }
     steps

@@ -9,7 +9,7 @@ use super::sql::{Dialect, Sql};
 use super::{Driver, Store, StoreError, sqlite_path, tls};
 
 /// Tables that a trigger guards against update and delete, as the migrations name them.
-const APPEND_ONLY: [&str; 9] = [
+const APPEND_ONLY: [&str; 10] = [
     "alert_keys",
     "entries",
     "postings",
@@ -19,6 +19,7 @@ const APPEND_ONLY: [&str; 9] = [
     "attempts",
     "corrections",
     "operator_acts",
+    "wallet_credits",
 ];
 
 impl Store {

@@ -1,5 +1,5 @@
-//! What is done by the clock, on every node: the sweep, the ledger's seal, the gauges of the
-//! queues. (The directory's notes of last use are written by `serve`: every node has them.) Each runs
+//! What is done by the clock, on every node: the sweep, the end of intents, the ledger's seal, the gauges of
+//! the queues. (The directory's notes of last use are written by `serve`: every node has them.) Each runs
 //! alone and again after its pause; nodes that do the same at once lose races and do no harm. A failure is logged and waits for the next time.
 
 use std::sync::Arc;
@@ -17,17 +17,19 @@ const SEALS_AT_ONCE: usize = 20;
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Chore {
     Sweep,
+    Intents,
     Seal,
     Gauges,
 }
 
-pub(super) const ALL: [Chore; 3] = [Chore::Sweep, Chore::Seal, Chore::Gauges];
+pub(super) const ALL: [Chore; 4] = [Chore::Sweep, Chore::Intents, Chore::Seal, Chore::Gauges];
 
 impl Chore {
     fn every(self) -> Duration {
         Duration::from_secs(match self {
             Chore::Sweep => 30,
-            Chore::Seal => 1,
+            // A payment whose link has ended is rejected at once (decisions 11).
+            Chore::Intents | Chore::Seal => 1,
             Chore::Gauges => 5,
         })
     }
@@ -35,6 +37,9 @@ impl Chore {
     async fn run(self, app: &App) -> Result<(), String> {
         match self {
             Chore::Sweep => ops::sweep::sweep(app).await.map(drop).map_err(|error| error.to_string()),
+            Chore::Intents => {
+                ops::end_intent::expire_intents(app).await.map(drop).map_err(|error| error.to_string())
+            }
             Chore::Seal => seal(app).await.map_err(|error| error.to_string()),
             Chore::Gauges => gauges(app).await.map_err(|error| error.to_string()),
         }
@@ -83,6 +88,8 @@ async fn gauges(app: &App) -> Result<(), crate::store::StoreError> {
             .set(total.map_or(0.0, |t| t.amount.kobo() as f64 / 100.0));
         metrics::gauge!("tillbell_alerts_waiting_oldest_seconds", &label).set(oldest);
     }
+    let stopped = app.store.stopped_wallet_businesses().await?;
+    metrics::gauge!("tillbell_wallet_businesses_stopped").set(stopped as f64);
     metrics::gauge!("tillbell_webhook_targets_paused").set(app.store.paused_targets().await?.len() as f64);
     Ok(())
 }

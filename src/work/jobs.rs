@@ -55,7 +55,9 @@ impl Ops {
                 return verifier.verify(app, job.subject_id, job.tries).await;
             }
             (JobKind::Verify, None) => return Err(OpError::Fault("this node cannot look at proofs".into())),
-            (JobKind::Deliver, _) => return Err(OpError::Fault("a delivery is not an op".into())),
+            (JobKind::Deliver | JobKind::Message, _) => {
+                return Err(OpError::Fault("this kind of job is no op".into()));
+            }
         }
         Ok(Verified::Done)
     }
@@ -65,7 +67,11 @@ impl Ops {
 pub(super) async fn run(ops: Ops, kind: JobKind, mut rings: watch::Receiver<u64>, stop: CancellationToken) {
     while !stop.is_cancelled() {
         rings.borrow_and_update();
-        match round(&ops, kind).await {
+        let done = match kind {
+            JobKind::Message => super::messages::round(&ops.app).await,
+            _ => round(&ops, kind).await,
+        };
+        match done {
             Ok(0) => tokio::select! {
                 () = bell::rung(&mut rings) => {}
                 () = tokio::time::sleep(POLL) => {}

@@ -1,6 +1,6 @@
 //! The door through which work comes that nobody waits for: claim due jobs, do them, write down
-//! what came of it. Deliveries of webhooks, decisions on alerts, second looks after corrections,
-//! and what is done by the clock (sweep, seal, gauges).
+//! what came of it. Deliveries of webhooks, messages to customers, decisions on alerts, second looks
+//! after corrections, and what is done by the clock (sweep, seal, gauges).
 //!
 //! There is no leader and no heartbeat: any number of nodes may run this on one database. A job is
 //! held by its lease alone and written off under its fence (`store::jobs`). Wake-up: `app.wake`
@@ -15,6 +15,7 @@ mod courier;
 mod deliver;
 mod hosts;
 mod jobs;
+mod messages;
 
 use std::sync::Arc;
 
@@ -25,6 +26,7 @@ use crate::app::App;
 use crate::domain::time::Span;
 use crate::ops::prove_later::Verifier;
 use crate::store::StoreError;
+use crate::store::jobs::JobKind;
 use bell::Bell;
 use courier::Courier;
 use jobs::Ops;
@@ -47,7 +49,7 @@ pub async fn run(app: Arc<App>, verifier: Option<Arc<dyn Verifier>>, stop: Cance
     let loops = TaskTracker::new();
     loops.spawn(courier.clone().run(bell.listen()));
     let ops = Ops { app: app.clone(), verifier };
-    for kind in ops.kinds() {
+    for kind in ops.kinds().iter().chain(&[JobKind::Message]) {
         loops.spawn(jobs::run(ops.clone(), *kind, bell.listen(), stop.clone()));
     }
     for chore in chores::ALL {
@@ -79,6 +81,7 @@ pub async fn run_due_with(app: &Arc<App>, verifier: Option<Arc<dyn Verifier>>) -
         for kind in ops.kinds() {
             round += jobs::round(&ops, *kind).await?;
         }
+        round += messages::round(app).await?;
         if round == 0 {
             break;
         }

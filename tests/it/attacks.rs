@@ -321,9 +321,14 @@ async fn by_hand(db: TestDatabase) {
     t.finish().await;
     let settlement = t.payment(&payment).await.settlement_id.unwrap();
     assert_eq!((payment.id, settlement), (1, 1), "the changes below name them");
+    the_audit_tells_of_each(&t, &BY_HAND).await;
+}
+
+/// Makes each change under the service, asks the audit, and takes the change back. SQLite only.
+pub async fn the_audit_tells_of_each(t: &TestApp, changes: &[(&str, &str)]) {
     let url = t.app.config.database_url.expose_secret().to_owned();
     let path = url.strip_prefix("sqlite:").unwrap();
-    for (sql, check) in BY_HAND {
+    for (sql, check) in changes {
         let file = rusqlite::Connection::open(path).unwrap();
         file.execute_batch("pragma foreign_keys = off; pragma ignore_check_constraints = on").unwrap();
         let before: Vec<(String, String)> = triggers(&file);
@@ -338,7 +343,7 @@ async fn by_hand(db: TestDatabase) {
             file.execute_batch(text).unwrap();
         }
         let told = ops::audit::audit(&t.app).await.unwrap();
-        let found = told.iter().find(|one| one.name == check).unwrap();
+        let found = told.iter().find(|one| one.name == *check).unwrap();
         assert!(found.violations > 0, "{check} says nothing of: {sql}\n{told:?}");
         drop(file);
         restore(path, &saved);
@@ -361,9 +366,18 @@ fn restore(path: &str, saved: &std::path::Path) {
     for (name, _) in &before {
         file.execute_batch(&format!("drop trigger main.{name}")).unwrap();
     }
-    for table in
-        ["payments", "settlements", "entries", "unsealed_entries", "postings", "merchant_balances", "alerts"]
-    {
+    for table in [
+        "payments",
+        "settlements",
+        "entries",
+        "unsealed_entries",
+        "postings",
+        "merchant_balances",
+        "alerts",
+        "wallets",
+        "payment_intents",
+        "wallet_credits",
+    ] {
         file.execute_batch(&format!(
             "delete from main.{table}; insert into main.{table} select * from saved.{table}"
         ))

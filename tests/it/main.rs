@@ -10,10 +10,10 @@
 #[macro_use]
 mod harness;
 
-mod api;
+pub mod api;
 mod attacks;
 mod book;
-mod cli;
+pub mod cli;
 mod crashes;
 mod forged;
 mod intake;
@@ -24,6 +24,7 @@ mod smtp;
 mod store;
 mod vouched;
 mod waiting;
+mod wallet;
 mod webhooks_delivery;
 mod webhooks_workers;
 mod webhooks_world;

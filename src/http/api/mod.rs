@@ -10,6 +10,7 @@ pub mod list;
 mod once;
 mod payment;
 pub mod read;
+pub mod wallet;
 
 use axum::extract::Request;
 use axum::response::{IntoResponse, Response};
@@ -117,12 +118,23 @@ pub async fn admit_with_body(
     fields: &Result<Fields<'_>, BodyProblem>,
     route: &'static str,
 ) -> Result<Admitted, Response> {
+    admit_to(http, received, fields, route, Group::Api).await
+}
+
+/// The same for routes of a group, which count against a limit of their own as well.
+pub async fn admit_to(
+    http: &Http,
+    received: &Received,
+    fields: &Result<Fields<'_>, BodyProblem>,
+    route: &'static str,
+    group: Group,
+) -> Result<Admitted, Response> {
     let (token, hidden) = match fields {
         Ok(fields) => (fields.get("api_key"), None),
         Err(problem) if problem.hides_key() => (None, Some(problem)),
         Err(_) => (None, None),
     };
-    admit(http, &received.parts.headers, received.peer, token, hidden, route).await
+    admit(http, received, token, hidden, route, group).await
 }
 
 /// Lets a request in whose key can only be in its header, or answers why not.
@@ -131,17 +143,18 @@ pub async fn admit_without_body(
     received: &Received,
     route: &'static str,
 ) -> Result<Admitted, Response> {
-    admit(http, &received.parts.headers, received.peer, None, None, route).await
+    admit(http, received, None, None, route, Group::Api).await
 }
 
 async fn admit(
     http: &Http,
-    headers: &HeaderMap,
-    peer: Peer,
+    received: &Received,
     token: Option<&str>,
     hidden: Option<&BodyProblem>,
     route: &'static str,
+    group: Group,
 ) -> Result<Admitted, Response> {
+    let (headers, peer) = (&received.parts.headers, received.peer);
     let fail = |error: ApiError, verdict: Option<&Verdict>, business_id: Option<i64>| {
         let mut response = error.into_response();
         response.extensions_mut().insert(Trace { route, business_id });
@@ -156,7 +169,7 @@ async fn admit(
     };
     match caller {
         Ok(caller) => {
-            let verdict = http.limits.spend_business(&caller.business, Group::Api).await;
+            let verdict = http.limits.spend_business(&caller.business, group).await;
             if verdict.allowed {
                 Ok(Admitted { caller, verdict, route })
             } else {

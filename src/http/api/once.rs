@@ -27,10 +27,21 @@ pub async fn begin(
     received: &Received,
     fields: &Fields<'_>,
 ) -> Result<Begun, ApiError> {
+    begin_as(http, admitted, received, fields, |plain| plain).await
+}
+
+/// The same for requests whose fingerprint is kept in another form than the plain one.
+pub async fn begin_as(
+    http: &Http,
+    admitted: &Admitted,
+    received: &Received,
+    fields: &Fields<'_>,
+    kept: impl Fn([u8; 32]) -> [u8; 32],
+) -> Result<Begun, ApiError> {
     let Some(key) = read_key(received)? else { return Ok(Begun::Work(None)) };
     // With the mode: a live request must never be answered with a test account to pay into.
     let method = format!("{} {}", admitted.caller.mode.as_str(), received.parts.method);
-    let fingerprint = fields.fingerprint(&method, received.parts.uri.path());
+    let fingerprint = kept(fields.fingerprint(&method, received.parts.uri.path()));
     match claim(&http.app, admitted.caller.business.id, &key, &fingerprint).await? {
         Claimed::New(claim) => Ok(Begun::Work(Some(claim))),
         Claimed::Replay(status, body) => Ok(Begun::Done(Answer {

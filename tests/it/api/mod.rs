@@ -11,4 +11,4 @@ mod creating;
 mod idempotency;
 mod limits;
 mod listing;
-mod server;
+pub mod server;

@@ -12,6 +12,7 @@ use tillbell::ops::accounts::{GivenBank, NewAccount, add_account};
 use tillbell::ops::businesses::{BusinessChange, ChargeChange, NewBusiness, add_business, set_business};
 use tillbell::ops::keys::add_key;
 use tillbell::ops::websites::{NewWebsite, add_website};
+use tillbell::outbound::messenger::Messenger;
 use tillbell::serve::{Roles, Running, start};
 use tillbell::store::StoreOptions;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -88,6 +89,11 @@ impl Server {
 
     /// `settings` is TOML, for sections other than those set here.
     pub async fn with(database: TestDatabase, settings: &str) -> Server {
+        Server::sending(database, settings, None).await
+    }
+
+    /// The same with a messenger of the test's own.
+    pub async fn sending(database: TestDatabase, settings: &str, messenger: Option<Messenger>) -> Server {
         let folder = tempfile::tempdir().unwrap();
         let server = if settings.contains("[server]") { "" } else { "[server]\n" };
         let text = format!(
@@ -98,7 +104,8 @@ impl Server {
         let listen = ("TILLBELL_SERVER__LISTEN".to_owned(), "127.0.0.1:0".to_owned());
         let config = Config::load(&text, std::iter::once(listen)).unwrap();
         let options = StoreOptions { readers: 2, writers: 2, ..StoreOptions::service(database.url()) };
-        let app = App::open(config, &options).await.unwrap();
+        let mut app = App::open(config, &options).await.unwrap();
+        app.messenger = messenger.unwrap_or(app.messenger);
         let running = start(Arc::new(app), Roles::ALL).await.unwrap();
         Server { running, _database: database, _folder: folder }
     }

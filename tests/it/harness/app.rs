@@ -20,6 +20,7 @@ use tillbell::ops;
 use tillbell::ops::create_payment::{Created, NewPayment, create_payment};
 use tillbell::ops::decide::AlertOutcome;
 use tillbell::ops::take_alert::{ReadAs, Taken, take_alert};
+use tillbell::outbound::messenger::Messenger;
 use tillbell::store::StoreOptions;
 
 use super::databases::TestDatabase;
@@ -51,6 +52,7 @@ pub struct TestApp {
     database: TestDatabase,
     folder: tempfile::TempDir,
     settings: String,
+    messenger: Option<Messenger>,
 }
 
 /// One merchant of the test's world.
@@ -68,16 +70,32 @@ impl TestApp {
 
     /// The same with settings of the test's own, as TOML.
     pub async fn start_with(database: TestDatabase, settings: &str) -> TestApp {
+        TestApp::start_sending(database, settings, None).await
+    }
+
+    /// The same with a messenger of the test's own.
+    pub async fn start_sending(
+        database: TestDatabase,
+        settings: &str,
+        messenger: Option<Messenger>,
+    ) -> TestApp {
         let folder = tempfile::tempdir().unwrap();
         let clock = Arc::new(ManualClock::new(START));
         let settings = settings.to_owned();
-        let app = open(&database, &folder, clock.clone(), 1, &settings).await;
-        TestApp { app, clock, banks: Arc::new(Banks::embedded().unwrap()), database, folder, settings }
+        let app = open(&database, &folder, clock.clone(), 1, &settings, messenger.clone()).await;
+        let banks = Arc::new(Banks::embedded().unwrap());
+        TestApp { app, clock, banks, database, folder, settings, messenger }
     }
 
     /// A second node on the same database, with the same clock and key.
     pub async fn another_node(&self) -> Arc<App> {
-        open(&self.database, &self.folder, self.clock.clone(), 2, &self.settings).await
+        let messenger = self.messenger.clone();
+        open(&self.database, &self.folder, self.clock.clone(), 2, &self.settings, messenger).await
+    }
+
+    /// Where the key is that seals this world's secrets.
+    pub fn key_file(&self) -> std::path::PathBuf {
+        self.folder.path().join("test.key")
     }
 
     /// The database, for what the program itself has no need of.
@@ -215,6 +233,7 @@ async fn open(
     clock: Arc<ManualClock>,
     seed: u64,
     settings: &str,
+    messenger: Option<Messenger>,
 ) -> Arc<App> {
     let key_file = folder.path().join("test.key");
     let text =
@@ -222,6 +241,7 @@ async fn open(
     let config = Config::load(&text, std::iter::empty()).unwrap();
     let options =
         StoreOptions { readers: 3, writers: 3, id_block: 64, ..StoreOptions::service(database.url()) };
-    let app = App::open_with(config, &options, clock, Arc::new(SeededRandom::new(seed))).await.unwrap();
+    let mut app = App::open_with(config, &options, clock, Arc::new(SeededRandom::new(seed))).await.unwrap();
+    app.messenger = messenger.unwrap_or(app.messenger);
     Arc::new(app)
 }

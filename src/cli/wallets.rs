@@ -1,0 +1,157 @@
+//! `tillbell wallet ...` and `tillbell message ...`
+
+use clap::Subcommand;
+
+use super::Desk;
+use super::options::money;
+use super::print::Object;
+use crate::app::App;
+use crate::domain::money::Money;
+use crate::domain::phone::Phone;
+use crate::domain::wallet::{Wallet, WalletStatus};
+use crate::ops::messages::{self, Listed};
+use crate::ops::wallet_desk::{self, Act, GivenCredit, Sheet};
+use crate::ops::wallets::limits;
+use crate::store::wallets::StatementLine;
+
+#[derive(Subcommand)]
+pub(super) enum WalletCommand {
+    /// A wallet with its limits and statement
+    Show { phone: String },
+    /// Put money into a wallet, against the house account for adjustments
+    Credit {
+        phone: String,
+        #[arg(value_parser = money)]
+        amount: Money,
+        #[arg(long)]
+        reason: String,
+        /// Unique for ever: the same credit is not posted twice under it
+        #[arg(long = "ref", value_name = "R")]
+        reference: Option<String>,
+    },
+    /// Lift the lock of too many wrong PINs
+    Unlock { phone: String },
+    /// Change the tier, which limits balance and daily payments
+    Tier {
+        phone: String,
+        #[arg(value_name = "1-3")]
+        tier: i64,
+    },
+    /// Let nothing out of and nothing into a wallet
+    Suspend {
+        phone: String,
+        #[arg(long)]
+        reason: String,
+    },
+    /// Take a suspension back
+    Resume {
+        phone: String,
+        #[arg(long)]
+        reason: String,
+    },
+}
+
+#[derive(Subcommand)]
+pub(super) enum MessageCommand {
+    /// Messages to customers, oldest first
+    List {
+        #[arg(long, value_name = "P")]
+        phone: Option<String>,
+    },
+}
+
+pub(super) async fn run(command: WalletCommand, desk: &Desk) -> anyhow::Result<()> {
+    let app = desk.open().await?;
+    let operator = &desk.operator;
+    let act = |phone: String, act: Act, reason: String| {
+        let app = &app;
+        async move { wallet_desk::act(app, operator, &phone, act, &reason).await }
+    };
+    let wallet = match command {
+        WalletCommand::Show { phone } => {
+            let sheet = wallet_desk::sheet(&app, &phone).await??;
+            return desk.printer.object(&sheet_object(&app, &sheet));
+        }
+        WalletCommand::Credit { phone, amount, reason, reference } => {
+            let given =
+                GivenCredit { phone: &phone, amount, reason: &reason, reference: reference.as_deref() };
+            wallet_desk::credit(&app, operator, &given).await??
+        }
+        WalletCommand::Unlock { phone } => act(phone, Act::Unlock, String::new()).await??,
+        WalletCommand::Tier { phone, tier } => act(phone, Act::SetTier(tier), String::new()).await??,
+        WalletCommand::Suspend { phone, reason } => act(phone, Act::Suspend, reason).await??,
+        WalletCommand::Resume { phone, reason } => act(phone, Act::Resume, reason).await??,
+    };
+    desk.printer.object(&object(&app, &wallet))
+}
+
+fn object(app: &App, wallet: &Wallet) -> Object {
+    let status = wallet.status(app.now());
+    let locked_until = match status {
+        WalletStatus::Locked(until) => Some(until),
+        WalletStatus::Active | WalletStatus::Suspended => None,
+    };
+    let limits = limits(app, wallet);
+    Object::new()
+        .with("wallet_id", wallet.id)
+        .with("phone", wallet.phone.e164())
+        .with("tier", wallet.tier.number())
+        .with("status", status.as_str())
+        .with("locked_until", locked_until)
+        .with("has_pin", wallet.has_pin())
+        .with("balance", wallet.balance)
+        .with("balance_limit", limits.balance)
+        .with("spent_today", wallet.spent_on(app.now()))
+        .with("daily_limit", limits.daily)
+        .with("created_at", wallet.created_at)
+}
+
+fn sheet_object(app: &App, sheet: &Sheet) -> Object {
+    let lines: Vec<Object> = sheet.lines.iter().map(line).collect();
+    object(app, &sheet.wallet).with("expected_topups", sheet.expected_topups).with("statement", lines)
+}
+
+fn line(line: &StatementLine) -> Object {
+    let what = match (line.entry_kind.as_str(), line.settlement_kind.as_deref()) {
+        ("settlement", Some("topup")) => "top-up",
+        ("settlement", _) => "payment",
+        ("reversal", Some("topup")) => "top-up reversed",
+        ("reversal", _) => "payment reversed",
+        _ => "credit by an operator",
+    };
+    let amount = if line.is_credit { line.amount } else { Money(-line.amount.kobo()) };
+    let is_payment = line.settlement_kind.as_deref() == Some("wallet");
+    Object::new()
+        .with("posted_at", line.posted_at)
+        .with("kind", what)
+        .with("amount", amount)
+        .with("transaction_id", line.transaction_id.as_ref())
+        .with("merchant", line.merchant.as_ref().filter(|_| is_payment))
+        .with("memo", &line.memo)
+}
+
+pub(super) async fn run_messages(command: MessageCommand, desk: &Desk) -> anyhow::Result<()> {
+    let MessageCommand::List { phone } = command;
+    let app = desk.open().await?;
+    let phone = match phone {
+        Some(text) => Some(Phone::parse(&text).map_err(|problem| anyhow::anyhow!("the phone {problem}"))?),
+        None => None,
+    };
+    let rows = messages::list(&app, phone.as_ref()).await?.iter().map(message).collect();
+    let columns = ["id", "phone", "kind", "text", "status", "created_at"];
+    desk.printer.list("messages", &columns, rows)
+}
+
+fn message(listed: &Listed) -> Object {
+    let row = &listed.row;
+    Object::new()
+        .with("id", row.id)
+        .with("phone", listed.phone.e164())
+        .with("text", &listed.text)
+        .with("status", row.status.as_str())
+        .with("created_at", row.created_at)
+        .with("kind", row.kind.as_str())
+        .with("business_id", row.business_id)
+        .with("attempts", row.attempts)
+        .with("error", row.error.as_ref())
+}

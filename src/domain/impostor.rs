@@ -1,0 +1,306 @@
+//! Whether a merchant's text poses as a payment request of ours: whether it leads, or seems to lead, to the
+//! host of confirm links.
+//!
+//! Looked for in the text as it is and as a reader or a browser would take it: percent-encoded, in
+//! full-width or look-alike letters, with invisible characters or blanks in it, with `[.]` for a dot, as
+//! another notation of an address, before or after an `@`. Internationalised hosts in their encoded form
+//! are refused whole: nobody can read what they say. What a shop's own page then does is beyond this.
+
+use unicode_normalization::UnicodeNormalization;
+use unicode_normalization::char::is_combining_mark;
+use url::{Host, Url};
+
+/// Layers of percent-encoding that are taken off.
+const LAYERS_MAX: usize = 3;
+/// Characters of a confirm link's token, fewer than which no link of ours has.
+const TOKEN_CHARS: usize = 40;
+
+/// The host that merchants' texts must not name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OwnHost {
+    host: String,
+    /// Counts only where the host is an address or this machine, which others may share.
+    port: Option<u16>,
+}
+
+/// Why a text is refused; completes "The message ...".
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Impostor {
+    #[error("must not lead to the address of payment pages")]
+    OwnHost,
+    #[error("must not hold anything that looks like a payment link")]
+    OwnLink,
+    #[error("must not hold a host in encoded form (xn--)")]
+    EncodedHost,
+}
+
+impl OwnHost {
+    /// Of the address under which the pages are; `None` if that is no URL.
+    pub fn of(public_url: &str) -> Option<OwnHost> {
+        let url = Url::parse(public_url).ok()?;
+        let shared = match url.host()? {
+            Host::Domain(name) => name == "localhost",
+            Host::Ipv4(_) | Host::Ipv6(_) => true,
+        };
+        let port = if shared { url.port_or_known_default() } else { None };
+        Some(OwnHost { host: url.host_str()?.to_owned(), port })
+    }
+
+    /// Refuses a text that leads here or seems to.
+    pub fn check(&self, text: &str) -> Result<(), Impostor> {
+        let mut form = text.to_owned();
+        for _ in 0..=LAYERS_MAX {
+            self.check_form(&form)?;
+            let decoded = percent_decoded(&form);
+            if decoded == form {
+                break;
+            }
+            form = decoded;
+        }
+        Ok(())
+    }
+
+    fn check_form(&self, text: &str) -> Result<(), Impostor> {
+        let folded = joined(&folded(text));
+        if self.is_named_in(&folded) {
+            return Err(Impostor::OwnHost);
+        }
+        if folded.contains("xn--") {
+            return Err(Impostor::EncodedHost);
+        }
+        if has_token(text) {
+            return Err(Impostor::OwnLink);
+        }
+        let tokens =
+            text.split(|c: char| c.is_whitespace() || matches!(c, '<' | '>' | '"' | '(' | ')' | ','));
+        if tokens.chain(folded.split(' ')).any(|token| self.is_led_to_by(token)) {
+            return Err(Impostor::OwnHost);
+        }
+        Ok(())
+    }
+
+    /// The host stands in the text, not as the end of a longer name.
+    fn is_named_in(&self, folded: &str) -> bool {
+        let wanted = match self.port {
+            Some(port) => format!("{}:{port}", self.host),
+            None => self.host.clone(),
+        };
+        folded.match_indices(&wanted).any(|(at, _)| {
+            let before = folded[..at].chars().next_back();
+            before.is_none_or(|c| !c.is_alphanumeric() && c != '-')
+        })
+    }
+
+    /// A browser that is given this goes to the host.
+    fn is_led_to_by(&self, token: &str) -> bool {
+        let lower = token.to_lowercase();
+        let urls = match lower.find("://").or_else(|| lower.find(":\\\\")).or_else(|| lower.find(":/")) {
+            Some(at) => {
+                let begin = lower[..at].rfind(|c: char| !c.is_ascii_alphanumeric()).map_or(0, |n| n + 1);
+                vec![lower[begin..].to_owned()]
+            }
+            None if lower.contains(['.', ':', '/']) => {
+                vec![format!("http://{lower}"), format!("https://{lower}")]
+            }
+            None => return false,
+        };
+        urls.iter().filter_map(|url| Url::parse(url).ok()).any(|url| {
+            let host = url.host_str().unwrap_or_default().trim_end_matches('.');
+            let is_host = host == self.host || host.ends_with(&format!(".{}", self.host));
+            is_host && self.port.is_none_or(|port| url.port_or_known_default() == Some(port))
+        })
+    }
+}
+
+/// `%70ay` and `%2570ay` as `pay`; what is no code stays.
+fn percent_decoded(text: &str) -> String {
+    let mut out = Vec::with_capacity(text.len());
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while at < bytes.len() {
+        let code = bytes.get(at + 1..at + 3).and_then(|two| std::str::from_utf8(two).ok());
+        match code.filter(|_| bytes[at] == b'%').and_then(|two| u8::from_str_radix(two, 16).ok()) {
+            Some(byte) => {
+                out.push(byte);
+                at += 3;
+            }
+            None => {
+                out.push(bytes[at]);
+                at += 1;
+            }
+        }
+    }
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+/// Lower case, compatible forms as plain ones, look-alikes as what they look like, invisible characters
+/// and marks gone, every blank one blank.
+fn folded(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.nfkd().flat_map(char::to_lowercase) {
+        match c {
+            _ if is_combining_mark(c) || is_invisible(c) => {}
+            _ if c.is_whitespace() => out.push(' '),
+            _ => out.push(look_alike(c)),
+        }
+    }
+    out
+}
+
+/// Dots written as words or in brackets become dots, blanks around dots, slashes and colons go.
+fn joined(folded: &str) -> String {
+    let mut text = folded.to_owned();
+    for (from, to) in [
+        ("[.]", "."),
+        ("(.)", "."),
+        ("{.}", "."),
+        ("[dot]", "."),
+        ("(dot)", "."),
+        ("{dot}", "."),
+        (" dot ", "."),
+        ("[punkt]", "."),
+    ] {
+        text = text.replace(from, to);
+    }
+    let mut out = String::with_capacity(text.len());
+    let is_joint = |c: char| matches!(c, '.' | '/' | ':' | '-');
+    for c in text.chars() {
+        if is_joint(c) {
+            while out.ends_with(' ') {
+                out.pop();
+            }
+        }
+        if c == ' ' && out.chars().next_back().is_some_and(is_joint) {
+            continue;
+        }
+        out.push(c);
+    }
+    out
+}
+
+fn is_invisible(c: char) -> bool {
+    matches!(
+        c,
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
+            | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}'
+            | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{e0000}'..='\u{e0fff}'
+    )
+}
+
+/// Letters of other scripts that are read as Latin ones, and other dots, slashes and colons.
+fn look_alike(c: char) -> char {
+    match c {
+        'а' | 'α' | 'ɑ' => 'a',
+        'Ь' | 'ь' | 'в' | 'β' => 'b',
+        'с' | 'ϲ' | 'ⅽ' | 'ᴄ' => 'c',
+        'ԁ' | 'ɗ' => 'd',
+        'е' | 'є' | 'ҽ' | 'ε' | 'ẹ' => 'e',
+        'ғ' => 'f',
+        'ɡ' | 'ց' => 'g',
+        'һ' | 'հ' | 'н' => 'h',
+        'і' | 'ї' | 'ι' | 'ı' | 'ӏ' | 'ɩ' => 'i',
+        'ј' => 'j',
+        'к' | 'κ' | 'ĸ' => 'k',
+        'ⅼ' | 'ʟ' | '|' => 'l',
+        'м' | 'ⅿ' => 'm',
+        'п' | 'ո' | 'η' | 'ŋ' => 'n',
+        'о' | 'ο' | 'օ' | 'σ' | 'ᴏ' => 'o',
+        'р' | 'ρ' => 'p',
+        'ԛ' => 'q',
+        'г' | 'ʀ' => 'r',
+        'ѕ' | 'ꜱ' => 's',
+        'т' | 'τ' => 't',
+        'υ' | 'ս' | 'ц' => 'u',
+        'ѵ' | 'ν' | 'ⅴ' => 'v',
+        'ԝ' | 'ѡ' | 'ω' => 'w',
+        'х' | 'χ' | 'ⅹ' => 'x',
+        'у' | 'γ' | 'ү' => 'y',
+        'ᴢ' => 'z',
+        '。' | '．' | '｡' | '․' | '·' | '•' | '٠' | '۔' | '܁' | '܂' | 'ꓸ' => '.',
+        '⁄' | '∕' | '╱' | '⧸' | '\\' => '/',
+        '։' | '׃' | '∶' | 'ː' | '꞉' | '︰' => ':',
+        '‐' | '‑' | '‒' | '–' | '−' | '⁃' | '﹘' => '-',
+        _ => c,
+    }
+}
+
+/// `/pay/` and a token, on whatever host.
+fn has_token(text: &str) -> bool {
+    let is_token = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+    text.match_indices("/pay/")
+        .any(|(at, found)| text[at + found.len()..].chars().take_while(is_token).count() >= TOKEN_CHARS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(public: &str, text: &str) -> bool {
+        OwnHost::of(public).unwrap().check(text).is_err()
+    }
+
+    #[test]
+    fn links_to_the_confirm_host_are_refused_however_they_are_written() {
+        for text in [
+            "Pay here: https://pay.tills.example/pay/abc",
+            "HTTPS://PAY.TILLS.EXAMPLE",
+            "pay.tills.example/x",
+            "see(pay.tills.example)",
+            "https://user@pay.tills.example/",
+            "https://pay.tills.example@evil.example/",
+            "https://pay.tills.example.evil.example/",
+            "https://a.pay.tills.example/",
+            "https://evil.example/?next=https%3A%2F%2Fpay%2Etills%2Eexample",
+            "https://%70%61%79.tills.example",
+            "https://%2570ay.tills.example",
+            "pay . tills . example",
+            "pay.\u{200b}tills.ex\u{ad}ample",
+            "pay[.]tills[dot]example",
+            "pay dot tills dot example",
+            "https://ｐａｙ．ｔｉｌｌｓ．ｅｘａｍｐｌｅ",
+            "https://рау.tills.example",
+            "pay。tills。example",
+            "https:\\\\pay.tills.example\\pay",
+            "https://páy.tills.example",
+            "https://xn--py-4ha.tills.example",
+            "http:/pay.tills.example/",
+            "https://shop.example/pay/0123456789abcdefghijABCDEFGHIJ0123456789_-x",
+        ] {
+            assert!(refused("https://pay.tills.example", text), "{text}");
+        }
+    }
+
+    #[test]
+    fn ordinary_texts_pass() {
+        for text in [
+            "Your order is ready. Pay at the till: 5,000.00!",
+            "Your code is 123456.",
+            "https://shop.example/orders/7?pay=1",
+            "https://notpay.tills.example.org.shop.example",
+            "mypay.tills.example",
+            "https://shop.example/pay/7",
+            "line one\nline two: https://shop.example",
+            "tills.example",
+            "Ẹ kú àárọ̀, ọjà yín ti dé.",
+            "50% off, 100 %",
+        ] {
+            assert!(!refused("https://pay.tills.example", text), "{text}");
+        }
+    }
+
+    #[test]
+    fn addresses_count_with_their_port_in_every_notation() {
+        for text in [
+            "http://127.0.0.1:8080/pay/x",
+            "http://2130706433:8080/pay/x",
+            "http://0x7f.1:8080/",
+            "http://0177.0.0.1:8080/",
+            "127.0.0.1:8080",
+            "http://127.1:8080/x",
+        ] {
+            assert!(refused("http://127.0.0.1:8080", text), "{text}");
+        }
+        assert!(!refused("http://127.0.0.1:8080", "http://127.0.0.1:4000/hook"));
+        assert_eq!(OwnHost::of("no url"), None);
+    }
+}

@@ -1,0 +1,263 @@
+//! Messages to customers: what kinds there are, how far one has come, and the words of each.
+//!
+//! Codes and links are put into a text when it is sent and are kept nowhere; [`masked`] is what is
+//! shown of a text afterwards. Which words a merchant may send is `impostor`'s to say; how a message
+//! travels is `outbound::messenger`'s.
+
+use super::money::{CURRENCY, Money};
+use super::time::Timestamp;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum MessageKind {
+    /// A merchant's own text.
+    Merchant,
+    /// The link of a payment; about an intent.
+    Link,
+    /// A one-time code; about a code.
+    Code,
+    /// A payment went out; about an intent.
+    Receipt,
+    /// The PIN was set or changed; about a wallet.
+    PinChanged,
+    /// Money came in by transfer; about a payment.
+    Topup,
+    /// A payment came back; about a payment.
+    Refund,
+}
+
+impl MessageKind {
+    pub const ALL: [MessageKind; 7] = [
+        MessageKind::Merchant,
+        MessageKind::Link,
+        MessageKind::Code,
+        MessageKind::Receipt,
+        MessageKind::PinChanged,
+        MessageKind::Topup,
+        MessageKind::Refund,
+    ];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            MessageKind::Merchant => "merchant",
+            MessageKind::Link => "link",
+            MessageKind::Code => "code",
+            MessageKind::Receipt => "receipt",
+            MessageKind::PinChanged => "pin_changed",
+            MessageKind::Topup => "topup",
+            MessageKind::Refund => "refund",
+        }
+    }
+
+    pub fn parse(word: &str) -> Option<MessageKind> {
+        MessageKind::ALL.into_iter().find(|kind| kind.as_str() == word)
+    }
+}
+
+/// How far a message has come. `Delivered` and `Read` are what the messenger tells us later.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum MessageStatus {
+    Queued,
+    Failed,
+    Sent,
+    Delivered,
+    Read,
+}
+
+impl MessageStatus {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            MessageStatus::Queued => "queued",
+            MessageStatus::Failed => "failed",
+            MessageStatus::Sent => "sent",
+            MessageStatus::Delivered => "delivered",
+            MessageStatus::Read => "read",
+        }
+    }
+
+    pub fn parse(word: &str) -> Option<MessageStatus> {
+        use MessageStatus::{Delivered, Failed, Queued, Read, Sent};
+        [Queued, Failed, Sent, Delivered, Read].into_iter().find(|status| status.as_str() == word)
+    }
+
+    /// The messenger has taken it.
+    pub fn is_sent(self) -> bool {
+        matches!(self, MessageStatus::Sent | MessageStatus::Delivered | MessageStatus::Read)
+    }
+}
+
+/// `NGN 5,000.00`.
+pub fn naira(money: Money) -> String {
+    let text = money.to_string();
+    let (whole, fraction) = text.split_once('.').unwrap_or((&text, "00"));
+    let (sign, whole) = whole.strip_prefix('-').map_or(("", whole), |rest| ("-", rest));
+    let mut grouped = String::with_capacity(whole.len() + whole.len() / 3);
+    for (at, digit) in whole.chars().enumerate() {
+        if at > 0 && (whole.len() - at).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    format!("{CURRENCY} {sign}{grouped}.{fraction}")
+}
+
+/// `10 Mar 2026, 09:00` in Lagos.
+pub fn lagos_time(at: Timestamp) -> String {
+    use super::time::LAGOS_OFFSET_SECONDS;
+    let offset = jiff::tz::Offset::from_seconds(LAGOS_OFFSET_SECONDS).unwrap_or(jiff::tz::Offset::UTC);
+    match jiff::Timestamp::from_microsecond(at.0) {
+        Ok(moment) => offset.to_datetime(moment).strftime("%-d %b %Y, %H:%M").to_string(),
+        Err(_) => at.to_string(),
+    }
+}
+
+/// What a link message tells.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LinkWords<'a> {
+    pub merchant: &'a str,
+    pub amount: Money,
+    pub reference: &'a str,
+    pub url: &'a str,
+    /// Until when the link is good.
+    pub until: Timestamp,
+}
+
+pub fn link_text(words: &LinkWords<'_>) -> String {
+    format!(
+        "{} asks you to pay {} for order {}.\n\nLook at it and confirm with your PIN here:\n{}\n\nThe link is good until \
+         {}. If you did not order this, do nothing: no money moves without your PIN.",
+        words.merchant,
+        naira(words.amount),
+        words.reference,
+        words.url,
+        lagos_time(words.until)
+    )
+}
+
+/// `code` has six digits.
+pub fn code_text(code: &str, merchant: &str) -> String {
+    format!(
+        "{code} is your code to set your wallet PIN. It is good for 10 minutes.\n\nNever give it to anybody, not to \
+         {merchant} and not to us: whoever has it can spend your money. Did you not ask for it? Then do nothing."
+    )
+}
+
+pub fn receipt_text(merchant: &str, amount: Money, reference: &str, at: Timestamp) -> String {
+    format!("You paid {} to {merchant} for order {reference} on {}.", naira(amount), lagos_time(at))
+}
+
+pub fn pin_changed_text(is_first: bool, at: Timestamp) -> String {
+    let what = if is_first { "set" } else { "changed" };
+    format!(
+        "Your wallet PIN was {what} on {}. If it was not you, tell the shop and your wallet's operator at once.",
+        lagos_time(at)
+    )
+}
+
+pub fn topup_text(amount: Money, at: Timestamp) -> String {
+    format!("{} came into your wallet on {}.", naira(amount), lagos_time(at))
+}
+
+pub fn refund_text(merchant: &str, amount: Money, at: Timestamp) -> String {
+    format!(
+        "{} that you had paid to {merchant} came back into your wallet on {}.",
+        naira(amount),
+        lagos_time(at)
+    )
+}
+
+/// The text without what is secret in it: runs of four digits and more that are no amounts, and what
+/// follows the scheme of a link.
+pub fn masked(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for word in text.split_inclusive(char::is_whitespace) {
+        let (body, blank) = match word.chars().last() {
+            Some(last) if last.is_whitespace() => word.split_at(word.len() - last.len_utf8()),
+            _ => (word, ""),
+        };
+        match body.to_ascii_lowercase().find("://") {
+            Some(at) => {
+                out.push_str(&body[..at + 3]);
+                out.push_str("***");
+            }
+            None => out.push_str(&without_digits(body, SHOWN_DIGITS)),
+        }
+        out.push_str(blank);
+    }
+    out
+}
+
+/// The text without what may be a phone number: codes of errors have fewer digits.
+pub fn without_numbers(text: &str) -> String {
+    without_digits(text, ERROR_DIGITS)
+}
+
+/// Digits in a row that a text, and a messenger's reason, may show before they are hidden.
+const SHOWN_DIGITS: usize = 3;
+const ERROR_DIGITS: usize = 6;
+
+fn without_digits(word: &str, shown: usize) -> String {
+    let mut out = String::with_capacity(word.len());
+    let mut run = String::new();
+    for c in word.chars().chain(std::iter::once('\0')) {
+        if c.is_numeric() {
+            run.push(c);
+            continue;
+        }
+        let hidden = run.chars().count() > shown;
+        out.push_str(if hidden { "****" } else { &run });
+        run.clear();
+        if c != '\0' {
+            out.push(c);
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_tell_amounts_and_local_times() {
+        assert_eq!(naira(Money(123_456_789)), "NGN 1,234,567.89");
+        assert_eq!(naira(Money(99_900)), "NGN 999.00");
+        assert_eq!(lagos_time(Timestamp(1_773_129_600_000_000)), "10 Mar 2026, 09:00");
+        let words = LinkWords {
+            merchant: "Mako Stores",
+            amount: Money(500_000),
+            reference: "A-7",
+            url: "https://pay.example.com/pay/abcDEF123456",
+            until: Timestamp(0),
+        };
+        let text = link_text(&words);
+        assert!(text.contains("Mako Stores asks you to pay NGN 5,000.00 for order A-7"), "{text}");
+        assert!(text.contains(words.url) && text.contains("good until 1 Jan 1970, 01:00"), "{text}");
+    }
+
+    #[test]
+    fn what_is_shown_afterwards_holds_no_code_and_no_link() {
+        let words = LinkWords {
+            merchant: "Mako",
+            amount: Money(500_000),
+            reference: "A-7",
+            url: "https://pay.example.com/pay/abcDEF123456",
+            until: Timestamp(0),
+        };
+        let shown = masked(&link_text(&words));
+        assert!(!shown.contains("abcDEF") && shown.contains("https://***\n"), "{shown}");
+        let shown = masked(&code_text("493017", "Mako"));
+        assert!(shown.starts_with("**** is your code") && shown.contains("10 minutes"), "{shown}");
+        assert_eq!(masked("code:12345, HTTP://a.b/c?d x"), "code:****, HTTP://*** x");
+        assert_eq!(masked("a 123 b"), "a 123 b");
+        assert_eq!(without_numbers("(131026) +2348031234567: no"), "(131026) +****: no");
+    }
+
+    #[test]
+    fn words_of_closed_lists_are_read_as_written() {
+        for kind in MessageKind::ALL {
+            assert_eq!(MessageKind::parse(kind.as_str()), Some(kind));
+        }
+        assert_eq!(MessageStatus::parse("read"), Some(MessageStatus::Read));
+        assert_eq!(MessageStatus::parse("gone"), None);
+    }
+}

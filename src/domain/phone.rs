@@ -1,0 +1,221 @@
+//! Nigerian mobile numbers, however people write them: one number, one value.
+//!
+//! Which prefixes are mobile is taken from libphonenumber's metadata for NG (version 9.0.33), whose
+//! Rust port is the oracle of the tests. Other countries, landlines and service numbers are no phone
+//! numbers here. A number is private: `Debug` shows it masked, and nothing here logs.
+
+use std::fmt;
+
+/// Digits of a national number, and the country's code before them.
+const NATIONAL_DIGITS: usize = 10;
+const COUNTRY: &str = "234";
+/// A longer text is no number however it is read; libphonenumber has the same limit.
+const TEXT_MAX: usize = 250;
+
+/// A mobile number, as `2348031234567`.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Phone(String);
+
+/// Not a Nigerian mobile number; the text completes "The phone ...".
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("must be a Nigerian mobile number such as 08031234567 or +2348031234567")]
+pub struct NotAMobile;
+
+impl Phone {
+    /// Reads `08031234567`, `+234 803 123 4567`, `234-803-123-4567`, `00234 (0) 803...`, `803 123 4567`.
+    pub fn parse(text: &str) -> Result<Phone, NotAMobile> {
+        let text = text.trim();
+        if text.len() > TEXT_MAX {
+            return Err(NotAMobile);
+        }
+        let (international, rest) = match text.strip_prefix('+').or_else(|| text.strip_prefix('\u{ff0b}')) {
+            Some(rest) => (true, rest),
+            None => (false, text),
+        };
+        let mut digits = String::with_capacity(16);
+        for c in rest.chars() {
+            match c {
+                '0'..='9' => digits.push(c),
+                _ if is_separator(c) => {}
+                _ => return Err(NotAMobile),
+            }
+        }
+        let national = if international {
+            digits.strip_prefix(COUNTRY)
+        } else {
+            // Nigeria's own prefix for calls abroad is 009; most of the world writes 00.
+            let abroad =
+                ["009", "00"].iter().find_map(|prefix| digits.strip_prefix(prefix)?.strip_prefix(COUNTRY));
+            abroad
+                .or_else(|| digits.strip_prefix(COUNTRY).filter(|rest| rest.len() >= NATIONAL_DIGITS))
+                .or(Some(&digits))
+        };
+        let national = national.ok_or(NotAMobile)?;
+        let national = national.strip_prefix('0').unwrap_or(national);
+        if is_mobile(national) { Ok(Phone(format!("{COUNTRY}{national}"))) } else { Err(NotAMobile) }
+    }
+
+    /// As answers show it: `+2348031234567`.
+    pub fn e164(&self) -> String {
+        format!("+{}", self.0)
+    }
+
+    /// Digits alone, as messengers want it and as it is hashed and sealed: `2348031234567`.
+    pub fn digits(&self) -> &str {
+        &self.0
+    }
+
+    /// Reads what [`Phone::digits`] gave.
+    pub fn from_digits(digits: &str) -> Option<Phone> {
+        let national = digits.strip_prefix(COUNTRY)?;
+        is_mobile(national).then(|| Phone(digits.to_owned()))
+    }
+
+    /// For a page that others may see too: `+234 803 *** **67`.
+    pub fn masked(&self) -> String {
+        let end = self.0.len();
+        format!("+{COUNTRY} {} *** **{}", &self.0[COUNTRY.len()..COUNTRY.len() + 3], &self.0[end - 2..])
+    }
+}
+
+impl fmt::Debug for Phone {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.masked())
+    }
+}
+
+/// What people put between digits.
+fn is_separator(c: char) -> bool {
+    matches!(c, ' ' | '-' | '.' | '(' | ')' | '/' | '\u{a0}' | '\u{2007}' | '\u{202f}' | '\u{2009}')
+        || ('\u{2010}'..='\u{2015}').contains(&c)
+}
+
+/// Ten digits with a mobile prefix: `702[0-24-9]`, `819[01]`, `70[13-9]`, `7[12]x`, `80[1-9]`, `81[0-8]`,
+/// `90[1-9]`, `91[1-6]`.
+fn is_mobile(national: &str) -> bool {
+    let bytes = national.as_bytes();
+    if bytes.len() != NATIONAL_DIGITS || !bytes.iter().all(u8::is_ascii_digit) {
+        return false;
+    }
+    match (bytes[0], bytes[1], bytes[2], bytes[3]) {
+        (b'7', b'0', b'2', fourth) => fourth != b'3',
+        (b'8', b'1', b'9', fourth) => fourth <= b'1',
+        (b'7', b'0', third, _) => third == b'1' || third >= b'3',
+        (b'7', second, ..) => matches!(second, b'1' | b'2'),
+        (b'8', b'0', third, _) => third >= b'1',
+        (b'8', second, ..) => second == b'1',
+        (b'9', b'0', third, _) => third >= b'1',
+        (b'9', b'1', third, _) => (b'1'..=b'6').contains(&third),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use phonenumber::country::Id;
+    use proptest::prelude::*;
+
+    /// The oracle's reading: the digits of a valid Nigerian mobile number.
+    fn oracle(text: &str) -> Option<String> {
+        let number = phonenumber::parse(Some(Id::NG), text).ok()?;
+        let is_mobile = number.number_type(&phonenumber::metadata::DATABASE) == phonenumber::Type::Mobile;
+        (number.code().value() == 234 && is_mobile && number.extension().is_none())
+            .then(|| format!("234{}", number.national().value()))
+    }
+
+    fn ours(text: &str) -> Option<String> {
+        Phone::parse(text).ok().map(|phone| phone.digits().to_owned())
+    }
+
+    #[test]
+    fn one_number_however_it_is_written() {
+        for text in [
+            "08031234567",
+            "8031234567",
+            "+2348031234567",
+            "2348031234567",
+            "+234 803 123 4567",
+            "+234-803-123-4567",
+            "+234 (0) 803 123 4567",
+            "00234 803 123 4567",
+            "0092348031234567",
+            " 0803 123 4567 ",
+            "0803.123.4567",
+            "+234\u{a0}803\u{2011}123\u{2013}4567",
+            "+2340803 1234567",
+        ] {
+            let phone = Phone::parse(text).unwrap_or_else(|_| panic!("{text}"));
+            assert_eq!(phone.e164(), "+2348031234567", "{text}");
+            assert_eq!(Phone::from_digits(phone.digits()), Some(phone.clone()));
+            assert_eq!(format!("{phone:?}"), "+234 803 *** **67");
+        }
+    }
+
+    #[test]
+    fn everything_else_is_refused() {
+        for text in [
+            "",
+            "+",
+            "0803123456",
+            "080312345678",
+            "+44 7400 123456",
+            "07400 123456",
+            "+1 803 123 4567",
+            "012345678",
+            "+234 1 234 5678",
+            "+23420 3312 3456",
+            "08001234567",
+            "07001234567",
+            "0803123456a",
+            "0803123456\u{661}",
+            "++2348031234567",
+            "0803123+4567",
+            "0803123456\n7",
+            "+234 702 312 3456",
+            "+234 819 212 3456",
+        ] {
+            assert_eq!(Phone::parse(text), Err(NotAMobile), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn every_prefix_agrees_with_the_oracle() {
+        for prefix in 0..10_000 {
+            let national = format!("{prefix:04}123456");
+            let text = format!("+234{national}");
+            // A leading zero is the trunk prefix to the oracle and leaves nine digits.
+            assert_eq!(ours(&text), oracle(&text), "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn random_writings_agree_with_the_oracle(
+            lead in prop::sample::select(vec!["", "0", "+234", "234", "+234 0", "009234", "+44", "+1", "+"]),
+            digits in "[0-9]{7,12}",
+            cuts in prop::collection::vec((0usize..12, prop::sample::select(vec![" ", "-", ".", " - "])), 0..4),
+        ) {
+            let mut body = digits;
+            for (at, separator) in cuts {
+                let at = at.min(body.len());
+                body.insert_str(at, separator);
+            }
+            let text = format!("{lead}{body}");
+            prop_assert_eq!(ours(&text), oracle(&text), "{}", text);
+        }
+
+        #[test]
+        fn spelling_never_makes_a_second_number(
+            prefix in prop::sample::select(vec!["701", "706", "708", "802", "803", "810", "818", "902", "906", "913", "916"]),
+            rest in "[0-9]{7}",
+        ) {
+            let national = format!("{prefix}{rest}");
+            let all: std::collections::HashSet<_> = ["0", "+234", "234", "", "00234", "+234 0"]
+                .iter()
+                .map(|lead| Phone::parse(&format!("{lead}{national}")).unwrap())
+                .collect();
+            prop_assert_eq!(all.len(), 1);
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! The wallet's routes: one file each, and what they have in common.
+//!
+//! POST only, under a prefix of the operator's choice, counted twice (60 and 30 a minute). Only live keys
+//! of businesses with the feature get in: there are no test wallets, and a test key must not move real
+//! money. Those are told 403 before their body is judged.
+
+pub mod ensure;
+pub mod lookup;
+pub mod message;
+pub mod pay;
+mod replay;
+pub mod topup;
+
+use axum::extract::Request;
+use axum::response::Response;
+
+use super::{Admitted, Answer, Received, admit_to};
+use crate::domain::merchant::Mode;
+use crate::domain::phone::Phone;
+use crate::domain::wallet::Wallet;
+use crate::http::Http;
+use crate::http::body::Fields;
+use crate::http::error::ApiError;
+use crate::http::json::Json;
+use crate::http::limits::Group;
+use crate::http::validate::{Checker, check_text, required};
+
+/// Characters of a phone number with everything people write into it.
+const PHONE_MAX: usize = 40;
+const OFF: &str = "The messaging wallet is not enabled for this business";
+const LIVE_ONLY: &str = "The messaging wallet works with live keys only";
+
+/// A request that was let in, with its fields.
+pub struct Entered {
+    pub received: Received,
+    pub admitted: Admitted,
+}
+
+/// Lets a request to a wallet route in, or answers why not.
+pub async fn enter(http: &Http, request: Request, route: &'static str) -> Result<Entered, Response> {
+    let received = Received::whole(request).await;
+    let admitted = {
+        let fields = received.fields();
+        admit_to(http, &received, &fields, route, Group::Wallet).await?
+    };
+    let refused = match (admitted.caller.business.wallet_enabled, admitted.caller.mode) {
+        (false, _) => Some(OFF),
+        (true, Mode::Test) => Some(LIVE_ONLY),
+        (true, Mode::Live) => None,
+    };
+    match refused {
+        Some(why) => Err(admitted.respond(http, Err(ApiError::Forbidden(why)))),
+        None => Ok(Entered { received, admitted }),
+    }
+}
+
+impl Entered {
+    /// Its fields, or what is wrong with the body.
+    pub fn fields(&self) -> Result<Fields<'_>, ApiError> {
+        self.received.fields().map_err(ApiError::from)
+    }
+
+    pub fn respond(&self, http: &Http, result: Result<Answer, ApiError>) -> Response {
+        self.admitted.respond(http, result)
+    }
+}
+
+/// The required field `phone`.
+fn phone(check: &mut Checker<'_, '_>) -> Option<Phone> {
+    let text = check.required_text("phone", PHONE_MAX)?;
+    match Phone::parse(&text) {
+        Ok(phone) => Some(phone),
+        Err(problem) => {
+            check.problems.add("phone", format!("The phone {problem}."));
+            None
+        }
+    }
+}
+
+/// The required payer's name: at least one letter.
+fn payer_name(check: &mut Checker<'_, '_>, max: usize) -> Option<String> {
+    let name = check.required_text("payer_name", max)?;
+    if name.chars().any(char::is_alphabetic) {
+        return Some(name);
+    }
+    check.problems.add("payer_name", "The payer name must contain at least one letter.".into());
+    None
+}
+
+/// A text that may have line breaks and tabs; other control characters are refused.
+fn multiline(
+    check: &mut Checker<'_, '_>,
+    fields: &Fields<'_>,
+    field: &'static str,
+    max: usize,
+    is_required: bool,
+) -> Option<String> {
+    let label = field.replace('_', " ");
+    let Some(token) = fields.get(field) else {
+        if is_required {
+            check.problems.add(field, required(field));
+        }
+        return None;
+    };
+    let Ok(text) = serde_json::from_str::<String>(token) else {
+        check.problems.add(field, format!("The {label} must be a text."));
+        return None;
+    };
+    let text = text.replace("\r\n", "\n");
+    let text = text.trim();
+    let is_break = |c: char| matches!(c, '\n' | '\r' | '\t');
+    // The rules for one line hold for a text once its breaks are taken for blanks.
+    match check_text(text.replace(is_break, " "), max) {
+        Ok(Some(_)) => Some(text.to_owned()),
+        Ok(None) if is_required => {
+            check.problems.add(field, required(field));
+            None
+        }
+        Ok(None) => None,
+        Err(problem) => {
+            check.problems.add(field, format!("The {label} {problem}."));
+            None
+        }
+    }
+}
+
+/// What lookup and ensure tell of a wallet.
+fn write_wallet(json: &mut Json, wallet: &Wallet, status: &str) {
+    json.text("phone", &wallet.phone.e164());
+    json.int("wallet_id", wallet.id);
+    json.int("tier", wallet.tier.number());
+    json.flag("has_pin", wallet.has_pin());
+    json.money("balance", wallet.balance);
+    json.text("status", status);
+}

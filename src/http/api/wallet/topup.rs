@@ -1,0 +1,107 @@
+//! `POST /{wallet}/topup`: a receiving account that fills a customer's wallet. An addition of ours.
+
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
+use axum::response::Response;
+use http::StatusCode;
+
+use super::{Entered, enter, payer_name, phone, replay};
+use crate::domain::money::Money;
+use crate::domain::phone::Phone;
+use crate::http::Http;
+use crate::http::api::Answer;
+use crate::http::api::once::{self, Begun};
+use crate::http::api::payment::write_created;
+use crate::http::error::ApiError;
+use crate::http::json::Json;
+use crate::http::routes::WALLET_TOPUP;
+use crate::http::validate::Checker;
+use crate::ops::idempotency::{Claim, Remember};
+use crate::ops::read_payments::PaymentView;
+use crate::ops::topup::{ToppingUp, start_topup};
+
+const PAYER_NAME_MAX: usize = 120;
+/// Seconds until an account may have become free again.
+const NO_ACCOUNT_RETRY: u32 = 60;
+
+pub async fn handle(State(http): State<Arc<Http>>, request: Request) -> Response {
+    match enter(&http, request, WALLET_TOPUP).await {
+        Ok(entered) => {
+            let result = start(&http, &entered).await;
+            entered.respond(&http, result)
+        }
+        Err(response) => response,
+    }
+}
+
+struct Wire {
+    phone: Phone,
+    amount: Money,
+    payer_name: String,
+}
+
+async fn start(http: &Http, entered: &Entered) -> Result<Answer, ApiError> {
+    let fields = entered.fields()?;
+    let mut check = Checker::new(&fields);
+    let phone = phone(&mut check);
+    let amount = check.amount("amount", http.app.config.payments.max_amount);
+    let payer_name = payer_name(&mut check, PAYER_NAME_MAX);
+    let (Some(phone), Some(amount), Some(payer_name)) = (phone, amount, payer_name) else {
+        return Err(ApiError::Invalid(check.problems));
+    };
+    let claim = match replay::begin(http, entered, &fields, &phone).await? {
+        Begun::Done(answer) => return Ok(answer),
+        Begun::Work(claim) => claim,
+    };
+    let result = work(http, entered, Wire { phone, amount, payer_name }, claim.as_ref()).await;
+    once::end(claim, &result).await;
+    result
+}
+
+async fn work(http: &Http, entered: &Entered, wire: Wire, claim: Option<&Claim>) -> Result<Answer, ApiError> {
+    let caller = &entered.admitted.caller;
+    let shown = wire.phone.e164();
+    let kept = |view: &PaymentView| {
+        let (status, body) = render(view, &shown);
+        (status, replay::without_phone(&body, &wire.phone))
+    };
+    let remember = claim.map(|claim| Remember {
+        business_id: caller.business.id,
+        key: claim.key(),
+        token: claim.token(),
+        render: &kept,
+    });
+    let Wire { phone, amount, payer_name } = &wire;
+    match start_topup(&http.app, caller, phone, *amount, payer_name, remember.as_ref()).await? {
+        ToppingUp::Waiting(view, _) => {
+            Ok(Answer { status: StatusCode::CREATED, body: render(&view, &shown).1, replayed: false })
+        }
+        ToppingUp::NoWallet => Err(ApiError::NotFound("This number has no wallet")),
+        ToppingUp::Suspended => Err(ApiError::BadRequest("This wallet is suspended".into())),
+        ToppingUp::OverTier => Err(ApiError::field(
+            "amount",
+            "The amount, with the balance and top-ups that are expected, exceeds what this wallet may hold.",
+        )),
+        ToppingUp::NoAccount => Err(ApiError::Unavailable {
+            message: "No receiving account is free for this top-up at the moment; try again later",
+            retry_after: NO_ACCOUNT_RETRY,
+        }),
+        ToppingUp::LeaseLost => Err(once::still_running()),
+    }
+}
+
+fn render(view: &PaymentView, phone: &str) -> (u16, Vec<u8>) {
+    let mut json = Json::object();
+    json.flag("success", true);
+    json.text("message", "Top-up started");
+    json.begin("data");
+    json.text("phone", phone);
+    match view.payment.wallet_id {
+        Some(id) => json.int("wallet_id", id),
+        None => json.null("wallet_id"),
+    }
+    write_created(&mut json, view);
+    json.end();
+    (StatusCode::CREATED.as_u16(), json.finish())
+}

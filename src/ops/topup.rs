@@ -1,0 +1,94 @@
+//! Starts a top-up: a receiving account for a transfer that fills a customer's wallet.
+//!
+//! It is chosen like a payment's and matched like one, by exact amount and name, but belongs to the
+//! wallet: no charges, no merchant credited, no webhook, not in the merchant's list. What the wallet may
+//! hold bounds what may be expected; an alert that comes too late for that goes to review (`weigh`).
+
+use super::OpError;
+use super::create_payment::{choose_account, fresh_transaction_id};
+use super::idempotency::Remember;
+use super::name_marks::name_marks;
+use super::read_payments::PaymentView;
+use super::wallets::{find, limits};
+use crate::app::App;
+use crate::directory::Caller;
+use crate::domain::charges::{Charges, Quote, Schedule};
+use crate::domain::money::Money;
+use crate::domain::name::Folded;
+use crate::domain::payment::{Kind, PayerDetails, Payment, TransferRequest};
+use crate::domain::phone::Phone;
+use crate::domain::wallet::Wallet;
+use crate::store::{Applied, IdKind, wallet_payments};
+
+/// Nothing is charged for a top-up.
+const FREE: Schedule =
+    Schedule { rate: 0, fixed: Money::ZERO, cap: None, paid_by_customer: false, enabled: false };
+
+/// What became of the request.
+#[derive(Debug)]
+pub enum ToppingUp {
+    Waiting(Box<PaymentView>, Box<Wallet>),
+    NoWallet,
+    Suspended,
+    /// Balance, expected top-ups and the amount exceed what the tier may hold.
+    OverTier,
+    /// Every account collides, or there is none.
+    NoAccount,
+    /// The idempotency key's lease ran out while this request was at work.
+    LeaseLost,
+}
+
+pub async fn start_topup(
+    app: &App,
+    caller: &Caller,
+    phone: &Phone,
+    amount: Money,
+    payer_name: &str,
+    remember: Option<&Remember<'_>>,
+) -> Result<ToppingUp, OpError> {
+    let Some(wallet) = find(app, phone).await? else { return Ok(ToppingUp::NoWallet) };
+    if wallet.suspended {
+        return Ok(ToppingUp::Suspended);
+    }
+    let expected = app.store.expected_topups(wallet.id).await?;
+    if !wallet.may_hold(amount, expected, limits(app, &wallet)) {
+        return Ok(ToppingUp::OverTier);
+    }
+    let now = app.now();
+    let mut payment = Payment::requested(TransferRequest {
+        id: app.store.id(IdKind::Payment).await?,
+        business_id: caller.business.id,
+        transaction_id: fresh_transaction_id(app, now),
+        mode: caller.mode,
+        quote: Quote { amount, charges: Charges::default(), business_receives: amount },
+        schedule: FREE,
+        payer_name: payer_name.to_owned(),
+        payer: PayerDetails::default(),
+        webhook_url: String::new(),
+        website_id: None,
+        account_id: None,
+        at: now,
+        expiry: app.config.payments.expiry,
+        late_window: app.config.payments.late_window,
+    });
+    payment.kind = Kind::Topup;
+    payment.wallet_id = Some(wallet.id);
+    let payer = Folded::new(payer_name);
+    let Some(account) = choose_account(app, &payment, &payer).await? else { return Ok(ToppingUp::NoAccount) };
+    payment.account_id = Some(account.id);
+    let added = wallet_payments::add(&payment, name_marks(&payer));
+    let mut unit = app.store.unit(payment.business_id).await?.step(added);
+    let account_id = account.id;
+    let view = PaymentView { payment, account: Some(account), website: None };
+    if let Some(remember) = remember {
+        unit = unit.step(remember.step(&view));
+    }
+    match app.store.apply(unit).await? {
+        Applied::Done(_) => {
+            app.directory.touch_account(account_id, now);
+            Ok(ToppingUp::Waiting(Box::new(view), Box::new(wallet)))
+        }
+        Applied::Lost { .. } => Ok(ToppingUp::LeaseLost),
+        Applied::Refused { statement } => Err(OpError::Fault(format!("the database refused {statement}"))),
+    }
+}

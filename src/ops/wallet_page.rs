@@ -1,0 +1,216 @@
+//! What the page behind a confirm link shows: an open payment, or how it ended.
+//!
+//! Reads only; a look never changes anything, because messengers fetch links by themselves. The token is
+//! all a caller has. A link that was never made and one that is long gone look the same. The acts of the
+//! page are `confirm`, `pin_reset` and [`cancel`]. The merchant holds the link too: nothing here tells
+//! more of a wallet than the merchant may ask for.
+
+use super::OpError;
+use super::end_intent::end_intent;
+use super::wallets::{known_wallet, limits};
+use crate::app::App;
+use crate::domain::intent::{Intent, IntentEnd, IntentState};
+use crate::domain::money::Money;
+use crate::domain::payment::Kind;
+use crate::domain::time::{Span, Timestamp};
+use crate::domain::wallet::{Wallet, WalletStatus};
+use crate::vault::Vault;
+
+/// A link's own result is shown so long after its end; then it is like one that never was.
+pub const SHOWN_FOR: Span = Span::days(30);
+/// A longer text is no token of ours; it is not even hashed whole.
+const TOKEN_MAX: usize = 200;
+/// Open top-ups shown with a balance that is too low.
+const TOPUPS_SHOWN: i64 = 3;
+
+/// What a link leads to.
+#[derive(Debug)]
+pub enum LinkView {
+    NotFound,
+    Open(Box<OpenLink>),
+    Paid(Box<Receipt>),
+    /// Over without payment.
+    Ended(Box<EndedLink>),
+}
+
+/// The head of every page about a payment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Order {
+    pub merchant: String,
+    /// What the customer pays.
+    pub amount: Money,
+    pub reference: String,
+    /// May hold line breaks.
+    pub summary: Option<String>,
+    pub masked_phone: String,
+}
+
+/// A payment that waits for a PIN.
+#[derive(Debug)]
+pub struct OpenLink {
+    pub order: Order,
+    /// Who pays, as the merchant named them.
+    pub payer_name: String,
+    pub now: Timestamp,
+    pub expires_at: Timestamp,
+    pub has_pin: bool,
+    pub tries_left: i64,
+    pub wallet: WalletStatus,
+    pub balance_covers: bool,
+    /// The day's limit lets the amount out.
+    pub within_daily_limit: bool,
+    /// A code of this link that may be entered, if one was sent.
+    pub code: Option<OpenCode>,
+    /// Top-ups the customer may pay into now; filled only when the balance is too low.
+    pub topups: Vec<OpenTopup>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OpenCode {
+    pub expires_at: Timestamp,
+    pub tries_left: i64,
+}
+
+/// A top-up that waits for the customer's transfer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpenTopup {
+    pub amount: Money,
+    pub account_number: String,
+    pub account_name: String,
+    pub bank_name: String,
+    pub expires_at: Timestamp,
+}
+
+/// A payment that was made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Receipt {
+    pub order: Order,
+    pub transaction_id: String,
+    pub paid_at: Timestamp,
+    /// The money came back later.
+    pub reversed_at: Option<Timestamp>,
+}
+
+/// A payment that was not made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EndedLink {
+    pub order: Order,
+    pub end: IntentEnd,
+    pub at: Timestamp,
+}
+
+/// The intent of a link. Everything a stranger sends takes the same way.
+pub(super) async fn intent_by_token(app: &App, token: &str) -> Result<Option<Intent>, OpError> {
+    let shown: String = token.chars().take(TOKEN_MAX).collect();
+    let found = app.store.intent_by_token(&Vault::token_hash(&shown)).await?;
+    let now = app.now();
+    Ok(found.filter(|intent| intent.ended_at.is_none_or(|at| now < at + SHOWN_FOR)))
+}
+
+pub async fn view_link(app: &App, token: &str) -> Result<LinkView, OpError> {
+    match intent_by_token(app, token).await? {
+        Some(intent) => view(app, &intent).await,
+        None => Ok(LinkView::NotFound),
+    }
+}
+
+/// An intent as it stands.
+pub(super) async fn view(app: &App, intent: &Intent) -> Result<LinkView, OpError> {
+    let now = app.now();
+    let wallet = known_wallet(app, intent.wallet_id).await?;
+    let payment = app.store.payment(intent.payment_id).await?;
+    let payment =
+        payment.ok_or_else(|| OpError::Fault(format!("payment {} is missing", intent.payment_id)))?;
+    let business = app.directory.business(intent.business_id).await?;
+    let order = Order {
+        merchant: business.map(|business| business.name.clone()).unwrap_or_default(),
+        amount: intent.amount,
+        reference: intent.order_reference.clone(),
+        summary: intent.order_summary.clone(),
+        masked_phone: wallet.phone.masked(),
+    };
+    let ended = |end, at| LinkView::Ended(Box::new(EndedLink { order: order.clone(), end, at }));
+    match (intent.state, intent.end) {
+        (IntentState::PendingPin, _) if intent.is_open(now) => {
+            let payer_name = payment.payer_name;
+            Ok(LinkView::Open(Box::new(open(app, intent, &wallet, order, payer_name, now).await?)))
+        }
+        // The sweep will write it down.
+        (IntentState::PendingPin, _) => Ok(ended(IntentEnd::Expired, intent.expires_at)),
+        (IntentState::Completed, _) => Ok(LinkView::Paid(Box::new(Receipt {
+            order,
+            transaction_id: payment.transaction_id,
+            paid_at: payment.approved_at.unwrap_or(now),
+            reversed_at: payment.reversed_at,
+        }))),
+        (_, end) => Ok(ended(end.unwrap_or(IntentEnd::Expired), intent.ended_at.unwrap_or(now))),
+    }
+}
+
+async fn open(
+    app: &App,
+    intent: &Intent,
+    wallet: &Wallet,
+    order: Order,
+    payer_name: String,
+    now: Timestamp,
+) -> Result<OpenLink, OpError> {
+    let newest = app.store.newest_code(wallet.id).await?;
+    let code = newest.filter(|code| code.intent_id == intent.id && code.is_good(now)).map(|code| OpenCode {
+        expires_at: code.expires_at,
+        tries_left: crate::domain::intent::CODE_TRIES - code.tries,
+    });
+    let balance_covers = wallet.balance >= intent.amount;
+    Ok(OpenLink {
+        order,
+        payer_name,
+        now,
+        expires_at: intent.expires_at,
+        has_pin: wallet.has_pin(),
+        tries_left: intent.tries_left(),
+        wallet: wallet.status(now),
+        balance_covers,
+        within_daily_limit: wallet.may_spend(intent.amount, limits(app, wallet), now),
+        code,
+        topups: if balance_covers { Vec::new() } else { open_topups(app, wallet.id, now).await? },
+    })
+}
+
+async fn open_topups(app: &App, wallet_id: i64, now: Timestamp) -> Result<Vec<OpenTopup>, OpError> {
+    let ids = app.store.open_wallet_payments(wallet_id, Kind::Topup.as_str(), TOPUPS_SHOWN).await?;
+    let accounts = app.directory.accounts().await?;
+    let mut topups = Vec::with_capacity(ids.len());
+    for id in ids {
+        let Some(payment) = app.store.payment(id).await? else { continue };
+        let account = accounts.iter().find(|account| Some(account.id) == payment.account_id);
+        if let Some(account) = account.filter(|_| now < payment.expires_at) {
+            topups.push(OpenTopup {
+                amount: payment.amount,
+                account_number: account.number.clone(),
+                account_name: account.name.clone(),
+                bank_name: account.bank_name.clone(),
+                expires_at: payment.expires_at,
+            });
+        }
+    }
+    Ok(topups)
+}
+
+/// What became of a cancellation.
+#[derive(Debug)]
+pub enum Cancelled {
+    /// Done now; the view is the ended link.
+    Done(LinkView),
+    /// It had ended already, or was never there.
+    Over(LinkView),
+}
+
+/// Ends an open payment without money.
+pub async fn cancel(app: &App, token: &str) -> Result<Cancelled, OpError> {
+    let Some(intent) = intent_by_token(app, token).await? else {
+        return Ok(Cancelled::Over(LinkView::NotFound));
+    };
+    let done = intent.is_open(app.now()) && end_intent(app, &intent, IntentEnd::Cancelled).await?;
+    let view = view_link(app, token).await?;
+    Ok(if done { Cancelled::Done(view) } else { Cancelled::Over(view) })
+}

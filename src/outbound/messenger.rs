@@ -1,0 +1,128 @@
+//! The way to customers' phones: one message, one outcome. Which adapter is used is configuration.
+//!
+//! `log` sends nothing: in dev mode it prints what it would send, elsewhere it does not even do that.
+//! What a message says, when it is tried again and what is kept of it is ops' matter; an adapter sends
+//! once, within its own time limit, and tells apart what may work later from what never will.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use zeroize::Zeroizing;
+
+use crate::domain::message::MessageKind;
+use crate::domain::phone::Phone;
+
+/// An adapter must have its outcome within this; whoever waits for a first attempt waits 10 s in all.
+pub const SEND_TIMEOUT: Duration = Duration::from_secs(8);
+
+/// A message on its way. It holds what must not be logged, so it has no `Debug`.
+pub struct Outgoing {
+    /// Ours, for the provider's own reference where it has one.
+    pub message_id: i64,
+    pub to: Phone,
+    pub kind: MessageKind,
+    /// The whole text, links and codes included.
+    pub text: Zeroizing<String>,
+    /// What fills the provider's template; for [`MessageKind::Link`] only.
+    pub link: Option<LinkParts>,
+    /// The six digits; for [`MessageKind::Code`] only.
+    pub code: Option<Zeroizing<String>>,
+    /// The customer wrote to us within the last 24 hours, so plain text may be sent.
+    pub is_window_open: bool,
+}
+
+/// The parts of a link message, each as a person reads it.
+pub struct LinkParts {
+    pub merchant: String,
+    /// `NGN 5,000.00`.
+    pub amount: String,
+    pub reference: String,
+    pub url: Zeroizing<String>,
+    /// The last part of the address, for templates whose button ends in a variable.
+    pub token: Zeroizing<String>,
+}
+
+/// What became of one attempt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SendOutcome {
+    /// The provider has taken it and calls it so.
+    Sent { provider_id: String },
+    /// Not now: the provider is down, slow, or asks for patience (`after`).
+    Retry { why: String, after: Option<Duration> },
+    /// Never: wrong account, wrong template, not allowed.
+    Refused { why: String },
+    /// The number is none of the messenger's.
+    NotOnWhatsApp,
+}
+
+/// An adapter of somebody else's, such as a test's.
+pub trait Carrier: Send + Sync {
+    fn send(&self, outgoing: Outgoing) -> Pin<Box<dyn Future<Output = SendOutcome> + Send + '_>>;
+}
+
+/// The adapter in use.
+#[derive(Clone)]
+pub enum Messenger {
+    /// Prints texts if told to (dev mode), else nothing.
+    Log {
+        shows_texts: bool,
+    },
+    Other(Arc<dyn Carrier>),
+}
+
+impl fmt::Debug for Messenger {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(self.name())
+    }
+}
+
+impl Messenger {
+    pub fn name(&self) -> &'static str {
+        match self {
+            Messenger::Log { .. } => "log",
+            Messenger::Other(_) => "other",
+        }
+    }
+
+    /// Whether nobody but the operator ever sees what is sent.
+    pub fn is_log(&self) -> bool {
+        matches!(self, Messenger::Log { .. })
+    }
+
+    /// Sends once; never longer than [`SEND_TIMEOUT`].
+    pub async fn send(&self, outgoing: Outgoing) -> SendOutcome {
+        let sending = async {
+            match self {
+                Messenger::Log { shows_texts } => log(outgoing, *shows_texts),
+                Messenger::Other(carrier) => carrier.send(outgoing).await,
+            }
+        };
+        match tokio::time::timeout(SEND_TIMEOUT, sending).await {
+            Ok(outcome) => outcome,
+            Err(_) => SendOutcome::Retry { why: "no answer from the messenger in time".into(), after: None },
+        }
+    }
+}
+
+fn log(outgoing: Outgoing, shows_text: bool) -> SendOutcome {
+    let Outgoing { message_id, to, kind, text, .. } = outgoing;
+    if shows_text {
+        tracing::info!(
+            message = message_id,
+            to = to.e164(),
+            kind = kind.as_str(),
+            text = text.as_str(),
+            "MESSAGE"
+        );
+    } else {
+        tracing::info!(
+            message = message_id,
+            kind = kind.as_str(),
+            "a message was not sent: the messenger is `log`"
+        );
+    }
+    SendOutcome::Sent { provider_id: format!("log-{message_id}") }
+}

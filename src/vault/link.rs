@@ -1,0 +1,90 @@
+//! Values made from the vault's key: tokens of confirm links and one-time codes, which are kept nowhere, and
+//! the keyed hashes under which phone numbers, and requests that name one, are found.
+//!
+//! Each purpose has a key of its own, HMAC-SHA256 of the vault's key and the purpose's name, so that
+//! no value of one purpose says anything about another. Used by ops alone.
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::{Digest, Sha256};
+use zeroize::Zeroizing;
+
+use super::Vault;
+
+/// Characters of a token: 256 bits in base64url.
+pub const TOKEN_CHARS: usize = 43;
+
+impl Vault {
+    /// The token of an intent's link; the same whenever it is made.
+    pub fn link_token(&self, intent_id: i64) -> Zeroizing<String> {
+        Zeroizing::new(URL_SAFE_NO_PAD.encode(self.keyed("confirm link", &intent_id.to_be_bytes())))
+    }
+
+    /// What the database keeps of a token. Anything a stranger sends has a hash, so that a malformed
+    /// token takes the same way as an unknown one.
+    pub fn token_hash(token: &str) -> [u8; 32] {
+        Sha256::digest(token.as_bytes()).into()
+    }
+
+    /// The digits of a one-time code, made from its id.
+    pub fn code(&self, code_id: i64, digits: usize) -> Zeroizing<String> {
+        let bytes = self.keyed("one-time code", &code_id.to_be_bytes());
+        let number = bytes.iter().take(8).fold(0u64, |sum, byte| (sum << 8) | u64::from(*byte));
+        let most = 10u64.pow(u32::try_from(digits).unwrap_or(6).min(18));
+        Zeroizing::new(format!("{:0digits$}", number % most))
+    }
+
+    /// Under what a phone number's rows are found.
+    pub fn phone_hash(&self, digits: &str) -> [u8; 32] {
+        self.keyed("phone", digits.as_bytes())
+    }
+
+    /// What is kept of a request that names a phone: from a plain hash the number could be guessed.
+    pub fn request_hash(&self, fingerprint: &[u8; 32]) -> [u8; 32] {
+        self.keyed("request", fingerprint)
+    }
+
+    fn keyed(&self, purpose: &str, data: &[u8]) -> [u8; 32] {
+        hmac(self.key_for(purpose).as_slice(), data)
+    }
+
+    /// A key of its own for a purpose.
+    pub(super) fn key_for(&self, purpose: &str) -> Zeroizing<[u8; 32]> {
+        Zeroizing::new(hmac(self.root.as_slice(), format!("tillbell {purpose}").as_bytes()))
+    }
+}
+
+fn hmac(key: &[u8], data: &[u8]) -> [u8; 32] {
+    // HMAC takes keys of any length; the error cannot come.
+    match Hmac::<Sha256>::new_from_slice(key) {
+        Ok(mut mac) => {
+            mac.update(data);
+            mac.finalize().into_bytes().into()
+        }
+        Err(_) => Sha256::digest([key, data].concat()).into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::SeededRandom;
+    use crate::config::Secret;
+
+    #[test]
+    fn values_repeat_and_differ_by_id_purpose_and_key() {
+        let open =
+            |key: &str| Vault::open(&Secret::Key(key.repeat(64).into()), &SeededRandom::new(1)).unwrap();
+        let (vault, other) = (open("a"), open("b"));
+        assert_eq!(vault.link_token(7), open("a").link_token(7));
+        assert_eq!(vault.link_token(7).len(), TOKEN_CHARS);
+        assert_ne!(vault.link_token(7), vault.link_token(8));
+        assert_ne!(vault.link_token(7), other.link_token(7));
+        assert_ne!(vault.phone_hash("2348031234567"), other.phone_hash("2348031234567"));
+        let codes: std::collections::HashSet<String> =
+            (0..1_000).map(|id| vault.code(id, 6).to_string()).collect();
+        assert!(codes.iter().all(|code| code.len() == 6 && code.bytes().all(|b| b.is_ascii_digit())));
+        assert!(codes.len() > 990, "codes spread: {}", codes.len());
+    }
+}

@@ -1,0 +1,119 @@
+//! One-time codes: only the newest, once, for their wallet and link, five tries, three an hour and five a day.
+
+use tillbell::domain::message::MessageKind;
+use tillbell::domain::time::Span;
+use tillbell::ops::confirm::Confirmed;
+use tillbell::ops::pin_reset::{CodeSent, PinSet, send_code, set_pin};
+use tillbell::ops::wallet_page::{LinkView, view_link};
+use tillbell::outbound::messenger::SendOutcome;
+
+use super::world::{PIN, World, token};
+
+/// Another code than the one given.
+fn another(code: &str) -> String {
+    let n: u32 = code.parse().unwrap();
+    format!("{:06}", (n + 1) % 1_000_000)
+}
+
+async fn ask(w: &World, link: &str) -> String {
+    let sent = send_code(&w.t.app, link).await.unwrap();
+    assert!(matches!(sent, CodeSent::Sent { .. }), "{sent:?}");
+    w.post.last(MessageKind::Code).code.unwrap()
+}
+
+async fn set(w: &World, link: &str, code: &str, pin: &str) -> PinSet {
+    set_pin(&w.t.app, link, code, pin, pin).await.unwrap()
+}
+
+on_both! {
+    async fn a_code_counts_once_and_only_the_newest_one(db: TestDatabase) {
+        let w = World::start(db).await;
+        w.funded(10_000).await;
+        let link = token(&w.begin(500, "k-1").await);
+        assert!(matches!(set(&w, &link, "123456", PIN).await, PinSet::NoCode));
+        let first = ask(&w, &link).await;
+        let second = ask(&w, &link).await;
+        assert_ne!(first, second);
+        assert!(w.post.last(MessageKind::Code).text.contains("Never give it to anybody, not to adire.example Ltd"));
+        assert!(matches!(set(&w, &link, &first, PIN).await, PinSet::WrongCode { tries_left: 4 }));
+        for (code, pin, again) in [(second.as_str(), "1234", "1234"), ("12345", PIN, PIN), (second.as_str(), PIN, "4070")] {
+            let refused = set_pin(&w.t.app, &link, code, pin, again).await.unwrap();
+            assert!(matches!(refused, PinSet::BadPin(_) | PinSet::NotACode | PinSet::NotTheSame), "{refused:?}");
+        }
+        let LinkView::Open(open) = view_link(&w.t.app, &link).await.unwrap() else { panic!() };
+        assert_eq!(open.code.unwrap().tries_left, 4, "what is no code and no PIN was not counted");
+        assert!(matches!(set(&w, &link, &second, PIN).await, PinSet::Done));
+        assert!(matches!(set(&w, &link, &second, "8305").await, PinSet::NoCode), "used");
+        assert!(matches!(w.confirm(&link, PIN).await, Confirmed::Paid(_)));
+        assert!(matches!(set(&w, &link, &second, PIN).await, PinSet::NotOpen(LinkView::Paid(_))));
+        w.t.finish().await;
+    }
+
+    async fn a_code_is_of_its_link_and_ends_after_five_tries_or_ten_minutes(db: TestDatabase) {
+        let w = World::start(db).await;
+        w.funded(10_000).await;
+        let link = token(&w.begin(500, "k-1").await);
+        let other = token(&w.begin(600, "k-2").await);
+        let code = ask(&w, &link).await;
+        assert!(matches!(set(&w, &other, &code, PIN).await, PinSet::NoCode), "of another link");
+        let wrong = another(&code);
+        for left in (0..5).rev() {
+            let tried = set(&w, &link, &wrong, PIN).await;
+            assert!(matches!(tried, PinSet::WrongCode { tries_left } if tries_left == left), "{tried:?}");
+        }
+        assert!(matches!(set(&w, &link, &code, PIN).await, PinSet::NoCode), "ended");
+        let late = ask(&w, &link).await;
+        w.t.advance(Span::minutes(10));
+        assert!(matches!(set(&w, &link, &late, PIN).await, PinSet::NoCode), "too old");
+        assert!(!w.wallet().await.has_pin());
+        w.t.finish().await;
+    }
+
+    async fn tries_of_a_code_at_once_are_all_counted(db: TestDatabase) {
+        let w = World::start(db).await;
+        w.funded(10_000).await;
+        let link = token(&w.begin(500, "k-1").await);
+        let code = ask(&w, &link).await;
+        let wrong = another(&code);
+        let all = futures_util::future::join_all((0..30).map(|_| set(&w, &link, &wrong, PIN))).await;
+        let checked = all.iter().filter(|set| matches!(set, PinSet::WrongCode { .. })).count();
+        assert_eq!(checked, 5, "{all:?}");
+        assert!(matches!(set(&w, &link, &code, PIN).await, PinSet::NoCode));
+        // One code used by many at once sets one PIN.
+        let code = ask(&w, &link).await;
+        let all = futures_util::future::join_all((0..4).map(|_| set(&w, &link, &code, PIN))).await;
+        assert_eq!(all.iter().filter(|set| matches!(set, PinSet::Done)).count(), 1, "{all:?}");
+        assert_eq!(w.wallet().await.pin_version, 1);
+        w.t.finish().await;
+    }
+
+    async fn codes_are_three_an_hour_and_five_a_day(db: TestDatabase) {
+        let w = World::with(db, "[server]\ndev = true\n[wallet]\nlink_lifetime = \"120m\"\n").await;
+        w.funded(10_000).await;
+        let link = token(&w.begin(500, "k-1").await);
+        let all = futures_util::future::join_all((0..12).map(|_| send_code(&w.t.app, &link))).await;
+        let sent = all.iter().filter(|sent| matches!(sent, Ok(CodeSent::Sent { .. }))).count();
+        assert_eq!(sent, 3, "{all:?}");
+        let began = w.t.app.now();
+        let refused = send_code(&w.t.app, &link).await.unwrap();
+        assert!(matches!(refused, CodeSent::TooMany { again_at } if again_at == began + Span::hours(1)), "{refused:?}");
+        w.t.advance(Span::minutes(61));
+        ask(&w, &link).await;
+        ask(&w, &link).await;
+        let refused = send_code(&w.t.app, &link).await.unwrap();
+        assert!(matches!(refused, CodeSent::TooMany { again_at } if again_at == began + Span::hours(24)), "{refused:?}");
+        assert_eq!(w.post.count(MessageKind::Code), 5);
+        w.t.finish().await;
+    }
+
+    async fn a_code_that_is_not_sent_is_told_and_counts(db: TestDatabase) {
+        let w = World::start(db).await;
+        w.funded(10_000).await;
+        let link = token(&w.begin(500, "k-1").await);
+        w.post.answer(SendOutcome::NotOnWhatsApp);
+        let sent = send_code(&w.t.app, &link).await.unwrap();
+        assert!(matches!(&sent, CodeSent::NotSent(why) if why.contains("not on WhatsApp")), "{sent:?}");
+        assert!(matches!(send_code(&w.t.app, "none").await.unwrap(), CodeSent::NotOpen(LinkView::NotFound)));
+        w.t.finish().await;
+    }
+}

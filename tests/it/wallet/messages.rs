@@ -1,0 +1,197 @@
+//! Messages: sent once, tried again while they make sense, counted, kept without their secrets.
+
+use std::time::Duration;
+
+use tillbell::domain::message::{MessageKind, MessageStatus};
+use tillbell::domain::phone::Phone;
+use tillbell::domain::time::Span;
+use tillbell::ops::messages::{list, note_report, note_writing};
+use tillbell::ops::send_text::{TextSent, send_text};
+use tillbell::ops::start_wallet_payment::Started;
+use tillbell::outbound::messenger::SendOutcome;
+
+use super::world::{World, token};
+
+fn refused(why: &str) -> SendOutcome {
+    SendOutcome::Refused { why: why.into() }
+}
+
+fn later(why: &str) -> SendOutcome {
+    SendOutcome::Retry { why: why.into(), after: None }
+}
+
+async fn text(w: &World, to: &str, text: &str) -> TextSent {
+    send_text(&w.t.app, &w.shop.caller, &Phone::parse(to).unwrap(), text).await.unwrap()
+}
+
+on_both! {
+    async fn a_refused_link_is_told_and_tried_again_by_the_same_request(db: TestDatabase) {
+        let w = World::start(db).await;
+        w.funded(20_000).await;
+        w.post.answer(refused("template is paused"));
+        let request = w.request(5_000, "k-1");
+        let failed = w.try_start(&request).await;
+        assert!(matches!(&failed, Started::NotSent(why) if why == "template is paused"), "{failed:?}");
+        let intent = w.t.app.store.intent_by_key(w.shop.id, "k-1").await.unwrap().unwrap();
+        w.post.answer(refused("still paused"));
+        assert!(matches!(w.try_start(&request).await, Started::NotSent(why) if why == "still paused"));
+        let Started::Waiting(started) = w.try_start(&request).await else { panic!("not sent") };
+        assert_eq!(started.intent.id, intent.id);
+        assert_eq!(w.post.count(MessageKind::Link), 3);
+        assert!(matches!(w.try_start(&request).await, Started::Waiting(same) if same.confirm_url == started.confirm_url));
+        assert_eq!(w.post.count(MessageKind::Link), 3, "sent once");
+        let other = tillbell::ops::start_wallet_payment::StartRequest { fingerprint: [8; 32], ..request };
+        assert!(matches!(w.try_start(&other).await, Started::OtherRequest));
+        w.t.finish().await;
+    }
+
+    async fn a_short_trouble_of_the_messenger_is_waited_out(db: TestDatabase) {
+        let w = World::start(db).await;
+        w.funded(20_000).await;
+        w.post.answer(later("busy"));
+        assert!(matches!(w.try_start(&w.request(5_000, "k-1")).await, Started::Waiting(_)));
+        assert_eq!(w.post.count(MessageKind::Link), 2);
+        w.t.finish().await;
+    }
+
+    async fn a_long_trouble_is_told_and_workers_go_on_until_the_link_ends(db: TestDatabase) {
+        let w = World::start(db).await;
+        w.funded(20_000).await;
+        let down = SendOutcome::Retry { why: "down".into(), after: Some(Duration::from_secs(60)) };
+        w.post.answer(down.clone());
+        let failed = w.try_start(&w.request(5_000, "k-1")).await;
+        assert!(matches!(&failed, Started::NotSent(why) if why == "down"), "{failed:?}");
+        w.send_messages().await;
+        assert_eq!(w.post.count(MessageKind::Link), 1, "not before its time");
+        w.t.advance(Span::seconds(61));
+        w.post.answer(down);
+        w.send_messages().await;
+        assert_eq!(w.post.count(MessageKind::Link), 2);
+        w.t.advance(Span::seconds(61));
+        w.send_messages().await;
+        assert_eq!(w.post.count(MessageKind::Link), 3);
+        // It went out without the merchant's doing; the same request is now answered well.
+        assert!(matches!(w.try_start(&w.request(5_000, "k-1")).await, Started::Waiting(_)));
+        assert_eq!(w.post.count(MessageKind::Link), 3);
+        let shown = list(&w.t.app, None).await.unwrap();
+        let row = &shown[0].row;
+        assert_eq!((row.status, row.attempts, row.error.as_deref()), (MessageStatus::Sent, 3, None));
+        w.t.finish().await;
+    }
+
+    async fn a_link_that_has_ended_is_not_sent_any_more(db: TestDatabase) {
+        let w = World::start(db).await;
+        w.funded(20_000).await;
+        w.post.answer(SendOutcome::Retry { why: "down".into(), after: Some(Duration::from_secs(60)) });
+        let request = w.request(5_000, "k-1");
+        assert!(matches!(w.try_start(&request).await, Started::NotSent(_)));
+        w.t.advance(Span::minutes(31));
+        w.send_messages().await;
+        assert_eq!(w.post.count(MessageKind::Link), 1);
+        assert!(matches!(w.try_start(&request).await, Started::NotSent(_)));
+        assert_eq!(w.post.count(MessageKind::Link), 1);
+        w.t.finish().await;
+    }
+
+    async fn texts_go_to_any_number_once_and_never_lead_to_our_pages(db: TestDatabase) {
+        let w = World::with(db, "[server]\npublic_url = \"https://pay.tills.example\"\n").await;
+        assert!(matches!(text(&w, "07035550199", "Your code is 220417").await, TextSent::Sent { .. }));
+        for bad in ["https://pay.tills.example/pay/x", "pay\u{200b}.tills.example", "https://evil.example/?u=https%3A%2F%2Fpay.tills.example"] {
+            assert!(matches!(text(&w, "07035550199", bad).await, TextSent::Refused(_)), "{bad}");
+        }
+        w.post.answer(later("down"));
+        w.post.answer(later("down"));
+        let failed = text(&w, "07035550199", "two").await;
+        assert!(matches!(&failed, TextSent::NotSent(why) if why == "down"), "{failed:?}");
+        let before = w.post.seen().len();
+        // The next attempt of a message that is still wanted would be due, and in time.
+        w.t.advance(Span::seconds(4));
+        w.send_messages().await;
+        assert_eq!(w.post.seen().len(), before, "the merchant was told that it was not sent");
+        w.post.answer(refused("no"));
+        assert!(matches!(text(&w, "07035550199", "three").await, TextSent::NotSent(why) if why == "no"));
+        let before = w.post.seen().len();
+        w.t.advance(Span::hours(1));
+        w.send_messages().await;
+        assert_eq!(w.post.seen().len(), before, "not sent later");
+        let shown = list(&w.t.app, Some(&Phone::parse("07035550199").unwrap())).await.unwrap();
+        assert_eq!(shown.len(), 3);
+        assert_eq!(shown[0].text, "Your code is ****", "the messenger is not the log");
+        assert!(list(&w.t.app, Some(&w.phone())).await.unwrap().is_empty());
+        w.t.finish().await;
+    }
+
+    async fn quotas_are_exact_and_end_with_their_windows(db: TestDatabase) {
+        let w = World::start(db).await;
+        let all = futures_util::future::join_all((0..40).map(|_| text(&w, "07035550199", "hello"))).await;
+        let sent = all.iter().filter(|sent| matches!(sent, TextSent::Sent { .. })).count();
+        let over = all.iter().filter(|sent| matches!(sent, TextSent::OverQuota { .. })).count();
+        assert_eq!((sent, over), (30, 10), "{all:?}");
+        assert!(matches!(text(&w, "07035550188", "hello").await, TextSent::Sent { .. }), "another number");
+        let mut day = 30;
+        while day < 200 {
+            w.t.advance(Span::minutes(1));
+            let more = (200 - day).min(30);
+            let all = futures_util::future::join_all((0..more).map(|_| text(&w, "07035550199", "hello"))).await;
+            assert!(all.iter().all(|sent| matches!(sent, TextSent::Sent { .. })), "{day}: {all:?}");
+            day += more;
+        }
+        w.t.advance(Span::minutes(1));
+        let over = text(&w, "07035550199", "hello").await;
+        assert!(matches!(over, TextSent::OverQuota { scope: tillbell::store::messages::QuotaScope::RecipientDay, .. }), "{over:?}");
+        w.t.advance(Span::hours(24));
+        assert!(matches!(text(&w, "07035550199", "hello").await, TextSent::Sent { .. }));
+        w.t.finish().await;
+    }
+
+    async fn a_business_sends_ten_thousand_a_day(db: TestDatabase) {
+        use tillbell::store::messages::{QuotaScope, use_quota};
+        let w = World::start(db).await;
+        let (key, now) = (w.shop.id.to_be_bytes(), w.t.app.now());
+        for _ in 0..10 {
+            let used = (0..1_000).map(|_| use_quota(QuotaScope::BusinessDay, &key, now));
+            let unit = w.t.app.store.unit(1).await.unwrap().steps(used);
+            assert!(w.t.app.store.apply(unit).await.unwrap().is_done());
+        }
+        let over = text(&w, "07035550199", "hello").await;
+        assert!(matches!(over, TextSent::OverQuota { scope: QuotaScope::BusinessDay, until } if until == now + Span::hours(24)), "{over:?}");
+        assert_eq!(w.post.seen().len(), 0);
+        w.t.advance(Span::hours(24));
+        assert!(matches!(text(&w, "07035550199", "hello").await, TextSent::Sent { .. }));
+        w.t.finish().await;
+    }
+
+    async fn reports_move_a_message_on_and_never_back(db: TestDatabase) {
+        let w = World::start(db).await;
+        w.funded(20_000).await;
+        let started = w.begin(5_000, "k-1").await;
+        let id = format!("wamid.{}", started.intent.message_id);
+        let status = || async { w.t.app.store.message(started.intent.message_id).await.unwrap().unwrap().status };
+        assert!(!note_report(&w.t.app, "wamid.none", MessageStatus::Read, None).await.unwrap());
+        assert!(note_report(&w.t.app, &id, MessageStatus::Read, None).await.unwrap());
+        assert!(note_report(&w.t.app, &id, MessageStatus::Delivered, None).await.unwrap());
+        assert!(note_report(&w.t.app, &id, MessageStatus::Failed, Some("late")).await.unwrap());
+        assert_eq!(status().await, MessageStatus::Read);
+        let second = w.begin(500, "k-2").await;
+        let id = format!("wamid.{}", second.intent.message_id);
+        assert!(note_report(&w.t.app, &id, MessageStatus::Failed, Some("blocked")).await.unwrap());
+        let row = w.t.app.store.message(second.intent.message_id).await.unwrap().unwrap();
+        assert_eq!((row.status, row.error.as_deref()), (MessageStatus::Failed, Some("blocked")));
+        w.t.finish().await;
+    }
+
+    async fn who_wrote_within_a_day_may_be_sent_plain_text(db: TestDatabase) {
+        let w = World::start(db).await;
+        w.funded(20_000).await;
+        let first = w.begin(500, "k-1").await;
+        assert!(!w.post.last(MessageKind::Link).is_window_open);
+        note_writing(&w.t.app, &w.phone(), w.t.app.now()).await.unwrap();
+        w.begin(500, "k-2").await;
+        assert!(w.post.last(MessageKind::Link).is_window_open);
+        w.t.advance(Span::hours(24));
+        w.begin(500, "k-3").await;
+        assert!(!w.post.last(MessageKind::Link).is_window_open);
+        assert!(!token(&first).is_empty());
+        w.t.finish().await;
+    }
+}

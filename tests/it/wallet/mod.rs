@@ -1,0 +1,16 @@
+//! Wallets: from a number to a confirmed payment, and everything that must not move money. Whole flows over
+//! a messenger of the test's own, which keeps what it was given and answers as it is told.
+
+mod book;
+mod codes;
+mod confirming;
+mod crashing;
+mod desk;
+mod guards;
+mod messages;
+mod races;
+mod random_acts;
+mod refusals;
+mod routes;
+mod topups;
+mod world;

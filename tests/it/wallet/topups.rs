@@ -1,0 +1,182 @@
+//! Top-ups: from the request over the bank's mail to the balance, and what sends them to a person.
+
+use tillbell::domain::alert::AlertStatus;
+use tillbell::domain::message::MessageKind;
+use tillbell::domain::money::Money;
+use tillbell::domain::payment::{Payment, Status};
+use tillbell::domain::time::Span;
+use tillbell::ops::approve_alert::{Approve, ApproveRefused, approve_alert};
+use tillbell::ops::correct_amount::correct_amount;
+use tillbell::ops::read_payments::read_payment;
+use tillbell::ops::reverse::{Reverse, reverse_payment};
+use tillbell::ops::topup::{ToppingUp, start_topup};
+use tillbell::ops::wallet_desk::{Act, GivenCredit, act, credit};
+
+use super::world::{PHONE, World};
+use crate::harness::app::{ACCOUNT, LATER, at};
+use crate::harness::mails::Alert;
+
+const PAYER: &str = "Ifeoma Danladi";
+
+async fn ask(w: &World, naira: i64, payer: &str) -> ToppingUp {
+    start_topup(&w.t.app, &w.shop.caller, &w.phone(), Money(naira * 100), payer, None).await.unwrap()
+}
+
+async fn topup(w: &World, naira: i64, payer: &str) -> Payment {
+    match ask(w, naira, payer).await {
+        ToppingUp::Waiting(view, _) => view.payment,
+        other => panic!("no top-up: {other:?}"),
+    }
+}
+
+async fn world(db: crate::harness::databases::TestDatabase) -> World {
+    let w = World::start(db).await;
+    w.t.account(ACCOUNT).await;
+    w
+}
+
+on_both! {
+    async fn a_transfer_fills_the_wallet_and_nobody_else(db: TestDatabase) {
+        let w = world(db).await;
+        assert!(matches!(ask(&w, 100, PAYER).await, ToppingUp::NoWallet));
+        w.funded(1_000).await;
+        let asked = topup(&w, 7_500, PAYER).await;
+        assert_eq!((asked.charges.total(), asked.business_receives), (Money(0), Money(750_000)));
+        w.t.advance(LATER + Span::seconds(20));
+        let outcome = w.t.ingest(&Alert::credit(ACCOUNT, 7_500, "Danladi Ifeoma", at()).text()).await;
+        assert_eq!(outcome.status, AlertStatus::Matched, "{outcome:?}");
+        let after = w.t.payment(&asked).await;
+        assert_eq!((after.status, after.received), (Status::Approved, Some(Money(750_000))));
+        assert_eq!(w.wallet().await.balance, Money(850_000));
+        assert_eq!(w.merchant_balance().await, Money(0));
+        assert!(w.t.app.store.deliveries_of_payment(asked.id).await.unwrap().is_empty(), "no webhook");
+        let seen = read_payment(&w.t.app, w.shop.id, None, &asked.transaction_id).await.unwrap();
+        assert!(seen.is_none(), "not the merchant's");
+        w.send_messages().await;
+        assert!(w.post.last(MessageKind::Topup).text.starts_with("NGN 7,500.00 came into your wallet"));
+        w.t.finish().await;
+    }
+
+    async fn only_the_exact_amount_and_name_fill_it(db: TestDatabase) {
+        let w = world(db).await;
+        w.funded(1_000).await;
+        topup(&w, 7_500, PAYER).await;
+        w.t.advance(LATER + Span::seconds(20));
+        let short = w.t.ingest(&Alert::credit(ACCOUNT, 7_375, PAYER, at()).text()).await;
+        assert_eq!(short.status, AlertStatus::Review, "charges explain nothing here: {short:?}");
+        let other = w.t.ingest(&Alert::credit(ACCOUNT, 7_500, "Segun Adebayo", at()).text()).await;
+        assert_eq!(other.status, AlertStatus::Unmatched, "{other:?}");
+        assert_eq!(w.wallet().await.balance, Money(100_000));
+        w.t.finish().await;
+    }
+
+    async fn a_topup_and_a_payment_of_one_business_are_two_beneficiaries(db: TestDatabase) {
+        let w = world(db).await;
+        w.funded(1_000).await;
+        topup(&w, 7_500, PAYER).await;
+        // The one account collides, so the payment gets none; a second account takes it.
+        let refused = w.t.request(&w.shop, 7_500, PAYER);
+        let made = tillbell::ops::create_payment::create_payment(&w.t.app, &w.shop.caller, refused, None).await.unwrap();
+        assert!(matches!(made, tillbell::ops::create_payment::Created::NoAccount), "{made:?}");
+        w.t.account("0123457728").await;
+        let payment = w.t.create(&w.shop, 7_500, PAYER).await;
+        assert_ne!(payment.account_id, None);
+        w.t.advance(LATER + Span::seconds(20));
+        let outcome = w.t.ingest(&Alert::credit("0123457728", 7_500, PAYER, at()).text()).await;
+        assert_eq!(outcome.transaction_id, Some(payment.transaction_id));
+        let outcome = w.t.ingest(&Alert::credit(ACCOUNT, 7_500, PAYER, at()).text()).await;
+        assert_eq!(outcome.status, AlertStatus::Matched, "{outcome:?}");
+        assert_eq!(w.wallet().await.balance, Money(850_000));
+        w.t.finish().await;
+    }
+
+    async fn money_that_fits_a_wallet_and_a_merchant_is_nobodys_until_a_person_says(db: TestDatabase) {
+        let w = world(db).await;
+        w.funded(1_000).await;
+        let asked = topup(&w, 7_500, PAYER).await;
+        let payment = w.t.create(&w.shop, 9_000, PAYER).await;
+        assert_eq!(payment.account_id, asked.account_id, "they do not collide yet");
+        let corrected = correct_amount(&w.t.app, &w.shop.caller, &payment.transaction_id, Money(750_000), None).await;
+        corrected.unwrap();
+        assert_eq!(w.t.payment(&payment).await.amount, Money(750_000));
+        w.t.advance(LATER + Span::seconds(20));
+        let outcome = w.t.ingest(&Alert::credit(ACCOUNT, 7_500, PAYER, at()).text()).await;
+        assert_eq!((outcome.status, outcome.transaction_id), (AlertStatus::Review, None), "{}", outcome.reason);
+        assert_eq!((w.wallet().await.balance, w.merchant_balance().await), (Money(100_000), Money(0)));
+        let approve = Approve {
+            alert_id: outcome.alert_id,
+            business_id: w.shop.id,
+            transaction_id: &asked.transaction_id,
+            operator: "ada",
+            despite: None,
+        };
+        approve_alert(&w.t.app, &approve).await.unwrap().unwrap();
+        assert_eq!(w.wallet().await.balance, Money(850_000));
+        w.t.finish().await;
+    }
+
+    async fn the_tier_bounds_what_may_be_expected_and_what_arrives(db: TestDatabase) {
+        let w = world(db).await;
+        w.funded(10_000).await;
+        topup(&w, 30_000, PAYER).await;
+        assert!(matches!(ask(&w, 10_001, PAYER).await, ToppingUp::OverTier));
+        let second = topup(&w, 10_000, "Ngozi Danladi").await;
+        let more = GivenCredit { phone: PHONE, amount: Money(3_500_000), reason: "refund", reference: Some("R-1") };
+        credit(&w.t.app, "ada", &more).await.unwrap().unwrap();
+        w.t.advance(LATER + Span::seconds(20));
+        let over = w.t.ingest(&Alert::credit(ACCOUNT, 30_000, PAYER, at()).text()).await;
+        assert_eq!(over.status, AlertStatus::Review);
+        assert!(over.reason.contains("over the limit of its tier"), "{over:?}");
+        act(&w.t.app, "ada", PHONE, Act::Suspend, "asked for").await.unwrap().unwrap();
+        assert!(matches!(ask(&w, 1, PAYER).await, ToppingUp::Suspended));
+        act(&w.t.app, "ada", PHONE, Act::SetTier(2), "").await.unwrap().unwrap();
+        let suspended = w.t.ingest(&Alert::credit(ACCOUNT, 10_000, "Ngozi Danladi", at()).text()).await;
+        assert!(suspended.reason.contains("suspended"), "{suspended:?}");
+        let despite = |despite| Approve {
+            alert_id: suspended.alert_id,
+            business_id: w.shop.id,
+            transaction_id: &second.transaction_id,
+            operator: "ada",
+            despite,
+        };
+        let refused = approve_alert(&w.t.app, &despite(None)).await.unwrap().unwrap_err();
+        assert!(matches!(&refused, ApproveRefused::Obstacles(all) if all[0].contains("suspended")), "{refused:?}");
+        approve_alert(&w.t.app, &despite(Some("it is the customer's money"))).await.unwrap().unwrap();
+        assert_eq!(w.wallet().await.balance, Money(5_500_000));
+        w.t.finish().await;
+    }
+
+    async fn a_bank_that_takes_a_topup_back_may_leave_the_wallet_below_zero(db: TestDatabase) {
+        let w = world(db).await;
+        w.funded(1_000).await;
+        let asked = topup(&w, 7_500, PAYER).await;
+        w.t.advance(LATER + Span::seconds(20));
+        w.t.ingest(&Alert::credit(ACCOUNT, 7_500, PAYER, at()).text()).await;
+        let started = w.begin(8_000, "k-1").await;
+        let link = super::world::token(&started);
+        w.set_pin(&link, super::world::PIN).await;
+        w.confirm(&link, super::world::PIN).await;
+        let ask = Reverse {
+            business_id: w.shop.id,
+            transaction_id: &asked.transaction_id,
+            reason: "the bank took it back",
+            operator: "ada",
+            undoing_alert: None,
+        };
+        reverse_payment(&w.t.app, &ask).await.unwrap().unwrap();
+        assert_eq!(w.wallet().await.balance, Money(-700_000));
+        w.t.finish().await;
+    }
+
+    async fn a_topup_that_never_arrives_is_swept(db: TestDatabase) {
+        let w = world(db).await;
+        w.funded(1_000).await;
+        let asked = topup(&w, 40_000, PAYER).await;
+        assert!(matches!(ask(&w, 20_000, PAYER).await, ToppingUp::OverTier));
+        w.t.advance(Span::hours(49));
+        assert_eq!(tillbell::ops::sweep::sweep(&w.t.app).await.unwrap().rejected, 1);
+        assert_eq!(w.t.payment(&asked).await.status, Status::Rejected);
+        topup(&w, 20_000, PAYER).await;
+        w.t.finish().await;
+    }
+}
