@@ -13,6 +13,7 @@ use crate::directory::Directory;
 use crate::domain::time::Timestamp;
 use crate::outbound::address::AddressPolicy;
 use crate::outbound::messenger::Messenger;
+use crate::outbound::whatsapp::{WhatsApp, WhatsAppProblem};
 use crate::outbound::{Outbound, OutboundConfig, OutboundProblem};
 use crate::store::{Store, StoreError, StoreOptions};
 use crate::vault::pin::PinDesk;
@@ -47,6 +48,8 @@ pub enum StartError {
     Vault(#[from] VaultError),
     #[error(transparent)]
     Outbound(#[from] OutboundProblem),
+    #[error(transparent)]
+    WhatsApp(#[from] WhatsAppProblem),
     #[error(
         "this database was made with another key: {found}; restore the one that belongs to it, without it \
          webhook secrets cannot be read"
@@ -81,8 +84,9 @@ impl App {
             extra_roots_pem: Vec::new(),
         })?;
         let directory = Directory::new(store.clone(), clock.clone());
-        let messenger = match config.messenger {
+        let messenger = match &config.messenger {
             MessengerChoice::Log => Messenger::Log { shows_texts: config.server.dev },
+            MessengerChoice::WhatsApp(whatsapp) => Messenger::WhatsApp(Arc::new(WhatsApp::new(whatsapp)?)),
         };
         Ok(App {
             store,

@@ -19,11 +19,13 @@ mod imap;
 mod mail;
 mod smtp;
 mod wallet;
+mod whatsapp;
 
 pub use imap::{ImapSecret, ImapServer, ImapTls};
 pub use mail::Mail;
 pub use smtp::{Smtp, SmtpAddress, SmtpProtocol};
-pub use wallet::{MessengerChoice, Wallet};
+pub use wallet::Wallet;
+pub use whatsapp::{MessengerChoice, Templates, WebhookSecrets, WhatsApp};
 
 /// Everything an operator can set, checked.
 #[derive(Clone, Debug)]
@@ -117,6 +119,7 @@ struct RawConfig {
     webhooks: RawWebhooks,
     wallet: wallet::RawWallet,
     messenger: Option<String>,
+    whatsapp: Option<whatsapp::RawWhatsApp>,
     limits: RawLimits,
     banks: RawBanks,
     mail: mail::RawMail,
@@ -266,12 +269,12 @@ impl Config {
         let server = server(raw.server)?;
         Ok(Config {
             mail: raw.mail.check(server.tls.as_ref())?,
+            messenger: whatsapp::messenger(raw.messenger, raw.whatsapp, server.dev)?,
             server,
             secret,
             payments: payments(raw.payments)?,
             webhooks: webhooks(raw.webhooks)?,
             wallet: raw.wallet.check()?,
-            messenger: wallet::messenger(raw.messenger)?,
             limits: Limits {
                 requests_per_minute: rate("limits.requests_per_minute", raw.limits.requests_per_minute, 60)?,
                 wallet_requests_per_minute: rate(

@@ -21,6 +21,7 @@ use crate::mail::smtp::SmtpProblem;
 use crate::mail::{Banks, TemplateError, imap};
 use crate::ops::OpError;
 use crate::ops::prove_later::Verifier;
+use crate::ops::start_wallet_payment::PAGES;
 use crate::store::{StoreError, StoreOptions};
 use crate::tls::{Tls, TlsProblem};
 use crate::work;
@@ -122,8 +123,9 @@ pub async fn start(app: Arc<App>, roles: Roles) -> Result<Running, ServeError> {
     let server = &app.config.server;
     if server.dev {
         tracing::warn!(
-            "DEV MODE: webhooks may go to this machine and over plain HTTP, customers' messages go to \
-             the log. Never let this face the world"
+            messenger = app.messenger.name(),
+            "DEV MODE: webhooks may go to this machine and over plain HTTP, and the messenger `log` prints \
+             customers' messages. Never let this face the world"
         );
     }
     let tls = server.tls.as_ref().map(|files| Tls::load(files, TLS_PROTOCOLS)).transpose()?.map(Arc::new);
@@ -136,6 +138,7 @@ pub async fn start(app: Arc<App>, roles: Roles) -> Result<Running, ServeError> {
     if app.messenger.is_log() && !server.dev {
         tracing::warn!("messenger = log: no customer gets a message, so nobody can confirm a wallet payment");
     }
+    tell_of_whatsapp(&app);
     let operator = match server.operator_listen {
         Some(address) => Some(bind(address).await?),
         None => None,
@@ -169,6 +172,22 @@ pub async fn start(app: Arc<App>, roles: Roles) -> Result<Running, ServeError> {
         stop,
         tasks,
     })
+}
+
+/// What an operator must know who has just set it up.
+fn tell_of_whatsapp(app: &App) {
+    let Some(whatsapp) = app.config.messenger.whatsapp() else { return };
+    tracing::info!(
+        number = whatsapp.phone_number_id,
+        button = format!("{}{PAGES}{{{{1}}}}", app.public_url()),
+        "messages go out by WhatsApp; the button of the template for links must lead to this address"
+    );
+    if whatsapp.webhook.is_none() {
+        tracing::warn!(
+            "whatsapp.app_secret and whatsapp.verify_token are not set: nobody tells what becomes of messages, and \
+             customers get templates even when they have just written"
+        );
+    }
 }
 
 async fn bind(address: SocketAddr) -> Result<(TcpListener, SocketAddr), ServeError> {

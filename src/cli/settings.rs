@@ -2,7 +2,7 @@
 
 use super::Desk;
 use super::print::Object;
-use crate::config::{Config, ImapSecret, ImapServer, LogFormat, MessengerChoice, Secret, Smtp};
+use crate::config::{Config, ImapSecret, ImapServer, LogFormat, Secret, Smtp, WhatsApp};
 use crate::domain::time::Span;
 use crate::domain::wallet::TierLimits;
 use crate::outbound::address::Network;
@@ -12,9 +12,7 @@ const REDACTED: &str = "(redacted)";
 
 pub(super) fn show(desk: &Desk) -> anyhow::Result<()> {
     let all = sections(&desk.config);
-    let messenger = match desk.config.messenger {
-        MessengerChoice::Log => "log",
-    };
+    let messenger = desk.config.messenger.as_str();
     if desk.printer.json {
         let nested =
             all.into_iter().fold(Object::new().with("messenger", messenger), |object, (name, section)| {
@@ -38,7 +36,7 @@ fn sections(config: &Config) -> Vec<(&'static str, Object)> {
     };
     let tls = server.tls.as_ref();
     let retries: Vec<String> = config.webhooks.retry_schedule.iter().map(|span| told(*span)).collect();
-    vec![
+    let mut sections = vec![
         ("database", Object::new().with("url", without_password(config.database_url()))),
         (
             "server",
@@ -106,7 +104,30 @@ fn sections(config: &Config) -> Vec<(&'static str, Object)> {
                 },
             ),
         ),
-    ]
+    ];
+    sections.extend(config.messenger.whatsapp().map(|found| ("whatsapp", whatsapp(found))));
+    sections
+}
+
+fn whatsapp(whatsapp: &WhatsApp) -> Object {
+    let templates = &whatsapp.templates;
+    let named = |name: &Option<String>| name.as_deref().unwrap_or("none").to_owned();
+    let webhook = whatsapp.webhook.as_ref().map(|_| REDACTED);
+    Object::new()
+        .with("base_url", &whatsapp.base_url)
+        .with("api_version", &whatsapp.api_version)
+        .with("phone_number_id", &whatsapp.phone_number_id)
+        .with("token", REDACTED)
+        .with("language", &whatsapp.language)
+        .with("template", &templates.link)
+        .with("code_template", named(&templates.code))
+        .with("receipt_template", named(&templates.receipt))
+        .with("pin_changed_template", named(&templates.pin_changed))
+        .with("topup_template", named(&templates.topup))
+        .with("refund_template", named(&templates.refund))
+        .with("merchant_template", named(&templates.merchant))
+        .with("app_secret", webhook)
+        .with("verify_token", webhook)
 }
 
 fn tier(limits: TierLimits) -> Object {

@@ -1,5 +1,5 @@
-//! The `[wallet]` part of the configuration and the choice of a messenger: where the wallet's routes
-//! are, how long a link is good, what each tier allows, and how messages reach customers.
+//! The `[wallet]` part of the configuration: where the wallet's routes are, how long a link is good, and
+//! what each tier allows. How messages reach customers is `whatsapp`'s to read.
 //!
 //! Checked like every other part: each mistake names its key. Called by `config` alone.
 
@@ -20,13 +20,6 @@ pub struct Wallet {
     /// From pay/start to the end of the link, 5 to 120 minutes.
     pub link_lifetime: Span,
     pub tiers: Tiers,
-}
-
-/// How messages go to customers.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum MessengerChoice {
-    /// Nobody gets them; in dev mode they are printed.
-    Log,
 }
 
 #[derive(Deserialize, Default)]
@@ -94,16 +87,6 @@ fn limit(
         Some(other) => return Err(wrong(key, &other.to_string(), wanted)),
     };
     if money.is_positive() { Ok(Some(money)) } else { Err(wrong(key, &money.to_string(), wanted)) }
-}
-
-pub(super) fn messenger(given: Option<String>) -> Result<MessengerChoice, ConfigError> {
-    match given.as_deref() {
-        None | Some("log") => Ok(MessengerChoice::Log),
-        Some("whatsapp") => {
-            Err(ConfigError("messenger = \"whatsapp\" is not built in yet; only \"log\" is".into()))
-        }
-        Some(other) => Err(wrong("messenger", other, "log or whatsapp")),
-    }
 }
 
 #[cfg(test)]

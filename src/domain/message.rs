@@ -145,8 +145,13 @@ pub fn receipt_text(merchant: &str, amount: Money, reference: &str, at: Timestam
     format!("You paid {} to {merchant} for order {reference} on {}.", naira(amount), lagos_time(at))
 }
 
+/// What became of the PIN, in a word.
+pub fn pin_changed_word(is_first: bool) -> &'static str {
+    if is_first { "set" } else { "changed" }
+}
+
 pub fn pin_changed_text(is_first: bool, at: Timestamp) -> String {
-    let what = if is_first { "set" } else { "changed" };
+    let what = pin_changed_word(is_first);
     format!(
         "Your wallet PIN was {what} on {}. If it was not you, tell the shop and your wallet's operator at once.",
         lagos_time(at)

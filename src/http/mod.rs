@@ -15,6 +15,7 @@ pub mod listen;
 mod meters;
 mod routes;
 mod validate;
+mod whatsapp;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -11,7 +11,7 @@ use http::request::Parts;
 
 use super::door::Peer;
 use super::error::ApiError;
-use super::{Http, api, health};
+use super::{Http, api, health, whatsapp};
 
 /// Under this everything is the API, and counts against its limits.
 pub const API: &str = "/api/v1";
@@ -26,11 +26,13 @@ pub const WALLET_ENSURE: &str = "/api/v1/{wallet}/ensure";
 pub const WALLET_MESSAGE: &str = "/api/v1/{wallet}/send-message";
 pub const WALLET_PAY: &str = "/api/v1/{wallet}/pay/start";
 pub const WALLET_TOPUP: &str = "/api/v1/{wallet}/topup";
+/// Where Meta tells what became of messages; only where its secrets are configured.
+pub const WHATSAPP: &str = "/whatsapp/webhook";
 /// What no route of ours answered.
 pub const UNROUTED: &str = "unrouted";
 
 /// Names that logs and metrics know.
-pub const ROUTES: [&str; 13] = [
+pub const ROUTES: [&str; 14] = [
     PAYMENT_REQUEST,
     PAYMENT,
     PAYMENT_AMOUNT,
@@ -40,6 +42,7 @@ pub const ROUTES: [&str; 13] = [
     WALLET_MESSAGE,
     WALLET_PAY,
     WALLET_TOPUP,
+    WHATSAPP,
     "/healthz",
     "/readyz",
     "/metrics",
@@ -62,6 +65,9 @@ pub fn main(http: Arc<Http>, with_api: bool) -> Router {
             .route(PAYMENT, get(api::read::handle))
             .route(PAYMENT_AMOUNT, patch(api::correct::handle))
             .route(PAYMENTS, get(api::list::handle));
+        if http.app.config.messenger.whatsapp().is_some_and(|whatsapp| whatsapp.webhook.is_some()) {
+            router = router.route(WHATSAPP, get(whatsapp::verify).post(whatsapp::receive));
+        }
     }
     router.fallback(unknown).method_not_allowed_fallback(wrong_verb).with_state(http)
 }

@@ -3,7 +3,8 @@
 //!
 //! A text is made when it is sent: links and codes come from the vault and are in no row. Whoever needs
 //! to know at once whether a message went out composes it *held*, so that its first attempt is made by
-//! this process, and waits with [`send_now`]; all others leave it to the workers.
+//! this process, and waits with [`send_now`]; all others leave it to the workers. What the messenger says
+//! of a message afterwards is `message_reports`' matter.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,6 +24,8 @@ use crate::store::jobs::{self, Job, JobKind};
 use crate::store::messages::{self, MessageRow};
 use crate::store::{Applied, IdKind, Step};
 
+pub use super::message_reports::{note_report, note_writing};
+
 /// How long somebody waits for a message to go out (decisions 11).
 pub const FIRST_ATTEMPTS: Duration = Duration::from_secs(10);
 /// How long an attempt holds its job: more than twice what the messenger may take.
@@ -38,6 +41,9 @@ const PAUSES: [Span; 8] = [
     Span::hours(1),
     Span::hours(4),
 ];
+/// How long a report is waited for after an attempt that may have succeeded; the messenger sends one
+/// within seconds.
+const UNSURE: Span = Span::minutes(1);
 /// Customers who wrote to us within this may be sent plain text.
 const WINDOW: Span = Span::hours(24);
 /// A receipt or a note is not sent later than this.
@@ -87,6 +93,8 @@ pub enum Attempted {
         at: Timestamp,
         why: String,
     },
+    /// It went out, and nobody knows whether it arrived; a report may tell, else it is tried again.
+    Unsure,
     /// Somebody else has taken it over.
     Superseded,
 }
@@ -135,13 +143,15 @@ struct Words {
     text: Zeroizing<String>,
     link: Option<LinkParts>,
     code: Option<Zeroizing<String>>,
+    parts: Vec<Zeroizing<String>>,
     /// Why it is not worth sending any more.
     stale: Option<&'static str>,
 }
 
 impl Words {
-    fn plain(text: String) -> Words {
-        Words { text: Zeroizing::new(text), link: None, code: None, stale: None }
+    fn plain(text: String, parts: impl IntoIterator<Item = String>) -> Words {
+        let parts = parts.into_iter().map(Zeroizing::new).collect();
+        Words { text: Zeroizing::new(text), link: None, code: None, parts, stale: None }
     }
 }
 
@@ -161,7 +171,8 @@ async fn words(app: &App, row: &MessageRow) -> Result<Words, OpError> {
             let sealed = row.sealed_text.as_deref().ok_or_else(|| missing("text"))?;
             let plain = app.vault.unseal(&text_place(row.id), sealed);
             let plain = plain.map_err(|error| OpError::Fault(error.to_string()))?;
-            Ok(Words::plain(String::from_utf8_lossy(&plain).into_owned()))
+            let text = String::from_utf8_lossy(&plain).into_owned();
+            Ok(Words::plain(text.clone(), [merchant_name(app, row.business_id).await?, text]))
         }
         MessageKind::Link => {
             let intent = app.store.intent(row.subject_id).await?.ok_or_else(|| missing("intent"))?;
@@ -178,7 +189,7 @@ async fn words(app: &App, row: &MessageRow) -> Result<Words, OpError> {
             let amount = message::naira(intent.amount);
             let stale = (!intent.is_open(now)).then_some("the payment has ended");
             let link = Some(LinkParts { merchant, amount, reference: intent.order_reference, url, token });
-            Ok(Words { text: Zeroizing::new(text), link, code: None, stale })
+            Ok(Words { text: Zeroizing::new(text), link, code: None, parts: Vec::new(), stale })
         }
         MessageKind::Code => {
             let code = app.store.pin_code(row.subject_id).await?.ok_or_else(|| missing("code"))?;
@@ -186,26 +197,31 @@ async fn words(app: &App, row: &MessageRow) -> Result<Words, OpError> {
             let digits = app.vault.code(code.id, CODE_DIGITS);
             let text = Zeroizing::new(message::code_text(&digits, &merchant));
             let stale = (!code.is_good(now)).then_some("the code has ended");
-            Ok(Words { text, link: None, code: Some(digits), stale })
+            Ok(Words { text, link: None, code: Some(digits), parts: Vec::new(), stale })
         }
         MessageKind::Receipt => {
             let intent = app.store.intent(row.subject_id).await?.ok_or_else(|| missing("intent"))?;
             let merchant = merchant_name(app, row.business_id).await?;
             let at = intent.ended_at.unwrap_or(row.created_at);
-            Ok(Words::plain(message::receipt_text(&merchant, intent.amount, &intent.order_reference, at)))
+            let text = message::receipt_text(&merchant, intent.amount, &intent.order_reference, at);
+            let parts = [message::naira(intent.amount), merchant, intent.order_reference, message::lagos_time(at)];
+            Ok(Words::plain(text, parts))
         }
         MessageKind::PinChanged => {
-            Ok(Words::plain(message::pin_changed_text(row.subject_id == 1, row.created_at)))
+            let is_first = row.subject_id == 1;
+            let parts = [message::pin_changed_word(is_first).into(), message::lagos_time(row.created_at)];
+            Ok(Words::plain(message::pin_changed_text(is_first, row.created_at), parts))
         }
         MessageKind::Topup | MessageKind::Refund => {
             let payment = app.store.payment(row.subject_id).await?.ok_or_else(|| missing("payment"))?;
             let amount = payment.received.unwrap_or(payment.amount);
-            Ok(Words::plain(if row.kind == MessageKind::Topup {
-                message::topup_text(amount, row.created_at)
+            let (sum, at) = (message::naira(amount), message::lagos_time(row.created_at));
+            Ok(if row.kind == MessageKind::Topup {
+                Words::plain(message::topup_text(amount, row.created_at), [sum, at])
             } else {
                 let merchant = merchant_name(app, Some(payment.business_id)).await?;
-                message::refund_text(&merchant, amount, row.created_at)
-            }))
+                Words::plain(message::refund_text(&merchant, amount, row.created_at), [sum, merchant, at])
+            })
         }
     }
 }
@@ -239,11 +255,13 @@ pub async fn attempt(app: &App, job: &Job) -> Result<Attempted, OpError> {
     };
     let outgoing = Outgoing {
         message_id: row.id,
+        reference: app.vault.message_reference(row.id),
         to: phone_of(app, &row)?,
         kind: row.kind,
         text: words.text,
         link: words.link,
         code: words.code,
+        parts: words.parts,
         is_window_open,
     };
     crash::point("message.before_send");
@@ -266,22 +284,37 @@ async fn conclude(
             let written = app.store.conclude_job(job, steps).await?;
             Ok(if written { Attempted::Sent } else { Attempted::Superseded })
         }
+        SendOutcome::Unsure { why } => {
+            let at = now + pause(job).max(UNSURE);
+            if at >= row.valid_until {
+                return give_up(app, job, row, &why).await;
+            }
+            metrics::counter!("tillbell_messages_total", "outcome" => "unsure").increment(1);
+            // Without an error it counts as being tried until then, and nobody else tries it.
+            let steps = [jobs::retry(job, at, &shortened(&why)), messages::not_yet(row.id, None, now)];
+            let written = app.store.conclude_job(job, steps).await?;
+            Ok(if written { Attempted::Unsure } else { Attempted::Superseded })
+        }
         SendOutcome::Retry { why, after } => {
-            let pause = PAUSES[usize::try_from(job.tries).unwrap_or(usize::MAX).min(PAUSES.len() - 1)];
             let asked = after.and_then(|after| i64::try_from(after.as_micros()).ok()).map_or(Span(0), Span);
-            let at = now + pause.max(asked);
+            let at = now + pause(job).max(asked);
             if at >= row.valid_until {
                 return give_up(app, job, row, &why).await;
             }
             metrics::counter!("tillbell_messages_total", "outcome" => "retry").increment(1);
             let why = shortened(&why);
-            let steps = [jobs::retry(job, at, &why), messages::not_yet(row.id, &why, now)];
+            let steps = [jobs::retry(job, at, &why), messages::not_yet(row.id, Some(&why), now)];
             let written = app.store.conclude_job(job, steps).await?;
             Ok(if written { Attempted::Later { at, why } } else { Attempted::Superseded })
         }
         SendOutcome::Refused { why } => give_up(app, job, row, &why).await,
         SendOutcome::NotOnWhatsApp => give_up(app, job, row, "the number is not on WhatsApp").await,
     }
+}
+
+/// The pause after this try.
+pub(super) fn pause(job: &Job) -> Span {
+    PAUSES[usize::try_from(job.tries).unwrap_or(usize::MAX).min(PAUSES.len() - 1)]
 }
 
 async fn give_up(app: &App, job: &Job, row: &MessageRow, why: &str) -> Result<Attempted, OpError> {
@@ -294,7 +327,7 @@ async fn give_up(app: &App, job: &Job, row: &MessageRow, why: &str) -> Result<At
 }
 
 /// What is kept and logged of a reason: a messenger may name the number in it, which we do not.
-fn shortened(why: &str) -> String {
+pub(super) fn shortened(why: &str) -> String {
     let plain: String = why.chars().filter(|c| !c.is_control()).take(ERROR_MAX).collect();
     message::without_numbers(&plain)
 }
@@ -332,7 +365,9 @@ async fn attempts(app: &App, mut job: Job) -> Result<SentNow, OpError> {
         match attempt(app, &job).await? {
             Attempted::Sent => return Ok(SentNow::Sent),
             Attempted::Failed(why) => return Ok(SentNow::NotSent(why)),
-            Attempted::Superseded => return wait(app, job.subject_id, deadline).await,
+            Attempted::Unsure | Attempted::Superseded => {
+                return wait(app, job.subject_id, deadline).await;
+            }
             Attempted::Later { at, why } => {
                 let pause = at.since(app.now()).to_std();
                 if tokio::time::Instant::now() + pause + crate::outbound::messenger::SEND_TIMEOUT > deadline {
@@ -431,38 +466,4 @@ pub async fn list(app: &App, phone: Option<&Phone>) -> Result<Vec<Listed>, OpErr
         all.push(Listed { phone: phone_of(app, &row)?, text, row });
     }
     Ok(all)
-}
-
-/// What the messenger says of a message later. `false`: it knows one that we do not (yet).
-pub async fn note_report(
-    app: &App,
-    provider_id: &str,
-    status: MessageStatus,
-    why: Option<&str>,
-) -> Result<bool, OpError> {
-    for _ in 0..super::RACES_MAX {
-        let Some(row) = app.store.message_by_provider_id(provider_id).await? else { return Ok(false) };
-        let is_news = match status {
-            // Told after it was taken: it did not arrive. What arrived cannot fail any more.
-            MessageStatus::Failed => row.status == MessageStatus::Sent,
-            MessageStatus::Delivered | MessageStatus::Read => status > row.status,
-            MessageStatus::Queued | MessageStatus::Sent => false,
-        };
-        if !is_news {
-            return Ok(true);
-        }
-        let why = why.map(shortened);
-        let step = messages::reported(&row, status, why.as_deref(), app.now());
-        if app.store.apply(app.store.unit(row.id).await?.step(step)).await?.is_done() {
-            return Ok(true);
-        }
-    }
-    Err(OpError::Contended)
-}
-
-/// The customer wrote to us, which lets us send plain texts for a day.
-pub async fn note_writing(app: &App, phone: &Phone, at: Timestamp) -> Result<(), OpError> {
-    let step = crate::store::wallets::wrote(&phone_hash(app, phone), at.min(app.now()));
-    app.store.apply(app.store.unit(0).await?.step(step)).await?.is_done();
-    Ok(())
 }

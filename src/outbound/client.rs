@@ -129,12 +129,17 @@ impl Shared {
         outcome: &mut PostOutcome,
     ) -> Result<(), Broken> {
         let repeatable = REPEATABLE.iter().any(|name| request.headers().contains_key(*name));
-        let answer = conn.sender.try_send_request(request).await.map_err(|mut failed| {
-            let unsent = failed.take_message().is_some();
-            let error = failed.into_error();
-            let repeat = unsent || (repeatable && !error.is_parse());
-            Broken { error: explain(&error), repeat }
-        })?;
+        let was_seen = std::mem::replace(&mut outcome.maybe_seen, true);
+        let answer = match conn.sender.try_send_request(request).await {
+            Ok(answer) => answer,
+            Err(mut failed) => {
+                let unsent = failed.take_message().is_some();
+                outcome.maybe_seen = was_seen || !unsent;
+                let error = failed.into_error();
+                let repeat = unsent || (repeatable && !error.is_parse());
+                return Err(Broken { error: explain(&error), repeat });
+            }
+        };
         let whole = take_answer(answer, outcome).await.map_err(|error| Broken { error, repeat: false })?;
         if whole {
             self.pool.put(host, conn);

@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use zeroize::Zeroizing;
 
+use super::whatsapp::WhatsApp;
 use crate::domain::message::MessageKind;
 use crate::domain::phone::Phone;
 
@@ -20,8 +21,9 @@ pub const SEND_TIMEOUT: Duration = Duration::from_secs(8);
 
 /// A message on its way. It holds what must not be logged, so it has no `Debug`.
 pub struct Outgoing {
-    /// Ours, for the provider's own reference where it has one.
     pub message_id: i64,
+    /// Ours, for providers that give it back with their reports; only this deployment can make it.
+    pub reference: String,
     pub to: Phone,
     pub kind: MessageKind,
     /// The whole text, links and codes included.
@@ -30,6 +32,9 @@ pub struct Outgoing {
     pub link: Option<LinkParts>,
     /// The six digits; for [`MessageKind::Code`] only.
     pub code: Option<Zeroizing<String>>,
+    /// What fills the template of any other kind, each as a person reads it, in the order in which
+    /// `text` tells it.
+    pub parts: Vec<Zeroizing<String>>,
     /// The customer wrote to us within the last 24 hours, so plain text may be sent.
     pub is_window_open: bool,
 }
@@ -50,8 +55,10 @@ pub struct LinkParts {
 pub enum SendOutcome {
     /// The provider has taken it and calls it so.
     Sent { provider_id: String },
-    /// Not now: the provider is down, slow, or asks for patience (`after`).
+    /// Not sent, and not now: the provider is down or asks for patience (`after`).
     Retry { why: String, after: Option<Duration> },
+    /// It went out and no answer came back: it may have arrived or not. A report may tell.
+    Unsure { why: String },
     /// Never: wrong account, wrong template, not allowed.
     Refused { why: String },
     /// The number is none of the messenger's.
@@ -70,6 +77,7 @@ pub enum Messenger {
     Log {
         shows_texts: bool,
     },
+    WhatsApp(Arc<WhatsApp>),
     Other(Arc<dyn Carrier>),
 }
 
@@ -83,6 +91,7 @@ impl Messenger {
     pub fn name(&self) -> &'static str {
         match self {
             Messenger::Log { .. } => "log",
+            Messenger::WhatsApp(_) => "whatsapp",
             Messenger::Other(_) => "other",
         }
     }
@@ -97,12 +106,13 @@ impl Messenger {
         let sending = async {
             match self {
                 Messenger::Log { shows_texts } => log(outgoing, *shows_texts),
+                Messenger::WhatsApp(whatsapp) => whatsapp.send(&outgoing).await,
                 Messenger::Other(carrier) => carrier.send(outgoing).await,
             }
         };
         match tokio::time::timeout(SEND_TIMEOUT, sending).await {
             Ok(outcome) => outcome,
-            Err(_) => SendOutcome::Retry { why: "no answer from the messenger in time".into(), after: None },
+            Err(_) => SendOutcome::Unsure { why: "no answer from the messenger in time".into() },
         }
     }
 }

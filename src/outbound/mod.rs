@@ -14,6 +14,7 @@ mod client;
 mod connect;
 pub mod messenger;
 mod pool;
+pub mod whatsapp;
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -71,6 +72,9 @@ pub struct PostOutcome {
     pub body_excerpt: String,
     /// `None` only if the answer arrived to its end (or to the limit) in time.
     pub error: Option<PostError>,
+    /// Some of the request may have reached the other side, whatever came back: a sender that
+    /// must not send twice looks here before it sends again.
+    pub maybe_seen: bool,
     pub duration: Duration,
 }
 

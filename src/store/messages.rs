@@ -138,8 +138,8 @@ pub fn sent(id: i64, provider_id: &str, now: Timestamp) -> Step {
     Step::one(&SENT, vec![id.into(), provider_id.into(), now.into()])
 }
 
-/// An attempt failed, and another one follows.
-pub fn not_yet(id: i64, why: &str, now: Timestamp) -> Step {
+/// An attempt failed, and another one follows; without `why` nobody knows whether it failed.
+pub fn not_yet(id: i64, why: Option<&str>, now: Timestamp) -> Step {
     Step::one(&NOT_YET, vec![id.into(), why.into(), now.into()])
 }
 

@@ -44,6 +44,7 @@ statements! {
          where id = $1 and version = $2"
     }
     WROTE: query { "update wallets set wrote_at = $2 where phone_hash = $1 and (wrote_at is null or wrote_at < $2)" }
+    CLOSE_WINDOW: query { "update wallets set wrote_at = null where id = $1 and wrote_at < $2" }
     ADD_CREDIT: insert(wallet_credits) {
         id: Int, wallet_id: Int, entry_id: Int, amount_kobo: Int, ref: Text, reason: Text, operator: Text, credited_at: Int
     }
@@ -239,6 +240,12 @@ pub fn add_credit(credit: &Credit<'_>) -> Step {
 /// The customer wrote to us; any number of rows, because the sender may have no wallet.
 pub fn wrote(phone_hash: &[u8], at: Timestamp) -> Step {
     Step::any(&WROTE, vec![phone_hash.into(), at.into()])
+}
+
+/// The messenger says that a plain text sent at `sent_at` came too late; what the customer wrote since then
+/// counts.
+pub fn close_window(wallet_id: i64, sent_at: Timestamp) -> Step {
+    Step::any(&CLOSE_WINDOW, vec![wallet_id.into(), sent_at.into()])
 }
 
 /// Makes sure that [`tick_business`] has a row to guard.

@@ -8,10 +8,13 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256};
+use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
 use super::Vault;
 
+/// Enough that no reference of another deployment is taken for one of ours.
+const REFERENCE_TAG_BYTES: usize = 12;
 /// Characters of a token: 256 bits in base64url.
 pub const TOKEN_CHARS: usize = 43;
 
@@ -33,6 +36,20 @@ impl Vault {
         let number = bytes.iter().take(8).fold(0u64, |sum, byte| (sum << 8) | u64::from(*byte));
         let most = 10u64.pow(u32::try_from(digits).unwrap_or(6).min(18));
         Zeroizing::new(format!("{:0digits$}", number % most))
+    }
+
+    /// What a messenger is given to call a message by, and gives back with its reports.
+    pub fn message_reference(&self, message_id: i64) -> String {
+        let tag = self.keyed("message reference", &message_id.to_be_bytes());
+        format!("{message_id}.{}", URL_SAFE_NO_PAD.encode(&tag[..REFERENCE_TAG_BYTES]))
+    }
+
+    /// The message of a reference that was made under this key; another deployment's is none of ours,
+    /// even where both send under one number.
+    pub fn referenced_message(&self, reference: &str) -> Option<i64> {
+        let id = reference.split_once('.')?.0.parse().ok()?;
+        let own = self.message_reference(id);
+        bool::from(own.as_bytes().ct_eq(reference.as_bytes())).then_some(id)
     }
 
     /// Under what a phone number's rows are found.
@@ -82,6 +99,12 @@ mod tests {
         assert_ne!(vault.link_token(7), vault.link_token(8));
         assert_ne!(vault.link_token(7), other.link_token(7));
         assert_ne!(vault.phone_hash("2348031234567"), other.phone_hash("2348031234567"));
+        let reference = vault.message_reference(7);
+        assert_eq!(vault.referenced_message(&reference), Some(7));
+        assert_eq!(other.referenced_message(&reference), None);
+        for bad in ["", "7", "7.", "8.abc", "x.y", "07.", &reference.replacen('7', "8", 1)] {
+            assert_eq!(vault.referenced_message(bad), None, "{bad}");
+        }
         let codes: std::collections::HashSet<String> =
             (0..1_000).map(|id| vault.code(id, 6).to_string()).collect();
         assert!(codes.iter().all(|code| code.len() == 6 && code.bytes().all(|b| b.is_ascii_digit())));

@@ -1,0 +1,157 @@
+//! WhatsApp by Meta's Cloud API: one message is one POST to `{base_url}/{version}/{phone number}/messages`.
+//!
+//! Who wrote to us within 24 hours gets plain text, everybody else the template of the message's kind
+//! (`payload`); what an answer means is `answer`'s to say. No redirect is followed, 16 KiB of an answer
+//! are read, and neither the token nor a word of a message is logged. Where the API is, the operator says
+//! in the configuration, so unlike a merchant's target it may be inside their own network. After
+//! developers.facebook.com/documentation/business-messaging/whatsapp (messages, templates, error-codes).
+//! For `outbound::messenger`; what comes in from Meta is `http::whatsapp`'s.
+
+mod answer;
+mod payload;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::HeaderValue;
+use http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderName};
+use secrecy::ExposeSecret;
+use tokio::time::{Instant, timeout_at};
+
+pub use answer::{Failure, failure_of};
+
+use super::address::{AddressPolicy, Network};
+use super::messenger::{Outgoing, SendOutcome};
+use super::{Outbound, OutboundConfig, OutboundProblem, PostOutcome};
+use crate::config::{self, ConfigError, Templates};
+use crate::domain::weburl::TargetUrl;
+use answer::Verdict;
+
+/// For one POST, which knows when its time is over whether anything had been sent.
+const POST_WITHIN: Duration = Duration::from_millis(6_000);
+/// For one message, a second POST by template included; less than what a messenger may take.
+const SEND_WITHIN: Duration = Duration::from_millis(7_500);
+/// Everywhere; see the head.
+const ANYWHERE: [&str; 2] = ["0.0.0.0/0", "::/0"];
+
+/// Why the adapter cannot be set up.
+#[derive(Debug, thiserror::Error)]
+pub enum WhatsAppProblem {
+    #[error(transparent)]
+    Outbound(#[from] OutboundProblem),
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    #[error("whatsapp.token cannot be sent: it must be letters, digits and signs")]
+    Token,
+}
+
+/// The adapter, made once.
+pub struct WhatsApp {
+    outbound: Outbound,
+    url: TargetUrl,
+    authorization: HeaderValue,
+    language: String,
+    templates: Templates,
+    phone_number_id: String,
+    /// Nothing can be sent until the operator has done something; told once.
+    is_alarmed: AtomicBool,
+}
+
+impl WhatsApp {
+    pub fn new(config: &config::WhatsApp) -> Result<WhatsApp, WhatsAppProblem> {
+        let outbound = Outbound::new(&OutboundConfig {
+            timeout: POST_WITHIN,
+            policy: AddressPolicy {
+                allow_networks: ANYWHERE.iter().filter_map(|block| Network::parse(block)).collect(),
+                allow_loopback: true,
+            },
+            extra_roots_pem: Vec::new(),
+        })?;
+        let bearer = format!("Bearer {}", config.token.expose_secret());
+        let mut authorization = HeaderValue::try_from(bearer).map_err(|_| WhatsAppProblem::Token)?;
+        authorization.set_sensitive(true);
+        Ok(WhatsApp {
+            outbound,
+            url: config.messages_url()?,
+            authorization,
+            language: config.language.clone(),
+            templates: config.templates.clone(),
+            phone_number_id: config.phone_number_id.clone(),
+            is_alarmed: AtomicBool::new(false),
+        })
+    }
+
+    /// The number messages go out from; reports about others are none of ours.
+    pub fn phone_number_id(&self) -> &str {
+        &self.phone_number_id
+    }
+
+    /// Sends once, by text if the customer's window is open. If the API says that it is not, nothing went
+    /// out, and the template goes in its place.
+    pub async fn send(&self, outgoing: &Outgoing) -> SendOutcome {
+        let deadline = Instant::now() + SEND_WITHIN;
+        if outgoing.is_window_open {
+            match self.post(payload::text(outgoing), outgoing, deadline).await {
+                Verdict::WindowClosed => {}
+                verdict => return verdict.into(),
+            }
+        }
+        match payload::template(outgoing, &self.templates, &self.language) {
+            Ok(body) => self.post(body, outgoing, deadline).await.into(),
+            Err(why) => SendOutcome::Refused { why },
+        }
+    }
+
+    async fn post(&self, body: Bytes, outgoing: &Outgoing, deadline: Instant) -> Verdict {
+        let headers: [(HeaderName, HeaderValue); 2] = [
+            (AUTHORIZATION, self.authorization.clone()),
+            (CONTENT_TYPE, HeaderValue::from_static("application/json")),
+        ];
+        let posted = timeout_at(deadline, self.outbound.post(&self.url, &headers, body)).await;
+        // Cut off here, it may be anywhere on its way.
+        let posted = posted.unwrap_or_else(|_| PostOutcome { maybe_seen: true, ..PostOutcome::default() });
+        let verdict = answer::judge(&posted);
+        self.note(&verdict, &posted, outgoing);
+        verdict
+    }
+
+    /// Log, meters and alarm; of what the API says only numbers and words of ours.
+    fn note(&self, verdict: &Verdict, posted: &PostOutcome, outgoing: &Outgoing) {
+        let error = answer::error_of(posted);
+        if let Verdict::Sent { .. } = verdict {
+            return self.all_is_well();
+        }
+        let code = error.as_ref().map(|error| error.code);
+        metrics::counter!("tillbell_whatsapp_errors_total", "code" => answer::label(code, posted.status)).increment(1);
+        tracing::warn!(
+            message = outgoing.message_id,
+            kind = outgoing.kind.as_str(),
+            status = posted.status,
+            code,
+            details = error.map(|error| error.details),
+            error = posted.error.as_ref().map(tracing::field::display),
+            ms = u64::try_from(posted.duration.as_millis()).unwrap_or(u64::MAX),
+            "WhatsApp did not take a message"
+        );
+        if let Verdict::Operator { why } = verdict {
+            self.alarm(why);
+        }
+    }
+
+    /// Tells the operator, once until a message goes out again, that nothing does.
+    pub fn alarm(&self, why: &str) {
+        if !self.is_alarmed.swap(true, Ordering::Relaxed) {
+            metrics::counter!("tillbell_alarms_total", "kind" => "messenger").increment(1);
+            metrics::gauge!("tillbell_messenger_alarm").set(1.0);
+            tracing::error!(why, "ALARM: WhatsApp takes no messages until somebody acts; customers get no links");
+        }
+    }
+
+    fn all_is_well(&self) {
+        if self.is_alarmed.swap(false, Ordering::Relaxed) {
+            metrics::gauge!("tillbell_messenger_alarm").set(0.0);
+            tracing::info!("WhatsApp takes messages again");
+        }
+    }
+}
