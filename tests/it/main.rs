@@ -28,3 +28,4 @@ mod wallet;
 mod webhooks_delivery;
 mod webhooks_workers;
 mod webhooks_world;
+mod whatsapp;

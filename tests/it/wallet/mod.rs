@@ -13,4 +13,4 @@ mod random_acts;
 mod refusals;
 mod routes;
 mod topups;
-mod world;
+pub mod world;

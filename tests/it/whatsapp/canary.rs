@@ -1,0 +1,80 @@
+//! Nothing private is logged, also where the API repeats in its errors what it was sent.
+
+use std::io::Write;
+use std::sync::{Arc, Mutex};
+
+use tillbell::ops::pin_reset::{CodeSent, send_code};
+
+use super::world::{DIGITS, Desk, WEBHOOK};
+use crate::harness::cloud_api::{APP_SECRET, Fault, TOKEN, VERIFY_TOKEN, report, written};
+
+/// Lines of every log event of this process.
+#[derive(Clone, Default)]
+struct Kept(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Kept {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+on_both! {
+    async fn no_token_no_link_no_code_and_no_word_of_a_customer_is_logged(db: TestDatabase) {
+        let kept = Kept::default();
+        let writer = kept.clone();
+        let subscriber = tracing_subscriber::fmt().with_max_level(tracing::Level::TRACE).with_ansi(false).with_writer(move || writer.clone()).finish();
+        // One process a test, so this is the only one.
+        tracing::subscriber::set_global_default(subscriber).unwrap();
+        let desk = Desk::open(db).await;
+        desk.fund(20_000).await;
+        let shown = format!("{:?} {:?}", desk.server.app().config, desk.server.app().messenger);
+        // Errors that repeat the request and the header, one of each class.
+        let mut replies = Vec::new();
+        for (status, code) in [(401, 190), (404, 132_001), (400, 130_429), (400, 131_026), (500, 131_000)] {
+            desk.api.error_next(status, code);
+            replies.push(desk.start("k-1").await);
+        }
+        let echo = format!(r#"{{"error":{{"message":"Malformed access token {TOKEN}","code":190}}}}"#);
+        desk.api.fail_next(Fault::Raw { status: 400, headers: "", body: echo });
+        replies.push(desk.start("k-2").await);
+        desk.api.fail_next(Fault::Raw { status: 502, headers: "", body: format!("<html>{TOKEN}</html>") });
+        let started = desk.start("k-3").await;
+        let link = started.json()["data"]["confirm_url"].as_str().unwrap().rsplit('/').next().unwrap().to_owned();
+        replies.push(desk.start("k-4").await);
+        let good = replies.pop().unwrap();
+        assert_eq!(good.status, 201, "{good:?}");
+        desk.api.error_next(400, 132_000);
+        let sent = send_code(&desk.server.running.app, &link).await.unwrap();
+        assert!(matches!(sent, CodeSent::NotSent(_)), "{sent:?}");
+        assert!(matches!(send_code(&desk.server.running.app, &link).await.unwrap(), CodeSent::Sent { .. }));
+        let code = desk.api.last().button.unwrap();
+        desk.api.open_window(DIGITS);
+        assert_eq!(desk.told(&written(DIGITS, desk.seconds(), "text")).await.status, 200);
+        assert_eq!(desk.text("kanariefågel in a text").await.status, 200);
+        assert_eq!(desk.told(&report(&desk.api.last(), "failed", Some(131_042))).await.status, 200);
+        desk.told_with("kanariefågel {", &[]).await.fails(403, "");
+        desk.told("kanariefågel {").await.fails(400, "");
+        desk.server.send("GET", &format!("{WEBHOOK}?hub.mode=subscribe&hub.challenge=1&hub.verify_token={VERIFY_TOKEN}"), &[], None).await;
+        let logs = String::from_utf8_lossy(&kept.0.lock().unwrap()).into_owned();
+        assert!(logs.contains("ALARM: WhatsApp takes no messages") && logs.contains("code=132001"), "the log holds something");
+        let codes = desk.api.taken().into_iter().filter(|one| one.form == "tillbell_code").filter_map(|one| one.button);
+        let links = desk.api.taken().into_iter().filter(|one| one.form == "tillbell_payment_link").filter_map(|one| one.button);
+        let links = links.map(|link| link.rsplit('/').next().unwrap().to_owned());
+        let secrets = [TOKEN, APP_SECRET, VERIFY_TOKEN, "5550142", "kanariefågel", &link, &code].map(str::to_owned);
+        for private in secrets.into_iter().chain(codes).chain(links) {
+            assert!(!logs.contains(&private), "{private} is in the log");
+            assert!(!shown.contains(&private), "{private} is shown by Debug");
+            assert!(replies.iter().all(|reply| !reply.body.contains(&private)), "{private} is in an answer");
+        }
+        // What people are shown of messages holds neither.
+        for listed in desk.messages().await {
+            assert!(!listed.text.contains(&link) && !listed.text.contains(&code), "{}", listed.text);
+            assert!(!listed.row.error.unwrap_or_default().contains(TOKEN));
+        }
+    }
+}
