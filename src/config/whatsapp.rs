@@ -186,7 +186,11 @@ impl RawWhatsApp {
                 link: template("template", link)?,
                 code: named("code_template", self.code_template, "tillbell_code")?,
                 receipt: named("receipt_template", self.receipt_template, "tillbell_receipt")?,
-                pin_changed: named("pin_changed_template", self.pin_changed_template, "tillbell_pin_changed")?,
+                pin_changed: named(
+                    "pin_changed_template",
+                    self.pin_changed_template,
+                    "tillbell_pin_changed",
+                )?,
                 topup: named("topup_template", self.topup_template, "tillbell_topup")?,
                 refund: named("refund_template", self.refund_template, "tillbell_refund")?,
                 merchant: named("merchant_template", self.merchant_template, "none")?,
@@ -200,7 +204,9 @@ impl RawWhatsApp {
 
 fn required(key: &str, given: Option<String>) -> Result<String, ConfigError> {
     given.filter(|text| !text.is_empty()).ok_or_else(|| {
-        ConfigError(format!("messenger = \"whatsapp\" needs whatsapp.{key}; docs/whatsapp.md tells where to find it"))
+        ConfigError(format!(
+            "messenger = \"whatsapp\" needs whatsapp.{key}; docs/whatsapp.md tells where to find it"
+        ))
     })
 }
 
@@ -275,7 +281,8 @@ mod tests {
     use super::super::Config;
     use super::*;
 
-    const KEYS: &str = "phone_number_id = \"106540352242922\"\ntoken = \"EAAtest\"\ntemplate = \"pay_link\"\n";
+    const KEYS: &str =
+        "phone_number_id = \"106540352242922\"\ntoken = \"EAAtest\"\ntemplate = \"pay_link\"\n";
 
     fn load(file: &str) -> Result<MessengerChoice, ConfigError> {
         Config::load(file, std::iter::empty()).map(|config| config.messenger)
@@ -293,12 +300,18 @@ mod tests {
             w.messages_url().unwrap().as_str(),
             "https://graph.facebook.com/v25.0/106540352242922/messages"
         );
-        assert_eq!((w.templates.link.as_str(), w.templates.code.as_deref()), ("pay_link", Some("tillbell_code")));
+        assert_eq!(
+            (w.templates.link.as_str(), w.templates.code.as_deref()),
+            ("pay_link", Some("tillbell_code"))
+        );
         assert!(w.webhook.is_none() && w.templates.merchant.is_none() && w.language == "en");
         let more = "base_url = \"http://127.0.0.1:9/mock/\"\napi_version = \"v24.0\"\nreceipt_template = \"none\"\n\
                     merchant_template = \"shop_text\"\napp_secret = \"0123abcd\"\nverify_token = 778899\n";
         let w = whatsapp(more).unwrap();
-        assert_eq!(w.messages_url().unwrap().as_str(), "http://127.0.0.1:9/mock/v24.0/106540352242922/messages");
+        assert_eq!(
+            w.messages_url().unwrap().as_str(),
+            "http://127.0.0.1:9/mock/v24.0/106540352242922/messages"
+        );
         assert_eq!((w.templates.receipt, w.templates.merchant.as_deref()), (None, Some("shop_text")));
         assert_eq!(w.webhook.unwrap().verify_token.expose_secret(), "778899");
         assert!(!format!("{:?}", whatsapp(more).unwrap()).contains("EAAtest"));
@@ -337,16 +350,24 @@ mod tests {
             assert!(!error.contains("with blank") && !error.contains("a:b"), "{error}");
         }
         for key in ["phone_number_id", "token", "template"] {
-            let kept: String = KEYS.lines().filter(|line| !line.starts_with(key)).collect::<Vec<_>>().join("\n");
-            let error = load(&format!("messenger = \"whatsapp\"\n[whatsapp]\n{kept}")).unwrap_err().to_string();
+            let kept: String =
+                KEYS.lines().filter(|line| !line.starts_with(key)).collect::<Vec<_>>().join("\n");
+            let error =
+                load(&format!("messenger = \"whatsapp\"\n[whatsapp]\n{kept}")).unwrap_err().to_string();
             assert!(error.contains(&format!("needs whatsapp.{key}")), "{error}");
         }
-        let number = load("messenger = \"whatsapp\"\n[whatsapp]\nphone_number_id = \"+234803\"\ntoken = \"x\"");
+        let number =
+            load("messenger = \"whatsapp\"\n[whatsapp]\nphone_number_id = \"+234803\"\ntoken = \"x\"");
         assert!(number.unwrap_err().to_string().contains("not the number itself"));
         let unused = load(&format!("[whatsapp]\n{KEYS}")).unwrap_err().to_string();
         assert!(unused.contains("configured but not used"), "{unused}");
-        assert!(matches!(load(&format!("messenger = \"log\"\n[whatsapp]\n{KEYS}")), Ok(MessengerChoice::Log)));
-        let plain = format!("messenger = \"whatsapp\"\n[server]\ndev = true\n[whatsapp]\n{KEYS}base_url = \"http://meta:80\"");
+        assert!(matches!(
+            load(&format!("messenger = \"log\"\n[whatsapp]\n{KEYS}")),
+            Ok(MessengerChoice::Log)
+        ));
+        let plain = format!(
+            "messenger = \"whatsapp\"\n[server]\ndev = true\n[whatsapp]\n{KEYS}base_url = \"http://meta:80\""
+        );
         assert!(load(&plain).is_ok(), "dev mode speaks plain HTTP");
     }
 }

@@ -87,7 +87,10 @@ async fn take(http: &Http, request: Request) -> Result<(), ApiError> {
     // One who shows no signature at all costs no memory.
     let Some(signature) = signature(&parts.headers) else { return Err(wrong_signature()) };
     let Ok(_place) = BODIES.try_acquire() else {
-        return Err(ApiError::Unavailable { message: "Too much at once; try again", retry_after: RETRY_SECONDS });
+        return Err(ApiError::Unavailable {
+            message: "Too much at once; try again",
+            retry_after: RETRY_SECONDS,
+        });
     };
     let body = read(body).await?;
     if !is_signed(&body, &signature, &secrets.app_secret) {
@@ -184,7 +187,12 @@ mod tests {
     #[test]
     fn anything_but_one_whole_signature_is_none() {
         let hex = "0329a06b62cd16b33eb6792be8c60b158d89a2ee3a876fce9a881ebb488c0914";
-        for bad in [hex.to_owned(), format!("sha1={hex}"), format!("sha256={}", &hex[1..]), format!("sha256=+{}", &hex[1..])] {
+        for bad in [
+            hex.to_owned(),
+            format!("sha1={hex}"),
+            format!("sha256={}", &hex[1..]),
+            format!("sha256=+{}", &hex[1..]),
+        ] {
             assert!(signature(&header(&bad)).is_none(), "{bad}");
         }
         assert!(signature(&HeaderMap::new()).is_none());

@@ -34,7 +34,10 @@ pub enum News {
     Delivered,
     Read,
     /// It did not arrive and will not.
-    Failed { why: String, again: Again },
+    Failed {
+        why: String,
+        again: Again,
+    },
 }
 
 /// Whether sending it again may help.
@@ -66,10 +69,16 @@ pub async fn take_report(app: &App, report: &Report<'_>) -> Result<bool, OpError
             Some(steps) => steps,
             None => return Ok(true),
         };
-        if app.store.apply(app.store.unit(row.business_id.unwrap_or(0)).await?.steps(steps)).await?.is_done() {
+        if app.store.apply(app.store.unit(row.business_id.unwrap_or(0)).await?.steps(steps)).await?.is_done()
+        {
             match &report.news {
                 News::Failed { why, .. } => {
-                    tracing::warn!(message = row.id, kind = row.kind.as_str(), why, "a message did not arrive");
+                    tracing::warn!(
+                        message = row.id,
+                        kind = row.kind.as_str(),
+                        why,
+                        "a message did not arrive"
+                    );
                     app.wake.notify_waiters();
                 }
                 // The first news of a message may be that it was read; that is the next round's.
@@ -154,7 +163,9 @@ pub async fn note_report(
     let news = match status {
         MessageStatus::Delivered => News::Delivered,
         MessageStatus::Read => News::Read,
-        MessageStatus::Failed => News::Failed { why: why.unwrap_or_default().to_owned(), again: Again::Never },
+        MessageStatus::Failed => {
+            News::Failed { why: why.unwrap_or_default().to_owned(), again: Again::Never }
+        }
         MessageStatus::Queued | MessageStatus::Sent => News::Sent,
     };
     take_report(app, &Report { provider_id, reference: None, news }).await

@@ -204,7 +204,8 @@ async fn words(app: &App, row: &MessageRow) -> Result<Words, OpError> {
             let merchant = merchant_name(app, row.business_id).await?;
             let at = intent.ended_at.unwrap_or(row.created_at);
             let text = message::receipt_text(&merchant, intent.amount, &intent.order_reference, at);
-            let parts = [message::naira(intent.amount), merchant, intent.order_reference, message::lagos_time(at)];
+            let parts =
+                [message::naira(intent.amount), merchant, intent.order_reference, message::lagos_time(at)];
             Ok(Words::plain(text, parts))
         }
         MessageKind::PinChanged => {

@@ -110,7 +110,8 @@ pub async fn take(http: &Http, body: &[u8]) -> Result<(), Problem> {
 }
 
 async fn take_messages(http: &Http, whatsapp: &WhatsApp, told: Messages) -> Result<(), OpError> {
-    let is_ours = told.metadata.is_some_and(|metadata| metadata.phone_number_id == whatsapp.phone_number_id());
+    let is_ours =
+        told.metadata.is_some_and(|metadata| metadata.phone_number_id == whatsapp.phone_number_id());
     if !is_ours {
         count("another_number");
         return Ok(());

@@ -31,15 +31,26 @@ const WORD_MAX: usize = 24;
 /// What one POST came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    Sent { provider_id: String },
-    Later { why: String, after: Option<Duration> },
-    Unsure { why: String },
+    Sent {
+        provider_id: String,
+    },
+    Later {
+        why: String,
+        after: Option<Duration>,
+    },
+    Unsure {
+        why: String,
+    },
     /// Only a template goes to this customer now.
     WindowClosed,
     NotOnWhatsApp,
     /// Never, and no other message either until the operator acts.
-    Operator { why: String },
-    Never { why: String },
+    Operator {
+        why: String,
+    },
+    Never {
+        why: String,
+    },
 }
 
 impl From<Verdict> for SendOutcome {
@@ -61,11 +72,22 @@ impl From<Verdict> for SendOutcome {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
     /// It may work later.
-    Later { why: String, after: Option<Duration> },
-    WindowClosed { why: String },
-    NotOnWhatsApp { why: String },
-    Operator { why: String },
-    Never { why: String },
+    Later {
+        why: String,
+        after: Option<Duration>,
+    },
+    WindowClosed {
+        why: String,
+    },
+    NotOnWhatsApp {
+        why: String,
+    },
+    Operator {
+        why: String,
+    },
+    Never {
+        why: String,
+    },
 }
 
 /// What a code says. Codes that are not listed are final: sending again what was refused for a reason
@@ -280,7 +302,9 @@ mod tests {
         assert_eq!((after(131_016), after(2), after(1)), (None, None, None));
         assert_eq!(refused(400, 131_026), Verdict::NotOnWhatsApp);
         assert_eq!(refused(400, 131_047), Verdict::WindowClosed);
-        for code in [100, 130_472, 131_008, 131_009, 131_030, 131_049, 131_051, 132_000, 132_001, 132_012, 132_015] {
+        for code in
+            [100, 130_472, 131_008, 131_009, 131_030, 131_049, 131_051, 132_000, 132_001, 132_012, 132_015]
+        {
             let Verdict::Never { why } = refused(404, code) else { panic!("{code}") };
             assert!(why.ends_with(&format!("(WhatsApp error {code})")), "{why}");
         }
@@ -293,15 +317,14 @@ mod tests {
     #[test]
     fn what_may_have_been_taken_is_not_called_unsent() {
         let unsure = |posted: &PostOutcome| matches!(judge(posted), Verdict::Unsure { .. });
-        let timed_out = PostOutcome {
-            error: Some(PostError::Timeout),
-            maybe_seen: true,
-            ..PostOutcome::default()
-        };
+        let timed_out =
+            PostOutcome { error: Some(PostError::Timeout), maybe_seen: true, ..PostOutcome::default() };
         assert!(unsure(&timed_out));
         assert!(!unsure(&PostOutcome { maybe_seen: false, ..timed_out.clone() }), "nothing was sent");
         assert!(unsure(&PostOutcome { status: Some(200), ..timed_out }), "cut off in the middle");
-        for (status, body) in [(200, "<html>"), (200, r#"{"messages":[]}"#), (502, "<html>"), (504, ""), (500, "")] {
+        for (status, body) in
+            [(200, "<html>"), (200, r#"{"messages":[]}"#), (502, "<html>"), (504, ""), (500, "")]
+        {
             assert!(unsure(&answered(status, body)), "{status} {body}");
         }
         assert!(matches!(judge(&answered(503, "busy")), Verdict::Later { .. }));
@@ -323,7 +346,10 @@ mod tests {
                 other => panic!("{other:?}"),
             }
         };
-        assert_eq!((with("120", 429), with("99999999", 503), with("soon", 429)), (Some(120), Some(86_400), None));
+        assert_eq!(
+            (with("120", 429), with("99999999", 503), with("soon", 429)),
+            (Some(120), Some(86_400), None)
+        );
     }
 
     #[test]

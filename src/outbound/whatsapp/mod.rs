@@ -123,7 +123,8 @@ impl WhatsApp {
             return self.all_is_well();
         }
         let code = error.as_ref().map(|error| error.code);
-        metrics::counter!("tillbell_whatsapp_errors_total", "code" => answer::label(code, posted.status)).increment(1);
+        metrics::counter!("tillbell_whatsapp_errors_total", "code" => answer::label(code, posted.status))
+            .increment(1);
         tracing::warn!(
             message = outgoing.message_id,
             kind = outgoing.kind.as_str(),
@@ -144,7 +145,10 @@ impl WhatsApp {
         if !self.is_alarmed.swap(true, Ordering::Relaxed) {
             metrics::counter!("tillbell_alarms_total", "kind" => "messenger").increment(1);
             metrics::gauge!("tillbell_messenger_alarm").set(1.0);
-            tracing::error!(why, "ALARM: WhatsApp takes no messages until somebody acts; customers get no links");
+            tracing::error!(
+                why,
+                "ALARM: WhatsApp takes no messages until somebody acts; customers get no links"
+            );
         }
     }
 

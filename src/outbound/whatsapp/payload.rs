@@ -35,7 +35,9 @@ pub fn template(outgoing: &Outgoing, templates: &Templates, language: &str) -> R
         MessageKind::Merchant => templates.merchant.as_ref(),
     };
     let Some(name) = name else {
-        return Err("the customer has not written to us within 24 hours, and WhatsApp then takes no free text".into());
+        return Err(
+            "the customer has not written to us within 24 hours, and WhatsApp then takes no free text".into(),
+        );
     };
     let components = components(outgoing)?;
     let template = json!({ "name": name, "language": { "code": language }, "components": components });
@@ -139,7 +141,8 @@ mod tests {
     #[test]
     fn parameters_are_single_lines_of_bounded_length() {
         let long = "ọ".repeat(300);
-        let sent = template(&outgoing(MessageKind::Receipt, &["a\n b\t\tc     d", "", &long]), &templates(), "en");
+        let sent =
+            template(&outgoing(MessageKind::Receipt, &["a\n b\t\tc     d", "", &long]), &templates(), "en");
         let sent: Value = serde_json::from_slice(&sent.unwrap()).unwrap();
         let parameters = &sent["template"]["components"][0]["parameters"];
         assert_eq!((&parameters[0]["text"], &parameters[1]["text"]), (&"a b c d".into(), &"-".into()));
@@ -151,8 +154,11 @@ mod tests {
         let none = template(&outgoing(MessageKind::PinChanged, &["set"]), &templates(), "en").unwrap_err();
         assert!(none.contains("within 24 hours"), "{none}");
         let text = "x".repeat(MERCHANT_TEXT_MAX + 1);
-        let long = template(&outgoing(MessageKind::Merchant, &["Shop", &text]), &templates(), "en").unwrap_err();
+        let long =
+            template(&outgoing(MessageKind::Merchant, &["Shop", &text]), &templates(), "en").unwrap_err();
         assert!(long.contains("at most 600"), "{long}");
-        assert!(template(&outgoing(MessageKind::Merchant, &["Shop", &text[1..]]), &templates(), "en").is_ok());
+        assert!(
+            template(&outgoing(MessageKind::Merchant, &["Shop", &text[1..]]), &templates(), "en").is_ok()
+        );
     }
 }

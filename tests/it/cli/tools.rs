@@ -75,11 +75,18 @@ on_both! {
                 .env_remove("TILLBELL_SECRET__KEY_FILE")
                 .env("TILLBELL_SECRET__KEY", &key)
                 .env("TILLBELL_DATABASE__URL", "postgres://till:hunter2@db.example/till")
+                .env("TILLBELL_MESSENGER", "whatsapp")
+                .env("TILLBELL_WHATSAPP__PHONE_NUMBER_ID", "106540352242922")
+                .env("TILLBELL_WHATSAPP__TEMPLATE", "pay_link")
+                .env("TILLBELL_WHATSAPP__TOKEN", "EAAGhunter2")
+                .env("TILLBELL_WHATSAPP__APP_SECRET", "hunter2")
+                .env("TILLBELL_WHATSAPP__VERIFY_TOKEN", "hunter2")
                 .output()
                 .unwrap();
             let text = String::from_utf8(output.stdout).unwrap();
             assert!(output.status.success() && text.contains("redacted"), "{text}");
             assert!(!text.contains(&key) && !text.contains("hunter2"), "{text}");
+            assert!(text.contains("whatsapp") && text.contains("pay_link"), "{text}");
         }
         assert!(desk.json_text(&["config"]).contains(r#""max_amount":999999999.99"#));
     }

@@ -58,6 +58,11 @@ pub enum Fault {
     Giant,
 }
 
+/// HTTP status, code and details of an error.
+type Refusal = (u16, i64, String);
+/// Form, words and button of a message.
+type Filled = (String, String, Option<String>);
+
 #[derive(Default)]
 struct Book {
     taken: Vec<Taken>,
@@ -156,7 +161,8 @@ impl CloudApi {
     /// Waits until this many requests came in all, with a deadline.
     pub async fn wait_for(&self, count: usize) {
         let mut seen = self.count.subscribe();
-        let waited = tokio::time::timeout(Duration::from_secs(30), seen.wait_for(|seen| *seen >= count)).await;
+        let waited =
+            tokio::time::timeout(Duration::from_secs(30), seen.wait_for(|seen| *seen >= count)).await;
         assert!(waited.is_ok(), "{} of {count} requests came: {:?}", self.requests().len(), self.requests());
     }
 }
@@ -183,7 +189,8 @@ async fn converse(mut stream: TcpStream, book: Arc<Mutex<Book>>, count: Arc<watc
                 return;
             }
             Some(Fault::Giant) => {
-                let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\ntransfer-encoding: chunked\r\n\r\n").await;
+                let _ =
+                    stream.write_all(b"HTTP/1.1 400 Bad Request\r\ntransfer-encoding: chunked\r\n\r\n").await;
                 while stream.write_all(b"4\r\nspam\r\n").await.is_ok() {}
                 return;
             }
@@ -215,7 +222,10 @@ async fn read_request(stream: &mut TcpStream) -> Option<(String, Vec<u8>)> {
 }
 
 fn header<'a>(head: &'a str, name: &str) -> Option<&'a str> {
-    head.lines().filter_map(|line| line.split_once(": ")).find(|(found, _)| found.eq_ignore_ascii_case(name)).map(|(_, value)| value)
+    head.lines()
+        .filter_map(|line| line.split_once(": "))
+        .find(|(found, _)| found.eq_ignore_ascii_case(name))
+        .map(|(_, value)| value)
 }
 
 fn response(status: u16, headers: &str, body: &str) -> Vec<u8> {
@@ -244,7 +254,8 @@ impl Book {
         self.requests.push(request.clone());
         match fault {
             Some(Fault::Error { status, code }) => {
-                let details = format!("Failed for {request} and {}", header(head, "authorization").unwrap_or_default());
+                let details =
+                    format!("Failed for {request} and {}", header(head, "authorization").unwrap_or_default());
                 return refusal(*status, *code, &details);
             }
             Some(Fault::Raw { status, headers, body }) => return response(*status, headers, body),
@@ -269,20 +280,31 @@ impl Book {
         }
     }
 
-    fn check(&self, head: &str, request: &Value) -> Result<Taken, (u16, i64, String)> {
+    fn check(&self, head: &str, request: &Value) -> Result<Taken, Refusal> {
         let first = head.lines().next().unwrap_or_default();
         if first != format!("POST /{VERSION}/{NUMBER_ID}/messages HTTP/1.1") {
             return Err((404, 2500, format!("Unknown path components: {first}")));
         }
         if header(head, "authorization") != Some(&format!("Bearer {}", self.token)) {
-            return Err((401, 190, format!("Invalid OAuth access token {:?}", header(head, "authorization"))));
+            return Err((
+                401,
+                190,
+                format!("Invalid OAuth access token {:?}", header(head, "authorization")),
+            ));
         }
         if header(head, "content-type") != Some("application/json") {
             return Err((400, 100, "content-type".into()));
         }
         let bad = |what: &str| (400, 131_009, format!("Parameter value is not valid: {what}"));
-        let known =
-            ["messaging_product", "recipient_type", "to", "type", "text", "template", "biz_opaque_callback_data"];
+        let known = [
+            "messaging_product",
+            "recipient_type",
+            "to",
+            "type",
+            "text",
+            "template",
+            "biz_opaque_callback_data",
+        ];
         let members = request.as_object().ok_or((400, 100, "no object".to_owned()))?;
         if let Some(unknown) = members.keys().find(|name| !known.contains(&name.as_str())) {
             return Err((400, 100, format!("Unexpected key {unknown:?}")));
@@ -293,8 +315,12 @@ impl Book {
         if request["recipient_type"] != "individual" {
             return Err(bad("recipient_type"));
         }
-        let to = text(&request["to"]).filter(|to| to.len() >= 7 && to.bytes().all(|b| b.is_ascii_digit())).ok_or_else(|| bad("to"))?;
-        let reference = text(&request["biz_opaque_callback_data"]).filter(|text| text.len() <= 512).ok_or_else(|| bad("biz_opaque_callback_data"))?;
+        let to = text(&request["to"])
+            .filter(|to| to.len() >= 7 && to.bytes().all(|b| b.is_ascii_digit()))
+            .ok_or_else(|| bad("to"))?;
+        let reference = text(&request["biz_opaque_callback_data"])
+            .filter(|text| text.len() <= 512)
+            .ok_or_else(|| bad("biz_opaque_callback_data"))?;
         let (form, words, button) = match text(&request["type"]) {
             Some("text") => {
                 let words = text(&request["text"]["body"]).ok_or((400, 131_008, "text.body".to_owned()))?;
@@ -302,7 +328,11 @@ impl Book {
                     return Err((400, 100, "text.body must have 1 to 4096 characters".into()));
                 }
                 if !self.open_windows.contains(to) {
-                    return Err((400, 131_047, "More than 24 hours have passed since the customer last replied".into()));
+                    return Err((
+                        400,
+                        131_047,
+                        "More than 24 hours have passed since the customer last replied".into(),
+                    ));
                 }
                 ("text".to_owned(), words.to_owned(), None)
             }
@@ -313,13 +343,17 @@ impl Book {
     }
 
     /// The template as the customer sees it.
-    fn fill(&self, sent: &Value) -> Result<(String, String, Option<String>), (u16, i64, String)> {
+    fn fill(&self, sent: &Value) -> Result<Filled, Refusal> {
         let name = text(&sent["name"]).ok_or((400, 131_008, "template.name".to_owned()))?;
         let language = &sent["language"]["code"];
         let template = self.templates.iter().find(|one| one["name"] == name && one["language"] == *language);
-        let template = template.ok_or((404, 132_001, format!("template name ({name}) does not exist in {language}")))?;
+        let template =
+            template.ok_or((404, 132_001, format!("template name ({name}) does not exist in {language}")))?;
         let part = |list: &Value, kind: &str| {
-            list.as_array().and_then(|all| all.iter().find(|one| one["type"] == kind)).cloned().unwrap_or(Value::Null)
+            list.as_array()
+                .and_then(|all| all.iter().find(|one| one["type"] == kind))
+                .cloned()
+                .unwrap_or(Value::Null)
         };
         let given = parameters(&part(&sent["components"], "body"))?;
         let is_code = template["category"] == "authentication";
@@ -330,7 +364,10 @@ impl Book {
         };
         let wanted = (1..).take_while(|n| words.contains(&format!("{{{{{n}}}}}"))).count();
         if given.len() != wanted {
-            let details = format!("body: number of localizable_params ({}) does not match the expected number of params ({wanted})", given.len());
+            let details = format!(
+                "body: number of localizable_params ({}) does not match the expected number of params ({wanted})",
+                given.len()
+            );
             return Err((400, 132_000, details));
         }
         for (at, parameter) in given.iter().enumerate() {
@@ -364,13 +401,17 @@ fn text(value: &Value) -> Option<&str> {
     value.as_str()
 }
 
-fn parameters(component: &Value) -> Result<Vec<String>, (u16, i64, String)> {
+fn parameters(component: &Value) -> Result<Vec<String>, Refusal> {
     let mut all = Vec::new();
     for parameter in component["parameters"].as_array().into_iter().flatten() {
         let text = text(&parameter["text"]).filter(|text| !text.is_empty() && parameter["type"] == "text");
         let text = text.ok_or((400, 131_008, "parameter of type text is missing text".to_owned()))?;
         if text.contains(['\n', '\t']) || text.contains("     ") {
-            return Err((400, 132_018, "Param text cannot have new-line/tab characters or more than 4 consecutive spaces".into()));
+            return Err((
+                400,
+                132_018,
+                "Param text cannot have new-line/tab characters or more than 4 consecutive spaces".into(),
+            ));
         }
         all.push(text.to_owned());
     }

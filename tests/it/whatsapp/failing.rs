@@ -1,7 +1,5 @@
 //! Errors of the API, each with what follows from it for the merchant, the workers and the operator.
 
-use std::time::Duration;
-
 use serde_json::json;
 
 use super::world::{Desk, PHONE};
@@ -68,9 +66,7 @@ on_both! {
         assert_eq!(desk.last().await.0, "queued");
         // Nobody asks again; it is sent all the same, five seconds later.
         desk.api.wait_for(2).await;
-        while desk.last().await.0 != "sent" {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
+        desk.until("sent").await;
         let started = desk.start("k-1").await;
         assert_eq!((started.status, desk.api.taken().len()), (201, 1), "{started:?}");
     }

@@ -1,21 +1,8 @@
 //! What reports change: a message moves on and never back, and one that failed for a passing reason is sent
 //! once more.
 
-use std::time::Duration;
-
 use super::world::{DIGITS, Desk};
 use crate::harness::cloud_api::{report, written};
-
-/// Waits until the newest message is in this state.
-async fn until(desk: &Desk, status: &str) {
-    let waiting = async {
-        while desk.last().await.0 != status {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-    };
-    let came = tokio::time::timeout(Duration::from_secs(30), waiting).await;
-    assert!(came.is_ok(), "{status} did not come: {:?}", desk.last().await);
-}
 
 on_both! {
     async fn late_and_doubled_reports_move_nothing_back(db: TestDatabase) {
@@ -75,7 +62,7 @@ on_both! {
         assert_eq!(first.form, "text");
         desk.api.close_window(DIGITS);
         assert_eq!(desk.told(&report(&first, "failed", Some(131_047))).await.status, 200);
-        until(&desk, "sent").await;
+        desk.until("sent").await;
         let second = desk.api.last();
         assert_eq!((second.form.as_str(), desk.api.requests().len()), ("tillbell_payment_link", 2), "not by text again");
         assert!(first.words.contains(second.button.as_deref().unwrap()), "the same link");
@@ -93,7 +80,7 @@ on_both! {
         assert_eq!(desk.told(&report(&desk.api.last(), "failed", Some(131_016))).await.status, 200);
         assert_eq!(desk.last().await.0, "queued");
         desk.api.wait_for(2).await;
-        until(&desk, "sent").await;
+        desk.until("sent").await;
         assert_eq!(desk.api.taken()[0].button, desk.api.taken()[1].button);
         assert_eq!(desk.messages().await[0].row.attempts, 2);
     }

@@ -5,9 +5,7 @@ use tokio::io::AsyncWriteExt;
 
 use super::world::{DIGITS, Desk, WEBHOOK};
 use crate::api::server::{Server, read_reply};
-use crate::harness::cloud_api::{
-    APP_SECRET, NUMBER_ID, VERIFY_TOKEN, notice, report, signature, written,
-};
+use crate::harness::cloud_api::{APP_SECRET, NUMBER_ID, VERIFY_TOKEN, notice, report, signature, written};
 
 on_both! {
     async fn the_address_is_ours_to_who_knows_the_verify_token(db: TestDatabase) {

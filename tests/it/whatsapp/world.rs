@@ -2,6 +2,7 @@
 //! or with a clock set by hand ([`still`]).
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::Value;
 use tillbell::config::Config;
@@ -95,6 +96,17 @@ impl Desk {
     pub async fn last(&self) -> (String, Option<String>) {
         let row = self.messages().await.pop().expect("a message").row;
         (row.status.as_str().to_owned(), row.error)
+    }
+
+    /// Waits until the newest message is in this state.
+    pub async fn until(&self, status: &str) {
+        let waiting = async {
+            while self.last().await.0 != status {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        let came = tokio::time::timeout(Duration::from_secs(30), waiting).await;
+        assert!(came.is_ok(), "{status} did not come: {:?}", self.last().await);
     }
 
     /// Now, in seconds.
