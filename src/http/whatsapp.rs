@@ -14,15 +14,15 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
-use bytes::Bytes;
+use bytes::BytesMut;
 use hmac::{Hmac, KeyInit, Mac};
 use http::header::{CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS};
 use http::{HeaderMap, HeaderValue, StatusCode};
-use http_body_util::{BodyExt, LengthLimitError, Limited};
+use http_body_util::BodyExt;
 use secrecy::{ExposeSecret, SecretString};
 use sha2::Sha256;
 use subtle::ConstantTimeEq;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, SemaphorePermit};
 
 use super::Http;
 use super::door::Trace;
@@ -35,9 +35,11 @@ use crate::ops::OpError;
 const BODY_MAX: usize = 3 * 1024 * 1024;
 /// A slower body is given up on; it is sent again.
 const BODY_TIMEOUT: Duration = Duration::from_secs(5);
-/// Bodies in memory at once, as nobody knows before the last byte whose they are: 48 MiB.
-const BODIES_MAX: usize = 16;
-static BODIES: Semaphore = Semaphore::const_new(BODIES_MAX);
+/// Nearly every report is smaller, and needs no place.
+const SMALL_MAX: usize = 64 * 1024;
+/// Larger bodies in memory at once, as nobody knows before the last byte whose they are: 48 MiB.
+const LARGE_AT_ONCE: usize = 16;
+static LARGE: Semaphore = Semaphore::const_new(LARGE_AT_ONCE);
 /// Characters of a challenge; those seen have ten digits.
 const CHALLENGE_MAX: usize = 128;
 /// Where the signature is: `sha256=` and the HMAC in hexadecimal.
@@ -86,13 +88,7 @@ async fn take(http: &Http, request: Request) -> Result<(), ApiError> {
     let (parts, body) = request.into_parts();
     // One who shows no signature at all costs no memory.
     let Some(signature) = signature(&parts.headers) else { return Err(wrong_signature()) };
-    let Ok(_place) = BODIES.try_acquire() else {
-        return Err(ApiError::Unavailable {
-            message: "Too much at once; try again",
-            retry_after: RETRY_SECONDS,
-        });
-    };
-    let body = read(body).await?;
+    let (body, _place) = read(body).await?;
     if !is_signed(&body, &signature, &secrets.app_secret) {
         return Err(wrong_signature());
     }
@@ -137,14 +133,33 @@ fn is_signed(body: &[u8], signature: &[u8; 32], app_secret: &SecretString) -> bo
         .is_ok_and(|mac| mac.chain_update(body).verify_slice(signature).is_ok())
 }
 
-async fn read(body: Body) -> Result<Bytes, ApiError> {
-    let collecting = Limited::new(body, BODY_MAX).collect();
-    match tokio::time::timeout(BODY_TIMEOUT, collecting).await {
-        Ok(Ok(collected)) => Ok(collected.to_bytes()),
-        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(ApiError::TooLarge),
-        Ok(Err(_)) => Err(ApiError::BadRequest("The request's body ended early".into())),
+/// The whole body, with the place it has if it is large.
+async fn read(body: Body) -> Result<(BytesMut, Option<SemaphorePermit<'static>>), ApiError> {
+    match tokio::time::timeout(BODY_TIMEOUT, collect(body)).await {
+        Ok(read) => read,
         Err(_) => Err(ApiError::RequestTimeout),
     }
+}
+
+async fn collect(mut body: Body) -> Result<(BytesMut, Option<SemaphorePermit<'static>>), ApiError> {
+    let (mut all, mut place) = (BytesMut::new(), None);
+    while let Some(frame) = body.frame().await {
+        let ended = |_| ApiError::BadRequest("The request's body ended early".into());
+        let Ok(data) = frame.map_err(ended)?.into_data() else { continue };
+        let length = all.len() + data.len();
+        if length > BODY_MAX {
+            return Err(ApiError::TooLarge);
+        }
+        if length > SMALL_MAX && place.is_none() {
+            let busy = |_| ApiError::Unavailable {
+                message: "Too much at once; try again",
+                retry_after: RETRY_SECONDS,
+            };
+            place = Some(LARGE.try_acquire().map_err(busy)?);
+        }
+        all.extend_from_slice(&data);
+    }
+    Ok((all, place))
 }
 
 fn plain(text: String) -> Response {

@@ -124,6 +124,33 @@ on_both! {
         assert_eq!(read_reply(&mut stream).await.status, 413);
     }
 
+    async fn large_bodies_of_strangers_do_not_keep_small_reports_out(db: TestDatabase) {
+        let desk = Desk::open(db).await;
+        desk.fund(20_000).await;
+        assert_eq!(desk.start("k-1").await.status, 201);
+        let head = format!("POST {WEBHOOK} HTTP/1.1\r\nHost: pay.example\r\nContent-Length: 1000000\r\n{}\r\n\r\n", signature(b"", APP_SECRET));
+        let mut strangers = Vec::new();
+        for _ in 0..16 {
+            let mut stream = desk.server.connect().await;
+            stream.write_all(head.as_bytes()).await.unwrap();
+            stream.write_all(&[b' '; 100_000]).await.unwrap();
+            strangers.push(stream);
+        }
+        // Until they are all read, and hold every place.
+        let large = " ".repeat(100_000);
+        loop {
+            let reply = desk.told(&large).await;
+            if reply.status == 503 {
+                assert_eq!(reply.header("retry-after"), Some("5"));
+                break;
+            }
+            reply.fails(400, "not a notice");
+        }
+        assert_eq!(desk.told(&report(&desk.api.last(), "read", None)).await.status, 200);
+        assert_eq!(desk.last().await.0, "read");
+        drop(strangers);
+    }
+
     async fn without_its_secrets_there_is_no_such_address(db: TestDatabase) {
         let server = Server::start(db).await;
         for method in ["GET", "POST"] {
