@@ -150,7 +150,7 @@ pub async fn start(app: Arc<App>, roles: Roles) -> Result<Running, ServeError> {
     let stop = CancellationToken::new();
     let intake = intake::start(&app, roles.mail, &room, &stop).await?;
     let mut tasks = intake.tasks;
-    let purpose = Purpose::Public { api: roles.api, tls: tls.clone() };
+    let purpose = Purpose::Public { api: roles.api, pages: roles.pages, tls: tls.clone() };
     tasks.push(tokio::spawn(listen::run(tcp, purpose, http.clone(), stop.clone())));
     if let Some((tcp, address)) = operator {
         tracing::info!(%address, "operator listener");

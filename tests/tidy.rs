@@ -22,8 +22,8 @@ const MAX_DEPTH: usize = 12;
 /// Folders with Rust code of ours.
 const CODE_FOLDERS: [&str; 4] = ["src", "tests", "benches", "fuzz"];
 /// Folders and files with other text of ours.
-const TEXT_FOLDERS: [&str; 4] = ["docs", "migrations", "banks", ".ci"];
-const TEXT_ENDINGS: [&str; 5] = ["md", "toml", "sql", "sh", "yml"];
+const TEXT_FOLDERS: [&str; 6] = ["docs", "migrations", "banks", ".ci", "templates", "assets"];
+const TEXT_ENDINGS: [&str; 7] = ["md", "toml", "sql", "sh", "yml", "html", "css"];
 const TEXT_FILES: [&str; 2] = ["test", "Makefile"];
 
 /// One thing to mend.

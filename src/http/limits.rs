@@ -1,6 +1,6 @@
 //! Rate limits: a window of 60 s that opens with the first request of a business (all its keys
 //! together), or of a client address for callers without a good key. Wallet routes count in a
-//! second window besides.
+//! second window besides, and pages in windows of their own: of an address, and of a link.
 //!
 //! Windows are timed by the machine's monotonic clock, so a step of the wall clock neither freezes
 //! nor empties one. A counter shared by several nodes takes the place of [`LocalCounter`] behind
@@ -17,6 +17,12 @@ use std::time::{Duration, Instant};
 use crate::domain::merchant::Business;
 
 pub const WINDOW: Duration = Duration::from_secs(60);
+/// Requests for pages from one address (decisions 3): a whole village may share one behind its
+/// provider's translation, so this stops machines, not people.
+pub const PAGES_A_WINDOW: u32 = 600;
+/// Forms sent on one link. Tries of PINs and codes have limits of their own, far below; this one spares the
+/// database.
+pub const FORMS_A_WINDOW: u32 = 120;
 
 /// Locks the windows are spread over.
 const SHARDS: usize = 16;
@@ -35,6 +41,10 @@ pub enum Group {
     Api,
     /// Wallet routes, in addition.
     Wallet,
+    /// Pages for people.
+    Page,
+    /// Forms of one page.
+    Form,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -42,6 +52,8 @@ pub enum Who {
     Business(i64),
     /// As `auth::counted_as` makes it.
     Address(IpAddr),
+    /// A page's link, by its hash, so that no window holds what would open one.
+    Link([u8; 32]),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -103,6 +115,16 @@ impl Limits {
     /// Spends one request of a caller without a good key.
     pub async fn spend_address(&self, address: IpAddr) -> Verdict {
         self.hit(Group::Api, Who::Address(address), self.api).await
+    }
+
+    /// Spends one request for a page.
+    pub async fn spend_page(&self, address: IpAddr) -> Verdict {
+        self.hit(Group::Page, Who::Address(address), PAGES_A_WINDOW).await
+    }
+
+    /// Spends one form of a link that leads somewhere.
+    pub async fn spend_link(&self, hash: [u8; 32]) -> Verdict {
+        self.hit(Group::Form, Who::Link(hash), FORMS_A_WINDOW).await
     }
 
     async fn hit(&self, group: Group, who: Who, limit: u32) -> Verdict {
@@ -170,7 +192,7 @@ impl LocalCounter {
             shard.purged = now;
             shard.windows.retain(|_, window| !window.is_over(now));
         }
-        if shard.windows.len() >= SHARD_MAX && matches!(key.who, Who::Address(_)) {
+        if shard.windows.len() >= SHARD_MAX && !matches!(key.who, Who::Business(_)) {
             return shard.overflow.hit(now, limit);
         }
         shard.windows.entry(key).or_insert(Window { opened: now, used: 0 }).hit(now, limit)

@@ -43,8 +43,8 @@ pub const TLS_PROTOCOLS: &[&[u8]] = &[b"h2", b"http/1.1"];
 /// What a listener is for.
 #[derive(Clone)]
 pub enum Purpose {
-    /// Merchants and customers; `api` says whether this node has that role.
-    Public { api: bool, tls: Option<Arc<Tls>> },
+    /// Merchants and customers; `api` and `pages` say whether this node has these roles.
+    Public { api: bool, pages: bool, tls: Option<Arc<Tls>> },
     /// Metrics and health, always plain.
     Operator,
 }
@@ -52,9 +52,9 @@ pub enum Purpose {
 /// Accepts until `stop`, then lets the requests under way end.
 pub async fn run(tcp: TcpListener, purpose: Purpose, http: Arc<Http>, stop: CancellationToken) {
     let (router, refusal, tls) = match purpose {
-        Purpose::Public { api, tls } => {
+        Purpose::Public { api, pages, tls } => {
             let refusal = tls.is_none().then(|| routes::plain_refused(http.clone()));
-            (routes::main(http.clone(), api), refusal, tls)
+            (routes::main(http.clone(), api, pages), refusal, tls)
         }
         Purpose::Operator => (routes::operator(http.clone()), None, None),
     };

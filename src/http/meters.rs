@@ -11,7 +11,7 @@ use metrics_exporter_prometheus::{BuildError, PrometheusBuilder, PrometheusHandl
 
 use super::routes::ROUTES;
 
-/// Statuses the API answers with; another one is counted as its class's first.
+/// Statuses the API and the pages answer with; another one is counted as its class's first.
 const STATUSES: [u16; 19] =
     [200, 201, 303, 400, 401, 403, 404, 405, 408, 409, 413, 415, 422, 429, 500, 502, 503, 302, 304];
 const BUCKETS: [f64; 11] = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 2.0, 10.0];

@@ -1,4 +1,4 @@
-//! The door for HTTP: listeners, the route table, the JSON API, health and metrics.
+//! The door for HTTP: listeners, the route table, the JSON API, pages for people, health and metrics.
 //!
 //! Requests are checked and turned into calls of `ops`; answers are written by hand. Nothing here
 //! knows SQL, and nothing else in the program knows axum. `serve` starts the listeners.
@@ -13,6 +13,7 @@ mod json;
 pub mod limits;
 pub mod listen;
 mod meters;
+mod pages;
 mod routes;
 mod validate;
 mod whatsapp;

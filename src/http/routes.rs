@@ -11,7 +11,7 @@ use http::request::Parts;
 
 use super::door::Peer;
 use super::error::ApiError;
-use super::{Http, api, health, whatsapp};
+use super::{Http, api, health, pages, whatsapp};
 
 /// Under this everything is the API, and counts against its limits.
 pub const API: &str = "/api/v1";
@@ -28,11 +28,13 @@ pub const WALLET_PAY: &str = "/api/v1/{wallet}/pay/start";
 pub const WALLET_TOPUP: &str = "/api/v1/{wallet}/topup";
 /// Where Meta tells what became of messages; only where its secrets are configured.
 pub const WHATSAPP: &str = "/whatsapp/webhook";
+/// The page behind a confirm link. Everything below `/pay` is such a link, good or not.
+pub const PAY: &str = "/pay/{token}";
 /// What no route of ours answered.
 pub const UNROUTED: &str = "unrouted";
 
 /// Names that logs and metrics know.
-pub const ROUTES: [&str; 14] = [
+pub const ROUTES: [&str; 15] = [
     PAYMENT_REQUEST,
     PAYMENT,
     PAYMENT_AMOUNT,
@@ -43,14 +45,15 @@ pub const ROUTES: [&str; 14] = [
     WALLET_PAY,
     WALLET_TOPUP,
     WHATSAPP,
+    PAY,
     "/healthz",
     "/readyz",
     "/metrics",
     UNROUTED,
 ];
 
-/// The main listener's routes. A node without the role `api` answers health alone.
-pub fn main(http: Arc<Http>, with_api: bool) -> Router {
+/// The main listener's routes. A node without the roles `api` and `pages` answers health alone.
+pub fn main(http: Arc<Http>, with_api: bool, with_pages: bool) -> Router {
     let mut router = Router::new().route("/healthz", get(health::live)).route("/readyz", get(health::ready));
     if with_api {
         let prefix = &http.app.config.wallet.route_prefix;
@@ -68,6 +71,10 @@ pub fn main(http: Arc<Http>, with_api: bool) -> Router {
         if http.app.config.messenger.whatsapp().is_some_and(|whatsapp| whatsapp.webhook.is_some()) {
             router = router.route(WHATSAPP, get(whatsapp::verify).post(whatsapp::receive));
         }
+    }
+    if with_pages {
+        let page = || get(pages::pay::handle).post(pages::pay::handle);
+        router = router.route("/pay", page()).route("/pay/", page()).route("/pay/{*token}", page());
     }
     router.fallback(unknown).method_not_allowed_fallback(wrong_verb).with_state(http)
 }

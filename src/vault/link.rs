@@ -1,8 +1,9 @@
-//! Values made from the vault's key: tokens of confirm links and one-time codes, which are kept nowhere, and
-//! the keyed hashes under which phone numbers, and requests that name one, are found.
+//! Values made from the vault's key: tokens of confirm links, of their pages' forms and one-time codes, which
+//! are kept nowhere, and the keyed hashes under which phone numbers, and requests that name one, are found.
 //!
 //! Each purpose has a key of its own, HMAC-SHA256 of the vault's key and the purpose's name, so that
-//! no value of one purpose says anything about another. Used by ops alone.
+//! no value of one purpose says anything about another. Used by ops, and by the pages for
+//! their forms.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -28,6 +29,11 @@ impl Vault {
     /// token takes the same way as an unknown one.
     pub fn token_hash(token: &str) -> [u8; 32] {
         Sha256::digest(token.as_bytes()).into()
+    }
+
+    /// What a form on the page of `token` carries: whoever has it has read that page.
+    pub fn form_token(&self, token: &str) -> Zeroizing<String> {
+        Zeroizing::new(URL_SAFE_NO_PAD.encode(self.keyed("page form", token.as_bytes())))
     }
 
     /// The digits of a one-time code, made from its id.
@@ -98,6 +104,10 @@ mod tests {
         assert_eq!(vault.link_token(7).len(), TOKEN_CHARS);
         assert_ne!(vault.link_token(7), vault.link_token(8));
         assert_ne!(vault.link_token(7), other.link_token(7));
+        let token = vault.link_token(7);
+        assert_eq!(vault.form_token(&token), open("a").form_token(&token));
+        assert_ne!(vault.form_token(&token), vault.form_token(&vault.link_token(8)));
+        assert_ne!(vault.form_token(&token), other.form_token(&token));
         assert_ne!(vault.phone_hash("2348031234567"), other.phone_hash("2348031234567"));
         let reference = vault.message_reference(7);
         assert_eq!(vault.referenced_message(&reference), Some(7));

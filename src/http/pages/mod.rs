@@ -1,0 +1,85 @@
+//! The door for people: HTML that works without scripts, and what every page of it has in common.
+//!
+//! A page holds no script, loads nothing, and is kept nowhere: one stylesheet inside it, named in the policy
+//! by its hash. `pay` is the page behind a confirm link. What a page says is `words`', how it looks is
+//! in `templates/` and `assets/`; nothing here knows how money moves, that is `ops`'.
+
+mod form;
+mod origin;
+mod page;
+pub mod pay;
+mod words;
+
+use std::sync::LazyLock;
+
+use askama::Template;
+use axum::body::Body;
+use axum::response::Response;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use http::header::{
+    CACHE_CONTROL, CONNECTION, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, REFERRER_POLICY,
+    RETRY_AFTER, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
+};
+use http::{HeaderValue, StatusCode};
+use sha2::{Digest, Sha256};
+
+use page::{Page, STYLE};
+
+/// A page with the status it is answered with.
+struct Shown {
+    status: StatusCode,
+    page: Page,
+    /// Seconds after which it makes sense to come again.
+    retry_after: Option<i64>,
+}
+
+/// Nothing but our one stylesheet, forms to ourselves, and no frame around us.
+static POLICY: LazyLock<HeaderValue> = LazyLock::new(|| {
+    let hash = STANDARD.encode(Sha256::digest(STYLE.as_bytes()));
+    let policy = format!(
+        "default-src 'none'; style-src 'sha256-{hash}'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+    );
+    HeaderValue::try_from(policy).unwrap_or(HeaderValue::from_static("default-src 'none'"))
+});
+
+const ROBOTS: HeaderName = HeaderName::from_static("x-robots-tag");
+const OPENER: HeaderName = HeaderName::from_static("cross-origin-opener-policy");
+const RESOURCE: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
+
+fn respond(shown: Shown) -> Response {
+    let (status, html) = match shown.page.render() {
+        Ok(html) => (shown.status, html),
+        Err(error) => {
+            tracing::error!(%error, "a page could not be written");
+            (StatusCode::INTERNAL_SERVER_ERROR, "Something went wrong on our side".to_owned())
+        }
+    };
+    let mut response = Response::new(Body::from(html));
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    for (name, value) in [
+        (CONTENT_TYPE, "text/html; charset=utf-8"),
+        // Pages tell of money, and a copy of one would be out of date.
+        (CACHE_CONTROL, "no-store"),
+        // The address is a secret; nobody is told where a reader came from.
+        (REFERRER_POLICY, "no-referrer"),
+        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        // The policy says it too; this is for browsers that do not read it.
+        (X_FRAME_OPTIONS, "DENY"),
+        (ROBOTS, "noindex, nofollow"),
+        (OPENER, "same-origin"),
+        (RESOURCE, "same-origin"),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    headers.insert(CONTENT_SECURITY_POLICY, POLICY.clone());
+    if let Some(seconds) = shown.retry_after {
+        headers.insert(RETRY_AFTER, HeaderValue::from(seconds.max(1)));
+    }
+    if matches!(status, StatusCode::PAYLOAD_TOO_LARGE | StatusCode::REQUEST_TIMEOUT) {
+        // The rest of the body may be unread.
+        headers.insert(CONNECTION, HeaderValue::from_static("close"));
+    }
+    response
+}

@@ -1,0 +1,316 @@
+//! What a payment page is made of, and the template it is written with. No decisions: `words` makes them.
+//!
+//! Every text is escaped by the template. Texts of merchants are shown without the characters that turn
+//! the direction of writing, and a summary only as far as the page stays small.
+
+use std::fmt::Write;
+
+use askama::Template;
+
+use crate::domain::message::{lagos_time, naira};
+use crate::domain::money::Money;
+use crate::domain::time::Timestamp;
+use crate::ops::wallet_page::{OpenTopup, Order};
+
+/// The one stylesheet; the policy names it by its hash.
+pub const STYLE: &str = include_str!("../../../assets/pay.css");
+
+/// Bytes of a summary as it is written; all of a page stays under 30 KB.
+const SUMMARY_MAX: usize = 10 * 1024;
+/// A summary of more lines or characters gets a box to scroll in, so that the form stays in reach.
+const SUMMARY_LINES: usize = 9;
+const SUMMARY_CHARS: usize = 420;
+
+/// How a note looks, and how urgently it is read out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tone {
+    Good,
+    Plain,
+    Bad,
+}
+
+impl Tone {
+    fn class(self) -> &'static str {
+        match self {
+            Tone::Good => "good",
+            Tone::Plain => "plain",
+            Tone::Bad => "bad",
+        }
+    }
+
+    fn role(self) -> &'static str {
+        if self == Tone::Bad { "alert" } else { "status" }
+    }
+}
+
+pub struct Note {
+    pub tone: Tone,
+    pub text: String,
+}
+
+impl Note {
+    pub fn new(tone: Tone, text: impl Into<String>) -> Note {
+        Note { tone, text: text.into() }
+    }
+}
+
+/// A field that was not filled in well, with what to do.
+pub struct Wrong {
+    pub field: Field,
+    pub text: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Field {
+    Pin,
+    Code,
+    NewPin,
+    NewPinAgain,
+}
+
+impl Field {
+    pub fn name(self) -> &'static str {
+        match self {
+            Field::Pin => "pin",
+            Field::Code => "code",
+            Field::NewPin => "new_pin",
+            Field::NewPinAgain => "new_pin_again",
+        }
+    }
+}
+
+/// The order as it is shown.
+pub struct Shop {
+    pub merchant: String,
+    pub amount: Money,
+    pub reference: String,
+    pub masked_phone: String,
+    /// The last digits of the phone, for those who listen.
+    pub phone_end: String,
+    pub lines: Vec<String>,
+    pub is_long: bool,
+    pub is_cut: bool,
+}
+
+impl Shop {
+    pub fn new(order: &Order) -> Shop {
+        let summary = order.summary.as_deref().map(plain).unwrap_or_default();
+        let (summary, is_cut) = cut(&summary);
+        let lines: Vec<String> = summary.lines().map(str::to_owned).collect();
+        Shop {
+            merchant: plain(&order.merchant),
+            amount: order.amount,
+            reference: plain(&order.reference),
+            masked_phone: order.masked_phone.clone(),
+            phone_end: order.masked_phone.rsplit('*').next().unwrap_or_default().to_owned(),
+            is_long: lines.len() > SUMMARY_LINES || summary.chars().count() > SUMMARY_CHARS,
+            lines,
+            is_cut,
+        }
+    }
+
+    pub fn price(&self) -> String {
+        naira(self.amount)
+    }
+}
+
+/// A line of the list below the amount; its value may be broken before `more`.
+pub struct Row {
+    pub name: &'static str,
+    pub value: String,
+    pub more: Option<String>,
+}
+
+impl Row {
+    pub fn new(name: &'static str, value: impl Into<String>) -> Row {
+        Row { name, value: value.into(), more: None }
+    }
+
+    pub fn and(self, more: impl Into<String>) -> Row {
+        Row { more: Some(more.into()), ..self }
+    }
+
+    /// `10 Mar 2026, 14:35 Lagos time`.
+    pub fn at(name: &'static str, at: Timestamp) -> Row {
+        let text = format!("{} Lagos time", lagos_time(at));
+        match text.split_once(", ") {
+            Some((day, clock)) => Row::new(name, format!("{day},")).and(clock),
+            None => Row::new(name, text),
+        }
+    }
+}
+
+/// The form for a code and a new PIN.
+pub struct CodeForm {
+    /// Under the code.
+    pub hint: String,
+}
+
+/// What to do about a balance that is too low.
+pub struct TopupHint {
+    pub open: Vec<OpenTopup>,
+}
+
+impl TopupHint {
+    fn price(&self, topup: &OpenTopup) -> String {
+        naira(topup.amount)
+    }
+
+    fn until(&self, topup: &OpenTopup) -> String {
+        lagos_time(topup.expires_at)
+    }
+}
+
+/// One page; parts that are `None` or false are not there.
+#[derive(Template)]
+#[template(path = "pay/page.html")]
+pub struct Page {
+    pub style: &'static str,
+    pub title: String,
+    pub heading: String,
+    pub note: Option<Note>,
+    pub paragraphs: Vec<String>,
+    /// The paragraphs tell of a state that stands out so.
+    pub tone: Option<Tone>,
+    pub shop: Option<Shop>,
+    pub rows: Vec<Row>,
+    pub topup: Option<TopupHint>,
+    pub pin: bool,
+    pub code: Option<CodeForm>,
+    /// The text of the button that sends a code.
+    pub send_code: Option<&'static str>,
+    /// The text of the button that does so where there is a PIN already.
+    pub reset: Option<&'static str>,
+    pub cancel: bool,
+    /// A link to the page as it is now.
+    pub look_again: Option<&'static str>,
+    pub wrong: Option<Wrong>,
+    pub form_token: String,
+}
+
+impl Page {
+    /// A heading and nothing else.
+    pub fn bare(heading: impl Into<String>) -> Page {
+        let heading = heading.into();
+        Page {
+            style: STYLE,
+            title: heading.clone(),
+            heading,
+            note: None,
+            paragraphs: Vec::new(),
+            tone: None,
+            shop: None,
+            rows: Vec::new(),
+            topup: None,
+            pin: false,
+            code: None,
+            send_code: None,
+            reset: None,
+            cancel: false,
+            look_again: None,
+            wrong: None,
+            form_token: String::new(),
+        }
+    }
+
+    /// A code is at hand and nothing else is to be done: its form comes before the order.
+    fn form_first(&self) -> bool {
+        self.code.is_some() && !self.pin
+    }
+
+    /// What is wrong with a field, if that field is.
+    fn wrong_with(&self, field: &str) -> Option<&str> {
+        self.wrong.as_ref().filter(|wrong| wrong.field.name() == field).map(|wrong| wrong.text.as_str())
+    }
+}
+
+/// `14:35`, with the day where it is another one than `now`'s in Lagos.
+pub fn clock(at: Timestamp, now: Timestamp) -> String {
+    let text = lagos_time(at);
+    match text.split_once(", ") {
+        Some((_, clock)) if at.lagos_day() == now.lagos_day() => clock.to_owned(),
+        Some((day, clock)) => format!("{clock} on {day}"),
+        None => text,
+    }
+}
+
+/// `23 minutes left`; begun minutes are not counted, so nobody is promised too much.
+pub fn left(until: Timestamp, now: Timestamp) -> String {
+    match until.since(now).0 / 60_000_000 {
+        0 => "less than a minute left".to_owned(),
+        1 => "1 minute left".to_owned(),
+        minutes => format!("{minutes} minutes left"),
+    }
+}
+
+/// `1 try`, `3 tries`.
+pub fn tries(count: i64) -> String {
+    let mut text = count.to_string();
+    let _ = write!(text, " {}", if count == 1 { "try" } else { "tries" });
+    text
+}
+
+/// In one piece: a masked number is hard to read over two lines.
+pub fn unbroken(phone: &str) -> String {
+    phone.replace(' ', "\u{a0}")
+}
+
+/// Without the characters that turn the direction of writing: they could show an amount backwards.
+fn plain(text: &str) -> String {
+    let turns = |c: char| matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    text.chars().filter(|c| !turns(*c)).collect()
+}
+
+/// As much as [`SUMMARY_MAX`] lets through, and whether that is less than all.
+fn cut(text: &str) -> (&str, bool) {
+    let mut written = 0;
+    for (at, c) in text.char_indices() {
+        written += match c {
+            // As the template escapes them; a line's end is written as `<br>`.
+            '&' | '<' | '>' | '"' | '\'' | '\n' => 5,
+            c => c.len_utf8(),
+        };
+        if written > SUMMARY_MAX {
+            return (&text[..at], true);
+        }
+    }
+    (text, false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::time::Span;
+
+    #[test]
+    fn times_are_told_as_people_do() {
+        let now = Timestamp::from_utc_date(2026, 3, 10).unwrap() + Span::hours(22);
+        assert_eq!(clock(now + Span::minutes(30), now), "23:30");
+        assert_eq!(clock(now + Span::minutes(70), now), "00:10 on 11 Mar 2026");
+        for (seconds, text) in [
+            (-5, "less than a minute left"),
+            (59, "less than a minute left"),
+            (60, "1 minute left"),
+            (119, "1 minute left"),
+            (1800, "30 minutes left"),
+        ] {
+            assert_eq!(left(Timestamp(now.0 + seconds * 1_000_000), now), text);
+        }
+        assert_eq!((tries(1), tries(4)), ("1 try".to_owned(), "4 tries".to_owned()));
+    }
+
+    #[test]
+    fn a_summary_is_cut_by_what_it_is_written_as() {
+        assert_eq!(cut("a\nb"), ("a\nb", false));
+        let signs = "&".repeat(8_000);
+        let (shown, is_cut) = cut(&signs);
+        assert!(is_cut && shown.len() == SUMMARY_MAX / 5);
+        let wide = "\u{1f9f5}".repeat(8_000);
+        assert_eq!(cut(&wide).0.len(), SUMMARY_MAX);
+    }
+
+    #[test]
+    fn a_text_cannot_turn_what_stands_beside_it() {
+        assert_eq!(plain("NGN \u{202e}00.05\u{2066} ọ"), "NGN 00.05 ọ");
+    }
+}

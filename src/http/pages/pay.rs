@@ -1,0 +1,265 @@
+//! `/pay/{token}`: the page behind the link of a wallet payment, where the customer confirms with a PIN.
+//!
+//! GET and HEAD look and change nothing, because messengers fetch links by themselves. POST does one act and
+//! answers with the page as it is then: sending a form again shows what became of the first, and never pays
+//! twice. Order of checks: the caller's address, the body, the link, who sent the form, the form, the link's
+//! own limit. A link that was never made and one that is long over take the same way to the same page.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::response::Response;
+use http::request::Parts;
+use http::{Method, StatusCode};
+use sha2::{Digest, Sha256};
+use subtle::ConstantTimeEq;
+use zeroize::Zeroizing;
+
+use super::form::{Act, Form, FormProblem};
+use super::origin::{Sender, sender};
+use super::page::{Field, Note, Tone, clock, tries, unbroken};
+use super::words::{self, Told};
+use super::{Shown, form, respond};
+use crate::domain::time::Timestamp;
+use crate::http::Http;
+use crate::http::auth::{client_address, counted_as};
+use crate::http::door::{Peer, Trace};
+use crate::http::error::ApiError;
+use crate::http::limits::Verdict;
+use crate::http::routes::PAY;
+use crate::ops::OpError;
+use crate::ops::confirm::{Confirmed, confirm};
+use crate::ops::pin_reset::{CodeSent, PinSet, send_code, set_pin};
+use crate::ops::wallet_page::{Cancelled, LinkView, cancel, view_link};
+
+/// Seconds after which another try is likely to find a free place.
+const BUSY_SECONDS: i64 = 2;
+
+pub async fn handle(State(http): State<Arc<Http>>, request: Request) -> Response {
+    let (parts, body) = request.into_parts();
+    let shown = answer(&http, &parts, body).await;
+    let mut response = respond(shown);
+    // The template: the path holds the token.
+    response.extensions_mut().insert(Trace { route: PAY, business_id: None });
+    response
+}
+
+async fn answer(http: &Http, parts: &Parts, body: Body) -> Shown {
+    if let Some(shown) = over_limit(http, http.limits.spend_page(address(http, parts)).await) {
+        return shown;
+    }
+    let token = parts.uri.path().strip_prefix("/pay/").unwrap_or_default();
+    // Read first, so that the client sees the answer.
+    let body = if parts.method == Method::POST { Some(form::read(body).await) } else { None };
+    let view = match view_link(&http.app, token).await {
+        Ok(LinkView::NotFound) => return words::not_found(),
+        Ok(view) => view,
+        Err(error) => return trouble(error),
+    };
+    let link = Link { http, token, form_token: http.app.vault.form_token(token) };
+    let Some(body) = body else { return link.show(view, Told::default(), StatusCode::OK) };
+    let form = match link.admit(parts, body) {
+        Ok(form) => form,
+        Err(NotOurs::Sender) => return words::foreign(),
+        Err(NotOurs::Form(problem)) => return words::unusable(problem),
+    };
+    let hash: [u8; 32] = Sha256::digest(token.as_bytes()).into();
+    if let Some(shown) = over_limit(http, http.limits.spend_link(hash).await) {
+        return shown;
+    }
+    link.act(form.act).await.unwrap_or_else(trouble)
+}
+
+fn address(http: &Http, parts: &Parts) -> std::net::IpAddr {
+    let nobody = || Peer(std::net::SocketAddr::from(([0, 0, 0, 0], 0)));
+    let peer = parts.extensions.get::<Peer>().copied().unwrap_or_else(nobody);
+    counted_as(client_address(peer.0, &parts.headers, &http.app.config.server.trusted_proxies))
+}
+
+/// In dev mode nobody is kept waiting: tests and demos come from one address.
+fn over_limit(http: &Http, verdict: Verdict) -> Option<Shown> {
+    if verdict.allowed || http.app.config.server.dev {
+        return None;
+    }
+    let seconds = verdict.reset_after.as_secs() + 1;
+    Some(words::throttled(i64::try_from(seconds).unwrap_or(i64::MAX)))
+}
+
+fn trouble(error: OpError) -> Shown {
+    // Logged there, by the same rules as for the API.
+    match ApiError::from(error) {
+        ApiError::Unavailable { retry_after, .. } => {
+            words::trouble(StatusCode::SERVICE_UNAVAILABLE, Some(i64::from(retry_after)))
+        }
+        _ => words::trouble(StatusCode::INTERNAL_SERVER_ERROR, None),
+    }
+}
+
+/// Why a form is not listened to.
+enum NotOurs {
+    Sender,
+    Form(FormProblem),
+}
+
+/// A link that leads somewhere.
+struct Link<'a> {
+    http: &'a Http,
+    token: &'a str,
+    /// What our page puts into its forms.
+    form_token: Zeroizing<String>,
+}
+
+impl Link<'_> {
+    fn show(&self, view: LinkView, told: Told, status: StatusCode) -> Shown {
+        words::link(view, told, status, &self.form_token)
+    }
+
+    /// The link as it is now, with `told` on top.
+    async fn look(&self, told: Told, status: StatusCode) -> Result<Shown, OpError> {
+        let view = view_link(&self.http.app, self.token).await?;
+        Ok(self.show(view, told, status))
+    }
+
+    fn now(&self) -> Timestamp {
+        self.http.app.now()
+    }
+
+    /// The form, if our own page sent it.
+    fn admit(&self, parts: &Parts, body: Result<Zeroizing<Vec<u8>>, FormProblem>) -> Result<Form, NotOurs> {
+        let sender = sender(parts, &self.http.app.public_url());
+        if sender == Sender::Elsewhere {
+            return Err(NotOurs::Sender);
+        }
+        let form = body.and_then(|body| form::parse(&parts.headers, &body)).map_err(NotOurs::Form)?;
+        let is_right = |token: &Zeroizing<String>| token.as_bytes().ct_eq(self.form_token.as_bytes()).into();
+        match form.token.as_ref().map(is_right) {
+            Some(true) => Ok(form),
+            None if sender == Sender::OurPage => Ok(form),
+            _ => Err(NotOurs::Sender),
+        }
+    }
+
+    async fn act(&self, act: Act) -> Result<Shown, OpError> {
+        match act {
+            Act::SendCode | Act::Reset => self.send_code().await,
+            Act::SetPin { code, new_pin, new_pin_again } => {
+                let set = set_pin(&self.http.app, self.token, &code, &new_pin, &new_pin_again).await?;
+                self.tell_set(set).await
+            }
+            Act::Pay { pin } => {
+                let confirmed = confirm(&self.http.app, self.token, &pin).await?;
+                self.tell_confirmed(confirmed).await
+            }
+            Act::Cancel => Ok(match cancel(&self.http.app, self.token).await? {
+                Cancelled::Done(view) => self.show(view, Told::default(), StatusCode::OK),
+                Cancelled::Over(view) => self.over(view),
+            }),
+        }
+    }
+
+    /// The act came too late: the page tells what happened before.
+    fn over(&self, view: LinkView) -> Shown {
+        let status = if matches!(view, LinkView::Paid(_)) { StatusCode::OK } else { StatusCode::CONFLICT };
+        self.show(view, Told::default(), status)
+    }
+
+    async fn send_code(&self) -> Result<Shown, OpError> {
+        match send_code(&self.http.app, self.token).await? {
+            CodeSent::Sent { masked_phone, .. } => {
+                let phone = unbroken(&masked_phone);
+                let text = format!("We sent a code to {phone}. It can take a minute to arrive.");
+                self.look(Told::note(Tone::Good, text).setting(), StatusCode::OK).await
+            }
+            CodeSent::TooMany { again_at } => {
+                let now = self.now();
+                let text = format!(
+                    "Too many codes were asked for. The next one can be sent at {}, Lagos time.",
+                    clock(again_at, now)
+                );
+                let told = Told { no_more_codes: true, ..Told::note(Tone::Bad, text).setting() };
+                let mut shown = self.look(told, StatusCode::TOO_MANY_REQUESTS).await?;
+                shown.retry_after = Some(again_at.since(now).0 / 1_000_000 + 1);
+                Ok(shown)
+            }
+            CodeSent::NotSent(why) => {
+                tracing::warn!(%why, "a code could not be sent");
+                let text = "The message with the code could not be sent. Try again in a minute.";
+                self.look(Told::note(Tone::Bad, text).setting(), StatusCode::BAD_GATEWAY).await
+            }
+            CodeSent::NotOpen(view) => Ok(self.over(view)),
+            CodeSent::Suspended => self.look(Told::default(), StatusCode::FORBIDDEN).await,
+        }
+    }
+
+    async fn tell_set(&self, set: PinSet) -> Result<Shown, OpError> {
+        let wrong = match set {
+            PinSet::Done => {
+                let text = "Your PIN is set. Nothing is paid yet: enter the new PIN to pay.";
+                return self.look(Told::note(Tone::Good, text), StatusCode::OK).await;
+            }
+            PinSet::NotOpen(view) => return Ok(self.over(view)),
+            PinSet::Suspended => return self.look(Told::default(), StatusCode::FORBIDDEN).await,
+            PinSet::Busy => return self.busy(Told::default().setting()).await,
+            PinSet::NoCode => {
+                let text = "This code does not count, or does not count any more. Ask for a new one.";
+                Told::note(Tone::Bad, text).setting()
+            }
+            PinSet::WrongCode { tries_left: 0 } => {
+                let text = "Wrong code, and no tries are left. Ask for a new code.";
+                Told::note(Tone::Bad, text).setting()
+            }
+            PinSet::WrongCode { tries_left } => {
+                Told::wrong(Field::Code, format!("Wrong code. You have {} left.", tries(tries_left)))
+            }
+            PinSet::NotACode => Told::wrong(Field::Code, "The code has exactly 6 digits."),
+            PinSet::NotTheSame => Told::wrong(Field::NewPinAgain, "The two PINs are not the same."),
+            PinSet::BadPin(problem) => Told::wrong(Field::NewPin, format!("{problem}.")),
+        };
+        self.look(wrong, StatusCode::UNPROCESSABLE_ENTITY).await
+    }
+
+    async fn tell_confirmed(&self, confirmed: Confirmed) -> Result<Shown, OpError> {
+        let none = Told::default();
+        match confirmed {
+            Confirmed::Paid(receipt) => {
+                let phone = unbroken(&receipt.order.masked_phone);
+                let text = format!("Your payment was made. We send the receipt to {phone}.");
+                let page = words::paid(&receipt, Note::new(Tone::Good, text));
+                Ok(Shown { status: StatusCode::OK, page, retry_after: None })
+            }
+            Confirmed::AlreadyPaid(receipt) => Ok(self.over(LinkView::Paid(receipt))),
+            Confirmed::NotOpen(view) => Ok(self.over(view)),
+            Confirmed::WrongPin { tries_left } => {
+                let text = match tries_left {
+                    1 => "Wrong PIN. You have 1 try left; if it is wrong too, this payment fails.".to_owned(),
+                    _ => format!("Wrong PIN. You have {} left.", tries(tries_left)),
+                };
+                self.look(Told::wrong(Field::Pin, text), StatusCode::UNPROCESSABLE_ENTITY).await
+            }
+            Confirmed::Failed(view) => Ok(self.show(view, none, StatusCode::UNPROCESSABLE_ENTITY)),
+            Confirmed::NotAPin(problem) => {
+                let text = format!("{problem}. This was not counted as a try.");
+                self.look(Told::wrong(Field::Pin, text), StatusCode::UNPROCESSABLE_ENTITY).await
+            }
+            Confirmed::Locked { .. } | Confirmed::Suspended => self.look(none, StatusCode::FORBIDDEN).await,
+            Confirmed::NoPin | Confirmed::BalanceTooLow | Confirmed::OverDailyLimit => {
+                self.look(none, StatusCode::CONFLICT).await
+            }
+            Confirmed::PinChanged => {
+                let text = "The PIN was changed at this moment. Enter the new one.";
+                self.look(Told::note(Tone::Bad, text), StatusCode::CONFLICT).await
+            }
+            Confirmed::Busy => self.busy(none).await,
+        }
+    }
+
+    /// Somebody else is being served; nothing was counted.
+    async fn busy(&self, told: Told) -> Result<Shown, OpError> {
+        let text = "Another try is being checked. Yours was not counted: wait a moment, then try again.";
+        let told = Told { note: Some(Note::new(Tone::Bad, text)), ..told };
+        let mut shown = self.look(told, StatusCode::TOO_MANY_REQUESTS).await?;
+        shown.retry_after = Some(BUSY_SECONDS);
+        Ok(shown)
+    }
+}

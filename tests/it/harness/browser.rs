@@ -1,0 +1,288 @@
+//! A real browser, Chromium without a window, driven over the WebDriver protocol.
+//!
+//! As large as a phone, with scripts switched off: what works here works anywhere. `./test` installs it.
+//! Pictures of pages go to the folder that `TILLBELL_TEST_PICTURES` names, if it is set.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
+
+const PROGRAM: &str = "chromedriver";
+const PICTURES: &str = "TILLBELL_TEST_PICTURES";
+/// One command; the first one starts the browser.
+const DEADLINE: Duration = Duration::from_secs(60);
+/// How long a page may take to come.
+const SHOWN_WITHIN: Duration = Duration::from_secs(20);
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+/// How the protocol writes a reference to an element.
+const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
+
+/// A small phone.
+pub const PHONE: (u32, u32) = (360, 740);
+
+/// One browser with one tab, ended when dropped. Calls block.
+pub struct Browser {
+    driver: Child,
+    port: u16,
+    tab: String,
+    _folder: tempfile::TempDir,
+}
+
+impl Drop for Browser {
+    fn drop(&mut self) {
+        let _ = request(self.port, "DELETE", &self.tab, None);
+        // Whatever of the browser did not end by itself: the driver leads a group of its own.
+        let group = format!("-{}", self.driver.id());
+        let _ = Command::new("kill").args(["-KILL", "--", &group]).stderr(Stdio::null()).status();
+        let _ = self.driver.wait();
+    }
+}
+
+impl Browser {
+    pub fn start() -> Browser {
+        let folder = tempfile::Builder::new().prefix("tillbell-browser-").tempdir_in("/tmp").unwrap();
+        let driver = Command::new(PROGRAM)
+            .arg("--port=0")
+            .env("TMPDIR", folder.path())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .process_group(0)
+            .spawn();
+        let mut driver = driver.expect("chromedriver is missing: ./test installs chromium-driver");
+        let port = told_port(&mut driver);
+        let mut browser = Browser { driver, port, tab: String::new(), _folder: folder };
+        let data = browser._folder.path().join("profile");
+        let mut arguments = vec![
+            "--headless=new".to_owned(),
+            "--disable-gpu".to_owned(),
+            "--disable-dev-shm-usage".to_owned(),
+            "--hide-scrollbars".to_owned(),
+            "--no-first-run".to_owned(),
+            "--disable-background-networking".to_owned(),
+            "--disable-component-update".to_owned(),
+            format!("--user-data-dir={}", data.display()),
+        ];
+        if is_root() {
+            // Its sandbox needs a user of its own.
+            arguments.push("--no-sandbox".to_owned());
+        }
+        let wanted = json!({"capabilities": {"alwaysMatch": {
+            "browserName": "chrome",
+            "unhandledPromptBehavior": "accept",
+            "goog:chromeOptions": {
+                "args": arguments,
+                "prefs": {"profile.managed_default_content_settings.javascript": 2},
+            },
+        }}});
+        let answer = request(port, "POST", "/session", Some(&wanted)).expect("the browser starts");
+        browser.tab = format!("/session/{}", answer["sessionId"].as_str().expect("an id"));
+        browser.resize(PHONE);
+        browser
+    }
+
+    fn call(&self, method: &str, path: &str, body: Option<Value>) -> Value {
+        let path = format!("{}/{path}", self.tab);
+        request(self.port, method, &path, body.as_ref()).unwrap_or_else(|why| panic!("{path}: {why}"))
+    }
+
+    /// The browser's own commands, for what the protocol has no word for.
+    fn command(&self, name: &str, params: Value) -> Value {
+        self.call("POST", "goog/cdp/execute", Some(json!({"cmd": name, "params": params})))
+    }
+
+    pub fn resize(&self, (width, height): (u32, u32)) {
+        let size = json!({"width": width, "height": height, "deviceScaleFactor": 2, "mobile": true});
+        self.command("Emulation.setDeviceMetricsOverride", size);
+    }
+
+    pub fn dark(&self, is_dark: bool) {
+        let value = if is_dark { "dark" } else { "light" };
+        let features = json!([{"name": "prefers-color-scheme", "value": value}]);
+        self.command("Emulation.setEmulatedMedia", json!({"features": features}));
+    }
+
+    pub fn open(&self, url: &str) {
+        self.call("POST", "url", Some(json!({"url": url})));
+    }
+
+    /// Loads the page again, and with it sends again the form it came from.
+    pub fn reload(&self) {
+        self.call("POST", "refresh", Some(json!({})));
+    }
+
+    pub fn title(&self) -> String {
+        self.call("GET", "title", None).as_str().unwrap().to_owned()
+    }
+
+    fn find(&self, css: &str) -> Vec<String> {
+        let body = json!({"using": "css selector", "value": css});
+        let found = self.call("POST", "elements", Some(body));
+        let found = found.as_array().unwrap().iter();
+        found.map(|element| element[ELEMENT].as_str().unwrap().to_owned()).collect()
+    }
+
+    #[track_caller]
+    fn one(&self, css: &str) -> String {
+        let found = self.find(css);
+        assert_eq!(found.len(), 1, "{css} on this page:\n{}", self.text());
+        found.into_iter().next().unwrap()
+    }
+
+    #[track_caller]
+    fn first(&self, css: &str) -> String {
+        self.find(css).into_iter().next().unwrap_or_else(|| panic!("no {css} on this page:\n{}", self.text()))
+    }
+
+    pub fn has(&self, css: &str) -> bool {
+        !self.find(css).is_empty()
+    }
+
+    /// What a reader sees of the page.
+    pub fn text(&self) -> String {
+        self.try_text().unwrap_or_else(|why| panic!("{why}"))
+    }
+
+    /// Fails while one page takes the place of another.
+    fn try_text(&self) -> Result<String, String> {
+        let body = self.find("body").into_iter().next().ok_or("no page")?;
+        let path = format!("{}/element/{body}/text", self.tab);
+        let text = request(self.port, "GET", &path, None)?;
+        Ok(text.as_str().unwrap_or_default().to_owned())
+    }
+
+    /// Waits for a page that shows this: what was touched may still be loading.
+    #[track_caller]
+    pub fn shows(&self, part: &str) {
+        let started = Instant::now();
+        loop {
+            let text = self.try_text();
+            match text {
+                Ok(text) if text.contains(part) => return,
+                text if started.elapsed() > SHOWN_WITHIN => panic!("{part:?} is not on this page:\n{text:?}"),
+                _ => std::thread::sleep(LOOK_EVERY),
+            }
+        }
+    }
+
+    #[track_caller]
+    pub fn fill(&self, css: &str, text: &str) {
+        let element = self.one(css);
+        self.call("POST", &format!("element/{element}/value"), Some(json!({"text": text})));
+    }
+
+    #[track_caller]
+    pub fn click(&self, css: &str) {
+        let element = self.one(css);
+        self.call("POST", &format!("element/{element}/click"), Some(json!({})));
+    }
+
+    /// The name of the field that would be typed into.
+    pub fn focused(&self) -> String {
+        let element = self.call("GET", "element/active", None);
+        let element = element[ELEMENT].as_str().unwrap().to_owned();
+        let name = self.call("GET", &format!("element/{element}/attribute/name"), None);
+        name.as_str().unwrap_or_default().to_owned()
+    }
+
+    /// What is read out for an element, and what it is called to be.
+    pub fn heard(&self, css: &str) -> (String, String) {
+        let element = self.one(css);
+        let ask = |what: &str| self.call("GET", &format!("element/{element}/{what}"), None);
+        let text = |value: Value| value.as_str().unwrap_or_default().to_owned();
+        (text(ask("computedrole")), text(ask("computedlabel")))
+    }
+
+    /// A computed style of the first such element.
+    pub fn style(&self, css: &str, property: &str) -> String {
+        let element = self.first(css);
+        self.call("GET", &format!("element/{element}/css/{property}"), None).as_str().unwrap().to_owned()
+    }
+
+    /// Width and height of an element, in pixels of the page.
+    pub fn size(&self, css: &str) -> (f64, f64) {
+        let element = self.one(css);
+        let rect = self.call("GET", &format!("element/{element}/rect"), None);
+        (rect["width"].as_f64().unwrap(), rect["height"].as_f64().unwrap())
+    }
+
+    /// Width and height of everything on the page.
+    pub fn extent(&self) -> (f64, f64) {
+        let size = &self.command("Page.getLayoutMetrics", json!({}))["cssContentSize"];
+        (size["width"].as_f64().unwrap(), size["height"].as_f64().unwrap())
+    }
+
+    /// Keeps a picture of the whole page, where that is asked for.
+    pub fn picture(&self, name: &str) {
+        let Some(folder) = std::env::var_os(PICTURES).map(PathBuf::from) else { return };
+        let ask = json!({"format": "png", "captureBeyondViewport": true});
+        let picture = self.command("Page.captureScreenshot", ask);
+        let bytes = STANDARD.decode(picture["data"].as_str().unwrap()).unwrap();
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join(format!("{name}.png")), bytes).unwrap();
+    }
+}
+
+fn is_root() -> bool {
+    let output = Command::new("id").arg("-u").output().unwrap();
+    output.stdout.starts_with(b"0\n")
+}
+
+/// The driver says on which port it listens.
+fn told_port(driver: &mut Child) -> u16 {
+    let mut lines = BufReader::new(driver.stdout.take().unwrap()).lines();
+    let port = lines.by_ref().map_while(Result::ok).find_map(|line| {
+        let (_, rest) = line.split_once("on port ")?;
+        rest.trim_end_matches('.').parse().ok().filter(|port| *port != 0)
+    });
+    port.expect("chromedriver says on which port it listens")
+}
+
+/// One command; the answer's `value`, or what the driver says is wrong.
+fn request(port: u16, method: &str, path: &str, body: Option<&Value>) -> Result<Value, String> {
+    let body = body.map(Value::to_string).unwrap_or_default();
+    let text = format!(
+        "{method} {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    let started = Instant::now();
+    let mut stream = loop {
+        match std::net::TcpStream::connect(("127.0.0.1", port)) {
+            Ok(stream) => break stream,
+            Err(why) if started.elapsed() > DEADLINE => return Err(why.to_string()),
+            Err(_) => std::thread::sleep(LOOK_EVERY),
+        }
+    };
+    stream.set_read_timeout(Some(DEADLINE)).map_err(|why| why.to_string())?;
+    stream.write_all(text.as_bytes()).map_err(|why| why.to_string())?;
+    let (head, body) = read_answer(&mut stream).map_err(|why| why.to_string())?;
+    let value: Value = serde_json::from_str(&body).map_err(|why| format!("{why}: {body}"))?;
+    let is_good = head.split(' ').nth(1) == Some("200");
+    if is_good { Ok(value["value"].clone()) } else { Err(value["value"]["message"].to_string()) }
+}
+
+/// Head and body. The driver keeps connections open whatever it is asked, so the length counts.
+fn read_answer(stream: &mut std::net::TcpStream) -> std::io::Result<(String, String)> {
+    let mut lines = BufReader::new(stream);
+    let (mut head, mut length) = (String::new(), 0);
+    loop {
+        let mut line = String::new();
+        if lines.read_line(&mut line)? == 0 || line == "\r\n" {
+            break;
+        }
+        if let Some((name, value)) = line.split_once(':')
+            && name.eq_ignore_ascii_case("content-length")
+        {
+            length = value.trim().parse().map_err(std::io::Error::other)?;
+        }
+        head.push_str(&line);
+    }
+    let mut body = vec![0; length];
+    lines.read_exact(&mut body)?;
+    Ok((head, String::from_utf8_lossy(&body).into_owned()))
+}

@@ -1,0 +1,324 @@
+//! The whole way in a real browser, without scripts, on a small phone: every page a customer can meet, by
+//! touching what is on it. Also that all of it is in reach, readable and heard.
+
+use tillbell::domain::message::MessageKind;
+use tillbell::domain::money::Money;
+use tillbell::domain::payment::Status;
+use tillbell::domain::time::Span;
+use tillbell::ops::businesses::{BusinessChange, set_business};
+use tillbell::ops::start_wallet_payment::{StartRequest, Started};
+use tillbell::ops::topup::{ToppingUp, start_topup};
+
+use super::site::Site;
+use crate::harness::app::ACCOUNT;
+use crate::harness::browser::{Browser, PHONE};
+use crate::harness::databases::Engine;
+use crate::wallet::world::{PIN, WRONG, token};
+
+/// Nobody should have to pinch: the narrowest phone in use.
+const NARROW: (u32, u32) = (320, 640);
+/// Smaller targets are missed by thumbs (WCAG 2.5.5 has 44).
+const TOUCH_MIN: f64 = 44.0;
+/// Contrast of text to its background (WCAG 1.4.3), and of what marks a field (1.4.11).
+const TEXT_CONTRAST: f64 = 4.5;
+const EDGE_CONTRAST: f64 = 3.0;
+
+struct Walk {
+    site: Site,
+    browser: Browser,
+    /// How pages look does not depend on the database.
+    looks: bool,
+}
+
+impl Walk {
+    fn open(&self, token: &str) {
+        self.browser.open(&format!("{}/pay/{token}", self.running_url()));
+    }
+
+    fn running_url(&self) -> String {
+        self.site.running.url()
+    }
+
+    /// Looks at the page in both schemes, as pictures and by its measures.
+    fn look(&self, name: &str) {
+        if !self.looks {
+            return;
+        }
+        let browser = &self.browser;
+        for scheme in ["light", "dark"] {
+            browser.dark(scheme == "dark");
+            browser.picture(&format!("{name}-{scheme}"));
+            self.check_contrast(name, scheme);
+        }
+        browser.dark(false);
+        for (size, shape) in [(NARROW, "narrow"), (PHONE, "phone")] {
+            browser.resize(size);
+            let (width, _) = browser.extent();
+            assert!(width <= f64::from(size.0), "{name} is {width} wide on a {shape} screen");
+            if shape == "narrow" {
+                browser.picture(&format!("{name}-narrow"));
+            }
+        }
+    }
+
+    fn check_contrast(&self, name: &str, scheme: &str) {
+        let page = color(&self.browser.style("body", "background-color")).unwrap();
+        for (css, parent, property, least) in [
+            ("h1", "body", "color", TEXT_CONTRAST),
+            (".note", ".note", "color", TEXT_CONTRAST),
+            (".main", ".main", "color", TEXT_CONTRAST),
+            ("#pin-hint", "body", "color", TEXT_CONTRAST),
+            (".state", ".state", "color", TEXT_CONTRAST),
+            ("#pin", "#pin", "border-top-color", EDGE_CONTRAST),
+            (".quiet", "body", "color", TEXT_CONTRAST),
+            (".wrong", "body", "color", TEXT_CONTRAST),
+            (".again a", "body", "color", TEXT_CONTRAST),
+        ] {
+            if !self.browser.has(css) {
+                continue;
+            }
+            let back = color(&self.browser.style(parent, "background-color")).unwrap_or(page);
+            let front = color(&self.browser.style(css, property)).unwrap();
+            let ratio = contrast(front, back);
+            assert!(ratio >= least, "{name}, {scheme}: {css} has a contrast of {ratio:.2}");
+        }
+    }
+
+    fn pay(&self, pin: &str) {
+        self.browser.fill("input[name=pin]", pin);
+        self.press("pin");
+    }
+
+    /// Touches the button of the form with this field.
+    fn press(&self, field: &str) {
+        self.browser.click(&format!("form:has(input[name={field}]) button"));
+    }
+}
+
+/// `rgb(1, 2, 3)` or `rgba(1, 2, 3, 1)`; `None` when nothing is painted.
+fn color(text: &str) -> Option<[f64; 3]> {
+    let inner = text.split_once('(').unwrap().1.trim_end_matches(')');
+    let parts: Vec<f64> = inner.split(',').map(|part| part.trim().parse().unwrap()).collect();
+    (parts.get(3) != Some(&0.0)).then(|| [parts[0], parts[1], parts[2]])
+}
+
+/// WCAG 2's contrast of two colours.
+fn contrast(a: [f64; 3], b: [f64; 3]) -> f64 {
+    let light = |color: [f64; 3]| {
+        let [r, g, b] = color.map(|part| {
+            let part = part / 255.0;
+            if part <= 0.04045 { part / 12.92 } else { ((part + 0.055) / 1.055).powf(2.4) }
+        });
+        0.2126 * r + 0.7152 * g + 0.0722 * b
+    };
+    let (a, b) = (light(a), light(b));
+    (a.max(b) + 0.05) / (a.min(b) + 0.05)
+}
+
+async fn rename(site: &Site, name: &str) {
+    let change = BusinessChange { name: Some(name.to_owned()), ..BusinessChange::default() };
+    set_business(&site.w.t.app, "test", site.w.shop.id, &change).await.unwrap().unwrap();
+    site.w.t.app.directory.forget();
+}
+
+/// From a wallet without a PIN to a receipt.
+async fn first_payment(walk: &Walk) {
+    let (site, browser) = (&walk.site, &walk.browser);
+    let (started, token) = site.begin(5_000, "k-1").await;
+    walk.open(&token);
+    browser.shows("adire.example Ltd");
+    browser.shows("NGN 5,000.00");
+    browser.shows("2 x ankara\n1 x gele");
+    browser.shows("ORDER k-1");
+    browser.shows("+234 803 *** **42");
+    browser.shows("09:30 Lagos time, 30 minutes left");
+    assert!(!browser.has("input[name=pin]"));
+    walk.look("01-no-pin");
+    walk.press("send_code");
+    browser.shows("We sent a code to +234 803 *** **42");
+    walk.look("02-code");
+    for (css, role, label) in [
+        ("h1", "heading", "Choose a PIN to pay"),
+        ("#code", "textbox", "Code from the message"),
+        ("#new_pin_again", "textbox", "New PIN once more"),
+    ] {
+        assert_eq!(browser.heard(css), (role.to_owned(), label.to_owned()));
+    }
+    for css in ["#code", "#new_pin", "#new_pin_again", "form:has(input[name=send_code]) button"] {
+        let (_, height) = browser.size(css);
+        assert!(height >= TOUCH_MIN, "{css} is {height} high");
+    }
+    let code = site.code();
+    let other = if code == "123123" { "321321" } else { "123123" };
+    let set = |code: &str, first: &str, second: &str| {
+        browser.fill("#code", code);
+        browser.fill("#new_pin", first);
+        browser.fill("#new_pin_again", second);
+        walk.press("new_pin");
+    };
+    set(other, PIN, PIN);
+    browser.shows("Wrong code. You have 4 tries left.");
+    assert!(browser.title().starts_with("Wrong code."), "{}", browser.title());
+    assert_eq!(browser.focused(), "code");
+    walk.look("03-wrong-code");
+    set(&code, PIN, "4072");
+    browser.shows("The two PINs are not the same.");
+    set(&code, "1987", "1987");
+    browser.shows("This PIN is a year and too easy to guess.");
+    assert_eq!(browser.focused(), "new_pin");
+    set(&code, PIN, PIN);
+    browser.shows("Your PIN is set. Nothing is paid yet");
+    assert_eq!(site.w.payment(&started).await.status, Status::Pending);
+    walk.look("04-pin-set");
+    walk.open(&token);
+    assert_eq!(browser.heard("#pin"), ("textbox".to_owned(), "Your wallet PIN".to_owned()));
+    assert!(browser.size("#pin").1 >= TOUCH_MIN && browser.size(".quiet").1 >= TOUCH_MIN);
+    walk.look("05-open");
+    walk.pay(WRONG);
+    browser.shows("Wrong PIN. You have 4 tries left.");
+    assert_eq!(browser.focused(), "pin");
+    walk.look("06-wrong-pin");
+    walk.pay(PIN);
+    browser.shows("Paid");
+    browser.shows("We send the receipt to +234 803 *** **42.");
+    browser.shows(&started.transaction_id);
+    walk.look("07-paid");
+    assert_eq!(site.w.wallet().await.balance, Money(1_500_000));
+    browser.reload();
+    browser.shows("Already paid.");
+    assert_eq!(site.w.wallet().await.balance, Money(1_500_000), "sent again, paid once");
+    walk.open(&token);
+    browser.shows("Already paid.");
+    walk.look("08-already-paid");
+    site.w.send_messages().await;
+    assert!(site.w.post.last(MessageKind::Receipt).text.starts_with("You paid NGN 5,000.00"));
+}
+
+/// Ten wrong PINs, the lock, and the way out of it.
+async fn lock_and_reset(walk: &Walk) {
+    let (site, browser) = (&walk.site, &walk.browser);
+    let (_, first) = site.begin(100, "k-2").await;
+    let (_, second) = site.begin(100, "k-3").await;
+    let (_, third) = site.begin(100, "k-4").await;
+    walk.open(&first);
+    for left in ["4 tries", "3 tries", "2 tries", "1 try"] {
+        walk.pay(WRONG);
+        browser.shows(&format!("You have {left} left"));
+    }
+    walk.look("09-last-try");
+    walk.pay(WRONG);
+    browser.shows("Payment failed");
+    browser.shows("No money has left your wallet.");
+    walk.look("10-failed");
+    for said in ["4 tries left", "3 tries left", "2 tries left", "1 try left", "Payment failed"] {
+        walk.open(&second);
+        walk.pay(WRONG);
+        browser.shows(said);
+    }
+    walk.open(&third);
+    browser.shows("Your wallet is locked");
+    assert!(!browser.has("input[name=pin]"));
+    walk.look("11-locked");
+    walk.press("reset");
+    browser.shows("We sent a code");
+    browser.fill("#code", &site.code());
+    browser.fill("#new_pin", "8305");
+    browser.fill("#new_pin_again", "8305");
+    walk.look("12-locked-code");
+    walk.press("new_pin");
+    browser.shows("Your PIN is set.");
+    walk.pay("8305");
+    browser.shows("Your payment was made.");
+}
+
+/// Links that ended, and one that never was.
+async fn dead_links(walk: &Walk) {
+    let (site, browser) = (&walk.site, &walk.browser);
+    let (_, cancelled) = site.begin(100, "k-5").await;
+    walk.open(&cancelled);
+    walk.press("reset");
+    browser.shows("Set a new PIN");
+    walk.look("13-reset");
+    browser.click(".again a");
+    browser.shows("Your wallet PIN");
+    assert!(
+        browser.has("#pin") && browser.has("#code"),
+        "a code that was sent may be used: {}",
+        browser.text()
+    );
+    walk.look("14-open-with-code");
+    walk.press("cancel");
+    browser.shows("Payment cancelled");
+    walk.look("15-cancelled");
+    let (_, expired) = site.begin(100, "k-6").await;
+    site.w.t.advance(Span::minutes(30));
+    walk.open(&expired);
+    browser.shows("This link has expired");
+    walk.look("16-expired");
+    walk.open("nothing");
+    browser.shows("This link leads nowhere");
+    walk.look("17-nowhere");
+}
+
+/// A balance that is too low, and the way to top it up.
+async fn too_low(walk: &Walk) {
+    let (site, browser) = (&walk.site, &walk.browser);
+    let balance = site.w.wallet().await.balance.kobo() / 100;
+    let (_, first) = site.begin(balance - 10, "k-7").await;
+    let (_, second) = site.begin(5_000, "k-8").await;
+    walk.open(&first);
+    walk.pay("8305");
+    browser.shows("Your payment was made.");
+    walk.open(&second);
+    walk.pay("8305");
+    browser.shows("Your balance is too low");
+    browser.shows("Ask the shop for a top-up of your wallet.");
+    walk.look("18-too-low");
+    site.w.t.account(ACCOUNT).await;
+    let payer = "Ifeoma Danladi";
+    let topup =
+        start_topup(&site.w.t.app, &site.w.shop.caller, &site.w.phone(), Money(499_000), payer, None).await;
+    assert!(matches!(topup.unwrap(), ToppingUp::Waiting(..)));
+    walk.open(&second);
+    browser.shows("Transfer exactly this amount");
+    browser.shows(ACCOUNT);
+    browser.shows("NGN 4,990.00");
+    walk.look("19-topup");
+}
+
+/// A merchant with much to say, also in words that never end.
+async fn long_texts(walk: &Walk) {
+    let (site, browser) = (&walk.site, &walk.browser);
+    rename(site, "Adébáyọ̀-Ọlátúńbọ̀sún & Daughters Fabrics, Lace and Accessories International (Balogun Market) Limited").await;
+    let lines: Vec<String> =
+        (1..=40).map(|n| format!("{n} x ankara print, six yards, colour no. {n:03}")).collect();
+    let request = StartRequest {
+        order_reference: "ORD-2026-03-10-000000000000000000000000000000000000000000000000-LAGOS-ISLAND"
+            .into(),
+        order_summary: Some(format!("{}\n{}", "Looooooooong".repeat(20), lines.join("\n"))),
+        ..site.w.request(10, "k-9")
+    };
+    let Started::Waiting(started) = site.w.try_start(&request).await else { panic!("not started") };
+    walk.open(&token(&started));
+    assert_eq!(browser.heard(".summary"), ("region".to_owned(), "Order summary".to_owned()));
+    walk.look("20-long");
+}
+
+on_both! {
+    async fn the_whole_way_on_a_phone_without_scripts(db: TestDatabase) {
+        let looks = db.engine() == Engine::Sqlite;
+        let site = Site::start(db).await;
+        site.w.funded(20_000).await;
+        let walk = Walk { site, browser: Browser::start(), looks };
+        walk.browser.open("data:text/html,<title>off</title><p>x<script>document.title='on'</script>");
+        assert_eq!(walk.browser.title(), "off", "scripts must be off");
+        first_payment(&walk).await;
+        lock_and_reset(&walk).await;
+        dead_links(&walk).await;
+        too_low(&walk).await;
+        long_texts(&walk).await;
+        let Walk { site, browser, .. } = walk;
+        drop(browser);
+        site.finish().await;
+    }
+}

@@ -1,0 +1,8 @@
+//! The page behind a confirm link, as customers meet it: over real HTTP on both databases, and in a real
+//! browser of a phone's size with scripts switched off.
+
+mod browsing;
+mod forms;
+mod safety;
+mod site;
+mod states;

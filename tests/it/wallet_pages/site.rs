@@ -1,0 +1,184 @@
+//! The pages on a port of their own over a world with a merchant and a customer, and a client that speaks
+//! HTTP by hand and reads forms as a browser does.
+
+use std::collections::BTreeMap;
+
+use scraper::{Html, Selector};
+use tillbell::domain::message::MessageKind;
+use tillbell::ops::start_wallet_payment::StartedPayment;
+use tillbell::serve::{Roles, Running, start};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+use crate::harness::databases::TestDatabase;
+use crate::wallet::world::{World, token};
+
+/// Beside these, tests give settings of their own.
+pub const DEV: &str = "[server]\nlisten = \"127.0.0.1:0\"\ndev = true\n";
+pub const NOT_DEV: &str = "[server]\nlisten = \"127.0.0.1:0\"\n";
+
+pub struct Site {
+    pub w: World,
+    pub running: Running,
+}
+
+#[derive(Debug)]
+pub struct Shown {
+    pub status: u16,
+    pub headers: Vec<(String, String)>,
+    pub body: String,
+}
+
+/// The fields of one form, hidden ones with their values.
+pub type Form = BTreeMap<String, String>;
+
+impl Shown {
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(found, _)| found == name).map(|(_, value)| value.as_str())
+    }
+
+    fn html(&self) -> Html {
+        Html::parse_document(&self.body)
+    }
+
+    /// What a reader sees, with single blanks.
+    pub fn text(&self) -> String {
+        let html = self.html();
+        let body = html.select(&Selector::parse("main").unwrap()).next();
+        let body = body.unwrap_or_else(|| panic!("no page: {self:?}"));
+        body.text().flat_map(str::split_whitespace).collect::<Vec<_>>().join(" ")
+    }
+
+    pub fn heading(&self) -> String {
+        let html = self.html();
+        let all: Vec<String> =
+            html.select(&Selector::parse("h1").unwrap()).map(|h| h.text().collect()).collect();
+        assert_eq!(all.len(), 1, "{all:?}");
+        all[0].clone()
+    }
+
+    pub fn forms(&self) -> Vec<Form> {
+        let (form, input) = (Selector::parse("form").unwrap(), Selector::parse("input").unwrap());
+        let html = self.html();
+        let fields = |form: scraper::ElementRef<'_>| {
+            form.select(&input)
+                .map(|input| {
+                    let value = input.value().attr("value").unwrap_or_default().to_owned();
+                    (input.value().attr("name").unwrap().to_owned(), value)
+                })
+                .collect()
+        };
+        html.select(&form).map(fields).collect()
+    }
+
+    /// The form that has this field.
+    #[track_caller]
+    pub fn form(&self, field: &str) -> Form {
+        let forms = self.forms();
+        forms.into_iter().find(|form| form.contains_key(field)).unwrap_or_else(|| {
+            panic!("no form with {field} on: {}\n{}", self.text(), self.body);
+        })
+    }
+
+    pub fn has_form(&self, field: &str) -> bool {
+        self.forms().iter().any(|form| form.contains_key(field))
+    }
+
+    #[track_caller]
+    pub fn is(&self, status: u16, part: &str) {
+        assert_eq!(self.status, status, "{self:?}");
+        assert!(self.text().contains(part), "{part:?} in {}", self.text());
+    }
+}
+
+impl Site {
+    pub async fn start(db: TestDatabase) -> Site {
+        Site::with(db, DEV).await
+    }
+
+    pub async fn with(db: TestDatabase, settings: &str) -> Site {
+        Site::with_roles(db, settings, Roles { api: false, pages: true, mail: false, work: false }).await
+    }
+
+    pub async fn with_roles(db: TestDatabase, settings: &str, roles: Roles) -> Site {
+        let w = World::with(db, settings).await;
+        let running = start(w.t.app.clone(), roles).await.unwrap();
+        Site { w, running }
+    }
+
+    /// The audit at the end, without a violation.
+    pub async fn finish(self) {
+        self.running.stop().await;
+        self.w.t.finish().await;
+    }
+
+    /// A request as it is written; answers what came back until the end of the connection.
+    pub async fn send(&self, method: &str, path: &str, headers: &[&str], body: Option<&str>) -> Shown {
+        let mut head = format!("{method} {path} HTTP/1.1\r\nConnection: close\r\n");
+        if !headers.iter().any(|line| line.to_lowercase().starts_with("host:")) {
+            head.push_str(&format!("Host: {}\r\n", self.running.address));
+        }
+        for line in headers {
+            head.push_str(&format!("{line}\r\n"));
+        }
+        if let Some(body) = body {
+            head.push_str(&format!("Content-Length: {}\r\n", body.len()));
+        }
+        head.push_str("\r\n");
+        head.push_str(body.unwrap_or_default());
+        let mut stream = TcpStream::connect(self.running.address).await.unwrap();
+        stream.write_all(head.as_bytes()).await.unwrap();
+        let mut bytes = Vec::new();
+        stream.read_to_end(&mut bytes).await.unwrap();
+        let text = String::from_utf8(bytes).unwrap();
+        let (head, body) = text.split_once("\r\n\r\n").unwrap_or_else(|| panic!("no answer: {text:?}"));
+        let mut lines = head.split("\r\n");
+        let status = lines.next().unwrap().split(' ').nth(1).unwrap().parse().unwrap();
+        let headers = lines.filter_map(|line| line.split_once(": "));
+        let headers = headers.map(|(name, value)| (name.to_lowercase(), value.to_owned())).collect();
+        Shown { status, headers, body: body.to_owned() }
+    }
+
+    pub async fn get(&self, token: &str) -> Shown {
+        self.send("GET", &format!("/pay/{token}"), &[], None).await
+    }
+
+    /// Sends a form as an older browser does under our policy: with `Origin: null` and nothing else.
+    pub async fn submit(&self, token: &str, form: &Form, filled: &[(&str, &str)]) -> Shown {
+        let mut form = form.clone();
+        for (name, value) in filled {
+            assert!(form.contains_key(*name), "the form has no {name}");
+            form.insert((*name).to_owned(), (*value).to_owned());
+        }
+        let fields = form.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect::<Vec<_>>();
+        self.post(token, &["Origin: null"], &fields).await
+    }
+
+    pub async fn post(&self, token: &str, headers: &[&str], fields: &[(&str, &str)]) -> Shown {
+        let body = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
+        let mut lines = vec!["Content-Type: application/x-www-form-urlencoded"];
+        lines.extend(headers);
+        self.send("POST", &format!("/pay/{token}"), &lines, Some(&body)).await
+    }
+
+    /// Gets the page and sends its form with this field, filled in.
+    pub async fn act(&self, token: &str, field: &str, filled: &[(&str, &str)]) -> Shown {
+        let form = self.get(token).await.form(field);
+        self.submit(token, &form, filled).await
+    }
+
+    pub async fn pay(&self, token: &str, pin: &str) -> Shown {
+        self.act(token, "pin", &[("pin", pin)]).await
+    }
+
+    /// The code of the last message that held one.
+    pub fn code(&self) -> String {
+        self.w.post.last(MessageKind::Code).code.unwrap()
+    }
+
+    pub async fn begin(&self, naira: i64, key: &str) -> (StartedPayment, String) {
+        let started = self.w.begin(naira, key).await;
+        let token = token(&started);
+        (started, token)
+    }
+}

@@ -1,0 +1,269 @@
+//! Every state of a link and every answer to a form, by status and words, over plain HTTP.
+
+use tillbell::domain::message::MessageKind;
+use tillbell::domain::money::Money;
+use tillbell::domain::payment::Status;
+use tillbell::domain::time::Span;
+use tillbell::ops::end_intent::expire_intents;
+use tillbell::ops::reverse::{Reverse, reject_payment, reverse_payment};
+use tillbell::ops::topup::{ToppingUp, start_topup};
+use tillbell::ops::wallet_desk::{Act, act};
+use tillbell::outbound::messenger::SendOutcome;
+
+use super::site::{DEV, Site};
+use crate::harness::app::ACCOUNT;
+use crate::wallet::world::{PHONE, PIN, WRONG};
+
+on_both! {
+    async fn a_customer_sets_a_pin_pays_and_has_a_receipt(db: TestDatabase) {
+        let site = Site::start(db).await;
+        site.w.funded(20_000).await;
+        let (started, token) = site.begin(5_000, "k-1").await;
+        let page = site.get(&token).await;
+        assert_eq!((page.status, page.heading().as_str()), (200, "Choose a PIN to pay"));
+        for shown in [
+            "NGN 5,000.00 to adire.example Ltd",
+            "Order ORDER k-1",
+            "+234 803 *** **42",
+            "Open until 09:30 Lagos time, 30 minutes left",
+            "2 x ankara 1 x gele",
+        ] {
+            assert!(page.text().contains(shown), "{shown:?} in {}", page.text());
+        }
+        assert!(page.body.contains("2 x ankara<br>"), "line breaks: {}", page.body);
+        assert!(page.body.contains(r#"<data value="5000.00">"#));
+        assert!(!page.has_form("pin") && !page.has_form("reset") && page.has_form("cancel"));
+        assert_eq!(page.form("send_code")["send_code"], "1");
+        let sent = site.submit(&token, &page.form("send_code"), &[]).await;
+        sent.is(200, "We sent a code to +234 803 *** **42");
+        assert!(site.w.post.last(MessageKind::Code).to == "+2348035550142");
+        let form = sent.form("code");
+        let fields: Vec<&str> = form.keys().map(String::as_str).collect();
+        assert_eq!(fields, ["code", "form_token", "new_pin", "new_pin_again"]);
+        assert!(sent.has_form("send_code") && sent.has_form("cancel"));
+        let code = site.code();
+        let set = |code: &str, pin: &str, again: &str| {
+            let filled = [("code", code.to_owned()), ("new_pin", pin.to_owned()), ("new_pin_again", again.to_owned())];
+            let (site, token, form) = (&site, &token, &form);
+            async move { site.submit(token, form, &filled.each_ref().map(|(name, value)| (*name, value.as_str()))).await }
+        };
+        let other = if code == "123123" { "321321" } else { "123123" };
+        let wrong = set(other, PIN, PIN).await;
+        wrong.is(422, "Wrong code. You have 4 tries left.");
+        assert!(wrong.has_form("new_pin_again"), "that form again");
+        set(&code, PIN, "4072").await.is(422, "The two PINs are not the same.");
+        set(&code, "1234", "1234").await.is(422, "counts up or down and is too easy to guess");
+        set(&code, "12a4", "12a4").await.is(422, "A PIN has exactly 4 digits");
+        set("12345", PIN, PIN).await.is(422, "The code has exactly 6 digits.");
+        let back = site.get(&token).await;
+        assert!(back.has_form("code") && back.has_form("send_code"), "back from the messenger, the code can be entered");
+        let spaced = format!("{} {}", &code[..3], &code[3..]);
+        let done = set(&spaced, PIN, PIN).await;
+        done.is(200, "Your PIN is set. Nothing is paid yet");
+        assert!(done.has_form("pin") && done.has_form("reset") && done.has_form("cancel") && !done.has_form("code"));
+        assert_eq!(site.w.payment(&started).await.status, Status::Pending);
+        set(&code, "8305", "8305").await.is(422, "This code does not count");
+        let wrong = site.pay(&token, WRONG).await;
+        wrong.is(422, "Wrong PIN. You have 4 tries left.");
+        assert!(wrong.has_form("pin"));
+        site.pay(&token, "40").await.is(422, "A PIN has exactly 4 digits. This was not counted as a try.");
+        site.get(&token).await.is(200, "You have 4 tries left.");
+        let form = site.get(&token).await.form("pin");
+        let paid = site.submit(&token, &form, &[("pin", PIN)]).await;
+        paid.is(200, "We send the receipt to +234 803 *** **42.");
+        assert_eq!(paid.heading(), "Paid");
+        for shown in ["NGN 5,000.00", "adire.example Ltd", "ORDER k-1", started.transaction_id.as_str(), "10 Mar 2026, 09:00 Lagos time"] {
+            assert!(paid.text().contains(shown), "{shown:?} in {}", paid.text());
+        }
+        assert!(paid.forms().is_empty());
+        // Reloading the answer sends the same form again.
+        site.submit(&token, &form, &[("pin", PIN)]).await.is(200, "Already paid.");
+        site.submit(&token, &form, &[("pin", WRONG)]).await.is(200, "Already paid.");
+        site.get(&token).await.is(200, "Already paid. Nothing more is due");
+        for late in ["send_code", "reset", "cancel"] {
+            site.post(&token, &["Sec-Fetch-Site: same-origin"], &[(late, "1")]).await.is(200, "Already paid.");
+        }
+        assert_eq!(site.w.wallet().await.balance, Money(1_500_000));
+        site.w.send_messages().await;
+        let receipt = site.w.post.last(MessageKind::Receipt);
+        assert!(receipt.text.starts_with("You paid NGN 5,000.00 to adire.example Ltd for order ORDER k-1"), "{}", receipt.text);
+        let ask = Reverse {
+            business_id: site.w.shop.id,
+            transaction_id: &started.transaction_id,
+            reason: "goods came back",
+            operator: "ada",
+            undoing_alert: None,
+        };
+        reverse_payment(&site.w.t.app, &ask).await.unwrap().unwrap();
+        site.get(&token).await.is(200, "the money is in your wallet again");
+        site.finish().await;
+    }
+
+    async fn wrong_pins_fail_a_payment_and_lock_the_wallet(db: TestDatabase) {
+        let site = Site::start(db).await;
+        let (_, first) = site.w.ready(20_000, 5_000).await;
+        let (second, third) = (site.begin(400, "k-2").await.1, site.begin(300, "k-3").await.1);
+        for left in ["4 tries", "3 tries", "2 tries", "1 try"] {
+            site.pay(&first, WRONG).await.is(422, &format!("Wrong PIN. You have {left} left"));
+        }
+        let failed = site.pay(&first, WRONG).await;
+        failed.is(422, "The PIN was wrong too often. No money has left your wallet.");
+        assert_eq!(failed.heading(), "Payment failed");
+        let (shown, status) = (site.get(&first).await, 200);
+        assert_eq!((shown.status, shown.heading().as_str()), (status, "Payment failed"));
+        let open = site.get(&second).await.form("pin");
+        for _ in 0..5 {
+            site.submit(&second, &open, &[("pin", WRONG)]).await;
+        }
+        let form = site.get(&second).await;
+        assert!(form.forms().is_empty(), "nothing is left to do: {}", form.text());
+        let locked = site.get(&third).await;
+        locked.is(200, "There were too many wrong PINs. No money has left your wallet. The lock ends at 09:00 on 11 Mar 2026");
+        assert!(!locked.has_form("pin") && locked.has_form("reset") && locked.has_form("cancel"));
+        let refused = site.submit(&third, &open_form(&site, &third), &[]).await;
+        refused.is(403, "There were too many wrong PINs.");
+        let sent = site.act(&third, "reset", &[]).await;
+        let code = site.code();
+        let done = site.submit(&third, &sent.form("code"), &[("code", &code), ("new_pin", "8305"), ("new_pin_again", "8305")]).await;
+        done.is(200, "Your PIN is set.");
+        site.submit(&third, &done.form("pin"), &[("pin", "8305")]).await.is(200, "Your payment was made.");
+        site.finish().await;
+    }
+
+    async fn links_that_ended_tell_how(db: TestDatabase) {
+        let site = Site::start(db).await;
+        let (_, expiring) = site.w.ready(20_000, 5_000).await;
+        let (cancelled, (rejecting, rejected)) = (site.begin(100, "k-2").await.1, site.begin(100, "k-3").await);
+        let form = site.get(&expiring).await.form("pin");
+        let done = site.act(&cancelled, "cancel", &[]).await;
+        done.is(200, "No money has left your wallet.");
+        assert_eq!(done.heading(), "Payment cancelled");
+        let again = site.post(&cancelled, &["Sec-Fetch-Site: same-origin"], &[("cancel", "1")]).await;
+        again.is(409, "Payment cancelled");
+        let transaction = site.w.payment(&rejecting).await.transaction_id;
+        reject_payment(&site.w.t.app, site.w.shop.id, &transaction, "ada", "not ours").await.unwrap().unwrap();
+        site.get(&rejected).await.is(200, "Payment stopped");
+        site.w.t.advance(Span::minutes(29));
+        site.get(&expiring).await.is(200, "Open until 09:30 Lagos time, 1 minute left");
+        site.w.t.advance(Span::minutes(1));
+        let expired = site.submit(&expiring, &form, &[("pin", PIN)]).await;
+        expired.is(409, "It was open until 10 Mar 2026, 09:30, Lagos time. No money has left your wallet.");
+        assert_eq!(expired.heading(), "This link has expired");
+        site.get(&expiring).await.is(200, "This link has expired");
+        for late in ["send_code", "reset", "cancel"] {
+            site.post(&expiring, &["Sec-Fetch-Site: same-origin"], &[(late, "1")]).await.is(409, "This link has expired");
+        }
+        assert_eq!(site.w.wallet().await.balance, Money(2_000_000));
+        expire_intents(&site.w.t.app).await.unwrap();
+        site.w.t.advance(Span::days(31));
+        let gone = site.get(&expiring).await;
+        assert_eq!((gone.status, gone.body), (404, site.get("nothing").await.body));
+        site.finish().await;
+    }
+
+    async fn a_balance_that_is_too_low_shows_the_way_to_top_up(db: TestDatabase) {
+        let site = Site::start(db).await;
+        let (_, first) = site.w.ready(8_000, 5_000).await;
+        let (_, second) = site.begin(4_000, "k-2").await;
+        let form = site.get(&second).await.form("pin");
+        site.pay(&first, PIN).await.is(200, "Your payment was made.");
+        let low = site.submit(&second, &form, &[("pin", PIN)]).await;
+        low.is(409, "Ask the shop for a top-up of your wallet.");
+        assert_eq!(low.heading(), "Your balance is too low");
+        assert!(!low.body.contains("3,000.00") && !low.body.contains("3000"), "the merchant holds the link: no balance");
+        site.w.t.account(ACCOUNT).await;
+        let topup = start_topup(&site.w.t.app, &site.w.shop.caller, &site.w.phone(), Money(150_000), "Ifeoma Danladi", None).await;
+        let Ok(ToppingUp::Waiting(view, _)) = topup else { panic!("no top-up") };
+        let low = site.get(&second).await;
+        for shown in ["NGN 1,500.00", ACCOUNT, "TILL AND BELL LTD", "Transfer exactly this amount"] {
+            assert!(low.text().contains(shown), "{shown:?} in {}", low.text());
+        }
+        assert!(low.has_form("pin"), "when the money is there, the PIN is entered here");
+        site.w.t.advance(view.payment.expires_at.since(site.w.t.app.now()));
+        let (_, third) = site.begin(100, "k-3").await;
+        site.get(&third).await.is(200, "Open until");
+        site.finish().await;
+    }
+
+    async fn limits_of_the_day_suspension_and_codes(db: TestDatabase) {
+        let site = Site::with(db, &format!("{DEV}[wallet.tier1]\ndaily = \"6000\"\n")).await;
+        let (_, first) = site.w.ready(20_000, 4_000).await;
+        let (_, second) = site.begin(3_000, "k-2").await;
+        let form = site.get(&second).await.form("pin");
+        site.pay(&first, PIN).await.is(200, "Your payment was made.");
+        let over = site.submit(&second, &form, &[("pin", PIN)]).await;
+        over.is(409, "This amount is more than your wallet may still pay out today.");
+        assert_eq!(over.heading(), "Over today's limit");
+        // One code was sent to set the PIN; two more may follow within the hour.
+        let reset = site.act(&second, "reset", &[]).await;
+        reset.is(200, "We sent a code");
+        assert!(reset.has_form("code") && !reset.has_form("pin"));
+        let shown = site.get(&second).await;
+        assert!(shown.has_form("pin") && shown.has_form("code"), "both ways are open: {}", shown.text());
+        let codes = site.w.post.count(MessageKind::Code);
+        site.w.post.answer(SendOutcome::Refused { why: "no such number".into() });
+        site.submit(&second, &reset.form("send_code"), &[]).await.is(502, "could not be sent");
+        assert_eq!(site.w.post.count(MessageKind::Code), codes + 1);
+        let many = site.submit(&second, &reset.form("send_code"), &[]).await;
+        many.is(429, "Too many codes were asked for. The next one can be sent at 10:00, Lagos time.");
+        assert_eq!(many.header("retry-after"), Some("3601"));
+        assert!(!many.has_form("send_code") && !many.has_form("reset"));
+        assert_eq!(site.w.post.count(MessageKind::Code), codes + 1);
+        act(&site.w.t.app, "ada", PHONE, Act::Suspend, "asked for").await.unwrap().unwrap();
+        let suspended = site.get(&second).await;
+        suspended.is(200, "Your wallet is suspended");
+        assert!(!suspended.has_form("pin") && !suspended.has_form("send_code") && suspended.has_form("cancel"));
+        site.submit(&second, &form, &[("pin", PIN)]).await.is(403, "Your wallet is suspended");
+        site.post(&second, &["Sec-Fetch-Site: same-origin"], &[("reset", "1")]).await.is(403, "Your wallet is suspended");
+        site.finish().await;
+    }
+
+    async fn a_code_ends_after_five_wrong_tries_and_the_newest_counts(db: TestDatabase) {
+        let site = Site::start(db).await;
+        site.w.funded(20_000).await;
+        let (_, link) = site.begin(5_000, "k-1").await;
+        let form = site.act(&link, "send_code", &[]).await.form("code");
+        let old = site.code();
+        site.act(&link, "send_code", &[]).await.is(200, "We sent a code");
+        let code = site.code();
+        let enter = |code: String| {
+            let (site, link, form) = (&site, &link, &form);
+            async move { site.submit(link, form, &[("code", &code), ("new_pin", PIN), ("new_pin_again", PIN)]).await }
+        };
+        if old != code {
+            enter(old).await.is(422, "Wrong code. You have 4 tries left.");
+        }
+        let wrong = if code == "123123" { "321321" } else { "123123" };
+        for left in ["3 tries", "2 tries", "1 try"] {
+            enter(wrong.to_owned()).await.is(422, &format!("Wrong code. You have {left} left."));
+        }
+        let last = enter(wrong.to_owned()).await;
+        last.is(422, "Wrong code, and no tries are left. Ask for a new code.");
+        assert!(last.has_form("send_code") && !last.has_form("code"));
+        enter(code).await.is(422, "This code does not count");
+        site.finish().await;
+    }
+
+    async fn a_hundred_right_pins_at_once_pay_once(db: TestDatabase) {
+        let site = Site::start(db).await;
+        let (started, link) = site.w.ready(20_000, 5_000).await;
+        let form = site.get(&link).await.form("pin");
+        let tries = (0..100).map(|_| site.submit(&link, &form, &[("pin", PIN)]));
+        let shown = futures_util::future::join_all(tries).await;
+        let made = shown.iter().filter(|page| page.body.contains("Your payment was made.")).count();
+        assert_eq!(made, 1);
+        for page in &shown {
+            assert!(matches!(page.status, 200 | 429), "{page:?}");
+        }
+        assert_eq!(site.w.wallet().await.balance, Money(1_500_000));
+        let events = site.w.t.app.store.deliveries_of_payment(site.w.payment(&started).await.id).await.unwrap();
+        assert_eq!(events.len(), 1);
+        site.finish().await;
+    }
+}
+
+/// A form as a page that was opened before the lock has it.
+fn open_form(site: &Site, link: &str) -> super::site::Form {
+    let token = site.w.t.app.vault.form_token(link).to_string();
+    [("form_token".to_owned(), token), ("pin".to_owned(), PIN.to_owned())].into()
+}
