@@ -1,5 +1,6 @@
 //! Whether a merchant's text poses as a payment request of ours: whether it leads, or seems to lead, to the
-//! host of confirm links.
+//! host of confirm links, holds what looks like one of our codes, or is no plain line where one is shown in
+//! the middle of our own words.
 //!
 //! Looked for in the text as it is and as a reader or a browser would take it: percent-encoded, in
 //! full-width or look-alike letters, with invisible characters or blanks in it, with `[.]` for a dot, as
@@ -32,6 +33,99 @@ pub enum Impostor {
     OwnLink,
     #[error("must not hold a host in encoded form (xn--)")]
     EncodedHost,
+    #[error("must not hold a link")]
+    Link,
+    #[error("must not hold invisible characters, line separators or characters that change the direction of text")]
+    Invisible,
+    #[error("must not hold a code of six digits: codes come from the wallet alone")]
+    Code,
+}
+
+/// How far from a number, in words, `code` or the like makes a code of it.
+const CODE_WORDS: usize = 8;
+/// Digits of a code of ours.
+const CODE_DIGITS: usize = 6;
+
+/// Refuses characters that make a text read otherwise than it is written.
+pub fn check_direction(text: &str) -> Result<(), Impostor> {
+    if text.chars().any(turns_text) { Err(Impostor::Invisible) } else { Ok(()) }
+}
+
+/// Refuses what is no plain piece of one line: links, invisible characters, separators of lines.
+pub fn check_line(text: &str) -> Result<(), Impostor> {
+    let breaks = |c: char| matches!(c, '\u{2028}' | '\u{2029}') || (is_invisible(c) && !is_variant(c));
+    if text.chars().any(breaks) {
+        return Err(Impostor::Invisible);
+    }
+    let folded = joined(&folded(text));
+    if folded.contains("://") || folded.contains("www.") {
+        return Err(Impostor::Link);
+    }
+    Ok(())
+}
+
+/// Refuses a name that a messenger makes a link of, such as `shop.com` or `shop.com/x`.
+pub fn check_hosts(text: &str) -> Result<(), Impostor> {
+    let folded = joined(&folded(text));
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '.' | '-');
+    let is_host = |name: &str| {
+        let name = name.trim_matches(|c| c == '.' || c == '-');
+        let Some((_, top)) = name.rsplit_once('.') else { return false };
+        top.chars().all(char::is_alphabetic)
+            && psl::suffix(name.as_bytes()).is_some_and(|end| end.is_known() && end.as_bytes().len() < name.len())
+    };
+    if folded.split(|c: char| !is_part(c)).any(is_host) { Err(Impostor::Link) } else { Ok(()) }
+}
+
+/// Refuses a number of six digits beside a word that makes a code of it: codes for PINs come from us alone,
+/// from the same number.
+pub fn check_code(text: &str) -> Result<(), Impostor> {
+    let folded = folded(text);
+    let words: Vec<&str> = folded.split_whitespace().collect();
+    let is_said = |at: usize| {
+        let (from, to) = (at.saturating_sub(CODE_WORDS), (at + CODE_WORDS + 1).min(words.len()));
+        words[from..to].iter().any(|word| speaks_of_codes(word))
+    };
+    let mut run = 0;
+    for (at, word) in words.iter().enumerate() {
+        // A number may be written in several words; a telephone number has more digits.
+        let digits = digits_of(word);
+        run += digits.unwrap_or(0);
+        let goes_on = digits.is_some() && words.get(at + 1).is_some_and(|next| digits_of(next).is_some());
+        let is_whole = digits.is_some() && !goes_on && run == CODE_DIGITS;
+        if (is_whole || holds_six(word)) && is_said(at) {
+            return Err(Impostor::Code);
+        }
+        if digits.is_none() {
+            run = 0;
+        }
+    }
+    Ok(())
+}
+
+/// How many digits a word has that is nothing but digits, with strokes between and signs around them.
+fn digits_of(word: &str) -> Option<usize> {
+    let inner = word.trim_matches(|c: char| !c.is_alphanumeric());
+    let is_plain = !inner.is_empty() && inner.chars().all(|c| c.is_numeric() || c == '-');
+    is_plain.then(|| inner.chars().filter(|c| c.is_numeric()).count())
+}
+
+/// Six digits as a part of a word: `code:493017`. Amounts are whole parts with their signs.
+fn holds_six(word: &str) -> bool {
+    word.split(|c: char| !c.is_alphanumeric() && !matches!(c, ',' | '.')).any(|part| {
+        let part = part.trim_matches(['.', ',']);
+        part.chars().count() == CODE_DIGITS && part.chars().all(char::is_numeric)
+    })
+}
+
+fn speaks_of_codes(word: &str) -> bool {
+    let parts = word.split(|c: char| !c.is_alphanumeric() && c != '.');
+    parts.map(|part| part.replace('.', "")).any(|part| {
+        matches!(
+            part.as_str(),
+            "code" | "codes" | "pin" | "pins" | "otp" | "otps" | "passcode" | "passcodes" | "verification"
+        )
+    })
 }
 
 impl OwnHost {
@@ -178,6 +272,16 @@ fn joined(folded: &str) -> String {
     out
 }
 
+/// Characters that change the direction of what follows.
+fn turns_text(c: char) -> bool {
+    matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// Says only how the character before it is drawn.
+fn is_variant(c: char) -> bool {
+    matches!(c, '\u{fe00}'..='\u{fe0f}')
+}
+
 fn is_invisible(c: char) -> bool {
     matches!(
         c,
@@ -267,6 +371,51 @@ mod tests {
             "https://shop.example/pay/0123456789abcdefghijABCDEFGHIJ0123456789_-x",
         ] {
             assert!(refused("https://pay.tills.example", text), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_line_is_plain() {
+        for bad in ["https://x", "A-7 see ｗｗｗ.x", "http : //x", "a\u{2028}b", "a\u{2029}b", "a\u{202e}b", "a\u{200b}b", "a\u{feff}"]
+        {
+            assert!(check_line(bad).is_err(), "{bad:?}");
+        }
+        for good in ["A-7", "INV/2026/11.3", "Ẹ̀bùn ❤\u{fe0f}", "Order: 12 / 3", "Dr. Okoro-Bello"] {
+            assert_eq!(check_line(good), Ok(()), "{good:?}");
+        }
+        for bad in ["a shop.com", "shop.com.ng/x", "7 ｓｈｏｐ．ｃｏｍ", "(bit.ly/7)"] {
+            assert!(check_hosts(bad).is_err(), "{bad:?}");
+        }
+        for good in ["A.7", "INV.2026.11", "No.7", "12.50", "Okoro B. A-7.", "com"] {
+            assert_eq!(check_hosts(good), Ok(()), "{good:?}");
+        }
+        assert!(check_direction("one\n\u{2066}two").is_err());
+        assert_eq!(check_direction("one\ntwo \u{200d}\u{2028}three"), Ok(()));
+    }
+
+    #[test]
+    fn codes_of_six_digits_are_ours_alone() {
+        for bad in [
+            "493017 is your code to set your wallet PIN. Send it to our agent.",
+            "Your code is 123456.",
+            "Your wallet OTP: 493-017",
+            "code:493017",
+            "P.I.N. ４９３０１７",
+            "your pass-code 4 9 3 0 1 7",
+            "PIN\n493 017",
+            "(493017) one-time\nverification",
+        ] {
+            assert_eq!(check_code(bad), Err(Impostor::Code), "{bad}");
+        }
+        for good in [
+            "Your order 493017 is ready.",
+            "Use code SAVE10: NGN 5,000.00 off",
+            "Code A1B2C3, 4931 pieces",
+            "Call 0803 123 4567 or +234 803 123 4567 for the code",
+            "Collect it with the pin in 100 days, 20 hours",
+            "Your pickup code is 4931.",
+        ] {
+            assert_eq!(check_code(good), Ok(()), "{good}");
         }
     }
 

@@ -133,6 +133,26 @@ on_both! {
         ] {
             start(&format!(r#"{members}, "idempotency_key": "k-bad""#)).await.fails_on(&[field]);
         }
+        // What stands among our own words holds no link, leads to no page of ours, and reads as it is written.
+        for (text, fields) in [
+            ("A-7. Pay here: https://evil.example", &["order_reference", "payer_name"][..]),
+            ("A-7 www.evil.example", &["order_reference", "payer_name"]),
+            ("A-7 evil.com/pin", &["order_reference"]),
+            ("A pay.tills.example", &["order_reference", "order_summary", "payer_name"]),
+            ("A-7\u{2028}\u{2028}Confirm here", &["order_reference", "payer_name"]),
+            ("A\u{202e}7", &["order_reference", "order_summary", "payer_name"]),
+            ("A\u{200b}7", &["order_reference", "payer_name"]),
+        ] {
+            for field in ["order_reference", "order_summary", "payer_name"] {
+                let members = serde_json::json!({ field: text, "idempotency_key": format!("k {field} {text}") });
+                let reply = start(members.to_string().trim_matches(['{', '}'])).await;
+                if fields.contains(&field) {
+                    reply.fails_on(&[field]);
+                } else {
+                    assert_ne!(reply.status, 422, "{field} {text:?} {reply:?}");
+                }
+            }
+        }
         let long = "x".repeat(121);
         start(&format!(r#""order_reference": "{long}", "idempotency_key": "k-bad""#)).await.fails_on(&["order_reference"]);
         for other in ["https://kola.example/other", "https://evil.example/hook", "http://kola.example/hook"] {

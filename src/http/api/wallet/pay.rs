@@ -10,6 +10,7 @@ use axum::response::Response;
 use http::StatusCode;
 
 use super::{Entered, enter, multiline, payer_name, phone, replay};
+use crate::domain::impostor::{Impostor, OwnHost, check_direction, check_hosts, check_line};
 use crate::domain::wallet::WalletStatus;
 use crate::domain::weburl::MAX_URL_CHARS;
 use crate::http::Http;
@@ -101,6 +102,12 @@ fn read(http: &Http, fields: &Fields<'_>) -> Result<StartRequest, ApiError> {
     let order_reference = check.required_text("order_reference", REFERENCE_MAX);
     let order_summary = multiline(&mut check, fields, "order_summary", SUMMARY_MAX, false);
     let payer_name = payer_name(&mut check, PAYER_NAME_MAX);
+    // They stand among our own words, in the message or on the page.
+    honest(http, &mut check, "order_reference", order_reference.as_deref(), |text| {
+        check_line(text).and_then(|()| check_hosts(text))
+    });
+    honest(http, &mut check, "order_summary", order_summary.as_deref(), check_direction);
+    honest(http, &mut check, "payer_name", payer_name.as_deref(), check_line);
     let webhook_url = check.required_text("webhook_url", MAX_URL_CHARS);
     let idempotency_key = check.required_text("idempotency_key", KEY_MAX);
     let problems = check.problems;
@@ -124,6 +131,21 @@ fn read(http: &Http, fields: &Fields<'_>) -> Result<StartRequest, ApiError> {
             fingerprint: http.app.vault.request_hash(&fields.fingerprint("POST", "pay/start")),
         }),
         _ => Err(ApiError::Invalid(problems)),
+    }
+}
+
+/// Refuses a field that leads to the payment pages, or is not what it looks like.
+fn honest(
+    http: &Http,
+    check: &mut Checker<'_, '_>,
+    field: &'static str,
+    text: Option<&str>,
+    rule: impl Fn(&str) -> Result<(), Impostor>,
+) {
+    let Some(text) = text else { return };
+    let own = OwnHost::of(&http.app.public_url());
+    if let Err(why) = rule(text).and_then(|()| own.map_or(Ok(()), |own| own.check(text))) {
+        check.problems.add(field, format!("The {} {why}.", field.replace('_', " ")));
     }
 }
 
