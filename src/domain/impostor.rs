@@ -35,7 +35,9 @@ pub enum Impostor {
     EncodedHost,
     #[error("must not hold a link")]
     Link,
-    #[error("must not hold invisible characters, line separators or characters that change the direction of text")]
+    #[error(
+        "must not hold invisible characters, line separators or characters that change the direction of text"
+    )]
     Invisible,
     #[error("must not hold a code of six digits: codes come from the wallet alone")]
     Code,
@@ -72,7 +74,8 @@ pub fn check_hosts(text: &str) -> Result<(), Impostor> {
         let name = name.trim_matches(|c| c == '.' || c == '-');
         let Some((_, top)) = name.rsplit_once('.') else { return false };
         top.chars().all(char::is_alphabetic)
-            && psl::suffix(name.as_bytes()).is_some_and(|end| end.is_known() && end.as_bytes().len() < name.len())
+            && psl::suffix(name.as_bytes())
+                .is_some_and(|end| end.is_known() && end.as_bytes().len() < name.len())
     };
     if folded.split(|c: char| !is_part(c)).any(is_host) { Err(Impostor::Link) } else { Ok(()) }
 }
@@ -376,8 +379,16 @@ mod tests {
 
     #[test]
     fn a_line_is_plain() {
-        for bad in ["https://x", "A-7 see ｗｗｗ.x", "http : //x", "a\u{2028}b", "a\u{2029}b", "a\u{202e}b", "a\u{200b}b", "a\u{feff}"]
-        {
+        for bad in [
+            "https://x",
+            "A-7 see ｗｗｗ.x",
+            "http : //x",
+            "a\u{2028}b",
+            "a\u{2029}b",
+            "a\u{202e}b",
+            "a\u{200b}b",
+            "a\u{feff}",
+        ] {
             assert!(check_line(bad).is_err(), "{bad:?}");
         }
         for good in ["A-7", "INV/2026/11.3", "Ẹ̀bùn ❤\u{fe0f}", "Order: 12 / 3", "Dr. Okoro-Bello"] {

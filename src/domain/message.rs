@@ -133,6 +133,11 @@ pub fn link_text(words: &LinkWords<'_>) -> String {
     )
 }
 
+/// A merchant's own text under the merchant's name: it comes from the number of payment requests.
+pub fn merchant_text(merchant: &str, text: &str) -> String {
+    format!("From {merchant}:\n{text}")
+}
+
 /// `code` has six digits.
 pub fn code_text(code: &str, merchant: &str) -> String {
     format!(

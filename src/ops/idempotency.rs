@@ -73,6 +73,21 @@ impl Claim {
         self.token
     }
 
+    /// Writes an answer under the key, for the Unit of the effect; lost with the claim.
+    pub fn answer_step(&self, status: u16, body: &[u8]) -> Step {
+        idempotency::answer(self.business_id, &self.key, self.token, status, body.to_vec())
+    }
+
+    /// The answer is written, but it turned out that nothing happened: the key is free again. Where the
+    /// database does not answer, the key goes on standing for what was tried.
+    pub async fn take_back(mut self) {
+        self.settled = true;
+        let taken = self.store.forget_idempotency_key(self.business_id, &self.key, self.token).await;
+        if let Err(error) = taken {
+            tracing::warn!(%error, "an idempotency key of work that came to nothing could not be given back");
+        }
+    }
+
     /// The effect happened and its answer is written.
     pub fn keep(mut self) {
         self.settled = true;

@@ -2,7 +2,8 @@
 //! customer wrote to us.
 //!
 //! Reports come late, twice and in any order, so each is judged by the state that is stored: a message only
-//! moves on. A report may also be the first news of a message whose attempt had no answer; then it is
+//! moves on. A failure that overtakes the answer to its own attempt is refused until that is written
+//! (`Contended`), because the messenger says it once more and nobody else does. A report may also be the first news of a message whose attempt had no answer; then it is
 //! taken for that answer, and the message is not sent again. One that failed for a passing reason goes
 //! back to the workers while it makes sense. Called by the door the messenger's calls come in by.
 
@@ -61,7 +62,7 @@ impl News {
     }
 }
 
-/// Takes a report in. `false`: it is about no message of ours.
+/// Takes a report in. `false`: it is about no message of ours. `Contended`: it cannot be applied yet.
 pub async fn take_report(app: &App, report: &Report<'_>) -> Result<bool, OpError> {
     for _ in 0..RACES_MAX {
         let Some(row) = find(app, report).await? else { return Ok(false) };
@@ -106,6 +107,10 @@ async fn next(app: &App, row: &MessageRow, report: &Report<'_>) -> Result<Option
     let (now, told) = (app.now(), report.news.status());
     let is_the_one = row.provider_id.as_deref() == Some(report.provider_id);
     if let News::Failed { why, again } = &report.news {
+        // The attempt it is about may have an answer that is not written yet, which would be written over it.
+        if !is_the_one && row.status == MessageStatus::Queued {
+            return Err(OpError::Contended);
+        }
         // What arrived cannot fail any more, and a copy that failed says nothing of another one.
         if !is_the_one || row.status != MessageStatus::Sent {
             return Ok(None);

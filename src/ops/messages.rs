@@ -19,7 +19,7 @@ use crate::domain::intent::CODE_DIGITS;
 use crate::domain::message::{self, LinkWords, MessageKind, MessageStatus};
 use crate::domain::phone::Phone;
 use crate::domain::time::{Span, Timestamp};
-use crate::outbound::messenger::{LinkParts, Outgoing, SendOutcome};
+use crate::outbound::messenger::{LOG_PREFIX, LinkParts, Outgoing, SendOutcome};
 use crate::store::jobs::{self, Job, JobKind};
 use crate::store::messages::{self, MessageRow};
 use crate::store::{Applied, IdKind, Step};
@@ -88,6 +88,8 @@ pub enum Attempted {
     Sent,
     /// For good; why, for operators.
     Failed(String),
+    /// It is not tried again, and it may have arrived all the same.
+    Unknown(String),
     /// It is tried again then.
     Later {
         at: Timestamp,
@@ -172,7 +174,8 @@ async fn words(app: &App, row: &MessageRow) -> Result<Words, OpError> {
             let plain = app.vault.unseal(&text_place(row.id), sealed);
             let plain = plain.map_err(|error| OpError::Fault(error.to_string()))?;
             let text = String::from_utf8_lossy(&plain).into_owned();
-            Ok(Words::plain(text.clone(), [merchant_name(app, row.business_id).await?, text]))
+            let merchant = merchant_name(app, row.business_id).await?;
+            Ok(Words::plain(message::merchant_text(&merchant, &text), [merchant, text]))
         }
         MessageKind::Link => {
             let intent = app.store.intent(row.subject_id).await?.ok_or_else(|| missing("intent"))?;
@@ -288,7 +291,10 @@ async fn conclude(
         SendOutcome::Unsure { why } => {
             let at = now + pause(job).max(UNSURE);
             if at >= row.valid_until {
-                return give_up(app, job, row, &why).await;
+                return Ok(match give_up(app, job, row, &why).await? {
+                    Attempted::Failed(why) => Attempted::Unknown(why),
+                    other => other,
+                });
             }
             metrics::counter!("tillbell_messages_total", "outcome" => "unsure").increment(1);
             // Without an error it counts as being tried until then, and nobody else tries it.
@@ -337,9 +343,13 @@ pub(super) fn shortened(why: &str) -> String {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SentNow {
     Sent,
-    /// Not sent yet, or for good; why, for the merchant.
-    NotSent(String),
-    /// An attempt is still under way.
+    /// Refused, and not tried again; why, for the merchant.
+    Failed(String),
+    /// Not tried again, and nobody knows whether it arrived.
+    Unknown(String),
+    /// A passing trouble; a worker tries it again.
+    Later(String),
+    /// An attempt is still under way, or is made soon.
     UnderWay,
 }
 
@@ -352,10 +362,9 @@ pub async fn send_now(app: &Arc<App>, job: Job) -> SentNow {
         Ok(Ok(Ok(outcome))) => outcome,
         Ok(Ok(Err(error))) => {
             tracing::warn!(%error, "a message could not be tried; a worker does it");
-            SentNow::NotSent("the message could not be sent at this moment".into())
+            SentNow::UnderWay
         }
-        Ok(Err(_)) => SentNow::NotSent("the message could not be sent at this moment".into()),
-        Err(_) => SentNow::UnderWay,
+        Ok(Err(_)) | Err(_) => SentNow::UnderWay,
     }
 }
 
@@ -365,14 +374,15 @@ async fn attempts(app: &App, mut job: Job) -> Result<SentNow, OpError> {
     loop {
         match attempt(app, &job).await? {
             Attempted::Sent => return Ok(SentNow::Sent),
-            Attempted::Failed(why) => return Ok(SentNow::NotSent(why)),
+            Attempted::Failed(why) => return Ok(SentNow::Failed(why)),
+            Attempted::Unknown(why) => return Ok(SentNow::Unknown(why)),
             Attempted::Unsure | Attempted::Superseded => {
                 return wait(app, job.subject_id, deadline).await;
             }
             Attempted::Later { at, why } => {
                 let pause = at.since(app.now()).to_std();
                 if tokio::time::Instant::now() + pause + crate::outbound::messenger::SEND_TIMEOUT > deadline {
-                    return Ok(SentNow::NotSent(why));
+                    return Ok(SentNow::Later(why));
                 }
                 tokio::time::sleep(pause).await;
                 match take_over(app, &job).await? {
@@ -402,15 +412,20 @@ async fn wait(app: &App, message_id: i64, deadline: tokio::time::Instant) -> Res
         match app.store.message(message_id).await? {
             Some(row) if row.status.is_sent() => return Ok(SentNow::Sent),
             Some(row) if row.status == MessageStatus::Failed => {
-                return Ok(SentNow::NotSent(row.error.unwrap_or_default()));
+                return Ok(SentNow::Unknown(row.error.unwrap_or_default()));
             }
             Some(row) if tokio::time::Instant::now() >= deadline => {
-                return Ok(row.error.map_or(SentNow::UnderWay, SentNow::NotSent));
+                return Ok(row.error.map_or(SentNow::UnderWay, SentNow::Later));
             }
             Some(_) => tokio::time::sleep(LOOK_EVERY).await,
             None => return Err(OpError::Fault(format!("message {message_id} is missing"))),
         }
     }
+}
+
+/// What has become of a message that others send; waits for it, [`FIRST_ATTEMPTS`] at most.
+pub async fn outcome(app: &App, message_id: i64) -> Result<SentNow, OpError> {
+    wait(app, message_id, tokio::time::Instant::now() + FIRST_ATTEMPTS).await
 }
 
 /// For a request that was sent again: `Sent` if the message has gone out; one that failed, or waits for
@@ -453,7 +468,7 @@ pub async fn abandon(app: &App, message_id: i64, why: &str) -> Result<bool, OpEr
 pub struct Listed {
     pub row: MessageRow,
     pub phone: Phone,
-    /// As sent where the messenger is the log, else without codes and links.
+    /// As sent if nobody but the log of a service in dev mode got it, else without codes and links.
     pub text: String,
 }
 
@@ -463,8 +478,11 @@ pub async fn list(app: &App, phone: Option<&Phone>) -> Result<Vec<Listed>, OpErr
     let mut all = Vec::new();
     for row in app.store.messages(hash.as_ref().map(<[u8; 32]>::as_slice)).await? {
         let text = words(app, &row).await?.text;
-        let text = if app.messenger.is_log() { text.to_string() } else { message::masked(&text) };
-        all.push(Listed { phone: phone_of(app, &row)?, text, row });
+        // By the row: the one who lists may be configured otherwise than the one who sent.
+        let is_logged = row.provider_id.as_deref().is_some_and(|id| id.starts_with(LOG_PREFIX));
+        let shown =
+            if is_logged && app.config.server.dev { text.to_string() } else { message::masked(&text) };
+        all.push(Listed { phone: phone_of(app, &row)?, text: shown, row });
     }
     Ok(all)
 }

@@ -7,6 +7,7 @@ pub mod accounts;
 pub mod businesses;
 pub mod keys;
 pub mod mailboxes;
+pub mod message_quota;
 pub mod message_reports;
 pub mod messages;
 pub mod wallets;

@@ -89,7 +89,7 @@ pub async fn send_code(app: &Arc<App>, token: &str) -> Result<CodeSent, OpError>
         if app.store.apply(unit).await?.is_done() {
             crash::point("code.stored");
             return Ok(match messages::send_now(app, composed.job).await {
-                SentNow::NotSent(why) => CodeSent::NotSent(why),
+                SentNow::Failed(why) | SentNow::Unknown(why) | SentNow::Later(why) => CodeSent::NotSent(why),
                 SentNow::Sent | SentNow::UnderWay => {
                     CodeSent::Sent { masked_phone: wallet.phone.masked(), expires_at: code.expires_at }
                 }

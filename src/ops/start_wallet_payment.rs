@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use super::OpError;
 use super::create_payment::fresh_transaction_id;
+use super::message_quota::{OverQuota, Quota};
 use super::messages::{self, By, Composed, Note, SentNow};
 use super::name_marks::name_marks;
 use super::wallets::{find, limits};
@@ -59,7 +60,7 @@ pub struct StartedPayment {
 #[derive(Debug)]
 pub enum Started {
     Waiting(Box<StartedPayment>),
-    /// The intent is there, but its message did not go out; why.
+    /// The intent is there, but its message failed for good; why.
     NotSent(String),
     /// The idempotency key belongs to another request.
     OtherRequest,
@@ -73,6 +74,8 @@ pub enum Started {
     NotActive(WalletStatus),
     InsufficientBalance(Money),
     OverDailyLimit,
+    /// Links count like merchants' texts.
+    OverQuota(OverQuota),
     /// The amount with charges on top exceeds the range of amounts.
     TooLarge,
 }
@@ -103,12 +106,14 @@ pub async fn start_wallet_payment(
     let (intent, composed) = intent_of(app, request, &wallet, &payment).await?;
     let marks = name_marks(&Folded::new(&payment.payer_name));
     let token = app.vault.link_token(intent.id);
+    let quota = Quota::of(app, business_id, &wallet.phone);
     let unit = app
         .store
         .unit(business_id)
         .await?
         .step(wallet_payments::add(&payment, marks))
         .step(intents::add(&intent, &Vault::token_hash(&token)))
+        .steps(quota.steps())
         .steps(composed.steps);
     match app.store.apply(unit).await? {
         Applied::Done(_) => {
@@ -127,7 +132,7 @@ pub async fn start_wallet_payment(
         Applied::Refused { .. } | Applied::Lost { .. } => {
             match app.store.intent_by_key(business_id, &request.idempotency_key).await? {
                 Some(known) => again(app, request, known).await,
-                None => Err(OpError::Contended),
+                None => quota.used_up(app).await?.map(Started::OverQuota).ok_or(OpError::Contended),
             }
         }
     }
@@ -160,8 +165,11 @@ async fn again(app: &Arc<App>, request: &StartRequest, intent: Intent) -> Result
 
 fn answer(app: &App, intent: Intent, transaction_id: String, sent: SentNow) -> Started {
     match sent {
-        SentNow::NotSent(why) => Started::NotSent(why),
-        SentNow::Sent | SentNow::UnderWay => Started::Waiting(Box::new(started(app, intent, transaction_id))),
+        SentNow::Failed(why) | SentNow::Unknown(why) => Started::NotSent(why),
+        // The message is a durable job: what failed for a passing reason is sent by the workers.
+        SentNow::Sent | SentNow::Later(_) | SentNow::UnderWay => {
+            Started::Waiting(Box::new(started(app, intent, transaction_id)))
+        }
     }
 }
 

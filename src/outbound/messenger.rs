@@ -19,6 +19,9 @@ use crate::domain::phone::Phone;
 /// An adapter must have its outcome within this; whoever waits for a first attempt waits 10 s in all.
 pub const SEND_TIMEOUT: Duration = Duration::from_secs(8);
 
+/// How the ids of messages begin that only the log got.
+pub const LOG_PREFIX: &str = "log-";
+
 /// A message on its way. It holds what must not be logged, so it has no `Debug`.
 pub struct Outgoing {
     pub message_id: i64,
@@ -134,5 +137,5 @@ fn log(outgoing: Outgoing, shows_text: bool) -> SendOutcome {
             "a message was not sent: the messenger is `log`"
         );
     }
-    SendOutcome::Sent { provider_id: format!("log-{message_id}") }
+    SendOutcome::Sent { provider_id: format!("{LOG_PREFIX}{message_id}") }
 }

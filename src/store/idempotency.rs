@@ -4,7 +4,7 @@
 //! it, so the step that writes the answer fails together with the effect it belongs to. Rows
 //! without an answer may be taken over after their lease; rows with one live for a day.
 
-use super::sql::statements;
+use super::sql::{Sql, statements};
 use super::{Applied, Reader, Step, Store, StoreError};
 use crate::domain::time::Timestamp;
 
@@ -32,6 +32,9 @@ statements! {
     RELEASE: query {
         "delete from idempotency_keys
          where business_id = $1 and key = $2 and token = $3 and status is null"
+    }
+    TAKE_BACK: query {
+        "delete from idempotency_keys where business_id = $1 and key = $2 and token = $3"
     }
     FORGET: query {
         "delete from idempotency_keys where created_at < $1 and running_until_at < $1
@@ -111,7 +114,27 @@ impl Store {
         key: &str,
         token: i64,
     ) -> Result<(), StoreError> {
-        let step = Step::any(&RELEASE, vec![business_id.into(), key.into(), token.into()]);
+        self.remove_idempotency_key(&RELEASE, business_id, key, token).await
+    }
+
+    /// Removes a claim with the answer it has, because what it answers for came to nothing.
+    pub async fn forget_idempotency_key(
+        &self,
+        business_id: i64,
+        key: &str,
+        token: i64,
+    ) -> Result<(), StoreError> {
+        self.remove_idempotency_key(&TAKE_BACK, business_id, key, token).await
+    }
+
+    async fn remove_idempotency_key(
+        &self,
+        how: &'static Sql,
+        business_id: i64,
+        key: &str,
+        token: i64,
+    ) -> Result<(), StoreError> {
+        let step = Step::any(how, vec![business_id.into(), key.into(), token.into()]);
         let unit = self.unit(business_id).await?.step(step);
         match self.apply(unit).await? {
             Applied::Done(_) | Applied::Lost { .. } | Applied::Refused { .. } => Ok(()),

@@ -124,10 +124,18 @@ async fn take_messages(http: &Http, whatsapp: &WhatsApp, told: Messages) -> Resu
     for written in told.messages.unwrap_or_default() {
         take_written(http, &written).await?;
     }
+    let mut is_early = false;
     for status in told.statuses.unwrap_or_default() {
-        take_status(http, whatsapp, &status).await?;
+        match take_status(http, whatsapp, &status).await {
+            // The others are taken all the same; all are told once more, which changes nothing.
+            Err(OpError::Contended) => {
+                count("too_early");
+                is_early = true;
+            }
+            other => other?,
+        }
     }
-    Ok(())
+    if is_early { Err(OpError::Contended) } else { Ok(()) }
 }
 
 async fn take_written(http: &Http, written: &Written) -> Result<(), OpError> {

@@ -41,6 +41,10 @@ pub enum Verdict {
     Unsure {
         why: String,
     },
+    /// A whole answer of success that names no message.
+    NoId {
+        why: String,
+    },
     /// Only a template goes to this customer now.
     WindowClosed,
     NotOnWhatsApp,
@@ -59,6 +63,7 @@ impl From<Verdict> for SendOutcome {
             Verdict::Sent { provider_id } => SendOutcome::Sent { provider_id },
             Verdict::Later { why, after } => SendOutcome::Retry { why, after },
             Verdict::Unsure { why } => SendOutcome::Unsure { why },
+            Verdict::NoId { why } => SendOutcome::Retry { why, after: None },
             Verdict::WindowClosed => {
                 SendOutcome::Refused { why: told("the customer's window is closed", 131_047) }
             }
@@ -208,8 +213,8 @@ pub fn judge(posted: &PostOutcome) -> Verdict {
     match status {
         200..=299 => match provider_id(&posted.body_excerpt) {
             Some(provider_id) => Verdict::Sent { provider_id },
-            // Taken or not: this is no answer of the API as we know it.
-            None => Verdict::Unsure { why: "an answer without the message's id".into() },
+            // This is no answer of the API, so nothing was taken by it.
+            None => Verdict::NoId { why: "what is at whatsapp.base_url answers without a message id".into() },
         },
         429 | 503 => {
             let why = format!("WhatsApp asks for patience (status {status})");
@@ -322,9 +327,10 @@ mod tests {
         assert!(unsure(&timed_out));
         assert!(!unsure(&PostOutcome { maybe_seen: false, ..timed_out.clone() }), "nothing was sent");
         assert!(unsure(&PostOutcome { status: Some(200), ..timed_out }), "cut off in the middle");
-        for (status, body) in
-            [(200, "<html>"), (200, r#"{"messages":[]}"#), (502, "<html>"), (504, ""), (500, "")]
-        {
+        for (status, body) in [(200, "<html>"), (200, r#"{"messages":[]}"#), (200, "")] {
+            assert!(matches!(judge(&answered(status, body)), Verdict::NoId { .. }), "{body}");
+        }
+        for (status, body) in [(502, "<html>"), (504, ""), (500, "")] {
             assert!(unsure(&answered(status, body)), "{status} {body}");
         }
         assert!(matches!(judge(&answered(503, "busy")), Verdict::Later { .. }));

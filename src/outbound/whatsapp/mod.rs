@@ -10,7 +10,7 @@
 mod answer;
 mod payload;
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -32,6 +32,9 @@ use answer::Verdict;
 const POST_WITHIN: Duration = Duration::from_millis(6_000);
 /// For one message, a second POST by template included; less than what a messenger may take.
 const SEND_WITHIN: Duration = Duration::from_millis(7_500);
+/// Answers of success without a message's id, one after the other, before the operator is told: as many as
+/// tries of one message within five minutes.
+const NO_ID_MAX: u32 = 5;
 /// Everywhere; see the head.
 const ANYWHERE: [&str; 2] = ["0.0.0.0/0", "::/0"];
 
@@ -56,6 +59,8 @@ pub struct WhatsApp {
     phone_number_id: String,
     /// Nothing can be sent until the operator has done something; told once.
     is_alarmed: AtomicBool,
+    /// Answers of success without an id since the last good one.
+    without_id: AtomicU32,
 }
 
 impl WhatsApp {
@@ -79,6 +84,7 @@ impl WhatsApp {
             templates: config.templates.clone(),
             phone_number_id: config.phone_number_id.clone(),
             is_alarmed: AtomicBool::new(false),
+            without_id: AtomicU32::new(0),
         })
     }
 
@@ -135,8 +141,13 @@ impl WhatsApp {
             ms = u64::try_from(posted.duration.as_millis()).unwrap_or(u64::MAX),
             "WhatsApp did not take a message"
         );
-        if let Verdict::Operator { why } = verdict {
-            self.alarm(why);
+        match verdict {
+            Verdict::Operator { why } => self.alarm(why),
+            // Once may be a weak moment of something in between.
+            Verdict::NoId { why } if self.without_id.fetch_add(1, Ordering::Relaxed) + 1 >= NO_ID_MAX => {
+                self.alarm(why);
+            }
+            _ => {}
         }
     }
 
@@ -152,7 +163,13 @@ impl WhatsApp {
         }
     }
 
+    /// Whether the operator was told that no message goes out.
+    pub fn is_alarmed(&self) -> bool {
+        self.is_alarmed.load(Ordering::Relaxed)
+    }
+
     fn all_is_well(&self) {
+        self.without_id.store(0, Ordering::Relaxed);
         if self.is_alarmed.swap(false, Ordering::Relaxed) {
             metrics::gauge!("tillbell_messenger_alarm").set(0.0);
             tracing::info!("WhatsApp takes messages again");

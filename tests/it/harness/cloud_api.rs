@@ -13,7 +13,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 use tokio_util::task::AbortOnDropHandle;
 
 pub const TOKEN: &str = "EAAGcanary7kZbToken0451";
@@ -50,6 +50,8 @@ pub enum Fault {
     Stall,
     /// The message is taken, and no answer comes.
     TakeAndStall,
+    /// The message is taken, and the answer comes when it is told to.
+    TakeAndHold(Arc<Notify>),
     /// The message is taken, and the connection breaks.
     TakeAndReset,
     /// The message is taken; the answer is cut off after this many bytes.
@@ -184,6 +186,7 @@ async fn converse(mut stream: TcpStream, book: Arc<Mutex<Book>>, count: Arc<watc
                 stream.set_zero_linger().unwrap();
                 return;
             }
+            Some(Fault::TakeAndHold(go)) => go.notified().await,
             Some(Fault::TakeAndCut(bytes)) => {
                 stream.write_all(&answer[..bytes]).await.unwrap();
                 return;

@@ -19,7 +19,9 @@ use tillbell::domain::money::Money;
 use tillbell::domain::payment::Status;
 use tillbell::domain::time::{Span, Timestamp};
 use tillbell::ops::confirm::{Confirmed, confirm};
+use tillbell::ops::idempotency::{Claimed, claim};
 use tillbell::ops::pin_reset::{CodeSent, PinSet, send_code, set_pin};
+use tillbell::ops::send_text::{TextSent, send_text, text_sent_before};
 use tillbell::ops::start_wallet_payment::{StartRequest, Started, start_wallet_payment};
 use tillbell::store::StoreOptions;
 
@@ -33,6 +35,7 @@ enum Doing<'a> {
     Confirm { link: &'a str, pin: &'a str },
     SetPin { link: &'a str, code: &'a str, pin: &'a str },
     Start { key: &'a str },
+    Text { key: &'a str },
 }
 
 /// Runs the act in a process of its own until the crash point. Answers whether it died there.
@@ -41,6 +44,7 @@ fn killed(w: &World, doing: &Doing<'_>, point: &str) -> bool {
         Doing::Confirm { link, pin } => format!("confirm {link} {pin}"),
         Doing::SetPin { link, code, pin } => format!("set_pin {link} {code} {pin}"),
         Doing::Start { key } => format!("start {key} {}", w.shop.id),
+        Doing::Text { key } => format!("text {key} {}", w.shop.id),
     };
     let now = w.t.app.now().0;
     let status = Command::new(std::env::current_exe().unwrap())
@@ -80,6 +84,15 @@ fn child() {
                 let business = app.directory.business(business.parse().unwrap()).await.unwrap().unwrap();
                 let caller = Caller { business, key_id: 1, mode: Mode::Live };
                 drop(start_wallet_payment(&app, &caller, &request(key)).await.unwrap());
+            }
+            ["text", key, business] => {
+                let business = app.directory.business(business.parse().unwrap()).await.unwrap().unwrap();
+                let caller = Caller { business, key_id: 1, mode: Mode::Live };
+                let Claimed::New(claim) = claim(&app, caller.business.id, key, &[7; 32]).await.unwrap()
+                else {
+                    panic!("{key} is not free")
+                };
+                drop(send_text(&app, &caller, &request(key).phone, "hello", Some(claim)).await.unwrap());
             }
             other => panic!("{other:?}"),
         }
@@ -232,6 +245,40 @@ on_both! {
         }
         let died = at_every_point(set_at).await;
         assert!(died > 8 && set == 2, "{died} died, {set} of them with the PIN set");
+        w.t.finish().await;
+    }
+
+    async fn a_text_killed_at_any_point_is_never_sent_again_under_its_key(db: TestDatabase) {
+        let w = World::start(db).await;
+        w.funded(1).await;
+        let mut bound = 0;
+        let mut text_at = async |point: &str| {
+            let died = killed(&w, &Doing::Text { key: point }, point);
+            w.t.advance(Span::seconds(31));
+            w.send_messages().await;
+            let rows = w.t.app.store.messages(None).await.unwrap().len();
+            match claim(&w.t.app, w.shop.id, point, &[7; 32]).await.unwrap() {
+                // The key stands for the message, which nobody sends any more.
+                Claimed::Replay(200, kept) => {
+                    bound += usize::from(died);
+                    let before = text_sent_before(&w.t.app, &kept).await.unwrap();
+                    assert!(matches!(before, TextSent::NotSent(_) | TextSent::Sent { .. }), "{point}: {before:?}");
+                }
+                // Nothing had happened.
+                Claimed::New(claim) => {
+                    let sent = send_text(&w.t.app, &w.shop.caller, &w.phone(), "hello", Some(claim)).await.unwrap();
+                    assert!(died && matches!(sent, TextSent::Sent { .. }), "{point}: {sent:?}");
+                    assert_eq!(w.t.app.store.messages(None).await.unwrap().len(), rows + 1, "{point}");
+                }
+                _ => panic!("{point}: neither done nor free"),
+            }
+            died
+        };
+        for point in ["text.stored:1", "message.before_send:1", "message.after_send:1"] {
+            assert!(text_at(point).await, "{point}");
+        }
+        let died = at_every_point(text_at).await;
+        assert!(died > 8 && bound > 3, "{died} died, {bound} of them with the message written");
         w.t.finish().await;
     }
 

@@ -21,7 +21,7 @@ fn later(why: &str) -> SendOutcome {
 }
 
 async fn text(w: &World, to: &str, text: &str) -> TextSent {
-    send_text(&w.t.app, &w.shop.caller, &Phone::parse(to).unwrap(), text).await.unwrap()
+    send_text(&w.t.app, &w.shop.caller, &Phone::parse(to).unwrap(), text, None).await.unwrap()
 }
 
 on_both! {
@@ -54,13 +54,13 @@ on_both! {
         w.t.finish().await;
     }
 
-    async fn a_long_trouble_is_told_and_workers_go_on_until_the_link_ends(db: TestDatabase) {
+    async fn a_long_trouble_is_no_refusal_and_workers_go_on_until_the_link_ends(db: TestDatabase) {
         let w = World::start(db).await;
         w.funded(20_000).await;
         let down = SendOutcome::Retry { why: "down".into(), after: Some(Duration::from_secs(60)) };
         w.post.answer(down.clone());
-        let failed = w.try_start(&w.request(5_000, "k-1")).await;
-        assert!(matches!(&failed, Started::NotSent(why) if why == "down"), "{failed:?}");
+        let started = w.try_start(&w.request(5_000, "k-1")).await;
+        assert!(matches!(&started, Started::Waiting(_)), "{started:?}");
         w.send_messages().await;
         assert_eq!(w.post.count(MessageKind::Link), 1, "not before its time");
         w.t.advance(Span::seconds(61));
@@ -84,7 +84,7 @@ on_both! {
         w.funded(20_000).await;
         w.post.answer(SendOutcome::Retry { why: "down".into(), after: Some(Duration::from_secs(60)) });
         let request = w.request(5_000, "k-1");
-        assert!(matches!(w.try_start(&request).await, Started::NotSent(_)));
+        assert!(matches!(w.try_start(&request).await, Started::Waiting(_)));
         w.t.advance(Span::minutes(31));
         w.send_messages().await;
         assert_eq!(w.post.count(MessageKind::Link), 1);
@@ -95,8 +95,8 @@ on_both! {
 
     async fn texts_go_to_any_number_once_and_never_lead_to_our_pages(db: TestDatabase) {
         let w = World::with(db, "[server]\npublic_url = \"https://pay.tills.example\"\n").await;
-        assert!(matches!(text(&w, "07035550199", "Your code is 220417").await, TextSent::Sent { .. }));
-        for bad in ["https://pay.tills.example/pay/x", "pay\u{200b}.tills.example", "https://evil.example/?u=https%3A%2F%2Fpay.tills.example"] {
+        assert!(matches!(text(&w, "07035550199", "Your order is 220417").await, TextSent::Sent { .. }));
+        for bad in ["https://pay.tills.example/pay/x", "pay\u{200b}.tills.example", "https://evil.example/?u=https%3A%2F%2Fpay.tills.example", "220417 is your code"] {
             assert!(matches!(text(&w, "07035550199", bad).await, TextSent::Refused(_)), "{bad}");
         }
         w.post.answer(later("down"));
@@ -116,7 +116,7 @@ on_both! {
         assert_eq!(w.post.seen().len(), before, "not sent later");
         let shown = list(&w.t.app, Some(&Phone::parse("07035550199").unwrap())).await.unwrap();
         assert_eq!(shown.len(), 3);
-        assert_eq!(shown[0].text, "Your code is ****", "the messenger is not the log");
+        assert_eq!(shown[0].text, "From adire.example Ltd:\nYour order is ****", "the messenger is not the log");
         assert!(list(&w.t.app, Some(&w.phone())).await.unwrap().is_empty());
         w.t.finish().await;
     }
@@ -138,9 +138,54 @@ on_both! {
         }
         w.t.advance(Span::minutes(1));
         let over = text(&w, "07035550199", "hello").await;
-        assert!(matches!(over, TextSent::OverQuota { scope: tillbell::store::messages::QuotaScope::RecipientDay, .. }), "{over:?}");
+        assert!(matches!(over, TextSent::OverQuota(over) if over.scope == tillbell::store::messages::QuotaScope::RecipientDay), "{over:?}");
         w.t.advance(Span::hours(24));
         assert!(matches!(text(&w, "07035550199", "hello").await, TextSent::Sent { .. }));
+        w.t.finish().await;
+    }
+
+    async fn links_count_like_texts(db: TestDatabase) {
+        let w = World::start(db).await;
+        w.funded(20_000).await;
+        for n in 0..15 {
+            w.begin(100, &format!("k-{n}")).await;
+            assert!(matches!(text(&w, super::world::PHONE, "hello").await, TextSent::Sent { .. }));
+        }
+        let over = w.try_start(&w.request(100, "k-over")).await;
+        assert!(matches!(over, Started::OverQuota(over) if over.scope == tillbell::store::messages::QuotaScope::RecipientMinute), "{over:?}");
+        assert!(w.t.app.store.intent_by_key(w.shop.id, "k-over").await.unwrap().is_none(), "nothing was started");
+        assert!(matches!(text(&w, super::world::PHONE, "hello").await, TextSent::OverQuota(_)));
+        // What was started is answered as before.
+        w.begin(100, "k-3").await;
+        assert_eq!(w.post.seen().len(), 30);
+        w.t.advance(Span::minutes(1));
+        w.begin(100, "k-over").await;
+        w.t.finish().await;
+    }
+
+    async fn only_what_the_log_got_in_dev_mode_is_listed_in_clear(db: TestDatabase) {
+        let w = World::start(db).await;
+        w.funded(20_000).await;
+        // Whatever messenger the one has who lists: each row says who got it.
+        w.post.answer(SendOutcome::Sent { provider_id: "log-1".into() });
+        let logged = w.begin(100, "k-1").await;
+        let sent = w.begin(100, "k-2").await;
+        w.post.answer(refused("no"));
+        assert!(matches!(w.try_start(&w.request(100, "k-3")).await, Started::NotSent(_)));
+        let shown = list(&w.t.app, None).await.unwrap();
+        assert!(shown[0].text.contains(&logged.confirm_url));
+        assert!(!shown[1].text.contains(&token(&sent)) && shown[1].text.contains("://***"), "{}", shown[1].text);
+        assert!(shown[2].text.contains("://***"), "{}", shown[2].text);
+        w.t.finish().await;
+    }
+
+    async fn without_dev_mode_nothing_is_listed_in_clear(db: TestDatabase) {
+        let w = World::with(db, "[server]\npublic_url = \"https://pay.tills.example\"\n").await;
+        w.funded(20_000).await;
+        w.post.answer(SendOutcome::Sent { provider_id: "log-1".into() });
+        let started = w.begin(100, "k-1").await;
+        let shown = list(&w.t.app, None).await.unwrap();
+        assert!(!shown[0].text.contains(&token(&started)), "{}", shown[0].text);
         w.t.finish().await;
     }
 
@@ -154,7 +199,7 @@ on_both! {
             assert!(w.t.app.store.apply(unit).await.unwrap().is_done());
         }
         let over = text(&w, "07035550199", "hello").await;
-        assert!(matches!(over, TextSent::OverQuota { scope: QuotaScope::BusinessDay, until } if until == now + Span::hours(24)), "{over:?}");
+        assert!(matches!(over, TextSent::OverQuota(over) if over.scope == QuotaScope::BusinessDay && over.until == now + Span::hours(24)), "{over:?}");
         assert_eq!(w.post.seen().len(), 0);
         w.t.advance(Span::hours(24));
         assert!(matches!(text(&w, "07035550199", "hello").await, TextSent::Sent { .. }));

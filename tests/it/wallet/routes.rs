@@ -206,13 +206,14 @@ on_both! {
             let (server, shop) = (&server, &shop);
             async move { post(server, shop, "send-message", &body).await }
         };
-        let sent = send("Your code is 220417.\nThank you!").await;
+        let sent = send("Your order is 220417.\nThank you!").await;
         assert_eq!(sent.status, 200, "{sent:?}");
         assert_eq!(sent.body, r#"{"success":true,"data":{"sent":true,"message_id":1}}"#);
         assert_eq!(send(&"ọ".repeat(4_000)).await.status, 200);
         send(&"ọ".repeat(4_001)).await.fails_on(&["message"]);
         send("  ").await.fails_on(&["message"]);
         send("a\u{7}b").await.fails_on(&["message"]);
+        send("220417 is your wallet code").await.fails_on(&["message"]);
         send("see https://PAY.tills.example/pay/1").await.fails_on(&["message"]);
         post(&server, &shop, "send-message", "{}").await.fails_on(&["phone", "message"]);
         let body = serde_json::json!({"phone": PHONE, "message": "once"}).to_string();
@@ -375,7 +376,8 @@ on_both! {
         let link = started["data"]["confirm_url"].as_str().unwrap().rsplit('/').next().unwrap().to_owned();
         assert!(matches!(send_code(app, &link).await.unwrap(), CodeSent::Sent { .. }));
         let shown = tillbell::ops::messages::list(app, None).await.unwrap();
-        let code: String = shown.last().unwrap().text.chars().take(6).collect();
+        let code = app.vault.code(shown.last().unwrap().row.subject_id, 6).to_string();
+        assert!(!shown.iter().any(|one| one.text.contains(&code) || one.text.contains(&link)), "no dev mode");
         assert!(matches!(set_pin(app, &link, "1x3", PIN, PIN).await.unwrap(), PinSet::NotACode));
         assert!(matches!(set_pin(app, &link, &code, PIN, PIN).await.unwrap(), PinSet::Done));
         assert!(matches!(confirm(app, &link, WRONG).await.unwrap(), Confirmed::WrongPin { .. }));

@@ -3,6 +3,7 @@
 
 mod canary;
 mod failing;
+mod once;
 mod reports;
 mod sending;
 mod unanswered;

@@ -114,10 +114,10 @@ on_both! {
         assert_eq!(desk.told(&written(DIGITS, desk.seconds(), "image")).await.status, 200);
         let reply = desk.text("Your parcel\nis there").await;
         assert_eq!(reply.status, 200, "{reply:?}");
-        assert_eq!((desk.api.last().form.as_str(), desk.api.last().words.as_str()), ("text", "Your parcel\nis there"));
+        assert_eq!((desk.api.last().form.as_str(), desk.api.last().words.as_str()), ("text", "From kola.example Ltd:\nYour parcel\nis there"));
         let longest = "ọ".repeat(4_000);
         assert_eq!(desk.text(&longest).await.status, 200);
-        assert_eq!(desk.api.last().words, longest);
+        assert_eq!(desk.api.last().words, format!("From kola.example Ltd:\n{longest}"));
         assert_eq!(desk.last().await.0, "sent");
     }
 

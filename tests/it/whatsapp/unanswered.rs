@@ -96,7 +96,7 @@ on_both! {
         api.open_window("2348035550142");
         tillbell::ops::messages::note_writing(&w.t.app, &w.phone(), w.t.app.now()).await.unwrap();
         api.fail_next(Fault::TakeAndReset);
-        let sent = send_text(&w.t.app, &w.shop.caller, &w.phone(), "hello").await.unwrap();
+        let sent = send_text(&w.t.app, &w.shop.caller, &w.phone(), "hello", None).await.unwrap();
         assert!(matches!(&sent, TextSent::NotSent(why) if why.contains("may have arrived")), "{sent:?}");
         assert_eq!(status(&w).await, MessageStatus::Failed);
         w.t.advance(Span::hours(1));

@@ -5,17 +5,15 @@ use std::sync::Arc;
 use axum::extract::{Request, State};
 use axum::response::Response;
 
-use super::{Entered, enter, multiline, phone, replay};
-use crate::domain::phone::Phone;
+use super::{Entered, enter, multiline, over_quota, phone, replay};
 use crate::http::Http;
 use crate::http::api::Answer;
-use crate::http::api::once::Begun;
+use crate::http::api::once::{self, Begun};
 use crate::http::error::ApiError;
 use crate::http::json::Json;
 use crate::http::routes::WALLET_MESSAGE;
 use crate::http::validate::Checker;
-use crate::ops::send_text::{TextSent, send_text};
-use crate::store::messages::QuotaScope;
+use crate::ops::send_text::{TextSent, send_text, text_sent_before};
 
 /// Characters of a text (interface 8).
 const MESSAGE_MAX: usize = 4_000;
@@ -36,16 +34,22 @@ async fn send(http: &Http, entered: &Entered) -> Result<Answer, ApiError> {
     let phone = phone(&mut check);
     let text = multiline(&mut check, &fields, "message", MESSAGE_MAX, true);
     let (Some(phone), Some(text)) = (phone, text) else { return Err(ApiError::Invalid(check.problems)) };
-    let claim = match replay::begin(http, entered, &fields, &phone).await? {
-        Begun::Done(answer) => return Ok(answer),
-        Begun::Work(claim) => claim,
-    };
-    let result = work(http, entered, &phone, &text).await;
-    replay::end(http, claim, result, |answer| answer.body.clone()).await
+    match replay::begin(http, entered, &fields, &phone).await? {
+        // Remembered is which message it was; what became of it may be known only now.
+        Begun::Done(before) => {
+            let sent = text_sent_before(&http.app, &before.body).await?;
+            Ok(Answer { replayed: true, ..answer(http, sent)? })
+        }
+        // The op has the claim from here on: a caller who hangs up must not free the key.
+        Begun::Work(claim) => {
+            let sent = send_text(&http.app, &entered.admitted.caller, &phone, &text, claim).await?;
+            answer(http, sent)
+        }
+    }
 }
 
-async fn work(http: &Http, entered: &Entered, phone: &Phone, text: &str) -> Result<Answer, ApiError> {
-    match send_text(&http.app, &entered.admitted.caller, phone, text).await? {
+fn answer(http: &Http, sent: TextSent) -> Result<Answer, ApiError> {
+    match sent {
         TextSent::Sent { message_id } => {
             let mut json = Json::object();
             json.flag("success", true);
@@ -59,18 +63,7 @@ async fn work(http: &Http, entered: &Entered, phone: &Phone, text: &str) -> Resu
             Err(ApiError::BadGateway(format!("The message could not be sent: {why}").into()))
         }
         TextSent::Refused(why) => Err(ApiError::field("message", format!("The message {why}."))),
-        TextSent::OverQuota { scope, until } => {
-            let message = match scope {
-                QuotaScope::RecipientMinute => {
-                    "Too many messages to this number in a minute; try again later"
-                }
-                QuotaScope::RecipientDay => "Too many messages to this number in 24 hours; try again later",
-                QuotaScope::BusinessDay => {
-                    "Your business sent too many messages in 24 hours; try again later"
-                }
-            };
-            let wait = until.since(http.app.now()).0.div_euclid(1_000_000) + 1;
-            Err(ApiError::OverQuota { message, retry_after: u32::try_from(wait).unwrap_or(u32::MAX) })
-        }
+        TextSent::OverQuota(over) => Err(over_quota(http, over)),
+        TextSent::UnderWay | TextSent::LeaseLost => Err(once::still_running()),
     }
 }

@@ -24,6 +24,8 @@ use crate::http::error::ApiError;
 use crate::http::json::Json;
 use crate::http::limits::Group;
 use crate::http::validate::{Checker, check_text, required};
+use crate::ops::message_quota::OverQuota;
+use crate::store::messages::QuotaScope;
 
 /// Characters of a phone number with everything people write into it.
 const PHONE_MAX: usize = 40;
@@ -122,6 +124,17 @@ fn multiline(
             None
         }
     }
+}
+
+/// Too many messages, texts and links together.
+fn over_quota(http: &Http, over: OverQuota) -> ApiError {
+    let message = match over.scope {
+        QuotaScope::RecipientMinute => "Too many messages to this number in a minute; try again later",
+        QuotaScope::RecipientDay => "Too many messages to this number in 24 hours; try again later",
+        QuotaScope::BusinessDay => "Your business sent too many messages in 24 hours; try again later",
+    };
+    let wait = over.until.since(http.app.now()).0.div_euclid(1_000_000) + 1;
+    ApiError::OverQuota { message, retry_after: u32::try_from(wait).unwrap_or(u32::MAX) }
 }
 
 /// What lookup and ensure tell of a wallet.

@@ -9,7 +9,7 @@ use axum::extract::{Request, State};
 use axum::response::Response;
 use http::StatusCode;
 
-use super::{Entered, enter, multiline, payer_name, phone, replay};
+use super::{Entered, enter, multiline, over_quota, payer_name, phone, replay};
 use crate::domain::impostor::{Impostor, OwnHost, check_direction, check_hosts, check_line};
 use crate::domain::wallet::WalletStatus;
 use crate::domain::weburl::MAX_URL_CHARS;
@@ -91,6 +91,7 @@ async fn work(http: &Http, entered: &Entered, request: &StartRequest) -> Result<
         Started::OverDailyLimit => {
             Err(ApiError::field("amount", "The amount exceeds what may go out of this wallet today."))
         }
+        Started::OverQuota(over) => Err(over_quota(http, over)),
         Started::TooLarge => Err(ApiError::field("amount", "The amount with its charges is too large.")),
     }
 }
