@@ -107,7 +107,9 @@ async fn store_and_send(
     let claim = claim.take();
     let (why, is_certain) = match messages::send_now(app, composed.job).await {
         SentNow::Sent => {
-            claim.map(Claim::keep);
+            if let Some(claim) = claim {
+                claim.keep();
+            }
             return Ok(TextSent::Sent { message_id });
         }
         SentNow::Failed(why) | SentNow::Later(why) => (why, true),
