@@ -103,10 +103,10 @@ pub async fn start_wallet_payment(
     if let Some(refused) = may_pay(app, &wallet, payment.amount) {
         return Ok(refused);
     }
+    let quota = Quota::of(app, business_id, &wallet.phone);
     let (intent, composed) = intent_of(app, request, &wallet, &payment).await?;
     let marks = name_marks(&Folded::new(&payment.payer_name));
     let token = app.vault.link_token(intent.id);
-    let quota = Quota::of(app, business_id, &wallet.phone);
     let unit = app
         .store
         .unit(business_id)
