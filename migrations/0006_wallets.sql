@@ -1,5 +1,6 @@
 -- Wallets of customers, payments they confirm with a PIN, and messages to them. Phone numbers, merchants'
--- texts and PINs are sealed or hashed; links and codes are not kept at all, they are made again from ids.
+-- texts and PINs are sealed or hashed; links and codes are not kept at all, they are made again from the row's
+-- id and its nonce under a key that is not in here.
 
 insert into counters (name, value) values
     ('wallet', 0), ('intent', 0), ('pin_try', 0), ('pin_code', 0), ('message', 0), ('credit', 0);
@@ -39,6 +40,8 @@ create table payment_intents (
     business_id bigint not null references businesses (id),
     wallet_id bigint not null references wallets (id),
     payment_id bigint not null unique references payments (id),
+    -- Random; no link of before a restored backup leads to a row of after it.
+    nonce bytea not null,
     token_hash bytea not null unique,
     state text not null check (state in ('pending_pin', 'completed', 'expired', 'failed')),
     end_reason text check (end_reason in ('paid', 'expired', 'wrong_pins', 'cancelled', 'rejected')),
@@ -76,11 +79,12 @@ create table pin_tries (
 create index pin_tries_wallet on pin_tries (wallet_id, tried_at);
 create index pin_tries_business on pin_tries (business_id, tried_at);
 
--- One-time codes that prove the phone. The code itself is made from the id and a key.
+-- One-time codes that prove the phone. The code itself is made from id, nonce and a key.
 create table pin_codes (
     id bigint not null primary key,
     wallet_id bigint not null references wallets (id),
     intent_id bigint not null references payment_intents (id),
+    nonce bytea not null,
     tries bigint not null check (tries between 0 and 5),
     used_at bigint,
     created_at bigint not null,
@@ -136,9 +140,11 @@ create table wallet_credits (
 create index wallet_credits_wallet on wallet_credits (wallet_id, credited_at);
 --! append_only wallet_credits
 
--- Businesses on whose intents PINs were tried. Stopped ones start no payments until an operator has looked.
+-- Businesses on whose intents PINs were tried. Of stopped ones no payment is started or confirmed until an
+-- operator has looked; wrong PINs of before that look do not count any more.
 create table wallet_businesses (
     business_id bigint not null primary key references businesses (id),
     wrong_clock bigint not null,
-    stopped_at bigint
+    stopped_at bigint,
+    resumed_at bigint
 );

@@ -60,7 +60,7 @@ async fn customer(app: &Arc<App>, caller: &Caller, n: usize) -> String {
     send_code(app, &kept).await.expect("a code");
     let wallet = ensure(app, &phone).await.expect("a wallet").wallet;
     let code = app.store.newest_code(wallet.id).await.expect("a store").expect("a code");
-    let digits = app.vault.code(code.id, CODE_DIGITS);
+    let digits = app.vault.code(code.id, &code.nonce, CODE_DIGITS);
     let set = set_pin(app, &kept, &digits, PIN, PIN).await.expect("a store");
     assert!(matches!(set, PinSet::Done), "{set:?}");
     let confirmed = confirm(app, &paid, PIN).await.expect("a store");

@@ -95,6 +95,8 @@ pub struct Intent {
     pub business_id: i64,
     pub wallet_id: i64,
     pub payment_id: i64,
+    /// Random; its link is made from it (`vault::link`).
+    pub nonce: Vec<u8>,
     pub state: IntentState,
     pub end: Option<IntentEnd>,
     /// Places taken.
@@ -129,11 +131,13 @@ impl Intent {
 }
 
 /// A one-time code that proves the phone.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PinCode {
     pub id: i64,
     pub wallet_id: i64,
     pub intent_id: i64,
+    /// Random; the digits are made from it (`vault::link`).
+    pub nonce: Vec<u8>,
     pub tries: i64,
     pub used_at: Option<Timestamp>,
     pub created_at: Timestamp,

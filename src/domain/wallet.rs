@@ -15,7 +15,7 @@ pub const LOCKED_FOR: Span = Span::hours(24);
 pub const TRIES_WINDOW: Span = Span::hours(24);
 /// A try that is being checked counts as wrong for so long; after that its process must have died.
 pub const OPEN_TRY: Span = Span::seconds(60);
-/// Wrong PINs within [`TRIES_WINDOW`] on payments of one business that stop it starting more.
+/// Wrong PINs within [`TRIES_WINDOW`] on payments of one business that stop them all.
 pub const STOP_AFTER: i64 = 20;
 
 /// How much is known of a wallet's holder: 1 the phone only, 2 and 3 more.
@@ -118,9 +118,10 @@ impl Wallet {
         self.pin.is_some()
     }
 
-    /// What went out on the Lagos day of `now`.
+    /// What went out on the Lagos day of `now`. A day that seems to come only tomorrow was begun by a node
+    /// whose clock is ahead of ours: it is the same day's count.
     pub fn spent_on(&self, now: Timestamp) -> Money {
-        if self.spent_day == now.lagos_day() { self.spent } else { Money::ZERO }
+        if self.spent_day >= now.lagos_day() { self.spent } else { Money::ZERO }
     }
 
     /// Whether `amount` more may go out today.
@@ -167,6 +168,8 @@ mod tests {
         let noon = Timestamp::from_utc_date(1970, 1, 1).unwrap() + Span::hours(12);
         assert!(wallet.may_spend(Money(2_000_000), limits, noon));
         assert!(!wallet.may_spend(Money(2_000_001), limits, noon));
+        // A clock that is behind does not begin the day anew.
+        assert!(!wallet.may_spend(Money(2_000_001), limits, noon - Span::hours(24)));
         // 23:00 UTC is the next day in Lagos.
         assert!(wallet.may_spend(Money(5_000_000), limits, noon + Span::hours(11)));
         assert!(wallet.may_spend(Money(i64::MAX), Tiers::DEFAULT.of(Tier::new(3).unwrap()), noon));

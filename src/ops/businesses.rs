@@ -221,7 +221,8 @@ pub async fn set_business(
         let is_moved = old.webhook_url != new.webhook_url;
         let unit = unit.steps(is_moved.then(|| deliveries::wake_paused(id, now)).into_iter().flatten());
         // Whoever switches the wallet on has looked at why it was stopped.
-        let unit = unit.steps((change.wallet_enabled == Some(true)).then(|| wallets::resume_business(id)));
+        let unit =
+            unit.steps((change.wallet_enabled == Some(true)).then(|| wallets::resume_business(id, now)));
         match app.store.apply(unit).await? {
             Applied::Done(_) => {
                 app.directory.forget();

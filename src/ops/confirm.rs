@@ -1,18 +1,19 @@
 //! Confirms a wallet payment with the customer's PIN: the one way in which money leaves a wallet.
 //!
-//! A try takes one of the intent's five places before the PIN is checked, so no number of tries at once
-//! gets more. A right PIN leads to one Unit (`settle_wallet`) or gives its place back; a wrong one is
+//! A try takes one of the intent's five places, of the wallet's ten and of the business's twenty before the
+//! PIN is checked, so no number of tries at once gets more. A right PIN leads to one Unit (`settle_wallet`) or gives its place back; a wrong one is
 //! counted against the intent, the wallet and the business, with what follows, in one Unit. A process
 //! that dies in between has used up a place and nothing else.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use zeroize::Zeroizing;
 
 use super::OpError;
 use super::end_intent::ending;
 use super::settle_wallet::{Settled, settle};
-use super::wallet_page::{LinkView, Receipt, intent_by_token, view, view_link};
+use super::wallet_page::{LinkView, Receipt, intent_by_token, may_confirm, view, view_link};
 use super::wallets::known_wallet;
 use crate::app::App;
 use crate::crash;
@@ -26,7 +27,10 @@ use crate::store::{Applied, IdKind, Step, intents, wallets};
 use crate::vault::pin::Ticket;
 
 /// Races one try may lose: every other try of the same wallet or business is one, and there are few.
-const TRY_RACES_MAX: usize = 60;
+const TRY_RACES_MAX: usize = 100;
+/// How often a try looks whether one of its business's places is free, and the pause between two looks: 3 s.
+const LOOKS_MAX: usize = 150;
+const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// What became of a try. Where the payment stays open, [`view_link`] shows the rest.
 #[derive(Debug)]
@@ -48,6 +52,8 @@ pub enum Confirmed {
         until: Timestamp,
     },
     Suspended,
+    /// No payment of this business is confirmed now: too many wrong PINs on them, or it is switched off.
+    ShopStopped,
     /// The wallet has no PIN yet.
     NoPin,
     /// What came is no PIN; it was not counted.
@@ -72,6 +78,10 @@ struct Try {
 enum Taken {
     Place(Box<Try>),
     Not(Confirmed),
+    /// All of the business's places are taken by tries that are being checked.
+    Crowded,
+    /// Somebody was faster; looked at again.
+    Lost,
 }
 
 /// Tries `pin` on the intent of a link. Goes on when the caller goes away.
@@ -103,6 +113,7 @@ async fn try_pin(app: &App, token: &str, pin: Pin) -> Result<Confirmed, OpError>
     let taken = match take_place(app, intent.id).await? {
         Taken::Place(taken) => taken,
         Taken::Not(confirmed) => return Ok(confirmed),
+        Taken::Crowded | Taken::Lost => return Ok(Confirmed::Busy),
     };
     crash::point("pin.place_taken");
     let is_right = check(ticket, &pin, &taken.wallet).await?;
@@ -126,40 +137,69 @@ async fn over(app: &App, intent: &Intent) -> Result<Confirmed, OpError> {
     })
 }
 
-/// Takes a place under the intent's five and the wallet's ten.
+/// Takes a place under the intent's five, the wallet's ten and the business's twenty. Where only tries that
+/// are being checked are in the way of a business's next customer, it waits for them.
 async fn take_place(app: &App, intent_id: i64) -> Result<Taken, OpError> {
-    for _ in 0..TRY_RACES_MAX {
-        let intent = known_intent(app, intent_id).await?;
-        let wallet = known_wallet(app, intent.wallet_id).await?;
-        let now = app.now();
-        if !intent.is_open(now) {
-            return Ok(Taken::Not(over(app, &intent).await?));
-        }
-        match wallet.status(now) {
-            WalletStatus::Active => {}
-            WalletStatus::Locked(until) => return Ok(Taken::Not(Confirmed::Locked { until })),
-            WalletStatus::Suspended => return Ok(Taken::Not(Confirmed::Suspended)),
-        }
-        if !wallet.has_pin() {
-            return Ok(Taken::Not(Confirmed::NoPin));
-        }
-        let (wrong, open) = app.store.wallet_tries(wallet.id, now - TRIES_WINDOW, now - OPEN_TRY).await?;
-        if intent.tries >= PLACES || wrong + open >= LOCK_AFTER {
-            return Ok(Taken::Not(Confirmed::Busy));
-        }
-        let id = app.store.id(IdKind::PinTry).await?;
-        let unit = app
-            .store
-            .unit(intent.business_id)
-            .await?
-            .step(intents::take_place(intent.id, now))
-            .step(wallets::tick(wallet.id, wallet.pin_clock))
-            .step(intents::add_try(id, &intent, now));
-        if app.store.apply(unit).await?.is_done() {
-            return Ok(Taken::Place(Box::new(Try { id, intent, wallet })));
+    let (mut races, mut looks) = (0, 0);
+    while races < TRY_RACES_MAX {
+        match look_for_place(app, intent_id).await? {
+            Taken::Lost => races += 1,
+            Taken::Crowded if looks < LOOKS_MAX => {
+                looks += 1;
+                tokio::time::sleep(LOOK_EVERY).await;
+            }
+            Taken::Crowded => return Ok(Taken::Not(Confirmed::Busy)),
+            taken => return Ok(taken),
         }
     }
     Err(OpError::Contended)
+}
+
+async fn look_for_place(app: &App, intent_id: i64) -> Result<Taken, OpError> {
+    let intent = known_intent(app, intent_id).await?;
+    let wallet = known_wallet(app, intent.wallet_id).await?;
+    let now = app.now();
+    if !intent.is_open(now) {
+        return Ok(Taken::Not(over(app, &intent).await?));
+    }
+    match wallet.status(now) {
+        WalletStatus::Active => {}
+        WalletStatus::Locked(until) => return Ok(Taken::Not(Confirmed::Locked { until })),
+        WalletStatus::Suspended => return Ok(Taken::Not(Confirmed::Suspended)),
+    }
+    let Some(business) = app.store.wallet_business(intent.business_id).await? else {
+        let known = app.store.unit(intent.business_id).await?;
+        let known = known.step(wallets::know_business(intent.business_id));
+        let _ = app.store.apply(known).await?;
+        return Ok(Taken::Lost);
+    };
+    if !may_confirm(app, intent.business_id, Some(&business)).await? {
+        return Ok(Taken::Not(Confirmed::ShopStopped));
+    }
+    if !wallet.has_pin() {
+        return Ok(Taken::Not(Confirmed::NoPin));
+    }
+    let (since, open_since) = (now - TRIES_WINDOW, now - OPEN_TRY);
+    let (wrong, open) = app.store.wallet_tries(wallet.id, since, open_since).await?;
+    if intent.tries >= PLACES || wrong + open >= LOCK_AFTER {
+        return Ok(Taken::Not(Confirmed::Busy));
+    }
+    let since = business.counted_since(since);
+    let (wrong, open) = app.store.business_tries(intent.business_id, since, open_since).await?;
+    if wrong + open >= STOP_AFTER {
+        return Ok(Taken::Crowded);
+    }
+    let id = app.store.id(IdKind::PinTry).await?;
+    let unit = app
+        .store
+        .unit(intent.business_id)
+        .await?
+        .step(intents::take_place(intent.id, now))
+        .step(wallets::tick(wallet.id, wallet.pin_clock))
+        .step(wallets::tick_business(intent.business_id, business.wrong_clock))
+        .step(intents::add_try(id, &intent, now));
+    let is_taken = app.store.apply(unit).await?.is_done();
+    Ok(if is_taken { Taken::Place(Box::new(Try { id, intent, wallet })) } else { Taken::Lost })
 }
 
 pub(super) async fn known_intent(app: &App, id: i64) -> Result<Intent, OpError> {
@@ -216,9 +256,6 @@ enum WrongEnd {
 }
 
 async fn count_wrong(app: &App, taken: &Try) -> Result<Confirmed, OpError> {
-    let known = app.store.unit(taken.intent.business_id).await?;
-    let known = known.step(wallets::know_business(taken.intent.business_id));
-    let _ = app.store.apply(known).await?;
     for _ in 0..TRY_RACES_MAX {
         let intent = known_intent(app, taken.intent.id).await?;
         let wrong = weigh_wrong(app, &intent, taken).await?;
@@ -234,8 +271,8 @@ async fn count_wrong(app: &App, taken: &Try) -> Result<Confirmed, OpError> {
         if wrong.stops {
             tracing::error!(
                 business = intent.business_id,
-                "ALARM: too many wrong PINs on payments of one business; it starts no more wallet payments until \
-                 an operator has looked (business set ID --wallet on)"
+                "ALARM: too many wrong PINs on payments of one business; none of its wallet payments is started or \
+                 confirmed until an operator has looked (business set ID --wallet on)"
             );
             metrics::counter!("tillbell_alarms_total", "kind" => "wrong_pins").increment(1);
         }
@@ -256,7 +293,8 @@ async fn weigh_wrong(app: &App, intent: &Intent, taken: &Try) -> Result<Wrong, O
     let wallet = known_wallet(app, intent.wallet_id).await?;
     let tries = app.store.wallet_business(intent.business_id).await?.unwrap_or_default();
     let (before_wallet, _) = app.store.wallet_tries(wallet.id, since, now).await?;
-    let before_business = app.store.business_tries(intent.business_id, since).await?;
+    let since = tries.counted_since(since);
+    let (before_business, _) = app.store.business_tries(intent.business_id, since, now).await?;
     let mut steps = Vec::with_capacity(8);
     let confirmed = if intent.state != IntentState::PendingPin {
         WrongEnd::Over

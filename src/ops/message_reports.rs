@@ -17,6 +17,7 @@ use crate::domain::time::{Span, Timestamp};
 use crate::store::jobs::{self, JobKind};
 use crate::store::messages::{self, MessageRow};
 use crate::store::{Step, wallets};
+use crate::vault::Vault;
 
 /// One report.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -96,10 +97,10 @@ async fn find(app: &App, report: &Report<'_>) -> Result<Option<MessageRow>, OpEr
     if let Some(row) = app.store.message_by_provider_id(report.provider_id).await? {
         return Ok(Some(row));
     }
-    let Some(id) = report.reference.and_then(|reference| app.vault.referenced_message(reference)) else {
-        return Ok(None);
-    };
-    Ok(app.store.message(id).await?)
+    let Some(reference) = report.reference else { return Ok(None) };
+    let Some(id) = Vault::referenced_message(reference) else { return Ok(None) };
+    let row = app.store.message(id).await?;
+    Ok(row.filter(|row| app.vault.is_reference(reference, row.id, &row.sealed_phone)))
 }
 
 /// What a report changes; `None`: nothing. Guarded by the state that was read.

@@ -180,7 +180,7 @@ async fn words(app: &App, row: &MessageRow) -> Result<Words, OpError> {
         MessageKind::Link => {
             let intent = app.store.intent(row.subject_id).await?.ok_or_else(|| missing("intent"))?;
             let merchant = merchant_name(app, row.business_id).await?;
-            let token = app.vault.link_token(intent.id);
+            let token = app.vault.link_token(intent.id, &intent.nonce);
             let url = Zeroizing::new(format!("{}{}", intent.link_base, token.as_str()));
             let text = message::link_text(&LinkWords {
                 merchant: &merchant,
@@ -197,7 +197,7 @@ async fn words(app: &App, row: &MessageRow) -> Result<Words, OpError> {
         MessageKind::Code => {
             let code = app.store.pin_code(row.subject_id).await?.ok_or_else(|| missing("code"))?;
             let merchant = merchant_name(app, row.business_id).await?;
-            let digits = app.vault.code(code.id, CODE_DIGITS);
+            let digits = app.vault.code(code.id, &code.nonce, CODE_DIGITS);
             let text = Zeroizing::new(message::code_text(&digits, &merchant));
             let stale = (!code.is_good(now)).then_some("the code has ended");
             Ok(Words { text, link: None, code: Some(digits), parts: Vec::new(), stale })
@@ -259,7 +259,7 @@ pub async fn attempt(app: &App, job: &Job) -> Result<Attempted, OpError> {
     };
     let outgoing = Outgoing {
         message_id: row.id,
-        reference: app.vault.message_reference(row.id),
+        reference: app.vault.message_reference(row.id, &row.sealed_phone),
         to: phone_of(app, &row)?,
         kind: row.kind,
         text: words.text,

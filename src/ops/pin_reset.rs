@@ -23,6 +23,7 @@ use crate::domain::pin::{Pin, PinProblem};
 use crate::domain::time::{Span, Timestamp};
 use crate::domain::wallet::Wallet;
 use crate::store::{IdKind, Unit, intents, wallets};
+use crate::vault::link::nonce;
 
 /// Races a code may lose: every other code and every try of a PIN of the same wallet is one.
 const CODE_RACES_MAX: usize = 20;
@@ -64,6 +65,7 @@ pub async fn send_code(app: &Arc<App>, token: &str) -> Result<CodeSent, OpError>
             id: app.store.id(IdKind::PinCode).await?,
             wallet_id: wallet.id,
             intent_id: intent.id,
+            nonce: nonce(app.random.as_ref()),
             tries: 0,
             used_at: None,
             created_at: now,
@@ -186,7 +188,7 @@ async fn with_code(app: &App, intent: &Intent, given: &str, pin: &Pin) -> Result
         return Ok(PinSet::NoCode);
     }
     crash::point("code.try_counted");
-    let right = app.vault.code(code.id, CODE_DIGITS);
+    let right = app.vault.code(code.id, &code.nonce, CODE_DIGITS);
     if !bool::from(right.as_bytes().ct_eq(given.as_bytes())) {
         let after = app.store.pin_code(code.id).await?;
         let tries = after.map_or(CODE_TRIES, |code| code.tries);

@@ -29,6 +29,7 @@ use crate::domain::wallet::{Wallet, WalletStatus};
 use crate::domain::weburl::{self, UrlProblem, host_is_within, same_url};
 use crate::store::{Applied, IdKind, intents, wallet_payments};
 use crate::vault::Vault;
+use crate::vault::link::nonce;
 
 /// Where the pages of intents are, below the public address.
 pub const PAGES: &str = "/pay/";
@@ -86,11 +87,11 @@ pub async fn start_wallet_payment(
     request: &StartRequest,
 ) -> Result<Started, OpError> {
     let business_id = caller.business.id;
-    if app.store.wallet_business(business_id).await?.is_some_and(|row| row.stopped_at.is_some()) {
-        return Ok(Started::Stopped);
-    }
     if let Some(known) = app.store.intent_by_key(business_id, &request.idempotency_key).await? {
         return again(app, request, known).await;
+    }
+    if app.store.wallet_business(business_id).await?.is_some_and(|row| row.stopped_at.is_some()) {
+        return Ok(Started::Stopped);
     }
     let website = match webhook_website(app, caller, &request.webhook_url).await? {
         Ok(website) => website,
@@ -106,7 +107,7 @@ pub async fn start_wallet_payment(
     let quota = Quota::of(app, business_id, &wallet.phone);
     let (intent, composed) = intent_of(app, request, &wallet, &payment).await?;
     let marks = name_marks(&Folded::new(&payment.payer_name));
-    let token = app.vault.link_token(intent.id);
+    let token = app.vault.link_token(intent.id, &intent.nonce);
     let unit = app
         .store
         .unit(business_id)
@@ -147,7 +148,8 @@ pub async fn started_before(app: &App, business_id: i64, key: &str) -> Result<St
 }
 
 fn started(app: &App, intent: Intent, transaction_id: String) -> StartedPayment {
-    let confirm_url = format!("{}{}", intent.link_base, app.vault.link_token(intent.id).as_str());
+    let token = app.vault.link_token(intent.id, &intent.nonce);
+    let confirm_url = format!("{}{}", intent.link_base, token.as_str());
     StartedPayment { intent, transaction_id, confirm_url }
 }
 
@@ -268,6 +270,7 @@ async fn intent_of(
         business_id: payment.business_id,
         wallet_id: wallet.id,
         payment_id: payment.id,
+        nonce: nonce(app.random.as_ref()),
         state: IntentState::PendingPin,
         end: None,
         tries: 0,

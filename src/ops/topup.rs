@@ -2,7 +2,7 @@
 //!
 //! It is chosen like a payment's and matched like one, by exact amount and name, but belongs to the
 //! wallet: no charges, no merchant credited, no webhook, not in the merchant's list. What the wallet may
-//! hold bounds what may be expected; an alert that comes too late for that goes to review (`weigh`).
+//! hold bounds what one business may expect; what arrives beyond it goes to review (`weigh`).
 
 use super::OpError;
 use super::create_payment::{choose_account, fresh_transaction_id};
@@ -30,7 +30,7 @@ pub enum ToppingUp {
     Waiting(Box<PaymentView>, Box<Wallet>),
     NoWallet,
     Suspended,
-    /// Balance, expected top-ups and the amount exceed what the tier may hold.
+    /// Balance, this business's expected top-ups and the amount exceed what the tier may hold.
     OverTier,
     /// Every account collides, or there is none.
     NoAccount,
@@ -50,7 +50,9 @@ pub async fn start_topup(
     if wallet.suspended {
         return Ok(ToppingUp::Suspended);
     }
-    let expected = app.store.expected_topups(wallet.id).await?;
+    // Others' do not count: one merchant's would keep the customer from topping up anywhere else. What arrives
+    // beyond the tier goes to review.
+    let expected = app.store.expected_topups_by(wallet.id, caller.business.id).await?;
     if !wallet.may_hold(amount, expected, limits(app, &wallet)) {
         return Ok(ToppingUp::OverTier);
     }

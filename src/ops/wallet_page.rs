@@ -11,9 +11,9 @@ use super::wallets::{known_wallet, limits};
 use crate::app::App;
 use crate::domain::intent::{Intent, IntentEnd, IntentState};
 use crate::domain::money::Money;
-use crate::domain::payment::Kind;
 use crate::domain::time::{Span, Timestamp};
 use crate::domain::wallet::{Wallet, WalletStatus};
+use crate::store::wallets::BusinessTries;
 use crate::vault::Vault;
 
 /// A link's own result is shown so long after its end; then it is like one that never was.
@@ -56,12 +56,15 @@ pub struct OpenLink {
     pub has_pin: bool,
     pub tries_left: i64,
     pub wallet: WalletStatus,
+    /// Payments of this business may be confirmed now.
+    pub shop_may: bool,
     pub balance_covers: bool,
     /// The day's limit lets the amount out.
     pub within_daily_limit: bool,
     /// A code of this link that may be entered, if one was sent.
     pub code: Option<OpenCode>,
-    /// Top-ups the customer may pay into now; filled only when the balance is too low.
+    /// Top-ups of this business the customer may pay into now; filled only when the balance is too low. Others'
+    /// are none of this merchant's business, who holds the link too.
     pub topups: Vec<OpenTopup>,
 }
 
@@ -160,6 +163,7 @@ async fn open(
         expires_at: code.expires_at,
         tries_left: crate::domain::intent::CODE_TRIES - code.tries,
     });
+    let stopped = app.store.wallet_business(intent.business_id).await?;
     let balance_covers = wallet.balance >= intent.amount;
     Ok(OpenLink {
         order,
@@ -169,15 +173,28 @@ async fn open(
         has_pin: wallet.has_pin(),
         tries_left: intent.tries_left(),
         wallet: wallet.status(now),
+        shop_may: may_confirm(app, intent.business_id, stopped.as_ref()).await?,
         balance_covers,
         within_daily_limit: wallet.may_spend(intent.amount, limits(app, wallet), now),
         code,
-        topups: if balance_covers { Vec::new() } else { open_topups(app, wallet.id, now).await? },
+        topups: if balance_covers { Vec::new() } else { open_topups(app, intent, now).await? },
     })
 }
 
-async fn open_topups(app: &App, wallet_id: i64, now: Timestamp) -> Result<Vec<OpenTopup>, OpError> {
-    let ids = app.store.open_wallet_payments(wallet_id, Kind::Topup.as_str(), TOPUPS_SHOWN).await?;
+/// Whether payments of a business may be confirmed: it is active, has the wallet, and was not stopped for wrong
+/// PINs. Those that may not stay open until their time ends.
+pub(super) async fn may_confirm(
+    app: &App,
+    business_id: i64,
+    tries: Option<&BusinessTries>,
+) -> Result<bool, OpError> {
+    let business = app.directory.business(business_id).await?;
+    let is_on = business.is_some_and(|business| business.active && business.wallet_enabled);
+    Ok(is_on && tries.is_none_or(|tries| tries.stopped_at.is_none()))
+}
+
+async fn open_topups(app: &App, intent: &Intent, now: Timestamp) -> Result<Vec<OpenTopup>, OpError> {
+    let ids = app.store.open_topups(intent.wallet_id, intent.business_id, TOPUPS_SHOWN).await?;
     let accounts = app.directory.accounts().await?;
     let mut topups = Vec::with_capacity(ids.len());
     for id in ids {

@@ -10,7 +10,7 @@ use crate::domain::time::Timestamp;
 
 macro_rules! columns {
     () => {
-        "id, business_id, wallet_id, payment_id, state, end_reason, tries, wrong_tries, amount_kobo, \
+        "id, business_id, wallet_id, payment_id, nonce, state, end_reason, tries, wrong_tries, amount_kobo, \
          order_reference, order_summary, link_base, idempotency_key, fingerprint, message_id, created_at, expires_at, \
          ended_at"
     };
@@ -18,8 +18,8 @@ macro_rules! columns {
 
 statements! {
     ADD: insert(payment_intents) {
-        id: Int, business_id: Int, wallet_id: Int, payment_id: Int, token_hash: Bytes, state: Text, tries: Int,
-        wrong_tries: Int, amount_kobo: Int, order_reference: Text, order_summary: Text, link_base: Text,
+        id: Int, business_id: Int, wallet_id: Int, payment_id: Int, nonce: Bytes, token_hash: Bytes, state: Text,
+        tries: Int, wrong_tries: Int, amount_kobo: Int, order_reference: Text, order_summary: Text, link_base: Text,
         idempotency_key: Text, fingerprint: Bytes, message_id: Int, created_at: Int, expires_at: Int
     }
     BY_ID: query { concat!("select ", columns!(), " from payment_intents where id = $1") }
@@ -64,14 +64,18 @@ statements! {
          from pin_tries where wallet_id = $1 and tried_at > $2 and is_cleared = 0"
     }
     BUSINESS_TRIES: query {
-        "select count(*) from pin_tries where business_id = $1 and tried_at > $2 and outcome = 'wrong'"
+        "select coalesce(sum(case when outcome = 'wrong' then 1 else 0 end), 0), \
+         coalesce(sum(case when outcome = 'open' and tried_at > $3 then 1 else 0 end), 0) \
+         from pin_tries where business_id = $1 and tried_at > $2"
     }
-    ADD_CODE: insert(pin_codes) { id: Int, wallet_id: Int, intent_id: Int, tries: Int, created_at: Int, expires_at: Int }
+    ADD_CODE: insert(pin_codes) {
+        id: Int, wallet_id: Int, intent_id: Int, nonce: Bytes, tries: Int, created_at: Int, expires_at: Int
+    }
     CODE: query {
-        "select id, wallet_id, intent_id, tries, used_at, created_at, expires_at from pin_codes where id = $1"
+        "select id, wallet_id, intent_id, nonce, tries, used_at, created_at, expires_at from pin_codes where id = $1"
     }
     NEWEST_CODE: query {
-        "select id, wallet_id, intent_id, tries, used_at, created_at, expires_at from pin_codes \
+        "select id, wallet_id, intent_id, nonce, tries, used_at, created_at, expires_at from pin_codes \
          where wallet_id = $1 order by created_at desc, id desc limit 1"
     }
     CODES_SINCE: query {
@@ -90,6 +94,7 @@ fn decode(row: Row) -> Result<Intent, StoreError> {
         business_id: r.int("business_id")?,
         wallet_id: r.int("wallet_id")?,
         payment_id: r.int("payment_id")?,
+        nonce: r.bytes("nonce")?,
         state: r.word("state", IntentState::parse)?,
         end: r.opt_word("end_reason", IntentEnd::parse)?,
         tries: r.int("tries")?,
@@ -113,6 +118,7 @@ fn code(row: Row) -> Result<PinCode, StoreError> {
         id: r.int("id")?,
         wallet_id: r.int("wallet_id")?,
         intent_id: r.int("intent_id")?,
+        nonce: r.bytes("nonce")?,
         tries: r.int("tries")?,
         used_at: r.opt_time("used_at")?,
         created_at: r.time("created_at")?,
@@ -129,6 +135,7 @@ pub fn add(intent: &Intent, token_hash: &[u8]) -> Step {
             intent.business_id.into(),
             intent.wallet_id.into(),
             intent.payment_id.into(),
+            intent.nonce.as_slice().into(),
             token_hash.into(),
             intent.state.as_str().into(),
             intent.tries.into(),
@@ -210,6 +217,7 @@ pub fn add_code(code: &PinCode) -> Step {
             code.id.into(),
             code.wallet_id.into(),
             code.intent_id.into(),
+            code.nonce.as_slice().into(),
             code.tries.into(),
             code.created_at.into(),
             code.expires_at.into(),
@@ -274,10 +282,18 @@ impl Store {
         Ok((r.int("wrong")?, r.int("open")?))
     }
 
-    /// Wrong tries on a business's intents since a time.
-    pub async fn business_tries(&self, business_id: i64, since: Timestamp) -> Result<i64, StoreError> {
-        let row = self.read_one(&BUSINESS_TRIES, vec![business_id.into(), since.into()]).await?;
-        row.map_or(Ok(0), |row| row.single_int("pin_tries"))
+    /// Wrong tries on a business's intents since a time, and tries begun after `open_since` that are being
+    /// checked.
+    pub async fn business_tries(
+        &self,
+        business_id: i64,
+        since: Timestamp,
+        open_since: Timestamp,
+    ) -> Result<(i64, i64), StoreError> {
+        let params = vec![business_id.into(), since.into(), open_since.into()];
+        let Some(row) = self.read_one(&BUSINESS_TRIES, params).await? else { return Ok((0, 0)) };
+        let mut r = row.reader("pin_tries");
+        Ok((r.int("wrong")?, r.int("open")?))
     }
 
     pub async fn pin_code(&self, id: i64) -> Result<Option<PinCode>, StoreError> {

@@ -24,8 +24,13 @@ statements! {
         "select cast(coalesce(sum(amount_kobo), 0) as bigint) from payments \
          where wallet_id = $1 and status = 'pending' and kind = 'topup'"
     }
-    OPEN_OF_WALLET: query {
-        "select id from payments where wallet_id = $1 and status = 'pending' and kind = $2 order by id desc limit $3"
+    EXPECTED_BY: query {
+        "select cast(coalesce(sum(amount_kobo), 0) as bigint) from payments \
+         where wallet_id = $1 and status = 'pending' and kind = 'topup' and business_id = $2"
+    }
+    OPEN_TOPUPS: query {
+        "select id from payments where wallet_id = $1 and status = 'pending' and kind = 'topup' \
+         and business_id = $2 order by id desc limit $3"
     }
 }
 
@@ -43,14 +48,20 @@ impl Store {
         row.map_or(Ok(Money::ZERO), |row| row.single_int("payments").map(Money))
     }
 
-    /// Ids of open payments of a wallet of one kind, newest first.
-    pub async fn open_wallet_payments(
+    /// The same of those that one business asked for.
+    pub async fn expected_topups_by(&self, wallet_id: i64, business_id: i64) -> Result<Money, StoreError> {
+        let row = self.read_one(&EXPECTED_BY, vec![wallet_id.into(), business_id.into()]).await?;
+        row.map_or(Ok(Money::ZERO), |row| row.single_int("payments").map(Money))
+    }
+
+    /// Ids of a wallet's open top-ups that one business asked for, newest first.
+    pub async fn open_topups(
         &self,
         wallet_id: i64,
-        kind: &str,
+        business_id: i64,
         limit: i64,
     ) -> Result<Vec<i64>, StoreError> {
-        let params = vec![wallet_id.into(), kind.into(), limit.into()];
-        self.read(&OPEN_OF_WALLET, params).await?.into_iter().map(|row| row.single_int("payments")).collect()
+        let params = vec![wallet_id.into(), business_id.into(), limit.into()];
+        self.read(&OPEN_TOPUPS, params).await?.into_iter().map(|row| row.single_int("payments")).collect()
     }
 }

@@ -24,10 +24,10 @@ statements! {
     BY_ID: query { concat!("select ", columns!(), " from wallets where id = $1") }
     BY_PHONE: query { concat!("select ", columns!(), " from wallets where phone_hash = $1") }
     SPEND: query {
-        "update wallets set spent_kobo = case when spent_day = $5 then spent_kobo else 0 end + $2, spent_day = $5, \
-         updated_at = $4 where id = $1 and balance_kobo >= $2 and pin_version = $3 and is_suspended = 0 \
+        "update wallets set spent_kobo = case when spent_day >= $5 then spent_kobo else 0 end + $2, \
+         spent_day = case when spent_day > $5 then spent_day else $5 end, updated_at = $4 where id = $1 and balance_kobo >= $2 and pin_version = $3 and is_suspended = 0 \
          and (locked_until_at is null or locked_until_at <= $4) and tier = $6 \
-         and case when spent_day = $5 then spent_kobo else 0 end <= cast($7 as bigint) - $2"
+         and case when spent_day >= $5 then spent_kobo else 0 end <= cast($7 as bigint) - $2"
     }
     TAKE_IN: query {
         "update wallets set updated_at = $3 where id = $1 and is_suspended = 0 and tier = $4 \
@@ -58,7 +58,7 @@ statements! {
          left join payments y on y.id = s.payment_id left join businesses b on b.id = y.business_id \
          where p.account = $1 order by p.entry_id desc limit $2"
     }
-    BUSINESS: query { "select wrong_clock, stopped_at from wallet_businesses where business_id = $1" }
+    BUSINESS: query { "select wrong_clock, stopped_at, resumed_at from wallet_businesses where business_id = $1" }
     KNOW_BUSINESS: query {
         "insert into wallet_businesses (business_id, wrong_clock) values ($1, 0) on conflict do nothing"
     }
@@ -69,7 +69,8 @@ statements! {
         "update wallet_businesses set stopped_at = $2 where business_id = $1 and stopped_at is null"
     }
     RESUME_BUSINESS: query {
-        "update wallet_businesses set stopped_at = null, wrong_clock = wrong_clock + 1 where business_id = $1"
+        "update wallet_businesses set stopped_at = null, resumed_at = $2, wrong_clock = wrong_clock + 1 \
+         where business_id = $1 and stopped_at is not null"
     }
     STOPPED: query { "select count(*) from wallet_businesses where stopped_at is not null" }
 }
@@ -148,7 +149,8 @@ pub struct Spending {
     pub now: Timestamp,
 }
 
-/// Guards a debit: enough balance, that PIN, active, within the day's limit. Counts it for the day.
+/// Guards a debit: enough balance, that PIN, active, within the day's limit. Counts it for the day, which
+/// never goes back, so that a node whose clock is behind does not give the day out twice.
 /// The posting of the same Unit moves the balance.
 pub fn spend(s: &Spending) -> Step {
     let most = s.daily.unwrap_or(Money(i64::MAX));
@@ -253,26 +255,36 @@ pub fn know_business(business_id: i64) -> Step {
     Step::any(&KNOW_BUSINESS, vec![business_id.into()])
 }
 
-/// Guards what was counted of a business's wrong tries.
+/// Guards what was counted of a business's tries.
 pub fn tick_business(business_id: i64, seen: i64) -> Step {
     Step::one(&TICK_BUSINESS, vec![business_id.into(), seen.into()])
 }
 
-/// From now on the business starts no payments.
+/// From now on no payment of the business is started or confirmed.
 pub fn stop_business(business_id: i64, now: Timestamp) -> Step {
     Step::any(&STOP_BUSINESS, vec![business_id.into(), now.into()])
 }
 
-/// An operator has looked; a business that was never stopped has no row to change.
-pub fn resume_business(business_id: i64) -> Step {
-    Step::any(&RESUME_BUSINESS, vec![business_id.into()])
+/// An operator has looked: wrong tries of before `now` count no more. A business that is not stopped stays as
+/// it is.
+pub fn resume_business(business_id: i64, now: Timestamp) -> Step {
+    Step::any(&RESUME_BUSINESS, vec![business_id.into(), now.into()])
 }
 
-/// A business's wrong tries as they were read.
+/// What is known of the tries on a business's intents.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BusinessTries {
     pub wrong_clock: i64,
     pub stopped_at: Option<Timestamp>,
+    /// When an operator last let it go on.
+    pub resumed_at: Option<Timestamp>,
+}
+
+impl BusinessTries {
+    /// From when on wrong tries count, if those after `since` would.
+    pub fn counted_since(&self, since: Timestamp) -> Timestamp {
+        self.resumed_at.map_or(since, |resumed| resumed.max(since))
+    }
 }
 
 /// A line of a wallet's statement.
@@ -343,7 +355,11 @@ impl Store {
         let row = self.read_one(&BUSINESS, vec![business_id.into()]).await?;
         row.map(|row| {
             let mut r = row.reader("wallet_businesses");
-            Ok(BusinessTries { wrong_clock: r.int("wrong_clock")?, stopped_at: r.opt_time("stopped_at")? })
+            Ok(BusinessTries {
+                wrong_clock: r.int("wrong_clock")?,
+                stopped_at: r.opt_time("stopped_at")?,
+                resumed_at: r.opt_time("resumed_at")?,
+            })
         })
         .transpose()
     }

@@ -1,6 +1,9 @@
 //! Values made from the vault's key: tokens of confirm links, of their pages' forms and one-time codes, which
 //! are kept nowhere, and the keyed hashes under which phone numbers, and requests that name one, are found.
 //!
+//! A restored backup gives ids out again, so what stands for a row is made from its id and random bytes of
+//! that row: a link or a code of before the restore is nobody's after it.
+//!
 //! Each purpose has a key of its own, HMAC-SHA256 of the vault's key and the purpose's name, so that
 //! no value of one purpose says anything about another. Used by ops, and by the pages for
 //! their forms.
@@ -13,16 +16,26 @@ use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
 use super::Vault;
+use crate::clock::Random;
 
 /// Enough that no reference of another deployment is taken for one of ours.
 const REFERENCE_TAG_BYTES: usize = 12;
+/// Random bytes that a row keeps for the values made of it.
+const NONCE_BYTES: usize = 16;
 /// Characters of a token: 256 bits in base64url.
 pub const TOKEN_CHARS: usize = 43;
 
+/// A fresh nonce for a row of which links or codes are made.
+pub fn nonce(random: &dyn Random) -> Vec<u8> {
+    let mut nonce = vec![0; NONCE_BYTES];
+    random.fill(&mut nonce);
+    nonce
+}
+
 impl Vault {
     /// The token of an intent's link; the same whenever it is made.
-    pub fn link_token(&self, intent_id: i64) -> Zeroizing<String> {
-        Zeroizing::new(URL_SAFE_NO_PAD.encode(self.keyed("confirm link", &intent_id.to_be_bytes())))
+    pub fn link_token(&self, intent_id: i64, nonce: &[u8]) -> Zeroizing<String> {
+        Zeroizing::new(URL_SAFE_NO_PAD.encode(self.of_row("confirm link", intent_id, nonce)))
     }
 
     /// What the database keeps of a token. Anything a stranger sends has a hash, so that a malformed
@@ -36,26 +49,31 @@ impl Vault {
         Zeroizing::new(URL_SAFE_NO_PAD.encode(self.keyed("page form", token.as_bytes())))
     }
 
-    /// The digits of a one-time code, made from its id.
-    pub fn code(&self, code_id: i64, digits: usize) -> Zeroizing<String> {
-        let bytes = self.keyed("one-time code", &code_id.to_be_bytes());
+    /// The digits of a one-time code.
+    pub fn code(&self, code_id: i64, nonce: &[u8], digits: usize) -> Zeroizing<String> {
+        let bytes = self.of_row("one-time code", code_id, nonce);
         let number = bytes.iter().take(8).fold(0u64, |sum, byte| (sum << 8) | u64::from(*byte));
         let most = 10u64.pow(u32::try_from(digits).unwrap_or(6).min(18));
         Zeroizing::new(format!("{:0digits$}", number % most))
     }
 
-    /// What a messenger is given to call a message by, and gives back with its reports.
-    pub fn message_reference(&self, message_id: i64) -> String {
-        let tag = self.keyed("message reference", &message_id.to_be_bytes());
+    /// What a messenger is given to call a message by, and gives back with its reports. `sealed_phone` is the
+    /// row's own: its sealing is random, as a nonce is.
+    pub fn message_reference(&self, message_id: i64, sealed_phone: &[u8]) -> String {
+        let tag = self.of_row("message reference", message_id, sealed_phone);
         format!("{message_id}.{}", URL_SAFE_NO_PAD.encode(&tag[..REFERENCE_TAG_BYTES]))
     }
 
-    /// The message of a reference that was made under this key; another deployment's is none of ours,
-    /// even where both send under one number.
-    pub fn referenced_message(&self, reference: &str) -> Option<i64> {
-        let id = reference.split_once('.')?.0.parse().ok()?;
-        let own = self.message_reference(id);
-        bool::from(own.as_bytes().ct_eq(reference.as_bytes())).then_some(id)
+    /// The message that a reference claims to be of; [`Vault::is_reference`] says whether it is.
+    pub fn referenced_message(reference: &str) -> Option<i64> {
+        reference.split_once('.')?.0.parse().ok()
+    }
+
+    /// Whether a reference was made of this row under this key: another deployment's is none of ours, even
+    /// where both send under one number, nor is one of before a restored backup.
+    pub fn is_reference(&self, reference: &str, message_id: i64, sealed_phone: &[u8]) -> bool {
+        let own = self.message_reference(message_id, sealed_phone);
+        own.as_bytes().ct_eq(reference.as_bytes()).into()
     }
 
     /// Under what a phone number's rows are found.
@@ -66,6 +84,11 @@ impl Vault {
     /// What is kept of a request that names a phone: from a plain hash the number could be guessed.
     pub fn request_hash(&self, fingerprint: &[u8; 32]) -> [u8; 32] {
         self.keyed("request", fingerprint)
+    }
+
+    /// The id has a fixed length, so no two rows give the same bytes.
+    fn of_row(&self, purpose: &str, id: i64, nonce: &[u8]) -> [u8; 32] {
+        self.keyed(purpose, &[id.to_be_bytes().as_slice(), nonce].concat())
     }
 
     fn keyed(&self, purpose: &str, data: &[u8]) -> [u8; 32] {
@@ -100,24 +123,30 @@ mod tests {
         let open =
             |key: &str| Vault::open(&Secret::Key(key.repeat(64).into()), &SeededRandom::new(1)).unwrap();
         let (vault, other) = (open("a"), open("b"));
-        assert_eq!(vault.link_token(7), open("a").link_token(7));
-        assert_eq!(vault.link_token(7).len(), TOKEN_CHARS);
-        assert_ne!(vault.link_token(7), vault.link_token(8));
-        assert_ne!(vault.link_token(7), other.link_token(7));
-        let token = vault.link_token(7);
+        assert_eq!(vault.link_token(7, b"n"), open("a").link_token(7, b"n"));
+        assert_eq!(vault.link_token(7, b"n").len(), TOKEN_CHARS);
+        assert_ne!(vault.link_token(7, b"n"), vault.link_token(8, b"n"));
+        assert_ne!(vault.link_token(7, b"n"), vault.link_token(7, b"m"));
+        assert_ne!(vault.link_token(7, b"n"), other.link_token(7, b"n"));
+        let token = vault.link_token(7, b"n");
         assert_eq!(vault.form_token(&token), open("a").form_token(&token));
-        assert_ne!(vault.form_token(&token), vault.form_token(&vault.link_token(8)));
+        assert_ne!(vault.form_token(&token), vault.form_token(&vault.link_token(8, b"n")));
         assert_ne!(vault.form_token(&token), other.form_token(&token));
         assert_ne!(vault.phone_hash("2348031234567"), other.phone_hash("2348031234567"));
-        let reference = vault.message_reference(7);
-        assert_eq!(vault.referenced_message(&reference), Some(7));
-        assert_eq!(other.referenced_message(&reference), None);
+        let reference = vault.message_reference(7, b"n");
+        assert_eq!(Vault::referenced_message(&reference), Some(7));
+        assert!(vault.is_reference(&reference, 7, b"n"));
+        assert!(!other.is_reference(&reference, 7, b"n") && !vault.is_reference(&reference, 7, b"m"));
         for bad in ["", "7", "7.", "8.abc", "x.y", "07.", &reference.replacen('7', "8", 1)] {
-            assert_eq!(vault.referenced_message(bad), None, "{bad}");
+            let id = Vault::referenced_message(bad);
+            assert!(id.is_none_or(|id| !vault.is_reference(bad, id, b"n")), "{bad}");
         }
+        let random = SeededRandom::new(3);
+        assert_ne!(nonce(&random), nonce(&random));
         let codes: std::collections::HashSet<String> =
-            (0..1_000).map(|id| vault.code(id, 6).to_string()).collect();
+            (0..1_000).map(|id| vault.code(id, b"n", 6).to_string()).collect();
         assert!(codes.iter().all(|code| code.len() == 6 && code.bytes().all(|b| b.is_ascii_digit())));
         assert!(codes.len() > 990, "codes spread: {}", codes.len());
+        assert_ne!(vault.code(7, b"n", 6), vault.code(7, b"m", 6));
     }
 }

@@ -242,7 +242,9 @@ impl Link<'_> {
                 let text = format!("{problem}. This was not counted as a try.");
                 self.look(Told::wrong(Field::Pin, text), StatusCode::UNPROCESSABLE_ENTITY).await
             }
-            Confirmed::Locked { .. } | Confirmed::Suspended => self.look(none, StatusCode::FORBIDDEN).await,
+            Confirmed::Locked { .. } | Confirmed::Suspended | Confirmed::ShopStopped => {
+                self.look(none, StatusCode::FORBIDDEN).await
+            }
             Confirmed::NoPin | Confirmed::BalanceTooLow | Confirmed::OverDailyLimit => {
                 self.look(none, StatusCode::CONFLICT).await
             }

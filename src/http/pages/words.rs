@@ -85,6 +85,16 @@ fn open(open: OpenLink, told: Told, form_token: &str) -> Page {
             page.tone = Some(Tone::Bad);
             page.paragraphs = vec![format!("It cannot pay now. {NO_MONEY} Ask your wallet's operator.")];
         }
+        status if !open.shop_may => {
+            page.heading = "This payment cannot be confirmed now".to_owned();
+            page.tone = Some(Tone::Bad);
+            page.paragraphs = vec![format!("{NO_MONEY} Ask the shop.")];
+            page.look_again = Some("Look again");
+            // A lock is the wallet's, whoever's link is open.
+            if matches!(status, WalletStatus::Locked(_)) {
+                set_up(&mut page, &open, &told);
+            }
+        }
         WalletStatus::Locked(until) => {
             page.heading = "Your wallet is locked".to_owned();
             page.tone = Some(Tone::Bad);

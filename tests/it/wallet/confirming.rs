@@ -267,10 +267,11 @@ on_both! {
         let request = StartRequest { webhook_url: "https://kente.example/hook".into(), ..w.request(100, "k-9") };
         let elsewhere = start_wallet_payment(&w.t.app, &other.caller, &request).await.unwrap();
         assert!(matches!(elsewhere, Started::Waiting(_)), "another business goes on");
-        w.t.advance(Span::hours(25));
-        assert!(matches!(w.try_start(&w.request(100, "k-9")).await, Started::Stopped), "time does not help");
         w.enabled(&w.shop, HOOK).await;
-        assert!(matches!(w.try_start(&w.request(100, "k-9")).await, Started::Waiting(_)));
+        w.t.advance(Span::seconds(1));
+        let link = token(&w.begin(100, "k-9").await);
+        assert!(matches!(w.confirm(&link, WRONG).await, Confirmed::WrongPin { .. }));
+        assert!(matches!(w.try_start(&w.request(100, "k-10")).await, Started::Waiting(_)), "one more is one");
         w.t.finish().await;
     }
 

@@ -44,6 +44,10 @@ on_both! {
         assert!(passes(&w, spend(&Spending { daily: None, ..good(1) })).await);
         w.t.advance(Span::hours(24));
         assert!(passes(&w, spend(&good(5_000))).await, "a new day");
+        let behind = w.t.app.now() - Span::hours(24);
+        assert!(!passes(&w, spend(&Spending { now: behind, ..good(1_001) })).await, "not to a clock that is behind");
+        assert!(passes(&w, spend(&Spending { now: behind, ..good(500) })).await);
+        assert!(!passes(&w, spend(&good(501))).await, "the day was not set back");
         let until = w.t.app.now() + Span::hours(1);
         assert!(passes(&w, lock(wallet.id, until, w.t.app.now())).await);
         assert!(!passes(&w, spend(&good(1))).await, "locked");

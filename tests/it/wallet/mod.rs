@@ -11,6 +11,8 @@ mod messages;
 mod races;
 mod random_acts;
 mod refusals;
+mod restored;
 mod routes;
+mod stopped;
 mod topups;
 pub mod world;

@@ -9,7 +9,8 @@ use tillbell::domain::payment::Status;
 use tillbell::domain::phone::Phone;
 use tillbell::ops::confirm::{Confirmed, confirm};
 use tillbell::ops::end_intent::end_intent;
-use tillbell::ops::start_wallet_payment::{Started, start_wallet_payment};
+use tillbell::ops::start_wallet_payment::{StartRequest, Started, start_wallet_payment};
+use tillbell::ops::wallet_desk::{GivenCredit, credit};
 use tillbell::ops::wallets::ensure;
 
 use super::world::{PIN, WRONG, World, token};
@@ -24,6 +25,24 @@ async fn tries(w: &World, links: &[String], pin: &'static str, count: usize) -> 
         running.spawn(async move { confirm(&app, &link, pin).await.unwrap() });
     }
     running.join_all().await
+}
+
+/// Links of as many customers, each with a PIN and money.
+async fn customers(w: &World, count: usize) -> Vec<String> {
+    let mut links = Vec::new();
+    for n in 0..count {
+        let text = format!("08035552{n:03}");
+        let phone = Phone::parse(&text).unwrap();
+        ensure(&w.t.app, &phone).await.unwrap();
+        let given = GivenCredit { phone: &text, amount: Money(100_000), reason: "opening", reference: None };
+        credit(&w.t.app, "ada", &given).await.unwrap().unwrap();
+        let request = StartRequest { phone, ..w.request(100, &format!("c-{n}")) };
+        let Started::Waiting(started) = w.try_start(&request).await else { panic!("not started") };
+        let link = token(&started);
+        w.set_pin(&link, PIN).await;
+        links.push(link);
+    }
+    links
 }
 
 on_both! {
@@ -55,7 +74,7 @@ on_both! {
         assert_eq!((intent.end, intent.wrong_tries), (Some(IntentEnd::WrongPins), 5));
         assert_eq!(w.payment(&started).await.status, Status::Rejected);
         let since = w.t.app.now() - tillbell::domain::time::Span::hours(1);
-        assert_eq!(w.t.app.store.business_tries(w.shop.id, since).await.unwrap(), 5);
+        assert_eq!(w.t.app.store.business_tries(w.shop.id, since, since).await.unwrap(), (5, 0));
         w.t.finish().await;
     }
 
@@ -72,8 +91,29 @@ on_both! {
             tries(&w, &links, WRONG, 12).await;
         }
         let since = w.t.app.now() - tillbell::domain::time::Span::hours(1);
-        assert_eq!(w.t.app.store.business_tries(w.shop.id, since).await.unwrap(), 10);
+        assert_eq!(w.t.app.store.business_tries(w.shop.id, since, since).await.unwrap(), (10, 0));
         assert!(matches!(w.confirm(&links[5], PIN).await, Confirmed::Locked { .. } | Confirmed::NotOpen(_)));
+        w.t.finish().await;
+    }
+
+    async fn wrong_pins_on_links_of_many_wallets_at_once_stop_at_twenty_for_the_business(db: TestDatabase) {
+        let w = World::start(db).await;
+        let links = customers(&w, 8).await;
+        for _ in 0..2 {
+            tries(&w, &links, WRONG, 40).await;
+        }
+        let since = w.t.app.now() - tillbell::domain::time::Span::hours(1);
+        assert_eq!(w.t.app.store.business_tries(w.shop.id, since, since).await.unwrap(), (20, 0));
+        let stopped = w.t.app.store.wallet_business(w.shop.id).await.unwrap().unwrap();
+        assert!(stopped.stopped_at.is_some());
+        w.t.finish().await;
+    }
+
+    async fn more_customers_at_once_than_a_business_has_places_are_all_served(db: TestDatabase) {
+        let w = World::start(db).await;
+        let links = customers(&w, 26).await;
+        let all = tries(&w, &links, PIN, 26).await;
+        assert!(all.iter().all(|c| matches!(c, Confirmed::Paid(_))), "{all:?}");
         w.t.finish().await;
     }
 

@@ -96,6 +96,8 @@ impl Model {
         match confirmed {
             Confirmed::Locked { until } => self.locked_until == Some(*until) && now < *until,
             _ if self.is_locked(now) => false,
+            Confirmed::ShopStopped => self.stopped,
+            _ if self.stopped => false,
             Confirmed::BalanceTooLow => self.balance < kobo,
             _ if self.balance < kobo => false,
             Confirmed::OverDailyLimit => self.spent_on(now) + kobo > DAILY,
@@ -116,6 +118,9 @@ impl Model {
     fn counts(&mut self, at: usize, confirmed: &Confirmed, now: Timestamp) -> bool {
         if self.is_locked(now) {
             return matches!(confirmed, Confirmed::Locked { until } if self.locked_until == Some(*until));
+        }
+        if self.stopped {
+            return matches!(confirmed, Confirmed::ShopStopped);
         }
         for times in [&mut self.wrong, &mut self.business_wrong] {
             times.retain(|at| *at > now - TRIES_WINDOW);
@@ -264,7 +269,12 @@ impl Run {
         self.model.wrong.clear();
         if self.below(2) == 0 {
             self.w.enabled(&self.w.shop, HOOK).await;
-            self.model.stopped = false;
+            if std::mem::take(&mut self.model.stopped) {
+                self.model.business_wrong.clear();
+                self.w.t.advance(Span::seconds(1));
+                expire_intents(&self.w.t.app).await.unwrap();
+                self.model.expires(self.w.t.app.now());
+            }
         }
         "unlock"
     }

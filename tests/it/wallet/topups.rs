@@ -146,6 +146,27 @@ on_both! {
         w.t.finish().await;
     }
 
+    async fn what_one_merchant_expects_keeps_nobody_from_topping_up_elsewhere(db: TestDatabase) {
+        let w = world(db).await;
+        w.funded(1_000).await;
+        let other = w.t.merchant("kente.example").await;
+        let other = w.enabled(&other, "https://kente.example/hook").await;
+        let amount = Money(4_900_000);
+        let held = start_topup(&w.t.app, &other.caller, &w.phone(), amount, PAYER, None).await.unwrap();
+        let ToppingUp::Waiting(held, _) = held else { panic!("no top-up") };
+        topup(&w, 40_000, PAYER).await;
+        assert!(matches!(ask(&w, 9_001, PAYER).await, ToppingUp::OverTier), "its own count");
+        w.t.advance(LATER + Span::seconds(20));
+        let ours = w.t.ingest(&Alert::credit(ACCOUNT, 40_000, PAYER, at()).text()).await;
+        assert_eq!(ours.status, AlertStatus::Matched, "{ours:?}");
+        let over = w.t.ingest(&Alert::credit(ACCOUNT, 49_000, PAYER, at()).text()).await;
+        assert_eq!(over.status, AlertStatus::Review, "{over:?}");
+        assert!(over.reason.contains("over the limit of its tier"), "{over:?}");
+        assert_eq!(w.t.payment(&held.payment).await.status, Status::Pending);
+        assert_eq!(w.wallet().await.balance, Money(4_100_000));
+        w.t.finish().await;
+    }
+
     async fn a_bank_that_takes_a_topup_back_may_leave_the_wallet_below_zero(db: TestDatabase) {
         let w = world(db).await;
         w.funded(1_000).await;

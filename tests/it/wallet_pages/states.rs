@@ -4,6 +4,8 @@ use tillbell::domain::message::MessageKind;
 use tillbell::domain::money::Money;
 use tillbell::domain::payment::Status;
 use tillbell::domain::time::Span;
+use tillbell::domain::wallet::WalletStatus;
+use tillbell::ops::businesses::{BusinessChange, set_business};
 use tillbell::ops::end_intent::expire_intents;
 use tillbell::ops::reverse::{Reverse, reject_payment, reverse_payment};
 use tillbell::ops::topup::{ToppingUp, start_topup};
@@ -174,7 +176,12 @@ on_both! {
         site.w.t.account(ACCOUNT).await;
         let topup = start_topup(&site.w.t.app, &site.w.shop.caller, &site.w.phone(), Money(150_000), "Ifeoma Danladi", None).await;
         let Ok(ToppingUp::Waiting(view, _)) = topup else { panic!("no top-up") };
+        let other = site.w.t.merchant("kente.example").await;
+        let other = site.w.enabled(&other, "https://kente.example/hook").await;
+        let topup = start_topup(&site.w.t.app, &other.caller, &site.w.phone(), Money(170_000), "Ifeoma Danladi", None).await;
+        assert!(matches!(topup, Ok(ToppingUp::Waiting(..))), "{topup:?}");
         let low = site.get(&second).await;
+        assert!(!low.body.contains("1,700.00"), "the merchant holds the link: no top-up of another one");
         for shown in ["NGN 1,500.00", ACCOUNT, "TILL AND BELL LTD", "Transfer exactly this amount"] {
             assert!(low.text().contains(shown), "{shown:?} in {}", low.text());
         }
@@ -182,6 +189,52 @@ on_both! {
         site.w.t.advance(view.payment.expires_at.since(site.w.t.app.now()));
         let (_, third) = site.begin(100, "k-3").await;
         site.get(&third).await.is(200, "Open until");
+        site.finish().await;
+    }
+
+    async fn a_stopped_shops_payment_cannot_be_confirmed_now(db: TestDatabase) {
+        let site = Site::start(db).await;
+        let (_, first) = site.w.ready(20_000, 5_000).await;
+        let form = site.get(&first).await.form("pin");
+        let switch = async |on| {
+            let change = BusinessChange { wallet_enabled: Some(on), ..BusinessChange::default() };
+            set_business(&site.w.t.app, "test", site.w.shop.id, &change).await.unwrap().unwrap();
+            site.w.t.app.directory.forget();
+        };
+        switch(false).await;
+        let page = site.get(&first).await;
+        page.is(200, "No money has left your wallet. Ask the shop.");
+        assert_eq!(page.heading(), "This payment cannot be confirmed now");
+        assert!(!page.has_form("pin") && !page.has_form("reset") && page.has_form("cancel"));
+        for pin in [PIN, WRONG] {
+            site.submit(&first, &form, &[("pin", pin)]).await.is(403, "This payment cannot be confirmed now");
+        }
+        switch(true).await;
+        site.pay(&first, PIN).await.is(200, "Your payment was made.");
+        site.finish().await;
+    }
+
+    async fn a_locked_wallets_pin_is_reset_on_a_stopped_shops_page_too(db: TestDatabase) {
+        let site = Site::start(db).await;
+        let (_, first) = site.w.ready(20_000, 5_000).await;
+        let (second, third) = (site.begin(400, "k-2").await.1, site.begin(300, "k-3").await.1);
+        for link in [&first, &second] {
+            let form = site.get(link).await.form("pin");
+            for _ in 0..5 {
+                site.submit(link, &form, &[("pin", WRONG)]).await;
+            }
+        }
+        let off = BusinessChange { active: Some(false), ..BusinessChange::default() };
+        set_business(&site.w.t.app, "test", site.w.shop.id, &off).await.unwrap().unwrap();
+        site.w.t.app.directory.forget();
+        let page = site.get(&third).await;
+        page.is(200, "This payment cannot be confirmed now");
+        let sent = site.submit(&third, &page.form("reset"), &[]).await;
+        let filled = [("code", site.code()), ("new_pin", "8305".to_owned()), ("new_pin_again", "8305".to_owned())];
+        let filled = filled.each_ref().map(|(name, value)| (*name, value.as_str()));
+        site.submit(&third, &sent.form("code"), &filled).await.is(200, "Your PIN is set.");
+        assert_eq!(site.w.wallet().await.status(site.w.t.app.now()), WalletStatus::Active);
+        assert!(!site.get(&third).await.has_form("pin"));
         site.finish().await;
     }
 
