@@ -101,6 +101,13 @@ pub fn paced(
     })
 }
 
+/// Sends one request over a kept connection; answers the status, and how many bytes of the buffer it took.
+pub async fn exchange(stream: &mut TcpStream, request: &[u8], buffer: &mut [u8]) -> (u16, usize) {
+    stream.write_all(request).await.expect("send a request");
+    let read = tokio::time::timeout(ANSWER_TIMEOUT, answer(stream, buffer));
+    read.await.expect("an answer in time")
+}
+
 async fn connection(
     address: SocketAddr,
     until: Instant,
@@ -171,6 +178,16 @@ pub fn post(path: &str, key: &str, body: &str) -> Vec<u8> {
     format!(
         "POST {path} HTTP/1.1\r\nHost: bench\r\nX-API-Key: {key}\r\nContent-Type: application/json\r\n\
          Content-Length: {}\r\n\r\n{body}",
+        body.len()
+    )
+    .into_bytes()
+}
+
+/// The bytes of a form as a browser sends it.
+pub fn form(path: &str, body: &str) -> Vec<u8> {
+    format!(
+        "POST {path} HTTP/1.1\r\nHost: bench\r\nOrigin: null\r\n\
+         Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {}\r\n\r\n{body}",
         body.len()
     )
     .into_bytes()
