@@ -376,7 +376,8 @@ on_both! {
         let link = started["data"]["confirm_url"].as_str().unwrap().rsplit('/').next().unwrap().to_owned();
         assert!(matches!(send_code(app, &link).await.unwrap(), CodeSent::Sent { .. }));
         let shown = tillbell::ops::messages::list(app, None).await.unwrap();
-        let code = app.vault.code(shown.last().unwrap().row.subject_id, 6).to_string();
+        let stored = app.store.pin_code(shown.last().unwrap().row.subject_id).await.unwrap().unwrap();
+        let code = app.vault.code(stored.id, &stored.nonce, 6).to_string();
         assert!(!shown.iter().any(|one| one.text.contains(&code) || one.text.contains(&link)), "no dev mode");
         assert!(matches!(set_pin(app, &link, "1x3", PIN, PIN).await.unwrap(), PinSet::NotACode));
         assert!(matches!(set_pin(app, &link, &code, PIN, PIN).await.unwrap(), PinSet::Done));
