@@ -4,7 +4,8 @@
 //! them is chosen; if it may not be sent to there is no second choice, because a merchant who
 //! looks for missing webhooks must find them at one place. Whoever wrote the URL, its host must be
 //! within an approved website of the business at the time of sending. A wallet payment goes to the
-//! URL given to pay/start alone. Called by the worker that delivers and by `ops::webhooks`.
+//! URL given to pay/start alone, which may also be the business's saved one: pay/start takes it, an
+//! operator wrote it, and an event that is never sent would help nobody. Called by the worker that delivers and by `ops::webhooks`.
 
 use crate::app::App;
 use crate::domain::merchant::{Website, WebsiteStatus};
@@ -53,7 +54,9 @@ pub fn choose(parcel: &Parcel, websites: &[Website], dev: bool) -> Addressed {
         Ok(target) => target,
         Err(problem) => return nowhere(format!("the webhook URL {}", problem.reason())),
     };
-    if approved().any(|website| weburl::host_is_within(target.host(), &website.host)) {
+    let is_saved = parcel.payment_kind == Some(Kind::Wallet)
+        && parcel.business_url.as_deref().is_some_and(|saved| weburl::same_url(saved, url));
+    if is_saved || approved().any(|website| weburl::host_is_within(target.host(), &website.host)) {
         Addressed::Target(target)
     } else {
         nowhere("the webhook URL is not on an approved website domain of the business".into())
@@ -139,6 +142,14 @@ mod tests {
         let mut parcel = parcel(other, Some("https://ada.example/own"), other);
         parcel.payment_kind = Some(Kind::Wallet);
         assert_eq!(sent_to(&parcel, &sites), "https://ada.example/own");
+        // The saved one need not be on a website, as long as it is the saved one.
+        parcel.payment_url = Some("https://till.example/hook".into());
+        assert!(sent_to(&parcel, &sites).contains("not on an approved website domain"));
+        parcel.business_url = Some("https://TILL.example:443/hook".into());
+        assert_eq!(sent_to(&parcel, &sites), "https://till.example/hook");
+        parcel.payment_kind = Some(Kind::Transfer);
+        parcel.website_url = None;
+        assert!(sent_to(&parcel, &sites).contains("not on an approved website domain"));
     }
 
     #[test]
