@@ -29,6 +29,8 @@ pub struct App {
     pub vault: Vault,
     /// Where PINs are hashed, one at a time.
     pub pins: PinDesk,
+    /// Held while a PIN's try takes its places, so that tries of one node do not race one another.
+    pub place_turn: tokio::sync::Mutex<()>,
     /// The way to customers' phones.
     pub messenger: Messenger,
     /// Base of links to our own pages where the configuration names none; set once it is listened.
@@ -94,6 +96,7 @@ impl App {
             random,
             outbound,
             pins: PinDesk::new(&vault),
+            place_turn: tokio::sync::Mutex::new(()),
             vault,
             messenger,
             own_url: OnceLock::new(),

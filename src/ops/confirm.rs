@@ -142,7 +142,12 @@ async fn over(app: &App, intent: &Intent) -> Result<Confirmed, OpError> {
 async fn take_place(app: &App, intent_id: i64) -> Result<Taken, OpError> {
     let (mut races, mut looks) = (0, 0);
     while races < TRY_RACES_MAX {
-        match look_for_place(app, intent_id).await? {
+        // One at a time on this node: tries of one business would otherwise lose to one another for long.
+        let looked = {
+            let _turn = app.place_turn.lock().await;
+            look_for_place(app, intent_id).await?
+        };
+        match looked {
             Taken::Lost => races += 1,
             Taken::Crowded if looks < LOOKS_MAX => {
                 looks += 1;
