@@ -2,6 +2,7 @@
 //! there once afterwards.
 
 use futures_util::StreamExt;
+use tillbell::store::mailboxes::MailboxKey;
 
 use super::{Reading, fast, server, until};
 use crate::harness::app::{LATER, TestApp, world};
@@ -25,10 +26,12 @@ async fn read_through(
     // Ports come again; a login of its own makes it a mailbox of its own.
     let login = format!("till{}-{}", cut.0.unwrap_or(0), cut.1.unwrap_or(0));
     let text = fake.configured().replace("\"till\"", &format!("{login:?}"));
-    let reading = Reading::start(&t.app, t, &server(&text), fast());
+    let server = server(&text);
+    let key = MailboxKey { host: server.host.clone(), port: server.port, login, folder: "INBOX".into() };
+    let reading = Reading::start(&t.app, t, &server, fast());
     let row = until(&format!("both mails after {cut:?}"), || async {
-        let rows = t.app.store.mailboxes(10_000).await.unwrap();
-        rows.into_iter().find(|row| row.login == login && row.last_uid == 2 && row.last_read_at.0 > 0)
+        let row = t.app.store.mailbox_by_key(&key).await.unwrap();
+        row.filter(|row| row.last_uid == 2 && row.last_read_at.0 > 0)
     })
     .await;
     let taken = t.app.store.taken_mails(row.id, row.generation, (0, 100)).await.unwrap();
