@@ -25,6 +25,7 @@ use super::system::DemoArgs;
 use crate::app::App;
 use crate::config::Config;
 use crate::domain::merchant::Mode;
+use crate::domain::money::naira;
 use crate::domain::time::Timestamp;
 use crate::domain::webhook::{Secret, sign};
 use crate::domain::weburl::parse_target;
@@ -107,7 +108,7 @@ pub(super) async fn run(args: &DemoArgs) -> anyhow::Result<()> {
     tell(
         started,
         &format!("The payment is {}", payment.payment.status.as_str()),
-        &[&format!("the shop's balance in the ledger: {}", super::print::naira(balance))],
+        &[&format!("the shop's balance in the ledger: {}", naira(balance))],
     );
 
     let delivery = tokio::time::timeout(WEBHOOK_WITHIN, deliveries.recv())

@@ -12,7 +12,7 @@ use serde::ser::{Error, SerializeMap};
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
-use crate::domain::money::{CURRENCY, Money};
+use crate::domain::money::{Money, naira};
 use crate::domain::time::Timestamp;
 
 /// One value of an answer.
@@ -130,26 +130,6 @@ impl Serialize for Object {
 /// A number with its digits as they are.
 fn raw<S: Serializer>(digits: &str, to: S) -> Result<S::Ok, S::Error> {
     RawValue::from_string(digits.to_owned()).map_err(S::Error::custom)?.serialize(to)
-}
-
-/// An amount for people: `NGN 5,000.00`.
-pub(super) fn naira(money: Money) -> String {
-    format!("{CURRENCY} {}", with_separators(money))
-}
-
-/// `5,000.00`.
-fn with_separators(money: Money) -> String {
-    let text = money.to_string();
-    let (sign, digits) = text.strip_prefix('-').map_or(("", text.as_str()), |rest| ("-", rest));
-    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, "00"));
-    let mut grouped = String::with_capacity(whole.len() + whole.len() / 3);
-    for (at, digit) in whole.chars().enumerate() {
-        if at > 0 && (whole.len() - at).is_multiple_of(3) {
-            grouped.push(',');
-        }
-        grouped.push(digit);
-    }
-    format!("{sign}{grouped}.{fraction}")
 }
 
 /// One value for a person; what a stranger wrote cannot move the cursor.
@@ -470,12 +450,7 @@ mod tests {
     }
 
     #[test]
-    fn people_read_separators_and_no_control_characters() {
-        for (kobo, shown) in
-            [(0, "0.00"), (99_900, "999.00"), (100_000, "1,000.00"), (-123_456_789, "-1,234,567.89")]
-        {
-            assert_eq!(with_separators(Money(kobo)), shown);
-        }
+    fn people_read_amounts_and_no_control_characters() {
         assert_eq!(for_people(&Field::Text("a\u{1b}[2Jb".into())), "a [2Jb");
         assert_eq!(for_people(&Money(5).into()), "NGN 0.05");
     }

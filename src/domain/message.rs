@@ -4,7 +4,7 @@
 //! shown of a text afterwards. Which words a merchant may send is `impostor`'s to say; how a message
 //! travels is `outbound::messenger`'s.
 
-use super::money::{CURRENCY, Money};
+use super::money::{Money, naira};
 use super::time::Timestamp;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -83,21 +83,6 @@ impl MessageStatus {
     pub fn is_sent(self) -> bool {
         matches!(self, MessageStatus::Sent | MessageStatus::Delivered | MessageStatus::Read)
     }
-}
-
-/// `NGN 5,000.00`.
-pub fn naira(money: Money) -> String {
-    let text = money.to_string();
-    let (whole, fraction) = text.split_once('.').unwrap_or((&text, "00"));
-    let (sign, whole) = whole.strip_prefix('-').map_or(("", whole), |rest| ("-", rest));
-    let mut grouped = String::with_capacity(whole.len() + whole.len() / 3);
-    for (at, digit) in whole.chars().enumerate() {
-        if at > 0 && (whole.len() - at).is_multiple_of(3) {
-            grouped.push(',');
-        }
-        grouped.push(digit);
-    }
-    format!("{CURRENCY} {sign}{grouped}.{fraction}")
 }
 
 /// `10 Mar 2026, 09:00` in Lagos.

@@ -14,6 +14,26 @@ pub const CURRENCY: &str = "NGN";
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Money(pub i64);
 
+/// An amount for people: `NGN 5,000.00`.
+pub fn naira(money: Money) -> String {
+    format!("{CURRENCY} {}", with_separators(money))
+}
+
+/// `5,000.00`.
+fn with_separators(money: Money) -> String {
+    let text = money.to_string();
+    let (sign, digits) = text.strip_prefix('-').map_or(("", text.as_str()), |rest| ("-", rest));
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, "00"));
+    let mut grouped = String::with_capacity(whole.len() + whole.len() / 3);
+    for (at, digit) in whole.chars().enumerate() {
+        if at > 0 && (whole.len() - at).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    format!("{sign}{grouped}.{fraction}")
+}
+
 /// Why a text is not an amount. The texts are shown to merchants and operators.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MoneyError {
@@ -88,6 +108,15 @@ impl fmt::Display for Money {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn people_read_separators() {
+        for (kobo, shown) in
+            [(0, "0.00"), (99_900, "999.00"), (100_000, "1,000.00"), (-123_456_789, "-1,234,567.89")]
+        {
+            assert_eq!(naira(Money(kobo)), format!("NGN {shown}"));
+        }
+    }
 
     #[test]
     fn reads_what_it_writes() {

@@ -111,9 +111,8 @@ async fn try_pin(app: &App, token: &str, pin: Pin) -> Result<Confirmed, OpError>
     // Before a place is taken: a try that cannot be checked must not use one up.
     let Ok(ticket) = app.pins.enter() else { return Ok(Confirmed::Busy) };
     let taken = match take_place(app, intent.id).await? {
-        Taken::Place(taken) => taken,
-        Taken::Not(confirmed) => return Ok(confirmed),
-        Taken::Crowded | Taken::Lost => return Ok(Confirmed::Busy),
+        Ok(taken) => taken,
+        Err(confirmed) => return Ok(confirmed),
     };
     crash::point("pin.place_taken");
     let is_right = check(ticket, &pin, &taken.wallet).await?;
@@ -139,7 +138,7 @@ async fn over(app: &App, intent: &Intent) -> Result<Confirmed, OpError> {
 
 /// Takes a place under the intent's five, the wallet's ten and the business's twenty. Where only tries that
 /// are being checked are in the way of a business's next customer, it waits for them.
-async fn take_place(app: &App, intent_id: i64) -> Result<Taken, OpError> {
+async fn take_place(app: &App, intent_id: i64) -> Result<Result<Box<Try>, Confirmed>, OpError> {
     let (mut races, mut looks) = (0, 0);
     while races < TRY_RACES_MAX {
         // One at a time on this node: tries of one business would otherwise lose to one another for long.
@@ -148,13 +147,14 @@ async fn take_place(app: &App, intent_id: i64) -> Result<Taken, OpError> {
             look_for_place(app, intent_id).await?
         };
         match looked {
+            Taken::Place(taken) => return Ok(Ok(taken)),
+            Taken::Not(confirmed) => return Ok(Err(confirmed)),
             Taken::Lost => races += 1,
             Taken::Crowded if looks < LOOKS_MAX => {
                 looks += 1;
                 tokio::time::sleep(LOOK_EVERY).await;
             }
-            Taken::Crowded => return Ok(Taken::Not(Confirmed::Busy)),
-            taken => return Ok(taken),
+            Taken::Crowded => return Ok(Err(Confirmed::Busy)),
         }
     }
     Err(OpError::Contended)

@@ -10,7 +10,7 @@ use std::time::Duration;
 use crate::app::App;
 use crate::domain::time::{Span, Timestamp};
 use crate::store::idempotency::{self, KeyRow, NewClaim};
-use crate::store::{Step, Store};
+use crate::store::{Applied, Step, Store};
 
 use super::read_payments::PaymentView;
 use super::{OpError, RACES_MAX};
@@ -74,8 +74,8 @@ impl Claim {
     }
 
     /// Writes an answer under the key, for the Unit of the effect; lost with the claim.
-    pub fn answer_step(&self, status: u16, body: &[u8]) -> Step {
-        idempotency::answer(self.business_id, &self.key, self.token, status, body.to_vec())
+    pub fn answer_step(&self, status: u16, body: Vec<u8>) -> Step {
+        idempotency::answer(self.business_id, &self.key, self.token, status, body)
     }
 
     /// The answer is written, but it turned out that nothing happened: the key is free again. Where the
@@ -121,10 +121,11 @@ impl Drop for Claim {
 
 /// Writes the answer of work whose effect is no Unit of ours, such as a message that was sent.
 pub async fn keep_answer(app: &App, claim: &Claim, status: u16, body: Vec<u8>) -> Result<(), OpError> {
-    let step = idempotency::answer(claim.business_id, &claim.key, claim.token, status, body);
-    // A claim that was taken over meanwhile has another's answer.
-    app.store.apply(app.store.unit(claim.business_id).await?.step(step)).await?.is_done();
-    Ok(())
+    let unit = app.store.unit(claim.business_id).await?.step(claim.answer_step(status, body));
+    match app.store.apply(unit).await? {
+        // A claim that was taken over meanwhile has another's answer.
+        Applied::Done(_) | Applied::Lost { .. } | Applied::Refused { .. } => Ok(()),
+    }
 }
 
 /// Claims `key` for the request with this fingerprint, or tells what became of the first one.

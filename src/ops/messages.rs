@@ -17,6 +17,7 @@ use crate::app::App;
 use crate::crash;
 use crate::domain::intent::CODE_DIGITS;
 use crate::domain::message::{self, LinkWords, MessageKind, MessageStatus};
+use crate::domain::money::naira;
 use crate::domain::phone::Phone;
 use crate::domain::time::{Span, Timestamp};
 use crate::outbound::messenger::{LOG_PREFIX, LinkParts, Outgoing, SendOutcome};
@@ -135,8 +136,7 @@ pub async fn compose(app: &App, note: &Note<'_>, by: By) -> Result<Composed, OpE
     };
     let business = note.business_id.unwrap_or(0);
     let held_until = if by == By::Us { now + HELD } else { now };
-    let (mut job, step) = jobs::enqueue_held(job_id, JobKind::Message, business, id, held_until, now);
-    job.run_at = held_until;
+    let (job, step) = jobs::enqueue_held(job_id, JobKind::Message, business, id, held_until, now);
     Ok(Composed { message_id: id, job, steps: vec![messages::add(&row, &phone_hash(app, note.to)), step] })
 }
 
@@ -189,7 +189,7 @@ async fn words(app: &App, row: &MessageRow) -> Result<Words, OpError> {
                 url: &url,
                 until: intent.expires_at,
             });
-            let amount = message::naira(intent.amount);
+            let amount = naira(intent.amount);
             let stale = (!intent.is_open(now)).then_some("the payment has ended");
             let link = Some(LinkParts { merchant, amount, reference: intent.order_reference, url, token });
             Ok(Words { text: Zeroizing::new(text), link, code: None, parts: Vec::new(), stale })
@@ -207,8 +207,7 @@ async fn words(app: &App, row: &MessageRow) -> Result<Words, OpError> {
             let merchant = merchant_name(app, row.business_id).await?;
             let at = intent.ended_at.unwrap_or(row.created_at);
             let text = message::receipt_text(&merchant, intent.amount, &intent.order_reference, at);
-            let parts =
-                [message::naira(intent.amount), merchant, intent.order_reference, message::lagos_time(at)];
+            let parts = [naira(intent.amount), merchant, intent.order_reference, message::lagos_time(at)];
             Ok(Words::plain(text, parts))
         }
         MessageKind::PinChanged => {
@@ -219,7 +218,7 @@ async fn words(app: &App, row: &MessageRow) -> Result<Words, OpError> {
         MessageKind::Topup | MessageKind::Refund => {
             let payment = app.store.payment(row.subject_id).await?.ok_or_else(|| missing("payment"))?;
             let amount = payment.received.unwrap_or(payment.amount);
-            let (sum, at) = (message::naira(amount), message::lagos_time(row.created_at));
+            let (sum, at) = (naira(amount), message::lagos_time(row.created_at));
             Ok(if row.kind == MessageKind::Topup {
                 Words::plain(message::topup_text(amount, row.created_at), [sum, at])
             } else {

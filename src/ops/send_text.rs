@@ -87,7 +87,7 @@ async fn store_and_send(
     let composed = messages::compose(app, &note, By::Us).await?;
     let message_id = composed.message_id;
     let quota = Quota::of(app, business_id, phone);
-    let remembered = claim.as_ref().map(|claim| claim.answer_step(REMEMBERED, &kept(message_id)));
+    let remembered = claim.as_ref().map(|claim| claim.answer_step(REMEMBERED, kept(message_id)));
     let unit =
         app.store.unit(business_id).await?.steps(remembered).steps(quota.steps()).steps(composed.steps);
     match app.store.apply(unit).await? {

@@ -235,11 +235,6 @@ pub fn use_code(id: i64, now: Timestamp) -> Step {
     Step::one(&USE_CODE, vec![id.into(), now.into()])
 }
 
-/// Name of the statement that [`take_place`] runs: lost there means that no place was free.
-pub fn is_place(statement: &str) -> bool {
-    statement == TAKE_PLACE.name
-}
-
 impl Store {
     pub async fn intent(&self, id: i64) -> Result<Option<Intent>, StoreError> {
         self.read_one(&BY_ID, vec![id.into()]).await?.map(decode).transpose()

@@ -155,19 +155,17 @@ pub fn enqueue(
     run_at: Timestamp,
     now: Timestamp,
 ) -> Step {
-    Step::one(
-        &ENQUEUE,
-        vec![
-            id.into(),
-            kind.as_str().into(),
-            business_id.into(),
-            subject_id.into(),
-            run_at.into(),
-            0.into(),
-            0.into(),
-            now.into(),
-        ],
-    )
+    added(&Job {
+        id,
+        kind,
+        business_id,
+        subject_id,
+        attempt: 0,
+        tries: 0,
+        run_at,
+        created_at: now,
+        was_paused: false,
+    })
 }
 
 /// A job that this process does at once: claimed from its beginning, due for others when `held_until`
@@ -191,20 +189,24 @@ pub fn enqueue_held(
         created_at: now,
         was_paused: false,
     };
-    let step = Step::one(
+    let step = added(&job);
+    (job, step)
+}
+
+fn added(job: &Job) -> Step {
+    Step::one(
         &ENQUEUE,
         vec![
-            id.into(),
-            kind.as_str().into(),
-            business_id.into(),
-            subject_id.into(),
-            held_until.into(),
+            job.id.into(),
+            job.kind.as_str().into(),
+            job.business_id.into(),
+            job.subject_id.into(),
+            job.run_at.into(),
             job.attempt.into(),
-            0.into(),
-            now.into(),
+            job.tries.into(),
+            job.created_at.into(),
         ],
-    );
-    (job, step)
+    )
 }
 
 /// Ends the open jobs of a subject, whoever runs them: for an op that did their work itself.

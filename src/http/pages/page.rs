@@ -7,8 +7,8 @@ use std::fmt::Write;
 
 use askama::Template;
 
-use crate::domain::message::{lagos_time, naira};
-use crate::domain::money::Money;
+use crate::domain::message::lagos_time;
+use crate::domain::money::{Money, naira};
 use crate::domain::time::Timestamp;
 use crate::ops::wallet_page::{OpenTopup, Order};
 
