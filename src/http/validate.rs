@@ -104,6 +104,15 @@ impl<'a, 'b> Checker<'a, 'b> {
         text
     }
 
+    /// A name: without a letter it is none.
+    pub fn with_letter(&mut self, field: &'static str, name: String) -> Option<String> {
+        if name.chars().any(char::is_alphabetic) {
+            return Some(name);
+        }
+        self.complain(field, "must contain at least one letter");
+        None
+    }
+
     /// A required amount above zero and up to `max`, as a JSON number or a text holding one.
     pub fn amount(&mut self, field: &'static str, max: Money) -> Option<Money> {
         let token = self.fields.get(field).unwrap_or_default();

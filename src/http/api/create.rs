@@ -8,7 +8,7 @@ use http::StatusCode;
 
 use super::once::{self, Begun};
 use super::payment::write_created;
-use super::{Admitted, Answer, Received, admit_with_body};
+use super::{Admitted, Answer, NO_ACCOUNT_RETRY, Received, admit_with_body};
 use crate::domain::merchant::Website;
 use crate::domain::money::Money;
 use crate::domain::payment::PayerDetails;
@@ -29,9 +29,6 @@ const TEXT_MAX: usize = 255;
 const SHORT_NAME_MAX: usize = 100;
 const BVN_MAX: usize = 30;
 const REGISTRATION_MAX: usize = 60;
-
-/// Seconds until an account may have become free again.
-const NO_ACCOUNT_RETRY: u32 = 60;
 
 pub async fn handle(State(http): State<Arc<Http>>, request: Request) -> Response {
     let received = Received::whole(request).await;
@@ -103,9 +100,7 @@ async fn work(
         website,
     };
     match create_payment(&http.app, &admitted.caller, new, remember.as_ref()).await? {
-        Created::Payment(view) => {
-            Ok(Answer { status: StatusCode::CREATED, body: render(&view).1, replayed: false })
-        }
+        Created::Payment(view) => Ok(Answer::created(render(&view).1)),
         Created::DuplicateTransactionId => {
             Err(ApiError::field("transaction_id", "The transaction id has already been taken."))
         }
@@ -180,12 +175,7 @@ fn payer_name(check: &mut Checker<'_, '_>) -> Option<String> {
             return None;
         }
     };
-    if !chosen.chars().any(char::is_alphabetic) {
-        let label = field.replace('_', " ");
-        check.problems.add(field, format!("The {label} must contain at least one letter."));
-        return None;
-    }
-    Some(chosen)
+    check.with_letter(field, chosen)
 }
 
 /// A bad request is told what is wrong with its website too, in the same answer.

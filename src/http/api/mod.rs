@@ -34,6 +34,9 @@ const REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
 const RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
 const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 
+/// Seconds until a receiving account may have become free again.
+const NO_ACCOUNT_RETRY: u32 = 60;
+
 /// A good answer.
 pub struct Answer {
     pub status: StatusCode,
@@ -45,6 +48,10 @@ pub struct Answer {
 impl Answer {
     pub fn ok(body: Vec<u8>) -> Answer {
         Answer { status: StatusCode::OK, body, replayed: false }
+    }
+
+    pub fn created(body: Vec<u8>) -> Answer {
+        Answer { status: StatusCode::CREATED, body, replayed: false }
     }
 }
 

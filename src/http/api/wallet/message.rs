@@ -5,10 +5,11 @@ use std::sync::Arc;
 use axum::extract::{Request, State};
 use axum::response::Response;
 
-use super::{Entered, enter, multiline, over_quota, phone, replay};
+use super::{Entered, answer, multiline, over_quota, phone, replay};
 use crate::http::Http;
 use crate::http::api::Answer;
 use crate::http::api::once::{self, Begun};
+use crate::http::body::Fields;
 use crate::http::error::ApiError;
 use crate::http::json::Json;
 use crate::http::routes::WALLET_MESSAGE;
@@ -19,36 +20,29 @@ use crate::ops::send_text::{TextSent, send_text, text_sent_before};
 const MESSAGE_MAX: usize = 4_000;
 
 pub async fn handle(State(http): State<Arc<Http>>, request: Request) -> Response {
-    match enter(&http, request, WALLET_MESSAGE).await {
-        Ok(entered) => {
-            let result = send(&http, &entered).await;
-            entered.respond(&http, result)
-        }
-        Err(response) => response,
-    }
+    answer(&http, request, WALLET_MESSAGE, async |entered, fields| send(&http, entered, fields).await).await
 }
 
-async fn send(http: &Http, entered: &Entered) -> Result<Answer, ApiError> {
-    let fields = entered.fields()?;
-    let mut check = Checker::new(&fields);
+async fn send(http: &Http, entered: &Entered, fields: &Fields<'_>) -> Result<Answer, ApiError> {
+    let mut check = Checker::new(fields);
     let phone = phone(&mut check);
-    let text = multiline(&mut check, &fields, "message", MESSAGE_MAX, true);
+    let text = multiline(&mut check, fields, "message", MESSAGE_MAX, true);
     let (Some(phone), Some(text)) = (phone, text) else { return Err(ApiError::Invalid(check.problems)) };
-    match replay::begin(http, entered, &fields, &phone).await? {
+    match replay::begin(http, entered, fields, &phone).await? {
         // Remembered is which message it was; what became of it may be known only now.
         Begun::Done(before) => {
             let sent = text_sent_before(&http.app, &before.body).await?;
-            Ok(Answer { replayed: true, ..answer(http, sent)? })
+            Ok(Answer { replayed: true, ..told(http, sent)? })
         }
         // The op has the claim from here on: a caller who hangs up must not free the key.
         Begun::Work(claim) => {
             let sent = send_text(&http.app, &entered.admitted.caller, &phone, &text, claim).await?;
-            answer(http, sent)
+            told(http, sent)
         }
     }
 }
 
-fn answer(http: &Http, sent: TextSent) -> Result<Answer, ApiError> {
+fn told(http: &Http, sent: TextSent) -> Result<Answer, ApiError> {
     match sent {
         TextSent::Sent { message_id } => {
             let mut json = Json::object();

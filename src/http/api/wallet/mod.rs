@@ -14,6 +14,7 @@ pub mod topup;
 use axum::extract::Request;
 use axum::response::Response;
 
+use super::once::Begun;
 use super::{Admitted, Answer, Received, admit_to};
 use crate::domain::merchant::Mode;
 use crate::domain::phone::Phone;
@@ -29,17 +30,52 @@ use crate::store::messages::QuotaScope;
 
 /// Characters of a phone number with everything people write into it.
 const PHONE_MAX: usize = 40;
+/// Characters of a payer's name (decisions 2).
+const PAYER_NAME_MAX: usize = 120;
 const OFF: &str = "The messaging wallet is not enabled for this business";
 const LIVE_ONLY: &str = "The messaging wallet works with live keys only";
 
-/// A request that was let in, with its fields.
-pub struct Entered {
-    pub received: Received,
-    pub admitted: Admitted,
+/// A request that was let in.
+struct Entered {
+    received: Received,
+    admitted: Admitted,
 }
 
-/// Lets a request to a wallet route in, or answers why not.
-pub async fn enter(http: &Http, request: Request, route: &'static str) -> Result<Entered, Response> {
+/// Lets a request to a wallet route in and answers what `work` makes of its fields, or why not.
+async fn answer<W>(http: &Http, request: Request, route: &'static str, work: W) -> Response
+where
+    W: AsyncFnOnce(&Entered, &Fields<'_>) -> Result<Answer, ApiError>,
+{
+    let entered = match enter(http, request, route).await {
+        Ok(entered) => entered,
+        Err(response) => return response,
+    };
+    let result = match entered.received.fields() {
+        Ok(fields) => work(&entered, &fields).await,
+        Err(problem) => Err(problem.into()),
+    };
+    entered.admitted.respond(http, result)
+}
+
+/// The same for routes whose one field is the phone; their answer is remembered without it.
+async fn answer_about<W>(http: &Http, request: Request, route: &'static str, work: W) -> Response
+where
+    W: AsyncFnOnce(&Phone) -> Result<Answer, ApiError>,
+{
+    answer(http, request, route, async |entered, fields| {
+        let mut check = Checker::new(fields);
+        let Some(phone) = phone(&mut check) else { return Err(ApiError::Invalid(check.problems)) };
+        let claim = match replay::begin(http, entered, fields, &phone).await? {
+            Begun::Done(answer) => return Ok(answer),
+            Begun::Work(claim) => claim,
+        };
+        let result = work(&phone).await;
+        replay::end(http, claim, result, |answer| replay::without_phone(&answer.body, &phone)).await
+    })
+    .await
+}
+
+async fn enter(http: &Http, request: Request, route: &'static str) -> Result<Entered, Response> {
     let received = Received::whole(request).await;
     let admitted = {
         let fields = received.fields();
@@ -56,17 +92,6 @@ pub async fn enter(http: &Http, request: Request, route: &'static str) -> Result
     }
 }
 
-impl Entered {
-    /// Its fields, or what is wrong with the body.
-    pub fn fields(&self) -> Result<Fields<'_>, ApiError> {
-        self.received.fields().map_err(ApiError::from)
-    }
-
-    pub fn respond(&self, http: &Http, result: Result<Answer, ApiError>) -> Response {
-        self.admitted.respond(http, result)
-    }
-}
-
 /// The required field `phone`.
 fn phone(check: &mut Checker<'_, '_>) -> Option<Phone> {
     let text = check.required_text("phone", PHONE_MAX)?;
@@ -80,13 +105,9 @@ fn phone(check: &mut Checker<'_, '_>) -> Option<Phone> {
 }
 
 /// The required payer's name: at least one letter.
-fn payer_name(check: &mut Checker<'_, '_>, max: usize) -> Option<String> {
-    let name = check.required_text("payer_name", max)?;
-    if name.chars().any(char::is_alphabetic) {
-        return Some(name);
-    }
-    check.problems.add("payer_name", "The payer name must contain at least one letter.".into());
-    None
+fn payer_name(check: &mut Checker<'_, '_>) -> Option<String> {
+    let name = check.required_text("payer_name", PAYER_NAME_MAX)?;
+    check.with_letter("payer_name", name)
 }
 
 /// A text that may have line breaks and tabs; other control characters are refused.

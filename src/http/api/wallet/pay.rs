@@ -7,9 +7,8 @@ use std::sync::Arc;
 
 use axum::extract::{Request, State};
 use axum::response::Response;
-use http::StatusCode;
 
-use super::{Entered, enter, multiline, over_quota, payer_name, phone, replay};
+use super::{Entered, answer, multiline, over_quota, payer_name, phone, replay};
 use crate::domain::impostor::{Impostor, OwnHost, check_direction, check_hosts, check_line};
 use crate::domain::wallet::WalletStatus;
 use crate::domain::weburl::MAX_URL_CHARS;
@@ -28,27 +27,19 @@ use crate::ops::start_wallet_payment::{
 /// Characters of the texts (decisions 2).
 const REFERENCE_MAX: usize = 120;
 const SUMMARY_MAX: usize = 8_000;
-const PAYER_NAME_MAX: usize = 120;
 const KEY_MAX: usize = 255;
 
 pub async fn handle(State(http): State<Arc<Http>>, request: Request) -> Response {
-    match enter(&http, request, WALLET_PAY).await {
-        Ok(entered) => {
-            let result = start(&http, &entered).await;
-            entered.respond(&http, result)
-        }
-        Err(response) => response,
-    }
+    answer(&http, request, WALLET_PAY, async |entered, fields| start(&http, entered, fields).await).await
 }
 
-async fn start(http: &Http, entered: &Entered) -> Result<Answer, ApiError> {
-    let fields = entered.fields()?;
-    let request = read(http, &fields)?;
-    let claim = match replay::begin(http, entered, &fields, &request.phone).await? {
+async fn start(http: &Http, entered: &Entered, fields: &Fields<'_>) -> Result<Answer, ApiError> {
+    let request = read(http, fields)?;
+    let claim = match replay::begin(http, entered, fields, &request.phone).await? {
         Begun::Done(_) => {
             let business_id = entered.admitted.caller.business.id;
             let started = started_before(&http.app, business_id, &request.idempotency_key).await?;
-            return Ok(Answer { replayed: true, ..answer(&started) });
+            return Ok(Answer { replayed: true, ..told(&started) });
         }
         Begun::Work(claim) => claim,
     };
@@ -57,13 +48,13 @@ async fn start(http: &Http, entered: &Entered) -> Result<Answer, ApiError> {
     replay::end(http, claim, result, |_| Vec::new()).await
 }
 
-fn answer(started: &StartedPayment) -> Answer {
-    Answer { status: StatusCode::CREATED, body: render(started), replayed: false }
+fn told(started: &StartedPayment) -> Answer {
+    Answer::created(render(started))
 }
 
 async fn work(http: &Http, entered: &Entered, request: &StartRequest) -> Result<Answer, ApiError> {
     match start_wallet_payment(&http.app, &entered.admitted.caller, request).await? {
-        Started::Waiting(started) => Ok(answer(&started)),
+        Started::Waiting(started) => Ok(told(&started)),
         Started::NotSent(why) => {
             Err(ApiError::BadGateway(format!("The message with the link could not be sent: {why}").into()))
         }
@@ -102,7 +93,7 @@ fn read(http: &Http, fields: &Fields<'_>) -> Result<StartRequest, ApiError> {
     let base = check.amount("amount", http.app.config.payments.max_amount);
     let order_reference = check.required_text("order_reference", REFERENCE_MAX);
     let order_summary = multiline(&mut check, fields, "order_summary", SUMMARY_MAX, false);
-    let payer_name = payer_name(&mut check, PAYER_NAME_MAX);
+    let payer_name = payer_name(&mut check);
     // They stand among our own words, in the message or on the page.
     honest(http, &mut check, "order_reference", order_reference.as_deref(), |text| {
         check_line(text).and_then(|()| check_hosts(text))

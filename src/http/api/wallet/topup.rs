@@ -6,13 +6,14 @@ use axum::extract::{Request, State};
 use axum::response::Response;
 use http::StatusCode;
 
-use super::{Entered, enter, payer_name, phone, replay};
+use super::{Entered, answer, payer_name, phone, replay};
 use crate::domain::money::Money;
 use crate::domain::phone::Phone;
 use crate::http::Http;
-use crate::http::api::Answer;
 use crate::http::api::once::{self, Begun};
 use crate::http::api::payment::write_created;
+use crate::http::api::{Answer, NO_ACCOUNT_RETRY};
+use crate::http::body::Fields;
 use crate::http::error::ApiError;
 use crate::http::json::Json;
 use crate::http::routes::WALLET_TOPUP;
@@ -21,18 +22,8 @@ use crate::ops::idempotency::{Claim, Remember};
 use crate::ops::read_payments::PaymentView;
 use crate::ops::topup::{ToppingUp, start_topup};
 
-const PAYER_NAME_MAX: usize = 120;
-/// Seconds until an account may have become free again.
-const NO_ACCOUNT_RETRY: u32 = 60;
-
 pub async fn handle(State(http): State<Arc<Http>>, request: Request) -> Response {
-    match enter(&http, request, WALLET_TOPUP).await {
-        Ok(entered) => {
-            let result = start(&http, &entered).await;
-            entered.respond(&http, result)
-        }
-        Err(response) => response,
-    }
+    answer(&http, request, WALLET_TOPUP, async |entered, fields| start(&http, entered, fields).await).await
 }
 
 struct Wire {
@@ -41,16 +32,15 @@ struct Wire {
     payer_name: String,
 }
 
-async fn start(http: &Http, entered: &Entered) -> Result<Answer, ApiError> {
-    let fields = entered.fields()?;
-    let mut check = Checker::new(&fields);
+async fn start(http: &Http, entered: &Entered, fields: &Fields<'_>) -> Result<Answer, ApiError> {
+    let mut check = Checker::new(fields);
     let phone = phone(&mut check);
     let amount = check.amount("amount", http.app.config.payments.max_amount);
-    let payer_name = payer_name(&mut check, PAYER_NAME_MAX);
+    let payer_name = payer_name(&mut check);
     let (Some(phone), Some(amount), Some(payer_name)) = (phone, amount, payer_name) else {
         return Err(ApiError::Invalid(check.problems));
     };
-    let claim = match replay::begin(http, entered, &fields, &phone).await? {
+    let claim = match replay::begin(http, entered, fields, &phone).await? {
         Begun::Done(answer) => return Ok(answer),
         Begun::Work(claim) => claim,
     };
@@ -74,9 +64,7 @@ async fn work(http: &Http, entered: &Entered, wire: Wire, claim: Option<&Claim>)
     });
     let Wire { phone, amount, payer_name } = &wire;
     match start_topup(&http.app, caller, phone, *amount, payer_name, remember.as_ref()).await? {
-        ToppingUp::Waiting(view, _) => {
-            Ok(Answer { status: StatusCode::CREATED, body: render(&view, &shown).1, replayed: false })
-        }
+        ToppingUp::Waiting(view, _) => Ok(Answer::created(render(&view, &shown).1)),
         ToppingUp::NoWallet => Err(ApiError::NotFound("This number has no wallet")),
         ToppingUp::Suspended => Err(ApiError::BadRequest("This wallet is suspended".into())),
         ToppingUp::OverTier => Err(ApiError::field(
