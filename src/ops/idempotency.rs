@@ -27,9 +27,7 @@ const PAUSE_MAX: Duration = Duration::from_millis(160);
 
 /// What an op needs to write key and answer in the Unit of its effect.
 pub struct Remember<'a> {
-    pub business_id: i64,
-    pub key: &'a str,
-    pub token: i64,
+    pub claim: &'a Claim,
     /// Status and body of the answer that will be given for this payment.
     pub render: &'a (dyn Fn(&PaymentView) -> (u16, Vec<u8>) + Send + Sync),
 }
@@ -38,7 +36,7 @@ impl Remember<'_> {
     /// Guarded by the claim's token: one row, or the Unit is lost.
     pub fn step(&self, view: &PaymentView) -> Step {
         let (status, body) = (self.render)(view);
-        idempotency::answer(self.business_id, self.key, self.token, status, body)
+        self.claim.answer_step(status, body)
     }
 }
 
@@ -65,14 +63,6 @@ pub struct Claim {
 }
 
 impl Claim {
-    pub fn key(&self) -> &str {
-        &self.key
-    }
-
-    pub fn token(&self) -> i64 {
-        self.token
-    }
-
     /// Writes an answer under the key, for the Unit of the effect; lost with the claim.
     pub fn answer_step(&self, status: u16, body: Vec<u8>) -> Step {
         idempotency::answer(self.business_id, &self.key, self.token, status, body)

@@ -67,9 +67,7 @@ async fn work(
     amount: Money,
     claim: Option<&Claim>,
 ) -> Result<Answer, ApiError> {
-    let business_id = admitted.caller.business.id;
-    let remember =
-        claim.map(|claim| Remember { business_id, key: claim.key(), token: claim.token(), render: &render });
+    let remember = claim.map(|claim| Remember { claim, render: &render });
     match correct_amount(&http.app, &admitted.caller, id, amount, remember.as_ref()).await? {
         Corrected::Payment(view) => Ok(Answer::ok(render(&view).1)),
         Corrected::Unknown => Err(ApiError::NotFound(UNKNOWN)),

@@ -87,9 +87,7 @@ async fn work(
         webhook_url: Some(&wire.webhook_url),
     };
     let website = website(http, admitted, wanted, Problems::default()).await?;
-    let business_id = admitted.caller.business.id;
-    let remember =
-        claim.map(|claim| Remember { business_id, key: claim.key(), token: claim.token(), render: &render });
+    let remember = claim.map(|claim| Remember { claim, render: &render });
     let new = NewPayment {
         transaction_id: wire.transaction_id,
         base: wire.amount,

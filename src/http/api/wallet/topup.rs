@@ -56,12 +56,7 @@ async fn work(http: &Http, entered: &Entered, wire: Wire, claim: Option<&Claim>)
         let (status, body) = render(view, &shown);
         (status, replay::without_phone(&body, &wire.phone))
     };
-    let remember = claim.map(|claim| Remember {
-        business_id: caller.business.id,
-        key: claim.key(),
-        token: claim.token(),
-        render: &kept,
-    });
+    let remember = claim.map(|claim| Remember { claim, render: &kept });
     let Wire { phone, amount, payer_name } = &wire;
     match start_topup(&http.app, caller, phone, *amount, payer_name, remember.as_ref()).await? {
         ToppingUp::Waiting(view, _) => Ok(Answer::created(render(&view, &shown).1)),
