@@ -27,7 +27,7 @@ use crate::domain::phone::Phone;
 use crate::domain::time::Span;
 use crate::domain::wallet::{Wallet, WalletStatus};
 use crate::domain::weburl::{self, UrlProblem, host_is_within, same_url};
-use crate::store::{Applied, IdKind, intents, wallet_payments};
+use crate::store::{Applied, IdKind, intents, payments};
 use crate::vault::Vault;
 use crate::vault::link::nonce;
 
@@ -112,7 +112,7 @@ pub async fn start_wallet_payment(
         .store
         .unit(business_id)
         .await?
-        .step(wallet_payments::add(&payment, marks))
+        .step(payments::add(&payment, None, marks))
         .step(intents::add(&intent, &Vault::token_hash(&token)))
         .steps(quota.steps())
         .steps(composed.steps);

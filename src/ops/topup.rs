@@ -18,7 +18,7 @@ use crate::domain::name::Folded;
 use crate::domain::payment::{Kind, PayerDetails, Payment, TransferRequest};
 use crate::domain::phone::Phone;
 use crate::domain::wallet::Wallet;
-use crate::store::{Applied, IdKind, wallet_payments};
+use crate::store::{Applied, IdKind, payments};
 
 /// Nothing is charged for a top-up.
 const FREE: Schedule =
@@ -78,7 +78,7 @@ pub async fn start_topup(
     let payer = Folded::new(payer_name);
     let Some(account) = choose_account(app, &payment, &payer).await? else { return Ok(ToppingUp::NoAccount) };
     payment.account_id = Some(account.id);
-    let added = wallet_payments::add(&payment, name_marks(&payer));
+    let added = payments::add(&payment, None, name_marks(&payer));
     let mut unit = app.store.unit(payment.business_id).await?.step(added);
     let account_id = account.id;
     let view = PaymentView { payment, account: Some(account), website: None };

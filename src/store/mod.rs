@@ -36,9 +36,9 @@ mod snapshot;
 pub mod sql; // open to the tests, which declare statements of their own
 mod sqlite;
 mod tls;
+pub mod topups;
 pub mod unit;
 pub mod value;
-pub mod wallet_payments;
 pub mod wallets;
 
 pub use ids::IdKind;
@@ -95,7 +95,7 @@ pub fn statements() -> Vec<&'static Sql> {
         &postgres::statements(),
         seals::ALL,
         settlements::ALL,
-        wallet_payments::ALL,
+        topups::ALL,
         wallets::ALL,
     ]
     .concat()

@@ -60,7 +60,7 @@ statements! {
         registration_number: Text, service: Text, webhook_url: Text, website_id: Int,
         external_reference: Text, account_id: Int, corrections: Int, created_at: Int, updated_at: Int,
         expires_at: Int, approvable_until_at: Int, is_swept: Int, is_mismatch: Int, is_name_mismatch: Int,
-        name_marks: Int
+        name_marks: Int, wallet_id: Int
     }
     BY_ID: lookup(payments) { columns!() by id: Int }
     BY_TRANSACTION: lookup(payments) { columns!() by business_id: Int, transaction_id: Text }
@@ -242,6 +242,7 @@ pub fn add(payment: &Payment, bvn: Option<Vec<u8>>, name_marks: i64) -> Step {
             payment.is_mismatch.into(),
             payment.name_mismatch.into(),
             name_marks.into(),
+            payment.wallet_id.into(),
         ],
     )
 }
