@@ -28,6 +28,9 @@ pub struct Server {
     _folder: tempfile::TempDir,
 }
 
+/// Where a shop that has the wallet is told of payments.
+pub const WALLET_HOOK: &str = "https://kola.example/hook";
+
 /// A business with an approved website and a live key.
 pub struct Shop {
     pub id: i64,
@@ -128,6 +131,18 @@ impl Server {
         // The tests of limits ask for the default again.
         self.change(id, |change| change.rate_limit = Some(Some(1_000_000))).await;
         Shop { id, website, host: host.into(), key }
+    }
+
+    /// A shop that has the wallet, with its webhook URL saved.
+    pub async fn wallet_shop(&self) -> Shop {
+        let shop = self.shop("kola.example").await;
+        self.change(shop.id, |change| {
+            change.wallet_enabled = Some(true);
+            change.webhook_url = Some(Some(WALLET_HOOK.into()));
+            change.wallet_rate_limit = Some(Some(1_000_000));
+        })
+        .await;
+        shop
     }
 
     pub async fn change(&self, id: i64, set: impl FnOnce(&mut BusinessChange)) {

@@ -12,6 +12,7 @@ pub mod databases;
 pub mod dovecot;
 pub mod imap_client;
 pub mod imap_server;
+pub mod logs;
 pub mod mails;
 pub mod mta;
 pub mod name_server;

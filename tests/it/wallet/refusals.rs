@@ -11,18 +11,17 @@ use tillbell::ops::pin_reset::{PinSet, send_code, set_pin};
 use tillbell::ops::websites::{NewWebsite, add_website};
 use tillbell::outbound::messenger::{Messenger, SendOutcome};
 
-use super::routes::{WALLET, fund, phone_body, post, start_body, switch_on};
-use super::world::{PHONE, PIN, Post, WRONG};
+use super::routes::{WALLET, phone_body, post, start_body};
+use super::world::{PHONE, PIN, Post, WRONG, fund};
 use crate::api::server::{Reply, Server, Shop};
 use crate::harness::databases::TestDatabase;
 
 async fn with_post(db: TestDatabase, settings: &str) -> (Server, Shop, Arc<Post>) {
     let sent = Arc::new(Post::default());
     let server = Server::sending(db, settings, Some(Messenger::Other(sent.clone()))).await;
-    let shop = server.shop("kola.example").await;
-    switch_on(&server, &shop).await;
+    let shop = server.wallet_shop().await;
     post(&server, &shop, "ensure", &phone_body()).await;
-    fund(&server, 20_000).await;
+    fund(server.app(), 20_000).await;
     (server, shop, sent)
 }
 

@@ -6,6 +6,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use tillbell::app::App;
 use tillbell::directory::Caller;
 use tillbell::domain::message::MessageKind;
 use tillbell::domain::money::Money;
@@ -27,6 +28,12 @@ pub const PHONE: &str = "08035550142";
 pub const PIN: &str = "4071";
 pub const WRONG: &str = "4072";
 pub const HOOK: &str = "https://adire.example/hook";
+
+/// Gives the customer's wallet, which is there already, so much.
+pub async fn fund(app: &App, naira: i64) -> Wallet {
+    let given = GivenCredit { phone: PHONE, amount: Money(naira * 100), reason: "opening", reference: None };
+    credit(app, "ada", &given).await.unwrap().unwrap()
+}
 
 /// What a messenger was given.
 #[derive(Clone, Debug)]
@@ -138,9 +145,7 @@ impl World {
     /// A wallet that holds so much.
     pub async fn funded(&self, naira: i64) -> Wallet {
         ensure(&self.t.app, &self.phone()).await.unwrap();
-        let given =
-            GivenCredit { phone: PHONE, amount: Money(naira * 100), reason: "opening", reference: None };
-        credit(&self.t.app, "ada", &given).await.unwrap().unwrap()
+        fund(&self.t.app, naira).await
     }
 
     pub fn request(&self, naira: i64, key: &str) -> StartRequest {

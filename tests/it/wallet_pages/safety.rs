@@ -1,9 +1,6 @@
 //! What a page must not do: run or load anything, be kept or framed, change something by being looked at,
 //! tell good links from bad ones, or let a secret into the logs.
 
-use std::io::Write;
-use std::sync::{Arc, Mutex};
-
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use scraper::{Html, Selector};
@@ -15,6 +12,7 @@ use tillbell::ops::topup::start_topup;
 
 use super::site::{Form, Shown, Site};
 use crate::harness::app::ACCOUNT;
+use crate::harness::logs::Logs;
 use crate::wallet::world::{PIN, WRONG, token};
 
 /// Bytes of a page.
@@ -266,32 +264,9 @@ async fn snapshot(site: &Site) -> (String, usize, usize) {
     (format!("{wallet:?}"), messages, site.w.post.seen().len())
 }
 
-/// Lines of every log event of this process.
-#[derive(Clone, Default)]
-struct Kept(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Kept {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
 on_both! {
     async fn nothing_secret_is_logged_or_counted(db: TestDatabase) {
-        let kept = Kept::default();
-        let writer = kept.clone();
-        let subscriber = tracing_subscriber::fmt()
-            .with_max_level(tracing::Level::TRACE)
-            .with_ansi(false)
-            .with_writer(move || writer.clone())
-            .finish();
-        // One process a test, so this is the only one.
-        tracing::subscriber::set_global_default(subscriber).unwrap();
+        let kept = Logs::keep();
         let settings = format!("{}operator_listen = \"127.0.0.1:0\"\n", super::site::DEV);
         let site = Site::with(db, &settings).await;
         site.w.funded(20_000).await;
@@ -316,17 +291,16 @@ on_both! {
         site.submit(&link, &pay, &[("pin", new_pin)]).await.is(200, "Your payment was made.");
         site.submit(&link, &pay, &[("pin", new_pin)]).await.is(200, "Already paid.");
         let metrics = metrics_of(&site).await;
-        let logs = kept.0.lock().unwrap().clone();
+        let logs = kept.text();
         assert!(metrics.contains(r#"route="/pay/{token}""#) && metrics.contains(r#"status="422""#));
-        let has = |bytes: &[u8], needle: &str| bytes.windows(needle.len()).any(|window| window == needle.as_bytes());
-        assert!(has(&logs, "/pay/{token}") && has(&logs, "wallet payment approved"), "the log holds something");
+        assert!(logs.contains("/pay/{token}") && logs.contains("wallet payment approved"), "the log holds something");
         let form_token = form["form_token"].clone();
         for secret in [link.as_str(), &form_token, "5550142"] {
-            assert!(!has(&logs, secret), "{secret} is in the log");
-            assert!(!has(metrics.as_bytes(), secret), "{secret} is in the metrics");
+            assert!(!logs.contains(secret), "{secret} is in the log");
+            assert!(!metrics.contains(secret), "{secret} is in the metrics");
         }
         for digits in [new_pin, "4072", &code, wrong] {
-            let word = regex::bytes::Regex::new(&format!(r"\b{digits}\b")).unwrap();
+            let word = regex::Regex::new(&format!(r"\b{digits}\b")).unwrap();
             assert!(!word.is_match(&logs), "{digits} is in the log");
         }
         site.finish().await;

@@ -1,35 +1,14 @@
 //! Nothing private is logged, also where the API repeats in its errors what it was sent.
 
-use std::io::Write;
-use std::sync::{Arc, Mutex};
-
 use tillbell::ops::pin_reset::{CodeSent, send_code};
 
 use super::world::{DIGITS, Desk, WEBHOOK};
 use crate::harness::cloud_api::{APP_SECRET, Fault, TOKEN, VERIFY_TOKEN, report, written};
-
-/// Lines of every log event of this process.
-#[derive(Clone, Default)]
-struct Kept(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Kept {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
+use crate::harness::logs::Logs;
 
 on_both! {
     async fn no_token_no_link_no_code_and_no_word_of_a_customer_is_logged(db: TestDatabase) {
-        let kept = Kept::default();
-        let writer = kept.clone();
-        let subscriber = tracing_subscriber::fmt().with_max_level(tracing::Level::TRACE).with_ansi(false).with_writer(move || writer.clone()).finish();
-        // One process a test, so this is the only one.
-        tracing::subscriber::set_global_default(subscriber).unwrap();
+        let kept = Logs::keep();
         let desk = Desk::open(db).await;
         desk.fund(20_000).await;
         let shown = format!("{:?} {:?}", desk.server.app().config, desk.server.app().messenger);
@@ -60,7 +39,7 @@ on_both! {
         desk.told_with("kanariefågel {", &[]).await.fails(403, "");
         desk.told("kanariefågel {").await.fails(400, "");
         desk.server.send("GET", &format!("{WEBHOOK}?hub.mode=subscribe&hub.challenge=1&hub.verify_token={VERIFY_TOKEN}"), &[], None).await;
-        let logs = String::from_utf8_lossy(&kept.0.lock().unwrap()).into_owned();
+        let logs = kept.text();
         assert!(logs.contains("ALARM: WhatsApp takes no messages") && logs.contains("code=132001"), "the log holds something");
         // Whoever is answered well is given the link.
         let refused = || replies.iter().filter(|reply| reply.status >= 400);

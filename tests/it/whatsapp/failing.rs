@@ -2,8 +2,9 @@
 
 use serde_json::json;
 
-use super::world::{Desk, PHONE};
+use super::world::Desk;
 use crate::harness::cloud_api::{Fault, TOKEN};
+use crate::wallet::world::PHONE;
 
 on_both! {
     async fn what_failed_for_good_is_a_502_and_the_same_request_tries_again(db: TestDatabase) {

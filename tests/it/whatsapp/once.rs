@@ -7,10 +7,11 @@ use serde_json::json;
 use tillbell::outbound::messenger::Messenger;
 use tokio::sync::Notify;
 
-use super::world::{DIGITS, Desk, PHONE, still};
+use super::world::{DIGITS, Desk, still};
 use crate::api::server::Reply;
 use crate::harness::cloud_api::{Fault, report, written};
 use crate::harness::databases::TestDatabase;
+use crate::wallet::world::PHONE;
 
 const PATH: &str = "/api/v1/wallet/send-message";
 

@@ -6,23 +6,19 @@ use std::time::Duration;
 
 use serde_json::Value;
 use tillbell::config::Config;
-use tillbell::domain::money::Money;
 use tillbell::domain::phone::Phone;
 use tillbell::ops::messages::{Listed, list};
-use tillbell::ops::wallet_desk::{GivenCredit, credit};
 use tillbell::ops::wallets::ensure;
 use tillbell::outbound::messenger::Messenger;
 use tillbell::outbound::whatsapp::WhatsApp;
 
-use crate::api::server::{Reply, Server, Shop};
+use crate::api::server::{Reply, Server, Shop, WALLET_HOOK};
 use crate::harness::app::TestApp;
 use crate::harness::cloud_api::{APP_SECRET, CloudApi, signature};
 use crate::harness::databases::TestDatabase;
-use crate::wallet::world::{HOOK as STILL_HOOK, Post, World};
+use crate::wallet::world::{HOOK, PHONE, Post, World, fund};
 
-pub const PHONE: &str = "08035550142";
 pub const DIGITS: &str = "2348035550142";
-pub const HOOK: &str = "https://kola.example/hook";
 pub const WEBHOOK: &str = "/whatsapp/webhook";
 
 pub struct Desk {
@@ -41,14 +37,7 @@ impl Desk {
         let api = CloudApi::start().await;
         let settings = format!("{}[server]\npublic_url = \"https://pay.example.com\"\n", api.settings(more));
         let server = Server::with(db, &settings).await;
-        let shop = server.shop("kola.example").await;
-        server
-            .change(shop.id, |change| {
-                change.wallet_enabled = Some(true);
-                change.webhook_url = Some(Some(HOOK.into()));
-                change.wallet_rate_limit = Some(Some(1_000_000));
-            })
-            .await;
+        let shop = server.wallet_shop().await;
         Desk { api, server, shop }
     }
 
@@ -59,15 +48,13 @@ impl Desk {
     /// The customer has a wallet that holds so much.
     pub async fn fund(&self, naira: i64) {
         ensure(self.server.app(), &Phone::parse(PHONE).unwrap()).await.unwrap();
-        let given =
-            GivenCredit { phone: PHONE, amount: Money(naira * 100), reason: "opening", reference: None };
-        credit(self.server.app(), "ada", &given).await.unwrap().unwrap();
+        fund(self.server.app(), naira).await;
     }
 
     pub async fn start(&self, key: &str) -> Reply {
         let body = serde_json::json!({
             "phone": PHONE, "amount": 5000, "order_reference": "A-7", "order_summary": "one\ntwo",
-            "payer_name": "Ifeoma Danladi", "webhook_url": HOOK, "idempotency_key": key
+            "payer_name": "Ifeoma Danladi", "webhook_url": WALLET_HOOK, "idempotency_key": key
         });
         self.post("pay/start", &body).await
     }
@@ -125,6 +112,6 @@ pub async fn still(db: TestDatabase) -> (CloudApi, World) {
     let t = TestApp::start_sending(db, settings, Some(messenger)).await;
     let shop = t.merchant("adire.example").await;
     let mut world = World { t, shop, post: Arc::new(Post::default()) };
-    world.shop = world.enabled(&world.shop, STILL_HOOK).await;
+    world.shop = world.enabled(&world.shop, HOOK).await;
     (api, world)
 }
