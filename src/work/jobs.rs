@@ -7,16 +7,15 @@
 
 use std::sync::Arc;
 
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 
 use super::{POLL, bell};
 use crate::app::App;
 use crate::domain::time::Span;
 use crate::ops::prove_later::{Verified, Verifier};
 use crate::ops::{self, OpError};
-use crate::store::jobs::{self, CLAIM_BATCH, Job, JobKind, Lane};
+use crate::store::jobs::{self, Job, JobKind};
 use crate::store::{Step, StoreError};
 
 /// Ops of one kind at work at once; they wait mostly for the database.
@@ -88,32 +87,10 @@ pub(super) async fn run(ops: Ops, kind: JobKind, mut rings: watch::Receiver<u64>
 
 /// Claims a batch of each lane and does it. Answers how many jobs there were.
 pub(super) async fn round(ops: &Ops, kind: JobKind) -> Result<usize, StoreError> {
-    let app = &ops.app;
-    let mut count = 0;
-    for lane in [Lane::First, Lane::Again] {
-        let now = app.now();
-        if !app.store.job_is_due(kind, lane, now).await? {
-            continue;
-        }
-        let claimed = app.store.claim_jobs(kind, lane, now, LEASE).await?;
-        debug_assert!(claimed.len() <= CLAIM_BATCH);
-        count += claimed.len();
-        let places = Arc::new(Semaphore::new(AT_ONCE));
-        let tracker = TaskTracker::new();
-        for job in claimed {
-            let (ops, places) = (ops.clone(), places.clone());
-            tracker.spawn(async move {
-                let _place = places.acquire_owned().await;
-                one(&ops, job).await;
-            });
-        }
-        tracker.close();
-        tracker.wait().await;
-    }
-    Ok(count)
+    super::round::work_off(&ops.app, kind, LEASE, AT_ONCE, |job| one(ops.clone(), job)).await
 }
 
-async fn one(ops: &Ops, job: Job) {
+async fn one(ops: Ops, job: Job) {
     let app = &ops.app;
     let result = ops.run(&job).await;
     let (now, kind) = (app.now(), job.kind.as_str());

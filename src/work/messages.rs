@@ -6,13 +6,10 @@
 
 use std::sync::Arc;
 
-use tokio::sync::Semaphore;
-use tokio_util::task::TaskTracker;
-
 use crate::app::App;
 use crate::ops::messages::{HELD, attempt};
 use crate::store::StoreError;
-use crate::store::jobs::{JobKind, Lane};
+use crate::store::jobs::{Job, JobKind};
 
 /// Attempts at once on a node: a batch of 64 whose every attempt takes the messenger's 8 s is done in
 /// 16 s, within the lease.
@@ -20,27 +17,11 @@ const AT_ONCE: usize = 32;
 
 /// Claims a batch of each lane and makes its attempts. Answers how many there were.
 pub(super) async fn round(app: &Arc<App>) -> Result<usize, StoreError> {
-    let mut count = 0;
-    for lane in [Lane::First, Lane::Again] {
-        let now = app.now();
-        if !app.store.job_is_due(JobKind::Message, lane, now).await? {
-            continue;
-        }
-        let claimed = app.store.claim_jobs(JobKind::Message, lane, now, HELD).await?;
-        count += claimed.len();
-        let places = Arc::new(Semaphore::new(AT_ONCE));
-        let tracker = TaskTracker::new();
-        for job in claimed {
-            let (app, places) = (app.clone(), places.clone());
-            tracker.spawn(async move {
-                let _place = places.acquire_owned().await;
-                if let Err(error) = attempt(&app, &job).await {
-                    tracing::warn!(job = job.id, message = job.subject_id, %error, "a message could not be tried");
-                }
-            });
-        }
-        tracker.close();
-        tracker.wait().await;
+    super::round::work_off(app, JobKind::Message, HELD, AT_ONCE, |job| one(app.clone(), job)).await
+}
+
+async fn one(app: Arc<App>, job: Job) {
+    if let Err(error) = attempt(&app, &job).await {
+        tracing::warn!(job = job.id, message = job.subject_id, %error, "a message could not be tried");
     }
-    Ok(count)
 }

@@ -16,6 +16,7 @@ mod deliver;
 mod hosts;
 mod jobs;
 mod messages;
+mod round;
 
 use std::sync::Arc;
 

@@ -1,0 +1,50 @@
+//! One look at the queue of a kind: claims what is due in each lane and does it, so many jobs at a time.
+//!
+//! Each lane has its batch, so that what failed before cannot keep what is new from its turn. It returns
+//! when all is done; what a job comes to is written by the function that does it. Deliveries do not come
+//! through here: their courier claims only what it has room for, and waits for nothing.
+
+use std::sync::Arc;
+
+use tokio::sync::Semaphore;
+use tokio_util::task::TaskTracker;
+
+use crate::app::App;
+use crate::domain::time::Span;
+use crate::store::StoreError;
+use crate::store::jobs::{CLAIM_BATCH, Job, JobKind, Lane};
+
+/// Answers how many jobs there were. `lease` must be longer than a batch takes with `at_once` at a time.
+pub(super) async fn work_off<F>(
+    app: &App,
+    kind: JobKind,
+    lease: Span,
+    at_once: usize,
+    work: impl Fn(Job) -> F,
+) -> Result<usize, StoreError>
+where
+    F: Future<Output = ()> + Send + 'static,
+{
+    let mut count = 0;
+    for lane in [Lane::First, Lane::Again] {
+        let now = app.now();
+        if !app.store.job_is_due(kind, lane, now).await? {
+            continue;
+        }
+        let claimed = app.store.claim_jobs(kind, lane, now, lease).await?;
+        debug_assert!(claimed.len() <= CLAIM_BATCH);
+        count += claimed.len();
+        let places = Arc::new(Semaphore::new(at_once));
+        let tracker = TaskTracker::new();
+        for job in claimed {
+            let (places, doing) = (places.clone(), work(job));
+            tracker.spawn(async move {
+                let _place = places.acquire_owned().await;
+                doing.await;
+            });
+        }
+        tracker.close();
+        tracker.wait().await;
+    }
+    Ok(count)
+}
