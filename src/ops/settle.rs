@@ -95,14 +95,8 @@ pub async fn settle(app: &App, s: &Settling<'_>) -> Result<Settled, OpError> {
         Some(credited) => credited,
         None => return Ok(Settled::Lost),
     };
-    let entry_note = EntryNote {
-        id: app.store.id(IdKind::Entry).await?,
-        kind: "settlement",
-        settlement_id: Some(settlement_id),
-        business_id: Some(after.business_id),
-        memo: &after.transaction_id,
-        at: now,
-    };
+    let entry_id = app.store.id(IdKind::Entry).await?;
+    let entry_note = EntryNote::of_settlement(entry_id, &settlement, &after.transaction_id);
     let unit = app
         .store
         .unit(after.business_id)

@@ -147,14 +147,8 @@ async fn unit(app: &App, d: &Debit<'_>) -> Result<Option<(Unit, Payment)>, OpErr
         after.charges.total(),
     )
     .map_err(|error| OpError::Fault(error.to_string()))?;
-    let entry_note = EntryNote {
-        id: app.store.id(IdKind::Entry).await?,
-        kind: "settlement",
-        settlement_id: Some(settlement_id),
-        business_id: Some(after.business_id),
-        memo: &after.transaction_id,
-        at: now,
-    };
+    let entry_id = app.store.id(IdKind::Entry).await?;
+    let entry_note = EntryNote::of_settlement(entry_id, &settlement, &after.transaction_id);
     let spending = Spending {
         wallet_id: d.wallet.id,
         amount: after.amount,

@@ -124,6 +124,20 @@ pub struct EntryNote<'a> {
     pub at: Timestamp,
 }
 
+impl<'a> EntryNote<'a> {
+    /// Of a settlement's own entry; its memo is the payment's transaction id.
+    pub fn of_settlement(id: i64, settlement: &Settlement, transaction_id: &'a str) -> EntryNote<'a> {
+        EntryNote {
+            id,
+            kind: "settlement",
+            settlement_id: Some(settlement.id),
+            business_id: Some(settlement.business_id),
+            memo: transaction_id,
+            at: settlement.settled_at,
+        }
+    }
+}
+
 /// The steps that post an entry and move the balances it touches.
 pub fn post(note: &EntryNote<'_>, entry: &Entry) -> Vec<Step> {
     let mut steps = vec![Step::one(
