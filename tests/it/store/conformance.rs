@@ -92,6 +92,29 @@ on_both! {
         assert_eq!(store.read(&OF_NAME, vec!["c1".into()]).await.unwrap().len(), 1, "one at fault harms nobody after");
     }
 
+    async fn an_answer_holds_what_was_committed_before_the_question(db: TestDatabase) {
+        const COUNTERS: i64 = 24;
+        const ROUNDS: i64 = 25;
+        let store = open(db.url()).await;
+        let names: Vec<String> = (0..COUNTERS).map(|n| format!("c{n}")).collect();
+        make(&store, &names.iter().map(String::as_str).collect::<Vec<_>>()).await;
+        // All at once, so that questions wait for each other and share what can be shared.
+        let counting = names.iter().enumerate().map(|(n, name)| {
+            let (store, name) = (store.clone(), name.clone());
+            tokio::spawn(async move {
+                for round in 1..=ROUNDS {
+                    let unit = store.unit(n as i64).await.unwrap().step(add(&name, 1));
+                    assert!(store.apply(unit).await.unwrap().is_done());
+                    let questions = join_all((0..4).map(|_| value(&store, &name))).await;
+                    assert_eq!(questions, vec![Some(round); 4], "{name}");
+                }
+            })
+        });
+        for end in join_all(counting).await {
+            end.unwrap();
+        }
+    }
+
     async fn outcomes_are_told_apart_and_name_the_statement(db: TestDatabase) {
         let store = open(db.url()).await;
         make(&store, &["a", "b"]).await;
