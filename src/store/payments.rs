@@ -8,7 +8,9 @@ use super::{Reader, Row, Step, Store, StoreError, Value};
 use crate::domain::charges::{Charges, RULE_TOLERANCE_KOBO, Schedule};
 use crate::domain::merchant::Mode;
 use crate::domain::money::Money;
-use crate::domain::payment::{Kind, PayerDetails, Payment, Status};
+use crate::domain::payment::{
+    CORRECTIONS_PER_BUSINESS, CORRECTIONS_WINDOW, Kind, PayerDetails, Payment, Status,
+};
 use crate::domain::time::Timestamp;
 
 macro_rules! columns {
@@ -94,8 +96,10 @@ statements! {
         "update payments set amount_kobo = $3, charge_percentage_kobo = $4, charge_fixed_kobo = $5, \
          business_receives_kobo = $6, rule_low_kobo = $7, rule_high_kobo = $8, corrections = $9, \
          updated_at = $10, version = version + 1 \
-         where id = $1 and version = $2 and status = 'pending'"
+         where id = $1 and version = $2 and status = 'pending' \
+         and (select count(*) from corrections where business_id = $11 and corrected_at > $12) < $13"
     }
+    CORRECTION_TURN: query { "update businesses set id = id where id = $1" }
     APPROVED: query {
         "update payments set status = 'approved', matched_at = $3, approved_at = $4, updated_at = $4, \
          rejected_at = null, reject_reason = null, is_swept = 0, settlement_id = $5, received_kobo = $6, \
@@ -247,7 +251,14 @@ pub fn add(payment: &Payment, bvn: Option<Vec<u8>>, name_marks: i64) -> Step {
     )
 }
 
-/// Guarded by the version the correction was decided on; `after` is the corrected payment.
+/// Corrections of one business on several nodes take turns: goes before [`corrected`], whose count then holds
+/// every one that is committed. Those of one node must not be under way together.
+pub fn correction_turn(business_id: i64) -> Step {
+    Step::one(&CORRECTION_TURN, vec![business_id.into()])
+}
+
+/// Guarded by the version the correction was decided on, and by fewer than [`CORRECTIONS_PER_BUSINESS`]
+/// corrections of the business in the window before; `after` is the corrected payment.
 pub fn corrected(before: &Payment, after: &Payment) -> Step {
     let rule = after.rule_bounds();
     Step::one(
@@ -263,6 +274,9 @@ pub fn corrected(before: &Payment, after: &Payment) -> Step {
             rule.map(|(_, high)| high).into(),
             after.corrections.into(),
             after.updated_at.into(),
+            after.business_id.into(),
+            (after.updated_at - CORRECTIONS_WINDOW).into(),
+            CORRECTIONS_PER_BUSINESS.into(),
         ],
     )
 }

@@ -2,15 +2,18 @@
 //! back, a session id in a stranger's narration, forged mails that crowd out genuine ones, figures
 //! changed by hand. Each of them must come to a person, and the audit must tell of the last.
 
+use std::sync::Arc;
+
 use secrecy::ExposeSecret;
+use tillbell::app::App;
 use tillbell::domain::alert::AlertStatus;
 use tillbell::domain::merchant::Mode;
 use tillbell::domain::money::Money;
-use tillbell::domain::payment::Status;
+use tillbell::domain::payment::{CORRECTIONS_PER_BUSINESS, CorrectRefusal, Payment, Status};
 use tillbell::domain::time::Span;
 use tillbell::ops;
 use tillbell::ops::approve_alert::{Approve, approve_alert};
-use tillbell::ops::correct_amount::correct_amount;
+use tillbell::ops::correct_amount::{Corrected, correct_amount};
 use tillbell::ops::decide::decide_alert;
 use tillbell::ops::idempotency::{Claimed, claim};
 use tillbell::ops::rematch::rematch;
@@ -94,6 +97,37 @@ on_both! {
         rematch(&t.app, bait.id).await.unwrap();
         assert_eq!(t.payment(&bait).await.status, Status::Pending);
         assert_eq!(status_of(&t, alert.alert_id).await, AlertStatus::Review);
+        t.finish().await;
+    }
+
+    async fn corrections_at_one_moment_on_two_nodes_keep_to_the_limit_of_a_business(db: TestDatabase) {
+        let (t, shop) = world(db).await;
+        let other = t.another_node().await;
+        let mut payments = Vec::new();
+        for n in 0..CORRECTIONS_PER_BUSINESS + 20 {
+            payments.push(t.create(&shop, 5_000 + n, "Halima Garba").await);
+        }
+        let correct = |app: &Arc<App>, payment: &Payment| {
+            let (app, caller, id) = (app.clone(), shop.caller.clone(), payment.transaction_id.clone());
+            async move { correct_amount(&app, &caller, &id, Money(750_000), None).await.unwrap() }
+        };
+        // All but ten one after another, so that the last places are fought for.
+        let (early, late) = payments.split_at(CORRECTIONS_PER_BUSINESS as usize - 10);
+        for payment in early {
+            assert!(matches!(correct(&t.app, payment).await, Corrected::Payment(_)));
+        }
+        let racing = late.iter().enumerate().map(|(n, payment)| {
+            tokio::spawn(correct(if n % 2 == 0 { &t.app } else { &other }, payment))
+        });
+        let mut corrected = 0;
+        for end in futures_util::future::join_all(racing).await {
+            match end.unwrap() {
+                Corrected::Payment(_) => corrected += 1,
+                Corrected::Refused(CorrectRefusal::TooManyInBusiness) => {}
+                wrong => panic!("{wrong:?}"),
+            }
+        }
+        assert_eq!(corrected, 10);
         t.finish().await;
     }
 
