@@ -5,7 +5,7 @@
 //! merchant must not fish for other people's money by correcting amounts.
 
 use super::decide::conclude;
-use super::weigh::{cut_lengths, weigh};
+use super::weigh::{Objection, cut_lengths, weigh, weigh_against};
 use super::{OpError, RACES_MAX};
 use crate::app::App;
 use crate::domain::alert::AlertRow;
@@ -46,8 +46,8 @@ async fn look_again(app: &App, alert: &AlertRow, payment: &Payment) -> Result<bo
         let mut weighed = weigh(app, &current).await?;
         if let Verdicts::Approve { payment_id, .. } = &weighed.decision.verdict {
             let chosen = weighed.payments.iter().find(|p| p.id == *payment_id).unwrap_or(payment);
-            if let Some(reason) = somebody_else(app, &current, chosen).await? {
-                weighed.decision.verdict = Verdicts::Review { reasons: vec![reason] };
+            if let Some(objection) = somebody_else(app, &current, chosen).await? {
+                weighed = weigh_against(app, &current, Some(&objection)).await?;
             }
         }
         let settles = matches!(weighed.decision.verdict, Verdicts::Approve { payment_id, .. } if payment_id == payment.id);
@@ -63,7 +63,7 @@ async fn look_again(app: &App, alert: &AlertRow, payment: &Payment) -> Result<bo
 }
 
 /// A payment of another beneficiary on this account whose name is like the alert's.
-async fn somebody_else(app: &App, alert: &AlertRow, payment: &Payment) -> Result<Option<String>, OpError> {
+async fn somebody_else(app: &App, alert: &AlertRow, payment: &Payment) -> Result<Option<Objection>, OpError> {
     let (Some(account_id), Some(name)) = (payment.account_id, &alert.facts.payer_name) else {
         return Ok(None);
     };
@@ -71,17 +71,17 @@ async fn somebody_else(app: &App, alert: &AlertRow, payment: &Payment) -> Result
     let since = app.now() - Span(OTHERS_WITHIN.0 + open_for);
     let others = app.store.payments_of_others(account_id, payment.business_id, since, OTHERS_MAX).await?;
     if others.len() >= OTHERS_MAX {
-        return Ok(Some(
-            "the amount was corrected, and too many payments of others share the account".into(),
-        ));
+        let reason = "the amount was corrected, and too many payments of others share the account".into();
+        return Ok(Some(Objection { reason, about: None }));
     }
     let cut = cut_lengths(alert);
-    let like = others.iter().find(|other| verdict(&other.payer_name, name, &cut) != Verdict::Different);
-    Ok(like.map(|other| {
-        format!(
+    let like = others.into_iter().find(|other| verdict(&other.payer_name, name, &cut) != Verdict::Different);
+    Ok(like.map(|other| Objection {
+        reason: format!(
             "the amount was corrected, and payment {} of another beneficiary on this account bears a name \
              like the payer's",
             other.transaction_id
-        )
+        ),
+        about: Some(other),
     }))
 }

@@ -11,7 +11,8 @@ use crate::app::App;
 use crate::domain::account::ReceivingAccount;
 use crate::domain::alert::{AlertKind, AlertRow, AlertStatus, Direction, TimePrecision};
 use crate::domain::matching::{
-    Beneficiary, CANDIDATES_MAX, Candidate, Considered, Decision, Incoming, Interval, Verdicts, decide,
+    Beneficiary, CANDIDATES_MAX, Candidate, Considered, Decision, Incoming, Interval, SUGGESTIONS_MAX,
+    Verdicts, decide,
 };
 use crate::domain::money::Money;
 use crate::domain::name::{Verdict, fold, verdict};
@@ -56,7 +57,23 @@ pub fn interval(alert: &AlertRow) -> Interval {
     }
 }
 
+/// What the caller knows that speaks against an approval by itself.
+pub struct Objection {
+    pub reason: String,
+    /// The payment it is about, which a person must see among the suggestions.
+    pub about: Option<Payment>,
+}
+
 pub async fn weigh(app: &App, alert: &AlertRow) -> Result<Weighed, OpError> {
+    weigh_against(app, alert, None).await
+}
+
+/// As [`weigh`], under an objection: never an approval, and its payment is among the suggestions.
+pub async fn weigh_against(
+    app: &App,
+    alert: &AlertRow,
+    objection: Option<&Objection>,
+) -> Result<Weighed, OpError> {
     let account = match alert.account_id {
         Some(id) => app.directory.accounts().await?.iter().find(|account| account.id == id).cloned(),
         None => None,
@@ -74,6 +91,7 @@ pub async fn weigh(app: &App, alert: &AlertRow) -> Result<Weighed, OpError> {
     };
     let ticks = app.store.amount_ticks(account.id, received).await?;
     let mut doubts = alert.facts.doubts.clone();
+    doubts.extend(objection.map(|objection| objection.reason.clone()));
     let similar = similar_alerts(app, alert, account.id, received).await?;
     for doubt in similar.doubts {
         if !doubts.contains(&doubt) {
@@ -113,7 +131,21 @@ pub async fn weigh(app: &App, alert: &AlertRow) -> Result<Weighed, OpError> {
         payments = with_suggestions(app, alert, account.id, received, payments).await?;
         decision = decide(&incoming, &candidates(&payments, &proven));
     }
+    if let Some(about) = objection.and_then(|objection| objection.about.as_ref()) {
+        show(&incoming, about, &mut decision);
+        add_unknown(&mut payments, vec![about.clone()]);
+    }
     Ok(Weighed { decision, payments, account: Some(account), undone_by: similar.undone_by, ticks })
+}
+
+/// Puts a payment among the suggestions, however many are likelier.
+fn show(incoming: &Incoming<'_>, payment: &Payment, decision: &mut Decision) {
+    if decision.considered.iter().any(|c| c.payment_id == payment.id) {
+        return;
+    }
+    let alone = decide(incoming, &candidates(std::slice::from_ref(payment), &[]));
+    decision.considered.truncate(SUGGESTIONS_MAX - 1);
+    decision.considered.extend(alone.considered);
 }
 
 /// Lengths at which the payer's name may be cut: its own, if the reader says that it fills its field.

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use tillbell::domain::alert::AlertStatus;
+use tillbell::domain::matching::SUGGESTIONS_MAX;
 use tillbell::domain::merchant::Mode;
 use tillbell::domain::money::Money;
 use tillbell::domain::payment::Status;
@@ -190,8 +191,12 @@ on_both! {
     async fn a_correction_does_not_fish_for_other_peoples_money(db: TestDatabase) {
         let (t, shop) = world(db).await;
         let thief = t.merchant("thief.example").await;
-        t.create(&shop, 5_000, "Halima Garba").await;
+        let hers = t.create(&shop, 5_000, "Halima A. Garba").await;
         let bait = t.create(&thief, 9_000, "Halima Garba").await;
+        // However many likelier ones there are.
+        for amount in 100..100 + SUGGESTIONS_MAX as i64 {
+            t.create(&thief, amount * 1_000, "Halima Garba").await;
+        }
         t.advance(LATER + Span::seconds(20));
         let waiting = t.ingest(&Alert::credit(ACCOUNT, 6_500, "Halima Garba", at()).text()).await;
         assert_eq!(waiting.status, AlertStatus::Review);
@@ -201,6 +206,9 @@ on_both! {
         let alert = t.app.store.alert(waiting.alert_id).await.unwrap().unwrap();
         assert_eq!(alert.status, AlertStatus::Review);
         assert!(alert.reason.contains("another beneficiary"), "{}", alert.reason);
+        for suggested in [&hers, &bait] {
+            assert!(alert.evidence.contains(&suggested.transaction_id), "{}", alert.evidence);
+        }
         t.finish().await;
     }
 
