@@ -159,6 +159,7 @@ statements! {
          (select count(*) from entries e where not exists (select 1 from sealed_entries s where s.entry_id = e.id) \
             and not exists (select 1 from unsealed_entries u where u.entry_id = e.id)) + \
          (select count(*) from unsealed_entries u join sealed_entries m on m.entry_id = u.entry_id) + \
+         (select count(*) from sealed_entries m where not exists (select 1 from seals s where s.id = m.seal_id)) + \
          (select count(*) from seals s where s.entry_count <> \
             (select count(*) from sealed_entries m where m.seal_id = s.id)) + \
          (select count(*) from seals s where s.id > 1 and not exists (select 1 from seals b where b.id = s.id - 1))"

@@ -291,7 +291,7 @@ on_both! {
 }
 
 /// Changes made to the file by hand, with the triggers out of the way, and the check that tells.
-const BY_HAND: [(&str, &str); 12] = [
+const BY_HAND: [(&str, &str); 13] = [
     ("update payments set reversed_at = 1 where id = 1", "approved_has_one_credit"),
     (
         "update payments set status = 'pending', approved_at = null, settlement_id = null, matched_at = null where id = 1",
@@ -327,6 +327,11 @@ const BY_HAND: [(&str, &str); 12] = [
         "credited_is_received_less_charges",
     ),
     ("update postings set amount_kobo = 1 where line = 0 and entry_id = 1", "chain_is_unbroken"),
+    (
+        "update postings set account = 'fees' where entry_id = 1 and account = 'merchant:1'; \
+         delete from seals where id = (select max(id) from seals)",
+        "entries_are_sealed",
+    ),
 ];
 
 #[test]
@@ -406,6 +411,7 @@ fn restore(path: &str, saved: &std::path::Path) {
         "entries",
         "unsealed_entries",
         "postings",
+        "seals",
         "merchant_balances",
         "alerts",
         "wallets",

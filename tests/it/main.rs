@@ -12,6 +12,7 @@ mod harness;
 
 pub mod api;
 mod attacks;
+mod audits;
 mod book;
 pub mod cli;
 mod crashes;
