@@ -78,22 +78,29 @@ pub(super) fn table_rank(table: &str) -> usize {
 
 fn append_only(table: &str, dialect: Dialect) -> String {
     match dialect {
-        Dialect::Sqlite => ["update", "delete"]
-            .map(|verb| {
-                format!(
-                    "create trigger {table}_no_{verb} before {verb} on {table} \
-                     begin select raise(abort, '{table} is append only'); end;\n"
-                )
-            })
-            .concat(),
+        Dialect::Sqlite => sqlite_guards(table).map(|guard| format!("create trigger {guard};\n")).concat(),
         Dialect::Postgres => format!(
-            "create or replace function tillbell_append_only() returns trigger language plpgsql as \
-             $$ begin raise exception '% is append only', tg_table_name; end $$;\n\
+            "create or replace function {POSTGRES_GUARD}() returns trigger language plpgsql as \
+             $${POSTGRES_GUARD_BODY}$$;\n\
              create trigger {table}_append_only before update or delete or truncate on {table} \
-             for each statement execute function tillbell_append_only();\n"
+             for each statement execute function {POSTGRES_GUARD}();\n"
         ),
     }
 }
+
+/// What stands behind `create trigger` for a table that is append only; SQLite keeps the text as it is.
+pub(super) fn sqlite_guards(table: &str) -> [String; 2] {
+    ["update", "delete"].map(|verb| {
+        format!(
+            "{table}_no_{verb} before {verb} on {table} \
+             begin select raise(abort, '{table} is append only'); end"
+        )
+    })
+}
+
+/// The function that PostgreSQL's guards call, and its body, kept as it is.
+pub(super) const POSTGRES_GUARD: &str = "tillbell_append_only";
+pub(super) const POSTGRES_GUARD_BODY: &str = " begin raise exception '% is append only', tg_table_name; end ";
 
 /// What is left to do, given what the database says was done.
 fn pending(done: &[(String, String)]) -> Result<Vec<&'static Migration>, StoreError> {

@@ -4,7 +4,9 @@
 //! limit the service's connections have, and must not stand in their way.
 
 use rusqlite::OpenFlags;
+use tokio_postgres::types::ToSql;
 
+use super::migrate::{POSTGRES_GUARD, POSTGRES_GUARD_BODY, sqlite_guards};
 use super::sql::{Dialect, Sql};
 use super::{Driver, Store, StoreError, sqlite_path, tls};
 
@@ -64,36 +66,51 @@ impl Store {
         }
     }
 
-    /// How many tables must be append only, and how many of them have lost their guard.
+    /// How many tables must be append only, and how many of them have lost their guard: it is
+    /// missing, or does something else than the migrations made it do.
     pub async fn append_only_guards(&self) -> Result<(i64, i64), StoreError> {
         let url = self.inner.url.clone();
         let guarded: Vec<String> = match self.inner.driver {
             Driver::Sqlite(_) => {
-                blocking(move || {
-                    let connection = open_sqlite(&url)?;
-                    let run = || -> rusqlite::Result<Vec<String>> {
-                        let mut statement = connection.prepare(
-                            "select tbl_name from sqlite_master where type = 'trigger' \
-                             group by tbl_name having count(*) = 2",
-                        )?;
-                        let names = statement.query_map([], |row| row.get(0))?;
-                        names.collect()
-                    };
-                    run().map_err(|error| StoreError::Unavailable(error.to_string()))
-                })
-                .await?
+                let run = move || sqlite_guarded(&open_sqlite(&url)?);
+                blocking(run).await?
             }
             Driver::Postgres(_) => {
                 let client = open_postgres(&url).await?;
-                let text = "select c.relname::text from pg_trigger t join pg_class c on c.oid = t.tgrelid \
-                            where t.tgname = c.relname || '_append_only' and t.tgenabled in ('O', 'A')";
-                let rows = client.query(text, &[]).await.map_err(|e| trouble(&e))?;
+                let params: [&(dyn ToSql + Sync); 2] = [&POSTGRES_GUARD, &POSTGRES_GUARD_BODY];
+                let rows = client.query(POSTGRES_GUARDED, &params).await.map_err(|e| trouble(&e))?;
                 rows.iter().map(|row| row.get(0)).collect()
             }
         };
         let lost = APPEND_ONLY.iter().filter(|table| !guarded.iter().any(|g| g == *table)).count();
         Ok((APPEND_ONLY.len() as i64, lost as i64))
     }
+}
+
+/// Tables whose trigger is enabled and calls the migrations' function before every statement that updates
+/// (58: any column), deletes or truncates, under no condition.
+const POSTGRES_GUARDED: &str = "select c.relname::text from pg_trigger t \
+     join pg_class c on c.oid = t.tgrelid join pg_proc p on p.oid = t.tgfoid \
+     where t.tgname = c.relname || '_append_only' and t.tgenabled in ('O', 'A') and t.tgtype = 58 \
+     and t.tgqual is null and cardinality(t.tgattr::int2[]) = 0 \
+     and p.proname = $1 and p.prosrc = $2 and pg_table_is_visible(c.oid)";
+
+/// Tables whose triggers are, word for word, those that the migrations made, and no others.
+fn sqlite_guarded(connection: &rusqlite::Connection) -> Result<Vec<String>, StoreError> {
+    let run = || -> rusqlite::Result<Vec<(String, String)>> {
+        let mut statement =
+            connection.prepare("select tbl_name, sql from sqlite_master where type = 'trigger'")?;
+        let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        rows.collect()
+    };
+    let triggers = run().map_err(|error| StoreError::Unavailable(error.to_string()))?;
+    let is_guarded = |table: &str| {
+        let guards = sqlite_guards(table);
+        let mut own = triggers.iter().filter(|(of, _)| of == table);
+        let known = |sql: &str| guards.iter().any(|guard| sql.strip_prefix("CREATE TRIGGER ") == Some(guard));
+        own.clone().count() == guards.len() && own.all(|(_, sql)| known(sql))
+    };
+    Ok(APPEND_ONLY.iter().filter(|table| is_guarded(table)).map(|table| (*table).to_owned()).collect())
 }
 
 async fn blocking<T: Send + 'static>(

@@ -44,4 +44,50 @@ on_both! {
         assert_eq!(violations(&t, "append_only_is_guarded").await, 0, "nothing is seen of it there");
         assert_eq!(violations(&t, "entries_are_sealed").await, 1);
     }
+
+    async fn a_guard_that_guards_nothing_is_told(db: TestDatabase) {
+        let (t, _) = world(db).await;
+        assert_eq!(violations(&t, "append_only_is_guarded").await, 0);
+        let sqlite = |body: &str| format!("drop trigger entries_no_update; create trigger entries_no_update {body}");
+        let remade = |body: &str| format!("drop trigger entries_append_only on entries; \
+            create trigger entries_append_only {body}");
+        let guard = "before update or delete or truncate on entries \
+                     for each statement execute function tillbell_append_only()";
+        let abort = "begin select raise(abort, 'entries is append only'); end";
+        let sleeper = "create or replace function sleeper() returns trigger language plpgsql \
+                       as $$ begin return null; end $$";
+        let changes = [
+            (
+                sqlite("before update on entries begin select 1; end"),
+                format!("{sleeper}; {}", remade(&guard.replace("tillbell_append_only", "sleeper"))),
+            ),
+            (
+                sqlite(&format!("before update on entries when 0 {abort}")),
+                remade(&guard.replace("execute", "when (false) execute")),
+            ),
+            (
+                sqlite(&format!("before update of kind on entries {abort}")),
+                remade(&guard.replace("update or ", "update of kind or ")),
+            ),
+            (
+                sqlite(&format!("before insert on entries {abort}")),
+                remade(&guard.replace("update or ", "")),
+            ),
+            ("drop trigger entries_no_update".into(), "alter table entries disable trigger all".into()),
+        ];
+        for (sqlite_text, postgres) in &changes {
+            by_hand(&t, sqlite_text, postgres).await;
+            assert_eq!(violations(&t, "append_only_is_guarded").await, 1, "{sqlite_text}; {postgres}");
+            let mended = match sqlite_text.starts_with("drop trigger entries_no_update;") {
+                true => sqlite(&format!("before update on entries {abort}")),
+                false => format!("create trigger entries_no_update before update on entries {abort}"),
+            };
+            by_hand(&t, &mended, &remade(guard)).await;
+            assert_eq!(violations(&t, "append_only_is_guarded").await, 0);
+        }
+        // The one function of all guards.
+        let hollow = sleeper.replace("sleeper", "tillbell_append_only");
+        by_hand(&t, &sqlite("before update on entries begin select 1; end"), &hollow).await;
+        assert!(violations(&t, "append_only_is_guarded").await > 0);
+    }
 }
