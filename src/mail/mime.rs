@@ -8,6 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use mail_parser::{Address, HeaderName, Message, MessageParser, MessagePart, PartType};
 
+use super::charset;
 use crate::domain::time::Timestamp;
 
 /// A larger mail is no alert.
@@ -56,6 +57,8 @@ pub struct Letter {
     pub bodies: Vec<Body>,
     /// Oddities that forbid an approval without a person.
     pub doubts: Vec<String>,
+    /// Some text may not be what its sender wrote: it could not be decoded for sure.
+    pub undecoded: bool,
     /// Remarks for the operator without weight.
     pub notes: Vec<String>,
 }
@@ -185,7 +188,7 @@ fn collect(message: &Message<'_>) -> Result<Letter, String> {
     }
     let mut shown = 0;
     for part in &message.parts {
-        take_part(part, &mut letter)?;
+        take_part(message, part, &mut letter)?;
     }
     for body in &letter.bodies {
         let (Body::Text(text) | Body::Html(text)) = body;
@@ -222,7 +225,7 @@ fn addresses(address: &Address<'_>) -> Vec<String> {
         .collect()
 }
 
-fn take_part(part: &MessagePart<'_>, letter: &mut Letter) -> Result<(), String> {
+fn take_part(message: &Message<'_>, part: &MessagePart<'_>, letter: &mut Letter) -> Result<(), String> {
     use mail_parser::MimeHeaders;
     // A part with a file name is a file, whatever its disposition says.
     if part.content_disposition().is_some_and(|d| d.is_attachment()) || part.attachment_name().is_some() {
@@ -235,6 +238,10 @@ fn take_part(part: &MessagePart<'_>, letter: &mut Letter) -> Result<(), String> 
     let (text, html) = match &part.body {
         PartType::Text(text) if plain => (text, false),
         PartType::Html(text) => (text, true),
+        PartType::Multipart(_) => {
+            doubt_undecoded(letter, charset::transfer_doubt(part));
+            return Ok(());
+        }
         _ => return Ok(()),
     };
     if part.is_encoding_problem {
@@ -261,13 +268,20 @@ fn take_part(part: &MessagePart<'_>, letter: &mut Letter) -> Result<(), String> 
         text = mended;
     }
     if text.contains('\u{FFFD}') {
-        letter.doubts.push("some characters could not be decoded".into());
+        doubt_undecoded(letter, ["some characters could not be decoded".to_owned()]);
     }
+    doubt_undecoded(letter, charset::doubts(message, part));
     if text.trim().is_empty() {
         return Ok(());
     }
     letter.bodies.push(if html { Body::Html(text) } else { Body::Text(text) });
     Ok(())
+}
+
+fn doubt_undecoded(letter: &mut Letter, doubts: impl IntoIterator<Item = String>) {
+    let before = letter.doubts.len();
+    letter.doubts.extend(doubts);
+    letter.undecoded |= letter.doubts.len() > before;
 }
 
 /// Decodes text that is still quoted-printable: every `=` is either followed by two hexadecimal

@@ -11,6 +11,7 @@
 
 mod amount;
 mod authentic;
+mod charset;
 pub mod check;
 mod dkim;
 pub mod dns;
@@ -309,7 +310,8 @@ fn understand(
         let common = |text: &str| banks.shared.notices.iter().any(|r| r.is_match(text));
         let notice = own || common(subject) || common(&text) && !happened;
         let mut facts = AlertFacts { bank: Some(bank.code.clone()), ..AlertFacts::default() };
-        if notice || !speaks_of_money(&text) {
+        // What could not be decoded may have spoken of money.
+        if notice || !speaks_of_money(&text) && !letter.undecoded {
             why.push(format!("{}: no transaction", bank.name));
             facts.kind = Some(AlertKind::Notice);
             return (Outcome::Ignored, facts);

@@ -45,6 +45,25 @@ fn told_twice(payer: &str) -> [Alert; 2] {
 }
 
 on_both! {
+    async fn what_cannot_be_decoded_for_sure_pays_nothing_by_itself(db: TestDatabase) {
+        let (t, shop) = world(db).await;
+        let payment = t.create(&shop, 5_000, "Halima Garba").await;
+        t.advance(LATER + Span::seconds(20));
+        let alert = || Alert::credit(ACCOUNT, 5_000, "Halima Garba", at()).text();
+        for (from, to) in [
+            ("charset=utf-8", "charset=ebcdic-cp-us"),
+            ("charset=utf-8", "charset=\"utf-8"),
+            ("charset=utf-8", "charset=utf-32"),
+            ("MIME-Version: 1.0", "Content-Transfer-Encoding: x-uuencode"),
+            ("charset=utf-8", "charset=utf-16"),
+        ] {
+            let taken = t.ingest(&alert().replace(from, to)).await;
+            assert_eq!(taken.status, AlertStatus::Review, "{to}: {taken:?}");
+        }
+        assert_eq!(t.payment(&payment).await.status, Status::Pending);
+        t.finish().await;
+    }
+
     async fn two_payments_with_one_message_id_are_both_kept(db: TestDatabase) {
         let (t, shop) = world(db).await;
         let payment = t.create(&shop, 5_000, "Halima Garba").await;

@@ -1,0 +1,152 @@
+//! Whether a part can be read as its own headers say: its charset and its transfer encoding.
+//!
+//! The parser takes bytes as they are where it does not know what they are said to be, and letters and
+//! figures that stand in them by chance would be read. Here such a part becomes a doubt, so that a person
+//! looks. It decodes nothing. Called by `mime`.
+
+use mail_parser::decoders::charsets::map::charset_decoder;
+use mail_parser::{HeaderName, HeaderValue, Message, MessagePart, MimeHeaders};
+
+/// Names of UTF-8, for which the parser has no decoder because it needs none.
+const UTF_8: [&str; 5] = ["utf-8", "utf8", "utf_8", "unicode-1-1-utf-8", "csutf8"];
+/// In these the bytes of ASCII may mean something else, or other bytes the same: one program reads a
+/// sum where another reads none, and no bank was seen to use them.
+const NOT_LIKE_ASCII: [&str; 10] =
+    ["utf-7", "utf-16", "utf-32", "utf7", "utf16", "ucs", "unicode", "iso-2022", "csiso2022", "hz-gb"];
+const TRANSFER_ENCODINGS: [&str; 5] = ["7bit", "8bit", "binary", "base64", "quoted-printable"];
+/// Characters of a header shown in a doubt.
+const SHOWN_MAX: usize = 40;
+
+/// What speaks against the text of a part, in words.
+pub(super) fn doubts(message: &Message<'_>, part: &MessagePart<'_>) -> Vec<String> {
+    charset_doubt(message, part).into_iter().chain(transfer_doubt(part)).collect()
+}
+
+/// The transfer encoding is not one that was undone. Also of parts that hold parts.
+pub(super) fn transfer_doubt(part: &MessagePart<'_>) -> Option<String> {
+    let mut told = part.headers.iter().filter(|h| h.name == HeaderName::ContentTransferEncoding);
+    let first = told.next()?;
+    if told.next().is_some() {
+        return Some("a part tells its transfer encoding twice".into());
+    }
+    let value = match &first.value {
+        HeaderValue::Text(text) => text.trim(),
+        _ => "",
+    };
+    let known = TRANSFER_ENCODINGS.iter().any(|name| value.eq_ignore_ascii_case(name));
+    (!known).then(|| format!("a part has the unknown transfer encoding {}", shown(value)))
+}
+
+fn charset_doubt(message: &Message<'_>, part: &MessagePart<'_>) -> Option<String> {
+    let mut types = part.headers.iter().filter(|header| header.name == HeaderName::ContentType);
+    let header = types.next()?;
+    if types.next().is_some() {
+        return Some("a part tells its type twice".into());
+    }
+    let place = header.offset_start as usize..header.offset_end as usize;
+    let raw = message.raw_message.get(place).map(String::from_utf8_lossy).unwrap_or_default();
+    if has_open_quote(&raw) {
+        return Some("a part's type has an open quote".into());
+    }
+    let attributes = part.content_type().and_then(|t| t.attributes()).unwrap_or_default();
+    let mut charsets = attributes.iter().filter(|one| one.name.eq_ignore_ascii_case("charset"));
+    let Some(charset) = charsets.next() else {
+        let meant = raw.to_ascii_lowercase().contains("charset");
+        return meant.then(|| "a part's charset cannot be read".to_owned());
+    };
+    if charsets.next().is_some() {
+        return Some("a part tells its charset twice".into());
+    }
+    let name = charset.value.trim().to_ascii_lowercase();
+    let dashed = name.replace('_', "-");
+    let other = NOT_LIKE_ASCII.iter().any(|start| dashed.trim_start_matches("cs").starts_with(start))
+        || dashed.starts_with("iso-10646");
+    if UTF_8.contains(&name.as_str()) || charset_decoder(name.as_bytes()).is_some() && !other {
+        return None;
+    }
+    Some(format!("a part is written in the charset {}, which is not read", shown(&name)))
+}
+
+/// A quote that nothing closes: programs disagree on where its text ends.
+fn has_open_quote(value: &str) -> bool {
+    let (mut open, mut escaped) = (false, false);
+    for c in value.chars() {
+        match c {
+            _ if escaped => escaped = false,
+            '\\' if open => escaped = true,
+            '"' => open = !open,
+            _ => {}
+        }
+    }
+    open
+}
+
+fn shown(value: &str) -> String {
+    format!("\"{}\"", value.chars().take(SHOWN_MAX).collect::<String>().escape_debug())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::mail::mime::open;
+
+    fn doubts(headers: &str) -> Vec<String> {
+        let mail = format!("From: a@b.example\r\nSubject: s\r\n{headers}\r\n\r\nAmount : NGN 5,000.00\r\n");
+        let letter = open(mail.as_bytes()).unwrap();
+        assert_eq!(letter.undecoded, !letter.doubts.is_empty(), "{headers}: {:?}", letter.doubts);
+        letter.doubts
+    }
+
+    #[test]
+    fn what_is_not_known_is_a_doubt() {
+        for charset in [
+            "nope-99",
+            "ebcdic-cp-us",
+            "\"utf-8",
+            "utf-32",
+            "",
+            "\"\"",
+            "utf-8; charset=ebcdic-cp-us",
+            "x-unknown",
+            "utf-7",
+            "unicode-1-1-utf-7",
+            "csUTF7",
+            "ISO-2022-JP",
+        ] {
+            let told = doubts(&format!("Content-Type: text/plain; charset={charset}"));
+            assert!(!told.is_empty(), "{charset}");
+        }
+        for encoding in ["x-uuencode", "", "base65", "7bit\r\nContent-Transfer-Encoding: x-uuencode"] {
+            let told = doubts(&format!("Content-Transfer-Encoding: {encoding}"));
+            assert!(!told.is_empty(), "{encoding}");
+        }
+        let inside = "--q\r\nContent-Type: text/plain; charset=nope\r\n\r\nAmount : NGN 5\r\n--q--";
+        assert!(!doubts(&format!("Content-Type: multipart/mixed; boundary=q\r\n\r\n{inside}")).is_empty());
+        let around = "--q\r\nContent-Type: text/plain\r\n\r\nAmount : NGN 5\r\n--q--";
+        let odd = "Content-Type: multipart/mixed; boundary=q\r\nContent-Transfer-Encoding: x-uuencode";
+        assert!(!doubts(&format!("{odd}\r\n\r\n{around}")).is_empty());
+    }
+
+    #[test]
+    fn what_mail_programs_write_is_none() {
+        for charset in [
+            "utf-8",
+            "UTF8",
+            "\"UTF-8\"",
+            "us-ascii",
+            "iso-8859-1",
+            "ISO-8859-15",
+            "windows-1252",
+            "Windows-1252",
+            "latin1",
+            "cp1252",
+            "\"utf-8\"; format=flowed; delsp=yes",
+        ] {
+            let told = doubts(&format!("Content-Type: text/plain; charset={charset}"));
+            assert!(told.is_empty(), "{charset}: {told:?}");
+        }
+        for encoding in ["7bit", "8BIT", "Binary", " quoted-printable "] {
+            let told = doubts(&format!("Content-Type: text/plain\r\nContent-Transfer-Encoding: {encoding}"));
+            assert!(told.is_empty(), "{encoding}: {told:?}");
+        }
+    }
+}
