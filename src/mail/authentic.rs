@@ -22,6 +22,8 @@ pub struct Judgement<'b> {
     pub doubts: Vec<String>,
     /// Rows of the quoted alert begin here, for each sheet; only in a forward.
     pub quoted_from: Vec<usize>,
+    /// From is at the bank's domain, and not one of its known addresses.
+    stranger: bool,
 }
 
 /// Judges a mail by its headers and its visible rows.
@@ -32,6 +34,7 @@ pub fn judge<'b>(letter: &Letter, sheets: &[Sheet], banks: &'b Banks) -> Judgeme
         why: Vec::new(),
         doubts: Vec::new(),
         quoted_from: Vec::new(),
+        stranger: false,
     };
     let [from] = &letter.from[..] else {
         judgement.refute(if letter.from.is_empty() {
@@ -50,6 +53,7 @@ pub fn judge<'b>(letter: &Letter, sheets: &[Sheet], banks: &'b Banks) -> Judgeme
     if judgement.bank.is_none() {
         judgement.bank = banks.by_sender_domain(domain);
         if judgement.bank.is_some() {
+            judgement.stranger = true;
             judgement.doubts.push(format!("{from} is not among the bank's known senders"));
         }
     }
@@ -80,6 +84,14 @@ pub fn judge<'b>(letter: &Letter, sheets: &[Sheet], banks: &'b Banks) -> Judgeme
 }
 
 impl Judgement<'_> {
+    /// A person's word replaces a missing proof, and not a From that is exactly the bank's (decisions 8).
+    /// The bank's own signature does: such a mail goes to a person.
+    pub fn vouched(&mut self) {
+        if self.stranger && self.authenticity == Authenticity::Unproven {
+            self.refute("From is at the bank's domain, but not exactly one of its addresses");
+        }
+    }
+
     fn refute(&mut self, reason: &str) {
         self.authenticity = Authenticity::Refuted;
         self.why.push(reason.to_owned());

@@ -136,6 +136,9 @@ pub fn read(raw: &[u8], banks: &Banks, intake: &Intake) -> Reading {
     };
     let mut judgement = authentic::judge(&letter, &sheets, banks);
     let authentic_by = weigh_proof(&mut judgement, &letter, &intake.proof);
+    if intake.trusted {
+        judgement.vouched();
+    }
     if authentic_by.is_some() {
         let covered = intake.covered();
         letter.subject = letter.subject.take().filter(|_| covered.subject);

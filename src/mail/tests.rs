@@ -165,9 +165,14 @@ fn only_the_banks_own_address_is_the_bank() {
     assert_eq!(twice.outcome, Outcome::Quarantined);
     let empty_first = take(&format!("From: \n{HEAD}\n{ROWS}"));
     assert_eq!(empty_first.outcome, Outcome::Quarantined);
-    // The right domain with a mailbox nobody has seen: read, but never without a person.
-    let reading = take(&format!("{}\n{ROWS}", HEAD.replace("GeNS@", "news@")));
-    assert_eq!(reading.outcome, Outcome::Read);
+    // The right domain with a mailbox nobody has seen: a person's word does not make it good, and with
+    // the bank's own it is read, but never without a person.
+    let stranger = format!("{}\n{ROWS}", HEAD.replace("GeNS@", "news@"));
+    let vouched = take(&stranger);
+    assert_eq!((vouched.outcome, vouched.authenticity), (Outcome::Quarantined, Authenticity::Refuted));
+    assert!(vouched.why.iter().any(|w| w.contains("not exactly one of its addresses")), "{:?}", vouched.why);
+    let reading = read(stranger.as_bytes(), &BANKS, &Intake { now: now(), ..Intake::default() });
+    assert_eq!((reading.outcome, reading.authenticity), (Outcome::Read, Authenticity::Unproven));
     assert!(reading.facts.doubts.iter().any(|d| d.contains("known senders")));
 }
 

@@ -64,6 +64,17 @@ on_both! {
         t.finish().await;
     }
 
+    async fn a_persons_word_does_not_make_another_mailbox_of_the_bank_good(db: TestDatabase) {
+        let (t, shop) = world(db).await;
+        let payment = t.create(&shop, 5_000, "Halima Garba").await;
+        t.advance(LATER + Span::seconds(20));
+        let alert = Alert::credit(ACCOUNT, 5_000, "Halima Garba", at()).text();
+        let taken = t.ingest(&alert.replace("From: GeNS@", "From: other@")).await;
+        assert_eq!(taken.status, AlertStatus::Quarantined, "{taken:?}");
+        assert_eq!(t.payment(&payment).await.status, Status::Pending);
+        t.finish().await;
+    }
+
     async fn two_payments_with_one_message_id_are_both_kept(db: TestDatabase) {
         let (t, shop) = world(db).await;
         let payment = t.create(&shop, 5_000, "Halima Garba").await;
