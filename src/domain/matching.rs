@@ -350,7 +350,7 @@ fn best_of<'a>(winners: &[&'a Considered], bank_time_end: Timestamp) -> Option<&
 
 fn explain(best: &Considered, fitting: usize) -> String {
     let amount = match best.amount_fit {
-        AmountFit::ChargesRule => "the amount is short by exactly the charges",
+        AmountFit::ChargesRule => "the amount is short by the charges, give or take 1.00",
         _ => "the amount is exact",
     };
     let choice = if fitting > 1 {

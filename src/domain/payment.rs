@@ -346,8 +346,9 @@ pub fn settle_figures(payment: &Payment, received: Money) -> (Charges, Money, Op
         if received > payment.amount {
             format!("{difference} more was received than requested")
         } else if matches!(payment.rule_bounds(), Some((low, high)) if low <= received && received <= high) {
+            let about = if difference == payment.charges.total() { "" } else { "about " };
             format!(
-                "The received amount is {difference} less than requested, which is the charges of the payment"
+                "The received amount is {difference} less than requested, which is {about}the charges of the payment"
             )
         } else {
             format!("{difference} less was received than requested")

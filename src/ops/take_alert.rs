@@ -318,7 +318,8 @@ async fn judge_copies(
                 alert.decided_at = Some(alert.first_seen);
             } else {
                 alert.facts.doubts.push(format!(
-                    "it has the same {} as alert {}, but another amount, direction, day, account or payer",
+                    "it has the same {} as alert {}, but another amount, direction, day, account, session id, \
+                     reference or payer",
                     describe(kind),
                     other.id
                 ));

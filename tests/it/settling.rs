@@ -53,6 +53,15 @@ on_both! {
         assert!(after.is_mismatch && after.mismatch_reason.is_some());
         assert_eq!(after.business_receives, Money(480_000));
         assert_eq!(balance(&t, shop.id).await, Money(480_000));
+        assert!(after.mismatch_reason.unwrap().contains("which is the charges"));
+        // Within the tolerance it is not exactly the charges, and nobody says so.
+        let near = t.create(&shop, 5_000, "Efosa Igbinedion").await;
+        t.advance(Span::seconds(90));
+        let mail = Alert::credit(ACCOUNT, 4_900, "Efosa Igbinedion", t.app.now());
+        let outcome = t.ingest(&Alert { amount: "4900.50".into(), ..mail }.text()).await;
+        assert_eq!(outcome.status, AlertStatus::Matched, "{outcome:?}");
+        assert!(!outcome.reason.contains("exactly"), "{outcome:?}");
+        assert!(t.payment(&near).await.mismatch_reason.unwrap().contains("about the charges"));
         t.finish().await;
     }
 
@@ -70,7 +79,8 @@ on_both! {
         let altered = Alert { amount: "6000".into(), message_id: "<b@gens.example>".into(), ..first.clone() };
         let outcome = t.ingest(&altered.text()).await;
         assert_eq!(outcome.status, AlertStatus::Review);
-        assert!(outcome.reason.contains("session id"), "{outcome:?}");
+        assert!(outcome.reason.contains("the same NIP session id"), "{outcome:?}");
+        assert!(outcome.reason.contains("reference or payer"), "{outcome:?}");
         assert_eq!(balance(&t, shop.id).await, Money(490_000));
         t.finish().await;
     }
