@@ -1,4 +1,4 @@
-//! Configuration: file, then environment, then flags; every key checked, every mistake named.
+//! Configuration: file, then environment; every key checked, the first mistake named.
 //!
 //! Environment variables are `TILLBELL_SECTION__KEY`, for instance `TILLBELL_SERVER__LISTEN`, or
 //! `TILLBELL_MAIL__SMTP__LISTEN` for a section in a section.
