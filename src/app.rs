@@ -31,9 +31,8 @@ pub struct App {
     pub pins: PinDesk,
     /// Held while a PIN's try takes its places, so that tries of one node do not race one another.
     pub place_turn: tokio::sync::Mutex<()>,
-    /// Held while a correction is counted and committed: Units of one node may go into one transaction, where
-    /// neither would be in the other's count.
-    pub correction_turn: tokio::sync::Mutex<()>,
+    /// Held while rows are counted and one more is committed (`ops::counting_turn`).
+    pub counting_turn: tokio::sync::Mutex<()>,
     /// The way to customers' phones.
     pub messenger: Messenger,
     /// Base of links to our own pages where the configuration names none; set once it is listened.
@@ -100,7 +99,7 @@ impl App {
             outbound,
             pins: PinDesk::new(&vault),
             place_turn: tokio::sync::Mutex::new(()),
-            correction_turn: tokio::sync::Mutex::new(()),
+            counting_turn: tokio::sync::Mutex::new(()),
             vault,
             messenger,
             own_url: OnceLock::new(),

@@ -3,20 +3,15 @@
 //! The correction commits together with its re-match job, before any alert is read: an alert that
 //! is decided at the same moment either sees the corrected amount or is seen by the job.
 
-use std::time::Duration;
-
 use super::idempotency::Remember;
 use super::read_payments::{PaymentView, view};
-use super::{OpError, RACES_MAX};
+use super::{OpError, RACES_MAX, counting_turn};
 use crate::app::App;
 use crate::directory::Caller;
 use crate::domain::money::Money;
 use crate::domain::payment::{CORRECTIONS_WINDOW, CorrectRefusal, Kind};
 use crate::store::jobs::{self, JobKind};
 use crate::store::{Applied, IdKind, payments};
-
-/// How long a correction waits for those before it; each takes one commit.
-const TURN_WAIT_MAX: Duration = Duration::from_secs(5);
 
 /// What became of the request.
 #[derive(Debug)]
@@ -36,9 +31,7 @@ pub async fn correct_amount(
     base: Money,
     remember: Option<&Remember<'_>>,
 ) -> Result<Corrected, OpError> {
-    let Ok(_turn) = tokio::time::timeout(TURN_WAIT_MAX, app.correction_turn.lock()).await else {
-        return Err(OpError::Contended);
-    };
+    let _turn = counting_turn(app).await?;
     for _ in 0..RACES_MAX {
         let now = app.now();
         let found = app.store.payment_by_transaction(caller.business.id, transaction_id).await?;

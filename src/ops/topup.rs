@@ -4,12 +4,12 @@
 //! wallet: no charges, no merchant credited, no webhook, not in the merchant's list. What the wallet may
 //! hold bounds what one business may expect; what arrives beyond it goes to review (`weigh`).
 
-use super::OpError;
 use super::create_payment::{choose_account, fresh_transaction_id};
 use super::idempotency::Remember;
 use super::name_marks::name_marks;
 use super::read_payments::PaymentView;
 use super::wallets::{find, limits};
+use super::{OpError, counting_turn};
 use crate::app::App;
 use crate::directory::Caller;
 use crate::domain::charges::{Charges, Quote, Schedule};
@@ -18,7 +18,7 @@ use crate::domain::name::Folded;
 use crate::domain::payment::{Kind, PayerDetails, Payment, TransferRequest};
 use crate::domain::phone::Phone;
 use crate::domain::wallet::Wallet;
-use crate::store::{Applied, IdKind, payments};
+use crate::store::{Applied, IdKind, payments, topups};
 
 /// Nothing is charged for a top-up.
 const FREE: Schedule =
@@ -50,10 +50,12 @@ pub async fn start_topup(
     if wallet.suspended {
         return Ok(ToppingUp::Suspended);
     }
+    let _turn = counting_turn(app).await?;
     // Others' do not count: one merchant's would keep the customer from topping up anywhere else. What arrives
     // beyond the tier goes to review.
     let expected = app.store.expected_topups_by(wallet.id, caller.business.id).await?;
-    if !wallet.may_hold(amount, expected, limits(app, &wallet)) {
+    let most = limits(app, &wallet);
+    if !wallet.may_hold(amount, expected, most) {
         return Ok(ToppingUp::OverTier);
     }
     let now = app.now();
@@ -80,6 +82,9 @@ pub async fn start_topup(
     payment.account_id = Some(account.id);
     let added = payments::add(&payment, None, name_marks(&payer));
     let mut unit = app.store.unit(payment.business_id).await?.step(added);
+    if let Some(most) = most.balance {
+        unit = unit.steps(topups::room(wallet.id, caller.business.id, amount, most));
+    }
     let account_id = account.id;
     let view = PaymentView { payment, account: Some(account), website: None };
     if let Some(remember) = remember {
@@ -90,6 +95,7 @@ pub async fn start_topup(
             app.directory.touch_account(account_id, now);
             Ok(ToppingUp::Waiting(Box::new(view), Box::new(wallet)))
         }
+        Applied::Lost { statement } if topups::is_room(statement) => Ok(ToppingUp::OverTier),
         Applied::Lost { .. } => Ok(ToppingUp::LeaseLost),
         Applied::Refused { statement } => Err(OpError::Fault(format!("the database refused {statement}"))),
     }

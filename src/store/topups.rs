@@ -4,7 +4,7 @@
 //! ops alone.
 
 use super::sql::statements;
-use super::{Store, StoreError};
+use super::{Step, Store, StoreError};
 use crate::domain::money::Money;
 
 statements! {
@@ -16,10 +16,28 @@ statements! {
         "select cast(coalesce(sum(amount_kobo), 0) as bigint) from payments \
          where wallet_id = $1 and status = 'pending' and kind = 'topup' and business_id = $2"
     }
+    TURN: query { "update wallets set id = id where id = $1" }
+    ROOM: query {
+        "update wallets set id = id where id = $1 and balance_kobo + $3 + \
+         (select cast(coalesce(sum(amount_kobo), 0) as bigint) from payments \
+          where wallet_id = $1 and status = 'pending' and kind = 'topup' and business_id = $2) <= $4"
+    }
     OPEN_TOPUPS: query {
         "select id from payments where wallet_id = $1 and status = 'pending' and kind = 'topup' \
          and business_id = $2 order by id desc limit $3"
     }
+}
+
+/// Guards of a new top-up: the wallet may hold it, beside its balance and what the business expects already.
+/// Top-ups of one wallet on several nodes take turns by the first; those of one node must not be under way together.
+pub fn room(wallet_id: i64, business_id: i64, amount: Money, most: Money) -> [Step; 2] {
+    let room = vec![wallet_id.into(), business_id.into(), amount.into(), most.into()];
+    [Step::one(&TURN, vec![wallet_id.into()]), Step::one(&ROOM, room)]
+}
+
+/// Whether the statement that was lost is the one that asks for room.
+pub fn is_room(statement: &str) -> bool {
+    statement == ROOM.name
 }
 
 impl Store {

@@ -57,6 +57,33 @@ on_both! {
         w.t.finish().await;
     }
 
+    async fn topups_at_one_moment_on_two_nodes_keep_to_the_tier(db: TestDatabase) {
+        let w = world(db).await;
+        w.funded(1_000).await;
+        let other = w.t.another_node().await;
+        for n in 0..30 {
+            w.t.account(&format!("01234578{n:02}")).await;
+        }
+        let asking = (0..30).map(|n| {
+            let app = if n % 2 == 0 { w.t.app.clone() } else { other.clone() };
+            let (caller, phone) = (w.shop.caller.clone(), w.phone());
+            tokio::spawn(async move {
+                start_topup(&app, &caller, &phone, Money(500_000 + n), PAYER, None).await.unwrap()
+            })
+        });
+        let mut expected = 0;
+        for end in futures_util::future::join_all(asking).await {
+            match end.unwrap() {
+                ToppingUp::Waiting(view, _) => expected += view.payment.amount.0,
+                ToppingUp::OverTier => {}
+                wrong => panic!("{wrong:?}"),
+            }
+        }
+        // Nine of 5,000 fit beside 1,000 into 50,000.
+        assert_eq!(expected / 500_000, 9);
+        w.t.finish().await;
+    }
+
     async fn only_the_exact_amount_and_name_fill_it(db: TestDatabase) {
         let w = world(db).await;
         w.funded(1_000).await;
