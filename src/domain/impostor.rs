@@ -39,11 +39,11 @@ pub enum Impostor {
         "must not hold invisible characters, line separators or characters that change the direction of text"
     )]
     Invisible,
-    #[error("must not hold a code of six digits: codes come from the wallet alone")]
+    #[error("must not hold a number of six digits beside PIN or wallet: codes for those come from us alone")]
     Code,
 }
 
-/// How far from a number, in words, `code` or the like makes a code of it.
+/// How far from a number, in words, `PIN` or `wallet` makes a code of ours of it.
 const CODE_WORDS: usize = 8;
 /// Digits of a code of ours.
 const CODE_DIGITS: usize = 6;
@@ -66,6 +66,14 @@ pub fn check_line(text: &str) -> Result<(), Impostor> {
     Ok(())
 }
 
+/// Refuses an address in a reference. One word with dots is none but a reference (`INV.2026.NG`), of which
+/// messages make sure that no link becomes (`message::unlinked`).
+pub fn check_reference(text: &str) -> Result<(), Impostor> {
+    check_line(text)?;
+    let is_word = text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_'));
+    if is_word { Ok(()) } else { check_hosts(text) }
+}
+
 /// Refuses a name that a messenger makes a link of, such as `shop.com` or `shop.com/x`.
 pub fn check_hosts(text: &str) -> Result<(), Impostor> {
     let folded = joined(&folded(text));
@@ -80,14 +88,14 @@ pub fn check_hosts(text: &str) -> Result<(), Impostor> {
     if folded.split(|c: char| !is_part(c)).any(is_host) { Err(Impostor::Link) } else { Ok(()) }
 }
 
-/// Refuses a number of six digits beside a word that makes a code of it: codes for PINs come from us alone,
-/// from the same number.
+/// Refuses a number of six digits beside a word that makes it a code for the wallet's PIN: those come from us
+/// alone, from the same number. A shop's own one-time codes pass (interface 4.5).
 pub fn check_code(text: &str) -> Result<(), Impostor> {
     let folded = folded(text);
     let words: Vec<&str> = folded.split_whitespace().collect();
     let is_said = |at: usize| {
         let (from, to) = (at.saturating_sub(CODE_WORDS), (at + CODE_WORDS + 1).min(words.len()));
-        words[from..to].iter().any(|word| speaks_of_codes(word))
+        words[from..to].iter().any(|word| speaks_of_wallets(word))
     };
     let mut run = 0;
     for (at, word) in words.iter().enumerate() {
@@ -121,14 +129,11 @@ fn holds_six(word: &str) -> bool {
     })
 }
 
-fn speaks_of_codes(word: &str) -> bool {
+fn speaks_of_wallets(word: &str) -> bool {
     let parts = word.split(|c: char| !c.is_alphanumeric() && c != '.');
-    parts.map(|part| part.replace('.', "")).any(|part| {
-        matches!(
-            part.as_str(),
-            "code" | "codes" | "pin" | "pins" | "otp" | "otps" | "passcode" | "passcodes" | "verification"
-        )
-    })
+    parts
+        .map(|part| part.replace('.', ""))
+        .any(|part| matches!(part.as_str(), "pin" | "pins" | "pincode" | "pincodes" | "wallet" | "wallets"))
 }
 
 impl OwnHost {
@@ -400,6 +405,12 @@ mod tests {
         for good in ["A.7", "INV.2026.11", "No.7", "12.50", "Okoro B. A-7.", "com"] {
             assert_eq!(check_hosts(good), Ok(()), "{good:?}");
         }
+        for good in ["INV.2026.NG", "shop.com", "A-7"] {
+            assert_eq!(check_reference(good), Ok(()), "{good:?}");
+        }
+        for bad in ["A-7 shop.com", "shop.com/x", "http://x", "pay:shop.com", "ｓｈｏｐ．ｃｏｍ"] {
+            assert!(check_reference(bad).is_err(), "{bad:?}");
+        }
         assert!(check_direction("one\n\u{2066}two").is_err());
         assert_eq!(check_direction("one\ntwo \u{200d}\u{2028}three"), Ok(()));
     }
@@ -408,18 +419,21 @@ mod tests {
     fn codes_of_six_digits_are_ours_alone() {
         for bad in [
             "493017 is your code to set your wallet PIN. Send it to our agent.",
-            "Your code is 123456.",
+            "Your PIN code is 123456.",
             "Your wallet OTP: 493-017",
-            "code:493017",
+            "pin:493017",
             "P.I.N. ４９３０１７",
-            "your pass-code 4 9 3 0 1 7",
+            "your wallet's pass-code 4 9 3 0 1 7",
             "PIN\n493 017",
-            "(493017) one-time\nverification",
+            "(493017) one-time\nwallet verification",
         ] {
             assert_eq!(check_code(bad), Err(Impostor::Code), "{bad}");
         }
         for good in [
             "Your order 493017 is ready.",
+            "Your one-time code is 123456. Never give it to anybody.",
+            "5 Allen Avenue, Ikeja, postal code 100271",
+            "OTP: 482 913",
             "Use code SAVE10: NGN 5,000.00 off",
             "Code A1B2C3, 4931 pieces",
             "Call 0803 123 4567 or +234 803 123 4567 for the code",

@@ -4,6 +4,7 @@
 //! shown of a text afterwards. Which words a merchant may send is `impostor`'s to say; how a message
 //! travels is `outbound::messenger`'s.
 
+use super::impostor::check_hosts;
 use super::money::{Money, naira};
 use super::time::Timestamp;
 
@@ -118,9 +119,23 @@ pub fn link_text(words: &LinkWords<'_>) -> String {
     )
 }
 
+/// Characters of a merchant's name above its text: with the longest text they stay under the 4,096 that
+/// WhatsApp takes.
+const HEADED_NAME_MAX: usize = 60;
+
 /// A merchant's own text under the merchant's name: it comes from the number of payment requests.
 pub fn merchant_text(merchant: &str, text: &str) -> String {
-    format!("From {merchant}:\n{text}")
+    let mut name: String = merchant.chars().take(HEADED_NAME_MAX).collect();
+    if name.len() < merchant.len() {
+        name.push('…');
+    }
+    format!("From {name}:\n{text}")
+}
+
+/// A reference as a message shows it: one that a messenger would make a link of (`INV.2026.NG`) gets blanks
+/// after its dots.
+pub fn unlinked(reference: &str) -> String {
+    if check_hosts(reference).is_ok() { reference.to_owned() } else { reference.replace('.', ". ") }
 }
 
 /// `code` has six digits.
@@ -211,6 +226,25 @@ fn without_digits(word: &str, shown: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_longest_text_under_the_longest_name_stays_within_what_is_sent() {
+        let text = merchant_text(&"ọ".repeat(255), &"a".repeat(4_000));
+        assert!(
+            text.chars().count() <= 4_096 && text.starts_with("From ọọ") && text.contains("ọ…:\n"),
+            "{text}"
+        );
+        assert_eq!(merchant_text("Adire Place", "Hello"), "From Adire Place:\nHello");
+    }
+
+    #[test]
+    fn a_reference_that_looks_like_a_host_is_taken_apart() {
+        for (reference, shown) in
+            [("INV.2026.NG", "INV. 2026. NG"), ("shop.com", "shop. com"), ("v2.0.1", "v2.0.1")]
+        {
+            assert_eq!(unlinked(reference), shown);
+        }
+    }
 
     #[test]
     fn words_tell_amounts_and_local_times() {

@@ -8,13 +8,16 @@ use std::borrow::Cow;
 use axum::body::Body;
 use axum::response::{IntoResponse, Response};
 use http::header::{CONNECTION, CONTENT_TYPE, RETRY_AFTER};
-use http::{HeaderValue, StatusCode};
+use http::{HeaderName, HeaderValue, StatusCode};
 
 use super::json::Json;
 use super::validate::Problems;
 use crate::domain::money::Money;
 use crate::ops::OpError;
 use crate::store::StoreError;
+
+/// Unix seconds at which a limit has room again (decisions 3).
+pub const RATE_LIMIT_RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
 
 pub const KEY_MISSING: &str = "API key is required";
 pub const KEY_INVALID: &str = "Invalid or inactive API key";
@@ -42,6 +45,8 @@ pub enum ApiError {
     OverQuota {
         message: &'static str,
         retry_after: u32,
+        /// Unix seconds at which there is room again.
+        reset_at: i64,
     },
     /// The wallet holds less; how much.
     InsufficientBalance(Money),
@@ -116,8 +121,12 @@ impl IntoResponse for ApiError {
         }
         let mut response = json_response(self.status(), json.finish());
         match self {
-            ApiError::Unavailable { retry_after, .. } | ApiError::OverQuota { retry_after, .. } => {
+            ApiError::Unavailable { retry_after, .. } => {
                 response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(retry_after));
+            }
+            ApiError::OverQuota { retry_after, reset_at, .. } => {
+                response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(retry_after));
+                response.headers_mut().insert(RATE_LIMIT_RESET, HeaderValue::from(reset_at));
             }
             ApiError::TooLarge | ApiError::RequestTimeout => {
                 response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));

@@ -182,16 +182,17 @@ async fn words(app: &App, row: &MessageRow) -> Result<Words, OpError> {
             let merchant = merchant_name(app, row.business_id).await?;
             let token = app.vault.link_token(intent.id, &intent.nonce);
             let url = Zeroizing::new(format!("{}{}", intent.link_base, token.as_str()));
+            let reference = message::unlinked(&intent.order_reference);
             let text = message::link_text(&LinkWords {
                 merchant: &merchant,
                 amount: intent.amount,
-                reference: &intent.order_reference,
+                reference: &reference,
                 url: &url,
                 until: intent.expires_at,
             });
             let amount = naira(intent.amount);
             let stale = (!intent.is_open(now)).then_some("the payment has ended");
-            let link = Some(LinkParts { merchant, amount, reference: intent.order_reference, url, token });
+            let link = Some(LinkParts { merchant, amount, reference, url, token });
             Ok(Words { text: Zeroizing::new(text), link, code: None, parts: Vec::new(), stale })
         }
         MessageKind::Code => {
@@ -206,8 +207,9 @@ async fn words(app: &App, row: &MessageRow) -> Result<Words, OpError> {
             let intent = app.store.intent(row.subject_id).await?.ok_or_else(|| missing("intent"))?;
             let merchant = merchant_name(app, row.business_id).await?;
             let at = intent.ended_at.unwrap_or(row.created_at);
-            let text = message::receipt_text(&merchant, intent.amount, &intent.order_reference, at);
-            let parts = [naira(intent.amount), merchant, intent.order_reference, message::lagos_time(at)];
+            let reference = message::unlinked(&intent.order_reference);
+            let text = message::receipt_text(&merchant, intent.amount, &reference, at);
+            let parts = [naira(intent.amount), merchant, reference, message::lagos_time(at)];
             Ok(Words::plain(text, parts))
         }
         MessageKind::PinChanged => {

@@ -1,6 +1,6 @@
 //! The way to customers' phones: one message, one outcome. Which adapter is used is configuration.
 //!
-//! `log` sends nothing: in dev mode it prints what it would send, elsewhere it does not even do that.
+//! `log` sends nothing: in dev mode it prints what it would send, elsewhere it says that nothing was sent.
 //! What a message says, when it is tried again and what is kept of it is ops' matter; an adapter sends
 //! once, within its own time limit, and tells apart what may work later from what never will.
 
@@ -76,7 +76,7 @@ pub trait Carrier: Send + Sync {
 /// The adapter in use.
 #[derive(Clone)]
 pub enum Messenger {
-    /// Prints texts if told to (dev mode), else nothing.
+    /// Prints texts if told to (dev mode), else refuses them.
     Log {
         shows_texts: bool,
     },
@@ -122,20 +122,15 @@ impl Messenger {
 
 fn log(outgoing: Outgoing, shows_text: bool) -> SendOutcome {
     let Outgoing { message_id, to, kind, text, .. } = outgoing;
-    if shows_text {
-        tracing::info!(
-            message = message_id,
-            to = to.e164(),
-            kind = kind.as_str(),
-            text = text.as_str(),
-            "MESSAGE"
-        );
-    } else {
-        tracing::info!(
-            message = message_id,
-            kind = kind.as_str(),
-            "a message was not sent: the messenger is `log`"
-        );
+    if !shows_text {
+        return SendOutcome::Refused { why: "no messenger is set up; ask the operator".into() };
     }
+    tracing::info!(
+        message = message_id,
+        to = to.e164(),
+        kind = kind.as_str(),
+        text = text.as_str(),
+        "MESSAGE"
+    );
     SendOutcome::Sent { provider_id: format!("{LOG_PREFIX}{message_id}") }
 }

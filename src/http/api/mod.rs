@@ -23,7 +23,7 @@ use super::Http;
 use super::auth::{Presented, client_address, counted_as, presented};
 use super::body::{self, BodyProblem, Fields};
 use super::door::{Peer, Trace};
-use super::error::{ApiError, KEY_INVALID, KEY_MISSING, json_response};
+use super::error::{ApiError, KEY_INVALID, KEY_MISSING, RATE_LIMIT_RESET, json_response};
 use super::limits::{Group, Verdict};
 use super::routes::UNROUTED;
 use crate::directory::Caller;
@@ -31,7 +31,6 @@ use crate::store::StoreError;
 
 const LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
 const REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
-const RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
 const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 
 /// Seconds until a receiving account may have become free again.
@@ -237,6 +236,6 @@ fn add_limit(http: &Http, response: &mut Response, verdict: &Verdict) {
         let seconds = verdict.reset_after.as_secs() + u64::from(verdict.reset_after.subsec_nanos() > 0);
         let seconds = i64::try_from(seconds.max(1)).unwrap_or(i64::MAX);
         headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
-        headers.insert(RESET, HeaderValue::from(http.app.now().0 / 1_000_000 + seconds));
+        headers.insert(RATE_LIMIT_RESET, HeaderValue::from(http.app.now().0 / 1_000_000 + seconds));
     }
 }

@@ -95,8 +95,10 @@ on_both! {
 
     async fn texts_go_to_any_number_once_and_never_lead_to_our_pages(db: TestDatabase) {
         let w = World::with(db, "[server]\npublic_url = \"https://pay.tills.example\"\n").await;
-        assert!(matches!(text(&w, "07035550199", "Your order is 220417").await, TextSent::Sent { .. }));
-        for bad in ["https://pay.tills.example/pay/x", "pay\u{200b}.tills.example", "https://evil.example/?u=https%3A%2F%2Fpay.tills.example", "220417 is your code"] {
+        for good in ["Your order is 220417", "220417 is your one-time code"] {
+            assert!(matches!(text(&w, "07035550199", good).await, TextSent::Sent { .. }), "{good}");
+        }
+        for bad in ["https://pay.tills.example/pay/x", "pay\u{200b}.tills.example", "https://evil.example/?u=https%3A%2F%2Fpay.tills.example", "220417 is your wallet code"] {
             assert!(matches!(text(&w, "07035550199", bad).await, TextSent::Refused(_)), "{bad}");
         }
         w.post.answer(later("down"));
@@ -115,7 +117,7 @@ on_both! {
         w.send_messages().await;
         assert_eq!(w.post.seen().len(), before, "not sent later");
         let shown = list(&w.t.app, Some(&Phone::parse("07035550199").unwrap())).await.unwrap();
-        assert_eq!(shown.len(), 3);
+        assert_eq!(shown.len(), 4);
         assert_eq!(shown[0].text, "From adire.example Ltd:\nYour order is ****", "the messenger is not the log");
         assert!(list(&w.t.app, Some(&w.phone())).await.unwrap().is_empty());
         w.t.finish().await;

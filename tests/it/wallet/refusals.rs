@@ -37,6 +37,13 @@ fn link(reply: &Reply) -> String {
 }
 
 on_both! {
+    async fn a_reference_with_dots_is_taken_and_makes_no_link_in_the_message(db: TestDatabase) {
+        let (server, shop, sent) = with_post(db, "").await;
+        let started = post(&server, &shop, "pay/start", &start_body(r#""order_reference": "INV.2026.NG""#)).await;
+        assert_eq!((started.status, &started.json()["data"]["order_reference"]), (201, &"INV.2026.NG".into()));
+        assert!(sent.last(MessageKind::Link).text.contains("for order INV. 2026. NG."), "{:?}", sent.seen());
+    }
+
     async fn a_message_that_is_not_sent_is_a_bad_gateway_and_may_be_asked_for_again(db: TestDatabase) {
         let (server, shop, sent) = with_post(db, "").await;
         let refused = || SendOutcome::Refused { why: "(131026) +2348035550142 cannot be reached".into() };

@@ -1,13 +1,16 @@
 //! The five routes as merchants meet them: every answer, every refusal, the second limit, and that nothing
 //! private is written anywhere in clear.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 use tillbell::domain::merchant::Mode;
 use tillbell::ops::confirm::{Confirmed, confirm};
 use tillbell::ops::pin_reset::{CodeSent, PinSet, send_code, set_pin};
 use tillbell::ops::wallet_desk::{Act, act};
+use tillbell::outbound::messenger::Messenger;
 
-use super::world::{PHONE, PIN, WRONG, fund};
+use super::world::{PHONE, PIN, Post, WRONG, fund};
 use crate::api::server::{Reply, Server, Shop, WALLET_HOOK, names};
 use crate::harness::databases::{Engine, TestDatabase, connect};
 use crate::harness::logs::Logs;
@@ -16,7 +19,7 @@ pub const WALLET: &str = "/api/v1/wallet";
 
 /// A server with a shop that has the wallet.
 async fn with_wallet(db: TestDatabase, settings: &str) -> (Server, Shop) {
-    let server = Server::with(db, settings).await;
+    let server = Server::sending(db, settings, Some(Messenger::Other(Arc::new(Post::default())))).await;
     let shop = server.wallet_shop().await;
     (server, shop)
 }
@@ -179,6 +182,16 @@ on_both! {
         assert_eq!((other.status, other.header("x-ratelimit-remaining")), (200, Some("28")), "31 of 60 were used");
     }
 
+    async fn where_no_messenger_is_set_up_nothing_is_taken_for_sent(db: TestDatabase) {
+        let server = Server::start(db).await;
+        let shop = server.wallet_shop().await;
+        let body = serde_json::json!({"phone": PHONE, "message": "Your order is ready"}).to_string();
+        post(&server, &shop, "send-message", &body).await.fails(502, "no messenger is set up");
+        assert_eq!(post(&server, &shop, "ensure", &phone_body()).await.status, 200);
+        fund(server.app(), 20_000).await;
+        post(&server, &shop, "pay/start", &start_body("")).await.fails(502, "no messenger is set up");
+    }
+
     async fn messages_and_their_refusals(db: TestDatabase) {
         let (server, shop) = with_wallet(db, "[server]\npublic_url = \"https://pay.tills.example\"\n").await;
         let send = |text: &str| {
@@ -207,7 +220,10 @@ on_both! {
         }
         let over = send("one too many").await;
         over.fails(429, "Too many messages");
-        assert!(over.header("retry-after").is_some_and(|wait| (1..=60).contains(&wait.parse::<i64>().unwrap())));
+        let wait: i64 = over.header("retry-after").unwrap().parse().unwrap();
+        assert!((1..=60).contains(&wait), "{wait}");
+        let reset: i64 = over.header("x-ratelimit-reset").unwrap().parse().unwrap();
+        assert!((0..=1).contains(&(reset - wait - server.app().now().0 / 1_000_000).abs()), "{reset}");
     }
 
     async fn an_idempotency_key_is_taken_on_every_route(db: TestDatabase) {

@@ -154,8 +154,10 @@ fn over_quota(http: &Http, over: OverQuota) -> ApiError {
         QuotaScope::RecipientDay => "Too many messages to this number in 24 hours; try again later",
         QuotaScope::BusinessDay => "Your business sent too many messages in 24 hours; try again later",
     };
-    let wait = over.until.since(http.app.now()).0.div_euclid(1_000_000) + 1;
-    ApiError::OverQuota { message, retry_after: u32::try_from(wait).unwrap_or(u32::MAX) }
+    let now = http.app.now();
+    let wait = over.until.since(now).0.div_euclid(1_000_000) + 1;
+    let reset_at = now.0 / 1_000_000 + wait;
+    ApiError::OverQuota { message, retry_after: u32::try_from(wait).unwrap_or(u32::MAX), reset_at }
 }
 
 /// What lookup and ensure tell of a wallet.

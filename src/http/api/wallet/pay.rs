@@ -9,7 +9,7 @@ use axum::extract::{Request, State};
 use axum::response::Response;
 
 use super::{Entered, answer, multiline, over_quota, payer_name, phone, replay};
-use crate::domain::impostor::{Impostor, OwnHost, check_direction, check_hosts, check_line};
+use crate::domain::impostor::{Impostor, OwnHost, check_direction, check_line, check_reference};
 use crate::domain::wallet::WalletStatus;
 use crate::domain::weburl::MAX_URL_CHARS;
 use crate::http::Http;
@@ -95,9 +95,7 @@ fn read(http: &Http, fields: &Fields<'_>) -> Result<StartRequest, ApiError> {
     let order_summary = multiline(&mut check, fields, "order_summary", SUMMARY_MAX, false);
     let payer_name = payer_name(&mut check);
     // They stand among our own words, in the message or on the page.
-    honest(http, &mut check, "order_reference", order_reference.as_deref(), |text| {
-        check_line(text).and_then(|()| check_hosts(text))
-    });
+    honest(http, &mut check, "order_reference", order_reference.as_deref(), check_reference);
     honest(http, &mut check, "order_summary", order_summary.as_deref(), check_direction);
     honest(http, &mut check, "payer_name", payer_name.as_deref(), check_line);
     let webhook_url = check.required_text("webhook_url", MAX_URL_CHARS);
