@@ -27,7 +27,7 @@ pub const STATEMENT_LINES: i64 = 200;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DeskRefusal {
     #[error("the phone {0}")]
-    Phone(#[from] NotAMobile),
+    Phone(NotAMobile),
     #[error("this number has no wallet")]
     NoWallet,
     #[error("a reason is needed: text without control characters, at most 500 characters")]
@@ -66,7 +66,7 @@ type Outcome<T> = Result<Result<T, DeskRefusal>, OpError>;
 async fn by_phone(app: &App, phone: &str) -> Outcome<Wallet> {
     let phone = match Phone::parse(phone) {
         Ok(phone) => phone,
-        Err(problem) => return Ok(Err(problem.into())),
+        Err(problem) => return Ok(Err(DeskRefusal::Phone(problem))),
     };
     Ok(find(app, &phone).await?.ok_or(DeskRefusal::NoWallet))
 }

@@ -78,6 +78,10 @@ pub struct OpenCode {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpenTopup {
     pub amount: Money,
+    /// With it the balance covers the payment.
+    pub is_enough: bool,
+    /// Whose transfer it must be.
+    pub payer_name: String,
     pub account_number: String,
     pub account_name: String,
     pub bank_name: String,
@@ -100,6 +104,8 @@ pub struct EndedLink {
     pub order: Order,
     pub end: IntentEnd,
     pub at: Timestamp,
+    /// The wallet is locked until then.
+    pub locked_until: Option<Timestamp>,
 }
 
 /// The intent of a link. Everything a stranger sends takes the same way.
@@ -132,7 +138,12 @@ pub(super) async fn view(app: &App, intent: &Intent) -> Result<LinkView, OpError
         summary: intent.order_summary.clone(),
         masked_phone: wallet.phone.masked(),
     };
-    let ended = |end, at| LinkView::Ended(Box::new(EndedLink { order: order.clone(), end, at }));
+    let locked_until = match wallet.status(now) {
+        WalletStatus::Locked(until) => Some(until),
+        WalletStatus::Active | WalletStatus::Suspended => None,
+    };
+    let ended =
+        |end, at| LinkView::Ended(Box::new(EndedLink { order: order.clone(), end, at, locked_until }));
     match (intent.state, intent.end) {
         (IntentState::PendingPin, _) if intent.is_open(now) => {
             let payer_name = payment.payer_name;
@@ -164,7 +175,12 @@ async fn open(
         tries_left: crate::domain::intent::CODE_TRIES - code.tries,
     });
     let stopped = app.store.wallet_business(intent.business_id).await?;
-    let balance_covers = wallet.balance >= intent.amount;
+    let missing = Money(intent.amount.0.saturating_sub(wallet.balance.0));
+    let balance_covers = missing <= Money::ZERO;
+    let topups = match balance_covers {
+        true => Vec::new(),
+        false => open_topups(app, intent, missing, now).await?,
+    };
     Ok(OpenLink {
         order,
         payer_name,
@@ -177,7 +193,7 @@ async fn open(
         balance_covers,
         within_daily_limit: wallet.may_spend(intent.amount, limits(app, wallet), now),
         code,
-        topups: if balance_covers { Vec::new() } else { open_topups(app, intent, now).await? },
+        topups,
     })
 }
 
@@ -193,7 +209,13 @@ pub(super) async fn may_confirm(
     Ok(is_on && tries.is_none_or(|tries| tries.stopped_at.is_none()))
 }
 
-async fn open_topups(app: &App, intent: &Intent, now: Timestamp) -> Result<Vec<OpenTopup>, OpError> {
+/// `missing` is what the balance is short of.
+async fn open_topups(
+    app: &App,
+    intent: &Intent,
+    missing: Money,
+    now: Timestamp,
+) -> Result<Vec<OpenTopup>, OpError> {
     let ids = app.store.open_topups(intent.wallet_id, intent.business_id, TOPUPS_SHOWN).await?;
     let accounts = app.directory.accounts().await?;
     let mut topups = Vec::with_capacity(ids.len());
@@ -203,6 +225,8 @@ async fn open_topups(app: &App, intent: &Intent, now: Timestamp) -> Result<Vec<O
         if let Some(account) = account.filter(|_| now < payment.expires_at) {
             topups.push(OpenTopup {
                 amount: payment.amount,
+                is_enough: payment.amount >= missing,
+                payer_name: payment.payer_name.clone(),
                 account_number: account.number.clone(),
                 account_name: account.name.clone(),
                 bank_name: account.bank_name.clone(),

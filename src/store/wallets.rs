@@ -56,7 +56,7 @@ statements! {
         "select e.posted_at, e.kind, e.memo, p.side, p.amount_kobo, s.kind, y.transaction_id, b.name \
          from postings p join entries e on e.id = p.entry_id left join settlements s on s.id = e.settlement_id \
          left join payments y on y.id = s.payment_id left join businesses b on b.id = y.business_id \
-         where p.account = $1 order by p.entry_id desc limit $2"
+         where p.account = $1 order by e.posted_at desc, p.entry_id desc limit $2"
     }
     BUSINESS: query { "select wrong_clock, stopped_at, resumed_at from wallet_businesses where business_id = $1" }
     KNOW_BUSINESS: query {

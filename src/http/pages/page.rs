@@ -156,6 +156,16 @@ impl TopupHint {
         naira(topup.amount)
     }
 
+    /// As [`Shop`] shows names.
+    fn payer(&self, topup: &OpenTopup) -> String {
+        plain(&topup.payer_name)
+    }
+
+    /// One of them lets the customer pay.
+    fn is_enough(&self) -> bool {
+        self.open.iter().any(|topup| topup.is_enough)
+    }
+
     fn until(&self, topup: &OpenTopup) -> String {
         lagos_time(topup.expires_at)
     }

@@ -260,7 +260,11 @@ impl Link<'_> {
     async fn busy(&self, told: Told) -> Result<Shown, OpError> {
         let text = "Another try is being checked. Yours was not counted: wait a moment, then try again.";
         let told = Told { note: Some(Note::new(Tone::Bad, text)), ..told };
-        let mut shown = self.look(told, StatusCode::TOO_MANY_REQUESTS).await?;
+        let view = view_link(&self.http.app, self.token).await?;
+        if !matches!(view, LinkView::Open(_)) {
+            return Ok(self.over(view)); // the other try has ended it
+        }
+        let mut shown = self.show(view, told, StatusCode::TOO_MANY_REQUESTS);
         shown.retry_after = Some(BUSY_SECONDS);
         Ok(shown)
     }

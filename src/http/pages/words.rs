@@ -229,13 +229,20 @@ fn ended(ended: &EndedLink) -> Page {
     };
     let mut page = Page::bare(heading);
     page.tone = Some(tone);
-    let after = match ended.end {
-        IntentEnd::WrongPins => {
-            "To pay after all, ask the shop for a new link; there you can also set a new PIN, if you forgot yours."
+    let after = match (ended.end, ended.locked_until) {
+        (_, Some(until)) => format!(
+            "Your wallet is locked after too many wrong PINs, until {}, Lagos time. To pay after all, ask the shop for \
+             a new link then, or your wallet's operator to end the lock.",
+            lagos_time(until)
+        ),
+        (IntentEnd::WrongPins, None) => {
+            "To pay after all, ask the shop for a new link; there you can also set a new \
+                                         PIN, if you forgot yours."
+                .to_owned()
         }
-        _ => "To pay after all, ask the shop for a new link.",
+        (_, None) => "To pay after all, ask the shop for a new link.".to_owned(),
     };
-    page.paragraphs = vec![format!("{text} {NO_MONEY}").trim().to_owned(), after.to_owned()];
+    page.paragraphs = vec![format!("{text} {NO_MONEY}").trim().to_owned(), after];
     let shop = Shop::new(&ended.order);
     page.title = format!("{heading}: {} to {}", shop.price(), shop.merchant);
     page.shop = Some(shop);

@@ -9,7 +9,7 @@ use tillbell::ops::topup::{ToppingUp, start_topup};
 use tillbell::ops::wallet_desk::sheet;
 use tillbell::ops::wallets::ensure;
 
-use super::world::{PHONE, PIN, WRONG, World, token};
+use super::world::{PHONE, PIN, WRONG, World, fund, token};
 use crate::attacks::the_audit_tells_of_each;
 use crate::harness::app::{ACCOUNT, LATER, at};
 use crate::harness::databases::{Engine, TestDatabase, run_on};
@@ -48,6 +48,22 @@ async fn lived_in(db: TestDatabase) -> World {
 }
 
 on_both! {
+    async fn a_statement_is_in_the_order_of_time_whoever_wrote(db: TestDatabase) {
+        let w = World::start(db).await;
+        // Ids come in blocks, so those of one node's entries all stand before the other's.
+        let other = w.t.another_node().await;
+        w.funded(1).await;
+        for n in 2..=6 {
+            w.t.advance(Span::minutes(1));
+            let app = if n % 2 == 0 { &other } else { &w.t.app };
+            fund(app, n).await;
+        }
+        let sheet = sheet(&w.t.app, PHONE).await.unwrap().unwrap();
+        let naira: Vec<i64> = sheet.lines.iter().map(|line| line.amount.kobo() / 100).collect();
+        assert_eq!(naira, [6, 5, 4, 3, 2, 1]);
+        w.t.finish().await;
+    }
+
     async fn a_statement_tells_of_every_movement(db: TestDatabase) {
         let w = lived_in(db).await;
         let sheet = sheet(&w.t.app, PHONE).await.unwrap().unwrap();

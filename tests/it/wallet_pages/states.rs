@@ -119,6 +119,7 @@ on_both! {
         }
         let form = site.get(&second).await;
         assert!(form.forms().is_empty(), "nothing is left to do: {}", form.text());
+        form.is(200, "Your wallet is locked after too many wrong PINs, until 11 Mar 2026, 09:00, Lagos time.");
         let locked = site.get(&third).await;
         locked.is(200, "There were too many wrong PINs. No money has left your wallet. The lock ends at 09:00 on 11 Mar 2026");
         assert!(!locked.has_form("pin") && locked.has_form("reset") && locked.has_form("cancel"));
@@ -174,6 +175,9 @@ on_both! {
         assert_eq!(low.heading(), "Your balance is too low");
         assert!(!low.body.contains("3,000.00") && !low.body.contains("3000"), "the merchant holds the link: no balance");
         site.w.t.account(ACCOUNT).await;
+        let topup = start_topup(&site.w.t.app, &site.w.shop.caller, &site.w.phone(), Money(99_900), "Ifeoma Danladi", None).await;
+        assert!(matches!(topup, Ok(ToppingUp::Waiting(..))), "{topup:?}");
+        site.get(&second).await.is(200, "ask the shop for a larger top-up");
         let topup = start_topup(&site.w.t.app, &site.w.shop.caller, &site.w.phone(), Money(150_000), "Ifeoma Danladi", None).await;
         let Ok(ToppingUp::Waiting(view, _)) = topup else { panic!("no top-up") };
         let other = site.w.t.merchant("kente.example").await;
@@ -182,7 +186,9 @@ on_both! {
         assert!(matches!(topup, Ok(ToppingUp::Waiting(..))), "{topup:?}");
         let low = site.get(&second).await;
         assert!(!low.body.contains("1,700.00"), "the merchant holds the link: no top-up of another one");
-        for shown in ["NGN 1,500.00", ACCOUNT, "TILL AND BELL LTD", "Transfer exactly this amount"] {
+        assert!(!low.text().contains("larger"), "one of the two is enough: {}", low.text());
+        let from = "From an account of";
+        for shown in ["NGN 1,500.00", ACCOUNT, "TILL AND BELL LTD", "Transfer exactly this amount", from, "Ifeoma Danladi"] {
             assert!(low.text().contains(shown), "{shown:?} in {}", low.text());
         }
         assert!(low.has_form("pin"), "when the money is there, the PIN is entered here");
