@@ -59,6 +59,11 @@ async fn look_at(app: &App, row: &MailboxRow, began: Timestamp, now: Timestamp) 
     let is_alarming = silent > app.config.mail.alarm_after;
     metrics::gauge!("tillbell_mailbox_last_read_seconds", &label)
         .set(now.since(read_at).to_std().as_secs_f64());
+    // Nights and holidays have no mails either, so it is told and raises no alarm by itself.
+    if let Some(arrived) = row.last_mail {
+        metrics::gauge!("tillbell_mailbox_last_mail_seconds", &label)
+            .set(now.since(arrived).to_std().as_secs_f64());
+    }
     metrics::gauge!("tillbell_mailbox_behind", &label).set(row.behind as f64);
     metrics::gauge!("tillbell_mailbox_failing", &label).set(f64::from(u8::from(row.trouble.is_some())));
     metrics::gauge!("tillbell_mailbox_alarm", &label).set(f64::from(u8::from(is_alarming)));
