@@ -20,9 +20,9 @@ use crate::mail::files::Mails;
 use crate::mail::intake::{Arrival, Ingested, MailRoom, Origin, ingest};
 use crate::ops::approve_alert::{Approve, ApproveRefused, approve_alert, dismiss_alert};
 
-/// Alerts one list shows unless it is told otherwise, and at most.
-const LIST_USUAL: u32 = 500;
-const LIST_MAX: i64 = 100_000;
+/// Rows one list of alerts or webhooks shows unless it is told otherwise, and at most.
+pub(super) const LIST_USUAL: u32 = 500;
+pub(super) const LIST_MAX: i64 = 100_000;
 
 #[derive(Subcommand)]
 pub(super) enum AlertCommand {

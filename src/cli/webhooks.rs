@@ -4,6 +4,7 @@ use anyhow::bail;
 use clap::Subcommand;
 
 use super::Desk;
+use super::alerts::{LIST_MAX, LIST_USUAL};
 use super::options::span;
 use super::print::Object;
 use crate::domain::time::Span;
@@ -17,6 +18,9 @@ pub(super) enum WebhookCommand {
         /// Only those that were given up
         #[arg(long)]
         failed: bool,
+        /// How many at most
+        #[arg(long, value_name = "N", default_value_t = LIST_USUAL, value_parser = clap::value_parser!(u32).range(1..=LIST_MAX))]
+        limit: u32,
     },
     /// Send again, by id or all that failed
     Resend {
@@ -72,11 +76,13 @@ pub(super) async fn run(command: WebhookCommand, desk: &Desk) -> anyhow::Result<
             Tested::UnknownBusiness => bail!("there is no business {business}"),
             Tested::Nowhere(why) => bail!("business {business} has no target to send to: {why}"),
         },
-        WebhookCommand::List { failed } => {
-            let rows = webhooks::list(&app, failed).await?.iter().map(delivery).collect();
+        WebhookCommand::List { failed, limit } => {
+            let (found, more) = webhooks::list(&app, failed, limit).await?;
+            let rows = found.iter().map(delivery).collect();
             let columns =
                 ["id", "event", "business_id", "transaction_id", "status", "tries", "next_at", "note"];
-            desk.printer.list("webhooks", &columns, rows)
+            desk.printer.list_with("webhooks", &columns, rows, Object::new().with("more", more))?;
+            desk.printer.remark(more, &format!("only the newest {limit} are shown; --limit shows more"))
         }
         WebhookCommand::Resend { ids, since, .. } => {
             let (resent, unknown) = match since {

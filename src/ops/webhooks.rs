@@ -41,9 +41,12 @@ pub enum Tested {
     Nowhere(String),
 }
 
-/// Deliveries, newest first, with their attempts; at most `store::deliveries::LIST_MAX`.
-pub async fn list(app: &App, failed_only: bool) -> Result<Vec<Delivery>, OpError> {
-    Ok(app.store.deliveries(failed_only, i64::MAX).await?)
+/// Deliveries, newest first, with their attempts, at most `limit`; and whether there are more.
+pub async fn list(app: &App, failed_only: bool, limit: u32) -> Result<(Vec<Delivery>, bool), OpError> {
+    let mut found = app.store.deliveries(failed_only, i64::from(limit) + 1).await?;
+    let more = found.len() > limit as usize;
+    found.truncate(limit as usize);
+    Ok((found, more))
 }
 
 /// Sends the named deliveries again, whatever became of them before.

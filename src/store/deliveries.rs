@@ -11,8 +11,6 @@ use super::value::{Row, Value};
 use super::{Store, StoreError};
 use crate::domain::time::Timestamp;
 
-/// Rows one call of the list answers.
-pub const LIST_MAX: i64 = 1_000;
 /// Jobs whose attempts are read at once; the statement has as many places.
 const ATTEMPTS_BATCH: usize = 16;
 
@@ -54,13 +52,13 @@ statements! {
     }
     DELIVERY_BY_ID: query { concat!(delivery!(), "where j.id = $1 and j.kind = 'deliver'") }
     DELIVERIES_FAILED: query {
-        concat!(delivery!(), "where j.kind = 'deliver' and j.outcome = 'failed' and j.id < $1 order by j.id desc limit $2")
+        concat!(delivery!(), "where j.kind = 'deliver' and j.outcome = 'failed' order by j.id desc limit $1")
     }
     DELIVERIES_OF_PAYMENT: query {
         concat!(delivery!(), "where j.kind = 'deliver' and e.payment_id = $1 order by j.id")
     }
     DELIVERIES: query {
-        concat!(delivery!(), "where j.kind = 'deliver' and j.id < $1 order by j.id desc limit $2")
+        concat!(delivery!(), "where j.kind = 'deliver' order by j.id desc limit $1")
     }
     FAILED_SINCE: query {
         concat!(
@@ -186,11 +184,10 @@ impl Store {
         Ok(self.with_attempts(rows).await?.pop())
     }
 
-    /// Deliveries with ids under `before` (`i64::MAX` to begin), newest first, at most
-    /// [`LIST_MAX`], with their attempts.
-    pub async fn deliveries(&self, failed_only: bool, before: i64) -> Result<Vec<Delivery>, StoreError> {
+    /// Deliveries, newest first, at most `limit`, with their attempts.
+    pub async fn deliveries(&self, failed_only: bool, limit: i64) -> Result<Vec<Delivery>, StoreError> {
         let sql = if failed_only { &DELIVERIES_FAILED } else { &DELIVERIES };
-        let rows = self.read(sql, vec![before.into(), LIST_MAX.into()]).await?;
+        let rows = self.read(sql, vec![limit.into()]).await?;
         self.with_attempts(rows).await
     }
 

@@ -189,7 +189,10 @@ on_both! {
         let (kept, reversed) = (world.tell("/kept").await, world.tell("/reversed").await);
         world.work().await;
         world.reverse(&reversed).await;
-        assert_eq!(webhooks::list(&world.app, true).await.unwrap().len(), 3);
+        let (two, more) = webhooks::list(&world.app, true, 2).await.unwrap();
+        assert_eq!((two.len(), more), (2, true));
+        let (all, more) = webhooks::list(&world.app, true, 3).await.unwrap();
+        assert_eq!((all.len(), more, all[0].id), (3, false, two[0].id));
         world.receiver.answer_otherwise(Answer::status(200));
         let id = world.delivery(&kept).await.id;
         assert_eq!(webhooks::resend_failed(&world.app, Span::hours(24)).await.unwrap(), [id]);
