@@ -30,6 +30,8 @@ const SHORT_NAME_MAX: usize = 100;
 const BVN_MAX: usize = 30;
 const REGISTRATION_MAX: usize = 60;
 
+const TAKEN: &str = "The transaction id has already been taken.";
+
 pub async fn handle(State(http): State<Arc<Http>>, request: Request) -> Response {
     let received = Received::whole(request).await;
     let fields = received.fields();
@@ -86,7 +88,10 @@ async fn work(
         website_url: wire.website_url.as_deref(),
         webhook_url: Some(&wire.webhook_url),
     };
-    let website = website(http, admitted, wanted, Problems::default()).await?;
+    let website = match website(http, admitted, wanted, Problems::default()).await {
+        Ok(website) => website,
+        Err(error) => return Err(with_taken_id(http, admitted, wire.transaction_id.as_deref(), error).await),
+    };
     let remember = claim.map(|claim| Remember { claim, render: &render });
     let new = NewPayment {
         transaction_id: wire.transaction_id,
@@ -99,9 +104,7 @@ async fn work(
     };
     match create_payment(&http.app, &admitted.caller, new, remember.as_ref()).await? {
         Created::Payment(view) => Ok(Answer::created(render(&view).1)),
-        Created::DuplicateTransactionId => {
-            Err(ApiError::field("transaction_id", "The transaction id has already been taken."))
-        }
+        Created::DuplicateTransactionId => Err(ApiError::field("transaction_id", TAKEN)),
         Created::NoAccount => Err(ApiError::Unavailable {
             message: "No receiving account is free for this payment at the moment; try again later",
             retry_after: NO_ACCOUNT_RETRY,
@@ -124,6 +127,7 @@ fn render(view: &PaymentView) -> (u16, Vec<u8>) {
 /// A request that failed by itself, with what is known of its website.
 struct Bad {
     problems: Problems,
+    transaction_id: Option<String>,
     website_id: Option<i64>,
     website_url: Option<String>,
     webhook_url: Option<String>,
@@ -154,7 +158,7 @@ fn read(fields: &Fields<'_>, max_amount: Money) -> Result<Wire, Bad> {
         (Some(amount), Some(payer_name), Some(webhook_url)) if problems.is_empty() => {
             Ok(Wire { amount, payer_name, payer, bvn, webhook_url, transaction_id, website_id, website_url })
         }
-        (_, _, webhook_url) => Err(Bad { problems, website_id, website_url, webhook_url }),
+        (_, _, webhook_url) => Err(Bad { problems, transaction_id, website_id, website_url, webhook_url }),
     }
 }
 
@@ -176,7 +180,7 @@ fn payer_name(check: &mut Checker<'_, '_>) -> Option<String> {
     check.with_letter(field, chosen)
 }
 
-/// A bad request is told what is wrong with its website too, in the same answer.
+/// A bad request is told what is wrong with its website and its id too, in the same answer.
 async fn tell_all(http: &Http, admitted: &Admitted, bad: Bad) -> ApiError {
     let wanted = Wanted {
         website_id: bad.website_id,
@@ -184,10 +188,30 @@ async fn tell_all(http: &Http, admitted: &Admitted, bad: Bad) -> ApiError {
         webhook_url: bad.webhook_url.as_deref(),
     };
     match website(http, admitted, wanted, bad.problems).await {
-        Err(error) => error,
+        Err(error) => with_taken_id(http, admitted, bad.transaction_id.as_deref(), error).await,
         // Never: the problems are not empty. An answer all the same.
         Ok(_) => ApiError::Internal,
     }
+}
+
+/// Tells of an id that is taken, too, where fields are told of.
+async fn with_taken_id(
+    http: &Http,
+    admitted: &Admitted,
+    transaction_id: Option<&str>,
+    error: ApiError,
+) -> ApiError {
+    let mut problems = match error {
+        ApiError::Invalid(problems) => problems,
+        other => return other,
+    };
+    let Some(id) = transaction_id else { return ApiError::Invalid(problems) };
+    match http.app.store.payment_by_transaction(admitted.caller.business.id, id).await {
+        Ok(None) => {}
+        Ok(Some(_)) => problems.add("transaction_id", TAKEN.into()),
+        Err(error) => return error.into(),
+    }
+    ApiError::Invalid(problems)
 }
 
 /// Chooses the website; adds what is wrong to `problems` and fails if there are any.

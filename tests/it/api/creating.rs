@@ -11,6 +11,16 @@ fn set(all: &[&str]) -> std::collections::BTreeSet<String> {
 }
 
 on_both! {
+    async fn a_taken_id_is_told_beside_what_else_is_wrong(db: TestDatabase) {
+        let (server, shop) = Server::with_shop(db).await;
+        assert_eq!(server.create(&shop, r#""transaction_id": "t-1""#).await.status, 201);
+        let again = server.create(&shop, r#""transaction_id": "t-1", "amount": "x""#).await;
+        again.fails_on(&["amount", "transaction_id"]);
+        let again = server.create(&shop, r#""transaction_id": "t-1", "website_url": "x", "business_website_id": 99"#).await;
+        assert!(again.json()["errors"]["transaction_id"].is_array(), "{again:?}");
+        server.create(&shop, r#""transaction_id": "t-2", "amount": "x""#).await.fails_on(&["amount"]);
+    }
+
     async fn a_payment_has_exactly_the_documented_members(db: TestDatabase) {
         let (server, shop) = Server::with_shop(db).await;
         let reply = server
