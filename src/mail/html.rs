@@ -75,7 +75,11 @@ pub fn read(html: &str) -> Result<Page, String> {
     let mut hidden = collapse(&walk.hidden);
     hidden.truncate(hidden.floor_char_boundary(MAX_HIDDEN_CHARS));
     let disguised = walk.turned || walk.styles.writes;
-    Ok(Page { sheet: Sheet { rows: walk.rows, wrapped_lines: false }, hidden, disguised, swallowed })
+    let mut sheet = Sheet { rows: walk.rows, ..Sheet::default() };
+    for (cell, blanks) in &walk.blanks {
+        sheet.lost(cell, *blanks);
+    }
+    Ok(Page { sheet, hidden, disguised, swallowed })
 }
 
 /// Whether hidden text could be meant to be taken for an alert: figures or the words of one.
@@ -135,6 +139,8 @@ fn cost(html: &str) -> Cost {
 struct Walk {
     styles: StyleSheet,
     rows: Vec<Vec<String>>,
+    /// Blanks that cells had at their ends, apart from line ends and indents of the source.
+    blanks: Vec<(String, usize)>,
     row: Vec<String>,
     cell: String,
     /// Inside a `td`: how many cells deep.
@@ -225,14 +231,15 @@ impl Walk {
         }
     }
 
-    /// Line ends of the source are blanks; blanks between words are kept, a bank counts them.
+    /// Line ends of the source are blanks (`end_cell` makes them so); other blanks are kept, a bank
+    /// counts them.
     fn text(&mut self, text: &str) {
         let mut before = ' ';
         for c in text.chars() {
             match c {
                 // CR and LF together are one line end.
                 '\n' if before == '\r' => {}
-                '\n' | '\r' | '\t' => self.cell.push(' '),
+                '\n' | '\r' | '\t' => self.cell.push('\r'),
                 c => self.cell.push(c),
             }
             before = c;
@@ -280,7 +287,17 @@ impl Walk {
 
     fn end_cell(&mut self) {
         let cell = std::mem::take(&mut self.cell);
-        self.row.push(cell.trim().to_owned());
+        let trimmed = cell.trim();
+        // What the maker of the mail broke and indented stands behind a line end, or before one.
+        let (front, rest) = cell.split_once(trimmed).unwrap_or_default();
+        let front = front.rsplit(['\r', '\n']).next().filter(|_| !front.contains(['\r', '\n']));
+        let back = rest.split(['\r', '\n']).next();
+        let blanks = [front, back].into_iter().flatten().map(|b| b.chars().count()).sum();
+        let trimmed = trimmed.replace('\r', " ");
+        if blanks > 0 && !trimmed.is_empty() && self.blanks.len() <= MAX_ROWS {
+            self.blanks.push((trimmed.replace('\n', " "), blanks));
+        }
+        self.row.push(trimmed);
     }
 
     fn end_row(&mut self) {

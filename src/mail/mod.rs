@@ -261,10 +261,8 @@ fn visible(letter: &Letter, doubts: &mut Vec<String>) -> Result<Vec<Sheet>, Stri
                 page.sheet
             }
         };
-        for cell in sheet.rows.iter_mut().flatten() {
-            let (clean, odd) = sheet::clean(cell);
+        for odd in sheet.clean() {
             doubts.extend(odd.doubts().map(str::to_owned));
-            *cell = clean.trim().to_owned();
         }
         sheet.split_drawn_rows();
         if let Some(reason) = sheet.too_large() {

@@ -3,6 +3,8 @@
 //!
 //! `Sheet::values` finds what stands at a label. It knows no bank and no meaning of a label.
 
+use std::collections::HashMap;
+
 /// Rows in one part; an alert has under a hundred.
 pub const MAX_ROWS: usize = 4000;
 /// Cells in one row. Looking for values grows with the square of it.
@@ -18,6 +20,9 @@ pub struct Sheet {
     pub rows: Vec<Vec<String>>,
     /// Lines may be parts of a longer one: plain text, wrapped on its way.
     pub wrapped_lines: bool,
+    /// Cells that lost signs nobody sees, blanks at their ends above all, and how many: a bank that
+    /// cuts a value at a length counted them.
+    pub unseen: HashMap<String, usize>,
 }
 
 /// How labels and values stand to each other.
@@ -33,6 +38,8 @@ pub struct Arrangement {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Found {
     pub text: String,
+    /// Signs that its cell lost (see `Sheet::unseen`).
+    pub unseen: usize,
     rows: Vec<usize>,
     cell: usize,
 }
@@ -109,8 +116,45 @@ pub fn fold_label(text: &str) -> String {
 impl Sheet {
     /// A text part: one row a line, cells at tabs or between pipes.
     pub fn from_text(text: &str) -> Sheet {
+        let mut sheet = Sheet { wrapped_lines: true, ..Sheet::default() };
         // One row more than the limit, so that `too_large` sees it.
-        Sheet { rows: text.lines().take(MAX_ROWS + 1).map(cells).collect(), wrapped_lines: true }
+        for line in text.lines().take(MAX_ROWS + 1) {
+            let row = cells(line);
+            let blanks = line.len() - line.trim_end_matches(' ').len();
+            if let [only] = &row[..] {
+                sheet.lost(only, blanks);
+            }
+            sheet.rows.push(row);
+        }
+        sheet
+    }
+
+    /// Notes that a cell lost signs nobody sees.
+    pub fn lost(&mut self, cell: &str, signs: usize) {
+        if signs > 0 && !cell.is_empty() {
+            let known = self.unseen.entry(cell.to_owned()).or_default();
+            *known = signs.max(*known);
+        }
+    }
+
+    /// Makes every cell plain (see `clean`) and trims it. Answers what was odd about them.
+    pub fn clean(&mut self) -> Vec<Oddities> {
+        let mut all = Vec::new();
+        let mut lost = Vec::new();
+        for cell in self.rows.iter_mut().flatten() {
+            let (plain, odd) = clean(cell);
+            all.push(odd);
+            let plain = plain.trim();
+            let before = self.unseen.get(cell).copied().unwrap_or_default();
+            let signs = before + cell.chars().count() - plain.chars().count();
+            lost.push((plain.to_owned(), signs));
+            *cell = plain.to_owned();
+        }
+        self.unseen.clear();
+        for (cell, signs) in lost {
+            self.lost(&cell, signs);
+        }
+        all
     }
 
     /// Why this is no alert, if it has more rows or cells than one can have.
@@ -198,7 +242,8 @@ impl Sheet {
 
     /// Adds the lines a long value was wrapped to, when a known label ends them.
     fn wrapped(&self, r: usize, c: usize, first: &str, known: &[String], how: Arrangement) -> Found {
-        let mut found = Found { text: first.to_owned(), rows: vec![r], cell: c };
+        let unseen = self.unseen.get(&self.rows[r][c]).copied().unwrap_or_default();
+        let mut found = Found { text: first.to_owned(), unseen, rows: vec![r], cell: c };
         let long = self.rows[r][c].chars().count() >= SHORTEST_WRAPPED_LINE;
         if !how.wraps || !self.wrapped_lines || !long || self.rows[r].len() != 1 {
             return found;

@@ -12,6 +12,8 @@ use crate::mail::template::{Bank, Continuation, FieldName, Shared};
 const MAX_NARRATION_CHARS: usize = 1000;
 /// A narration of this length that another part of the mail begins with was wrapped, not changed.
 const WRAPPED_NARRATION: usize = 40;
+/// Blanks at the ends of a value that a relay may have taken without a trace.
+const LOST_BLANKS: usize = 2;
 /// Longer lines are prose about the bank, not about the transaction.
 const LONGEST_ROW: usize = 80;
 
@@ -65,20 +67,25 @@ impl Reader<'_> {
 
     /// The narration with its continuation, and whether it fills its field.
     pub(super) fn narration(&mut self) -> (Option<String>, bool) {
+        let labels = self.layout.fields.get(&FieldName::Narration).map_or(&[][..], |f| &f.labels);
+        let unseen: Vec<usize> =
+            self.at_labels(labels, self.sheets, true).into_iter().map(|f| f.unseen).collect();
         let raw = self.values(FieldName::Narration);
         let rest = match &self.layout.continuation {
-            Some(c) => self.at_labels(&c.labels, self.sheets, false).into_iter().map(|f| f.text).collect(),
+            Some(c) => self.at_labels(&c.labels, self.sheets, false),
             None => Vec::new(),
         };
         let mut joined: Vec<(String, bool)> = Vec::new();
         for (i, text) in raw.iter().enumerate().filter(|(_, t)| !t.trim().is_empty()) {
-            let rest = rest.get(i).or(rest.first()).map_or("", String::as_str);
+            // The values at labels stand first.
+            let first = Part { text: text.trim(), unseen: unseen.get(i).copied().unwrap_or_default() };
+            let rest = rest.get(i).or(rest.first());
             let (text, filled) = match &self.layout.continuation {
-                Some(c) => join(text.trim(), rest.trim(), c),
-                None => (
-                    text.clone(),
-                    self.layout.narration_limit.is_some_and(|n| text.trim().chars().count() >= n),
-                ),
+                Some(c) => {
+                    let rest = rest.map(|f| Part { text: f.text.trim(), unseen: f.unseen });
+                    join(first, rest.unwrap_or_default(), c)
+                }
+                None => (text.clone(), self.layout.narration_limit.is_some_and(|n| first.fills(n))),
             };
             joined.push((collapse(&text), filled));
         }
@@ -150,20 +157,41 @@ fn type_word(text: &str) -> Option<Direction> {
     }
 }
 
+/// A part of a narration, trimmed.
+#[derive(Clone, Copy, Default)]
+struct Part<'a> {
+    text: &'a str,
+    /// Signs that its cell lost, at its ends for the most part.
+    unseen: usize,
+}
+
+impl Part<'_> {
+    fn length(self) -> usize {
+        self.text.chars().count()
+    }
+
+    /// Whether the bank may have cut it at this many characters: with the blanks at its ends, of
+    /// which a relay may have taken some.
+    fn fills(self, limit: usize) -> bool {
+        self.length() + self.unseen + LOST_BLANKS >= limit
+    }
+}
+
 /// Puts a narration together that goes on in another row, and says whether its end may be missing.
 ///
-/// A first part one short of the limit has lost its last blank to trimming. A second part that
-/// repeats the first is no continuation.
-fn join(first: &str, second: &str, rule: &Continuation) -> (String, bool) {
-    let length = first.chars().count();
+/// A first part short of the limit by blanks has lost them to trimming. A second part that repeats
+/// the first is no continuation.
+fn join(first: Part<'_>, second: Part<'_>, rule: &Continuation) -> (String, bool) {
+    let length = first.length();
     let squeeze = |t: &str| t.split_whitespace().collect::<String>();
-    let repeats = squeeze(first).starts_with(&squeeze(second));
-    if second.is_empty() || repeats || length > rule.at || length + 1 < rule.at {
+    let repeats = squeeze(first.text).starts_with(&squeeze(second.text));
+    let reaches = length + first.unseen + 1 >= rule.at;
+    if second.text.is_empty() || repeats || length > rule.at || !reaches {
         // Longer than the limit: not the bank's own text, so its end cannot be judged.
-        return (first.to_owned(), length >= rule.at);
+        return (first.text.to_owned(), first.fills(rule.at));
     }
-    let mut rest: Vec<char> = second.chars().collect();
-    let filled = rest.len() >= rule.limit;
+    let mut rest: Vec<char> = second.text.chars().collect();
+    let filled = second.fills(rule.limit);
     let blank = |at: Option<usize>| at.is_some_and(|at| rest.get(at) == Some(&' '));
     let (usual, early) = (rule.gap_after, rule.gap_after.checked_sub(1));
     // One place too early: the second part began with a blank that was trimmed.
@@ -173,8 +201,8 @@ fn join(first: &str, second: &str, rule: &Continuation) -> (String, bool) {
     } else if let Some(early) = early.filter(|_| front_lost) {
         rest.remove(early);
     }
-    let gap = if front_lost || length + 1 == rule.at { " " } else { "" };
-    (format!("{first}{gap}{}", rest.into_iter().collect::<String>()), filled)
+    let gap = if front_lost || length < rule.at { " " } else { "" };
+    (format!("{}{gap}{}", first.text, rest.into_iter().collect::<String>()), filled)
 }
 
 #[cfg(test)]
@@ -184,17 +212,25 @@ mod tests {
     #[test]
     fn a_split_narration_is_joined_only_at_the_limit() {
         let rule = Continuation { labels: vec![], at: 20, gap_after: 10, limit: 15 };
-        let joined = |a: &str, b: &str| join(a, b, &rule);
+        let part = |text| Part { text, unseen: 0 };
+        let joined = |a, b| join(part(a), part(b), &rule);
         assert_eq!(
             joined("ABCDEFGHIJKLMNOPQRST", "UVWXYZABCD EF"),
-            ("ABCDEFGHIJKLMNOPQRSTUVWXYZABCDEF".into(), false)
+            ("ABCDEFGHIJKLMNOPQRSTUVWXYZABCDEF".into(), true)
         );
+        assert!(!joined("ABCDEFGHIJKLMNOPQRST", "UVWXYZABCD E").1);
         assert!(joined("ABCDEFGHIJKLMNOPQRST", "UVWXYZABCD EFGH").1);
         assert_eq!(joined("ABCDEFGHIJKLMNOPQRS", "UVW").0, "ABCDEFGHIJKLMNOPQRS UVW");
         assert_eq!(joined("ABCDEFGHIJKLMNOPQR", "UVW").0, "ABCDEFGHIJKLMNOPQR");
         assert_eq!(joined("ABCDEFGHIJKLMNOPQRST", "ABCDEFGHIJ KLM").0, "ABCDEFGHIJKLMNOPQRST");
         assert_eq!(joined("ABCDEFGHIJKLMNOPQRSTX", "UVW").0, "ABCDEFGHIJKLMNOPQRSTX");
         assert_eq!(joined("ABCDEFGHIJKLMNOPQRST", "UVWXYZABC DEF").0, "ABCDEFGHIJKLMNOPQRST UVWXYZABCDEF");
+        // Blanks that were cut off count, and some may have been lost on the way.
+        assert!(joined("ABCDEFGHIJKLMNOPQRS", "").1 && !joined("ABCDEFGHIJKLMNOPQ", "").1);
+        let padded = |text, unseen| Part { text, unseen };
+        assert!(join(padded("ABCDE", 15), part(""), &rule).1 && !join(padded("ABCDE", 5), part(""), &rule).1);
+        assert_eq!(join(padded("ABCDE", 15), part("FGH"), &rule), ("ABCDE FGH".into(), false));
+        assert!(join(part("ABCDEFGHIJKLMNOPQRST"), padded("UVWXYZABCD", 5), &rule).1);
         // The eleventh character is taken out only where it is the blank too many.
         assert_eq!(joined("ABCDEFGHIJKLMNOPQRST", "D-FAIRMONEY-X").0, "ABCDEFGHIJKLMNOPQRSTD-FAIRMONEY-X");
     }

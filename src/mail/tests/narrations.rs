@@ -71,6 +71,49 @@ fn where_the_end_may_be_missing_the_text_before_must_tell_the_name() {
 }
 
 #[test]
+fn blanks_that_the_payer_typed_fill_the_field_too() {
+    let rows = |first: &str, rest: &str| {
+        let mut mail = made("gtbank", &Told::default());
+        mail.rows[2].1 = first.into();
+        mail.rows[5].1 = rest.into();
+        mail
+    };
+    let payer = |mail: &super::made::Made| mail.read_html("").facts.payer_name.unwrap_or_default();
+    let first = format!("{SESSION}-{:X<49}", "RENT ");
+    // A blank at the end or at the front of what fills the second row, and more of them.
+    for rest in [
+        format!("{:X<27}-OPAY-ZARA LAMI GYANG ", "XXXXXXXXXX "),
+        format!(" {:X<27}-OPAY-ZARA LAMI GYANG", "XXXXXXXXX "),
+        format!("{:X<10}-OPAY-ZARA LAMI GYANG{:18}", "", ""),
+        format!("{:X<10}-OPAY-ZARA LAMI GYANG{:\u{a0}<18}", "", ""),
+    ] {
+        assert_eq!(payer(&rows(&first, &rest)), "", "{rest:?}");
+    }
+    assert_eq!(payer(&rows(&first, "XXXXXXXXXX -OPAY-ZARA LAMI GYANG")), "ZARA LAMI GYANG");
+    // Blanks up to the end of the first row: what comes behind them is in the second, or was cut.
+    let typed = format!("{SESSION}-RENT-OPAY-ZARA LAMI GYANG");
+    let padded = format!("{typed:80}");
+    assert_eq!(payer(&rows(&typed, "")), "ZARA LAMI GYANG");
+    assert_eq!(payer(&rows(&padded, "")), "");
+    assert_eq!(payer(&rows(&padded, &" ".repeat(50))), "");
+    assert_eq!(payer(&rows(&padded, "x-OPAY-KOL A BODE")), "KOLA BODE");
+    assert_eq!(payer(&rows(&format!("VIA GAPS 11 RENT FROM ZARA LAMI GYANG{:43}", ""), "")), "");
+    assert_eq!(payer(&rows(&format!("MOBILE TRF TO GTB x UBA AM ZARA GYANG{:43}", ""), "")), "");
+    assert_eq!(payer(&rows(&format!("{SESSION}-TRANSFER FROM ZARA LAMI GYANG{:21}", ""), "")), "");
+    // Indents of the source are no blanks of the bank's.
+    let mail = rows(&typed, "");
+    let indented = mail.html("").replace(&typed, &format!("\r\n{:30}{typed}\r\n{:30}", "", ""));
+    assert_eq!(mail.read_as("text/html", &indented).facts.payer_name.as_deref(), Some("ZARA LAMI GYANG"));
+    // A name that was cut at a blank is told by the text before, and marked as cut.
+    let cut = rows(
+        &format!("{SESSION}-{:X<49}", "TRANSFER FROM AISHATU BELLO "),
+        &format!("{:X<37}-WBP-AISHATU ", "XXXXXXXXXX ").replace("-WBP-", "-OPAY-")[..50],
+    );
+    let facts = cut.read_html("").facts;
+    assert!(facts.payer_name.is_none() || facts.payer_name_cut, "{facts:?}");
+}
+
+#[test]
 fn what_the_payer_typed_is_no_name() {
     for narration in [
         // The bank behind it is not the one that made the session id: typed, the real end is lost.
@@ -107,8 +150,8 @@ fn a_split_narration_is_put_together_at_every_place() {
             _ => (narration, "ZARA LAMI GYANG".to_owned()),
         };
         assert_eq!(facts.narration, Some(narration), "{fill}");
-        // A first part that fills its field, with nothing behind it, may have lost its end.
-        let whole = narration_fills != 80;
+        // A first part that may fill its field, with nothing behind it, may have lost its end.
+        let whole = !(78..=80).contains(&narration_fills);
         assert_eq!(facts.payer_name, whole.then_some(name), "{fill}");
     }
 }
