@@ -7,6 +7,7 @@ mod limits;
 mod made;
 mod mutations;
 mod narrations;
+mod typed;
 
 use super::*;
 use crate::domain::alert::{Balance, BankTime, TimePrecision};

@@ -117,7 +117,9 @@ impl Reader<'_> {
             }
             match rule.kind {
                 Some(kind) => return kind,
-                None => self.doubt("the narration may tell of a refund or a reversal"),
+                None => {
+                    self.doubt("the narration may tell of a refund, a reversal or a transfer of one's own")
+                }
             }
         }
         if direction == Direction::Credit && self.rows_speak_of_reversal(shared) {

@@ -1,0 +1,53 @@
+//! Words and names that a payer types where the bank writes them too: they hide no credit, and they
+//! name nobody.
+
+use super::made::{Told, made};
+use super::{Outcome, Reading};
+use crate::domain::alert::AlertKind;
+
+fn credit(bank: &str, narration: &str) -> Reading {
+    made(bank, &Told { narration: narration.into(), ..Told::default() }).read_text()
+}
+
+const SESSION: &str = "100004260303101958000111222333";
+
+#[test]
+fn typed_words_set_no_credit_aside() {
+    for remark in [
+        "rent from my savings",
+        "payment from my account",
+        "from your wallet",
+        "loan interest payment",
+        "repeat of failed transaction",
+        "no self transfer",
+        "charge refund",
+        "rvsl of order",
+        "savings withdrawal",
+        "interest paid",
+    ] {
+        for (bank, narration) in [
+            ("gtbank", format!("{SESSION}-{remark}-OPAY-ZARA GYANG")),
+            ("zenith", format!("NIP/GTB/ZARA GYANG/{remark}")),
+            ("stanbic", format!("NIP/GTB/ZARA GYANG/{remark}")),
+            ("union", format!("ZARA GYANG/{remark}")),
+        ] {
+            let facts = credit(bank, &narration).facts;
+            assert_eq!(facts.kind, Some(AlertKind::Payment), "{bank}: {narration}");
+            assert_eq!(facts.payer_name.as_deref(), Some("ZARA GYANG"), "{bank}: {narration}");
+            assert!(facts.doubts.iter().any(|d| d.contains("of one's own")), "{bank}: {narration}");
+        }
+    }
+    let priest = credit("union", "REV ZARA GYANG/thanks");
+    assert_eq!((priest.outcome, priest.facts.kind), (Outcome::Read, Some(AlertKind::Payment)));
+    assert_eq!(credit("stanbic", "NIP/GTB/ZARA GYANG/for rev john").facts.kind, Some(AlertKind::Payment));
+    // Where the bank writes them.
+    for (narration, kind) in [
+        ("REV/POS 1002", AlertKind::Reversal),
+        ("AUTO-REVERSAL 1002", AlertKind::Reversal),
+        ("Transfer from your savings", AlertKind::OwnTransfer),
+        ("SELF TRANSFER", AlertKind::OwnTransfer),
+        ("SMS ALERT CHARGE REFUND", AlertKind::Fee),
+    ] {
+        assert_eq!(credit("zenith", narration).facts.kind, Some(kind), "{narration}");
+    }
+}
