@@ -153,15 +153,23 @@ enum Choice {
 }
 
 /// The payer among `payer` and `payer2`: the holder's own name only if there is no other, of two
-/// writings of one name the longer, and of two people the one that the rule says, or none.
+/// writings of one name that in `payer`, which is the network's, and of two people the one that the
+/// rule says, or none. What the payer may have typed adds nothing to a name, unless that was cut.
 fn choose(found: &Captures<'_>, rule: &NarrationRule, setting: &Setting<'_>) -> Choice {
     let name = |group: &str| {
         let name = found.name(group).and_then(|m| clean_name(m.as_str(), setting.shared));
         name.filter(|n| !rule.loose || stands_for_itself(n, setting.shared))
     };
-    let (first, second) = (name("payer"), name("payer2"));
-    let (Some(a), Some(b)) = (first.clone(), second.clone()) else {
-        return first.or(second).map_or(Choice::None, Choice::Payer);
+    let (a, b) = match (name("payer"), name("payer2")) {
+        (Some(a), Some(b)) => (a, b),
+        (Some(a), None) => return Choice::Payer(a),
+        (None, Some(b)) => {
+            // An institution, or the first letters of a name that was cut off.
+            let begun = found.name("payer").map(|m| squeeze(m.as_str()));
+            let same = begun.is_none_or(|begun| squeeze(&b).starts_with(&begun));
+            return if same { Choice::Payer(b) } else { Choice::None };
+        }
+        (None, None) => return Choice::None,
     };
     if let Some(holder) = setting.holder {
         match (same_words(&a, holder), same_words(&b, holder)) {
@@ -171,9 +179,9 @@ fn choose(found: &Captures<'_>, rule: &NarrationRule, setting: &Setting<'_>) -> 
         }
     }
     let (left, right) = (squeeze(&a), squeeze(&b));
-    if right.starts_with(&left) && right.len() > left.len() {
+    if right.starts_with(&left) && right != left && rule.payer_cut_at == Some(a.chars().count()) {
         Choice::Payer(b)
-    } else if left.starts_with(&right) || same_words(&a, &b) || rule.payer_wins {
+    } else if right.starts_with(&left) || left.starts_with(&right) || same_words(&a, &b) || rule.payer_wins {
         Choice::Payer(a)
     } else {
         Choice::Unclear

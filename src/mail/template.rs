@@ -143,6 +143,7 @@ pub(super) struct NarrationRule {
     pub filled: Option<bool>,
     pub no_payer: bool,
     pub payer_wins: bool,
+    pub payer_cut_at: Option<usize>,
     pub loose: bool,
 }
 

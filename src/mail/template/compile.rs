@@ -68,6 +68,7 @@ impl Place<'_> {
                     filled: r.filled,
                     no_payer: r.no_payer,
                     payer_wins: r.payer_wins,
+                    payer_cut_at: r.payer_cut_at,
                     loose: r.loose,
                 })
             })

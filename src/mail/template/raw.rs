@@ -147,6 +147,8 @@ pub struct RawNarration {
     /// Where `payer` and `payer2` name two people, `payer` is the bank's own word. Otherwise none is read.
     #[serde(default)]
     pub payer_wins: bool,
+    /// Characters at which the bank cuts the name in `payer`.
+    pub payer_cut_at: Option<usize>,
     /// The bank also writes other things in the name's place: two words at least, and none of
     /// `not_in_loose_names`.
     #[serde(default)]

@@ -179,7 +179,7 @@ fn every_banks_own_forms() {
     for (bank, narration, name) in [
         ("zenith", "CIP CR/ ZARA LAMI GYANG/Transfer from ZARA LAMI GYANG", "ZARA LAMI GYANG"),
         ("zenith", "CIP CR/ ZARA LAMI GYANG/Transfer from ZARA LAMI G", "ZARA LAMI GYANG"),
-        ("zenith", "CIP CR/ZARA LAMI/Transfer from ZARA LAMI GYANG", "ZARA LAMI GYANG"),
+        ("zenith", "CIP CR/ZARA LAMI/Transfer from ZARA LAMI GYANG", "ZARA LAMI"),
         ("zenith", "CIP/CR/MOB/ZARA LAMI GYANG", "ZARA LAMI GYANG"),
         ("zenith", "CIP CR/ ZARA GYANG/rent", "ZARA GYANG"),
         // Two people, and no word which of them the account belongs to.
@@ -200,7 +200,12 @@ fn every_banks_own_forms() {
         ("access", "179AMHY2616000hU/MOBILE TRF TO PAY/ POS /ZARA  GYANG", ""),
         ("access", "OLUWADAMILOLA/school fees/May", ""),
         ("access", "TRF/gift", ""),
-        ("union", "UIP Trf from ZARA LAMI GYA - Transfer from ZARA LAMI GYANG", "ZARA LAMI GYANG"),
+        ("union", "UIP Trf from ZARA LAMI GYA - Transfer from ZARA LAMI GYANG", "ZARA LAMI GYA"),
+        (
+            "union",
+            "UIP Trf from ZARAFINA LAMIDE GYA - Transfer from ZARAFINA LAMIDE GYANG",
+            "ZARAFINA LAMIDE GYANG",
+        ),
         ("union", "ZARA LAMI GYANGZARA LAMI GYANG/via GTWORLD", "ZARA LAMI GYANG"),
         ("union", "ZARA   GYANG/Tf", "ZARA GYANG"),
         ("union", "ZARA S GYANG/MOB/GYANG ZARA/UTO/12074024813/Tf", "ZARA S GYANG"),

@@ -51,3 +51,21 @@ fn typed_words_set_no_credit_aside() {
         assert_eq!(credit("zenith", narration).facts.kind, Some(kind), "{narration}");
     }
 }
+
+#[test]
+fn what_is_typed_adds_nothing_to_a_name() {
+    for (bank, narration, name) in [
+        ("zenith", "NIP/GTB/ZARA GYA/Transfer from ZARA GYANGBA", "ZARA GYA"),
+        ("zenith", "CIP CR/ ZARA GYA/Transfer from ZARA GYANGBA LAMI", "ZARA GYA"),
+        ("zenith", "TNF-ZARA GYA/Transfer from ZARAGYA LAMI", "ZARA GYA"),
+        ("union", "UIP Trf from ZARA GYA - Transfer from ZARAGYA LAMI", "ZARA GYA"),
+        ("wema", "NIP:ZARA GYA-Transfer from ZARA GYANGBA", "ZARA GYA"),
+        ("premiumtrust", "NIP TRSF FROM ZARA GYA MOBILE/UNION Transfer from ZARA GYANGBA", "ZARA GYA"),
+        // What stands in the network's place is no name: the other was typed all the same.
+        ("zenith", "NIP/GTB/OPAY/Transfer from ZARA GYANG", ""),
+        ("zenith", "CIP CR/ PAYSTACK/Transfer from ZARA GYANG", ""),
+    ] {
+        let read = credit(bank, narration).facts.payer_name.unwrap_or_default();
+        assert_eq!(read, name, "{bank}: {narration}");
+    }
+}
