@@ -2,7 +2,7 @@
 //! name nobody.
 
 use super::made::{Told, made};
-use super::{Outcome, Reading};
+use super::{Outcome, Reading, take};
 use crate::domain::alert::AlertKind;
 
 fn credit(bank: &str, narration: &str) -> Reading {
@@ -68,4 +68,28 @@ fn what_is_typed_adds_nothing_to_a_name() {
         let read = credit(bank, narration).facts.payer_name.unwrap_or_default();
         assert_eq!(read, name, "{bank}: {narration}");
     }
+}
+
+/// A sentence of the bank whose mails are one sentence.
+fn sentence(text: &str) -> Reading {
+    take(&format!(
+        "From: hello@kuda.com\nSubject: Transaction Notification\nDate: Fri, 20 Mar 2026 09:00:20 +0100\n\
+         Content-Type: text/plain; charset=utf-8\n\n{text} Love, The Kuda Team.\n"
+    ))
+}
+
+#[test]
+fn a_sentence_typed_into_a_sentence_turns_no_direction() {
+    for text in [
+        "Hi Till, Zara Gyang just sent you ₦25,000.00 - you just sent ₦5,000.00.",
+        "Hi Till, Zara Gyang just sent you ₦25,000.00 - you just sent it.",
+        "You just sent ₦800.00 to  Ene Ameh - Zara Gyang just sent you ₦5,000.00.",
+    ] {
+        let reading = sentence(text);
+        assert_eq!((reading.outcome, reading.facts.direction), (Outcome::Unreadable, None), "{text}");
+        assert!(reading.facts.doubts.iter().any(|d| d.contains("a credit and of a debit")), "{text}");
+    }
+    let back = sentence("Hi Till, your transfer of ₦2,000.00 to Ene Ameh failed, so we've reversed it.");
+    assert_eq!((back.outcome, back.facts.kind), (Outcome::Read, Some(AlertKind::Reversal)));
+    assert_eq!(back.facts.amount.unwrap().to_string(), "2000.00");
 }
