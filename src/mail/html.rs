@@ -13,7 +13,7 @@ use scraper::node::Element;
 use scraper::{ElementRef, Html, Node};
 
 use super::mime::MAX_HTML_BYTES;
-use super::sheet::{MAX_ROWS, Sheet, collapse};
+use super::sheet::{MAX_ROWS, RAISED, Sheet, collapse};
 use style::{Look, StyleSheet};
 
 /// Elements in elements.
@@ -139,6 +139,8 @@ fn cost(html: &str) -> Cost {
 struct Walk {
     styles: StyleSheet,
     rows: Vec<Vec<String>>,
+    /// A raised, lowered, smaller or larger text began or ended behind a digit.
+    seam: bool,
     /// Blanks that cells had at their ends, apart from line ends and indents of the source.
     blanks: Vec<(String, usize)>,
     row: Vec<String>,
@@ -235,6 +237,11 @@ impl Walk {
     /// counts them.
     fn text(&mut self, text: &str) {
         let mut before = ' ';
+        // "500" with a raised "00" is seen as 500.00, and is not 50000.
+        let digit = |c: char| c.is_ascii_digit();
+        if std::mem::take(&mut self.seam) && self.cell.ends_with(digit) && text.starts_with(digit) {
+            self.cell.push(RAISED);
+        }
         for c in text.chars() {
             match c {
                 // CR and LF together are one line end.
@@ -258,7 +265,7 @@ impl Walk {
                 self.cells += 1;
             }
             name if is_block(name) => self.line(),
-            _ => {}
+            name => self.seam |= self.begins_seam(name),
         }
     }
 
@@ -270,8 +277,12 @@ impl Walk {
             }
             "table" | "tr" | "ul" | "ol" | "dl" => self.end_row(),
             name if is_block(name) => self.line(),
-            _ => {}
+            name => self.seam |= self.begins_seam(name),
         }
+    }
+
+    fn begins_seam(&self, name: &str) -> bool {
+        matches!(name, "sup" | "sub" | "small" | "big") && self.cell.ends_with(|c: char| c.is_ascii_digit())
     }
 
     /// A line ends: a row of its own outside of cells, a line break inside.

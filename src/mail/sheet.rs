@@ -9,6 +9,8 @@ use std::collections::HashMap;
 pub const MAX_ROWS: usize = 4000;
 /// Cells in one row. Looking for values grows with the square of it.
 pub const MAX_CELLS: usize = 64;
+/// Stands between a digit and one of another height; no figure is read across it.
+pub const RAISED: char = '^';
 /// Lines that a wrapped value may go on for.
 const MAX_WRAPPED: usize = 3;
 /// No mailer wraps a shorter line.

@@ -5,6 +5,7 @@ use super::Reader;
 use crate::domain::alert::{Balance, Direction};
 use crate::domain::money::Money;
 use crate::mail::amount::{self, Figure};
+use crate::mail::sheet::RAISED;
 use crate::mail::template::{Bank, FieldName};
 
 /// What a value becomes that an expression cut out of a longer figure or number. It reads as none.
@@ -117,7 +118,10 @@ fn figure_is_cut(text: &str, found: &std::ops::Range<usize>) -> bool {
     if digit(value.chars().next()) {
         let mut before = text[..found.start].chars().rev();
         let first = before.next();
-        if digit(first) || first == Some('-') || matches!(first, Some('.' | ',')) && digit(before.next()) {
+        if digit(first)
+            || first == Some('-')
+            || matches!(first, Some('.' | ',' | RAISED)) && digit(before.next())
+        {
             return true;
         }
     }
@@ -127,7 +131,7 @@ fn figure_is_cut(text: &str, found: &std::ops::Range<usize>) -> bool {
     let rest = &text[found.end..];
     let mut after = rest.chars();
     match after.next() {
-        Some('.' | ',') => digit(after.next()),
+        Some('.' | ',' | RAISED) => digit(after.next()),
         // A blank may part thousands; behind decimals it parts the next field.
         Some(' ') if !value.contains('.') => {
             let group = after.as_str();
@@ -139,7 +143,7 @@ fn figure_is_cut(text: &str, found: &std::ops::Range<usize>) -> bool {
 }
 
 fn number_is_cut(text: &str, found: &std::ops::Range<usize>) -> bool {
-    let sign = |c: char| c.is_alphanumeric() || matches!(c, '*' | '•' | '#');
+    let sign = |c: char| c.is_alphanumeric() || matches!(c, '*' | '•' | '#' | RAISED);
     let before = text[..found.start].chars().next_back();
     let mut after = text[found.end..].chars();
     before.is_some_and(sign)

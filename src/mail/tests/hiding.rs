@@ -431,3 +431,24 @@ fn the_find_that_taught_this_is_stopped() {
         assert!(!stopped(&mail().read_as("text/html", &html)), "{typed}");
     }
 }
+
+#[test]
+fn raised_digits_are_not_joined_to_a_figure() {
+    for (shown, want) in [
+        ("NGN 500<sup>00</sup>", None),
+        ("NGN 500<sup><b>00</b></sup>", None),
+        ("NGN <big>500</big>00", None),
+        ("NGN 500.<sup>00</sup>", Some(Money(50_000))),
+        ("NGN 500<small>.00</small>", Some(Money(50_000))),
+        ("<sup>₦</sup>500", Some(Money(50_000))),
+        ("<small>NGN</small> 5<b>00</b>", Some(Money(50_000))),
+        ("500<small></small></td><td>", Some(Money(50_000))),
+    ] {
+        let html = mail().html("").replace("NGN 7,350.00", shown);
+        let reading = mail().read_as("text/html", &html);
+        assert_eq!(reading.facts.amount, want, "{shown}");
+        assert_eq!(stopped(&reading), want.is_none(), "{shown}");
+    }
+    let sentence = "Content-Type: text/html\n\n<p>Your account ******4417 has been credited with NGN 500<sup>50</sup> today.</p>";
+    assert_eq!(take(&format!("{HEAD}{sentence}")).facts.amount, None);
+}
