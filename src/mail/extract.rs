@@ -51,7 +51,10 @@ pub fn facts(bank: &Bank, shared: &Shared, layout: &Layout, sheets: &[Sheet], he
         Setting { bank, shared, layout: &layout.name, direction, holder: holder.as_deref(), filled };
     let story = text.as_deref().map(|t| narration::read(t, &setting)).unwrap_or_default();
     let named = reader.field(FieldName::Payer).and_then(|n| narration::clean_name(&n, shared));
-    let (payer, cut) = payer(named, text.as_deref(), &story, &setting);
+    let Payer { name: payer, cut, unsure } = payer(named, text.as_deref(), &story, &setting);
+    if unsure {
+        reader.doubt("the narration calls the receiver whom the sender's row names");
+    }
     if story.two_names {
         reader.doubt("the narration names two people, and which of them paid is not clear");
     }
@@ -95,6 +98,13 @@ pub fn facts(bank: &Bank, shared: &Shared, layout: &Layout, sheets: &[Sheet], he
     facts
 }
 
+struct Payer {
+    name: Option<String>,
+    cut: bool,
+    /// Only the narration tells that the row names no payer.
+    unsure: bool,
+}
+
 /// The payer's own row first, unless it names the receiver: some banks write the account's own
 /// sub-account there and the payer in the narration.
 fn payer(
@@ -102,22 +112,28 @@ fn payer(
     narration: Option<&str>,
     story: &narration::Story,
     setting: &Setting<'_>,
-) -> (Option<String>, bool) {
-    let told = (story.payer.clone(), story.payer_cut);
+) -> Payer {
+    let told = Payer { name: story.payer.clone(), cut: story.payer_cut, unsure: false };
     let Some(row) = named else { return told };
     // "SHOP LTD - Bus 1": a shop of the receiver's own.
     let (name, branch) =
         row.split_once(" - ").map_or((row.as_str(), None), |(name, branch)| (name, Some(branch)));
     let upper = |text: &str| collapse(text).to_uppercase();
-    let receiver = setting.holder.is_some_and(|h| h.eq_ignore_ascii_case(name))
-        || branch.is_some_and(|b| upper(b).starts_with("BUS"))
-        || story.receiver.as_deref().is_some_and(|r| upper(name).starts_with(&upper(r)))
-        || narration.is_some_and(|n| format!("{} ", upper(n)).contains(&format!(" TO {} ", upper(name))));
-    if receiver {
+    let own = setting.holder.is_some_and(|h| h.eq_ignore_ascii_case(name))
+        || branch.is_some_and(|b| upper(b).starts_with("BUS"));
+    if own {
         return told;
     }
+    let name = upper(name);
+    let receiver = story.receiver.as_deref().map(upper);
+    let called = receiver.is_some_and(|r| name.starts_with(&r) || r.starts_with(&format!("{name} ")))
+        || narration.is_some_and(|n| format!("{} ", upper(n)).contains(&format!(" TO {name} ")));
+    if called {
+        // A payer could have typed that, with his own name for the receiver's.
+        return Payer { unsure: told.name.is_some(), ..told };
+    }
     let cut = setting.bank.cut_lengths.contains(&row.chars().count());
-    (Some(row), cut)
+    Payer { name: Some(row), cut, unsure: false }
 }
 
 /// A reference that stands for none.

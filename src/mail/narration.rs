@@ -45,7 +45,9 @@ pub struct Setting<'a> {
 /// Reads a narration, whitespace collapsed and parts joined.
 pub fn read(text: &str, setting: &Setting<'_>) -> Story {
     let mut story = Story::default();
-    for rule in setting.bank.narrations.iter().chain(&setting.shared.narrations) {
+    // Where a payer's words are all there is, the network's forms among them are typed.
+    let network = setting.shared.narrations.iter().filter(|_| !setting.bank.narration_is_typed);
+    for rule in setting.bank.narrations.iter().chain(network) {
         if !applies(rule, setting) {
             continue;
         }

@@ -69,6 +69,8 @@ pub struct Bank {
     pub senders: Vec<String>,
     pub dkim_domains: Vec<String>,
     pub currency: Option<String>,
+    /// The narration of a credit holds what the payer typed and nothing of the network's.
+    pub narration_is_typed: bool,
     /// Lengths in characters at which the bank cuts names; ascending.
     pub cut_lengths: Vec<usize>,
     /// `None` where the alerts show the whole number or none.

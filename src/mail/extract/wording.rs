@@ -116,10 +116,9 @@ impl Reader<'_> {
                 continue;
             }
             match rule.kind {
-                Some(kind) => return kind,
-                None => {
-                    self.doubt("the narration may tell of a refund, a reversal or a transfer of one's own")
-                }
+                // Words of the payer's set no credit aside.
+                Some(kind) if direction == Direction::Debit || !bank.narration_is_typed => return kind,
+                _ => self.doubt("the narration may tell of a refund, a reversal or a transfer of one's own"),
             }
         }
         if direction == Direction::Credit && self.rows_speak_of_reversal(shared) {

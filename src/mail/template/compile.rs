@@ -176,6 +176,7 @@ pub fn bank(file: &str, text: &str, words: &str) -> Result<Bank, TemplateError> 
         senders,
         dkim_domains: raw.dkim_domains.iter().map(|d| d.to_ascii_lowercase()).collect(),
         currency: raw.currency,
+        narration_is_typed: raw.narration_is_typed,
         cut_lengths,
         mask: raw.mask.map(|m| MaskForm { lead: m.lead, trail: m.trail, hidden_end: m.hidden_end }),
         layout_names: names,

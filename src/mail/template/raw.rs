@@ -23,6 +23,9 @@ pub struct RawBank {
     pub dkim_domains: Vec<String>,
     /// Currency of alerts that show none.
     pub currency: Option<String>,
+    /// The narration of a credit holds what the payer typed and nothing of the network's.
+    #[serde(default)]
+    pub narration_is_typed: bool,
     /// Lengths, in characters, at which the bank cuts names.
     #[serde(default)]
     pub cut_lengths: Vec<usize>,

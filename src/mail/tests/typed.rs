@@ -93,3 +93,65 @@ fn a_sentence_typed_into_a_sentence_turns_no_direction() {
     assert_eq!((back.outcome, back.facts.kind), (Outcome::Read, Some(AlertKind::Reversal)));
     assert_eq!(back.facts.amount.unwrap().to_string(), "2000.00");
 }
+
+/// A credit of a bank whose narration is the payer's remark.
+fn remarked(remark: &str) -> Reading {
+    take(&format!(
+        "From: no-reply@quickmart.com\nSubject: Money Received\nDate: Sun, 22 Mar 2026 16:48:20 +0100\n\
+         Content-Type: text/plain; charset=utf-8\n\nDear TILL BELL,\n\
+         ₦10.50 has been credited to your account (A/c: ******0611) on\n22/03/2026 04:48 PM.\n\
+         Transaction Type\nCredit\nAmount\n₦10.50\nNarration\n{remark}\n\
+         Transaction Date & Time\n22/03/2026 04:48 PM\nCurrent Available Balance\n₦20.00\n"
+    ))
+}
+
+#[test]
+fn where_the_narration_is_typed_it_names_nobody() {
+    let moniepoint = |row: &str, narration: &str| {
+        let mut mail = made("moniepoint", &Told { narration: narration.into(), ..Told::default() });
+        if !row.is_empty() {
+            mail.rows.insert(3, ("Sender's Name".into(), format!("from {row}")));
+        }
+        mail.read_text().facts
+    };
+    for remark in [
+        "NIP/UBA/ZARA GYANG/rent".to_owned(),
+        "CSH DEPOSIT BY ZARA GYANG".to_owned(),
+        "CIP CR/ ZARA GYANG/Transfer from ZARA GYANG".to_owned(),
+        format!("{SESSION}-rent-OPAY-ZARA GYANG"),
+    ] {
+        let reading = remarked(&remark);
+        assert_eq!(reading.outcome, Outcome::Read, "{remark}: {:?}", reading.why);
+        assert_eq!((reading.facts.payer_name, reading.facts.session_id), (None, None), "{remark}");
+        for row in ["", "TILL LTD - Bus 1"] {
+            assert_eq!(moniepoint(row, &remark).payer_name, None, "{row}: {remark}");
+        }
+        assert_eq!(moniepoint("ADA OBI", &remark).payer_name.as_deref(), Some("ADA OBI"));
+    }
+    for remark in ["interest paid", "SELF TRANSFER", "Reversal of my order"] {
+        let facts = remarked(remark).facts;
+        assert_eq!((facts.kind, facts.doubts.len()), (Some(AlertKind::Payment), 1), "{remark}");
+        assert_eq!(moniepoint("ADA OBI", remark).kind, Some(AlertKind::Payment), "{remark}");
+    }
+}
+
+#[test]
+fn the_senders_row_may_name_the_receivers_own_account() {
+    let read = |row: &str, narration: &str| {
+        let mut mail = made("moniepoint", &Told { narration: narration.into(), ..Told::default() });
+        mail.rows.insert(3, ("Sender's Name".into(), format!("from {row}")));
+        let facts = mail.read_text().facts;
+        (facts.payer_name.unwrap_or_default(), facts.doubts.len())
+    };
+    for narration in [
+        "100033260128081508/#/ZARA GYANG:7011223344/#/TILL NOW LTD",
+        "100004260128081508/#/ZARA GYANG:7011223344/#/TILL NOW LTD",
+        "100004260128081508/#/ZARA GYANG/#/TILL NO",
+        "100004260128081508/#/ZARA GYANG to TILL NOW LTD BUS 6 Sen",
+    ] {
+        assert_eq!(read("TILL NOW LTD - Bus 1", narration), ("ZARA GYANG".into(), 0), "{narration}");
+        // He may be a payer who typed his own name for the receiver's, so a person looks at it.
+        assert_eq!(read("TILL NOW LTD", narration), ("ZARA GYANG".into(), 1), "{narration}");
+        assert_eq!(read("ADA OBI", narration), ("ADA OBI".into(), 0), "{narration}");
+    }
+}
