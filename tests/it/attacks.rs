@@ -55,7 +55,6 @@ on_both! {
             ("charset=utf-8", "charset=\"utf-8"),
             ("charset=utf-8", "charset=utf-32"),
             ("MIME-Version: 1.0", "Content-Transfer-Encoding: x-uuencode"),
-            ("charset=utf-8", "charset=utf-16"),
         ] {
             let taken = t.ingest(&alert().replace(from, to)).await;
             assert_eq!(taken.status, AlertStatus::Review, "{to}: {taken:?}");
