@@ -108,6 +108,8 @@ mod tests {
             "utf-8; charset=ebcdic-cp-us",
             "x-unknown",
             "utf-7",
+            "utf-16",
+            "hz-gb-2312",
             "unicode-1-1-utf-7",
             "csUTF7",
             "ISO-2022-JP",
