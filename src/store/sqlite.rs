@@ -223,7 +223,10 @@ fn run_reader(connection: &Connection, jobs: &crossbeam_channel::Receiver<Reader
                 }
                 answer(connection, &mut texts, job);
             }
-            let _ = run(connection, "COMMIT");
+            // Left open, it would answer from this snapshot for ever.
+            if run(connection, "COMMIT").is_err() {
+                let _ = run(connection, "ROLLBACK");
+            }
         }
         if next.is_none() {
             next = jobs.recv().ok();
