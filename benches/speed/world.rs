@@ -17,10 +17,10 @@ use tillbell::domain::name::Folded;
 use tillbell::domain::payment::{PayerDetails, Payment, TransferRequest};
 use tillbell::domain::time::Span;
 use tillbell::ops;
-use tillbell::ops::name_marks::name_marks;
+use tillbell::ops::like_names::add_payment;
 use tillbell::store::jobs::{self, JobKind};
 use tillbell::store::unit::UNIT_MAX_STEPS;
-use tillbell::store::{Applied, IdKind, Step, StoreOptions, alerts, payments};
+use tillbell::store::{Applied, IdKind, Step, StoreOptions, alerts};
 
 /// The vault's key, shared with the server that is started on the same database.
 pub const KEY: &str = "0d9c8b7a695847362514039f8e7d6c5b4a3928170615243342516071829304a5";
@@ -216,7 +216,7 @@ impl World {
 
 /// What a create writes.
 pub fn payment_steps(payment: &Payment) -> Vec<Step> {
-    vec![payments::add(payment, None, name_marks(&Folded::new(&payment.payer_name)))]
+    add_payment(payment, &Folded::new(&payment.payer_name), None)
 }
 
 async fn merchant(app: &App, n: usize, host: &str) -> Merchant {

@@ -121,12 +121,23 @@ pub struct Collision {
 
 /// Chooses the account of a new payment. `pool` holds the accounts that may be used, least
 /// recently used first (dedicated ones alone when the business has any); `shared` says that it is
-/// the shared pool. `None`: every account collides with another beneficiary, or there is none.
-pub fn choose(pool: &[i64], shared: bool, collisions: &[Collision], beneficiary: Beneficiary) -> Option<i64> {
+/// the shared pool. On the accounts of `crowded` another beneficiary's open payment bears a like name, whatever
+/// its amount: another free one is preferred, because people round what they pay, and merchants correct what
+/// they ask. `None`: every account collides with another beneficiary, or there is none.
+pub fn choose(
+    pool: &[i64],
+    shared: bool,
+    collisions: &[Collision],
+    crowded: &[i64],
+    beneficiary: Beneficiary,
+) -> Option<i64> {
     let foreign = |id: i64| collisions.iter().any(|c| c.account_id == id && c.beneficiary != beneficiary);
     let own = |id: i64| collisions.iter().any(|c| c.account_id == id && c.beneficiary == beneficiary);
     let occupied = pool.iter().filter(|id| own(**id)).count();
-    let free = || pool.iter().copied().find(|id| !foreign(*id) && !own(*id));
+    let free = || {
+        let free = || pool.iter().copied().filter(|id| !foreign(*id) && !own(*id));
+        free().find(|id| !crowded.contains(id)).or_else(|| free().next())
+    };
     let own_newest = || {
         collisions
             .iter()
@@ -213,7 +224,15 @@ mod tests {
     }
 
     fn choose(pool: &[i64], shared: bool, collisions: &[Collision], business_id: i64) -> Option<i64> {
-        super::choose(pool, shared, collisions, Beneficiary::Business(business_id))
+        super::choose(pool, shared, collisions, &[], Beneficiary::Business(business_id))
+    }
+
+    #[test]
+    fn an_account_without_like_names_of_others_is_preferred_but_not_needed() {
+        let own = Beneficiary::Business(1);
+        assert_eq!(super::choose(&[5, 6, 7], true, &[], &[5, 6], own), Some(7));
+        assert_eq!(super::choose(&[5, 6], true, &[], &[5, 6], own), Some(5));
+        assert_eq!(super::choose(&[5, 6], true, &[hit(6, 2, 1)], &[5, 6], own), Some(5));
     }
 
     #[test]
@@ -221,7 +240,7 @@ mod tests {
         let topup =
             Collision { account_id: 5, beneficiary: Beneficiary::Wallet(1), created_at: Timestamp(1) };
         assert_eq!(choose(&[5], true, &[topup], 1), None);
-        assert_eq!(super::choose(&[5], true, &[topup], Beneficiary::Wallet(1)), Some(5));
+        assert_eq!(super::choose(&[5], true, &[topup], &[], Beneficiary::Wallet(1)), Some(5));
     }
 
     #[test]

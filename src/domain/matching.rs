@@ -5,6 +5,8 @@
 //! and ranked suggestions, or no match. Nothing approves by itself but a payer name that matches
 //! and an amount that is exact or explained by the charges.
 
+use std::collections::HashSet;
+
 use super::money::Money;
 use super::name::{CutLengths, Folded, Verdict, compare_folded, surname_agrees, verdict_folded};
 use super::payment::{Kind, Payment, Status};
@@ -14,10 +16,22 @@ use super::time::{Span, Timestamp};
 pub const CLOCK_SLACK: Span = Span::minutes(2);
 /// An exact fit in all but time is shown to a person when it missed by no more than this.
 pub const NEAR_MISS: Span = Span::hours(24);
-/// Candidates read for one alert. At the limit the set may be incomplete, and a person decides.
+/// Candidates of like names read for one alert. At the limit the set may be incomplete, and a person decides.
 pub const CANDIDATES_MAX: usize = 2_000;
+/// People round what they pay, and mistype it: another merchant's payment of the payer's name may be meant when its
+/// amount is this near, in kobo or in hundredths of what was received, whichever is more.
+const NEAR_AMOUNT: Money = Money(20_000);
+const NEAR_AMOUNT_PERCENT: i64 = 5;
 /// Suggestions kept with an alert.
 pub const SUGGESTIONS_MAX: usize = 20;
+
+/// Amounts that may have been meant by what was received, both ends included.
+pub fn about(received: Money) -> (Money, Money) {
+    let kobo = received.kobo();
+    let share = i128::from(kobo) * i128::from(NEAR_AMOUNT_PERCENT) / 100;
+    let width = i64::try_from(share).unwrap_or(i64::MAX).max(NEAR_AMOUNT.kobo());
+    (Money(kobo.saturating_sub(width)), Money(kobo.saturating_add(width)))
+}
 
 /// When the bank says the money came, both ends included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -153,6 +167,8 @@ pub struct Considered {
     pub name_reason: String,
     /// The same folded words, in any order.
     pub equal_name: bool,
+    /// The expected name has more words than the rule takes: close to everybody, it speaks against nobody.
+    is_name_undecidable: bool,
     created_at: Timestamp,
     beneficiary: Beneficiary,
 }
@@ -211,8 +227,18 @@ pub fn decide(incoming: &Incoming<'_>, candidates: &[Candidate<'_>]) -> Decision
     considered.retain(|c| {
         c.name != Verdict::Different || (c.amount_fit.approves() && c.time_fit != TimeFit::Outside)
     });
+    one_of_each_first(&mut considered);
     considered.truncate(SUGGESTIONS_MAX);
     Decision { verdict, considered }
+}
+
+/// The likeliest payment of each beneficiary before the others of anybody, so that many payments of one do not
+/// push another's out of the suggestions.
+fn one_of_each_first(considered: &mut [Considered]) {
+    let mut seen = HashSet::new();
+    let is_later: HashSet<i64> =
+        considered.iter().filter(|c| !seen.insert(c.beneficiary)).map(|c| c.payment_id).collect();
+    considered.sort_by_key(|c| is_later.contains(&c.payment_id));
 }
 
 fn consider(incoming: &Incoming<'_>, received: Option<&Folded>, candidate: &Candidate<'_>) -> Considered {
@@ -247,6 +273,7 @@ fn consider(incoming: &Incoming<'_>, received: Option<&Folded>, candidate: &Cand
         time_fit: TimeFit::of(payment, incoming.time, incoming.first_seen),
         name,
         name_reason,
+        is_name_undecidable: expected.is_too_long(),
         equal_name: received.is_some_and(|received| expected.same_words(received)),
         created_at: payment.created_at,
         beneficiary: candidate.beneficiary,
@@ -259,7 +286,7 @@ fn judge(incoming: &Incoming<'_>, received: Option<&Folded>, considered: &[Consi
         reasons.push("the bank's time lies in the future".into());
     }
     if incoming.limit_reached {
-        reasons.push(format!("more than {CANDIDATES_MAX} open payments fit the amount"));
+        reasons.push("not every open payment of the amount and a like name could be looked at".into());
     }
     let winners: Vec<&Considered> = considered.iter().filter(|c| c.wins_alone()).collect();
     if let Some(received) = received
@@ -274,6 +301,9 @@ fn judge(incoming: &Incoming<'_>, received: Option<&Folded>, considered: &[Consi
     }
     if winners.windows(2).any(|pair| pair[0].beneficiary != pair[1].beneficiary) {
         reasons.push("the money would fit payments of several beneficiaries".into());
+    }
+    if let Some(winner) = winners.first() {
+        reasons.extend(meant_for_another(incoming, winner.beneficiary, considered));
     }
     if reasons.is_empty()
         && let Some(best) = best_of(&winners, incoming.time.end)
@@ -290,6 +320,32 @@ fn judge(incoming: &Incoming<'_>, received: Option<&Folded>, considered: &[Consi
     } else {
         Verdicts::Review { reasons }
     }
+}
+
+/// An open payment of another beneficiary that may be the one that is meant, though it would not be approved.
+fn meant_for_another(
+    incoming: &Incoming<'_>,
+    winner: Beneficiary,
+    considered: &[Considered],
+) -> Option<String> {
+    let (low, high) = about(incoming.received);
+    let others = considered.iter().filter(|c| {
+        c.beneficiary != winner
+            && c.status == Status::Pending
+            && c.time_fit == TimeFit::Fits
+            && !c.is_name_undecidable
+    });
+    others.into_iter().find_map(|c| match c.name {
+        Verdict::Close if c.amount_fit.approves() => Some(format!(
+            "payment {} of another beneficiary fits the amount, too, and its payer's name is close",
+            c.transaction_id
+        )),
+        Verdict::Match if low <= c.amount && c.amount <= high && !c.wins_alone() => Some(format!(
+            "payment {} of another beneficiary bears the payer's name, too, and asks for about as much",
+            c.transaction_id
+        )),
+        _ => None,
+    })
 }
 
 fn why_a_person_should_look(incoming: &Incoming<'_>, considered: &[Considered]) -> Vec<String> {

@@ -161,6 +161,11 @@ pub enum CorrectRefusal {
     TooManyInBusiness,
     #[error("The amount with its charges is too large")]
     TooLarge,
+    #[error(
+        "A transfer of this amount could not be told from one for another payment on the same account. \
+         Create a new payment with the right amount instead"
+    )]
+    NotTellable,
 }
 
 /// Why a payment cannot be rejected.
@@ -254,6 +259,14 @@ impl Payment {
             Kind::Transfer => charges::rule_bounds(self.amount, self.charges.total()),
             Kind::Wallet | Kind::Topup => None,
         }
+    }
+
+    /// Whether one received amount could approve both, exactly or by the charges rule.
+    pub fn shares_amount_with(&self, other: &Payment) -> bool {
+        let ranges = |payment: &Payment| {
+            [Some((payment.amount, payment.amount)), payment.rule_bounds()].into_iter().flatten()
+        };
+        ranges(self).any(|(low, high)| ranges(other).any(|(from, to)| low <= to && from <= high))
     }
 
     /// The payment with another base amount. `recent_*` count corrections of the last 24 hours.

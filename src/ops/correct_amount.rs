@@ -4,12 +4,15 @@
 //! is decided at the same moment either sees the corrected amount or is seen by the job.
 
 use super::idempotency::Remember;
+use super::like_names::{like_named, move_rows};
 use super::read_payments::{PaymentView, view};
 use super::{OpError, RACES_MAX, counting_turn};
 use crate::app::App;
 use crate::directory::Caller;
+use crate::domain::matching::Beneficiary;
 use crate::domain::money::Money;
-use crate::domain::payment::{CORRECTIONS_WINDOW, CorrectRefusal, Kind};
+use crate::domain::name::Folded;
+use crate::domain::payment::{CORRECTIONS_WINDOW, CorrectRefusal, Kind, Payment};
 use crate::store::jobs::{self, JobKind};
 use crate::store::{Applied, IdKind, payments};
 
@@ -43,6 +46,9 @@ pub async fn correct_amount(
             Ok(after) => after,
             Err(refusal) => return Ok(Corrected::Refused(refusal)),
         };
+        if fits_another_merchant(app, &after).await? {
+            return Ok(Corrected::Refused(CorrectRefusal::NotTellable));
+        }
         let shown = view(app, after).await?;
         let after = &shown.payment;
         let mut unit = app
@@ -51,6 +57,7 @@ pub async fn correct_amount(
             .await?
             .step(payments::correction_turn(after.business_id))
             .step(payments::corrected(&before, after))
+            .steps(move_rows(&before, after))
             .step(payments::add_correction(app.store.id(IdKind::Correction).await?, &before, after))
             .step(jobs::enqueue(
                 app.store.id(IdKind::Job).await?,
@@ -73,4 +80,13 @@ pub async fn correct_amount(
         }
     }
     Err(OpError::Contended)
+}
+
+/// Whether a transfer of the new amount could not be told from one for a payment of another beneficiary on the
+/// same account. (Two corrections at one moment may both pass; then the alert goes to a person.)
+async fn fits_another_merchant(app: &App, corrected: &Payment) -> Result<bool, OpError> {
+    let payer = Folded::new(&corrected.payer_name);
+    let like = like_named(app, corrected, &payer, corrected.account_id).await?;
+    let own = Beneficiary::of(corrected);
+    Ok(like.colliding.iter().any(|other| Beneficiary::of(other) != own))
 }

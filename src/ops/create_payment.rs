@@ -6,7 +6,7 @@
 
 use super::OpError;
 use super::idempotency::Remember;
-use super::name_marks::name_marks;
+use super::like_names::{LikeNamed, add_payment, like_named};
 use super::read_payments::PaymentView;
 use crate::app::App;
 use crate::directory::Caller;
@@ -15,14 +15,11 @@ use crate::domain::charges::{Schedule, quote};
 use crate::domain::matching::Beneficiary;
 use crate::domain::merchant::Website;
 use crate::domain::money::Money;
-use crate::domain::name::{Folded, Verdict, verdict_folded};
+use crate::domain::name::Folded;
 use crate::domain::payment::{Kind, PayerDetails, Payment, TransferRequest};
 use crate::domain::time::Timestamp;
-use crate::store::{Applied, IdKind, payments};
+use crate::store::{Applied, IdKind};
 
-/// Open payments looked at per amount range when an account is chosen. Beyond it a collision may
-/// be missed, which costs a review, never money.
-const COLLISIONS_MAX: usize = 200;
 /// Prefix of transaction ids that tillbell makes.
 const TRANSACTION_PREFIX: &str = "TXN-";
 
@@ -76,8 +73,7 @@ pub async fn create_payment(
         ),
         None => None,
     };
-    let added = payments::add(&payment, bvn, name_marks(&payer));
-    let mut unit = app.store.unit(payment.business_id).await?.step(added);
+    let mut unit = app.store.unit(payment.business_id).await?.steps(add_payment(&payment, &payer, bvn));
     let account_id = account.id;
     let view = PaymentView { payment, account: Some(account), website: Some(new.website) };
     if let Some(remember) = remember {
@@ -163,22 +159,18 @@ pub(super) async fn choose_account(
         dedicated
     };
     let pool = app.directory.least_recently_used(pool);
-    let collisions: Vec<Collision> = app
-        .store
-        .collisions(payment, COLLISIONS_MAX)
-        .await?
-        .into_iter()
-        .filter(|row| {
-            row.payer_name == payment.payer_name
-                || verdict_folded(payer, &Folded::new(&row.payer_name), &[]) != Verdict::Different
-        })
-        .map(|row| Collision {
-            account_id: row.account_id,
-            beneficiary: row.beneficiary,
-            created_at: row.created_at,
+    let LikeNamed { colliding, crowded } = like_named(app, payment, payer, None).await?;
+    let collisions: Vec<Collision> = colliding
+        .iter()
+        .filter_map(|other| {
+            Some(Collision {
+                account_id: other.account_id?,
+                beneficiary: Beneficiary::of(other),
+                created_at: other.created_at,
+            })
         })
         .collect();
-    let chosen = choose(&pool, shared, &collisions, Beneficiary::of(payment));
+    let chosen = choose(&pool, shared, &collisions, &crowded, Beneficiary::of(payment));
     if let Some(id) = chosen.filter(|_| is_transfer)
         && collisions.iter().any(|c| c.account_id == id)
     {

@@ -26,7 +26,7 @@ pub mod decide;
 pub mod end_intent;
 pub mod evidence;
 pub mod idempotency;
-pub mod name_marks;
+pub mod like_names;
 pub mod pin_reset;
 pub mod prove_later;
 pub mod read_payments;

@@ -5,20 +5,22 @@
 //! merchant must not fish for other people's money by correcting amounts.
 
 use super::decide::conclude;
+use super::like_names::{ANY_AMOUNT, Wanted, is_index_unfinished, payments_like};
 use super::weigh::{Objection, cut_lengths, weigh, weigh_against};
 use super::{OpError, RACES_MAX};
 use crate::app::App;
 use crate::domain::alert::AlertRow;
-use crate::domain::matching::Verdicts;
-use crate::domain::name::{Verdict, verdict};
+use crate::domain::matching::{Beneficiary, Verdicts};
+use crate::domain::name::index::Likeness;
+use crate::domain::name::{Folded, Verdict, verdict_folded};
 use crate::domain::payment::{Payment, Status};
-use crate::domain::time::Span;
+use crate::domain::time::{Span, Timestamp};
 
 /// Waiting alerts looked at for one correction, oldest first.
 const WAITING_MAX: usize = 100;
-/// Payments of other beneficiaries that still count after they were created.
+/// Payments of other beneficiaries still count so long after they ended.
 const OTHERS_WITHIN: Span = Span::days(7);
-/// Other people's payments compared by name; at the limit a person decides.
+/// Payments of like names compared; at the limit a person decides.
 const OTHERS_MAX: usize = 2_000;
 
 /// Idempotent: run again, it finds nothing left to do.
@@ -62,26 +64,59 @@ async fn look_again(app: &App, alert: &AlertRow, payment: &Payment) -> Result<bo
     Err(OpError::Contended)
 }
 
-/// A payment of another beneficiary on this account whose name is like the alert's.
+/// What speaks against the corrected payment: on this account a payment of another beneficiary, open or ended
+/// lately, whose name is like the alert's; or an open one of exactly the amount, whatever its name, for people
+/// pay from the accounts of others.
 async fn somebody_else(app: &App, alert: &AlertRow, payment: &Payment) -> Result<Option<Objection>, OpError> {
-    let (Some(account_id), Some(name)) = (payment.account_id, &alert.facts.payer_name) else {
+    let (Some(account_id), Some(name), Some(received)) =
+        (payment.account_id, &alert.facts.payer_name, alert.facts.amount)
+    else {
         return Ok(None);
     };
-    let open_for = app.config.payments.expiry.0 + app.config.payments.late_window.0;
-    let since = app.now() - Span(OTHERS_WITHIN.0 + open_for);
-    let others = app.store.payments_of_others(account_id, payment.business_id, since, OTHERS_MAX).await?;
-    if others.len() >= OTHERS_MAX {
-        let reason = "the amount was corrected, and too many payments of others share the account".into();
-        return Ok(Some(Objection { reason, about: None }));
+    let own = Beneficiary::of(payment);
+    let others = app.store.open_payments_of_others(account_id, received, payment.business_id).await?;
+    if let Some(other) = others.into_iter().find(|other| Beneficiary::of(other) != own) {
+        return Ok(Some(Objection {
+            reason: format!(
+                "the amount was corrected, and payment {} of another beneficiary on this account asks for exactly \
+                 what was received",
+                other.transaction_id
+            ),
+            about: Some(other),
+        }));
     }
-    let cut = cut_lengths(alert);
-    let like = others.into_iter().find(|other| verdict(&other.payer_name, name, &cut) != Verdict::Different);
-    Ok(like.map(|other| Objection {
-        reason: format!(
-            "the amount was corrected, and payment {} of another beneficiary on this account bears a name \
-             like the payer's",
+    let wanted = Wanted {
+        account_id,
+        payer_name: name,
+        likeness: Likeness::NotDifferent,
+        amounts: ANY_AMOUNT,
+        limit: OTHERS_MAX,
+    };
+    let found = payments_like(app, &wanted).await?;
+    let (cut, received_name) = (cut_lengths(alert), Folded::new(name));
+    let counts =
+        |other: &&Payment| Beneficiary::of(other) != own && ended_after(other, app.now() - OTHERS_WITHIN);
+    let like = found.payments.iter().filter(counts).find(|other| {
+        let expected = Folded::new(&other.payer_name);
+        // Close to everybody, it says nothing about anybody.
+        !expected.is_too_long() && verdict_folded(&expected, &received_name, &cut) != Verdict::Different
+    });
+    if let Some(other) = like {
+        let reason = format!(
+            "the amount was corrected, and payment {} of another beneficiary on this account bears a name like the \
+             payer's",
             other.transaction_id
-        ),
-        about: Some(other),
-    }))
+        );
+        return Ok(Some(Objection { reason, about: Some(other.clone()) }));
+    }
+    let cannot_be_sure = found.may_be_more || !cut.is_empty() || is_index_unfinished(app).await?;
+    let reason =
+        "the amount was corrected, and not every payment of a like name on the account could be looked at";
+    Ok(cannot_be_sure.then(|| Objection { reason: reason.into(), about: None }))
+}
+
+/// Still open, or ended after a time.
+fn ended_after(payment: &Payment, time: Timestamp) -> bool {
+    payment.status == Status::Pending
+        || payment.approved_at.or(payment.rejected_at).is_some_and(|at| at >= time)
 }

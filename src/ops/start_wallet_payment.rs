@@ -11,7 +11,6 @@ use super::OpError;
 use super::create_payment::fresh_transaction_id;
 use super::message_quota::{OverQuota, Quota};
 use super::messages::{self, By, Composed, Note, SentNow};
-use super::name_marks::name_marks;
 use super::wallets::{find, limits};
 use crate::app::App;
 use crate::crash;
@@ -21,7 +20,6 @@ use crate::domain::intent::{Intent, IntentState};
 use crate::domain::merchant::{Website, WebsiteStatus};
 use crate::domain::message::MessageKind;
 use crate::domain::money::Money;
-use crate::domain::name::Folded;
 use crate::domain::payment::{Kind, PayerDetails, Payment, TransferRequest};
 use crate::domain::phone::Phone;
 use crate::domain::time::Span;
@@ -106,13 +104,12 @@ pub async fn start_wallet_payment(
     }
     let quota = Quota::of(app, business_id, &wallet.phone);
     let (intent, composed) = intent_of(app, request, &wallet, &payment).await?;
-    let marks = name_marks(&Folded::new(&payment.payer_name));
     let token = app.vault.link_token(intent.id, &intent.nonce);
     let unit = app
         .store
         .unit(business_id)
         .await?
-        .step(payments::add(&payment, None, marks))
+        .step(payments::add(&payment, None))
         .step(intents::add(&intent, &Vault::token_hash(&token)))
         .steps(quota.steps())
         .steps(composed.steps);

@@ -8,7 +8,7 @@
 use super::OpError;
 use crate::app::App;
 use crate::domain::time::{Span, Timestamp};
-use crate::store::{alerts, idempotency, mailboxes, messages, payments};
+use crate::store::{alerts, idempotency, mailboxes, messages, payment_names, payments};
 
 /// Payments looked at in one read, and reads in one run; the next run goes on.
 const BATCH: usize = 500;
@@ -74,7 +74,8 @@ async fn forget(app: &App, now: Timestamp) -> Result<(), OpError> {
         .step(alerts::forget_mails(now, MAILS_MAX))
         .step(mailboxes::forget_taken(now - super::mailboxes::TAKEN_KEPT))
         .step(idempotency::forget(now - super::idempotency::REMEMBERED))
-        .step(messages::forget_quotas(now - QUOTAS_KEPT));
+        .step(messages::forget_quotas(now - QUOTAS_KEPT))
+        .step(payment_names::forget(now));
     let _ = app.store.apply(unit).await?;
     app.store.forget_units().await?;
     Ok(())

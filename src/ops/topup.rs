@@ -6,7 +6,7 @@
 
 use super::create_payment::{choose_account, fresh_transaction_id};
 use super::idempotency::Remember;
-use super::name_marks::name_marks;
+use super::like_names::add_payment;
 use super::read_payments::PaymentView;
 use super::wallets::{find, limits};
 use super::{OpError, counting_turn};
@@ -18,7 +18,7 @@ use crate::domain::name::Folded;
 use crate::domain::payment::{Kind, PayerDetails, Payment, TransferRequest};
 use crate::domain::phone::Phone;
 use crate::domain::wallet::Wallet;
-use crate::store::{Applied, IdKind, payments, topups};
+use crate::store::{Applied, IdKind, topups};
 
 /// Nothing is charged for a top-up.
 const FREE: Schedule =
@@ -80,8 +80,7 @@ pub async fn start_topup(
     let payer = Folded::new(payer_name);
     let Some(account) = choose_account(app, &payment, &payer).await? else { return Ok(ToppingUp::NoAccount) };
     payment.account_id = Some(account.id);
-    let added = payments::add(&payment, None, name_marks(&payer));
-    let mut unit = app.store.unit(payment.business_id).await?.step(added);
+    let mut unit = app.store.unit(payment.business_id).await?.steps(add_payment(&payment, &payer, None));
     if let Some(most) = most.balance {
         unit = unit.steps(topups::room(wallet.id, caller.business.id, amount, most));
     }

@@ -5,23 +5,27 @@
 //! correction that happen at the same moment at least one sees the other (decisions 6.8).
 
 use super::OpError;
-use super::name_marks::name_masks;
+use super::like_names::{ANY_AMOUNT, Wanted, is_index_unfinished, payments_like};
 use super::wallets::{known_wallet, limits};
 use crate::app::App;
 use crate::domain::account::ReceivingAccount;
 use crate::domain::alert::{AlertKind, AlertRow, AlertStatus, Direction, TimePrecision};
 use crate::domain::matching::{
     Beneficiary, CANDIDATES_MAX, Candidate, Considered, Decision, Incoming, Interval, SUGGESTIONS_MAX,
-    Verdicts, decide,
+    Verdicts, about, decide,
 };
 use crate::domain::money::Money;
+use crate::domain::name::index::Likeness;
 use crate::domain::name::{Verdict, fold, verdict};
-use crate::domain::payment::Payment;
+use crate::domain::payment::{Payment, Status};
 use crate::domain::time::{Span, Timestamp};
 use crate::store::settlements::ProvenName;
 
 /// How far back suggestions reach.
 pub const SUGGEST_WITHIN: Span = Span::days(30);
+/// Open payments of the very amount that are read whatever their names. Where there are more, they are found by
+/// name (`like_names`).
+const OF_AMOUNT_MAX: usize = 200;
 /// Payments found by name, and ended ones around the amount.
 const SUGGESTIONS_READ: usize = 50;
 /// A debit or reversal of the same money within this span speaks against a credit.
@@ -98,10 +102,12 @@ pub async fn weigh_against(
             doubts.push(doubt);
         }
     }
-    let open = app.store.candidates(account.id, received, CANDIDATES_MAX).await?;
-    let limit_reached = open.len() >= CANDIDATES_MAX;
-    let mut payments = open;
+    let (mut payments, many) = of_amount(app, account.id, received).await?;
     let cut = cut_lengths(alert);
+    let mut limit_reached = false;
+    if many {
+        limit_reached = add_of_like_names(app, alert, account.id, received, &mut payments).await?;
+    }
     let mut incoming = Incoming {
         received,
         payer_name: alert.facts.payer_name.as_deref(),
@@ -115,6 +121,11 @@ pub async fn weigh_against(
     let mut decision = decide(&incoming, &candidates(&payments, &[]));
     let proven = proven_payers(app, alert, &decision.considered).await?;
     if !proven.is_empty() {
+        decision = decide(&incoming, &candidates(&payments, &proven));
+    }
+    if matches!(decision.verdict, Verdicts::Approve { .. }) {
+        // Others of the payer's name may be meant, too, where people round or mistype.
+        incoming.limit_reached |= add_about_amount(app, alert, account.id, received, &mut payments).await?;
         decision = decide(&incoming, &candidates(&payments, &proven));
     }
     let mut with_wallet = doubts.clone();
@@ -187,14 +198,81 @@ async fn with_suggestions(
     mut payments: Vec<Payment>,
 ) -> Result<Vec<Payment>, OpError> {
     let since = alert.first_seen - SUGGEST_WITHIN;
-    let masks = alert.facts.payer_name.as_deref().map(name_masks).unwrap_or_default();
-    let named = app.store.payments_named_like(account_id, &masks, since, SUGGESTIONS_READ).await?;
-    add_unknown(&mut payments, named);
+    if let Some(payer_name) = &alert.facts.payer_name {
+        let wanted = Wanted {
+            account_id,
+            payer_name,
+            likeness: Likeness::NotDifferent,
+            amounts: ANY_AMOUNT,
+            limit: SUGGESTIONS_READ,
+        };
+        let named = payments_like(app, &wanted).await?.payments;
+        add_unknown(&mut payments, named.into_iter().filter(|payment| payment.created_at >= since).collect());
+    }
     // A range wide enough for the charges rule of most amounts.
     let amounts = (received, Money(received.kobo().saturating_add(received.kobo() / 10)));
     let ended = app.store.ended_payments(account_id, amounts, since, SUGGESTIONS_READ).await?;
     add_unknown(&mut payments, ended);
     Ok(payments)
+}
+
+/// Open payments that the received amount would approve; `true` when there are more of the amount than are read
+/// whatever their names.
+async fn of_amount(app: &App, account_id: i64, received: Money) -> Result<(Vec<Payment>, bool), OpError> {
+    let mut payments = app.store.open_payments(account_id, received, OF_AMOUNT_MAX).await?;
+    let by_rule = app.store.open_payments_by_rule(account_id, received, OF_AMOUNT_MAX).await?;
+    let many = payments.len() >= OF_AMOUNT_MAX || by_rule.len() >= OF_AMOUNT_MAX;
+    add_unknown(&mut payments, by_rule);
+    Ok((payments, many))
+}
+
+/// Where many share the amount: adds those that may bear a name like the payer's, so that no number of others
+/// hides one. Answers whether there may be more.
+async fn add_of_like_names(
+    app: &App,
+    alert: &AlertRow,
+    account_id: i64,
+    received: Money,
+    payments: &mut Vec<Payment>,
+) -> Result<bool, OpError> {
+    let Some(payer_name) = &alert.facts.payer_name else { return Ok(false) };
+    let most = Money(received.kobo().saturating_mul(2));
+    // What asks for exactly the amount is read by itself: nothing of other amounts may stand before it.
+    let mut may_be_more = alert.facts.payer_name_cut || is_index_unfinished(app).await?;
+    for amounts in [(received, received), (received, most)] {
+        let likeness = Likeness::NotDifferent;
+        let wanted = Wanted { account_id, payer_name, likeness, amounts, limit: CANDIDATES_MAX };
+        let found = payments_like(app, &wanted).await?;
+        may_be_more |= found.may_be_more;
+        add_unknown(payments, open_ones(found.payments));
+    }
+    Ok(may_be_more)
+}
+
+/// Adds open payments of the payer's name whose amount is about what was received. Answers whether there may be
+/// more.
+async fn add_about_amount(
+    app: &App,
+    alert: &AlertRow,
+    account_id: i64,
+    received: Money,
+    payments: &mut Vec<Payment>,
+) -> Result<bool, OpError> {
+    let Some(payer_name) = &alert.facts.payer_name else { return Ok(false) };
+    let wanted = Wanted {
+        account_id,
+        payer_name,
+        likeness: Likeness::Agreeing,
+        amounts: about(received),
+        limit: CANDIDATES_MAX,
+    };
+    let found = payments_like(app, &wanted).await?;
+    add_unknown(payments, open_ones(found.payments));
+    Ok(found.may_be_more)
+}
+
+fn open_ones(payments: Vec<Payment>) -> Vec<Payment> {
+    payments.into_iter().filter(|payment| payment.status == Status::Pending).collect()
 }
 
 fn add_unknown(payments: &mut Vec<Payment>, more: Vec<Payment>) {

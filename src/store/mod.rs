@@ -15,7 +15,6 @@ pub mod accounts;
 pub mod acts;
 pub mod alerts;
 pub mod audit;
-pub mod collisions;
 pub mod deliveries;
 pub mod events;
 pub mod idempotency;
@@ -27,6 +26,7 @@ pub mod mailboxes;
 pub mod merchants;
 pub mod messages;
 mod migrate;
+pub mod payment_names;
 pub mod payments;
 mod postgres;
 pub mod seals;
@@ -80,7 +80,6 @@ pub fn statements() -> Vec<&'static Sql> {
         acts::ALL,
         alerts::ALL,
         audit::ALL,
-        collisions::ALL,
         deliveries::ALL,
         events::ALL,
         idempotency::ALL,
@@ -91,6 +90,7 @@ pub fn statements() -> Vec<&'static Sql> {
         mailboxes::ALL,
         merchants::ALL,
         messages::ALL,
+        payment_names::ALL,
         payments::ALL,
         &postgres::statements(),
         seals::ALL,

@@ -25,6 +25,14 @@ macro_rules! columns {
     };
 }
 
+/// Whole payments.
+macro_rules! select {
+    ($rest:expr) => {
+        concat!("select ", $crate::store::payments::columns!(), " from payments", $rest)
+    };
+}
+pub(super) use {columns, select};
+
 /// Rows after a position, newest first.
 macro_rules! listed {
     ($filter:literal) => {
@@ -51,7 +59,6 @@ macro_rules! counted {
     };
 }
 
-// `+account_id` keeps SQLite from reading all payments of the account by the index on it.
 statements! {
     ADD: insert(payments) {
         id: Int, business_id: Int, transaction_id: Text, kind: Text, mode: Text, status: Text, version: Int,
@@ -62,40 +69,36 @@ statements! {
         registration_number: Text, service: Text, webhook_url: Text, website_id: Int,
         external_reference: Text, account_id: Int, corrections: Int, created_at: Int, updated_at: Int,
         expires_at: Int, approvable_until_at: Int, is_swept: Int, is_mismatch: Int, is_name_mismatch: Int,
-        name_marks: Int, wallet_id: Int
+        name_keys: Int, wallet_id: Int
     }
     BY_ID: lookup(payments) { columns!() by id: Int }
     BY_TRANSACTION: lookup(payments) { columns!() by business_id: Int, transaction_id: Text }
     OPEN_BY_EXACT: query {
-        concat!("select ", columns!(), " from payments where status = 'pending' and amount_kobo = $1 \
-                 and account_id = $2 order by id desc limit $3")
+        select!(" where status = 'pending' and account_id = $1 and amount_kobo = $2 limit $3")
     }
     OPEN_BY_RULE: query {
-        concat!("select ", columns!(), " from payments where status = 'pending' and rule_low_kobo is not null \
-                 and rule_low_kobo between cast($1 as bigint) - 200 and cast($1 as bigint) and rule_high_kobo >= $1 and +account_id = $2 \
-                 order by rule_low_kobo limit $3")
+        select!(" where status = 'pending' and rule_low_kobo is not null and account_id = $1 \
+                 and rule_low_kobo between cast($2 as bigint) - 200 and cast($2 as bigint) and rule_high_kobo >= $2 \
+                 limit $3")
     }
-    NAMED_LIKE: query {
-        concat!("select ", columns!(), " from payments where id in (select id from \
-                 (select id, name_marks from payments where account_id = $1 and created_at >= $2 \
-                 order by created_at desc, id desc limit 50000) as recent \
-                 where (name_marks & $4) = $4 or (name_marks & $5) = $5 or (name_marks & $6) = $6 \
-                 or (name_marks & $7) = $7 or (name_marks & $8) = $8 or (name_marks & $9) = $9 \
-                 or (name_marks & $10) = $10 or (name_marks & $11) = $11 or (name_marks & $12) = $12 \
-                 or (name_marks & $13) = $13 order by id desc limit $3)")
+    OPEN_OF_OTHERS: query {
+        concat!(
+            "select * from (", select!(" where status = 'pending' and account_id = $1 and amount_kobo = $2 \
+                and business_id < $3 limit 1"), ") as below union all \
+             select * from (", select!(" where status = 'pending' and account_id = $1 and amount_kobo = $2 \
+                and business_id > $3 limit 1"), ") as above union all \
+             select * from (", select!(" where status = 'pending' and account_id = $1 and amount_kobo = $2 \
+                and business_id = $3 and wallet_id is not null limit 1"), ") as topups"
+        )
     }
     ENDED_BY_AMOUNT: query {
         concat!("select ", columns!(), " from payments where status <> 'pending' and account_id = $1 \
                  and amount_kobo between $2 and $3 and updated_at >= $4 limit $5")
     }
-    RECENT_OF_OTHERS: query {
-        concat!("select ", columns!(), " from payments where account_id = $1 \
-                 and (business_id <> $2 or wallet_id is not null) and created_at >= $3 order by created_at desc limit $4")
-    }
     CORRECTED: query {
         "update payments set amount_kobo = $3, charge_percentage_kobo = $4, charge_fixed_kobo = $5, \
          business_receives_kobo = $6, rule_low_kobo = $7, rule_high_kobo = $8, corrections = $9, \
-         updated_at = $10, version = version + 1 \
+         name_keys = 1, updated_at = $10, version = version + 1 \
          where id = $1 and version = $2 and status = 'pending' \
          and (select count(*) from corrections where business_id = $11 and corrected_at > $12) < $13"
     }
@@ -139,7 +142,7 @@ statements! {
     COUNT_STATUS_WEBSITE: query { counted!(" and status = $6 and website_id = $7") }
 }
 
-fn decode(row: Row) -> Result<Payment, StoreError> {
+pub(super) fn decode(row: Row) -> Result<Payment, StoreError> {
     let mut r = row.reader("payments");
     Ok(Payment {
         id: r.int("id")?,
@@ -198,12 +201,9 @@ fn payer(r: &mut Reader) -> Result<PayerDetails, StoreError> {
     })
 }
 
-/// Pairs of words that one look by name takes: all of five words.
-pub const NAME_MASKS: usize = 10;
-
-/// The step that brings a new payment into the database; `bvn` is sealed already, `name_marks` are
-/// those of `ops::name_marks`.
-pub fn add(payment: &Payment, bvn: Option<Vec<u8>>, name_marks: i64) -> Step {
+/// The step that brings a new payment into the database; `bvn` is sealed already. The rows of its name go with
+/// it (`payment_names::add`).
+pub fn add(payment: &Payment, bvn: Option<Vec<u8>>) -> Step {
     let rule = payment.rule_bounds();
     Step::one(
         &ADD,
@@ -245,7 +245,7 @@ pub fn add(payment: &Payment, bvn: Option<Vec<u8>>, name_marks: i64) -> Step {
             payment.swept.into(),
             payment.is_mismatch.into(),
             payment.name_mismatch.into(),
-            name_marks.into(),
+            1.into(),
             payment.wallet_id.into(),
         ],
     )
@@ -363,35 +363,39 @@ impl Store {
         self.read_one(&BY_TRANSACTION, params).await?.map(decode).transpose()
     }
 
-    /// Open payments of the account that `received` would pay exactly or under the charges rule,
-    /// at most `limit` of each.
-    pub async fn candidates(
+    /// Open payments of the account of exactly this amount: all, or any `limit` of them.
+    pub async fn open_payments(
+        &self,
+        account_id: i64,
+        amount: Money,
+        limit: usize,
+    ) -> Result<Vec<Payment>, StoreError> {
+        let params: Vec<Value> = vec![account_id.into(), amount.into(), (limit as i64).into()];
+        self.read(&OPEN_BY_EXACT, params).await?.into_iter().map(decode).collect()
+    }
+
+    /// Open payments of the account that `received` would pay under the charges rule: all, or any `limit` of them.
+    pub async fn open_payments_by_rule(
         &self,
         account_id: i64,
         received: Money,
         limit: usize,
     ) -> Result<Vec<Payment>, StoreError> {
         debug_assert_eq!(RULE_TOLERANCE_KOBO, 100, "the width in OPEN_BY_RULE is twice the tolerance");
-        let params: Vec<Value> = vec![received.into(), account_id.into(), (limit as i64).into()];
-        let mut rows = self.read(&OPEN_BY_EXACT, params.clone()).await?;
-        rows.extend(self.read(&OPEN_BY_RULE, params).await?);
-        rows.into_iter().map(decode).collect()
+        let params: Vec<Value> = vec![account_id.into(), received.into(), (limit as i64).into()];
+        self.read(&OPEN_BY_RULE, params).await?.into_iter().map(decode).collect()
     }
 
-    /// Payments, open or ended, whose marks hold one of the masks (`ops::name_marks`; the first
-    /// [`NAME_MASKS`] count): the newest `limit` of the account's newest 50,000.
-    pub async fn payments_named_like(
+    /// Open payments of exactly this amount on the account that are not the business's own, top-ups included: one
+    /// or a few of them, if there are any.
+    pub async fn open_payments_of_others(
         &self,
         account_id: i64,
-        masks: &[i64],
-        since: Timestamp,
-        limit: usize,
+        amount: Money,
+        business_id: i64,
     ) -> Result<Vec<Payment>, StoreError> {
-        let Some(first) = masks.first() else { return Ok(Vec::new()) };
-        let mut params: Vec<Value> = vec![account_id.into(), since.into(), (limit as i64).into()];
-        let places = masks.iter().chain(std::iter::repeat(first));
-        params.extend(places.take(NAME_MASKS).map(|mask| Value::from(*mask)));
-        self.read(&NAMED_LIKE, params).await?.into_iter().map(decode).collect()
+        let params = vec![account_id.into(), amount.into(), business_id.into()];
+        self.read(&OPEN_OF_OTHERS, params).await?.into_iter().map(decode).collect()
     }
 
     /// Ended payments of the account around an amount, for suggestions.
@@ -405,18 +409,6 @@ impl Store {
         let params =
             vec![account_id.into(), amounts.0.into(), amounts.1.into(), since.into(), (limit as i64).into()];
         self.read(&ENDED_BY_AMOUNT, params).await?.into_iter().map(decode).collect()
-    }
-
-    /// Payments of other beneficiaries on the account, top-ups included, created since a time, newest first.
-    pub async fn payments_of_others(
-        &self,
-        account_id: i64,
-        business_id: i64,
-        since: Timestamp,
-        limit: usize,
-    ) -> Result<Vec<Payment>, StoreError> {
-        let params = vec![account_id.into(), business_id.into(), since.into(), (limit as i64).into()];
-        self.read(&RECENT_OF_OTHERS, params).await?.into_iter().map(decode).collect()
     }
 
     /// Open payments whose late window ended between two times, oldest first.

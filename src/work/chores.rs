@@ -1,5 +1,5 @@
 //! What is done by the clock, on every node: the sweep, the end of intents, the ledger's seal, the gauges of
-//! the queues. (The directory's notes of last use are written by `serve`: every node has them.) Each runs
+//! the queues, the index of payers' names. (The directory's notes of last use are written by `serve`: every node has them.) Each runs
 //! alone and again after its pause; nodes that do the same at once lose races and do no harm. A failure is logged and waits for the next time.
 
 use std::sync::Arc;
@@ -20,9 +20,10 @@ pub(super) enum Chore {
     Intents,
     Seal,
     Gauges,
+    Names,
 }
 
-pub(super) const ALL: [Chore; 4] = [Chore::Sweep, Chore::Intents, Chore::Seal, Chore::Gauges];
+pub(super) const ALL: [Chore; 5] = [Chore::Sweep, Chore::Intents, Chore::Seal, Chore::Gauges, Chore::Names];
 
 impl Chore {
     fn every(self) -> Duration {
@@ -31,6 +32,8 @@ impl Chore {
             // A payment whose link has ended is rejected at once (decisions 11).
             Chore::Intents | Chore::Seal => 1,
             Chore::Gauges => 5,
+            // Finds something after an upgrade alone, while nodes of before may still make payments.
+            Chore::Names => 60,
         })
     }
 
@@ -42,6 +45,7 @@ impl Chore {
             }
             Chore::Seal => seal(app).await.map_err(|error| error.to_string()),
             Chore::Gauges => gauges(app).await.map_err(|error| error.to_string()),
+            Chore::Names => ops::like_names::key_names(app).await.map_err(|error| error.to_string()),
         }
     }
 }

@@ -162,10 +162,9 @@ on_both! {
         let (t, shop) = world(db).await;
         let other = t.merchant("bolu.example").await;
         let mine = t.create(&shop, 5_000, "Halima Garba").await;
-        // The pool has one account, so the other business can only collide by a correction.
+        // The pool has one account, so the other business can only collide by a correction at the same moment.
         let theirs = t.create(&other, 7_000, "Halima Garba").await;
-        let fixed = correct_amount(&t.app, &other.caller, &theirs.transaction_id, Money(500_000), None).await;
-        assert!(matches!(fixed.unwrap(), Corrected::Payment(_)));
+        t.correct_unasked(&theirs, 5_000).await;
         t.advance(LATER + Span::seconds(20));
         let outcome = t.ingest(&Alert::credit(ACCOUNT, 5_000, "Halima Garba", at()).text()).await;
         assert_eq!(outcome.status, AlertStatus::Review);

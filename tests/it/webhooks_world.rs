@@ -124,7 +124,7 @@ impl World {
             now,
         );
         let unit = store.unit(self.business).await.unwrap();
-        let unit = unit.step(payments::add(&payment, None, 0)).steps(steps.await.unwrap());
+        let unit = unit.step(payments::add(&payment, None)).steps(steps.await.unwrap());
         assert!(matches!(store.apply(unit).await.unwrap(), Applied::Done(_)));
         Told { payment, body }
     }

@@ -84,6 +84,16 @@ impl Word {
         }
     }
 
+    /// Keys of the spelling: that of its group or sound, its own, and its own with long vowels.
+    pub(super) fn spelling_keys(&self) -> [&str; 3] {
+        [&self.name_key, &self.key, &self.long_key]
+    }
+
+    /// What is left without vowels, where that says enough.
+    pub(super) fn sound(&self) -> Option<&str> {
+        self.sound.as_deref()
+    }
+
     /// Words written together as one name.
     pub(super) fn joined(words: &[&Word]) -> Word {
         let texts = words.iter().map(|w| w.text.as_str());
@@ -147,7 +157,7 @@ impl Word {
 
 /// What is left of a key without its vowels: the first letter and the consonants, Z as S.
 /// Fewer than `MIN_CONSONANTS` say nothing.
-fn sound_of(key: &str) -> Option<String> {
+pub(super) fn sound_of(key: &str) -> Option<String> {
     let mut sound = key.chars().take(1).collect::<String>();
     for c in key.chars().filter(|c| !matches!(c, 'A' | 'E' | 'I' | 'O' | 'U' | 'Y')) {
         let c = if c == 'Z' { 'S' } else { c };
@@ -213,10 +223,9 @@ impl Folded {
         Some(person)
     }
 
-    /// Keys of the names in it, equal for spellings of one name: for finding candidates, not for
-    /// comparing. Initials, titles and signs have none.
-    pub fn index_words(&self) -> impl Iterator<Item = String> {
-        self.words.iter().filter(|word| word.kind == Kind::Name).map(|word| word.name_key.clone())
+    /// Longer, or of more words, than a rule decides: close to every other name.
+    pub fn is_too_long(&self) -> bool {
+        self.too_long
     }
 
     /// The same words in any order, titles and forms of companies aside: the stricter

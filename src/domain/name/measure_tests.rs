@@ -176,3 +176,8 @@ fn random_pairs_of_known_names_never_match() {
         assert_ne!(verdict(&e, &r, CUTS), Verdict::Match, "{e} | {r}");
     }
 }
+
+/// Expected and received names of all labelled pairs, where they are there.
+pub(super) fn names_of_labelled_pairs() -> Option<Vec<(String, String)>> {
+    Some(labelled_pairs()?.into_iter().map(|pair| (pair.expected, pair.received)).collect())
+}

@@ -8,6 +8,7 @@
 
 mod business;
 mod fold;
+pub mod index;
 mod key;
 #[cfg(test)]
 mod measure_tests;
@@ -88,6 +89,12 @@ pub fn compare_folded(expected: &Folded, received: &Folded, cut: CutLengths<'_>)
 /// The verdict alone, for names folded before: what a search over many payments asks.
 pub fn verdict_folded(expected: &Folded, received: &Folded, cut: CutLengths<'_>) -> Verdict {
     rule_on(expected, received, cut).verdict
+}
+
+/// Whether a payment of this name can be approved by the rule at all: a single word, or more words than the rule
+/// takes, never can, whoever pays.
+pub fn may_match(expected: &Folded) -> bool {
+    verdict_folded(expected, expected, &[]) == Verdict::Match
 }
 
 /// Whether the surname given with a payment is among the names that agree. Without a

@@ -63,6 +63,8 @@ type Map<K, V> = HashMap<K, V, BuildHasherDefault<Fnv>>;
 type Set<K> = HashSet<K, BuildHasherDefault<Fnv>>;
 
 pub(super) struct Tables {
+    /// The first word of each group; group 1 stands first.
+    group_names: Vec<&'static str>,
     groups: Map<&'static str, u32>,
     groups_by_key: Map<String, u32>,
     short_forms: Map<String, Vec<String>>,
@@ -99,6 +101,7 @@ fn lines(text: &'static str) -> impl Iterator<Item = Vec<&'static str>> {
 impl Tables {
     fn read() -> Tables {
         let mut t = Tables {
+            group_names: Vec::new(),
             groups: Map::default(),
             groups_by_key: Map::default(),
             short_forms: Map::default(),
@@ -119,6 +122,7 @@ impl Tables {
     }
 
     fn read_spellings(&mut self) {
+        self.group_names = lines(SPELLING).map(|words| words[0]).collect();
         let mut unclear = HashSet::new();
         for (number, words) in (1u32..).zip(lines(SPELLING)) {
             for word in words {
@@ -266,11 +270,61 @@ impl Tables {
 
     /// The name keys of what is left when a usual first or last part is left away.
     pub(super) fn stems(&self, word: &str) -> Vec<String> {
-        let starts = self.starts.iter().filter_map(|(p, n)| Some((word.strip_prefix(p)?, *n)));
-        let ends = self.ends.iter().filter_map(|(p, n)| Some((word.strip_suffix(p)?, *n)));
+        self.stem_texts(word).map(|rest| self.name_key(rest)).collect()
+    }
+
+    /// What is left when a usual first or last part is left away.
+    pub(super) fn stem_texts<'w>(&self, word: &'w str) -> impl Iterator<Item = &'w str> {
+        let starts = self.starts.iter().filter_map(move |(p, n)| Some((word.strip_prefix(p)?, *n)));
+        let ends = self.ends.iter().filter_map(move |(p, n)| Some((word.strip_suffix(p)?, *n)));
         let says_little = |rest: &str| matches!(rest, "NWA" | "OLUWA" | "CHUKWU");
-        let stems = starts.chain(ends).filter(|(rest, least)| rest.len() >= *least && !says_little(rest));
-        stems.map(|(rest, _)| self.name_key(rest)).collect()
+        let stems =
+            starts.chain(ends).filter(move |(rest, least)| rest.len() >= *least && !says_little(rest));
+        stems.map(|(rest, _)| rest)
+    }
+
+    /// The word with each usual first and last part that is left away from such a long one.
+    pub(super) fn with_affixes(&self, word: &str) -> impl Iterator<Item = String> {
+        let starts =
+            self.starts.iter().filter(|(_, n)| word.len() >= *n).map(move |(p, _)| format!("{p}{word}"));
+        let ends = self.ends.iter().filter(|(_, n)| word.len() >= *n).map(move |(p, _)| format!("{word}{p}"));
+        starts.chain(ends)
+    }
+
+    /// The word with a last part written long where it is short: the way back of [`Tables::swapped`].
+    pub(super) fn swapped_back(&self, word: &str) -> impl Iterator<Item = String> {
+        self.swaps.iter().filter_map(|(long, short, least)| {
+            let rest = word.strip_suffix(short).filter(|rest| rest.len() >= *least)?;
+            Some(format!("{rest}{long}"))
+        })
+    }
+
+    /// A key as it may be stored: a spelling group by its first word, for its number is its place in the table.
+    pub(super) fn lasting_key(&self, name_key: &str) -> String {
+        let number = name_key.strip_prefix('#').and_then(|number| number.parse::<usize>().ok());
+        match number.and_then(|number| self.group_names.get(number.checked_sub(1)?)) {
+            Some(first) => format!("#{first}"),
+            None => name_key.to_owned(),
+        }
+    }
+
+    /// Every known name.
+    pub(super) fn known_names(&self) -> impl Iterator<Item = &str> {
+        self.known.iter().map(String::as_str)
+    }
+
+    /// Every word of a spelling group, with the group's number.
+    pub(super) fn grouped_words(&self) -> impl Iterator<Item = (&'static str, u32)> {
+        self.groups.iter().map(|(word, group)| (*word, *group))
+    }
+
+    /// Every full form with its short forms, as name keys; then those with pet names.
+    pub(super) fn all_short_forms(&self) -> impl Iterator<Item = (&String, &Vec<String>)> {
+        self.short_forms.iter()
+    }
+
+    pub(super) fn all_pet_names(&self) -> impl Iterator<Item = (&String, &Vec<String>)> {
+        self.nicknames.iter()
     }
 }
 

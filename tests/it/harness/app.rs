@@ -12,6 +12,8 @@ use tillbell::config::Config;
 use tillbell::directory::Caller;
 use tillbell::domain::merchant::{Mode, Website};
 use tillbell::domain::money::Money;
+use tillbell::domain::name::Folded;
+use tillbell::domain::name::index::stored_keys;
 use tillbell::domain::payment::{PayerDetails, Payment};
 use tillbell::domain::time::{Span, Timestamp};
 use tillbell::mail::intake::{Arrival, MailRoom, Origin};
@@ -19,9 +21,11 @@ use tillbell::mail::{self, Banks, Intake};
 use tillbell::ops;
 use tillbell::ops::create_payment::{Created, NewPayment, create_payment};
 use tillbell::ops::decide::AlertOutcome;
+use tillbell::ops::like_names::move_rows;
 use tillbell::ops::take_alert::{ReadAs, Taken, take_alert};
 use tillbell::outbound::messenger::Messenger;
-use tillbell::store::StoreOptions;
+use tillbell::store::sql::{Sql, Text};
+use tillbell::store::{Step, StoreOptions, payment_names, payments};
 
 use super::databases::TestDatabase;
 
@@ -189,6 +193,27 @@ impl TestApp {
             Created::Payment(view) => view.payment,
             other => panic!("not created: {other:?}"),
         }
+    }
+
+    /// A correction that was allowed before another one of the same moment was there to be seen.
+    pub async fn correct_unasked(&self, payment: &Payment, naira: i64) {
+        let before = self.payment(payment).await;
+        let after = before.correct(Money(naira * 100), self.app.now(), 0, 0).unwrap();
+        let unit = self.app.store.unit(before.business_id).await.unwrap();
+        let unit = unit.step(payments::corrected(&before, &after)).steps(move_rows(&before, &after));
+        assert!(self.app.store.apply(unit).await.unwrap().is_done());
+    }
+
+    /// The payment as a program of before the index of names left it.
+    pub async fn forget_name_rows(&self, payment: &Payment) {
+        static UNKEY: Sql =
+            Sql { name: "UNKEY", text: Text::Plain("update payments set name_keys = 0 where id = $1") };
+        let keys = stored_keys(&Folded::new(&payment.payer_name));
+        let unit = self.app.store.unit(payment.business_id).await.unwrap();
+        let unit = unit
+            .steps(payment_names::remove(payment, &keys))
+            .step(Step::one(&UNKEY, vec![payment.id.into()]));
+        assert!(self.app.store.apply(unit).await.unwrap().is_done());
     }
 
     pub async fn payment(&self, payment: &Payment) -> Payment {

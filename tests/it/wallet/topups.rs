@@ -3,10 +3,10 @@
 use tillbell::domain::alert::AlertStatus;
 use tillbell::domain::message::MessageKind;
 use tillbell::domain::money::Money;
-use tillbell::domain::payment::{Payment, Status};
+use tillbell::domain::payment::{CorrectRefusal, Payment, Status};
 use tillbell::domain::time::Span;
 use tillbell::ops::approve_alert::{Approve, ApproveRefused, approve_alert};
-use tillbell::ops::correct_amount::correct_amount;
+use tillbell::ops::correct_amount::{Corrected, correct_amount};
 use tillbell::ops::read_payments::read_payment;
 use tillbell::ops::reverse::{Reverse, reverse_payment};
 use tillbell::ops::topup::{ToppingUp, start_topup};
@@ -123,8 +123,9 @@ on_both! {
         let asked = topup(&w, 7_500, PAYER).await;
         let payment = w.t.create(&w.shop, 9_000, PAYER).await;
         assert_eq!(payment.account_id, asked.account_id, "they do not collide yet");
-        let corrected = correct_amount(&w.t.app, &w.shop.caller, &payment.transaction_id, Money(750_000), None).await;
-        corrected.unwrap();
+        let refused = correct_amount(&w.t.app, &w.shop.caller, &payment.transaction_id, Money(750_000), None).await;
+        assert!(matches!(refused.unwrap(), Corrected::Refused(CorrectRefusal::NotTellable)));
+        w.t.correct_unasked(&payment, 7_500).await;
         assert_eq!(w.t.payment(&payment).await.amount, Money(750_000));
         w.t.advance(LATER + Span::seconds(20));
         let outcome = w.t.ingest(&Alert::credit(ACCOUNT, 7_500, PAYER, at()).text()).await;

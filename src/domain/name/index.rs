@@ -1,0 +1,227 @@
+//! Keys by which payments are found by name: what a payment's name is stored under, and what is looked for.
+//!
+//! An index over these keys answers "which open payments of this amount bear a name like that one" without
+//! reading the payments of other names, however many share the amount. A key only finds candidates; what they
+//! are worth is the name rule's to say. The promise is one-sided: two names that are not `different` share a
+//! key, except for the exotic forms named in `index/tests.rs`, which are counted there.
+//!
+//! Two names that are not different agree in two words, or one of them is a single word, or they agree in one
+//! word and the others are nearly the same. So a name is stored under every two of its words (each by the key of
+//! its spelling, or by the known name that is left without a usual first or last part), a single word by
+//! itself, and a word that no table knows, which alone may be a typing error, by its ends. The looking side does
+//! the rest of the work, because names are written more often than they are looked for.
+
+mod related;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeSet;
+
+use super::fold::{Folded, Kind, Word};
+
+/// Keys stored for one name. Two words make one, three make three; more only where words are unknown or have
+/// several stems. A name that would need more is found by its first ones.
+pub const STORED_KEYS_MAX: usize = 64;
+/// Keys looked for at once; a name that would need more says that its keys are not all.
+pub const SOUGHT_KEYS_MAX: usize = 512;
+/// Unknown words of longer names are not stored by their ends: three agreeing words and a typing error are
+/// found by the words that agree.
+const WORDS_WITH_ENDS_MAX: usize = 4;
+/// Pieces of a joined word have at least this many letters.
+const PIECE_MIN: usize = 2;
+/// A letter changed inside a word this short may leave neither its first two nor its last two letters.
+const SHORT_WORD: usize = 4;
+
+/// What is looked for, and whether it covers every name that is not different.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SoughtKeys {
+    pub keys: Vec<i64>,
+    /// Some names that are not different may be stored under other keys.
+    pub is_incomplete: bool,
+}
+
+/// How like the name a stored one must be to be found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Likeness {
+    /// Two names agree: every name that matches.
+    Agreeing,
+    /// Every name that is not different.
+    NotDifferent,
+}
+
+/// The keys a payment of this payer's name is stored under; none for a name too long to be decided by rule.
+pub fn stored_keys(name: &Folded) -> Vec<i64> {
+    let words = names_of(name);
+    let keys: Vec<Vec<String>> = words.iter().map(|word| related::stored(word)).collect();
+    let mut found = Keys::new(STORED_KEYS_MAX);
+    if let ([word], [own]) = (&words[..], &keys[..]) {
+        found.singles(own);
+        if !word.known {
+            found.ends(&[SINGLE.to_owned()], &related::ends(&word.text, word.sound()));
+        }
+    }
+    for (i, first) in keys.iter().enumerate() {
+        for second in &keys[i + 1..] {
+            found.pairs(first, second);
+        }
+    }
+    if words.len() <= WORDS_WITH_ENDS_MAX {
+        for (i, word) in words.iter().enumerate().filter(|(_, word)| !word.known) {
+            let ends = related::ends(&word.text, word.sound());
+            for (j, others) in keys.iter().enumerate() {
+                if i != j {
+                    found.ends(others, &ends);
+                }
+            }
+        }
+    }
+    found.hashed.into_iter().collect()
+}
+
+/// The keys under which payments are stored whose payer's name is like this one.
+pub fn sought_keys(name: &Folded, likeness: Likeness) -> SoughtKeys {
+    let words = names_of(name);
+    let nearly = likeness == Likeness::NotDifferent;
+    let (mut related, mut unheard) = (Vec::new(), Vec::new());
+    for word in &words {
+        let agreeing = related::agreeing(word);
+        related.push(agreeing.keys);
+        unheard.push(agreeing.unheard);
+    }
+    // What is stored most often stands first, should there be too many.
+    let mut found = Keys::new(SOUGHT_KEYS_MAX);
+    found.pairs_of_all(&related, &related);
+    if nearly || name.business {
+        related.iter().for_each(|keys| found.singles(keys));
+    }
+    if nearly {
+        found.near(&words, &related);
+    }
+    found.joined_words(name, &words, &related);
+    found.split_words(&words);
+    found.pairs_of_all(&related, &unheard);
+    // A single word is close to every name that holds it, among whatever others.
+    let is_incomplete = name.too_long || found.is_full() || (nearly && words.len() < 2);
+    SoughtKeys { is_incomplete, keys: found.hashed.into_iter().collect() }
+}
+
+const SINGLE: &str = "1";
+
+fn names_of(name: &Folded) -> Vec<&Word> {
+    name.words.iter().filter(|word| word.kind == Kind::Name).collect()
+}
+
+struct Keys {
+    hashed: BTreeSet<i64>,
+    most: usize,
+}
+
+impl Keys {
+    fn new(most: usize) -> Keys {
+        Keys { hashed: BTreeSet::new(), most }
+    }
+
+    fn is_full(&self) -> bool {
+        self.hashed.len() >= self.most
+    }
+
+    fn put(&mut self, parts: &[&str]) {
+        if !self.is_full() {
+            self.hashed.insert(hash(parts));
+        }
+    }
+
+    fn singles(&mut self, keys: &[String]) {
+        keys.iter().for_each(|key| self.put(&[SINGLE, key]));
+    }
+
+    fn pairs(&mut self, first: &[String], second: &[String]) {
+        for a in first {
+            for b in second {
+                self.put(&if a <= b { ["2", a, b] } else { ["2", b, a] });
+            }
+        }
+    }
+
+    /// Every word of the one list with every other word of the second.
+    fn pairs_of_all(&mut self, one: &[Vec<String>], other: &[Vec<String>]) {
+        for (i, first) in one.iter().enumerate() {
+            for (_, second) in other.iter().enumerate().filter(|(j, _)| *j != i) {
+                self.pairs(first, second);
+            }
+        }
+    }
+
+    /// A word and the ends of another.
+    fn ends(&mut self, others: &[String], ends: &[String]) {
+        for other in others {
+            for end in ends {
+                self.put(&["3", other, end]);
+            }
+        }
+    }
+
+    /// Words of the name that a stored one may write as one word.
+    fn joined_words(&mut self, name: &Folded, words: &[&Word], related: &[Vec<String>]) {
+        let is_piece = |word: &&Word| matches!(word.kind, Kind::Name | Kind::Particle);
+        let pieces: Vec<&Word> = name.words.iter().filter(is_piece).collect();
+        for (i, first) in pieces.iter().enumerate() {
+            for second in pieces.iter().enumerate().filter(|(j, _)| *j != i).map(|(_, word)| word) {
+                let joined = related::stored(&Word::joined(&[first, second]));
+                self.singles(&joined);
+                for (word, keys) in words.iter().zip(related) {
+                    if word.text != first.text && word.text != second.text {
+                        self.pairs(&joined, keys);
+                    }
+                }
+            }
+        }
+    }
+
+    /// A word that a stored name may write as several. Of a name written as one word the second piece may end
+    /// anywhere: more follow.
+    fn split_words(&mut self, words: &[&Word]) {
+        let glued = words.len() == 1;
+        for word in words.iter().filter(|word| word.text.is_ascii()) {
+            let text = word.text.as_str();
+            for at in PIECE_MIN..text.len().saturating_sub(PIECE_MIN - 1) {
+                let (first, rest) = text.split_at(at);
+                let first = related::stored_text(first);
+                let shortest = if glued { PIECE_MIN } else { rest.len() };
+                for end in shortest..=rest.len() {
+                    self.pairs(&first, &related::stored_text(&rest[..end]));
+                }
+            }
+        }
+    }
+
+    /// One word agrees and another is a typing error, a like sound or a pet name apart.
+    fn near(&mut self, words: &[&Word], related: &[Vec<String>]) {
+        for (i, word) in words.iter().enumerate() {
+            let near = related::nearly(word);
+            let ends = related::ends(&word.text, word.sound());
+            let alone = vec![SINGLE.to_owned()];
+            if words.len() == 1 {
+                self.ends(&alone, &ends);
+                self.singles(&near);
+            }
+            for (_, keys) in related.iter().enumerate().filter(|(j, _)| *j != i) {
+                self.pairs(keys, &near);
+                self.ends(keys, &ends);
+            }
+        }
+    }
+}
+
+/// FNV-1a, 64 bits. Whoever picks names whose keys collide has others' payments looked at and passed over.
+fn hash(parts: &[&str]) -> i64 {
+    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+    for part in parts {
+        for byte in part.bytes().chain([0]) {
+            hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+    // The low bits of the last letters spread over the whole.
+    hash = (hash ^ (hash >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
+    (hash ^ (hash >> 32)).cast_signed()
+}

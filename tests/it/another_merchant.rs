@@ -1,0 +1,287 @@
+//! One merchant against another: taking the transfer that was meant for somebody else, and shutting an account or
+//! a price for everybody. What cannot be told apart goes to a person; how many other payments there are decides
+//! nothing.
+
+use tillbell::domain::alert::AlertStatus;
+use tillbell::domain::money::Money;
+use tillbell::domain::name::Folded;
+use tillbell::domain::payment::{CorrectRefusal, Payment, Status};
+use tillbell::domain::time::Span;
+use tillbell::ops;
+use tillbell::ops::correct_amount::{Corrected, correct_amount};
+use tillbell::ops::create_payment::{Created, create_payment};
+use tillbell::ops::decide::AlertOutcome;
+use tillbell::ops::like_names::{add_payment, key_names};
+use tillbell::ops::rematch::rematch;
+use tillbell::store::unit::UNIT_MAX_STEPS;
+use tillbell::store::{IdKind, Step};
+
+use crate::harness::app::{ACCOUNT, LATER, Merchant, TestApp, at, world};
+use crate::harness::databases::TestDatabase;
+use crate::harness::mails::Alert;
+
+const GIVEN: [&str; 12] = [
+    "Bolanle", "Chidi", "Damilola", "Ebuka", "Folake", "Gbenga", "Ifeoma", "Jumoke", "Kelechi", "Lateef",
+    "Musa", "Patience",
+];
+const FAMILY: [&str; 10] =
+    ["Abubakar", "Balogun", "Danladi", "Ezeani", "Fashola", "Hassan", "Igwilo", "Johnson", "Kalu", "Lawal"];
+
+/// Many open payments of one merchant and one amount, under names that are not the victim's: every fourth shares a
+/// word with it.
+async fn crowd(t: &TestApp, merchant: &Merchant, naira: i64, count: usize, shared: &str) {
+    let first = t.create(merchant, naira, "Yetunde Zubair").await;
+    let mut steps: Vec<Step> = Vec::new();
+    for n in 0..count {
+        let (given, family) = (GIVEN[n % 12], FAMILY[n / 12 % 10]);
+        let payer_name =
+            if n % 4 == 0 { format!("{shared} {family} {given}") } else { format!("{given} {family}") };
+        let id = t.app.store.id(IdKind::Payment).await.unwrap();
+        let payment = Payment {
+            id,
+            transaction_id: format!("{}-{id}", first.transaction_id),
+            payer_name,
+            ..first.clone()
+        };
+        let more = add_payment(&payment, &Folded::new(&payment.payer_name), None);
+        if steps.len() + more.len() > UNIT_MAX_STEPS {
+            apply(t, std::mem::take(&mut steps)).await;
+        }
+        steps.extend(more);
+    }
+    apply(t, steps).await;
+}
+
+async fn apply(t: &TestApp, steps: Vec<Step>) {
+    let unit = t.app.store.unit(0).await.unwrap().steps(steps);
+    assert!(t.app.store.apply(unit).await.unwrap().is_done());
+}
+
+async fn correct(t: &TestApp, merchant: &Merchant, payment: &Payment, naira: i64) -> Corrected {
+    let corrected =
+        correct_amount(&t.app, &merchant.caller, &payment.transaction_id, Money(naira * 100), None);
+    let corrected = corrected.await.unwrap();
+    rematch(&t.app, payment.id).await.unwrap();
+    corrected
+}
+
+async fn paid(t: &TestApp, naira: i64, payer: &str) -> AlertOutcome {
+    t.advance(LATER + Span::seconds(20));
+    t.ingest(&Alert::credit(ACCOUNT, naira, payer, at()).text()).await
+}
+
+/// The payments suggested to the person who looks at the alert.
+async fn suggested(t: &TestApp, alert_id: i64) -> Vec<String> {
+    let alert = t.app.store.alert(alert_id).await.unwrap().unwrap();
+    let evidence: serde_json::Value = serde_json::from_str(&alert.evidence).unwrap();
+    let considered = evidence["considered"].as_array().unwrap();
+    considered.iter().map(|one| one["transaction_id"].as_str().unwrap().to_owned()).collect()
+}
+
+on_both! {
+    async fn a_full_name_beside_a_half_one_of_another_merchant_goes_to_a_person(db: TestDatabase) {
+        let (t, victim) = world(db).await;
+        let other = t.merchant("bolu.example").await;
+        let mine = t.create(&victim, 5_000, "Ekaette").await;
+        let bait = t.create(&other, 21_000, "Ekaette Bassey").await;
+        assert_eq!(mine.account_id, bait.account_id);
+        let taken = correct(&t, &other, &bait, 5_000).await;
+        assert!(matches!(taken, Corrected::Payment(_)), "a single word keeps nobody out: {taken:?}");
+        let outcome = paid(&t, 5_000, "EKAETTE BASSEY").await;
+        assert_eq!(outcome.status, AlertStatus::Review, "{outcome:?}");
+        let both = suggested(&t, outcome.alert_id).await;
+        assert!(both.contains(&mine.transaction_id) && both.contains(&bait.transaction_id), "{both:?}");
+        t.finish().await;
+    }
+
+    async fn a_correction_that_cannot_be_told_from_anothers_payment_is_refused(db: TestDatabase) {
+        let (t, victim) = world(db).await;
+        let other = t.merchant("bolu.example").await;
+        let mine = t.create(&victim, 5_000, "Ekaette Bassey").await;
+        for (from, name, to) in [
+            (21_000, "BASSEY Ekaette", 5_000),
+            // Of 5,100 a payer who leaves the charges away sends 4,999: within a naira of the other's.
+            (22_000, "Ekaette Bassy", 5_000),
+            (23_000, "Ekaette Bassey", 5_101),
+        ] {
+            let bait = t.create(&other, from, name).await;
+            let refused = correct(&t, &other, &bait, to).await;
+            assert!(matches!(refused, Corrected::Refused(CorrectRefusal::NotTellable)), "{name}: {refused:?}");
+            let after = t.payment(&bait).await;
+            assert_eq!((after.amount, after.version), (Money(from * 100), bait.version), "nothing changed");
+        }
+        let outcome = paid(&t, 5_000, "EKAETTE BASSEY").await;
+        assert_eq!(outcome.transaction_id, Some(mine.transaction_id), "{}", outcome.reason);
+        t.finish().await;
+    }
+
+    async fn a_correction_within_one_merchant_is_its_own_affair(db: TestDatabase) {
+        let (t, shop) = world(db).await;
+        t.create(&shop, 5_000, "Ekaette Bassey").await;
+        let second = t.create(&shop, 21_000, "Ekaette Bassey").await;
+        assert!(matches!(correct(&t, &shop, &second, 5_000).await, Corrected::Payment(_)));
+        let outcome = paid(&t, 5_000, "EKAETTE BASSEY").await;
+        assert_eq!(outcome.status, AlertStatus::Matched, "{outcome:?}");
+        t.finish().await;
+    }
+
+    async fn no_number_of_payments_hides_one_when_an_account_is_chosen(db: TestDatabase) {
+        let (t, victim) = world(db).await;
+        let other = t.merchant("bolu.example").await;
+        crowd(&t, &other, 5_000, 205, "Halima").await;
+        let mine = t.create(&victim, 5_000, "Halima Garba").await;
+        crowd(&t, &other, 5_000, 205, "Garba").await;
+        let like = create_payment(&t.app, &other.caller, t.request(&other, 5_000, "Garba Halima"), None).await;
+        assert!(matches!(like.unwrap(), Created::NoAccount), "the only account is taken");
+        let outcome = paid(&t, 5_000, "HALIMA GARBA").await;
+        assert_eq!(outcome.transaction_id, Some(mine.transaction_id), "{}", outcome.reason);
+        t.finish().await;
+    }
+
+    async fn no_number_of_payments_hides_one_when_an_alert_is_decided(db: TestDatabase) {
+        let (t, victim) = world(db).await;
+        let other = t.merchant("bolu.example").await;
+        crowd(&t, &other, 5_000, 205, "Halima").await;
+        let mine = t.create(&victim, 5_000, "Halima Garba").await;
+        let theirs = t.create(&other, 7_000, "Halima Garba").await;
+        crowd(&t, &other, 5_000, 205, "Garba").await;
+        t.correct_unasked(&theirs, 5_000).await;
+        let outcome = paid(&t, 5_000, "HALIMA GARBA").await;
+        assert_eq!(outcome.status, AlertStatus::Review, "{outcome:?}");
+        let both = suggested(&t, outcome.alert_id).await;
+        assert!(both.contains(&mine.transaction_id) && both.contains(&theirs.transaction_id), "{both:?}");
+        t.finish().await;
+    }
+
+    async fn a_close_name_among_many_of_its_amount_is_seen(db: TestDatabase) {
+        let (t, victim) = world(db).await;
+        let other = t.merchant("bolu.example").await;
+        t.create(&victim, 5_000, "Halima Gabra").await;
+        crowd(&t, &other, 5_000, 410, "Halima").await;
+        let theirs = t.create(&other, 7_000, "Halima Garba").await;
+        t.correct_unasked(&theirs, 5_000).await;
+        let outcome = paid(&t, 5_000, "HALIMA GARBA").await;
+        assert_eq!(outcome.status, AlertStatus::Review, "a slip of the victim's customer: {outcome:?}");
+        t.finish().await;
+    }
+
+    async fn money_that_was_rounded_up_to_anothers_price_goes_to_a_person(db: TestDatabase) {
+        for (asked, theirs, review) in
+            [(5_173, 5_200, true), (4_997, 5_260, true), (4_996, 5_260, false), (3_800, 4_000, true), (3_799, 4_000, false)]
+        {
+            let (t, victim) = world(TestDatabase::migrated(db.engine()).await).await;
+            let other = t.merchant("bolu.example").await;
+            t.create(&victim, asked, "Chike Nwosu").await;
+            t.create(&other, theirs, "Nwosu Chike").await;
+            let outcome = paid(&t, theirs, "NWOSU CHIKE").await;
+            let wanted = if review { AlertStatus::Review } else { AlertStatus::Matched };
+            assert_eq!(outcome.status, wanted, "{asked} and {theirs}: {outcome:?}");
+            t.finish().await;
+        }
+    }
+
+    async fn a_corrected_payment_does_not_take_what_another_asked_exactly(db: TestDatabase) {
+        let (t, victim) = world(db).await;
+        let other = t.merchant("bolu.example").await;
+        let mine = t.create(&victim, 7_000, "Adaugo Obi").await;
+        let bait = t.create(&other, 9_000, "Emeka Nwosu").await;
+        // Her husband pays.
+        let waiting = paid(&t, 7_000, "EMEKA NWOSU").await;
+        assert_ne!(waiting.status, AlertStatus::Matched);
+        assert!(matches!(correct(&t, &other, &bait, 7_000).await, Corrected::Payment(_)));
+        let after = t.app.store.alert(waiting.alert_id).await.unwrap().unwrap();
+        assert_eq!((after.status, t.payment(&bait).await.status), (AlertStatus::Review, Status::Pending), "{}", after.reason);
+        let both = suggested(&t, waiting.alert_id).await;
+        assert!(both.contains(&mine.transaction_id) && both.contains(&bait.transaction_id), "{both:?}");
+        t.finish().await;
+    }
+
+    async fn like_named_payments_of_two_merchants_are_kept_on_two_accounts(db: TestDatabase) {
+        let (t, shop) = world(db).await;
+        let other = t.merchant("bolu.example").await;
+        t.account("0123459982").await;
+        let mine = t.create(&shop, 5_000, "Halima Garba").await;
+        // The account used least recently is the second one each time but for the name.
+        t.create(&shop, 800, "Bolanle Kalu").await;
+        let theirs = t.create(&other, 9_400, "Garba Halima").await;
+        assert_ne!(mine.account_id, theirs.account_id);
+        let third = t.merchant("third.example").await;
+        let crowded = t.create(&third, 12_000, "Halima Garba").await;
+        assert!(crowded.account_id.is_some(), "preferred, not needed");
+        t.finish().await;
+    }
+
+    async fn names_that_never_match_shut_no_price(db: TestDatabase) {
+        let (t, victim) = world(db).await;
+        let other = t.merchant("bolu.example").await;
+        for number in ["0123459982", "0123457728", "0123451193"] {
+            t.account(number).await;
+        }
+        let long = "Ada Bem Chi Dan Efe Fola Gozie Hauwa Ima Jide Kola";
+        for n in 0..4 {
+            let bait = t.create(&other, 31_000 + n, long).await;
+            assert!(matches!(correct(&t, &other, &bait, 5_000).await, Corrected::Payment(_)));
+        }
+        let mine = t.create(&victim, 5_000, "Halima Garba").await;
+        let account = t.app.store.accounts().await.unwrap().into_iter().find(|a| Some(a.id) == mine.account_id).unwrap();
+        t.advance(LATER + Span::seconds(20));
+        let outcome = t.ingest(&Alert::credit(&account.number, 5_000, "HALIMA GARBA", at()).text()).await;
+        assert_eq!(outcome.status, AlertStatus::Matched, "{outcome:?}");
+        t.finish().await;
+    }
+
+    async fn thousands_of_one_price_stop_nobodys_alerts_and_corrections(db: TestDatabase) {
+        let (t, victim) = world(db).await;
+        let other = t.merchant("bolu.example").await;
+        let wrong = t.create(&victim, 6_500, "Ngozi Madu").await;
+        crowd(&t, &other, 8_000, 2_005, "Halima").await;
+        let mine = t.create(&victim, 8_000, "Halima Garba").await;
+        let outcome = paid(&t, 8_000, "HALIMA GARBA").await;
+        assert_eq!(outcome.transaction_id, Some(mine.transaction_id), "{}", outcome.reason);
+        let waiting = t.ingest(&Alert::credit(ACCOUNT, 9_000, "NGOZI MADU", at()).text()).await;
+        assert_eq!(waiting.status, AlertStatus::Review);
+        assert!(matches!(correct(&t, &victim, &wrong, 9_000).await, Corrected::Payment(_)));
+        assert_eq!(t.payment(&wrong).await.status, Status::Approved);
+        t.finish().await;
+    }
+
+    async fn payments_of_before_are_found_once_their_names_are_indexed(db: TestDatabase) {
+        let (t, victim) = world(db).await;
+        let other = t.merchant("bolu.example").await;
+        let mine = t.create(&victim, 5_000, "Halima Garba").await;
+        crowd(&t, &other, 5_000, 205, "Halima").await;
+        t.forget_name_rows(&mine).await;
+        let early = paid(&t, 5_000, "HALIMA GARBA").await;
+        assert_eq!(early.status, AlertStatus::Review, "not before every name is there: {early:?}");
+        key_names(&t.app).await.unwrap();
+        ops::approve_alert::dismiss_alert(&t.app, early.alert_id, "ada", "sent again").await.unwrap().unwrap();
+        let like = create_payment(&t.app, &other.caller, t.request(&other, 5_000, "Garba Halima"), None).await;
+        assert!(matches!(like.unwrap(), Created::NoAccount));
+        assert_eq!(t.app.store.unkeyed_payments(1).await.unwrap().len(), 0);
+        t.finish().await;
+    }
+
+    async fn names_are_forgotten_a_month_after_their_payments(db: TestDatabase) {
+        let (t, shop) = world(db).await;
+        t.create(&shop, 5_000, "Halima Garba").await;
+        let keys = tillbell::domain::name::index::stored_keys(&Folded::new("Halima Garba"));
+        let rows = || async {
+            let named = tillbell::store::payment_names::Named {
+                account_id: None,
+                keys: &keys,
+                amounts: ops::like_names::ANY_AMOUNT,
+                open_after: tillbell::domain::time::Timestamp(0),
+                limit: 10,
+            };
+            t.app.store.payments_named(&named).await.unwrap().len()
+        };
+        t.advance(Span::days(32));
+        ops::sweep::sweep(&t.app).await.unwrap();
+        ops::sweep::sweep(&t.app).await.unwrap();
+        assert_eq!(rows().await, 1, "suggestions look back so far");
+        t.advance(Span::days(2));
+        ops::sweep::sweep(&t.app).await.unwrap();
+        assert_eq!(rows().await, 0);
+        t.finish().await;
+    }
+}
