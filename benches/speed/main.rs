@@ -27,10 +27,12 @@ mod memory;
 #[path = "../../tests/it/harness/name_server.rs"]
 mod name_server;
 mod names;
+mod people;
 mod pins;
 mod read;
 mod reading;
 mod report;
+mod reviews;
 mod server;
 #[allow(dead_code, reason = "the tests use more of it")]
 #[path = "../../tests/it/harness/signing.rs"]
@@ -43,8 +45,10 @@ mod world;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-const NAMES: [&str; 10] =
-    ["storage", "create", "read", "reading", "names", "webhooks", "decide", "mailbox", "pins", "memory"];
+const NAMES: [&str; 11] = [
+    "storage", "create", "read", "reading", "names", "webhooks", "reviews", "decide", "mailbox", "pins",
+    "memory",
+];
 
 /// How much is measured.
 pub struct Size {
@@ -121,6 +125,10 @@ async fn run(size: &Size, wanted: &dyn Fn(&str) -> bool) {
     if wanted("webhooks") {
         println!("webhooks");
         webhooks::run(&mut report, size, server.as_ref()).await;
+    }
+    if wanted("reviews") {
+        println!("reviews");
+        reviews::run(&mut report, size).await;
     }
     if wanted("decide") {
         println!("decide");

@@ -22,21 +22,10 @@ use tillbell::store::jobs::{self, JobKind};
 use tillbell::store::unit::UNIT_MAX_STEPS;
 use tillbell::store::{Applied, IdKind, Step, StoreOptions, alerts};
 
+use crate::people;
+
 /// The vault's key, shared with the server that is started on the same database.
 pub const KEY: &str = "0d9c8b7a695847362514039f8e7d6c5b4a3928170615243342516071829304a5";
-
-const FIRST: [&str; 40] = [
-    "Adaeze", "Bolanle", "Chidi", "Damilola", "Ebuka", "Folake", "Gbenga", "Halima", "Ifeoma", "Jumoke",
-    "Kelechi", "Lateef", "Musa", "Ngozi", "Obinna", "Patience", "Rukayat", "Sade", "Tunde", "Uche", "Vivian",
-    "Wale", "Yetunde", "Zainab", "Amina", "Bashir", "Chioma", "Danjuma", "Emeka", "Funmi", "Grace", "Hauwa",
-    "Ibrahim", "Joy", "Kunle", "Lola", "Maryam", "Nnamdi", "Olu", "Peter",
-];
-const LAST: [&str; 40] = [
-    "Abubakar", "Balogun", "Chukwu", "Danladi", "Eze", "Fashola", "Garba", "Hassan", "Igwe", "Johnson",
-    "Kalu", "Lawal", "Mohammed", "Nwosu", "Okafor", "Peters", "Quadri", "Rabiu", "Sani", "Taiwo", "Udoh",
-    "Vincent", "Williams", "Yusuf", "Zubair", "Adeyemi", "Bello", "Coker", "Dike", "Ekpo", "Falana",
-    "George", "Haruna", "Ibe", "Jibril", "Kuti", "Ladipo", "Madu", "Nnaji", "Ojo",
-];
 
 /// Numbers that are the same in every run.
 pub struct Dice(pub u64);
@@ -47,10 +36,9 @@ impl Dice {
         ((self.0 >> 33) as usize) % n
     }
 
-    /// One of 64,000 names of three words.
+    /// The name of a made-up person.
     pub fn name(&mut self) -> String {
-        let (a, b, c) = (self.below(40), self.below(40), self.below(40));
-        format!("{} {} {}", FIRST[a], FIRST[(a + 1 + b % 39) % 40], LAST[c])
+        people::name(self)
     }
 }
 

@@ -1,0 +1,122 @@
+//! How many honest alerts a person has to look at only because another merchant's payment may be meant. 20
+//! accounts, 50 businesses and 20,000 open payments at popular and at odd prices, made as merchants make them; then
+//! each one's own alert is weighed. Counts, no speed.
+
+use std::time::Instant;
+
+use tillbell::domain::account::ReceivingAccount;
+use tillbell::domain::matching::Verdicts;
+use tillbell::domain::merchant::Mode;
+use tillbell::domain::money::Money;
+use tillbell::domain::payment::{PayerDetails, Payment};
+use tillbell::ops::accounts::{GivenBank, MaskDigits, NewAccount, add_account};
+use tillbell::ops::create_payment::{Created, NewPayment, create_payment};
+use tillbell::ops::weigh::weigh;
+
+use crate::report::{Goal, Report};
+use crate::world::{Dice, World, said};
+use crate::{Size, people, scratch};
+
+const ACCOUNTS: usize = 20;
+const BUSINESSES: usize = 50;
+/// Prices that many merchants ask, in naira.
+const POPULAR: [i64; 16] = [
+    500, 1_000, 1_500, 2_000, 2_500, 3_000, 3_500, 5_000, 7_500, 10_000, 12_000, 15_000, 20_000, 25_000,
+    50_000, 100_000,
+];
+/// Of a hundred payments so many have a popular price.
+const AT_POPULAR: usize = 60;
+const WANTED_PERCENT: f64 = 0.5;
+
+pub async fn run(report: &mut Report, size: &Size) {
+    let folder = scratch();
+    let url = format!("sqlite:{}", folder.path().join("bench.db").display());
+    let world = World::new(&url, BUSINESSES, "").await;
+    let accounts = accounts(&world).await;
+    let count = size.of(20_000, 1_000);
+    let mut dice = Dice(20_260_101);
+    let began = Instant::now();
+    let mut payments = Vec::with_capacity(count);
+    let mut refused = 0;
+    for _ in 0..count {
+        match create(&world, &mut dice).await {
+            Some(payment) => payments.push(payment),
+            None => refused += 1,
+        }
+    }
+    said(&format!("{count} creates, {refused} without an account"), began);
+    let (mut matched, mut by_others, mut else_wise) = (0, 0, 0);
+    for payment in &payments {
+        let account =
+            accounts.iter().find(|account| Some(account.id) == payment.account_id).expect("its account");
+        let mut alert = world.alert(payment).await;
+        alert.account_id = Some(account.id);
+        alert.facts.payer_name = Some(people::as_banks_write(&payment.payer_name, &mut dice));
+        match weigh(&world.app, &alert).await.expect("the store").decision.verdict {
+            Verdicts::Approve { payment_id, .. } => {
+                assert_eq!(payment_id, payment.id, "somebody else's payment");
+                matched += 1;
+            }
+            Verdicts::Review { reasons } if reasons.iter().any(|reason| is_of_others(reason)) => {
+                by_others += 1
+            }
+            _ => else_wise += 1,
+        }
+    }
+    let share = 100.0 * f64::from(by_others) / payments.len() as f64;
+    let notes =
+        format!("{matched} by themselves, {by_others} for another merchant, {else_wise} for other reasons");
+    let what = format!("honest alerts to a person, {} payments", payments.len());
+    report.add(&what, "%", share, WANTED_PERCENT, Goal::Below, &notes);
+}
+
+fn is_of_others(reason: &str) -> bool {
+    reason.contains("beneficiar") || reason.contains("could be looked at")
+}
+
+async fn accounts(world: &World) -> Vec<ReceivingAccount> {
+    let mut accounts = vec![world.account.clone()];
+    for n in 1..ACCOUNTS {
+        let new = NewAccount {
+            number: format!("01234{:05}", 10_000 + n),
+            name: "TILL AND BELL LTD".into(),
+            bank: GivenBank::Known {
+                code: "gtbank".into(),
+                name: "GTBank".into(),
+                mask: Some(MaskDigits { lead: 0, trail: 4, hidden_end: 0 }),
+                cbn_code: None,
+            },
+            business_id: None,
+            via: None,
+            mode: Mode::Live,
+            force: true,
+        };
+        let added = add_account(&world.app, "bench", &new).await.expect("a store").expect("an account");
+        accounts.push(added.account);
+    }
+    world.app.directory.forget();
+    accounts
+}
+
+async fn create(world: &World, dice: &mut Dice) -> Option<Payment> {
+    let merchant = &world.businesses[dice.below(BUSINESSES)];
+    let naira = if dice.below(100) < AT_POPULAR {
+        POPULAR[dice.below(POPULAR.len())]
+    } else {
+        200 + dice.below(60_000) as i64
+    };
+    let caller = world.app.directory.caller(&merchant.key).await.expect("a store").expect("a key");
+    let new = NewPayment {
+        transaction_id: None,
+        base: Money(naira * 100),
+        payer_name: people::name(dice),
+        payer: PayerDetails::default(),
+        bvn: None,
+        webhook_url: format!("{}/hook", merchant.website.url),
+        website: merchant.website.clone(),
+    };
+    match create_payment(&world.app, &caller, new, None).await.expect("a store") {
+        Created::Payment(view) => Some(view.payment),
+        _ => None,
+    }
+}
