@@ -13,7 +13,7 @@ use tillbell::domain::alert::{
 use tillbell::domain::charges::{Schedule, quote};
 use tillbell::domain::merchant::{Mode, Website};
 use tillbell::domain::money::Money;
-use tillbell::domain::name::Folded;
+use tillbell::domain::name::{Folded, may_match};
 use tillbell::domain::payment::{PayerDetails, Payment, TransferRequest};
 use tillbell::domain::time::Span;
 use tillbell::ops;
@@ -36,9 +36,14 @@ impl Dice {
         ((self.0 >> 33) as usize) % n
     }
 
-    /// The name of a made-up person.
+    /// The name of a made-up person that can be approved by the rule (not a title and one name).
     pub fn name(&mut self) -> String {
-        people::name(self)
+        loop {
+            let name = people::name(self);
+            if may_match(&Folded::new(&name)) {
+                return name;
+            }
+        }
     }
 }
 

@@ -5,7 +5,7 @@
 //! correction that happen at the same moment at least one sees the other (decisions 6.8).
 
 use super::OpError;
-use super::like_names::{ANY_AMOUNT, Wanted, is_index_unfinished, payments_like};
+use super::like_names::{ANY_AMOUNT, Found, Wanted, is_index_unfinished, payments_like};
 use super::wallets::{known_wallet, limits};
 use crate::app::App;
 use crate::domain::account::ReceivingAccount;
@@ -24,8 +24,9 @@ use crate::store::settlements::ProvenName;
 /// How far back suggestions reach.
 pub const SUGGEST_WITHIN: Span = Span::days(30);
 /// Open payments of the very amount that are read whatever their names. Where there are more, they are found by
-/// name (`like_names`).
-const OF_AMOUNT_MAX: usize = 200;
+/// name (`like_names`), or, where a name cannot be looked for, up to the second number is read.
+const OF_AMOUNT_MAX: usize = 16;
+const OF_AMOUNT_MOST: usize = 2_000;
 /// Payments found by name, and ended ones around the amount.
 const SUGGESTIONS_READ: usize = 50;
 /// A debit or reversal of the same money within this span speaks against a credit.
@@ -102,12 +103,9 @@ pub async fn weigh_against(
             doubts.push(doubt);
         }
     }
-    let (mut payments, many) = of_amount(app, account.id, received).await?;
     let cut = cut_lengths(alert);
-    let mut limit_reached = false;
-    if many {
-        limit_reached = add_of_like_names(app, alert, account.id, received, &mut payments).await?;
-    }
+    let Read { mut payments, is_about_amount, limit_reached } =
+        read_open_payments(app, alert, account.id, received).await?;
     let mut incoming = Incoming {
         received,
         payer_name: alert.facts.payer_name.as_deref(),
@@ -123,9 +121,14 @@ pub async fn weigh_against(
     if !proven.is_empty() {
         decision = decide(&incoming, &candidates(&payments, &proven));
     }
-    if matches!(decision.verdict, Verdicts::Approve { .. }) {
+    if let Verdicts::Approve { payment_id, .. } = &decision.verdict
+        && let Some(winner) = payments.iter().find(|payment| payment.id == *payment_id)
+        && !is_about_amount
+    {
         // Others of the payer's name may be meant, too, where people round or mistype.
-        incoming.limit_reached |= add_about_amount(app, alert, account.id, received, &mut payments).await?;
+        let more = about_amount(app, alert, winner).await?;
+        incoming.limit_reached |= more.may_be_more;
+        add_unknown(&mut payments, open_ones(more.payments));
         decision = decide(&incoming, &candidates(&payments, &proven));
     }
     let mut with_wallet = doubts.clone();
@@ -216,59 +219,78 @@ async fn with_suggestions(
     Ok(payments)
 }
 
-/// Open payments that the received amount would approve; `true` when there are more of the amount than are read
-/// whatever their names.
-async fn of_amount(app: &App, account_id: i64, received: Money) -> Result<(Vec<Payment>, bool), OpError> {
-    let mut payments = app.store.open_payments(account_id, received, OF_AMOUNT_MAX).await?;
-    let by_rule = app.store.open_payments_by_rule(account_id, received, OF_AMOUNT_MAX).await?;
-    let many = payments.len() >= OF_AMOUNT_MAX || by_rule.len() >= OF_AMOUNT_MAX;
+/// The open payments that an alert may be meant for.
+struct Read {
+    payments: Vec<Payment>,
+    /// Those of the payer's name and about the amount are among them.
+    is_about_amount: bool,
+    /// Some may be missing.
+    limit_reached: bool,
+}
+
+/// Reads the open payments that the received amount would approve: all, while they are few. Where many share the
+/// amount, those that may bear a name like the payer's, so that no number of others hides one.
+async fn read_open_payments(
+    app: &App,
+    alert: &AlertRow,
+    account_id: i64,
+    received: Money,
+) -> Result<Read, OpError> {
+    let (mut payments, many) = of_amount(app, account_id, received, OF_AMOUNT_MAX).await?;
+    let Some(payer_name) = alert.facts.payer_name.as_deref().filter(|_| many) else {
+        return Ok(Read { payments, is_about_amount: false, limit_reached: false });
+    };
+    let named = |amounts| Wanted {
+        account_id,
+        payer_name,
+        likeness: Likeness::NotDifferent,
+        amounts,
+        limit: CANDIDATES_MAX,
+    };
+    if !alert.facts.payer_name_cut && !is_index_unfinished(app).await? {
+        // By the charges rule a payment of up to twice the amount; and what is about the amount.
+        let widest = (about(received).0, Money(received.kobo().saturating_mul(2)));
+        let found = payments_like(app, &named(widest)).await?;
+        add_unknown(&mut payments, open_ones(found.payments));
+        if !found.may_be_more {
+            return Ok(Read { payments, is_about_amount: true, limit_reached: false });
+        }
+        // Nothing of other amounts may stand before what asks for exactly this one.
+        let exact = payments_like(app, &named((received, received))).await?;
+        add_unknown(&mut payments, open_ones(exact.payments));
+    }
+    let (all, limit_reached) = of_amount(app, account_id, received, OF_AMOUNT_MOST).await?;
+    add_unknown(&mut payments, all);
+    Ok(Read { payments, is_about_amount: false, limit_reached })
+}
+
+/// Open payments that the received amount would approve; `true` when there are as many as are read.
+async fn of_amount(
+    app: &App,
+    account_id: i64,
+    received: Money,
+    most: usize,
+) -> Result<(Vec<Payment>, bool), OpError> {
+    let mut payments = app.store.open_payments(account_id, received, most).await?;
+    let by_rule = app.store.open_payments_by_rule(account_id, received, most).await?;
+    let many = payments.len() >= most || by_rule.len() >= most;
     add_unknown(&mut payments, by_rule);
     Ok((payments, many))
 }
 
-/// Where many share the amount: adds those that may bear a name like the payer's, so that no number of others
-/// hides one. Answers whether there may be more.
-async fn add_of_like_names(
-    app: &App,
-    alert: &AlertRow,
-    account_id: i64,
-    received: Money,
-    payments: &mut Vec<Payment>,
-) -> Result<bool, OpError> {
-    let Some(payer_name) = &alert.facts.payer_name else { return Ok(false) };
-    let most = Money(received.kobo().saturating_mul(2));
-    // What asks for exactly the amount is read by itself: nothing of other amounts may stand before it.
-    let mut may_be_more = alert.facts.payer_name_cut || is_index_unfinished(app).await?;
-    for amounts in [(received, received), (received, most)] {
-        let likeness = Likeness::NotDifferent;
-        let wanted = Wanted { account_id, payer_name, likeness, amounts, limit: CANDIDATES_MAX };
-        let found = payments_like(app, &wanted).await?;
-        may_be_more |= found.may_be_more;
-        add_unknown(payments, open_ones(found.payments));
-    }
-    Ok(may_be_more)
-}
-
-/// Adds open payments of the payer's name whose amount is about what was received. Answers whether there may be
-/// more.
-async fn add_about_amount(
-    app: &App,
-    alert: &AlertRow,
-    account_id: i64,
-    received: Money,
-    payments: &mut Vec<Payment>,
-) -> Result<bool, OpError> {
-    let Some(payer_name) = &alert.facts.payer_name else { return Ok(false) };
-    let wanted = Wanted {
-        account_id,
-        payer_name,
-        likeness: Likeness::Agreeing,
-        amounts: about(received),
-        limit: CANDIDATES_MAX,
+/// Payments of the payer's name whose amount is about what was received. A name that its bank cut is looked for as
+/// the winner writes it.
+async fn about_amount(app: &App, alert: &AlertRow, winner: &Payment) -> Result<Found, OpError> {
+    let (Some(account_id), Some(received)) = (winner.account_id, alert.facts.amount) else {
+        return Err(OpError::Fault("an approval without account or amount".into()));
     };
-    let found = payments_like(app, &wanted).await?;
-    add_unknown(payments, open_ones(found.payments));
-    Ok(found.may_be_more)
+    let payer_name = match &alert.facts.payer_name {
+        Some(name) if !alert.facts.payer_name_cut => name,
+        _ => &winner.payer_name,
+    };
+    let amounts = about(received);
+    let likeness = Likeness::Agreeing;
+    payments_like(app, &Wanted { account_id, payer_name, likeness, amounts, limit: CANDIDATES_MAX }).await
 }
 
 fn open_ones(payments: Vec<Payment>) -> Vec<Payment> {

@@ -19,8 +19,20 @@ struct Turned {
     stored: HashMap<String, BTreeSet<String>>,
     /// Name keys of spelling groups by the spelling key of any of their words.
     groups: HashMap<String, BTreeSet<String>>,
-    /// Known names by their ends and their sound.
-    by_end: HashMap<String, Vec<&'static str>>,
+}
+
+/// Known names by their ends and their sound: asked for words alone that no table knows.
+fn known_by_end() -> &'static HashMap<String, Vec<&'static str>> {
+    static BY_END: LazyLock<HashMap<String, Vec<&'static str>>> = LazyLock::new(|| {
+        let mut by_end: HashMap<String, Vec<&'static str>> = HashMap::new();
+        for word in tables().known_names() {
+            for end in ends(word, sound_of(&spelling_key(word, Vowels::Sound)).as_deref()) {
+                by_end.entry(end).or_default().push(word);
+            }
+        }
+        by_end
+    });
+    &BY_END
 }
 
 fn turned() -> &'static Turned {
@@ -36,18 +48,9 @@ impl Turned {
             full_of_pets: turn(t.all_pet_names()),
             stored: HashMap::new(),
             groups: HashMap::new(),
-            by_end: HashMap::new(),
         };
-        for word in t.known_names() {
-            let own = t.name_key(word);
-            for key in stored_text(word) {
-                if key != t.lasting_key(&own) {
-                    turned.stored.entry(own.clone()).or_default().insert(key);
-                }
-            }
-            for end in ends(word, sound_of(&spelling_key(word, Vowels::Sound)).as_deref()) {
-                turned.by_end.entry(end).or_default().push(word);
-            }
+        for word in t.known_names().filter(|word| known_stems(word).next().is_some()) {
+            turned.stored.entry(t.name_key(word)).or_default().extend(stored_text(word));
         }
         for (word, group) in t.grouped_words() {
             for vowels in [Vowels::Sound, Vowels::Long] {
@@ -77,8 +80,7 @@ pub(super) fn stored(word: &Word) -> Vec<String> {
 
 pub(super) fn stored_text(text: &str) -> Vec<String> {
     let t = tables();
-    let stems = t.stem_texts(text).filter(|rest| t.is_known(rest)).map(|rest| t.name_key(rest));
-    let mut keys: BTreeSet<String> = stems.collect();
+    let mut keys: BTreeSet<String> = known_stems(text).map(|rest| t.name_key(rest)).collect();
     if keys.is_empty() {
         let own = t.name_key(text);
         if !own.starts_with('#') && (text.contains("EE") || text.contains("OO")) {
@@ -87,6 +89,10 @@ pub(super) fn stored_text(text: &str) -> Vec<String> {
         keys.insert(own);
     }
     keys.iter().map(|key| t.lasting_key(key)).collect()
+}
+
+fn known_stems(text: &str) -> impl Iterator<Item = &str> {
+    tables().stem_texts(text).filter(|rest| tables().is_known(rest))
 }
 
 /// What is looked for to find the words that agree with one.
@@ -134,7 +140,7 @@ pub(super) fn nearly(word: &Word) -> Vec<String> {
     if !word.known {
         for end in ends(&word.text, word.sound()) {
             let is_sound = end.starts_with(SOUND);
-            let known = turned.by_end.get(&end).into_iter().flatten();
+            let known = known_by_end().get(&end).into_iter().flatten();
             let alike = known.filter(|known| is_sound || one_letter_apart(&word.text, known));
             found.extend(alike.flat_map(|known| stored_text(known)));
         }
