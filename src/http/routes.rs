@@ -116,3 +116,10 @@ pub fn plain_refused(http: Arc<Http>) -> Router {
         .fallback(|| async { ApiError::Forbidden("Use HTTPS") })
         .with_state(http)
 }
+
+/// For requests of which it is not sure where they end.
+pub fn misframed() -> Router {
+    Router::new().fallback(|| async {
+        ApiError::BadRequest("Send either Content-Length or Transfer-Encoding: chunked, and only once".into())
+    })
+}
