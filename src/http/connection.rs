@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
-use http::HeaderValue;
-use http::header::CONNECTION;
+use http::header::{CONNECTION, HOST};
+use http::{HeaderValue, Version};
 use hyper::Request;
 use hyper::body::Incoming;
 use hyper::rt::{Read, Write};
@@ -102,14 +102,13 @@ impl Connection {
         let requests = pulse.clone();
         let service = service_fn(move |request: Request<Incoming>| {
             let framing = heads.as_ref().map_or(Framing::Plain, |heads| heads.next());
-            let router = match framing {
-                Framing::Refused => routes::misframed(),
-                Framing::Plain | Framing::Chunked => router.clone(),
-            };
+            let ambiguity = ambiguity(framing, &request);
+            let router = ambiguity.map_or_else(|| router.clone(), routes::ambiguous);
+            let is_last = framing != Framing::Plain || ambiguity.is_some();
             let (http, under_way) = (http.clone(), requests.begin());
             async move {
                 let mut response = door::answer(&http, router, peer, request.map(Body::new)).await;
-                if framing != Framing::Plain {
+                if is_last {
                     response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
                 }
                 Ok::<_, Infallible>(response.map(|body| AnswerBody::new(body, under_way)))
@@ -134,4 +133,18 @@ impl Connection {
             (is_ending, idle) = (true, FAREWELL);
         }
     }
+}
+
+/// Why a request of HTTP/1 could be another one for a proxy in front than for us.
+fn ambiguity(framing: Framing, request: &Request<Incoming>) -> Option<&'static str> {
+    if framing == Framing::Refused {
+        return Some("Send one Content-Length, or else Transfer-Encoding: chunked");
+    }
+    let hosts = request.headers().get_all(HOST).iter().count();
+    let is_clear = match request.version() {
+        Version::HTTP_10 => hosts <= 1,
+        Version::HTTP_11 => hosts == 1,
+        _ => true,
+    };
+    (!is_clear).then_some("Send one Host header")
 }

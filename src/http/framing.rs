@@ -1,5 +1,5 @@
 //! Looks at the raw heads of HTTP/1.1 requests as they are read, for what the parser takes silently:
-//! a Content-Length beside a Transfer-Encoding, and codings other than `chunked`.
+//! a Content-Length beside a Transfer-Encoding or another one, and codings other than `chunked`.
 //!
 //! A proxy in front may see another end of such a request than we do, and take a stranger's second
 //! request for its client's. Only `connection` uses this; what is well formed is the parser's to say.
@@ -136,21 +136,22 @@ fn head_end(bytes: &[u8], known: usize) -> Option<usize> {
 
 /// What a head says, and its length: `Some(None)` where it is no number.
 fn framing(head: &[u8]) -> (Framing, Option<Option<u64>>) {
-    let (mut length, mut codings, mut is_chunked) = (None, 0, true);
+    let (mut length, mut lengths, mut codings, mut is_chunked) = (None, 0, 0, true);
     let begin = head.iter().position(|byte| !matches!(byte, b'\r' | b'\n')).unwrap_or(0);
     for line in head[begin..].split(|byte| *byte == b'\n').skip(1) {
         let Some(colon) = line.iter().position(|byte| *byte == b':') else { continue };
         let (name, value) = (line[..colon].trim_ascii(), line[colon + 1..].trim_ascii());
         if name.eq_ignore_ascii_case(b"content-length") {
+            lengths += 1;
             length = Some(std::str::from_utf8(value).ok().and_then(|value| value.parse().ok()));
         } else if name.eq_ignore_ascii_case(b"transfer-encoding") {
             codings += 1;
             is_chunked &= value.eq_ignore_ascii_case(b"chunked");
         }
     }
-    let framing = match codings {
-        0 => Framing::Plain,
-        1 if is_chunked && length.is_none() => Framing::Chunked,
+    let framing = match (lengths, codings) {
+        (0 | 1, 0) => Framing::Plain,
+        (0, 1) if is_chunked => Framing::Chunked,
         _ => Framing::Refused,
     };
     (framing, length)

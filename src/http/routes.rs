@@ -117,9 +117,7 @@ pub fn plain_refused(http: Arc<Http>) -> Router {
         .with_state(http)
 }
 
-/// For requests of which it is not sure where they end.
-pub fn misframed() -> Router {
-    Router::new().fallback(|| async {
-        ApiError::BadRequest("Send either Content-Length or Transfer-Encoding: chunked, and only once".into())
-    })
+/// For requests that are well formed and can be read in two ways.
+pub fn ambiguous(message: &'static str) -> Router {
+    Router::new().fallback(move || async move { ApiError::BadRequest(message.into()) })
 }

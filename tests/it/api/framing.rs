@@ -40,6 +40,8 @@ on_both! {
             "Transfer-Encoding: xchunked, chunked\r\n",
             "Transfer-Encoding: chunked, chunked\r\n",
             "Transfer-Encoding: ,chunked\r\n",
+            // Twice the same is no better: a proxy may have looked at one of them.
+            "Content-Length: 4\r\nContent-Length: 4\r\n",
         ] {
             let mut stream = server.connect().await;
             // What stands behind must not be seen as a request.
@@ -52,6 +54,28 @@ on_both! {
         }
         let listed = server.get(&shop.key, "/api/v1/payments").await;
         assert!(!listed.body.contains("Bisi Lawal"), "nothing was created: {listed:?}");
+    }
+
+    async fn a_request_is_for_one_host(db: TestDatabase) {
+        let server = Server::start(db).await;
+        for (version, lines, status) in [
+            ("1.1", "Host: x\r\n", 200),
+            ("1.1", "", 400),
+            ("1.1", "Host: x\r\nHost: x\r\n", 400),
+            ("1.1", "Host: x\r\nA: b\r\nhost: y\r\n", 400),
+            ("1.0", "", 200),
+            ("1.0", "Host: x\r\nHost: y\r\n", 400),
+        ] {
+            let mut stream = server.connect().await;
+            let head = format!("GET /healthz HTTP/{version}\r\n{lines}\r\n");
+            stream.write_all(head.as_bytes()).await.unwrap();
+            let reply = read_reply(&mut stream).await;
+            assert_eq!(reply.status, status, "{head:?}");
+            if status == 400 {
+                reply.fails(400, "Host");
+                assert!(is_closed(&mut stream).await, "{head:?}");
+            }
+        }
     }
 
     async fn a_refused_request_does_not_speak_for_those_before_it(db: TestDatabase) {

@@ -22,6 +22,11 @@ fn mail() -> Vec<u8> {
 
 /// What a terminal gets of a command.
 fn on_terminal(desk: &Desk<'_>, args: &[&str]) -> Vec<u8> {
+    terminal(desk, args).output().expect("script of util-linux").stdout
+}
+
+/// A command on a terminal of its own, which goes to stdout.
+fn terminal(desk: &Desk<'_>, args: &[&str]) -> Command {
     let ours = desk.command(args);
     let mut line = format!("exec '{}'", ours.get_program().to_str().unwrap());
     for arg in args {
@@ -32,7 +37,8 @@ fn on_terminal(desk: &Desk<'_>, args: &[&str]) -> Vec<u8> {
     for (name, value) in ours.get_envs() {
         command.env(name, value.unwrap_or_default());
     }
-    command.env("SHELL", "/bin/sh").output().expect("script of util-linux").stdout
+    command.env("SHELL", "/bin/sh");
+    command
 }
 
 /// Panics at anything that a terminal would act upon; lines may end, and tabs stand.
@@ -76,6 +82,11 @@ on_both! {
             assert!(!shown.is_empty(), "{args:?}");
             is_harmless(&shown);
         }
+        // The log's own colours are the only thing a terminal acts upon.
+        let mut command = terminal(&desk, &["alert", "ingest", file]);
+        let logged = command.env("TILLBELL_LOG", "trace").output().unwrap().stdout;
+        let colours = regex::bytes::Regex::new("\u{1b}\\[[0-9;]*m").unwrap();
+        is_harmless(&colours.replace_all(&logged, &b""[..]));
         let json = is_harmless(&on_terminal(&desk, &["--json", "alert", "show", "1"]));
         let shown: serde_json::Value = serde_json::from_str(json.trim()).unwrap();
         assert_eq!(shown, desk.json(&["alert", "show", "1"]), "still the same JSON");
