@@ -18,6 +18,8 @@ use crate::harness::databases::TestDatabase;
 
 /// What has not ended by then does not end.
 const DEADLINE: Duration = Duration::from_secs(60);
+/// What a client that does its part keeps to on a busy machine, too.
+const SHORT: Duration = Duration::from_secs(2);
 /// Few places, and nobody is cut off while a test looks on.
 const PATIENT: Bounds = Bounds { connections: 6, of_one: 2, idle: DEADLINE, request: DEADLINE };
 const READY: &[u8] = b"GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n";
@@ -192,7 +194,7 @@ on_both! {
     }
 
     async fn a_connection_without_streams_ends_although_it_answers_pings(db: TestDatabase) {
-        let bounds = Bounds { idle: Duration::from_millis(300), ..Bounds::default() };
+        let bounds = Bounds { idle: SHORT, ..Bounds::default() };
         let door = Door::open(db, "", bounds, Kind::Tls).await;
         let mut stream = door.http2("127.0.0.2").await;
         stream.write_all(HELLO).await.unwrap();
@@ -204,7 +206,7 @@ on_both! {
     }
 
     async fn an_answer_that_is_not_taken_ends_its_connection(db: TestDatabase) {
-        let bounds = Bounds { request: Duration::from_millis(300), ..Bounds::default() };
+        let bounds = Bounds { request: SHORT, ..Bounds::default() };
         let door = Door::open(db, "", bounds, Kind::Tls).await;
         let mut stream = door.http2("127.0.0.2").await;
         // The window for answers is nought and stays so.
