@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use crate::app::{App, StartError};
 use crate::config::{Config, SmtpAddress};
 use crate::http::Http;
-use crate::http::listen::{self, Purpose, TLS_PROTOCOLS};
+use crate::http::listen::{self, Bounds, Purpose, TLS_PROTOCOLS};
 use crate::mail::intake::MailRoom;
 use crate::mail::smtp::SmtpProblem;
 use crate::mail::{Banks, TemplateError, imap};
@@ -151,10 +151,11 @@ pub async fn start(app: Arc<App>, roles: Roles) -> Result<Running, ServeError> {
     let intake = intake::start(&app, roles.mail, &room, &stop).await?;
     let mut tasks = intake.tasks;
     let purpose = Purpose::Public { api: roles.api, pages: roles.pages, tls: tls.clone() };
-    tasks.push(tokio::spawn(listen::run(tcp, purpose, http.clone(), stop.clone())));
+    tasks.push(tokio::spawn(listen::run(tcp, purpose, http.clone(), Bounds::default(), stop.clone())));
     if let Some((tcp, address)) = operator {
         tracing::info!(%address, "operator listener");
-        tasks.push(tokio::spawn(listen::run(tcp, Purpose::Operator, http.clone(), stop.clone())));
+        let serving = listen::run(tcp, Purpose::Operator, http.clone(), Bounds::default(), stop.clone());
+        tasks.push(tokio::spawn(serving));
     }
     tasks.push(tokio::spawn(keep_house(app.clone(), http.clone(), stop.clone())));
     if roles.work {

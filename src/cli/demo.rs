@@ -39,6 +39,7 @@ use crate::ops::read_payments::read_payment;
 use crate::ops::websites::{NewWebsite, add_website};
 use crate::serve::{self, Roles};
 use crate::store::StoreOptions;
+use crate::terminal::harmless_bytes;
 
 const OPERATOR: &str = "demo";
 const BANK: &str = "gtbank";
@@ -326,7 +327,8 @@ async fn invite(shop: &Shop, folder: &Path, mut deliveries: mpsc::Receiver<Deliv
             delivery = deliveries.recv() => {
                 let Some(delivery) = delivery else { return };
                 let verified = if delivery.verified { "signature right" } else { "SIGNATURE WRONG" };
-                println!("  webhook {} ({verified}): {}", delivery.id, String::from_utf8_lossy(&delivery.body));
+                let body = harmless_bytes(&delivery.body);
+                println!("  webhook {} ({verified}): {body}", delivery.id);
             }
         }
     }

@@ -4,11 +4,12 @@
 //! or filter, for example `debug` or `tillbell::store=trace`. The service's log is another one
 //! (`serve::logging`). Only `cli` uses this.
 
-use std::io::IsTerminal;
+use std::io::{self, IsTerminal, Write};
 
 use tracing_subscriber::EnvFilter;
 
 use crate::config::LogFormat;
+use crate::terminal::harmless_log;
 
 /// Variable with the filter.
 const FILTER: &str = "TILLBELL_LOG";
@@ -16,11 +17,30 @@ const FILTER: &str = "TILLBELL_LOG";
 /// Starts logging for the rest of the process; the first call counts.
 pub(super) fn start(format: LogFormat) {
     let filter = EnvFilter::try_from_env(FILTER).unwrap_or_else(|_| EnvFilter::new("warn"));
-    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(|| Lines);
     let is_terminal = std::io::stderr().is_terminal();
     // A second start (tests in one process) keeps the first.
     let _ = match format {
         LogFormat::Json => builder.json().try_init(),
         LogFormat::Auto | LogFormat::Pretty => builder.with_ansi(is_terminal).try_init(),
     };
+}
+
+/// Stderr; a terminal gets nothing of a stranger's that it would act upon. A line comes in one piece.
+struct Lines;
+
+impl Write for Lines {
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        let mut stderr = io::stderr().lock();
+        if stderr.is_terminal() {
+            stderr.write_all(harmless_log(line).as_bytes())?;
+        } else {
+            stderr.write_all(line)?;
+        }
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        io::stderr().flush()
+    }
 }

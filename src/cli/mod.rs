@@ -36,6 +36,7 @@ use clap::{Parser, Subcommand};
 use crate::app::App;
 use crate::config::Config;
 use crate::store::StoreOptions;
+use crate::terminal;
 use print::Printer;
 
 /// The largest configuration file that is read.
@@ -139,7 +140,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Err(error) if is_hang_up(&error) => ExitCode::FAILURE,
         Err(error) => {
             let line = format!("{error:#}").split_whitespace().collect::<Vec<_>>().join(" ");
-            eprintln!("tillbell: {line}");
+            eprintln!("tillbell: {}", terminal::harmless_line(&line));
             ExitCode::FAILURE
         }
     }

@@ -4,7 +4,7 @@
 //! exactly two decimals, written from its kobo and never through a float. Only `cli` uses this.
 
 use std::borrow::Cow;
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 
 use comfy_table::{CellAlignment, Table, presets};
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
@@ -14,6 +14,7 @@ use serde_json::value::RawValue;
 
 use crate::domain::money::{Money, naira};
 use crate::domain::time::Timestamp;
+use crate::terminal;
 
 /// One value of an answer.
 #[derive(Clone, Debug)]
@@ -139,7 +140,7 @@ fn for_people(field: &Field) -> String {
         Field::Flag(true) => "yes".to_owned(),
         Field::Flag(false) => "no".to_owned(),
         Field::Int(n) => n.to_string(),
-        Field::Text(text) => text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect(),
+        Field::Text(text) => terminal::harmless_line(text),
         Field::Money(money) => naira(*money),
         Field::Percent(rate) => format!("{} %", Money(*rate)),
         Field::Time(at) => time_for_people(*at),
@@ -340,18 +341,20 @@ impl Printer {
         if said && !self.json { self.line(text) } else { Ok(()) }
     }
 
-    /// Bytes as they are, on stdout.
+    /// Bytes on stdout: as they are, but for a terminal.
     pub(super) fn bytes(self, bytes: &[u8]) -> anyhow::Result<()> {
         let mut out = std::io::stdout().lock();
-        out.write_all(bytes)?;
+        if out.is_terminal() {
+            out.write_all(terminal::harmless_bytes(bytes).as_bytes())?;
+        } else {
+            out.write_all(bytes)?;
+        }
         Ok(out.flush()?)
     }
 
-    /// A line as it is, on stdout. A reader that hung up is an error, not a panic.
+    /// A line on stdout. A reader that hung up is an error, not a panic.
     pub(super) fn line(self, text: &str) -> anyhow::Result<()> {
-        let mut out = std::io::stdout().lock();
-        writeln!(out, "{text}")?;
-        Ok(out.flush()?)
+        put(text, "\n")
     }
 }
 
@@ -365,7 +368,7 @@ impl Printer {
     /// Begins `{ "<plural>": [...] }`, for people one line a row.
     pub(super) fn stream(self, plural: &'static str) -> anyhow::Result<Stream> {
         if self.json {
-            write!(std::io::stdout(), "{{\"{plural}\":[")?;
+            put(&format!("{{\"{plural}\":["), "")?;
         }
         Ok(Stream { printer: self, rows: 0 })
     }
@@ -384,7 +387,7 @@ impl Stream {
             return self.printer.line(&parts.join(", "));
         }
         let comma = if self.rows > 1 { "," } else { "" };
-        Ok(write!(std::io::stdout(), "{comma}{}", serde_json::to_string(row)?)?)
+        put(&format!("{comma}{}", serde_json::to_string(row)?), "")
     }
 
     /// Ends the object.
@@ -393,9 +396,17 @@ impl Stream {
     }
 }
 
+/// The one way of text to stdout; a terminal gets nothing that it would act upon.
+fn put(text: &str, end: &str) -> anyhow::Result<()> {
+    let mut out = std::io::stdout().lock();
+    let text = if out.is_terminal() { terminal::harmless(text) } else { Cow::Borrowed(text) };
+    write!(out, "{text}{end}")?;
+    Ok(out.flush()?)
+}
+
 /// Something the operator should know although the command did what it was asked to.
 pub(super) fn warn(what: impl std::fmt::Display) {
-    eprintln!("warning: {what}");
+    eprintln!("warning: {}", terminal::harmless_line(&what.to_string()));
 }
 
 #[cfg(test)]
@@ -451,7 +462,7 @@ mod tests {
 
     #[test]
     fn people_read_amounts_and_no_control_characters() {
-        assert_eq!(for_people(&Field::Text("a\u{1b}[2Jb".into())), "a [2Jb");
+        assert_eq!(for_people(&Field::Text("a\u{1b}[2Jb\r\nc".into())), "a\\u001b[2Jb  c");
         assert_eq!(for_people(&Money(5).into()), "NGN 0.05");
     }
 }

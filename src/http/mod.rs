@@ -6,14 +6,17 @@
 mod api;
 mod auth;
 mod body;
+mod connection;
 mod door;
 mod error;
+mod framing;
 mod health;
 mod json;
 pub mod limits;
 pub mod listen;
 mod meters;
 mod pages;
+mod pulse;
 mod routes;
 mod validate;
 mod whatsapp;

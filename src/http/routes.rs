@@ -116,3 +116,8 @@ pub fn plain_refused(http: Arc<Http>) -> Router {
         .fallback(|| async { ApiError::Forbidden("Use HTTPS") })
         .with_state(http)
 }
+
+/// For requests that are well formed and can be read in two ways.
+pub fn ambiguous(message: &'static str) -> Router {
+    Router::new().fallback(move || async move { ApiError::BadRequest(message.into()) })
+}

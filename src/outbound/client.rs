@@ -18,7 +18,8 @@ use hyper_util::rt::TokioIo;
 use tokio::time::{Instant, timeout, timeout_at};
 use url::Position;
 
-use super::connect::{Connector, Resolve, SystemResolver};
+use super::connect::{Connector, Resolve, Stream, SystemResolver};
+use super::meter::{Allowance, TooMuch};
 use super::pool::{Conn, Pool};
 use super::{MAX_ANSWER_BYTES, MAX_HEAD_BYTES, OutboundConfig, OutboundProblem, PostError, PostOutcome};
 use crate::domain::weburl::TargetUrl;
@@ -130,14 +131,17 @@ impl Shared {
     ) -> Result<(), Broken> {
         let repeatable = REPEATABLE.iter().any(|name| request.headers().contains_key(*name));
         let was_seen = std::mem::replace(&mut outcome.maybe_seen, true);
+        conn.allowance.renew();
         let answer = match conn.sender.try_send_request(request).await {
             Ok(answer) => answer,
             Err(mut failed) => {
                 let unsent = failed.take_message().is_some();
                 outcome.maybe_seen = was_seen || !unsent;
-                let error = failed.into_error();
-                let repeat = unsent || (repeatable && !error.is_parse());
-                return Err(Broken { error: explain(&error), repeat });
+                let failed = failed.into_error();
+                let is_parse = failed.is_parse();
+                let error = explain(&failed);
+                let repeat = unsent || (repeatable && !is_parse && error != PostError::TooLarge);
+                return Err(Broken { error, repeat });
             }
         };
         let whole = take_answer(answer, outcome).await.map_err(|error| Broken { error, repeat: false })?;
@@ -148,7 +152,7 @@ impl Shared {
     }
 }
 
-async fn handshake(stream: super::connect::Stream) -> Result<Conn, PostError> {
+async fn handshake((stream, allowance): (Stream, Allowance)) -> Result<Conn, PostError> {
     let (sender, connection) = http1::Builder::new()
         .max_buf_size(MAX_HEAD_BYTES)
         .max_header_size(MAX_HEAD_BYTES)
@@ -159,7 +163,7 @@ async fn handshake(stream: super::connect::Stream) -> Result<Conn, PostError> {
     let driver = tokio::spawn(async move {
         let _ = connection.await;
     });
-    Ok(Conn::new(sender, driver.abort_handle()))
+    Ok(Conn::new(sender, allowance, driver.abort_handle()))
 }
 
 fn request(
@@ -223,13 +227,19 @@ fn readable(bytes: &[u8]) -> String {
 }
 
 fn explain(error: &hyper::Error) -> PostError {
-    if error.is_parse_too_large() {
+    if error.is_parse_too_large() || is_too_much(error) {
         return PostError::TooLarge;
     }
     match error.source() {
         Some(source) => PostError::Protocol(format!("{error}: {source}")),
         None => PostError::Protocol(error.to_string()),
     }
+}
+
+/// Whether the reading was cut off by the limit on an exchange.
+fn is_too_much(error: &hyper::Error) -> bool {
+    let io = error.source().and_then(|source| source.downcast_ref::<std::io::Error>());
+    io.and_then(std::io::Error::get_ref).is_some_and(|cause| cause.is::<TooMuch>())
 }
 
 #[cfg(test)]

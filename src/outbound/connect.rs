@@ -24,6 +24,7 @@ use tokio_rustls::client::TlsStream;
 use url::Host;
 
 use super::address::{AddressPolicy, refusal};
+use super::meter::{Allowance, Metered};
 use super::{OutboundProblem, PostError};
 use crate::domain::weburl::TargetUrl;
 
@@ -72,8 +73,8 @@ impl Resolve for SystemResolver {
 
 /// A connection to a checked address, plain or under TLS.
 pub(super) enum Stream {
-    Plain(TcpStream),
-    Tls(Box<TlsStream<TcpStream>>),
+    Plain(Metered),
+    Tls(Box<TlsStream<Metered>>),
 }
 
 /// Opens connections under one policy; shared by all requests.
@@ -95,17 +96,22 @@ impl Connector {
 
     /// Opens a connection to `target`; `deadline` also divides the time left fairly between
     /// the addresses, so that a first one that swallows packets leaves some to the others.
-    pub(super) async fn open(&self, target: &TargetUrl, deadline: Instant) -> Result<Stream, PostError> {
+    pub(super) async fn open(
+        &self,
+        target: &TargetUrl,
+        deadline: Instant,
+    ) -> Result<(Stream, Allowance), PostError> {
         let addresses = self.checked_addresses(target).await?;
         let tcp = connect_first(&addresses, deadline).await?;
         // Requests are single small writes; waiting to fill a packet only delays them.
         let _ = tcp.set_nodelay(true);
+        let (tcp, allowance) = Metered::new(tcp);
         if !target.is_https() {
-            return Ok(Stream::Plain(tcp));
+            return Ok((Stream::Plain(tcp), allowance));
         }
         let name = server_name(target)?;
         let tls = self.tls.connect(name, tcp).await.map_err(|e| PostError::Tls(e.to_string()))?;
-        Ok(Stream::Tls(Box::new(tls)))
+        Ok((Stream::Tls(Box::new(tls)), allowance))
     }
 
     /// The addresses of the target, all of them good: one bad address refuses the whole answer,

@@ -2,8 +2,8 @@
 //!
 //! One POST under one deadline: the name is resolved once, every address of the answer is
 //! checked (`address`) and only those are connected to (`connect`); no redirect, no proxy,
-//! the answer read up to a limit and never decompressed (`client`), connections reused
-//! (`pool`). What an answer means is `domain::webhook`'s to say. Used by ops and work.
+//! the answer read up to a limit and never decompressed (`client`), nothing read without end
+//! before it (`meter`), connections reused (`pool`). What an answer means is `domain::webhook`'s to say. Used by ops and work.
 //!
 //! hyper's connection is used directly rather than reqwest: connecting is then our own code,
 //! and no layer in between can resolve again, follow a redirect or read a proxy from the
@@ -13,6 +13,7 @@ pub mod address;
 mod client;
 mod connect;
 pub mod messenger;
+mod meter;
 mod pool;
 pub mod whatsapp;
 
@@ -100,8 +101,8 @@ pub enum PostError {
     Tls(String),
     #[error("no full answer in time")]
     Timeout,
-    /// More headers than are read.
-    #[error("the answer's headers are too large")]
+    /// More headers, interim answers or framing than are read.
+    #[error("the answer is too large: headers, interim answers or framing without end")]
     TooLarge,
     /// The connection broke off, or what came was no HTTP.
     #[error("no valid answer: {0}")]

@@ -15,6 +15,8 @@ use hyper::client::conn::http1::SendRequest;
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
+use super::meter::Allowance;
+
 /// Idle connections kept for one host; dev mode has at most 64 in flight to one.
 const MAX_IDLE_PER_HOST: usize = 64;
 /// Idle connections in all; each holds a socket and a buffer of a few KiB.
@@ -29,13 +31,15 @@ const SWEEP_EVERY: Duration = Duration::from_secs(1);
 /// An open HTTP/1.1 connection; dropping it ends its task and closes the socket.
 pub(super) struct Conn {
     pub(super) sender: SendRequest<Full<Bytes>>,
+    /// What it may read for the exchange under way.
+    pub(super) allowance: Allowance,
     driver: AbortHandle,
     opened: Instant,
 }
 
 impl Conn {
-    pub(super) fn new(sender: SendRequest<Full<Bytes>>, driver: AbortHandle) -> Conn {
-        Conn { sender, driver, opened: Instant::now() }
+    pub(super) fn new(sender: SendRequest<Full<Bytes>>, allowance: Allowance, driver: AbortHandle) -> Conn {
+        Conn { sender, allowance, driver, opened: Instant::now() }
     }
 }
 

@@ -2,7 +2,8 @@
 //!
 //! Lines are formatted by whoever logs and written by a thread of its own, so that a slow terminal
 //! or pipe never holds up a request; when it falls too far behind, lines are dropped and counted.
-//! What is secret never gets here: keys, PINs and codes are no fields of any line.
+//! What is secret never gets here: keys, PINs and codes are no fields of any line. A terminal gets nothing
+//! of a stranger's that it would act upon.
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::Arc;
@@ -14,6 +15,7 @@ use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::MakeWriter;
 
 use crate::config::LogFormat;
+use crate::terminal::harmless_log;
 
 /// Lines that may wait to be written.
 const LINES_MAX: usize = 8_192;
@@ -80,6 +82,7 @@ pub fn start(format: LogFormat) -> io::Result<Logging> {
 }
 
 fn write_lines(received: &Receiver<Line>, lost: &AtomicU64) {
+    let is_terminal = io::stderr().is_terminal();
     let mut out = io::BufWriter::new(io::stderr());
     while let Ok(line) = received.recv() {
         let mut next = Some(line);
@@ -87,6 +90,7 @@ fn write_lines(received: &Receiver<Line>, lost: &AtomicU64) {
         while let Some(line) = next {
             match line {
                 // Where stderr is gone there is nobody to tell.
+                Line::Text(text) if is_terminal => drop(out.write_all(harmless_log(&text).as_bytes())),
                 Line::Text(text) => drop(out.write_all(&text)),
                 Line::Flush(done) => {
                     drop(out.flush());

@@ -34,6 +34,10 @@ const WRITER_CACHE_KIB: i64 = 32 * 1024;
 /// Prepared statements kept per connection; the program has about a hundred.
 const STATEMENT_CACHE: usize = 256;
 
+/// The mode of the files.
+#[cfg(unix)]
+const OWNER_ONLY: u32 = 0o600;
+
 /// Reads that share one snapshot at most, so that a checkpoint is not held up.
 const SHARE_MAX: usize = 64;
 
@@ -52,6 +56,7 @@ pub(super) struct Sqlite {
 impl Sqlite {
     pub(super) fn open(path: &str, options: &StoreOptions) -> Result<Sqlite, StoreError> {
         let path = PathBuf::from(path);
+        close_to_others(&path);
         let connection = connect(&path, false)?;
         check_durability(&connection)?;
         let (writer, jobs) = crossbeam_channel::bounded(QUEUE_MAX);
@@ -138,6 +143,38 @@ fn connect(path: &Path, read_only: bool) -> Result<Connection, StoreError> {
         StoreError::Unavailable(format!("cannot open the database file {}: {error}", path.display()))
     })
 }
+
+/// Makes a missing file its owner's alone from its first moment, and closes those there are to others:
+/// they hold customers' money and mails. What SQLite makes beside the file takes over its mode.
+#[cfg(unix)]
+fn close_to_others(path: &Path) {
+    use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+    // A file that is there must not be opened here: closing it would end the locks that other
+    // connections of this process hold. What else keeps it from being made is told by SQLite.
+    if std::fs::OpenOptions::new().write(true).create_new(true).mode(OWNER_ONLY).open(path).is_ok() {
+        return;
+    }
+    for end in ["", "-wal", "-shm"] {
+        let mut name = path.as_os_str().to_owned();
+        name.push(end);
+        let Ok(meta) = std::fs::metadata(&name) else { continue };
+        if !meta.is_file() || meta.permissions().mode() & 0o077 == 0 {
+            continue;
+        }
+        let file = Path::new(&name).display();
+        match std::fs::set_permissions(&name, std::fs::Permissions::from_mode(OWNER_ONLY)) {
+            Ok(()) => {
+                tracing::warn!(%file, "a file of the database could be read or written by others; its mode is 0600 now");
+            }
+            Err(error) => {
+                tracing::warn!(%file, %error, "a file of the database can be read or written by others; run chmod 600");
+            }
+        }
+    }
+}
+
+#[cfg(not(unix))]
+fn close_to_others(_: &Path) {}
 
 /// A file system that cannot do WAL, or a build that ignores the pragma, must not go unnoticed.
 fn check_durability(connection: &Connection) -> Result<(), StoreError> {

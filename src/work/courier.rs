@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::hosts::{Admission, HostKey, Hosts};
+use super::hosts::{Admission, HostKey, Hosts, host_key};
 use super::{PAUSE, POLL, bell, deliver, delivery_lease};
 use crate::app::App;
 use crate::domain::time::Timestamp;
@@ -28,7 +28,7 @@ use crate::store::jobs::{self, CLAIM_BATCH, Job, JobKind, Lane};
 const HELD_MAX: usize = 768;
 /// Of these, retries leave so many to first tries.
 const KEPT_FOR_FIRST: usize = 384;
-/// Posts in flight to one host, port and node (decisions 10).
+/// Posts in flight to one host and node, whatever the port.
 const SLOTS: usize = 4;
 /// The same in dev mode, where the one receiver is a program on this machine.
 const SLOTS_DEV: usize = 64;
@@ -176,7 +176,7 @@ impl Courier {
     }
 
     fn admit(self: &Arc<Self>, piece: Piece) {
-        let key = (piece.target.host().to_owned(), piece.target.port());
+        let key = host_key(&piece.target, self.app.config.server.dev);
         let (now, chance) = (self.app.now(), self.app.random.next_u64());
         let admission = self.lock().admit(&key, piece, now, chance);
         match admission {

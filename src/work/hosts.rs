@@ -1,4 +1,4 @@
-//! Who may be posted to now: slots and a short queue per host and port, so that a dead shop delays
+//! Who may be posted to now: slots and a short queue per host, so that a dead shop delays
 //! only itself. No IO in here, and no waiting; the courier asks and does.
 //!
 //! A host has at most so many posts in flight, one only while it does not answer. What comes beyond
@@ -10,6 +10,7 @@ use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
 use crate::domain::time::{Span, Timestamp};
+use crate::domain::weburl::TargetUrl;
 
 /// The most that wait in memory for one host.
 pub const QUEUE_MAX: usize = 256;
@@ -23,8 +24,14 @@ const LATER_MAX: Span = Span::seconds(300);
 /// Hosts remembered; idle ones are forgotten beyond this.
 const HOSTS_MAX: usize = 4_096;
 
-/// Host and port.
-pub type HostKey = (String, u16);
+/// A host whatever the port, because one receiver may listen on all of them. In dev mode with its port:
+/// there all receivers are programs on one machine.
+pub type HostKey = String;
+
+/// What this target's posts are counted under.
+pub fn host_key(target: &TargetUrl, is_dev: bool) -> HostKey {
+    if is_dev { format!("{}:{}", target.host(), target.port()) } else { target.host().to_owned() }
+}
 
 struct Host<T> {
     in_flight: usize,
@@ -163,11 +170,24 @@ impl<T> Hosts<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::weburl::parse_operator_url;
 
     const NOW: Timestamp = Timestamp(1_000_000_000);
 
     fn key(name: &str) -> HostKey {
-        (name.into(), 443)
+        name.into()
+    }
+
+    #[test]
+    fn a_host_has_its_slots_whatever_the_port() {
+        let key = |url: &str, is_dev| host_key(&parse_operator_url(url).unwrap(), is_dev);
+        let (one, two) = ("https://shop.example/a", "https://SHOP.example.:8443/b");
+        assert_eq!(key(one, false), key(two, false));
+        assert_ne!(key(one, false), key("https://other.example/a", false));
+        assert_ne!(key(one, true), key(two, true));
+        let mut hosts = Hosts::new(1);
+        assert_eq!(hosts.admit(&key(one, false), 1, NOW, 0), Admission::Start(1));
+        assert_eq!(hosts.admit(&key(two, false), 2, NOW, 0), Admission::Waits);
     }
 
     fn admit_many(hosts: &mut Hosts<u32>, name: &str, count: u32) -> (usize, usize, Vec<Timestamp>) {

@@ -29,6 +29,7 @@ mod waiting;
 pub mod wallet;
 mod wallet_pages;
 mod webhooks_delivery;
+mod webhooks_flood;
 mod webhooks_workers;
 mod webhooks_world;
 mod whatsapp;

@@ -33,6 +33,9 @@ const ROOMS: &[(&str, May)] = &[
     ("config", May::Only(&["domain", "clock", "outbound"])),
     // Certificates for whatever listens.
     ("tls", May::Only(&["config"])),
+    // Places for whatever listens, and what a terminal may be shown.
+    ("slots", May::Only(&[])),
+    ("terminal", May::Only(&[])),
     // The doors do not know one another; lib.rs starts them side by side.
     ("http", May::AllBut(&["mail", "work", "cli"])),
     ("mail", May::AllBut(&["http", "work", "cli"])),

@@ -16,12 +16,13 @@ use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use super::entrance::{Entrance, Refused};
 use super::session::{Patience, Reception, Session};
-use super::slots::{Peer, Refused, Slot, Slots};
 use super::wire::{Stream, Wire};
 use crate::app::App;
 use crate::config::{Smtp, SmtpAddress};
 use crate::mail::intake::MailRoom;
+use crate::slots::{Peer, Slot};
 use crate::tls::Tls;
 
 /// Mails read and stored at once. Reading takes a core for a moment and several times the mail's size
@@ -71,10 +72,10 @@ impl Receiver {
         stop: CancellationToken,
     ) -> Result<Receiver, SmtpProblem> {
         let (listener, address) = bind(&smtp.listen).await?;
-        let slots = Slots::new(smtp.max_connections as usize, smtp.allow_networks.clone());
+        let entrance = Entrance::new(smtp.max_connections as usize, smtp.allow_networks.clone());
         let desks = Arc::new(Semaphore::new(DESKS));
         let smtp = smtp.clone();
-        let reception = Arc::new(Reception { app, room, smtp, tls, patience, slots, desks, stop });
+        let reception = Arc::new(Reception { app, room, smtp, tls, patience, entrance, desks, stop });
         Ok(Receiver { listener, address, reception })
     }
 
@@ -107,7 +108,7 @@ impl Receiver {
                     continue;
                 }
             };
-            match reception.slots.take(peer) {
+            match reception.entrance.take(peer) {
                 Ok(slot) => {
                     let (reception, cut) = (reception.clone(), cut.clone());
                     dialogues.spawn(async move {

@@ -1,7 +1,7 @@
 //! SMTP and LMTP: takes mails from an MTA, or straight from a sender, and answers for them.
 //!
 //! ```text
-//! listen (slots) -> session (command) -> wire (content) ... intake::ingest
+//! listen (entrance) -> session (command) -> wire (content) ... intake::ingest
 //! ```
 //!
 //! It relays nothing and sends nothing: a mail is for us or refused. Nothing here decides what a mail
@@ -10,9 +10,9 @@
 
 mod command;
 mod content;
+mod entrance;
 mod listen;
 mod session;
-mod slots;
 mod wire;
 
 pub use listen::{Receiver, SmtpProblem};

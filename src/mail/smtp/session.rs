@@ -13,12 +13,13 @@ use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::command::{Command, Refusal, parse};
-use super::slots::{Peer, Slots};
+use super::entrance::Entrance;
 use super::wire::{ContentWait, Line, Lost, Received, Wire};
 use crate::app::App;
 use crate::config::{Smtp, SmtpProtocol};
 use crate::mail::intake::{Arrival, MailRoom, Origin, ingest};
 use crate::mail::mime::MAX_MAIL_BYTES;
+use crate::slots::Peer;
 use crate::tls::Tls;
 
 /// Recipients of one mail; RFC 5321 asks for at least 100.
@@ -81,7 +82,7 @@ pub(super) struct Reception {
     pub smtp: Smtp,
     pub tls: Option<Arc<Tls>>,
     pub patience: Patience,
-    pub slots: Arc<Slots>,
+    pub entrance: Entrance,
     /// Mails being read and stored at once; each may need several times its size in memory.
     pub desks: Arc<Semaphore>,
     pub stop: CancellationToken,
@@ -199,7 +200,7 @@ impl Session {
 
     /// Less when many others wait for the place.
     fn wait(&self, usual: Duration) -> Duration {
-        if self.reception.slots.is_crowded() { usual.min(self.reception.patience.crowded) } else { usual }
+        if self.reception.entrance.is_crowded() { usual.min(self.reception.patience.crowded) } else { usual }
     }
 
     async fn obey(&mut self, command: Command, wire: &mut Wire) -> Result<Next, Lost> {

@@ -5,9 +5,11 @@
 //! turn `50.00` into `50.0` and hide the difference.
 
 mod accounts;
+mod files;
 mod merchants;
 mod money;
 mod proofs;
+mod terminal;
 mod tools;
 mod websites;
 
