@@ -17,7 +17,7 @@ const MAX_LABEL_CHARS: usize = 63;
 
 /// Ports of other protocols, which somebody who chooses a URL could have spoken to in ours: the bad
 /// ports of WHATWG's fetch standard, and below them databases, caches, brokers and consoles.
-const FOREIGN_PORTS: [u16; 111] = [
+const FOREIGN_PORTS: [u16; 110] = [
     1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104,
     109, 110, 111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515,
     526, 530, 531, 532, 540, 548, 554, 556, 563, 587, 601, 636, 989, 990, 993, 995, 1719, 1720, 1723, 2049,
@@ -26,8 +26,8 @@ const FOREIGN_PORTS: [u16; 111] = [
     88, 445, 631, 873, 1433, 1521, 1883, 2375, 2376, 2379, 2380,
     // MySQL, RDP, Subversion, PostgreSQL, AMQP, VNC, Redis, Cassandra, Kafka.
     3306, 3389, 3690, 5432, 5671, 5672, 5900, 6379, 9042, 9092,
-    // Nodes of Elasticsearch, memcached, Redis Sentinel, MongoDB, X of MySQL, Db2.
-    9300, 11211, 26379, 27017, 27018, 27019, 33060, 50000,
+    // Nodes of Elasticsearch, memcached, Redis Sentinel, MongoDB, X of MySQL.
+    9300, 11211, 26379, 27017, 27018, 27019, 33060,
 ];
 
 /// Why a text is not taken as an address; the reason completes the sentence "the URL ...".

@@ -74,7 +74,7 @@ const HONEST: [&str; 11] = [
     ";\r\n\tdkim=pass header.d=gtbank.com header.s=mail header.b=E1aDkM7K;\r\n\tspf=pass (mx.till.example: domain of \
      gens@gtbank.com designates 192.0.2.35 as permitted sender) smtp.mailfrom=gens@gtbank.com smtp.helo=mta.gtbank.com;\
      \r\n\tiprev=pass policy.iprev=192.0.2.35;\r\n\tdmarc=pass header.from=gtbank.com policy.dmarc=reject",
-    // James and others, with a reason and a version.
+    // With a reason and a version.
     " 1; dkim=pass reason=\"good signature\" header.d=gtbank.com; spf=pass reason=ok smtp.mailfrom=gtbank.com",
     // Two signatures, the second by the bank's mail service.
     "; dkim=pass (good) header.d=gtbank.com header.s=mail; dkim=fail (bad key) header.d=esp.example",
@@ -103,13 +103,17 @@ const SILENT: [&str; 6] = [
 ];
 
 /// A vouched mail that came while the name server was in trouble, after it said `then`.
-async fn after_trouble(db: TestDatabase, then: Say) -> AlertRow {
+async fn after_trouble(db: TestDatabase, then: Say, other: &str) -> AlertRow {
     let mut s = Scene::new(db).await;
     let mut config = s.t.app.config.clone();
     config.mail.dns = vec![s.names.address];
-    config.mail.imap = vec![mailbox::server(&format!(
-        "[[mail.imap]]\nhost = \"mail.example\"\nuser = \"a\"\nauthserv_id = \"{ID}\"\n"
-    ))];
+    config.mail.imap = [ID, other]
+        .map(|id| {
+            mailbox::server(&format!(
+                "[[mail.imap]]\nhost = \"mail.example\"\nuser = \"a\"\nauthserv_id = \"{id}\"\n"
+            ))
+        })
+        .into();
     s.room = MailRoom::new(&config, s.t.banks.clone());
     s.names.say(KEY_NAME, Say::ServFail);
     let pass = format!("{ID}; dkim=pass header.d=gtbank.com");
@@ -227,13 +231,18 @@ on_both! {
     }
 
     async fn a_vouched_mail_waits_for_a_name_server_in_trouble(db: TestDatabase) {
-        let alert = after_trouble(db, Say::Nothing).await;
+        let alert = after_trouble(db, Say::Nothing, ID).await;
         assert_eq!((alert.status, alert.authenticity), (AlertStatus::Matched, Authenticity::Proven), "{alert:?}");
     }
 
     async fn a_vouched_mail_that_waited_is_still_held_against_the_key(db: TestDatabase) {
-        let alert = after_trouble(db, Say::Text(record("thief"))).await;
+        let alert = after_trouble(db, Say::Text(record("thief")), ID).await;
         assert_eq!((alert.status, alert.authenticity), (AlertStatus::Quarantined, Authenticity::Refuted), "{alert:?}");
+    }
+
+    async fn at_a_host_of_two_providers_nobody_is_heard_the_second_time(db: TestDatabase) {
+        let alert = after_trouble(db, Say::Nothing, "mx.other.example").await;
+        assert_eq!((alert.status, alert.authenticity), (AlertStatus::Quarantined, Authenticity::Unproven), "{alert:?}");
     }
 
     async fn what_the_provider_says_besides_counts_too(db: TestDatabase) {

@@ -365,13 +365,12 @@ fn keep_titles_that_may_be_names(words: &mut [Word]) {
     let may_be =
         |word: &Word| word.kind == Kind::Title && tables().special(&word.text) == Some(Special::LeadingTitle);
     let mut undecided = words.iter().filter(|word| may_be(word)).count();
-    let mut names = words.iter().filter(|word| word.kind == Kind::Name).count();
+    let names = words.iter().filter(|word| word.kind == Kind::Name).count();
     for word in words.iter_mut().filter(|word| may_be(word)) {
         undecided -= 1;
         if names + undecided < 2 {
             word.kind = Kind::Name;
             word.may_be_title = true;
-            names += 1;
         }
     }
 }

@@ -187,6 +187,10 @@ fn a_title_that_is_a_name_is_dropped_only_where_two_names_remain() {
         ("Prince Dimkpa", "WURAOLA NGOZI", "different"),
         ("Prince Wuraola Dimkpa", "DIMKPA PRINCE", "close"),
         ("Prince Wuraola Dimkpa", "DIMKPA NGOZI", "different"),
+        ("Prince Yerima", "WURAOLA NGOZI", "different"),
+        ("Mrs Ada Dimkpa", "DIMKPA NGOZI", "different"),
+        ("Ada Ada Dimkpa", "ADA NGOZI DIMKPA", "different"),
+        ("Dimkpa W", "DIMKPA NGOZI", "different"),
         // Not in front it is a name like any other.
         ("Ada Prince Dimkpa", "ADA NGOZI DIMKPA", "different"),
         ("Ada Prince Dimkpa", "DIMKPA PRINCE", "match"),
