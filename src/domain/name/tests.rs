@@ -235,6 +235,8 @@ fn a_short_form_is_one_side_of_the_name_and_all_else_a_nickname() {
         let (more, less) = (format!("{full} Ngozi"), format!("{short} NGOZI"));
         assert_eq!(v(&more, &less), want, "{more} | {less}");
     }
+    // Nothing was cut out of a name that is as long, however it is spelled.
+    assert_ne!(v("Abiodun Dimkpa", "BIODUNN DIMKPA"), "match");
 }
 
 #[test]
