@@ -19,6 +19,7 @@ mod imap;
 mod mail;
 mod smtp;
 mod wallet;
+mod warnings;
 mod whatsapp;
 
 pub use imap::{ImapSecret, ImapServer, ImapTls};
@@ -268,7 +269,7 @@ impl Config {
         };
         let server = server(raw.server)?;
         Ok(Config {
-            mail: raw.mail.check(server.tls.as_ref())?,
+            mail: raw.mail.check(server.tls.as_ref(), server.dev)?,
             messenger: whatsapp::messenger(raw.messenger, raw.whatsapp, server.dev)?,
             server,
             secret,

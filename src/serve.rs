@@ -128,6 +128,9 @@ pub async fn start(app: Arc<App>, roles: Roles) -> Result<Running, ServeError> {
              customers' messages. Never let this face the world"
         );
     }
+    for words in app.config.warnings() {
+        tracing::warn!("{words}");
+    }
     let tls = server.tls.as_ref().map(|files| Tls::load(files, TLS_PROTOCOLS)).transpose()?.map(Arc::new);
     // Before anything runs: the sweep must know that there are mailboxes to wait for.
     imap::register(&app).await?;

@@ -69,7 +69,7 @@ impl OneOrMore {
 
 impl RawMail {
     /// `server_tls`: the certificate of the main listener, for listeners without one of their own.
-    pub(super) fn check(self, server_tls: Option<&TlsFiles>) -> Result<Mail, ConfigError> {
+    pub(super) fn check(self, server_tls: Option<&TlsFiles>, dev: bool) -> Result<Mail, ConfigError> {
         let recipients = self.recipients.list();
         if recipients.len() > RECIPIENTS_MAX {
             return Err(ConfigError(format!("mail.recipients names more than {RECIPIENTS_MAX} addresses")));
@@ -86,7 +86,7 @@ impl RawMail {
             recipients: recipients.iter().map(|text| recipient(text)).collect::<Result<_, _>>()?,
             dns: dns.iter().map(|text| server(text)).collect::<Result<_, _>>()?,
             alarm_after,
-            smtp: self.smtp.check(server_tls, !recipients.is_empty())?,
+            smtp: self.smtp.check(server_tls, !recipients.is_empty(), dev)?,
             imap: imap::check(self.imap)?,
         })
     }

@@ -92,6 +92,7 @@ impl RawSmtp {
         self,
         server_tls: Option<&TlsFiles>,
         has_recipients: bool,
+        dev: bool,
     ) -> Result<Option<Smtp>, ConfigError> {
         let tls = match (self.tls_cert, self.tls_key) {
             (Some(cert), Some(key)) => Some(TlsFiles { cert, key }),
@@ -118,6 +119,13 @@ impl RawSmtp {
         let hostname = hostname(self.hostname)?;
         let Some(listen) = self.listen else { return Ok(None) };
         let listen = address(&listen)?;
+        if !has_recipients && !dev {
+            return Err(ConfigError(
+                "mail.smtp takes mails for anybody as long as it is not told for whom: set mail.recipients to the \
+                 addresses that the banks send your alerts to"
+                    .into(),
+            ));
+        }
         let is_wide = allow_networks.iter().any(|network| !private.iter().any(|inner| inner.holds(network)));
         if is_wide && !has_recipients && matches!(listen, SmtpAddress::Tcp(_)) {
             return Err(ConfigError(
@@ -169,7 +177,8 @@ mod tests {
 
     #[test]
     fn defaults_and_settings() {
-        let smtp = load("[mail.smtp]\nlisten = \"127.0.0.1:0\"").unwrap().mail.smtp.unwrap();
+        let smtp = "[mail]\nrecipients = \"a@b.example\"\n[mail.smtp]\nlisten = \"127.0.0.1:0\"";
+        let smtp = load(smtp).unwrap().mail.smtp.unwrap();
         assert_eq!((smtp.protocol, smtp.hostname.as_str()), (SmtpProtocol::Smtp, "tillbell"));
         assert!(smtp.tls.is_none());
         let inside = |ip: &str| smtp.allow_networks.iter().any(|n| n.contains(ip.parse().unwrap()));
@@ -188,6 +197,7 @@ mod tests {
     fn the_environment_reaches_it() {
         let environment = [
             ("TILLBELL_MAIL__SMTP__LISTEN", "127.0.0.1:2525"),
+            ("TILLBELL_MAIL__RECIPIENTS", "a@b.example"),
             ("TILLBELL_MAIL__SMTP__MAX_CONNECTIONS", "7"),
         ];
         let environment = environment.map(|(a, b)| (a.to_owned(), b.to_owned()));
@@ -195,6 +205,15 @@ mod tests {
         let smtp = config.mail.smtp.unwrap();
         assert_eq!((smtp.max_connections, smtp.protocol), (7, SmtpProtocol::Lmtp));
         assert_eq!(smtp.listen.to_string(), "127.0.0.1:2525");
+    }
+
+    #[test]
+    fn whose_mails_it_takes_must_be_told_outside_of_development() {
+        for listen in ["127.0.0.1:2525", "unix:/run/tillbell/lmtp"] {
+            let text = format!("[mail.smtp]\nlisten = \"{listen}\"");
+            assert!(load(&text).unwrap_err().contains("set mail.recipients"), "{listen}");
+            assert!(load(&format!("{text}\n[server]\ndev = true")).is_ok(), "{listen}");
+        }
     }
 
     #[test]

@@ -15,6 +15,21 @@ pub const MAX_URL_CHARS: usize = 500;
 const MAX_HOST_CHARS: usize = 253;
 const MAX_LABEL_CHARS: usize = 63;
 
+/// Ports of other protocols, which somebody who chooses a URL could have spoken to in ours: the bad
+/// ports of WHATWG's fetch standard, and below them databases, caches, brokers and consoles.
+const FOREIGN_PORTS: [u16; 110] = [
+    1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104,
+    109, 110, 111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515,
+    526, 530, 531, 532, 540, 548, 554, 556, 563, 587, 601, 636, 989, 990, 993, 995, 1719, 1720, 1723, 2049,
+    3659, 4045, 4190, 5060, 5061, 6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080,
+    // Kerberos, SMB, IPP, rsync, MS SQL, Oracle, MQTT, Docker, etcd.
+    88, 445, 631, 873, 1433, 1521, 1883, 2375, 2376, 2379, 2380,
+    // MySQL, RDP, Subversion, PostgreSQL, AMQP, VNC, Redis, Cassandra, Kafka.
+    3306, 3389, 3690, 5432, 5671, 5672, 5900, 6379, 9042, 9092,
+    // Nodes of Elasticsearch, memcached, Redis Sentinel, MongoDB, X of MySQL.
+    9300, 11211, 26379, 27017, 27018, 27019, 33060,
+];
+
 /// Why a text is not taken as an address; the reason completes the sentence "the URL ...".
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UrlProblem {
@@ -65,14 +80,19 @@ impl TargetUrl {
 }
 
 /// Reads a webhook URL. https only; `dev` also takes http, and the hosts `localhost` and
-/// `127.0.0.1` on any port. Refuses userinfo, IP literals in any notation, backslashes and
-/// public suffixes. A fragment is dropped: it is never sent.
+/// `127.0.0.1` on any port. Refuses userinfo, IP literals in any notation, backslashes, public
+/// suffixes, and ports of other protocols. A fragment is dropped: it is never sent.
 pub fn parse_target(text: &str, dev: bool) -> Result<TargetUrl, UrlProblem> {
     let target = read_url(text)?;
     if !(target.is_https() || (dev && target.url.scheme() == "http")) {
         return Err(UrlProblem::NotAllowed("must use https"));
     }
     check_host(&target.url, dev)?;
+    // Dev mode's own hosts may use any port there is.
+    let port = target.port();
+    if port == 0 || (FOREIGN_PORTS.contains(&port) && !(dev && is_dev_host(target.host()))) {
+        return Err(UrlProblem::NotAllowed("must not use a port that belongs to another protocol"));
+    }
     Ok(target)
 }
 

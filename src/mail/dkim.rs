@@ -85,8 +85,9 @@ pub struct Examined {
     pub usable: Vec<Signature>,
     /// Why the others do not count.
     pub notes: Vec<String>,
-    /// There are signatures that do not count and may be in the bank's name all the same: when a
-    /// provider says that one of the bank's holds, it may mean one of these.
+    /// There are signatures that do not count and may be in the bank's name all the same, or whose
+    /// names could be written down as something else: when a provider says that one of the bank's
+    /// holds, it may mean one of these.
     pub has_others: bool,
 }
 
@@ -97,6 +98,8 @@ pub enum Opened {
     Holds { key: String },
     /// The bank's key says that this is not what was signed.
     Fails(String),
+    /// Its key was taken back. RFC 6376 (3.6.1) has it mean no more than a key that is no longer there.
+    Gone(String),
     /// Nothing follows from it: a key that may not be used, a time that is over.
     Void(String),
 }
@@ -106,7 +109,7 @@ impl Opened {
     pub fn words(self) -> Option<String> {
         match self {
             Opened::Holds { .. } => None,
-            Opened::Fails(why) | Opened::Void(why) => Some(why),
+            Opened::Fails(why) | Opened::Gone(why) | Opened::Void(why) => Some(why),
         }
     }
 }
@@ -140,6 +143,7 @@ pub fn examine(wire: &[u8], head: &Head<'_>, bank: &Bank, from: &str, now: Times
         found.notes.push(format!("only the first {MAX_SIGNATURES} signatures were looked at"));
     }
     for (place, value) in fields.iter().take(MAX_SIGNATURES).enumerate() {
+        found.has_others |= !reads_one_way(value);
         match acceptable(value, bank, from, now) {
             Ok(mut signature) => match bodies(&message, value, &signature) {
                 Ok(is_intact) => {
@@ -166,6 +170,14 @@ fn is_a_strangers(value: &[u8], bank: &Bank, from: &str) -> bool {
     let tags = Tags::parse(value).ok();
     let domain = tags.as_ref().and_then(|tags| tags.get("d")).map(str::to_ascii_lowercase);
     domain.is_some_and(|domain| !is_aligned(&domain, from, bank))
+}
+
+/// Its names are plain enough that whoever repeats them, with or without care, writes nothing but names.
+fn reads_one_way(value: &[u8]) -> bool {
+    let is_plain = |c: char| c.is_ascii_graphic() && !"()<>[],;:\\\"".contains(c);
+    Tags::parse(value).is_ok_and(|tags| {
+        ["d", "s", "i"].iter().filter_map(|name| tags.raw(name)).all(|text| text.chars().all(is_plain))
+    })
 }
 
 /// The signature as its tags tell it, if it may count at all.
@@ -257,7 +269,12 @@ fn bodies(message: &AuthenticatedMessage<'_>, value: &[u8], own: &Signature) -> 
 /// Checks one signature with the TXT records found under its key's name.
 pub fn open(wire: &[u8], signature: &Signature, records: &[Vec<u8>]) -> Opened {
     let by = |why: &str| format!("its signature by {}: {why}", signature.domain);
-    let (record, key) = match usable_key(records) {
+    let tags = match only_key(records) {
+        Ok(tags) if tags.get("p") == Some("") => return Opened::Gone(by("its key was revoked")),
+        Ok(tags) => tags,
+        Err(why) => return Opened::Void(by(why)),
+    };
+    let (record, key) = match usable_key(&tags) {
         Ok(found) => found,
         Err(why) => return Opened::Void(by(&why)),
     };
@@ -302,28 +319,31 @@ fn nth_signature<'m>(message: &AuthenticatedMessage<'m>, place: usize) -> Option
 }
 
 /// The identity in `i=` is of the domain or below it.
-fn is_within(identity: &str, domain: &str) -> bool {
+pub fn is_within(identity: &str, domain: &str) -> bool {
     let of = identity.rsplit_once('@').map_or("", |(_, of)| of).to_ascii_lowercase();
     of == domain || of.strip_suffix(domain).is_some_and(|rest| rest.ends_with('.'))
 }
 
-/// The one key among the records that may be used, and its hash.
-fn usable_key(records: &[Vec<u8>]) -> Result<(DomainKey, String), String> {
-    let keys: Vec<Tags> = records
+/// The one key among the records.
+fn only_key(records: &[Vec<u8>]) -> Result<Tags, &'static str> {
+    let mut keys: Vec<Tags> = records
         .iter()
         .filter_map(|record| Tags::parse(record).ok())
         .filter(|tags| tags.get("p").is_some())
         .collect();
-    let [tags] = &keys[..] else {
-        return Err(if keys.is_empty() { "its key is no key record" } else { "it has several keys" }.into());
-    };
+    match (keys.pop(), keys.is_empty()) {
+        (Some(tags), true) => Ok(tags),
+        (Some(_), false) => Err("it has several keys"),
+        (None, _) => Err("its key is no key record"),
+    }
+}
+
+/// The key, if it may be used, and its hash.
+fn usable_key(tags: &Tags) -> Result<(DomainKey, String), String> {
     let listed = |name: &str, wanted: &[&str]| {
         tags.get(name).is_none_or(|list| list.split(':').any(|one| wanted.contains(&one)))
     };
     let p = tags.get("p").unwrap_or_default();
-    if p.is_empty() {
-        return Err("its key was revoked".into());
-    }
     if tags.get("v").is_some_and(|v| v != "DKIM1") {
         return Err("its key record is of an unknown version".into());
     }
@@ -367,6 +387,12 @@ impl Tags {
             list.push((name, value.split_ascii_whitespace().collect()));
         }
         Ok(Tags { list, text: text.to_owned() })
+    }
+
+    /// A value as it stands, blanks inside it included.
+    fn raw(&self, name: &str) -> Option<&str> {
+        let mut all = self.text.split(';').filter_map(|part| part.split_once('='));
+        all.find(|(known, _)| known.trim() == name).map(|(_, value)| value.trim())
     }
 
     fn get(&self, name: &str) -> Option<&str> {

@@ -76,13 +76,14 @@ impl Keys {
             }
             Ok(Err(error)) => judge(&error),
             Ok(Ok(found)) => {
-                let texts = found.answers().iter().filter_map(|record| match &record.data {
+                let mut texts = found.answers().iter().filter_map(|record| match &record.data {
                     RData::TXT(txt) => Some(txt.txt_data.concat()),
                     _ => None,
                 });
-                let texts: Vec<Vec<u8>> =
-                    texts.filter(|text| text.len() <= MAX_RECORD_BYTES).take(MAX_RECORDS).collect();
-                if texts.is_empty() { Answer::Absent } else { Answer::Records(texts) }
+                // A record that is too long to be taken is there all the same.
+                let Some(first) = texts.next() else { return Answer::Absent };
+                let all = std::iter::once(first).chain(texts);
+                Answer::Records(all.filter(|text| text.len() <= MAX_RECORD_BYTES).take(MAX_RECORDS).collect())
             }
         }
     }

@@ -70,8 +70,15 @@ pub struct MailRoom {
     pub banks: Arc<Banks>,
     pub keys: Keys,
     recipients: Arc<[String]>,
+    /// How the sources of a mailbox's mails begin, and whose verdict counts for them.
+    providers: Arc<[(String, Option<String>)]>,
     dev: bool,
     threads: Threads,
+}
+
+/// How the source of every mail begins that is fetched from this host.
+pub(super) fn source_of(host: &str) -> String {
+    format!("imap {host}/")
 }
 
 impl MailRoom {
@@ -81,6 +88,7 @@ impl MailRoom {
             banks,
             keys: Keys::new(&config.mail.dns),
             recipients: config.mail.recipients.clone().into(),
+            providers: config.mail.imap.iter().map(|m| (source_of(&m.host), m.authserv_id.clone())).collect(),
             dev: config.server.dev,
         }
     }
@@ -93,6 +101,13 @@ impl MailRoom {
                  somebody else cannot be told from yours by its address"
             );
         }
+    }
+
+    /// Whose verdict counts for a mail of this source; nobody's where two mailboxes at one host differ.
+    pub(super) fn provider_of(&self, source: &str) -> Option<String> {
+        let mut all = self.providers.iter().filter(|(start, _)| source.starts_with(start.as_str()));
+        let (_, first) = all.next()?;
+        first.clone().filter(|_| all.all(|(_, other)| other == first))
     }
 
     /// What speaks against deciding by itself that is not in the mail alone: whom it is for.

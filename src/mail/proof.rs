@@ -109,9 +109,9 @@ pub async fn prove(banks: &Arc<Banks>, keys: &Keys, question: Question) -> Proof
     };
     let mut proof = Proof { verdict: Verdict::Nothing, why: seen.why.clone() };
     let deadline = Instant::now() + question.within;
-    let (mut failed, mut waits) = (false, None);
+    let (mut failed, mut waits, mut has_key) = (false, None, false);
     for signature in &seen.usable {
-        if !question.only_refute && !signature.can_hold() {
+        if !question.only_refute && !signature.can_hold() && seen.vouched.is_none() {
             // No key can make it a proof, so the name server need not be asked.
             let hopeless = signature.without_key();
             failed |= matches!(hopeless, Opened::Fails(_));
@@ -142,14 +142,19 @@ pub async fn prove(banks: &Arc<Banks>, keys: &Keys, question: Question) -> Proof
                     return proven(proof, by, seen.from, covered);
                 }
                 failed |= matches!(opened, Opened::Fails(_));
+                has_key |= !matches!(opened, Opened::Gone(_));
                 proof.why.extend(opened.words());
             }
         }
     }
     if let Some(by) = seen.vouched {
-        let all: Vec<&Signature> = seen.usable.iter().collect();
-        let covered = covered(&seen.covered, &seen.shaping, &all);
-        return proven(proof, by, seen.from, covered);
+        // Where a name server still has a key, our own look at the signature is the last word.
+        if !has_key && waits != Some(Missing::Answer) {
+            let all: Vec<&Signature> = seen.usable.iter().collect();
+            let covered = covered(&seen.covered, &seen.shaping, &all);
+            return proven(proof, by, seen.from, covered);
+        }
+        proof.why.push(format!("{by} stands in only for keys that have left DNS"));
     }
     proof.verdict = match (waits, failed) {
         (Some(Missing::Answer), _) if !question.only_refute => Verdict::Waits(Missing::Answer),
@@ -241,30 +246,55 @@ fn changes_nothing(encoding: &[u8]) -> bool {
 }
 
 /// What the provider says, if its word counts: its header is the topmost of its kind with no
-/// Received above it, so that everything the sender wrote lies below; it is the named provider's; it
-/// says that the bank's signature holds; and that signature is there.
+/// Received above it, so that everything the sender wrote lies below; it is the named provider's and
+/// sound; it says that the bank's signature holds; that signature is there; and nothing that it says
+/// besides, there or in further headers of its own above the first Received, speaks against it.
 fn vouched(head: &Head<'_>, bank: &Bank, seen: &Seen, id: &str) -> Result<String, String> {
-    let Some((place, field)) = head.named("Authentication-Results").next() else {
-        return Err("the provider wrote no Authentication-Results".into());
-    };
-    if head.named("Received").next().is_some_and(|(received, _)| received < place) {
-        return Err(
-            "Authentication-Results stand below a Received line: the sender may have written them".into()
-        );
+    let received = head.named("Received").next().map_or(usize::MAX, |(place, _)| place);
+    let mut theirs = Vec::new();
+    let mut of_topmost = 0;
+    let mut headers = head.named("Authentication-Results").enumerate().peekable();
+    headers.peek().ok_or("the provider wrote no Authentication-Results")?;
+    for (n, (place, field)) in headers {
+        if received < place && n == 0 {
+            return Err(
+                "Authentication-Results stand below a Received line: the sender may have written them".into(),
+            );
+        }
+        if received < place {
+            break;
+        }
+        let text = String::from_utf8_lossy(field.value);
+        let verdict = verdict::parse(&text).ok_or("Authentication-Results that cannot be read")?;
+        let is_theirs = verdict.authserv_id.eq_ignore_ascii_case(id);
+        if !is_theirs && n == 0 {
+            return Err(format!("the topmost Authentication-Results are not by {id}"));
+        }
+        if is_theirs && !verdict.is_sound {
+            return Err(format!("Authentication-Results by {id} are not as the standard has them"));
+        }
+        theirs.extend(verdict.findings.into_iter().filter(|_| is_theirs));
+        of_topmost = if n == 0 { theirs.len() } else { of_topmost };
     }
-    let text = String::from_utf8_lossy(field.value);
-    let verdict = verdict::parse(&text).ok_or("Authentication-Results that cannot be read")?;
-    if !verdict.authserv_id.eq_ignore_ascii_case(id) {
-        return Err(format!("the topmost Authentication-Results are not by {id}"));
-    }
-    let passes = verdict.findings.iter().filter(|f| f.method == "dkim" && f.result == "pass");
-    let domain = passes
-        .filter_map(|finding| finding.property("header.d").map(str::to_ascii_lowercase))
-        .find(|domain| dkim::is_aligned(domain, &seen.from, bank))
+    let (finding, domain) = theirs
+        .iter()
+        .take(of_topmost)
+        .filter(|finding| finding.method == "dkim" && finding.result == "pass")
+        .filter_map(|finding| Some((finding, finding.property("header.d")?.to_ascii_lowercase())))
+        .filter(|(finding, domain)| finding.property("header.i").is_none_or(|i| dkim::is_within(i, domain)))
+        .find(|(_, domain)| dkim::is_aligned(domain, &seen.from, bank))
         .ok_or_else(|| format!("{id} does not say that the bank's signature holds"))?;
-    if seen.has_others
-        || !seen.usable.iter().any(|signature| signature.domain == domain && signature.is_timely())
-    {
+    let of = seen.from.rsplit_once('@').map_or("", |(_, of)| of);
+    if let Some(words) = verdict::besides(&theirs, bank, of) {
+        return Err(format!("{id} also says {words}"));
+    }
+    let is_meant = |signature: &Signature| {
+        let selector = finding.property("header.s");
+        signature.domain == domain
+            && signature.is_timely()
+            && selector.is_none_or(|selector| selector.eq_ignore_ascii_case(&signature.selector))
+    };
+    if seen.has_others || !seen.usable.iter().any(is_meant) {
         return Err(format!("{id} speaks of a signature by {domain} that is not there, or does not count"));
     }
     Ok(format!("authserv-id {id} d={domain}"))

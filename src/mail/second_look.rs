@@ -1,8 +1,9 @@
 //! A mail that waits for a name server, looked at again: reads the kept bytes with the proof that can
 //! be had now and tells the op. The workers call it through [`Verifier`], knowing nothing of mails.
 //!
-//! Only a signature of the bank's own is asked about: a provider's verdict needs no name server and
-//! counted at first sight, and a person's word needs no proof.
+//! A provider's verdict counts here as at first sight, if the mail's source tells which mailbox it came
+//! from: it stands in for a key only when a name server has said that there is none. A person's word needs
+//! no proof.
 
 use super::intake::{Arrival, MailRoom, Origin};
 use crate::app::App;
@@ -22,7 +23,7 @@ async fn look(room: &MailRoom, app: &App, alert_id: i64, tries: i64) -> Result<V
     let Some(raw) = app.store.mail(alert_id).await? else {
         return Err(OpError::Fault(format!("the mail of alert {alert_id} is gone before it was proven")));
     };
-    let origin = Origin::Imap { authserv_id: None };
+    let origin = Origin::Imap { authserv_id: room.provider_of(&alert.source) };
     let (raw, reading) = room.read(raw, &origin, alert.first_seen).await?;
     let arrival = Arrival { raw, source: alert.source.clone(), origin, with: Vec::new() };
     looked_again(app, &alert, &room.taken(&reading, arrival), tries).await

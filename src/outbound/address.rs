@@ -3,7 +3,7 @@
 //! Merchants choose where webhooks go; without this table they could make the service talk
 //! to its own network, to the machine itself or to a cloud's metadata server. The check is
 //! made on addresses, those a name resolved to and those written into a URL alike, so no
-//! notation of an address can slip past it. Pure; called by `super::connect` alone.
+//! notation of an address can slip past it. Pure; called by `super::connect`, and by the configuration.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -48,6 +48,11 @@ impl Network {
     /// Whether all of `other` is inside.
     pub fn holds(&self, other: &Network) -> bool {
         self.prefix <= other.prefix && self.contains(other.base)
+    }
+
+    /// Whether it has more addresses than blocks of these prefixes.
+    pub fn is_larger_than(&self, prefix_v4: u8, prefix_v6: u8) -> bool {
+        self.prefix < if self.base.is_ipv4() { prefix_v4 } else { prefix_v6 }
     }
 
     /// Whether `ip` is inside; an IPv4 address is never inside an IPv6 block or the reverse.

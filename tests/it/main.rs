@@ -23,6 +23,7 @@ mod mailbox;
 mod reviewing;
 mod settling;
 mod smtp;
+mod starting;
 mod store;
 mod vouched;
 mod waiting;

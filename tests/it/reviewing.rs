@@ -2,7 +2,7 @@
 //! taken back, and close names that somebody has vouched for.
 
 use tillbell::domain::alert::AlertStatus;
-use tillbell::domain::payment::Payment;
+use tillbell::domain::payment::{Payment, Status};
 use tillbell::domain::time::Span;
 use tillbell::ops::approve_alert::{Approve, ApproveRefused, approve_alert};
 use tillbell::ops::decide::AlertOutcome;
@@ -84,6 +84,34 @@ on_both! {
         reverse_payment(&t.app, &undo).await.unwrap().unwrap();
         let after = pay(8_000, "7035550187", 3).await;
         assert_eq!(after.status, AlertStatus::Review, "{after:?}");
+        t.finish().await;
+    }
+
+    async fn a_nickname_goes_to_a_person_until_one_has_accepted_the_pair(db: TestDatabase) {
+        let (t, shop) = world(db).await;
+        let first = t.create(&shop, 5_000, "Olanrewaju Dimkpa").await;
+        let second = t.create(&shop, 6_000, "Olanrewaju Dimkpa").await;
+        t.advance(LATER + Span::minutes(30));
+        let alert = t.ingest(&palmpay(5_000, "LANRE DIMKPA", "7035550187", 0)).await;
+        assert_eq!(alert.status, AlertStatus::Review, "{alert:?}");
+        approve(&t, alert.alert_id, &first).await.unwrap();
+        let alert = t.ingest(&palmpay(6_000, "LANRE DIMKPA", "7035550187", 1)).await;
+        assert_eq!(alert.status, AlertStatus::Matched, "{alert:?}");
+        assert_eq!(t.payment(&second).await.status, Status::Approved);
+        t.finish().await;
+    }
+
+    async fn a_payer_whose_name_is_a_title_too_matches_herself(db: TestDatabase) {
+        let (t, shop) = world(db).await;
+        let payment = t.create(&shop, 5_000, "Yerima Wuraola").await;
+        let other = t.create(&shop, 6_000, "Yerima Wuraola").await;
+        t.advance(LATER + Span::minutes(30));
+        let alert = t.ingest(&palmpay(5_000, "YERIMA WURAOLA", "7035550187", 0)).await;
+        assert_eq!(alert.status, AlertStatus::Matched, "{alert:?}");
+        assert_eq!(t.payment(&payment).await.status, Status::Approved);
+        let alert = t.ingest(&palmpay(6_000, "WURAOLA DIMKPA", "7035550187", 1)).await;
+        assert_eq!(alert.status, AlertStatus::Review, "{alert:?}");
+        assert_eq!(t.payment(&other).await.status, Status::Pending);
         t.finish().await;
     }
 }

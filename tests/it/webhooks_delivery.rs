@@ -3,7 +3,7 @@
 use tillbell::domain::time::Span;
 use tillbell::domain::webhook::RETRY_SCHEDULE;
 use tillbell::ops::webhooks::{self, Tested};
-use tillbell::ops::websites::{self, WebsiteChange};
+use tillbell::ops::websites::{self, NewWebsite, WebsiteChange};
 use tillbell::ops::{businesses, webhook_body};
 
 use crate::harness::receiver::{Answer, Receiver};
@@ -163,6 +163,28 @@ on_both! {
         world.advance(Span::seconds(6));
         world.work().await;
         assert_eq!(world.delivery(&told).await.outcome.as_deref(), Some("delivered"));
+    }
+
+    async fn a_port_of_another_protocol_is_not_sent_to(db: TestDatabase) {
+        let world = World::new(&db).await;
+        let site = NewWebsite {
+            business_id: world.business,
+            url: "ankara.example".into(),
+            webhook_url: None,
+            charges: Default::default(),
+            approve: true,
+        };
+        websites::add_website(&world.app, "tests", &site).await.unwrap().unwrap();
+        world.app.directory.forget();
+        // As they may have been stored before such ports were refused.
+        for url in ["https://ankara.example:6379/hook", "https://ankara.example:25/", "http://127.0.0.1:0/hook"] {
+            let told = world.tell_at(url, None).await;
+            world.work().await;
+            let delivery = world.delivery(&told).await;
+            let why = delivery.attempts[0].error.clone().unwrap();
+            assert!(why.contains("the webhook URL must not use"), "{url}: {why}");
+            assert_eq!(delivery.outcome, None);
+        }
     }
 
     async fn both_secrets_sign_during_a_rotation(db: TestDatabase) {

@@ -8,7 +8,7 @@ use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
 use super::key::{Vowels, spelling_key};
-use super::tables::{Special, tables};
+use super::tables::{Part, Special, tables};
 
 /// Longer names, and names of more words, are never decided by a rule.
 pub(super) const MAX_CHARS: usize = 120;
@@ -42,14 +42,16 @@ pub(super) struct Word {
     long_key: String,
     group: u32,
     name_key: String,
-    stems: Vec<String>,
+    stems: Vec<(Part, String)>,
     swapped: Vec<String>,
     sound: Option<String>,
-    short_forms: &'static [String],
+    short_forms: &'static [(Part, String)],
     /// The short forms of its stems: Lola, of Damilola, of Oluwadamilola.
-    stem_short_forms: Vec<&'static [String]>,
+    stem_short_forms: Vec<(Part, &'static [(Part, String)])>,
     pet_names: &'static [String],
     pub known: bool,
+    /// A title that stands in front and is kept as a name, because a single one would remain.
+    pub may_be_title: bool,
 }
 
 impl Word {
@@ -64,8 +66,8 @@ impl Word {
         let swapped = tables().swapped(&text);
         let sound = sound_of(&key);
         let short_forms = tables().short_forms(&name_key);
-        let forms = stems.iter().map(|stem| tables().short_forms(stem));
-        let stem_short_forms = forms.filter(|forms| !forms.is_empty()).collect();
+        let forms = stems.iter().map(|(part, stem)| (*part, tables().short_forms(stem)));
+        let stem_short_forms = forms.filter(|(_, forms)| !forms.is_empty()).collect();
         let pet_names = tables().pet_names(&name_key);
         Word {
             text,
@@ -81,6 +83,7 @@ impl Word {
             stem_short_forms,
             pet_names,
             known,
+            may_be_title: false,
         }
     }
 
@@ -111,14 +114,18 @@ impl Word {
         alike && !tables().are_different(&self.text, &other.text)
     }
 
-    /// Whether the other is a short form of this one: by a table, by a part left away, or by
-    /// both (Oluwadamilola, Damilola, Lola).
+    /// Whether the other is a short form of this one: by a table, by a part left away, or by both
+    /// (Oluwadamilola, Damilola, Lola). It is one side of the name; a piece from the middle of it
+    /// (Dami) is a nickname.
     pub(super) fn has_short_form(&self, other: &Word) -> bool {
-        let short = |of: &[String]| of.contains(&other.name_key);
+        let is_other = |(_, form): &(Part, String)| *form == other.name_key;
+        let of_stem = |(part, forms): &(Part, &'static [(Part, String)])| {
+            forms.iter().any(|form| form.0 == *part && is_other(form))
+        };
         self.text.len() > other.text.len()
-            && (short(&self.stems)
-                || short(self.short_forms)
-                || self.stem_short_forms.iter().any(|forms| short(forms)))
+            && (self.stems.iter().any(is_other)
+                || self.short_forms.iter().any(is_other)
+                || self.stem_short_forms.iter().any(of_stem))
     }
 
     /// Not the same name for sure, but the same but for its vowels; or one with Olu and one
@@ -354,10 +361,27 @@ fn words_of(texts: &[&str], business: bool) -> Vec<Word> {
         only_titles &= matches!(kind, Kind::Title | Kind::And);
         words.push(Word::new(text.to_owned(), kind));
     }
+    keep_titles_that_may_be_names(&mut words);
     if !words.iter().any(|w| matches!(w.kind, Kind::Name | Kind::Initial)) {
         keep_something(&mut words, business);
     }
     words
+}
+
+/// Drops a title that is a name as well (Yerima, Prince) only where two other names remain: of Yerima
+/// Folake one would, and one name proves nothing.
+fn keep_titles_that_may_be_names(words: &mut [Word]) {
+    let may_be =
+        |word: &Word| word.kind == Kind::Title && tables().special(&word.text) == Some(Special::LeadingTitle);
+    let mut undecided = words.iter().filter(|word| may_be(word)).count();
+    let names = words.iter().filter(|word| word.kind == Kind::Name).count();
+    for word in words.iter_mut().filter(|word| may_be(word)) {
+        undecided -= 1;
+        if names + undecided < 2 {
+            word.kind = Kind::Name;
+            word.may_be_title = true;
+        }
+    }
 }
 
 /// A name that consists of titles and business words alone (Prince; Global Services Ltd) is

@@ -51,7 +51,11 @@ pub enum Likeness {
 
 /// The keys a payment of this payer's name is stored under; none for a name too long to be decided by rule.
 pub fn stored_keys(name: &Folded) -> Vec<i64> {
-    let words = names_of(name);
+    // A title in front that is a name as well counts, because another writing of the name may keep it.
+    let may_be_name = |word: &&Word| {
+        word.kind == Kind::Name || (word.kind == Kind::Title && related::is_name_as_well(word))
+    };
+    let words: Vec<&Word> = name.words.iter().filter(may_be_name).collect();
     let keys: Vec<Vec<String>> = words.iter().map(|word| related::stored(word)).collect();
     let mut found = Keys::new(STORED_KEYS_MAX);
     if let ([word], [own]) = (&words[..], &keys[..]) {
@@ -101,7 +105,8 @@ pub fn sought_keys(name: &Folded, likeness: Likeness) -> SoughtKeys {
     found.split_words(&words);
     found.pairs_of_all(&related, &unheard);
     // A single word is close to every name that holds it, among whatever others.
-    let is_incomplete = name.too_long || found.is_full() || (nearly && words.len() < 2);
+    let is_single = words.iter().filter(|word| !word.may_be_title).count() < 2;
+    let is_incomplete = name.too_long || found.is_full() || (nearly && is_single);
     SoughtKeys { is_incomplete, keys: found.hashed.into_iter().collect() }
 }
 

@@ -43,7 +43,12 @@ pub(super) fn compare(expected: &Folded, received: &Folded, cut: bool) -> Ruling
     let pairing = agreeing(expected, received, cut);
     let ruling = by_names(&pairing);
     if ruling.verdict == Verdict::Different {
-        return ruling;
+        let is_aside = pairing.names() > 0 && only_a_title_differs(expected, received, cut, &pairing);
+        return if is_aside {
+            Ruling::new(Verdict::Close, "a word in front may be a title or a name")
+        } else {
+            ruling
+        };
     }
     let (ge, gr) = (generation(expected), generation(received));
     if ge != gr {
@@ -77,6 +82,21 @@ fn title_may_be_a_name(expected: &Folded, received: &Folded, pairing: &Pairing) 
         })
     };
     stands(expected, &pairing.left_received, received) || stands(received, &pairing.left_expected, expected)
+}
+
+/// Yerima Folake and Folake Ade: all that the one has more may be a title. Prince Folake Ade and Ade
+/// Prince: what the other has more was dropped here as a title.
+fn only_a_title_differs(expected: &Folded, received: &Folded, cut: bool, pairing: &Pairing) -> bool {
+    let (e, r) = (side(expected, false), side(received, cut));
+    let is_title = |words: &[&Word], left: &[usize], other: &Folded| {
+        let dropped = |word: &Word| {
+            other.words.iter().any(|t| t.kind == Kind::Title && is_also_a_name(t) && t.same_name(word))
+        };
+        let is_one = |at: &usize| words.get(*at).is_some_and(|word| word.may_be_title || dropped(word));
+        !left.is_empty() && left.iter().all(is_one)
+    };
+    is_title(&e.words, &pairing.left_expected, received)
+        || is_title(&r.words, &pairing.left_received, expected)
 }
 
 fn is_also_a_name(title: &Word) -> bool {

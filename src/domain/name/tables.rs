@@ -38,6 +38,13 @@ pub(super) enum Special {
     WeakTrade(&'static str),
 }
 
+/// Which side of a name its short form is; the other side was left away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    Front,
+    Back,
+}
+
 /// FNV-1a: no table takes words from outside, so nobody can choose words that collide.
 struct Fnv(u64);
 
@@ -67,7 +74,7 @@ pub(super) struct Tables {
     group_names: Vec<&'static str>,
     groups: Map<&'static str, u32>,
     groups_by_key: Map<String, u32>,
-    short_forms: Map<String, Vec<String>>,
+    short_forms: Map<String, Vec<(Part, String)>>,
     nicknames: Map<String, Vec<String>>,
     different: Set<(&'static str, &'static str)>,
     special: Map<&'static str, Special>,
@@ -148,10 +155,11 @@ impl Tables {
                 let Some((full, rest)) = words.split_first() else { continue };
                 self.known.insert((*full).to_owned());
                 let keys = rest.iter().map(|w| self.name_key(w)).collect::<Vec<_>>();
+                let parts = rest.iter().map(|w| if full.ends_with(w) { Part::Back } else { Part::Front });
                 let full = self.name_key(full);
                 if short {
                     self.known.extend(rest.iter().map(|w| (*w).to_owned()));
-                    self.short_forms.entry(full).or_default().extend(keys);
+                    self.short_forms.entry(full).or_default().extend(parts.zip(keys));
                 } else {
                     self.nicknames.entry(full).or_default().extend(keys);
                 }
@@ -249,11 +257,12 @@ impl Tables {
         self.different.contains(&(a, b))
     }
 
-    /// The short forms of a name, as name keys; the same for its pet names.
-    pub(super) fn short_forms(&self, name_key: &str) -> &[String] {
+    /// The short forms of a name, as name keys, and which side of it they are.
+    pub(super) fn short_forms(&self, name_key: &str) -> &[(Part, String)] {
         self.short_forms.get(name_key).map_or(&[], Vec::as_slice)
     }
 
+    /// Its nicknames, as name keys: whatever else people call somebody of that name.
     pub(super) fn pet_names(&self, name_key: &str) -> &[String] {
         self.nicknames.get(name_key).map_or(&[], Vec::as_slice)
     }
@@ -268,19 +277,19 @@ impl Tables {
         swapped.collect()
     }
 
-    /// The name keys of what is left when a usual first or last part is left away.
-    pub(super) fn stems(&self, word: &str) -> Vec<String> {
-        self.stem_texts(word).map(|rest| self.name_key(rest)).collect()
+    /// The name keys of what is left when a usual first or last part is left away, and the side it is.
+    pub(super) fn stems(&self, word: &str) -> Vec<(Part, String)> {
+        self.stem_texts(word).map(|(part, rest)| (part, self.name_key(rest))).collect()
     }
 
-    /// What is left when a usual first or last part is left away.
-    pub(super) fn stem_texts<'w>(&self, word: &'w str) -> impl Iterator<Item = &'w str> {
-        let starts = self.starts.iter().filter_map(move |(p, n)| Some((word.strip_prefix(p)?, *n)));
-        let ends = self.ends.iter().filter_map(move |(p, n)| Some((word.strip_suffix(p)?, *n)));
+    /// What is left when a usual first or last part is left away, and the side it is.
+    pub(super) fn stem_texts<'w>(&self, word: &'w str) -> impl Iterator<Item = (Part, &'w str)> {
+        let back = move |(p, n): &(&str, usize)| Some((Part::Back, word.strip_prefix(p)?, *n));
+        let front = move |(p, n): &(&str, usize)| Some((Part::Front, word.strip_suffix(p)?, *n));
+        let all = self.starts.iter().filter_map(back).chain(self.ends.iter().filter_map(front));
         let says_little = |rest: &str| matches!(rest, "NWA" | "OLUWA" | "CHUKWU");
-        let stems =
-            starts.chain(ends).filter(move |(rest, least)| rest.len() >= *least && !says_little(rest));
-        stems.map(|(rest, _)| rest)
+        let stems = all.filter(move |(_, rest, least)| rest.len() >= *least && !says_little(rest));
+        stems.map(|(part, rest, _)| (part, rest))
     }
 
     /// The word with each usual first and last part that is left away from such a long one.
@@ -319,12 +328,12 @@ impl Tables {
     }
 
     /// Every full form with its short forms, as name keys; then those with pet names.
-    pub(super) fn all_short_forms(&self) -> impl Iterator<Item = (&String, &Vec<String>)> {
-        self.short_forms.iter()
+    pub(super) fn all_short_forms(&self) -> impl Iterator<Item = (&String, impl Iterator<Item = &String>)> {
+        self.short_forms.iter().map(|(full, forms)| (full, forms.iter().map(|(_, form)| form)))
     }
 
-    pub(super) fn all_pet_names(&self) -> impl Iterator<Item = (&String, &Vec<String>)> {
-        self.nicknames.iter()
+    pub(super) fn all_pet_names(&self) -> impl Iterator<Item = (&String, impl Iterator<Item = &String>)> {
+        self.nicknames.iter().map(|(full, forms)| (full, forms.iter()))
     }
 }
 
@@ -403,9 +412,29 @@ mod tests {
     }
 
     #[test]
+    fn a_short_form_is_one_side_of_the_name_and_no_nickname() {
+        let nicknames: HashSet<(&str, &str)> = lines(NICKNAMES)
+            .flat_map(|row| row[1..].iter().map(|w| (row[0], *w)).collect::<Vec<_>>())
+            .collect();
+        for row in lines(SHORT_FORMS) {
+            for short in &row[1..] {
+                assert!(row[0].len() > short.len(), "{row:?}");
+                assert!(row[0].starts_with(short) || row[0].ends_with(short), "{} {short}", row[0]);
+                assert!(!nicknames.contains(&(row[0], *short)), "{} {short} stands in both tables", row[0]);
+            }
+        }
+        assert_eq!(
+            tables().short_forms(&tables().name_key("ADEBAYO")),
+            [(Part::Back, tables().name_key("BAYO"))]
+        );
+        let amara = (Part::Front, tables().name_key("AMARA"));
+        assert!(tables().short_forms(&tables().name_key("AMARACHI")).contains(&amara));
+    }
+
+    #[test]
     fn affixes_make_short_forms() {
         let t = tables();
-        let has = |full: &str, short: &str| t.stems(full).contains(&t.name_key(short));
+        let has = |full: &str, short: &str| t.stems(full).iter().any(|(_, stem)| *stem == t.name_key(short));
         assert!(has("OLUWADUNSIN", "DUNSIN"));
         assert!(has("SOPURUCHUKWU", "SOPURU"));
         assert_eq!(t.swapped("SOPURUCHUKWU"), [t.name_key("SOPURUCHI")]);

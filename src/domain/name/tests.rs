@@ -44,7 +44,7 @@ fn whole_names_decide() {
         ("Ngozi Obiora", "MR & MRS NGOZI OBIORA", "close"),
         ("Mr & Mrs Ngozi Obiora", "MR AND MRS OBIORA NGOZI", "match"),
         ("Chief Ngozi Obiora", "ALHAJA. OBIORA NGOZI", "match"),
-        ("Prince Obiora", "PRINCE OBIORA", "close"),
+        ("Prince Obiora", "PRINCE OBIORA", "match"),
         ("Seun D'Almeida", "DALMEIDA SEUN", "match"),
         ("123 456", "123 456", "different"),
     ] {
@@ -157,6 +157,86 @@ fn what_is_no_whole_name_counts_for_none() {
     assert_eq!(verdict("Dimkpa Oluwatosin", "DIMKPA OLUWA", &[12]), Verdict::Close);
     assert_eq!(verdict("Dimkpa Chukwuebuka", "DIMKPA CHUKW", &[12]), Verdict::Close);
     assert_eq!(verdict("Dimkpa Chukwuebuka", "DIMKPA CHUKWUEB", &[15]), Verdict::Match);
+}
+
+#[test]
+fn a_title_that_is_a_name_is_dropped_only_where_two_names_remain() {
+    for (expected, received, want) in [
+        ("Yerima Wuraola", "YERIMA WURAOLA", "match"),
+        ("Yerima Wuraola", "WURAOLA YERIMA", "match"),
+        ("Wuraola Yerima", "YERIMA WURAOLA", "match"),
+        ("Igwe Dimkpa", "IGWE DIMKPA", "match"),
+        ("Igwe Dimkpa", "IGWE DIMKPA NGOZI", "close"),
+        ("Earl Dimkpa", "DIMKPA EARL", "match"),
+        ("Prince Ada Dimkpa", "DIMKPA ADA", "match"),
+        ("Earl Ada Dimkpa", "DIMKPA ADA", "match"),
+        ("Prince Earl Ada Dimkpa", "DIMKPA ADA", "match"),
+        // One of the two words in front stays, for a single name would remain.
+        ("Prince Yerima Wuraola", "WURAOLA YERIMA", "match"),
+        ("Mrs Prince Dimkpa", "DIMKPA PRINCE", "match"),
+        ("Prince Dimkpa W", "DIMKPA PRINCE W", "match"),
+        ("Prince Yerima", "YERIMA PRINCE", "match"),
+        ("Prince Yerima", "YERIMA IGWE", "close"),
+        // It may be a title all the same: nobody is called another for it, and nobody the same.
+        ("Prince Dimkpa", "DIMKPA", "close"),
+        ("Prince Dimkpa", "DIMKPA NGOZI", "close"),
+        ("Dimkpa Ngozi", "PRINCE DIMKPA", "close"),
+        ("Prince Dimkpa", "CHIEF DIMKPA NGOZI", "close"),
+        ("Prince Dimkpa", "IGWE DIMKPA", "close"),
+        ("Prince Dimkpa", "PRINCE NGOZI", "different"),
+        ("Prince Dimkpa", "WURAOLA NGOZI", "different"),
+        ("Prince Wuraola Dimkpa", "DIMKPA PRINCE", "close"),
+        ("Prince Wuraola Dimkpa", "DIMKPA NGOZI", "different"),
+        ("Prince Yerima", "WURAOLA NGOZI", "different"),
+        ("Mrs Ada Dimkpa", "DIMKPA NGOZI", "different"),
+        ("Ada Ada Dimkpa", "ADA NGOZI DIMKPA", "different"),
+        ("Dimkpa W", "DIMKPA NGOZI", "different"),
+        // Not in front it is a name like any other.
+        ("Ada Prince Dimkpa", "ADA NGOZI DIMKPA", "different"),
+        ("Ada Prince Dimkpa", "DIMKPA PRINCE", "match"),
+        // A title that is none is dropped, whatever remains.
+        ("Alhaji Dimkpa", "ALHAJI DIMKPA", "close"),
+    ] {
+        assert_eq!(v(expected, received), want, "{expected} | {received}");
+        assert_eq!(v(received, expected), want, "{received} | {expected}");
+    }
+    assert!(may_match(&Folded::new("Yerima Wuraola")));
+    assert!(surname_agrees("Yerima", "Wuraola Yerima", "YERIMA WURAOLA", &[]));
+}
+
+#[test]
+fn a_short_form_is_one_side_of_the_name_and_all_else_a_nickname() {
+    for (full, short, want) in [
+        // One side of the name.
+        ("Oluwasegun", "Segun", "match"),
+        ("Chukwudumebi", "Dumebi", "match"),
+        ("Oluwadamilola", "Damilola", "match"),
+        ("Oluwadamilola", "Lola", "match"),
+        ("Amarachukwu", "Amara", "match"),
+        // Letters out of it, or out of its middle.
+        ("Chukwuemeka", "Chuks", "close"),
+        ("Chukwuka", "Chuka", "close"),
+        ("Abosede", "Bose", "close"),
+        ("Adebowale", "Debo", "close"),
+        ("Abayomi", "Bayo", "close"),
+        ("Oluwafunmilayo", "Funmi", "close"),
+        ("Funmilayo", "Funmi", "match"),
+        ("Oluwadamilola", "Dami", "close"),
+        ("Olanrewaju", "Lanre", "close"),
+        ("Onyedikachi", "Dika", "close"),
+        // The part that many names share.
+        ("Abasiekeme", "Abasi", "close"),
+        ("Tamunodiepriye", "Tamuno", "close"),
+    ] {
+        let (full, short) = (format!("{full} Dimkpa"), format!("DIMKPA {short}"));
+        assert_eq!(v(&full, &short), want, "{full} | {short}");
+        assert_eq!(v(&short, &full), want, "{short} | {full}");
+        // A nickname is no third name either.
+        let (more, less) = (format!("{full} Ngozi"), format!("{short} NGOZI"));
+        assert_eq!(v(&more, &less), want, "{more} | {less}");
+    }
+    // Nothing was cut out of a name that is as long, however it is spelled.
+    assert_ne!(v("Abiodun Dimkpa", "BIODUNN DIMKPA"), "match");
 }
 
 #[test]

@@ -215,3 +215,26 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn ports_of_other_protocols_are_refused() {
+    let refused = |text: &str, dev| match parse_target(text, dev) {
+        Err(UrlProblem::NotAllowed(reason)) => reason.contains("port"),
+        Err(UrlProblem::NotAUrl(_)) => panic!("{text}"),
+        Ok(_) => false,
+    };
+    for port in FOREIGN_PORTS.into_iter().chain([0]) {
+        assert!(refused(&format!("https://ojaoba.com.ng:{port}/"), false), "{port}");
+        assert!(refused(&format!("https://ojaoba.com.ng:{port}/"), true), "{port}");
+        assert_eq!(refused(&format!("http://127.0.0.1:{port}/"), true), port == 0, "{port}");
+        assert_eq!(refused(&format!("https://localhost:{port}/"), true), port == 0, "{port}");
+    }
+    assert!(refused("https://ojaoba.com.ng:00025/", false) && refused("https://ojaoba.com.ng.:25/", false));
+    for port in [80, 443, 444, 3000, 4443, 5000, 8000, 8080, 8443, 9443, 10_443, 65_535] {
+        assert!(!refused(&format!("https://ojaoba.com.ng:{port}/"), false), "{port}");
+    }
+    // Each stands once, those of the standard in its order.
+    let mut all = FOREIGN_PORTS.to_vec();
+    all.sort_unstable();
+    assert!(all.windows(2).all(|two| two[0] < two[1]));
+}

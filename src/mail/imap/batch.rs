@@ -16,7 +16,7 @@ use super::reader::{Memory, Reader};
 use super::session::{Head, Session};
 use crate::domain::alert::AlertFacts;
 use crate::domain::time::Timestamp;
-use crate::mail::intake::{Arrival, Origin, ingest};
+use crate::mail::intake::{Arrival, Origin, ingest, source_of};
 use crate::mail::mime::MAX_MAIL_BYTES;
 use crate::mail::{Intake, Outcome, read};
 use crate::ops::take_alert::take_alert;
@@ -339,7 +339,7 @@ impl Reader {
     fn arrival(&self, mail: &Mail, note: &TakenMail) -> Arrival {
         Arrival {
             raw: mail.raw.clone(),
-            source: format!("imap {}/{} uid {}", self.server.host, self.folder, mail.uid),
+            source: format!("{}{} uid {}", source_of(&self.server.host), self.folder, mail.uid),
             origin: Origin::Imap { authserv_id: self.server.authserv_id.clone() },
             with: vec![take(note, self.app.now())],
         }

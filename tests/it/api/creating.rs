@@ -185,6 +185,19 @@ on_both! {
         }
     }
 
+    async fn ports_of_other_protocols_are_no_place_for_a_webhook(db: TestDatabase) {
+        let server = Server::start(db).await;
+        let shop = server.shop("kola.example").await;
+        server.account("2200110011", Mode::Live).await;
+        for port in [0, 1, 22, 25, 53, 110, 143, 3306, 5432, 6379, 6667, 10_080, 11_211, 27_017] {
+            let reply = server.create(&shop, &format!(r#""webhook_url": "https://kola.example:{port}/in""#)).await;
+            reply.fails(400, "must be from the approved website domain");
+            reply.fails(400, "port");
+        }
+        let good = server.create(&shop, r#""webhook_url": "https://kola.example:8443/in""#).await;
+        assert_eq!(good.status, 201, "{good:?}");
+    }
+
     async fn without_a_free_account_nothing_is_created(db: TestDatabase) {
         let server = Server::start(db).await;
         let shop = server.shop("kola.example").await;

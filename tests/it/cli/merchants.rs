@@ -34,6 +34,7 @@ on_both! {
             desk.refused(&[&base[..], extra].concat())
         };
         assert_eq!(add(&["--webhook-url", "http://shop.example/x"]), "tillbell: the webhook URL must use https");
+        assert!(add(&["--webhook-url", "https://shop.example:25/x"]).contains("the webhook URL must not use a port"));
         assert!(add(&["--percentage", "100.01"]).contains("percentage"));
         assert!(add(&["--fixed", "1000000000.00"]).contains("fixed part"));
         assert!(desk.refused(&["business", "add", "--name", " ", "--email", "a@b.example"]).contains("name"));

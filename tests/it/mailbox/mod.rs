@@ -2,7 +2,7 @@
 //!
 //! `real` runs against dovecot, `faults` and `cuts` against a server that misbehaves as told,
 //! `leases` is about several nodes, `killed` about the program killed under way, `watched` about
-//! alarms and what waits for a mailbox. Here is what they share.
+//! alarms and what waits for a mailbox, `words` about the verdict of a provider. Here is what they share.
 
 mod cuts;
 mod faults;
@@ -10,6 +10,7 @@ mod killed;
 mod leases;
 mod real;
 mod watched;
+mod words;
 
 use std::future::Future;
 use std::sync::Arc;

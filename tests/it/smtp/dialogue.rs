@@ -73,7 +73,7 @@ fn only_our_recipients_are_taken_and_a_mail_is_taken_once() {
 #[test]
 fn without_a_list_every_recipient_is_taken() {
     on_sqlite(|db| async {
-        let house = House::open(db, "[mail.smtp]\nlisten = \"127.0.0.1:0\"\n").await;
+        let house = House::open(db, "[server]\ndev = true\n[mail.smtp]\nlisten = \"127.0.0.1:0\"\n").await;
         let mut client = house.greeted().await;
         client.gets("MAIL FROM:<a@b.example>", "250").await;
         client.gets("RCPT TO:<whoever@where.example>", "250").await;

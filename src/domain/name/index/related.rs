@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use super::super::fold::{Word, sound_of};
 use super::super::key::{Vowels, spelling_key};
 use super::super::pair::one_letter_apart;
-use super::super::tables::tables;
+use super::super::tables::{Special, tables};
 use super::SHORT_WORD;
 
 /// The tables of names, turned round.
@@ -62,7 +62,9 @@ impl Turned {
     }
 }
 
-fn turn<'a>(table: impl Iterator<Item = (&'a String, &'a Vec<String>)>) -> HashMap<String, Vec<String>> {
+fn turn<'a, F: Iterator<Item = &'a String>>(
+    table: impl Iterator<Item = (&'a String, F)>,
+) -> HashMap<String, Vec<String>> {
     let mut turned: HashMap<String, Vec<String>> = HashMap::new();
     for (full, shorts) in table {
         for short in shorts {
@@ -92,7 +94,7 @@ pub(super) fn stored_text(text: &str) -> Vec<String> {
 }
 
 fn known_stems(text: &str) -> impl Iterator<Item = &str> {
-    tables().stem_texts(text).filter(|rest| tables().is_known(rest))
+    tables().stem_texts(text).map(|(_, rest)| rest).filter(|rest| tables().is_known(rest))
 }
 
 /// What is looked for to find the words that agree with one.
@@ -108,7 +110,7 @@ pub(super) fn agreeing(word: &Word) -> Agreeing {
     let own = own_keys(word);
     let mut keys = own.clone();
     for key in &own {
-        keys.extend(t.short_forms(key).iter().cloned());
+        keys.extend(t.short_forms(key).iter().map(|(_, form)| form.clone()));
         keys.extend(turned.full_forms.get(key).into_iter().flatten().cloned());
     }
     let mut found = as_stored(&keys);
@@ -148,12 +150,17 @@ pub(super) fn nearly(word: &Word) -> Vec<String> {
     found.into_iter().collect()
 }
 
+/// A title that some bear as a name.
+pub(super) fn is_name_as_well(title: &Word) -> bool {
+    tables().special(&title.text) == Some(Special::LeadingTitle)
+}
+
 fn own_keys(word: &Word) -> BTreeSet<String> {
     let mut own: BTreeSet<String> = word.spelling_keys().into_iter().map(str::to_owned).collect();
     for key in word.spelling_keys() {
         own.extend(turned().groups.get(key).into_iter().flatten().cloned());
     }
-    own.extend(tables().stems(&word.text));
+    own.extend(tables().stems(&word.text).into_iter().map(|(_, stem)| stem));
     own
 }
 

@@ -1,0 +1,108 @@
+//! Settings that are allowed and stand wide open: said at every start, in words that name the key.
+//!
+//! Nothing is refused here; an operator may have a firewall that this program knows nothing of. Pure.
+//! Called by `serve`.
+
+use std::net::IpAddr;
+
+use super::Config;
+use crate::outbound::address::{AddressPolicy, Network, refusal};
+
+/// Blocks larger than these hold far more than anybody's own network: 10.0.0.0/8, fc00::/7.
+const OWN_V4: u8 = 8;
+const OWN_V6: u8 = 7;
+
+impl Config {
+    /// What should be said of the settings before the service faces anybody.
+    pub fn warnings(&self) -> Vec<String> {
+        let mut said = Vec::new();
+        if let Some(address) = self.server.operator_listen.filter(|address| is_public(address.ip())) {
+            said.push(format!(
+                "server.operator_listen = {address} answers the network, without a key and without TLS: anybody who \
+                 reaches it reads the metrics. Let it listen on a loopback or private address"
+            ));
+        }
+        if let Some(wide) = widest(&self.webhooks.allow_networks) {
+            said.push(format!(
+                "webhooks.allow_networks holds {wide}: webhooks may go to this machine and to every private network, and \
+                 merchants choose where webhooks go. Name only the networks of receivers of your own"
+            ));
+        }
+        let smtp = self.mail.smtp.as_ref();
+        if let Some(wide) = smtp.and_then(|smtp| widest(&smtp.allow_networks)) {
+            said.push(format!(
+                "mail.smtp.allow_networks holds {wide}: anybody may connect and fill the database with mails. Name only \
+                 the networks of those who hand mails in"
+            ));
+        }
+        said
+    }
+}
+
+fn widest(networks: &[Network]) -> Option<&Network> {
+    networks.iter().find(|network| network.is_larger_than(OWN_V4, OWN_V6))
+}
+
+/// The address, or one of those it stands for, is one that strangers may reach.
+fn is_public(ip: IpAddr) -> bool {
+    ip.is_unspecified() || refusal(ip.to_canonical(), &AddressPolicy::default()).is_none()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::config::Config;
+
+    fn said(text: &str) -> Vec<String> {
+        Config::load(text, std::iter::empty()).unwrap().warnings()
+    }
+
+    #[test]
+    fn a_listener_that_strangers_reach_is_told_by_its_address() {
+        for (address, is_told) in [
+            ("127.0.0.1:9", false),
+            ("[::1]:9", false),
+            ("10.1.2.3:9", false),
+            ("192.168.0.4:9", false),
+            ("100.64.0.1:9", false),
+            ("[fd00::1]:9", false),
+            ("[fe80::1]:9", false),
+            ("0.0.0.0:9", true),
+            ("[::]:9", true),
+            ("8.8.8.8:9", true),
+            ("[2606:4700::1]:9", true),
+            ("[::ffff:8.8.8.8]:9", true),
+            ("[::ffff:10.0.0.1]:9", false),
+        ] {
+            let said = said(&format!("[server]\noperator_listen = \"{address}\""));
+            assert_eq!(said.len(), usize::from(is_told), "{address}: {said:?}");
+            assert!(said.iter().all(|words| words.contains("server.operator_listen = ")), "{said:?}");
+        }
+    }
+
+    #[test]
+    fn networks_larger_than_anybodys_own_are_told() {
+        for (network, is_told) in [
+            ("10.0.0.0/8", false),
+            ("203.0.113.7", false),
+            ("fc00::/7", false),
+            ("0.0.0.0/0", true),
+            ("128.0.0.0/1", true),
+            ("10.0.0.0/7", true),
+            ("::/0", true),
+            ("2000::/3", true),
+        ] {
+            let webhooks = said(&format!("[webhooks]\nallow_networks = [\"192.0.2.1\", \"{network}\"]"));
+            let mail = said(&format!(
+                "[mail]\nrecipients = \"a@b.example\"\n[mail.smtp]\nlisten = \"127.0.0.1:0\"\nallow_networks = \"{network}\""
+            ));
+            for (said, key) in [(webhooks, "webhooks.allow_networks"), (mail, "mail.smtp.allow_networks")] {
+                assert_eq!(said.len(), usize::from(is_told), "{network}: {said:?}");
+                assert!(
+                    said.iter().all(|words| words.starts_with(&format!("{key} holds {network}: "))),
+                    "{said:?}"
+                );
+            }
+        }
+        assert!(said("").is_empty());
+    }
+}

@@ -1,0 +1,72 @@
+//! What `serve` says of its settings at the start: what it refuses, and what it warns of.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Stdio};
+
+use crate::crashes::Installation;
+
+const SMTP_LISTEN: &str = "TILLBELL_MAIL__SMTP__LISTEN";
+
+struct Ended(Child);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// The warnings of a service until it listens.
+fn warnings(here: &Installation, environment: &[(&str, &str)]) -> Vec<String> {
+    let mut command = here.command(&["serve"]);
+    command.envs(environment.iter().copied());
+    let mut child = Ended(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap());
+    let ready = BufReader::new(child.0.stdout.take().unwrap()).lines().next().unwrap().unwrap();
+    assert!(ready.starts_with("listening on "), "{ready}");
+    // Everything is said before that line; what was said ends with the process.
+    child.0.kill().unwrap();
+    let lines = BufReader::new(child.0.stderr.take().unwrap()).lines().map(Result::unwrap);
+    lines.filter(|line| line.contains("WARN")).collect()
+}
+
+on_both! {
+    async fn a_mail_listener_needs_to_know_whose_mails_it_takes(db: TestDatabase) {
+        let here = Installation::new(db).await;
+        for listen in ["127.0.0.1:0", "unix:/tmp/tillbell-never.sock"] {
+            let mut command = here.command(&["serve"]);
+            let output = command.env("TILLBELL_SERVER__DEV", "false").env(SMTP_LISTEN, listen).output().unwrap();
+            let said = String::from_utf8(output.stderr).unwrap();
+            assert!(!output.status.success() && output.stdout.is_empty(), "{said}");
+            assert!(said.contains("mail.smtp") && said.contains("set mail.recipients"), "{said}");
+        }
+        // In development mode it is said and no more; so it is of a mailbox.
+        let said = warnings(&here, &[(SMTP_LISTEN, "127.0.0.1:0")]);
+        assert!(said.iter().any(|line| line.contains("mail.recipients is not set")), "{said:?}");
+        let mailbox = "[{host = \"localhost\", port = 1, tls = \"none\", user = \"a\", password = \"b\"}]";
+        let said = warnings(&here, &[("TILLBELL_MAIL__IMAP", mailbox), ("TILLBELL_SERVER__DEV", "false")]);
+        assert!(said.iter().any(|line| line.contains("mail.recipients is not set")), "{said:?}");
+    }
+
+    async fn doors_that_stand_wide_open_are_warned_of(db: TestDatabase) {
+        let here = Installation::new(db).await;
+        let said = warnings(&here, &[
+            ("TILLBELL_SERVER__OPERATOR_LISTEN", "127.0.0.1:0"),
+            ("TILLBELL_WEBHOOKS__ALLOW_NETWORKS", "[\"10.0.0.0/8\"]"),
+        ]);
+        assert!(!said.iter().any(|line| line.contains("operator_listen") || line.contains("allow_networks")), "{said:?}");
+        let said = warnings(&here, &[
+            ("TILLBELL_SERVER__OPERATOR_LISTEN", "0.0.0.0:0"),
+            ("TILLBELL_WEBHOOKS__ALLOW_NETWORKS", "[\"0.0.0.0/0\"]"),
+            ("TILLBELL_MAIL__RECIPIENTS", "alerts@till.example"),
+            ("TILLBELL_MAIL__SMTP__ALLOW_NETWORKS", "[\"::/0\"]"),
+            (SMTP_LISTEN, "127.0.0.1:0"),
+        ]);
+        for expected in [
+            "server.operator_listen = 0.0.0.0:0",
+            "webhooks.allow_networks holds 0.0.0.0/0",
+            "mail.smtp.allow_networks holds ::/0",
+        ] {
+            assert!(said.iter().any(|line| line.contains(expected)), "{expected}: {said:?}");
+        }
+    }
+}
