@@ -13,17 +13,15 @@ use super::StoreError;
 /// What the comment on our schema begins with; the schema of our tables follows.
 const MARK: &str = "tillbell: views of the tables in schema";
 
-/// The schema's comment, and what in it a program of before the comment cannot have made there: anything but
-/// views, each over the table of ours whose name it has.
+/// The schema's comment, the schema of our tables, and how many views there are over a table of ours, each of
+/// its table's name: nobody but a program of before the comment makes those there.
 const LOOK: &str = "select obj_description(n.oid, 'pg_namespace'), current_schema()::text, \
-     (select count(*) from pg_class c where c.relnamespace = n.oid), \
-     (select count(*) from pg_class c where c.relnamespace = n.oid and not (c.relkind = 'v' \
+     (select count(*) from pg_class c where c.relnamespace = n.oid and c.relkind = 'v' \
         and c.relname = any($1) and exists (select 1 from pg_rewrite r \
           join pg_depend d on d.classid = 'pg_rewrite'::regclass and d.objid = r.oid \
              and d.refclassid = 'pg_class'::regclass \
           join pg_class t on t.oid = d.refobjid join pg_namespace s on s.oid = t.relnamespace \
-          where r.ev_class = c.oid and t.relname = c.relname and s.nspname = current_schema()))) + \
-     (select count(*) from pg_proc p where p.pronamespace = n.oid) \
+          where r.ev_class = c.oid and t.relname = c.relname and s.nspname = current_schema())) \
      from pg_namespace n where n.nspname = 'people'";
 
 /// Refuses to go on where the schema is somebody else's.
@@ -33,16 +31,14 @@ pub(super) async fn check(client: &Client, tables: &[&str]) -> Result<(), StoreE
     };
     let Some(row) = client.query_opt(LOOK, &[&tables]).await.map_err(trouble)? else { return Ok(()) };
     let (comment, schema): (Option<String>, String) = (row.get(0), row.get(1));
-    let (things, strange): (i64, i64) = (row.get(2), row.get(3));
-    let is_ours = match comment {
-        Some(comment) => comment == format!("{MARK} {schema}"),
-        None => things > 0 && strange == 0,
-    };
+    let our_views: i64 = row.get(2);
+    let comment = comment.unwrap_or_default();
+    let is_ours = comment == format!("{MARK} {schema}") || (our_views > 0 && !comment.starts_with(MARK));
     if is_ours {
         return Ok(());
     }
     Err(StoreError::Occupied(
-        "this database has a schema people that tillbell did not make, where its views for people would go; \
+        "this database has a schema people that is not this tillbell's, where its views for people would go; \
          rename it (alter schema people rename to another), or give tillbell a database of its own; \
          nothing was changed"
             .into(),
