@@ -8,7 +8,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
-use tillbell::store::audit::CHECKS;
 use tillbell::store::sql::{Dialect, Sql, Text};
 use tillbell::store::statements;
 
@@ -73,6 +72,7 @@ const VALUES: &[(&str, &str)] = &[
     ("pin_tries.outcome", "'wrong'"),
     ("messages.kind", "'link'"),
     ("messages.status", "'sent'"),
+    ("settled_keys.kind", "'session'"),
     ("message_quotas.scope", "'business_day'"),
 ];
 
@@ -99,10 +99,9 @@ const WALKS: &[(&str, &str, &[Engine], &str)] = &[
 
 on_both! {
     async fn every_statement_is_held_to_its_plan(db: TestDatabase) {
-        let audits: Vec<*const Sql> = CHECKS.iter().map(|(_, sql)| std::ptr::from_ref(*sql)).collect();
         let asked: Vec<&Sql> = statements()
             .into_iter()
-            .filter(|sql| !audits.contains(&std::ptr::from_ref(*sql)) && !matches!(sql.text, Text::Insert { .. }))
+            .filter(|sql| !matches!(sql.text, Text::Insert { .. }) && !is_clause(sql))
             .collect();
         assert!(asked.len() > 100, "only {} statements are registered", asked.len());
         let tables: BTreeSet<String> = fill(&db).await;
@@ -133,6 +132,11 @@ on_both! {
         }
         assert!(wrong.is_empty(), "{} findings:\n{}", wrong.len(), wrong.join("\n"));
     }
+}
+
+/// A clause of the audit, which counts rows and then those that break its rule.
+fn is_clause(sql: &Sql) -> bool {
+    sql.render(Dialect::Sqlite).starts_with("select (select count(*) from ")
 }
 
 /// How an engine means to run one statement.
