@@ -18,11 +18,15 @@ use crate::mail::Banks;
 use crate::mail::check::{direction_word, kind_word};
 use crate::mail::files::Mails;
 use crate::mail::intake::{Arrival, Ingested, MailRoom, Origin, ingest};
+use crate::ops::OpError;
 use crate::ops::approve_alert::{Approve, ApproveRefused, approve_alert, dismiss_alert};
+use crate::store::StoreError;
 
 /// Rows one list of alerts or webhooks shows unless it is told otherwise, and at most.
 pub(super) const LIST_USUAL: u32 = 500;
 pub(super) const LIST_MAX: i64 = 100_000;
+/// Mails in a row that the database was away for; then no more are tried.
+const AWAY_MAX: usize = 3;
 
 #[derive(Subcommand)]
 pub(super) enum AlertCommand {
@@ -106,14 +110,15 @@ pub(super) async fn run(command: AlertCommand, desk: &Desk) -> anyhow::Result<()
     }
 }
 
-/// Takes mail after mail and prints each result as it comes; a file that cannot be opened is told
-/// at the end, after the others.
+/// Takes mail after mail and prints each result as it comes. What cannot be opened or stored is told at the
+/// end, after the others; only when the database stays away the rest is not tried.
 async fn ingest_files(app: &App, banks: Arc<Banks>, args: &IngestArgs, desk: &Desk) -> anyhow::Result<()> {
     let room = MailRoom::new(&app.config, banks);
     // Invisible when stderr is no terminal.
     let bar = ProgressBar::new_spinner().with_message("mails taken");
     let mut results = desk.printer.stream("results")?;
     let mut trouble: Option<anyhow::Error> = None;
+    let mut away = 0;
     'files: for file in &args.files {
         let mails = match Mails::open(file) {
             Ok(mails) => mails,
@@ -124,21 +129,33 @@ async fn ingest_files(app: &App, banks: Arc<Banks>, args: &IngestArgs, desk: &De
         };
         for item in mails {
             let row = match item.raw {
-                Err(reason) => unreadable(&item.file, &reason),
+                Err(reason) => untaken(&item.file, AlertStatus::Unreadable.as_str(), &reason),
                 Ok(raw) => {
                     let origin = Origin::File { trusted: args.trusted };
                     let arrival = Arrival { raw, source: "file".into(), origin, with: Vec::new() };
                     match ingest(app, &room, arrival).await {
-                        Ok(taken) => result(&item.file, &taken, &room.banks),
+                        Ok(taken) => {
+                            away = 0;
+                            result(&item.file, &taken, &room.banks)
+                        }
                         Err(error) => {
+                            let is_away = matches!(error, OpError::Store(StoreError::Unavailable(_)));
+                            away = if is_away { away + 1 } else { 0 };
+                            let row =
+                                untaken(&item.file, "failed", &format!("it could not be stored: {error}"));
                             let what = format!("{} could not be stored", item.file);
-                            trouble = Some(anyhow!(error).context(what));
-                            break 'files;
+                            trouble.get_or_insert(anyhow!(error).context(what));
+                            row
                         }
                     }
                 }
             };
             bar.suspend(|| results.row(&row))?;
+            if away >= AWAY_MAX {
+                let rest = "the database stays away, and the mails after that were not tried";
+                trouble = trouble.map(|first| first.context(rest));
+                break 'files;
+            }
             bar.inc(1);
             bar.set_message(format!("{} mails taken", bar.position()));
         }
@@ -170,12 +187,9 @@ fn result(file: &str, taken: &Ingested, banks: &Banks) -> Object {
         .with("reason", &outcome.reason)
 }
 
-/// A mail too large to be taken, in the fields of the others.
-fn unreadable(file: &str, reason: &str) -> Object {
-    let mut object = Object::new()
-        .with("file", file)
-        .with("alert_id", Field::Null)
-        .with("outcome", AlertStatus::Unreadable.as_str());
+/// A mail that is not kept, too large for instance, in the fields of the others.
+fn untaken(file: &str, outcome: &str, reason: &str) -> Object {
+    let mut object = Object::new().with("file", file).with("alert_id", Field::Null).with("outcome", outcome);
     for field in [
         "direction",
         "amount",

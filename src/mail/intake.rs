@@ -146,7 +146,8 @@ impl MailRoom {
 }
 
 /// Reads, stores and decides one mail. Returns only after the alert is committed together with the
-/// steps of the arrival: from then on nothing is lost.
+/// steps of the arrival: from then on nothing is lost. An error says that the mail is not stored; one that is
+/// and could not be decided in time is told as `new`.
 pub async fn ingest(app: &App, room: &MailRoom, arrival: Arrival) -> Result<Ingested, OpError> {
     let trusted = arrival.origin.is_trusted(room.dev);
     if trusted && matches!(arrival.origin, Origin::Smtp { .. }) {

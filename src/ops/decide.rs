@@ -1,11 +1,17 @@
 //! Decides a stored alert: matched, review or unmatched. May be called any number of times, by any
 //! process; an alert that is decided already is answered as it stands. A debit or reversal is not
 //! decided but has its work done: what it may undo is held or alarmed about.
+//!
+//! Decisions about one account and amount take turns by its clock. Who loses waits for a random moment before
+//! looking again, so that many processes with many equal amounts get through; who loses too often leaves the
+//! alert to the service, whose decide job is as durable as the alert.
+
+use std::time::Duration;
 
 use super::settle::{Settled, Settling, settle};
 use super::take_alert::{link_undone, undoes};
 use super::weigh::{Weighed, weigh};
-use super::{OpError, RACES_MAX, evidence};
+use super::{OpError, evidence};
 use crate::app::App;
 use crate::domain::alert::{AlertRow, AlertStatus};
 use crate::domain::matching::Verdicts;
@@ -13,7 +19,11 @@ use crate::store::jobs::{self, JobKind};
 use crate::store::{Applied, alerts};
 
 /// Races one decision may lose: every similar alert that arrives meanwhile is one.
-const DECIDE_RACES_MAX: usize = 10 * RACES_MAX;
+const DECIDE_RACES_MAX: usize = 20;
+/// The longest pause after the first lost race; doubled after each up to the last. All of them together stay
+/// under half a minute, of which half is usual.
+const PAUSE_FIRST: Duration = Duration::from_millis(4);
+const PAUSE_MAX: Duration = Duration::from_millis(2_048);
 
 /// What became of an alert, for whoever handed it in.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,7 +36,7 @@ pub struct AlertOutcome {
 }
 
 pub async fn decide_alert(app: &App, alert_id: i64) -> Result<AlertOutcome, OpError> {
-    for _ in 0..DECIDE_RACES_MAX {
+    for races in 0..DECIDE_RACES_MAX {
         let alert = app
             .store
             .alert(alert_id)
@@ -43,8 +53,35 @@ pub async fn decide_alert(app: &App, alert_id: i64) -> Result<AlertOutcome, OpEr
         if conclude(app, &alert, &weighed).await? {
             continue; // read it again, as everybody else will see it
         }
+        tokio::time::sleep(pause_after(races, app.random.next_u64())).await;
     }
     Err(OpError::Contended)
+}
+
+/// Anywhere between nothing and the longest pause after so many lost races, as `chance` says.
+fn pause_after(races: usize, chance: u64) -> Duration {
+    let doubled = PAUSE_FIRST.saturating_mul(1 << races.min(16));
+    let most = doubled.min(PAUSE_MAX).as_micros() as u64;
+    Duration::from_micros(chance % (most + 1))
+}
+
+/// What is told of an alert that is stored, and whose work could not be done now: its job does it.
+pub fn left_to_service(alert: &AlertRow, error: &OpError) -> AlertOutcome {
+    let why = match error {
+        OpError::Contended => "too many alerts of its amount came at the same moment".to_owned(),
+        other => other.to_string(),
+    };
+    tracing::warn!(
+        alert = alert.id,
+        why,
+        "an alert is stored, and what is to be done about it is left to the workers"
+    );
+    let reason = if alert.status == AlertStatus::New {
+        format!("stored, and left to the service to decide: {why}")
+    } else {
+        format!("{}; stored, and what it may take back is left to the service: {why}", alert.reason)
+    };
+    AlertOutcome { alert_id: alert.id, status: alert.status, transaction_id: None, reason }
 }
 
 /// The alert as it stands.
@@ -107,5 +144,20 @@ pub async fn conclude(app: &App, alert: &AlertRow, weighed: &Weighed) -> Result<
 fn count(status: AlertStatus, done: bool) {
     if done {
         metrics::counter!("tillbell_alerts_total", "outcome" => status.as_str()).increment(1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_grow_and_are_spread_over_their_whole_length() {
+        assert_eq!(pause_after(0, 0), Duration::ZERO);
+        assert_eq!(pause_after(0, 4_000), PAUSE_FIRST);
+        assert_eq!(pause_after(0, 4_001), Duration::ZERO);
+        assert_eq!(pause_after(3, 32_000), Duration::from_millis(32));
+        assert_eq!(pause_after(DECIDE_RACES_MAX, 2_048_000), PAUSE_MAX);
+        assert!(pause_after(usize::MAX, u64::MAX) <= PAUSE_MAX);
     }
 }

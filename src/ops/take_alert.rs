@@ -8,7 +8,7 @@
 
 use sha2::{Digest, Sha256};
 
-use super::decide::{AlertOutcome, decide_alert};
+use super::decide::{AlertOutcome, decide_alert, left_to_service};
 use super::weigh::{REVERSAL_WITHIN, is_undoing, shares_reference};
 use super::{OpError, RACES_MAX, prove_later};
 use crate::app::App;
@@ -63,7 +63,7 @@ pub struct Taken {
     pub with: Vec<Step>,
 }
 
-/// Stores a mail and has it decided. Answers [`OpError::Contended`] and stores nothing if a step of
+/// Stores a mail and has it decided; what cannot be decided in time is left to the workers. Answers [`OpError::Contended`] and stores nothing if a step of
 /// `with` misses its guard.
 pub async fn take_alert(app: &App, taken: &Taken) -> Result<AlertOutcome, OpError> {
     let id = app.store.id(IdKind::Alert).await?;
@@ -123,7 +123,12 @@ pub(super) async fn whole(
     Ok(unit)
 }
 
+/// What is stored is told as stored, whatever comes of it here: its job does what is left.
 pub(super) async fn after_storing(app: &App, alert: &AlertRow) -> Result<AlertOutcome, OpError> {
+    work_on_stored(app, alert).await.or_else(|error| Ok(left_to_service(alert, &error)))
+}
+
+async fn work_on_stored(app: &App, alert: &AlertRow) -> Result<AlertOutcome, OpError> {
     if alert.status == AlertStatus::New {
         return decide_alert(app, alert.id).await;
     }

@@ -115,10 +115,6 @@ statements! {
         concat!("select ", columns!(), " from alerts where account_id = $1 and first_seen_at >= $2 \
                  and (session_id = $3 or reference = $4)", vouched!(), " order by first_seen_at desc limit $5")
     }
-    TOTALS: query {
-        "select status, count(*), cast(coalesce(sum(amount_kobo), 0) as bigint), min(first_seen_at) \
-         from alerts where status in ('new', 'review', 'unmatched', 'quarantined') group by status"
-    }
     TICK: query {
         "insert into amount_clocks (account_id, amount_kobo, ticks) values ($1, $2, 1) \
          on conflict (account_id, amount_kobo) do update set ticks = amount_clocks.ticks + 1"
@@ -128,17 +124,9 @@ statements! {
     }
     TICKS: query { "select ticks from amount_clocks where account_id = $1 and amount_kobo = $2" }
     FORGET_MAILS: query {
-        "delete from mails where alert_id in (select alert_id from mails where kept_until_at < $1 limit $2)"
+        "delete from mails where kept_until_at < $1 \
+         and alert_id in (select alert_id from mails where kept_until_at < $1 limit $2)"
     }
-}
-
-/// One status with its count, the kobo it holds and its oldest alert.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AlertTotal {
-    pub status: AlertStatus,
-    pub count: i64,
-    pub amount: Money,
-    pub oldest: Timestamp,
 }
 
 fn decode(row: Row) -> Result<AlertRow, StoreError> {
@@ -480,21 +468,5 @@ impl Store {
             Some(status) => self.read(&LIST_BY_STATUS, vec![status.as_str().into(), limit.into()]).await?,
         };
         rows.into_iter().map(decode).collect()
-    }
-
-    /// What waits for a person or for a payment: counts, kobo and age by status.
-    pub async fn alert_totals(&self) -> Result<Vec<AlertTotal>, StoreError> {
-        let rows = self.read(&TOTALS, Vec::new()).await?;
-        rows.into_iter()
-            .map(|row| {
-                let mut r = row.reader("alerts");
-                Ok(AlertTotal {
-                    status: r.word("status", AlertStatus::parse)?,
-                    count: r.int("count")?,
-                    amount: r.money("sum")?,
-                    oldest: r.time("min")?,
-                })
-            })
-            .collect()
     }
 }

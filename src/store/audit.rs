@@ -15,20 +15,21 @@ statements! {
     }
     BALANCES_EQUAL_POSTINGS: query {
         "select (select count(*) from merchant_balances) + (select count(*) from wallets), \
-         (select count(*) from merchant_balances b left join (select account, \
+         (select count(*) from merchant_balances b left join (select account_owner, \
             sum(case side when 'credit' then amount_kobo else -amount_kobo end) as total \
-            from postings group by account) p on p.account = 'merchant:' || cast(b.business_id as text) \
-          where b.balance_kobo <> coalesce(p.total, 0)) + \
-         (select count(*) from wallets w left join (select account, \
+            from postings where account_kind = 'merchant' group by account_owner) p \
+            on p.account_owner = b.business_id where b.balance_kobo <> coalesce(p.total, 0)) + \
+         (select count(*) from wallets w left join (select account_owner, \
             sum(case side when 'credit' then amount_kobo else -amount_kobo end) as total \
-            from postings group by account) p on p.account = 'wallet:' || cast(w.id as text) \
+            from postings where account_kind = 'wallet' group by account_owner) p on p.account_owner = w.id \
           where w.balance_kobo <> coalesce(p.total, 0)) + \
-         (select count(*) from (select distinct account from postings where account > 'wallet:' \
-            and account < 'wallet;') a where not exists (select 1 from wallets w \
-            where a.account = 'wallet:' || cast(w.id as text))) + \
-         (select count(*) from (select distinct account from postings where account > 'merchant:' \
-            and account < 'merchant;') a where not exists (select 1 from merchant_balances b \
-            where a.account = 'merchant:' || cast(b.business_id as text)))"
+         (select count(*) from (select distinct account_owner from postings where account_kind = 'wallet') a \
+          where not exists (select 1 from wallets w where w.id = a.account_owner)) + \
+         (select count(*) from (select distinct account_owner from postings where account_kind = 'merchant') a \
+          where not exists (select 1 from merchant_balances b where b.business_id = a.account_owner)) + \
+         (select count(*) from postings where account <> account_kind || coalesce(':' || cast(account_owner as text), '') \
+            or account_kind not in ('clearing', 'fees', 'adjustments', 'merchant', 'wallet', 'test:clearing', \
+            'test:fees', 'test:merchant'))"
     }
     BALANCES_ABOVE_FLOOR: query {
         "select (select count(*) from merchant_balances) + (select count(*) from wallets), \
@@ -68,13 +69,12 @@ statements! {
           where s.received_kobo - s.charge_kobo <> s.business_receives_kobo or \
             s.business_receives_kobo <> coalesce((select sum(case side when 'credit' then amount_kobo \
                else -amount_kobo end) from postings p where p.entry_id = e.id \
-               and (p.account in ('merchant:' || cast(s.business_id as text), \
-               'test:merchant:' || cast(s.business_id as text)) or p.account > 'wallet:' and \
-               p.account < 'wallet;' and s.kind = 'topup')), 0) or \
+               and (p.account_kind in ('merchant', 'test:merchant') \
+               and p.account_owner = s.business_id or p.account_kind = 'wallet' and s.kind = 'topup')), 0) or \
             s.charge_kobo <> coalesce((select sum(case side when 'credit' then amount_kobo \
                else -amount_kobo end) from postings p where p.entry_id = e.id and p.account in ('fees', 'test:fees')), 0) or \
-            exists (select 1 from postings p where p.entry_id = e.id and p.account > 'merchant:' \
-               and p.account < 'merchant;' and p.account <> 'merchant:' || cast(s.business_id as text)))"
+            exists (select 1 from postings p where p.entry_id = e.id and p.account_kind = 'merchant' \
+               and p.account_owner <> s.business_id))"
     }
     REVERSALS_MIRROR: query {
         "select (select count(*) from entries where kind = 'reversal'), \
@@ -122,18 +122,18 @@ statements! {
          (select count(*) from settlements s join entries e on e.settlement_id = s.id and e.kind = 'settlement' \
           where s.kind = 'wallet' and s.received_kobo <> coalesce((select sum(case side when 'debit' \
              then amount_kobo else -amount_kobo end) from postings p where p.entry_id = e.id \
-             and p.account > 'wallet:' and p.account < 'wallet;'), 0)) + \
+             and p.account_kind = 'wallet'), 0)) + \
          (select count(*) from settlements s join payments p on p.id = s.payment_id where s.kind = 'wallet' \
             and (p.wallet_id is null or p.account_id is not null or not exists (select 1 from payment_intents i \
             where i.payment_id = p.id and i.state = 'completed' and i.amount_kobo = s.received_kobo \
             and i.wallet_id = p.wallet_id))) + \
          (select count(*) from postings g join entries e on e.id = g.entry_id \
-            left join settlements s on s.id = e.settlement_id where g.account > 'wallet:' and g.account < 'wallet;' \
+            left join settlements s on s.id = e.settlement_id where g.account_kind = 'wallet' \
             and g.side = 'debit' and e.kind = 'settlement' and (s.kind is null or s.kind <> 'wallet')) + \
          (select count(*) from settlements s join payments p on p.id = s.payment_id \
             join entries e on e.settlement_id = s.id join postings g on g.entry_id = e.id \
-            where s.kind in ('wallet', 'topup') and g.account > 'wallet:' and g.account < 'wallet;' \
-            and g.account <> 'wallet:' || cast(p.wallet_id as text))"
+            where s.kind in ('wallet', 'topup') and g.account_kind = 'wallet' \
+            and g.account_owner <> p.wallet_id)"
     }
     INTENTS_END_WITH_PAYMENTS: query {
         "select (select count(*) from payment_intents), \

@@ -65,7 +65,7 @@ statements! {
     }
     OLDEST_READ: query { "select min(last_read_at) from mailboxes where configured_at >= $1" }
     FORGET_TAKEN: query {
-        "delete from mailbox_mails where (mailbox_id, generation, uid) in \
+        "delete from mailbox_mails where taken_at < $1 and (mailbox_id, generation, uid) in \
          (select mailbox_id, generation, uid from mailbox_mails where taken_at < $1 order by taken_at limit 1000)"
     }
 }

@@ -2,17 +2,18 @@
 //!
 //! A text uses only BIGINT, TEXT and BYTEA. For SQLite the words are replaced by its own and every
 //! table becomes STRICT; one that ends in `);--! by_key` lives in the tree of its key. A line
-//! `--! append_only TABLE` puts triggers on a table that refuse update and delete. After the last
-//! migration PostgreSQL gets a schema `people` of plain views, one per table, with real timestamps
-//! (columns `..._at`) and decimals (columns `..._kobo`).
+//! `--! append_only TABLE` puts triggers on a table that refuse update and delete. A generated column
+//! (`stored`) is computed by SQLite when it is read. PostgreSQL keeps every text `collate "C"`, as SQLite
+//! does, and `--! texts_by_bytes` brings the columns of before that to it. After each migration it gets a
+//! schema `people` of plain views, one per table (`people.rs`).
 
 use std::sync::OnceLock;
 
 use rusqlite::Connection;
 use sha2::{Digest, Sha256};
 
-use super::StoreError;
 use super::sql::Dialect;
+use super::{StoreError, people};
 use crate::crash;
 use crate::domain::time::Timestamp;
 
@@ -27,6 +28,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration { name: "0003_mailboxes", text: include_str!("../../migrations/0003_mailboxes.sql") },
     Migration { name: "0004_alert_proofs", text: include_str!("../../migrations/0004_alert_proofs.sql") },
     Migration { name: "0006_wallets", text: include_str!("../../migrations/0006_wallets.sql") },
+    Migration { name: "0007_texts_by_bytes", text: include_str!("../../migrations/0007_texts_by_bytes.sql") },
     Migration { name: "0009_payment_names", text: include_str!("../../migrations/0009_payment_names.sql") },
 ];
 
@@ -44,6 +46,10 @@ impl Migration {
         for line in self.text.lines() {
             if let Some(table) = line.strip_prefix("--! append_only ") {
                 out.push_str(&append_only(table.trim(), dialect));
+            } else if line == "--! texts_by_bytes" {
+                if dialect == Dialect::Postgres {
+                    out.push_str(&TEXTS_BY_BYTES.replace("{tables}", &tables().join(",")));
+                }
             } else if line.starts_with("--") {
                 continue;
             } else if dialect == Dialect::Sqlite {
@@ -54,8 +60,13 @@ impl Migration {
                     ");--! by_key" => ") strict, without rowid;",
                     line => line,
                 });
+                if line.ends_with(") stored;") {
+                    // It adds no other kind to a table that is there.
+                    out.truncate(out.len() - "stored;".len());
+                    out.push_str("virtual;");
+                }
             } else {
-                out.push_str(line);
+                out.push_str(&by_bytes(line));
             }
             out.push('\n');
         }
@@ -63,18 +74,56 @@ impl Migration {
     }
 }
 
+/// The line with a text column kept in the order of its bytes, whatever the server's locale: an order that
+/// depends on it would make ranges mean something else, and an operating system that comes to sort otherwise
+/// would spoil the unique indexes.
+fn by_bytes(line: &str) -> String {
+    let column =
+        line.strip_prefix("    ").or_else(|| line.split_once(" add column ").map(|(_, column)| column));
+    let Some((_, kind)) = column.and_then(|column| column.split_once(' ')) else { return line.to_owned() };
+    match kind.strip_prefix("text") {
+        Some(rest) if rest.is_empty() || rest.starts_with([' ', ',']) => {
+            let head = &line[..line.len() - rest.len()];
+            format!("{head} collate \"C\"{rest}")
+        }
+        _ => line.to_owned(),
+    }
+}
+
+/// The same for columns that are there already. Their indexes are built anew, the rows stay as they are.
+const TEXTS_BY_BYTES: &str = r#"
+do $$
+declare
+    t record;
+begin
+    for t in select c.relname, string_agg(format('alter column %I type text collate "C"', a.attname), ', ') as changes
+               from pg_class c join pg_namespace n on n.oid = c.relnamespace
+               join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+              where n.nspname = current_schema() and c.relkind = 'r'
+                and c.relname::text = any(string_to_array('{tables}', ','))
+                and a.atttypid = 'text'::regtype and a.attcollation <> '"C"'::regcollation
+              group by c.relname order by c.relname loop
+        execute format('alter table %I ', t.relname) || t.changes;
+    end loop;
+end $$;
+"#;
+
+/// Tables in the order in which the migrations make them, those that are no more included.
+fn tables() -> &'static [&'static str] {
+    static TABLES: OnceLock<Vec<&'static str>> = OnceLock::new();
+    TABLES.get_or_init(|| {
+        let lines = MIGRATIONS.iter().flat_map(|migration| migration.text.lines());
+        lines
+            .filter_map(|line| line.strip_prefix("create table ")?.split(' ').next())
+            .chain(["schema_migrations"])
+            .collect()
+    })
+}
+
 /// Place of a table in the order in which the migrations make them, in which a table can only name
 /// earlier ones as its parents. Unknown tables come last.
 pub(super) fn table_rank(table: &str) -> usize {
-    static TABLES: OnceLock<Vec<&'static str>> = OnceLock::new();
-    let tables = TABLES.get_or_init(|| {
-        MIGRATIONS
-            .iter()
-            .flat_map(|migration| migration.text.lines())
-            .filter_map(|line| line.strip_prefix("create table ")?.split(' ').next())
-            .collect()
-    });
-    tables.iter().position(|name| *name == table).unwrap_or(tables.len())
+    tables().iter().position(|name| *name == table).unwrap_or(tables().len())
 }
 
 fn append_only(table: &str, dialect: Dialect) -> String {
@@ -174,6 +223,7 @@ async fn run_postgres_locked(
     let trouble = |error: tokio_postgres::Error| {
         StoreError::Unavailable(format!("migration: {}", super::postgres::describe(&error)))
     };
+    people::check(client, tables()).await?;
     client.batch_execute(HISTORY).await.map_err(trouble)?;
     let rows = client.query("select name, checksum from schema_migrations", &[]).await.map_err(trouble)?;
     let done: Vec<(String, String)> = rows.iter().map(|row| (row.get(0), row.get(1))).collect();
@@ -182,12 +232,14 @@ async fn run_postgres_locked(
         // The views go first, because they would forbid a change of their tables, and come back last,
         // all in the transaction of the migration: a crash cannot leave them missing.
         let text = format!(
-            "begin;\ndrop schema if exists people cascade;\n{}\n\
-             insert into schema_migrations (name, checksum, run_at) values ('{}', '{}', {});\n{PEOPLE_VIEWS}",
+            "begin;\n{}{}\n\
+             insert into schema_migrations (name, checksum, run_at) values ('{}', '{}', {});\n{}",
+            people::drop_views(tables()),
             migration.render(Dialect::Postgres),
             migration.name,
             migration.checksum(),
-            now.0
+            now.0,
+            people::make_views(tables())
         );
         let run = client.batch_execute(&text).await;
         crash::point("migrate.half_way");
@@ -195,35 +247,10 @@ async fn run_postgres_locked(
             Ok(()) => client.batch_execute("commit").await.map_err(trouble)?,
             Err(error) => {
                 let _ = client.batch_execute("rollback").await;
-                return Err(trouble(error));
+                return Err(people::dependent(&error).unwrap_or_else(|| trouble(error)));
             }
         }
         names.push(migration.name.to_owned());
     }
     Ok(names)
 }
-
-/// Views for people who look into the database: times as timestamps, money in naira.
-const PEOPLE_VIEWS: &str = r"
-do $$
-declare
-    t record;
-    columns text;
-begin
-    create schema people;
-    for t in select table_name from information_schema.tables
-             where table_schema = current_schema() and table_type = 'BASE TABLE' loop
-        select string_agg(
-            case when column_name like '%\_at' and data_type = 'bigint'
-                   then format('to_timestamp(%I / 1000000.0) as %I', column_name, column_name)
-                 when column_name like '%\_kobo'
-                   then format('(%I / 100.0)::numeric(20,2) as %I', column_name, replace(column_name, '_kobo', ''))
-                 else quote_ident(column_name) end, ', ' order by ordinal_position)
-          into columns
-          from information_schema.columns
-         where table_schema = current_schema() and table_name = t.table_name;
-        execute format('create view people.%I as select %s from %I.%I',
-            t.table_name, columns, current_schema(), t.table_name);
-    end loop;
-end $$;
-";

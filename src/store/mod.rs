@@ -13,6 +13,7 @@ use std::time::Duration;
 
 pub mod accounts;
 pub mod acts;
+pub mod alert_totals;
 pub mod alerts;
 pub mod audit;
 pub mod deliveries;
@@ -28,6 +29,7 @@ pub mod messages;
 mod migrate;
 pub mod payment_names;
 pub mod payments;
+mod people;
 mod postgres;
 pub mod seals;
 pub mod settlements;
@@ -62,6 +64,9 @@ pub enum StoreError {
     /// A fault of the program: a statement the engine refuses, an oversized Unit.
     #[error("the database refused a statement of the program: {0}")]
     Fault(String),
+    /// Something of somebody else's is where the program must put something; told in words.
+    #[error("{0}")]
+    Occupied(String),
 }
 
 /// A request that waited for its turn longer than this is refused instead of tried: after an outage
@@ -78,6 +83,7 @@ pub fn statements() -> Vec<&'static Sql> {
     [
         accounts::ALL,
         acts::ALL,
+        alert_totals::ALL,
         alerts::ALL,
         audit::ALL,
         deliveries::ALL,

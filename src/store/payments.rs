@@ -102,7 +102,7 @@ statements! {
          where id = $1 and version = $2 and status = 'pending' \
          and (select count(*) from corrections where business_id = $11 and corrected_at > $12) < $13"
     }
-    CORRECTION_TURN: query { "update businesses set id = id where id = $1" }
+    CORRECTION_TURN: query { "update businesses set version = version where id = $1" }
     APPROVED: query {
         "update payments set status = 'approved', matched_at = $3, approved_at = $4, updated_at = $4, \
          rejected_at = null, reject_reason = null, is_swept = 0, settlement_id = $5, received_kobo = $6, \

@@ -9,6 +9,13 @@ use crate::domain::ledger::{Entry, LedgerAccount, Posting, Side};
 use crate::domain::money::Money;
 use crate::domain::time::Timestamp;
 
+macro_rules! columns {
+    () => {
+        "id, kind, business_id, payment_id, alert_id, received_kobo, business_receives_kobo, charge_kobo, \
+         rule, evidence, operator, settled_at, reversed_at, reverse_reason"
+    };
+}
+
 statements! {
     ADD: insert(settlements) {
         id: Int, kind: Text, business_id: Int, payment_id: Int, alert_id: Int, received_kobo: Int,
@@ -26,13 +33,12 @@ statements! {
         "update settlements set reversed_at = $2, reverse_reason = $3 where id = $1 and reversed_at is null"
     }
     BY_ID: query {
-        "select id, kind, business_id, payment_id, alert_id, received_kobo, business_receives_kobo, charge_kobo, \
-         rule, evidence, operator, settled_at, reversed_at, reverse_reason from settlements where id = $1"
+        concat!("select ", columns!(), " from settlements where id = $1")
     }
+    // Each half has an index of its own; one over both would be written at every settlement.
     OF_PAYMENT: query {
-        "select id, kind, business_id, payment_id, alert_id, received_kobo, business_receives_kobo, charge_kobo, \
-         rule, evidence, operator, settled_at, reversed_at, reverse_reason from settlements \
-         where payment_id = $1 order by id"
+        concat!("select ", columns!(), " from settlements where payment_id = $1 and reversed_at is null union all \
+                 select ", columns!(), " from settlements where payment_id = $1 and reversed_at is not null order by id")
     }
     POSTINGS_OF_SETTLEMENT: query {
         "select p.account, p.side, p.amount_kobo from postings p join entries e on e.id = p.entry_id \

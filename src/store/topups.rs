@@ -16,9 +16,10 @@ statements! {
         "select cast(coalesce(sum(amount_kobo), 0) as bigint) from payments \
          where wallet_id = $1 and status = 'pending' and kind = 'topup' and business_id = $2"
     }
-    TURN: query { "update wallets set id = id where id = $1" }
+    // Not the id: SQLite would look through all tables that name one.
+    TURN: query { "update wallets set version = version where id = $1" }
     ROOM: query {
-        "update wallets set id = id where id = $1 and balance_kobo + $3 + \
+        "update wallets set version = version where id = $1 and balance_kobo + $3 + \
          (select cast(coalesce(sum(amount_kobo), 0) as bigint) from payments \
           where wallet_id = $1 and status = 'pending' and kind = 'topup' and business_id = $2) <= $4"
     }

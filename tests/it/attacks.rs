@@ -447,8 +447,10 @@ fn restore(path: &str, saved: &std::path::Path) {
         "payment_intents",
         "wallet_credits",
     ] {
+        let own = format!("select group_concat(name) from pragma_table_xinfo('{table}') where hidden = 0");
+        let own: String = file.query_row(&own, [], |row| row.get(0)).unwrap();
         file.execute_batch(&format!(
-            "delete from main.{table}; insert into main.{table} select * from saved.{table}"
+            "delete from main.{table}; insert into main.{table} ({own}) select {own} from saved.{table}"
         ))
         .unwrap();
     }

@@ -20,21 +20,21 @@ use crate::harness::mails::Alert;
 use crate::harness::receiver::Receiver;
 
 const BINARY: &str = env!("CARGO_BIN_EXE_tillbell");
-const ACCOUNT: &str = "0123454417";
-const ENOUGH: Duration = Duration::from_secs(60);
+pub const ACCOUNT: &str = "0123454417";
+pub const ENOUGH: Duration = Duration::from_secs(60);
 
 /// One installation: a database, a key file, a merchant whose webhooks come to a receiver of ours.
 pub struct Installation {
     pub database: TestDatabase,
     pub folder: tempfile::TempDir,
     receiver: Receiver,
-    key: String,
+    pub key: String,
 }
 
 /// A running `tillbell serve`, killed when dropped.
 pub struct Service {
     child: Child,
-    address: SocketAddr,
+    pub address: SocketAddr,
 }
 
 impl Service {
@@ -108,7 +108,7 @@ impl Installation {
         serde_json::from_slice(&output.stdout).unwrap()
     }
 
-    fn serve(&self) -> Service {
+    pub fn serve(&self) -> Service {
         self.serve_with(&[]).expect("the service says where it listens")
     }
 
@@ -127,13 +127,13 @@ impl Installation {
         Some(Service { child, address })
     }
 
-    fn mail(&self, name: &str, alert: &Alert) -> PathBuf {
+    pub fn mail(&self, name: &str, alert: &Alert) -> PathBuf {
         let path = self.folder.path().join(name);
         std::fs::write(&path, alert.text()).unwrap();
         path
     }
 
-    fn body(&self, transaction_id: &str, naira: i64, payer: &str) -> String {
+    pub fn body(&self, transaction_id: &str, naira: i64, payer: &str) -> String {
         let url = self.receiver.url("/hook");
         format!(
             r#"{{"transaction_id":"{transaction_id}","amount":{naira},"payer_name":"{payer}","webhook_url":"{url}"}}"#
@@ -147,7 +147,7 @@ impl Installation {
 }
 
 /// The status and body of one request; `None` when the connection broke before the whole answer.
-async fn request(address: SocketAddr, head: &str, key: &str, body: &str) -> Option<(u16, Value)> {
+pub async fn request(address: SocketAddr, head: &str, key: &str, body: &str) -> Option<(u16, Value)> {
     let mut stream = TcpStream::connect(address).await.ok()?;
     let text = format!(
         "{head} HTTP/1.1\r\nHost: till\r\nX-API-Key: {key}\r\nContent-Type: application/json\r\n\

@@ -16,6 +16,7 @@ mod attacks;
 mod audits;
 mod book;
 pub mod cli;
+mod contended;
 mod crashes;
 mod forged;
 mod intake;

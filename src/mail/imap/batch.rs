@@ -283,7 +283,7 @@ impl Reader {
             let arrival = self.arrival(&mail, &note);
             match ingest(&self.app, &self.room, arrival).await {
                 Ok(_) => break,
-                // Stored already: by another reader, or by this one, whose deciding was contended.
+                // Stored already: by another reader, or by a try whose answer did not come.
                 Err(_) if self.is_taken(&note).await? => break,
                 Err(OpError::Fault(why)) if attempt == TRIES => {
                     tracing::error!(mailbox = self.name, uid = mail.uid, why, "a mail cannot be taken");

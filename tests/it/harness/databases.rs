@@ -70,6 +70,13 @@ impl TestDatabase {
         TestDatabase::filled(engine, &schema()).await
     }
 
+    /// A PostgreSQL database with the whole schema whose texts are sorted as `create database` is told here.
+    pub async fn sorted(locale: &str) -> TestDatabase {
+        let database = postgres_database_of(&format!("template0 {locale}"), None).await;
+        migrate(database.url.clone()).await.expect("migrate");
+        database
+    }
+
     /// A database with the template's contents. On PostgreSQL the template is filled once per
     /// server and copied; a SQLite file is cheap enough to fill afresh.
     pub async fn filled(engine: Engine, template: &Template) -> TestDatabase {
@@ -110,7 +117,7 @@ fn schema() -> Template {
         .expect("read migrations/")
         .map(|entry| entry.expect("read migrations/").path())
         .collect();
-    sources.push(root.join("src/store/migrate.rs"));
+    sources.extend(["src/store/migrate.rs", "src/store/people.rs"].map(|file| root.join(file)));
     sources.sort();
     let mut hasher = DefaultHasher::new();
     for source in sources {
@@ -133,13 +140,18 @@ fn sqlite_file() -> TestDatabase {
 }
 
 async fn postgres_database(template: Option<&Template>) -> TestDatabase {
+    postgres_database_of("template0", template).await
+}
+
+/// A copy of the template, or else of what `bare` names.
+async fn postgres_database_of(bare: &str, template: Option<&Template>) -> TestDatabase {
     let server = server_url();
     let name = format!("tb_{:016x}", RandomState::new().hash_one(std::process::id()));
     let admin = connect(&server).await;
     // Held until this connection ends, so also when a test is killed half-way.
     run(&admin, &format!("select pg_advisory_lock({MAKING_LOCK})")).await;
     let source = match template {
-        None => "template0".to_owned(),
+        None => bare.to_owned(),
         Some(template) => filled_template(&admin, &server, template).await,
     };
     run(&admin, &format!("create database {name} template {source}")).await;

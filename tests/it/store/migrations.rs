@@ -28,7 +28,72 @@ async fn relations(db: &TestDatabase, schema: &str) -> Vec<String> {
     }
 }
 
+/// Takes back what the migration about how texts are sorted made, as if it had not run yet.
+pub async fn before_texts_by_bytes(db: &TestDatabase) {
+    let undo =
+        "alter table postings drop column account_kind; alter table postings drop column account_owner;
+        drop index jobs_failed; drop index settlements_reversed; drop index proven_names_settlement;
+        drop index messages_made; delete from schema_migrations where name = '0007_texts_by_bytes';";
+    match db.url().strip_prefix("sqlite:") {
+        Some(path) => rusqlite::Connection::open(path).unwrap().execute_batch(undo).unwrap(),
+        None => {
+            let undo = undo.replace("alter table", "drop view if exists people.postings; alter table");
+            connect(db.url()).await.batch_execute(&undo).await.unwrap();
+        }
+    }
+}
+
+async fn run(db: &TestDatabase, text: &str) -> Result<(), String> {
+    match db.url().strip_prefix("sqlite:") {
+        Some(path) => {
+            let file = rusqlite::Connection::open(path).unwrap();
+            file.execute_batch(&format!("pragma foreign_keys = off; {text}"))
+                .map_err(|error| error.to_string())
+        }
+        None => {
+            let client = connect(db.url()).await;
+            client.batch_execute("set session_replication_role = replica").await.unwrap();
+            client.batch_execute(text).await.map_err(|error| format!("{:?}", error.as_db_error()))
+        }
+    }
+}
+
+static KINDS: Sql = query(
+    "KINDS",
+    "select account_kind, account_owner, account from postings where entry_id = 1 order by line",
+);
+
 on_both! {
+    async fn postings_of_before_have_kind_and_owner(db: TestDatabase) {
+        before_texts_by_bytes(&db).await;
+        let accounts = ["clearing", "merchant:41", "wallet:7", "test:merchant:9", "test:fees", "adjustments"];
+        for (line, account) in accounts.iter().enumerate() {
+            let insert = format!("insert into postings (entry_id, line, account, side, amount_kobo) \
+                                  values (1, {line}, '{account}', 'credit', 100)");
+            run(&db, &insert).await.unwrap();
+        }
+        let store = open(db.url()).await;
+        assert_eq!(store.migrate(NOW).await.unwrap(), ["0007_texts_by_bytes"]);
+        let rows = store.read(&KINDS, Vec::new()).await.unwrap();
+        let told: Vec<(String, Option<i64>)> = rows
+            .into_iter()
+            .map(|row| {
+                let mut row = row.reader("postings");
+                (row.text("account_kind").unwrap(), row.opt_int("account_owner").unwrap())
+            })
+            .collect();
+        let expected = [
+            ("clearing", None),
+            ("merchant", Some(41)),
+            ("wallet", Some(7)),
+            ("test:merchant", Some(9)),
+            ("test:fees", None),
+            ("adjustments", None),
+        ];
+        assert_eq!(told, expected.map(|(kind, owner)| (kind.to_owned(), owner)));
+        assert_eq!(store.append_only_guards().await.unwrap().1, 0);
+    }
+
     async fn two_nodes_at_once_migrate_once(migrated: TestDatabase) {
         let db = TestDatabase::empty(migrated.engine()).await;
         let (first, second) = (open(db.url()).await, open(db.url()).await);
@@ -97,5 +162,70 @@ fn every_table_is_strict_on_sqlite() {
             .collect();
         assert_eq!(loose, Vec::<String>::new());
         assert!(relations(&db, "").await.len() > 20);
+    });
+}
+
+/// The refusal of a migration, in words.
+async fn refused(db: &TestDatabase) -> String {
+    let store = open(db.url()).await;
+    match store.migrate(NOW).await {
+        Err(error) => error.to_string(),
+        Ok(ran) => panic!("{ran:?} ran"),
+    }
+}
+
+#[test]
+fn a_schema_people_of_somebody_else_is_left_alone_on_postgres() {
+    crate::harness::databases::run_on(Engine::Postgres, |_| async {
+        let db = TestDatabase::empty(Engine::Postgres).await;
+        let theirs = "create schema people; create table people.staff (name text); \
+                      insert into people.staff values ('Bolanle'); \
+                      create view people.payments as select name from people.staff";
+        run(&db, theirs).await.unwrap();
+        let why = refused(&db).await;
+        assert!(why.contains("schema people") && why.contains("rename it"), "{why}");
+        let left = connect(db.url()).await.query("select name from people.payments", &[]).await.unwrap();
+        assert_eq!(left[0].get::<_, String>(0), "Bolanle");
+        assert_eq!(relations(&db, "public").await, Vec::<String>::new(), "nothing was made");
+        run(&db, "alter schema people rename to staff").await.unwrap();
+        assert!(!open(db.url()).await.migrate(NOW).await.unwrap().is_empty());
+    });
+}
+
+#[test]
+fn views_for_people_of_before_they_were_marked_are_known_on_postgres() {
+    crate::harness::databases::run_on(Engine::Postgres, |db: TestDatabase| async move {
+        let all = relations(&db, "people").await;
+        before_texts_by_bytes(&db).await;
+        // The view of a table that is no more would have gone with it; that of postings comes back as it was.
+        run(&db, "create view people.postings as select entry_id from postings").await.unwrap();
+        run(&db, "comment on schema people is null; create view people.tall as select 1 as one")
+            .await
+            .unwrap();
+        assert_eq!(open(db.url()).await.migrate(NOW).await.unwrap().len(), 1);
+        let mut after = relations(&db, "people").await;
+        after.retain(|view| view != "tall");
+        assert_eq!(after.len() + 1, relations(&db, "people").await.len(), "theirs is left alone");
+        assert_eq!(after, all);
+        let mark = "select obj_description('people'::regnamespace, 'pg_namespace')";
+        let mark: String = connect(db.url()).await.query_one(mark, &[]).await.unwrap().get(0);
+        assert!(mark.starts_with("tillbell") && mark.contains("public"), "{mark}");
+    });
+}
+
+#[test]
+fn what_others_built_on_the_views_for_people_is_not_dropped_on_postgres() {
+    crate::harness::databases::run_on(Engine::Postgres, |db: TestDatabase| async move {
+        before_texts_by_bytes(&db).await;
+        let theirs = "create view people.tall as select 1 as one; create schema reports; \
+                      create view reports.daily as select id from people.payments";
+        run(&db, theirs).await.unwrap();
+        let why = refused(&db).await;
+        assert!(why.contains("reports.daily") && why.contains("drop it"), "{why}");
+        assert_eq!(relations(&db, "reports").await, ["daily"]);
+        assert!(relations(&db, "people").await.contains(&"payments".to_owned()), "nothing was changed");
+        run(&db, "drop view reports.daily").await.unwrap();
+        assert_eq!(open(db.url()).await.migrate(NOW).await.unwrap().len(), 1);
+        assert!(relations(&db, "people").await.contains(&"tall".to_owned()), "it is not ours");
     });
 }

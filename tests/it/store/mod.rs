@@ -4,8 +4,10 @@
 //! statements are private to its nouns. `counters` serves as a ledger in small: a Unit adds to a
 //! total and leaves a row of its own, so that "happened" and "happened once" can both be seen.
 
+mod all_plans;
 mod conformance;
 mod kill;
+mod locales;
 mod migrations;
 mod plans;
 mod postgres_faults;

@@ -1,0 +1,191 @@
+//! Many alerts of one amount at once: what is stored is told as stored, and a decision that could not be made
+//! in time is left to the service.
+//!
+//! A decision rests on the clock of its account and amount and is made again when that ticked. Here a
+//! trigger keeps the clock of one amount from ever ticking, so that every decision about it is lost, as it
+//! is under a flood; and eight real processes decide one amount at the same time.
+
+use std::process::Stdio;
+
+use serde_json::Value;
+use tillbell::domain::alert::AlertStatus;
+use tillbell::domain::time::Span;
+
+use crate::crashes::{self, ENOUGH, Installation, Service, now, request};
+use crate::harness::app::{ACCOUNT, LATER, at};
+use crate::harness::databases::{Engine, TestDatabase, connect};
+use crate::harness::mails::Alert;
+use crate::smtp::{DEV, House, SMTP};
+
+/// The amount whose decisions are lost while [`hold`] holds.
+const HELD: i64 = 7_000;
+const PROCESSES: usize = 8;
+const MAILS_EACH: usize = 15;
+
+async fn run(db: &TestDatabase, sqlite: &str, postgres: &str) {
+    match db.engine() {
+        Engine::Sqlite => {
+            let file = rusqlite::Connection::open(db.url().strip_prefix("sqlite:").unwrap()).unwrap();
+            file.busy_timeout(ENOUGH).unwrap();
+            file.execute_batch(sqlite).unwrap();
+        }
+        Engine::Postgres => connect(db.url()).await.batch_execute(postgres).await.unwrap(),
+    }
+}
+
+/// From now on every decision that would settle an alert of [`HELD`] finds that somebody was faster.
+async fn hold(db: &TestDatabase) {
+    let kobo = HELD * 100;
+    let sqlite = format!(
+        "create trigger held before update on amount_clocks when old.amount_kobo = {kobo} \
+         begin select raise(ignore); end"
+    );
+    let postgres = format!(
+        "create function held() returns trigger language plpgsql as $$ begin \
+         if old.amount_kobo = {kobo} then return null; end if; return new; end $$; \
+         create trigger held before update on amount_clocks for each row execute function held()"
+    );
+    run(db, &sqlite, &postgres).await;
+}
+
+async fn release(db: &TestDatabase) {
+    run(db, "drop trigger held", "drop trigger held on amount_clocks").await;
+}
+
+async fn create(here: &Installation, service: &Service, id: &str, naira: i64, payer: &str) {
+    let body = here.body(id, naira, payer);
+    let made = request(service.address, "POST /api/v1/payment-request", &here.key, &body).await;
+    let (status, answer) = made.unwrap();
+    assert_eq!(status, 201, "{answer}");
+}
+
+async fn until_approved(here: &Installation, service: &Service, id: &str) {
+    let deadline = tokio::time::Instant::now() + ENOUGH;
+    loop {
+        let head = format!("GET /api/v1/payment/{id}");
+        let (_, read) = request(service.address, &head, &here.key, "").await.unwrap();
+        if read["data"]["status"] == "approved" {
+            return;
+        }
+        assert!(tokio::time::Instant::now() < deadline, "{id} was never approved: {read}");
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+}
+
+fn told(results: &Value) -> Vec<&str> {
+    let rows = results["results"].as_array().unwrap();
+    rows.iter().map(|row| row["outcome"].as_str().unwrap()).collect()
+}
+
+/// Names of which no two could be taken for one another: any two words differ in two syllables at least.
+fn payer(n: usize) -> String {
+    const SYLLABLES: [&str; 17] = [
+        "ba", "de", "fi", "go", "hu", "ja", "ke", "li", "mo", "nu", "pa", "re", "si", "to", "vu", "wa", "ze",
+    ];
+    let word = |n: usize| {
+        let (a, b) = (n / 17, n % 17);
+        [a, b, (a + b) % 17, (a + 2 * b) % 17].map(|at| SYLLABLES[at]).concat()
+    };
+    format!("{} {}", word(n), word(150 + n))
+}
+
+on_both! {
+    async fn an_alert_that_cannot_be_decided_in_time_is_stored_and_the_other_files_go_on(db: TestDatabase) {
+        let here = Installation::new(db).await;
+        let mut service = here.serve();
+        create(&here, &service, "HELD", HELD, "Halima Garba").await;
+        create(&here, &service, "FREE", 9_000, "Chinedu Okafor").await;
+        service.kill();
+        hold(&here.database).await;
+        let paid = now() + Span::seconds(1);
+        let held = here.mail("held", &Alert::credit(crashes::ACCOUNT, HELD, "Halima Garba", paid));
+        let free = here.mail("free", &Alert::credit(crashes::ACCOUNT, 9_000, "Chinedu Okafor", paid));
+        let told_all =
+            here.json(&["alert", "ingest", held.to_str().unwrap(), free.to_str().unwrap(), "--trusted"]);
+        assert_eq!(told(&told_all), ["new", "matched"], "{told_all}");
+        let first = &told_all["results"][0];
+        assert!(first["alert_id"].is_i64() && first["reason"].as_str().unwrap().contains("service"), "{first}");
+        release(&here.database).await;
+        let service = here.serve();
+        until_approved(&here, &service, "HELD").await;
+        here.audit();
+    }
+
+    async fn a_file_that_cannot_be_stored_keeps_no_other_from_being_taken(db: TestDatabase) {
+        let here = Installation::new(db).await;
+        // Whatever is written about this one subject is refused.
+        let sqlite = "create trigger never before insert on alerts when new.subject = 'never' \
+                      begin select raise(abort, 'never'); end";
+        let postgres = "create function never() returns trigger language plpgsql as $$ begin \
+                        if new.subject = 'never' then raise exception 'never'; end if; return new; end $$; \
+                        create trigger never before insert on alerts for each row execute function never()";
+        run(&here.database, sqlite, postgres).await;
+        let good = Alert::credit(crashes::ACCOUNT, 3_000, "Halima Garba", now());
+        let bad = here.folder.path().join("bad");
+        std::fs::write(&bad, good.text().replace("Subject: Transaction Notification", "Subject: never")).unwrap();
+        let good = here.mail("good", &good);
+        let args = ["alert", "ingest", bad.to_str().unwrap(), good.to_str().unwrap(), "--trusted", "--json"];
+        let output = here.command(&args).output().unwrap();
+        assert!(!output.status.success(), "not all was stored");
+        let results: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(told(&results), ["failed", "unmatched"], "{results}");
+        assert_eq!(results["results"][0]["alert_id"], Value::Null);
+        let why = String::from_utf8_lossy(&output.stderr);
+        assert!(why.contains("bad could not be stored"), "{why}");
+    }
+
+    async fn eight_processes_decide_a_hundred_and_twenty_alerts_of_one_amount(db: TestDatabase) {
+        let here = Installation::new(db).await;
+        let mut service = here.serve();
+        for n in 0..PROCESSES * MAILS_EACH {
+            create(&here, &service, &format!("EQUAL-{n}"), 5_000, &payer(n)).await;
+        }
+        service.kill();
+        let running: Vec<_> = (0..PROCESSES)
+            .map(|process| {
+                let mut command = here.command(&["alert", "ingest", "--trusted", "--json"]);
+                for n in process * MAILS_EACH..(process + 1) * MAILS_EACH {
+                    let alert = Alert::credit(crashes::ACCOUNT, 5_000, &payer(n), now() + Span::seconds(1));
+                    command.arg(here.mail(&format!("equal-{n}"), &alert));
+                }
+                command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+            })
+            .collect();
+        let mut outcomes = std::collections::BTreeMap::new();
+        for child in running {
+            let output = child.wait_with_output().unwrap();
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+            let results: Value = serde_json::from_slice(&output.stdout).unwrap();
+            assert_eq!(told(&results).len(), MAILS_EACH);
+            for outcome in told(&results) {
+                *outcomes.entry(outcome.to_owned()).or_insert(0) += 1;
+            }
+        }
+        println!("{outcomes:?}");
+        // One that was left to the service is decided by it.
+        assert!(outcomes.keys().all(|outcome| ["matched", "new"].contains(&outcome.as_str())), "{outcomes:?}");
+        let service = here.serve();
+        for n in 0..PROCESSES * MAILS_EACH {
+            until_approved(&here, &service, &format!("EQUAL-{n}")).await;
+        }
+        here.audit();
+    }
+
+    async fn a_mail_over_smtp_that_cannot_be_decided_in_time_is_answered_as_kept(db: TestDatabase) {
+        let house = House::open(db, &format!("{DEV}{SMTP}")).await;
+        let shop = house.t.merchant("adire.example").await;
+        house.t.account(ACCOUNT).await;
+        let payment = house.t.create(&shop, HELD, "Halima Garba").await;
+        house.t.advance(LATER + Span::seconds(20));
+        hold(house.t.database()).await;
+        let mut client = house.greeted().await;
+        let answer = client.hand_in(&Alert::credit(ACCOUNT, HELD, "Halima Garba", at()).text()).await;
+        assert!(answer.starts_with("250"), "{answer}");
+        assert_eq!(house.alerts().await[0].status, AlertStatus::New);
+        release(house.t.database()).await;
+        tillbell::work::run_due(&house.t.app).await.unwrap();
+        let alerts = house.alerts().await;
+        assert_eq!((alerts.len(), alerts[0].payment_id), (1, Some(payment.id)));
+        house.t.finish().await;
+    }
+}
