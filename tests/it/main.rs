@@ -23,6 +23,7 @@ mod reviewing;
 mod settling;
 mod smtp;
 mod store;
+mod telling;
 mod vouched;
 mod waiting;
 pub mod wallet;
