@@ -100,6 +100,9 @@ pub struct AlertFacts {
     /// Amount and Lagos day that the narration's digits around the virtual account hold, if any.
     pub virtual_amount: Option<Money>,
     pub virtual_day: Option<i64>,
+    /// The narration is in the form of a collection through virtual accounts, whole or damaged. Known when
+    /// the mail is read; the doubt that follows from it is kept, this is not.
+    pub is_collection: bool,
     /// Holder of the account the alert is about, as shown (Dear line or row).
     pub holder_name: Option<String>,
     pub payer_name: Option<String>,

@@ -24,6 +24,8 @@ pub struct Figure {
     pub suffix: Option<Direction>,
     /// The bank masked the figure (`NGN ****`).
     pub hidden: bool,
+    /// In brackets, or with a minus behind it: how money that went back is written.
+    pub taken_back: bool,
 }
 
 /// Reads a whole cell. Everything in it must be understood, or `value` is `None`.
@@ -37,14 +39,29 @@ pub fn read(cell: &str) -> Figure {
         && inner.1.chars().any(|c| c.is_ascii_digit())
         && !inner.0.chars().any(|c| c.is_ascii_digit())
     {
-        return plain(inner.1);
+        let mut figure = plain(inner.1);
+        // Without words in front, the brackets are the figure's own.
+        let words = inner.0.split(|c: char| !c.is_alphabetic()).filter(|w| !w.is_empty());
+        figure.taken_back |= words.clone().all(|w| currency(w).is_some());
+        return figure;
     }
-    plain(text)
+    let mut figure = plain(text);
+    figure.taken_back |= in_square_brackets(text);
+    figure
+}
+
+fn in_square_brackets(text: &str) -> bool {
+    let inner = text.rsplit_once('[').and_then(|(_, rest)| rest.split_once(']'));
+    inner.is_some_and(|(figure, _)| figure.chars().any(|c| c.is_ascii_digit()))
 }
 
 fn plain(text: &str) -> Figure {
     let mut figure = Figure::default();
     let starred = text.contains("**") && !text.chars().any(|c| c.is_ascii_digit());
+    let text = text.replace(['\u{2212}', '\u{2013}'], "-");
+    // "(5,000.00) CR": what is in the brackets is the figure.
+    let bracketed = text.split_once('(').and_then(|(_, rest)| rest.split_once(')'));
+    figure.taken_back = bracketed.is_some_and(|(inner, _)| inner.chars().any(|c| c.is_ascii_digit()));
     let cleaned: String = text.replace("=N=", "NGN").replace(['*', '(', ')', '[', ']'], " ");
     let mut number: Option<String> = None;
     let mut negative = false;
@@ -57,6 +74,8 @@ fn plain(text: &str) -> Figure {
             number = Some(token);
         } else if token == "-" && number.is_none() && !negative {
             negative = true;
+        } else if token == "-" && number.is_some() && !figure.taken_back {
+            figure.taken_back = true;
         } else if token == "+" && number.is_none()
             || matches!(token.to_ascii_uppercase().as_str(), "ONLY" | "/")
         {
@@ -215,6 +234,11 @@ mod tests {
             assert_eq!(read(text).value, None, "{text:?}");
         }
         let hidden = read("NGN ****");
+        for text in ["(5,000.00)", "NGN (5)", "(NGN 5)", "5-", "[5]", "(5) CR"] {
+            let figure = read(text);
+            assert!(figure.value.is_some() && figure.taken_back, "{text}");
+        }
+        assert!(!read("5 (NGN)").taken_back && !read("Five Naira Only (NGN 5)").taken_back);
         assert!(hidden.hidden);
         assert_eq!((hidden.value, hidden.currency.as_deref()), (None, Some("NGN")));
     }

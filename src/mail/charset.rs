@@ -2,24 +2,70 @@
 //!
 //! The parser takes bytes as they are where it does not know what they are said to be, and letters and
 //! figures that stand in them by chance would be read. Here such a part becomes a doubt, so that a person
-//! looks. It decodes nothing. Called by `mime`.
+//! looks; of a part that programs read in different ways nothing is read. It decodes nothing. Called by `mime`.
 
+use mail_parser::decoders::base64::base64_decode;
 use mail_parser::decoders::charsets::map::charset_decoder;
 use mail_parser::{HeaderName, HeaderValue, Message, MessagePart, MimeHeaders};
 
 /// Names of UTF-8, for which the parser has no decoder because it needs none.
 const UTF_8: [&str; 5] = ["utf-8", "utf8", "utf_8", "unicode-1-1-utf-8", "csutf8"];
 /// In these the bytes of ASCII may mean something else, or other bytes the same: one program reads a
-/// sum where another reads none, and no bank was seen to use them.
+/// sum where another reads none, and no bank was seen to use them. The parser loses signs of UTF-7, and no
+/// program that people use decodes it any more. UTF-16 alone is read, where it surely is what it says.
 const NOT_LIKE_ASCII: [&str; 10] =
     ["utf-7", "utf-16", "utf-32", "utf7", "utf16", "ucs", "unicode", "iso-2022", "csiso2022", "hz-gb"];
 const TRANSFER_ENCODINGS: [&str; 5] = ["7bit", "8bit", "binary", "base64", "quoted-printable"];
+/// Signs of two bytes each, lower bytes first unless a mark says otherwise.
+const UTF_16: [&str; 4] = ["utf-16", "utf16", "utf-16le", "utf-16be"];
 /// Characters of a header shown in a doubt.
 const SHOWN_MAX: usize = 40;
 
 /// What speaks against the text of a part, in words.
-pub(super) fn doubts(message: &Message<'_>, part: &MessagePart<'_>) -> Vec<String> {
-    charset_doubt(message, part).into_iter().chain(transfer_doubt(part)).collect()
+pub(super) fn doubts(message: &Message<'_>, part: &MessagePart<'_>, text: &str) -> Vec<String> {
+    charset_doubt(message, part, text).into_iter().chain(transfer_doubt(part)).collect()
+}
+
+/// Whether nothing may be read from a part that was decoded to this text.
+pub(super) fn is_refused(message: &Message<'_>, part: &MessagePart<'_>, text: &str) -> bool {
+    let name = part.content_type().and_then(|t| t.attribute("charset")).unwrap_or_default();
+    let name = name.trim().to_ascii_lowercase();
+    let dashed = name.replace('_', "-");
+    // The others are kept as their bytes are, with the doubt.
+    let decoded = ["utf", "ucs", "unicode", "iso-10646"].iter().any(|start| {
+        dashed.trim_start_matches("cs").starts_with(start) && charset_decoder(name.as_bytes()).is_some()
+    });
+    decoded && is_other(&name) && !is_utf_16(&name, message, part, text)
+}
+
+/// A subject that holds words in a charset which is not read.
+pub(super) fn subject_doubt(raw: &str) -> Option<String> {
+    let mut words = raw.split("=?").skip(1).filter_map(|word| word.split(['?', '*']).next());
+    let odd = words.find(|name| {
+        let name = name.trim().to_ascii_lowercase();
+        let known = UTF_8.contains(&name.as_str()) || charset_decoder(name.as_bytes()).is_some();
+        is_other(&name) || !known
+    })?;
+    Some(format!("the subject is written in the charset {}, which is not read", shown(odd)))
+}
+
+/// The bytes of ASCII may mean something else in it.
+fn is_other(name: &str) -> bool {
+    let dashed = name.replace('_', "-");
+    let bare = dashed.trim_start_matches("cs");
+    NOT_LIKE_ASCII.iter().any(|start| bare.starts_with(start)) && !UTF_8.contains(&name)
+        || dashed.starts_with("iso-10646")
+}
+
+/// Whether a part that says so is UTF-16, and was decoded the right way round: read the other way, or made of
+/// single bytes, letters and figures become signs of East Asia.
+fn is_utf_16(name: &str, message: &Message<'_>, part: &MessagePart<'_>, text: &str) -> bool {
+    let place = part.raw_body_offset() as usize..part.raw_end_offset() as usize;
+    let raw = message.raw_message.get(place).unwrap_or_default();
+    let halved = part.encoding == mail_parser::Encoding::Base64
+        && base64_decode(raw).is_none_or(|bytes| bytes.len() % 2 != 0);
+    let usual = |c: char| !matches!(c, '\u{A0D}' | '\u{2E80}'..='\u{F8FF}' | '\u{FFFD}'..);
+    UTF_16.contains(&name.replace('_', "-").as_str()) && !halved && text.chars().all(usual)
 }
 
 /// The transfer encoding is not one that was undone. Also of parts that hold parts.
@@ -37,7 +83,7 @@ pub(super) fn transfer_doubt(part: &MessagePart<'_>) -> Option<String> {
     (!known).then(|| format!("a part has the unknown transfer encoding {}", shown(value)))
 }
 
-fn charset_doubt(message: &Message<'_>, part: &MessagePart<'_>) -> Option<String> {
+fn charset_doubt(message: &Message<'_>, part: &MessagePart<'_>, text: &str) -> Option<String> {
     let mut types = part.headers.iter().filter(|header| header.name == HeaderName::ContentType);
     let header = types.next()?;
     if types.next().is_some() {
@@ -58,9 +104,7 @@ fn charset_doubt(message: &Message<'_>, part: &MessagePart<'_>) -> Option<String
         return Some("a part tells its charset twice".into());
     }
     let name = charset.value.trim().to_ascii_lowercase();
-    let dashed = name.replace('_', "-");
-    let other = NOT_LIKE_ASCII.iter().any(|start| dashed.trim_start_matches("cs").starts_with(start))
-        || dashed.starts_with("iso-10646");
+    let other = is_other(&name) && !is_utf_16(&name, message, part, text);
     if UTF_8.contains(&name.as_str()) || charset_decoder(name.as_bytes()).is_some() && !other {
         return None;
     }
@@ -115,6 +159,8 @@ mod tests {
             "ISO-2022-JP",
         ] {
             let told = doubts(&format!("Content-Type: text/plain; charset={charset}"));
+            assert!(!told.is_empty(), "{charset}");
+            let told = doubts(&format!("Content-Type: text/plain; charset={charset}; format=flowed"));
             assert!(!told.is_empty(), "{charset}");
         }
         for encoding in ["x-uuencode", "", "base65", "7bit\r\nContent-Transfer-Encoding: x-uuencode"] {

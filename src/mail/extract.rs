@@ -5,6 +5,7 @@
 //! else is looked for: a payer may have typed them. Nothing is guessed. Called by `mail::read`.
 
 mod figures;
+mod parts;
 mod wording;
 
 use super::narration::{self, Setting};
@@ -43,6 +44,7 @@ pub fn facts(bank: &Bank, shared: &Shared, layout: &Layout, sheets: &[Sheet], he
     let mut reader = Reader::new(layout, sheets, head);
     let amount = reader.amount();
     let direction = reader.direction(amount.suffix);
+    let direction = parts::settle(&mut reader, direction, &shared.claims);
     let currency = reader.currency(&amount, bank);
     let value = reader.positive(&amount, direction);
     let holder = reader.field(FieldName::Holder).map(|h| h.trim_matches([',', ' ', '.', '!']).to_owned());
@@ -58,6 +60,9 @@ pub fn facts(bank: &Bank, shared: &Shared, layout: &Layout, sheets: &[Sheet], he
     if story.two_names {
         reader.doubt("the narration names two people, and which of them paid is not clear");
     }
+    let balance = reader.balance(currency.as_deref());
+    let is_collection = direction == Some(Direction::Credit)
+        && text.as_deref().is_some_and(|text| bank.collections.iter().any(|r| r.is_match(text)));
     let mut facts = AlertFacts {
         bank: Some(bank.code.clone()),
         template: Some(layout.name.clone()),
@@ -69,6 +74,7 @@ pub fn facts(bank: &Bank, shared: &Shared, layout: &Layout, sheets: &[Sheet], he
         virtual_account: story.virtual_account,
         virtual_amount: story.virtual_amount,
         virtual_day: story.virtual_day,
+        is_collection,
         holder_name: holder,
         payer_name: payer,
         payer_name_cut: cut,
@@ -79,7 +85,7 @@ pub fn facts(bank: &Bank, shared: &Shared, layout: &Layout, sheets: &[Sheet], he
         reference_is_unique: false,
         session_id: reader.session().or(story.session),
         occurred: reader.occurred(),
-        balance: reader.balance(),
+        balance,
         doubts: Vec::new(),
     };
     facts.reference_is_unique =
@@ -94,6 +100,7 @@ pub fn facts(bank: &Bank, shared: &Shared, layout: &Layout, sheets: &[Sheet], he
         facts.payer_name = None;
         facts.payer_name_cut = false;
     }
+    parts::compare(&mut reader, &facts, &shared.claims);
     facts.doubts = reader.doubts;
     facts
 }

@@ -187,6 +187,19 @@ pub fn worst() -> Vec<(&'static str, Vec<u8>)> {
             raw.extend_from_slice(&vec![b'9'; super::mime::MAX_TEXT_BYTES - 100]);
             raw
         }),
+        ("two long parts", {
+            let line = fill(letters, super::mime::MAX_TEXT_BYTES / 2 - 200);
+            let other = fill(
+                "You received NGN 5,000.00 from Ada Obi by Ene Ameh. ",
+                super::mime::MAX_TEXT_BYTES - 200,
+            );
+            format!(
+                "From: GeNS@gtbank.com\r\nContent-Type: multipart/alternative; boundary=q\r\n\r\n--q\r\n\
+                 Content-Type: text/plain; charset=utf-8\r\n\r\n{line}\r\n--q\r\n\
+                 Content-Type: text/html; charset=utf-8\r\n\r\n<p>{other}</p>\r\n--q--\r\n"
+            )
+            .into_bytes()
+        }),
         ("mails in mails", b"Content-Type: message/rfc822\r\n\r\n".repeat(99)),
         ("boundaries", {
             let mut raw =

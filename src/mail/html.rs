@@ -129,7 +129,14 @@ impl Walk {
                 Node::Text(text) if hidden => self.hide(text),
                 Node::Text(text) => {
                     self.turned |= look.turned && !text.trim().is_empty();
-                    self.text(text);
+                    // Lines of preformatted text are lines.
+                    let lines = if above.iter().any(|e| e.name() == "pre") { usize::MAX } else { 1 };
+                    for (i, line) in text.splitn(lines, '\n').enumerate() {
+                        if i > 0 {
+                            self.line();
+                        }
+                        self.text(line);
+                    }
                 }
                 Node::Comment(comment) => self.comment(comment),
                 Node::Element(element) => {

@@ -168,6 +168,10 @@ fn collect(message: &Message<'_>) -> Result<Letter, String> {
             letter.doubts.push(format!("several {} headers", name.as_str()));
         }
     }
+    if let Some(odd) = message.header_raw(HeaderName::Subject).and_then(charset::subject_doubt) {
+        letter.subject = None;
+        letter.doubts.push(odd);
+    }
     for value in message.header_values(HeaderName::From) {
         letter.from_headers += 1;
         letter.from.extend(value.as_address().map(addresses).unwrap_or_default());
@@ -270,7 +274,12 @@ fn take_part(message: &Message<'_>, part: &MessagePart<'_>, letter: &mut Letter)
     if text.contains('\u{FFFD}') {
         doubt_undecoded(letter, ["some characters could not be decoded".to_owned()]);
     }
-    doubt_undecoded(letter, charset::doubts(message, part));
+    doubt_undecoded(letter, charset::doubts(message, part, &text));
+    if charset::is_refused(message, part, &text) {
+        // The mail still has this part, and nothing stands in it.
+        letter.bodies.push(Body::Text(String::new()));
+        return Ok(());
+    }
     if text.trim().is_empty() {
         return Ok(());
     }

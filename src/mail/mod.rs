@@ -333,7 +333,13 @@ fn understand(
     };
     let mut facts = extract::facts(bank, &banks.shared, layout, sheets, &head);
     let free = layout.free_labels();
-    let labels = html::seams::Labels { free: &free, known: &layout.known, spaced: layout.spaced };
+    let labels = html::seams::Labels {
+        free: &free,
+        known: &layout.known,
+        spaced: layout.spaced,
+        typed_max: layout.typed_max(),
+        required: &|text: &str| layout.all.iter().position(|r| r.is_match(text)),
+    };
     let torn = |body: &Body| matches!(body, Body::Html(html) if html::seams::torn(html, &labels));
     if letter.bodies.iter().any(torn) {
         facts.doubts.push("what the payer typed goes over into markup that is not the bank's".into());

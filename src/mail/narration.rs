@@ -13,6 +13,9 @@ use crate::domain::time::Timestamp;
 /// Longer is no name (design: over 120 characters never matches).
 const MAX_NAME_CHARS: usize = 120;
 
+/// Shorter endings repeat the beginning of a name by chance.
+const SHORTEST_REPEAT: usize = 6;
+
 /// What was found. Everything is `None` where the narration's form is not known.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Story {
@@ -199,8 +202,9 @@ fn stands_for_itself(name: &str, shared: &Shared) -> bool {
 /// A name of several words that stands there twice without a blank between (`ADA OBIADA OBI`), the
 /// second time perhaps cut, becomes one.
 fn halve(name: &str) -> &str {
-    /// Shorter endings repeat the beginning by chance.
-    const SHORTEST_REPEAT: usize = 6;
+    if let Some(once) = twice_with_a_sign(name) {
+        return once;
+    }
     for (at, c) in name.char_indices().skip(1) {
         let (front, back) = name.split_at(at);
         let glued = c.is_alphabetic() && front.ends_with(char::is_alphabetic);
@@ -214,6 +218,20 @@ fn halve(name: &str) -> &str {
         }
     }
     name
+}
+
+/// The first of two writings that a sign parts (`ADA OBI-ADA OBI`), the second perhaps cut.
+fn twice_with_a_sign(name: &str) -> Option<&str> {
+    let parts = name.char_indices().filter(|(_, c)| "-/|,.;:&+_".contains(*c));
+    for (at, sign) in parts {
+        let (front, back) = (name[..at].trim(), name[at + sign.len_utf8()..].trim_matches([' ', sign]));
+        let (a, b) = (squeeze(front), squeeze(back));
+        let repeats = a == b || b.len() >= SHORTEST_REPEAT && a.starts_with(&b);
+        if repeats && front.contains(' ') && front.chars().any(char::is_alphabetic) {
+            return Some(front);
+        }
+    }
+    None
 }
 
 fn squeeze(name: &str) -> String {
@@ -247,6 +265,7 @@ pub fn clean_name(raw: &str, shared: &Shared) -> Option<String> {
     let allowed = name.chars().all(|c| c.is_alphanumeric() || " '’`-.,&()/+".contains(c));
     let wanted = letters >= 2 && digits <= 3 && allowed && name.chars().count() <= MAX_NAME_CHARS;
     let named = !shared.not_names.contains(&name.to_uppercase())
+        && !shared.institutions.is_one(&name)
         && !shared.not_in_names.iter().any(|r| r.is_match(&name));
     (wanted && named).then_some(name)
 }
@@ -265,6 +284,10 @@ mod tests {
             ("ADA ADA", "ADA ADA"),
             ("ANN ANNA", "ANN ANNA"),
             ("A & B STORES", "A & B STORES"),
+            ("TEMI DARE-TEMI DARE", "TEMI DARE"),
+            ("TEMI DARE / TEMI DA", "TEMI DARE"),
+            ("TEMI DARE-TEMI DOLA", "TEMI DARE-TEMI DOLA"),
+            ("DARE-DARE", "DARE-DARE"),
         ] {
             assert_eq!(halve(text), want);
         }

@@ -61,6 +61,58 @@ fn every_sample_of_a_known_bank_reads_as_written_down() {
     assert!(wrong.is_empty(), "{} differences\n{}", wrong.len(), wrong.join("\n"));
 }
 
+/// Every sample that is read, in the arrangements that mailers and relays make of it: on one line, and
+/// with a text made of its HTML beside it. Nothing may be lost by either.
+#[test]
+fn every_sample_reads_the_same_on_one_line_and_with_a_text_beside_it() {
+    let Some(dir) = folder() else {
+        eprintln!("no samples here: nothing was compared (TILLBELL_SAMPLES names another folder)");
+        return;
+    };
+    let banks = Banks::embedded().unwrap();
+    let (mut lost, mut lines, mut parts) = (Vec::new(), 0, 0);
+    for path in mails(&dir) {
+        let raw = std::fs::read(&path).unwrap();
+        let reading = read(&raw, &banks, &Intake::trusted(Timestamp::MAX));
+        let Ok(letter) = super::mime::open(&raw) else { continue };
+        let (Outcome::Read | Outcome::Ignored, [super::mime::Body::Html(html)]) =
+            (reading.outcome, &letter.bodies[..])
+        else {
+            continue;
+        };
+        let head = format!(
+            "From: {}\r\nSubject: {}\r\nDate: {}\r\n",
+            reading.from.clone().unwrap_or_default(),
+            reading.subject.clone().unwrap_or_default(),
+            "Thu, 01 Jan 2026 00:00:00 +0100"
+        );
+        let page = |html: &str| format!("{head}Content-Type: text/html; charset=utf-8\r\n\r\n{html}");
+        let again = |raw: String| read(raw.as_bytes(), &banks, &Intake::trusted(Timestamp::MAX));
+        let before = again(page(html));
+        let stem = path.file_stem().unwrap().to_string_lossy();
+        let mut compare = |how: &str, after: Reading| {
+            if (after.outcome, &after.facts) != (before.outcome, &before.facts) {
+                lost.push(format!("{stem}, {how}: {:?} before: {:?}", after.why, before.why));
+            }
+        };
+        lines += 1;
+        compare("one line", again(page(&super::tests::tight(html))));
+        for (how, parted) in [("tabs", "\t"), ("two blanks", "  "), ("one blank", " "), ("lines", "\n")] {
+            parts += 1;
+            let rows = super::html::read(html).unwrap().sheet.rows;
+            let text: String = rows.iter().map(|row| row.join(parted) + "\n").collect();
+            let mail = format!(
+                "{head}Content-Type: multipart/alternative; boundary=q1\r\n\r\n--q1\r\n\
+                 Content-Type: text/plain; charset=utf-8\r\n\r\n{text}\r\n--q1\r\n\
+                 Content-Type: text/html; charset=utf-8\r\n\r\n{html}\r\n--q1--\r\n"
+            );
+            compare(how, again(mail));
+        }
+    }
+    eprintln!("{lines} samples on one line, {parts} with a text beside them");
+    assert!(lost.is_empty(), "{} differences\n{}", lost.len(), lost.join("\n"));
+}
+
 /// Every mail in a folder and in those below it.
 fn mails(dir: &Path) -> Vec<PathBuf> {
     let mut paths: Vec<PathBuf> = std::fs::read_dir(dir).unwrap().map(|e| e.unwrap().path()).collect();

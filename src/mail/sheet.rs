@@ -246,8 +246,9 @@ impl Sheet {
     fn wrapped(&self, r: usize, c: usize, first: &str, known: &[String], how: Arrangement) -> Found {
         let unseen = self.unseen.get(&self.rows[r][c]).copied().unwrap_or_default();
         let mut found = Found { text: first.to_owned(), unseen, rows: vec![r], cell: c };
-        let long = self.rows[r][c].chars().count() >= SHORTEST_WRAPPED_LINE;
-        if !how.wraps || !self.wrapped_lines || !long || self.rows[r].len() != 1 {
+        let width: usize = self.rows[r].iter().map(|cell| cell.chars().count() + 1).sum();
+        let long = width > SHORTEST_WRAPPED_LINE;
+        if !how.wraps || !self.wrapped_lines || !long || self.rows[r].len() != c + 1 {
             return found;
         }
         let mut more: Vec<(usize, &str)> = Vec::new();
@@ -270,9 +271,11 @@ impl Sheet {
 
     /// Empties the cells of a value, so that words a payer typed cannot pass for the bank's.
     pub fn mask(&mut self, found: &Found) {
-        for &r in &found.rows {
+        for (i, &r) in found.rows.iter().enumerate() {
+            // What it was wrapped to has lines of its own.
+            let from = if i == 0 { found.cell } else { 0 };
             if let Some(row) = self.rows.get_mut(r) {
-                for cell in row.iter_mut().skip(found.cell) {
+                for cell in row.iter_mut().skip(from) {
                     cell.clear();
                 }
             }

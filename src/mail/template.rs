@@ -9,7 +9,7 @@ pub mod embedded;
 mod pattern;
 pub mod raw;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use pattern::Pattern;
@@ -20,6 +20,11 @@ use crate::domain::alert::{AlertKind, Direction};
 const MAX_TEMPLATES: usize = 500;
 /// Bytes of one template file.
 const MAX_TEMPLATE_BYTES: u64 = 512 * 1024;
+
+/// Characters that the interbank network carries in a narration.
+const NETWORK_LIMIT: usize = 100;
+/// Characters of a narration of a bank whose limit nobody knows.
+const LONGEST_TYPED: usize = 160;
 
 /// What is wrong with a template, naming the file and the key.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -78,6 +83,8 @@ pub struct Bank {
     /// Names of the layouts, in the order they are tried.
     pub layout_names: Vec<String>,
     pub(super) layouts: Vec<Layout>,
+    /// Narrations of collections through virtual accounts.
+    pub(super) collections: Vec<Pattern>,
     pub(super) narrations: Vec<NarrationRule>,
     pub(super) kinds: Vec<KindRule>,
     pub(super) notices: Vec<Pattern>,
@@ -101,6 +108,12 @@ pub(super) struct Layout {
 }
 
 impl Layout {
+    /// Signs that a payer may have typed into one value: what the bank cuts it at, or the network.
+    pub fn typed_max(&self) -> usize {
+        let continued = self.continuation.as_ref().map(|c| c.at.max(c.limit));
+        self.narration_limit.max(continued).map_or(LONGEST_TYPED, |limit| limit.max(NETWORK_LIMIT))
+    }
+
     /// Labels of the values that a payer may have typed, folded.
     pub fn free_labels(&self) -> Vec<String> {
         let mut free: Vec<String> = self.continuation.iter().flat_map(|c| c.labels.clone()).collect();
@@ -187,9 +200,38 @@ pub(super) struct Shared {
     pub notices: Vec<Pattern>,
     pub transactions: Vec<Pattern>,
     pub reversals: Vec<Pattern>,
+    pub states: States,
+    pub claims: Claims,
     pub narrations: Vec<NarrationRule>,
     pub kinds: Vec<KindRule>,
     pub institutions: Institutions,
+}
+
+/// Rows that tell what became of the money.
+#[derive(Debug)]
+pub(super) struct States {
+    /// Folded.
+    pub labels: Vec<String>,
+    pub come: Pattern,
+    pub prose: Pattern,
+    pub other: Pattern,
+}
+
+/// Words by which the parts of a mail are compared. Lists of words are in lower case.
+#[derive(Debug)]
+pub(super) struct Claims {
+    pub aside: Vec<String>,
+    pub told: Vec<String>,
+    pub fillers: Vec<String>,
+    pub neutral: Vec<Pattern>,
+    pub debit: Vec<Pattern>,
+    pub credit: Vec<Pattern>,
+    pub payer_rows: Vec<Pattern>,
+    pub payer_told: Vec<Pattern>,
+    pub stops: Vec<String>,
+    pub nobody: Vec<String>,
+    pub ordinary: Vec<String>,
+    pub links: Pattern,
 }
 
 /// The interbank network's members, by code and by the letters in narrations.
@@ -197,6 +239,19 @@ pub(super) struct Shared {
 pub struct Institutions {
     by_code: HashMap<String, String>,
     by_letters: HashMap<String, String>,
+    /// Names and letters without the words of `FORMS`, as `core` writes them.
+    cores: HashSet<String>,
+}
+
+/// Words that say what kind of institution it is.
+const FORMS: [&str; 11] =
+    ["BANK", "PLC", "LTD", "LIMITED", "NIGERIA", "NIG", "OF", "THE", "MFB", "MICROFINANCE", "NIGERIAN"];
+
+/// The words of an institution's name that are its own.
+fn core(name: &str) -> String {
+    let upper = name.to_uppercase();
+    let words = upper.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty() && !FORMS.contains(w));
+    words.collect::<Vec<_>>().join(" ")
 }
 
 impl Institutions {
@@ -210,6 +265,12 @@ impl Institutions {
     pub fn contradict(&self, session: &str, letters: &str) -> bool {
         let named = self.by_letters(letters);
         self.by_code(session).zip(named).is_some_and(|(maker, named)| maker != named)
+    }
+
+    /// Whether a name is an institution's and nothing else: `ACCESS BANK PLC`, `UBA`.
+    pub fn is_one(&self, name: &str) -> bool {
+        let core = core(name);
+        !core.is_empty() && self.cores.contains(&core)
     }
 
     /// Display name for the way a narration writes an institution.
@@ -276,15 +337,17 @@ impl Banks {
     /// Compiles named template texts; a later one replaces an earlier one of the same code.
     pub fn assemble(files: Vec<(String, String)>) -> Result<Banks, TemplateError> {
         let (institutions, words) = compile::institutions(embedded::NIP_CODES)?;
-        let shared = compile::shared(embedded::NARRATION, &words, institutions)?;
+        let mut shared = compile::shared(embedded::NARRATION, &words, institutions)?;
         let mut banks: Vec<Bank> = Vec::new();
         for (file, text) in files {
-            let bank = compile::bank(&file, &text, &words)?;
+            let bank = compile::bank(&file, &text, &words, &shared.states.labels)?;
             match banks.iter_mut().find(|b| b.code == bank.code) {
                 Some(old) => *old = bank,
                 None => banks.push(bank),
             }
         }
+        let names = banks.iter().flat_map(|bank| bank.aliases.iter().chain([&bank.name]));
+        shared.institutions.cores.extend(names.map(|name| core(name)));
         banks.sort_by_key(|bank| bank.name.to_lowercase());
         let (mut by_sender, mut by_domain) = (HashMap::new(), HashMap::new());
         for (i, bank) in banks.iter().enumerate() {

@@ -252,6 +252,15 @@ fn find_account<'a>(
             )),
         }
     }
+    if facts.is_collection
+        && facts.virtual_account.is_none()
+        && accounts.iter().any(|a| a.via == Some(account.id))
+    {
+        doubts.push(
+            "virtual accounts are settled through this account, and the narration of a collection names none of them"
+                .into(),
+        );
+    }
     if account.forced {
         doubts.push("the account was registered by force, for a bank no template knows".into());
     }

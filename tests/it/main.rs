@@ -26,6 +26,7 @@ mod settling;
 mod smtp;
 mod starting;
 mod store;
+mod telling;
 mod vouched;
 mod waiting;
 pub mod wallet;

@@ -45,6 +45,10 @@ impl Reader<'_> {
                 figure.value = None;
             }
             figure.suffix = figure.suffix.or(other.suffix);
+            figure.taken_back |= other.taken_back;
+        }
+        if figure.taken_back || figure.value.is_some_and(|value| value.0 < 0) {
+            self.doubt("the amount stands in brackets or with a minus");
         }
         if figure.hidden {
             self.doubt("the bank masked the amount");
@@ -59,7 +63,8 @@ impl Reader<'_> {
         if value.is_positive() {
             return Some(value);
         }
-        if value.0 < 0 && direction == Some(Direction::Debit) {
+        // With a minus it has a doubt already, so that a person looks.
+        if value.0 < 0 && direction.is_some() {
             return Some(Money(-value.0));
         }
         self.doubt("the amount is zero or negative");
@@ -82,14 +87,21 @@ impl Reader<'_> {
         codes.pop().or_else(|| bank.currency.clone())
     }
 
-    pub(super) fn balance(&mut self) -> Option<Balance> {
+    /// The balance in the currency of the amount; one in another says nothing about this account's.
+    pub(super) fn balance(&mut self, currency: Option<&str>) -> Option<Balance> {
+        let shown = |reader: &Self, name| {
+            let all = reader.values(name).into_iter().map(|v| amount::read(&v));
+            let ours =
+                |f: &Figure| f.currency.is_none() || currency.is_none() || f.currency.as_deref() == currency;
+            all.filter(ours).collect::<Vec<Figure>>()
+        };
         let one = |reader: &Self, name| {
-            let figures: Vec<Figure> = reader.values(name).iter().map(|v| amount::read(v)).collect();
+            let figures = shown(reader, name);
             let first = figures.first()?.value?;
             figures.iter().all(|f| f.value == Some(first)).then_some(first)
         };
         for name in [FieldName::Available, FieldName::Ledger] {
-            let figures: Vec<_> = self.values(name).iter().filter_map(|v| amount::read(v).value).collect();
+            let figures: Vec<_> = shown(self, name).iter().filter_map(|f| f.value).collect();
             if figures.iter().any(|f| *f != figures[0]) {
                 self.doubt("the mail shows two different balances");
             }

@@ -5,7 +5,7 @@
 
 use super::Reader;
 use crate::domain::alert::{AlertKind, Direction};
-use crate::mail::sheet::collapse;
+use crate::mail::sheet::{Arrangement, collapse};
 use crate::mail::template::{Bank, Continuation, FieldName, Shared};
 
 /// Longest narration kept.
@@ -21,9 +21,8 @@ impl Reader<'_> {
     pub(super) fn direction(&mut self, suffix: Option<Direction>) -> Option<Direction> {
         let rule = &self.layout.direction;
         let mut told = Vec::new();
-        for found in self.at_labels(&rule.labels, &self.masked, false) {
-            told.extend(type_word(&found.text));
-        }
+        let types = self.at_labels(&rule.labels, &self.masked, false);
+        told.extend(types.iter().filter_map(|found| type_word(&found.text)));
         for text in &self.texts {
             if rule.credit.iter().any(|r| r.is_match(text)) {
                 told.push(Direction::Credit);
@@ -38,8 +37,11 @@ impl Reader<'_> {
         }
         let subject = self.subject_direction();
         let Some(first) = told.first().copied() else {
-            if subject.is_some() {
-                self.doubt("the direction stands in the subject alone");
+            // The subject is the bank's word as well, but not against a row that nobody understands.
+            if subject.is_some() && !types.is_empty() {
+                self.doubt(
+                    "the type of the transaction is not clear: the direction stands in the subject alone",
+                );
             }
             return subject;
         };
@@ -92,7 +94,7 @@ impl Reader<'_> {
         // Plain text may have been wrapped and lost its end: the longest is compared with the others.
         joined.sort_by_key(|(text, _)| std::cmp::Reverse(text.len()));
         let Some((text, filled)) = joined.first().cloned() else { return (None, false) };
-        let squeeze = |t: &str| t.split_whitespace().collect::<String>();
+        let squeeze = |t: &str| t.split_whitespace().collect::<String>().to_lowercase();
         let long = squeeze(&text);
         let agrees =
             |other: &str| long == other || other.len() >= WRAPPED_NARRATION && long.starts_with(other);
@@ -118,17 +120,39 @@ impl Reader<'_> {
             match rule.kind {
                 // Words of the payer's set no credit aside.
                 Some(kind) if direction == Direction::Debit || !bank.narration_is_typed => return kind,
-                _ => self.doubt("the narration may tell of a refund, a reversal or a transfer of one's own"),
+                _ => self.doubt(
+                    "the narration may tell of a refund, a reversal, a return, a failure or a transfer of one's own",
+                ),
             }
         }
         if direction == Direction::Credit && self.rows_speak_of_reversal(shared) {
-            self.doubt("the mail may tell of a refund or a reversal");
+            self.doubt("the mail may tell of a refund, a reversal, a return or a failure");
+        }
+        if direction == Direction::Credit {
+            self.states(shared);
         }
         AlertKind::Payment
     }
 }
 
 impl Reader<'_> {
+    /// Doubts rows that tell another state than that the money came.
+    fn states(&mut self, shared: &Shared) {
+        let rule = &shared.states;
+        let how = Arrangement { spaced: true, wraps: false };
+        let rows = self.masked.iter().flat_map(|s| s.values(&rule.labels, &self.layout.known, how));
+        let told: Vec<String> = rows.map(|f| collapse(&f.text)).collect();
+        let other = |value: &String| {
+            let short = value.chars().count() <= LONGEST_ROW;
+            short && !rule.come.is_match(value) && !rule.prose.is_match(value)
+        };
+        if let Some(value) = told.iter().find(|value| other(value)) {
+            self.doubt(format!("a row tells another state of the transaction than success: {value}"));
+        } else if self.texts.iter().any(|text| rule.other.is_match(text)) {
+            self.doubt("the mail tells another state of the transaction than success");
+        }
+    }
+
     /// Whether the subject or a short row says that money came back. Long rows are prose of the bank
     /// ("for refunds write to ...").
     fn rows_speak_of_reversal(&self, shared: &Shared) -> bool {

@@ -2,13 +2,15 @@
 //! the bank's own compared with what stands behind a narration.
 //!
 //! A bank writes its rows by one pattern, and its source usually breaks lines between them, which
-//! a payer cannot type. It reads the source, not the parsed page: the parser mends what was left
+//! a payer cannot type; nor can he type more than the field holds. It reads the source, not the parsed page: the parser mends what was left
 //! unclosed. Called by `mail` for the HTML of a recognised layout.
 
 use crate::mail::sheet::{self, fold_label};
 
 /// Texts looked at; an alert has some hundred.
 const MAX_TEXTS: usize = 8000;
+/// `&ThickSpace;` and the like between `&` and `;`.
+const LONGEST_REFERENCE: usize = 10;
 /// Kinds of seams kept; a bank has two or three.
 const MAX_SEAMS: usize = 50;
 
@@ -29,6 +31,10 @@ enum Piece {
 /// A text of the source, its references to signs mended where labels have them.
 struct Run {
     text: String,
+    /// Signs of the source before it.
+    at: usize,
+    /// The same for the first cell that begins before it, or the end of the text before.
+    opened: usize,
     /// What stands between the text before and this one.
     before: Vec<Piece>,
 }
@@ -41,6 +47,11 @@ pub struct Labels<'a> {
     pub known: &'a [String],
     /// One blank may part a label from its value.
     pub spaced: bool,
+    /// Signs that a payer may have typed into one value.
+    pub typed_max: usize,
+    /// Which of the texts without which a mail is not of this layout this one is. Standing there once, it is
+    /// the bank's: a payer's would be another.
+    pub required: &'a dyn Fn(&str) -> Option<usize>,
 }
 
 /// Whether a value that a payer may have typed goes over into markup that is not the bank's.
@@ -48,22 +59,33 @@ pub fn torn(html: &str, labels: &Labels<'_>) -> bool {
     let runs = runs(html);
     let opens_row =
         |run: &Run| sheet::split_label(&run.text, labels.known, labels.known, labels.spaced).is_some();
+    let is_only_one = |run: &Run| {
+        let which = (labels.required)(&run.text);
+        which.is_some() && runs.iter().filter(|other| (labels.required)(&other.text) == which).count() == 1
+    };
     let mut own: Vec<&[Piece]> = Vec::new();
-    let mut typed = false;
+    // Where the last value begins that may have been typed.
+    let mut typed = None;
     let mut i = 0;
     while i < runs.len() {
         let run = &runs[i];
         let label = opens_row(run);
         let seam = tail(&run.before);
-        if label && typed && !by_the_bank(&run.before) && !own.is_empty() && !own.contains(&seam) {
+        let in_reach = typed.is_some_and(|from| run.at.saturating_sub(from) <= labels.typed_max);
+        if label
+            && in_reach
+            && !by_the_bank(&run.before)
+            && !own.is_empty()
+            && !own.contains(&seam)
+            && !is_only_one(run)
+        {
             return true;
         }
         // What stands before the first text parts nothing.
-        if label && !typed && i > 0 && own.len() < MAX_SEAMS && !own.contains(&seam) {
+        if label && typed.is_none() && i > 0 && own.len() < MAX_SEAMS && !own.contains(&seam) {
             own.push(seam);
         }
         if let Some(rest) = sheet::split_label(&run.text, labels.free, labels.known, labels.spaced) {
-            typed = true;
             let mut value = i;
             if rest.is_empty() {
                 value += 1;
@@ -74,6 +96,7 @@ pub fn torn(html: &str, labels: &Labels<'_>) -> bool {
             // A value that its own cell does not close before something else begins.
             let cell = &runs.get(value).map_or(&[][..], |r| &r.before[..]);
             let filled = value == i || runs.get(value).is_some_and(|r| !opens_row(r));
+            typed = Some(runs.get(value).map_or(run.at, |r| if filled { r.at } else { r.opened }));
             let in_cells = if value > i { cell.iter().any(ends_cell) } else { cell.iter().any(begins_cell) };
             if filled
                 && in_cells
@@ -121,6 +144,7 @@ fn runs(html: &str) -> Vec<Run> {
     let mut out: Vec<Run> = Vec::new();
     let mut before = Vec::new();
     let mut rest = html;
+    let (mut at, mut opened, mut in_cell) = (0, 0, false);
     while !rest.is_empty() && out.len() < MAX_TEXTS {
         let tag = rest.strip_prefix('<').filter(|_| begins_tag(rest));
         if let Some(tag) = tag {
@@ -130,6 +154,10 @@ fn runs(html: &str) -> Vec<Run> {
                 let length = tag_length(rest);
                 (read_tag(rest[1..length].trim_end_matches('>')), length)
             };
+            at += signs(&rest[..length]);
+            if begins_cell(&piece) && !in_cell {
+                (opened, in_cell) = (at, true);
+            }
             before.push(piece);
             rest = &rest[length..];
             continue;
@@ -144,11 +172,20 @@ fn runs(html: &str) -> Vec<Run> {
         let lead = &mended[..mended.len() - mended.trim_start().len()];
         push_blank(&mut before, lead);
         if !trimmed.is_empty() {
-            out.push(Run { text: sheet::collapse(trimmed), before: std::mem::take(&mut before) });
+            out.push(Run { text: sheet::collapse(trimmed), at, opened, before: std::mem::take(&mut before) });
+            (opened, in_cell) = (at + signs(text), false);
             push_blank(&mut before, &mended[mended.trim_end().len()..]);
         }
+        at += signs(text);
     }
     out
+}
+
+/// Signs that somebody typed to make this source: a reference to a sign is one.
+fn signs(source: &str) -> usize {
+    let references = source.split('&').skip(1).filter_map(|rest| rest.find(';'));
+    let escaped: usize = references.filter(|at| (1..=LONGEST_REFERENCE).contains(at)).map(|at| at + 1).sum();
+    source.chars().count().saturating_sub(escaped)
 }
 
 fn begins_tag(text: &str) -> bool {
@@ -207,8 +244,9 @@ mod tests {
 
     fn is_torn(html: &str) -> bool {
         let words = |list: &[&str]| list.iter().map(|w| (*w).to_owned()).collect::<Vec<_>>();
-        let (free, known) = (words(&["story"]), words(&["account", "story", "amount", "remarks"]));
-        torn(html, &Labels { free: &free, known: &known, spaced: false })
+        let (free, known) = (words(&["story"]), words(&["account", "story", "amount", "remarks", "needed"]));
+        let required = |text: &str| (text == "Needed").then_some(0);
+        torn(html, &Labels { free: &free, known: &known, spaced: false, typed_max: 100, required: &required })
     }
 
     #[test]
@@ -224,6 +262,34 @@ mod tests {
         ] {
             assert!(!is_torn(html), "{html}");
         }
+    }
+
+    #[test]
+    fn a_second_table_that_nobody_can_have_typed_is_whole() {
+        let mail = |table: &str, story: &str| {
+            format!(
+                "<table><tr><td>Account</td><td>1</td></tr><tr><td>Story</td><td>{story}</td></tr></table>\
+                 {table}<tr><td>Amount</td><td>5</td></tr></table>"
+            )
+        };
+        let wide = format!("<table style='{}'>", "a".repeat(80));
+        assert!(!is_torn(&mail(&wide, "x")));
+        assert!(is_torn(&mail("<table>", "x")));
+        // Rows between, and a story that fills its room, count as well.
+        assert!(!is_torn(&mail("<table>", &"x".repeat(90))));
+        assert!(is_torn(&mail("<table>", &"&amp;".repeat(30))));
+        let row = "<tr><td>Remarks</td><td>none of them</td></tr>";
+        assert!(!is_torn(&mail(&format!("{}<table>", row.repeat(2)), "x").replacen("</table>", "", 1)));
+    }
+
+    #[test]
+    fn a_row_that_the_layout_needs_is_the_banks_where_it_stands_once() {
+        let mail = |story: &str| {
+            format!("<div>Account: 1</div><div>Story: {story}</div><p>Dear</p><p>Needed</p><p>5</p>")
+        };
+        assert!(!is_torn(&mail("x")));
+        assert!(is_torn(&mail("x</div><p>Needed</p><p>9</p>")));
+        assert!(is_torn(&mail("x").replace("Needed", "Amount")));
     }
 
     #[test]

@@ -4,10 +4,12 @@
 use std::collections::HashMap;
 
 use super::pattern::Pattern;
-use super::raw::{RawBank, RawField, RawInstitutions, RawKind, RawLayout, RawNarration, RawShared};
+use super::raw::{
+    RawBank, RawClaims, RawField, RawInstitutions, RawKind, RawLayout, RawNarration, RawShared,
+};
 use super::{
-    Bank, Continuation, DirectionRule, Field, FieldName, Institutions, KindRule, Layout, MaskForm,
-    NarrationRule, Shared, TemplateError,
+    Bank, Claims, Continuation, DirectionRule, Field, FieldName, Institutions, KindRule, Layout, MaskForm,
+    NarrationRule, Shared, States, TemplateError, core,
 };
 use crate::domain::alert::{AlertKind, Direction};
 use crate::mail::sheet::{collapse, fold_label};
@@ -114,7 +116,9 @@ pub fn institutions(text: &str) -> Result<(Institutions, String), TemplateError>
         if let Some(code) = one.code {
             table.by_code.insert(code, one.name.clone());
         }
+        table.cores.extend([core(&one.name)]);
         for letters in one.letters {
+            table.cores.insert(core(&letters));
             words.push(letters.to_uppercase());
             table.by_letters.insert(letters.to_uppercase(), one.name.clone());
         }
@@ -138,13 +142,38 @@ pub fn shared(text: &str, words: &str, institutions: Institutions) -> Result<Sha
         notices: place.regexes("notices", &raw.notices)?,
         transactions: place.regexes("transactions", &raw.transactions)?,
         reversals: place.regexes("reversals", &raw.reversals)?,
+        states: States {
+            labels: raw.states.labels.iter().map(|l| fold_label(l)).collect(),
+            come: place.regex("states.come", &raw.states.come)?,
+            prose: place.regex("states.prose", &raw.states.prose)?,
+            other: place.regex("states.other", &raw.states.other)?,
+        },
+        claims: claims(&place, raw.claims)?,
         narrations: place.narrations(&raw.narration)?,
         kinds: place.kinds(&raw.kind)?,
         institutions,
     })
 }
 
-pub fn bank(file: &str, text: &str, words: &str) -> Result<Bank, TemplateError> {
+fn claims(place: &Place<'_>, raw: RawClaims) -> Result<Claims, TemplateError> {
+    Ok(Claims {
+        neutral: place.regexes("claims.neutral", &raw.neutral)?,
+        debit: place.regexes("claims.debit", &raw.debit)?,
+        credit: place.regexes("claims.credit", &raw.credit)?,
+        payer_rows: place.regexes("claims.payer_rows", &raw.payer_rows)?,
+        payer_told: place.regexes("claims.payer_told", &raw.payer_told)?,
+        links: place.regex("claims.links", &raw.links)?,
+        aside: raw.aside,
+        told: raw.told,
+        fillers: raw.fillers,
+        stops: raw.stops,
+        nobody: raw.nobody,
+        ordinary: raw.ordinary,
+    })
+}
+
+/// `labels_of_all` end a value in every bank's mails.
+pub fn bank(file: &str, text: &str, words: &str, labels_of_all: &[String]) -> Result<Bank, TemplateError> {
     let raw: RawBank = parse(file, text)?;
     let place = Place { file, words };
     if raw.code.is_empty() || !raw.code.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit()) {
@@ -160,8 +189,8 @@ pub fn bank(file: &str, text: &str, words: &str) -> Result<Bank, TemplateError> 
     if let Some(bad) = raw.nip_codes.iter().find(|c| c.len() != 6 || !c.bytes().all(|b| b.is_ascii_digit())) {
         return Err(place.wrong("nip_codes", format!("{bad:?} is not six digits")));
     }
-    let layouts =
-        raw.layout.iter().map(|l| layout(&place, l, &raw.other_labels)).collect::<Result<Vec<_>, _>>()?;
+    let other: Vec<String> = raw.other_labels.iter().chain(labels_of_all).cloned().collect();
+    let layouts = raw.layout.iter().map(|l| layout(&place, l, &other)).collect::<Result<Vec<_>, _>>()?;
     let names: Vec<String> = layouts.iter().map(|l| l.name.clone()).collect();
     if let Some(unknown) = raw.narration.iter().flat_map(|n| &n.layouts).find(|l| !names.contains(l)) {
         return Err(place.wrong("narration.layouts", format!("there is no layout {unknown:?}")));
@@ -181,6 +210,7 @@ pub fn bank(file: &str, text: &str, words: &str) -> Result<Bank, TemplateError> 
         mask: raw.mask.map(|m| MaskForm { lead: m.lead, trail: m.trail, hidden_end: m.hidden_end }),
         layout_names: names,
         layouts,
+        collections: place.regexes("collections", &raw.collections)?,
         narrations: place.narrations(&raw.narration)?,
         kinds: place.kinds(&raw.kind)?,
         notices: place.regexes("notices", &raw.notices)?,

@@ -38,6 +38,9 @@ pub struct RawBank {
     pub notices: Vec<String>,
     #[serde(default)]
     pub layout: Vec<RawLayout>,
+    /// Expressions over narrations of credits that came through virtual accounts, whole or damaged.
+    #[serde(default)]
+    pub collections: Vec<String>,
     #[serde(default)]
     pub narration: Vec<RawNarration>,
     #[serde(default)]
@@ -200,9 +203,42 @@ pub struct RawShared {
     pub transactions: Vec<String>,
     /// Found in the subject or in a short row of a credit, they send it to a person.
     pub reversals: Vec<String>,
+    pub states: RawStates,
+    pub claims: RawClaims,
     #[serde(default)]
     pub narration: Vec<RawNarration>,
     pub kind: Vec<RawKind>,
+}
+
+/// Rows that tell what became of the money.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RawStates {
+    pub labels: Vec<String>,
+    /// A whole value that says that the money came.
+    pub come: String,
+    /// The label was the beginning of a sentence.
+    pub prose: String,
+    /// Another state, in the midst of a line.
+    pub other: String,
+}
+
+/// Words by which the parts of a mail are compared; `extract/parts.rs` says how each is used.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RawClaims {
+    pub aside: Vec<String>,
+    pub told: Vec<String>,
+    pub fillers: Vec<String>,
+    pub neutral: Vec<String>,
+    pub debit: Vec<String>,
+    pub credit: Vec<String>,
+    pub payer_rows: Vec<String>,
+    pub payer_told: Vec<String>,
+    pub stops: Vec<String>,
+    pub nobody: Vec<String>,
+    pub ordinary: Vec<String>,
+    pub links: String,
 }
 
 /// Institutions of the interbank network: `data/nip_codes.toml`.

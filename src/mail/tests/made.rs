@@ -305,6 +305,11 @@ impl Made {
         format!("<html><body><table>{all}</table>{extra}</body></html>")
     }
 
+    /// Under a subject as it stands in the header.
+    pub fn read_text_as(&self, subject: &str) -> Reading {
+        Made { subject: subject.to_owned(), ..self.clone() }.read_text()
+    }
+
     pub fn read_text(&self) -> Reading {
         self.read_as("text/plain", &self.text())
     }
