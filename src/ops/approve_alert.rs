@@ -5,7 +5,8 @@
 
 use super::evidence::{self, OperatorApproval};
 use super::settle::{ByOperator, Settled, Settling, settle};
-use super::weigh::{cut_lengths, interval, is_full_account_number, similar_alerts, wallet_doubt};
+use super::similar::similar_alerts;
+use super::weigh::{cut_lengths, interval, is_full_account_number, wallet_doubt};
 use super::{OpError, RACES_MAX, given_reason};
 use crate::app::App;
 use crate::domain::alert::{AlertKind, AlertRow, AlertStatus, Direction};

@@ -36,6 +36,7 @@ pub mod seal;
 pub mod send_text;
 pub mod settle;
 mod settle_wallet;
+mod similar;
 pub mod start_wallet_payment;
 pub mod sweep;
 pub mod take_alert;

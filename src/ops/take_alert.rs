@@ -9,7 +9,7 @@
 use sha2::{Digest, Sha256};
 
 use super::decide::{AlertOutcome, decide_alert};
-use super::weigh::{REVERSAL_WITHIN, is_undoing, shares_reference};
+use super::similar::{REVERSAL_WITHIN, is_undoing, shares_reference};
 use super::{OpError, RACES_MAX, prove_later};
 use crate::app::App;
 use crate::domain::account::{ReceivingAccount, Resolved, resolve};
