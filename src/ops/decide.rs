@@ -3,7 +3,7 @@
 //! decided but has its work done: what it may undo is held or alarmed about.
 
 use super::settle::{Settled, Settling, settle};
-use super::take_alert::{link_undone, undoes};
+use super::taken_back::{link_undone, undoes};
 use super::weigh::{Weighed, weigh};
 use super::{OpError, RACES_MAX, evidence};
 use crate::app::App;
@@ -74,7 +74,7 @@ pub async fn conclude(app: &App, alert: &AlertRow, weighed: &Weighed) -> Result<
                 alert,
                 payment,
                 account,
-                ticks: Some(weighed.ticks),
+                ticks: weighed.ticks,
                 rule,
                 evidence: &text,
                 name_mismatch: false,

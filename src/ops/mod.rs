@@ -16,8 +16,10 @@ pub mod webhook_target;
 pub mod webhooks;
 pub mod websites;
 
+mod alert_keys;
 pub mod approve_alert;
 pub mod audit;
+mod audit_told;
 pub mod choose_website;
 pub mod confirm;
 pub mod correct_amount;
@@ -40,6 +42,7 @@ mod similar;
 pub mod start_wallet_payment;
 pub mod sweep;
 pub mod take_alert;
+mod taken_back;
 pub mod topup;
 pub mod wallet_desk;
 pub mod wallet_page;

@@ -116,6 +116,7 @@ async fn mirror(
         .steps(told)
         .step(payments::reversed(&payment, now))
         .step(settlements::reversed(settlement_id, now, ask.reason))
+        .step(settlements::forget_keys(settlement_id))
         .step(settlements::forget_proven_name(settlement_id))
         .steps(settlements::post(&note, &entry))
         .step(acts::record(

@@ -27,6 +27,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration { name: "0003_mailboxes", text: include_str!("../../migrations/0003_mailboxes.sql") },
     Migration { name: "0004_alert_proofs", text: include_str!("../../migrations/0004_alert_proofs.sql") },
     Migration { name: "0006_wallets", text: include_str!("../../migrations/0006_wallets.sql") },
+    Migration { name: "0008_counted_once", text: include_str!("../../migrations/0008_counted_once.sql") },
 ];
 
 const HISTORY: &str = "create table if not exists schema_migrations \
