@@ -63,14 +63,19 @@ async fn by_amount(
     undoing: &AlertRow,
     accounts: &[ReceivingAccount],
 ) -> Result<(Vec<AlertRow>, Vec<AlertRow>), OpError> {
-    let (Some(account_id), Some(amount)) = (undoing.account_id, undoing.facts.amount) else {
-        return Ok((Vec::new(), Vec::new()));
+    let Some(amount) = undoing.facts.amount else { return Ok((Vec::new(), Vec::new())) };
+    let bank = undoing.facts.bank.as_ref();
+    let is_about = |one: &ReceivingAccount| match (undoing.account_id, &undoing.facts.account_number) {
+        // What came over a virtual account leaves from the one that it is settled through.
+        (Some(id), _) => one.id == id || one.via == Some(id),
+        // It names none, so it may be any of the bank's; one that is not ours is none of them.
+        (None, None) => bank.is_none_or(|bank| *bank == one.bank),
+        (None, Some(_)) => false,
     };
     // A mail that was proven late may have been overtaken by credits that it is about.
     let seen = (undoing.first_seen - REVERSAL_WITHIN, undoing.first_seen + REVERSAL_WITHIN);
     let mut found = Vec::new();
-    // What came over a virtual account leaves from the one that it is settled through.
-    for one in accounts.iter().filter(|one| one.id == account_id || one.via == Some(account_id)) {
+    for one in accounts.iter().filter(|one| is_about(one)) {
         found.extend(app.store.alerts_seen(Some(one.id), amount, seen, CREDITS_MAX).await?);
     }
     found.retain(|credit| {

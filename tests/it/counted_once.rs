@@ -27,12 +27,13 @@ const ROUNDS: i64 = 24;
 
 pub const PAYER: &str = "Ngozi Umeadi";
 
-/// A shop with two open payments of 8,400 by the same payer, ten minutes later.
+/// A shop with two open payments of 8,400 by the same payer, ten minutes later; the rules choose the second.
 pub async fn two_open(db: TestDatabase) -> (TestApp, Merchant, Payment, Payment) {
     let t = TestApp::start_with(db, LONG).await;
     let shop = t.merchant("aso-oke.example").await;
     t.account(ACCOUNT).await;
     let one = t.create(&shop, 8_400, PAYER).await;
+    t.advance(Span::seconds(1));
     let two = t.create(&shop, 8_400, PAYER).await;
     t.advance(LATER + Span::seconds(20));
     (t, shop, one, two)
@@ -280,6 +281,7 @@ on_both! {
         for round in 0..ROUNDS {
             let naira = 20_000 + 10 * round;
             let one = t.create(&shop, naira, PAYER).await;
+            t.advance(Span::seconds(1));
             let two = t.create(&shop, naira, PAYER).await;
             t.advance(Span::minutes(3));
             let mut bank = Alert::credit(ACCOUNT, naira, PAYER, t.app.now());

@@ -161,6 +161,18 @@ on_both! {
         t.finish().await;
     }
 
+    async fn a_debit_without_account_and_session_id_finds_its_credit_by_the_name(db: TestDatabase) {
+        let (t, _, _, _) = two_open(db).await;
+        let bank = told(true);
+        let credit = t.ingest(&bank.text()).await;
+        assert_eq!(credit.status, AlertStatus::Matched, "{credit:?}");
+        let debit = t.taken(&without_account(&debit_of(&bank).text()), true);
+        let back = take_alert(&t.app, &debit).await.unwrap();
+        assert_eq!(back.status, AlertStatus::Ignored, "{back:?}");
+        assert_eq!(alert(&t, credit.alert_id).await.linked_alert_id, Some(back.alert_id));
+        t.finish().await;
+    }
+
     async fn a_fee_or_levy_takes_nothing_back(db: TestDatabase) {
         let (t, _, _, _) = two_open(db).await;
         let bank = told(true);
