@@ -43,7 +43,7 @@ pub async fn settle_all(
                         alert: &pair.alert,
                         payment: &pair.payment,
                         account: &account,
-                        ticks: Some(1),
+                        ticks: 1,
                         rule: RULE,
                         evidence: EVIDENCE,
                         name_mismatch: false,

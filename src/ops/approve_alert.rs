@@ -3,11 +3,14 @@
 //! A person may do what the rules may not, but not by oversight: whatever speaks against it is
 //! named and must be overridden with a reason, which is kept with the settlement.
 
+use super::alert_keys::{Key, keys_of, place_of, settled_among, sharing_session, standing};
 use super::evidence::{self, OperatorApproval};
 use super::settle::{ByOperator, Settled, Settling, settle};
-use super::weigh::{cut_lengths, interval, is_full_account_number, similar_alerts, wallet_doubt};
+use super::similar::similar_for_person;
+use super::weigh::{cut_lengths, interval, is_full_account_number, wallet_doubt};
 use super::{OpError, RACES_MAX, given_reason};
 use crate::app::App;
+use crate::domain::account::{ReceivingAccount, mask_fits};
 use crate::domain::alert::{AlertKind, AlertRow, AlertStatus, Direction};
 use crate::domain::matching::CLOCK_SLACK;
 use crate::domain::money::{CURRENCY, Money};
@@ -44,6 +47,11 @@ pub enum ApproveRefused {
     NotACredit(i64),
     #[error("alert {0} is not proven to be the bank's and was not declared trusted")]
     NotAuthentic(i64),
+    #[error(
+        "alert {0} has the same {1} as alert {2}, which is settled: one transfer pays once; if that payment was \
+         the wrong one, reverse it first"
+    )]
+    Settled(i64, &'static str, i64),
     #[error("payment {0} is {1} and cannot be approved")]
     PaymentStatus(String, String),
     #[error("payment {0} is a {1} payment, and the money came to an account of the other kind")]
@@ -68,21 +76,27 @@ pub async fn approve_alert(app: &App, ask: &Approve<'_>) -> Result<Result<Paymen
         };
         let received = alert.facts.amount.unwrap_or_default();
         let name = compare_names(&alert, &payment);
-        let mut obstacles = obstacles(&alert, &payment, received, &name);
-        if let Some(account_id) = alert.account_id {
-            obstacles.extend(similar_alerts(app, &alert, account_id, received).await?.doubts);
-        }
-        obstacles.extend(wallet_doubt(app, &payment, received).await?);
-        if !obstacles.is_empty() && despite.is_none() {
-            return Ok(Err(ApproveRefused::Obstacles(obstacles)));
-        }
-        let account = app.directory.accounts().await?;
+        let accounts = app.directory.accounts().await?;
         let wanted = alert.account_id.or(payment.account_id);
-        let Some(account) = account.iter().find(|account| Some(account.id) == wanted) else {
+        let Some(account) = accounts.iter().find(|account| Some(account.id) == wanted) else {
             return Err(OpError::Fault("the payment has no receiving account".into()));
         };
         if account.mode != payment.mode {
             return Ok(Err(ApproveRefused::OtherMode(payment.transaction_id, payment.mode.as_str())));
+        }
+        // Read before similar alerts are: whatever comes or is settled after this makes it a lost race.
+        let ticks = app.store.amount_ticks(account.id, received).await?;
+        let place = place_of(&accounts, account.id);
+        let sharing = sharing_session(app, alert.facts.session_id.as_deref()).await?;
+        let settled = standing(app, &alert, place).await?.or_else(|| settled_among(&alert, &sharing));
+        if let Some(other) = settled {
+            return Ok(Err(ApproveRefused::Settled(alert.id, other.what, other.alert_id)));
+        }
+        let mut obstacles = obstacles(&alert, &payment, account, received, &name);
+        obstacles.extend(similar_for_person(app, &alert, account.id, received).await?.doubts);
+        obstacles.extend(wallet_doubt(app, &payment, received).await?);
+        if !obstacles.is_empty() && despite.is_none() {
+            return Ok(Err(ApproveRefused::Obstacles(obstacles)));
         }
         let text = evidence::encode_operator(&OperatorApproval {
             operator: ask.operator,
@@ -100,7 +114,7 @@ pub async fn approve_alert(app: &App, ask: &Approve<'_>) -> Result<Result<Paymen
             alert: &alert,
             payment: &payment,
             account,
-            ticks: None,
+            ticks,
             rule: "approved by an operator",
             evidence: &text,
             name_mismatch: name.verdict != Verdict::Match,
@@ -108,6 +122,7 @@ pub async fn approve_alert(app: &App, ask: &Approve<'_>) -> Result<Result<Paymen
                 name: ask.operator,
                 reason: despite.unwrap_or("nothing spoke against it"),
                 proven: newly_proven(app, &alert, &payment, &name, (&expected, &seen)).await?,
+                keys: fresh_keys(app, &alert, place).await?,
             }),
         };
         if settle(app, &settling).await? == Settled::Done {
@@ -159,13 +174,36 @@ fn compare_names(alert: &AlertRow, payment: &Payment) -> Comparison {
     }
 }
 
+/// The alert's keys that nobody has yet, its account being the one that it is approved for.
+async fn fresh_keys(app: &App, alert: &AlertRow, place: i64) -> Result<Vec<Key>, OpError> {
+    let mut fresh = Vec::new();
+    for (kind, key) in keys_of(alert, Some(place), None) {
+        if app.store.alert_by_key(kind, &key).await?.is_none() {
+            fresh.push((kind, key));
+        }
+    }
+    Ok(fresh)
+}
+
 /// What must be overridden with a reason (decisions 6.9).
-fn obstacles(alert: &AlertRow, payment: &Payment, received: Money, name: &Comparison) -> Vec<String> {
+fn obstacles(
+    alert: &AlertRow,
+    payment: &Payment,
+    account: &ReceivingAccount,
+    received: Money,
+    name: &Comparison,
+) -> Vec<String> {
     let mut all = Vec::new();
     if name.verdict == Verdict::Different {
         all.push(format!("the payer's name is different: {}", name.reason));
     }
-    if alert.account_id != payment.account_id {
+    // An alert that names no account names no other one.
+    let names_another = match (alert.account_id, &alert.facts.account_number) {
+        (Some(id), _) => Some(id) != payment.account_id,
+        (None, Some(shown)) => !mask_fits(shown, &account.number),
+        (None, None) => alert.facts.bank.as_ref().is_some_and(|bank| *bank != account.bank),
+    };
+    if names_another {
         all.push("the money came to another account than the payment's".into());
     }
     if payment.created_at > interval(alert).end + CLOCK_SLACK {

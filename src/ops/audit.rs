@@ -1,14 +1,15 @@
 //! Recomputes everything that money rests on and names every difference.
 //!
 //! The clauses are those of the promises: entries balance, balances equal their postings, each
-//! approved payment has exactly one credit and one event, an alert funds one payment, the chain of
-//! seals is whole, and the append-only tables are guarded. All counts come from one snapshot, so
-//! that the service may go on meanwhile. Reads only.
+//! approved payment has exactly one credit and one event that tells of it to the kobo, an alert funds
+//! one payment and no key of a transfer two, the chain of seals is whole, and the append-only tables
+//! are guarded. All counts come from one snapshot, so that the service may go on meanwhile. Reads only.
 
 use super::OpError;
+use super::audit_told::bodies_agree;
 use super::seal::seal_hash;
 use crate::app::App;
-use crate::store::audit::CHECKS;
+use crate::store::audit::{CHECKS, counted_once};
 
 /// Seals verified per read.
 const SEALS_PER_READ: usize = 200;
@@ -24,12 +25,14 @@ pub struct Check {
 }
 
 pub async fn audit(app: &App) -> Result<Vec<Check>, OpError> {
-    let statements = CHECKS.iter().map(|(_, sql)| *sql).collect();
+    let clauses = || CHECKS.iter().chain(&counted_once::CHECKS);
+    let statements = clauses().map(|(_, sql)| *sql).collect();
     let answers = app.store.count_in_snapshot(statements).await?;
-    let mut checks = Vec::with_capacity(CHECKS.len() + 2);
-    for ((name, _), (rows, violations)) in CHECKS.iter().zip(answers) {
+    let mut checks = Vec::with_capacity(answers.len() + 3);
+    for ((name, _), (rows, violations)) in clauses().zip(answers) {
         checks.push(Check { name, rows, violations });
     }
+    checks.push(bodies_agree(app).await?);
     checks.push(chain(app).await?);
     let (tables, unguarded) = app.store.append_only_guards().await?;
     checks.push(Check { name: "append_only_is_guarded", rows: tables, violations: unguarded });

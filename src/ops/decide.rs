@@ -9,7 +9,7 @@
 use std::time::Duration;
 
 use super::settle::{Settled, Settling, settle};
-use super::take_alert::{link_undone, undoes};
+use super::taken_back::{link_undone, undoes};
 use super::weigh::{Weighed, weigh};
 use super::{OpError, evidence};
 use crate::app::App;
@@ -111,7 +111,7 @@ pub async fn conclude(app: &App, alert: &AlertRow, weighed: &Weighed) -> Result<
                 alert,
                 payment,
                 account,
-                ticks: Some(weighed.ticks),
+                ticks: weighed.ticks,
                 rule,
                 evidence: &text,
                 name_mismatch: false,

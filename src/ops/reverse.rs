@@ -65,7 +65,7 @@ pub async fn reverse_payment(
         if let Some(id) = ask.undoing_alert {
             match app.store.alert(id).await? {
                 None => return Ok(Err(ReverseRefused::NoAlert(id))),
-                Some(alert) if !super::weigh::is_undoing(&alert) || !alert.authenticity.counts() => {
+                Some(alert) if !super::similar::is_undoing(&alert) || !alert.authenticity.counts() => {
                     return Ok(Err(ReverseRefused::NotUndoing(id)));
                 }
                 Some(_) => {}
@@ -116,6 +116,7 @@ async fn mirror(
         .steps(told)
         .step(payments::reversed(&payment, now))
         .step(settlements::reversed(settlement_id, now, ask.reason))
+        .step(settlements::forget_keys(settlement_id))
         .step(settlements::forget_proven_name(settlement_id))
         .steps(settlements::post(&note, &entry))
         .step(acts::record(

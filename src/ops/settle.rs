@@ -6,6 +6,7 @@
 //! alerts were looked at; whoever is slower finds a guard missed and decides again.
 
 use super::OpError;
+use super::alert_keys::{Key, place_of, transfer_keys};
 use super::messages::{self, By, NOTES_VALID, Note};
 use super::wallets::{known_wallet, limits};
 use super::webhook_body::{self, AlertNote, PAYMENT_APPROVED};
@@ -27,6 +28,8 @@ pub struct ByOperator<'a> {
     pub reason: &'a str,
     /// The accepted close name, if it may count as proven from now on.
     pub proven: Option<ProvenName<'a>>,
+    /// Keys of the alert that nobody has yet: from now on copies of it are known.
+    pub keys: Vec<Key>,
 }
 
 /// What is to be settled, as it was decided.
@@ -34,9 +37,8 @@ pub struct Settling<'a> {
     pub alert: &'a AlertRow,
     pub payment: &'a Payment,
     pub account: &'a ReceivingAccount,
-    /// Clock of the account and amount, read before the decision; `None` for a person, who has
-    /// seen the similar alerts.
-    pub ticks: Option<i64>,
+    /// Clock of the account and amount, read before similar alerts were.
+    pub ticks: i64,
     pub rule: &'a str,
     pub evidence: &'a str,
     pub name_mismatch: bool,
@@ -68,13 +70,18 @@ pub async fn settle(app: &App, s: &Settling<'_>) -> Result<Settled, OpError> {
         at: now,
     };
     let Ok(after) = s.payment.approve(approval, approver) else { return Ok(Settled::Lost) };
+    let vouched_by = s.operator.as_ref().map(|operator| format!("approved by {}", operator.name));
     let note = alerts::MatchNote {
         settlement_id,
         payment_id: after.id,
         reason: s.rule,
         evidence: s.evidence,
+        account_id: s.account.id,
+        vouched_by: vouched_by.as_deref(),
         at: now,
     };
+    let place = place_of(&app.directory.accounts().await?, s.account.id);
+    let keys = transfer_keys(s.alert, Some(place));
     let settlement = Settlement {
         id: settlement_id,
         kind: after.kind.as_str().to_owned(),
@@ -101,14 +108,12 @@ pub async fn settle(app: &App, s: &Settling<'_>) -> Result<Settled, OpError> {
         .store
         .unit(after.business_id)
         .await?
-        .step(match s.ticks {
-            Some(ticks) => alerts::tick_guarded(s.account.id, received, ticks),
-            None => alerts::tick(s.account.id, received),
-        })
+        .step(alerts::tick_guarded(s.account.id, received, s.ticks))
         .step(alerts::matched(s.alert, &note))
         .step(payments::approved(s.payment, &after))
         .steps(credited.guard)
         .step(settlements::add(&settlement))
+        .steps(keys.iter().map(|(kind, key)| settlements::add_key(kind, key, settlement_id)))
         .steps(settlements::post(&entry_note, &credited.entry))
         .steps(credited.told)
         .step(jobs::finish_by_subject(JobKind::Decide, s.alert.id, "matched", now))
@@ -133,7 +138,7 @@ pub async fn settle(app: &App, s: &Settling<'_>) -> Result<Settled, OpError> {
             tracing::debug!(alert = s.alert.id, statement, "somebody was faster");
             Ok(Settled::Lost)
         }
-        // The constraint that lets one alert fund one payment; the guards should have seen it.
+        // Another telling of the transfer was settled at this moment: look again, and see it.
         Applied::Refused { statement } => {
             tracing::warn!(alert = s.alert.id, statement, "the database refused a settlement");
             Ok(Settled::Lost)
@@ -211,6 +216,7 @@ async fn operator_steps(
     let subject = format!("alert {} onto payment {}", s.alert.id, after.transaction_id);
     let act = app.store.id(IdKind::Act).await?;
     let mut steps = vec![acts::record(act, operator.name, "approve", &subject, operator.reason, app.now())];
+    steps.extend(operator.keys.iter().map(|(kind, key)| alerts::add_key(kind, key, s.alert.id)));
     if let Some(proven) = &operator.proven {
         steps.push(settlements::add_proven_name(proven, settlement_id));
     }

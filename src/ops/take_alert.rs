@@ -6,10 +6,9 @@
 //! holder's name that differs, a forwarded mail) is added to the alert's doubts here, so that the
 //! decision and every later look at it see the same.
 
-use sha2::{Digest, Sha256};
-
+use super::alert_keys::{Key, judge_copies, keys_of, place_of};
 use super::decide::{AlertOutcome, decide_alert, left_to_service};
-use super::weigh::{REVERSAL_WITHIN, is_undoing, shares_reference};
+use super::taken_back::{link_undone, undoes};
 use super::{OpError, RACES_MAX, prove_later};
 use crate::app::App;
 use crate::domain::account::{ReceivingAccount, Resolved, resolve};
@@ -22,12 +21,8 @@ use crate::store::{Applied, IdKind, Step, Unit, alerts};
 
 /// Raw mail is kept this long (decisions 12).
 pub const MAIL_KEPT: Span = Span::days(90);
-/// Alerts looked at when a debit or reversal arrives.
-const UNDONE_MAX: usize = 50;
 /// The work of a debit or reversal that this process did not end is taken up after this.
 const UNDOING_AFTER: Span = Span::seconds(30);
-/// A longer Message-ID is known by its hash.
-const MESSAGE_ID_MAX: usize = 250;
 
 /// What the reader made of the mail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,8 +97,7 @@ pub(super) async fn whole(
     now: Timestamp,
     keep: impl FnOnce(&AlertRow) -> Vec<Step>,
 ) -> Result<Unit, OpError> {
-    let keys = if makes_keys(alert) { keys_of(alert, content_hash) } else { Vec::new() };
-    let fresh_keys = judge_copies(app, alert, &keys).await?;
+    let fresh_keys = copies(app, alert, content_hash).await?;
     let mut unit = app
         .store
         .unit(alert.id)
@@ -121,6 +115,19 @@ pub(super) async fn whole(
         unit = unit.step(alerts::tick(account, amount));
     }
     Ok(unit)
+}
+
+/// Looks for copies of a credit. Answers the keys under which copies of it will be known: only what the bank
+/// or a person vouches for makes others duplicates (decisions 8).
+async fn copies(app: &App, alert: &mut AlertRow, content_hash: &[u8; 32]) -> Result<Vec<Key>, OpError> {
+    if alert.status != AlertStatus::New {
+        return Ok(Vec::new());
+    }
+    let accounts = app.directory.accounts().await?;
+    let place = alert.account_id.map(|id| place_of(&accounts, id));
+    let keys = keys_of(alert, place, Some(content_hash));
+    let fresh = judge_copies(app, alert, &keys).await?;
+    Ok(if alert.authenticity.counts() { fresh } else { Vec::new() })
 }
 
 /// What is stored is told as stored, whatever comes of it here: its job does what is left.
@@ -141,11 +148,6 @@ async fn work_on_stored(app: &App, alert: &AlertRow) -> Result<AlertOutcome, OpE
         let _ = app.store.apply(unit).await?;
     }
     super::decide::outcome(app, alert).await
-}
-
-/// A debit or reversal that the bank or a person vouches for.
-pub(super) fn undoes(alert: &AlertRow) -> bool {
-    alert.status == AlertStatus::Ignored && alert.authenticity.counts() && is_undoing(alert)
 }
 
 /// The alert as the mail alone makes it, first seen at `seen`.
@@ -278,178 +280,4 @@ fn day_agrees(facts: &AlertFacts) -> bool {
         (Some(day), Some(time)) => time.begin.lagos_day() <= day && day <= time.end.lagos_day(),
         _ => false,
     }
-}
-
-/// Only authentic or trusted credits of kind payment make others duplicates (decisions 8).
-fn makes_keys(alert: &AlertRow) -> bool {
-    alert.status == AlertStatus::New && alert.authenticity.counts()
-}
-
-/// Everything by which a copy of this alert would be known, strongest first.
-fn keys_of(alert: &AlertRow, content_hash: &[u8; 32]) -> Vec<(&'static str, String)> {
-    let facts = &alert.facts;
-    let mut keys = Vec::new();
-    if let Some(session) = &facts.session_id {
-        keys.push(("session", session.clone()));
-    }
-    if let (true, Some(reference), Some(bank), Some(account)) =
-        (facts.reference_is_unique, &facts.reference, &facts.bank, &facts.account_number)
-    {
-        keys.push(("reference", format!("{bank}|{account}|{reference}")));
-    }
-    if let Some(id) = alert.message_id.as_ref().filter(|id| !id.is_empty()) {
-        // No signature need cover it, so it may be of any length; an index takes no such key.
-        let long = id.len() > MESSAGE_ID_MAX;
-        keys.push(("message", if long { hex(&Sha256::digest(id.as_bytes())) } else { id.clone() }));
-    }
-    keys.push(("content", hex(content_hash)));
-    keys
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// Looks for owners of the keys: a copy that agrees makes this a duplicate, one that differs in
-/// amount, direction or day a case for review. Answers the keys nobody owns yet.
-async fn judge_copies(
-    app: &App,
-    alert: &mut AlertRow,
-    keys: &[(&'static str, String)],
-) -> Result<Vec<(&'static str, String)>, OpError> {
-    let mut fresh = Vec::new();
-    for (kind, key) in keys {
-        let Some(owner) = app.store.alert_by_key(kind, key).await? else {
-            fresh.push((*kind, key.clone()));
-            continue;
-        };
-        let Some(other) = app.store.alert(owner).await? else { continue };
-        if alert.linked_alert_id.is_none() {
-            alert.linked_alert_id = Some(other.id);
-            if tells_the_same(alert, &other) {
-                alert.status = AlertStatus::Duplicate;
-                alert.reason = format!("the same {} as alert {}", describe(kind), other.id);
-                alert.decided_at = Some(alert.first_seen);
-            } else {
-                alert.facts.doubts.push(format!(
-                    "it has the same {} as alert {}, but another amount, direction, day, account, session id, \
-                     reference or payer",
-                    describe(kind),
-                    other.id
-                ));
-            }
-        }
-    }
-    if alert.status == AlertStatus::Duplicate {
-        // A copy's own keys are not worth keeping: under many Message-IDs it would claim many.
-        fresh.clear();
-    }
-    Ok(fresh)
-}
-
-fn describe(kind: &str) -> &'static str {
-    match kind {
-        "session" => "NIP session id",
-        "reference" => "reference",
-        "message" => "Message-ID",
-        _ => "content",
-    }
-}
-
-/// Amount, direction, day, account and payer agree. The last two as well because part of a narration
-/// is the payer's own: whoever saw another's session id must not be able to have that one's alert
-/// put aside by writing it into a transfer of his own. Two that each show a session id or a reference
-/// of their own are two payments.
-fn tells_the_same(a: &AlertRow, b: &AlertRow) -> bool {
-    let day = |alert: &AlertRow| alert.facts.occurred.map(|time| time.begin.lagos_day());
-    let days_agree = match (day(a), day(b)) {
-        (Some(x), Some(y)) => x == y,
-        _ => true,
-    };
-    let differ = |a: &Option<String>, b: &Option<String>| a.is_some() && b.is_some() && a != b;
-    let is_one =
-        !differ(&a.facts.session_id, &b.facts.session_id) && !differ(&a.facts.reference, &b.facts.reference);
-    let names_agree = match (&a.facts.payer_name, &b.facts.payer_name) {
-        (Some(x), Some(y)) => verdict(x, y, &[]) != Verdict::Different,
-        _ => true,
-    };
-    a.facts.amount == b.facts.amount
-        && a.facts.direction == b.facts.direction
-        && days_agree
-        && a.account_id == b.account_id
-        && is_one
-        && names_agree
-}
-
-/// A debit or reversal arrived: alerts it may undo are held in review; an approved one raises an
-/// alarm. Nothing is reversed by itself. May be run again after a crash: it repeats the alarm at most.
-pub(super) async fn link_undone(app: &App, undoing: &AlertRow) -> Result<(), OpError> {
-    let Some(account_id) = undoing.account_id else { return Ok(()) };
-    let since = undoing.first_seen - REVERSAL_WITHIN;
-    let facts = &undoing.facts;
-    let mut undone = app
-        .store
-        .alerts_by_reference(
-            account_id,
-            since,
-            facts.session_id.as_deref(),
-            facts.reference.as_deref(),
-            UNDONE_MAX,
-        )
-        .await?;
-    if let Some(amount) = facts.amount {
-        let seen = (since, undoing.first_seen);
-        undone.extend(app.store.similar_alerts(account_id, amount, seen, UNDONE_MAX).await?);
-    }
-    undone.retain(|alert| {
-        alert.id != undoing.id
-            && alert.authenticity.counts()
-            && alert.facts.direction == Some(Direction::Credit)
-            && alert.facts.kind.is_none_or(|kind| kind == AlertKind::Payment)
-            && (shares_reference(alert, undoing) || alert.facts.amount == facts.amount)
-    });
-    undone.sort_by_key(|alert| alert.id);
-    undone.dedup_by_key(|alert| alert.id);
-    for alert in undone {
-        hold_or_alarm(app, alert, undoing.id).await?;
-    }
-    Ok(())
-}
-
-async fn hold_or_alarm(app: &App, credit: AlertRow, undoing: i64) -> Result<(), OpError> {
-    let why = format!("alert {undoing} may have taken this money back");
-    let mut alert = credit;
-    for _ in 0..RACES_MAX {
-        match alert.status {
-            AlertStatus::New | AlertStatus::Review | AlertStatus::Unmatched => {
-                let held = alerts::held(&alert, &why, undoing);
-                let job = jobs::finish_by_subject(JobKind::Decide, alert.id, "held", app.now());
-                let unit = app.store.unit(alert.id).await?.step(held).step(job);
-                if app.store.apply(unit).await?.is_done() {
-                    return Ok(());
-                }
-            }
-            AlertStatus::Matched => return alarm(app, alert.id, undoing).await,
-            _ => return Ok(()),
-        }
-        // It was decided at this moment: look what became of it.
-        match app.store.alert(alert.id).await? {
-            Some(fresh) => alert = fresh,
-            None => return Ok(()),
-        }
-    }
-    Err(OpError::Contended)
-}
-
-async fn alarm(app: &App, credit: i64, undoing: i64) -> Result<(), OpError> {
-    let unit = app.store.unit(credit).await?.step(alerts::link(credit, undoing));
-    let _ = app.store.apply(unit).await?;
-    metrics::counter!("tillbell_alarms_total", "kind" => "money_taken_back").increment(1);
-    tracing::error!(
-        credit,
-        undoing,
-        "ALARM: a debit or reversal may have taken back money that was credited; \
-         look at both alerts and use `payment reverse` if so"
-    );
-    Ok(())
 }

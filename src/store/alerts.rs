@@ -22,26 +22,7 @@ macro_rules! columns {
     };
 }
 
-/// Only what the bank or a person vouches for: forged mails must not crowd out genuine ones.
-macro_rules! vouched {
-    () => {
-        " and (authenticity in ('proven', 'trusted') or status = 'matched')"
-    };
-}
-
-macro_rules! similar {
-    ($filter:literal) => {
-        concat!(
-            "select ",
-            columns!(),
-            " from alerts where account_id = $1 and amount_kobo = $2 and first_seen_at >= $3 \
-             and first_seen_at <= $4",
-            vouched!(),
-            $filter,
-            " order by first_seen_at desc limit $5"
-        )
-    };
-}
+pub mod alike;
 
 statements! {
     ADD: insert(alerts) {
@@ -76,7 +57,9 @@ statements! {
     }
     MATCHED: query {
         "update alerts set status = 'matched', settlement_id = $3, payment_id = $4, matched_at = $5, \
-         decided_at = $5, reason = $6, evidence = $7, version = version + 1 \
+         decided_at = $5, reason = $6, evidence = $7, account_id = coalesce(account_id, $8), \
+         authenticity = case when authenticity = 'proven' then authenticity else 'trusted' end, \
+         authentic_by = coalesce(authentic_by, $9), version = version + 1 \
          where id = $1 and version = $2 and status in ('new', 'review', 'unmatched', 'dismissed')"
     }
     UNMATCHED_AGAIN: query {
@@ -92,13 +75,6 @@ statements! {
          where id = $1 and version = $2 and status in ('new', 'review', 'unmatched')"
     }
     LINK: query { "update alerts set linked_alert_id = $2, version = version + 1 where id = $1" }
-    SIMILAR: query { similar!("") }
-    SIMILAR_AT_THE_TIME: query {
-        similar!(
-            " and (direction = 'debit' or kind = 'reversal' or bank_time_precision = 'none' \
-             or bank_time_begin_at is null or (bank_time_begin_at <= $6 and bank_time_end_at >= $7))"
-        )
-    }
     WAITING_ON_ACCOUNT: query {
         concat!("select ", columns!(), " from alerts where account_id = $1 and amount_kobo between $2 and $3 \
                  and first_seen_at >= $4 and status in ('new', 'review', 'unmatched') \
@@ -111,16 +87,14 @@ statements! {
     LIST_BY_STATUS: query {
         concat!("select ", columns!(), " from alerts where status = $1 order by first_seen_at desc limit $2")
     }
-    BY_SESSION: query {
-        concat!("select ", columns!(), " from alerts where account_id = $1 and first_seen_at >= $2 \
-                 and (session_id = $3 or reference = $4)", vouched!(), " order by first_seen_at desc limit $5")
-    }
     TICK: query {
         "insert into amount_clocks (account_id, amount_kobo, ticks) values ($1, $2, 1) \
          on conflict (account_id, amount_kobo) do update set ticks = amount_clocks.ticks + 1"
     }
     TICK_GUARDED: query {
-        "update amount_clocks set ticks = ticks + 1 where account_id = $1 and amount_kobo = $2 and ticks = $3"
+        "insert into amount_clocks (account_id, amount_kobo, ticks) values ($1, $2, 1) \
+         on conflict (account_id, amount_kobo) do update set ticks = amount_clocks.ticks + 1 \
+         where amount_clocks.ticks = $3"
     }
     TICKS: query { "select ticks from amount_clocks where account_id = $1 and amount_kobo = $2" }
     FORGET_MAILS: query {
@@ -293,6 +267,10 @@ pub struct MatchNote<'a> {
     pub payment_id: i64,
     pub reason: &'a str,
     pub evidence: &'a str,
+    /// Where the money is credited; it becomes the alert's account, if the alert names none.
+    pub account_id: i64,
+    /// The person who approves it, in words: from now on it counts as if it had been proven.
+    pub vouched_by: Option<&'a str>,
     pub at: Timestamp,
 }
 
@@ -308,6 +286,8 @@ pub fn matched(alert: &AlertRow, note: &MatchNote<'_>) -> Step {
             note.at.into(),
             note.reason.into(),
             note.evidence.into(),
+            note.account_id.into(),
+            note.vouched_by.into(),
         ],
     )
 }
@@ -350,7 +330,7 @@ pub fn tick(account_id: i64, amount: Money) -> Step {
     Step::one(&TICK, vec![account_id.into(), amount.into()])
 }
 
-/// Guarded: no alert of this account and amount was stored or settled since `ticks` was read.
+/// Guarded: no alert of this account and amount was stored or settled since `ticks` was read (0: there was none).
 pub fn tick_guarded(account_id: i64, amount: Money, ticks: i64) -> Step {
     Step::one(&TICK_GUARDED, vec![account_id.into(), amount.into(), ticks.into()])
 }
@@ -383,42 +363,6 @@ impl Store {
         row.map(|row| row.single_int("alert_keys")).transpose()
     }
 
-    /// Alerts of one account with the same amount, first seen between two times, newest first; such
-    /// as nothing vouches for are not among them.
-    pub async fn similar_alerts(
-        &self,
-        account_id: i64,
-        amount: Money,
-        seen: (Timestamp, Timestamp),
-        limit: usize,
-    ) -> Result<Vec<AlertRow>, StoreError> {
-        let params =
-            vec![account_id.into(), amount.into(), seen.0.into(), seen.1.into(), (limit as i64).into()];
-        self.read(&SIMILAR, params).await?.into_iter().map(decode).collect()
-    }
-
-    /// The same without the credits whose bank time lies outside of `time`: for an amount so popular
-    /// that the others would fill the answer.
-    pub async fn similar_alerts_at(
-        &self,
-        account_id: i64,
-        amount: Money,
-        seen: (Timestamp, Timestamp),
-        time: (Timestamp, Timestamp),
-        limit: usize,
-    ) -> Result<Vec<AlertRow>, StoreError> {
-        let params = vec![
-            account_id.into(),
-            amount.into(),
-            seen.0.into(),
-            seen.1.into(),
-            (limit as i64).into(),
-            time.1.into(),
-            time.0.into(),
-        ];
-        self.read(&SIMILAR_AT_THE_TIME, params).await?.into_iter().map(decode).collect()
-    }
-
     /// Alerts of an account that wait for a payment, by amount, oldest first.
     pub async fn waiting_alerts(
         &self,
@@ -430,25 +374,6 @@ impl Store {
         let params =
             vec![account_id.into(), amounts.0.into(), amounts.1.into(), since.into(), (limit as i64).into()];
         self.read(&WAITING_ON_ACCOUNT, params).await?.into_iter().map(decode).collect()
-    }
-
-    /// Alerts of an account that share a session id or a reference.
-    pub async fn alerts_by_reference(
-        &self,
-        account_id: i64,
-        since: Timestamp,
-        session_id: Option<&str>,
-        reference: Option<&str>,
-        limit: usize,
-    ) -> Result<Vec<AlertRow>, StoreError> {
-        let params = vec![
-            account_id.into(),
-            since.into(),
-            session_id.unwrap_or_default().into(),
-            reference.unwrap_or_default().into(),
-            (limit as i64).into(),
-        ];
-        self.read(&BY_SESSION, params).await?.into_iter().map(decode).collect()
     }
 
     /// Whether an alert of the account is stored but not yet decided.

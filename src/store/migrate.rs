@@ -29,6 +29,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration { name: "0004_alert_proofs", text: include_str!("../../migrations/0004_alert_proofs.sql") },
     Migration { name: "0006_wallets", text: include_str!("../../migrations/0006_wallets.sql") },
     Migration { name: "0007_texts_by_bytes", text: include_str!("../../migrations/0007_texts_by_bytes.sql") },
+    Migration { name: "0008_counted_once", text: include_str!("../../migrations/0008_counted_once.sql") },
     Migration { name: "0009_payment_names", text: include_str!("../../migrations/0009_payment_names.sql") },
 ];
 

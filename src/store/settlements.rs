@@ -52,6 +52,9 @@ statements! {
     ADD_PROVEN_NAME: insert(proven_names) {
         business_id: Int, expected: Text, received: Text, payer_bank: Text, payer_account: Text, settlement_id: Int
     }
+    ADD_KEY: insert(settled_keys) { kind: Text, key: Text, settlement_id: Int }
+    FORGET_KEYS: query { "delete from settled_keys where settlement_id = $1" }
+    KEY_HOLDER: query { "select settlement_id from settled_keys where kind = $1 and key = $2" }
     FORGET_PROVEN_NAME: query { "delete from proven_names where settlement_id = $1" }
 }
 
@@ -219,7 +222,23 @@ pub fn forget_proven_name(settlement_id: i64) -> Step {
     Step::any(&FORGET_PROVEN_NAME, vec![settlement_id.into()])
 }
 
+/// A session id or unique reference on which this settlement stands; refused while another stands on it.
+pub fn add_key(kind: &str, key: &str, settlement_id: i64) -> Step {
+    Step::one(&ADD_KEY, vec![kind.into(), key.into(), settlement_id.into()])
+}
+
+/// Of a settlement that is reversed.
+pub fn forget_keys(settlement_id: i64) -> Step {
+    Step::any(&FORGET_KEYS, vec![settlement_id.into()])
+}
+
 impl Store {
+    /// The settlement that stands on a key, if any.
+    pub async fn settlement_by_key(&self, kind: &str, key: &str) -> Result<Option<i64>, StoreError> {
+        let row = self.read_one(&KEY_HOLDER, vec![kind.into(), key.into()]).await?;
+        row.map(|row| row.single_int("settled_keys")).transpose()
+    }
+
     pub async fn settlement(&self, id: i64) -> Result<Option<Settlement>, StoreError> {
         self.read_one(&BY_ID, vec![id.into()]).await?.map(decode).transpose()
     }

@@ -3,13 +3,14 @@
 use tillbell::domain::alert::AlertStatus;
 use tillbell::domain::time::Span;
 use tillbell::ops::audit::audit;
+use tillbell::ops::reverse::{Reverse, reverse_payment};
 
 use crate::harness::app::{ACCOUNT, LATER, TestApp, at, world};
 use crate::harness::databases::{Engine, connect};
 use crate::harness::mails::Alert;
 
 /// Runs statements as somebody who may do everything, and whom no trigger stops.
-async fn by_hand(t: &TestApp, sqlite: &str, postgres: &str) {
+pub async fn by_hand(t: &TestApp, sqlite: &str, postgres: &str) {
     match t.database().engine() {
         Engine::Sqlite => {
             let path = t.database().url().strip_prefix("sqlite:").unwrap();
@@ -24,7 +25,7 @@ async fn by_hand(t: &TestApp, sqlite: &str, postgres: &str) {
     }
 }
 
-async fn violations(t: &TestApp, check: &str) -> i64 {
+pub async fn violations(t: &TestApp, check: &str) -> i64 {
     let told = audit(&t.app).await.unwrap();
     told.iter().find(|one| one.name == check).unwrap().violations
 }
@@ -89,5 +90,74 @@ on_both! {
         let hollow = sleeper.replace("sleeper", "tillbell_append_only");
         by_hand(&t, &sqlite("before update on entries begin select 1; end"), &hollow).await;
         assert!(violations(&t, "append_only_is_guarded").await > 0);
+    }
+
+    async fn two_settlements_on_one_key_are_told(db: TestDatabase) {
+        let (t, shop) = world(db).await;
+        for naira in [5_100, 6_200] {
+            t.create(&shop, naira, "Halima Garba").await;
+        }
+        t.advance(LATER + Span::seconds(20));
+        for naira in [5_100, 6_200] {
+            let paid = t.ingest(&Alert::credit(ACCOUNT, naira, "Halima Garba", at()).text()).await;
+            assert_eq!(paid.status, AlertStatus::Matched);
+        }
+        t.finish().await;
+        let check = "no_key_is_settled_twice";
+        for sql in [
+            "update alerts set session_id = (select min(session_id) from alerts)",
+            "update alerts set session_id = null, reference = 'CT-7781903', is_reference_unique = 1",
+        ] {
+            by_hand(&t, sql, sql).await;
+            assert_eq!(violations(&t, check).await, 1, "{sql}");
+        }
+        let sql = "update alerts set is_reference_unique = 0; update settlements set reversed_at = 5 where id = 1";
+        by_hand(&t, sql, sql).await;
+        assert_eq!(violations(&t, check).await, 1, "a key that a reversed one still holds");
+    }
+
+    async fn a_webhook_that_tells_another_figure_than_the_ledger_is_told(db: TestDatabase) {
+        let (t, shop) = world(db).await;
+        t.create(&shop, 5_100, "Halima Garba").await;
+        t.advance(LATER + Span::seconds(20));
+        let mail = Alert { amount: "4999.30".into(), ..Alert::credit(ACCOUNT, 5_100, "Halima Garba", at()) };
+        assert_eq!(t.ingest(&mail.text()).await.status, AlertStatus::Matched);
+        let check = "events_agree_with_entries";
+        assert_eq!(violations(&t, check).await, 0);
+        by_hand(
+            &t,
+            "drop trigger events_no_update; \
+             update events set body = cast(replace(cast(body as text), '4999.30', '4999.31') as blob)",
+            "update events set body = convert_to(replace(convert_from(body, 'UTF8'), '4999.30', '4999.31'), 'UTF8')",
+        )
+        .await;
+        assert_eq!(violations(&t, check).await, 1);
+    }
+
+    async fn a_reversal_explains_no_other_debit(db: TestDatabase) {
+        let (t, shop) = world(db).await;
+        let payment = t.create(&shop, 5_100, "Halima Garba").await;
+        t.advance(LATER + Span::seconds(20));
+        let paid = t.ingest(&Alert::credit(ACCOUNT, 5_100, "Halima Garba", at()).text()).await;
+        assert_eq!(paid.status, AlertStatus::Matched);
+        let ask = Reverse {
+            business_id: shop.id,
+            transaction_id: &payment.transaction_id,
+            reason: "the wrong Halima",
+            operator: "ada",
+            undoing_alert: None,
+        };
+        reverse_payment(&t.app, &ask).await.unwrap().unwrap();
+        assert_eq!(violations(&t, "balances_above_floor").await, 0);
+        let sql = format!(
+            "insert into entries values (900, 'adjustment', null, {0}, 'a gift', {1}); \
+             insert into postings values (900, 0, 'merchant:{0}', 'debit', 7), (900, 1, 'adjustments', 'credit', 7); \
+             update merchant_balances set balance_kobo = balance_kobo - 7 where business_id = {0}",
+            shop.id,
+            t.app.now().0
+        );
+        by_hand(&t, &sql, &sql).await;
+        assert_eq!(violations(&t, "balances_equal_postings").await, 0, "nothing is seen of it there");
+        assert_eq!(violations(&t, "balances_above_floor").await, 1);
     }
 }

@@ -6,13 +6,17 @@
 use std::sync::Arc;
 
 use tillbell::domain::alert::{AlertRow, AlertStatus, Authenticity};
+use tillbell::domain::payment::Status;
 use tillbell::domain::time::Span;
 use tillbell::mail::intake::MailRoom;
 use tillbell::ops::prove_later::{Verified, Verifier};
+use tillbell::ops::sweep::sweep;
 use tillbell::store::jobs::{JobKind, Lane};
 use tillbell::work::run_due_with;
 
 use crate::forged::{MAILBOX, Scene, genuine};
+use crate::harness::app::{ACCOUNT, at};
+use crate::harness::mails::Alert;
 use crate::harness::name_server::Say;
 use crate::harness::signing::{Signer, record};
 
@@ -182,6 +186,68 @@ on_both! {
         s.t.advance(Span::minutes(1));
         work(&s).await;
         assert_eq!(s.alert(first.id).await.status, AlertStatus::Duplicate);
+        s.t.finish().await;
+    }
+
+    async fn a_payment_is_not_swept_while_a_mail_waits_for_its_key(db: TestDatabase) {
+        let s = Scene::new(db).await;
+        // Its window ends after two days; the mail comes in the last minutes of it.
+        s.t.advance(Span::hours(47) + Span::minutes(45));
+        s.names.say(KEY_NAME, Say::ServFail);
+        let alert = s.take(Signer::bank().sign(&genuine()), MAILBOX).await;
+        assert_eq!(alert.status, AlertStatus::Quarantined);
+        for _ in 0..4 {
+            s.t.advance(Span::hours(5));
+            sweep(&s.t.app).await.unwrap();
+            assert_eq!(s.t.payment(&s.payment).await.status, Status::Pending);
+            work(&s).await;
+        }
+        s.names.say(KEY_NAME, Say::Text(record("rsa2048")));
+        s.t.advance(Span::minutes(20));
+        work(&s).await;
+        assert_eq!(s.alert(alert.id).await.status, AlertStatus::Matched);
+        assert!(s.is_approved().await);
+        s.t.finish().await;
+    }
+
+    async fn a_mail_that_waits_holds_what_may_be_its_own_and_not_for_ever(db: TestDatabase) {
+        let s = Scene::new(db).await;
+        let other = s.t.merchant("adjoining.example").await;
+        let elsewhere = s.t.account("0123459982").await;
+        let beside = s.t.create(&other, 5_000, "Halima Garba").await;
+        assert_eq!(beside.account_id, Some(elsewhere));
+        s.t.advance(Span::hours(47) + Span::minutes(45));
+        s.names.say(KEY_NAME, Say::ServFail);
+        let mut waits = s.take(Signer::bank().sign(&genuine()), MAILBOX).await;
+        s.t.advance(Span::hours(1));
+        sweep(&s.t.app).await.unwrap();
+        let status = async |payment| s.t.payment(payment).await.status;
+        assert_eq!(status(&s.payment).await, Status::Pending);
+        assert_eq!(status(&beside).await, Status::Rejected, "it names the other account");
+        // A debit is nobody's payment, and an account that cannot be told may be any of the bank's.
+        let mine = s.t.create(&other, 5_000, "Halima Garba").await;
+        s.t.advance(Span::days(2));
+        work(&s).await;
+        waits = s.alert(waits.id).await;
+        assert!(waits.reason.starts_with("nothing proves"), "{}", waits.reason);
+        let mut debit = Alert::credit(ACCOUNT, 700, "Halima Garba", at());
+        debit.direction = "DEBIT";
+        s.take(Signer::bank().sign(&debit.text()), MAILBOX).await;
+        sweep(&s.t.app).await.unwrap();
+        assert_eq!(status(&s.payment).await, Status::Rejected);
+        let unknown = Alert { account: "******0000".into(), ..Alert::credit(ACCOUNT, 900, "Halima Garba", at()) };
+        s.take(Signer::bank().sign(&unknown.text()), MAILBOX).await;
+        sweep(&s.t.app).await.unwrap();
+        assert_eq!(status(&mine).await, Status::Pending);
+        // Whoever can make mails wait, one after another, does not keep a payment open for ever.
+        for _ in 0..8 {
+            s.t.advance(Span::hours(23));
+            let text = Alert { account: "******0000".into(), ..Alert::credit(ACCOUNT, 900, "Halima Garba", at()) }.text();
+            s.take(Signer::bank().sign(&text), MAILBOX).await;
+            work(&s).await;
+        }
+        sweep(&s.t.app).await.unwrap();
+        assert_eq!(status(&mine).await, Status::Rejected);
         s.t.finish().await;
     }
 }

@@ -18,9 +18,18 @@ const EXPECTED: &[(&str, &str)] = &[
     ("DUE_FOR_SWEEP", "payments_open_until"),
     ("COLLISIONS", "payments_open_exact"),
     ("COLLISIONS_WITH_RULE", "payments_open_rule"),
-    ("SIMILAR", "alerts_by_account"),
+    ("BY_REFERENCE", "alerts_reference"),
+    ("TIMED", "alerts_bank_time"),
+    ("TIMED_NOWHERE", "alerts_bank_time"),
+    ("TIMELESS", "alerts_timeless"),
+    ("TIMELESS_NOWHERE", "alerts_timeless"),
+    ("SEEN", "alerts_by_account"),
+    ("SEEN_NOWHERE", "alerts_by_account"),
+    ("WAITING_FOR_A_KEY", "jobs_first"),
+    ("WAITING_FOR_A_KEY", "jobs_again"),
+    ("FORGET_KEYS", "settled_keys_settlement"),
     ("UNDECIDED_ON_ACCOUNT", "alerts_undecided"),
-    ("BY_SESSION", "alerts_seen"),
+    ("BY_SESSION", "alerts_session"),
 ];
 
 /// Tables that grow without end: none of the statements above may walk through one.

@@ -13,6 +13,7 @@ use tillbell::ops::topup::{ToppingUp, start_topup};
 use tillbell::ops::wallet_desk::{Act, GivenCredit, act, credit};
 
 use super::world::{PHONE, World};
+use crate::audits::{by_hand, violations};
 use crate::harness::app::{ACCOUNT, LATER, at};
 use crate::harness::mails::Alert;
 
@@ -215,6 +216,18 @@ on_both! {
         reverse_payment(&w.t.app, &ask).await.unwrap().unwrap();
         assert_eq!(w.wallet().await.balance, Money(-700_000));
         w.t.finish().await;
+        // What went out after it is explained by no reversal.
+        let id = w.wallet().await.id;
+        let sql = format!(
+            "insert into entries values (900, 'adjustment', null, null, 'a gift', {1}); \
+             insert into postings values (900, 0, 'wallet:{0}', 'debit', 7), (900, 1, 'adjustments', 'credit', 7); \
+             update wallets set balance_kobo = balance_kobo - 7 where id = {0}",
+            id,
+            (w.t.app.now() + Span::minutes(10)).0
+        );
+        by_hand(&w.t, &sql, &sql).await;
+        assert_eq!(violations(&w.t, "balances_equal_postings").await, 0, "nothing is seen of it there");
+        assert_eq!(violations(&w.t, "balances_above_floor").await, 1);
     }
 
     async fn a_topup_that_never_arrives_is_swept(db: TestDatabase) {

@@ -1,0 +1,147 @@
+//! A debit or reversal arrived: credits that it may have taken back are held in review, and an approved one
+//! raises an alarm (decisions 8). Nothing is reversed by itself.
+//!
+//! It speaks of the credits that it names by session id or reference; only where it names none, of those of its
+//! account and amount whose payer its narration names; and only where it names nobody, of any, as long as they
+//! are few: an alarm for each of sixty credits would hide the one that matters.
+
+use super::similar::{LIKELY_MAX, REVERSAL_WITHIN, is_credit, is_undoing, is_vouched, may_undo, named_by};
+use super::{OpError, RACES_MAX};
+use crate::app::App;
+use crate::domain::account::ReceivingAccount;
+use crate::domain::alert::{AlertRow, AlertStatus};
+use crate::domain::name::fold;
+use crate::store::jobs::{self, JobKind};
+use crate::store::{Step, alerts};
+
+/// Credits of one amount that are looked at.
+const CREDITS_MAX: usize = 500;
+/// Letters of a word that counts as a part of a name, and words that make one.
+const WORD_MIN: usize = 3;
+const WORDS_MIN: usize = 2;
+
+/// A debit or reversal that the bank or a person vouches for.
+pub(super) fn undoes(alert: &AlertRow) -> bool {
+    alert.status == AlertStatus::Ignored && alert.authenticity.counts() && is_undoing(alert)
+}
+
+/// Finds what it may have taken back, and holds it or raises the alarm. May be run again after a crash: it
+/// repeats the alarm at most.
+pub(super) async fn link_undone(app: &App, undoing: &AlertRow) -> Result<(), OpError> {
+    let accounts = app.directory.accounts().await?;
+    let mut likely = named_by(app, undoing, &accounts).await?;
+    let mut any = Vec::new();
+    if likely.is_empty() {
+        (likely, any) = by_amount(app, undoing, &accounts).await?;
+    }
+    if let ([only], None) = (&likely[..], undoing.linked_alert_id) {
+        note(app, undoing.id, alerts::link(undoing.id, only.id)).await?;
+    }
+    for credit in likely {
+        hold_or_alarm(app, credit, undoing.id).await?;
+    }
+    let (waiting, settled): (Vec<_>, Vec<_>) = any.into_iter().partition(|credit| credit.status.is_waiting());
+    for credit in waiting {
+        hold_or_alarm(app, credit, undoing.id).await?;
+    }
+    if !settled.is_empty() {
+        metrics::counter!("tillbell_alarms_total", "kind" => "money_taken_back").increment(1);
+        tracing::error!(
+            undoing = undoing.id,
+            credits = settled.len(),
+            "ALARM: a debit or reversal may have taken back one of several credits of this amount; look at the \
+             bank's statement and use `payment reverse` if so"
+        );
+    }
+    Ok(())
+}
+
+/// Credits of its account and amount that it may have taken back: the likely ones, or else all among which it
+/// cannot be told.
+async fn by_amount(
+    app: &App,
+    undoing: &AlertRow,
+    accounts: &[ReceivingAccount],
+) -> Result<(Vec<AlertRow>, Vec<AlertRow>), OpError> {
+    let Some(amount) = undoing.facts.amount else { return Ok((Vec::new(), Vec::new())) };
+    let bank = undoing.facts.bank.as_ref();
+    let is_about = |one: &ReceivingAccount| match (undoing.account_id, &undoing.facts.account_number) {
+        // What came over a virtual account leaves from the one that it is settled through.
+        (Some(id), _) => one.id == id || one.via == Some(id),
+        // It names none, so it may be any of the bank's; one that is not ours is none of them.
+        (None, None) => bank.is_none_or(|bank| *bank == one.bank),
+        (None, Some(_)) => false,
+    };
+    // A mail that was proven late may have been overtaken by credits that it is about.
+    let seen = (undoing.first_seen - REVERSAL_WITHIN, undoing.first_seen + REVERSAL_WITHIN);
+    let mut found = Vec::new();
+    for one in accounts.iter().filter(|one| is_about(one)) {
+        found.extend(app.store.alerts_seen(Some(one.id), amount, seen, CREDITS_MAX).await?);
+    }
+    found.retain(|credit| {
+        let alive = credit.status.is_waiting() || credit.status == AlertStatus::Matched;
+        alive && is_credit(credit) && is_vouched(credit) && may_undo(undoing, credit)
+    });
+    let mut named: Vec<AlertRow> =
+        found.iter().filter(|credit| names_the_payer(undoing, credit)).cloned().collect();
+    if !named.is_empty() {
+        named.truncate(LIKELY_MAX);
+        return Ok((named, Vec::new()));
+    }
+    Ok(if found.len() <= LIKELY_MAX { (found, Vec::new()) } else { (Vec::new(), found) })
+}
+
+/// Whether the narration of a debit or reversal names the payer of a credit.
+fn names_the_payer(undoing: &AlertRow, credit: &AlertRow) -> bool {
+    let (Some(narration), Some(payer)) = (&undoing.facts.narration, &credit.facts.payer_name) else {
+        return false;
+    };
+    let (narration, payer) = (fold(narration), fold(payer));
+    let told: Vec<&str> = narration.split(' ').collect();
+    let words: Vec<&str> = payer.split(' ').filter(|word| word.len() >= WORD_MIN).collect();
+    let agreeing = words.iter().filter(|word| told.contains(word)).count();
+    agreeing >= WORDS_MIN.min(words.len()) && agreeing > 0
+}
+
+async fn note(app: &App, shard: i64, step: Step) -> Result<(), OpError> {
+    let unit = app.store.unit(shard).await?.step(step);
+    let _ = app.store.apply(unit).await?;
+    Ok(())
+}
+
+async fn hold_or_alarm(app: &App, credit: AlertRow, undoing: i64) -> Result<(), OpError> {
+    let why = format!("alert {undoing} may have taken this money back");
+    let mut alert = credit;
+    for _ in 0..RACES_MAX {
+        match alert.status {
+            AlertStatus::New | AlertStatus::Review | AlertStatus::Unmatched => {
+                let held = alerts::held(&alert, &why, undoing);
+                let job = jobs::finish_by_subject(JobKind::Decide, alert.id, "held", app.now());
+                let unit = app.store.unit(alert.id).await?.step(held).step(job);
+                if app.store.apply(unit).await?.is_done() {
+                    return Ok(());
+                }
+            }
+            AlertStatus::Matched => return alarm(app, alert.id, undoing).await,
+            _ => return Ok(()),
+        }
+        // It was decided at this moment: look what became of it.
+        match app.store.alert(alert.id).await? {
+            Some(fresh) => alert = fresh,
+            None => return Ok(()),
+        }
+    }
+    Err(OpError::Contended)
+}
+
+async fn alarm(app: &App, credit: i64, undoing: i64) -> Result<(), OpError> {
+    note(app, credit, alerts::link(credit, undoing)).await?;
+    metrics::counter!("tillbell_alarms_total", "kind" => "money_taken_back").increment(1);
+    tracing::error!(
+        credit,
+        undoing,
+        "ALARM: a debit or reversal may have taken back money that was credited; \
+         look at both alerts and use `payment reverse` if so"
+    );
+    Ok(())
+}

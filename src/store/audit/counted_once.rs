@@ -1,0 +1,77 @@
+//! The audit's questions about one transfer being counted once, and about what merchants were told.
+//!
+//! A key of a settlement is the session id of its alert, and its reference where the bank calls that unique on
+//! the account that the money arrived in (of a virtual account, the one it is settled through).
+
+use super::super::sql::{Sql, statements};
+use super::super::{Row, Store, StoreError};
+use crate::domain::money::Money;
+
+statements! {
+    NO_KEY_IS_SETTLED_TWICE: query {
+        "select (select count(*) from settlements where alert_id is not null and reversed_at is null), \
+         (select count(*) from (select a.session_id from settlements s join alerts a on a.id = s.alert_id \
+            where s.reversed_at is null and a.session_id is not null \
+            group by a.session_id having count(*) > 1) twice) + \
+         (select count(*) from (select coalesce(r.via_account_id, r.id), a.reference from settlements s \
+            join alerts a on a.id = s.alert_id join receiving_accounts r on r.id = a.account_id \
+            where s.reversed_at is null and a.is_reference_unique = 1 and a.reference is not null \
+            group by coalesce(r.via_account_id, r.id), a.reference having count(*) > 1) twice) + \
+         (select count(*) from settled_keys k left join settlements s on s.id = k.settlement_id \
+            where s.id is null or s.reversed_at is not null)"
+    }
+    BODIES_WITH_ENTRIES: query {
+        "select v.id, v.kind, v.body, p.transaction_id, p.amount_kobo, \
+         cast(coalesce((select sum(g.amount_kobo) from postings g where g.entry_id = e.id and g.side = 'debit'), 0) \
+            as bigint), \
+         cast(coalesce((select sum(g.amount_kobo) from postings g where g.entry_id = e.id and g.side = 'credit' \
+            and g.account in ('fees', 'test:fees')), 0) as bigint), \
+         cast(coalesce((select sum(g.amount_kobo) from postings g where g.entry_id = e.id and g.side = 'credit' \
+            and g.account in ('merchant:' || cast(s.business_id as text), \
+            'test:merchant:' || cast(s.business_id as text))), 0) as bigint) \
+         from events v join payments p on p.id = v.payment_id join settlements s on s.id = p.settlement_id \
+         join entries e on e.settlement_id = s.id and e.kind = 'settlement' \
+         where v.id > $1 and p.status = 'approved' order by v.id limit 200"
+    }
+}
+
+/// Further checks, reported after those of `store::audit`.
+pub const CHECKS: [(&str, &Sql); 1] = [("no_key_is_settled_twice", &NO_KEY_IS_SETTLED_TWICE)];
+
+/// Rows of one read; the statement holds the same number as a literal.
+pub const BODIES_PER_READ: usize = 200;
+
+/// What a merchant was told of an approved payment, beside what the ledger has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToldAndPosted {
+    pub event_id: i64,
+    pub event_kind: String,
+    pub body: Vec<u8>,
+    pub transaction_id: String,
+    pub amount: Money,
+    pub received: Money,
+    pub fees: Money,
+    pub business_receives: Money,
+}
+
+fn decode(row: Row) -> Result<ToldAndPosted, StoreError> {
+    let mut r = row.reader("events");
+    Ok(ToldAndPosted {
+        event_id: r.int("id")?,
+        event_kind: r.text("kind")?,
+        body: r.bytes("body")?,
+        transaction_id: r.text("payments.transaction_id")?,
+        amount: r.money("payments.amount_kobo")?,
+        received: r.money("received")?,
+        fees: r.money("fees")?,
+        business_receives: r.money("business_receives")?,
+    })
+}
+
+impl Store {
+    /// Approved payments' events after one, with the ledger's figures; at most [`BODIES_PER_READ`].
+    pub async fn told_and_posted(&self, after_event: i64) -> Result<Vec<ToldAndPosted>, StoreError> {
+        let rows = self.read(&BODIES_WITH_ENTRIES, vec![after_event.into()]).await?;
+        rows.into_iter().map(decode).collect()
+    }
+}

@@ -1,0 +1,225 @@
+//! Money that the bank takes back: the debit or reversal finds its credit by session id and reference, whatever
+//! the amount, the account it names and the order in which the mails came, and leaves the others alone.
+
+use tillbell::domain::alert::{AlertRow, AlertStatus};
+use tillbell::domain::money::Money;
+use tillbell::domain::payment::{Payment, Status};
+use tillbell::domain::time::Span;
+use tillbell::ops::correct_amount::correct_amount;
+use tillbell::ops::decide::AlertOutcome;
+use tillbell::ops::rematch::rematch;
+use tillbell::ops::take_alert::take_alert;
+
+use crate::counted_once::{PAYER, approve_on, forwarded, told, two_open, without_account};
+use crate::harness::app::{ACCOUNT, LATER, TestApp, at, world};
+use crate::harness::mails::Alert;
+
+const CREDITS: usize = 60;
+
+/// A name of two words for each number.
+fn payer(n: usize) -> String {
+    let first = ["Ebiere", "Tonye", "Preye", "Timi", "Boma", "Dein", "Ayebatari", "Tari"][n % 8];
+    let last = ["Alagoa", "Briggs", "Cookey", "Dokubo", "Ekiyor", "Fubara", "Graham", "Horsfall"][n / 8];
+    format!("{first} {last}")
+}
+
+fn debit_of(credit: &Alert) -> Alert {
+    let message_id = format!("<back.{}", &credit.message_id[1..]);
+    Alert { direction: "DEBIT", message_id, session: String::new(), ..credit.clone() }
+}
+
+/// Takes a debit in, with what the bank's layout tells of the transfer it is about.
+async fn take_back(
+    t: &TestApp,
+    debit: &Alert,
+    session: Option<&str>,
+    reference: Option<&str>,
+) -> AlertOutcome {
+    let mut taken = t.taken(&debit.text(), true);
+    taken.facts.session_id = session.map(str::to_owned);
+    taken.facts.reference = reference.map(str::to_owned);
+    let outcome = take_alert(&t.app, &taken).await.unwrap();
+    assert_eq!(outcome.status, AlertStatus::Ignored, "{outcome:?}");
+    outcome
+}
+
+async fn alert(t: &TestApp, id: i64) -> AlertRow {
+    t.app.store.alert(id).await.unwrap().unwrap()
+}
+
+/// Sixty approved credits of one amount, one a minute.
+async fn many(t: &TestApp, shop: &crate::harness::app::Merchant) -> Vec<(Alert, i64)> {
+    for n in 0..CREDITS {
+        t.create(shop, 6_300, &payer(n)).await;
+    }
+    t.advance(LATER);
+    let mut credits = Vec::new();
+    for n in 0..CREDITS {
+        t.advance(Span::minutes(1));
+        let credit = Alert::credit(ACCOUNT, 6_300, &payer(n), t.app.now() - Span::seconds(5));
+        let outcome = t.ingest(&credit.text()).await;
+        assert_eq!(outcome.status, AlertStatus::Matched, "{outcome:?}");
+        credits.push((credit, outcome.alert_id));
+    }
+    t.advance(Span::minutes(1));
+    credits
+}
+
+async fn linked(t: &TestApp, credits: &[(Alert, i64)]) -> Vec<usize> {
+    let mut found = Vec::new();
+    for (n, (_, id)) in credits.iter().enumerate() {
+        if alert(t, *id).await.linked_alert_id.is_some() {
+            found.push(n);
+        }
+    }
+    found
+}
+
+/// The reference in the row that the bank has for it.
+fn with_reference(mail: &str, reference: &str) -> String {
+    let row = "Document Number</td><td>:</td><td>";
+    assert!(mail.contains(row));
+    mail.replace(row, &format!("{row}{reference}"))
+}
+
+async fn stays_open(t: &TestApp, payment: &Payment) {
+    assert_eq!(t.payment(payment).await.status, Status::Pending);
+}
+
+on_both! {
+    async fn the_one_of_sixty_that_the_session_id_names_is_told(db: TestDatabase) {
+        let (t, shop) = world(db).await;
+        let credits = many(&t, &shop).await;
+        let first = &credits[0].0;
+        let debit = Alert { at: t.app.now() - Span::seconds(5), ..debit_of(first) };
+        let back = take_back(&t, &debit, Some(&first.session), None).await;
+        assert_eq!(linked(&t, &credits).await, [0]);
+        assert_eq!(alert(&t, credits[0].1).await.linked_alert_id, Some(back.alert_id));
+        assert_eq!(alert(&t, back.alert_id).await.linked_alert_id, Some(credits[0].1));
+        t.finish().await;
+    }
+
+    async fn without_session_id_the_name_tells_and_without_a_name_nobody_is_accused(db: TestDatabase) {
+        let (t, shop) = world(db).await;
+        let credits = many(&t, &shop).await;
+        // A session id of its own, which fits none, is no better than none.
+        let named = Alert { at: t.app.now() - Span::seconds(5), ..debit_of(&credits[7].0) };
+        let back = take_back(&t, &named, Some("000013260310094500111222333444"), None).await;
+        assert_eq!(linked(&t, &credits).await, [7]);
+        assert_eq!(alert(&t, back.alert_id).await.linked_alert_id, Some(credits[7].1));
+        let nobody = Alert { payer: "SUPPLIER OF BOXES".into(), ..debit_of(&named) };
+        take_back(&t, &nobody, None, None).await;
+        assert_eq!(linked(&t, &credits).await, [7], "any of sixty: no alarm for each");
+        t.finish().await;
+    }
+
+    async fn an_approved_forward_that_is_taken_back_is_told(db: TestDatabase) {
+        let (t, _, one, _) = two_open(db).await;
+        let bank = told(true);
+        let forward = t.ingest(&without_account(&forwarded(&bank.text()))).await;
+        assert_eq!(forward.status, AlertStatus::Review, "{forward:?}");
+        approve_on(&t.app, forward.alert_id, &one, Some("it is on the statement")).await.unwrap();
+        t.advance(Span::days(9));
+        let debit = Alert { at: t.app.now(), amount: "8375".into(), ..debit_of(&bank) };
+        let back = take_back(&t, &debit, Some(&bank.session), None).await;
+        assert_eq!(alert(&t, forward.alert_id).await.linked_alert_id, Some(back.alert_id));
+        t.finish().await;
+    }
+
+    async fn a_reversal_seen_before_its_credit_holds_it_whatever_the_amount(db: TestDatabase) {
+        for by_session in [true, false] {
+            let (t, _, one, two) = two_open(crate::harness::databases::TestDatabase::migrated(db.engine()).await).await;
+            let bank = told(by_session);
+            let debit = Alert { amount: "8350".into(), ..debit_of(&bank) };
+            let session = by_session.then_some(bank.session.as_str());
+            let back = take_back(&t, &debit, session, Some("FT26069K7Q1R")).await;
+            let credit = t.ingest(&with_reference(&bank.text(), "FT26069K7Q1R")).await;
+            assert_eq!(credit.status, AlertStatus::Review, "{credit:?}");
+            assert_eq!(alert(&t, credit.alert_id).await.linked_alert_id, Some(back.alert_id));
+            for payment in [&one, &two] {
+                stays_open(&t, payment).await;
+            }
+            assert!(approve_on(&t.app, credit.alert_id, &one, None).await.is_err(), "not without a reason");
+            t.finish().await;
+        }
+    }
+
+    async fn a_reversal_without_account_finds_its_credit(db: TestDatabase) {
+        let (t, shop, one, _) = two_open(db).await;
+        let bank = told(true);
+        let more = Alert { amount: "9900".into(), ..bank.clone() };
+        let waiting = t.ingest(&more.text()).await;
+        assert_eq!(waiting.status, AlertStatus::Review, "more than was asked for: {waiting:?}");
+        let mut taken = t.taken(&without_account(&debit_of(&more).text()), true);
+        taken.facts.session_id = Some(more.session.clone());
+        let back = take_alert(&t.app, &taken).await.unwrap();
+        assert_eq!(back.status, AlertStatus::Ignored, "{back:?}");
+        assert_eq!(alert(&t, waiting.alert_id).await.linked_alert_id, Some(back.alert_id));
+        correct_amount(&t.app, &shop.caller, &one.transaction_id, Money(990_000), None).await.unwrap();
+        rematch(&t.app, one.id).await.unwrap();
+        stays_open(&t, &one).await;
+        t.finish().await;
+    }
+
+    async fn a_debit_without_account_and_session_id_finds_its_credit_by_the_name(db: TestDatabase) {
+        let (t, _, _, _) = two_open(db).await;
+        let bank = told(true);
+        let credit = t.ingest(&bank.text()).await;
+        assert_eq!(credit.status, AlertStatus::Matched, "{credit:?}");
+        let debit = t.taken(&without_account(&debit_of(&bank).text()), true);
+        let back = take_alert(&t.app, &debit).await.unwrap();
+        assert_eq!(back.status, AlertStatus::Ignored, "{back:?}");
+        assert_eq!(alert(&t, credit.alert_id).await.linked_alert_id, Some(back.alert_id));
+        t.finish().await;
+    }
+
+    async fn a_fee_or_levy_takes_nothing_back(db: TestDatabase) {
+        let (t, _, _, _) = two_open(db).await;
+        let bank = told(true);
+        for (narration, naira) in [("STAMP DUTY ON TRANSFER", "8400"), ("VAT ON NIP CHARGE", "3.75")] {
+            let fee = Alert { amount: naira.into(), ..debit_of(&bank) };
+            let line = format!("VIA GAPS PAYMENT FROM {}", fee.payer);
+            let mut taken = t.taken(&fee.text().replace(&line, narration), true);
+            taken.facts.session_id = Some(bank.session.clone());
+            taken.message_id = None;
+            take_alert(&t.app, &taken).await.unwrap();
+        }
+        let credit = t.ingest(&bank.text()).await;
+        assert_eq!(credit.status, AlertStatus::Matched, "{credit:?}");
+        // After it, as well.
+        let line = format!("VIA GAPS PAYMENT FROM {}", bank.payer);
+        let mut taken = t.taken(&debit_of(&bank).text().replace(&line, "TRANSFER LEVY"), true);
+        taken.facts.session_id = Some(bank.session.clone());
+        take_alert(&t.app, &taken).await.unwrap();
+        assert_eq!(alert(&t, credit.alert_id).await.linked_alert_id, None);
+        t.finish().await;
+    }
+
+    async fn a_transfer_between_accounts_of_ours_takes_nothing_back(db: TestDatabase) {
+        let (t, _, _, _) = two_open(db).await;
+        t.account("0123450096").await;
+        let bank = told(true);
+        let away = Alert { account: "******0096".into(), ..debit_of(&bank) };
+        take_back(&t, &away, Some(&bank.session), None).await;
+        let credit = t.ingest(&bank.text()).await;
+        assert_eq!(credit.status, AlertStatus::Matched, "{credit:?}");
+        let again = Alert { message_id: "<away2@gens.example>".into(), ..away };
+        take_back(&t, &again, Some(&bank.session), None).await;
+        assert_eq!(alert(&t, credit.alert_id).await.linked_alert_id, None);
+        t.finish().await;
+    }
+
+    async fn a_debit_that_names_another_credit_leaves_this_one_alone(db: TestDatabase) {
+        let (t, _, _, _) = two_open(db).await;
+        let (bank, other) = (told(true), Alert::credit(ACCOUNT, 8_400, "Preye Cookey", at() - Span::seconds(40)));
+        let taken_back = t.ingest(&other.text()).await;
+        assert_eq!(taken_back.status, AlertStatus::Unmatched, "{taken_back:?}");
+        let debit = Alert { at: at() + Span::seconds(15), payer: PAYER.to_uppercase(), ..debit_of(&other) };
+        let back = take_back(&t, &debit, Some(&other.session), None).await;
+        let held = alert(&t, taken_back.alert_id).await;
+        assert_eq!((held.status, held.linked_alert_id), (AlertStatus::Review, Some(back.alert_id)));
+        let credit = t.ingest(&bank.text()).await;
+        assert_eq!(credit.status, AlertStatus::Matched, "{credit:?}");
+        t.finish().await;
+    }
+}
