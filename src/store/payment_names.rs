@@ -67,7 +67,7 @@ statements! {
     }
     UNKEYED: query { select!(" where status = 'pending' and name_keys = 0 order by id limit $1") }
     KEYED: query { "update payments set name_keys = 1 where id = $1 and version = $2 and name_keys = 0" }
-    FORGET: query {
+    FORGET_NAMES: query {
         "delete from payment_names where (name_key, amount_kobo, account_id, payment_id) in \
          (select n.name_key, n.amount_kobo, n.account_id, n.payment_id from payment_names n \
           where n.forget_at < $1 and not exists (select 1 from payments p where p.id = n.payment_id \
@@ -104,7 +104,7 @@ pub fn keyed(payment: &Payment) -> Step {
 
 /// Forgets rows whose time is over, but of payments that are still open.
 pub fn forget(now: Timestamp) -> Step {
-    Step::any(&FORGET, vec![now.into(), FORGOTTEN_MAX.into()])
+    Step::any(&FORGET_NAMES, vec![now.into(), FORGOTTEN_MAX.into()])
 }
 
 /// Which payments are asked for.

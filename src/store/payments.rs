@@ -87,8 +87,9 @@ statements! {
                 and business_id < $3 limit 1"), ") as below union all \
              select * from (", select!(" where status = 'pending' and account_id = $1 and amount_kobo = $2 \
                 and business_id > $3 limit 1"), ") as above union all \
-             select * from (", select!(" where status = 'pending' and account_id = $1 and amount_kobo = $2 \
-                and business_id = $3 and wallet_id is not null limit 1"), ") as topups"
+             select * from (select * from (", select!(" where status = 'pending' and account_id = $1 \
+                and amount_kobo = $2 and business_id = $3 limit 2000"), ") as own where kind = 'topup' limit 1) \
+             as topups"
         )
     }
     ENDED_BY_AMOUNT: query {

@@ -84,6 +84,12 @@ const BOTH: &[Engine] = &[Engine::Sqlite, Engine::Postgres];
 /// Statement, the table it walks through, on which engines, and why that is right.
 const WALKS: &[(&str, &str, &[Engine], &str)] = &[
     ("LIST", "alerts", BOTH, "the newest rows by the primary key, as many as are shown"),
+    (
+        "UNKEYED",
+        "payments",
+        BOTH,
+        "its index holds only payments whose names are not in the index of names yet",
+    ),
     ("LAST", "seals", BOTH, "the newest row by the primary key, one"),
     ("DELIVERIES", "events", BOTH, "the newest rows by the primary key, as many as are shown"),
     ("DELIVERIES_FAILED", "jobs", BOTH, "its index holds failed deliveries alone, newest first"),
