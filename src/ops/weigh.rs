@@ -26,7 +26,7 @@ use crate::store::settlements::ProvenName;
 pub const SUGGEST_WITHIN: Span = Span::days(30);
 /// Open payments of the very amount that are read whatever their names. Where there are more, they are found by
 /// name (`like_names`), or, where a name cannot be looked for, up to the second number is read.
-const OF_AMOUNT_MAX: usize = 16;
+const OF_AMOUNT_MAX: usize = 8;
 const OF_AMOUNT_MOST: usize = 2_000;
 /// Payments found by name, and ended ones around the amount.
 const SUGGESTIONS_READ: usize = 50;
@@ -99,7 +99,7 @@ pub async fn weigh_against(
         }
     }
     let cut = cut_lengths(alert);
-    let Read { mut payments, is_about_amount, limit_reached } =
+    let Read { mut payments, of_other_names, is_about_amount, limit_reached } =
         read_open_payments(app, alert, account.id, received).await?;
     let mut incoming = Incoming {
         received,
@@ -136,7 +136,8 @@ pub async fn weigh_against(
         decision = decide(&incoming, &candidates(&payments, &proven));
     }
     if !matches!(decision.verdict, Verdicts::Approve { .. }) {
-        // Nothing found here can be approved by itself: other amounts, and payments that ended.
+        // Nothing found here can be approved by itself: other names, other amounts, and payments that ended.
+        add_unknown(&mut payments, of_other_names);
         payments = with_suggestions(app, alert, account.id, received, payments).await?;
         decision = decide(&incoming, &candidates(&payments, &proven));
     }
@@ -217,6 +218,8 @@ async fn with_suggestions(
 /// The open payments that an alert may be meant for.
 struct Read {
     payments: Vec<Payment>,
+    /// Some of the amount whose names are other people's, for a person to see.
+    of_other_names: Vec<Payment>,
     /// Those of the payer's name and about the amount are among them.
     is_about_amount: bool,
     /// Some may be missing.
@@ -233,7 +236,8 @@ async fn read_open_payments(
 ) -> Result<Read, OpError> {
     let (mut payments, many) = of_amount(app, account_id, received, OF_AMOUNT_MAX).await?;
     let Some(payer_name) = alert.facts.payer_name.as_deref().filter(|_| many) else {
-        return Ok(Read { payments, is_about_amount: false, limit_reached: false });
+        let of_other_names = Vec::new();
+        return Ok(Read { payments, of_other_names, is_about_amount: false, limit_reached: false });
     };
     let named = |amounts| Wanted {
         account_id,
@@ -246,17 +250,19 @@ async fn read_open_payments(
         // By the charges rule a payment of up to twice the amount; and what is about the amount.
         let widest = (about(received).0, Money(received.kobo().saturating_mul(2)));
         let found = payments_like(app, &named(widest)).await?;
-        add_unknown(&mut payments, open_ones(found.payments));
+        let like = open_ones(found.payments);
         if !found.may_be_more {
-            return Ok(Read { payments, is_about_amount: true, limit_reached: false });
+            let of_other_names = payments;
+            return Ok(Read { payments: like, of_other_names, is_about_amount: true, limit_reached: false });
         }
+        add_unknown(&mut payments, like);
         // Nothing of other amounts may stand before what asks for exactly this one.
         let exact = payments_like(app, &named((received, received))).await?;
         add_unknown(&mut payments, open_ones(exact.payments));
     }
     let (all, limit_reached) = of_amount(app, account_id, received, OF_AMOUNT_MOST).await?;
     add_unknown(&mut payments, all);
-    Ok(Read { payments, is_about_amount: false, limit_reached })
+    Ok(Read { payments, of_other_names: Vec::new(), is_about_amount: false, limit_reached })
 }
 
 /// Open payments that the received amount would approve; `true` when there are as many as are read.
@@ -266,8 +272,11 @@ async fn of_amount(
     received: Money,
     most: usize,
 ) -> Result<(Vec<Payment>, bool), OpError> {
-    let mut payments = app.store.open_payments(account_id, received, most).await?;
-    let by_rule = app.store.open_payments_by_rule(account_id, received, most).await?;
+    let (exact, by_rule) = tokio::join!(
+        app.store.open_payments(account_id, received, most),
+        app.store.open_payments_by_rule(account_id, received, most)
+    );
+    let (mut payments, by_rule) = (exact?, by_rule?);
     let many = payments.len() >= most || by_rule.len() >= most;
     add_unknown(&mut payments, by_rule);
     Ok((payments, many))

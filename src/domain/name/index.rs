@@ -105,8 +105,7 @@ pub fn sought_keys(name: &Folded, likeness: Likeness) -> SoughtKeys {
     found.split_words(&words);
     found.pairs_of_all(&related, &unheard);
     // A single word is close to every name that holds it, among whatever others.
-    let is_single = words.iter().filter(|word| !word.may_be_title).count() < 2;
-    let is_incomplete = name.too_long || found.is_full() || (nearly && is_single);
+    let is_incomplete = name.too_long || found.is_full() || (nearly && words.len() < 2);
     SoughtKeys { is_incomplete, keys: found.hashed.into_iter().collect() }
 }
 
