@@ -123,7 +123,14 @@ impl Connection {
                 _ = connection.as_mut() => return,
                 () = stop.cancelled(), if !is_ending => {}
                 over = pulse.over(idle, bounds.request) => {
-                    if is_ending || over == Over::Stalled {
+                    if is_ending {
+                        return;
+                    }
+                    if over == Over::Stalled {
+                        // Behind a proxy one connection of HTTP/2 carries many clients: those who do their part
+                        // have their answers first.
+                        connection.as_mut().graceful_shutdown();
+                        let _ = tokio::time::timeout(FAREWELL, connection).await;
                         return;
                     }
                 }

@@ -40,13 +40,31 @@ pub(super) fn is_refused(message: &Message<'_>, part: &MessagePart<'_>, text: &s
 
 /// A subject that holds words in a charset which is not read.
 pub(super) fn subject_doubt(raw: &str) -> Option<String> {
-    let mut words = raw.split("=?").skip(1).filter_map(|word| word.split(['?', '*']).next());
-    let odd = words.find(|name| {
+    let odd = charsets_of_words(raw).into_iter().find(|name| {
         let name = name.trim().to_ascii_lowercase();
         let known = UTF_8.contains(&name.as_str()) || charset_decoder(name.as_bytes()).is_some();
         is_other(&name) || !known
     })?;
     Some(format!("the subject is written in the charset {}, which is not read", shown(odd)))
+}
+
+/// The charsets of the encoded words of a header (RFC 2047), also of what only begins like one.
+fn charsets_of_words(raw: &str) -> Vec<&str> {
+    let mut out = Vec::new();
+    let mut rest = raw;
+    while let Some(at) = rest.find("=?") {
+        rest = &rest[at + 2..];
+        out.extend(rest.split(['?', '*']).next());
+        // What fills base64 up stands before the end of a word, and begins no other.
+        let mut parts = rest.splitn(4, '?').skip(2);
+        if let (Some(text), Some(after)) = (parts.next(), parts.next())
+            && let Some(after) = after.strip_prefix('=')
+            && !text.contains("=?")
+        {
+            rest = after;
+        }
+    }
+    out
 }
 
 /// The bytes of ASCII may mean something else in it.
@@ -172,6 +190,30 @@ mod tests {
         let around = "--q\r\nContent-Type: text/plain\r\n\r\nAmount : NGN 5\r\n--q--";
         let odd = "Content-Type: multipart/mixed; boundary=q\r\nContent-Transfer-Encoding: x-uuencode";
         assert!(!doubts(&format!("{odd}\r\n\r\n{around}")).is_empty());
+    }
+
+    #[test]
+    fn words_of_a_subject_are_told_apart_by_their_ends() {
+        for subject in [
+            "=?UTF-8?B?Q3JlZGl0?=",
+            "=?UTF-8?B?Q3JlZGl0IGE=?=",
+            "=?utf-8?B?Q3JlZGl0IA==?= =?utf-8*en?b?YQ==?=",
+            "=?utf-8?B?Q3JlZGl0IA==?==?utf-8?Q?a=3D?=",
+            "=?utf-8?Q?Credit_=E2=82=A65?=",
+            "Credit",
+        ] {
+            assert_eq!(super::subject_doubt(subject), None, "{subject}");
+        }
+        for subject in [
+            "=?utf-7?B?Q3JlZGl0IGE=?=",
+            "=?utf-8?B?Q3JlZGl0IA==?= =?utf-7?B?YQ==?=",
+            "=?utf-8?B?Q3JlZGl0IA==?==?utf-16?B?YQ==?=",
+            "=?utf-8?B?Q3JlZGl0 =?utf-7?B?YQ==?=",
+            "=?nope",
+            "=?",
+        ] {
+            assert!(super::subject_doubt(subject).is_some(), "{subject}");
+        }
     }
 
     #[test]

@@ -203,14 +203,20 @@ impl<'a> Reader<'a> {
 
     /// Every value of a field in the body, label rows and expressions alike.
     fn values(&self, name: FieldName) -> Vec<String> {
+        self.placed(name).into_iter().map(|(_, value)| value).collect()
+    }
+
+    /// The same with the number of the part that each stands in.
+    fn placed(&self, name: FieldName) -> Vec<(usize, String)> {
         let Some(field) = self.layout.fields.get(&name) else { return Vec::new() };
         let free = matches!(name, FieldName::Narration | FieldName::Payer);
         let sheets = if free { self.sheets } else { &self.masked };
-        let mut out: Vec<String> = self
-            .at_labels(&field.labels, sheets, name == FieldName::Narration)
-            .into_iter()
-            .map(|f| f.text)
-            .collect();
+        let mut out: Vec<(usize, String)> = Vec::new();
+        for (i, sheet) in sheets.iter().enumerate() {
+            let found =
+                self.at_labels(&field.labels, std::slice::from_ref(sheet), name == FieldName::Narration);
+            out.extend(found.into_iter().map(|f| (i, f.text)));
+        }
         for (i, masked) in self.texts.iter().enumerate() {
             let whole;
             let text = if free {
@@ -221,10 +227,14 @@ impl<'a> Reader<'a> {
             };
             for line in &field.lines {
                 let found = line.captures_iter(text).take(MAX_MATCHES).filter_map(|c| c.name("v"));
-                out.extend(found.map(|m| figures::whole(name, text, m.range()).to_owned()));
+                out.extend(found.map(|m| (i, figures::whole(name, text, m.range()).to_owned())));
             }
         }
         out
+    }
+
+    fn is_page(&self, part: usize) -> bool {
+        self.sheets.get(part).is_some_and(Sheet::is_page)
     }
 
     /// The value in the subject, where the header may be used.

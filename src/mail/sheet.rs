@@ -116,6 +116,11 @@ pub fn fold_label(text: &str) -> String {
 }
 
 impl Sheet {
+    /// Whether it was HTML.
+    pub fn is_page(&self) -> bool {
+        !self.wrapped_lines
+    }
+
     /// A text part: one row a line, cells at tabs or between pipes.
     pub fn from_text(text: &str) -> Sheet {
         let mut sheet = Sheet { wrapped_lines: true, ..Sheet::default() };

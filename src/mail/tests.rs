@@ -119,7 +119,32 @@ fn text_and_html_that_disagree_raise_a_doubt() {
     let same = take(&format!("{HEAD}{}", mail("NGN 7,350.00")));
     assert_eq!((same.outcome, same.facts.doubts.len()), (Outcome::Read, 0));
     let other = take(&format!("{HEAD}{}", mail("NGN 73,500.00")));
-    assert_eq!((other.outcome, other.facts.amount), (Outcome::Unreadable, None));
+    // Read as the HTML has it, for a person to decide.
+    assert_eq!((other.outcome, other.facts.amount), (Outcome::Read, Some(Money(7_350_000))));
+    assert_eq!(other.facts.doubts, ["the parts of the mail tell different amounts"]);
+    let neither = take(&format!("{HEAD}{}", mail("NGN 73,500.0.0")));
+    assert_eq!((neither.outcome, neither.facts.amount), (Outcome::Unreadable, None));
+    let both = take(&format!("{HEAD}{}", mail("NGN 1</td></tr><tr><td>Amount</td><td>:</td><td>NGN 2")));
+    assert_eq!((both.outcome, both.facts.amount), (Outcome::Unreadable, None));
+}
+
+#[test]
+fn a_debit_in_the_text_beside_a_credit_in_the_html_goes_to_a_person() {
+    let mail = |text: &str, html: &str| {
+        let rows: String = ROWS.lines().map(|l| format!("<p>{l}</p>\n")).collect();
+        take(&format!(
+            "{HEAD}Content-Type: multipart/alternative; boundary=q\n\n--q\nContent-Type: text/plain\n\n{}\n--q\n\
+             Content-Type: text/html\n\n{}\n--q--\n",
+            ROWS.replace("a CREDIT", text),
+            rows.replace("a CREDIT", html)
+        ))
+    };
+    assert_eq!(mail("a CREDIT", "a CREDIT").facts.doubts, Vec::<String>::new());
+    let reading = mail("a DEBIT", "a CREDIT");
+    assert_eq!((reading.outcome, reading.facts.direction), (Outcome::Read, Some(Direction::Credit)));
+    assert_eq!(reading.facts.doubts, ["the parts of the mail tell different directions"]);
+    let reading = mail("a CREDIT", "a DEBIT");
+    assert_eq!((reading.outcome, reading.facts.direction), (Outcome::Unreadable, None));
 }
 
 #[test]

@@ -50,6 +50,9 @@ on_both! {
             "You received money from MALLORY EVE.",
             "Transaction Type: Debit",
             "Amount paid\n50.00",
+            // In rows of the layout.
+            "Amount : NGN 50.00",
+            "We wish to inform you that a DEBIT transaction occurred on your account with us.",
         ];
         for (naira, text) in (3_001..).zip(told) {
             let mail = beside(&alert(&t, naira).text(), text);

@@ -13,12 +13,17 @@ const CUT_OUT: &str = "(part of a longer figure)";
 
 impl Reader<'_> {
     pub(super) fn amount(&mut self) -> Figure {
-        let mut figures: Vec<Figure> = self
-            .values(FieldName::Amount)
+        let mut shown: Vec<(usize, Figure)> = self
+            .placed(FieldName::Amount)
             .iter()
-            .filter(|v| !v.trim().is_empty())
-            .map(|v| amount::read(v))
+            .filter(|(_, v)| !v.trim().is_empty())
+            .map(|(part, v)| (*part, amount::read(v)))
             .collect();
+        if self.pages_tell_another(&shown) {
+            self.doubt(super::parts::AMOUNTS_DIFFER);
+            shown.retain(|(part, _)| self.is_page(*part));
+        }
+        let mut figures: Vec<Figure> = shown.into_iter().map(|(_, figure)| figure).collect();
         if let Some(subject) = self.in_subject(FieldName::Amount) {
             let figure = amount::read(&subject);
             // Without a figure in the body the subject's counts only where the layout says so.
@@ -56,6 +61,19 @@ impl Reader<'_> {
             self.doubt("the amount could not be read for sure");
         }
         figure
+    }
+
+    /// Whether the HTML shows one amount and the text beside it another. A person then decides, and sees
+    /// what the bank's customers see.
+    fn pages_tell_another(&self, shown: &[(usize, Figure)]) -> bool {
+        let (pages, texts): (Vec<_>, Vec<_>) = shown.iter().partition(|(part, _)| self.is_page(*part));
+        let same = |a: &Figure, b: &Figure| {
+            a.value == b.value && (a.currency == b.currency || a.currency.is_none() || b.currency.is_none())
+        };
+        let Some((_, first)) = pages.first() else { return false };
+        first.value.is_some()
+            && pages.iter().all(|(_, figure)| same(figure, first))
+            && texts.iter().any(|(_, figure)| !same(figure, first))
     }
 
     pub(super) fn positive(&mut self, figure: &Figure, direction: Option<Direction>) -> Option<Money> {

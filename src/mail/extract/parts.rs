@@ -13,13 +13,16 @@ use super::Reader;
 use crate::domain::alert::{AlertFacts, Direction};
 use crate::mail::sheet::{Arrangement, Sheet};
 use crate::mail::template::Claims;
-use told::{Sum, accounts, figures, folded_account, squeeze, words};
+use told::{Sum, accounts, figures, folded_account, is_of_numbers, squeeze, words};
 
 /// Claims of one part that are looked at; an alert has a few. With more the parts are taken to differ.
 const MAX_CLAIMS: usize = 300;
 
 /// Longer is no name; compared up to here.
 const MAX_NAME_BYTES: usize = 120;
+
+pub(super) const AMOUNTS_DIFFER: &str = "the parts of the mail tell different amounts";
+pub(super) const DIRECTIONS_DIFFER: &str = "the parts of the mail tell different directions";
 
 /// What one text tells.
 #[derive(Debug, Default)]
@@ -109,7 +112,7 @@ pub(super) fn settle(
     let debit = parts.iter().any(|p| Told::speaks_of(&p.own.debit));
     let credit = |p: &Part| Told::speaks_of(&p.own.credit) && !Told::speaks_of(&p.own.debit);
     if debit && parts.iter().any(credit) {
-        reader.doubt("the parts of the mail tell different directions");
+        reader.doubt(DIRECTIONS_DIFFER);
         return None;
     }
     direction
@@ -122,13 +125,13 @@ pub(super) fn compare(reader: &mut Reader<'_>, facts: &AlertFacts, claims: &Clai
     }
     let parts = parts(reader, claims);
     if amounts_differ(&parts, facts) {
-        reader.doubt("the parts of the mail tell different amounts");
+        reader.doubt(AMOUNTS_DIFFER);
     }
     if accounts_differ(&parts, facts) {
         reader.doubt("the parts of the mail tell different accounts");
     }
     if facts.direction == Some(Direction::Credit) && directions_differ(&parts) {
-        reader.doubt("the parts of the mail tell different directions");
+        reader.doubt(DIRECTIONS_DIFFER);
     }
     if payers_differ(&parts, facts, claims) {
         reader.doubt("the parts of the mail tell different payers");
@@ -270,7 +273,7 @@ fn name_in(text: &str, claims: &Claims) -> Option<String> {
     Some(name.join(" "))
 }
 
-/// Two words or more with capitals that are no ordinary ones.
+/// Two words or more with capitals that are no ordinary ones and no sum in words.
 fn runs(line: &str, claims: &Claims) -> Vec<String> {
     let mut out = Vec::new();
     let mut run: Vec<&str> = Vec::new();
@@ -285,7 +288,7 @@ fn runs(line: &str, claims: &Claims) -> Vec<String> {
         }
         // A sign ends a name as well as a word does.
         if !named || word.ends_with(|c: char| !c.is_alphanumeric()) {
-            if run.len() >= 2 {
+            if run.len() >= 2 && !run.iter().all(|word| is_of_numbers(word)) {
                 out.push(run.join(" "));
             }
             run.clear();

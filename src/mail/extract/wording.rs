@@ -20,32 +20,40 @@ const LONGEST_ROW: usize = 80;
 impl Reader<'_> {
     pub(super) fn direction(&mut self, suffix: Option<Direction>) -> Option<Direction> {
         let rule = &self.layout.direction;
-        let mut told = Vec::new();
-        let types = self.at_labels(&rule.labels, &self.masked, false);
-        told.extend(types.iter().filter_map(|found| type_word(&found.text)));
-        for text in &self.texts {
+        // With the part that it stands in.
+        let mut told: Vec<(Option<usize>, Direction)> = Vec::new();
+        let mut has_types = false;
+        for (part, sheet) in self.masked.iter().enumerate() {
+            let types = self.at_labels(&rule.labels, std::slice::from_ref(sheet), false);
+            has_types |= !types.is_empty();
+            told.extend(types.iter().filter_map(|found| Some((Some(part), type_word(&found.text)?))));
+        }
+        for (part, text) in self.texts.iter().enumerate() {
             if rule.credit.iter().any(|r| r.is_match(text)) {
-                told.push(Direction::Credit);
+                told.push((Some(part), Direction::Credit));
             }
             if rule.debit.iter().any(|r| r.is_match(text)) {
-                told.push(Direction::Debit);
+                told.push((Some(part), Direction::Debit));
             }
         }
         if rule.amount_suffix || !told.is_empty() {
             // CR or DR behind the amount may contradict, even where it is not relied upon.
-            told.extend(suffix);
+            told.extend(suffix.map(|suffix| (None, suffix)));
         }
         let subject = self.subject_direction();
-        let Some(first) = told.first().copied() else {
+        let Some((_, mut first)) = told.first().copied() else {
             // The subject is the bank's word as well, but not against a row that nobody understands.
-            if subject.is_some() && !types.is_empty() {
+            if subject.is_some() && has_types {
                 self.doubt(
                     "the type of the transaction is not clear: the direction stands in the subject alone",
                 );
             }
             return subject;
         };
-        if told.iter().any(|d| *d != first) {
+        if self.pages_tell_a_credit(&told) {
+            self.doubt(super::parts::DIRECTIONS_DIFFER);
+            first = Direction::Credit;
+        } else if told.iter().any(|(_, d)| *d != first) {
             self.doubt("the mail speaks of a credit and of a debit");
             return None;
         }
@@ -53,6 +61,17 @@ impl Reader<'_> {
             self.doubt("subject and body disagree on the direction");
         }
         Some(first)
+    }
+
+    /// Whether the HTML tells of a credit and of nothing else, and only the text beside it of a debit: a
+    /// person decides. The other way round it is neither, for a debit comes to no person.
+    fn pages_tell_a_credit(&self, told: &[(Option<usize>, Direction)]) -> bool {
+        let in_page = |part: &Option<usize>| part.is_some_and(|part| self.is_page(part));
+        let in_text = |part: &Option<usize>| part.is_some_and(|part| !self.is_page(part));
+        let debit = |d: &Direction| *d == Direction::Debit;
+        told.iter().any(|(part, d)| in_page(part) && !debit(d))
+            && told.iter().any(|(_, d)| debit(d))
+            && told.iter().all(|(part, d)| !debit(d) || in_text(part))
     }
 
     fn subject_direction(&self) -> Option<Direction> {

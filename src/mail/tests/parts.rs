@@ -183,6 +183,40 @@ fn a_part_that_says_nothing_contradicts_nothing() {
     }
 }
 
+#[test]
+fn a_sum_in_words_is_no_payer_and_no_other_sum() {
+    let mut odd = Vec::new();
+    let mut count = 0;
+    for credit in credits() {
+        for (words, figure) in [
+            ("Twenty-Five Thousand Three Hundred And One Naira Only", "25,301.00"),
+            ("Two Hundred Naira, Fifty Kobo Only", "200.50"),
+        ] {
+            let plain = credit.amount();
+            let (whole, kobo) = plain.split_once('.').unwrap();
+            let at = whole.len().saturating_sub(3);
+            let grouped =
+                if at > 0 { format!("{},{}", &whole[..at], &whole[at..]) } else { whole.to_owned() };
+            let html = credit.example.html.as_ref().filter(|html| html.contains(&grouped));
+            let Some(html) = html else { continue };
+            let html = html.replace(&format!("{grouped}.{kobo}"), figure).replace(&grouped, figure);
+            let alone = credit.read("", &html);
+            // Where the amount stands in another form as well, the page is two amounts now.
+            if alone.facts.amount.is_none() {
+                continue;
+            }
+            count += 1;
+            let said = format!("Your account has been credited with the sum of {words} (NGN {figure}).");
+            let reading = credit.read(&said, &html);
+            if alone.facts.amount != reading.facts.amount || alone.facts.doubts != reading.facts.doubts {
+                odd.push(format!("{}: {words}: {:?}", credit.name, reading.facts.doubts));
+            }
+        }
+    }
+    assert!(count >= 8, "only {count} were tried");
+    assert!(odd.is_empty(), "{}", odd.join("\n"));
+}
+
 /// What the other part tells instead; `{amount}` and `{payer}` are the example's own.
 const OTHERWISE: [(&str, &str); 48] = [
     ("amount", "You received NGN 50.00 from {payer}."),

@@ -217,6 +217,7 @@ on_both! {
         stream.write_all(&hello).await.unwrap();
         let kinds = tokio::time::timeout(DEADLINE, answer_pings(&mut stream)).await.expect("it stays open");
         assert!(kinds.contains(&1), "the head of the answer came: {kinds:?}");
+        assert!(kinds.contains(&GOAWAY), "the others on it are told before it is closed: {kinds:?}");
     }
 
     async fn the_end_does_not_wait_for_handshakes_and_idle_clients(db: TestDatabase) {

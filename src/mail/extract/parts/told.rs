@@ -152,6 +152,8 @@ fn in_words(line: &str) -> Vec<Sum> {
     let mut out = Vec::new();
     // What is complete, what is below the next thousand, and whether a number is being told.
     let (mut total, mut part, mut telling) = (0_i64, 0_i64, false);
+    // The naira before kobo.
+    let mut naira = 0;
     for word in words(line) {
         match (number(&word), word.as_str()) {
             (Some(100), _) => part = part.max(1).saturating_mul(100),
@@ -162,7 +164,14 @@ fn in_words(line: &str) -> Vec<Sum> {
             (Some(n), _) => part = part.saturating_add(n),
             (None, "and") if telling => continue,
             (None, "naira") if telling => {
-                out.push((format!("{}.00", total.saturating_add(part)), Some("NGN".to_owned())));
+                naira = total.saturating_add(part);
+                out.push((format!("{naira}.00"), Some("NGN".to_owned())));
+            }
+            (None, "kobo") if telling => {
+                let kobo = total.saturating_add(part);
+                if let Some((sum, _)) = out.last_mut().filter(|_| kobo < 100) {
+                    *sum = format!("{naira}.{kobo:02}");
+                }
             }
             _ => {}
         }
@@ -172,6 +181,11 @@ fn in_words(line: &str) -> Vec<Sum> {
         }
     }
     out
+}
+
+/// Whether a word tells a number, as `Twenty-Five` does.
+pub fn is_of_numbers(word: &str) -> bool {
+    words(word).all(|word| number(&word).is_some())
 }
 
 fn number(word: &str) -> Option<i64> {
@@ -271,6 +285,7 @@ mod tests {
             ("5,000.00CR", "5000.00"),
             ("USD 5 and $6", "5.00USD 6.00USD"),
             ("fifty naira, Two Hundred and Five Thousand Naira only", "50.00NGN 205000.00NGN"),
+            ("One Thousand Naira, Fifty-Five Kobo Only; six naira", "1000.55NGN 6.00NGN"),
             ("Current Balance\nNGN 50.00\nFee: 10.00", ""),
             ("You received NGN 5.00, your balance is NGN 6.00", "5.00NGN"),
             ("11-Mar-26 09:15 AM, 25.03.2026, 2026-03-25, at 4.05pm, 9%, 12/03/2026", ""),
