@@ -333,17 +333,14 @@ on_both! {
                 ..first.clone()
             };
             steps.extend(add_payment(&ended, &Folded::new(&ended.payer_name), None));
-            let swept = ended.reject("no payment arrived in time", true, long_ago(first.approvable_until)).unwrap();
-            steps.push(tillbell::store::payments::rejected(&ended, &swept));
             if steps.len() + 3 > UNIT_MAX_STEPS {
                 apply(&t, std::mem::take(&mut steps)).await;
             }
         }
-        steps.push(tillbell::store::payments::rejected(
-            &first,
-            &first.reject("given up", false, t.app.now()).unwrap(),
-        ));
         apply(&t, steps).await;
+        ops::sweep::sweep(&t.app).await.unwrap();
+        ops::reverse::reject_payment(&t.app, other.id, &first.transaction_id, "test", "given up").await.unwrap().unwrap();
+        assert_eq!(t.payment(&first).await.status, Status::Rejected);
         let mine = t.create(&victim, 5_000, "Halima Garba").await;
         let outcome = paid(&t, 5_000, "HALIMA GARBA").await;
         assert_eq!(outcome.transaction_id, Some(mine.transaction_id), "{}", outcome.reason);

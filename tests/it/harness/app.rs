@@ -220,7 +220,9 @@ impl TestApp {
     pub async fn run(&self, text: &'static str, payment: &Payment) {
         let sql: &'static Sql = Box::leak(Box::new(Sql { name: "BY_HAND", text: Text::Plain(text) }));
         let unit = self.app.store.unit(payment.business_id).await.unwrap();
-        assert!(self.app.store.apply(unit.step(Step::one(sql, vec![payment.id.into()]))).await.unwrap().is_done());
+        assert!(
+            self.app.store.apply(unit.step(Step::one(sql, vec![payment.id.into()]))).await.unwrap().is_done()
+        );
     }
 
     pub async fn payment(&self, payment: &Payment) -> Payment {
