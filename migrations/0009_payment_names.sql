@@ -14,10 +14,11 @@ create table payment_names (
 );--! by_key
 create index payment_names_forget on payment_names (forget_at);
 
--- 0: the keys of the name are not in payment_names yet, as of payments made before this table, and after a
--- release that makes other keys. name_marks stays, unused, for programs of before that still write it.
+-- The amount under which the keys of the name are in payment_names. Another one than the payment's: they are not yet,
+-- as of payments made before this table (0), or corrected by a program of before, and after a release that makes
+-- other keys. name_marks stays, unused, for programs of before that still write it.
 alter table payments add column name_keys bigint not null default 0;
-create index payments_unkeyed on payments (id) where status = 'pending' and name_keys = 0;
+create index payments_unkeyed on payments (id) where status = 'pending' and name_keys <> amount_kobo;
 
 -- Open payments of one account by amount, and by whose they are; and by the charges rule.
 drop index payments_open_exact;

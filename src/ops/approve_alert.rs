@@ -85,8 +85,8 @@ pub async fn approve_alert(app: &App, ask: &Approve<'_>) -> Result<Result<Paymen
             return Ok(Err(ApproveRefused::OtherMode(payment.transaction_id, payment.mode.as_str())));
         }
         // Read before similar alerts are: whatever comes or is settled after this makes it a lost race.
-        let ticks = app.store.amount_ticks(account.id, received).await?;
         let place = place_of(&accounts, account.id);
+        let ticks = app.store.amount_ticks(place, received).await?;
         let sharing = sharing_session(app, alert.facts.session_id.as_deref()).await?;
         let settled = standing(app, &alert, place).await?.or_else(|| settled_among(&alert, &sharing));
         if let Some(other) = settled {

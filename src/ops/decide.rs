@@ -8,13 +8,15 @@
 
 use std::time::Duration;
 
+use super::rematch::weigh_corrected;
 use super::settle::{Settled, Settling, settle};
 use super::taken_back::{link_undone, undoes};
-use super::weigh::{Weighed, weigh};
+use super::weigh::{Weighed, interval};
 use super::{OpError, evidence};
 use crate::app::App;
 use crate::domain::alert::{AlertRow, AlertStatus};
 use crate::domain::matching::Verdicts;
+use crate::domain::payment::Payment;
 use crate::store::jobs::{self, JobKind};
 use crate::store::{Applied, alerts};
 
@@ -49,7 +51,10 @@ pub async fn decide_alert(app: &App, alert_id: i64) -> Result<AlertOutcome, OpEr
             return outcome(app, &alert).await;
         }
         crate::crash::point("alert.before_decision");
-        let weighed = weigh(app, &alert).await?;
+        // Corrected when the money had come already: as strict as where a correction looks at waiting alerts.
+        let came = interval(&alert).end;
+        let is_suspect = |payment: &Payment| payment.corrections > 0 && payment.updated_at > came;
+        let weighed = weigh_corrected(app, &alert, is_suspect).await?;
         if conclude(app, &alert, &weighed).await? {
             continue; // read it again, as everybody else will see it
         }

@@ -38,6 +38,8 @@ pub fn add_payment(payment: &Payment, payer: &Folded, bvn: Option<Vec<u8>>) -> V
 pub fn move_rows(before: &Payment, after: &Payment) -> Vec<Step> {
     let keys = stored_keys(&Folded::new(&before.payer_name));
     let mut steps = payment_names::remove(before, &keys);
+    // A program of before may have left some, which moved none.
+    steps.extend(payment_names::remove(after, &keys));
     steps.extend(payment_names::add(after, &keys));
     steps
 }
@@ -114,6 +116,8 @@ pub struct Wanted<'a> {
     pub payer_name: &'a str,
     pub likeness: Likeness,
     pub amounts: (Money, Money),
+    /// Those only that could be approved by a late alert after this time.
+    pub open_after: Timestamp,
     pub limit: usize,
 }
 
@@ -130,7 +134,7 @@ pub async fn payments_like(app: &App, wanted: &Wanted<'_>) -> Result<Found, OpEr
         account_id: Some(wanted.account_id),
         keys: &sought.keys,
         amounts: wanted.amounts,
-        open_after: Timestamp(0),
+        open_after: wanted.open_after,
         limit: wanted.limit,
     };
     let payments = app.store.payments_named(&named).await?;
@@ -151,7 +155,11 @@ pub async fn key_names(app: &App) -> Result<(), OpError> {
         for payment in &missing {
             let keys = stored_keys(&Folded::new(&payment.payer_name));
             let unit = app.store.unit(payment.business_id).await?;
-            let unit = unit.step(payment_names::keyed(payment)).steps(payment_names::add(payment, &keys));
+            // Some may be there, of other keys that it had, or of an amount that it has again.
+            let unit = unit
+                .step(payment_names::keyed(payment))
+                .steps(payment_names::remove(payment, &keys))
+                .steps(payment_names::add(payment, &keys));
             let _ = app.store.apply(unit).await?;
         }
         if missing.len() < KEYED_MAX {

@@ -6,7 +6,7 @@
 
 use super::decide::conclude;
 use super::like_names::{ANY_AMOUNT, Wanted, is_index_unfinished, payments_like};
-use super::weigh::{Objection, cut_lengths, weigh, weigh_against};
+use super::weigh::{Objection, Weighed, cut_lengths, weigh, weigh_against};
 use super::{OpError, RACES_MAX};
 use crate::app::App;
 use crate::domain::alert::AlertRow;
@@ -45,13 +45,7 @@ pub async fn rematch(app: &App, payment_id: i64) -> Result<(), OpError> {
 async fn look_again(app: &App, alert: &AlertRow, payment: &Payment) -> Result<bool, OpError> {
     let mut current = alert.clone();
     for _ in 0..RACES_MAX {
-        let mut weighed = weigh(app, &current).await?;
-        if let Verdicts::Approve { payment_id, .. } = &weighed.decision.verdict {
-            let chosen = weighed.payments.iter().find(|p| p.id == *payment_id).unwrap_or(payment);
-            if let Some(objection) = somebody_else(app, &current, chosen).await? {
-                weighed = weigh_against(app, &current, Some(&objection)).await?;
-            }
-        }
+        let weighed = weigh_corrected(app, &current, |_| true).await?;
         let settles = matches!(weighed.decision.verdict, Verdicts::Approve { payment_id, .. } if payment_id == payment.id);
         if conclude(app, &current, &weighed).await? {
             return Ok(settles);
@@ -62,6 +56,22 @@ async fn look_again(app: &App, alert: &AlertRow, payment: &Payment) -> Result<bo
         }
     }
     Err(OpError::Contended)
+}
+
+/// Weighs an alert. A payment of those that `is_suspect` names takes it only if it can be nobody else's.
+pub(super) async fn weigh_corrected(
+    app: &App,
+    alert: &AlertRow,
+    is_suspect: impl Fn(&Payment) -> bool,
+) -> Result<Weighed, OpError> {
+    let weighed = weigh(app, alert).await?;
+    let Verdicts::Approve { payment_id, .. } = &weighed.decision.verdict else { return Ok(weighed) };
+    let chosen = weighed.payments.iter().find(|payment| payment.id == *payment_id);
+    let Some(chosen) = chosen.filter(|payment| is_suspect(payment)) else { return Ok(weighed) };
+    match somebody_else(app, alert, chosen).await? {
+        Some(objection) => weigh_against(app, alert, Some(&objection)).await,
+        None => Ok(weighed),
+    }
 }
 
 /// What speaks against the corrected payment: on this account a payment of another beneficiary, open or ended
@@ -90,6 +100,7 @@ async fn somebody_else(app: &App, alert: &AlertRow, payment: &Payment) -> Result
         payer_name: name,
         likeness: Likeness::NotDifferent,
         amounts: ANY_AMOUNT,
+        open_after: Timestamp(0),
         limit: OTHERS_MAX,
     };
     let found = payments_like(app, &wanted).await?;

@@ -37,7 +37,7 @@ pub struct Settling<'a> {
     pub alert: &'a AlertRow,
     pub payment: &'a Payment,
     pub account: &'a ReceivingAccount,
-    /// Clock of the account and amount, read before similar alerts were.
+    /// Clock of the account (of a virtual one, of that behind it) and amount, read before similar alerts were.
     pub ticks: i64,
     pub rule: &'a str,
     pub evidence: &'a str,
@@ -108,7 +108,7 @@ pub async fn settle(app: &App, s: &Settling<'_>) -> Result<Settled, OpError> {
         .store
         .unit(after.business_id)
         .await?
-        .step(alerts::tick_guarded(s.account.id, received, s.ticks))
+        .step(alerts::tick_guarded(place, received, s.ticks))
         .step(alerts::matched(s.alert, &note))
         .step(payments::approved(s.payment, &after))
         .steps(credited.guard)

@@ -73,6 +73,8 @@ pub async fn similar_alerts(
     if place != account_id {
         places.push(Some(place));
     }
+    // Another telling of what came over a virtual account may name the one that it is settled through.
+    places.extend(accounts.iter().filter(|one| one.via == Some(account_id)).map(|one| Some(one.id)));
     compare(app, alert, &accounts, (place, &places), received, Asking::Rule).await
 }
 

@@ -112,7 +112,8 @@ pub(super) async fn whole(
     if let (Some(account), Some(amount)) = (alert.account_id, alert.facts.amount)
         && alert.authenticity.counts()
     {
-        unit = unit.step(alerts::tick(account, amount));
+        let place = place_of(&app.directory.accounts().await?, account);
+        unit = unit.step(alerts::tick(place, amount));
     }
     Ok(unit)
 }

@@ -12,8 +12,8 @@ use crate::app::App;
 use crate::domain::account::ReceivingAccount;
 use crate::domain::alert::{AlertRow, TimePrecision};
 use crate::domain::matching::{
-    Beneficiary, CANDIDATES_MAX, Candidate, Considered, Decision, Incoming, Interval, SUGGESTIONS_MAX,
-    Verdicts, about, decide,
+    Beneficiary, CANDIDATES_MAX, Candidate, Considered, Decision, Incoming, Interval, NEAR_MISS,
+    SUGGESTIONS_MAX, Verdicts, about, decide,
 };
 use crate::domain::money::Money;
 use crate::domain::name::index::Likeness;
@@ -89,7 +89,8 @@ pub async fn weigh_against(
         let decision = Decision { verdict: Verdicts::Review { reasons }, considered: Vec::new() };
         return Ok(Weighed { decision, payments: Vec::new(), account: None, undone_by: None, ticks: 0 });
     };
-    let ticks = app.store.amount_ticks(account.id, received).await?;
+    let place = account.via.unwrap_or(account.id);
+    let ticks = app.store.amount_ticks(place, received).await?;
     let mut doubts = alert.facts.doubts.clone();
     doubts.extend(objection.map(|objection| objection.reason.clone()));
     let similar = similar_alerts(app, alert, account.id, received).await?;
@@ -203,6 +204,7 @@ async fn with_suggestions(
             payer_name,
             likeness: Likeness::NotDifferent,
             amounts: ANY_AMOUNT,
+            open_after: Timestamp(0),
             limit: SUGGESTIONS_READ,
         };
         let named = payments_like(app, &wanted).await?.payments;
@@ -244,6 +246,7 @@ async fn read_open_payments(
         payer_name,
         likeness: Likeness::NotDifferent,
         amounts,
+        open_after: open_after(alert),
         limit: CANDIDATES_MAX,
     };
     if !alert.facts.payer_name_cut && !is_index_unfinished(app).await? {
@@ -282,19 +285,32 @@ async fn of_amount(
     Ok((payments, many))
 }
 
-/// Payments of the payer's name whose amount is about what was received. A name that its bank cut is looked for as
-/// the winner writes it.
+/// Payments of the payer's name whose amount is about what was received. Where not all names like it can be looked
+/// for, because its bank cut it, it is a business of one word, or the index is not finished, all open payments of about
+/// the amount.
 async fn about_amount(app: &App, alert: &AlertRow, winner: &Payment) -> Result<Found, OpError> {
-    let (Some(account_id), Some(received)) = (winner.account_id, alert.facts.amount) else {
-        return Err(OpError::Fault("an approval without account or amount".into()));
-    };
-    let payer_name = match &alert.facts.payer_name {
-        Some(name) if !alert.facts.payer_name_cut => name,
-        _ => &winner.payer_name,
+    let (Some(account_id), Some(received), Some(payer_name)) =
+        (winner.account_id, alert.facts.amount, &alert.facts.payer_name)
+    else {
+        return Err(OpError::Fault("an approval without account, amount or name".into()));
     };
     let amounts = about(received);
-    let likeness = Likeness::Agreeing;
-    payments_like(app, &Wanted { account_id, payer_name, likeness, amounts, limit: CANDIDATES_MAX }).await
+    if !alert.facts.payer_name_cut && !is_index_unfinished(app).await? {
+        let (likeness, open_after) = (Likeness::Agreeing, open_after(alert));
+        let wanted = Wanted { account_id, payer_name, likeness, amounts, open_after, limit: CANDIDATES_MAX };
+        let found = payments_like(app, &wanted).await?;
+        if !found.may_be_more {
+            return Ok(found);
+        }
+    }
+    let payments = app.store.open_payments_between(account_id, amounts, OF_AMOUNT_MOST).await?;
+    let may_be_more = payments.len() >= OF_AMOUNT_MOST;
+    Ok(Found { payments, may_be_more })
+}
+
+/// A payment whose late window was over before this time does not fit the alert, nor nearly.
+fn open_after(alert: &AlertRow) -> Timestamp {
+    Timestamp(interval(alert).begin.0.saturating_sub(NEAR_MISS.0).max(0))
 }
 
 fn open_ones(payments: Vec<Payment>) -> Vec<Payment> {

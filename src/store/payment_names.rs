@@ -68,8 +68,8 @@ statements! {
         select!(" where id in ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, \
                  $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32)")
     }
-    UNKEYED: query { select!(" where status = 'pending' and name_keys = 0 order by id limit $1") }
-    KEYED: query { "update payments set name_keys = 1 where id = $1 and version = $2 and name_keys = 0" }
+    UNKEYED: query { select!(" where status = 'pending' and name_keys <> amount_kobo order by id limit $1") }
+    KEYED: query { "update payments set name_keys = amount_kobo where id = $1 and version = $2 and name_keys <> amount_kobo" }
     FORGET_NAMES: query {
         "delete from payment_names where (name_key, amount_kobo, account_id, payment_id) in \
          (select n.name_key, n.amount_kobo, n.account_id, n.payment_id from payment_names n \

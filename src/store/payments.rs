@@ -76,6 +76,9 @@ statements! {
     OPEN_BY_EXACT: query {
         select!(" where status = 'pending' and account_id = $1 and amount_kobo = $2 limit $3")
     }
+    OPEN_BETWEEN: query {
+        select!(" where status = 'pending' and account_id = $1 and amount_kobo between $2 and $3 limit $4")
+    }
     OPEN_BY_RULE: query {
         select!(" where status = 'pending' and rule_low_kobo is not null and account_id = $1 \
                  and rule_low_kobo between cast($2 as bigint) - 200 and cast($2 as bigint) and rule_high_kobo >= $2 \
@@ -99,7 +102,7 @@ statements! {
     CORRECTED: query {
         "update payments set amount_kobo = $3, charge_percentage_kobo = $4, charge_fixed_kobo = $5, \
          business_receives_kobo = $6, rule_low_kobo = $7, rule_high_kobo = $8, corrections = $9, \
-         name_keys = 1, updated_at = $10, version = version + 1 \
+         name_keys = $3, updated_at = $10, version = version + 1 \
          where id = $1 and version = $2 and status = 'pending' \
          and (select count(*) from corrections where business_id = $11 and corrected_at > $12) < $13"
     }
@@ -246,7 +249,7 @@ pub fn add(payment: &Payment, bvn: Option<Vec<u8>>) -> Step {
             payment.swept.into(),
             payment.is_mismatch.into(),
             payment.name_mismatch.into(),
-            1.into(),
+            payment.amount.into(),
             payment.wallet_id.into(),
         ],
     )
@@ -373,6 +376,17 @@ impl Store {
     ) -> Result<Vec<Payment>, StoreError> {
         let params: Vec<Value> = vec![account_id.into(), amount.into(), (limit as i64).into()];
         self.read(&OPEN_BY_EXACT, params).await?.into_iter().map(decode).collect()
+    }
+
+    /// Open payments of the account with an amount between two, both included: all, or any `limit` of them.
+    pub async fn open_payments_between(
+        &self,
+        account_id: i64,
+        amounts: (Money, Money),
+        limit: usize,
+    ) -> Result<Vec<Payment>, StoreError> {
+        let params = vec![account_id.into(), amounts.0.into(), amounts.1.into(), (limit as i64).into()];
+        self.read(&OPEN_BETWEEN, params).await?.into_iter().map(decode).collect()
     }
 
     /// Open payments of the account that `received` would pay under the charges rule: all, or any `limit` of them.

@@ -286,4 +286,78 @@ on_both! {
         assert_eq!(rows().await, 0);
         t.finish().await;
     }
+
+    async fn a_program_of_befores_correction_and_other_keys_are_indexed_anew(db: TestDatabase) {
+        let (t, victim) = world(db).await;
+        let other = t.merchant("bolu.example").await;
+        let mine = t.create(&victim, 5_000, "Halima Garba").await;
+        // A program of before corrects on, and moves no rows.
+        t.run("update payments set amount_kobo = 600000, version = version + 1 where id = $1", &mine).await;
+        assert_eq!(t.app.store.unkeyed_payments(2).await.unwrap().len(), 1);
+        key_names(&t.app).await.unwrap();
+        assert_eq!(t.app.store.unkeyed_payments(1).await.unwrap().len(), 0);
+        let keys = tillbell::domain::name::index::stored_keys(&Folded::new("Halima Garba"));
+        let named = tillbell::store::payment_names::Named {
+            account_id: mine.account_id,
+            keys: &keys,
+            amounts: (Money(600_000), Money(600_000)),
+            open_after: tillbell::domain::time::Timestamp(0),
+            limit: 10,
+        };
+        assert_eq!(t.app.store.payments_named(&named).await.unwrap().len(), 1);
+        // Back to the amount of the rows that were left.
+        assert!(matches!(correct(&t, &victim, &mine, 5_000).await, Corrected::Payment(_)));
+        // A release that makes other keys, some of which a name has already.
+        t.run("update payments set name_keys = 0 where id = $1", &mine).await;
+        key_names(&t.app).await.unwrap();
+        assert_eq!(t.app.store.unkeyed_payments(1).await.unwrap().len(), 0);
+        let like = create_payment(&t.app, &other.caller, t.request(&other, 5_000, "Garba Halima"), None).await;
+        assert!(matches!(like.unwrap(), Created::NoAccount));
+        t.finish().await;
+    }
+
+    async fn ended_payments_of_a_name_send_nobodys_alerts_to_a_person(db: TestDatabase) {
+        let (t, victim) = world(db).await;
+        let other = t.merchant("bolu.example").await;
+        let first = t.create(&other, 5_000, "Halima Garba").await;
+        let mut steps: Vec<Step> = Vec::new();
+        for _ in 0..2_000 {
+            let id = t.app.store.id(IdKind::Payment).await.unwrap();
+            let long_ago = |time| time - Span::days(9);
+            let ended = Payment {
+                id,
+                transaction_id: format!("{}-{id}", first.transaction_id),
+                created_at: long_ago(first.created_at),
+                expires_at: long_ago(first.expires_at),
+                approvable_until: long_ago(first.approvable_until),
+                ..first.clone()
+            };
+            steps.extend(add_payment(&ended, &Folded::new(&ended.payer_name), None));
+            if steps.len() + 3 > UNIT_MAX_STEPS {
+                apply(&t, std::mem::take(&mut steps)).await;
+            }
+        }
+        apply(&t, steps).await;
+        ops::sweep::sweep(&t.app).await.unwrap();
+        ops::reverse::reject_payment(&t.app, other.id, &first.transaction_id, "test", "given up").await.unwrap().unwrap();
+        assert_eq!(t.payment(&first).await.status, Status::Rejected);
+        let mine = t.create(&victim, 5_000, "Halima Garba").await;
+        let outcome = paid(&t, 5_000, "HALIMA GARBA").await;
+        assert_eq!(outcome.transaction_id, Some(mine.transaction_id), "{}", outcome.reason);
+        t.finish().await;
+    }
+
+    async fn of_a_name_that_its_bank_cut_others_of_about_the_amount_are_seen(db: TestDatabase) {
+        let (t, victim) = world(db).await;
+        let other = t.merchant("bolu.example").await;
+        let mine = t.create(&victim, 5_100, "Halima Garbakwe").await;
+        let theirs = t.create(&other, 5_000, "Halima Garbakuru").await;
+        assert_eq!(mine.account_id, theirs.account_id);
+        t.advance(LATER + Span::seconds(20));
+        let mut taken = t.taken(&Alert::credit(ACCOUNT, 5_000, "HALIMA GARBAK", at()).text(), true);
+        taken.facts.payer_name_cut = true;
+        let outcome = ops::take_alert::take_alert(&t.app, &taken).await.unwrap();
+        assert_eq!(outcome.status, AlertStatus::Review, "{outcome:?}");
+        t.finish().await;
+    }
 }

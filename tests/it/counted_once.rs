@@ -8,13 +8,14 @@ use tillbell::app::App;
 use tillbell::domain::alert::AlertStatus;
 use tillbell::domain::payment::{Payment, Status};
 use tillbell::domain::time::Span;
+use tillbell::ops;
 use tillbell::ops::approve_alert::{Approve, ApproveRefused, approve_alert, dismiss_alert};
 use tillbell::ops::decide::{AlertOutcome, decide_alert};
 use tillbell::ops::reverse::{Reverse, reverse_payment};
 use tillbell::ops::take_alert::take_alert;
 
 use crate::forged::{MAILBOX, Scene};
-use crate::harness::app::{ACCOUNT, LATER, Merchant, TestApp, at};
+use crate::harness::app::{ACCOUNT, LATER, Merchant, TestApp, at, world};
 use crate::harness::databases::{Engine, TestDatabase, connect, run_on};
 use crate::harness::mails::Alert;
 use crate::harness::signing::Signer;
@@ -105,6 +106,47 @@ async fn count_approved(t: &TestApp, payments: [&Payment; 2]) -> usize {
 }
 
 on_both! {
+    async fn what_came_over_a_virtual_account_is_not_credited_on_the_one_behind_it(db: TestDatabase) {
+        let (t, shop) = world(db).await;
+        let other = t.merchant("other.example").await;
+        let bank = t.banks.by_code("gtbank").unwrap();
+        let new = ops::accounts::NewAccount {
+            number: "9012345678".into(),
+            name: "TILL AND BELL LTD".into(),
+            bank: ops::accounts::GivenBank::Known {
+                code: bank.code.clone(),
+                name: bank.name.clone(),
+                mask: Some(ops::accounts::MaskDigits { lead: 0, trail: 4, hidden_end: 0 }),
+                cbn_code: None,
+            },
+            business_id: Some(other.id),
+            via: Some(ACCOUNT.into()),
+            mode: tillbell::domain::merchant::Mode::Live,
+            force: false,
+        };
+        ops::accounts::add_account(&t.app, "test", &new).await.unwrap().unwrap();
+        t.app.directory.forget();
+        let behind = t.create(&shop, 5_000, "Halima Garba").await;
+        t.create(&other, 5_000, "Halima Garba").await;
+        t.advance(LATER + Span::seconds(20));
+        let told = || {
+            let alert = Alert { session: String::new(), ..Alert::credit(ACCOUNT, 5_000, "HALIMA GARBA", at()) };
+            let mut taken = t.taken(&alert.text(), true);
+            taken.facts.balance = None;
+            taken
+        };
+        let mut over = told();
+        over.facts.virtual_account = Some("9012345678".into());
+        over.facts.virtual_amount = over.facts.amount;
+        over.facts.virtual_day = over.facts.occurred.map(|time| time.begin.lagos_day());
+        let first = take_alert(&t.app, &over).await.unwrap();
+        assert_eq!(first.status, AlertStatus::Matched, "{first:?}");
+        let second = take_alert(&t.app, &told()).await.unwrap();
+        assert_eq!(second.status, AlertStatus::Review, "{second:?}");
+        assert_eq!(t.payment(&behind).await.status, Status::Pending);
+        t.finish().await;
+    }
+
     async fn the_banks_own_mail_days_after_an_approved_forward_is_a_copy(db: TestDatabase) {
         let (t, _, one, two) = two_open(db).await;
         let bank = told(true);

@@ -6,9 +6,11 @@
 use std::sync::Arc;
 
 use tillbell::domain::alert::{AlertRow, AlertStatus, Authenticity};
+use tillbell::domain::money::Money;
 use tillbell::domain::payment::Status;
 use tillbell::domain::time::Span;
 use tillbell::mail::intake::MailRoom;
+use tillbell::ops::correct_amount::{Corrected, correct_amount};
 use tillbell::ops::prove_later::{Verified, Verifier};
 use tillbell::ops::sweep::sweep;
 use tillbell::store::jobs::{JobKind, Lane};
@@ -16,6 +18,7 @@ use tillbell::work::run_due_with;
 
 use crate::forged::{MAILBOX, Scene, genuine};
 use crate::harness::app::{ACCOUNT, at};
+use crate::harness::databases::TestDatabase;
 use crate::harness::mails::Alert;
 use crate::harness::name_server::Say;
 use crate::harness::signing::{Signer, record};
@@ -249,5 +252,31 @@ on_both! {
         sweep(&s.t.app).await.unwrap();
         assert_eq!(status(&mine).await, Status::Rejected);
         s.t.finish().await;
+    }
+
+    async fn a_correction_while_a_mail_waits_for_its_key_takes_nothing_of_anothers(db: TestDatabase) {
+        for corrected in [4_999, 5_000] {
+            let s = Scene::new(TestDatabase::migrated(db.engine()).await).await;
+            let other = s.t.merchant("bolu.example").await;
+            let bait = s.t.create(&other, 9_000, "Emeka Nwosu").await;
+            s.t.advance(Span::seconds(5));
+            // The husband pays what his wife was asked for.
+            s.names.say(KEY_NAME, Say::ServFail);
+            let mail = Alert::credit(ACCOUNT, corrected, "EMEKA NWOSU", at()).text();
+            let alert = s.take(Signer::bank().sign(&mail), MAILBOX).await;
+            assert_eq!(alert.status, AlertStatus::Quarantined);
+            s.t.advance(Span::minutes(5));
+            let to = Money(corrected * 100);
+            let done = correct_amount(&s.t.app, &other.caller, &bait.transaction_id, to, None).await.unwrap();
+            assert!(matches!(done, Corrected::Payment(_)));
+            s.names.say(KEY_NAME, Say::Text(record("rsa2048")));
+            s.t.advance(Span::minutes(20));
+            work(&s).await;
+            let lifted = s.alert(alert.id).await;
+            // Of an amount that nobody else asks for it may take it.
+            let wanted = if corrected == 5_000 { AlertStatus::Review } else { AlertStatus::Matched };
+            assert_eq!(lifted.status, wanted, "{lifted:?}");
+            s.t.finish().await;
+        }
     }
 }

@@ -64,6 +64,10 @@ pub fn stored_keys(name: &Folded) -> Vec<i64> {
             found.ends(&[SINGLE.to_owned()], &related::ends(&word.text, word.sound()));
         }
     }
+    // A word that no table knows may be two names written as one, which are all of the name that a bank shows.
+    for (_, own) in words.iter().zip(&keys).filter(|(word, _)| !word.known) {
+        found.wholes(own);
+    }
     for (i, first) in keys.iter().enumerate() {
         for second in &keys[i + 1..] {
             found.pairs(first, second);
@@ -105,7 +109,8 @@ pub fn sought_keys(name: &Folded, likeness: Likeness) -> SoughtKeys {
     found.split_words(&words);
     found.pairs_of_all(&related, &unheard);
     // A single word is close to every name that holds it, among whatever others.
-    let is_incomplete = name.too_long || found.is_full() || (nearly && words.len() < 2);
+    let is_incomplete =
+        name.too_long || found.is_full() || ((nearly || name.business) && words.len() < 2);
     SoughtKeys { is_incomplete, keys: found.hashed.into_iter().collect() }
 }
 
@@ -137,6 +142,10 @@ impl Keys {
 
     fn singles(&mut self, keys: &[String]) {
         keys.iter().for_each(|key| self.put(&[SINGLE, key]));
+    }
+
+    fn wholes(&mut self, keys: &[String]) {
+        keys.iter().for_each(|key| self.put(&["4", key]));
     }
 
     fn pairs(&mut self, first: &[String], second: &[String]) {
@@ -173,6 +182,7 @@ impl Keys {
             for second in pieces.iter().enumerate().filter(|(j, _)| *j != i).map(|(_, word)| word) {
                 let joined = related::stored(&Word::joined(&[first, second]));
                 self.singles(&joined);
+                self.wholes(&joined);
                 for (word, keys) in words.iter().zip(related) {
                     if word.text != first.text && word.text != second.text {
                         self.pairs(&joined, keys);
@@ -186,14 +196,14 @@ impl Keys {
     /// anywhere: more follow.
     fn split_words(&mut self, words: &[&Word]) {
         let glued = words.len() == 1;
-        for word in words.iter().filter(|word| word.text.is_ascii()) {
-            let text = word.text.as_str();
-            for at in PIECE_MIN..text.len().saturating_sub(PIECE_MIN - 1) {
-                let (first, rest) = text.split_at(at);
-                let first = related::stored_text(first);
+        for word in words {
+            let letters: Vec<char> = word.text.chars().collect();
+            for at in PIECE_MIN..letters.len().saturating_sub(PIECE_MIN - 1) {
+                let (first, rest) = letters.split_at(at);
+                let first = related::stored_text(&first.iter().collect::<String>());
                 let shortest = if glued { PIECE_MIN } else { rest.len() };
                 for end in shortest..=rest.len() {
-                    self.pairs(&first, &related::stored_text(&rest[..end]));
+                    self.pairs(&first, &related::stored_text(&rest[..end].iter().collect::<String>()));
                 }
             }
         }

@@ -216,6 +216,15 @@ impl TestApp {
         assert!(self.app.store.apply(unit).await.unwrap().is_done());
     }
 
+    /// A statement about one payment that this program has no need of.
+    pub async fn run(&self, text: &'static str, payment: &Payment) {
+        let sql: &'static Sql = Box::leak(Box::new(Sql { name: "BY_HAND", text: Text::Plain(text) }));
+        let unit = self.app.store.unit(payment.business_id).await.unwrap();
+        assert!(
+            self.app.store.apply(unit.step(Step::one(sql, vec![payment.id.into()]))).await.unwrap().is_done()
+        );
+    }
+
     pub async fn payment(&self, payment: &Payment) -> Payment {
         self.app.store.payment(payment.id).await.unwrap().unwrap()
     }

@@ -11,6 +11,7 @@ use crate::harness::databases::{Engine, TestDatabase};
 /// Statement, and what its plan must name.
 const EXPECTED: &[(&str, &str)] = &[
     ("OPEN_BY_EXACT", "payments_open_exact"),
+    ("OPEN_BETWEEN", "payments_open_exact (account_id=? AND amount_kobo>? AND amount_kobo<?)"),
     ("OPEN_BY_RULE", "payments_open_rule"),
     ("OPEN_OF_OTHERS", "payments_open_exact"),
     ("ON_ACCOUNT_FEW", "USING PRIMARY KEY (name_key=? AND amount_kobo>? AND amount_kobo<?)"),

@@ -20,6 +20,8 @@ fn like_names_share_a_key() {
         ("Olowokeere Bisi", "BISI OLOWOKERE", Agreeing),
         ("Ade Bayo Falade", "ADEBAYO FALADE", Agreeing),
         ("Adebayo Falade", "FALADE BAYO ADE", Agreeing),
+        ("Onyebuchi Xyloqem", "XYLO QEM", Agreeing),
+        ("Omamoke \u{639}\u{644}\u{64a}", "OMAMOKE\u{639}\u{644}\u{64a}", Agreeing),
         ("Ekaete", "EKAETE BASSEY", NotDifferent),
         ("Ekaete B.", "EKAETE BASSEY", NotDifferent),
         ("Ekaete Bossey", "EKAETE BASSEY", NotDifferent),
