@@ -125,6 +125,8 @@ pub struct Wanted<'a> {
 pub struct Found {
     pub payments: Vec<Payment>,
     pub may_be_more: bool,
+    /// The payer's name has an initial: some names that are close to it are not found.
+    pub misses_close_ones: bool,
 }
 
 /// Reads them by account, amount and name; not yet judged by the name rule.
@@ -139,7 +141,7 @@ pub async fn payments_like(app: &App, wanted: &Wanted<'_>) -> Result<Found, OpEr
     };
     let payments = app.store.payments_named(&named).await?;
     let may_be_more = sought.is_incomplete || payments.len() >= wanted.limit;
-    Ok(Found { payments, may_be_more })
+    Ok(Found { payments, may_be_more, misses_close_ones: sought.has_initial })
 }
 
 /// Whether open payments are missing in the index, which then does not find every like name.

@@ -253,9 +253,14 @@ async fn read_open_payments(
         // By the charges rule a payment of up to twice the amount; and what is about the amount.
         let widest = (about(received).0, Money(received.kobo().saturating_mul(2)));
         let found = payments_like(app, &named(widest)).await?;
-        let like = open_ones(found.payments);
+        let mut like = open_ones(found.payments);
         if !found.may_be_more {
-            let of_other_names = payments;
+            let mut of_other_names = payments;
+            if found.misses_close_ones {
+                let (all, _) = of_amount(app, account_id, received, OF_AMOUNT_MOST).await?;
+                add_unknown(&mut like, all);
+                of_other_names.clear();
+            }
             return Ok(Read { payments: like, of_other_names, is_about_amount: true, limit_reached: false });
         }
         add_unknown(&mut payments, like);
@@ -305,7 +310,7 @@ async fn about_amount(app: &App, alert: &AlertRow, winner: &Payment) -> Result<F
     }
     let payments = app.store.open_payments_between(account_id, amounts, OF_AMOUNT_MOST).await?;
     let may_be_more = payments.len() >= OF_AMOUNT_MOST;
-    Ok(Found { payments, may_be_more })
+    Ok(Found { payments, may_be_more, misses_close_ones: false })
 }
 
 /// A payment whose late window was over before this time does not fit the alert, nor nearly.

@@ -40,15 +40,16 @@ macro_rules! keys_many {
 }
 
 /// Payments of an amount from $1 to $2 under one of the keys, whose rows are kept until after $3, newest first.
-/// `+ 0` keeps an engine without statistics from walking the index over `forget_at`, which nearly all rows pass.
+/// Of a name that one merchant gives to all its customers there are very many rows: no more than the inner limit are
+/// looked at, and then the caller's own limit is reached as well. `+ 0` keeps an engine without statistics from walking the index over `forget_at`, which nearly all rows pass.
 macro_rules! named {
     ($keys:ident, $account:literal) => {
         concat!(
-            "select distinct payment_id from payment_names where name_key in (",
+            "select distinct payment_id from (select payment_id from payment_names where name_key in (",
             $keys!(),
             ") and amount_kobo between $1 and $2 and forget_at + 0 > $3 and ",
             $account,
-            " order by payment_id desc limit $5"
+            " limit 20000) as found order by payment_id desc limit $5"
         )
     };
 }

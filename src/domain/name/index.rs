@@ -38,6 +38,8 @@ pub struct SoughtKeys {
     pub keys: Vec<i64>,
     /// Some names that are not different may be stored under other keys.
     pub is_incomplete: bool,
+    /// The name has an initial, which a stored name may write out: that one shares a single word, which is no key.
+    pub has_initial: bool,
 }
 
 /// How like the name a stored one must be to be found.
@@ -72,6 +74,10 @@ pub fn stored_keys(name: &Folded) -> Vec<i64> {
         for second in &keys[i + 1..] {
             found.pairs(first, second);
         }
+    }
+    // Written out in another name, an initial leaves one word in common.
+    if name.words.iter().any(|word| word.kind == Kind::Initial) {
+        keys.iter().for_each(|own| found.singles(own));
     }
     if words.len() <= WORDS_WITH_ENDS_MAX {
         for (i, word) in words.iter().enumerate().filter(|(_, word)| !word.known) {
@@ -109,9 +115,9 @@ pub fn sought_keys(name: &Folded, likeness: Likeness) -> SoughtKeys {
     found.split_words(&words);
     found.pairs_of_all(&related, &unheard);
     // A single word is close to every name that holds it, among whatever others.
-    let is_incomplete =
-        name.too_long || found.is_full() || ((nearly || name.business) && words.len() < 2);
-    SoughtKeys { is_incomplete, keys: found.hashed.into_iter().collect() }
+    let is_incomplete = name.too_long || found.is_full() || ((nearly || name.business) && words.len() < 2);
+    let has_initial = nearly && name.words.iter().any(|word| word.kind == Kind::Initial);
+    SoughtKeys { is_incomplete, has_initial, keys: found.hashed.into_iter().collect() }
 }
 
 const SINGLE: &str = "1";
