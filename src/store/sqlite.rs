@@ -149,6 +149,10 @@ fn connect(path: &Path, read_only: bool) -> Result<Connection, StoreError> {
 #[cfg(unix)]
 fn close_to_others(path: &Path) {
     use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+    // Names that SQLite keeps for itself (`:memory:`) are no files.
+    if path.to_string_lossy().starts_with(':') {
+        return;
+    }
     // A file that is there must not be opened here: closing it would end the locks that other
     // connections of this process hold. What else keeps it from being made is told by SQLite.
     if std::fs::OpenOptions::new().write(true).create_new(true).mode(OWNER_ONLY).open(path).is_ok() {

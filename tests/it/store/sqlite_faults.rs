@@ -143,5 +143,6 @@ fn a_file_that_cannot_be_is_told_by_name() {
         for url in ["sqlite:", "sqlite::memory:", "mysql://a/b", "file"] {
             assert!(Store::open(&StoreOptions::service(url)).await.is_err(), "{url} was opened");
         }
+        assert!(!std::path::Path::new(":memory:").exists(), "a file of that name was made");
     });
 }
