@@ -17,9 +17,9 @@ use crate::store::{Step, payments};
 
 /// Payments of like names read at once when an account is chosen, whatever their amount. When there are more,
 /// those of about the amount are read by themselves.
-const LIKE_MAX: usize = 200;
+const LIKE_MAX: usize = 50;
 /// Those of about the amount. A collision beyond them costs a review when the alert comes, never money.
-const LIKE_OF_AMOUNT_MAX: usize = 5_000;
+const LIKE_OF_AMOUNT_MAX: usize = 500;
 /// Payments whose names are put into the index in one step; steps in one run.
 const KEYED_MAX: usize = 200;
 const KEYED_RUNS_MAX: usize = 50;
@@ -83,8 +83,10 @@ pub async fn like_named(
     let own = Beneficiary::of(payment);
     for other in all {
         let like = other.status == Status::Pending && other.id != payment.id && {
-            let name = Folded::new(&other.payer_name);
-            may_match(&name) && verdict_folded(payer, &name, &[]) != Verdict::Different
+            other.payer_name == payment.payer_name || {
+                let name = Folded::new(&other.payer_name);
+                may_match(&name) && verdict_folded(payer, &name, &[]) != Verdict::Different
+            }
         };
         if !like {
             continue;

@@ -204,7 +204,7 @@ on_both! {
             let (lists, ()) = tokio::join!(futures_util::future::join_all(lanes), killer);
             acknowledged.extend(lists.concat());
         }
-        assert!(acknowledged.len() > 20, "only {} were made", acknowledged.len());
+        assert!(acknowledged.len() > 5, "only {} were made", acknowledged.len());
         let service = here.serve();
         for id in &acknowledged {
             let (status, answer) =
