@@ -38,6 +38,13 @@ pub struct ReceivingAccount {
     pub last_used_at: Timestamp,
 }
 
+impl ReceivingAccount {
+    /// The account at the bank that its money arrives in: of a virtual account the one it is settled through.
+    pub fn place(&self) -> i64 {
+        self.via.unwrap_or(self.id)
+    }
+}
+
 /// What an alert's account text means among our accounts at that bank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resolved {

@@ -19,9 +19,10 @@ use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
+use tokio_util::io::InspectReader;
 use tokio_util::sync::CancellationToken;
 
-use super::framing::{Framing, Heads, Watched};
+use super::framing::{Framing, Heads, Watch};
 use super::listen::Bounds;
 use super::pulse::{AnswerBody, Over, Pulse};
 use super::{Http, door, routes};
@@ -86,7 +87,8 @@ impl Connection {
         I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let heads = Arc::new(Heads::default());
-        let io = TokioIo::new(Watched::new(io, heads.clone(), HEAD_MAX));
+        let mut watch = Watch::new(heads.clone(), HEAD_MAX);
+        let io = TokioIo::new(InspectReader::new(io, move |bytes| watch.look(bytes)));
         self.speak(io, Some(heads)).await;
     }
 

@@ -4,13 +4,8 @@
 //! A proxy in front may see another end of such a request than we do, and take a stranger's second
 //! request for its client's. Only `connection` uses this; what is well formed is the parser's to say.
 
-use std::io;
-use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::task::{Context, Poll, ready};
-
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 /// What the head of a request says about its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,9 +46,8 @@ enum Place {
     Past,
 }
 
-/// Passes everything on and looks at what is read.
-pub struct Watched<I> {
-    io: I,
+/// Looks at what is read of one connection.
+pub struct Watch {
     heads: Arc<Heads>,
     place: Place,
     /// Requests whose head was read.
@@ -61,13 +55,13 @@ pub struct Watched<I> {
     head_max: usize,
 }
 
-impl<I> Watched<I> {
+impl Watch {
     /// A head longer than `head_max` is not looked at: the parser refuses it.
-    pub fn new(io: I, heads: Arc<Heads>, head_max: usize) -> Watched<I> {
-        Watched { io, heads, place: Place::Head(Vec::new()), seen: 0, head_max }
+    pub fn new(heads: Arc<Heads>, head_max: usize) -> Watch {
+        Watch { heads, place: Place::Head(Vec::new()), seen: 0, head_max }
     }
 
-    fn look(&mut self, mut bytes: &[u8]) {
+    pub fn look(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() {
             match &mut self.place {
                 Place::Past => return,
@@ -157,46 +151,6 @@ fn framing(head: &[u8]) -> (Framing, Option<Option<u64>>) {
     (framing, length)
 }
 
-impl<I: AsyncRead + Unpin> AsyncRead for Watched<I> {
-    fn poll_read(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        let this = self.get_mut();
-        let before = buffer.filled().len();
-        ready!(Pin::new(&mut this.io).poll_read(cx, buffer))?;
-        this.look(&buffer.filled()[before..]);
-        Poll::Ready(Ok(()))
-    }
-}
-
-impl<I: AsyncWrite + Unpin> AsyncWrite for Watched<I> {
-    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.get_mut().io).poll_write(cx, bytes)
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.get_mut().io).poll_flush(cx)
-    }
-
-    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.get_mut().io).poll_shutdown(cx)
-    }
-
-    fn poll_write_vectored(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        slices: &[io::IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.get_mut().io).poll_write_vectored(cx, slices)
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.io.is_write_vectored()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -204,9 +158,9 @@ mod tests {
     /// What is noted of a stream that comes in pieces of `size`.
     fn noted(stream: &str, size: usize) -> Option<(u64, Framing)> {
         let heads = Arc::new(Heads::default());
-        let mut watched = Watched::new(tokio::io::empty(), heads.clone(), 1024);
+        let mut watch = Watch::new(heads.clone(), 1024);
         for piece in stream.as_bytes().chunks(size) {
-            watched.look(piece);
+            watch.look(piece);
         }
         heads.last.get().copied()
     }
@@ -231,11 +185,11 @@ mod tests {
     #[test]
     fn a_head_without_end_is_not_kept() {
         let heads = Arc::new(Heads::default());
-        let mut watched = Watched::new(tokio::io::empty(), heads, 1024);
+        let mut watch = Watch::new(heads, 1024);
         for _ in 0..2_000 {
-            watched.look(b"a: b\r\n");
+            watch.look(b"a: b\r\n");
         }
-        assert!(matches!(watched.place, Place::Past));
+        assert!(matches!(watch.place, Place::Past));
     }
 
     #[test]

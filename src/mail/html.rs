@@ -56,7 +56,8 @@ pub fn read(html: &str) -> Result<Page, String> {
         Some(end) => Html::parse_document(&format!("{html}<{end}>")),
         None => Html::parse_document(html),
     };
-    let swallowed = end.is_none_or(|end| swallowed::found(&document, &end));
+    let swallowed =
+        swallowed::by_what_is_dropped(html) || end.is_none_or(|end| swallowed::found(&document, &end));
     let mut css = String::new();
     for node in document.tree.nodes() {
         if let Node::Element(e) = node.value()
@@ -141,7 +142,8 @@ impl Walk {
                 Node::Comment(comment) => self.comment(comment),
                 Node::Element(element) => {
                     let name = element.name();
-                    if matches!(name, "style" | "script" | "head") {
+                    // In a drawing such a style is text, and rows may stand in it.
+                    if matches!(name, "style" | "script" | "head") && swallowed::is_usual(element) {
                         continue;
                     }
                     let mut inner = look.within(element, above, &mut self.styles)?;

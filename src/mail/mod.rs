@@ -126,8 +126,8 @@ pub fn read(raw: &[u8], banks: &Banks, intake: &Intake) -> Reading {
     };
     let mut doubts = letter.doubts.clone();
     let mut why = letter.notes.clone();
-    let sheets = match visible(&letter, &mut doubts) {
-        Ok(sheets) => sheets,
+    let Seen { sheets, is_whole } = match visible(&letter, &mut doubts) {
+        Ok(seen) => seen,
         Err(reason) => {
             let mut reading = unreadable(raw, reason);
             head(&mut reading, &letter);
@@ -154,9 +154,9 @@ pub fn read(raw: &[u8], banks: &Banks, intake: &Intake) -> Reading {
     let content_hash = content_hash(&letter, &sheets);
     why.extend(judgement.why.iter().cloned());
     doubts.extend(judgement.doubts.iter().cloned());
-    let sheets = quoted_part(sheets, &judgement);
+    let seen = Seen { sheets: quoted_part(sheets, &judgement), is_whole };
     let (content, mut facts) = match judgement.bank {
-        Some(bank) => understand(bank, banks, &letter, &sheets, intake, &mut why),
+        Some(bank) => understand(bank, banks, &letter, &seen, intake, &mut why),
         None => {
             // Not for an imitation of a known bank's address.
             if judgement.why.iter().any(|w| w.ends_with("is no bank's address")) {
@@ -237,16 +237,25 @@ fn head(reading: &mut Reading, letter: &Letter) {
     reading.to = letter.to.clone();
 }
 
-/// What a person sees of every part, with doubts about what is hidden or strangely written.
-fn visible(letter: &Letter, doubts: &mut Vec<String>) -> Result<Vec<Sheet>, String> {
-    let mut sheets = Vec::new();
+/// What a person sees of every part.
+struct Seen {
+    sheets: Vec<Sheet>,
+    /// Nothing is known to be missing: all could be decoded, and no markup hides what follows it.
+    is_whole: bool,
+}
+
+/// Shows every part as a person sees it, with doubts about what is hidden or strangely written.
+fn visible(letter: &Letter, doubts: &mut Vec<String>) -> Result<Seen, String> {
+    let (mut sheets, mut is_whole) = (Vec::new(), !letter.undecoded);
     for body in &letter.bodies {
         let mut sheet = match body {
             Body::Text(text) => Sheet::from_text(text),
             Body::Html(html) => {
                 let page = catch_unwind(|| html::read(html))
                     .unwrap_or_else(|_| Err("the HTML cannot be parsed".into()))?;
-                if html::looks_like_alert(&page.hidden) {
+                let is_hidden = html::looks_like_alert(&page.hidden);
+                is_whole &= !(is_hidden || page.swallowed || page.disguised);
+                if is_hidden {
                     doubts.push("hidden content that looks like a part of an alert".into());
                 }
                 if page.swallowed {
@@ -272,7 +281,7 @@ fn visible(letter: &Letter, doubts: &mut Vec<String>) -> Result<Vec<Sheet>, Stri
     }
     doubts.sort();
     doubts.dedup();
-    Ok(sheets)
+    Ok(Seen { sheets, is_whole })
 }
 
 /// In a forward, the rows below the quoted head without their quote signs.
@@ -297,10 +306,11 @@ fn understand(
     bank: &Bank,
     banks: &Banks,
     letter: &Letter,
-    sheets: &[Sheet],
+    seen: &Seen,
     intake: &Intake,
     why: &mut Vec<String>,
 ) -> (Outcome, AlertFacts) {
+    let sheets = &seen.sheets[..];
     let text: String = sheets.iter().map(Sheet::text).collect();
     let subject = letter.subject.as_deref().unwrap_or_default();
     let Some(layout) = extract::recognise(bank, &text, subject) else {
@@ -311,8 +321,8 @@ fn understand(
         let common = |text: &str| banks.shared.notices.iter().any(|r| r.is_match(text));
         let notice = own || common(subject) || common(&text) && !happened;
         let mut facts = AlertFacts { bank: Some(bank.code.clone()), ..AlertFacts::default() };
-        // What could not be decoded may have spoken of money.
-        if notice || !speaks_of_money(&text) && !letter.undecoded {
+        // What cannot be seen may have spoken of money.
+        if notice || !speaks_of_money(&text) && seen.is_whole {
             why.push(format!("{}: no transaction", bank.name));
             facts.kind = Some(AlertKind::Notice);
             return (Outcome::Ignored, facts);

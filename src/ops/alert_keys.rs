@@ -20,9 +20,9 @@ const REFERENCE: &str = "reference";
 /// A longer Message-ID is known by its hash.
 const MESSAGE_ID_MAX: usize = 250;
 
-/// The account at the bank that money for `id` arrives in: of a virtual account the one it is settled through.
+/// Where money for the account `id` arrives ([`ReceivingAccount::place`]).
 pub fn place_of(accounts: &[ReceivingAccount], id: i64) -> i64 {
-    accounts.iter().find(|account| account.id == id).and_then(|account| account.via).unwrap_or(id)
+    accounts.iter().find(|account| account.id == id).map_or(id, ReceivingAccount::place)
 }
 
 /// The keys of the transfer itself, of which one settlement at most may stand: the session id, and a reference

@@ -3,7 +3,7 @@
 //! A person may do what the rules may not, but not by oversight: whatever speaks against it is
 //! named and must be overridden with a reason, which is kept with the settlement.
 
-use super::alert_keys::{Key, keys_of, place_of, settled_among, sharing_session, standing};
+use super::alert_keys::{Key, keys_of, settled_among, sharing_session, standing};
 use super::evidence::{self, OperatorApproval};
 use super::settle::{ByOperator, Settled, Settling, settle};
 use super::similar::similar_for_person;
@@ -85,7 +85,7 @@ pub async fn approve_alert(app: &App, ask: &Approve<'_>) -> Result<Result<Paymen
             return Ok(Err(ApproveRefused::OtherMode(payment.transaction_id, payment.mode.as_str())));
         }
         // Read before similar alerts are: whatever comes or is settled after this makes it a lost race.
-        let place = place_of(&accounts, account.id);
+        let place = account.place();
         let ticks = app.store.amount_ticks(place, received).await?;
         let sharing = sharing_session(app, alert.facts.session_id.as_deref()).await?;
         let settled = standing(app, &alert, place).await?.or_else(|| settled_among(&alert, &sharing));

@@ -5,6 +5,7 @@
 //! decided, and suggestions are gathered.
 
 use super::OpError;
+use super::weigh::add_unknown;
 use crate::app::App;
 use crate::domain::matching::Beneficiary;
 use crate::domain::money::Money;
@@ -76,9 +77,9 @@ pub async fn like_named(
     };
     let mut all = app.store.payments_named(&named(ANY_AMOUNT, LIKE_MAX)).await?;
     if all.len() >= LIKE_MAX {
-        let of_amount = app.store.payments_named(&named(about(payment), LIKE_OF_AMOUNT_MAX)).await?;
-        all.retain(|known| of_amount.iter().all(|other| other.id != known.id));
-        all.extend(of_amount);
+        let of_amount =
+            app.store.payments_named(&named(collision_amounts(payment), LIKE_OF_AMOUNT_MAX)).await?;
+        add_unknown(&mut all, of_amount);
     }
     let own = Beneficiary::of(payment);
     for other in all {
@@ -105,7 +106,7 @@ pub async fn like_named(
 
 /// Amounts of payments that may be approved by an amount that approves this one, for charges of up to a tenth of
 /// the amount and a thousand naira.
-fn about(payment: &Payment) -> (Money, Money) {
+fn collision_amounts(payment: &Payment) -> (Money, Money) {
     const FIXED_CHARGE_MAX: i64 = 100_000;
     let amount = payment.amount.kobo();
     let low = payment.rule_bounds().map_or(payment.amount, |(low, _)| low.min(payment.amount));

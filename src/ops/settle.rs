@@ -6,7 +6,7 @@
 //! alerts were looked at; whoever is slower finds a guard missed and decides again.
 
 use super::OpError;
-use super::alert_keys::{Key, place_of, transfer_keys};
+use super::alert_keys::{Key, transfer_keys};
 use super::messages::{self, By, NOTES_VALID, Note};
 use super::wallets::{known_wallet, limits};
 use super::webhook_body::{self, AlertNote, PAYMENT_APPROVED};
@@ -80,7 +80,7 @@ pub async fn settle(app: &App, s: &Settling<'_>) -> Result<Settled, OpError> {
         vouched_by: vouched_by.as_deref(),
         at: now,
     };
-    let place = place_of(&app.directory.accounts().await?, s.account.id);
+    let place = s.account.place();
     let keys = transfer_keys(s.alert, Some(place));
     let settlement = Settlement {
         id: settlement_id,

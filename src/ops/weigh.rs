@@ -89,7 +89,7 @@ pub async fn weigh_against(
         let decision = Decision { verdict: Verdicts::Review { reasons }, considered: Vec::new() };
         return Ok(Weighed { decision, payments: Vec::new(), account: None, undone_by: None, ticks: 0 });
     };
-    let place = account.via.unwrap_or(account.id);
+    let place = account.place();
     let ticks = app.store.amount_ticks(place, received).await?;
     let mut doubts = alert.facts.doubts.clone();
     doubts.extend(objection.map(|objection| objection.reason.clone()));
@@ -123,9 +123,12 @@ pub async fn weigh_against(
     {
         // Others of the payer's name may be meant, too, where people round or mistype.
         let more = about_amount(app, alert, winner).await?;
-        incoming.limit_reached |= more.may_be_more;
+        let known = payments.len();
         add_unknown(&mut payments, open_ones(more.payments));
-        decision = decide(&incoming, &candidates(&payments, &proven));
+        if payments.len() > known || more.may_be_more {
+            incoming.limit_reached |= more.may_be_more;
+            decision = decide(&incoming, &candidates(&payments, &proven));
+        }
     }
     let mut with_wallet = doubts.clone();
     if let Verdicts::Approve { payment_id, .. } = &decision.verdict
@@ -264,7 +267,7 @@ async fn read_open_payments(
             return Ok(Read { payments: like, of_other_names, is_about_amount: true, limit_reached: false });
         }
         add_unknown(&mut payments, like);
-        // Nothing of other amounts may stand before what asks for exactly this one.
+        // The person who decides sees what asks for exactly this amount, however many of others there are.
         let exact = payments_like(app, &named((received, received))).await?;
         add_unknown(&mut payments, open_ones(exact.payments));
     }
@@ -322,7 +325,7 @@ fn open_ones(payments: Vec<Payment>) -> Vec<Payment> {
     payments.into_iter().filter(|payment| payment.status == Status::Pending).collect()
 }
 
-fn add_unknown(payments: &mut Vec<Payment>, more: Vec<Payment>) {
+pub fn add_unknown(payments: &mut Vec<Payment>, more: Vec<Payment>) {
     for payment in more {
         if payments.iter().all(|known| known.id != payment.id) {
             payments.push(payment);

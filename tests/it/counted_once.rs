@@ -8,7 +8,7 @@ use tillbell::app::App;
 use tillbell::domain::alert::AlertStatus;
 use tillbell::domain::payment::{Payment, Status};
 use tillbell::domain::time::Span;
-use tillbell::ops;
+use tillbell::ops::accounts::NewAccount;
 use tillbell::ops::approve_alert::{Approve, ApproveRefused, approve_alert, dismiss_alert};
 use tillbell::ops::decide::{AlertOutcome, decide_alert};
 use tillbell::ops::reverse::{Reverse, reverse_payment};
@@ -109,23 +109,8 @@ on_both! {
     async fn what_came_over_a_virtual_account_is_not_credited_on_the_one_behind_it(db: TestDatabase) {
         let (t, shop) = world(db).await;
         let other = t.merchant("other.example").await;
-        let bank = t.banks.by_code("gtbank").unwrap();
-        let new = ops::accounts::NewAccount {
-            number: "9012345678".into(),
-            name: "TILL AND BELL LTD".into(),
-            bank: ops::accounts::GivenBank::Known {
-                code: bank.code.clone(),
-                name: bank.name.clone(),
-                mask: Some(ops::accounts::MaskDigits { lead: 0, trail: 4, hidden_end: 0 }),
-                cbn_code: None,
-            },
-            business_id: Some(other.id),
-            via: Some(ACCOUNT.into()),
-            mode: tillbell::domain::merchant::Mode::Live,
-            force: false,
-        };
-        ops::accounts::add_account(&t.app, "test", &new).await.unwrap().unwrap();
-        t.app.directory.forget();
+        let behind_ours = t.new_account("gtbank", (0, 4), "9012345678", Some(other.id));
+        t.add_account(&NewAccount { via: Some(ACCOUNT.into()), ..behind_ours }).await;
         let behind = t.create(&shop, 5_000, "Halima Garba").await;
         t.create(&other, 5_000, "Halima Garba").await;
         t.advance(LATER + Span::seconds(20));

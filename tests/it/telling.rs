@@ -4,7 +4,7 @@
 use tillbell::domain::alert::AlertStatus;
 use tillbell::domain::payment::Status;
 use tillbell::domain::time::Span;
-use tillbell::ops;
+use tillbell::ops::accounts::NewAccount;
 
 use crate::harness::app::{ACCOUNT, TestApp, world};
 use crate::harness::mails::Alert;
@@ -101,23 +101,8 @@ on_both! {
 
     async fn a_direction_in_the_subject_of_a_trusted_mail_decides(db: TestDatabase) {
         let (t, shop) = world(db).await;
-        let bank = t.banks.by_code("polaris").unwrap();
-        let new = ops::accounts::NewAccount {
-            number: "1880000456".into(),
-            name: "TILL AND BELL LTD".into(),
-            bank: ops::accounts::GivenBank::Known {
-                code: bank.code.clone(),
-                name: bank.name.clone(),
-                mask: Some(ops::accounts::MaskDigits { lead: 3, trail: 3, hidden_end: 0 }),
-                cbn_code: None,
-            },
-            business_id: Some(shop.id),
-            via: None,
-            mode: tillbell::domain::merchant::Mode::Live,
-            force: false,
-        };
-        ops::accounts::add_account(&t.app, "test", &new).await.unwrap().unwrap();
-        t.app.directory.forget();
+        let new = t.new_account("polaris", (3, 3), "1880000456", Some(shop.id));
+        t.add_account(&NewAccount { force: false, ..new }).await;
         let payment = t.create(&shop, 1_850, PAYER).await;
         t.advance(Span::minutes(1));
         let local = jiff::Timestamp::from_microsecond((t.app.now() + Span::hours(1)).0).unwrap();
@@ -156,23 +141,8 @@ on_both! {
         };
         // While nothing is settled through the account, such words are a remark like others.
         assert_eq!(outcome(&t, &shop, 7_001, &told(7_001, damaged[0])).await, (AlertStatus::Matched, true));
-        let bank = t.banks.by_code("gtbank").unwrap();
-        let new = ops::accounts::NewAccount {
-            number: "9012345678".into(),
-            name: "TILL AND BELL LTD".into(),
-            bank: ops::accounts::GivenBank::Known {
-                code: bank.code.clone(),
-                name: bank.name.clone(),
-                mask: Some(ops::accounts::MaskDigits { lead: 0, trail: 4, hidden_end: 0 }),
-                cbn_code: None,
-            },
-            business_id: Some(t.merchant("other.example").await.id),
-            via: Some(ACCOUNT.into()),
-            mode: tillbell::domain::merchant::Mode::Live,
-            force: false,
-        };
-        ops::accounts::add_account(&t.app, "test", &new).await.unwrap().unwrap();
-        t.app.directory.forget();
+        let behind_ours = t.new_account("gtbank", (0, 4), "9012345678", Some(t.merchant("other.example").await.id));
+        t.add_account(&NewAccount { via: Some(ACCOUNT.into()), ..behind_ours }).await;
         for (naira, narration) in (7_101..).zip(damaged) {
             let mail = told(naira, narration);
             assert_eq!(outcome(&t, &shop, naira, &mail).await, (AlertStatus::Review, false), "{narration}");

@@ -58,7 +58,7 @@ pub fn stored_keys(name: &Folded) -> Vec<i64> {
         word.kind == Kind::Name || (word.kind == Kind::Title && related::is_name_as_well(word))
     };
     let words: Vec<&Word> = name.words.iter().filter(may_be_name).collect();
-    let keys: Vec<Vec<String>> = words.iter().map(|word| related::stored(word)).collect();
+    let keys: Vec<Vec<String>> = words.iter().map(|word| related::stored_text(&word.text)).collect();
     let mut found = Keys::new(STORED_KEYS_MAX);
     if let ([word], [own]) = (&words[..], &keys[..]) {
         found.singles(own);
@@ -70,11 +70,7 @@ pub fn stored_keys(name: &Folded) -> Vec<i64> {
     for (_, own) in words.iter().zip(&keys).filter(|(word, _)| !word.known) {
         found.wholes(own);
     }
-    for (i, first) in keys.iter().enumerate() {
-        for second in &keys[i + 1..] {
-            found.pairs(first, second);
-        }
-    }
+    found.pairs_within(&keys);
     // Written out in another name, an initial leaves one word in common.
     if name.words.iter().any(|word| word.kind == Kind::Initial) {
         keys.iter().for_each(|own| found.singles(own));
@@ -104,7 +100,7 @@ pub fn sought_keys(name: &Folded, likeness: Likeness) -> SoughtKeys {
     }
     // What is stored most often stands first, should there be too many.
     let mut found = Keys::new(SOUGHT_KEYS_MAX);
-    found.pairs_of_all(&related, &related);
+    found.pairs_within(&related);
     if nearly || name.business {
         related.iter().for_each(|keys| found.singles(keys));
     }
@@ -162,6 +158,13 @@ impl Keys {
         }
     }
 
+    /// Every word of the list with every other.
+    fn pairs_within(&mut self, words: &[Vec<String>]) {
+        for (i, first) in words.iter().enumerate() {
+            words[i + 1..].iter().for_each(|second| self.pairs(first, second));
+        }
+    }
+
     /// Every word of the one list with every other word of the second.
     fn pairs_of_all(&mut self, one: &[Vec<String>], other: &[Vec<String>]) {
         for (i, first) in one.iter().enumerate() {
@@ -186,7 +189,7 @@ impl Keys {
         let pieces: Vec<&Word> = name.words.iter().filter(is_piece).collect();
         for (i, first) in pieces.iter().enumerate() {
             for second in pieces.iter().enumerate().filter(|(j, _)| *j != i).map(|(_, word)| word) {
-                let joined = related::stored(&Word::joined(&[first, second]));
+                let joined = related::stored_text(&Word::joined(&[first, second]).text);
                 self.singles(&joined);
                 self.wholes(&joined);
                 for (word, keys) in words.iter().zip(related) {

@@ -44,12 +44,26 @@ pub fn found(document: &Html, end: &str) -> bool {
     !ended
 }
 
+/// Whether an end tag, a document type or a broken comment goes on until another tag begins: the parser drops
+/// what such a one holds, or takes it for a comment.
+pub fn by_what_is_dropped(html: &str) -> bool {
+    html.match_indices('<').any(|(at, _)| {
+        let rest = &html[at + 1..];
+        let is_dropped = rest.starts_with(['/', '?', '!']) && !rest.starts_with("!--");
+        is_dropped && rest.find(['<', '>']).is_some_and(|next| rest[next..].starts_with('<'))
+    })
+}
+
+/// No part of a drawing or a formula.
+pub fn is_usual(element: &Element) -> bool {
+    &*element.name.ns == HTML
+}
+
 /// Seen by a reader if it held text.
 fn stands_in_the_open(element: ElementRef<'_>) -> bool {
-    let usual = |e: &Element| &*e.name.ns == HTML;
-    usual(element.value())
+    is_usual(element.value())
         && element.ancestors().all(|above| match above.value() {
-            Node::Element(above) => usual(above) && !is_never_shown(above),
+            Node::Element(above) => is_usual(above) && !is_never_shown(above),
             Node::Fragment => false,
             _ => true,
         })

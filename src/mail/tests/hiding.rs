@@ -392,6 +392,8 @@ fn what_is_typed_into_a_narration_changes_nothing_unnoticed() {
                 let reading = read(changed.as_bytes(), &BANKS, &intake);
                 let same = facts(&reading) == facts(&story);
                 assert!(same || stopped(&reading), "{name}: {rows}{end}: {:?}", reading.why);
+                let is_lost = story.outcome != Outcome::Ignored && reading.outcome == Outcome::Ignored;
+                assert!(!is_lost, "{name}: {rows}{end}: nobody sees it: {:?}", reading.why);
                 // The bank's rows behind it are still there, or a person looks.
                 let whole = reading.facts.balance == story.facts.balance
                     && reading.facts.occurred == story.facts.occurred

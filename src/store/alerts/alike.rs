@@ -4,7 +4,7 @@
 //! Only what the bank or a person vouches for is found: forged mails must not crowd out genuine ones. Called
 //! by `ops`, which judges what is found.
 
-use super::super::sql::statements;
+use super::super::sql::{Sql, statements};
 use super::super::{Store, StoreError};
 use super::decode;
 use crate::domain::alert::AlertRow;
@@ -164,14 +164,7 @@ impl Store {
         limit: usize,
     ) -> Result<Vec<AlertRow>, StoreError> {
         let sql = if account_id.is_some() { &TIMELESS } else { &TIMELESS_NOWHERE };
-        let params = vec![
-            account_id.unwrap_or(0).into(),
-            amount.into(),
-            seen.0.into(),
-            seen.1.into(),
-            (limit as i64).into(),
-        ];
-        self.read(sql, params).await?.into_iter().map(decode).collect()
+        self.alerts_by(sql, account_id, amount, seen, limit).await
     }
 
     /// All alerts of one account (`None`: that name none) and amount, first seen between two times; newest first.
@@ -183,6 +176,17 @@ impl Store {
         limit: usize,
     ) -> Result<Vec<AlertRow>, StoreError> {
         let sql = if account_id.is_some() { &SEEN } else { &SEEN_NOWHERE };
+        self.alerts_by(sql, account_id, amount, seen, limit).await
+    }
+
+    async fn alerts_by(
+        &self,
+        sql: &'static Sql,
+        account_id: Option<i64>,
+        amount: Money,
+        seen: (Timestamp, Timestamp),
+        limit: usize,
+    ) -> Result<Vec<AlertRow>, StoreError> {
         let params = vec![
             account_id.unwrap_or(0).into(),
             amount.into(),

@@ -19,6 +19,7 @@ use tillbell::domain::time::{Span, Timestamp};
 use tillbell::mail::intake::{Arrival, MailRoom, Origin};
 use tillbell::mail::{self, Banks, Intake};
 use tillbell::ops;
+use tillbell::ops::accounts::NewAccount;
 use tillbell::ops::create_payment::{Created, NewPayment, create_payment};
 use tillbell::ops::decide::AlertOutcome;
 use tillbell::ops::like_names::move_rows;
@@ -155,22 +156,37 @@ impl TestApp {
     }
 
     pub async fn account_for(&self, number: &str, business_id: Option<i64>, mode: Mode) -> i64 {
-        let bank = self.banks.by_code("gtbank").expect("gtbank has a template");
-        let new = ops::accounts::NewAccount {
+        self.add_account(&NewAccount { mode, ..self.new_account("gtbank", (0, 4), number, business_id) })
+            .await
+    }
+
+    /// An account of the shops' holder for live payments; its bank shows so many first and last digits.
+    pub fn new_account(
+        &self,
+        bank: &str,
+        (lead, trail): (usize, usize),
+        number: &str,
+        business_id: Option<i64>,
+    ) -> NewAccount {
+        let bank = self.banks.by_code(bank).expect("the bank has a template");
+        NewAccount {
             number: number.into(),
             name: "TILL AND BELL LTD".into(),
             bank: ops::accounts::GivenBank::Known {
                 code: bank.code.clone(),
                 name: bank.name.clone(),
-                mask: Some(tillbell::ops::accounts::MaskDigits { lead: 0, trail: 4, hidden_end: 0 }),
+                mask: Some(ops::accounts::MaskDigits { lead, trail, hidden_end: 0 }),
                 cbn_code: None,
             },
             business_id,
             via: None,
-            mode,
+            mode: Mode::Live,
             force: true,
-        };
-        let added = ops::accounts::add_account(&self.app, "test", &new).await.unwrap().unwrap();
+        }
+    }
+
+    pub async fn add_account(&self, new: &NewAccount) -> i64 {
+        let added = ops::accounts::add_account(&self.app, "test", new).await.unwrap().unwrap();
         self.app.directory.forget();
         added.account.id
     }

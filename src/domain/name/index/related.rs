@@ -76,10 +76,6 @@ fn turn<'a, F: Iterator<Item = &'a String>>(
 
 /// What a word of a payment's name is stored under: the known names that are left without its usual first or
 /// last part, else itself. Full and short form then meet without a row for each.
-pub(super) fn stored(word: &Word) -> Vec<String> {
-    stored_text(&word.text)
-}
-
 pub(super) fn stored_text(text: &str) -> Vec<String> {
     let t = tables();
     let mut keys: BTreeSet<String> = known_stems(text).map(|rest| t.name_key(rest)).collect();
