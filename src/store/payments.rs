@@ -80,7 +80,7 @@ statements! {
         select!(" where status = 'pending' and account_id = $1 and amount_kobo between $2 and $3 limit $4")
     }
     OPEN_BY_RULE: query {
-        select!(" where status = 'pending' and rule_low_kobo is not null and account_id = $1 \
+        select!(" where status = 'pending' and rule_low_kobo is not null and account_id + 0 = $1 \
                  and rule_low_kobo between cast($2 as bigint) - 200 and cast($2 as bigint) and rule_high_kobo >= $2 \
                  limit $3")
     }
@@ -90,9 +90,8 @@ statements! {
                 and business_id < $3 limit 1"), ") as below union all \
              select * from (", select!(" where status = 'pending' and account_id = $1 and amount_kobo = $2 \
                 and business_id > $3 limit 1"), ") as above union all \
-             select * from (select * from (", select!(" where status = 'pending' and account_id = $1 \
-                and amount_kobo = $2 and business_id = $3 limit 2000"), ") as own where kind = 'topup' limit 1) \
-             as topups"
+             select * from (", select!(" where status = 'pending' and kind = 'topup' and account_id + 0 = $1 \
+                and amount_kobo = $2 and business_id = $3 limit 1"), ") as topups"
         )
     }
     ENDED_BY_AMOUNT: query {
