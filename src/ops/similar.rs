@@ -191,7 +191,7 @@ async fn gather(
         let (timed, rest) = if is_timed(alert) {
             let time = (time.begin, time.end);
             tokio::try_join!(
-                app.store.alerts_at(place, received, time, SIMILAR_MAX),
+                app.store.alerts_at(place, received, time, alert.facts.session_id.as_deref(), SIMILAR_MAX),
                 app.store.timeless_alerts(place, received, seen, SIMILAR_MAX),
             )?
         } else {

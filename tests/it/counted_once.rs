@@ -106,6 +106,24 @@ async fn count_approved(t: &TestApp, payments: [&Payment; 2]) -> usize {
 }
 
 on_both! {
+    async fn a_price_that_very_many_pay_in_one_minute_is_decided(db: TestDatabase) {
+        let (t, shop) = world(db).await;
+        let payment = t.create(&shop, 7_350, "Zainab Dogo").await;
+        t.advance(LATER);
+        for n in 0..205 {
+            let session = format!("0000132603100945{n:014}");
+            let other = Alert { session, ..Alert::credit(ACCOUNT, 7_350, "BLESSING UDOM", t.app.now()) };
+            assert_eq!(t.ingest(&other.text()).await.status, AlertStatus::Review, "{n}");
+        }
+        let taken = t.ingest(&Alert::credit(ACCOUNT, 7_350, "ZAINAB DOGO", t.app.now()).text()).await;
+        assert_eq!((taken.status, t.payment(&payment).await.status), (AlertStatus::Matched, Status::Approved), "{taken:?}");
+        // Without a session id of its own, the alert may be a second telling of any of them.
+        let bare = Alert { session: String::new(), ..Alert::credit(ACCOUNT, 7_350, "BLESSING UDOM", t.app.now()) };
+        let taken = t.ingest(&bare.text()).await;
+        assert_eq!(taken.status, AlertStatus::Review, "{taken:?}");
+        t.finish().await;
+    }
+
     async fn what_came_over_a_virtual_account_is_not_credited_on_the_one_behind_it(db: TestDatabase) {
         let (t, shop) = world(db).await;
         let other = t.merchant("other.example").await;

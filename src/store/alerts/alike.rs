@@ -5,12 +5,14 @@
 //! by `ops`, which judges what is found.
 
 use super::super::sql::{Sql, statements};
-use super::super::{Store, StoreError};
+use super::super::{Store, StoreError, Value};
 use super::decode;
 use crate::domain::alert::AlertRow;
 use crate::domain::money::Money;
 use crate::domain::time::{Span, Timestamp};
 
+/// A bank's time that shows the minute is less than this wide; TIMED and WIDE tell it in microseconds.
+const MINUTE: Span = Span::minutes(1);
 /// No bank's time is a longer interval than a day, and some slack.
 const INTERVAL_MAX: Span = Span::hours(26);
 
@@ -22,7 +24,7 @@ macro_rules! vouched {
 }
 
 macro_rules! told {
-    ($place:literal, $when:literal, $last:literal) => {
+    ($place:literal, $when:expr, $last:literal) => {
         concat!(
             "select ",
             columns!(),
@@ -37,24 +39,30 @@ macro_rules! told {
 }
 
 macro_rules! here {
-    ($when:literal, $last:literal) => {
+    ($when:expr, $last:literal) => {
         told!("account_id = $1", $when, $last)
     };
 }
 
 /// The place of alerts that name no account.
 macro_rules! nowhere {
-    ($when:literal, $last:literal) => {
+    ($when:expr, $last:literal) => {
         told!("account_id is null and cast($1 as bigint) = 0", $when, $last)
     };
 }
 
-/// Those whose bank's time is shown and may overlap another one.
+/// Those whose bank's time is shown, is so wide, and may overlap another one. A credit whose session id differs
+/// from a given one tells of other money: it is left out here, because of a popular price there are very many.
 macro_rules! timed {
-    ($place:ident) => {
+    ($place:ident, $width:literal) => {
         $place!(
-            " and bank_time_begin_at >= $3 and bank_time_begin_at <= $4 and bank_time_end_at >= $5 \
-             and bank_time_precision <> 'none'",
+            concat!(
+                " and bank_time_begin_at >= $3 and bank_time_begin_at <= $4 and bank_time_end_at >= $5 \
+                 and bank_time_precision <> 'none' and bank_time_end_at ",
+                $width,
+                " bank_time_begin_at + 60000000 and (cast($7 as text) is null or session_id is null \
+                 or session_id = $7 or direction is null or direction <> 'credit')"
+            ),
             " order by bank_time_begin_at desc limit $6"
         )
     };
@@ -86,8 +94,10 @@ statements! {
         concat!("select ", columns!(), " from alerts where reference = $1 and bank = $2", vouched!(),
                 " order by first_seen_at desc limit $3")
     }
-    TIMED: query { timed!(here) }
-    TIMED_NOWHERE: query { timed!(nowhere) }
+    TIMED: query { timed!(here, "<") }
+    TIMED_NOWHERE: query { timed!(nowhere, "<") }
+    WIDE: query { timed!(here, ">=") }
+    WIDE_NOWHERE: query { timed!(nowhere, ">=") }
     TIMELESS: query { timeless!(here) }
     TIMELESS_NOWHERE: query { timeless!(nowhere) }
     SEEN: query { seen!(here) }
@@ -133,25 +143,34 @@ impl Store {
     }
 
     /// Alerts of one account (`None`: that name none) and amount whose bank's time is shown and overlaps `time`,
-    /// whenever they were seen; newest first.
+    /// whenever they were seen; newest first, first those that show the minute. With a session id, no credits of
+    /// another one.
     pub async fn alerts_at(
         &self,
         account_id: Option<i64>,
         amount: Money,
         time: (Timestamp, Timestamp),
+        session_id: Option<&str>,
         limit: usize,
     ) -> Result<Vec<AlertRow>, StoreError> {
-        let sql = if account_id.is_some() { &TIMED } else { &TIMED_NOWHERE };
-        let earliest = time.0 - INTERVAL_MAX;
-        let params = vec![
-            account_id.unwrap_or(0).into(),
-            amount.into(),
-            earliest.into(),
-            time.1.into(),
-            time.0.into(),
-            (limit as i64).into(),
-        ];
-        self.read(sql, params).await?.into_iter().map(decode).collect()
+        let [timed, wide] = match account_id {
+            Some(_) => [&TIMED, &WIDE],
+            None => [&TIMED_NOWHERE, &WIDE_NOWHERE],
+        };
+        let params = |width: Span| -> Vec<Value> {
+            vec![
+                account_id.unwrap_or(0).into(),
+                amount.into(),
+                (time.0 - width).into(),
+                time.1.into(),
+                time.0.into(),
+                (limit as i64).into(),
+                session_id.into(),
+            ]
+        };
+        let (timed, wide) =
+            tokio::try_join!(self.read(timed, params(MINUTE)), self.read(wide, params(INTERVAL_MAX)))?;
+        timed.into_iter().chain(wide).map(decode).collect()
     }
 
     /// The debits, the reversals, and the alerts without a time, of one account (`None`: that name none) and

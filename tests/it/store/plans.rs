@@ -26,6 +26,8 @@ const EXPECTED: &[(&str, &str)] = &[
     ("BY_REFERENCE", "alerts_reference"),
     ("TIMED", "alerts_bank_time"),
     ("TIMED_NOWHERE", "alerts_bank_time"),
+    ("WIDE", "alerts_bank_day"),
+    ("WIDE_NOWHERE", "alerts_bank_day"),
     ("TIMELESS", "alerts_timeless"),
     ("TIMELESS_NOWHERE", "alerts_timeless"),
     ("SEEN", "alerts_by_account"),
