@@ -19,6 +19,7 @@ use serde::de::{MapAccess, Visitor};
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
+use super::code::{Code, FieldCode};
 use super::error::ApiError;
 use crate::domain::money::Money;
 
@@ -68,19 +69,24 @@ impl BodyProblem {
 impl From<BodyProblem> for ApiError {
     fn from(problem: BodyProblem) -> ApiError {
         match problem {
-            BodyProblem::TooLarge => ApiError::TooLarge,
-            BodyProblem::Slow => ApiError::RequestTimeout,
-            BodyProblem::CutShort => ApiError::BadRequest("The request's body ended early".into()),
-            BodyProblem::NotJson => ApiError::UnsupportedMediaType,
-            BodyProblem::Empty => {
-                ApiError::BadRequest("The body is not valid JSON: it is empty (line 1, column 1)".into())
+            BodyProblem::TooLarge => ApiError::body_too_large(),
+            BodyProblem::Slow => ApiError::body_timeout(),
+            BodyProblem::CutShort => ApiError::body_cut_short(),
+            BodyProblem::NotJson => {
+                ApiError::new(Code::UnsupportedMediaType, "The Content-Type must be application/json")
             }
-            BodyProblem::Broken { line, column, what } => ApiError::BadRequest(
-                format!("The body is not valid JSON: {what} (line {line}, column {column})").into(),
+            BodyProblem::Empty => {
+                ApiError::new(Code::InvalidJson, "The body is not valid JSON: it is empty (line 1, column 1)")
+            }
+            BodyProblem::Broken { line, column, what } => ApiError::new(
+                Code::InvalidJson,
+                format!("The body is not valid JSON: {what} (line {line}, column {column})"),
             ),
-            BodyProblem::NotAnObject => ApiError::field("body", "The body must be a JSON object"),
+            BodyProblem::NotAnObject => {
+                ApiError::field("body", FieldCode::NotAnObject, "The body must be a JSON object")
+            }
             BodyProblem::Twice(name) => {
-                ApiError::BadRequest(format!("The body holds the field {name:?} twice").into())
+                ApiError::new(Code::DuplicateField, format!("The body holds the field {name:?} twice"))
             }
         }
     }

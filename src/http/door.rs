@@ -57,7 +57,7 @@ pub async fn answer(
         Ok(Ok(response)) => response,
         Ok(Err(never)) => match never {},
         // The panic hook has logged what and where.
-        Err(_) => ApiError::Internal.into_response(),
+        Err(_) => ApiError::internal().into_response(),
     };
     response.headers_mut().insert(REQUEST_ID, id);
     let trace = response.extensions_mut().remove::<Trace>();

@@ -1,7 +1,8 @@
 //! Every way a request of the API can fail, and the one place that makes an answer of it.
 //!
-//! The body is `{ "success": false, "message": ... }`, with `errors` by field on 422. A 500 or 503
-//! shows no internals; what happened is logged where it is turned into an `ApiError`.
+//! The body is `{ "success": false, "message": ..., "code": ... }`, with `errors` and `error_codes` by field on 422.
+//! The status follows from the code. A 500 or 503 shows no internals; what happened is logged where it is turned
+//! into an `ApiError`.
 
 use std::borrow::Cow;
 
@@ -10,6 +11,7 @@ use axum::response::{IntoResponse, Response};
 use http::header::{CONNECTION, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderName, HeaderValue, StatusCode};
 
+use super::code::{Code, FieldCode};
 use super::json::Json;
 use super::validate::Problems;
 use crate::domain::money::Money;
@@ -19,91 +21,98 @@ use crate::store::StoreError;
 /// Unix seconds at which a limit has room again (decisions 3).
 pub const RATE_LIMIT_RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
 
-pub const KEY_MISSING: &str = "API key is required";
-pub const KEY_INVALID: &str = "Invalid or inactive API key";
-
 /// Seconds after which a caller may ask again when the database was away.
 const RETRY_SECONDS: u32 = 2;
 
 #[derive(Debug)]
-pub enum ApiError {
-    BadRequest(Cow<'static, str>),
-    Unauthorized(&'static str),
-    Forbidden(&'static str),
-    NotFound(&'static str),
-    MethodNotAllowed,
-    /// The body did not arrive in time; the connection is closed.
-    RequestTimeout,
-    Conflict(&'static str),
-    /// The rest of the body may be unread; the connection is closed.
-    TooLarge,
-    UnsupportedMediaType,
-    Invalid(Problems),
-    /// The limit's headers are added by whoever knows them.
-    TooManyRequests,
-    /// A quota is used up that the limit's headers say nothing of.
-    OverQuota {
-        message: &'static str,
-        retry_after: u32,
-        /// Unix seconds at which there is room again.
-        reset_at: i64,
-    },
-    /// The wallet holds less; how much.
-    InsufficientBalance(Money),
-    Internal,
-    /// Somebody we depend on refused or is down.
-    BadGateway(Cow<'static, str>),
-    Unavailable {
-        message: &'static str,
-        retry_after: u32,
+pub struct ApiError {
+    code: Code,
+    message: Cow<'static, str>,
+    more: More,
+}
+
+/// What an answer carries besides code and message.
+#[derive(Debug)]
+enum More {
+    Nothing,
+    Fields(Problems),
+    /// What the wallet holds.
+    Available(Money),
+    Retry {
+        after: u32,
+        /// Unix seconds at which a quota has room again of which the limit's headers say nothing.
+        reset_at: Option<i64>,
     },
 }
 
 impl ApiError {
+    pub fn new(code: Code, message: impl Into<Cow<'static, str>>) -> ApiError {
+        ApiError { code, message: message.into(), more: More::Nothing }
+    }
+
+    /// 422 with everything that is wrong.
+    pub fn invalid(problems: Problems) -> ApiError {
+        ApiError { code: problems.code(), message: problems.summary().into(), more: More::Fields(problems) }
+    }
+
     /// 422 with one field.
-    pub fn field(field: &'static str, message: impl Into<String>) -> ApiError {
+    pub fn field(field: &'static str, code: FieldCode, message: impl Into<String>) -> ApiError {
         let mut problems = Problems::default();
-        problems.add(field, message.into());
-        ApiError::Invalid(problems)
+        problems.add(field, code, message.into());
+        ApiError::invalid(problems)
     }
 
-    fn status(&self) -> StatusCode {
-        match self {
-            ApiError::BadRequest(_) => StatusCode::BAD_REQUEST,
-            ApiError::Unauthorized(_) => StatusCode::UNAUTHORIZED,
-            ApiError::Forbidden(_) => StatusCode::FORBIDDEN,
-            ApiError::NotFound(_) => StatusCode::NOT_FOUND,
-            ApiError::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
-            ApiError::RequestTimeout => StatusCode::REQUEST_TIMEOUT,
-            ApiError::Conflict(_) => StatusCode::CONFLICT,
-            ApiError::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
-            ApiError::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
-            ApiError::Invalid(_) => StatusCode::UNPROCESSABLE_ENTITY,
-            ApiError::TooManyRequests | ApiError::OverQuota { .. } => StatusCode::TOO_MANY_REQUESTS,
-            ApiError::InsufficientBalance(_) => StatusCode::BAD_REQUEST,
-            ApiError::BadGateway(_) => StatusCode::BAD_GATEWAY,
-            ApiError::Internal => StatusCode::INTERNAL_SERVER_ERROR,
-            ApiError::Unavailable { .. } => StatusCode::SERVICE_UNAVAILABLE,
-        }
+    /// May be tried again after so many seconds.
+    pub fn retry(code: Code, message: &'static str, after: u32) -> ApiError {
+        ApiError { code, message: message.into(), more: More::Retry { after, reset_at: None } }
     }
 
-    fn message(&self) -> Cow<'_, str> {
-        match self {
-            ApiError::BadRequest(message) | ApiError::BadGateway(message) => Cow::Borrowed(message),
-            ApiError::Unauthorized(message)
-            | ApiError::Forbidden(message)
-            | ApiError::NotFound(message)
-            | ApiError::Conflict(message)
-            | ApiError::OverQuota { message, .. }
-            | ApiError::Unavailable { message, .. } => Cow::Borrowed(message),
-            ApiError::InsufficientBalance(_) => Cow::Borrowed("Insufficient balance"),
-            ApiError::MethodNotAllowed => Cow::Borrowed("This method is not allowed here"),
-            ApiError::RequestTimeout => Cow::Borrowed("The request's body did not arrive in time"),
-            ApiError::TooLarge => Cow::Borrowed("The body is larger than 64 KiB"),
-            ApiError::UnsupportedMediaType => Cow::Borrowed("The Content-Type must be application/json"),
-            ApiError::Invalid(problems) => Cow::Owned(problems.summary()),
-            ApiError::TooManyRequests => Cow::Borrowed("Too many requests; try again later"),
-            ApiError::Internal => Cow::Borrowed("Something went wrong on our side"),
+    /// A quota is used up until `reset_at`, in Unix seconds.
+    pub fn over_quota(code: Code, message: &'static str, after: u32, reset_at: i64) -> ApiError {
+        ApiError { code, message: message.into(), more: More::Retry { after, reset_at: Some(reset_at) } }
+    }
+
+    pub fn insufficient_balance(available: Money) -> ApiError {
+        let more = More::Available(available);
+        ApiError { code: Code::InsufficientBalance, message: "Insufficient balance".into(), more }
+    }
+
+    /// The limit's headers are added by whoever knows them.
+    pub fn rate_limited() -> ApiError {
+        ApiError::new(Code::RateLimited, "Too many requests; try again later")
+    }
+
+    pub fn unknown_path() -> ApiError {
+        ApiError::new(Code::NotFound, "Not found")
+    }
+
+    pub fn wrong_verb() -> ApiError {
+        ApiError::new(Code::MethodNotAllowed, "This method is not allowed here")
+    }
+
+    /// The rest of the body may be unread; the connection is closed.
+    pub fn body_too_large() -> ApiError {
+        ApiError::new(Code::BodyTooLarge, "The body is larger than 64 KiB")
+    }
+
+    /// The body did not arrive in time; the connection is closed.
+    pub fn body_timeout() -> ApiError {
+        ApiError::new(Code::RequestTimeout, "The request's body did not arrive in time")
+    }
+
+    pub fn body_cut_short() -> ApiError {
+        ApiError::new(Code::BodyIncomplete, "The request's body ended early")
+    }
+
+    pub fn internal() -> ApiError {
+        ApiError::new(Code::InternalError, "Something went wrong on our side")
+    }
+
+    /// Seconds after which it may be tried again, where that helps.
+    pub fn retry_after(&self) -> Option<u32> {
+        match self.more {
+            More::Retry { after, .. } => Some(after),
+            _ => None,
         }
     }
 }
@@ -112,26 +121,23 @@ impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         let mut json = Json::object();
         json.flag("success", false);
-        json.text("message", &self.message());
-        if let ApiError::Invalid(problems) = &self {
-            problems.write(&mut json);
+        json.text("message", &self.message);
+        json.text("code", self.code.word());
+        match &self.more {
+            More::Fields(problems) => problems.write(&mut json),
+            More::Available(available) => json.money("available_balance", *available),
+            More::Nothing | More::Retry { .. } => {}
         }
-        if let ApiError::InsufficientBalance(available) = &self {
-            json.money("available_balance", *available);
+        let mut response = json_response(self.code.status(), json.finish());
+        let headers = response.headers_mut();
+        if let More::Retry { after, reset_at } = self.more {
+            headers.insert(RETRY_AFTER, HeaderValue::from(after));
+            if let Some(reset_at) = reset_at {
+                headers.insert(RATE_LIMIT_RESET, HeaderValue::from(reset_at));
+            }
         }
-        let mut response = json_response(self.status(), json.finish());
-        match self {
-            ApiError::Unavailable { retry_after, .. } => {
-                response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(retry_after));
-            }
-            ApiError::OverQuota { retry_after, reset_at, .. } => {
-                response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(retry_after));
-                response.headers_mut().insert(RATE_LIMIT_RESET, HeaderValue::from(reset_at));
-            }
-            ApiError::TooLarge | ApiError::RequestTimeout => {
-                response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
-            }
-            _ => {}
+        if matches!(self.code, Code::BodyTooLarge | Code::RequestTimeout) {
+            headers.insert(CONNECTION, HeaderValue::from_static("close"));
         }
         response
     }
@@ -141,13 +147,12 @@ impl From<OpError> for ApiError {
     fn from(error: OpError) -> ApiError {
         match error {
             OpError::Store(error) => error.into(),
-            OpError::Contended => ApiError::Unavailable {
-                message: "Too many changes at the same moment; try again",
-                retry_after: 1,
-            },
+            OpError::Contended => {
+                ApiError::retry(Code::TooManyChanges, "Too many changes at the same moment; try again", 1)
+            }
             OpError::Fault(what) => {
                 tracing::error!(%what, "a request failed");
-                ApiError::Internal
+                ApiError::internal()
             }
         }
     }
@@ -158,14 +163,12 @@ impl From<StoreError> for ApiError {
         match error {
             StoreError::Unavailable(_) => {
                 tracing::warn!(%error, "a request failed");
-                ApiError::Unavailable {
-                    message: "The service is temporarily unavailable; try again",
-                    retry_after: RETRY_SECONDS,
-                }
+                let message = "The service is temporarily unavailable; try again";
+                ApiError::retry(Code::ServiceUnavailable, message, RETRY_SECONDS)
             }
             StoreError::Corrupt { .. } | StoreError::Fault(_) | StoreError::Occupied(_) => {
                 tracing::error!(%error, "a request failed");
-                ApiError::Internal
+                ApiError::internal()
             }
         }
     }

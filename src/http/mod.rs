@@ -6,6 +6,7 @@
 mod api;
 mod auth;
 mod body;
+mod code;
 mod connection;
 mod door;
 mod error;

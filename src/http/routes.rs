@@ -9,6 +9,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, patch, post};
 use http::request::Parts;
 
+use super::code::Code;
 use super::door::Peer;
 use super::error::ApiError;
 use super::{Http, api, health, pages, whatsapp};
@@ -85,17 +86,17 @@ pub fn operator(http: Arc<Http>) -> Router {
         .route("/healthz", get(health::live))
         .route("/readyz", get(health::ready))
         .route("/metrics", get(health::metrics))
-        .fallback(|| async { ApiError::NotFound("Not found") })
-        .method_not_allowed_fallback(|| async { ApiError::MethodNotAllowed })
+        .fallback(|| async { ApiError::unknown_path() })
+        .method_not_allowed_fallback(|| async { ApiError::wrong_verb() })
         .with_state(http)
 }
 
 async fn unknown(State(http): State<Arc<Http>>, request: Request) -> Response {
-    outside(&http, request.into_parts().0, ApiError::NotFound("Not found")).await
+    outside(&http, request.into_parts().0, ApiError::unknown_path()).await
 }
 
 async fn wrong_verb(State(http): State<Arc<Http>>, request: Request) -> Response {
-    outside(&http, request.into_parts().0, ApiError::MethodNotAllowed).await
+    outside(&http, request.into_parts().0, ApiError::wrong_verb()).await
 }
 
 /// Guessing at the API's addresses costs as much as using it.
@@ -113,11 +114,11 @@ pub fn plain_refused(http: Arc<Http>) -> Router {
     Router::new()
         .route("/healthz", get(health::live))
         .route("/readyz", get(health::ready))
-        .fallback(|| async { ApiError::Forbidden("Use HTTPS") })
+        .fallback(|| async { ApiError::new(Code::HttpsRequired, "Use HTTPS") })
         .with_state(http)
 }
 
 /// For requests that are well formed and can be read in two ways.
 pub fn ambiguous(message: &'static str) -> Router {
-    Router::new().fallback(move || async move { ApiError::BadRequest(message.into()) })
+    Router::new().fallback(move || async move { ApiError::new(Code::AmbiguousRequest, message) })
 }

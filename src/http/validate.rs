@@ -4,22 +4,44 @@
 //! counted in characters (decisions 2). Amounts are read from the raw token, never through a
 //! float. What a value means to the business is not judged here.
 
+use std::borrow::Cow;
+
 use super::body::Fields;
+use super::code::{Code, FieldCode};
 use super::json::Json;
 use crate::domain::money::{Money, MoneyError};
 
 /// Everything wrong with a request, in the order it was found.
 #[derive(Debug, Default)]
 pub struct Problems {
-    fields: Vec<(&'static str, Vec<String>)>,
+    fields: Vec<(&'static str, Vec<Problem>)>,
 }
 
+#[derive(Debug)]
+struct Problem {
+    code: FieldCode,
+    message: String,
+}
+
+/// What is wrong with a value; the words complete "The field ...".
+pub type Wrong = (FieldCode, Cow<'static, str>);
+
 impl Problems {
-    pub fn add(&mut self, field: &'static str, message: String) {
+    pub fn add(&mut self, field: &'static str, code: FieldCode, message: String) {
+        let problem = Problem { code, message };
         match self.fields.iter_mut().find(|(name, _)| *name == field) {
-            Some((_, messages)) => messages.push(message),
-            None => self.fields.push((field, vec![message])),
+            Some((_, problems)) => problems.push(problem),
+            None => self.fields.push((field, vec![problem])),
         }
+    }
+
+    /// The same, with the field's name in front of the words.
+    pub fn complain(&mut self, field: &'static str, code: FieldCode, what: &str) {
+        self.add(field, code, format!("The {} {what}.", label(field)));
+    }
+
+    pub fn require(&mut self, field: &'static str) {
+        self.complain(field, FieldCode::Required, "field is required");
     }
 
     pub fn is_empty(&self) -> bool {
@@ -27,13 +49,26 @@ impl Problems {
     }
 
     pub fn count(&self) -> usize {
-        self.fields.iter().map(|(_, messages)| messages.len()).sum()
+        self.fields.iter().map(|(_, problems)| problems.len()).sum()
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Problem> {
+        self.fields.iter().flat_map(|(_, problems)| problems)
+    }
+
+    /// The code of the answer: a lone problem may have one of its own.
+    pub fn code(&self) -> Code {
+        let mut all = self.all();
+        match (all.next(), all.next()) {
+            (Some(problem), None) => problem.code.alone(),
+            _ => Code::InvalidFields,
+        }
     }
 
     /// The first problem, and how many more there are.
     pub fn summary(&self) -> String {
-        let mut all = self.fields.iter().flat_map(|(_, messages)| messages);
-        let first = all.next().map(String::as_str).unwrap_or("The request is not valid");
+        let mut all = self.all();
+        let first = all.next().map_or("The request is not valid", |problem| problem.message.as_str());
         match all.count() {
             0 => first.to_owned(),
             1 => format!("{first} (and 1 more error)"),
@@ -41,13 +76,18 @@ impl Problems {
         }
     }
 
-    /// Writes the member `errors`.
+    /// Writes the members `errors` and `error_codes`.
     pub fn write(&self, json: &mut Json) {
-        json.begin("errors");
-        for (field, messages) in &self.fields {
+        self.write_as(json, "errors", |problem| &problem.message);
+        self.write_as(json, "error_codes", |problem| problem.code.word());
+    }
+
+    fn write_as(&self, json: &mut Json, member: &str, told: impl Fn(&Problem) -> &str) {
+        json.begin(member);
+        for (field, problems) in &self.fields {
             json.begin_list(field);
-            for message in messages {
-                json.text_item(message);
+            for problem in problems {
+                json.text_item(told(problem));
             }
             json.end_list();
         }
@@ -58,10 +98,6 @@ impl Problems {
 /// `payer_name` as people read it.
 fn label(field: &str) -> String {
     field.replace('_', " ")
-}
-
-pub fn required(field: &str) -> String {
-    format!("The {} field is required.", label(field))
 }
 
 /// Looks at one field after another.
@@ -75,21 +111,21 @@ impl<'a, 'b> Checker<'a, 'b> {
         Checker { fields, problems: Problems::default() }
     }
 
-    fn complain(&mut self, field: &'static str, what: &str) {
-        self.problems.add(field, format!("The {} {what}.", label(field)));
+    fn complain(&mut self, field: &'static str, code: FieldCode, what: &str) {
+        self.problems.complain(field, code, what);
     }
 
     /// An optional text of at most `max` characters.
     pub fn text(&mut self, field: &'static str, max: usize) -> Option<String> {
         let token = self.fields.get(field)?;
         let Ok(text) = serde_json::from_str::<String>(token) else {
-            self.complain(field, "must be a text");
+            self.complain(field, FieldCode::NotAText, "must be a text");
             return None;
         };
         match check_text(text, max) {
             Ok(text) => text,
-            Err(problem) => {
-                self.complain(field, &problem);
+            Err((code, what)) => {
+                self.complain(field, code, &what);
                 None
             }
         }
@@ -99,7 +135,7 @@ impl<'a, 'b> Checker<'a, 'b> {
         let before = self.problems.count();
         let text = self.text(field, max);
         if text.is_none() && self.problems.count() == before {
-            self.problems.add(field, required(field));
+            self.problems.require(field);
         }
         text
     }
@@ -109,7 +145,7 @@ impl<'a, 'b> Checker<'a, 'b> {
         if name.chars().any(char::is_alphabetic) {
             return Some(name);
         }
-        self.complain(field, "must contain at least one letter");
+        self.complain(field, FieldCode::NoLetter, "must contain at least one letter");
         None
     }
 
@@ -126,14 +162,17 @@ impl<'a, 'b> Checker<'a, 'b> {
             Some(_) => Some(Money::parse(token)),
         };
         match parsed {
-            None => self.problems.add(field, required(field)),
-            Some(Err(MoneyError::TooLarge)) => {
-                self.complain(field, &format!("must not be greater than {max}"))
+            None => self.problems.require(field),
+            Some(Err(error)) => {
+                let (code, what) = wrong_amount(error, max);
+                self.complain(field, code, &what);
             }
-            Some(Err(error)) => self.complain(field, &error.to_string()),
-            Some(Ok(money)) if !money.is_positive() => self.complain(field, "must be at least 0.01"),
+            Some(Ok(money)) if !money.is_positive() => {
+                self.complain(field, FieldCode::TooSmall, "must be at least 0.01");
+            }
             Some(Ok(money)) if money > max => {
-                self.complain(field, &format!("must not be greater than {max}"))
+                let (code, what) = wrong_amount(MoneyError::TooLarge, max);
+                self.complain(field, code, &what);
             }
             Some(Ok(money)) => return Some(money),
         }
@@ -150,7 +189,7 @@ impl<'a, 'b> Checker<'a, 'b> {
         };
         let whole = text.strip_prefix('-').unwrap_or(text);
         if whole.is_empty() || !whole.bytes().all(|byte| byte.is_ascii_digit()) {
-            self.complain(field, "must be a whole number");
+            self.complain(field, FieldCode::NotAWholeNumber, "must be a whole number");
             return None;
         }
         // Numbers beyond the range are ids that nobody has.
@@ -158,18 +197,26 @@ impl<'a, 'b> Checker<'a, 'b> {
     }
 }
 
-/// Trims; `None` when nothing is left. The problem completes "The field ...".
-pub fn check_text(text: String, max: usize) -> Result<Option<String>, String> {
+fn wrong_amount(error: MoneyError, max: Money) -> Wrong {
+    match error {
+        MoneyError::NotANumber => (FieldCode::NotANumber, error.to_string().into()),
+        MoneyError::TooManyDecimals => (FieldCode::TooManyDecimals, error.to_string().into()),
+        MoneyError::TooLarge => (FieldCode::TooLarge, format!("must not be greater than {max}").into()),
+    }
+}
+
+/// Trims; `None` when nothing is left.
+pub fn check_text(text: String, max: usize) -> Result<Option<String>, Wrong> {
     let trimmed = text.trim();
     if trimmed.chars().any(char::is_control) {
-        return Err("must not contain control characters".into());
+        return Err((FieldCode::ControlCharacters, "must not contain control characters".into()));
     }
     if trimmed.is_empty() {
         return Ok(None);
     }
     // Bytes first: most texts are shorter than the limit however they are counted.
     if trimmed.len() > max && trimmed.chars().count() > max {
-        return Err(format!("must not be longer than {max} characters"));
+        return Err((FieldCode::TooLong, format!("must not be longer than {max} characters").into()));
     }
     if trimmed.len() == text.len() { Ok(Some(text)) } else { Ok(Some(trimmed.to_owned())) }
 }
@@ -277,15 +324,30 @@ mod tests {
     #[test]
     fn the_first_problem_speaks_for_all() {
         let mut problems = Problems::default();
-        problems.add("amount", "First.".into());
+        problems.add("amount", FieldCode::TooSmall, "First.".into());
         assert_eq!(problems.summary(), "First.");
-        problems.add("name", "Second.".into());
+        problems.add("name", FieldCode::Required, "Second.".into());
         assert_eq!(problems.summary(), "First. (and 1 more error)");
-        problems.add("amount", "Third.".into());
+        problems.add("amount", FieldCode::TooLarge, "Third.".into());
         assert_eq!(problems.summary(), "First. (and 2 more errors)");
         let mut json = Json::object();
         problems.write(&mut json);
         let text = String::from_utf8(json.finish()).unwrap();
-        assert_eq!(text, r#"{"errors":{"amount":["First.","Third."],"name":["Second."]}}"#);
+        assert_eq!(
+            text,
+            r#"{"errors":{"amount":["First.","Third."],"name":["Second."]},"error_codes":{"amount":["too_small","too_large"],"name":["required"]}}"#
+        );
+    }
+
+    #[test]
+    fn a_lone_problem_may_have_a_code_of_its_own() {
+        let mut problems = Problems::default();
+        problems.add("transaction_id", FieldCode::TransactionIdTaken, "Taken.".into());
+        assert_eq!(problems.code(), Code::TransactionIdTaken);
+        problems.require("amount");
+        assert_eq!(problems.code(), Code::InvalidFields);
+        let mut problems = Problems::default();
+        problems.require("amount");
+        assert_eq!(problems.code(), Code::InvalidFields);
     }
 }

@@ -25,6 +25,7 @@ use subtle::ConstantTimeEq;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 use super::Http;
+use super::code::Code;
 use super::door::Trace;
 use super::error::ApiError;
 use super::routes::WHATSAPP;
@@ -51,7 +52,10 @@ const RETRY_SECONDS: u32 = 5;
 pub async fn verify(State(http): State<Arc<Http>>, request: Request) -> Response {
     let answer = secrets(&http).and_then(|secrets| challenge(request.uri().query(), &secrets.verify_token));
     traced(answer.map_or_else(
-        || ApiError::Forbidden("This is not the verify token of this address").into_response(),
+        || {
+            let message = "This is not the verify token of this address";
+            ApiError::new(Code::VerifyTokenWrong, message).into_response()
+        },
         plain,
     ))
 }
@@ -84,7 +88,7 @@ pub async fn receive(State(http): State<Arc<Http>>, request: Request) -> Respons
 }
 
 async fn take(http: &Http, request: Request) -> Result<(), ApiError> {
-    let Some(secrets) = secrets(http) else { return Err(ApiError::NotFound("Not found")) };
+    let Some(secrets) = secrets(http) else { return Err(ApiError::unknown_path()) };
     let (parts, body) = request.into_parts();
     // One who shows no signature at all costs no memory.
     let Some(signature) = signature(&parts.headers) else { return Err(wrong_signature()) };
@@ -93,7 +97,9 @@ async fn take(http: &Http, request: Request) -> Result<(), ApiError> {
         return Err(wrong_signature());
     }
     notice::take(http, &body).await.map_err(|error| match error {
-        notice::Problem::NotJson => ApiError::BadRequest("The body is not a notice of the Cloud API".into()),
+        notice::Problem::NotJson => {
+            ApiError::new(Code::NoticeInvalid, "The body is not a notice of the Cloud API")
+        }
         notice::Problem::Op(error) => {
             if matches!(error, OpError::Store(_)) {
                 metrics::counter!("tillbell_whatsapp_reports_total", "report" => "not_stored").increment(1);
@@ -109,7 +115,7 @@ fn secrets(http: &Http) -> Option<&WebhookSecrets> {
 
 fn wrong_signature() -> ApiError {
     metrics::counter!("tillbell_whatsapp_reports_total", "report" => "wrong_signature").increment(1);
-    ApiError::Forbidden("The signature is missing or wrong")
+    ApiError::new(Code::SignatureWrong, "The signature is missing or wrong")
 }
 
 /// The 32 bytes of the header, which must be there once.
@@ -137,24 +143,21 @@ fn is_signed(body: &[u8], signature: &[u8; 32], app_secret: &SecretString) -> bo
 async fn read(body: Body) -> Result<(BytesMut, Option<SemaphorePermit<'static>>), ApiError> {
     match tokio::time::timeout(BODY_TIMEOUT, collect(body)).await {
         Ok(read) => read,
-        Err(_) => Err(ApiError::RequestTimeout),
+        Err(_) => Err(ApiError::body_timeout()),
     }
 }
 
 async fn collect(mut body: Body) -> Result<(BytesMut, Option<SemaphorePermit<'static>>), ApiError> {
     let (mut all, mut place) = (BytesMut::new(), None);
     while let Some(frame) = body.frame().await {
-        let ended = |_| ApiError::BadRequest("The request's body ended early".into());
+        let ended = |_| ApiError::body_cut_short();
         let Ok(data) = frame.map_err(ended)?.into_data() else { continue };
         let length = all.len() + data.len();
         if length > BODY_MAX {
-            return Err(ApiError::TooLarge);
+            return Err(ApiError::new(Code::BodyTooLarge, "The body is larger than 3 MiB"));
         }
         if length > SMALL_MAX && place.is_none() {
-            let busy = |_| ApiError::Unavailable {
-                message: "Too much at once; try again",
-                retry_after: RETRY_SECONDS,
-            };
+            let busy = |_| ApiError::retry(Code::ServiceBusy, "Too much at once; try again", RETRY_SECONDS);
             place = Some(LARGE.try_acquire().map_err(busy)?);
         }
         all.extend_from_slice(&data);

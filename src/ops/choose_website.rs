@@ -7,6 +7,8 @@
 use crate::domain::merchant::{Website, WebsiteStatus};
 use crate::domain::weburl::{UrlProblem, host_is_within, parse_target, parse_website};
 
+const NOT_OURS: UrlProblem = UrlProblem::NotAllowed("must be an approved website of your business");
+
 /// What a request says about its website; texts are trimmed and not empty.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Wanted<'a> {
@@ -21,8 +23,8 @@ pub struct Wanted<'a> {
 pub enum WebsiteProblem {
     /// `business_website_id` is not an approved website of this business.
     UnknownId,
-    /// `website_url` is no URL, or of no approved website; in words.
-    WebsiteUrl(&'static str),
+    /// `website_url` is no URL, or of no approved website.
+    WebsiteUrl(UrlProblem),
     /// `webhook_url` is not a URL at all; in words.
     WebhookNotAUrl(&'static str),
     /// `webhook_url` is a URL, but not one of an approved website's domain; in words where there
@@ -47,12 +49,10 @@ pub fn choose_website(
     }
     if let Some(url) = wanted.website_url {
         match parse_website(url, dev) {
-            Err(problem) => problems.push(WebsiteProblem::WebsiteUrl(problem.reason())),
+            Err(problem) => problems.push(WebsiteProblem::WebsiteUrl(problem)),
             Ok(host) => match closest(approved(), &host) {
                 Some(site) => chosen = chosen.or(Some(site)),
-                None => {
-                    problems.push(WebsiteProblem::WebsiteUrl("must be an approved website of your business"))
-                }
+                None => problems.push(WebsiteProblem::WebsiteUrl(NOT_OURS)),
             },
         }
     }
@@ -135,7 +135,7 @@ mod tests {
             chosen(wanted),
             Err(vec![
                 WebsiteProblem::UnknownId,
-                WebsiteProblem::WebsiteUrl("must be an approved website of your business"),
+                WebsiteProblem::WebsiteUrl(NOT_OURS),
                 WebsiteProblem::WebhookNotAllowed(None),
             ])
         );

@@ -48,8 +48,7 @@ pub async fn send_text(
     text: &str,
     claim: Option<Claim>,
 ) -> Result<TextSent, OpError> {
-    let own = OwnHost::of(&app.public_url());
-    if let Err(refused) = own.map_or(Ok(()), |own| own.check(text)).and_then(|()| check_code(text)) {
+    if let Some(refused) = refusal(app, text) {
         if let Some(claim) = claim {
             claim.release().await;
         }
@@ -66,6 +65,12 @@ pub async fn send_text(
         result
     });
     working.await.map_err(|error| OpError::Fault(format!("a text could not be sent: {error}")))?
+}
+
+/// Why a text may not be sent, whoever it is for.
+pub fn refusal(app: &App, text: &str) -> Option<Impostor> {
+    let own = OwnHost::of(&app.public_url());
+    own.map_or(Ok(()), |own| own.check(text)).and_then(|()| check_code(text)).err()
 }
 
 async fn store_and_send(

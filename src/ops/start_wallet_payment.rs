@@ -65,10 +65,7 @@ pub enum Started {
     OtherRequest,
     /// Too many wrong PINs were tried on this business's payments; an operator must look.
     Stopped,
-    /// `webhook_url` is no URL at all; in words.
-    WebhookNotAUrl(&'static str),
-    /// It is neither the business's own nor an approved website's.
-    WebhookNotAllowed,
+    Webhook(WebhookRefusal),
     NoWallet,
     NotActive(WalletStatus),
     InsufficientBalance(Money),
@@ -77,6 +74,15 @@ pub enum Started {
     OverQuota(OverQuota),
     /// The amount with charges on top exceeds the range of amounts.
     TooLarge,
+}
+
+/// Why webhooks cannot go where the request wants them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WebhookRefusal {
+    /// It is no URL at all; in words.
+    NotAUrl(&'static str),
+    /// It is neither the business's saved URL nor an approved website's; in words where it could be neither.
+    NotSaved(Option<&'static str>),
 }
 
 pub async fn start_wallet_payment(
@@ -93,7 +99,7 @@ pub async fn start_wallet_payment(
     }
     let website = match webhook_website(app, caller, &request.webhook_url).await? {
         Ok(website) => website,
-        Err(refused) => return Ok(refused),
+        Err(refused) => return Ok(Started::Webhook(refused)),
     };
     let Some(wallet) = find(app, &request.phone).await? else { return Ok(Started::NoWallet) };
     let Some(payment) = draft(app, caller, request, &wallet, website).await? else {
@@ -172,24 +178,33 @@ fn answer(app: &App, intent: Intent, transaction_id: String, sent: SentNow) -> S
     }
 }
 
+/// What is wrong with a webhook URL, for a request that is refused whatever it is.
+pub async fn webhook_refusal(
+    app: &App,
+    caller: &Caller,
+    url: &str,
+) -> Result<Option<WebhookRefusal>, OpError> {
+    Ok(webhook_website(app, caller, url).await?.err())
+}
+
 /// The website a webhook URL belongs to, for charges and lists: the one whose own URL it is, else the
 /// closest approved one. It must be the business's saved URL or an approved website's.
 async fn webhook_website(
     app: &App,
     caller: &Caller,
     url: &str,
-) -> Result<Result<Option<Website>, Started>, OpError> {
+) -> Result<Result<Option<Website>, WebhookRefusal>, OpError> {
     let target = match weburl::parse_target(url, app.config.server.dev) {
         Ok(target) => target,
-        Err(UrlProblem::NotAUrl(reason)) => return Ok(Err(Started::WebhookNotAUrl(reason))),
-        Err(UrlProblem::NotAllowed(_)) => return Ok(Err(Started::WebhookNotAllowed)),
+        Err(UrlProblem::NotAUrl(reason)) => return Ok(Err(WebhookRefusal::NotAUrl(reason))),
+        Err(UrlProblem::NotAllowed(reason)) => return Ok(Err(WebhookRefusal::NotSaved(Some(reason)))),
     };
     let websites = app.directory.websites(caller.business.id).await?;
     let approved = || websites.iter().filter(|site| site.status == WebsiteStatus::Approved);
     let owner = approved().find(|site| site.webhook_url.as_deref().is_some_and(|own| same_url(own, url)));
     let is_saved = caller.business.webhook_url.as_deref().is_some_and(|saved| same_url(saved, url));
     if owner.is_none() && !is_saved {
-        return Ok(Err(Started::WebhookNotAllowed));
+        return Ok(Err(WebhookRefusal::NotSaved(None)));
     }
     let closest = || {
         let within = approved().filter(|site| host_is_within(target.host(), &site.host));

@@ -8,12 +8,13 @@ use http::StatusCode;
 
 use super::once::{self, Begun};
 use super::payment::write_corrected;
-use super::read::{TransactionId, UNKNOWN, is_storable};
+use super::read::{TransactionId, is_storable, unknown};
 use super::{Admitted, Answer, Received, admit_with_body};
 use crate::domain::money::Money;
 use crate::domain::payment::CorrectRefusal;
 use crate::http::Http;
 use crate::http::body::Fields;
+use crate::http::code::{Code, FieldCode};
 use crate::http::error::ApiError;
 use crate::http::json::Json;
 use crate::http::routes::PAYMENT_AMOUNT;
@@ -45,11 +46,11 @@ async fn correct(
 ) -> Result<Answer, ApiError> {
     let mut check = Checker::new(fields);
     let Some(amount) = check.amount("new_amount", http.app.config.payments.max_amount) else {
-        return Err(ApiError::Invalid(check.problems));
+        return Err(ApiError::invalid(check.problems));
     };
     let id = match id {
         Ok(Path(id)) if is_storable(&id) => id,
-        _ => return Err(ApiError::NotFound(UNKNOWN)),
+        _ => return Err(unknown()),
     };
     let claim = match once::begin(http, admitted, received, fields).await? {
         Begun::Done(answer) => return Ok(answer),
@@ -70,13 +71,26 @@ async fn work(
     let remember = claim.map(|claim| Remember { claim, render: &render });
     match correct_amount(&http.app, &admitted.caller, id, amount, remember.as_ref()).await? {
         Corrected::Payment(view) => Ok(Answer::ok(render(&view).1)),
-        Corrected::Unknown => Err(ApiError::NotFound(UNKNOWN)),
-        Corrected::Refused(CorrectRefusal::TooLarge) => {
-            Err(ApiError::field("new_amount", "The new amount with its charges is too large."))
-        }
-        Corrected::Refused(refusal) => Err(ApiError::BadRequest(refusal.to_string().into())),
+        Corrected::Unknown => Err(unknown()),
+        Corrected::Refused(refusal) => Err(refused(refusal)),
         Corrected::LeaseLost => Err(once::still_running()),
     }
+}
+
+fn refused(refusal: CorrectRefusal) -> ApiError {
+    let code = match refusal {
+        CorrectRefusal::NotATransfer => Code::NotABankTransfer,
+        CorrectRefusal::NotPending(_) => Code::PaymentNotPending,
+        CorrectRefusal::Expired => Code::PaymentExpired,
+        CorrectRefusal::TooOften => Code::TooManyCorrections,
+        CorrectRefusal::TooManyInBusiness => Code::BusinessCorrectionsExceeded,
+        CorrectRefusal::NotTellable => Code::AmountAmbiguous,
+        CorrectRefusal::TooLarge => {
+            let message = "The new amount with its charges is too large.";
+            return ApiError::field("new_amount", FieldCode::TooLarge, message);
+        }
+    };
+    ApiError::new(code, refusal.to_string())
 }
 
 fn render(view: &PaymentView) -> (u16, Vec<u8>) {

@@ -9,16 +9,16 @@ use http::StatusCode;
 use super::once::{self, Begun};
 use super::payment::write_created;
 use super::{Admitted, Answer, NO_ACCOUNT_RETRY, Received, admit_with_body};
-use crate::domain::merchant::Website;
 use crate::domain::money::Money;
 use crate::domain::payment::PayerDetails;
-use crate::domain::weburl::MAX_URL_CHARS;
+use crate::domain::weburl::{MAX_URL_CHARS, UrlProblem};
 use crate::http::Http;
 use crate::http::body::Fields;
+use crate::http::code::{Code, FieldCode};
 use crate::http::error::ApiError;
 use crate::http::json::Json;
 use crate::http::routes::PAYMENT_REQUEST;
-use crate::http::validate::{Checker, Problems, required};
+use crate::http::validate::{Checker, Problems};
 use crate::ops::choose_website::{Wanted, WebsiteProblem, choose_website};
 use crate::ops::create_payment::{Created, NewPayment, create_payment};
 use crate::ops::idempotency::{Claim, Remember};
@@ -88,9 +88,14 @@ async fn work(
         website_url: wire.website_url.as_deref(),
         webhook_url: Some(&wire.webhook_url),
     };
-    let website = match website(http, admitted, wanted, Problems::default()).await {
+    let sites = http.app.directory.websites(admitted.caller.business.id).await?;
+    let website = match choose_website(&sites, wanted, http.app.config.server.dev) {
         Ok(website) => website,
-        Err(error) => return Err(with_taken_id(http, admitted, wire.transaction_id.as_deref(), error).await),
+        Err(wrong) => {
+            let mut refusal = Refusal { problems: Problems::default(), not_allowed: None };
+            refusal.add(wrong);
+            return Err(refusal.with_taken_id(http, admitted, wire.transaction_id.as_deref()).await);
+        }
     };
     let remember = claim.map(|claim| Remember { claim, render: &render });
     let new = NewPayment {
@@ -104,12 +109,17 @@ async fn work(
     };
     match create_payment(&http.app, &admitted.caller, new, remember.as_ref()).await? {
         Created::Payment(view) => Ok(Answer::created(render(&view).1)),
-        Created::DuplicateTransactionId => Err(ApiError::field("transaction_id", TAKEN)),
-        Created::NoAccount => Err(ApiError::Unavailable {
-            message: "No receiving account is free for this payment at the moment; try again later",
-            retry_after: NO_ACCOUNT_RETRY,
-        }),
-        Created::TooLarge => Err(ApiError::field("amount", "The amount with its charges is too large.")),
+        Created::DuplicateTransactionId => {
+            Err(ApiError::field("transaction_id", FieldCode::TransactionIdTaken, TAKEN))
+        }
+        Created::NoAccount => {
+            let message = "No receiving account is free for this payment at the moment; try again later";
+            Err(ApiError::retry(Code::NoAccountAvailable, message, NO_ACCOUNT_RETRY))
+        }
+        Created::TooLarge => {
+            let message = "The amount with its charges is too large.";
+            Err(ApiError::field("amount", FieldCode::TooLarge, message))
+        }
         Created::LeaseLost => Err(once::still_running()),
     }
 }
@@ -149,7 +159,7 @@ fn read(fields: &Fields<'_>, max_amount: Money) -> Result<Wire, Bad> {
     let transaction_id = check.text("transaction_id", TEXT_MAX);
     if matches!(transaction_id.as_deref(), Some("." | "..")) {
         // In a path every client removes these before sending, encoded or not.
-        check.problems.add("transaction_id", "The transaction id must not be a dot or two.".into());
+        check.problems.complain("transaction_id", FieldCode::ReservedId, "must not be a dot or two");
     }
     let website_id = check.integer("business_website_id");
     let website_url = check.text("website_url", MAX_URL_CHARS);
@@ -172,7 +182,7 @@ fn payer_name(check: &mut Checker<'_, '_>) -> Option<String> {
         (None, Some(name)) => ("payer_name", name),
         (None, None) => {
             if check.problems.count() == good_so_far {
-                check.problems.add("payer_name", required("payer_name"));
+                check.problems.require("payer_name");
             }
             return None;
         }
@@ -187,67 +197,76 @@ async fn tell_all(http: &Http, admitted: &Admitted, bad: Bad) -> ApiError {
         website_url: bad.website_url.as_deref(),
         webhook_url: bad.webhook_url.as_deref(),
     };
-    match website(http, admitted, wanted, bad.problems).await {
-        Err(error) => with_taken_id(http, admitted, bad.transaction_id.as_deref(), error).await,
-        // Never: the problems are not empty. An answer all the same.
-        Ok(_) => ApiError::Internal,
-    }
-}
-
-/// Tells of an id that is taken, too, where fields are told of.
-async fn with_taken_id(
-    http: &Http,
-    admitted: &Admitted,
-    transaction_id: Option<&str>,
-    error: ApiError,
-) -> ApiError {
-    let mut problems = match error {
-        ApiError::Invalid(problems) => problems,
-        other => return other,
-    };
-    let Some(id) = transaction_id else { return ApiError::Invalid(problems) };
-    match http.app.store.payment_by_transaction(admitted.caller.business.id, id).await {
-        Ok(None) => {}
-        Ok(Some(_)) => problems.add("transaction_id", TAKEN.into()),
+    let sites = match http.app.directory.websites(admitted.caller.business.id).await {
+        Ok(sites) => sites,
         Err(error) => return error.into(),
+    };
+    let mut refusal = Refusal { problems: bad.problems, not_allowed: None };
+    if let Err(wrong) = choose_website(&sites, wanted, http.app.config.server.dev) {
+        refusal.add(wrong);
     }
-    ApiError::Invalid(problems)
+    refusal.with_taken_id(http, admitted, bad.transaction_id.as_deref()).await
 }
 
-/// Chooses the website; adds what is wrong to `problems` and fails if there are any.
-async fn website(
-    http: &Http,
-    admitted: &Admitted,
-    wanted: Wanted<'_>,
-    mut problems: Problems,
-) -> Result<Website, ApiError> {
-    let sites = http.app.directory.websites(admitted.caller.business.id).await?;
-    let wrong = match choose_website(&sites, wanted, http.app.config.server.dev) {
-        Ok(site) if problems.is_empty() => return Ok(site),
-        Ok(_) => Vec::new(),
-        Err(wrong) => wrong,
-    };
-    let mut not_allowed = None;
-    for problem in wrong {
-        match problem {
-            WebsiteProblem::UnknownId => problems.add(
-                "business_website_id",
-                "The business website id is not an approved website of your business.".into(),
-            ),
-            WebsiteProblem::WebsiteUrl(reason) => {
-                problems.add("website_url", format!("The website url {reason}."));
+/// Everything wrong with a request.
+struct Refusal {
+    problems: Problems,
+    /// Why the webhook URL may not be used: 400 if that is all.
+    not_allowed: Option<String>,
+}
+
+impl Refusal {
+    fn add(&mut self, wrong: Vec<WebsiteProblem>) {
+        let problems = &mut self.problems;
+        for problem in wrong {
+            match problem {
+                WebsiteProblem::UnknownId => problems.complain(
+                    "business_website_id",
+                    FieldCode::WebsiteNotApproved,
+                    "is not an approved website of your business",
+                ),
+                WebsiteProblem::WebsiteUrl(problem) => {
+                    let code = match problem {
+                        UrlProblem::NotAUrl(_) => FieldCode::InvalidUrl,
+                        UrlProblem::NotAllowed(_) => FieldCode::WebsiteNotApproved,
+                    };
+                    problems.complain("website_url", code, problem.reason());
+                }
+                WebsiteProblem::WebhookNotAUrl(reason) => {
+                    problems.complain("webhook_url", FieldCode::InvalidUrl, reason);
+                }
+                WebsiteProblem::WebhookNotAllowed(reason) => {
+                    let reason = reason.map(|reason| format!(", and it {reason}")).unwrap_or_default();
+                    self.not_allowed =
+                        Some(format!("The webhook URL must be from the approved website domain{reason}"));
+                }
             }
-            WebsiteProblem::WebhookNotAUrl(reason) => {
-                problems.add("webhook_url", format!("The webhook url {reason}."));
-            }
-            WebsiteProblem::WebhookNotAllowed(reason) => not_allowed = Some(reason),
         }
     }
-    if !problems.is_empty() {
-        return Err(ApiError::Invalid(problems));
+
+    /// The answer, which tells of an id that is taken, too.
+    async fn with_taken_id(
+        mut self,
+        http: &Http,
+        admitted: &Admitted,
+        transaction_id: Option<&str>,
+    ) -> ApiError {
+        if let Some(id) = transaction_id {
+            match http.app.store.payment_by_transaction(admitted.caller.business.id, id).await {
+                Ok(None) => {}
+                Ok(Some(_)) => {
+                    self.problems.add("transaction_id", FieldCode::TransactionIdTaken, TAKEN.into());
+                }
+                Err(error) => return error.into(),
+            }
+        }
+        match self.not_allowed {
+            Some(message) if self.problems.is_empty() => ApiError::new(Code::WebsiteNotApproved, message),
+            Some(message) => {
+                self.problems.add("webhook_url", FieldCode::WebsiteNotApproved, format!("{message}."));
+                ApiError::invalid(self.problems)
+            }
+            None => ApiError::invalid(self.problems),
+        }
     }
-    let reason = not_allowed.flatten().map(|reason| format!(", and it {reason}")).unwrap_or_default();
-    Err(ApiError::BadRequest(
-        format!("The webhook URL must be from the approved website domain{reason}").into(),
-    ))
 }

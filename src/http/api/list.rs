@@ -17,6 +17,7 @@ use crate::domain::merchant::Mode;
 use crate::domain::payment::Status;
 use crate::domain::time::{Span, Timestamp};
 use crate::http::Http;
+use crate::http::code::FieldCode;
 use crate::http::error::ApiError;
 use crate::http::json::Json;
 use crate::http::routes::PAYMENTS;
@@ -40,7 +41,7 @@ pub async fn handle(State(http): State<Arc<Http>>, request: Request) -> Response
 
 async fn list(http: &Http, admitted: &Admitted, query: &str) -> Result<Answer, ApiError> {
     let business_id = admitted.caller.business.id;
-    let filter = read(query, business_id, admitted.caller.mode).map_err(ApiError::Invalid)?;
+    let filter = read(query, business_id, admitted.caller.mode).map_err(ApiError::invalid)?;
     let listed = list_payments(&http.app, business_id, &filter).await?;
     Ok(Answer::ok(render(&listed, &filter, business_id)))
 }
@@ -90,14 +91,14 @@ fn read(query: &str, business_id: i64, mode: Mode) -> Result<ListFilter, Problem
     }
     for (name, value) in NAMES.into_iter().zip(&given) {
         let Some(value) = value else { continue };
-        if let Err(what) = set(&mut filter, name, value, business_id) {
-            problems.add(name, format!("The {} {what}.", name.replace('_', " ")));
+        if let Err((code, what)) = set(&mut filter, name, value, business_id) {
+            problems.complain(name, code, what);
         }
     }
     if let (Some(from), Some(until)) = (filter.from, filter.until)
         && from >= until
     {
-        problems.add("from_date", "The from date must not be after the to date.".into());
+        problems.complain("from_date", FieldCode::DatesReversed, "must not be after the to date");
     }
     if problems.is_empty() { Ok(filter) } else { Err(problems) }
 }
@@ -105,12 +106,19 @@ fn read(query: &str, business_id: i64, mode: Mode) -> Result<ListFilter, Problem
 /// The parameters, in the order in which mistakes are told.
 const NAMES: [&str; 7] = ["status", "from_date", "to_date", "website_id", "per_page", "page", "cursor"];
 
-/// The error completes "The from date ...".
-fn set(filter: &mut ListFilter, name: &str, value: &str, business_id: i64) -> Result<(), String> {
-    const DATE: &str = "must be a date such as 2026-01-31";
+/// What is wrong with a parameter; the words complete "The from date ...".
+type Mistake = (FieldCode, &'static str);
+
+fn set(filter: &mut ListFilter, name: &str, value: &str, business_id: i64) -> Result<(), Mistake> {
+    const DATE: Mistake = (FieldCode::InvalidDate, "must be a date such as 2026-01-31");
+    const STATUS: Mistake = (FieldCode::UnknownValue, "must be pending, approved or rejected");
+    const WHOLE: Mistake = (FieldCode::NotAWholeNumber, "must be a whole number");
+    const PER_PAGE: Mistake = (FieldCode::OutOfRange, "must be a whole number from 1 to 100");
+    const PAGE: Mistake = (FieldCode::OutOfRange, "must be a whole number from 1");
+    const CURSOR: Mistake = (FieldCode::UnknownCursor, "is not one that this service has given");
     match name {
         "status" => {
-            filter.status = Some(Status::parse(value).ok_or("must be pending, approved or rejected")?);
+            filter.status = Some(Status::parse(value).ok_or(STATUS)?);
         }
         "from_date" => filter.from = Some(date(value).ok_or(DATE)?),
         // The whole day counts: up to the beginning of the next.
@@ -119,17 +127,16 @@ fn set(filter: &mut ListFilter, name: &str, value: &str, business_id: i64) -> Re
             let digits = value.strip_prefix('-').unwrap_or(value);
             let whole = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
             // A number below 1 or beyond the range is the id of no website, as any unknown one.
-            filter.website_id =
-                Some(whole.then(|| value.parse().unwrap_or(i64::MAX)).ok_or("must be a whole number")?);
+            filter.website_id = Some(whole.then(|| value.parse().unwrap_or(i64::MAX)).ok_or(WHOLE)?);
         }
         "per_page" => {
             let n = whole(value).filter(|n| *n <= PER_PAGE_MAX);
-            filter.per_page = n.ok_or("must be a whole number from 1 to 100")?;
+            filter.per_page = n.ok_or(PER_PAGE)?;
         }
-        "page" => filter.page = whole(value).ok_or("must be a whole number from 1")?,
+        "page" => filter.page = whole(value).ok_or(PAGE)?,
         _ => {
             let cursor = read_cursor(value, business_id);
-            filter.cursor = Some(cursor.ok_or("is not one that this service has given")?);
+            filter.cursor = Some(cursor.ok_or(CURSOR)?);
         }
     }
     Ok(())

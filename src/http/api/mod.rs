@@ -2,7 +2,8 @@
 //!
 //! The order of checks: the body is read (so that the client sees an answer), the key is looked
 //! up, the request is counted (against the business, or the client's address where the key is not
-//! good), and only then the body is judged. Each route has wire structs of its own.
+//! good or cannot be looked up), and only then the body is judged. Each route has wire structs of
+//! its own.
 
 pub mod correct;
 pub mod create;
@@ -22,8 +23,9 @@ use http::{HeaderMap, HeaderValue, StatusCode};
 use super::Http;
 use super::auth::{Presented, client_address, counted_as, presented};
 use super::body::{self, BodyProblem, Fields};
+use super::code::Code;
 use super::door::{Peer, Trace};
-use super::error::{ApiError, KEY_INVALID, KEY_MISSING, RATE_LIMIT_RESET, json_response};
+use super::error::{ApiError, RATE_LIMIT_RESET, json_response};
 use super::limits::{Group, Verdict};
 use super::routes::UNROUTED;
 use crate::directory::Caller;
@@ -32,6 +34,9 @@ use crate::store::StoreError;
 const LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
 const REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
 const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
+
+const KEY_MISSING: &str = "API key is required";
+const KEY_INVALID: &str = "Invalid or inactive API key";
 
 /// Seconds until a receiving account may have become free again.
 const NO_ACCOUNT_RETRY: u32 = 60;
@@ -161,64 +166,68 @@ async fn admit(
     group: Group,
 ) -> Result<Admitted, Response> {
     let (headers, peer) = (&received.parts.headers, received.peer);
-    let fail = |error: ApiError, verdict: Option<&Verdict>, business_id: Option<i64>| {
-        let mut response = error.into_response();
-        response.extensions_mut().insert(Trace { route, business_id });
-        if let Some(verdict) = verdict {
-            add_limit(http, &mut response, verdict);
-        }
-        response
-    };
-    let caller = match find_caller(http, headers, token).await {
-        Ok(caller) => caller,
-        Err(error) => return Err(fail(error.into(), None, None)),
-    };
-    match caller {
+    let (verdict, business_id, error) = match find_caller(http, headers, token).await {
         Ok(caller) => {
             let verdict = http.limits.spend_business(&caller.business, group).await;
             if verdict.allowed {
-                Ok(Admitted { caller, verdict, route })
-            } else {
-                Err(fail(ApiError::TooManyRequests, Some(&verdict), Some(caller.business.id)))
+                return Ok(Admitted { caller, verdict, route });
             }
+            (verdict, Some(caller.business.id), ApiError::rate_limited())
         }
-        Err(message) => {
+        Err(no_caller) => {
             let verdict = spend_address(http, headers, peer).await;
-            let error = match hidden {
-                _ if !verdict.allowed => ApiError::TooManyRequests,
-                Some(problem) if message == KEY_MISSING => problem.clone().into(),
-                _ => ApiError::Unauthorized(message),
+            let error = match (no_caller, hidden) {
+                // Of a good key, perhaps: it is not told that it asked too often.
+                (NoCaller::Unknown(error), _) => error.into(),
+                _ if !verdict.allowed => ApiError::rate_limited(),
+                (NoCaller::KeyMissing, Some(problem)) => problem.clone().into(),
+                (NoCaller::KeyMissing, None) => ApiError::new(Code::ApiKeyMissing, KEY_MISSING),
+                (NoCaller::KeyInvalid, _) => ApiError::new(Code::ApiKeyInvalid, KEY_INVALID),
             };
-            Err(fail(error, Some(&verdict), None))
+            (verdict, None, error)
         }
-    }
+    };
+    let mut response = error.into_response();
+    response.extensions_mut().insert(Trace { route, business_id });
+    add_limit(http, &mut response, &verdict);
+    Err(response)
 }
 
 /// Answers `error` to a request that no route of the API took; it is counted like any other.
 pub async fn refuse(http: &Http, headers: &HeaderMap, peer: Peer, error: ApiError) -> Response {
-    let (verdict, business_id) = match find_caller(http, headers, None).await {
-        Ok(Ok(caller)) => {
-            (http.limits.spend_business(&caller.business, Group::Api).await, Some(caller.business.id))
+    let (verdict, business_id, is_known) = match find_caller(http, headers, None).await {
+        Ok(caller) => {
+            let verdict = http.limits.spend_business(&caller.business, Group::Api).await;
+            (verdict, Some(caller.business.id), true)
         }
-        Ok(Err(_)) | Err(_) => (spend_address(http, headers, peer).await, None),
+        Err(no_caller) => {
+            let verdict = spend_address(http, headers, peer).await;
+            (verdict, None, !matches!(no_caller, NoCaller::Unknown(_)))
+        }
     };
-    let error = if verdict.allowed { error } else { ApiError::TooManyRequests };
+    let error = if verdict.allowed || !is_known { error } else { ApiError::rate_limited() };
     let mut response = error.into_response();
     response.extensions_mut().insert(Trace { route: UNROUTED, business_id });
     add_limit(http, &mut response, &verdict);
     response
 }
 
-/// The caller, or the message for somebody who is none.
-async fn find_caller(
-    http: &Http,
-    headers: &HeaderMap,
-    token: Option<&str>,
-) -> Result<Result<Caller, &'static str>, StoreError> {
+/// Why there is no caller.
+enum NoCaller {
+    KeyMissing,
+    KeyInvalid,
+    /// The key could not be looked up.
+    Unknown(StoreError),
+}
+
+async fn find_caller(http: &Http, headers: &HeaderMap, token: Option<&str>) -> Result<Caller, NoCaller> {
     match presented(headers, token) {
-        Presented::None => Ok(Err(KEY_MISSING)),
-        Presented::Unusable => Ok(Err(KEY_INVALID)),
-        Presented::Key(key) => Ok(http.app.directory.caller(&key).await?.ok_or(KEY_INVALID)),
+        Presented::None => Err(NoCaller::KeyMissing),
+        Presented::Unusable => Err(NoCaller::KeyInvalid),
+        Presented::Key(key) => {
+            let found = http.app.directory.caller(&key).await.map_err(NoCaller::Unknown)?;
+            found.ok_or(NoCaller::KeyInvalid)
+        }
     }
 }
 
@@ -228,10 +237,12 @@ async fn spend_address(http: &Http, headers: &HeaderMap, peer: Peer) -> Verdict 
 }
 
 fn add_limit(http: &Http, response: &mut Response, verdict: &Verdict) {
+    let is_refused = response.status() == StatusCode::TOO_MANY_REQUESTS;
     let headers = response.headers_mut();
     headers.insert(LIMIT, HeaderValue::from(verdict.limit));
     headers.insert(REMAINING, HeaderValue::from(verdict.remaining));
-    if !verdict.allowed {
+    // A request that was answered otherwise has nothing to wait for.
+    if !verdict.allowed && is_refused {
         // Rounded up: whoever waits so long finds a new window.
         let seconds = verdict.reset_after.as_secs() + u64::from(verdict.reset_after.subsec_nanos() > 0);
         let seconds = i64::try_from(seconds.max(1)).unwrap_or(i64::MAX);

@@ -5,6 +5,7 @@ use http::StatusCode;
 use super::{Admitted, Answer, Received};
 use crate::http::Http;
 use crate::http::body::Fields;
+use crate::http::code::{Code, FieldCode};
 use crate::http::error::ApiError;
 use crate::http::validate::check_text;
 use crate::ops::idempotency::{Claim, Claimed, claim};
@@ -50,7 +51,8 @@ pub async fn begin_as(
             replayed: true,
         })),
         Claimed::OtherRequest => {
-            Err(ApiError::field(FIELD, "This Idempotency-Key was used for another request; use a new one."))
+            let message = "This Idempotency-Key was used for another request; use a new one.";
+            Err(ApiError::field(FIELD, FieldCode::IdempotencyKeyReused, message))
         }
         Claimed::StillRunning => Err(still_running()),
     }
@@ -58,7 +60,8 @@ pub async fn begin_as(
 
 /// The first request under the key has not ended.
 pub fn still_running() -> ApiError {
-    ApiError::Conflict("A request with this Idempotency-Key is still being processed; try again")
+    let message = "A request with this Idempotency-Key is still being processed; try again";
+    ApiError::new(Code::RequestInProgress, message)
 }
 
 /// Keeps the claim of work that was done, gives back that of work that was not.
@@ -73,15 +76,16 @@ pub async fn end(claim: Option<Claim>, result: &Result<Answer, ApiError>) {
 fn read_key(received: &Received) -> Result<Option<String>, ApiError> {
     let mut values = received.parts.headers.get_all("idempotency-key").iter();
     let Some(value) = values.next() else { return Ok(None) };
-    let wrong = |what: &str| ApiError::field(FIELD, format!("The Idempotency-Key {what}."));
+    let wrong = |code, what: &str| ApiError::field(FIELD, code, format!("The Idempotency-Key {what}."));
     if values.any(|other| other != value) {
-        return Err(wrong("must be given once"));
+        return Err(wrong(FieldCode::SentTwice, "must be given once"));
     }
-    let text = std::str::from_utf8(value.as_bytes()).map_err(|_| wrong("must be a text"))?;
+    let not_a_text = |_| wrong(FieldCode::NotAText, "must be a text");
+    let text = std::str::from_utf8(value.as_bytes()).map_err(not_a_text)?;
     match check_text(text.to_owned(), KEY_MAX) {
         Ok(Some(key)) => Ok(Some(key)),
         // An empty key is a fault of the caller's program, who believes to be protected by it.
-        Ok(None) => Err(wrong("must not be empty")),
-        Err(what) => Err(wrong(&what)),
+        Ok(None) => Err(wrong(FieldCode::Required, "must not be empty")),
+        Err((code, what)) => Err(wrong(code, &what)),
     }
 }

@@ -9,12 +9,16 @@ use axum::response::Response;
 use super::payment::write_read;
 use super::{Admitted, Answer, Received, admit_without_body};
 use crate::http::Http;
+use crate::http::code::Code;
 use crate::http::error::ApiError;
 use crate::http::json::Json;
 use crate::http::routes::PAYMENT;
 use crate::ops::read_payments::read_payment;
 
-pub const UNKNOWN: &str = "Payment not found";
+/// No payment of the caller's business has this id.
+pub fn unknown() -> ApiError {
+    ApiError::new(Code::PaymentNotFound, "Payment not found")
+}
 
 /// The path's id, percent-decoded after routing, so that `%2F` is part of it. One that is not
 /// UTF-8 is nobody's.
@@ -31,13 +35,13 @@ pub async fn handle(State(http): State<Arc<Http>>, id: TransactionId, request: R
 }
 
 async fn read(http: &Http, admitted: &Admitted, id: TransactionId) -> Result<Answer, ApiError> {
-    let Ok(Path(id)) = id else { return Err(ApiError::NotFound(UNKNOWN)) };
+    let Ok(Path(id)) = id else { return Err(unknown()) };
     let caller = &admitted.caller;
     let found = match is_storable(&id) {
         true => read_payment(&http.app, caller.business.id, Some(caller.mode), &id).await?,
         false => None,
     };
-    let Some(view) = found else { return Err(ApiError::NotFound(UNKNOWN)) };
+    let Some(view) = found else { return Err(unknown()) };
     let mut json = Json::object();
     json.flag("success", true);
     json.begin("data");

@@ -88,11 +88,9 @@ fn over_limit(http: &Http, verdict: Verdict) -> Option<Shown> {
 
 fn trouble(error: OpError) -> Shown {
     // Logged there, by the same rules as for the API.
-    match ApiError::from(error) {
-        ApiError::Unavailable { retry_after, .. } => {
-            words::trouble(StatusCode::SERVICE_UNAVAILABLE, Some(i64::from(retry_after)))
-        }
-        _ => words::trouble(StatusCode::INTERNAL_SERVER_ERROR, None),
+    match ApiError::from(error).retry_after() {
+        Some(after) => words::trouble(StatusCode::SERVICE_UNAVAILABLE, Some(i64::from(after))),
+        None => words::trouble(StatusCode::INTERNAL_SERVER_ERROR, None),
     }
 }
 

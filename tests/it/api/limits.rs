@@ -1,5 +1,6 @@
 //! Rate limits as callers see them.
 
+use super::codes::run;
 use super::server::{CREATE, Server};
 
 on_both! {
@@ -55,5 +56,36 @@ on_both! {
             server.send("GET", "/api/v1/payments", &[&format!("X-Forwarded-For: 10.0.0.{n}")], None).await.fails(401, "");
         }
         server.send("GET", "/api/v1/payments", &["X-Forwarded-For: 10.0.0.9"], None).await.fails(429, "");
+    }
+
+    async fn limits_are_told_where_the_key_cannot_be_looked_up(db: TestDatabase) {
+        let (engine, url) = (db.engine(), db.url().to_owned());
+        let server = Server::with(db, "[limits]\nrequests_per_minute = 2").await;
+        let shop = server.shop("kola.example").await;
+        let away = "alter table api_keys rename to api_keys_away";
+        run(engine, &url, away, away).await;
+        server.app().directory.forget();
+        // The key may be a good one: it is told what the trouble is, and not that it asked too often.
+        for (path, status, remaining) in [
+            ("/api/v1/payments", 500, "1"),
+            ("/api/v1/nothing", 404, "0"),
+            ("/api/v1/payments", 500, "0"),
+            ("/api/v1/nothing", 404, "0"),
+            (CREATE, 405, "0"),
+        ] {
+            let reply = server.get(&shop.key, path).await;
+            reply.fails(status, "");
+            assert_eq!(reply.header("x-ratelimit-limit"), Some("2"), "{reply:?}");
+            assert_eq!(reply.header("x-ratelimit-remaining"), Some(remaining), "{reply:?}");
+            assert_eq!((reply.header("retry-after"), reply.header("x-ratelimit-reset")), (None, None), "{reply:?}");
+        }
+        let refused = server.send("GET", "/api/v1/payments", &[], None).await;
+        refused.fails(429, "Too many requests");
+        assert!(refused.header("retry-after").is_some(), "{refused:?}");
+        let back = "alter table api_keys_away rename to api_keys";
+        run(engine, &url, back, back).await;
+        server.app().directory.forget();
+        let found = server.get(&shop.key, "/api/v1/payments").await;
+        assert_eq!((found.status, found.header("x-ratelimit-remaining")), (200, Some("999999")), "{found:?}");
     }
 }

@@ -5,6 +5,7 @@
 
 mod auth;
 mod bodies;
+pub mod codes;
 mod connections;
 mod correcting;
 mod creating;

@@ -59,7 +59,7 @@ impl Reply {
         self.json()["message"].as_str().unwrap_or_default().to_owned()
     }
 
-    /// Asserts the status and the JSON form of errors; answers the body.
+    /// Asserts the status and the JSON form of errors, with a code; answers the body.
     #[track_caller]
     pub fn fails(&self, status: u16, part: &str) -> Value {
         assert_eq!(self.status, status, "{self:?}");
@@ -67,6 +67,7 @@ impl Reply {
         assert_eq!(json["success"], false);
         assert!(self.message().contains(part), "{part:?} in {self:?}");
         assert_eq!(json.get("errors").is_some(), status == 422, "{self:?}");
+        super::codes::check(status, &json);
         assert_eq!(self.header("content-type"), Some("application/json"));
         assert!(self.header("x-request-id").is_some());
         json

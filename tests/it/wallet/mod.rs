@@ -6,6 +6,7 @@ mod codes;
 mod confirming;
 mod crashing;
 mod desk;
+mod error_codes;
 mod guards;
 mod messages;
 mod races;

@@ -2,10 +2,36 @@
 
 use serde_json::json;
 use tokio::io::AsyncWriteExt;
+use tokio::net::TcpStream;
 
 use super::world::{DIGITS, Desk, WEBHOOK};
-use crate::api::server::{Server, read_reply};
+use crate::api::codes::{self, Seen};
+use crate::api::server::{Reply, Server, read_reply};
 use crate::harness::cloud_api::{APP_SECRET, NUMBER_ID, VERIFY_TOKEN, notice, report, signature, written};
+
+/// Strangers who hold every place for large bodies, and what the next one was answered.
+async fn fill_with_strangers(desk: &Desk) -> (Vec<TcpStream>, Reply) {
+    let head = format!(
+        "POST {WEBHOOK} HTTP/1.1\r\nHost: pay.example\r\nContent-Length: 1000000\r\n{}\r\n\r\n",
+        signature(b"", APP_SECRET)
+    );
+    let mut strangers = Vec::new();
+    let large = " ".repeat(100_000);
+    // Our own large call may have taken a place in a stranger's stead, who was turned away then: so another comes
+    // after each.
+    loop {
+        assert!(strangers.len() < 200, "200 strangers do not fill the places");
+        let mut stream = desk.server.connect().await;
+        stream.write_all(head.as_bytes()).await.unwrap();
+        stream.write_all(&[b' '; 100_000]).await.unwrap();
+        strangers.push(stream);
+        let reply = desk.told(&large).await;
+        if reply.status == 503 {
+            return (strangers, reply);
+        }
+        reply.fails(400, "not a notice");
+    }
+}
 
 on_both! {
     async fn the_address_is_ours_to_who_knows_the_verify_token(db: TestDatabase) {
@@ -128,27 +154,21 @@ on_both! {
         let desk = Desk::open(db).await;
         desk.fund(20_000).await;
         assert_eq!(desk.start("k-1").await.status, 201);
-        let head = format!("POST {WEBHOOK} HTTP/1.1\r\nHost: pay.example\r\nContent-Length: 1000000\r\n{}\r\n\r\n", signature(b"", APP_SECRET));
-        let mut strangers = Vec::new();
-        let large = " ".repeat(100_000);
-        // Until strangers hold every place. Our own large call may have taken one in a stranger's stead, who was
-        // turned away then: so another comes after each.
-        let refused = loop {
-            assert!(strangers.len() < 200, "200 strangers do not fill the places");
-            let mut stream = desk.server.connect().await;
-            stream.write_all(head.as_bytes()).await.unwrap();
-            stream.write_all(&[b' '; 100_000]).await.unwrap();
-            strangers.push(stream);
-            let reply = desk.told(&large).await;
-            if reply.status == 503 {
-                break reply;
-            }
-            reply.fails(400, "not a notice");
-        };
+        let (strangers, refused) = fill_with_strangers(&desk).await;
         assert_eq!(refused.header("retry-after"), Some("5"));
         assert_eq!(desk.told(&report(&desk.api.last(), "read", None)).await.status, 200);
         assert_eq!(desk.last().await.0, "read");
         drop(strangers);
+    }
+
+    async fn codes_of_the_address(db: TestDatabase) {
+        let desk = Desk::open(db).await;
+        let mut seen = Seen::default();
+        seen.note(&desk.told_with("{}", &[]).await, "signature_wrong");
+        seen.note(&desk.server.send("GET", WEBHOOK, &[], None).await, "verify_token_wrong");
+        seen.note(&desk.told("[").await, "notice_invalid");
+        seen.note(&fill_with_strangers(&desk).await.1, "service_busy");
+        seen.is(codes::WHATSAPP, &[]);
     }
 
     async fn without_its_secrets_there_is_no_such_address(db: TestDatabase) {

@@ -5,16 +5,17 @@ use std::sync::Arc;
 use axum::extract::{Request, State};
 use axum::response::Response;
 
-use super::{Entered, answer, multiline, over_quota, phone, replay};
+use super::{Entered, answer, impostor_code, multiline, over_quota, phone, replay};
 use crate::http::Http;
 use crate::http::api::Answer;
 use crate::http::api::once::{self, Begun};
 use crate::http::body::Fields;
+use crate::http::code::Code;
 use crate::http::error::ApiError;
 use crate::http::json::Json;
 use crate::http::routes::WALLET_MESSAGE;
 use crate::http::validate::Checker;
-use crate::ops::send_text::{TextSent, send_text, text_sent_before};
+use crate::ops::send_text::{TextSent, refusal, send_text, text_sent_before};
 
 /// Characters of a text (interface 8).
 const MESSAGE_MAX: usize = 4_000;
@@ -27,7 +28,12 @@ async fn send(http: &Http, entered: &Entered, fields: &Fields<'_>) -> Result<Ans
     let mut check = Checker::new(fields);
     let phone = phone(&mut check);
     let text = multiline(&mut check, fields, "message", MESSAGE_MAX, true);
-    let (Some(phone), Some(text)) = (phone, text) else { return Err(ApiError::Invalid(check.problems)) };
+    let (Some(phone), Some(text)) = (phone, &text) else {
+        if let Some(why) = text.and_then(|text| refusal(&http.app, &text)) {
+            check.problems.complain("message", impostor_code(why), &why.to_string());
+        }
+        return Err(ApiError::invalid(check.problems));
+    };
     match replay::begin(http, entered, fields, &phone).await? {
         // Remembered is which message it was; what became of it may be known only now.
         Begun::Done(before) => {
@@ -36,7 +42,7 @@ async fn send(http: &Http, entered: &Entered, fields: &Fields<'_>) -> Result<Ans
         }
         // The op has the claim from here on: a caller who hangs up must not free the key.
         Begun::Work(claim) => {
-            let sent = send_text(&http.app, &entered.admitted.caller, &phone, &text, claim).await?;
+            let sent = send_text(&http.app, &entered.admitted.caller, &phone, text, claim).await?;
             told(http, sent)
         }
     }
@@ -54,9 +60,11 @@ fn told(http: &Http, sent: TextSent) -> Result<Answer, ApiError> {
             Ok(Answer::ok(json.finish()))
         }
         TextSent::NotSent(why) => {
-            Err(ApiError::BadGateway(format!("The message could not be sent: {why}").into()))
+            Err(ApiError::new(Code::MessageNotSent, format!("The message could not be sent: {why}")))
         }
-        TextSent::Refused(why) => Err(ApiError::field("message", format!("The message {why}."))),
+        TextSent::Refused(why) => {
+            Err(ApiError::field("message", impostor_code(why), format!("The message {why}.")))
+        }
         TextSent::OverQuota(over) => Err(over_quota(http, over)),
         TextSent::UnderWay | TextSent::LeaseLost => Err(once::still_running()),
     }

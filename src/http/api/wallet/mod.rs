@@ -16,15 +16,17 @@ use axum::response::Response;
 
 use super::once::Begun;
 use super::{Admitted, Answer, Received, admit_to};
+use crate::domain::impostor::Impostor;
 use crate::domain::merchant::Mode;
 use crate::domain::phone::Phone;
 use crate::domain::wallet::Wallet;
 use crate::http::Http;
 use crate::http::body::Fields;
+use crate::http::code::{Code, FieldCode};
 use crate::http::error::ApiError;
 use crate::http::json::Json;
 use crate::http::limits::Group;
-use crate::http::validate::{Checker, check_text, required};
+use crate::http::validate::{Checker, check_text};
 use crate::ops::message_quota::OverQuota;
 use crate::store::messages::QuotaScope;
 
@@ -64,7 +66,7 @@ where
 {
     answer(http, request, route, async |entered, fields| {
         let mut check = Checker::new(fields);
-        let Some(phone) = phone(&mut check) else { return Err(ApiError::Invalid(check.problems)) };
+        let Some(phone) = phone(&mut check) else { return Err(ApiError::invalid(check.problems)) };
         let claim = match replay::begin(http, entered, fields, &phone).await? {
             Begun::Done(answer) => return Ok(answer),
             Begun::Work(claim) => claim,
@@ -82,12 +84,12 @@ async fn enter(http: &Http, request: Request, route: &'static str) -> Result<Ent
         admit_to(http, &received, &fields, route, Group::Wallet).await?
     };
     let refused = match (admitted.caller.business.wallet_enabled, admitted.caller.mode) {
-        (false, _) => Some(OFF),
-        (true, Mode::Test) => Some(LIVE_ONLY),
+        (false, _) => Some((Code::WalletNotEnabled, OFF)),
+        (true, Mode::Test) => Some((Code::LiveKeyRequired, LIVE_ONLY)),
         (true, Mode::Live) => None,
     };
     match refused {
-        Some(why) => Err(admitted.respond(http, Err(ApiError::Forbidden(why)))),
+        Some((code, why)) => Err(admitted.respond(http, Err(ApiError::new(code, why)))),
         None => Ok(Entered { received, admitted }),
     }
 }
@@ -98,7 +100,7 @@ fn phone(check: &mut Checker<'_, '_>) -> Option<Phone> {
     match Phone::parse(&text) {
         Ok(phone) => Some(phone),
         Err(problem) => {
-            check.problems.add("phone", format!("The phone {problem}."));
+            check.problems.complain("phone", FieldCode::InvalidPhone, &problem.to_string());
             None
         }
     }
@@ -118,15 +120,15 @@ fn multiline(
     max: usize,
     is_required: bool,
 ) -> Option<String> {
-    let label = field.replace('_', " ");
+    let problems = &mut check.problems;
     let Some(token) = fields.get(field) else {
         if is_required {
-            check.problems.add(field, required(field));
+            problems.require(field);
         }
         return None;
     };
     let Ok(text) = serde_json::from_str::<String>(token) else {
-        check.problems.add(field, format!("The {label} must be a text."));
+        problems.complain(field, FieldCode::NotAText, "must be a text");
         return None;
     };
     let text = text.replace("\r\n", "\n");
@@ -136,28 +138,52 @@ fn multiline(
     match check_text(text.replace(is_break, " "), max) {
         Ok(Some(_)) => Some(text.to_owned()),
         Ok(None) if is_required => {
-            check.problems.add(field, required(field));
+            problems.require(field);
             None
         }
         Ok(None) => None,
-        Err(problem) => {
-            check.problems.add(field, format!("The {label} {problem}."));
+        Err((code, what)) => {
+            problems.complain(field, code, &what);
             None
         }
     }
 }
 
+fn impostor_code(why: Impostor) -> FieldCode {
+    match why {
+        Impostor::OwnHost | Impostor::OwnLink => FieldCode::PaymentPageLink,
+        Impostor::EncodedHost | Impostor::Link => FieldCode::Link,
+        Impostor::Invisible => FieldCode::InvisibleCharacters,
+        Impostor::Code => FieldCode::WalletCode,
+    }
+}
+
+/// The number has no wallet.
+fn no_wallet() -> ApiError {
+    ApiError::new(Code::WalletNotFound, "This number has no wallet")
+}
+
+fn suspended() -> ApiError {
+    ApiError::new(Code::WalletSuspended, "This wallet is suspended")
+}
+
 /// Too many messages, texts and links together.
 fn over_quota(http: &Http, over: OverQuota) -> ApiError {
-    let message = match over.scope {
-        QuotaScope::RecipientMinute => "Too many messages to this number in a minute; try again later",
-        QuotaScope::RecipientDay => "Too many messages to this number in 24 hours; try again later",
-        QuotaScope::BusinessDay => "Your business sent too many messages in 24 hours; try again later",
+    let (code, message) = match over.scope {
+        QuotaScope::RecipientMinute => {
+            (Code::RecipientQuotaExceeded, "Too many messages to this number in a minute; try again later")
+        }
+        QuotaScope::RecipientDay => {
+            (Code::RecipientQuotaExceeded, "Too many messages to this number in 24 hours; try again later")
+        }
+        QuotaScope::BusinessDay => {
+            (Code::BusinessQuotaExceeded, "Your business sent too many messages in 24 hours; try again later")
+        }
     };
     let now = http.app.now();
     let wait = over.until.since(now).0.div_euclid(1_000_000) + 1;
     let reset_at = now.0 / 1_000_000 + wait;
-    ApiError::OverQuota { message, retry_after: u32::try_from(wait).unwrap_or(u32::MAX), reset_at }
+    ApiError::over_quota(code, message, u32::try_from(wait).unwrap_or(u32::MAX), reset_at)
 }
 
 /// What lookup and ensure tell of a wallet.

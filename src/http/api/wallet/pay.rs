@@ -8,7 +8,9 @@ use std::sync::Arc;
 use axum::extract::{Request, State};
 use axum::response::Response;
 
-use super::{Entered, answer, multiline, over_quota, payer_name, phone, replay};
+use super::{
+    Entered, answer, impostor_code, multiline, no_wallet, over_quota, payer_name, phone, replay, suspended,
+};
 use crate::domain::impostor::{Impostor, OwnHost, check_direction, check_line, check_reference};
 use crate::domain::wallet::WalletStatus;
 use crate::domain::weburl::MAX_URL_CHARS;
@@ -16,12 +18,14 @@ use crate::http::Http;
 use crate::http::api::Answer;
 use crate::http::api::once::Begun;
 use crate::http::body::Fields;
+use crate::http::code::{Code, FieldCode};
 use crate::http::error::ApiError;
 use crate::http::json::Json;
 use crate::http::routes::WALLET_PAY;
-use crate::http::validate::Checker;
+use crate::http::validate::{Checker, Problems};
 use crate::ops::start_wallet_payment::{
-    StartRequest, Started, StartedPayment, start_wallet_payment, started_before,
+    StartRequest, Started, StartedPayment, WebhookRefusal, start_wallet_payment, started_before,
+    webhook_refusal,
 };
 
 /// Characters of the texts (decisions 2).
@@ -34,7 +38,10 @@ pub async fn handle(State(http): State<Arc<Http>>, request: Request) -> Response
 }
 
 async fn start(http: &Http, entered: &Entered, fields: &Fields<'_>) -> Result<Answer, ApiError> {
-    let request = read(http, fields)?;
+    let request = match read(http, fields) {
+        Ok(request) => request,
+        Err(bad) => return Err(tell_all(http, entered, bad).await),
+    };
     let claim = match replay::begin(http, entered, fields, &request.phone).await? {
         Begun::Done(_) => {
             let business_id = entered.admitted.caller.business.id;
@@ -56,38 +63,77 @@ async fn work(http: &Http, entered: &Entered, request: &StartRequest) -> Result<
     match start_wallet_payment(&http.app, &entered.admitted.caller, request).await? {
         Started::Waiting(started) => Ok(told(&started)),
         Started::NotSent(why) => {
-            Err(ApiError::BadGateway(format!("The message with the link could not be sent: {why}").into()))
+            let message = format!("The message with the link could not be sent: {why}");
+            Err(ApiError::new(Code::MessageNotSent, message))
         }
         Started::OtherRequest => Err(ApiError::field(
             "idempotency_key",
+            FieldCode::IdempotencyKeyReused,
             "The idempotency key was used for another request; use a new one.",
         )),
-        Started::Stopped => Err(ApiError::Forbidden(
+        Started::Stopped => Err(ApiError::new(
+            Code::WalletPaymentsStopped,
             "Wallet payments of this business are stopped after too many wrong PINs; ask the operator",
         )),
-        Started::WebhookNotAUrl(why) => Err(ApiError::field("webhook_url", format!("The webhook url {why}."))),
-        Started::WebhookNotAllowed => Err(ApiError::BadRequest(
-            "The webhook URL must be your business's saved webhook URL or the webhook URL of an approved website; \
-             it must be from the approved website domain"
-                .into(),
-        )),
-        Started::NoWallet => Err(ApiError::NotFound("This number has no wallet")),
-        Started::NotActive(WalletStatus::Suspended) => {
-            Err(ApiError::BadRequest("This wallet is suspended".into()))
+        Started::Webhook(WebhookRefusal::NotAUrl(why)) => {
+            let message = format!("The webhook url {why}.");
+            Err(ApiError::field("webhook_url", FieldCode::InvalidUrl, message))
         }
+        Started::Webhook(WebhookRefusal::NotSaved(why)) => {
+            Err(ApiError::new(Code::WebhookUrlNotSaved, not_saved(why)))
+        }
+        Started::NoWallet => Err(no_wallet()),
+        Started::NotActive(WalletStatus::Suspended) => Err(suspended()),
         Started::NotActive(_) => {
-            Err(ApiError::BadRequest("This wallet is locked after too many wrong PINs".into()))
+            Err(ApiError::new(Code::WalletLocked, "This wallet is locked after too many wrong PINs"))
         }
-        Started::InsufficientBalance(available) => Err(ApiError::InsufficientBalance(available)),
-        Started::OverDailyLimit => {
-            Err(ApiError::field("amount", "The amount exceeds what may go out of this wallet today."))
-        }
+        Started::InsufficientBalance(available) => Err(ApiError::insufficient_balance(available)),
+        Started::OverDailyLimit => Err(ApiError::field(
+            "amount",
+            FieldCode::DailyLimitExceeded,
+            "The amount exceeds what may go out of this wallet today.",
+        )),
         Started::OverQuota(over) => Err(over_quota(http, over)),
-        Started::TooLarge => Err(ApiError::field("amount", "The amount with its charges is too large.")),
+        Started::TooLarge => {
+            let message = "The amount with its charges is too large.";
+            Err(ApiError::field("amount", FieldCode::TooLarge, message))
+        }
     }
 }
 
-fn read(http: &Http, fields: &Fields<'_>) -> Result<StartRequest, ApiError> {
+fn not_saved(why: Option<&'static str>) -> String {
+    let why = why.map(|why| format!(", and it {why}")).unwrap_or_default();
+    format!(
+        "The webhook URL must be a saved one: the webhook URL of your business or of one of its approved websites; \
+         it must be from the approved website domain{why}"
+    )
+}
+
+/// A request that failed by itself, with its webhook URL.
+struct Bad {
+    problems: Problems,
+    webhook_url: Option<String>,
+}
+
+/// A bad request is told what is wrong with its webhook URL too, in the same answer.
+async fn tell_all(http: &Http, entered: &Entered, bad: Bad) -> ApiError {
+    let Bad { mut problems, webhook_url } = bad;
+    if let Some(url) = webhook_url {
+        match webhook_refusal(&http.app, &entered.admitted.caller, &url).await {
+            Ok(None) => {}
+            Ok(Some(WebhookRefusal::NotAUrl(why))) => {
+                problems.complain("webhook_url", FieldCode::InvalidUrl, why);
+            }
+            Ok(Some(WebhookRefusal::NotSaved(why))) => {
+                problems.add("webhook_url", FieldCode::WebhookUrlNotSaved, format!("{}.", not_saved(why)));
+            }
+            Err(error) => return error.into(),
+        }
+    }
+    ApiError::invalid(problems)
+}
+
+fn read(http: &Http, fields: &Fields<'_>) -> Result<StartRequest, Bad> {
     let mut check = Checker::new(fields);
     let phone = phone(&mut check);
     let base = check.amount("amount", http.app.config.payments.max_amount);
@@ -120,7 +166,7 @@ fn read(http: &Http, fields: &Fields<'_>) -> Result<StartRequest, ApiError> {
             // Not by the path: the prefix may be changed while a merchant tries again.
             fingerprint: http.app.vault.request_hash(&fields.fingerprint("POST", "pay/start")),
         }),
-        _ => Err(ApiError::Invalid(problems)),
+        (_, _, _, _, webhook_url, _) => Err(Bad { problems, webhook_url }),
     }
 }
 
@@ -135,7 +181,7 @@ fn honest(
     let Some(text) = text else { return };
     let own = OwnHost::of(&http.app.public_url());
     if let Err(why) = rule(text).and_then(|()| own.map_or(Ok(()), |own| own.check(text))) {
-        check.problems.add(field, format!("The {} {why}.", field.replace('_', " ")));
+        check.problems.complain(field, impostor_code(why), &why.to_string());
     }
 }
 

@@ -6,7 +6,7 @@ use axum::extract::{Request, State};
 use axum::response::Response;
 use http::StatusCode;
 
-use super::{Entered, answer, payer_name, phone, replay};
+use super::{Entered, answer, no_wallet, payer_name, phone, replay, suspended};
 use crate::domain::money::Money;
 use crate::domain::phone::Phone;
 use crate::http::Http;
@@ -14,6 +14,7 @@ use crate::http::api::once::{self, Begun};
 use crate::http::api::payment::write_created;
 use crate::http::api::{Answer, NO_ACCOUNT_RETRY};
 use crate::http::body::Fields;
+use crate::http::code::{Code, FieldCode};
 use crate::http::error::ApiError;
 use crate::http::json::Json;
 use crate::http::routes::WALLET_TOPUP;
@@ -38,7 +39,7 @@ async fn start(http: &Http, entered: &Entered, fields: &Fields<'_>) -> Result<An
     let amount = check.amount("amount", http.app.config.payments.max_amount);
     let payer_name = payer_name(&mut check);
     let (Some(phone), Some(amount), Some(payer_name)) = (phone, amount, payer_name) else {
-        return Err(ApiError::Invalid(check.problems));
+        return Err(ApiError::invalid(check.problems));
     };
     let claim = match replay::begin(http, entered, fields, &phone).await? {
         Begun::Done(answer) => return Ok(answer),
@@ -60,16 +61,17 @@ async fn work(http: &Http, entered: &Entered, wire: Wire, claim: Option<&Claim>)
     let Wire { phone, amount, payer_name } = &wire;
     match start_topup(&http.app, caller, phone, *amount, payer_name, remember.as_ref()).await? {
         ToppingUp::Waiting(view, _) => Ok(Answer::created(render(&view, &shown).1)),
-        ToppingUp::NoWallet => Err(ApiError::NotFound("This number has no wallet")),
-        ToppingUp::Suspended => Err(ApiError::BadRequest("This wallet is suspended".into())),
+        ToppingUp::NoWallet => Err(no_wallet()),
+        ToppingUp::Suspended => Err(suspended()),
         ToppingUp::OverTier => Err(ApiError::field(
             "amount",
+            FieldCode::WalletLimitExceeded,
             "The amount, with the balance and top-ups that are expected, exceeds what this wallet may hold.",
         )),
-        ToppingUp::NoAccount => Err(ApiError::Unavailable {
-            message: "No receiving account is free for this top-up at the moment; try again later",
-            retry_after: NO_ACCOUNT_RETRY,
-        }),
+        ToppingUp::NoAccount => {
+            let message = "No receiving account is free for this top-up at the moment; try again later";
+            Err(ApiError::retry(Code::NoAccountAvailable, message, NO_ACCOUNT_RETRY))
+        }
         ToppingUp::LeaseLost => Err(once::still_running()),
     }
 }
