@@ -163,7 +163,10 @@ impl From<StoreError> for ApiError {
                     retry_after: RETRY_SECONDS,
                 }
             }
-            StoreError::Corrupt { .. } | StoreError::Fault(_) | StoreError::Occupied(_) => {
+            StoreError::Corrupt { .. }
+            | StoreError::Fault(_)
+            | StoreError::Occupied(_)
+            | StoreError::Denied(_) => {
                 tracing::error!(%error, "a request failed");
                 ApiError::Internal
             }
