@@ -158,7 +158,8 @@ impl App {
         Ok(app)
     }
 
-    /// Opens everything with the machine's clock and randomness. Does not migrate.
+    /// Opens everything with the machine's clock and randomness, without a look at what is there. Does not
+    /// migrate.
     pub async fn open(config: Config, options: &StoreOptions) -> Result<App, StartError> {
         App::open_with(config, options, Arc::new(SystemClock), Arc::new(SystemRandom)).await
     }

@@ -20,11 +20,11 @@ const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 
 #[derive(Debug, thiserror::Error)]
 pub enum TlsProblem {
-    #[error("the {what} file {path} cannot be used: {why}")]
+    #[error("the TLS {what} file {path} cannot be used: {why}")]
     File { what: &'static str, path: String, why: String },
-    #[error("the private key in {key} does not belong to the certificate in {cert}")]
+    #[error("the TLS private key in {key} does not belong to the certificate in {cert}")]
     Mismatch { cert: String, key: String },
-    #[error("the certificate in {cert} and the private key in {key} cannot be used: {why}")]
+    #[error("the TLS certificate in {cert} and the private key in {key} cannot be used: {why}")]
     Unusable { cert: String, key: String, why: rustls::Error },
 }
 
@@ -71,7 +71,7 @@ fn acceptor(files: &TlsFiles, protocols: &[&[u8]]) -> Result<TlsAcceptor, TlsPro
     }
     let private = PrivateKeyDer::from_pem_file(&files.key).map_err(|why| {
         in_key(match why {
-            pem::Error::NoItemsFound => "it holds no private key in PEM form that is not encrypted".into(),
+            pem::Error::NoItemsFound => "it holds no unencrypted private key in PEM form".into(),
             other => in_words(&other),
         })
     })?;

@@ -124,13 +124,15 @@ pub(super) async fn run(args: &DemoArgs, printer: &Printer) -> anyhow::Result<()
         &[&format!("webhook-id {}", delivery.id), &String::from_utf8_lossy(&delivery.body)],
     );
     let next = Next::new(folder.path());
+    if !args.once {
+        next.write_mail(app.now()).context("writing the bank's next mail")?;
+    }
     if printer.json {
         let serving = (!args.once).then(|| next.object(&shop));
         let told = paid.with("webhook_id", &delivery.id).with("verified", delivery.verified);
         printer.object(&told.with("steps", story.steps).with("serving", serving))?;
     }
     if !args.once {
-        next.write_mail(app.now()).context("writing the bank's next mail")?;
         if !printer.json {
             next.invite(&shop);
         }

@@ -212,7 +212,7 @@ fn refuse_localhost(url: &Url, dev: bool) -> Result<(), UrlProblem> {
 
 fn check_host(url: &Url, dev: bool) -> Result<(), UrlProblem> {
     match url.host() {
-        Some(Host::Domain(name)) if name == "localhost" => refuse_localhost(url, dev),
+        Some(Host::Domain("localhost")) => refuse_localhost(url, dev),
         Some(Host::Ipv4(address)) if dev && address == Ipv4Addr::LOCALHOST => Ok(()),
         Some(Host::Ipv4(_) | Host::Ipv6(_)) => {
             Err(UrlProblem::NotAllowed("must not use an IP address as its host"))

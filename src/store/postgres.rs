@@ -117,7 +117,7 @@ pub(super) fn configure(url: &str) -> Result<tokio_postgres::Config, StoreError>
     let wrong = |error: tokio_postgres::Error| {
         let why = std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string);
         StoreError::Denied(format!(
-            "database.url cannot be read: {why}; as postgres://user:password@host:5432/name"
+            "database.url cannot be read: {why}; write it as postgres://user:password@host:5432/name"
         ))
     };
     let mut config = tokio_postgres::Config::from_str(url).map_err(wrong)?;

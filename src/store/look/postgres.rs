@@ -14,7 +14,7 @@ pub(super) fn place(url: &str) -> String {
     match configure(url) {
         Ok(config) => {
             let user = refusal::user(&config);
-            format!("{} on {} (user {user})", refusal::database(&config), refusal::server(&config))
+            format!("{} on {} as user {user}", refusal::database(&config), refusal::server(&config))
         }
         Err(_) => "that database.url names".to_owned(),
     }

@@ -261,6 +261,11 @@ on_both! {
     }
 
     async fn no_new_key_is_made_beside_a_database_that_has_one(db: TestDatabase) {
+        // The schema is there, and what makes a key did not come to its end.
+        let early = Desk::bare(&db);
+        let said = early.refused(&["business", "list"]);
+        assert!(said.contains("not finished") && said.contains("tillbell migrate"), "{said}");
+        assert_eq!(names_in(early.path()), Vec::<String>::new());
         let desk = Desk::new(&db);
         let file = desk.path().join("test.key");
         std::fs::rename(&file, desk.path().join("aside")).unwrap();
