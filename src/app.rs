@@ -15,6 +15,7 @@ use crate::outbound::address::AddressPolicy;
 use crate::outbound::messenger::Messenger;
 use crate::outbound::whatsapp::{WhatsApp, WhatsAppProblem};
 use crate::outbound::{Outbound, OutboundConfig, OutboundProblem};
+use crate::store::look::{self, Found, Schema};
 use crate::store::{Store, StoreError, StoreOptions};
 use crate::vault::pin::PinDesk;
 use crate::vault::{Vault, VaultError};
@@ -59,13 +60,106 @@ pub enum StartError {
          webhook secrets cannot be read"
     )]
     OtherKey { found: String },
+    #[error(
+        "the key file {path} is missing; restore the one that belongs to this database, or name it in \
+         secret.key_file: without it webhook secrets cannot be read"
+    )]
+    NoKeyFile { path: String },
+    #[error(transparent)]
+    Standing(#[from] Standing),
+}
+
+/// Why a database is not opened, from what was seen of it. Each names the database.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Standing {
+    #[error("there is no database {0}")]
+    Nothing(String),
+    #[error("there are no tables of tillbell's in the database {0}")]
+    Empty(String),
+    #[error("the database {place} is not tillbell's: {why}")]
+    Foreign { place: String, why: String },
+    #[error("the database {0} is not finished")]
+    Unfinished(String),
+    #[error("the database {place} is older than this program, which would run {missing} on it")]
+    Older { place: String, missing: String },
+    #[error(
+        "the database {place} was changed by a newer tillbell: {unknown} ran on it, which this program ({own}) does \
+         not know; use the newer one"
+    )]
+    Newer { place: String, unknown: String, own: &'static str },
+}
+
+/// Such a program would not keep what the newer one's tables are for.
+fn refuse_newer(schema: &Schema, place: impl Fn() -> String) -> Result<(), Standing> {
+    if schema.unknown.is_empty() {
+        return Ok(());
+    }
+    let (place, unknown) = (place(), schema.unknown.join(", "));
+    Err(Standing::Newer { place, unknown, own: env!("CARGO_PKG_VERSION") })
+}
+
+/// A new key must not take the place of one that sealed what the database holds.
+fn refuse_lost_key(secret: &Secret) -> Result<(), StartError> {
+    let Secret::File(path) = secret else { return Ok(()) };
+    let is_lost =
+        matches!(std::fs::metadata(path), Err(error) if error.kind() == std::io::ErrorKind::NotFound);
+    if !is_lost {
+        return Ok(());
+    }
+    // Relative to a folder that may be another one today.
+    let whole = std::path::absolute(path).unwrap_or_else(|_| path.clone());
+    Err(StartError::NoKeyFile { path: whole.display().to_string() })
 }
 
 /// What the key check holds, and its place.
 const KEY_CHECK: &str = "key_checks/1/sealed";
 
 impl App {
-    /// Opens everything with the machine's clock and randomness. Does not migrate.
+    /// For the programs that make what is not there yet. Does not migrate.
+    pub async fn make(config: Config, options: &StoreOptions) -> Result<App, StartError> {
+        let place = || look::place(&options.url);
+        let has_key = match look::look(&options.url).await? {
+            // A server's databases are made by whoever runs it.
+            Found::Nothing if !options.url.starts_with("sqlite:") => {
+                return Err(Standing::Nothing(place()).into());
+            }
+            Found::Nothing | Found::Empty => false,
+            Found::Foreign(why) => return Err(Standing::Foreign { place: place(), why }.into()),
+            Found::Ours(schema) => {
+                refuse_newer(&schema, place)?;
+                schema.has_key
+            }
+        };
+        if has_key {
+            refuse_lost_key(&config.secret)?;
+        }
+        App::open(config, options).await
+    }
+
+    /// For all others: takes what is there, whole and up to date, and makes nothing.
+    pub async fn find(config: Config, options: &StoreOptions) -> Result<App, StartError> {
+        let place = || look::place(&options.url);
+        let schema = match look::look(&options.url).await? {
+            Found::Nothing => return Err(Standing::Nothing(place()).into()),
+            Found::Empty => return Err(Standing::Empty(place()).into()),
+            Found::Foreign(why) => return Err(Standing::Foreign { place: place(), why }.into()),
+            Found::Ours(schema) => schema,
+        };
+        refuse_newer(&schema, place)?;
+        if !schema.missing.is_empty() {
+            return Err(Standing::Older { place: place(), missing: schema.missing.join(", ") }.into());
+        }
+        if !schema.has_key {
+            return Err(Standing::Unfinished(place()).into());
+        }
+        refuse_lost_key(&config.secret)?;
+        let app = App::open(config, options).await?;
+        app.check_key().await?;
+        Ok(app)
+    }
+
+    /// Opens everything with the machine's clock and randomness, without a look at what is there. Does not
+    /// migrate.
     pub async fn open(config: Config, options: &StoreOptions) -> Result<App, StartError> {
         App::open_with(config, options, Arc::new(SystemClock), Arc::new(SystemRandom)).await
     }
@@ -118,9 +212,14 @@ impl App {
             let sealed = self.vault.seal(KEY_CHECK, KEY_CHECK.as_bytes(), self.random.as_ref())?;
             self.store.add_key_check(sealed).await?;
         }
+        self.check_key().await?;
+        Ok(ran)
+    }
+
+    async fn check_key(&self) -> Result<(), StartError> {
         let sealed = self.store.key_check().await?.unwrap_or_default();
         match self.vault.unseal(KEY_CHECK, &sealed) {
-            Ok(_) => Ok(ran),
+            Ok(_) => Ok(()),
             Err(_) => Err(StartError::OtherKey { found: self.found_key() }),
         }
     }

@@ -15,6 +15,7 @@ use crate::domain::money::Money;
 use crate::domain::time::Span;
 use crate::outbound::address::Network;
 
+mod environment;
 mod imap;
 mod mail;
 mod smtp;
@@ -22,6 +23,7 @@ mod wallet;
 mod warnings;
 mod whatsapp;
 
+pub use environment::Origin;
 pub use imap::{ImapSecret, ImapServer, ImapTls};
 pub use mail::Mail;
 pub use smtp::{Smtp, SmtpAddress, SmtpProtocol};
@@ -32,6 +34,8 @@ pub use whatsapp::{MessengerChoice, Templates, WebhookSecrets, WhatsApp};
 #[derive(Clone, Debug)]
 pub struct Config {
     pub database_url: SecretString,
+    /// Who named it, for the one who looks for another.
+    pub database_origin: Origin,
     pub server: Server,
     pub secret: Secret,
     pub payments: Payments,
@@ -68,7 +72,7 @@ pub struct TlsFiles {
 pub enum Secret {
     /// 32 bytes in hexadecimal, for several nodes.
     Key(SecretString),
-    /// A file, made on first start.
+    /// A file, made by the first `serve` or `migrate`.
     File(PathBuf),
 }
 
@@ -103,15 +107,30 @@ pub enum LogFormat {
 
 /// A mistake in the configuration: which key, what is wrong, what would be right.
 #[derive(Debug, thiserror::Error)]
-#[error("configuration: {0}")]
+#[error("{0}")]
 pub struct ConfigError(pub String);
+
+/// What the parser says, with the place: its own text draws an arrow under the line, and ours is one line.
+fn syntax(file: &str, error: &toml::de::Error) -> String {
+    let before = error.span().and_then(|span| file.get(..span.start)).unwrap_or_default();
+    let (line, column) = (before.split('\n').count(), before.rsplit('\n').next().unwrap_or_default());
+    format!("line {line}, column {}: {}", column.chars().count() + 1, error.message())
+}
+
+/// Without the names of Rust's kinds of numbers.
+fn in_plain_words(text: &str) -> String {
+    let text = ["expected u16", "expected u32"]
+        .iter()
+        .fold(text.trim_end().to_owned(), |text, kind| text.replace(kind, "expected a whole number"));
+    text.replace('\n', " ")
+}
 
 fn wrong(key: &str, value: &str, wanted: &str) -> ConfigError {
     ConfigError(format!("{key} = {value:?} is not {wanted}"))
 }
 
 #[derive(Deserialize, Default)]
-#[serde(deny_unknown_fields, default)]
+#[serde(deny_unknown_fields, default, expecting = "a section")]
 struct RawConfig {
     database: RawDatabase,
     server: RawServer,
@@ -128,13 +147,13 @@ struct RawConfig {
 }
 
 #[derive(Deserialize, Default)]
-#[serde(deny_unknown_fields, default)]
+#[serde(deny_unknown_fields, default, expecting = "a section")]
 struct RawDatabase {
     url: Option<String>,
 }
 
 #[derive(Deserialize, Default)]
-#[serde(deny_unknown_fields, default)]
+#[serde(deny_unknown_fields, default, expecting = "a section")]
 struct RawServer {
     listen: Option<String>,
     operator_listen: Option<String>,
@@ -146,14 +165,14 @@ struct RawServer {
 }
 
 #[derive(Deserialize, Default)]
-#[serde(deny_unknown_fields, default)]
+#[serde(deny_unknown_fields, default, expecting = "a section")]
 struct RawSecret {
     key: Option<String>,
     key_file: Option<PathBuf>,
 }
 
 #[derive(Deserialize, Default)]
-#[serde(deny_unknown_fields, default)]
+#[serde(deny_unknown_fields, default, expecting = "a section")]
 struct RawPayments {
     expiry: Option<String>,
     late_window: Option<String>,
@@ -161,7 +180,7 @@ struct RawPayments {
 }
 
 #[derive(Deserialize, Default)]
-#[serde(deny_unknown_fields, default)]
+#[serde(deny_unknown_fields, default, expecting = "a section")]
 struct RawWebhooks {
     retry_schedule: Option<Vec<String>>,
     timeout: Option<String>,
@@ -169,20 +188,20 @@ struct RawWebhooks {
 }
 
 #[derive(Deserialize, Default)]
-#[serde(deny_unknown_fields, default)]
+#[serde(deny_unknown_fields, default, expecting = "a section")]
 struct RawLimits {
     requests_per_minute: Option<u32>,
     wallet_requests_per_minute: Option<u32>,
 }
 
 #[derive(Deserialize, Default)]
-#[serde(deny_unknown_fields, default)]
+#[serde(deny_unknown_fields, default, expecting = "a section")]
 struct RawBanks {
     folder: Option<PathBuf>,
 }
 
 #[derive(Deserialize, Default)]
-#[serde(deny_unknown_fields, default)]
+#[serde(deny_unknown_fields, default, expecting = "a section")]
 struct RawLog {
     format: Option<String>,
 }
@@ -237,17 +256,42 @@ impl Config {
         file: &str,
         environment: impl Iterator<Item = (String, String)>,
     ) -> Result<Config, ConfigError> {
-        let mut table: toml::Table =
-            toml::from_str(file).map_err(|error| ConfigError(error.to_string().trim_end().to_owned()))?;
-        for (name, value) in environment {
-            overlay(&mut table, &name, value)?;
-        }
-        let raw = RawConfig::deserialize(toml::Value::Table(table))
-            .map_err(|error| ConfigError(error.to_string().trim_end().to_owned()))?;
-        Config::check(raw)
+        Config::read(file, environment, &[])
     }
 
-    fn check(raw: RawConfig) -> Result<Config, ConfigError> {
+    /// The same as if nothing were said of mails: for a command that neither reads nor judges any, so that a
+    /// mistake there does not keep an operator from the rest.
+    pub fn load_without_mail(
+        file: &str,
+        environment: impl Iterator<Item = (String, String)>,
+    ) -> Result<Config, ConfigError> {
+        Config::read(file, environment, &["mail"])
+    }
+
+    fn read(
+        file: &str,
+        environment: impl Iterator<Item = (String, String)>,
+        passed_over: &[&str],
+    ) -> Result<Config, ConfigError> {
+        let mut table: toml::Table =
+            toml::from_str(file).map_err(|error| ConfigError(syntax(file, &error)))?;
+        let is_named = |table: &toml::Table| table.get("database").is_some_and(|d| d.get("url").is_some());
+        let mut origin = if is_named(&table) { Origin::File } else { Origin::Default };
+        for (name, value) in environment {
+            if environment::is_database_url(&name) {
+                origin = Origin::Environment;
+            }
+            environment::overlay(&mut table, &name, value)?;
+        }
+        for section in passed_over {
+            table.remove(*section);
+        }
+        let raw = RawConfig::deserialize(toml::Value::Table(table))
+            .map_err(|error| ConfigError(in_plain_words(&error.to_string())))?;
+        Config::check(raw, origin)
+    }
+
+    fn check(raw: RawConfig, database_origin: Origin) -> Result<Config, ConfigError> {
         let database_url = raw.database.url.unwrap_or_else(|| "sqlite:tillbell.db".into());
         let scheme = database_url.split_once(':').map(|(scheme, _)| scheme);
         if !matches!(scheme, Some("sqlite" | "postgres" | "postgresql")) {
@@ -255,6 +299,10 @@ impl Config {
             return Err(ConfigError(
                 "database.url must begin with sqlite: or postgres://, as sqlite:tillbell.db".into(),
             ));
+        }
+        // Neither is a name that SQLite keeps for itself: what it names ends with the process.
+        if database_url.strip_prefix("sqlite:").is_some_and(|path| path.is_empty() || path.starts_with(':')) {
+            return Err(wrong("database.url", &database_url, "the name of a file, as sqlite:tillbell.db"));
         }
         let secret = match (raw.secret.key, raw.secret.key_file) {
             (Some(_), Some(_)) => {
@@ -292,6 +340,7 @@ impl Config {
                 Some(other) => return Err(wrong("log.format", other, "pretty or json")),
             },
             database_url: database_url.into(),
+            database_origin,
         })
     }
 
@@ -299,32 +348,6 @@ impl Config {
     pub fn database_url(&self) -> &str {
         self.database_url.expose_secret()
     }
-}
-
-fn overlay(table: &mut toml::Table, name: &str, value: String) -> Result<(), ConfigError> {
-    let Some(path) = name.strip_prefix("TILLBELL_") else { return Ok(()) };
-    let path = path.to_lowercase();
-    let (sections, key) = match path.rsplit_once("__") {
-        Some(both) => both,
-        // The one key that is in no section; other names without one are not of the configuration.
-        None if path == "messenger" => ("", "messenger"),
-        None => return Ok(()),
-    };
-    // A number, a boolean or a list is meant as such; everything else is a string.
-    let typed = toml::from_str::<toml::Table>(&format!("v = {value}"))
-        .ok()
-        .and_then(|mut parsed| parsed.remove("v"))
-        .filter(|v| v.is_integer() || v.is_bool() || v.is_array())
-        .unwrap_or(toml::Value::String(value));
-    let mut inner = table;
-    for section in sections.split("__").filter(|section| !section.is_empty()) {
-        inner = match inner.entry(section).or_insert_with(|| toml::Value::Table(toml::Table::new())) {
-            toml::Value::Table(inner) => inner,
-            _ => return Err(ConfigError(format!("{section} must be a section"))),
-        };
-    }
-    inner.insert(key.to_owned(), typed);
-    Ok(())
 }
 
 fn key_file_beside(database_url: &str) -> PathBuf {

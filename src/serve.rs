@@ -103,7 +103,7 @@ pub struct Running {
 /// Opens, migrates, listens, and serves until `shutdown`. Prints one line to stdout when ready.
 pub async fn run(config: Config, roles: Roles, shutdown: impl Future<Output = ()>) -> Result<(), ServeError> {
     let options = StoreOptions::service(config.database_url());
-    let app = App::open(config, &options).await?;
+    let app = App::make(config, &options).await?;
     let running = start(Arc::new(app), roles).await?;
     println!("listening on {}", running.url());
     let reload =

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use rustls::ServerConfig;
-use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::pem::{self, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_rustls::TlsAcceptor;
@@ -20,10 +20,12 @@ const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 
 #[derive(Debug, thiserror::Error)]
 pub enum TlsProblem {
-    #[error("{path} cannot be read as PEM: {why}")]
-    File { path: String, why: String },
-    #[error("the certificate and key are not usable: {0}")]
-    Unusable(#[from] rustls::Error),
+    #[error("the TLS {what} file {path} cannot be used: {why}")]
+    File { what: &'static str, path: String, why: String },
+    #[error("the TLS private key in {key} does not belong to the certificate in {cert}")]
+    Mismatch { cert: String, key: String },
+    #[error("the TLS certificate in {cert} and the private key in {key} cannot be used: {why}")]
+    Unusable { cert: String, key: String, why: rustls::Error },
 }
 
 /// What a listener shakes hands with.
@@ -58,21 +60,40 @@ impl Tls {
 }
 
 fn acceptor(files: &TlsFiles, protocols: &[&[u8]]) -> Result<TlsAcceptor, TlsProblem> {
-    let file_problem =
-        |path: &std::path::Path, why: String| TlsProblem::File { path: path.display().to_string(), why };
+    let (cert, key) = (files.cert.display().to_string(), files.key.display().to_string());
+    let in_cert = |why: String| TlsProblem::File { what: "certificate", path: cert.clone(), why };
+    let in_key = |why: String| TlsProblem::File { what: "key", path: key.clone(), why };
     let certificates = CertificateDer::pem_file_iter(&files.cert)
         .and_then(Iterator::collect::<Result<Vec<_>, _>>)
-        .map_err(|why| file_problem(&files.cert, why.to_string()))?;
+        .map_err(|why| in_cert(in_words(&why)))?;
     if certificates.is_empty() {
-        return Err(file_problem(&files.cert, "it holds no certificate".into()));
+        return Err(in_cert("it holds no certificate in PEM form".into()));
     }
-    let key =
-        PrivateKeyDer::from_pem_file(&files.key).map_err(|why| file_problem(&files.key, why.to_string()))?;
+    let private = PrivateKeyDer::from_pem_file(&files.key).map_err(|why| {
+        in_key(match why {
+            pem::Error::NoItemsFound => "it holds no unencrypted private key in PEM form".into(),
+            other => in_words(&other),
+        })
+    })?;
+    let unusable = |why: rustls::Error| match why {
+        rustls::Error::InconsistentKeys(_) => TlsProblem::Mismatch { cert: cert.clone(), key: key.clone() },
+        why => TlsProblem::Unusable { cert: cert.clone(), key: key.clone(), why },
+    };
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let mut config = ServerConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()?
+        .with_safe_default_protocol_versions()
+        .map_err(unusable)?
         .with_no_client_auth()
-        .with_single_cert(certificates, key)?;
+        .with_single_cert(certificates, private)
+        .map_err(unusable)?;
     config.alpn_protocols = protocols.iter().map(|name| name.to_vec()).collect();
     Ok(TlsAcceptor::from(Arc::new(config)))
+}
+
+/// A file that is not there or not ours is no matter of PEM.
+fn in_words(error: &pem::Error) -> String {
+    match error {
+        pem::Error::Io(error) => error.to_string(),
+        other => format!("it is not PEM: {other}"),
+    }
 }

@@ -3,10 +3,10 @@
 //! Everything is real: a SQLite database in a temporary folder, the service itself on a free port,
 //! a payment asked for over HTTP, a bank mail written to a file and read by the real intake, and a
 //! receiver of the demo's own that checks the webhook's signature. Afterwards it keeps serving, so
-//! that the lines it prints can be tried; `--once` ends instead.
+//! that the lines it prints can be tried, with a bank's mail ready in a file; `--once` ends instead.
 
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -21,11 +21,13 @@ use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 
 use super::accounts::given_bank;
+use super::database::CONFIG_VARIABLE;
+use super::print::{Object, Printer};
 use super::system::DemoArgs;
 use crate::app::App;
 use crate::config::Config;
 use crate::domain::merchant::Mode;
-use crate::domain::money::naira;
+use crate::domain::money::{Money, naira};
 use crate::domain::time::Timestamp;
 use crate::domain::webhook::{Secret, sign};
 use crate::domain::weburl::parse_target;
@@ -46,6 +48,12 @@ const BANK: &str = "gtbank";
 const ACCOUNT: &str = "0123454417";
 const HOLDER: &str = "SUYA SPOT LIMITED";
 const PAYER: &str = "Amara Nwosu";
+const NAIRA: i64 = 12_500;
+/// The payment that the reader makes, and the mail that pays it.
+const NEXT_PAYER: &str = "Halima Garba";
+const NEXT_NAIRA: i64 = 7_350;
+/// A payment takes no money that came before it, so the time in the waiting mail is kept at now.
+const MAIL_EVERY: Duration = Duration::from_secs(15);
 /// Long enough for a slow machine; a healthy one needs a few milliseconds.
 const WEBHOOK_WITHIN: Duration = Duration::from_secs(5);
 /// More than any webhook of ours.
@@ -67,51 +75,100 @@ struct Shop {
     hook: String,
 }
 
-pub(super) async fn run(args: &DemoArgs) -> anyhow::Result<()> {
-    let started = Instant::now();
+/// What is told, step by step: to a person at once, to a program at the end.
+struct Story<'a> {
+    started: Instant,
+    printer: &'a Printer,
+    steps: Vec<Object>,
+}
+
+impl Story<'_> {
+    fn tell(&mut self, what: &str, details: &[&str]) {
+        let took = self.started.elapsed().as_millis();
+        if self.printer.json {
+            let details: Vec<&str> = details.to_vec();
+            let step = Object::new().with("ms", i64::try_from(took).unwrap_or(i64::MAX));
+            self.steps.push(step.with("what", what).with("details", details));
+            return;
+        }
+        println!("  {took:>7} ms  {what}");
+        for detail in details {
+            println!("              {detail}");
+        }
+        println!();
+    }
+}
+
+pub(super) async fn run(args: &DemoArgs, printer: &Printer) -> anyhow::Result<()> {
+    let mut story = Story { started: Instant::now(), printer, steps: Vec::new() };
     let folder = tempfile::Builder::new().prefix("tillbell-demo-").tempdir().context("a temporary folder")?;
     let (receiver, port) = listen().await?;
     let app = open(folder.path()).await?;
     let running = serve::start(app.clone(), Roles::ALL).await?;
-    println!("\ntillbell demo: a payment from the request to the signed webhook\n");
-    tell(started, "The service runs", &[&running.url(), "with a throw-away SQLite database"]);
+    if !printer.json {
+        println!("\ntillbell demo: a payment from the request to the signed webhook\n");
+    }
+    story.tell("The service runs", &[&running.url(), "with a throw-away SQLite database"]);
 
     let (shop, secret) = set_up(&app, running.url(), port).await?;
     let (sender, mut deliveries) = mpsc::channel(DELIVERIES_MAX);
     tokio::spawn(receive(receiver, secret, sender));
-    tell(
-        started,
+    story.tell(
         "A business, its website, its key and a receiving account",
         &["Suya Spot", &format!("GTBank {ACCOUNT} {HOLDER}")],
     );
+    let paid = pay(&app, &shop, folder.path(), &mut story).await?;
+    let delivery = first_webhook(&mut deliveries).await?;
+    story.tell(
+        "The webhook arrived and its signature is right",
+        &[&format!("webhook-id {}", delivery.id), &String::from_utf8_lossy(&delivery.body)],
+    );
+    let next = Next::new(folder.path());
+    if !args.once {
+        next.write_mail(app.now()).context("writing the bank's next mail")?;
+    }
+    if printer.json {
+        let serving = (!args.once).then(|| next.object(&shop));
+        let told = paid.with("webhook_id", &delivery.id).with("verified", delivery.verified);
+        printer.object(&told.with("steps", story.steps).with("serving", serving))?;
+    }
+    if !args.once {
+        if !printer.json {
+            next.invite(&shop);
+        }
+        serve_on(&app, &next, printer, deliveries).await;
+    }
+    running.stop().await;
+    Ok(())
+}
 
-    let transaction_id = ask_for_payment(&app, &shop).await?;
-    tell(
-        started,
-        "The shop asks for NGN 12,500.00 over HTTP",
+/// A payment is asked for, the bank tells of the money, the payment is approved; answers what became of it.
+async fn pay(app: &App, shop: &Shop, folder: &Path, story: &mut Story<'_>) -> anyhow::Result<Object> {
+    let transaction_id = ask_for_payment(app, shop).await?;
+    story.tell(
+        &format!("The shop asks for {} over HTTP", naira(Money(NAIRA * 100))),
         &[
             &format!("POST {}/api/v1/payment-request", shop.base),
             &format!("payment {transaction_id}, pending"),
         ],
     );
+    let mail = folder.join("alert.eml");
+    std::fs::write(&mail, bank_mail(app.now(), PAYER, NAIRA)).context("writing the bank's mail")?;
+    let outcome = take_mail(app, &mail).await?;
+    story.tell("The customer pays; the bank's alert mail arrives", &[&mail.display().to_string(), &outcome]);
 
-    let mail = folder.path().join("alert.eml");
-    std::fs::write(&mail, bank_mail(app.now())).context("writing the bank's mail")?;
-    let outcome = take_mail(&app, &mail).await?;
-    tell(
-        started,
-        "The customer pays; the bank's alert mail arrives",
-        &[&mail.display().to_string(), &outcome],
-    );
-
-    let payment = read_payment(&app, 1, None, &transaction_id).await?.context("the payment is gone")?;
+    let payment = read_payment(app, 1, None, &transaction_id).await?.context("the payment is gone")?;
     let balance = app.store.merchant_balance(1).await?.unwrap_or_default();
-    tell(
-        started,
-        &format!("The payment is {}", payment.payment.status.as_str()),
+    let status = payment.payment.status.as_str();
+    story.tell(
+        &format!("The payment is {status}"),
         &[&format!("the shop's balance in the ledger: {}", naira(balance))],
     );
+    let told = Object::new().with("transaction_id", &transaction_id).with("status", status);
+    Ok(told.with("balance", balance))
+}
 
+async fn first_webhook(deliveries: &mut mpsc::Receiver<Delivery>) -> anyhow::Result<Delivery> {
     let delivery = tokio::time::timeout(WEBHOOK_WITHIN, deliveries.recv())
         .await
         .ok()
@@ -120,27 +177,7 @@ pub(super) async fn run(args: &DemoArgs) -> anyhow::Result<()> {
     if !delivery.verified {
         bail!("the webhook arrived, but its signature does not verify");
     }
-    tell(
-        started,
-        "The webhook arrived and its signature is right",
-        &[&format!("webhook-id {}", delivery.id), &String::from_utf8_lossy(&delivery.body)],
-    );
-    if args.once {
-        running.stop().await;
-        return Ok(());
-    }
-    invite(&shop, folder.path(), deliveries).await;
-    running.stop().await;
-    Ok(())
-}
-
-/// One step, told to a person.
-fn tell(started: Instant, what: &str, details: &[&str]) {
-    println!("  {:>7} ms  {what}", started.elapsed().as_millis());
-    for detail in details {
-        println!("              {detail}");
-    }
-    println!();
+    Ok(delivery)
 }
 
 async fn listen() -> anyhow::Result<(TcpListener, u16)> {
@@ -207,7 +244,7 @@ async fn ask_for_payment(app: &App, shop: &Shop) -> anyhow::Result<String> {
         (HeaderName::from_static("x-api-key"), HeaderValue::from_str(&shop.key)?),
         (HeaderName::from_static("content-type"), HeaderValue::from_static("application/json")),
     ];
-    let body = format!(r#"{{"amount": 12500, "payer_name": "{PAYER}", "webhook_url": "{}"}}"#, shop.hook);
+    let body = format!(r#"{{"amount": {NAIRA}, "payer_name": "{PAYER}", "webhook_url": "{}"}}"#, shop.hook);
     let answer = app.outbound.post(&url, &headers, body.into()).await;
     if answer.answered() != Some(201) {
         bail!("the request was answered with {:?}: {}", answer.status, answer.body_excerpt);
@@ -217,7 +254,7 @@ async fn ask_for_payment(app: &App, shop: &Shop) -> anyhow::Result<String> {
 }
 
 /// An alert as the bank sends it today: HTML rows, the direction in a sentence.
-fn bank_mail(now: Timestamp) -> String {
+fn bank_mail(now: Timestamp, payer: &str, naira: i64) -> String {
     // RFC 5322 wants a date of its own form; the rows show Lagos time.
     let zone = jiff::tz::TimeZone::fixed(jiff::tz::offset(1));
     let local = jiff::Timestamp::from_microsecond(now.0).unwrap_or_default().to_zoned(zone);
@@ -226,8 +263,8 @@ fn bank_mail(now: Timestamp) -> String {
         local.strftime("%Y-%m-%d"),
         local.strftime("%-I:%M:%S %p"),
     );
-    let session = format!("100004{}000000000042", local.strftime("%y%m%d%H%M%S"));
-    let payer = PAYER.to_uppercase();
+    let session = format!("100004{}{naira:012}", local.strftime("%y%m%d%H%M%S"));
+    let payer = payer.to_uppercase();
     format!(
         "From: GeNS@gtbank.com\r\nTo: alerts@suya-spot.example\r\nSubject: Transaction Notification\r\n\
          Date: {date}\r\nMessage-ID: <{session}@gtbank.com>\r\nMIME-Version: 1.0\r\n\
@@ -237,7 +274,7 @@ fn bank_mail(now: Timestamp) -> String {
          <table><tr><td>Account Number</td><td>:</td><td colspan=\"8\">******{tail}</td></tr>\r\n\
          <tr><td>Transaction Location</td><td>:</td><td>205</td></tr>\r\n\
          <tr><td>Description</td><td>:</td><td>{session}-SUYA-OPAY-{payer}</td></tr>\r\n\
-         <tr><td>Amount</td><td>:</td><td>NGN 12500</td></tr>\r\n\
+         <tr><td>Amount</td><td>:</td><td>NGN {naira}</td></tr>\r\n\
          <tr><td>Value Date</td><td>:</td><td>{day}</td></tr>\r\n\
          <tr><td>Remarks</td><td>:</td><td></td></tr>\r\n\
          <tr><td>Time of Transaction</td><td>:</td><td>{time}</td></tr>\r\n\
@@ -302,30 +339,87 @@ async fn take_webhook(
     Ok(answer)
 }
 
-/// Says how to go on, and prints what arrives until Ctrl-C.
-async fn invite(shop: &Shop, folder: &Path, mut deliveries: mpsc::Receiver<Delivery>) {
-    let Shop { base, key, hook } = shop;
-    println!("Go on yourself; Ctrl-C ends the demo and removes its folder.\n");
-    println!("  API        {base}/api/v1");
-    println!("  key        {key}");
-    println!("  database   {}\n", folder.join("demo.db").display());
-    println!("  curl -s {base}/api/v1/payments -H 'X-API-Key: {key}'\n");
-    println!(
-        "  curl -s {base}/api/v1/payment-request -H 'X-API-Key: {key}' -H 'Content-Type: application/json' \\\n    \
-         -d '{{\"amount\": 7350, \"payer_name\": \"Halima Garba\", \"webhook_url\": \"{hook}\"}}'\n"
-    );
-    println!("  Pay it with a bank mail in a file:");
-    println!(
-        "  TILLBELL_DATABASE__URL=sqlite:{db} TILLBELL_SERVER__DEV=true tillbell alert ingest --trusted MAIL.eml\n",
-        db = folder.join("demo.db").display()
-    );
+/// With what the reader goes on.
+struct Next {
+    database: PathBuf,
+    mail: PathBuf,
+}
+
+impl Next {
+    fn new(folder: &Path) -> Next {
+        Next { database: folder.join("demo.db"), mail: folder.join("next-alert.eml") }
+    }
+
+    /// The mail appears whole: a reader never meets half of one.
+    fn write_mail(&self, now: Timestamp) -> std::io::Result<()> {
+        let beside = self.mail.with_extension("new");
+        std::fs::write(&beside, bank_mail(now, NEXT_PAYER, NEXT_NAIRA))?;
+        std::fs::rename(&beside, &self.mail)
+    }
+
+    /// The line that feeds the mail to the demo's database, and to no other that the reader's shell names.
+    fn ingest(&self) -> String {
+        let program =
+            std::env::current_exe().map_or_else(|_| "tillbell".to_owned(), |p| p.display().to_string());
+        let is_configured = std::env::var_os(CONFIG_VARIABLE).is_some_and(|name| !name.is_empty());
+        let none = if is_configured { "TILLBELL_CONFIG= " } else { "" };
+        format!(
+            "{none}TILLBELL_DATABASE__URL=sqlite:{} TILLBELL_SERVER__DEV=true {program} alert ingest --trusted {}",
+            self.database.display(),
+            self.mail.display()
+        )
+    }
+
+    fn create(&self, Shop { base, key, hook }: &Shop) -> String {
+        format!(
+            "curl -s {base}/api/v1/payment-request -H 'X-API-Key: {key}' -H 'Content-Type: application/json' \
+             -d '{{\"amount\": {NEXT_NAIRA}, \"payer_name\": \"{NEXT_PAYER}\", \"webhook_url\": \"{hook}\"}}'"
+        )
+    }
+
+    fn object(&self, shop: &Shop) -> Object {
+        Object::new()
+            .with("url", &shop.base)
+            .with("api", format!("{}/api/v1", shop.base))
+            .with("key", &shop.key)
+            .with("webhook_url", &shop.hook)
+            .with("database", self.database.display().to_string())
+            .with("mail", self.mail.display().to_string())
+            .with("create", self.create(shop))
+            .with("ingest", self.ingest())
+    }
+
+    fn invite(&self, shop: &Shop) {
+        let Shop { base, key, .. } = shop;
+        println!("Go on yourself; Ctrl-C ends the demo and removes its folder.\n");
+        println!("  API        {base}/api/v1");
+        println!("  key        {key}");
+        println!("  database   {}", self.database.display());
+        println!("  bank mail  {}\n", self.mail.display());
+        println!("  List the payments:\n    curl -s {base}/api/v1/payments -H 'X-API-Key: {key}'\n");
+        println!("  Ask for a payment:\n    {}\n", self.create(shop));
+        println!("  Then pay it with the bank mail, whose time is kept up to date:\n    {}\n", self.ingest());
+    }
+}
+
+/// Keeps the waiting mail fresh, and prints what arrives until Ctrl-C.
+async fn serve_on(app: &App, next: &Next, printer: &Printer, mut deliveries: mpsc::Receiver<Delivery>) {
     let ended = serve::until_told();
     tokio::pin!(ended);
+    let mut fresh = tokio::time::interval(MAIL_EVERY);
     loop {
         tokio::select! {
             () = &mut ended => return,
+            _ = fresh.tick() => {
+                if let Err(error) = next.write_mail(app.now()) {
+                    tracing::warn!(%error, "the bank's next mail cannot be written");
+                }
+            }
             delivery = deliveries.recv() => {
                 let Some(delivery) = delivery else { return };
+                if printer.json {
+                    continue;
+                }
                 let verified = if delivery.verified { "signature right" } else { "SIGNATURE WRONG" };
                 let body = harmless_bytes(&delivery.body);
                 println!("  webhook {} ({verified}): {body}", delivery.id);

@@ -36,7 +36,7 @@ fn object(key: &ApiKey, now: Timestamp) -> Object {
         .with("hint", format!("{}...", key.hint))
         .with("label", key.label.as_ref())
         .with("mode", key.mode.as_str())
-        .with("live", key.is_live_at(now))
+        .with("active", key.is_live_at(now))
         .with("created_at", key.created_at)
         .with("expires_at", key.expires_at)
         .with("revoked_at", key.revoked_at)
@@ -66,7 +66,8 @@ pub(super) async fn run(command: KeyCommand, desk: &Desk) -> anyhow::Result<()> 
             }
             let now = app.now();
             let rows = app.store.api_keys(business).await?.iter().map(|key| object(key, now)).collect();
-            let columns = ["id", "hint", "label", "mode", "live", "created_at", "expires_at", "last_used_at"];
+            let columns =
+                ["id", "hint", "label", "mode", "active", "created_at", "expires_at", "last_used_at"];
             desk.printer.list("keys", &columns, rows)
         }
         KeyCommand::Revoke { id } => {

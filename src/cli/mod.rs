@@ -1,8 +1,7 @@
 //! The command line: one file per group of commands, each reading arguments, calling ops, printing.
 //!
-//! Commands work on the database directly, also while the service runs, and every command that
-//! opens it brings the schema up to date first, as `serve` does: a fresh installation needs no
-//! step of its own, and two programs that migrate at once wait for one another.
+//! Commands work on the database directly, also while the service runs. `serve` and `migrate` make it and bring
+//! its schema up to date; all others take what is there, and make nothing (`database.rs`).
 //!
 //! Exit codes: 0 done, 1 refused or failed (one line on stderr), 2 wrong usage. With `--json` one
 //! JSON object is on stdout; warnings go to stderr. Called by `main` alone.
@@ -12,6 +11,7 @@ mod alerts;
 mod banks;
 mod businesses;
 mod csv;
+mod database;
 mod demo;
 mod keys;
 mod logging;
@@ -27,16 +27,15 @@ mod webhooks;
 mod websites;
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use clap::{Parser, Subcommand};
 
-use crate::app::App;
 use crate::config::Config;
-use crate::store::StoreOptions;
 use crate::terminal;
+use database::ConfigFile;
 use print::Printer;
 
 /// The largest configuration file that is read.
@@ -46,7 +45,7 @@ const CONFIG_BYTES_MAX: u64 = 1024 * 1024;
 #[derive(Parser)]
 #[command(name = "tillbell", version, propagate_version = true)]
 struct Cli {
-    /// Configuration file (TOML); the environment (TILLBELL_SECTION__KEY) overrides it
+    /// Configuration file (TOML), else TILLBELL_CONFIG names it; the environment (TILLBELL_SECTION__KEY) overrides it
     #[arg(long, global = true, value_name = "FILE")]
     config: Option<PathBuf>,
     /// Print one JSON object instead of text
@@ -62,7 +61,7 @@ enum Command {
     Serve(system::ServeArgs),
     /// Show the whole way of a payment on a throw-away database
     Demo(system::DemoArgs),
-    /// Bring the database's schema up to date
+    /// Make the database if it is not there, and bring its schema up to date
     Migrate,
     /// Businesses (merchants)
     #[command(subcommand)]
@@ -106,22 +105,27 @@ enum Command {
     Config,
 }
 
+impl Command {
+    /// Whether the section about mails bears on it. A command that only makes ready or shows is held to all of it.
+    fn needs_mail(&self) -> bool {
+        match self {
+            Command::Serve(_) | Command::Demo(_) | Command::Migrate | Command::Config => true,
+            Command::Alert(_) | Command::Mailbox(_) | Command::Bank(_) => true,
+            Command::Business(_) | Command::Website(_) | Command::Key(_) | Command::Account(_) => false,
+            Command::Payment(_) | Command::Wallet(_) | Command::Message(_) | Command::Webhook(_) => false,
+            Command::Name(_) | Command::Audit => false,
+        }
+    }
+}
+
 /// What a command gets: how to print, and how to open the rest.
 struct Desk {
     config: Config,
+    /// Where the configuration was read from, if from a file.
+    file: Option<ConfigFile>,
     printer: Printer,
     /// Who acts, for the record.
     operator: String,
-}
-
-impl Desk {
-    /// Opens database, vault and the rest, the schema brought up to date.
-    async fn open(&self) -> anyhow::Result<App> {
-        let options = StoreOptions::command(self.config.database_url());
-        let app = App::open(self.config.clone(), &options).await?;
-        app.prepare().await?;
-        Ok(app)
-    }
 }
 
 /// Runs the command that `args` name (the first is the program's own name).
@@ -147,14 +151,8 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
 }
 
 fn start(cli: Cli) -> anyhow::Result<ExitCode> {
-    let file = match &cli.config {
-        Some(path) => read_config(path)?,
-        None => String::new(),
-    };
-    // A variable that is not Unicode is none of ours; its name would have to be.
-    let environment = std::env::vars_os()
-        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
-    let config = Config::load(&file, environment)?;
+    let file = ConfigFile::chosen(cli.config.as_deref());
+    let config = configuration(&cli.command, file.as_ref())?;
     let is_long_running = matches!(cli.command, Command::Serve(_));
     // The service's log must not hold it up; a command's few warnings may. Dropped last.
     let _log = if is_long_running {
@@ -163,7 +161,7 @@ fn start(cli: Cli) -> anyhow::Result<ExitCode> {
         logging::start(config.log_format);
         None
     };
-    let desk = Desk { config, printer: Printer { json: cli.json }, operator: operator() };
+    let desk = Desk { config, file, printer: Printer { json: cli.json }, operator: operator() };
     let mut builder = match cli.command {
         Command::Serve(_) | Command::Demo(_) => tokio::runtime::Builder::new_multi_thread(),
         _ => tokio::runtime::Builder::new_current_thread(),
@@ -175,7 +173,7 @@ fn start(cli: Cli) -> anyhow::Result<ExitCode> {
 async fn dispatch(command: Command, desk: &Desk) -> anyhow::Result<ExitCode> {
     match command {
         Command::Serve(args) => system::serve(args, desk).await?,
-        Command::Demo(args) => demo::run(&args).await?,
+        Command::Demo(args) => demo::run(&args, &desk.printer).await?,
         Command::Migrate => system::migrate(desk).await?,
         Command::Audit => return system::audit(desk).await,
         Command::Business(command) => businesses::run(command, desk).await?,
@@ -195,13 +193,44 @@ async fn dispatch(command: Command, desk: &Desk) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn read_config(path: &std::path::Path) -> anyhow::Result<String> {
-    let shown = path.display();
-    let size = std::fs::metadata(path).with_context(|| format!("configuration file {shown}"))?.len();
-    if size > CONFIG_BYTES_MAX {
-        bail!("configuration file {shown}: larger than {CONFIG_BYTES_MAX} bytes");
+/// What the file and the environment say. The demo has settings of its own.
+fn configuration(command: &Command, file: Option<&ConfigFile>) -> anyhow::Result<Config> {
+    if matches!(command, Command::Demo(_)) {
+        return Ok(Config::load("", std::iter::empty())?);
     }
-    std::fs::read_to_string(path).with_context(|| format!("configuration file {shown}"))
+    // A variable that is not Unicode is none of ours; its name would have to be.
+    let environment: Vec<(String, String)> = std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .filter(|(name, _)| name.starts_with("TILLBELL_"))
+        .collect();
+    let is_overridden = environment.iter().any(|(name, _)| name.contains("__"));
+    let text = match file {
+        Some(file) => read_config(&file.path).with_context(|| file.told())?,
+        None => String::new(),
+    };
+    let from = match (file, is_overridden) {
+        (Some(file), true) => format!("{}, with TILLBELL_ variables", file.told()),
+        (Some(file), false) => file.told(),
+        (None, _) => "configuration".to_owned(),
+    };
+    match Config::load(&text, environment.iter().cloned()) {
+        Ok(config) => Ok(config),
+        Err(error) => match Config::load_without_mail(&text, environment.into_iter()) {
+            Ok(config) if !command.needs_mail() => {
+                print::warn(format_args!("{from}: {error}; this command goes on, because it takes no mails"));
+                Ok(config)
+            }
+            _ => Err(error).context(from),
+        },
+    }
+}
+
+fn read_config(path: &Path) -> anyhow::Result<String> {
+    let size = std::fs::metadata(path)?.len();
+    if size > CONFIG_BYTES_MAX {
+        bail!("larger than {CONFIG_BYTES_MAX} bytes");
+    }
+    Ok(std::fs::read_to_string(path)?)
 }
 
 /// The login name, for the record of who did what; it proves nothing.

@@ -13,13 +13,13 @@ const REDACTED: &str = "(redacted)";
 pub(super) fn show(desk: &Desk) -> anyhow::Result<()> {
     let all = sections(&desk.config);
     let messenger = desk.config.messenger.as_str();
+    let file = desk.file.as_ref().map(|file| file.path.display().to_string());
     if desk.printer.json {
-        let nested =
-            all.into_iter().fold(Object::new().with("messenger", messenger), |object, (name, section)| {
-                object.with(name, section)
-            });
+        let first = Object::new().with("file", file).with("messenger", messenger);
+        let nested = all.into_iter().fold(first, |object, (name, section)| object.with(name, section));
         return desk.printer.object(&nested);
     }
+    desk.printer.line(&format!("file: {}", file.as_deref().unwrap_or("-")))?;
     desk.printer.line(&format!("messenger: {messenger}"))?;
     for (name, section) in all {
         desk.printer.line(&format!("[{name}]"))?;

@@ -6,10 +6,8 @@ use clap::Args;
 
 use super::Desk;
 use super::print::Object;
-use crate::app::App;
 use crate::ops::audit;
-use crate::serve::{self, Roles};
-use crate::store::StoreOptions;
+use crate::serve::{self, Roles, ServeError};
 
 #[derive(Args)]
 pub(super) struct ServeArgs {
@@ -27,12 +25,14 @@ pub(super) struct DemoArgs {
 
 pub(super) async fn serve(args: ServeArgs, desk: &Desk) -> anyhow::Result<()> {
     let roles = args.role.unwrap_or(Roles::ALL);
-    Ok(serve::run(desk.config.clone(), roles, serve::until_told()).await?)
+    match serve::run(desk.config.clone(), roles, serve::until_told()).await {
+        Err(ServeError::Start(error)) => Err(desk.explain(error)),
+        done => Ok(done?),
+    }
 }
 
 pub(super) async fn migrate(desk: &Desk) -> anyhow::Result<()> {
-    let options = StoreOptions::command(desk.config.database_url());
-    let app = App::open(desk.config.clone(), &options).await?;
+    let app = desk.make().await?;
     let migrations = app.prepare().await?;
     let object = Object::new().with("database", app.store.engine()).with("migrations", migrations);
     desk.printer.object(&object)

@@ -73,7 +73,7 @@ impl ImapTls {
 }
 
 #[derive(Deserialize, Default)]
-#[serde(deny_unknown_fields, default)]
+#[serde(deny_unknown_fields, default, expecting = "a section")]
 pub(super) struct RawImap {
     name: Option<String>,
     host: Option<String>,

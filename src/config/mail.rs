@@ -35,7 +35,7 @@ pub struct Mail {
 }
 
 #[derive(Deserialize, Default)]
-#[serde(deny_unknown_fields, default)]
+#[serde(deny_unknown_fields, default, expecting = "a section")]
 pub(super) struct RawMail {
     recipients: OneOrMore,
     dns: OneOrMore,

@@ -74,7 +74,7 @@ impl SmtpProtocol {
 }
 
 #[derive(Deserialize, Default)]
-#[serde(deny_unknown_fields, default)]
+#[serde(deny_unknown_fields, default, expecting = "a section")]
 pub(super) struct RawSmtp {
     listen: Option<String>,
     protocol: Option<String>,

@@ -40,6 +40,39 @@ fn environment_beats_the_file() {
 }
 
 #[test]
+fn who_named_the_database_is_known() {
+    let variable = ("TILLBELL_DATABASE__URL", "sqlite:b.db");
+    let file = "[database]\nurl = \"sqlite:a.db\"";
+    assert_eq!(load("", &[]).unwrap().database_origin, Origin::Default);
+    assert_eq!(load(file, &[]).unwrap().database_origin, Origin::File);
+    assert_eq!(load(file, &[variable]).unwrap().database_origin, Origin::Environment);
+    let shadowed = load(file, &[("tillbell_database__url", "sqlite:b.db")]).unwrap();
+    assert_eq!((shadowed.database_url(), shadowed.database_origin), ("sqlite:a.db", Origin::File));
+}
+
+#[test]
+fn names_with_one_underscore_that_mean_a_key_are_refused() {
+    for (name, right) in [
+        ("TILLBELL_DATABASE_URL", "TILLBELL_DATABASE__URL"),
+        ("TILLBELL_SERVER_DEV", "TILLBELL_SERVER__DEV"),
+        ("TILLBELL_SERVER_PUBLIC_URL", "TILLBELL_SERVER__PUBLIC_URL"),
+        ("TILLBELL_MAIL_IMAP", "TILLBELL_MAIL__IMAP"),
+    ] {
+        let said = load("", &[(name, "x")]).unwrap_err().to_string();
+        assert!(said.contains(name) && said.ends_with(right), "{said}");
+    }
+    for name in ["TILLBELL_LOG", "TILLBELL_CONFIG", "TILLBELL_SERVER_PORT_80_TCP", "TILLBELL_SERVICE_HOST"] {
+        load("", &[(name, "x")]).unwrap();
+    }
+}
+
+#[test]
+fn a_fault_of_form_is_told_with_its_place_on_one_line() {
+    let said = load("[server]\ndev = true\nlisten 127.0.0.1:80\n", &[]).unwrap_err().to_string();
+    assert!(said.starts_with("line 3, column ") && !said.contains(['\n', '^', '|']), "{said}");
+}
+
+#[test]
 fn mistakes_are_named() {
     for (file, expected) in [
         ("[payments]\nlate_windows = \"1h\"", "late_windows"),
@@ -49,6 +82,13 @@ fn mistakes_are_named() {
         ("[limits]\nrequests_per_minute = 0", "limits.requests_per_minute"),
         ("[database]\nurl = \"till.db\"", "database.url"),
         ("[database]\nurl = \"mysql://u:hunter2@h/d\"", "database.url"),
+        ("[database]\nurl = \"sqlite:\"", "name of a file"),
+        ("[database]\nurl = \"sqlite::memory:\"", "name of a file"),
+        ("database = \"till.db\"", "expected a section in `database`"),
+        (
+            "[limits]\nrequests_per_minute = \"many\"",
+            "expected a whole number in `limits.requests_per_minute`",
+        ),
         ("[server]\nlisten = \"0.0.0.0:80\"", "plain HTTP"),
         ("[server]\ndev = true\npublic_url = \"https://pay.example.com\"", "server.dev"),
         ("[server]\ntls_cert = \"a.pem\"", "belong together"),

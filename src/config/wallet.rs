@@ -23,7 +23,7 @@ pub struct Wallet {
 }
 
 #[derive(Deserialize, Default)]
-#[serde(deny_unknown_fields, default)]
+#[serde(deny_unknown_fields, default, expecting = "a section")]
 pub(super) struct RawWallet {
     route_prefix: Option<String>,
     link_lifetime: Option<String>,
@@ -33,7 +33,7 @@ pub(super) struct RawWallet {
 }
 
 #[derive(Deserialize, Default)]
-#[serde(deny_unknown_fields, default)]
+#[serde(deny_unknown_fields, default, expecting = "a section")]
 struct RawTier {
     balance: Option<toml::Value>,
     daily: Option<toml::Value>,

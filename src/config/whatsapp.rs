@@ -94,7 +94,7 @@ pub struct WebhookSecrets {
 }
 
 #[derive(Deserialize, Default)]
-#[serde(deny_unknown_fields, default)]
+#[serde(deny_unknown_fields, default, expecting = "a section")]
 pub(super) struct RawWhatsApp {
     base_url: Option<String>,
     api_version: Option<String>,

@@ -84,6 +84,7 @@ impl TargetUrl {
 /// suffixes, and ports of other protocols. A fragment is dropped: it is never sent.
 pub fn parse_target(text: &str, dev: bool) -> Result<TargetUrl, UrlProblem> {
     let target = read_url(text)?;
+    refuse_localhost(&target.url, dev)?;
     if !(target.is_https() || (dev && target.url.scheme() == "http")) {
         return Err(UrlProblem::NotAllowed("must use https"));
     }
@@ -199,12 +200,25 @@ fn is_dns_name(name: &str) -> bool {
         && name.split('.').all(|label| !label.is_empty() && label.len() <= MAX_LABEL_CHARS)
 }
 
+/// Told before anything else that is wrong with the address: with https it would not do either.
+fn refuse_localhost(url: &Url, dev: bool) -> Result<(), UrlProblem> {
+    match url.host() {
+        Some(Host::Domain("localhost")) if !dev => Err(UrlProblem::NotAllowed(
+            "must not be on localhost, which works in development mode only (server.dev)",
+        )),
+        _ => Ok(()),
+    }
+}
+
 fn check_host(url: &Url, dev: bool) -> Result<(), UrlProblem> {
     match url.host() {
-        Some(Host::Domain(name)) if dev && name == "localhost" => Ok(()),
+        Some(Host::Domain("localhost")) => refuse_localhost(url, dev),
         Some(Host::Ipv4(address)) if dev && address == Ipv4Addr::LOCALHOST => Ok(()),
         Some(Host::Ipv4(_) | Host::Ipv6(_)) => {
             Err(UrlProblem::NotAllowed("must not use an IP address as its host"))
+        }
+        Some(Host::Domain(name)) if !name.contains('.') => {
+            Err(UrlProblem::NotAllowed("must have a full domain name, such as shop.example.com"))
         }
         Some(Host::Domain(name)) if is_public_suffix(name) => {
             Err(UrlProblem::NotAllowed("must be on a domain of its own, not on a public suffix"))

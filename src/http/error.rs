@@ -166,7 +166,10 @@ impl From<StoreError> for ApiError {
                 let message = "The service is temporarily unavailable; try again";
                 ApiError::retry(Code::ServiceUnavailable, message, RETRY_SECONDS)
             }
-            StoreError::Corrupt { .. } | StoreError::Fault(_) | StoreError::Occupied(_) => {
+            StoreError::Corrupt { .. }
+            | StoreError::Fault(_)
+            | StoreError::Occupied(_)
+            | StoreError::Denied(_) => {
                 tracing::error!(%error, "a request failed");
                 ApiError::internal()
             }

@@ -12,6 +12,7 @@ use std::sync::OnceLock;
 use rusqlite::Connection;
 use sha2::{Digest, Sha256};
 
+use super::postgres::refusal;
 use super::sql::Dialect;
 use super::{StoreError, people};
 use crate::crash;
@@ -154,6 +155,11 @@ pub(super) fn sqlite_guards(table: &str) -> [String; 2] {
 pub(super) const POSTGRES_GUARD: &str = "tillbell_append_only";
 pub(super) const POSTGRES_GUARD_BODY: &str = " begin raise exception '% is append only', tg_table_name; end ";
 
+/// Names of all migrations, the first first.
+pub(super) fn names() -> impl Iterator<Item = &'static str> {
+    MIGRATIONS.iter().map(|migration| migration.name)
+}
+
 /// What is left to do, given what the database says was done.
 fn pending(done: &[(String, String)]) -> Result<Vec<&'static Migration>, StoreError> {
     let mut left = Vec::new();
@@ -226,7 +232,9 @@ async fn run_postgres_locked(
         StoreError::Unavailable(format!("migration: {}", super::postgres::describe(&error)))
     };
     people::check(client, tables()).await?;
-    client.batch_execute(HISTORY).await.map_err(trouble)?;
+    if let Err(error) = client.batch_execute(HISTORY).await {
+        return Err(refusal::of_migration(client, &error).await.unwrap_or_else(|| trouble(error)));
+    }
     let rows = client.query("select name, checksum from schema_migrations", &[]).await.map_err(trouble)?;
     let done: Vec<(String, String)> = rows.iter().map(|row| (row.get(0), row.get(1))).collect();
     let mut names = Vec::new();
@@ -249,7 +257,8 @@ async fn run_postgres_locked(
             Ok(()) => client.batch_execute("commit").await.map_err(trouble)?,
             Err(error) => {
                 let _ = client.batch_execute("rollback").await;
-                return Err(people::dependent(&error).unwrap_or_else(|| trouble(error)));
+                let refused = refusal::of_migration(client, &error).await;
+                return Err(people::dependent(&error).or(refused).unwrap_or_else(|| trouble(error)));
             }
         }
         names.push(migration.name.to_owned());

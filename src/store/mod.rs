@@ -23,6 +23,7 @@ mod ids;
 pub mod intents;
 pub mod jobs;
 mod key_check;
+pub mod look;
 pub mod mailboxes;
 pub mod merchants;
 pub mod messages;
@@ -67,6 +68,9 @@ pub enum StoreError {
     /// Something of somebody else's is where the program must put something; told in words.
     #[error("{0}")]
     Occupied(String),
+    /// Whoever runs the database lets us not do what we must; told in words that say what to do.
+    #[error("{0}")]
+    Denied(String),
 }
 
 /// A request that waited for its turn longer than this is refused instead of tried: after an outage

@@ -24,9 +24,10 @@ mod connection;
 mod convert;
 mod group;
 mod lookup;
+pub(super) mod refusal;
 
-pub(super) use connection::describe;
-use connection::{Connection, Question, Slot, away};
+use connection::{Connection, Question, Slot};
+pub(super) use connection::{away, describe};
 use lookup::Gatherer;
 
 /// Units in one transaction; beyond this the gain is small and the wait long.
@@ -40,7 +41,7 @@ const QUEUE_MAX: usize = 8_192;
 const READS_MAX: usize = 8_192;
 /// Queues of look-ups: while one waits for its answer another gathers, and more would only gather less.
 const GATHERERS: usize = 2;
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
+pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 /// No answer to a statement within this time: the connection is given up.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -61,16 +62,7 @@ pub(super) struct Postgres {
 
 impl Postgres {
     pub(super) async fn open(options: &StoreOptions) -> Result<Postgres, StoreError> {
-        let mut config = tokio_postgres::Config::from_str(&options.url)
-            .map_err(|error| StoreError::Fault(format!("database.url: {error}")))?;
-        config
-            .application_name("tillbell")
-            .connect_timeout(CONNECT_TIMEOUT)
-            .tcp_user_timeout(Duration::from_secs(15))
-            .keepalives_idle(Duration::from_secs(10))
-            // A former primary that came back read-only must not be taken for the database.
-            .target_session_attrs(tokio_postgres::config::TargetSessionAttrs::ReadWrite);
-        let config = Arc::new(config);
+        let config = Arc::new(configure(&options.url)?);
         let readers: Vec<Slot> = (0..options.readers.max(1)).map(|_| Slot::new(&config)).collect();
         readers[0].get_now().await?;
         let gatherers = readers.iter().take(GATHERERS).cloned().map(Gatherer::start).collect();
@@ -118,6 +110,25 @@ impl Postgres {
             .map_err(|e| away(describe(&e)))?;
         migrate::run_postgres(&connection.client, now).await
     }
+}
+
+/// How to connect to the server that `url` names.
+pub(super) fn configure(url: &str) -> Result<tokio_postgres::Config, StoreError> {
+    let wrong = |error: tokio_postgres::Error| {
+        let why = std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string);
+        StoreError::Denied(format!(
+            "database.url cannot be read: {why}; write it as postgres://user:password@host:5432/name"
+        ))
+    };
+    let mut config = tokio_postgres::Config::from_str(url).map_err(wrong)?;
+    config
+        .application_name("tillbell")
+        .connect_timeout(CONNECT_TIMEOUT)
+        .tcp_user_timeout(Duration::from_secs(15))
+        .keepalives_idle(Duration::from_secs(10))
+        // A former primary that came back read-only must not be taken for the database.
+        .target_session_attrs(tokio_postgres::config::TargetSessionAttrs::ReadWrite);
+    Ok(config)
 }
 
 async fn run_writer(slot: Slot, mut jobs: mpsc::Receiver<WriterJob>) {

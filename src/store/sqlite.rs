@@ -140,8 +140,29 @@ fn connect(path: &Path, read_only: bool) -> Result<Connection, StoreError> {
         Ok(connection)
     };
     open().map_err(|error| {
-        StoreError::Unavailable(format!("cannot open the database file {}: {error}", path.display()))
+        let hint = hint(path, &error);
+        StoreError::Unavailable(format!("cannot open the database file {}: {error}{hint}", path.display()))
     })
+}
+
+/// SQLite says that it cannot open or write, and not what it needs.
+pub(super) fn hint(path: &Path, error: &rusqlite::Error) -> String {
+    let Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly | ErrorCode::PermissionDenied) =
+        error.sqlite_error_code()
+    else {
+        return String::new();
+    };
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    if !folder.is_dir() {
+        return format!("; there is no folder {}", folder.display());
+    }
+    format!(
+        "; run this as the user that the file belongs to, who must be allowed to write it and others beside it in {}",
+        folder.display()
+    )
 }
 
 /// Makes a missing file its owner's alone from its first moment, and closes those there are to others:

@@ -57,6 +57,7 @@ impl Installation {
         let receiver = Receiver::start().await;
         let mut here = Installation { database, folder, receiver, key: String::new() };
         let port = here.receiver.address().port();
+        here.json(&["migrate"]);
         here.json(&["business", "add", "--name", "Adire", "--email", "till@adire.example"]);
         here.json(&["business", "set", "1", "--rate-limit", "1000000"]);
         let site = format!("http://127.0.0.1:{port}");

@@ -67,6 +67,32 @@ on_both! {
         assert!(said.iter().any(|line| line.contains("mail.recipients is not set")), "{said:?}");
     }
 
+    async fn tls_files_that_cannot_be_used_are_told_by_what_is_wrong_with_them(db: TestDatabase) {
+        let here = Installation::new(db).await;
+        let path = |name: &str| here.folder.path().join(name).to_str().unwrap().to_owned();
+        for name in ["one", "two"] {
+            let made = rcgen::generate_simple_self_signed(vec!["till.example".to_owned()]).unwrap();
+            std::fs::write(path(&format!("{name}.cert")), made.cert.pem()).unwrap();
+            std::fs::write(path(&format!("{name}.key")), made.signing_key.serialize_pem()).unwrap();
+        }
+        for (cert, key, words) in [
+            ("none.cert", "one.key", "the TLS certificate file"),
+            ("one.cert", "none.key", "No such file"),
+            ("one.key", "one.key", "it holds no certificate"),
+            ("one.cert", "one.cert", "it holds no unencrypted private key"),
+            ("one.cert", "two.key", "does not belong to the certificate"),
+        ] {
+            let mut command = here.command(&["serve"]);
+            command.env("TILLBELL_SERVER__TLS_CERT", path(cert)).env("TILLBELL_SERVER__TLS_KEY", path(key));
+            let output = command.output().unwrap();
+            let said = String::from_utf8(output.stderr).unwrap();
+            let last = said.lines().last().unwrap();
+            assert!(!output.status.success() && output.stdout.is_empty(), "{said}");
+            assert!(last.contains(words) && last.contains(&path(key)) | last.contains(&path(cert)), "{last}");
+            assert_eq!(last.matches("KeyMismatch").count(), 0, "{last}");
+        }
+    }
+
     async fn doors_that_stand_wide_open_are_warned_of(db: TestDatabase) {
         let here = Installation::new(db).await;
         let said = warnings(&here, &[

@@ -91,6 +91,9 @@ pub enum Trouble {
     Connect(String),
     #[error("TLS with {0}")]
     Tls(String),
+    /// The operator's own file; no server was asked.
+    #[error("there is nothing to log in with: {0}")]
+    Secret(String),
     #[error("the login was refused: {0}")]
     Login(String),
     #[error("the connection broke: {0}")]

@@ -132,7 +132,7 @@ impl Session {
     }
 
     async fn log_in(&mut self, server: &ImapServer) -> Result<(), Trouble> {
-        let secret = super::secret::read(&server.secret).await.map_err(Trouble::Login)?;
+        let secret = super::secret::read(&server.secret).await.map_err(Trouble::Secret)?;
         let secret = secret.expose_secret();
         let user = &server.user;
         let said = if matches!(server.secret, ImapSecret::TokenFile(_)) {

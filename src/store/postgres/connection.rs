@@ -86,7 +86,7 @@ pub(in crate::store) fn describe(error: &tokio_postgres::Error) -> String {
     }
 }
 
-pub(super) fn away(why: impl std::fmt::Display) -> StoreError {
+pub(in crate::store) fn away(why: impl std::fmt::Display) -> StoreError {
     StoreError::Unavailable(format!("PostgreSQL: {why}"))
 }
 

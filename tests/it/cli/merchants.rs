@@ -72,9 +72,12 @@ on_both! {
         let parsed: serde_json::Value = serde_json::from_str(&list).unwrap();
         let keys = parsed["keys"].as_array().unwrap();
         assert_eq!((keys[0]["id"].as_i64(), keys[1]["id"].as_i64()), (Some(2), Some(1)), "newest first");
-        assert_eq!((&keys[1]["label"], &keys[1]["live"]), (&"till 1".into(), &true.into()));
+        assert_eq!((&keys[1]["label"], &keys[1]["active"]), (&"till 1".into(), &true.into()));
+        let told = desk.text(&["key", "list", &business]);
+        assert!(told.contains("test") && told.contains("active"), "{told}");
+        assert!(!told.split_whitespace().any(|word| word == "live:"), "{told}");
         let ended = desk.json(&["key", "revoke", "1"]);
-        assert_eq!(ended["live"], false);
+        assert_eq!(ended["active"], false);
         assert_eq!(desk.json(&["key", "revoke", "1"])["revoked_at"], ended["revoked_at"], "revoking twice is once");
         assert_eq!(desk.refused(&["key", "revoke", "7"]), "tillbell: there is no key 7");
         assert_eq!(desk.refused(&["key", "add", "7"]), "tillbell: there is no business 7");

@@ -5,9 +5,11 @@
 //! turn `50.00` into `50.0` and hide the difference.
 
 mod accounts;
+mod demo;
 mod files;
 mod merchants;
 mod money;
+mod nowhere;
 mod proofs;
 mod terminal;
 mod tools;
@@ -29,7 +31,15 @@ pub struct Desk<'a> {
 }
 
 impl<'a> Desk<'a> {
+    /// With the database made ready, as `migrate` does it.
     pub fn new(database: &'a TestDatabase) -> Desk<'a> {
+        let desk = Desk::bare(database);
+        desk.text(&["migrate"]);
+        desk
+    }
+
+    /// With nothing done yet.
+    pub fn bare(database: &'a TestDatabase) -> Desk<'a> {
         Desk { database, folder: tempfile::tempdir().unwrap(), dev: false, dns: None }
     }
 

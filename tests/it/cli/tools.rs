@@ -4,13 +4,14 @@ use super::Desk;
 use crate::harness::databases::{Engine, TestDatabase};
 
 on_both! {
-    async fn a_fresh_database_is_migrated_by_the_first_command(_db: TestDatabase) {
+    async fn migrate_tells_the_engine_and_what_it_ran(_db: TestDatabase) {
         let bare = TestDatabase::empty(_db.engine()).await;
-        let desk = Desk::new(&bare);
+        let desk = Desk::bare(&bare);
+        let first = desk.json(&["migrate"]);
+        assert!(!first["migrations"].as_array().unwrap().is_empty());
+        assert_eq!(first["database"], if bare.engine() == Engine::Sqlite { "sqlite" } else { "postgres" });
         assert_eq!(desk.json_text(&["business", "list"]), r#"{"businesses":[]}"#);
-        let again = desk.json(&["migrate"]);
-        assert_eq!(again["migrations"], serde_json::json!([]));
-        assert_eq!(again["database"], if bare.engine() == Engine::Sqlite { "sqlite" } else { "postgres" });
+        assert_eq!(desk.json(&["migrate"])["migrations"], serde_json::json!([]));
     }
 
     async fn a_missing_or_other_key_is_told_and_no_new_file_takes_its_place(db: TestDatabase) {
@@ -93,21 +94,22 @@ on_both! {
 
     async fn a_database_that_is_away_is_one_line(db: TestDatabase) {
         let desk = Desk::new(&db);
-        let away = match db.engine() {
-            Engine::Sqlite => format!("sqlite:{}/none/till.db", desk.path().display()),
-            Engine::Postgres => "postgres://nobody@127.0.0.1:1/none".to_owned(),
+        let (away, words) = match db.engine() {
+            Engine::Sqlite => (format!("sqlite:{}/none/till.db", desk.path().display()), "there is no folder"),
+            Engine::Postgres => ("postgres://nobody@127.0.0.1:1/none".to_owned(), "PostgreSQL: 127.0.0.1:1: "),
         };
-        let output = desk.command(&["business", "list"]).env("TILLBELL_DATABASE__URL", away).output().unwrap();
+        let output = desk.command(&["migrate"]).env("TILLBELL_DATABASE__URL", away).output().unwrap();
         assert_eq!(output.status.code(), Some(1));
         let err = String::from_utf8(output.stderr).unwrap();
-        assert!(err.lines().any(|line| line.starts_with("tillbell: the database is not available")), "{err}");
+        let is_told = |line: &str| line.starts_with("tillbell: the database is not available") && line.contains(words);
+        assert!(err.lines().any(is_told), "{err}");
     }
 }
 
 /// These look at no database; the SQLite one only gives a folder.
 async fn with_desk(test: fn(&Desk<'_>)) {
     let database = TestDatabase::empty(Engine::Sqlite).await;
-    test(&Desk::new(&database));
+    test(&Desk::bare(&database));
 }
 
 #[tokio::test]

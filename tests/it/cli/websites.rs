@@ -68,6 +68,8 @@ on_both! {
             ("https://a:b@shop.example", "user name"),
             ("ftp://shop.example", "http or https"),
             ("http://127.0.0.1:9", "IP address"),
+            ("http://localhost:9", "localhost, which works in development mode only"),
+            ("till-server", "full domain name"),
         ] {
             let said = desk.refused(&["website", "add", &one, url]);
             assert!(said.contains(why), "{url}: {said}");
@@ -78,6 +80,8 @@ on_both! {
         assert_eq!(desk.refused(&["website", "add", "8", "x.example"]), "tillbell: there is no business 8");
         assert!(desk.refused(&["website", "reject", "1", "--reason", " "]).contains("reason"));
         assert!(desk.refused(&["website", "set", "1", "--webhook-url", "http://shop.example"]).contains("https"));
+        let hook = ["website", "set", "1", "--webhook-url", "http://localhost:9/hook"];
+        assert!(desk.refused(&hook).contains("development mode only"));
     }
 
     async fn in_dev_mode_businesses_share_the_loopback(db: TestDatabase) {

@@ -164,6 +164,19 @@ on_both! {
         assert_eq!(row.trouble, None);
     }
 
+    async fn a_missing_password_file_is_told_as_that(db: TestDatabase) {
+        let (t, fake) = with_mails(db, 1).await;
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("word");
+        let text = format!("{}password_file = {file:?}\n", fake.configured());
+        let _reading = Reading::start(&t.app, &t, &server(&text), fast());
+        let trouble = until_trouble(&t, "password file").await;
+        assert!(trouble.contains(file.to_str().unwrap()) && trouble.contains("No such file"), "{trouble}");
+        assert!(!trouble.contains("refused"), "no server was asked: {trouble}");
+        std::fs::write(&file, "secret\n").unwrap();
+        until_alerts(&t.app, 1).await;
+    }
+
     async fn a_token_is_read_anew_and_sent_as_xoauth2(db: TestDatabase) {
         use base64::Engine;
         let (t, fake) = with_mails(db, 1).await;

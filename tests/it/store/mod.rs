@@ -8,7 +8,7 @@ mod all_plans;
 mod conformance;
 mod kill;
 mod locales;
-mod migrations;
+pub mod migrations;
 mod plans;
 mod postgres_faults;
 mod prepare_all;

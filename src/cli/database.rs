@@ -1,0 +1,103 @@
+//! The database that a command works on: who named it, and what is said where it is not there.
+//!
+//! Only `serve`, `migrate` and `demo` make a database. A command that finds none was most likely
+//! started without its `--config`, so it says where it looked, why there, and how to name another.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::anyhow;
+
+use super::Desk;
+use crate::app::{App, Standing, StartError};
+use crate::config::Origin;
+use crate::store::StoreOptions;
+
+/// The variable that names the configuration file once for all commands.
+pub(super) const CONFIG_VARIABLE: &str = "TILLBELL_CONFIG";
+
+/// A configuration file, and whether the variable named it.
+#[derive(Clone, Debug)]
+pub(super) struct ConfigFile {
+    pub(super) path: PathBuf,
+    is_by_variable: bool,
+}
+
+impl ConfigFile {
+    /// The flag wins; an empty variable names nothing.
+    pub(super) fn chosen(flag: Option<&Path>) -> Option<ConfigFile> {
+        let variable = || std::env::var_os(CONFIG_VARIABLE).filter(|name| !name.is_empty());
+        match flag {
+            Some(path) => Some(ConfigFile { path: path.to_owned(), is_by_variable: false }),
+            None => variable().map(|name| ConfigFile { path: name.into(), is_by_variable: true }),
+        }
+    }
+
+    /// For an error about the file.
+    pub(super) fn told(&self) -> String {
+        let by = if self.is_by_variable { " (named by TILLBELL_CONFIG)" } else { "" };
+        format!("configuration file {}{by}", self.path.display())
+    }
+}
+
+impl Desk {
+    /// Opens the database that is there, vault and the rest.
+    pub(super) async fn open(&self) -> anyhow::Result<App> {
+        let options = StoreOptions::command(self.config.database_url());
+        App::find(self.config.clone(), &options).await.map_err(|error| self.explain(error))
+    }
+
+    /// The same, made if it is not there.
+    pub(super) async fn make(&self) -> anyhow::Result<App> {
+        let options = StoreOptions::command(self.config.database_url());
+        App::make(self.config.clone(), &options).await.map_err(|error| self.explain(error))
+    }
+
+    /// What `error` says, and what to do about it.
+    pub(super) fn explain(&self, error: StartError) -> anyhow::Error {
+        let StartError::Standing(standing) = error else { return error.into() };
+        let whence = self.whence();
+        let another = "to name another use --config FILE, TILLBELL_CONFIG or TILLBELL_DATABASE__URL";
+        let is_file = self.config.database_url().starts_with("sqlite:");
+        match &standing {
+            Standing::Nothing(_) if is_file => {
+                anyhow!(
+                    "{standing} ({whence}); {another}; to make this one run tillbell migrate or tillbell serve"
+                )
+            }
+            Standing::Nothing(_) => {
+                anyhow!(
+                    "{standing} ({whence}); {another}; to make it run create database on that server, then tillbell migrate"
+                )
+            }
+            Standing::Empty(_) => anyhow!(
+                "{standing} ({whence}); {another}; to make them there run tillbell migrate or tillbell serve"
+            ),
+            Standing::Foreign { .. } => anyhow!("{standing} ({whence}); {another}"),
+            Standing::Unfinished(_) | Standing::Older { .. } => anyhow!(
+                "{standing} ({whence}); to bring it up to date run tillbell migrate, or tillbell serve, which begins with that"
+            ),
+            Standing::Newer { .. } => anyhow!("{standing} ({whence})"),
+        }
+    }
+
+    /// From where the name of the database was taken.
+    fn whence(&self) -> String {
+        let file = self.file.as_ref().map(|file| file.path.display().to_string());
+        let is_relative =
+            self.config.database_url().strip_prefix("sqlite:").is_some_and(|path| !path.starts_with('/'));
+        let relative = if is_relative { ", relative to the working directory" } else { "" };
+        match (self.config.database_origin, file) {
+            (Origin::Environment, _) => format!("named by TILLBELL_DATABASE__URL{relative}"),
+            (Origin::File, file) => {
+                format!(
+                    "named by database.url in {}{relative}",
+                    file.as_deref().unwrap_or("the configuration")
+                )
+            }
+            (Origin::Default, Some(file)) => format!("the default, because {file} names none{relative}"),
+            (Origin::Default, None) => {
+                "the default in the working directory, because no configuration is named".to_owned()
+            }
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! The environment: variables named `TILLBELL_SECTION__KEY` override the file.
+//!
+//! A name with one underscore where two belong is refused if it can only have meant a key of ours: it would
+//! be passed over, and the default taken without a word. Called by `Config::load`.
+
+use serde::Deserialize;
+
+use super::{ConfigError, RawConfig};
+
+/// Where the name of the database was taken from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    Default,
+    File,
+    Environment,
+}
+
+/// The variable that names the database.
+pub(super) fn is_database_url(name: &str) -> bool {
+    name.strip_prefix("TILLBELL_").is_some_and(|path| path.eq_ignore_ascii_case("database__url"))
+}
+
+/// Sets in `table` what the variable means; one that is none of ours changes nothing.
+pub(super) fn overlay(table: &mut toml::Table, name: &str, value: String) -> Result<(), ConfigError> {
+    let Some(path) = name.strip_prefix("TILLBELL_") else { return Ok(()) };
+    let path = path.to_lowercase();
+    let (sections, key) = match path.rsplit_once("__") {
+        Some(both) => both,
+        // The one key that is in no section; other names without one are not of the configuration.
+        None if path == "messenger" => ("", "messenger"),
+        None => return refuse_single_underscore(name, &path),
+    };
+    // A number, a boolean or a list is meant as such; everything else is a string.
+    let typed = toml::from_str::<toml::Table>(&format!("v = {value}"))
+        .ok()
+        .and_then(|mut parsed| parsed.remove("v"))
+        .filter(|v| v.is_integer() || v.is_bool() || v.is_array())
+        .unwrap_or(toml::Value::String(value));
+    let mut inner = table;
+    for section in sections.split("__").filter(|section| !section.is_empty()) {
+        inner = match inner.entry(section).or_insert_with(|| toml::Value::Table(toml::Table::new())) {
+            toml::Value::Table(inner) => inner,
+            _ => return Err(ConfigError(format!("{section} must be a section"))),
+        };
+    }
+    inner.insert(key.to_owned(), typed);
+    Ok(())
+}
+
+/// `TILLBELL_DATABASE_URL` names no key, and its author believes that it does. Names that fit no key are
+/// somebody else's: a container's environment has `TILLBELL_PORT` and the like for a service of that name.
+fn refuse_single_underscore(name: &str, path: &str) -> Result<(), ConfigError> {
+    let Some((section, key)) = path.split_once('_') else { return Ok(()) };
+    let mut inner = toml::Table::new();
+    // A key that is known takes this value or complains of its kind, one that is not complains of the name.
+    inner.insert(key.to_owned(), toml::Value::Boolean(true));
+    let table = toml::Table::from_iter([(section.to_owned(), toml::Value::Table(inner))]);
+    match RawConfig::deserialize(toml::Value::Table(table)) {
+        Err(error) if error.to_string().contains("unknown field") => Ok(()),
+        _ => Err(ConfigError(format!(
+            "{name} is not read: section and key are joined by two underscores, TILLBELL_{}__{}",
+            section.to_uppercase(),
+            key.to_uppercase()
+        ))),
+    }
+}
