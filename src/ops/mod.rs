@@ -29,6 +29,7 @@ pub mod end_intent;
 pub mod evidence;
 pub mod idempotency;
 pub mod like_names;
+mod other_accounts;
 pub mod pin_reset;
 pub mod prove_later;
 pub mod read_payments;

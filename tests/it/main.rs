@@ -22,6 +22,7 @@ mod crashes;
 mod forged;
 mod intake;
 mod mailbox;
+mod other_accounts;
 mod reviewing;
 mod settling;
 mod smtp;
