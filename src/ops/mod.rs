@@ -27,6 +27,7 @@ pub mod create_payment;
 pub mod decide;
 pub mod end_intent;
 pub mod evidence;
+pub mod find_payments;
 pub mod idempotency;
 pub mod like_names;
 mod other_accounts;

@@ -28,6 +28,7 @@ pub mod merchants;
 pub mod messages;
 mod migrate;
 pub mod payment_names;
+pub mod payment_search;
 pub mod payments;
 mod people;
 mod postgres;
@@ -99,6 +100,7 @@ pub fn statements() -> Vec<&'static Sql> {
         merchants::ALL,
         messages::ALL,
         payment_names::ALL,
+        payment_search::ALL,
         payments::ALL,
         &postgres::statements(),
         seals::ALL,

@@ -19,6 +19,7 @@ pub mod cli;
 mod contended;
 mod counted_once;
 mod crashes;
+mod finding;
 mod forged;
 mod intake;
 mod mailbox;

@@ -8,6 +8,7 @@ mod accounts;
 mod files;
 mod merchants;
 mod money;
+mod payments;
 mod proofs;
 mod terminal;
 mod tools;
