@@ -17,16 +17,23 @@ use crate::domain::payment::Payment;
 use crate::domain::time::Timestamp;
 use crate::store::payment_search::Filter;
 
-/// Payments looked at in one read, and reads of one search: a million payments in all.
-const SLICE_ROWS: usize = 100_000;
-const SLICES_MAX: usize = 10;
-/// The same where names are compared, for which rows come out of the database: two hundred thousand.
-const NAMED_SLICE_ROWS: usize = 5_000;
-const NAMED_SLICES_MAX: usize = 40;
+/// A million payments.
+const REACH: Reach = Reach { rows: 100_000, slices: 10 };
+/// Where names are compared rows come out of the database: two hundred thousand.
+const NAMED_REACH: Reach = Reach { rows: 5_000, slices: 40 };
 /// Payments of like names read through the index.
 const LIKE_MAX: usize = 1_000;
 /// Businesses named where several have the same transaction id.
 const NAMED_BUSINESSES: usize = 20;
+
+/// How far back a search goes.
+#[derive(Clone, Copy, Debug)]
+pub struct Reach {
+    /// Payments looked at in one read.
+    pub rows: usize,
+    /// Reads.
+    pub slices: usize,
+}
 
 /// What is looked for.
 #[derive(Clone, Debug)]
@@ -66,6 +73,15 @@ pub async fn find_payments(
     app: &App,
     search: &Search,
 ) -> Result<Result<FoundPayments, FindRefused>, OpError> {
+    find_within(app, search, if search.name.is_some() { NAMED_REACH } else { REACH }).await
+}
+
+/// The same with another reach than the usual one.
+pub async fn find_within(
+    app: &App,
+    search: &Search,
+    reach: Reach,
+) -> Result<Result<FoundPayments, FindRefused>, OpError> {
     let filter = &search.filter;
     if let Some(id) = filter.business_id
         && app.store.business(id).await?.is_none()
@@ -78,13 +94,13 @@ pub async fn find_payments(
         return Ok(Err(FindRefused::NoAccount(number.clone())));
     }
     let mut found = match &search.name {
-        None => look_back(app, search, None).await?,
+        None => look_back(app, search, None, reach).await?,
         Some(name) => {
             let words: Vec<String> = fold(name).split(' ').map(str::to_owned).collect();
             if words.iter().all(String::is_empty) {
                 return Ok(Err(FindRefused::Name));
             }
-            let mut found = look_back(app, search, Some(&words)).await?;
+            let mut found = look_back(app, search, Some(&words), reach).await?;
             add_unknown(&mut found.payments, of_like_names(app, search, name).await?);
             found
         }
@@ -98,19 +114,21 @@ pub async fn find_payments(
 }
 
 /// Looks at payments from the newest backwards.
-async fn look_back(app: &App, search: &Search, words: Option<&[String]>) -> Result<FoundPayments, OpError> {
+async fn look_back(
+    app: &App,
+    search: &Search,
+    words: Option<&[String]>,
+    reach: Reach,
+) -> Result<FoundPayments, OpError> {
     let filter = &search.filter;
     let is_filtered =
         filter.status.is_some() || filter.amount.is_some() || filter.account.is_some() || words.is_some();
-    let (rows, slices, most) = match words {
-        // A slice holds all that was made at its first moment, which may be a few more.
-        Some(_) => (NAMED_SLICE_ROWS, NAMED_SLICES_MAX, 2 * NAMED_SLICE_ROWS),
-        None => (SLICE_ROWS, SLICES_MAX, search.limit + 1),
-    };
+    // A slice holds all that was made at its first moment, which may be a few more.
+    let most = words.map_or(search.limit + 1, |_| 2 * reach.rows);
     let (mut payments, mut until, mut searched_back_to) = (Vec::new(), Timestamp::MAX, None);
-    for _ in 0..slices {
+    for _ in 0..reach.slices {
         let end = match is_filtered {
-            true => app.store.slice_end(filter.business_id, (search.since, until), rows).await?,
+            true => app.store.slice_end(filter.business_id, (search.since, until), reach.rows).await?,
             false => None,
         };
         let slice = (end.unwrap_or(search.since), until);

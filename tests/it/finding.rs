@@ -4,7 +4,7 @@
 use tillbell::domain::payment::Payment;
 use tillbell::domain::time::{Span, Timestamp};
 use tillbell::ops::create_payment::{Created, create_payment};
-use tillbell::ops::find_payments::{FindRefused, Search, find_payments, whose_payment};
+use tillbell::ops::find_payments::{FindRefused, Reach, Search, find_payments, find_within, whose_payment};
 use tillbell::store::payment_search::Filter;
 use tillbell::store::unit::UNIT_MAX_STEPS;
 use tillbell::store::{IdKind, payments};
@@ -57,6 +57,12 @@ on_both! {
         assert!(found_more.more);
         let since = Search { since: START + Span::seconds(MANY), ..search(Some("musa"), 10) };
         assert_eq!(found(&t, &since).await, [format!("copy-{MANY}")]);
+        let narrow = Reach { rows: 100, slices: 3 };
+        for (word, limit, count, back_to) in [("quart", 10, 0, Some(MANY - 302)), ("musa", 10, 10, None)] {
+            let found = find_within(&t.app, &search(Some(word), limit), narrow).await.unwrap().unwrap();
+            assert_eq!((found.payments.len(), found.more), (count, back_to.is_none()), "{word}");
+            assert_eq!(found.searched_back_to, back_to.map(|n| START + Span::seconds(n)), "{word}");
+        }
         let store = &t.app.store;
         for business_id in [None, Some(shop.id)] {
             let all = (Timestamp::MIN, Timestamp::MAX);
