@@ -1,14 +1,21 @@
-//! `tillbell payment ...`
+//! `tillbell payment ...`: finding payments, and what a person does to one.
 
 use clap::{Args, Subcommand};
 
 use super::Desk;
+use super::alerts::{LIST_MAX, LIST_USUAL};
+use super::options::{Since, money, since};
 use super::print::{Field, Object};
 use super::webhooks::delivery;
 use crate::app::App;
-use crate::domain::payment::{Kind, Payment};
+use crate::domain::merchant::Mode;
+use crate::domain::money::Money;
+use crate::domain::payment::{Kind, Payment, Status};
+use crate::domain::time::Timestamp;
+use crate::ops::find_payments::{FoundPayments, Search, find_payments, whose_payment};
 use crate::ops::read_payments::{PaymentView, view};
 use crate::ops::reverse::{Reverse, ReverseRefused, reject_payment, reverse_payment};
+use crate::store::payment_search::Filter;
 use crate::store::settlements::Settlement;
 
 /// Which payment.
@@ -17,12 +24,57 @@ pub(super) struct Which {
     /// The transaction id
     #[arg(value_name = "TXN")]
     transaction_id: String,
+    /// Its business; needed only where several businesses have a payment with this id
     #[arg(long, value_name = "ID")]
-    business: i64,
+    business: Option<i64>,
+}
+
+/// What payments are looked for.
+#[derive(Args)]
+pub(super) struct ListArgs {
+    /// Payments of one business
+    #[arg(long, value_name = "ID")]
+    business: Option<i64>,
+    /// pending, approved or rejected
+    #[arg(long, value_name = "STATUS", value_parser = status)]
+    status: Option<Status>,
+    /// Naira that were asked for or received, for example 5000 or 5000.50
+    #[arg(long, value_name = "NAIRA", value_parser = money)]
+    amount: Option<Money>,
+    /// Words of the payer's name, whole or their beginnings, in any order
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+    /// Number of the receiving account
+    #[arg(long, value_name = "NUMBER")]
+    account: Option<String>,
+    /// Payments made since a day (2026-03-10, UTC), or in the last 24h, 7d, ...
+    #[arg(long, value_name = "TIME", value_parser = since)]
+    since: Option<Since>,
+    /// How many at most
+    #[arg(long, value_name = "N", default_value_t = LIST_USUAL, value_parser = clap::value_parser!(u32).range(1..=LIST_MAX))]
+    limit: u32,
+}
+
+fn status(word: &str) -> Result<Status, String> {
+    Status::parse(word).ok_or_else(|| "must be pending, approved or rejected".to_owned())
 }
 
 #[derive(Subcommand)]
 pub(super) enum PaymentCommand {
+    /// Find payments, newest first
+    ///
+    /// Options combine: a payment is shown if all of them fit. Without options
+    /// these are the newest payments of all businesses.
+    ///
+    /// --name finds every payer whose name has words that begin so: "okafor ch"
+    /// finds Chidi Okafor. For a month after a payment could be paid it also finds
+    /// names that `name compare` does not call different, such as other spellings.
+    ///
+    /// A search looks at the newest 1,000,000 payments (200,000 with --name); with
+    /// --business, at those of that business. It says so if it stopped before it
+    /// had seen all.
+    #[command(verbatim_doc_comment, after_help = LIST_EXAMPLES)]
+    List(ListArgs),
     /// One payment with its match evidence and deliveries
     Show {
         #[command(flatten)]
@@ -49,25 +101,74 @@ pub(super) enum PaymentCommand {
 
 pub(super) async fn run(command: PaymentCommand, desk: &Desk) -> anyhow::Result<()> {
     let app = desk.open().await?;
-    let which = match command {
-        PaymentCommand::Show { which } => which,
+    let (business, which) = match command {
+        PaymentCommand::List(args) => return list(&app, args, desk).await,
+        PaymentCommand::Show { which } => (whose(&app, &which).await?, which),
         PaymentCommand::Reject { which, reason } => {
-            reject_payment(&app, which.business, &which.transaction_id, &desk.operator, &reason).await??;
-            which
+            let business = whose(&app, &which).await?;
+            reject_payment(&app, business, &which.transaction_id, &desk.operator, &reason).await??;
+            (business, which)
         }
         PaymentCommand::Reverse { which, reason, alert } => {
+            let business = whose(&app, &which).await?;
             let ask = Reverse {
-                business_id: which.business,
+                business_id: business,
                 transaction_id: &which.transaction_id,
                 reason: &reason,
                 operator: &desk.operator,
                 undoing_alert: alert,
             };
             reverse_payment(&app, &ask).await??;
-            which
+            (business, which)
         }
     };
-    show(&app, which.business, &which.transaction_id, desk).await
+    show(&app, business, &which.transaction_id, desk).await
+}
+
+async fn whose(app: &App, which: &Which) -> anyhow::Result<i64> {
+    Ok(whose_payment(app, &which.transaction_id, which.business).await??)
+}
+
+async fn list(app: &App, args: ListArgs, desk: &Desk) -> anyhow::Result<()> {
+    let limit = args.limit;
+    let search = Search {
+        filter: Filter {
+            business_id: args.business,
+            status: args.status,
+            amount: args.amount,
+            account: args.account,
+        },
+        name: args.name,
+        since: args.since.map_or(Timestamp::MIN, |since| since.before(app.now())),
+        limit: limit as usize,
+    };
+    let FoundPayments { payments, more, searched_back_to } = find_payments(app, &search).await??;
+    let mut columns = vec![
+        "transaction_id",
+        "business_id",
+        "amount",
+        "payer_name",
+        "status",
+        "account_number",
+        "created_at",
+    ];
+    if payments.iter().any(|payment| payment.mode == Mode::Test) {
+        columns.insert(2, "mode");
+    }
+    let mut rows = Vec::with_capacity(payments.len());
+    for payment in payments {
+        rows.push(object(&view(app, payment).await?));
+    }
+    let mut beside = Object::new().with("more", more);
+    if let Some(at) = searched_back_to {
+        beside = beside.with("searched_back_to", at);
+    }
+    desk.printer.list_with("payments", &columns, rows, beside)?;
+    desk.printer.remark(more, &format!("only the newest {limit} are shown; --limit shows more"))?;
+    let Some(at) = searched_back_to else { return Ok(()) };
+    let time: String = at.to_string().replace('T', " ").chars().take("2026-03-10 08:00:00".len()).collect();
+    let wider = if search.filter.business_id.is_none() { "; --business looks further back" } else { "" };
+    desk.printer.remark(true, &format!("payments made before {time} UTC were not looked at{wider}"))
 }
 
 /// Prints a payment with everything an operator asks about it.
@@ -82,6 +183,11 @@ pub(super) async fn show(app: &App, business: i64, transaction_id: &str, desk: &
     let object = object(&view).with("settlements", settlements).with("deliveries", deliveries);
     desk.printer.object(&object)
 }
+
+const LIST_EXAMPLES: &str = "Examples:
+  tillbell payment list --status pending --since 24h
+  tillbell payment list --amount 5000 --name \"okafor\"
+  tillbell payment list --business 1 --account 0123456789 --json";
 
 fn kind_word(kind: Kind) -> &'static str {
     match kind {

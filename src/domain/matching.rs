@@ -22,8 +22,9 @@ pub const CANDIDATES_MAX: usize = 2_000;
 /// amount is this near, in kobo or in hundredths of what was received, whichever is more.
 const NEAR_AMOUNT: Money = Money(20_000);
 const NEAR_AMOUNT_PERCENT: i64 = 5;
-/// Suggestions kept with an alert.
+/// Suggestions kept with an alert, and those among them of payments on other accounts.
 pub const SUGGESTIONS_MAX: usize = 20;
+const ELSEWHERE_MAX: usize = 5;
 
 /// Amounts that may have been meant by what was received, both ends included.
 pub fn about(received: Money) -> (Money, Money) {
@@ -169,6 +170,8 @@ pub struct Considered {
     pub equal_name: bool,
     /// The expected name has more words than the rule takes: close to everybody, it speaks against nobody.
     is_name_undecidable: bool,
+    /// It asks for money on another account than the one the alert is about: for a person's eyes.
+    pub is_elsewhere: bool,
     created_at: Timestamp,
     beneficiary: Beneficiary,
 }
@@ -177,6 +180,7 @@ impl Considered {
     /// Would be approved if it were the only candidate and nothing spoke against it.
     fn wins_alone(&self) -> bool {
         self.status == Status::Pending
+            && !self.is_elsewhere
             && self.amount_fit.approves()
             && self.time_fit == TimeFit::Fits
             && self.name == Verdict::Match
@@ -217,12 +221,47 @@ pub struct Decision {
     pub considered: Vec<Considered>,
 }
 
+impl Decision {
+    /// Puts payments on other accounts behind the suggestions of a decision that leaves the money to a person.
+    /// The verdict stays; only the reason of one that found nothing names the likeliest of them.
+    pub fn show_elsewhere(&mut self, elsewhere: Vec<Considered>) {
+        let likeliest = elsewhere.iter().find(|c| c.name == Verdict::Match);
+        match (&mut self.verdict, likeliest) {
+            (Verdicts::Approve { .. }, _) => return,
+            (Verdicts::Unmatched { reason }, Some(likeliest)) => {
+                *reason = format!(
+                    "payment {} on another account fits the amount and the name; no open payment on this one does",
+                    likeliest.transaction_id
+                );
+            }
+            _ => {}
+        }
+        self.considered.truncate(SUGGESTIONS_MAX.saturating_sub(elsewhere.len()));
+        self.considered.extend(elsewhere);
+    }
+}
+
+/// Weighs payments on other accounts, likeliest first: those that ask for what was received, from a payer whose
+/// name is not different.
+pub fn consider_elsewhere(incoming: &Incoming<'_>, candidates: &[Candidate<'_>]) -> Vec<Considered> {
+    let received_name = incoming.payer_name.map(Folded::new);
+    let mut considered: Vec<Considered> = candidates
+        .iter()
+        .map(|c| Considered { is_elsewhere: true, ..consider(incoming, received_name.as_ref(), c) })
+        .filter(|c| c.amount_fit.approves() && c.name != Verdict::Different)
+        .collect();
+    likeliest_first(&mut considered);
+    one_of_each_first(&mut considered);
+    considered.truncate(ELSEWHERE_MAX);
+    considered
+}
+
 /// Weighs the candidates. The order in which they are given does not matter.
 pub fn decide(incoming: &Incoming<'_>, candidates: &[Candidate<'_>]) -> Decision {
     let received_name = incoming.payer_name.map(Folded::new);
     let mut considered: Vec<Considered> =
         candidates.iter().map(|c| consider(incoming, received_name.as_ref(), c)).collect();
-    considered.sort_by(|a, b| b.likelihood().cmp(&a.likelihood()).then(a.payment_id.cmp(&b.payment_id)));
+    likeliest_first(&mut considered);
     let verdict = judge(incoming, received_name.as_ref(), &considered);
     considered.retain(|c| {
         c.name != Verdict::Different || (c.amount_fit.approves() && c.time_fit != TimeFit::Outside)
@@ -230,6 +269,10 @@ pub fn decide(incoming: &Incoming<'_>, candidates: &[Candidate<'_>]) -> Decision
     one_of_each_first(&mut considered);
     considered.truncate(SUGGESTIONS_MAX);
     Decision { verdict, considered }
+}
+
+fn likeliest_first(considered: &mut [Considered]) {
+    considered.sort_by(|a, b| b.likelihood().cmp(&a.likelihood()).then(a.payment_id.cmp(&b.payment_id)));
 }
 
 /// The likeliest payment of each beneficiary before the others of anybody, so that many payments of one do not
@@ -274,6 +317,7 @@ fn consider(incoming: &Incoming<'_>, received: Option<&Folded>, candidate: &Cand
         name,
         name_reason,
         is_name_undecidable: expected.is_too_long(),
+        is_elsewhere: false,
         equal_name: received.is_some_and(|received| expected.same_words(received)),
         created_at: payment.created_at,
         beneficiary: candidate.beneficiary,

@@ -81,6 +81,13 @@ impl Json {
         drop(write!(self.out, "{money}"));
     }
 
+    pub fn opt_money(&mut self, name: &str, money: Option<Money>) {
+        match money {
+            Some(money) => self.money(name, money),
+            None => self.null(name),
+        }
+    }
+
     /// RFC 3339, UTC, microseconds.
     pub fn time(&mut self, name: &str, at: Timestamp) {
         self.name(name);

@@ -92,7 +92,8 @@ pub async fn approve_alert(app: &App, ask: &Approve<'_>) -> Result<Result<Paymen
         if let Some(other) = settled {
             return Ok(Err(ApproveRefused::Settled(alert.id, other.what, other.alert_id)));
         }
-        let mut obstacles = obstacles(&alert, &payment, account, received, &name);
+        let asked_on = accounts.iter().find(|one| Some(one.id) == payment.account_id);
+        let mut obstacles = obstacles(&alert, &payment, (account, asked_on), received, &name);
         obstacles.extend(similar_for_person(app, &alert, account.id, received).await?.doubts);
         obstacles.extend(wallet_doubt(app, &payment, received).await?);
         if !obstacles.is_empty() && despite.is_none() {
@@ -189,7 +190,7 @@ async fn fresh_keys(app: &App, alert: &AlertRow, place: i64) -> Result<Vec<Key>,
 fn obstacles(
     alert: &AlertRow,
     payment: &Payment,
-    account: &ReceivingAccount,
+    (account, asked_on): (&ReceivingAccount, Option<&ReceivingAccount>),
     received: Money,
     name: &Comparison,
 ) -> Vec<String> {
@@ -204,7 +205,13 @@ fn obstacles(
         (None, None) => alert.facts.bank.as_ref().is_some_and(|bank| *bank != account.bank),
     };
     if names_another {
-        all.push("the money came to another account than the payment's".into());
+        all.push(another_account(alert, account, asked_on));
+    }
+    if let Some(owner) = account.business_id.filter(|owner| *owner != payment.business_id) {
+        all.push(format!(
+            "account {} is business {owner}'s own, and the payment is another's",
+            account.number
+        ));
     }
     if payment.created_at > interval(alert).end + CLOCK_SLACK {
         all.push("the payment was created after the bank's time".into());
@@ -221,6 +228,25 @@ fn obstacles(
         all.push(format!("alert {linked} may be a copy or a reversal of it"));
     }
     all
+}
+
+/// Where the money came to, and where the payment asks for it.
+fn another_account(
+    alert: &AlertRow,
+    account: &ReceivingAccount,
+    asked_on: Option<&ReceivingAccount>,
+) -> String {
+    let came_to = match (alert.account_id, &alert.facts.account_number) {
+        (Some(_), _) => Some(format!("{} ({})", account.number, account.bank_name)),
+        (None, shown) => shown.clone(),
+    };
+    match (came_to, asked_on) {
+        (Some(came_to), Some(asked_on)) => format!(
+            "the money came to another account than the payment's: to {came_to}, not to {} ({})",
+            asked_on.number, asked_on.bank_name
+        ),
+        _ => "the money came to another account than the payment's".into(),
+    }
 }
 
 /// A close name that counts as proven from now on, for exactly this payer (names rule 8).

@@ -19,6 +19,8 @@ struct Evidence<'a> {
 struct Line<'a> {
     transaction_id: &'a str,
     business_id: i64,
+    /// Whether the payment asks for money on the account that the alert is about.
+    account: &'static str,
     status: &'static str,
     expected_name: &'a str,
     name: &'static str,
@@ -32,6 +34,7 @@ fn line(c: &Considered) -> Line<'_> {
     Line {
         transaction_id: &c.transaction_id,
         business_id: c.business_id,
+        account: if c.is_elsewhere { "another account" } else { "the alert's account" },
         status: c.status.as_str(),
         expected_name: &c.expected_name,
         name: c.name.as_str(),

@@ -2,7 +2,7 @@
 //!
 //! The index finds names by keys (`domain::name::index`); here the name rule judges what is found. So no number
 //! of payments under other names stands between. Used where an account is chosen, an amount corrected, an alert
-//! decided, and suggestions are gathered.
+//! decided, suggestions are gathered, and an operator looks for a payment.
 
 use super::OpError;
 use super::weigh::add_unknown;
@@ -113,9 +113,10 @@ fn collision_amounts(payment: &Payment) -> (Money, Money) {
     (low, Money(amount.saturating_add(amount / 10).saturating_add(FIXED_CHARGE_MAX)))
 }
 
-/// Payments of one account, open or ended, that may bear a name like an alert's.
+/// Payments, open or ended, that may bear a name like a given one.
 pub struct Wanted<'a> {
-    pub account_id: i64,
+    /// `None`: on any account.
+    pub account_id: Option<i64>,
     pub payer_name: &'a str,
     pub likeness: Likeness,
     pub amounts: (Money, Money),
@@ -136,7 +137,7 @@ pub struct Found {
 pub async fn payments_like(app: &App, wanted: &Wanted<'_>) -> Result<Found, OpError> {
     let sought = sought_keys(&Folded::new(wanted.payer_name), wanted.likeness);
     let named = Named {
-        account_id: Some(wanted.account_id),
+        account_id: wanted.account_id,
         keys: &sought.keys,
         amounts: wanted.amounts,
         open_after: wanted.open_after,

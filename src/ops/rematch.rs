@@ -96,7 +96,7 @@ async fn somebody_else(app: &App, alert: &AlertRow, payment: &Payment) -> Result
         }));
     }
     let wanted = Wanted {
-        account_id,
+        account_id: Some(account_id),
         payer_name: name,
         likeness: Likeness::NotDifferent,
         amounts: ANY_AMOUNT,

@@ -6,6 +6,7 @@
 
 use super::OpError;
 use super::like_names::{ANY_AMOUNT, Found, Wanted, is_index_unfinished, payments_like};
+use super::other_accounts::on_other_accounts;
 use super::similar::similar_alerts;
 use super::wallets::{known_wallet, limits};
 use crate::app::App;
@@ -13,7 +14,7 @@ use crate::domain::account::ReceivingAccount;
 use crate::domain::alert::{AlertRow, TimePrecision};
 use crate::domain::matching::{
     Beneficiary, CANDIDATES_MAX, Candidate, Considered, Decision, Incoming, Interval, NEAR_MISS,
-    SUGGESTIONS_MAX, Verdicts, about, decide,
+    SUGGESTIONS_MAX, Verdicts, about, consider_elsewhere, decide,
 };
 use crate::domain::money::Money;
 use crate::domain::name::index::Likeness;
@@ -144,6 +145,9 @@ pub async fn weigh_against(
         add_unknown(&mut payments, of_other_names);
         payments = with_suggestions(app, alert, account.id, received, payments).await?;
         decision = decide(&incoming, &candidates(&payments, &proven));
+        // After the verdict, in which they have no part.
+        let elsewhere = on_other_accounts(app, alert, &account, received).await?;
+        decision.show_elsewhere(consider_elsewhere(&incoming, &candidates(&elsewhere, &[])));
     }
     if let Some(about) = objection.and_then(|objection| objection.about.as_ref()) {
         show(&incoming, about, &mut decision);
@@ -203,7 +207,7 @@ async fn with_suggestions(
     let since = alert.first_seen - SUGGEST_WITHIN;
     if let Some(payer_name) = &alert.facts.payer_name {
         let wanted = Wanted {
-            account_id,
+            account_id: Some(account_id),
             payer_name,
             likeness: Likeness::NotDifferent,
             amounts: ANY_AMOUNT,
@@ -245,7 +249,7 @@ async fn read_open_payments(
         return Ok(Read { payments, of_other_names, is_about_amount: false, limit_reached: false });
     };
     let named = |amounts| Wanted {
-        account_id,
+        account_id: Some(account_id),
         payer_name,
         likeness: Likeness::NotDifferent,
         amounts,
@@ -305,7 +309,8 @@ async fn about_amount(app: &App, alert: &AlertRow, winner: &Payment) -> Result<F
     let amounts = about(received);
     if !alert.facts.payer_name_cut && !is_index_unfinished(app).await? {
         let (likeness, open_after) = (Likeness::Agreeing, open_after(alert));
-        let wanted = Wanted { account_id, payer_name, likeness, amounts, open_after, limit: CANDIDATES_MAX };
+        let (account_id, limit) = (Some(account_id), CANDIDATES_MAX);
+        let wanted = Wanted { account_id, payer_name, likeness, amounts, open_after, limit };
         let found = payments_like(app, &wanted).await?;
         if !found.may_be_more {
             return Ok(found);

@@ -29,6 +29,7 @@ pub mod merchants;
 pub mod messages;
 mod migrate;
 pub mod payment_names;
+pub mod payment_search;
 pub mod payments;
 mod people;
 mod postgres;
@@ -103,6 +104,7 @@ pub fn statements() -> Vec<&'static Sql> {
         merchants::ALL,
         messages::ALL,
         payment_names::ALL,
+        payment_search::ALL,
         payments::ALL,
         &postgres::statements(),
         seals::ALL,

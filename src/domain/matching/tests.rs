@@ -252,3 +252,41 @@ fn many_payments_of_one_push_nobody_else_out_of_the_suggestions() {
     assert_eq!(decision.considered.len(), SUGGESTIONS_MAX);
     assert_eq!(decision.considered[1].payment_id, 99);
 }
+
+#[test]
+fn payments_on_other_accounts_take_no_part_in_the_verdict() {
+    let alert = incoming(5_000, Some("CHIDERA OKONKWO"));
+    let mut elsewhere: Vec<Payment> = (1..=29).map(|id| payment(id, 1, 5_000, "Chidera Okonkwo")).collect();
+    elsewhere.push(payment(30, 2, 5_000, "Chidera Okonkwo"));
+    let others = [payment(40, 1, 5_000, "Bala Tanimu"), payment(41, 1, 6_000, "Chidera Okonkwo")];
+    let all: Vec<Candidate<'_>> = elsewhere
+        .iter()
+        .chain(&others)
+        .map(|payment| Candidate { payment, beneficiary: Beneficiary::of(payment), proven: true })
+        .collect();
+    let considered = consider_elsewhere(&alert, &all);
+    assert_eq!(considered.len(), ELSEWHERE_MAX);
+    assert!(considered.iter().all(|c| c.is_elsewhere && !c.wins_alone()), "{considered:?}");
+    assert_eq!(considered[1].payment_id, 30, "many of one business hide nobody else's");
+    assert!(consider_elsewhere(&alert, &all[30..]).is_empty(), "another name, another amount");
+
+    let mut unmatched = run(&alert, &[]);
+    unmatched.show_elsewhere(considered.clone());
+    let Verdicts::Unmatched { reason } = &unmatched.verdict else { panic!("{unmatched:?}") };
+    assert!(reason.contains("payment T1 on another account"), "{reason}");
+    assert_eq!(unmatched.considered, considered);
+
+    let own: Vec<Payment> = (50..80).map(|id| payment(id, 1, 9_000, "Chidera Okonkwo")).collect();
+    let mut review = run(&alert, &own);
+    let verdict = review.verdict.clone();
+    review.show_elsewhere(considered.clone());
+    assert_eq!(review.verdict, verdict);
+    assert_eq!(review.considered.len(), SUGGESTIONS_MAX);
+    assert!(!review.considered[0].is_elsewhere, "the account's own stand first");
+    assert_eq!(review.considered[SUGGESTIONS_MAX - ELSEWHERE_MAX..], considered);
+
+    let mut approve = run(&alert, &[payment(90, 1, 5_000, "Chidera Okonkwo")]);
+    let before = approve.clone();
+    approve.show_elsewhere(considered);
+    assert_eq!(approve, before);
+}

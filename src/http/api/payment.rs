@@ -68,6 +68,11 @@ fn write_full(json: &mut Json, view: &PaymentView) {
     json.opt_time("approved_at", payment.approved_at);
     json.time("created_at", payment.created_at);
     json.time("updated_at", payment.updated_at);
+    // As in the webhook, for those who read instead of waiting for it.
+    json.opt_money("received_amount", payment.received);
+    json.flag("is_mismatch", payment.is_mismatch);
+    json.opt_text("mismatch_reason", payment.mismatch_reason.as_deref());
+    json.flag("name_mismatch", payment.name_mismatch);
 }
 
 /// The receiving account; a wallet payment has none.

@@ -51,7 +51,8 @@ on_both! {
         assert_eq!(names(&read.json()), set(&["success", "data"]));
         assert_eq!(names(data), set(&["transaction_id", "amount", "payer_name", "bank", "account_number",
             "account_name", "bank_name", "status", "webhook_url", "expires_at", "matched_at", "approved_at",
-            "created_at", "updated_at", "charges", "website"]));
+            "created_at", "updated_at", "charges", "website", "received_amount", "is_mismatch", "mismatch_reason",
+            "name_mismatch"]));
         assert_eq!(names(&data["charges"]), set(&["percentage", "fixed", "total", "business_receives"]));
         assert!(data["matched_at"].is_null() && data["approved_at"].is_null());
         assert!(!read.body.contains("22200011122"), "a bank verification number is never answered");

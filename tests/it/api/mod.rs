@@ -14,4 +14,5 @@ mod idempotency;
 mod limits;
 mod listing;
 mod places;
+mod received;
 pub mod server;

@@ -10,6 +10,7 @@ mod files;
 mod merchants;
 mod money;
 mod nowhere;
+mod payments;
 mod proofs;
 mod terminal;
 mod tools;

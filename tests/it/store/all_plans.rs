@@ -96,6 +96,12 @@ const WALKS: &[(&str, &str, &[Engine], &str)] = &[
     ("LIST", "messages", BOTH, "the newest rows by an index in that order, as many as are shown"),
     ("BUSINESSES", "businesses", BOTH, "a list for people, by the primary key up to a limit"),
     (
+        "WHOSE",
+        "businesses",
+        BOTH,
+        "an operator's question: each business is asked by the key of its payments",
+    ),
+    (
         "OVERLAPPING",
         "websites",
         BOTH,

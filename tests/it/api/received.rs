@@ -1,0 +1,109 @@
+//! What a merchant who reads instead of waiting for the webhook is told of the money that came.
+
+use serde_json::{Value, json};
+use tillbell::domain::merchant::Mode;
+use tillbell::mail::Banks;
+use tillbell::mail::intake::{Arrival, MailRoom, Origin, ingest};
+use tillbell::ops::accounts::{GivenBank, MaskDigits, NewAccount, add_account};
+use tillbell::ops::approve_alert::{Approve, approve_alert};
+use tillbell::ops::decide::AlertOutcome;
+
+use super::server::{Reply, Server};
+use crate::harness::databases::TestDatabase;
+use crate::harness::mails::Alert;
+
+const NUMBER: &str = "0123452206";
+
+/// A server with a shop, and an account whose alerts can be read.
+async fn furnished(db: TestDatabase) -> (Server, super::server::Shop) {
+    let server = Server::start(db).await;
+    let shop = server.shop("kola.example").await;
+    let mask = MaskDigits { lead: 0, trail: 4, hidden_end: 0 };
+    let new = NewAccount {
+        number: NUMBER.into(),
+        name: "TILL AND BELL LTD".into(),
+        bank: GivenBank::Known {
+            code: "gtbank".into(),
+            name: "GTBank".into(),
+            mask: Some(mask),
+            cbn_code: None,
+        },
+        business_id: None,
+        via: None,
+        mode: Mode::Live,
+        force: true,
+    };
+    add_account(server.app(), "test", &new).await.unwrap().unwrap();
+    server.app().directory.forget();
+    (server, shop)
+}
+
+async fn paid(server: &Server, naira: i64, payer: &str) -> AlertOutcome {
+    let app = server.app();
+    let room = MailRoom::new(&app.config, std::sync::Arc::new(Banks::embedded().unwrap()));
+    let raw = Alert::credit(NUMBER, naira, payer, app.now()).text().into_bytes();
+    let origin = Origin::File { trusted: true };
+    let arrival = Arrival { raw, source: "test".into(), origin, with: Vec::new() };
+    ingest(app, &room, arrival).await.unwrap().outcome
+}
+
+/// The four fields that tell of the money, in this order, of a payment as one answer shows it.
+fn told(data: &Value) -> [&Value; 4] {
+    ["received_amount", "is_mismatch", "mismatch_reason", "name_mismatch"].map(|name| {
+        assert!(data.get(name).is_some(), "{name} in {data}");
+        &data[name]
+    })
+}
+
+/// The same of the whole answer, read and listed.
+async fn read(server: &Server, key: &str, id: &str) -> Reply {
+    let reply = server.get(key, &format!("/api/v1/payment/{id}")).await;
+    assert_eq!(reply.status, 200, "{reply:?}");
+    let listed = server.get(key, "/api/v1/payments").await.json();
+    let rows = listed["data"].as_array().unwrap();
+    let row = rows.iter().find(|row| row["transaction_id"] == id).unwrap();
+    assert_eq!(row, &reply.json()["data"], "listed as read");
+    reply
+}
+
+on_both! {
+    async fn a_read_tells_what_was_received_and_what_differs(db: TestDatabase) {
+        let (server, shop) = furnished(db).await;
+        for (id, amount, payer) in [("short", 4_000, "Ngozi Ibekwe"), ("half", 6_000, "Tunde Fadipe"), ("kin", 8_000, "Amaka Udeh")] {
+            let reply = server
+                .create(&shop, &format!(r#""transaction_id": "{id}", "amount": {amount}, "payer_name": "{payer}""#))
+                .await;
+            assert_eq!(reply.status, 201, "{reply:?}");
+            let pending = read(&server, &shop.key, id).await;
+            assert_eq!(told(&pending.json()["data"]), [&json!(null), &json!(false), &json!(null), &json!(false)]);
+        }
+        let path = "/api/v1/payment/short/amount";
+        let corrected = server.json("PATCH", &shop.key, path, r#"{"new_amount": 5000}"#).await;
+        assert_eq!(corrected.status, 200, "{corrected:?}");
+        assert_eq!(told(&corrected.json()["data"]), [&json!(null), &json!(false), &json!(null), &json!(false)]);
+
+        // Short by the charges: approved by itself.
+        assert_eq!(paid(&server, 4_900, "IBEKWE NGOZI").await.transaction_id.as_deref(), Some("short"));
+        let short = read(&server, &shop.key, "short").await;
+        assert!(short.body.contains(r#""amount":5000.00,"#) && short.body.contains(r#""received_amount":4900.00,"#), "{}", short.body);
+        let json = short.json();
+        let [_, is_mismatch, reason, name] = told(&json["data"]);
+        assert_eq!((is_mismatch, name), (&json!(true), &json!(false)));
+        assert_eq!(reason, "The received amount is 100.00 less than requested, which is the charges of the payment");
+
+        // By a person: less than asked for, and from somebody of half the name.
+        for (id, naira, payer, differs) in [("half", 5_500, "FADIPE TUNDE", false), ("kin", 8_000, "AMAKA", true)] {
+            let alert = paid(&server, naira, payer).await;
+            assert_eq!(alert.transaction_id, None, "{alert:?}");
+            let ask = Approve { alert_id: alert.alert_id, business_id: shop.id, transaction_id: id, operator: "ada", despite: Some("her brother paid") };
+            approve_alert(server.app(), &ask).await.unwrap().unwrap();
+            let reply = read(&server, &shop.key, id).await;
+            assert!(reply.body.contains(&format!(r#""received_amount":{naira}.00,"#)), "{}", reply.body);
+            let json = reply.json();
+            let [_, is_mismatch, reason, name] = told(&json["data"]);
+            assert_eq!((is_mismatch, name), (&json!(!differs), &json!(differs)), "{id}");
+            assert_eq!(reason.as_str().is_some_and(|text| text.starts_with("500.00 less")), !differs, "{reason}");
+        }
+        server.running.stop().await;
+    }
+}

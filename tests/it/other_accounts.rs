@@ -1,0 +1,152 @@
+//! Money that came to another account than the one a payment asks for it on: a person is shown the payment, and
+//! no rule ever takes it.
+
+use serde_json::Value;
+use tillbell::domain::alert::AlertStatus;
+use tillbell::domain::merchant::Mode;
+use tillbell::domain::payment::{Payment, Status};
+use tillbell::domain::time::Span;
+use tillbell::ops::approve_alert::{Approve, ApproveRefused, approve_alert};
+use tillbell::ops::decide::AlertOutcome;
+use tillbell::ops::reverse::reject_payment;
+
+use crate::harness::app::{ACCOUNT, LATER, TestApp, at, world};
+use crate::harness::mails::Alert;
+
+const OTHER: &str = "0123458801";
+const PAYER: &str = "Zainab Ibeto";
+
+async fn paid_to(t: &TestApp, account: &str, naira: i64) -> AlertOutcome {
+    t.advance(LATER + Span::seconds(20));
+    t.ingest(&Alert::credit(account, naira, "IBETO ZAINAB", at()).text()).await
+}
+
+/// The evidence that is stored with an alert.
+async fn evidence(t: &TestApp, alert_id: i64) -> Value {
+    let alert = t.app.store.alert(alert_id).await.unwrap().unwrap();
+    serde_json::from_str(&alert.evidence).unwrap()
+}
+
+/// Transaction ids of suggestions, and which account each is on.
+fn suggested(evidence: &Value) -> Vec<(String, String)> {
+    let text = |one: &Value, key: &str| one[key].as_str().unwrap().to_owned();
+    let considered = evidence["considered"].as_array().unwrap();
+    considered.iter().map(|one| (text(one, "transaction_id"), text(one, "account"))).collect()
+}
+
+async fn suggested_elsewhere(t: &TestApp, alert: &AlertOutcome) -> usize {
+    let seen = suggested(&evidence(t, alert.alert_id).await);
+    seen.iter().filter(|(_, account)| account == "another account").count()
+}
+
+async fn number_of(t: &TestApp, payment: &Payment) -> String {
+    let accounts = t.app.directory.accounts().await.unwrap();
+    accounts.iter().find(|account| Some(account.id) == payment.account_id).unwrap().number.clone()
+}
+
+fn elsewhere(payment: &Payment) -> (String, String) {
+    (payment.transaction_id.clone(), "another account".to_owned())
+}
+
+async fn approve(
+    t: &TestApp,
+    alert: &AlertOutcome,
+    payment: &Payment,
+    despite: Option<&str>,
+) -> Result<(), ApproveRefused> {
+    let ask = Approve {
+        alert_id: alert.alert_id,
+        business_id: payment.business_id,
+        transaction_id: &payment.transaction_id,
+        operator: "ada",
+        despite,
+    };
+    approve_alert(&t.app, &ask).await.unwrap().map(drop)
+}
+
+fn obstacles(refused: Result<(), ApproveRefused>) -> Vec<String> {
+    match refused {
+        Err(ApproveRefused::Obstacles(all)) => all,
+        other => panic!("{other:?}"),
+    }
+}
+
+on_both! {
+    async fn a_payment_on_another_account_is_shown_and_approved_by_a_person_alone(db: TestDatabase) {
+        let (t, shop) = world(db).await;
+        t.account(OTHER).await;
+        let payment = t.create(&shop, 5_000, PAYER).await;
+        let asked = number_of(&t, &payment).await;
+        let came = if asked == OTHER { ACCOUNT } else { OTHER };
+        let alert = paid_to(&t, came, 5_000).await;
+        assert_eq!(alert.status, AlertStatus::Unmatched, "{alert:?}");
+        assert!(alert.reason.contains(&format!("payment {} on another account", payment.transaction_id)), "{}", alert.reason);
+        let seen = evidence(&t, alert.alert_id).await;
+        assert_eq!(suggested(&seen), [elsewhere(&payment)]);
+        assert_eq!((&seen["considered"][0]["name"], &seen["considered"][0]["amount_fit"]), (&"match".into(), &"exact".into()));
+        assert_eq!(t.payment(&payment).await.status, Status::Pending, "no rule takes it");
+
+        let named = obstacles(approve(&t, &alert, &payment, None).await);
+        assert!(named.len() == 1 && named[0].contains("another account"), "{named:?}");
+        assert!(named[0].contains(&format!("to {came} (")) && named[0].contains(&format!("not to {asked} (")), "{named:?}");
+        assert_eq!(t.payment(&payment).await.status, Status::Pending);
+        approve(&t, &alert, &payment, Some("she used the account of last time")).await.unwrap();
+        assert_eq!(t.payment(&payment).await.status, Status::Approved);
+        let kept = evidence(&t, alert.alert_id).await;
+        assert_eq!(kept["obstacles"], serde_json::json!(named));
+        assert_eq!(suggested(&kept["before"]), [elsewhere(&payment)], "what was shown is kept");
+        let settled = t.app.store.settlements_of(payment.id).await.unwrap();
+        assert!(settled[0].evidence.contains(r#""account":"another account""#), "{}", settled[0].evidence);
+        t.finish().await;
+    }
+
+    async fn the_accounts_own_payments_come_first_and_decide_alone(db: TestDatabase) {
+        let (t, shop) = world(db).await;
+        let rival = t.merchant("bolu.example").await;
+        let here = t.create(&shop, 5_000, PAYER).await;
+        let dear = t.create(&shop, 9_000, PAYER).await;
+        t.account(OTHER).await;
+        let there = t.create(&rival, 5_000, PAYER).await;
+        assert!(here.account_id == dear.account_id && here.account_id != there.account_id);
+        let first = paid_to(&t, ACCOUNT, 5_000).await;
+        assert_eq!(first.transaction_id.as_ref(), Some(&here.transaction_id), "{first:?}");
+        assert!(!suggested(&evidence(&t, first.alert_id).await).contains(&elsewhere(&there)));
+        // Her second transfer fits nothing that is open on the account.
+        let second = paid_to(&t, ACCOUNT, 5_000).await;
+        assert_eq!(second.status, AlertStatus::Review, "{second:?}");
+        let seen = suggested(&evidence(&t, second.alert_id).await);
+        assert_eq!(seen.last(), Some(&elsewhere(&there)), "{seen:?}");
+        assert!(seen.contains(&(dear.transaction_id.clone(), "the alert's account".to_owned())), "{seen:?}");
+        assert_eq!(t.payment(&there).await.status, Status::Pending);
+        t.finish().await;
+    }
+
+    async fn what_no_person_may_approve_or_the_money_cannot_be_for_is_not_shown(db: TestDatabase) {
+        let (t, shop) = world(db).await;
+        let rival = t.merchant("bolu.example").await;
+        t.account(OTHER).await;
+        t.account_for("0123459902", None, Mode::Test).await;
+        t.account_for("0123457703", Some(rival.id), Mode::Live).await;
+        let trial = t.create(&t.in_test_mode(&shop).await, 5_000, PAYER).await;
+        let refused = t.create(&shop, 5_000, PAYER).await;
+        reject_payment(&t.app, shop.id, &refused.transaction_id, "ada", "left").await.unwrap().unwrap();
+        t.create(&shop, 9_000, PAYER).await;
+        let open = t.create(&shop, 7_000, PAYER).await;
+        let came = if number_of(&t, &refused).await == ACCOUNT { OTHER } else { ACCOUNT };
+        for account in [came, "0123457703"] {
+            let alert = paid_to(&t, account, 5_000).await;
+            assert!(alert.status.is_waiting(), "{alert:?}");
+            assert_eq!(suggested_elsewhere(&t, &alert).await, 0, "{alert:?}");
+            let other_mode = approve(&t, &alert, &trial, Some("it is hers")).await;
+            assert!(matches!(other_mode, Err(ApproveRefused::OtherMode(..))), "{other_mode:?}");
+        }
+        // Money on the rival's own account is nobody else's, whatever the names say.
+        let alert = paid_to(&t, "0123457703", 7_000).await;
+        assert_eq!(suggested_elsewhere(&t, &alert).await, 0, "{alert:?}");
+        let named = obstacles(approve(&t, &alert, &open, None).await);
+        assert!(named.iter().any(|one| one.contains(&format!("business {}'s own", rival.id))), "{named:?}");
+        let alert = paid_to(&t, "0123459902", 7_000).await;
+        assert_eq!(suggested_elsewhere(&t, &alert).await, 0, "a test account: {alert:?}");
+        t.finish().await;
+    }
+}
