@@ -64,7 +64,8 @@ impl Door {
             }
         };
         let stop = CancellationToken::new();
-        let http = Http::new(server.running.app.clone());
+        let app = &server.running.app;
+        let http = Http::new(app.clone(), Brand::plain(&app.config.pages));
         tokio::spawn(listen::run(tcp, purpose, http, bounds, stop.clone()));
         Door { address, roots, stop, _server: server, _folder: folder }
     }
