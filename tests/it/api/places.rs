@@ -7,6 +7,7 @@ use std::time::Duration;
 use tillbell::config::Config;
 use tillbell::http::Http;
 use tillbell::http::listen::{self, Bounds, Purpose, TLS_PROTOCOLS};
+use tillbell::http::pages::brand::Brand;
 use tillbell::tls::Tls;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};

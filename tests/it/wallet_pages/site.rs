@@ -82,9 +82,8 @@ impl Shown {
 
     /// What this attribute holds on every element that `css` finds; `None` where it has none.
     pub fn attributes(&self, css: &str, name: &str) -> Vec<Option<String>> {
-        let html = self.html();
-        let found = html.select(&Selector::parse(css).unwrap());
-        found.map(|element| element.value().attr(name).map(str::to_owned)).collect()
+        let (html, css) = (self.html(), Selector::parse(css).unwrap());
+        html.select(&css).map(|element| element.value().attr(name).map(str::to_owned)).collect()
     }
 
     /// The names of the fields that `css` finds.
