@@ -153,9 +153,8 @@ fn open(open: OpenLink, told: Told, voice: Voice<'_>) -> Page {
                     "You need a PIN to pay. We will send a code to {phone}. Use it to create your PIN, then confirm the \
                      payment. No money leaves your wallet before that."
                 ),
-                Some(_) => format!(
-                    "Enter the code that we sent to {phone} and choose a PIN. You confirm the payment in the next step."
-                ),
+                Some(_) => "Enter the code from your message and choose a PIN. You confirm the payment in the next step."
+                    .to_owned(),
             }];
             set_up(&mut page, &open, &told);
         }

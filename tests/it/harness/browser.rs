@@ -236,8 +236,17 @@ impl Browser {
 
     /// Keeps a picture of the whole page, where that is asked for.
     pub fn picture(&self, name: &str) {
+        self.keep_picture(name, true);
+    }
+
+    /// The same of what is in view.
+    pub fn window_picture(&self, name: &str) {
+        self.keep_picture(name, false);
+    }
+
+    fn keep_picture(&self, name: &str, whole: bool) {
         let Some(folder) = std::env::var_os(PICTURES).map(PathBuf::from) else { return };
-        let ask = json!({"format": "png", "captureBeyondViewport": true});
+        let ask = json!({"format": "png", "captureBeyondViewport": whole});
         let picture = self.command("Page.captureScreenshot", ask);
         let bytes = STANDARD.decode(picture["data"].as_str().unwrap()).unwrap();
         std::fs::create_dir_all(&folder).unwrap();

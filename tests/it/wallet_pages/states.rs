@@ -69,7 +69,7 @@ on_both! {
         wrong.is(422, "Wrong PIN. You have 4 tries left.");
         assert!(wrong.has_form("pin"));
         site.pay(&token, "40").await.is(422, "Your PIN must be 4 digits. We did not count this as a try.");
-        site.get(&token).await.is(200, "You have 4 tries left.");
+        site.get(&token).await.is(200, "You have 4 tries left to enter your PIN.");
         let form = site.get(&token).await.form("pin");
         let paid = site.submit(&token, &form, &[("pin", PIN)]).await;
         paid.is(200, "We are sending your receipt to +234 803 *** **42.");
