@@ -13,7 +13,7 @@ use super::form::FormProblem;
 use super::page::{
     CodeForm, Field, Note, Page, Row, Shop, Tone, TopupHint, Wrong, clock, left, tries, unbroken,
 };
-use crate::domain::intent::{IntentEnd, PLACES};
+use crate::domain::intent::{CODE_TRIES, IntentEnd, PLACES};
 use crate::domain::message::lagos_time;
 use crate::domain::time::Timestamp;
 use crate::domain::wallet::WalletStatus;
@@ -138,20 +138,26 @@ fn open(open: OpenLink, told: Told, voice: Voice<'_>) -> Page {
             page.heading = "Your wallet is locked".to_owned();
             page.tone = Some(Tone::Bad);
             let until = clock(until, open.now);
+            let unlock = match open.code {
+                None => {
+                    let phone = unbroken(&open.order.masked_phone);
+                    format!("To unlock it now, set a new PIN with a code that we send to {phone}.")
+                }
+                Some(_) => "To unlock it now, set a new PIN with the code from your message.".to_owned(),
+            };
             page.paragraphs = vec![format!(
-                "The PIN was wrong too many times, so we locked your wallet to protect your money. {NO_MONEY} To unlock it \
-                 now, set a new PIN with a code that we send to {}. Or wait: it unlocks at {until}.",
-                unbroken(&open.order.masked_phone)
+                "The PIN was wrong too many times, so we locked your wallet to protect your money. {NO_MONEY} {unlock} Or \
+                 wait: it unlocks at {until}."
             )];
             set_up(&mut page, &open, &told);
         }
         WalletStatus::Active if !open.has_pin => {
             page.heading = "Create your wallet PIN".to_owned();
-            let phone = unbroken(&open.order.masked_phone);
             page.paragraphs = vec![match open.code {
                 None => format!(
-                    "You need a PIN to pay. We will send a code to {phone}. Use it to create your PIN, then confirm the \
-                     payment. No money leaves your wallet before that."
+                    "You need a PIN to pay. We will send a code to {}. Use it to create your PIN, then confirm the \
+                     payment. No money leaves your wallet before that.",
+                    unbroken(&open.order.masked_phone)
                 ),
                 Some(_) => "Enter the code from your message and choose a PIN. You confirm the payment in the next step."
                     .to_owned(),
@@ -200,7 +206,9 @@ fn payable(page: &mut Page, open: &OpenLink, told: &Told) {
 /// The way to a new PIN: the form for a code that was sent, and a button for the next one.
 fn set_up(page: &mut Page, open: &OpenLink, told: &Told) {
     if let Some(code) = open.code {
-        page.code = Some(CodeForm { hint: code_hint(code, open.now), typed: told.typed_code.clone() });
+        let tells_tries = told.wrong.is_none() && code.tries_left < CODE_TRIES;
+        let hint = code_hint(code, open.now, tells_tries);
+        page.code = Some(CodeForm { hint, typed: told.typed_code.clone() });
     }
     match (&open.code, told) {
         (_, Told { no_more_codes: true, .. }) => {}
@@ -212,12 +220,11 @@ fn set_up(page: &mut Page, open: &OpenLink, told: &Told) {
     }
 }
 
-fn code_hint(code: OpenCode, now: Timestamp) -> String {
-    format!(
-        "6 digits. It works until {}, and you have {} left. Never share it with anyone, including the shop.",
-        clock(code.expires_at, now),
-        tries(code.tries_left)
-    )
+fn code_hint(code: OpenCode, now: Timestamp, tells_tries: bool) -> String {
+    let until = clock(code.expires_at, now);
+    let left =
+        if tells_tries { format!(", and you have {} left", tries(code.tries_left)) } else { String::new() };
+    format!("6 digits. It works until {until}{left}. Never share it with anyone, including the shop.")
 }
 
 fn tell(page: &mut Page, told: Told) {

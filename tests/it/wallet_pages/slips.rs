@@ -62,7 +62,9 @@ on_both! {
         page.is(422, "Wrong code. You have 4 tries left.");
         points_at(&page, "code", &[]);
         assert_eq!(typed(&page), [None, None, None], "a wrong code is not kept");
-        assert_eq!(typed(&site.get(&link).await), [None, None, None], "a look shows no code");
+        let look = site.get(&link).await;
+        look.is(200, "and you have 4 tries left.");
+        assert_eq!(typed(&look), [None, None, None], "a look shows no code");
         // What the page was sent with is enough to go on.
         let page = enter(&code, "1111", "1111").await;
         let again = page.form("code");
