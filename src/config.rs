@@ -18,6 +18,7 @@ use crate::outbound::address::Network;
 mod environment;
 mod imap;
 mod mail;
+mod pages;
 mod smtp;
 mod wallet;
 mod warnings;
@@ -26,6 +27,7 @@ mod whatsapp;
 pub use environment::Origin;
 pub use imap::{ImapSecret, ImapServer, ImapTls};
 pub use mail::Mail;
+pub use pages::Pages;
 pub use smtp::{Smtp, SmtpAddress, SmtpProtocol};
 pub use wallet::Wallet;
 pub use whatsapp::{MessengerChoice, Templates, WebhookSecrets, WhatsApp};
@@ -41,6 +43,7 @@ pub struct Config {
     pub payments: Payments,
     pub webhooks: Webhooks,
     pub wallet: Wallet,
+    pub pages: Pages,
     /// How messages go to customers.
     pub messenger: MessengerChoice,
     pub limits: Limits,
@@ -138,6 +141,7 @@ struct RawConfig {
     payments: RawPayments,
     webhooks: RawWebhooks,
     wallet: wallet::RawWallet,
+    pages: pages::RawPages,
     messenger: Option<String>,
     whatsapp: Option<whatsapp::RawWhatsApp>,
     limits: RawLimits,
@@ -324,6 +328,7 @@ impl Config {
             payments: payments(raw.payments)?,
             webhooks: webhooks(raw.webhooks)?,
             wallet: raw.wallet.check()?,
+            pages: raw.pages.check()?,
             limits: Limits {
                 requests_per_minute: rate("limits.requests_per_minute", raw.limits.requests_per_minute, 60)?,
                 wallet_requests_per_minute: rate(

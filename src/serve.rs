@@ -16,6 +16,7 @@ use crate::app::{App, StartError};
 use crate::config::{Config, SmtpAddress};
 use crate::http::Http;
 use crate::http::listen::{self, Bounds, Purpose, TLS_PROTOCOLS};
+use crate::http::pages::brand::{Brand, LogoProblem};
 use crate::mail::intake::MailRoom;
 use crate::mail::smtp::SmtpProblem;
 use crate::mail::{Banks, TemplateError, imap};
@@ -78,6 +79,8 @@ pub enum ServeError {
     #[error(transparent)]
     Tls(#[from] TlsProblem),
     #[error(transparent)]
+    Logo(#[from] LogoProblem),
+    #[error(transparent)]
     Banks(#[from] TemplateError),
     #[error(transparent)]
     Smtp(#[from] SmtpProblem),
@@ -132,6 +135,8 @@ pub async fn start(app: Arc<App>, roles: Roles) -> Result<Running, ServeError> {
         tracing::warn!("{words}");
     }
     let tls = server.tls.as_ref().map(|files| Tls::load(files, TLS_PROTOCOLS)).transpose()?.map(Arc::new);
+    let pages = &app.config.pages;
+    let brand = if roles.pages { Brand::load(pages)? } else { Brand::plain(pages) };
     // Before anything runs: the sweep must know that there are mailboxes to wait for.
     imap::register(&app).await?;
     let (tcp, address) = bind(server.listen).await?;
@@ -149,7 +154,7 @@ pub async fn start(app: Arc<App>, roles: Roles) -> Result<Running, ServeError> {
     let operator_address = operator.as_ref().map(|(_, address)| *address);
     let banks = Banks::configured(app.config.banks_folder.as_deref())?;
     let room = MailRoom::new(&app.config, Arc::new(banks));
-    let http = Http::new(app.clone());
+    let http = Http::new(app.clone(), brand);
     let stop = CancellationToken::new();
     let intake = intake::start(&app, roles.mail, &room, &stop).await?;
     let mut tasks = intake.tasks;

@@ -74,6 +74,12 @@ fn sections(config: &Config) -> Vec<(&'static str, Object)> {
                 .with("tier3", tier(config.wallet.tiers.0[2])),
         ),
         (
+            "pages",
+            Object::new()
+                .with("operator_name", config.pages.operator_name.as_ref())
+                .with("logo_file", config.pages.logo_file.as_ref().map(|file| file.display().to_string())),
+        ),
+        (
             "limits",
             Object::new()
                 .with("requests_per_minute", config.limits.requests_per_minute)

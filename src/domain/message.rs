@@ -109,8 +109,8 @@ pub struct LinkWords<'a> {
 
 pub fn link_text(words: &LinkWords<'_>) -> String {
     format!(
-        "{} asks you to pay {} for order {}.\n\nLook at it and confirm with your PIN here:\n{}\n\nThe link is good until \
-         {}. If you did not order this, do nothing: no money moves without your PIN.",
+        "{} asks you to pay {} for order {}.\n\nCheck it and pay with your PIN here:\n{}\n\nThis link works until {}. \
+         Not your order? Ignore this message: no money leaves your wallet without your PIN.",
         words.merchant,
         naira(words.amount),
         words.reference,
@@ -141,13 +141,18 @@ pub fn unlinked(reference: &str) -> String {
 /// `code` has six digits.
 pub fn code_text(code: &str, merchant: &str) -> String {
     format!(
-        "{code} is your code to set your wallet PIN. It is good for 10 minutes.\n\nNever give it to anybody, not to \
-         {merchant} and not to us: whoever has it can spend your money. Did you not ask for it? Then do nothing."
+        "{code} is your code to set your wallet PIN. It works for 10 minutes.\n\nEnter it on the payment page only. Never \
+         share it with anyone, including {merchant} and us: whoever has it can spend your money. Did not ask for it? \
+         Ignore this message."
     )
 }
 
 pub fn receipt_text(merchant: &str, amount: Money, reference: &str, at: Timestamp) -> String {
-    format!("You paid {} to {merchant} for order {reference} on {}.", naira(amount), lagos_time(at))
+    format!(
+        "You paid {} to {merchant} for order {reference} on {}. Keep this message as your receipt.",
+        naira(amount),
+        lagos_time(at)
+    )
 }
 
 /// What became of the PIN, in a word.
@@ -155,21 +160,22 @@ pub fn pin_changed_word(is_first: bool) -> &'static str {
     if is_first { "set" } else { "changed" }
 }
 
-pub fn pin_changed_text(is_first: bool, at: Timestamp) -> String {
+/// `provider` is who runs the wallet, as customers know them.
+pub fn pin_changed_text(is_first: bool, at: Timestamp, provider: &str) -> String {
     let what = pin_changed_word(is_first);
     format!(
-        "Your wallet PIN was {what} on {}. If it was not you, tell the shop and your wallet's operator at once.",
+        "Your wallet PIN was {what} on {}. If this was not you, contact {provider} straight away.",
         lagos_time(at)
     )
 }
 
 pub fn topup_text(amount: Money, at: Timestamp) -> String {
-    format!("{} came into your wallet on {}.", naira(amount), lagos_time(at))
+    format!("{} was added to your wallet on {}. You can use it now.", naira(amount), lagos_time(at))
 }
 
 pub fn refund_text(merchant: &str, amount: Money, at: Timestamp) -> String {
     format!(
-        "{} that you had paid to {merchant} came back into your wallet on {}.",
+        "The {} that you paid to {merchant} was returned to your wallet on {}. You can use it now.",
         naira(amount),
         lagos_time(at)
     )
@@ -260,7 +266,7 @@ mod tests {
         };
         let text = link_text(&words);
         assert!(text.contains("Mako Stores asks you to pay NGN 5,000.00 for order A-7"), "{text}");
-        assert!(text.contains(words.url) && text.contains("good until 1 Jan 1970, 01:00"), "{text}");
+        assert!(text.contains(words.url) && text.contains("works until 1 Jan 1970, 01:00"), "{text}");
     }
 
     #[test]

@@ -14,13 +14,13 @@ pub struct Pin(Zeroizing<[u8; PIN_DIGITS]>);
 /// Why a PIN cannot be set. The texts are for the customer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PinProblem {
-    #[error("A PIN has exactly 4 digits")]
+    #[error("Your PIN must be 4 digits")]
     Form,
-    #[error("This PIN repeats one digit and is too easy to guess")]
+    #[error("That PIN is too easy to guess: it repeats one digit. Choose another")]
     Repeated,
-    #[error("This PIN counts up or down and is too easy to guess")]
+    #[error("That PIN is too easy to guess: its digits count up or down. Choose another")]
     Run,
-    #[error("This PIN is a year and too easy to guess")]
+    #[error("That PIN is too easy to guess: it looks like a year. Choose another")]
     Year,
 }
 

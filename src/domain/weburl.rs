@@ -119,6 +119,15 @@ pub fn parse_website(text: &str, dev: bool) -> Result<String, UrlProblem> {
     Ok(comparable(target.host()))
 }
 
+/// A website as a link to it: its full address and the host that it shows. `None` if the text is none any more.
+pub fn website_address(text: &str) -> Option<(String, String)> {
+    let text = text.trim();
+    let full = if text.contains("://") { text.to_owned() } else { format!("https://{text}") };
+    let target = read_url(&full).ok()?;
+    let host = target.host().to_owned();
+    matches!(target.url.scheme(), "http" | "https").then(|| (target.as_str().to_owned(), host))
+}
+
 /// Whether `host` is `approved_host` or a sub-domain of it, label by label; case, a trailing
 /// dot, a leading `www.` and a port on either side do not matter.
 pub fn host_is_within(host: &str, approved_host: &str) -> bool {

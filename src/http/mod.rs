@@ -16,7 +16,7 @@ mod json;
 pub mod limits;
 pub mod listen;
 mod meters;
-mod pages;
+pub mod pages;
 mod pulse;
 mod routes;
 mod validate;
@@ -30,19 +30,22 @@ use metrics_exporter_prometheus::PrometheusHandle;
 use crate::app::App;
 use limits::{Limits, LocalCounter};
 use meters::Meters;
+use pages::brand::Brand;
 
 /// What the handlers share.
 pub struct Http {
     app: Arc<App>,
     limits: Limits,
     meters: Meters,
+    /// Whose pages these are.
+    brand: Brand,
     metrics: Option<PrometheusHandle>,
     /// The service is ending; `/readyz` says so.
     draining: AtomicBool,
 }
 
 impl Http {
-    pub fn new(app: Arc<App>) -> Arc<Http> {
+    pub fn new(app: Arc<App>, brand: Brand) -> Arc<Http> {
         let configured = &app.config.limits;
         let limits = Limits::new(
             Box::new(LocalCounter::new()),
@@ -50,7 +53,8 @@ impl Http {
             configured.wallet_requests_per_minute,
         );
         let metrics = meters::recorder();
-        Arc::new(Http { app, limits, meters: Meters::new(), metrics, draining: AtomicBool::new(false) })
+        let draining = AtomicBool::new(false);
+        Arc::new(Http { app, limits, meters: Meters::new(), brand, metrics, draining })
     }
 
     /// From now on not ready.

@@ -31,11 +31,13 @@ pub const WALLET_TOPUP: &str = "/api/v1/{wallet}/topup";
 pub const WHATSAPP: &str = "/whatsapp/webhook";
 /// The page behind a confirm link. Everything below `/pay` is such a link, good or not.
 pub const PAY: &str = "/pay/{token}";
+/// The operator's logo; only where one is configured.
+pub const LOGO: &str = "/brand/logo";
 /// What no route of ours answered.
 pub const UNROUTED: &str = "unrouted";
 
 /// Names that logs and metrics know.
-pub const ROUTES: [&str; 15] = [
+pub const ROUTES: [&str; 16] = [
     PAYMENT_REQUEST,
     PAYMENT,
     PAYMENT_AMOUNT,
@@ -47,6 +49,7 @@ pub const ROUTES: [&str; 15] = [
     WALLET_TOPUP,
     WHATSAPP,
     PAY,
+    LOGO,
     "/healthz",
     "/readyz",
     "/metrics",
@@ -76,6 +79,9 @@ pub fn main(http: Arc<Http>, with_api: bool, with_pages: bool) -> Router {
     if with_pages {
         let page = || get(pages::pay::handle).post(pages::pay::handle);
         router = router.route("/pay", page()).route("/pay/", page()).route("/pay/{*token}", page());
+        if http.brand.has_logo() {
+            router = router.route(LOGO, get(pages::brand::logo));
+        }
     }
     router.fallback(unknown).method_not_allowed_fallback(wrong_verb).with_state(http)
 }

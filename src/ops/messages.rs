@@ -215,7 +215,8 @@ async fn words(app: &App, row: &MessageRow) -> Result<Words, OpError> {
         MessageKind::PinChanged => {
             let is_first = row.subject_id == 1;
             let parts = [message::pin_changed_word(is_first).into(), message::lagos_time(row.created_at)];
-            Ok(Words::plain(message::pin_changed_text(is_first, row.created_at), parts))
+            let provider = app.config.pages.provider();
+            Ok(Words::plain(message::pin_changed_text(is_first, row.created_at, provider), parts))
         }
         MessageKind::Topup | MessageKind::Refund => {
             let payment = app.store.payment(row.subject_id).await?.ok_or_else(|| missing("payment"))?;

@@ -159,6 +159,7 @@ pub async fn set_pin(
     if wallet.suspended {
         return Ok(PinSet::Suspended);
     }
+    let Some(given) = typed_code(code) else { return Ok(PinSet::NotACode) };
     if new_pin.trim() != new_pin_again.trim() {
         return Ok(PinSet::NotTheSame);
     }
@@ -166,14 +167,17 @@ pub async fn set_pin(
         Ok(pin) => pin,
         Err(problem) => return Ok(PinSet::BadPin(problem)),
     };
-    let given: Zeroizing<String> = Zeroizing::new(code.chars().filter(|c| !c.is_whitespace()).collect());
-    if given.len() != CODE_DIGITS || !given.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Ok(PinSet::NotACode);
-    }
     // Goes on when the caller goes away: a code that was right must not be used up for nothing.
     let app = app.clone();
     let setting = tokio::spawn(async move { with_code(&app, &intent, &given, &pin).await });
     setting.await.map_err(|_| OpError::Fault("a PIN could not be set".into()))?
+}
+
+/// The digits of what was typed as a code, if it has the form of one.
+pub fn typed_code(text: &str) -> Option<Zeroizing<String>> {
+    let given: Zeroizing<String> = Zeroizing::new(text.chars().filter(|c| !c.is_whitespace()).collect());
+    let is_code = given.len() == CODE_DIGITS && given.bytes().all(|byte| byte.is_ascii_digit());
+    is_code.then_some(given)
 }
 
 async fn with_code(app: &App, intent: &Intent, given: &str, pin: &Pin) -> Result<PinSet, OpError> {

@@ -10,9 +10,11 @@ use super::end_intent::end_intent;
 use super::wallets::{known_wallet, limits};
 use crate::app::App;
 use crate::domain::intent::{Intent, IntentEnd, IntentState};
+use crate::domain::merchant::WebsiteStatus;
 use crate::domain::money::Money;
 use crate::domain::time::{Span, Timestamp};
 use crate::domain::wallet::{Wallet, WalletStatus};
+use crate::domain::weburl::website_address;
 use crate::store::wallets::BusinessTries;
 use crate::vault::Vault;
 
@@ -43,6 +45,15 @@ pub struct Order {
     /// May hold line breaks.
     pub summary: Option<String>,
     pub masked_phone: String,
+    /// The way back.
+    pub website: Option<ShopSite>,
+}
+
+/// An approved website of the business, as it was registered: nothing of a request is in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ShopSite {
+    pub url: String,
+    pub host: String,
 }
 
 /// A payment that waits for a PIN.
@@ -137,6 +148,7 @@ pub(super) async fn view(app: &App, intent: &Intent) -> Result<LinkView, OpError
         reference: intent.order_reference.clone(),
         summary: intent.order_summary.clone(),
         masked_phone: wallet.phone.masked(),
+        website: shop_site(app, intent.business_id, payment.website_id).await?,
     };
     let locked_until = match wallet.status(now) {
         WalletStatus::Locked(until) => Some(until),
@@ -159,6 +171,27 @@ pub(super) async fn view(app: &App, intent: &Intent) -> Result<LinkView, OpError
         }))),
         (_, end) => Ok(ended(end.unwrap_or(IntentEnd::Expired), intent.ended_at.unwrap_or(now))),
     }
+}
+
+/// The website that a payment belongs to, else the only one there is; none of a business that is switched off.
+async fn shop_site(
+    app: &App,
+    business_id: i64,
+    website_id: Option<i64>,
+) -> Result<Option<ShopSite>, OpError> {
+    if !app.directory.business(business_id).await?.is_some_and(|business| business.active) {
+        return Ok(None);
+    }
+    let websites = app.directory.websites(business_id).await?;
+    let mut approved = websites.iter().filter(|site| site.status == WebsiteStatus::Approved);
+    let site = match (website_id, approved.next(), approved.next()) {
+        (None, Some(only), None) => Some(only),
+        (None, _, _) => None,
+        (Some(id), _, _) => {
+            websites.iter().find(|site| site.id == id && site.status == WebsiteStatus::Approved)
+        }
+    };
+    Ok(site.and_then(|site| website_address(&site.url)).map(|(url, host)| ShopSite { url, host }))
 }
 
 async fn open(

@@ -22,6 +22,9 @@ const FORM_TIMEOUT: Duration = Duration::from_secs(10);
 /// More fields than any form of ours has.
 const FIELDS_MAX: usize = 16;
 
+/// What the field `cancel` holds where the customer was asked; before, it holds `1` as others do.
+const SURE: &str = "sure";
+
 const FORM_TOKEN: &str = "form_token";
 const FIELDS: [&str; 8] =
     [FORM_TOKEN, "send_code", "cancel", "reset", "pin", "code", "new_pin", "new_pin_again"];
@@ -31,6 +34,9 @@ pub enum Act {
     SendCode,
     /// The same for a wallet that has a PIN.
     Reset,
+    /// To be asked first.
+    AskCancel,
+    /// Asked, and sure.
     Cancel,
     Pay {
         pin: Zeroizing<String>,
@@ -120,11 +126,14 @@ pub fn parse(headers: &HeaderMap, body: &[u8]) -> Result<Form, FormProblem> {
         Some(value) if value.as_str() == "1" => Ok(true),
         Some(_) => Err(FormProblem::Broken),
     };
-    let flags = (is_set(send_code)?, is_set(reset)?, is_set(cancel)?);
+    let is_sure = cancel.as_ref().is_some_and(|value| value.as_str() == SURE);
+    let cancel = if is_sure { true } else { is_set(cancel)? };
+    let flags = (is_set(send_code)?, is_set(reset)?, cancel);
     let act = match (flags, pin, code, new_pin, new_pin_again) {
         ((true, false, false), None, None, None, None) => Act::SendCode,
         ((false, true, false), None, None, None, None) => Act::Reset,
-        ((false, false, true), None, None, None, None) => Act::Cancel,
+        ((false, false, true), None, None, None, None) if is_sure => Act::Cancel,
+        ((false, false, true), None, None, None, None) => Act::AskCancel,
         ((false, false, false), Some(pin), None, None, None) => Act::Pay { pin },
         ((false, false, false), None, Some(code), Some(new_pin), Some(new_pin_again)) => {
             Act::SetPin { code, new_pin, new_pin_again }
@@ -145,6 +154,7 @@ mod tests {
         let act = match form.act {
             Act::SendCode => "send".to_owned(),
             Act::Reset => "reset".to_owned(),
+            Act::AskCancel => "ask".to_owned(),
             Act::Cancel => "cancel".to_owned(),
             Act::Pay { pin } => format!("pay {}", pin.as_str()),
             Act::SetPin { code, new_pin, new_pin_again } => {
@@ -161,7 +171,8 @@ mod tests {
         for (body, act) in [
             ("send_code=1", "send"),
             ("reset=1&other=x", "reset"),
-            ("cancel=1", "cancel"),
+            ("cancel=1", "ask"),
+            ("cancel=sure", "cancel"),
             ("pin=40%371", "pay 4071"),
             ("pin=", "pay "),
             ("code=123+456&new_pin=4071&new_pin_again=4072", "set 123 456 4071 4072"),
@@ -180,6 +191,10 @@ mod tests {
             "pay=1",
             "send_code=yes",
             "send_code=1&cancel=1",
+            "send_code=sure",
+            "cancel=yes",
+            "cancel=1&cancel=sure",
+            "reset=1&cancel=sure",
             "pin=4071&cancel=1",
             "pin=4071&pin=4071",
             "code=123456",

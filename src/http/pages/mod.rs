@@ -1,30 +1,27 @@
 //! The door for people: HTML that works without scripts, and what every page of it has in common.
 //!
-//! A page holds no script, loads nothing, and is kept nowhere: one stylesheet inside it, named in the policy
-//! by its hash. `pay` is the page behind a confirm link. What a page says is `words`', how it looks is
-//! in `templates/` and `assets/`; nothing here knows how money moves, that is `ops`'.
+//! A page holds no script, loads nothing but the operator's logo (`brand`), and is kept nowhere: one stylesheet
+//! inside it, named in the policy by its hash. `pay` is the page behind a confirm link. What a page says is
+//! `words`', how it looks is in `templates/` and `assets/`; nothing here knows how money moves, that is `ops`'.
 
+pub mod brand;
 mod form;
 mod origin;
 mod page;
 pub mod pay;
 mod words;
 
-use std::sync::LazyLock;
-
 use askama::Template;
 use axum::body::Body;
 use axum::response::Response;
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use http::header::{
     CACHE_CONTROL, CONNECTION, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, REFERRER_POLICY,
     RETRY_AFTER, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
 };
 use http::{HeaderValue, StatusCode};
-use sha2::{Digest, Sha256};
 
-use page::{Page, STYLE};
+use super::Http;
+use page::Page;
 
 /// A page with the status it is answered with.
 struct Shown {
@@ -34,20 +31,13 @@ struct Shown {
     retry_after: Option<i64>,
 }
 
-/// Nothing but our one stylesheet, forms to ourselves, and no frame around us.
-static POLICY: LazyLock<HeaderValue> = LazyLock::new(|| {
-    let hash = STANDARD.encode(Sha256::digest(STYLE.as_bytes()));
-    let policy = format!(
-        "default-src 'none'; style-src 'sha256-{hash}'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
-    );
-    HeaderValue::try_from(policy).unwrap_or(HeaderValue::from_static("default-src 'none'"))
-});
-
 const ROBOTS: HeaderName = HeaderName::from_static("x-robots-tag");
 const OPENER: HeaderName = HeaderName::from_static("cross-origin-opener-policy");
 const RESOURCE: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
 
-fn respond(shown: Shown) -> Response {
+fn respond(http: &Http, mut shown: Shown) -> Response {
+    shown.page.operator = http.brand.name.clone();
+    shown.page.logo = http.brand.logo_address(&http.app.public_url());
     let (status, html) = match shown.page.render() {
         Ok(html) => (shown.status, html),
         Err(error) => {
@@ -73,7 +63,7 @@ fn respond(shown: Shown) -> Response {
     ] {
         headers.insert(name, HeaderValue::from_static(value));
     }
-    headers.insert(CONTENT_SECURITY_POLICY, POLICY.clone());
+    headers.insert(CONTENT_SECURITY_POLICY, http.brand.policy.clone());
     if let Some(seconds) = shown.retry_after {
         headers.insert(RETRY_AFTER, HeaderValue::from(seconds.max(1)));
     }

@@ -6,20 +6,24 @@
 use std::fmt::Write;
 
 use askama::Template;
+use zeroize::Zeroizing;
 
 use crate::domain::message::lagos_time;
 use crate::domain::money::{Money, naira};
 use crate::domain::time::Timestamp;
-use crate::ops::wallet_page::{OpenTopup, Order};
+use crate::ops::wallet_page::{OpenTopup, Order, ShopSite};
 
 /// The one stylesheet; the policy names it by its hash.
 pub const STYLE: &str = include_str!("../../../assets/pay.css");
 
 /// Bytes of a summary as it is written; all of a page stays under 30 KB.
 const SUMMARY_MAX: usize = 10 * 1024;
-/// A summary of more lines or characters gets a box to scroll in, so that the form stays in reach.
+/// Of a summary of more lines or characters only the beginning is open, so that the form stays in reach.
 const SUMMARY_LINES: usize = 9;
 const SUMMARY_CHARS: usize = 420;
+/// What of such a summary is open.
+const OPEN_LINES: usize = 5;
+const OPEN_CHARS: usize = 240;
 
 /// How a note looks, and how urgently it is read out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,9 +58,11 @@ impl Note {
     }
 }
 
-/// A field that was not filled in well, with what to do.
+/// A field that was not filled in well, with what to do. The cursor is there.
 pub struct Wrong {
     pub field: Field,
+    /// Another field that has to be filled in again because of it.
+    pub also: Option<Field>,
     pub text: String,
 }
 
@@ -87,25 +93,36 @@ pub struct Shop {
     pub masked_phone: String,
     /// The last digits of the phone, for those who listen.
     pub phone_end: String,
+    /// The summary, or its beginning.
     pub lines: Vec<String>,
-    pub is_long: bool,
+    /// The rest of a long one, behind `more`.
+    pub rest: Vec<String>,
+    pub more: String,
     pub is_cut: bool,
+    pub website: Option<ShopSite>,
 }
 
 impl Shop {
     pub fn new(order: &Order) -> Shop {
         let summary = order.summary.as_deref().map(plain).unwrap_or_default();
         let (summary, is_cut) = cut(&summary);
-        let lines: Vec<String> = summary.lines().map(str::to_owned).collect();
+        let (open, rest) = folded(summary);
+        let lines = |text: &str| text.lines().map(str::to_owned).collect::<Vec<_>>();
+        let rest = lines(rest);
         Shop {
             merchant: plain(&order.merchant),
             amount: order.amount,
             reference: plain(&order.reference),
             masked_phone: order.masked_phone.clone(),
             phone_end: order.masked_phone.rsplit('*').next().unwrap_or_default().to_owned(),
-            is_long: lines.len() > SUMMARY_LINES || summary.chars().count() > SUMMARY_CHARS,
-            lines,
+            lines: lines(open),
+            more: match rest.len() {
+                0 | 1 => "Show the rest of the order".to_owned(),
+                more => format!("Show {more} more lines"),
+            },
+            rest,
             is_cut,
+            website: order.website.clone(),
         }
     }
 
@@ -114,29 +131,26 @@ impl Shop {
     }
 }
 
-/// A line of the list below the amount; its value may be broken before `more`.
+/// A line of the list below the amount. Its value is never broken.
 pub struct Row {
     pub name: &'static str,
     pub value: String,
-    pub more: Option<String>,
+    /// The value has a line of its own below the name, also on the smallest phone.
+    pub is_own: bool,
 }
 
 impl Row {
     pub fn new(name: &'static str, value: impl Into<String>) -> Row {
-        Row { name, value: value.into(), more: None }
+        Row { name, value: value.into(), is_own: false }
     }
 
-    pub fn and(self, more: impl Into<String>) -> Row {
-        Row { more: Some(more.into()), ..self }
+    pub fn own(name: &'static str, value: impl Into<String>) -> Row {
+        Row { is_own: true, ..Row::new(name, value) }
     }
 
-    /// `10 Mar 2026, 14:35 Lagos time`.
+    /// `10 Mar 2026, 14:35`.
     pub fn at(name: &'static str, at: Timestamp) -> Row {
-        let text = format!("{} Lagos time", lagos_time(at));
-        match text.split_once(", ") {
-            Some((day, clock)) => Row::new(name, format!("{day},")).and(clock),
-            None => Row::new(name, text),
-        }
+        Row::new(name, lagos_time(at))
     }
 }
 
@@ -144,6 +158,8 @@ impl Row {
 pub struct CodeForm {
     /// Under the code.
     pub hint: String,
+    /// The code that came with a form whose PIN has to be chosen anew: six digits, not yet checked.
+    pub typed: Option<Zeroizing<String>>,
 }
 
 /// What to do about a balance that is too low.
@@ -176,6 +192,9 @@ impl TopupHint {
 #[template(path = "pay/page.html")]
 pub struct Page {
     pub style: &'static str,
+    /// Who runs the wallet, and where their logo is.
+    pub operator: Option<String>,
+    pub logo: Option<String>,
     pub title: String,
     pub heading: String,
     pub note: Option<Note>,
@@ -192,6 +211,10 @@ pub struct Page {
     /// The text of the button that does so where there is a PIN already.
     pub reset: Option<&'static str>,
     pub cancel: bool,
+    /// The customer is asked whether to cancel, and nothing else.
+    pub ask_cancel: bool,
+    /// The link to the shop.
+    pub back: bool,
     /// A link to the page as it is now.
     pub look_again: Option<&'static str>,
     pub wrong: Option<Wrong>,
@@ -204,6 +227,8 @@ impl Page {
         let heading = heading.into();
         Page {
             style: STYLE,
+            operator: None,
+            logo: None,
             title: heading.clone(),
             heading,
             note: None,
@@ -217,6 +242,8 @@ impl Page {
             send_code: None,
             reset: None,
             cancel: false,
+            ask_cancel: false,
+            back: false,
             look_again: None,
             wrong: None,
             form_token: String::new(),
@@ -228,9 +255,21 @@ impl Page {
         self.code.is_some() && !self.pin
     }
 
+    /// The amount stays in view while a form is filled in, also above a keyboard.
+    fn is_form(&self) -> bool {
+        self.pin || self.code.is_some()
+    }
+
     /// What is wrong with a field, if that field is.
     fn wrong_with(&self, field: &str) -> Option<&str> {
         self.wrong.as_ref().filter(|wrong| wrong.field.name() == field).map(|wrong| wrong.text.as_str())
+    }
+
+    /// The field that a field has to be filled in again for, if it has to.
+    fn wrong_because(&self, field: &str) -> Option<&'static str> {
+        let wrong = self.wrong.as_ref()?;
+        let is_meant = |meant: Field| meant.name() == field;
+        (is_meant(wrong.field) || wrong.also.is_some_and(is_meant)).then(|| wrong.field.name())
     }
 }
 
@@ -269,6 +308,24 @@ pub fn unbroken(phone: &str) -> String {
 fn plain(text: &str) -> String {
     let turns = |c: char| matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     text.chars().filter(|c| !turns(*c)).collect()
+}
+
+/// A summary as far as it is open, and the rest; the rest is empty where it would save little.
+fn folded(text: &str) -> (&str, &str) {
+    if text.lines().count() <= SUMMARY_LINES && text.chars().count() <= SUMMARY_CHARS {
+        return (text, "");
+    }
+    let lines = text.match_indices('\n').nth(OPEN_LINES - 1).map_or(text.len(), |(at, _)| at);
+    let chars = text.char_indices().nth(OPEN_CHARS).map_or(text.len(), |(at, _)| at);
+    let end = if lines <= chars {
+        lines
+    } else {
+        // Between two lines or words, if there are any.
+        let open = &text[..chars];
+        open.rfind('\n').or_else(|| open.rfind(char::is_whitespace)).unwrap_or(chars)
+    };
+    let (open, rest) = text.split_at(end);
+    (open, rest.trim_start())
 }
 
 /// As much as [`SUMMARY_MAX`] lets through, and whether that is less than all.
@@ -317,6 +374,22 @@ mod tests {
         assert!(is_cut && shown.len() == SUMMARY_MAX / 5);
         let wide = "\u{1f9f5}".repeat(8_000);
         assert_eq!(cut(&wide).0.len(), SUMMARY_MAX);
+    }
+
+    #[test]
+    fn a_long_summary_is_open_as_far_as_whole_lines_or_words_go() {
+        let nine = vec!["1 x ankara"; 9].join("\n");
+        assert_eq!(folded(&nine), (nine.as_str(), ""));
+        let ten = vec!["1 x ankara"; 10].join("\n");
+        let (open, rest) = folded(&ten);
+        assert_eq!((open.lines().count(), rest.lines().count()), (5, 5));
+        let words = "lace ".repeat(100);
+        let (open, rest) = folded(&words);
+        assert!(open.ends_with("lace") && rest.starts_with("lace") && open.len() <= OPEN_CHARS, "{open}");
+        let word = "ọ".repeat(500);
+        assert_eq!(folded(&word).0.chars().count(), OPEN_CHARS);
+        let second = format!("one\n{word}");
+        assert_eq!(folded(&second), ("one", word.as_str()));
     }
 
     #[test]

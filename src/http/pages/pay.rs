@@ -19,7 +19,7 @@ use zeroize::Zeroizing;
 use super::form::{Act, Form, FormProblem};
 use super::origin::{Sender, sender};
 use super::page::{Field, Note, Tone, clock, tries, unbroken};
-use super::words::{self, Told};
+use super::words::{self, Told, Voice};
 use super::{Shown, form, respond};
 use crate::domain::time::Timestamp;
 use crate::http::Http;
@@ -30,7 +30,7 @@ use crate::http::limits::Verdict;
 use crate::http::routes::PAY;
 use crate::ops::OpError;
 use crate::ops::confirm::{Confirmed, confirm};
-use crate::ops::pin_reset::{CodeSent, PinSet, send_code, set_pin};
+use crate::ops::pin_reset::{CodeSent, PinSet, send_code, set_pin, typed_code};
 use crate::ops::wallet_page::{Cancelled, LinkView, cancel, view_link};
 
 /// Seconds after which another try is likely to find a free place.
@@ -39,7 +39,7 @@ const BUSY_SECONDS: i64 = 2;
 pub async fn handle(State(http): State<Arc<Http>>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
     let shown = answer(&http, &parts, body).await;
-    let mut response = respond(shown);
+    let mut response = respond(&http, shown);
     // The template: the path holds the token.
     response.extensions_mut().insert(Trace { route: PAY, business_id: None });
     response
@@ -110,7 +110,11 @@ struct Link<'a> {
 
 impl Link<'_> {
     fn show(&self, view: LinkView, told: Told, status: StatusCode) -> Shown {
-        words::link(view, told, status, &self.form_token)
+        words::link(view, told, status, self.voice())
+    }
+
+    fn voice(&self) -> Voice<'_> {
+        Voice { form_token: &self.form_token, provider: &self.http.brand.provider }
     }
 
     /// The link as it is now, with `told` on top.
@@ -143,12 +147,17 @@ impl Link<'_> {
             Act::SendCode | Act::Reset => self.send_code().await,
             Act::SetPin { code, new_pin, new_pin_again } => {
                 let set = set_pin(&self.http.app, self.token, &code, &new_pin, &new_pin_again).await?;
-                self.tell_set(set).await
+                self.tell_set(set, &code).await
             }
             Act::Pay { pin } => {
                 let confirmed = confirm(&self.http.app, self.token, &pin).await?;
                 self.tell_confirmed(confirmed).await
             }
+            // Nothing is done yet: a thumb that slipped must not end a payment.
+            Act::AskCancel => Ok(match view_link(&self.http.app, self.token).await? {
+                LinkView::Open(open) => words::ask_cancel(&open, self.voice()),
+                view => self.over(view),
+            }),
             Act::Cancel => Ok(match cancel(&self.http.app, self.token).await? {
                 Cancelled::Done(view) => self.show(view, Told::default(), StatusCode::OK),
                 Cancelled::Over(view) => self.over(view),
@@ -171,9 +180,9 @@ impl Link<'_> {
             }
             CodeSent::TooMany { again_at } => {
                 let now = self.now();
+                let again_at_clock = clock(again_at, now);
                 let text = format!(
-                    "Too many codes were asked for. The next one can be sent at {}, Lagos time.",
-                    clock(again_at, now)
+                    "We have sent as many codes as we can for now. You can get the next one at {again_at_clock}."
                 );
                 let told = Told { no_more_codes: true, ..Told::note(Tone::Bad, text).setting() };
                 let mut shown = self.look(told, StatusCode::TOO_MANY_REQUESTS).await?;
@@ -182,7 +191,7 @@ impl Link<'_> {
             }
             CodeSent::NotSent(why) => {
                 tracing::warn!(%why, "a code could not be sent");
-                let text = "The message with the code could not be sent. Try again in a minute.";
+                let text = "We could not send your code. Please try again in a minute.";
                 self.look(Told::note(Tone::Bad, text).setting(), StatusCode::BAD_GATEWAY).await
             }
             CodeSent::NotOpen(view) => Ok(self.over(view)),
@@ -190,29 +199,36 @@ impl Link<'_> {
         }
     }
 
-    async fn tell_set(&self, set: PinSet) -> Result<Shown, OpError> {
+    /// `code` is what was typed: where only the PIN was wrong, it need not be typed again.
+    async fn tell_set(&self, set: PinSet, code: &str) -> Result<Shown, OpError> {
         let wrong = match set {
             PinSet::Done => {
-                let text = "Your PIN is set. Nothing is paid yet: enter the new PIN to pay.";
+                let text = "Your PIN is set. You have not paid yet.";
                 return self.look(Told::note(Tone::Good, text), StatusCode::OK).await;
             }
             PinSet::NotOpen(view) => return Ok(self.over(view)),
             PinSet::Suspended => return self.look(Told::default(), StatusCode::FORBIDDEN).await,
-            PinSet::Busy => return self.busy(Told::default().setting()).await,
+            PinSet::Busy => {
+                let told = Told { typed_code: typed_code(code), ..Told::default().setting() };
+                return self.busy(told).await;
+            }
             PinSet::NoCode => {
-                let text = "This code does not count, or does not count any more. Ask for a new one.";
+                let text = "This code can no longer be used. Get a new one.";
                 Told::note(Tone::Bad, text).setting()
             }
             PinSet::WrongCode { tries_left: 0 } => {
-                let text = "Wrong code, and no tries are left. Ask for a new code.";
+                let text = "Wrong code, and it can no longer be used. Get a new one.";
                 Told::note(Tone::Bad, text).setting()
             }
             PinSet::WrongCode { tries_left } => {
                 Told::wrong(Field::Code, format!("Wrong code. You have {} left.", tries(tries_left)))
             }
-            PinSet::NotACode => Told::wrong(Field::Code, "The code has exactly 6 digits."),
-            PinSet::NotTheSame => Told::wrong(Field::NewPinAgain, "The two PINs are not the same."),
-            PinSet::BadPin(problem) => Told::wrong(Field::NewPin, format!("{problem}.")),
+            PinSet::NotACode => Told::wrong(Field::Code, "The code must be 6 digits. Check your message."),
+            PinSet::NotTheSame => {
+                let text = "The two PINs do not match. Enter the same PIN in both boxes.";
+                Told::new_pin(text, Some(Field::NewPinAgain), typed_code(code))
+            }
+            PinSet::BadPin(problem) => Told::new_pin(format!("{problem}."), None, typed_code(code)),
         };
         self.look(wrong, StatusCode::UNPROCESSABLE_ENTITY).await
     }
@@ -222,7 +238,7 @@ impl Link<'_> {
         match confirmed {
             Confirmed::Paid(receipt) => {
                 let phone = unbroken(&receipt.order.masked_phone);
-                let text = format!("Your payment was made. We send the receipt to {phone}.");
+                let text = format!("Your payment is complete. We are sending your receipt to {phone}.");
                 let page = words::paid(&receipt, Note::new(Tone::Good, text));
                 Ok(Shown { status: StatusCode::OK, page, retry_after: None })
             }
@@ -230,14 +246,15 @@ impl Link<'_> {
             Confirmed::NotOpen(view) => Ok(self.over(view)),
             Confirmed::WrongPin { tries_left } => {
                 let text = match tries_left {
-                    1 => "Wrong PIN. You have 1 try left; if it is wrong too, this payment fails.".to_owned(),
+                    1 => "Wrong PIN. You have 1 try left. If it is wrong again, this payment will fail."
+                        .to_owned(),
                     _ => format!("Wrong PIN. You have {} left.", tries(tries_left)),
                 };
                 self.look(Told::wrong(Field::Pin, text), StatusCode::UNPROCESSABLE_ENTITY).await
             }
             Confirmed::Failed(view) => Ok(self.show(view, none, StatusCode::UNPROCESSABLE_ENTITY)),
             Confirmed::NotAPin(problem) => {
-                let text = format!("{problem}. This was not counted as a try.");
+                let text = format!("{problem}. We did not count this as a try.");
                 self.look(Told::wrong(Field::Pin, text), StatusCode::UNPROCESSABLE_ENTITY).await
             }
             Confirmed::Locked { .. } | Confirmed::Suspended | Confirmed::ShopStopped => {
@@ -247,7 +264,7 @@ impl Link<'_> {
                 self.look(none, StatusCode::CONFLICT).await
             }
             Confirmed::PinChanged => {
-                let text = "The PIN was changed at this moment. Enter the new one.";
+                let text = "Your PIN was changed just now. Enter the new one.";
                 self.look(Told::note(Tone::Bad, text), StatusCode::CONFLICT).await
             }
             Confirmed::Busy => self.busy(none).await,
@@ -256,7 +273,8 @@ impl Link<'_> {
 
     /// Somebody else is being served; nothing was counted.
     async fn busy(&self, told: Told) -> Result<Shown, OpError> {
-        let text = "Another try is being checked. Yours was not counted: wait a moment, then try again.";
+        let text =
+            "We are still checking another try. This one was not counted. Wait a moment, then try again.";
         let told = Told { note: Some(Note::new(Tone::Bad, text)), ..told };
         let view = view_link(&self.http.app, self.token).await?;
         if !matches!(view, LinkView::Open(_)) {

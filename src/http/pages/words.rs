@@ -2,16 +2,18 @@
 //!
 //! Takes what ops found and makes a page of it; asks nobody and changes nothing. The merchant holds the
 //! link too, so no page tells the balance or more of the phone than its last digits. A page that was asked
-//! for by a form of its own differs from a plain look by its note alone.
+//! for by a form of its own differs from a plain look by its note alone. Customers read this on small phones:
+//! short sentences, what happens to the money first, and what to do next last.
 
 use http::StatusCode;
+use zeroize::Zeroizing;
 
 use super::Shown;
 use super::form::FormProblem;
 use super::page::{
     CodeForm, Field, Note, Page, Row, Shop, Tone, TopupHint, Wrong, clock, left, tries, unbroken,
 };
-use crate::domain::intent::{IntentEnd, PLACES};
+use crate::domain::intent::{CODE_TRIES, IntentEnd, PLACES};
 use crate::domain::message::lagos_time;
 use crate::domain::time::Timestamp;
 use crate::domain::wallet::WalletStatus;
@@ -28,6 +30,8 @@ pub struct Told {
     pub is_setting: bool,
     /// No further code is to be had now.
     pub no_more_codes: bool,
+    /// The code of a form whose PIN has to be chosen anew. It was neither checked nor counted.
+    pub typed_code: Option<Zeroizing<String>>,
 }
 
 impl Told {
@@ -37,7 +41,13 @@ impl Told {
 
     pub fn wrong(field: Field, text: impl Into<String>) -> Told {
         let is_setting = field != Field::Pin;
-        Told { wrong: Some(Wrong { field, text: text.into() }), is_setting, ..Told::default() }
+        Told { wrong: Some(Wrong { field, also: None, text: text.into() }), is_setting, ..Told::default() }
+    }
+
+    /// A new PIN that cannot be taken: the cursor is on it, and the code stays.
+    pub fn new_pin(text: impl Into<String>, also: Option<Field>, code: Option<Zeroizing<String>>) -> Told {
+        let wrong = Some(Wrong { field: Field::NewPin, also, text: text.into() });
+        Told { wrong, is_setting: true, typed_code: code, ..Told::default() }
     }
 
     pub fn setting(self) -> Told {
@@ -45,51 +55,80 @@ impl Told {
     }
 }
 
+/// Who asks, and whom a customer turns to.
+#[derive(Clone, Copy)]
+pub struct Voice<'a> {
+    pub form_token: &'a str,
+    pub provider: &'a str,
+}
+
 /// The state of a link, with `told` on top where it is open.
-pub fn link(view: LinkView, told: Told, status: StatusCode, form_token: &str) -> Shown {
+pub fn link(view: LinkView, told: Told, status: StatusCode, voice: Voice<'_>) -> Shown {
     let page = match view {
         LinkView::NotFound => return not_found(),
-        LinkView::Open(open) => self::open(*open, told, form_token),
+        LinkView::Open(open) => self::open(*open, told, voice),
         LinkView::Paid(receipt) => {
-            let again = "Already paid. Nothing more is due, and it cannot be paid twice.";
+            let again = "You have already paid. You will not be charged again.";
             paid(&receipt, Note::new(Tone::Good, again))
         }
-        LinkView::Ended(ended) => self::ended(&ended),
+        LinkView::Ended(ended) => self::ended(&ended, voice.provider),
     };
     Shown { status, page, retry_after: None }
 }
 
 /// The one page for every link that leads nowhere.
 pub fn not_found() -> Shown {
-    let mut page = Page::bare("This link leads nowhere");
+    let mut page = Page::bare("We could not find this payment");
     page.paragraphs = vec![
-        "It may be incomplete, or the payment is long over.".to_owned(),
-        "Open the link again from the message you got. If it still does not work, ask the shop for a new one."
+        "The link may be incomplete, or the payment ended a long time ago.".to_owned(),
+        "Open the link again from your message. If it still does not work, ask the shop for a new one."
             .to_owned(),
     ];
     Shown { status: StatusCode::NOT_FOUND, page, retry_after: None }
 }
 
-fn open(open: OpenLink, told: Told, form_token: &str) -> Page {
+/// An open payment and nothing to do with it yet.
+fn order(open: &OpenLink, voice: Voice<'_>) -> Page {
     let shop = Shop::new(&open.order);
     let mut page = Page::bare("Confirm your payment");
     page.title = format!("Pay {} to {}", shop.price(), shop.merchant);
-    let until = format!("{} Lagos time,", clock(open.expires_at, open.now));
-    page.rows = vec![Row::new("Open until", until).and(left(open.expires_at, open.now))];
+    let until = format!("{} ({})", clock(open.expires_at, open.now), left(open.expires_at, open.now));
+    page.rows = vec![Row::new("Open until", until)];
     page.shop = Some(shop);
-    page.form_token = form_token.to_owned();
+    page.form_token = voice.form_token.to_owned();
+    page
+}
+
+/// Asks before a payment is cancelled.
+pub fn ask_cancel(open: &OpenLink, voice: Voice<'_>) -> Shown {
+    let mut page = order(open, voice);
+    page.heading = "Cancel this payment?".to_owned();
+    page.title = format!("{} {}", page.heading, page.title);
+    page.paragraphs = vec![
+        "If you cancel, no money leaves your wallet and this link stops working. To pay later, you will need a new link \
+         from the shop."
+            .to_owned(),
+    ];
+    page.ask_cancel = true;
+    Shown { status: StatusCode::OK, page, retry_after: None }
+}
+
+fn open(open: OpenLink, told: Told, voice: Voice<'_>) -> Page {
+    let mut page = order(&open, voice);
     page.cancel = true;
     match open.wallet {
         WalletStatus::Suspended => {
-            page.heading = "Your wallet is suspended".to_owned();
+            page.heading = "Your wallet is on hold".to_owned();
             page.tone = Some(Tone::Bad);
-            page.paragraphs = vec![format!("It cannot pay now. {NO_MONEY} Ask your wallet's operator.")];
+            let ask =
+                format!("{NO_MONEY} You cannot pay from it for now. Contact {} for help.", voice.provider);
+            page.paragraphs = vec![ask];
         }
         status if !open.shop_may => {
-            page.heading = "This payment cannot be confirmed now".to_owned();
+            page.heading = "You cannot pay this shop right now".to_owned();
             page.tone = Some(Tone::Bad);
-            page.paragraphs = vec![format!("{NO_MONEY} Ask the shop.")];
-            page.look_again = Some("Look again");
+            page.paragraphs = vec![format!("{NO_MONEY} Ask the shop what to do next.")];
+            page.look_again = Some("Check again");
             // A lock is the wallet's, whoever's link is open.
             if matches!(status, WalletStatus::Locked(_)) {
                 set_up(&mut page, &open, &told);
@@ -99,24 +138,29 @@ fn open(open: OpenLink, told: Told, form_token: &str) -> Page {
             page.heading = "Your wallet is locked".to_owned();
             page.tone = Some(Tone::Bad);
             let until = clock(until, open.now);
+            let unlock = match open.code {
+                None => {
+                    let phone = unbroken(&open.order.masked_phone);
+                    format!("To unlock it now, set a new PIN with a code that we send to {phone}.")
+                }
+                Some(_) => "To unlock it now, set a new PIN with the code from your message.".to_owned(),
+            };
             page.paragraphs = vec![format!(
-                "There were too many wrong PINs. {NO_MONEY} The lock ends at {until}, Lagos time, or at once if you \
-                 set a new PIN with a code that we send to {}.",
-                unbroken(&open.order.masked_phone)
+                "The PIN was wrong too many times, so we locked your wallet to protect your money. {NO_MONEY} {unlock} Or \
+                 wait: it unlocks at {until}."
             )];
             set_up(&mut page, &open, &told);
         }
         WalletStatus::Active if !open.has_pin => {
-            page.heading = "Choose a PIN to pay".to_owned();
-            let phone = unbroken(&open.order.masked_phone);
+            page.heading = "Create your wallet PIN".to_owned();
             page.paragraphs = vec![match open.code {
                 None => format!(
-                    "Your wallet has no PIN yet. We send a code to {phone}; with it you choose your PIN. That does not \
-                     pay yet."
+                    "You need a PIN to pay. We will send a code to {}. Use it to create your PIN, then confirm the \
+                     payment. No money leaves your wallet before that.",
+                    unbroken(&open.order.masked_phone)
                 ),
-                Some(_) => {
-                    format!("Your wallet has no PIN yet. Choose one with the code that we sent to {phone}.")
-                }
+                Some(_) => "Enter the code from your message and choose a PIN. You confirm the payment in the next step."
+                    .to_owned(),
             }];
             set_up(&mut page, &open, &told);
         }
@@ -143,24 +187,28 @@ fn payable(page: &mut Page, open: &OpenLink, told: &Told) {
     if !open.balance_covers {
         page.heading = "Your balance is too low".to_owned();
         page.tone = Some(Tone::Bad);
-        page.paragraphs = vec![format!("{NO_MONEY} Top up your wallet, then confirm here with your PIN.")];
+        page.paragraphs =
+            vec![format!("{NO_MONEY} Top up your wallet, then come back here and enter your PIN to pay.")];
         page.topup = Some(TopupHint { open: open.topups.clone() });
     } else if !open.within_daily_limit {
-        page.heading = "Over today's limit".to_owned();
+        page.heading = "This is over your daily limit".to_owned();
         page.tone = Some(Tone::Bad);
         page.paragraphs = vec![format!(
-            "This amount is more than your wallet may still pay out today. {NO_MONEY} A new day begins at midnight, \
-             Lagos time; if the link is no longer open then, ask the shop for a new one."
+            "{NO_MONEY} This payment would take you over the amount that your wallet can spend in one day. Try again after \
+             midnight. If this link has expired by then, ask the shop for a new one."
         )];
     } else if open.tries_left < PLACES && told.wrong.is_none() && told.note.is_none() {
-        page.note = Some(Note::new(Tone::Plain, format!("You have {} left.", tries(open.tries_left))));
+        let text = format!("You have {} left to enter your PIN.", tries(open.tries_left));
+        page.note = Some(Note::new(Tone::Plain, text));
     }
 }
 
 /// The way to a new PIN: the form for a code that was sent, and a button for the next one.
 fn set_up(page: &mut Page, open: &OpenLink, told: &Told) {
     if let Some(code) = open.code {
-        page.code = Some(CodeForm { hint: code_hint(code, open.now) });
+        let tells_tries = told.wrong.is_none() && code.tries_left < CODE_TRIES;
+        let hint = code_hint(code, open.now, tells_tries);
+        page.code = Some(CodeForm { hint, typed: told.typed_code.clone() });
     }
     match (&open.code, told) {
         (_, Told { no_more_codes: true, .. }) => {}
@@ -172,12 +220,11 @@ fn set_up(page: &mut Page, open: &OpenLink, told: &Told) {
     }
 }
 
-fn code_hint(code: OpenCode, now: Timestamp) -> String {
-    format!(
-        "6 digits, good until {} Lagos time, {} left. Never give it to anybody, not to the shop either.",
-        clock(code.expires_at, now),
-        tries(code.tries_left)
-    )
+fn code_hint(code: OpenCode, now: Timestamp, tells_tries: bool) -> String {
+    let until = clock(code.expires_at, now);
+    let left =
+        if tells_tries { format!(", and you have {} left", tries(code.tries_left)) } else { String::new() };
+    format!("6 digits. It works until {until}{left}. Never share it with anyone, including the shop.")
 }
 
 fn tell(page: &mut Page, told: Told) {
@@ -197,32 +244,33 @@ pub fn paid(receipt: &Receipt, note: Note) -> Page {
     page.title = format!("Paid: {} to {}", shop.price(), shop.merchant);
     page.note = Some(note);
     page.rows =
-        vec![Row::at("Paid on", receipt.paid_at), Row::new("Receipt", receipt.transaction_id.clone())];
+        vec![Row::at("Paid on", receipt.paid_at), Row::own("Receipt number", receipt.transaction_id.clone())];
     if let Some(at) = receipt.reversed_at {
-        page.heading = "Paid, and paid back".to_owned();
-        page.title = format!("Paid back: {} from {}", shop.price(), shop.merchant);
+        page.heading = "Payment returned".to_owned();
+        page.title = format!("Returned: {} from {}", shop.price(), shop.merchant);
         page.note = None;
-        page.paragraphs =
-            vec!["This payment was taken back, and the money is in your wallet again.".to_owned()];
+        page.paragraphs = vec!["This payment was reversed. The money is back in your wallet.".to_owned()];
         page.tone = Some(Tone::Plain);
-        page.rows.push(Row::at("Paid back on", at));
+        page.rows.insert(1, Row::at("Returned on", at));
     }
     page.shop = Some(shop);
+    page.back = true;
     page
 }
 
-fn ended(ended: &EndedLink) -> Page {
+fn ended(ended: &EndedLink, provider: &str) -> Page {
     let at = lagos_time(ended.at);
     let (heading, text, tone) = match ended.end {
-        IntentEnd::Expired => {
-            ("This link has expired", format!("It was open until {at}, Lagos time."), Tone::Plain)
+        IntentEnd::Expired => ("This link has expired", format!("It was open until {at}."), Tone::Plain),
+        IntentEnd::WrongPins => {
+            let text = "The PIN was wrong too many times, so we stopped this payment to protect your money.";
+            ("Payment failed", text.to_owned(), Tone::Bad)
         }
-        IntentEnd::WrongPins => ("Payment failed", "The PIN was wrong too often.".to_owned(), Tone::Bad),
         IntentEnd::Cancelled => {
-            ("Payment cancelled", format!("It was cancelled on {at}, Lagos time."), Tone::Plain)
+            ("Payment cancelled", format!("This payment was cancelled on {at}."), Tone::Plain)
         }
         IntentEnd::Rejected => {
-            ("Payment stopped", "It was stopped before you confirmed it.".to_owned(), Tone::Plain)
+            ("Payment stopped", "This payment was stopped before you confirmed it.".to_owned(), Tone::Plain)
         }
         // Paid links are shown with their receipt; this is the rest of a state that cannot be.
         IntentEnd::Paid => ("Payment over", String::new(), Tone::Plain),
@@ -231,29 +279,31 @@ fn ended(ended: &EndedLink) -> Page {
     page.tone = Some(tone);
     let after = match (ended.end, ended.locked_until) {
         (_, Some(until)) => format!(
-            "Your wallet is locked after too many wrong PINs, until {}, Lagos time. To pay after all, ask the shop for \
-             a new link then, or your wallet's operator to end the lock.",
+            "Your wallet is locked until {} because of too many wrong PINs. To pay after that, ask the shop for a new \
+             link. To unlock your wallet sooner, contact {provider}.",
             lagos_time(until)
         ),
         (IntentEnd::WrongPins, None) => {
-            "To pay after all, ask the shop for a new link; there you can also set a new \
-                                         PIN, if you forgot yours."
+            "To try again, ask the shop for a new link. If you forgot your PIN, you can set \
+                                         a new one there."
                 .to_owned()
         }
-        (_, None) => "To pay after all, ask the shop for a new link.".to_owned(),
+        (_, None) => "Still want to pay? Ask the shop for a new link.".to_owned(),
     };
     page.paragraphs = vec![format!("{text} {NO_MONEY}").trim().to_owned(), after];
     let shop = Shop::new(&ended.order);
     page.title = format!("{heading}: {} to {}", shop.price(), shop.merchant);
     page.shop = Some(shop);
+    page.back = true;
     page
 }
 
 /// Too many requests from one address, or on one link.
 pub fn throttled(seconds: i64) -> Shown {
-    let mut page = Page::bare("Too many requests");
+    let mut page = Page::bare("Please wait a moment");
+    let wait = if seconds == 1 { "1 second".to_owned() } else { format!("{seconds} seconds") };
     page.paragraphs = vec![format!(
-        "There were too many requests in a short time. Nothing was done. Wait {seconds} seconds, then open the link again."
+        "We got too many requests in a short time, so we did nothing with this one. Wait {wait}, then open your link again."
     )];
     Shown { status: StatusCode::TOO_MANY_REQUESTS, page, retry_after: Some(seconds) }
 }
@@ -261,34 +311,36 @@ pub fn throttled(seconds: i64) -> Shown {
 /// A form that did not come from our page.
 pub fn foreign() -> Shown {
     let mut page = Page::bare("This did not come from our page");
-    page.paragraphs = vec![format!(
-        "To be safe, nothing was done. {NO_MONEY} Open the link from your message and try again there."
-    )];
+    page.paragraphs = vec![
+        "To keep you safe, we did nothing with it. Open the payment from your message and try again there."
+            .to_owned(),
+    ];
     page.look_again = Some("Open the payment");
     Shown { status: StatusCode::FORBIDDEN, page, retry_after: None }
 }
 
 pub fn unusable(problem: FormProblem) -> Shown {
     let (status, why) = match problem {
-        FormProblem::TooLarge => (StatusCode::PAYLOAD_TOO_LARGE, "The form was too large."),
-        FormProblem::Slow => (StatusCode::REQUEST_TIMEOUT, "The form did not arrive in time."),
-        FormProblem::NotAForm => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "What came was not a form."),
-        FormProblem::Broken => (StatusCode::BAD_REQUEST, "The form was not complete."),
+        FormProblem::TooLarge => (StatusCode::PAYLOAD_TOO_LARGE, "Your browser sent more than we can read."),
+        FormProblem::Slow => (StatusCode::REQUEST_TIMEOUT, "What you sent took too long to reach us."),
+        FormProblem::NotAForm => {
+            (StatusCode::UNSUPPORTED_MEDIA_TYPE, "We could not read what your browser sent.")
+        }
+        FormProblem::Broken => (StatusCode::BAD_REQUEST, "Part of what you sent did not reach us."),
     };
     let mut page = Page::bare("That did not work");
-    page.paragraphs = vec![format!("{why} Nothing was done.")];
-    page.look_again = Some("Open the payment again");
+    page.paragraphs = vec![format!("{why} We did nothing with it. Open the payment and try again.")];
+    page.look_again = Some("Open the payment");
     Shown { status, page, retry_after: None }
 }
 
 /// The database was away, or something is broken; what a form came to is then not known.
 pub fn trouble(status: StatusCode, seconds: Option<i64>) -> Shown {
-    let mut page = Page::bare("We could not finish this");
+    let mut page = Page::bare("Something went wrong on our side");
     page.paragraphs = vec![
-        "Something is wrong on our side.".to_owned(),
-        "Open the page again in a moment: it shows whether the payment was made. It cannot be paid twice."
+        "We are sorry. Open the payment again in a moment: it shows whether you have paid. You cannot be charged twice."
             .to_owned(),
     ];
-    page.look_again = Some("Open the payment again");
+    page.look_again = Some("Open the payment");
     Shown { status, page, retry_after: seconds }
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use tillbell::config::Config;
 use tillbell::http::Http;
 use tillbell::http::listen::{self, Bounds, Purpose, TLS_PROTOCOLS};
+use tillbell::http::pages::brand::Brand;
 use tillbell::tls::Tls;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
@@ -64,7 +65,8 @@ impl Door {
             }
         };
         let stop = CancellationToken::new();
-        let http = Http::new(server.running.app.clone());
+        let app = &server.running.app;
+        let http = Http::new(app.clone(), Brand::plain(&app.config.pages));
         tokio::spawn(listen::run(tcp, purpose, http, bounds, stop.clone()));
         Door { address, roots, stop, _server: server, _folder: folder }
     }

@@ -211,6 +211,23 @@ impl Browser {
         (rect["width"].as_f64().unwrap(), rect["height"].as_f64().unwrap())
     }
 
+    /// Where an element begins and ends, in pixels below the upper edge of the window.
+    pub fn in_view(&self, css: &str) -> (f64, f64) {
+        let element = self.one(css);
+        let rect = self.call("GET", &format!("element/{element}/rect"), None);
+        let scrolled =
+            self.command("Page.getLayoutMetrics", json!({}))["cssVisualViewport"]["pageY"].as_f64();
+        let top = rect["y"].as_f64().unwrap() - scrolled.unwrap();
+        (top, top + rect["height"].as_f64().unwrap())
+    }
+
+    /// What a field holds.
+    pub fn value(&self, css: &str) -> String {
+        let element = self.one(css);
+        let value = self.call("GET", &format!("element/{element}/property/value"), None);
+        value.as_str().unwrap_or_default().to_owned()
+    }
+
     /// Width and height of everything on the page.
     pub fn extent(&self) -> (f64, f64) {
         let size = &self.command("Page.getLayoutMetrics", json!({}))["cssContentSize"];
@@ -219,8 +236,17 @@ impl Browser {
 
     /// Keeps a picture of the whole page, where that is asked for.
     pub fn picture(&self, name: &str) {
+        self.keep_picture(name, true);
+    }
+
+    /// The same of what is in view.
+    pub fn window_picture(&self, name: &str) {
+        self.keep_picture(name, false);
+    }
+
+    fn keep_picture(&self, name: &str, whole: bool) {
         let Some(folder) = std::env::var_os(PICTURES).map(PathBuf::from) else { return };
-        let ask = json!({"format": "png", "captureBeyondViewport": true});
+        let ask = json!({"format": "png", "captureBeyondViewport": whole});
         let picture = self.command("Page.captureScreenshot", ask);
         let bytes = STANDARD.decode(picture["data"].as_str().unwrap()).unwrap();
         std::fs::create_dir_all(&folder).unwrap();

@@ -34,7 +34,7 @@ on_both! {
         let first = ask(&w, &link).await;
         let second = ask(&w, &link).await;
         assert_ne!(first, second);
-        assert!(w.post.last(MessageKind::Code).text.contains("Never give it to anybody, not to adire.example Ltd"));
+        assert!(w.post.last(MessageKind::Code).text.contains("Never share it with anyone, including adire.example Ltd"));
         assert!(matches!(set(&w, &link, &first, PIN).await, PinSet::WrongCode { tries_left: 4 }));
         for (code, pin, again) in [(second.as_str(), "1234", "1234"), ("12345", PIN, PIN), (second.as_str(), PIN, "4070")] {
             let refused = set_pin(&w.t.app, &link, code, pin, again).await.unwrap();

@@ -54,7 +54,7 @@ on_both! {
         let seen = read_payment(&w.t.app, w.shop.id, None, &asked.transaction_id).await.unwrap();
         assert!(seen.is_none(), "not the merchant's");
         w.send_messages().await;
-        assert!(w.post.last(MessageKind::Topup).text.starts_with("NGN 7,500.00 came into your wallet"));
+        assert!(w.post.last(MessageKind::Topup).text.starts_with("NGN 7,500.00 was added to your wallet"));
         w.t.finish().await;
     }
 

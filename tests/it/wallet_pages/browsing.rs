@@ -9,6 +9,7 @@ use tillbell::ops::businesses::{BusinessChange, set_business};
 use tillbell::ops::start_wallet_payment::{StartRequest, Started};
 use tillbell::ops::topup::{ToppingUp, start_topup};
 
+use super::operator::{LOGO, settings};
 use super::site::Site;
 use crate::harness::app::ACCOUNT;
 use crate::harness::browser::{Browser, PHONE};
@@ -17,6 +18,13 @@ use crate::wallet::world::{PIN, WRONG, token};
 
 /// Nobody should have to pinch: the narrowest phone in use.
 const NARROW: (u32, u32) = (320, 640);
+/// A phone whose keyboard is open, and a desk.
+const WITH_KEYBOARD: (u32, u32) = (360, 300);
+const DESK: (u32, u32) = (1280, 800);
+/// A line of text on a page is no higher.
+const LINE_MAX: f64 = 26.0;
+/// A row of one line, with its margins.
+const ROW_MAX: f64 = 44.0;
 /// Smaller targets are missed by thumbs (WCAG 2.5.5 has 44).
 const TOUCH_MIN: f64 = 44.0;
 /// Contrast of text to its background (WCAG 1.4.3), and of what marks a field (1.4.11).
@@ -47,7 +55,10 @@ impl Walk {
         let browser = &self.browser;
         for scheme in ["light", "dark"] {
             browser.dark(scheme == "dark");
-            browser.picture(&format!("{name}-{scheme}"));
+            for (size, shape) in [(DESK, "-desk"), (PHONE, "")] {
+                browser.resize(size);
+                browser.picture(&format!("{name}-{scheme}{shape}"));
+            }
             self.check_contrast(name, scheme);
         }
         browser.dark(false);
@@ -68,11 +79,15 @@ impl Walk {
             (".note", ".note", "color", TEXT_CONTRAST),
             (".main", ".main", "color", TEXT_CONTRAST),
             ("#pin-hint", "body", "color", TEXT_CONTRAST),
+            (".sum", ".sum", "color", TEXT_CONTRAST),
+            (".more summary", "body", "color", TEXT_CONTRAST),
+            ("a.main", "a.main", "color", TEXT_CONTRAST),
+            ("footer", "body", "color", TEXT_CONTRAST),
             (".state", ".state", "color", TEXT_CONTRAST),
             ("#pin", "#pin", "border-top-color", EDGE_CONTRAST),
             (".quiet", "body", "color", TEXT_CONTRAST),
             (".wrong", "body", "color", TEXT_CONTRAST),
-            (".again a", "body", "color", TEXT_CONTRAST),
+            (".again a:not(.main)", "body", "color", TEXT_CONTRAST),
         ] {
             if !self.browser.has(css) {
                 continue;
@@ -82,6 +97,28 @@ impl Walk {
             let ratio = contrast(front, back);
             assert!(ratio >= least, "{name}, {scheme}: {css} has a contrast of {ratio:.2}");
         }
+    }
+
+    /// With the keyboard open the amount is still in view above the field that is typed into.
+    fn check_keyboard(&self, name: &str) {
+        let browser = &self.browser;
+        browser.resize(WITH_KEYBOARD);
+        for field in ["#pin", "#code", "#new_pin", "#new_pin_again"] {
+            if !browser.has(field) {
+                continue;
+            }
+            browser.click(field);
+            browser.window_picture(&format!("{name}-keyboard-{}", &field[1..]));
+            let ((amount_top, amount_end), (top, end)) =
+                (browser.in_view(".sum data"), browser.in_view(field));
+            let height = f64::from(WITH_KEYBOARD.1);
+            assert!(
+                amount_top >= 0.0 && amount_end < top,
+                "{name}: the amount is at {amount_top}, {field} at {top}"
+            );
+            assert!((top + end) / 2.0 <= height, "{name}: {field} is from {top} to {end}");
+        }
+        browser.resize(PHONE);
     }
 
     fn pay(&self, pin: &str) {
@@ -131,16 +168,17 @@ async fn first_payment(walk: &Walk) {
     browser.shows("2 x ankara\n1 x gele");
     browser.shows("ORDER k-1");
     browser.shows("+234 803 *** **42");
-    browser.shows("09:30 Lagos time, 30 minutes left");
+    browser.shows("09:30 (30 minutes left)");
+    assert!(browser.size(".line dd").1 <= LINE_MAX && browser.size(".line").1 <= ROW_MAX, "on one line");
     assert!(!browser.has("input[name=pin]"));
     walk.look("01-no-pin");
     walk.press("send_code");
     browser.shows("We sent a code to +234 803 *** **42");
     walk.look("02-code");
     for (css, role, label) in [
-        ("h1", "heading", "Choose a PIN to pay"),
-        ("#code", "textbox", "Code from the message"),
-        ("#new_pin_again", "textbox", "New PIN once more"),
+        ("h1", "heading", "Create your wallet PIN"),
+        ("#code", "textbox", "Code from your message"),
+        ("#new_pin_again", "textbox", "New PIN again"),
     ] {
         assert_eq!(browser.heard(css), (role.to_owned(), label.to_owned()));
     }
@@ -148,47 +186,56 @@ async fn first_payment(walk: &Walk) {
         let (_, height) = browser.size(css);
         assert!(height >= TOUCH_MIN, "{css} is {height} high");
     }
+    walk.check_keyboard("02-code");
     let code = site.code();
     let other = if code == "123123" { "321321" } else { "123123" };
-    let set = |code: &str, first: &str, second: &str| {
-        browser.fill("#code", code);
+    let set = |code: Option<&str>, first: &str, second: &str| {
+        if let Some(code) = code {
+            browser.fill("#code", code);
+        }
         browser.fill("#new_pin", first);
         browser.fill("#new_pin_again", second);
         walk.press("new_pin");
     };
-    set(other, PIN, PIN);
+    set(Some(other), PIN, PIN);
     browser.shows("Wrong code. You have 4 tries left.");
     assert!(browser.title().starts_with("Wrong code."), "{}", browser.title());
     assert_eq!(browser.focused(), "code");
     walk.look("03-wrong-code");
-    set(&code, PIN, "4072");
-    browser.shows("The two PINs are not the same.");
-    set(&code, "1987", "1987");
-    browser.shows("This PIN is a year and too easy to guess.");
-    assert_eq!(browser.focused(), "new_pin");
-    set(&code, PIN, PIN);
-    browser.shows("Your PIN is set. Nothing is paid yet");
+    set(Some(&code), PIN, "4072");
+    browser.shows("The two PINs do not match.");
+    assert_eq!((browser.focused(), browser.value("#code")), ("new_pin".to_owned(), code.clone()));
+    walk.look("03-pins-differ");
+    walk.check_keyboard("03-pins-differ");
+    set(None, "1987", "1987");
+    browser.shows("That PIN is too easy to guess: it looks like a year.");
+    assert_eq!((browser.focused(), browser.value("#code")), ("new_pin".to_owned(), code));
+    set(None, PIN, PIN);
+    browser.shows("Your PIN is set. You have not paid yet.");
     assert_eq!(site.w.payment(&started).await.status, Status::Pending);
     walk.look("04-pin-set");
     walk.open(&token);
     assert_eq!(browser.heard("#pin"), ("textbox".to_owned(), "Your wallet PIN".to_owned()));
     assert!(browser.size("#pin").1 >= TOUCH_MIN && browser.size(".quiet").1 >= TOUCH_MIN);
     walk.look("05-open");
+    walk.check_keyboard("05-open");
     walk.pay(WRONG);
     browser.shows("Wrong PIN. You have 4 tries left.");
     assert_eq!(browser.focused(), "pin");
     walk.look("06-wrong-pin");
     walk.pay(PIN);
     browser.shows("Paid");
-    browser.shows("We send the receipt to +234 803 *** **42.");
+    browser.shows("We are sending your receipt to +234 803 *** **42.");
     browser.shows(&started.transaction_id);
+    assert!(browser.size(".own dd").1 <= LINE_MAX, "the receipt's number is on a line of its own");
+    browser.shows("Back to adire.example");
     walk.look("07-paid");
     assert_eq!(site.w.wallet().await.balance, Money(1_500_000));
     browser.reload();
-    browser.shows("Already paid.");
+    browser.shows("You have already paid.");
     assert_eq!(site.w.wallet().await.balance, Money(1_500_000), "sent again, paid once");
     walk.open(&token);
-    browser.shows("Already paid.");
+    browser.shows("You have already paid.");
     walk.look("08-already-paid");
     site.w.send_messages().await;
     assert!(site.w.post.last(MessageKind::Receipt).text.starts_with("You paid NGN 5,000.00"));
@@ -228,7 +275,7 @@ async fn lock_and_reset(walk: &Walk) {
     walk.press("new_pin");
     browser.shows("Your PIN is set.");
     walk.pay("8305");
-    browser.shows("Your payment was made.");
+    browser.shows("Your payment is complete.");
 }
 
 /// Links that ended, and one that never was.
@@ -247,6 +294,14 @@ async fn dead_links(walk: &Walk) {
         browser.text()
     );
     walk.look("14-open-with-code");
+    walk.check_keyboard("14-open-with-code");
+    walk.press("cancel");
+    browser.shows("Cancel this payment?");
+    walk.look("15-ask");
+    browser.click(".again a");
+    browser.shows("Your wallet PIN");
+    walk.press("cancel");
+    browser.shows("Cancel this payment?");
     walk.press("cancel");
     browser.shows("Payment cancelled");
     walk.look("15-cancelled");
@@ -256,7 +311,7 @@ async fn dead_links(walk: &Walk) {
     browser.shows("This link has expired");
     walk.look("16-expired");
     walk.open("nothing");
-    browser.shows("This link leads nowhere");
+    browser.shows("We could not find this payment");
     walk.look("17-nowhere");
 }
 
@@ -268,11 +323,11 @@ async fn too_low(walk: &Walk) {
     let (_, second) = site.begin(5_000, "k-8").await;
     walk.open(&first);
     walk.pay("8305");
-    browser.shows("Your payment was made.");
+    browser.shows("Your payment is complete.");
     walk.open(&second);
     walk.pay("8305");
     browser.shows("Your balance is too low");
-    browser.shows("Ask the shop for a top-up of your wallet.");
+    browser.shows("Ask the shop for a top-up.");
     walk.look("18-too-low");
     site.w.t.account(ACCOUNT).await;
     let payer = "Ifeoma Danladi";
@@ -280,7 +335,7 @@ async fn too_low(walk: &Walk) {
         start_topup(&site.w.t.app, &site.w.shop.caller, &site.w.phone(), Money(499_000), payer, None).await;
     assert!(matches!(topup.unwrap(), ToppingUp::Waiting(..)));
     walk.open(&second);
-    browser.shows("Transfer exactly this amount");
+    browser.shows("Send exactly this amount");
     browser.shows(ACCOUNT);
     browser.shows("NGN 4,990.00");
     walk.look("19-topup");
@@ -300,8 +355,14 @@ async fn long_texts(walk: &Walk) {
     };
     let Started::Waiting(started) = site.w.try_start(&request).await else { panic!("not started") };
     walk.open(&token(&started));
-    assert_eq!(browser.heard(".summary"), ("region".to_owned(), "Order summary".to_owned()));
+    let last = "40 x ankara print";
+    assert!(!browser.text().contains(last), "{}", browser.text());
     walk.look("20-long");
+    browser.click(".more summary");
+    browser.shows(last);
+    browser.shows("Show less");
+    walk.look("21-long-open");
+    walk.check_keyboard("21-long-open");
 }
 
 on_both! {
@@ -317,6 +378,26 @@ on_both! {
         dead_links(&walk).await;
         too_low(&walk).await;
         long_texts(&walk).await;
+        let Walk { site, browser, .. } = walk;
+        drop(browser);
+        site.finish().await;
+    }
+
+    async fn the_operators_logo_on_a_phone(db: TestDatabase) {
+        let looks = db.engine() == Engine::Sqlite;
+        let (settings, _file) = settings("Kudi Basket", LOGO);
+        let site = Site::with(db, &settings).await;
+        let (_, link) = site.w.ready(20_000, 5_000).await;
+        let walk = Walk { site, browser: Browser::start(), looks };
+        walk.open(&link);
+        walk.browser.shows("Your wallet is provided by Kudi Basket.");
+        let (width, height) = walk.browser.size(".brand img");
+        assert!((30.0..=40.0).contains(&height) && width > 2.0 * height, "the picture is shown: {width} x {height}");
+        assert_eq!(walk.browser.heard(".brand img").1, "Kudi Basket");
+        walk.look("30-logo-open");
+        walk.pay(PIN);
+        walk.browser.shows("Your payment is complete.");
+        walk.look("31-logo-paid");
         let Walk { site, browser, .. } = walk;
         drop(browser);
         site.finish().await;

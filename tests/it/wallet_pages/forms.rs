@@ -32,7 +32,7 @@ on_both! {
             (&["Origin: https://pay.tills.example", "Sec-Fetch-Site: cross-site"], Some(&good)),
         ];
         for (headers, token) in refused {
-            for act in [("pin", PIN), ("cancel", "1"), ("send_code", "1"), ("reset", "1")] {
+            for act in [("pin", PIN), ("cancel", "1"), ("cancel", "sure"), ("send_code", "1"), ("reset", "1")] {
                 let fields: Vec<_> = token.map(|token| ("form_token", token)).into_iter().chain([act]).collect();
                 let shown = site.post(&link, headers, &fields).await;
                 assert_eq!(shown.status, 403, "{headers:?} {token:?} {act:?}: {shown:?}");
@@ -53,7 +53,7 @@ on_both! {
         for (headers, token) in accepted {
             // A PIN of three digits is let in and costs nothing.
             let fields: Vec<_> = token.map(|token| ("form_token", token)).into_iter().chain([("pin", "407")]).collect();
-            site.post(&link, headers, &fields).await.is(422, "exactly 4 digits");
+            site.post(&link, headers, &fields).await.is(422, "must be 4 digits");
         }
         site.finish().await;
     }
@@ -78,7 +78,7 @@ on_both! {
             let kind = format!("Content-Type: {kind}");
             let shown = site.send("POST", &path, &[&kind, "Sec-Fetch-Site: same-origin"], Some(&sent)).await;
             assert_eq!(shown.status, status, "{kind} {}: {shown:?}", &sent[..sent.len().min(60)]);
-            shown.is(status, "Nothing was done.");
+            shown.is(status, "We did nothing with it.");
         }
         let none = site.send("POST", &path, &["Sec-Fetch-Site: same-origin"], Some(&body)).await;
         assert_eq!(none.status, 415, "no Content-Type: {none:?}");
@@ -89,7 +89,7 @@ on_both! {
             assert!(["GET", "HEAD", "POST"].iter().all(|verb| allowed.contains(verb)), "{allowed}");
         }
         assert_eq!(site.w.payment(&started).await.status, Status::Pending);
-        site.pay(&link, PIN).await.is(200, "Your payment was made.");
+        site.pay(&link, PIN).await.is(200, "Your payment is complete.");
         assert_eq!(site.w.wallet().await.balance, Money(1_500_000));
         site.finish().await;
     }
@@ -117,7 +117,7 @@ on_both! {
             assert_ne!(shown.status, 429, "{n}");
         }
         let over = site.send("GET", &path, &["X-Forwarded-For: 203.0.113.7"], None).await;
-        over.is(429, "There were too many requests in a short time. Nothing was done.");
+        over.is(429, "We got too many requests in a short time, so we did nothing with this one.");
         let wait: i64 = over.header("retry-after").unwrap().parse().unwrap();
         assert!((1..=61).contains(&wait), "{wait}");
         let over = site.send("GET", "/pay/nothing", &["X-Forwarded-For: 203.0.113.7"], None).await;
@@ -128,12 +128,12 @@ on_both! {
         let body = [("form_token", token.as_str()), ("pin", "407")];
         for n in 0..120 {
             let from = format!("X-Forwarded-For: 198.51.100.{n}");
-            site.post(&link, &[&from], &body).await.is(422, "exactly 4 digits");
+            site.post(&link, &[&from], &body).await.is(422, "must be 4 digits");
         }
         site.post(&link, &["X-Forwarded-For: 198.51.100.200"], &body).await.is(429, "too many requests");
         let token = site.w.t.app.vault.form_token(&other).to_string();
         let body = [("form_token", token.as_str()), ("pin", PIN)];
-        site.post(&other, &["X-Forwarded-For: 198.51.100.200"], &body).await.is(200, "Your payment was made.");
+        site.post(&other, &["X-Forwarded-For: 198.51.100.200"], &body).await.is(200, "Your payment is complete.");
         site.finish().await;
     }
 }

@@ -3,6 +3,8 @@
 
 mod browsing;
 mod forms;
+mod operator;
 mod safety;
 mod site;
+mod slips;
 mod states;

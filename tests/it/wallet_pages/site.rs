@@ -80,6 +80,17 @@ impl Shown {
         })
     }
 
+    /// What this attribute holds on every element that `css` finds; `None` where it has none.
+    pub fn attributes(&self, css: &str, name: &str) -> Vec<Option<String>> {
+        let (html, css) = (self.html(), Selector::parse(css).unwrap());
+        html.select(&css).map(|element| element.value().attr(name).map(str::to_owned)).collect()
+    }
+
+    /// The names of the fields that `css` finds.
+    pub fn names(&self, css: &str) -> Vec<String> {
+        self.attributes(css, "name").into_iter().flatten().collect()
+    }
+
     pub fn has_form(&self, field: &str) -> bool {
         self.forms().iter().any(|form| form.contains_key(field))
     }
@@ -114,6 +125,18 @@ impl Site {
 
     /// A request as it is written; answers what came back until the end of the connection.
     pub async fn send(&self, method: &str, path: &str, headers: &[&str], body: Option<&str>) -> Shown {
+        let (status, headers, body) = self.exchange(method, path, headers, body).await;
+        Shown { status, headers, body: String::from_utf8(body).unwrap() }
+    }
+
+    /// The same, whatever the body is.
+    pub async fn exchange(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[&str],
+        body: Option<&str>,
+    ) -> (u16, Vec<(String, String)>, Vec<u8>) {
         let mut head = format!("{method} {path} HTTP/1.1\r\nConnection: close\r\n");
         if !headers.iter().any(|line| line.to_lowercase().starts_with("host:")) {
             head.push_str(&format!("Host: {}\r\n", self.running.address));
@@ -130,13 +153,14 @@ impl Site {
         stream.write_all(head.as_bytes()).await.unwrap();
         let mut bytes = Vec::new();
         stream.read_to_end(&mut bytes).await.unwrap();
-        let text = String::from_utf8(bytes).unwrap();
-        let (head, body) = text.split_once("\r\n\r\n").unwrap_or_else(|| panic!("no answer: {text:?}"));
+        let end = bytes.windows(4).position(|four| four == b"\r\n\r\n");
+        let end = end.unwrap_or_else(|| panic!("no answer: {:?}", String::from_utf8_lossy(&bytes)));
+        let head = String::from_utf8(bytes[..end].to_vec()).unwrap();
         let mut lines = head.split("\r\n");
         let status = lines.next().unwrap().split(' ').nth(1).unwrap().parse().unwrap();
         let headers = lines.filter_map(|line| line.split_once(": "));
         let headers = headers.map(|(name, value)| (name.to_lowercase(), value.to_owned())).collect();
-        Shown { status, headers, body: body.to_owned() }
+        (status, headers, bytes[end + 4..].to_vec())
     }
 
     pub async fn get(&self, token: &str) -> Shown {

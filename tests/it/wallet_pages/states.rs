@@ -22,12 +22,12 @@ on_both! {
         site.w.funded(20_000).await;
         let (started, token) = site.begin(5_000, "k-1").await;
         let page = site.get(&token).await;
-        assert_eq!((page.status, page.heading().as_str()), (200, "Choose a PIN to pay"));
+        assert_eq!((page.status, page.heading().as_str()), (200, "Create your wallet PIN"));
         for shown in [
             "NGN 5,000.00 to adire.example Ltd",
             "Order ORDER k-1",
             "+234 803 *** **42",
-            "Open until 09:30 Lagos time, 30 minutes left",
+            "Open until 09:30 (30 minutes left)",
             "2 x ankara 1 x gele",
         ] {
             assert!(page.text().contains(shown), "{shown:?} in {}", page.text());
@@ -53,37 +53,37 @@ on_both! {
         let wrong = set(other, PIN, PIN).await;
         wrong.is(422, "Wrong code. You have 4 tries left.");
         assert!(wrong.has_form("new_pin_again"), "that form again");
-        set(&code, PIN, "4072").await.is(422, "The two PINs are not the same.");
-        set(&code, "1234", "1234").await.is(422, "counts up or down and is too easy to guess");
-        set(&code, "12a4", "12a4").await.is(422, "A PIN has exactly 4 digits");
-        set("12345", PIN, PIN).await.is(422, "The code has exactly 6 digits.");
+        set(&code, PIN, "4072").await.is(422, "The two PINs do not match.");
+        set(&code, "1234", "1234").await.is(422, "too easy to guess: its digits count up or down");
+        set(&code, "12a4", "12a4").await.is(422, "Your PIN must be 4 digits.");
+        set("12345", PIN, PIN).await.is(422, "The code must be 6 digits.");
         let back = site.get(&token).await;
         assert!(back.has_form("code") && back.has_form("send_code"), "back from the messenger, the code can be entered");
         let spaced = format!("{} {}", &code[..3], &code[3..]);
         let done = set(&spaced, PIN, PIN).await;
-        done.is(200, "Your PIN is set. Nothing is paid yet");
+        done.is(200, "Your PIN is set. You have not paid yet.");
         assert!(done.has_form("pin") && done.has_form("reset") && done.has_form("cancel") && !done.has_form("code"));
         assert_eq!(site.w.payment(&started).await.status, Status::Pending);
-        set(&code, "8305", "8305").await.is(422, "This code does not count");
+        set(&code, "8305", "8305").await.is(422, "This code can no longer be used.");
         let wrong = site.pay(&token, WRONG).await;
         wrong.is(422, "Wrong PIN. You have 4 tries left.");
         assert!(wrong.has_form("pin"));
-        site.pay(&token, "40").await.is(422, "A PIN has exactly 4 digits. This was not counted as a try.");
-        site.get(&token).await.is(200, "You have 4 tries left.");
+        site.pay(&token, "40").await.is(422, "Your PIN must be 4 digits. We did not count this as a try.");
+        site.get(&token).await.is(200, "You have 4 tries left to enter your PIN.");
         let form = site.get(&token).await.form("pin");
         let paid = site.submit(&token, &form, &[("pin", PIN)]).await;
-        paid.is(200, "We send the receipt to +234 803 *** **42.");
+        paid.is(200, "We are sending your receipt to +234 803 *** **42.");
         assert_eq!(paid.heading(), "Paid");
-        for shown in ["NGN 5,000.00", "adire.example Ltd", "ORDER k-1", started.transaction_id.as_str(), "10 Mar 2026, 09:00 Lagos time"] {
+        for shown in ["NGN 5,000.00", "adire.example Ltd", "ORDER k-1", started.transaction_id.as_str(), "10 Mar 2026, 09:00"] {
             assert!(paid.text().contains(shown), "{shown:?} in {}", paid.text());
         }
         assert!(paid.forms().is_empty());
         // Reloading the answer sends the same form again.
-        site.submit(&token, &form, &[("pin", PIN)]).await.is(200, "Already paid.");
-        site.submit(&token, &form, &[("pin", WRONG)]).await.is(200, "Already paid.");
-        site.get(&token).await.is(200, "Already paid. Nothing more is due");
+        site.submit(&token, &form, &[("pin", PIN)]).await.is(200, "You have already paid.");
+        site.submit(&token, &form, &[("pin", WRONG)]).await.is(200, "You have already paid.");
+        site.get(&token).await.is(200, "You have already paid. You will not be charged again.");
         for late in ["send_code", "reset", "cancel"] {
-            site.post(&token, &["Sec-Fetch-Site: same-origin"], &[(late, "1")]).await.is(200, "Already paid.");
+            site.post(&token, &["Sec-Fetch-Site: same-origin"], &[(late, "1")]).await.is(200, "You have already paid.");
         }
         assert_eq!(site.w.wallet().await.balance, Money(1_500_000));
         site.w.send_messages().await;
@@ -97,7 +97,7 @@ on_both! {
             undoing_alert: None,
         };
         reverse_payment(&site.w.t.app, &ask).await.unwrap().unwrap();
-        site.get(&token).await.is(200, "the money is in your wallet again");
+        site.get(&token).await.is(200, "The money is back in your wallet.");
         site.finish().await;
     }
 
@@ -109,7 +109,7 @@ on_both! {
             site.pay(&first, WRONG).await.is(422, &format!("Wrong PIN. You have {left} left"));
         }
         let failed = site.pay(&first, WRONG).await;
-        failed.is(422, "The PIN was wrong too often. No money has left your wallet.");
+        failed.is(422, "so we stopped this payment to protect your money. No money has left your wallet.");
         assert_eq!(failed.heading(), "Payment failed");
         let (shown, status) = (site.get(&first).await, 200);
         assert_eq!((shown.status, shown.heading().as_str()), (status, "Payment failed"));
@@ -119,17 +119,18 @@ on_both! {
         }
         let form = site.get(&second).await;
         assert!(form.forms().is_empty(), "nothing is left to do: {}", form.text());
-        form.is(200, "Your wallet is locked after too many wrong PINs, until 11 Mar 2026, 09:00, Lagos time.");
+        form.is(200, "Your wallet is locked until 11 Mar 2026, 09:00 because of too many wrong PINs.");
         let locked = site.get(&third).await;
-        locked.is(200, "There were too many wrong PINs. No money has left your wallet. The lock ends at 09:00 on 11 Mar 2026");
+        locked.is(200, "to protect your money. No money has left your wallet. To unlock it now, set a new PIN");
+        assert!(locked.text().contains("Or wait: it unlocks at 09:00 on 11 Mar 2026."), "{}", locked.text());
         assert!(!locked.has_form("pin") && locked.has_form("reset") && locked.has_form("cancel"));
         let refused = site.submit(&third, &open_form(&site, &third), &[]).await;
-        refused.is(403, "There were too many wrong PINs.");
+        refused.is(403, "The PIN was wrong too many times");
         let sent = site.act(&third, "reset", &[]).await;
         let code = site.code();
         let done = site.submit(&third, &sent.form("code"), &[("code", &code), ("new_pin", "8305"), ("new_pin_again", "8305")]).await;
         done.is(200, "Your PIN is set.");
-        site.submit(&third, &done.form("pin"), &[("pin", "8305")]).await.is(200, "Your payment was made.");
+        site.submit(&third, &done.form("pin"), &[("pin", "8305")]).await.is(200, "Your payment is complete.");
         site.finish().await;
     }
 
@@ -138,7 +139,8 @@ on_both! {
         let (_, expiring) = site.w.ready(20_000, 5_000).await;
         let (cancelled, (rejecting, rejected)) = (site.begin(100, "k-2").await.1, site.begin(100, "k-3").await);
         let form = site.get(&expiring).await.form("pin");
-        let done = site.act(&cancelled, "cancel", &[]).await;
+        let asked = site.act(&cancelled, "cancel", &[]).await;
+        let done = site.submit(&cancelled, &asked.form("cancel"), &[]).await;
         done.is(200, "No money has left your wallet.");
         assert_eq!(done.heading(), "Payment cancelled");
         let again = site.post(&cancelled, &["Sec-Fetch-Site: same-origin"], &[("cancel", "1")]).await;
@@ -147,10 +149,10 @@ on_both! {
         reject_payment(&site.w.t.app, site.w.shop.id, &transaction, "ada", "not ours").await.unwrap().unwrap();
         site.get(&rejected).await.is(200, "Payment stopped");
         site.w.t.advance(Span::minutes(29));
-        site.get(&expiring).await.is(200, "Open until 09:30 Lagos time, 1 minute left");
+        site.get(&expiring).await.is(200, "Open until 09:30 (1 minute left)");
         site.w.t.advance(Span::minutes(1));
         let expired = site.submit(&expiring, &form, &[("pin", PIN)]).await;
-        expired.is(409, "It was open until 10 Mar 2026, 09:30, Lagos time. No money has left your wallet.");
+        expired.is(409, "It was open until 10 Mar 2026, 09:30. No money has left your wallet.");
         assert_eq!(expired.heading(), "This link has expired");
         site.get(&expiring).await.is(200, "This link has expired");
         for late in ["send_code", "reset", "cancel"] {
@@ -169,15 +171,15 @@ on_both! {
         let (_, first) = site.w.ready(8_000, 5_000).await;
         let (_, second) = site.begin(4_000, "k-2").await;
         let form = site.get(&second).await.form("pin");
-        site.pay(&first, PIN).await.is(200, "Your payment was made.");
+        site.pay(&first, PIN).await.is(200, "Your payment is complete.");
         let low = site.submit(&second, &form, &[("pin", PIN)]).await;
-        low.is(409, "Ask the shop for a top-up of your wallet.");
+        low.is(409, "Ask the shop for a top-up.");
         assert_eq!(low.heading(), "Your balance is too low");
         assert!(!low.body.contains("3,000.00") && !low.body.contains("3000"), "the merchant holds the link: no balance");
         site.w.t.account(ACCOUNT).await;
         let topup = start_topup(&site.w.t.app, &site.w.shop.caller, &site.w.phone(), Money(99_900), "Ifeoma Danladi", None).await;
         assert!(matches!(topup, Ok(ToppingUp::Waiting(..))), "{topup:?}");
-        site.get(&second).await.is(200, "ask the shop for a larger top-up");
+        site.get(&second).await.is(200, "Ask the shop for a larger top-up.");
         let topup = start_topup(&site.w.t.app, &site.w.shop.caller, &site.w.phone(), Money(150_000), "Ifeoma Danladi", None).await;
         let Ok(ToppingUp::Waiting(view, _)) = topup else { panic!("no top-up") };
         let other = site.w.t.merchant("kente.example").await;
@@ -187,8 +189,8 @@ on_both! {
         let low = site.get(&second).await;
         assert!(!low.body.contains("1,700.00"), "the merchant holds the link: no top-up of another one");
         assert!(!low.text().contains("larger"), "one of the two is enough: {}", low.text());
-        let from = "From an account of";
-        for shown in ["NGN 1,500.00", ACCOUNT, "TILL AND BELL LTD", "Transfer exactly this amount", from, "Ifeoma Danladi"] {
+        let from = "From the account of";
+        for shown in ["NGN 1,500.00", ACCOUNT, "TILL AND BELL LTD", "Send exactly this amount", from, "Ifeoma Danladi"] {
             assert!(low.text().contains(shown), "{shown:?} in {}", low.text());
         }
         assert!(low.has_form("pin"), "when the money is there, the PIN is entered here");
@@ -209,14 +211,14 @@ on_both! {
         };
         switch(false).await;
         let page = site.get(&first).await;
-        page.is(200, "No money has left your wallet. Ask the shop.");
-        assert_eq!(page.heading(), "This payment cannot be confirmed now");
+        page.is(200, "No money has left your wallet. Ask the shop what to do next.");
+        assert_eq!(page.heading(), "You cannot pay this shop right now");
         assert!(!page.has_form("pin") && !page.has_form("reset") && page.has_form("cancel"));
         for pin in [PIN, WRONG] {
-            site.submit(&first, &form, &[("pin", pin)]).await.is(403, "This payment cannot be confirmed now");
+            site.submit(&first, &form, &[("pin", pin)]).await.is(403, "You cannot pay this shop right now");
         }
         switch(true).await;
-        site.pay(&first, PIN).await.is(200, "Your payment was made.");
+        site.pay(&first, PIN).await.is(200, "Your payment is complete.");
         site.finish().await;
     }
 
@@ -234,7 +236,7 @@ on_both! {
         set_business(&site.w.t.app, "test", site.w.shop.id, &off).await.unwrap().unwrap();
         site.w.t.app.directory.forget();
         let page = site.get(&third).await;
-        page.is(200, "This payment cannot be confirmed now");
+        page.is(200, "You cannot pay this shop right now");
         let sent = site.submit(&third, &page.form("reset"), &[]).await;
         let filled = [("code", site.code()), ("new_pin", "8305".to_owned()), ("new_pin_again", "8305".to_owned())];
         let filled = filled.each_ref().map(|(name, value)| (*name, value.as_str()));
@@ -249,10 +251,10 @@ on_both! {
         let (_, first) = site.w.ready(20_000, 4_000).await;
         let (_, second) = site.begin(3_000, "k-2").await;
         let form = site.get(&second).await.form("pin");
-        site.pay(&first, PIN).await.is(200, "Your payment was made.");
+        site.pay(&first, PIN).await.is(200, "Your payment is complete.");
         let over = site.submit(&second, &form, &[("pin", PIN)]).await;
-        over.is(409, "This amount is more than your wallet may still pay out today.");
-        assert_eq!(over.heading(), "Over today's limit");
+        over.is(409, "over the amount that your wallet can spend in one day.");
+        assert_eq!(over.heading(), "This is over your daily limit");
         // One code was sent to set the PIN; two more may follow within the hour.
         let reset = site.act(&second, "reset", &[]).await;
         reset.is(200, "We sent a code");
@@ -261,19 +263,19 @@ on_both! {
         assert!(shown.has_form("pin") && shown.has_form("code"), "both ways are open: {}", shown.text());
         let codes = site.w.post.count(MessageKind::Code);
         site.w.post.answer(SendOutcome::Refused { why: "no such number".into() });
-        site.submit(&second, &reset.form("send_code"), &[]).await.is(502, "could not be sent");
+        site.submit(&second, &reset.form("send_code"), &[]).await.is(502, "We could not send your code.");
         assert_eq!(site.w.post.count(MessageKind::Code), codes + 1);
         let many = site.submit(&second, &reset.form("send_code"), &[]).await;
-        many.is(429, "Too many codes were asked for. The next one can be sent at 10:00, Lagos time.");
+        many.is(429, "You can get the next one at 10:00.");
         assert_eq!(many.header("retry-after"), Some("3601"));
         assert!(!many.has_form("send_code") && !many.has_form("reset"));
         assert_eq!(site.w.post.count(MessageKind::Code), codes + 1);
         act(&site.w.t.app, "ada", PHONE, Act::Suspend, "asked for").await.unwrap().unwrap();
         let suspended = site.get(&second).await;
-        suspended.is(200, "Your wallet is suspended");
+        suspended.is(200, "Your wallet is on hold");
         assert!(!suspended.has_form("pin") && !suspended.has_form("send_code") && suspended.has_form("cancel"));
-        site.submit(&second, &form, &[("pin", PIN)]).await.is(403, "Your wallet is suspended");
-        site.post(&second, &["Sec-Fetch-Site: same-origin"], &[("reset", "1")]).await.is(403, "Your wallet is suspended");
+        site.submit(&second, &form, &[("pin", PIN)]).await.is(403, "Your wallet is on hold");
+        site.post(&second, &["Sec-Fetch-Site: same-origin"], &[("reset", "1")]).await.is(403, "Your wallet is on hold");
         site.finish().await;
     }
 
@@ -297,9 +299,9 @@ on_both! {
             enter(wrong.to_owned()).await.is(422, &format!("Wrong code. You have {left} left."));
         }
         let last = enter(wrong.to_owned()).await;
-        last.is(422, "Wrong code, and no tries are left. Ask for a new code.");
+        last.is(422, "Wrong code, and it can no longer be used. Get a new one.");
         assert!(last.has_form("send_code") && !last.has_form("code"));
-        enter(code).await.is(422, "This code does not count");
+        enter(code).await.is(422, "This code can no longer be used.");
         site.finish().await;
     }
 
@@ -309,7 +311,7 @@ on_both! {
         let form = site.get(&link).await.form("pin");
         let tries = (0..100).map(|_| site.submit(&link, &form, &[("pin", PIN)]));
         let shown = futures_util::future::join_all(tries).await;
-        let made = shown.iter().filter(|page| page.body.contains("Your payment was made.")).count();
+        let made = shown.iter().filter(|page| page.body.contains("Your payment is complete.")).count();
         assert_eq!(made, 1);
         for page in &shown {
             assert!(matches!(page.status, 200 | 429), "{page:?}");

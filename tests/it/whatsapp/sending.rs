@@ -33,7 +33,7 @@ on_both! {
         let taken = desk.api.last();
         assert_eq!((taken.form.as_str(), desk.api.taken().len()), ("text", 2));
         let url = started.json()["data"]["confirm_url"].as_str().unwrap().to_owned();
-        assert!(taken.words.contains(&url) && taken.words.contains("good until"), "{taken:?}");
+        assert!(taken.words.contains(&url) && taken.words.contains("works until"), "{taken:?}");
         assert_eq!(desk.api.requests()[1]["text"]["preview_url"], false, "nobody looks at the link before the customer");
         assert_eq!(desk.api.problems(), [""; 0], "every request was as documented");
     }
@@ -60,8 +60,8 @@ on_both! {
         let told = "You paid NGN 5,000.00 to adire.example Ltd for order ORDER k-1 on 10 Mar 2026";
         assert!(receipt.words.contains(told), "{receipt:?}");
         for (kind, form, told) in [
-            (MessageKind::Topup, "tillbell_topup", "received NGN 5,000.00 on 10 Mar 2026"),
-            (MessageKind::Refund, "tillbell_refund", "The NGN 5,000.00 that you had paid to adire.example Ltd returned"),
+            (MessageKind::Topup, "tillbell_topup", "NGN 5,000.00 was added to your wallet on 10 Mar 2026"),
+            (MessageKind::Refund, "tillbell_refund", "The NGN 5,000.00 that you paid to adire.example Ltd was returned"),
         ] {
             let phone = w.phone();
             let note = Note {
@@ -86,7 +86,7 @@ on_both! {
         let second = w.begin(500, "k-2").await;
         let token = crate::wallet::world::token(&second);
         assert!(matches!(send_code(&w.t.app, &token).await.unwrap(), CodeSent::Sent { .. }));
-        assert!(api.last().form == "text" && api.last().words.contains("Never give it to anybody"), "{:?}", api.last());
+        assert!(api.last().form == "text" && api.last().words.contains("Never share it with anyone"), "{:?}", api.last());
         assert!(matches!(w.confirm(&token, PIN).await, Confirmed::Paid(_)));
         w.send_messages().await;
         assert!(api.last().form == "text" && api.last().words.starts_with("You paid NGN 500.00"), "{:?}", api.last());
@@ -128,6 +128,7 @@ on_both! {
         let sent = desk.api.last();
         let told = "from kola.example Ltd: Your parcel is there. Collect it until 18:00.";
         assert!(sent.form == "tillbell_shop_text" && sent.words.contains(told), "{sent:?}");
+        assert!(sent.words.ends_with("Nobody reads replies to this number. To answer, contact the shop directly."));
         assert_eq!(desk.text(&"x".repeat(600)).await.status, 200);
         desk.text(&"x".repeat(601)).await.fails(502, "at most 600 characters");
         assert_eq!(desk.api.problems(), [""; 0]);
