@@ -11,6 +11,7 @@ mod money;
 mod proofs;
 mod terminal;
 mod tools;
+mod trying;
 mod websites;
 
 use std::net::SocketAddr;
