@@ -123,7 +123,7 @@ fn note(outcome: &PostOutcome) -> Option<String> {
     };
     let answered = answered(status, outcome.retry_after.as_deref());
     match &outcome.error {
-        Some(error) => Some(format!("{answered}; the rest of the answer is incomplete: {error}")),
+        Some(error) => Some(format!("{answered}, then: {error}")),
         None => (!(200..300).contains(&status)).then_some(answered),
     }
 }
@@ -172,7 +172,7 @@ mod tests {
         );
         assert_eq!(
             told(Some(200), None, Some(PostError::Timeout)).as_deref(),
-            Some("HTTP 200 OK; the rest of the answer is incomplete: timed out")
+            Some("HTTP 200 OK, then: timed out")
         );
     }
 }

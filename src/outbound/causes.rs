@@ -81,8 +81,7 @@ pub(super) fn exchange(error: &hyper::Error, part: Part) -> PostError {
     PostError::Protocol(match io.kind() {
         // By its text alone can this end be told from others.
         ErrorKind::UnexpectedEof if part == Part::Body && io.to_string().contains("close_notify") => {
-            "the connection was closed without the end of TLS (close_notify), so the answer may have been cut off"
-                .into()
+            "the connection was closed without close_notify".into()
         }
         ErrorKind::UnexpectedEof => closed.into(),
         ErrorKind::ConnectionReset => "the connection was reset".into(),
@@ -116,9 +115,8 @@ fn tls(error: &rustls::Error, setting: &str) -> String {
     let words = match error {
         Tls::InvalidCertificate(CertificateError::UnknownIssuer) => {
             return format!(
-                "the issuer of its certificate is not trusted here (UnknownIssuer): the server leaves out its \
-                 intermediate certificates, or the certificate is self-signed or from a private authority, which can \
-                 be trusted by {setting}"
+                "the issuer of its certificate is not trusted here (UnknownIssuer); the server must send its \
+                 intermediate certificates, or its private authority must be named in {setting}"
             );
         }
         Tls::InvalidCertificate(why) => certificate(why),
@@ -225,7 +223,7 @@ mod tests {
             assert!(told.starts_with("no secure connection: ") && told.contains(expected), "{told}");
         }
         let imap = io::Error::other(rustls::Error::InvalidCertificate(CertificateError::UnknownIssuer));
-        assert!(tls_cause(&imap, "mail.imap[].ca_file").ends_with("trusted by mail.imap[].ca_file"));
+        assert!(tls_cause(&imap, "mail.imap[].ca_file").ends_with("named in mail.imap[].ca_file"));
     }
 
     #[test]

@@ -67,7 +67,8 @@ on_both! {
                     let attempt = &delivery.attempts[0];
                     let case = format!("{answer:?} {end:?}: {attempt:?}");
                     assert_eq!(delivery.outcome.as_deref(), expected, "{case}");
-                    assert_eq!((attempt.status, attempt.answer.as_deref()), (Some(code), Some("noted")), "{case}");
+                    assert_eq!(attempt.status, Some(code), "{case}");
+                    assert!(attempt.answer.as_deref().unwrap().starts_with("noted"), "{case}");
                     if expected.is_none() {
                         assert_eq!(delivery.run_at.since(now), Span::seconds(600), "it may ask to wait: {case}");
                         assert!(delivery.note.unwrap().starts_with(&format!("HTTP {code} ")), "{case}");
@@ -85,7 +86,7 @@ on_both! {
         for (answer, end, expected) in [
             (&whole, End::Abrupt, None),
             (&unbounded, End::Polite, None),
-            (&unbounded, End::Abrupt, Some("without the end of TLS (close_notify), so the answer may have been cut off")),
+            (&unbounded, End::Abrupt, Some("the connection was closed without close_notify")),
             (&unbounded, End::Reset, Some("the connection was reset")),
             (&cut, End::Polite, Some("the connection was closed before the answer's end")),
         ] {
@@ -96,7 +97,7 @@ on_both! {
                 None => assert_eq!(note, None, "{answer:?} {end:?}"),
                 Some(words) => {
                     let note = note.unwrap();
-                    assert!(note.starts_with("HTTP 200 OK; the rest of the answer is incomplete: "), "{note}");
+                    assert!(note.starts_with("HTTP 200 OK, then: "), "{note}");
                     assert!(note.ends_with(words), "{answer:?} {end:?}: {note}");
                 }
             }
@@ -109,7 +110,7 @@ on_both! {
         let [unbounded, ..] = bodies("200 OK");
         let delivery = outcome(&world, &receiver, &unbounded, End::Open).await;
         assert_eq!(delivery.outcome.as_deref(), Some("delivered"));
-        assert!(delivery.note.unwrap().ends_with("incomplete: timed out"));
+        assert!(delivery.note.unwrap().ends_with("HTTP 200 OK, then: timed out"));
         let [unbounded, ..] = bodies("410 Gone");
         let delivery = outcome(&world, &receiver, &unbounded, End::Open).await;
         assert_eq!(delivery.outcome.as_deref(), Some("paused"));
@@ -149,7 +150,7 @@ on_both! {
             (world.receiver.url("/2"), Some(404), "HTTP 404 Not Found"),
             (format!("http://{nobody}/"), None, "could not connect: the connection was refused: nothing listens there"),
             (stranger.url("/"), None, "is not trusted here (UnknownIssuer)"),
-            (stranger.url("/"), None, "can be trusted by webhooks.extra_ca_file"),
+            (stranger.url("/"), None, "must be named in webhooks.extra_ca_file"),
             (world.receiver.url("/").replace("http:", "https:"), None, "the server does not speak TLS on this port"),
             (trusted.plain_url("/"), None, "what came is not a valid HTTP answer"),
             (ssh, None, "what came is not a valid HTTP answer"),
