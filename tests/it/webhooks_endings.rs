@@ -13,7 +13,7 @@ use crate::webhooks_world::World;
 
 /// What a person reads must not hold.
 const NO_WORDS_OF_LIBRARIES: [&str; 10] =
-    ["http://", "https://", "docs.rs", "rustls", "hyper", "os error", "Error", "{", "::", "()"];
+    ["http://", "https://", "docs.rs", "rustls", "hyper", "os error", "error: ", "Error(", "{", "::"];
 
 fn is_plain(text: &str) -> bool {
     NO_WORDS_OF_LIBRARIES.iter().all(|word| !text.contains(word))

@@ -72,6 +72,10 @@ impl TlsReceiver {
         *self.answer.lock().unwrap() = (answer.into(), end);
     }
 
+    pub fn port(&self) -> u16 {
+        self.address.port()
+    }
+
     pub fn url(&self, path: &str) -> String {
         format!("https://{}{path}", self.address)
     }
