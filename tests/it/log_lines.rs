@@ -1,17 +1,20 @@
 //! What the log says when work arrives or a webhook fails: one line each, without a name, an amount or a secret, and
 //! never without end.
 
+use std::time::Duration;
+
 use tillbell::domain::alert::AlertStatus;
 use tillbell::domain::time::Span;
 use tillbell::domain::webhook::RETRY_SCHEDULE;
 use tillbell::log_limit::{LINES_MAX, WINDOW};
 use tillbell::ops::take_alert::{ReadAs, take_alert};
+use tokio_util::sync::CancellationToken;
 
 use crate::harness::app::{ACCOUNT, TestApp, world};
 use crate::harness::logs::Logs;
 use crate::harness::mails::Alert;
 use crate::harness::receiver::Answer;
-use crate::webhooks_world::World;
+use crate::webhooks_world::{DEADLINE, World};
 
 const PAYER: &str = "Zara Lami Gyang";
 
@@ -87,6 +90,31 @@ on_both! {
         take_forged(&t).await;
         let said = lines(&logs, "outcome=\"quarantined\"");
         assert!(said.len() == most + 1 && said[most].contains("left_out=45"), "{}", said[most]);
+        t.finish().await;
+    }
+
+    async fn what_a_flood_left_out_is_told_when_it_is_over(db: TestDatabase) {
+        let (t, _) = world(db).await;
+        let logs = Logs::keep();
+        for _ in 0..LINES_MAX + 7 {
+            take_forged(&t).await;
+        }
+        t.advance(WINDOW);
+        let stop = CancellationToken::new();
+        let working = tokio::spawn(tillbell::work::run(t.app.clone(), None, stop.clone()));
+        let told = async {
+            loop {
+                let said = lines(&logs, "lines were left out of the log");
+                if let Some(line) = said.first() {
+                    return line.clone();
+                }
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        let line = tokio::time::timeout(DEADLINE, told).await.unwrap();
+        assert!(line.contains("what=\"quarantined alerts\" left_out=7"), "{line}");
+        stop.cancel();
+        working.await.unwrap();
         t.finish().await;
     }
 
