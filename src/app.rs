@@ -11,10 +11,11 @@ use crate::clock::{Clock, Random, SystemClock, SystemRandom};
 use crate::config::{Config, MessengerChoice, Secret};
 use crate::directory::Directory;
 use crate::domain::time::Timestamp;
+use crate::log_limit::LogLimit;
 use crate::outbound::address::AddressPolicy;
 use crate::outbound::messenger::Messenger;
 use crate::outbound::whatsapp::{WhatsApp, WhatsAppProblem};
-use crate::outbound::{Outbound, OutboundConfig, OutboundProblem};
+use crate::outbound::{Outbound, OutboundConfig, OutboundProblem, authorities};
 use crate::store::look::{self, Found, Schema};
 use crate::store::{Store, StoreError, StoreOptions};
 use crate::vault::pin::PinDesk;
@@ -42,6 +43,8 @@ pub struct App {
     pub directory: Directory,
     /// Rung when a job was committed, so that workers need not wait for their poll.
     pub wake: Arc<Notify>,
+    /// Holds back log lines that a stranger could make come without end.
+    pub log_limit: LogLimit,
 }
 
 /// Why the program cannot start.
@@ -53,6 +56,8 @@ pub enum StartError {
     Vault(#[from] VaultError),
     #[error(transparent)]
     Outbound(#[from] OutboundProblem),
+    #[error("configuration: webhooks.extra_ca_file: {0}")]
+    ExtraCaFile(String),
     #[error(transparent)]
     WhatsApp(#[from] WhatsAppProblem),
     #[error(
@@ -113,6 +118,14 @@ fn refuse_lost_key(secret: &Secret) -> Result<(), StartError> {
 
 /// What the key check holds, and its place.
 const KEY_CHECK: &str = "key_checks/1/sealed";
+
+/// The authorities that webhooks trust besides the machine's, in PEM.
+fn extra_roots(config: &Config) -> Result<Vec<u8>, StartError> {
+    match &config.webhooks.extra_ca_file {
+        Some(path) => authorities::read(path).map_err(StartError::ExtraCaFile),
+        None => Ok(Vec::new()),
+    }
+}
 
 impl App {
     /// For the programs that make what is not there yet. Does not migrate.
@@ -179,7 +192,7 @@ impl App {
                 allow_networks: config.webhooks.allow_networks.clone(),
                 allow_loopback: config.server.dev,
             },
-            extra_roots_pem: Vec::new(),
+            extra_roots_pem: extra_roots(&config)?,
         })?;
         let directory = Directory::new(store.clone(), clock.clone());
         let messenger = match &config.messenger {
@@ -199,6 +212,7 @@ impl App {
             own_url: OnceLock::new(),
             directory,
             wake: Arc::default(),
+            log_limit: LogLimit::default(),
             config,
         })
     }

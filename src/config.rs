@@ -92,6 +92,8 @@ pub struct Webhooks {
     pub retry_schedule: Vec<Span>,
     pub timeout: Span,
     pub allow_networks: Vec<Network>,
+    /// PEM file of authorities to trust besides the machine's.
+    pub extra_ca_file: Option<PathBuf>,
 }
 
 #[derive(Clone, Debug)]
@@ -189,6 +191,7 @@ struct RawWebhooks {
     retry_schedule: Option<Vec<String>>,
     timeout: Option<String>,
     allow_networks: Vec<String>,
+    extra_ca_file: Option<PathBuf>,
 }
 
 #[derive(Deserialize, Default)]
@@ -457,6 +460,7 @@ fn webhooks(raw: RawWebhooks) -> Result<Webhooks, ConfigError> {
         retry_schedule,
         timeout,
         allow_networks: networks("webhooks.allow_networks", &raw.allow_networks)?,
+        extra_ca_file: raw.extra_ca_file,
     })
 }
 

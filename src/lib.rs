@@ -14,6 +14,7 @@ pub mod crash;
 pub mod directory;
 pub mod domain;
 pub mod http;
+pub mod log_limit;
 pub mod mail;
 pub mod ops;
 pub mod outbound;

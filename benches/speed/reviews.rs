@@ -57,7 +57,7 @@ pub async fn run(report: &mut Report, size: &Size) {
                 assert_eq!(payment_id, payment.id, "somebody else's payment");
                 matched += 1;
             }
-            Verdicts::Review { reasons } if reasons.iter().any(|reason| is_of_others(reason)) => {
+            Verdicts::Review { reasons, .. } if reasons.iter().any(|reason| is_of_others(reason)) => {
                 by_others += 1
             }
             _ => else_wise += 1,

@@ -62,7 +62,11 @@ fn sections(config: &Config) -> Vec<(&'static str, Object)> {
             Object::new()
                 .with("retry_schedule", retries)
                 .with("timeout", told(config.webhooks.timeout))
-                .with("allow_networks", networks(&config.webhooks.allow_networks)),
+                .with("allow_networks", networks(&config.webhooks.allow_networks))
+                .with(
+                    "extra_ca_file",
+                    config.webhooks.extra_ca_file.as_ref().map(|p| p.display().to_string()),
+                ),
         ),
         (
             "wallet",

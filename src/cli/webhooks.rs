@@ -8,7 +8,9 @@ use super::alerts::{LIST_MAX, LIST_USUAL};
 use super::options::span;
 use super::print::Object;
 use crate::domain::time::Span;
-use crate::ops::webhooks::{self, Tested};
+use crate::domain::webhook::Verdict;
+use crate::ops::webhook_test::{TestSent, Tested, send_test};
+use crate::ops::webhooks;
 use crate::store::deliveries::{Attempt, Delivery};
 
 #[derive(Subcommand)]
@@ -32,8 +34,21 @@ pub(super) enum WebhookCommand {
         #[arg(long, value_name = "TIME", value_parser = span, requires = "failed")]
         since: Option<Span>,
     },
-    /// Send a test event to a business's target; a target that answered 410 goes on with it
-    Test { business: i64 },
+    /// Send a test event from this machine and show the answer; exit 1 if it was not delivered
+    ///
+    /// The event goes to the business's webhook URL, else to that of its first website. With --payment it
+    /// goes where the webhooks of that payment go. It is sent once and never retried. A target that is
+    /// paused, because it answered 410, goes on when a test event is delivered to it.
+    #[command(
+        after_help = "Examples:\n  tillbell webhook test 1\n  tillbell webhook test 1 --payment ORDER-81"
+    )]
+    Test {
+        /// Id of the business
+        business: i64,
+        /// Send it where the webhooks of this payment go
+        #[arg(long, value_name = "TXN")]
+        payment: Option<String>,
+    },
 }
 
 fn attempt(attempt: &Attempt) -> Object {
@@ -66,16 +81,42 @@ pub(super) fn delivery(delivery: &Delivery) -> Object {
         .with("attempts", attempts)
 }
 
+/// What came back on a test event. One that was not delivered is an error, after its answer was shown.
+fn tell_test(sent: &TestSent, desk: &Desk) -> anyhow::Result<()> {
+    let attempt = &sent.attempt;
+    let is_delivered = sent.verdict == Verdict::Delivered;
+    let object = Object::new()
+        .with("delivery_id", sent.delivery_id)
+        .with("webhook_id", &sent.webhook_id)
+        .with("url", &sent.url)
+        .with("delivered", is_delivered)
+        .with("status", attempt.status)
+        .with("duration_ms", attempt.duration_ms)
+        .with("note", attempt.error.as_ref())
+        .with("answer", attempt.answer.as_ref())
+        .with("resumed", sent.resumed);
+    desk.printer.object(&object)?;
+    if !is_delivered {
+        let paused = if sent.verdict == Verdict::Gone { "; the target is paused" } else { "" };
+        let why = attempt.error.as_deref().unwrap_or_default();
+        bail!("the test event was not delivered: {why}{paused}");
+    }
+    Ok(())
+}
+
 pub(super) async fn run(command: WebhookCommand, desk: &Desk) -> anyhow::Result<()> {
     let app = desk.open().await?;
     match command {
-        WebhookCommand::Test { business } => match webhooks::send_test(&app, business).await? {
-            Tested::Sent { webhook_id, url } => {
-                desk.printer.object(&Object::new().with("webhook_id", webhook_id).with("url", url))
+        WebhookCommand::Test { business, payment } => {
+            match send_test(&app, business, payment.as_deref()).await? {
+                Tested::Sent(sent) => tell_test(&sent, desk),
+                Tested::UnknownBusiness => bail!("there is no business {business}"),
+                Tested::UnknownPayment => {
+                    bail!("business {business} has no payment {}", payment.unwrap_or_default())
+                }
+                Tested::Nowhere(why) => bail!("there is no target to send to: {why}"),
             }
-            Tested::UnknownBusiness => bail!("there is no business {business}"),
-            Tested::Nowhere(why) => bail!("business {business} has no target to send to: {why}"),
-        },
+        }
         WebhookCommand::List { failed, limit } => {
             let (found, more) = webhooks::list(&app, failed, limit).await?;
             let rows = found.iter().map(delivery).collect();

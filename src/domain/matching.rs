@@ -12,6 +12,11 @@ use super::name::{CutLengths, Folded, Verdict, compare_folded, surname_agrees, v
 use super::payment::{Kind, Payment, Status};
 use super::time::{Span, Timestamp};
 
+mod reasons;
+
+use reasons::Reasons;
+pub use reasons::ReviewKind;
+
 /// A payment may be this much younger than the bank's time: clocks differ.
 pub const CLOCK_SLACK: Span = Span::minutes(2);
 /// An exact fit in all but time is shown to a person when it missed by no more than this.
@@ -209,9 +214,20 @@ impl Considered {
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verdicts {
-    Approve { payment_id: i64, fit: AmountFit, rule: String },
-    Review { reasons: Vec<String> },
-    Unmatched { reason: String },
+    Approve {
+        payment_id: i64,
+        fit: AmountFit,
+        rule: String,
+    },
+    /// `kinds` says the same without a name or a number, for who must not be told more. What `Incoming::doubts`
+    /// says is among the reasons alone: its kind is the caller's to know.
+    Review {
+        reasons: Vec<String>,
+        kinds: Vec<ReviewKind>,
+    },
+    Unmatched {
+        reason: String,
+    },
 }
 
 /// A decision and what it rests on, best candidate first.
@@ -325,31 +341,37 @@ fn consider(incoming: &Incoming<'_>, received: Option<&Folded>, candidate: &Cand
 }
 
 fn judge(incoming: &Incoming<'_>, received: Option<&Folded>, considered: &[Considered]) -> Verdicts {
-    let mut reasons: Vec<String> = incoming.doubts.to_vec();
+    let mut reasons = Reasons { texts: incoming.doubts.to_vec(), kinds: Vec::new() };
     if incoming.time.begin > incoming.first_seen + CLOCK_SLACK {
-        reasons.push("the bank's time lies in the future".into());
+        reasons.add(ReviewKind::Future, "the bank's time lies in the future");
     }
     if incoming.limit_reached {
-        reasons.push("not every open payment of the amount and a like name could be looked at".into());
+        reasons.add(
+            ReviewKind::Limit,
+            "not every open payment of the amount and a like name could be looked at",
+        );
     }
     let winners: Vec<&Considered> = considered.iter().filter(|c| c.wins_alone()).collect();
     if let Some(received) = received
         && let holder = Folded::new(incoming.holder)
         && verdict_folded(&holder, received, incoming.cut) != Verdict::Different
     {
-        reasons.push(
+        reasons.add(
+            ReviewKind::OwnTransfer,
             "the payer's name is not different from the account holder's own: \
-             an own transfer, or the receiver read as payer"
-                .into(),
+             an own transfer, or the receiver read as payer",
         );
     }
     if winners.windows(2).any(|pair| pair[0].beneficiary != pair[1].beneficiary) {
-        reasons.push("the money would fit payments of several beneficiaries".into());
+        reasons
+            .add(ReviewKind::SeveralBeneficiaries, "the money would fit payments of several beneficiaries");
     }
-    if let Some(winner) = winners.first() {
-        reasons.extend(meant_for_another(incoming, winner.beneficiary, considered));
+    if let Some(winner) = winners.first()
+        && let Some(text) = meant_for_another(incoming, winner.beneficiary, considered)
+    {
+        reasons.add(ReviewKind::AnotherBeneficiary, text);
     }
-    if reasons.is_empty()
+    if reasons.texts.is_empty()
         && let Some(best) = best_of(&winners, incoming.time.end)
     {
         return Verdicts::Approve {
@@ -358,11 +380,11 @@ fn judge(incoming: &Incoming<'_>, received: Option<&Folded>, considered: &[Consi
             rule: explain(best, winners.len()),
         };
     }
-    reasons.extend(why_a_person_should_look(incoming, considered));
-    if reasons.is_empty() {
+    why_a_person_should_look(incoming, considered, &mut reasons);
+    if reasons.texts.is_empty() {
         Verdicts::Unmatched { reason: "no open payment fits the amount, the name and the time".into() }
     } else {
-        Verdicts::Review { reasons }
+        Verdicts::Review { reasons: reasons.texts, kinds: reasons.kinds }
     }
 }
 
@@ -392,11 +414,10 @@ fn meant_for_another(
     })
 }
 
-fn why_a_person_should_look(incoming: &Incoming<'_>, considered: &[Considered]) -> Vec<String> {
-    let mut reasons = Vec::new();
-    let mut once = |condition: bool, text: &str| {
+fn why_a_person_should_look(incoming: &Incoming<'_>, considered: &[Considered], reasons: &mut Reasons) {
+    let mut once = |condition: bool, kind: ReviewKind, text: &str| {
         if condition {
-            reasons.push(text.to_owned());
+            reasons.add(kind, text);
         }
     };
     let open = || considered.iter().filter(|c| c.status == Status::Pending);
@@ -404,26 +425,31 @@ fn why_a_person_should_look(incoming: &Incoming<'_>, considered: &[Considered]) 
     if incoming.payer_name.is_none() {
         once(
             open().filter(in_time).any(|c| c.amount_fit.approves()),
+            ReviewKind::NoPayerName,
             "the alert shows no payer name, and its amount fits an open payment",
         );
-        return reasons;
+        return;
     }
     let named = |c: &Considered, verdict| c.name == verdict;
     once(
         open().filter(in_time).any(|c| c.amount_fit.approves() && named(c, Verdict::Close)),
+        ReviewKind::NameClose,
         "the amount fits a payment whose payer's name is close but not the same",
     );
     once(
         open().any(|c| c.amount_fit.approves() && c.time_fit == TimeFit::Near && named(c, Verdict::Match)),
+        ReviewKind::Time,
         "name and amount fit a payment, but the time does not",
     );
     let near = |c: &&Considered| c.time_fit != TimeFit::Outside && named(c, Verdict::Match);
     once(
         open().filter(near).any(|c| c.amount_fit == AmountFit::Under),
+        ReviewKind::TooLittle,
         "the payer's name matches an open payment, but less was received than asked for",
     );
     once(
         open().filter(near).any(|c| c.amount_fit == AmountFit::Over),
+        ReviewKind::TooMuch,
         "the payer's name matches an open payment, but more was received than asked for",
     );
     once(
@@ -433,9 +459,9 @@ fn why_a_person_should_look(incoming: &Incoming<'_>, considered: &[Considered]) 
                 && c.time_fit != TimeFit::Outside
                 && named(c, Verdict::Match)
         }),
+        ReviewKind::PaymentEnded,
         "name and amount fit a payment that has ended",
     );
-    reasons
 }
 
 /// Inside one beneficiary: exact beats the charges rule, an equal name beats a similar one, then

@@ -73,7 +73,7 @@ fn asked_wait(text: &str, now: Timestamp) -> Option<Span> {
 /// What the answer to an attempt means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Any 2xx, read to its end: done.
+    /// Any 2xx, whatever becomes of the body behind it: done.
     Delivered,
     /// 410: the receiver wants nothing more; its target is paused, its events wait.
     Gone,
@@ -81,7 +81,8 @@ pub enum Verdict {
     Failed,
 }
 
-/// Judges an answer; `None` when none came, or when it broke off before its end.
+/// Judges an answer by its status, the receiver's own word; `None` when no whole head came. How the connection
+/// ends after that says nothing about whether the event was taken.
 pub const fn judge(status: Option<u16>) -> Verdict {
     match status {
         Some(200..=299) => Verdict::Delivered,

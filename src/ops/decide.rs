@@ -12,7 +12,7 @@ use super::rematch::weigh_corrected;
 use super::settle::{Settled, Settling, settle};
 use super::taken_back::{link_undone, undoes};
 use super::weigh::{Weighed, interval};
-use super::{OpError, evidence};
+use super::{OpError, alert_log, evidence};
 use crate::app::App;
 use crate::domain::alert::{AlertRow, AlertStatus};
 use crate::domain::matching::Verdicts;
@@ -126,7 +126,7 @@ pub async fn conclude(app: &App, alert: &AlertRow, weighed: &Weighed) -> Result<
             count(AlertStatus::Matched, done);
             return Ok(done);
         }
-        Verdicts::Review { reasons } => (AlertStatus::Review, reasons.join("; ")),
+        Verdicts::Review { reasons, .. } => (AlertStatus::Review, reasons.join("; ")),
         Verdicts::Unmatched { reason } => (AlertStatus::Unmatched, reason.clone()),
     };
     if status == alert.status && text == alert.evidence {
@@ -143,6 +143,9 @@ pub async fn conclude(app: &App, alert: &AlertRow, weighed: &Weighed) -> Result<
         .step(jobs::finish_by_subject(JobKind::Decide, alert.id, status.as_str(), now));
     let done = matches!(app.store.apply(unit).await?, Applied::Done(_));
     count(status, done);
+    if done {
+        alert_log::decided(app, alert, weighed);
+    }
     Ok(done)
 }
 

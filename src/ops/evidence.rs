@@ -49,7 +49,7 @@ fn line(c: &Considered) -> Line<'_> {
 pub fn encode(decision: &Decision) -> String {
     let (verdict, reasons) = match &decision.verdict {
         Verdicts::Approve { rule, .. } => ("approve", vec![rule.as_str()]),
-        Verdicts::Review { reasons } => ("review", reasons.iter().map(String::as_str).collect()),
+        Verdicts::Review { reasons, .. } => ("review", reasons.iter().map(String::as_str).collect()),
         Verdicts::Unmatched { reason } => ("unmatched", vec![reason.as_str()]),
     };
     let evidence = Evidence { verdict, reasons, considered: decision.considered.iter().map(line).collect() };

@@ -12,11 +12,14 @@ pub mod message_reports;
 pub mod messages;
 pub mod wallets;
 pub mod webhook_body;
+pub mod webhook_post;
 pub mod webhook_target;
+pub mod webhook_test;
 pub mod webhooks;
 pub mod websites;
 
 mod alert_keys;
+mod alert_log;
 pub mod approve_alert;
 pub mod audit;
 mod audit_told;

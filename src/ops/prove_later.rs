@@ -10,7 +10,7 @@ use std::pin::Pin;
 
 use super::decide::{self, AlertOutcome};
 use super::take_alert::{Taken, after_storing, draft, join, place, whole};
-use super::{OpError, RACES_MAX};
+use super::{OpError, RACES_MAX, alert_log};
 use crate::app::App;
 use crate::domain::alert::{AlertRow, AlertStatus, Authenticity, Missing};
 use crate::domain::time::{Span, Timestamp};
@@ -99,6 +99,7 @@ async fn settle_proof(app: &App, waiting: &AlertRow, taken: &Taken) -> Result<Al
         let done = jobs::finish_by_subject(JobKind::Verify, alert.id, alert.status.as_str(), now);
         if let Applied::Done(_) = app.store.apply(unit.step(done)).await? {
             crate::crash::point("alert.lifted");
+            alert_log::stored(app, &alert, None);
             alert.version += 1;
             return after_storing(app, &alert).await;
         }

@@ -9,7 +9,7 @@
 use super::alert_keys::{Key, judge_copies, keys_of, place_of};
 use super::decide::{AlertOutcome, decide_alert, left_to_service};
 use super::taken_back::{link_undone, undoes};
-use super::{OpError, RACES_MAX, prove_later};
+use super::{OpError, RACES_MAX, alert_log, prove_later};
 use crate::app::App;
 use crate::domain::account::{ReceivingAccount, Resolved, resolve};
 use crate::domain::alert::{AlertFacts, AlertKind, AlertRow, AlertStatus, Authenticity, Direction, Missing};
@@ -78,6 +78,7 @@ pub async fn take_alert(app: &App, taken: &Taken) -> Result<AlertOutcome, OpErro
         match app.store.apply(unit.steps(taken.with.iter().cloned())).await? {
             Applied::Done(_) => {
                 crate::crash::point("alert.stored");
+                alert_log::stored(app, &alert, taken.waits);
                 return after_storing(app, &alert).await;
             }
             // Another copy was stored at this moment: look for it.

@@ -6,7 +6,7 @@
 //! are few: an alarm for each of sixty credits would hide the one that matters.
 
 use super::similar::{LIKELY_MAX, REVERSAL_WITHIN, is_credit, is_undoing, is_vouched, may_undo, named_by};
-use super::{OpError, RACES_MAX};
+use super::{OpError, RACES_MAX, alert_log};
 use crate::app::App;
 use crate::domain::account::ReceivingAccount;
 use crate::domain::alert::{AlertRow, AlertStatus};
@@ -119,6 +119,7 @@ async fn hold_or_alarm(app: &App, credit: AlertRow, undoing: i64) -> Result<(), 
                 let job = jobs::finish_by_subject(JobKind::Decide, alert.id, "held", app.now());
                 let unit = app.store.unit(alert.id).await?.step(held).step(job);
                 if app.store.apply(unit).await?.is_done() {
+                    alert_log::held(app, &alert);
                     return Ok(());
                 }
             }

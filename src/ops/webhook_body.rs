@@ -197,12 +197,14 @@ pub async fn record(
     body: Vec<u8>,
     now: Timestamp,
 ) -> Result<[Step; 2], StoreError> {
-    let named = record_named(store, random, business_id, payment_id, kind, body, now).await?;
-    Ok(named.1)
+    let event = event(store, random, business_id, payment_id, kind, body, now).await?;
+    let job_id = store.id(IdKind::Job).await?;
+    let enqueued = jobs::enqueue(job_id, JobKind::Deliver, business_id, event.id, now, now);
+    Ok([events::record(&event), enqueued])
 }
 
-/// The same, and the event's `webhook-id`.
-pub(super) async fn record_named(
+/// An event with an id and a `webhook-id` of its own.
+pub(super) async fn event(
     store: &Store,
     random: &dyn Random,
     business_id: i64,
@@ -210,8 +212,8 @@ pub(super) async fn record_named(
     kind: &str,
     body: Vec<u8>,
     now: Timestamp,
-) -> Result<(String, [Step; 2]), StoreError> {
-    let event = Event {
+) -> Result<Event, StoreError> {
+    Ok(Event {
         id: store.id(IdKind::Event).await?,
         business_id,
         payment_id,
@@ -219,10 +221,7 @@ pub(super) async fn record_named(
         webhook_id: webhook_id(random),
         body,
         created_at: now,
-    };
-    let job_id = store.id(IdKind::Job).await?;
-    let enqueued = jobs::enqueue(job_id, JobKind::Deliver, business_id, event.id, now, now);
-    Ok((event.webhook_id.clone(), [events::record(&event), enqueued]))
+    })
 }
 
 #[cfg(test)]

@@ -1,19 +1,17 @@
-//! What a person does about webhooks: look at them, send them again, try a target.
+//! What a person does about webhooks: look at them, send them again. How a target is tried is in `webhook_test`.
 //!
 //! A resend raises the attempt of the same job and starts its schedule anew; the log of attempts
-//! stays. It also lifts the pause of the target it goes to, and so does a test event, so that
-//! everything that waited there goes on. Resending in bulk leaves payments out that were reversed:
+//! stays. It also lifts the pause of the target it goes to, so that everything that waited there
+//! goes on. Resending in bulk leaves payments out that were reversed:
 //! a merchant must not be told again of money that went back. Used by the command line and pages.
 
 use std::collections::HashSet;
 
 use super::OpError;
-use super::webhook_body::{self, WEBHOOK_TEST};
 use super::webhook_target::{self, Addressed};
 use crate::app::App;
 use crate::domain::time::{Span, Timestamp};
 use crate::store::deliveries::{self, Delivery};
-use crate::store::events::Parcel;
 use crate::store::jobs::CLAIM_BATCH;
 use crate::store::{Applied, Step, Unit};
 
@@ -26,19 +24,6 @@ pub struct Resent {
     pub ids: Vec<i64>,
     /// No delivery has these ids.
     pub unknown: Vec<i64>,
-}
-
-/// What became of a test event.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Tested {
-    /// It goes to `url`; the id of its delivery is found in the list.
-    Sent {
-        webhook_id: String,
-        url: String,
-    },
-    UnknownBusiness,
-    /// There is no target that may be sent to, and why.
-    Nowhere(String),
 }
 
 /// Deliveries, newest first, with their attempts, at most `limit`; and whether there are more.
@@ -106,28 +91,7 @@ async fn again(app: &App, deliveries: &[Delivery], step: fn(i64, Timestamp) -> S
     apply(app, app.store.unit(first.business_id).await?.steps(steps)).await
 }
 
-/// Sends `webhook.test` to the business's target: its own webhook URL, else its first website's.
-pub async fn send_test(app: &App, business_id: i64) -> Result<Tested, OpError> {
-    let Some(business) = app.directory.business(business_id).await? else {
-        return Ok(Tested::UnknownBusiness);
-    };
-    let about_nothing = Parcel { business_url: business.webhook_url.clone(), ..Parcel::of(business_id) };
-    let target = match webhook_target::address(app, &about_nothing).await? {
-        Addressed::Target(target) => target,
-        Addressed::Nowhere { why, .. } => return Ok(Tested::Nowhere(why)),
-    };
-    let now = app.now();
-    let body = webhook_body::webhook_test(business_id, now);
-    let random = app.random.as_ref();
-    let (webhook_id, steps) =
-        webhook_body::record_named(&app.store, random, business_id, None, WEBHOOK_TEST, body, now).await?;
-    let unit = app.store.unit(business_id).await?.steps(steps);
-    apply(app, unit.steps(deliveries::resume_target(business_id, target.as_str(), now))).await?;
-    app.wake.notify_waiters();
-    Ok(Tested::Sent { webhook_id, url: target.as_str().to_owned() })
-}
-
-async fn apply(app: &App, unit: Unit) -> Result<(), OpError> {
+pub(super) async fn apply(app: &App, unit: Unit) -> Result<(), OpError> {
     match app.store.apply(unit).await? {
         Applied::Done(_) => Ok(()),
         Applied::Lost { .. } => Err(OpError::Contended),

@@ -7,7 +7,7 @@
 use super::OpError;
 use super::like_names::{ANY_AMOUNT, Found, Wanted, is_index_unfinished, payments_like};
 use super::other_accounts::on_other_accounts;
-use super::similar::similar_alerts;
+use super::similar::{Similar, similar_alerts};
 use super::wallets::{known_wallet, limits};
 use crate::app::App;
 use crate::domain::account::ReceivingAccount;
@@ -39,6 +39,8 @@ pub struct Weighed {
     pub account: Option<ReceivingAccount>,
     /// The debit or reversal that may have taken the money back.
     pub undone_by: Option<i64>,
+    /// Of what kind the doubts were under which was decided; the domain knows those of its own reasons.
+    pub doubt_kinds: Vec<&'static str>,
     /// State of the account-and-amount clock before the similar alerts were read; the settling
     /// Unit is guarded by it.
     pub ticks: i64,
@@ -81,20 +83,28 @@ pub async fn weigh_against(
     };
     let (Some(account), Some(received)) = (account, alert.facts.amount) else {
         let mut reasons = alert.facts.doubts.clone();
+        let mut doubt_kinds = Vec::new();
         if alert.facts.amount.is_none() {
             reasons.push("the amount could not be read".into());
+            doubt_kinds.push("no_amount");
         }
         if reasons.is_empty() {
             reasons.push("the alert names no account of ours".into());
         }
-        let decision = Decision { verdict: Verdicts::Review { reasons }, considered: Vec::new() };
-        return Ok(Weighed { decision, payments: Vec::new(), account: None, undone_by: None, ticks: 0 });
+        if alert.account_id.is_none() {
+            doubt_kinds.push("no_account");
+        }
+        let verdict = Verdicts::Review { reasons, kinds: Vec::new() };
+        let decision = Decision { verdict, considered: Vec::new() };
+        let (payments, account, undone_by, ticks) = (Vec::new(), None, None, 0);
+        return Ok(Weighed { decision, payments, account, undone_by, doubt_kinds, ticks });
     };
     let place = account.place();
     let ticks = app.store.amount_ticks(place, received).await?;
     let mut doubts = alert.facts.doubts.clone();
     doubts.extend(objection.map(|objection| objection.reason.clone()));
     let similar = similar_alerts(app, alert, account.id, received).await?;
+    let mut doubt_kinds = kinds_of_doubts(alert, objection, &similar);
     for doubt in similar.doubts {
         if !doubts.contains(&doubt) {
             doubts.push(doubt);
@@ -137,6 +147,7 @@ pub async fn weigh_against(
         && let Some(doubt) = wallet_doubt(app, payment, received).await?
     {
         with_wallet.push(doubt);
+        doubt_kinds.push("wallet");
         incoming.doubts = &with_wallet;
         decision = decide(&incoming, &candidates(&payments, &proven));
     }
@@ -153,7 +164,22 @@ pub async fn weigh_against(
         show(&incoming, about, &mut decision);
         add_unknown(&mut payments, vec![about.clone()]);
     }
-    Ok(Weighed { decision, payments, account: Some(account), undone_by: similar.undone_by, ticks })
+    let undone_by = similar.undone_by;
+    Ok(Weighed { decision, payments, account: Some(account), undone_by, doubt_kinds, ticks })
+}
+
+/// Where the doubts come from: the mail or the account, a correction, other alerts of the same money.
+fn kinds_of_doubts(alert: &AlertRow, objection: Option<&Objection>, similar: &Similar) -> Vec<&'static str> {
+    let told_again = similar.doubts.len() > usize::from(similar.undone_by.is_some());
+    [
+        (!alert.facts.doubts.is_empty(), "mail_doubt"),
+        (objection.is_some(), "amount_corrected"),
+        (similar.undone_by.is_some(), "taken_back"),
+        (told_again, "another_alert"),
+    ]
+    .into_iter()
+    .filter_map(|(is_there, kind)| is_there.then_some(kind))
+    .collect()
 }
 
 /// Puts a payment among the suggestions, however many are likelier.

@@ -4,7 +4,6 @@
 //! does). A POST that fails before any of it was sent on a connection that lay idle is sent
 //! once more on a fresh one, for the other side may hang up at any moment.
 
-use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,8 +17,9 @@ use hyper_util::rt::TokioIo;
 use tokio::time::{Instant, timeout, timeout_at};
 use url::Position;
 
+use super::causes::{self, Part};
 use super::connect::{Connector, Resolve, Stream, SystemResolver};
-use super::meter::{Allowance, TooMuch};
+use super::meter::Allowance;
 use super::pool::{Conn, Pool};
 use super::{MAX_ANSWER_BYTES, MAX_HEAD_BYTES, OutboundConfig, OutboundProblem, PostError, PostOutcome};
 use crate::domain::weburl::TargetUrl;
@@ -139,7 +139,7 @@ impl Shared {
                 outcome.maybe_seen = was_seen || !unsent;
                 let failed = failed.into_error();
                 let is_parse = failed.is_parse();
-                let error = explain(&failed);
+                let error = causes::exchange(&failed, Part::Head);
                 let repeat = unsent || (repeatable && !is_parse && error != PostError::TooLarge);
                 return Err(Broken { error, repeat });
             }
@@ -158,7 +158,7 @@ async fn handshake((stream, allowance): (Stream, Allowance)) -> Result<Conn, Pos
         .max_header_size(MAX_HEAD_BYTES)
         .handshake(TokioIo::new(stream))
         .await
-        .map_err(|error| explain(&error))?;
+        .map_err(|error| causes::exchange(&error, Part::Head))?;
     // Errors of the connection reach the request that is waiting on it.
     let driver = tokio::spawn(async move {
         let _ = connection.await;
@@ -171,7 +171,7 @@ fn request(
     headers: &[(HeaderName, HeaderValue)],
     body: Bytes,
 ) -> Result<Request<Full<Bytes>>, PostError> {
-    let refused = |error: http::Error| PostError::Protocol(error.to_string());
+    let refused = |_: http::Error| PostError::Protocol("the request cannot be written as HTTP".into());
     let host = match url.url().port() {
         Some(port) => HeaderValue::try_from(format!("{}:{port}", url.host())),
         None => HeaderValue::try_from(url.host()),
@@ -204,7 +204,7 @@ async fn take_answer(answer: Response<Incoming>, outcome: &mut PostOutcome) -> R
     let ended = loop {
         match body.frame().await {
             None => break Ok(true),
-            Some(Err(error)) => break Err(explain(&error)),
+            Some(Err(error)) => break Err(causes::exchange(&error, Part::Body)),
             Some(Ok(frame)) => {
                 let Ok(data) = frame.into_data() else { continue };
                 let room = MAX_ANSWER_BYTES - read.len();
@@ -224,22 +224,6 @@ fn readable(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     let shown = |c: char| if c.is_control() && !matches!(c, '\n' | '\r' | '\t') { '\u{fffd}' } else { c };
     text.chars().map(shown).collect()
-}
-
-fn explain(error: &hyper::Error) -> PostError {
-    if error.is_parse_too_large() || is_too_much(error) {
-        return PostError::TooLarge;
-    }
-    match error.source() {
-        Some(source) => PostError::Protocol(format!("{error}: {source}")),
-        None => PostError::Protocol(error.to_string()),
-    }
-}
-
-/// Whether the reading was cut off by the limit on an exchange.
-fn is_too_much(error: &hyper::Error) -> bool {
-    let io = error.source().and_then(|source| source.downcast_ref::<std::io::Error>());
-    io.and_then(std::io::Error::get_ref).is_some_and(|cause| cause.is::<TooMuch>())
 }
 
 #[cfg(test)]

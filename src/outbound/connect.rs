@@ -12,9 +12,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, ServerName};
-use rustls::{ClientConfig, RootCertStore};
+use rustls::ClientConfig;
+use rustls::pki_types::ServerName;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::sync::Semaphore;
@@ -25,7 +24,7 @@ use url::Host;
 
 use super::address::{AddressPolicy, refusal};
 use super::meter::{Allowance, Metered};
-use super::{OutboundProblem, PostError};
+use super::{OutboundProblem, PostError, authorities, causes};
 use crate::domain::weburl::TargetUrl;
 
 /// Look-ups under way at once: each holds one of the runtime's blocking threads for as long as
@@ -110,7 +109,7 @@ impl Connector {
             return Ok((Stream::Plain(tcp), allowance));
         }
         let name = server_name(target)?;
-        let tls = self.tls.connect(name, tcp).await.map_err(|e| PostError::Tls(e.to_string()))?;
+        let tls = self.tls.connect(name, tcp).await.map_err(|error| causes::handshake(&error))?;
         Ok((Stream::Tls(Box::new(tls)), allowance))
     }
 
@@ -122,12 +121,12 @@ impl Connector {
             Some(Host::Ipv4(ip)) => vec![SocketAddr::new(IpAddr::V4(ip), port)],
             Some(Host::Ipv6(ip)) => vec![SocketAddr::new(IpAddr::V6(ip), port)],
             Some(Host::Domain(name)) => {
-                self.resolver.resolve(name, port).await.map_err(|e| PostError::Dns(e.to_string()))?
+                self.resolver.resolve(name, port).await.map_err(|error| causes::dns(&error))?
             }
-            None => return Err(PostError::Dns("the URL has no host".into())),
+            None => return Err(PostError::Dns("the URL has no host")),
         };
         if addresses.is_empty() {
-            return Err(PostError::Dns("the name has no addresses".into()));
+            return Err(PostError::Dns("the host name has no address"));
         }
         for address in &addresses {
             if let Some(why) = refusal(address.ip(), &self.policy) {
@@ -147,7 +146,7 @@ async fn connect_first(addresses: &[SocketAddr], deadline: Instant) -> Result<Tc
         let share = left / u32::try_from(tried.len() - at).unwrap_or(1);
         match timeout_at(Instant::now() + share, TcpStream::connect(address)).await {
             Ok(Ok(tcp)) => return Ok(tcp),
-            Ok(Err(error)) => last = PostError::Connect(error.to_string()),
+            Ok(Err(error)) => last = causes::connect(&error),
             Err(_) => last = PostError::Timeout,
         }
     }
@@ -158,19 +157,16 @@ fn server_name(target: &TargetUrl) -> Result<ServerName<'static>, PostError> {
     match target.url().host() {
         Some(Host::Ipv4(ip)) => Ok(ServerName::from(IpAddr::V4(ip))),
         Some(Host::Ipv6(ip)) => Ok(ServerName::from(IpAddr::V6(ip))),
-        _ => ServerName::try_from(target.host().to_owned()).map_err(|e| PostError::Tls(e.to_string())),
+        _ => ServerName::try_from(target.host().to_owned())
+            .map_err(|_| PostError::Tls("the host name cannot stand in a certificate".into())),
     }
 }
 
-/// TLS 1.2 and 1.3 with the machine's root certificates (`SSL_CERT_FILE` overrides them) and
-/// those given. No roots at all is no error here: every https target will then be refused.
+/// TLS 1.2 and 1.3 with the machine's root certificates and those given. No roots at all is no error here:
+/// every https target will then be refused.
 fn client_tls(extra_roots_pem: &[u8]) -> Result<ClientConfig, OutboundProblem> {
-    let mut roots = RootCertStore::empty();
-    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-    for certificate in CertificateDer::pem_slice_iter(extra_roots_pem) {
-        let certificate = certificate.map_err(|e| OutboundProblem::BadRoot(e.to_string()))?;
-        roots.add(certificate).map_err(|e| OutboundProblem::BadRoot(e.to_string()))?;
-    }
+    let mut roots = authorities::of_machine();
+    authorities::add_pem(&mut roots, extra_roots_pem).map_err(OutboundProblem::BadRoot)?;
     if roots.is_empty() {
         tracing::warn!("no root certificates on this machine; nothing can be sent over https");
     }

@@ -98,6 +98,7 @@ pub struct Attempt {
     /// Where it went; `None` when there was nowhere to send it.
     pub url: Option<String>,
     pub status: Option<i64>,
+    /// What went wrong; beside a 2xx, what came behind the status.
     pub error: Option<String>,
     /// The beginning of the answer's body.
     pub answer: Option<String>,
@@ -119,7 +120,7 @@ pub struct Delivery {
     pub done_at: Option<Timestamp>,
     /// `delivered`, `failed`, `paused`, or `None` while it waits for its next attempt.
     pub outcome: Option<String>,
-    /// The last error, or the paused target.
+    /// The last error, the paused target, or what is to be noted of an answer that counted.
     pub note: Option<String>,
     pub event: String,
     pub webhook_id: String,

@@ -1,5 +1,5 @@
 //! What is done by the clock, on every node: the sweep, the end of intents, the ledger's seal, the gauges of
-//! the queues, the index of payers' names. (The directory's notes of last use are written by `serve`: every node has them.) Each runs
+//! the queues, the index of payers' names, the count of lines that the log did not take. (The directory's notes of last use are written by `serve`: every node has them.) Each runs
 //! alone and again after its pause; nodes that do the same at once lose races and do no harm. A failure is logged and waits for the next time.
 
 use std::sync::Arc;
@@ -21,9 +21,11 @@ pub(super) enum Chore {
     Seal,
     Gauges,
     Names,
+    Log,
 }
 
-pub(super) const ALL: [Chore; 5] = [Chore::Sweep, Chore::Intents, Chore::Seal, Chore::Gauges, Chore::Names];
+pub(super) const ALL: [Chore; 6] =
+    [Chore::Sweep, Chore::Intents, Chore::Seal, Chore::Gauges, Chore::Names, Chore::Log];
 
 impl Chore {
     fn every(self) -> Duration {
@@ -31,7 +33,7 @@ impl Chore {
             Chore::Sweep => 30,
             // A payment whose link has ended is rejected at once (decisions 11).
             Chore::Intents | Chore::Seal => 1,
-            Chore::Gauges => 5,
+            Chore::Gauges | Chore::Log => 5,
             // Finds something after an upgrade alone, while nodes of before may still make payments.
             Chore::Names => 60,
         })
@@ -46,6 +48,10 @@ impl Chore {
             Chore::Seal => seal(app).await.map_err(|error| error.to_string()),
             Chore::Gauges => gauges(app).await.map_err(|error| error.to_string()),
             Chore::Names => ops::like_names::key_names(app).await.map_err(|error| error.to_string()),
+            Chore::Log => {
+                tell_left_out(app);
+                Ok(())
+            }
         }
     }
 }
@@ -60,6 +66,19 @@ pub(super) async fn run(app: Arc<App>, chore: Chore, stop: CancellationToken) {
             () = tokio::time::sleep(chore.every()) => {}
             () = stop.cancelled() => return,
         }
+    }
+}
+
+/// Counts what was left out of the log, where no later line of its sort told it.
+fn tell_left_out(app: &App) {
+    for (sort, left_out) in app.log_limit.left_out(app.now()) {
+        let business = (sort.whose != 0).then_some(sort.whose);
+        tracing::warn!(
+            what = sort.what,
+            business,
+            left_out,
+            "lines were left out of the log: too many a minute"
+        );
     }
 }
 

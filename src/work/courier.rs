@@ -19,6 +19,7 @@ use super::{PAUSE, POLL, bell, deliver, delivery_lease};
 use crate::app::App;
 use crate::domain::time::Timestamp;
 use crate::domain::weburl::TargetUrl;
+use crate::ops::webhook_post::Posted;
 use crate::ops::webhook_target::{self, Addressed};
 use crate::store::StoreError;
 use crate::store::events::Parcel;
@@ -157,7 +158,7 @@ impl Courier {
             let target = match webhook_target::address(&self.app, &parcel).await? {
                 Addressed::Target(target) => target,
                 Addressed::Nowhere { url, why } => {
-                    let result = deliver::Result::obstacle(url, self.app.now(), why);
+                    let result = Posted::obstacle(url, self.app.now(), why);
                     self.conclude(job, result, place);
                     continue;
                 }
@@ -219,7 +220,7 @@ impl Courier {
         }
     }
 
-    fn conclude(self: &Arc<Self>, job: Job, result: deliver::Result, place: OwnedSemaphorePermit) {
+    fn conclude(self: &Arc<Self>, job: Job, result: Posted, place: OwnedSemaphorePermit) {
         let app = self.app.clone();
         self.tasks.spawn(async move {
             deliver::conclude(&app, &job, &result).await;

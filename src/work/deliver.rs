@@ -1,147 +1,104 @@
-//! One delivery: sign, post, judge, write down. The body's bytes are those stored with the event,
-//! its `webhook-id` is the event's; only the time and the signatures are made anew.
+//! One delivery: post, judge, write down. How it is signed and sent is `ops::webhook_post`.
 //!
 //! The attempt's record and what follows from it are one Unit under the job's fence, so a result
 //! that comes after a resend or after the lease leaves no trace. The process may die between the
 //! answer and that Unit: then the delivery is made again, with the same id.
 
-use http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
-
 use crate::app::App;
 use crate::crash;
 use crate::domain::time::{Span, Timestamp};
-use crate::domain::webhook::{self, Secret, Verdict};
+use crate::domain::webhook::{self, Verdict};
 use crate::domain::weburl::TargetUrl;
-use crate::outbound::PostOutcome;
-use crate::store::deliveries::{self, Attempt};
+use crate::log_limit::Sort;
+use crate::ops::webhook_post::{self, Posted};
+use crate::store::deliveries;
 use crate::store::events::Parcel;
 use crate::store::jobs::{self, Job};
-use crate::store::{IdKind, Step, StoreError};
+use crate::store::{IdKind, StoreError};
 
 /// How soon a delivery whose target is paused looks whether its URL was changed; as much again is
 /// added at random.
 const PAUSED_LOOK: Span = Span::seconds(60);
-/// Of an answer this much is kept with the attempt.
-const ANSWER_KEPT: usize = 1_024;
 /// Tries to write a result while the database is away, a second apart. Together with the deadline
 /// of the post they stay under the lease.
 const WRITE_TRIES: usize = 10;
 
-const WEBHOOK_ID: HeaderName = HeaderName::from_static("webhook-id");
-const WEBHOOK_TIMESTAMP: HeaderName = HeaderName::from_static("webhook-timestamp");
-const WEBHOOK_SIGNATURE: HeaderName = HeaderName::from_static("webhook-signature");
-
-/// What came of a delivery that was, or could not be, made.
-pub(super) struct Result {
-    pub url: Option<String>,
-    pub at: Timestamp,
-    pub outcome: PostOutcome,
-    /// Why it could not even be posted.
-    pub obstacle: Option<String>,
-}
-
-impl Result {
-    /// Nothing was sent, for a reason that may pass (a URL that is repaired).
-    pub(super) fn obstacle(url: Option<String>, at: Timestamp, why: String) -> Result {
-        Result { url, at, outcome: PostOutcome::default(), obstacle: Some(why) }
-    }
-}
-
 /// Posts the parcel.
-pub(super) async fn post(app: &App, parcel: &Parcel, target: &TargetUrl) -> Result {
-    let at = app.now();
-    let url = Some(target.as_str().to_owned());
-    let headers = match headers(app, parcel, at) {
-        Ok(headers) => headers,
-        Err(why) => {
-            tracing::error!(business = parcel.business_id, why, "a webhook cannot be signed");
-            return Result::obstacle(url, at, why);
-        }
-    };
-    let outcome = app.outbound.post(target, &headers, parcel.body.clone().into()).await;
-    crash::point("work.after_answer");
-    Result { url, at, outcome, obstacle: None }
-}
-
-fn headers(
-    app: &App,
-    parcel: &Parcel,
-    at: Timestamp,
-) -> std::result::Result<[(HeaderName, HeaderValue); 4], String> {
-    let seconds = at.0.div_euclid(1_000_000);
-    let signature = webhook::sign(&secrets(app, parcel, at)?, &parcel.webhook_id, seconds, &parcel.body);
-    let value = |text: &str| {
-        HeaderValue::try_from(text).map_err(|_| "a header of the webhook is not plain text".to_owned())
-    };
-    Ok([
-        (CONTENT_TYPE, HeaderValue::from_static("application/json")),
-        (WEBHOOK_ID, value(&parcel.webhook_id)?),
-        (WEBHOOK_TIMESTAMP, HeaderValue::from(seconds)),
-        (WEBHOOK_SIGNATURE, value(&signature)?),
-    ])
-}
-
-/// The business's secret, and during a rotation the one before it.
-fn secrets(app: &App, parcel: &Parcel, at: Timestamp) -> std::result::Result<Vec<Secret>, String> {
-    let place = format!("businesses/{}/webhook_secret", parcel.business_id);
-    let previous = parcel.previous_secret.as_deref();
-    let previous = previous.filter(|_| parcel.previous_secret_until.is_some_and(|until| at < until));
-    let open = |sealed: &[u8]| {
-        let plain = app.vault.unseal(&place, sealed).map_err(|error| error.to_string())?;
-        let text = std::str::from_utf8(&plain).map_err(|_| "the webhook secret is no text".to_owned())?;
-        Secret::parse(text).map_err(|_| "the webhook secret is malformed".to_owned())
-    };
-    std::iter::once(parcel.secret.as_slice()).chain(previous).map(open).collect()
+pub(super) async fn post(app: &App, parcel: &Parcel, target: &TargetUrl) -> Posted {
+    let posted = webhook_post::post(app, parcel, target).await;
+    if posted.obstacle.is_none() {
+        crash::point("work.after_answer");
+    }
+    posted
 }
 
 /// Writes down what came of a delivery.
-pub(super) async fn conclude(app: &App, job: &Job, result: &Result) {
-    let verdict = match result.obstacle {
-        Some(_) => Verdict::Failed,
-        None => webhook::judge(result.outcome.answered()),
-    };
+pub(super) async fn conclude(app: &App, job: &Job, posted: &Posted) {
+    let verdict = posted.verdict();
     let now = app.now();
-    count(verdict, result);
+    count(verdict, posted);
     let attempt_id = match ready(|| app.store.id(IdKind::Attempt)).await {
         Ok(id) => id,
         Err(error) => return unwritten(job, &error),
     };
-    let attempt = attempt(attempt_id, job, result);
+    let attempt = posted.attempt(attempt_id, job);
     let why = attempt.error.clone().unwrap_or_default();
-    let mut steps = match verdict {
-        Verdict::Delivered => vec![jobs::finish(job, "delivered", None, now)],
-        Verdict::Gone => {
+    let next = if verdict == Verdict::Failed { next_attempt(app, job, posted, now) } else { None };
+    let mut steps = match (verdict, next) {
+        (Verdict::Delivered, _) => vec![jobs::finish(job, "delivered", attempt.error.as_deref(), now)],
+        (Verdict::Gone, _) => {
             let url = attempt.url.clone().unwrap_or_default();
             vec![
                 jobs::pause(job, &url, true, look_again(app, now)),
                 deliveries::pause_target(job.business_id, &url, now),
             ]
         }
-        Verdict::Failed => vec![after_failure(app, job, result, &why, now)],
+        (Verdict::Failed, Some(at)) => vec![jobs::retry(job, at, &why)],
+        (Verdict::Failed, None) => vec![jobs::finish(job, "failed", Some(&why), now)],
     };
     steps.push(deliveries::record_attempt(&attempt));
     match ready(|| app.store.conclude_job(job, steps.clone())).await {
-        Ok(true) if verdict == Verdict::Gone => tracing::error!(
-            business = job.business_id,
-            url = attempt.url,
-            "a webhook target answered 410 and is paused; its events wait until one is resent, a test event is sent or the URL is changed"
-        ),
-        Ok(true) => {}
+        Ok(true) if verdict == Verdict::Delivered => {}
+        Ok(true) => tell(app, job, posted, &why, next),
         Ok(false) => tracing::info!(job = job.id, "a delivery was superseded while it was under way"),
         Err(error) => unwritten(job, &error),
     }
 }
 
-fn after_failure(app: &App, job: &Job, result: &Result, why: &str, now: Timestamp) -> Step {
+/// When a failed delivery is made again; `None` after the last of the schedule.
+fn next_attempt(app: &App, job: &Job, posted: &Posted, now: Timestamp) -> Option<Timestamp> {
     let made = u32::try_from(job.tries + 1).unwrap_or(u32::MAX);
     let schedule = &app.config.webhooks.retry_schedule;
-    let asked = result.outcome.retry_after.as_deref();
-    match webhook::next_attempt(schedule, made, now, asked, app.random.next_u64()) {
-        Some(at) => jobs::retry(job, at, why),
-        None => {
-            tracing::error!(job = job.id, business = job.business_id, why, "a webhook failed for good");
-            jobs::finish(job, "failed", Some(why), now)
-        }
+    let asked = posted.outcome.retry_after.as_deref();
+    webhook::next_attempt(schedule, made, now, asked, app.random.next_u64())
+}
+
+/// One line for an attempt that failed. Of the URL the host alone: path and query may hold secrets.
+fn tell(app: &App, job: &Job, posted: &Posted, cause: &str, next: Option<Timestamp>) {
+    let host = posted.url.as_deref().and_then(|url| url::Url::parse(url).ok());
+    let host = host.as_ref().and_then(|url| url.host_str());
+    let (business, delivery, status) = (job.business_id, job.id, posted.outcome.status);
+    let attempt = job.tries + 1;
+    if posted.verdict() == Verdict::Gone {
+        tracing::error!(
+            business,
+            delivery,
+            host,
+            status,
+            attempt,
+            "a webhook target answered 410 and is paused; its events wait until one is resent, a test event is delivered or the URL is changed"
+        );
+    } else if let Some(next) = next {
+        // A receiver that is down fails as often as it is sent to.
+        let sort = Sort { what: "failed webhook attempts", whose: business };
+        let Some(left_out) = app.log_limit.admit(sort, app.now()) else { return };
+        let left_out = (left_out > 0).then_some(left_out);
+        tracing::warn!(
+            business, delivery, host, status, cause, attempt, next_at = %next, left_out,
+            "a webhook attempt failed"
+        );
+    } else {
+        tracing::error!(business, delivery, host, status, cause, attempt, "a webhook failed for good");
     }
 }
 
@@ -171,9 +128,9 @@ fn unwritten(job: &Job, error: &StoreError) {
 }
 
 /// Tries again while the database is away.
-async fn ready<T, F>(mut write: impl FnMut() -> F) -> std::result::Result<T, StoreError>
+async fn ready<T, F>(mut write: impl FnMut() -> F) -> Result<T, StoreError>
 where
-    F: Future<Output = std::result::Result<T, StoreError>>,
+    F: Future<Output = Result<T, StoreError>>,
 {
     for _ in 1..WRITE_TRIES {
         match write().await {
@@ -184,39 +141,17 @@ where
     write().await
 }
 
-fn attempt(id: i64, job: &Job, result: &Result) -> Attempt {
-    let outcome = &result.outcome;
-    let refused = || match outcome.status {
-        Some(status) if !(200..300).contains(&status) => Some(format!("the answer was {status}")),
-        _ => None,
-    };
-    let error = result.obstacle.clone();
-    let error = error.or_else(|| outcome.error.as_ref().map(ToString::to_string)).or_else(refused);
-    let cut = outcome.body_excerpt.floor_char_boundary(ANSWER_KEPT);
-    Attempt {
-        id,
-        job_id: job.id,
-        number: job.tries + 1,
-        url: result.url.clone(),
-        status: outcome.status.map(i64::from),
-        error,
-        answer: Some(outcome.body_excerpt[..cut].to_owned()).filter(|text| !text.is_empty()),
-        duration_ms: i64::try_from(outcome.duration.as_millis()).unwrap_or(i64::MAX),
-        at: result.at,
-    }
-}
-
-fn count(verdict: Verdict, result: &Result) {
+fn count(verdict: Verdict, posted: &Posted) {
     let outcome = match verdict {
         Verdict::Delivered => "delivered",
         Verdict::Gone => "gone",
-        Verdict::Failed if result.obstacle.is_some() => "not_sent",
-        Verdict::Failed if result.outcome.status.is_none() => "no_answer",
+        Verdict::Failed if posted.obstacle.is_some() => "not_sent",
+        Verdict::Failed if posted.outcome.status.is_none() => "no_answer",
         Verdict::Failed => "failed",
     };
     metrics::counter!("tillbell_webhook_attempts_total", "outcome" => outcome).increment(1);
-    if result.obstacle.is_none() {
+    if posted.obstacle.is_none() {
         metrics::histogram!("tillbell_webhook_attempt_seconds", "outcome" => outcome)
-            .record(result.outcome.duration.as_secs_f64());
+            .record(posted.outcome.duration.as_secs_f64());
     }
 }

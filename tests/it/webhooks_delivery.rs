@@ -1,13 +1,22 @@
 //! One merchant's webhooks: what is sent, when it is sent again, what a person can do.
 
 use tillbell::domain::time::Span;
-use tillbell::domain::webhook::RETRY_SCHEDULE;
-use tillbell::ops::webhooks::{self, Tested};
+use tillbell::domain::webhook::{RETRY_SCHEDULE, Verdict};
+use tillbell::ops::webhook_test::{TestSent, Tested, send_test};
+use tillbell::ops::webhooks;
 use tillbell::ops::websites::{self, NewWebsite, WebsiteChange};
 use tillbell::ops::{businesses, webhook_body};
 
 use crate::harness::receiver::{Answer, Receiver};
 use crate::webhooks_world::{DEADLINE, World, verifies};
+
+/// A test event that found a target.
+async fn tested(world: &World, transaction_id: Option<&str>) -> TestSent {
+    match send_test(&world.app, world.business, transaction_id).await.unwrap() {
+        Tested::Sent(sent) => *sent,
+        other => panic!("no test event: {other:?}"),
+    }
+}
 
 on_both! {
     async fn a_webhook_arrives_signed_with_its_stored_bytes(db: TestDatabase) {
@@ -48,7 +57,7 @@ on_both! {
         let delivery = world.delivery(&told).await;
         assert_eq!(delivery.outcome.as_deref(), Some("failed"));
         assert_eq!(delivery.attempts[9].answer.as_deref(), Some("the shop is closed"));
-        assert_eq!(delivery.note.as_deref(), Some("the answer was 500"));
+        assert_eq!(delivery.note.as_deref(), Some("HTTP 500 Internal Server Error"));
         let requests = world.receiver.received();
         assert_eq!(requests.len(), 10);
         assert!(requests.iter().all(|one| one.body == told.body));
@@ -124,14 +133,18 @@ on_both! {
         let first = world.tell_at(&world.receiver.url("/payment"), site).await;
         world.work().await;
         assert_eq!(world.delivery(&first).await.attempts[0].url.as_deref(), Some(url.as_str()));
-        let Tested::Sent { webhook_id, url: tested } = webhooks::send_test(&world.app, world.business).await.unwrap()
-        else {
-            panic!("no test event")
-        };
-        assert_eq!(tested, url);
+        // One that fails leaves the pause as it is.
+        world.receiver.answer_next(Answer::status(500).body("still down"));
+        let failed = tested(&world, None).await;
+        assert_eq!((failed.verdict, failed.resumed), (Verdict::Failed, false));
+        assert_eq!(failed.attempt.answer.as_deref(), Some("still down"));
+        assert_eq!(world.work().await, 0);
+        let TestSent { webhook_id, url: tried, verdict, resumed, .. } = tested(&world, None).await;
+        assert_eq!((tried, verdict, resumed), (url, Verdict::Delivered, true));
         world.work().await;
         assert_eq!(world.delivery(&first).await.outcome.as_deref(), Some("delivered"));
         let requests = world.receiver.received();
+        assert_eq!(requests.len(), 4, "a test event is sent once, whatever comes of it");
         let test = requests.iter().find(|one| one.header("webhook-id") == webhook_id).unwrap();
         assert_eq!(test.json()["event"], webhook_body::WEBHOOK_TEST);
         assert!(verifies(&world.secret, test));
@@ -145,6 +158,34 @@ on_both! {
         let delivery = world.delivery(&third).await;
         assert_eq!(delivery.outcome.as_deref(), Some("delivered"));
         assert_eq!(delivery.attempts[1].url.as_deref(), Some(world.receiver.url("/new").as_str()));
+    }
+
+    async fn a_test_event_goes_where_the_webhooks_of_a_payment_go(db: TestDatabase) {
+        let world = World::new(&db).await;
+        let (one, other) = (world.tell("/own").await, world.tell("/another?shop=2").await);
+        for (told, path) in [(&one, "/own"), (&other, "/another?shop=2")] {
+            world.receiver.answer_next(Answer::status(202).body("noted"));
+            let sent = tested(&world, Some(&told.payment.transaction_id)).await;
+            assert_eq!((sent.url, sent.verdict), (world.receiver.url(path), Verdict::Delivered));
+            assert_eq!((sent.attempt.status, sent.attempt.answer.as_deref()), (Some(202), Some("noted")));
+            let request = world.receiver.received().pop().unwrap();
+            assert_eq!(request.target, path);
+            assert!(verifies(&world.secret, &request));
+            assert_eq!(request.json()["event"], webhook_body::WEBHOOK_TEST);
+            assert!(request.json().get("transaction_id").is_none(), "nobody may take it for a payment's event");
+            // It is kept, and is none of the payment's.
+            let kept = world.app.store.delivery(sent.delivery_id).await.unwrap().unwrap();
+            assert_eq!((kept.outcome.as_deref(), kept.payment_id, kept.attempts.len()), (Some("delivered"), None, 1));
+        }
+        assert_eq!(send_test(&world.app, world.business, Some("ADA-none")).await.unwrap(), Tested::UnknownPayment);
+        assert_eq!(send_test(&world.app, 987_654, None).await.unwrap(), Tested::UnknownBusiness);
+        assert!(matches!(send_test(&world.app, world.business, None).await.unwrap(), Tested::Nowhere(_)));
+        // A 410 pauses the payment's target as a delivery's would.
+        world.receiver.answer_next(Answer::status(410));
+        assert_eq!(tested(&world, Some(&one.payment.transaction_id)).await.verdict, Verdict::Gone);
+        world.work().await;
+        assert_eq!(world.delivery(&one).await.outcome.as_deref(), Some("paused"));
+        assert_eq!(world.delivery(&other).await.outcome.as_deref(), Some("delivered"));
     }
 
     async fn a_domain_that_is_no_longer_approved_is_not_sent_to(db: TestDatabase) {

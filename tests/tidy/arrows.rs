@@ -23,13 +23,29 @@ const ROOMS: &[(&str, May)] = &[
     ("directory", May::Only(&["domain", "store", "clock"])),
     (
         "ops",
-        May::Only(&["domain", "store", "outbound", "directory", "vault", "app", "clock", "config", "crash"]),
+        May::Only(&[
+            "domain",
+            "store",
+            "outbound",
+            "directory",
+            "vault",
+            "app",
+            "clock",
+            "config",
+            "crash",
+            "log_limit",
+        ]),
     ),
     // What is handed to everybody knows none of those it is handed to.
-    ("app", May::Only(&["domain", "store", "outbound", "directory", "vault", "clock", "config"])),
+    (
+        "app",
+        May::Only(&["domain", "store", "outbound", "directory", "vault", "clock", "config", "log_limit"]),
+    ),
     ("clock", May::Only(&["domain"])),
     // Points at which a test kills the process; anybody may have one.
     ("crash", May::Only(&[])),
+    // How many lines of one sort go into the log.
+    ("log_limit", May::Only(&["domain"])),
     ("config", May::Only(&["domain", "clock", "outbound"])),
     // Certificates for whatever listens.
     ("tls", May::Only(&["config"])),

@@ -61,7 +61,7 @@ fn approved(decision: &Decision) -> Option<i64> {
 }
 
 fn review_says(decision: &Decision, part: &str) -> bool {
-    matches!(&decision.verdict, Verdicts::Review { reasons } if reasons.iter().any(|r| r.contains(part)))
+    matches!(&decision.verdict, Verdicts::Review { reasons, .. } if reasons.iter().any(|r| r.contains(part)))
 }
 
 #[test]

@@ -136,7 +136,7 @@ const RESOURCE: HeaderName = HeaderName::from_static("cross-origin-resource-poli
 /// The picture itself, from memory.
 pub async fn logo(State(http): State<Arc<Http>>) -> Response {
     let Some(logo) = &http.brand.logo else {
-        return axum::response::IntoResponse::into_response(ApiError::NotFound("Not found"));
+        return axum::response::IntoResponse::into_response(ApiError::unknown_path());
     };
     let mut response = Response::new(Body::from(logo.bytes.clone()));
     for (name, value) in [

@@ -6,8 +6,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::pki_types::ServerName;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
@@ -15,9 +14,8 @@ use tokio_rustls::TlsConnector;
 use super::wire::Stream;
 use super::{Timings, Trouble};
 use crate::config::{ImapServer, ImapTls};
-
-/// Certificates one file of an authority may hold.
-const AUTHORITIES_MAX: usize = 1_000;
+use crate::outbound::authorities;
+use crate::outbound::causes::tls_cause;
 
 /// Opens the TCP connection.
 pub async fn tcp(server: &ImapServer, timings: &Timings) -> Result<TcpStream, Trouble> {
@@ -47,27 +45,22 @@ pub async fn encrypt(
     let stream = timeout(timings.connect, connecting)
         .await
         .map_err(|_| failed("no handshake in time".into()))?
-        .map_err(|error| failed(error.to_string()))?;
+        .map_err(|error| failed(tls_cause(&error, "ca_file of this mailbox")))?;
     Ok(Box::new(stream))
 }
 
 /// Made anew for every connection: they are rare, and a replaced file must count.
 fn config(ca_file: Option<&Path>) -> Result<rustls::ClientConfig, String> {
-    let mut roots = rustls::RootCertStore::empty();
-    match ca_file {
+    let roots = match ca_file {
         Some(path) => {
-            let odd = |error: rustls::pki_types::pem::Error| format!("{}: {error}", path.display());
-            for certificate in CertificateDer::pem_file_iter(path).map_err(odd)?.take(AUTHORITIES_MAX) {
-                roots.add(certificate.map_err(odd)?).map_err(|e| format!("{}: {e}", path.display()))?;
-            }
+            let mut roots = rustls::RootCertStore::empty();
+            authorities::add_pem(&mut roots, &authorities::read(path)?)?;
+            roots
         }
-        None => {
-            let found = rustls_native_certs::load_native_certs();
-            let (added, _) = roots.add_parsable_certificates(found.certs);
-            if added == 0 {
-                return Err("this machine has no certificate store (package ca-certificates)".into());
-            }
-        }
+        None => authorities::of_machine(),
+    };
+    if roots.is_empty() {
+        return Err("this machine has no certificate store (package ca-certificates)".into());
     }
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let builder = rustls::ClientConfig::builder_with_provider(provider)

@@ -80,10 +80,20 @@ pub(in crate::store) fn describe(error: &tokio_postgres::Error) -> String {
     match error.as_db_error() {
         Some(db) => format!("{} ({})", db.message(), db.code().code()),
         None => match std::error::Error::source(error) {
-            Some(source) => format!("{error}: {source}"),
+            Some(source) => with_hint(format!("{error}: {source}")),
             None => error.to_string(),
         },
     }
+}
+
+/// A private authority has no setting of its own here.
+fn with_hint(text: String) -> String {
+    if text.contains("UnknownIssuer") {
+        return format!(
+            "{text}; a private authority must be in this machine's certificate store or in SSL_CERT_FILE"
+        );
+    }
+    text
 }
 
 pub(in crate::store) fn away(why: impl std::fmt::Display) -> StoreError {

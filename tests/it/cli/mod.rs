@@ -14,6 +14,7 @@ mod payments;
 mod proofs;
 mod terminal;
 mod tools;
+mod trying;
 mod websites;
 
 use std::net::SocketAddr;

@@ -19,3 +19,4 @@ pub mod name_server;
 pub mod proxy;
 pub mod receiver;
 pub mod signing;
+pub mod tls_receiver;

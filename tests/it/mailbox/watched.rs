@@ -13,6 +13,7 @@ use super::{fast, mail, until, until_alerts};
 use crate::harness::app::{ACCOUNT, START, TestApp};
 use crate::harness::databases::TestDatabase;
 use crate::harness::imap_server::{FakeServer, Folder};
+use crate::harness::tls_receiver::TlsReceiver;
 
 /// A world whose configuration names the server's mailbox.
 async fn watching(db: TestDatabase, fake: &FakeServer) -> TestApp {
@@ -59,6 +60,43 @@ on_both! {
             (row.last_read_at.0 > 0 && row.trouble.is_none()).then_some(())
         })
         .await;
+        stop.cancel();
+        for task in tasks {
+            task.await.unwrap();
+        }
+    }
+
+    async fn a_server_that_is_not_trusted_is_told_with_what_to_do(db: TestDatabase) {
+        let server = TlsReceiver::start().await;
+        let folder = tempfile::tempdir().unwrap();
+        let no_ca = folder.path().join("notes.txt");
+        std::fs::write(&no_ca, "not a certificate\n").unwrap();
+        let mailbox = |name: &str, more: &str| {
+            format!(
+                "[[mail.imap]]\nname = \"{name}\"\nhost = \"127.0.0.1\"\nport = {}\nuser = \"{name}\"\n\
+                 password = \"secret\"\n{more}\n",
+                server.port()
+            )
+        };
+        let (stranger, wrong) = (mailbox("stranger", ""), mailbox("wrong", &format!("ca_file = {no_ca:?}")));
+        let t = TestApp::start_with(db, &format!("[server]\ndev = true\n{stranger}{wrong}")).await;
+        let room = MailRoom::new(&t.app.config, t.banks.clone());
+        let stop = CancellationToken::new();
+        let tasks = imap::start_with(&t.app, &room, &stop, fast());
+        let told = until("both troubles", || async {
+            let rows = t.app.store.mailboxes(10).await.unwrap();
+            let told: Vec<(String, String)> =
+                rows.into_iter().filter_map(|row| Some((row.name, row.trouble?))).collect();
+            Some(told).filter(|told| told.len() == 2)
+        })
+        .await;
+        for (name, trouble) in told {
+            let parts = match name.as_str() {
+                "stranger" => ["not trusted here (UnknownIssuer)", "must be named in ca_file of this mailbox"],
+                _ => ["notes.txt", "holds no certificate in PEM form"],
+            };
+            assert!(parts.iter().all(|part| trouble.contains(part)), "{name}: {trouble}");
+        }
         stop.cancel();
         for task in tasks {
             task.await.unwrap();

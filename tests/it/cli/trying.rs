@@ -1,0 +1,135 @@
+//! `webhook test`: what it sends, shows and answers, and whose certificates it trusts.
+
+use tillbell::app::App;
+use tillbell::config::Config;
+use tillbell::domain::money::Money;
+use tillbell::domain::payment::PayerDetails;
+use tillbell::ops::create_payment::{Created, NewPayment, create_payment};
+use tillbell::store::StoreOptions;
+
+use super::{Desk, fields};
+use crate::harness::databases::TestDatabase;
+use crate::harness::receiver::{Answer, Receiver};
+use crate::harness::tls_receiver::{End, TlsReceiver};
+
+const CA_FILE: &str = "TILLBELL_WEBHOOKS__EXTRA_CA_FILE";
+
+/// A payment of business 1 with this webhook URL.
+async fn pay(db: &TestDatabase, desk: &Desk<'_>, webhook_url: &str) -> String {
+    let environment = [
+        ("TILLBELL_DATABASE__URL".to_owned(), db.url().to_owned()),
+        ("TILLBELL_SECRET__KEY_FILE".to_owned(), desk.path().join("test.key").display().to_string()),
+    ];
+    let config = Config::load("", environment.into_iter()).unwrap();
+    let app = App::open(config, &StoreOptions::command(db.url())).await.unwrap();
+    let key = desk.json(&["key", "add", "1"])["key"].as_str().unwrap().to_owned();
+    let caller = app.directory.caller(&key).await.unwrap().unwrap();
+    let new = NewPayment {
+        transaction_id: None,
+        base: Money(310_000),
+        payer_name: "Sade Ayo Balogun".into(),
+        payer: PayerDetails::default(),
+        bvn: None,
+        webhook_url: webhook_url.into(),
+        website: app.store.website(1).await.unwrap().unwrap().website,
+    };
+    match create_payment(&app, &caller, new, None).await.unwrap() {
+        Created::Payment(view) => view.payment.transaction_id,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Exit code, stdout and stderr of a `webhook test 1` with more of an environment.
+fn tried(desk: &Desk<'_>, environment: &[(&str, &str)]) -> (Option<i32>, String, String) {
+    let mut command = desk.command(&["webhook", "test", "1"]);
+    let output = command.envs(environment.iter().copied()).output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (output.status.code(), text(output.stdout), text(output.stderr))
+}
+
+on_both! {
+    async fn a_test_event_shows_what_came_back(db: TestDatabase) {
+        let desk = Desk::dev(&db);
+        let receiver = Receiver::start().await;
+        let one = desk.business("Ijo Fabrics");
+        desk.json(&["website", "add", &one, &receiver.url(""), "--approve"]);
+        assert_eq!(
+            desk.refused(&["webhook", "test", &one]),
+            "tillbell: there is no target to send to: the business has no webhook URL"
+        );
+        assert_eq!(desk.refused(&["webhook", "test", "77"]), "tillbell: there is no business 77");
+        desk.json(&["business", "set", &one, "--webhook-url", &receiver.url("/hook")]);
+
+        receiver.answer_next(Answer::status(200).body("taken\u{1b}[2J\n".to_owned() + &"x".repeat(5_000)));
+        let text = desk.json_text(&["webhook", "test", &one]);
+        assert_eq!(
+            fields(&text),
+            [
+                "delivery_id", "webhook_id", "url", "delivered", "status", "duration_ms", "note", "answer",
+                "resumed",
+            ]
+        );
+        let sent: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert_eq!((&sent["delivered"], &sent["status"], &sent["note"]), (&true.into(), &200.into(), &().into()));
+        assert_eq!(sent["url"], receiver.url("/hook"));
+        assert!(sent["duration_ms"].is_i64());
+        let answer = sent["answer"].as_str().unwrap();
+        assert!(answer.starts_with("taken\u{fffd}[2J\nxxx") && answer.len() == 1_024, "{answer}");
+        assert_eq!(receiver.received().len(), 1, "it was sent once, without a service");
+        let listed = desk.json(&["webhook", "list"]);
+        assert_eq!(listed["webhooks"][0]["id"], sent["delivery_id"]);
+        assert_eq!(listed["webhooks"][0]["status"], "delivered");
+
+        receiver.answer_next(Answer::status(503).body("closed for stock-taking"));
+        let (code, out, err) = tried(&desk, &[]);
+        assert_eq!(code, Some(1));
+        assert!(out.contains("status:      503\n") && out.contains("closed for stock-taking"), "{out}");
+        assert_eq!(err, "tillbell: the test event was not delivered: HTTP 503 Service Unavailable\n");
+        receiver.answer_next(Answer::status(410));
+        let (code, _, err) = tried(&desk, &[]);
+        assert!(code == Some(1) && err.contains("HTTP 410 Gone; the target is paused"), "{err}");
+        let resumed = desk.json(&["webhook", "test", &one]);
+        assert_eq!((&resumed["resumed"], &resumed["status"]), (&true.into(), &200.into()));
+
+        let account = ["account", "add", "--number", "0123456781", "--name", "TILL AND BELL LTD", "--bank", "GTBank"];
+        desk.json(&account);
+        let txn = pay(&db, &desk, &receiver.url("/order/9")).await;
+        let sent = desk.json(&["webhook", "test", &one, "--payment", &txn]);
+        assert_eq!(sent["url"], receiver.url("/order/9"));
+        assert_eq!(receiver.received().pop().unwrap().target, "/order/9");
+        assert!(desk.refused(&["webhook", "test", &one, "--payment", "TXN-none"]).contains("no payment TXN-none"));
+    }
+
+    async fn a_private_authority_is_trusted_by_a_setting_or_by_the_environment(db: TestDatabase) {
+        let desk = Desk::dev(&db);
+        let (receiver, other) = (TlsReceiver::start().await, TlsReceiver::start().await);
+        let one = desk.business("Ijo Fabrics");
+        desk.json(&["website", "add", &one, &receiver.url(""), "--approve"]);
+        desk.json(&["business", "set", &one, "--webhook-url", &receiver.url("/hook")]);
+        receiver.answer("HTTP/1.0 204 Noted\r\n\r\n", End::Abrupt);
+        let (own, others) = (receiver.ca_file().display().to_string(), other.ca_file().display().to_string());
+
+        let untrusted = [vec![], vec![(CA_FILE, others.as_str())], vec![("SSL_CERT_FILE", others.as_str())]];
+        for environment in untrusted {
+            let (code, out, err) = tried(&desk, &environment);
+            assert_eq!(code, Some(1), "{environment:?}: {out}");
+            assert!(err.contains("not trusted here (UnknownIssuer)") && err.contains("webhooks.extra_ca_file"), "{err}");
+            assert!(out.contains("status:      -\n"), "{out}");
+        }
+        // The variable stands in place of the machine's store, the setting is added to either.
+        let both = [("SSL_CERT_FILE", others.as_str()), (CA_FILE, own.as_str())];
+        for environment in [&[("SSL_CERT_FILE", own.as_str())][..], &[(CA_FILE, own.as_str())], &both] {
+            let (code, out, err) = tried(&desk, environment);
+            assert_eq!(code, Some(0), "{environment:?}: {err}");
+            assert!(out.contains("delivered:   yes\n") && out.contains("status:      204\n"), "{out}");
+        }
+        std::fs::write(desk.path().join("not.pem"), "a note\n").unwrap();
+        for (file, expected) in [
+            ("none.pem", "configuration: webhooks.extra_ca_file: none.pem cannot be read: No such file"),
+            ("not.pem", "configuration: webhooks.extra_ca_file: not.pem holds no certificate in PEM form"),
+        ] {
+            let (code, _, err) = tried(&desk, &[(CA_FILE, file)]);
+            assert!(code == Some(1) && err.contains(expected), "{err}");
+        }
+    }
+}

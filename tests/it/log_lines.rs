@@ -1,0 +1,169 @@
+//! What the log says when work arrives or a webhook fails: one line each, without a name, an amount or a secret, and
+//! never without end.
+
+use std::time::Duration;
+
+use tillbell::domain::alert::AlertStatus;
+use tillbell::domain::time::Span;
+use tillbell::domain::webhook::RETRY_SCHEDULE;
+use tillbell::log_limit::{LINES_MAX, WINDOW};
+use tillbell::ops::take_alert::{ReadAs, take_alert};
+use tokio_util::sync::CancellationToken;
+
+use crate::harness::app::{ACCOUNT, TestApp, world};
+use crate::harness::logs::Logs;
+use crate::harness::mails::Alert;
+use crate::harness::receiver::Answer;
+use crate::webhooks_world::{DEADLINE, World};
+
+const PAYER: &str = "Zara Lami Gyang";
+
+/// Lines of our own that say this.
+fn lines(logs: &Logs, words: &str) -> Vec<String> {
+    logs.text().lines().filter(|line| line.contains(words)).map(str::to_owned).collect()
+}
+
+fn alert(t: &TestApp, naira: i64, payer: &str) -> Alert {
+    Alert::credit(ACCOUNT, naira, payer, t.app.now() + Span::seconds(30))
+}
+
+/// A mail that nobody vouches for.
+async fn take_forged(t: &TestApp) {
+    let mail = alert(t, 2_750, PAYER).text();
+    let taken = take_alert(&t.app, &t.taken(&mail, false)).await.unwrap();
+    assert_eq!(taken.status, AlertStatus::Quarantined);
+}
+
+on_both! {
+    async fn an_alert_that_waits_is_one_line_with_the_kind_of_its_reasons(db: TestDatabase) {
+        let (t, shop) = world(db).await;
+        t.create(&shop, 4_600, PAYER).await;
+        t.create(&shop, 2_300, "Halima Garba").await;
+        t.advance(Span::minutes(1));
+        let logs = Logs::keep();
+        let short = t.ingest(&alert(&t, 4_550, PAYER).text()).await;
+        let nobodys = t.ingest(&alert(&t, 9_120, "Tunde Ojo").text()).await;
+        let mail = alert(&t, 3_310, PAYER).text();
+        let mut taken = t.taken(&mail, true);
+        taken.read_as = ReadAs::Unreadable;
+        let unread = take_alert(&t.app, &taken).await.unwrap();
+        take_forged(&t).await;
+        let doubtful = alert(&t, 2_300, "Halima Garba").text().replace("TILL AND BELL LTD", "SOMEBODY ELSE PLC");
+        let doubtful = t.ingest(&doubtful).await;
+        let matched = t.create(&shop, 7_040, PAYER).await;
+        t.advance(Span::minutes(1));
+        t.ingest(&alert(&t, 7_040, PAYER).text()).await;
+        assert!(t.payment(&matched).await.approved_at.is_some());
+        let said = lines(&logs, "an alert was not matched");
+        let expected = [
+            (Some(short.alert_id), "review", "too_little"),
+            (Some(nobodys.alert_id), "unmatched", "no_payment_fits"),
+            (Some(unread.alert_id), "unreadable", "unreadable"),
+            (None, "quarantined", "not_proven"),
+            (Some(doubtful.alert_id), "review", "mail_doubt"),
+        ];
+        assert_eq!(said.len(), expected.len(), "{said:#?}");
+        for (line, (id, outcome, kinds)) in said.iter().zip(expected) {
+            assert!(line.contains("INFO"), "{line}");
+            assert!(id.is_none_or(|id| line.contains(&format!("alert={id} "))), "{line}");
+            assert!(line.contains(&format!("outcome=\"{outcome}\" kinds=\"{kinds}\"")), "{line}");
+            let (_, fields) = line.split_once("not matched").unwrap();
+            for private in ["zara", "lami", "tunde", "halima", "somebody", "4550", "4,550", "9120", "9,120", "4417"] {
+                assert!(!fields.to_lowercase().contains(private), "{private}: {line}");
+            }
+        }
+        t.finish().await;
+    }
+
+    async fn forged_mails_without_end_are_counted_and_not_told_one_by_one(db: TestDatabase) {
+        let (t, _) = world(db).await;
+        let logs = Logs::keep();
+        let most = LINES_MAX as usize;
+        for _ in 0..most + 45 {
+            take_forged(&t).await;
+        }
+        assert_eq!(lines(&logs, "outcome=\"quarantined\"").len(), most);
+        // Lines of another sort are not held back by them.
+        t.ingest(&alert(&t, 9_120, "Tunde Ojo").text()).await;
+        assert_eq!(lines(&logs, "outcome=\"unmatched\"").len(), 1);
+        t.advance(WINDOW);
+        take_forged(&t).await;
+        let said = lines(&logs, "outcome=\"quarantined\"");
+        assert!(said.len() == most + 1 && said[most].contains("left_out=45"), "{}", said[most]);
+        t.finish().await;
+    }
+
+    async fn what_a_flood_left_out_is_told_when_it_is_over(db: TestDatabase) {
+        let (t, _) = world(db).await;
+        let logs = Logs::keep();
+        for _ in 0..LINES_MAX + 7 {
+            take_forged(&t).await;
+        }
+        t.advance(WINDOW);
+        let stop = CancellationToken::new();
+        let working = tokio::spawn(tillbell::work::run(t.app.clone(), None, stop.clone()));
+        let told = async {
+            loop {
+                let said = lines(&logs, "lines were left out of the log");
+                if let Some(line) = said.first() {
+                    return line.clone();
+                }
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        let line = tokio::time::timeout(DEADLINE, told).await.unwrap();
+        assert!(line.contains("what=\"quarantined alerts\" left_out=7"), "{line}");
+        stop.cancel();
+        working.await.unwrap();
+        t.finish().await;
+    }
+
+    async fn a_failed_webhook_attempt_is_one_line_without_path_or_query(db: TestDatabase) {
+        let world = World::new(&db).await;
+        let logs = Logs::keep();
+        world.receiver.answer_otherwise(Answer::status(503).header("retry-after", "600"));
+        let told = world.tell("/hook-of-canary?token=canary").await;
+        world.work().await;
+        let delivery = world.delivery(&told).await;
+        let said = lines(&logs, "a webhook attempt failed");
+        assert_eq!(said.len(), 1, "{said:#?}");
+        for part in [
+            "WARN".to_owned(),
+            format!("business={} delivery={} host=\"127.0.0.1\" status=503 ", world.business, delivery.id),
+            "cause=\"HTTP 503 Service Unavailable, it asks to wait 600 s\" attempt=1 ".to_owned(),
+            format!("next_at={}", delivery.run_at),
+        ] {
+            assert!(said[0].contains(&part), "{part}: {}", said[0]);
+        }
+        for n in 2..=RETRY_SCHEDULE.len() {
+            world.advance(Span::hours(30));
+            assert_eq!(world.work().await, 1, "attempt {n}");
+        }
+        assert_eq!(lines(&logs, "a webhook attempt failed").len(), RETRY_SCHEDULE.len() - 1);
+        let last = lines(&logs, "a webhook failed for good");
+        assert!(last.len() == 1 && last[0].contains("ERROR") && last[0].contains("attempt=10"), "{last:?}");
+        world.receiver.answer_otherwise(Answer::status(410));
+        world.tell("/hook-of-canary?token=canary").await;
+        world.work().await;
+        let gone = lines(&logs, "answered 410 and is paused");
+        assert!(gone.len() == 1 && gone[0].contains("host=\"127.0.0.1\" status=410"), "{gone:?}");
+        let ours = lines(&logs, "tillbell::");
+        assert!(ours.iter().all(|line| !line.contains("canary")), "{ours:#?}");
+    }
+
+    async fn a_receiver_that_is_down_does_not_fill_the_log(db: TestDatabase) {
+        let world = World::new(&db).await;
+        let logs = Logs::keep();
+        world.receiver.answer_otherwise(Answer::status(500));
+        let most = LINES_MAX as usize;
+        for _ in 0..most + 12 {
+            world.tell("/hook").await;
+        }
+        assert_eq!(world.work().await, most + 12);
+        assert_eq!(lines(&logs, "a webhook attempt failed").len(), most);
+        world.advance(WINDOW);
+        world.work().await;
+        let said = lines(&logs, "a webhook attempt failed");
+        assert_eq!(said.iter().filter(|line| line.contains("left_out=12")).count(), 1, "{said:#?}");
+    }
+}
