@@ -140,9 +140,10 @@ on_both! {
     }
 }
 
-/// A clause of the audit, which counts rows and then those that break its rule.
+/// A clause of the audit, which counts rows and then those that break its rule, or names the latter.
 fn is_clause(sql: &Sql) -> bool {
-    sql.render(Dialect::Sqlite).starts_with("select (select count(*) from ")
+    let text = sql.render(Dialect::Sqlite);
+    text.starts_with("select (select count(*) from ") || text.starts_with("select '' as found_in")
 }
 
 /// How an engine means to run one statement.
