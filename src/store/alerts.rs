@@ -83,9 +83,10 @@ statements! {
     UNDECIDED_ON_ACCOUNT: query {
         "select count(*) from alerts where account_id = $1 and status = 'new'"
     }
-    LIST: query { concat!("select ", columns!(), " from alerts order by id desc limit $1") }
+    LIST: query { concat!("select ", columns!(), " from alerts order by first_seen_at desc, id desc limit $1") }
     LIST_BY_STATUS: query {
-        concat!("select ", columns!(), " from alerts where status = $1 order by first_seen_at desc limit $2")
+        concat!("select ", columns!(), " from alerts where status = $1 \
+                 order by first_seen_at desc, id desc limit $2")
     }
     TICK: query {
         "insert into amount_clocks (account_id, amount_kobo, ticks) values ($1, $2, 1) \
@@ -382,7 +383,7 @@ impl Store {
         Ok(row.map_or(Ok(0), |row| row.single_int("alerts"))? > 0)
     }
 
-    /// Newest first.
+    /// Newest first, by the time they were first seen.
     pub async fn list_alerts(
         &self,
         status: Option<AlertStatus>,

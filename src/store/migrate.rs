@@ -31,6 +31,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration { name: "0007_texts_by_bytes", text: include_str!("../../migrations/0007_texts_by_bytes.sql") },
     Migration { name: "0008_counted_once", text: include_str!("../../migrations/0008_counted_once.sql") },
     Migration { name: "0009_payment_names", text: include_str!("../../migrations/0009_payment_names.sql") },
+    Migration { name: "0011_newest_first", text: include_str!("../../migrations/0011_newest_first.sql") },
 ];
 
 const HISTORY: &str = "create table if not exists schema_migrations \

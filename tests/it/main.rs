@@ -29,6 +29,7 @@ mod starting;
 mod store;
 mod taken_back;
 mod telling;
+mod two_nodes;
 mod vouched;
 mod waiting;
 pub mod wallet;
