@@ -13,6 +13,7 @@ mod banks;
 mod businesses;
 mod csv;
 mod demo;
+mod dismissals;
 mod keys;
 mod logging;
 mod mailboxes;
@@ -52,6 +53,9 @@ struct Cli {
     /// Print one JSON object instead of text
     #[arg(long, global = true)]
     json: bool,
+    /// Cut nothing to the terminal's width: lists with one line for each row, times in full
+    #[arg(long, global = true)]
+    wide: bool,
     #[command(subcommand)]
     command: Command,
 }
@@ -163,7 +167,7 @@ fn start(cli: Cli) -> anyhow::Result<ExitCode> {
         logging::start(config.log_format);
         None
     };
-    let desk = Desk { config, printer: Printer { json: cli.json }, operator: operator() };
+    let desk = Desk { config, printer: Printer::new(cli.json, cli.wide), operator: operator() };
     let mut builder = match cli.command {
         Command::Serve(_) | Command::Demo(_) => tokio::runtime::Builder::new_multi_thread(),
         _ => tokio::runtime::Builder::new_current_thread(),

@@ -52,7 +52,7 @@ pub(super) async fn audit(desk: &Desk) -> anyhow::Result<ExitCode> {
             printer.line("")?;
             printer.object(&violation(broken))?;
         }
-        printer.line(if ok { "the books are in order" } else { NOT_IN_ORDER })?;
+        printer.remark(true, if ok { "the books are in order" } else { NOT_IN_ORDER })?;
     }
     Ok(if ok { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

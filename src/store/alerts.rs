@@ -23,6 +23,7 @@ macro_rules! columns {
 }
 
 pub mod alike;
+pub mod quarantine;
 
 statements! {
     ADD: insert(alerts) {
@@ -67,8 +68,9 @@ statements! {
          reason = $4, doubts = $5, version = version + 1 where id = $1 and version = $2 and status = 'matched'"
     }
     DISMISSED: query {
-        "update alerts set status = 'dismissed', reason = $3, decided_at = $4, version = version + 1 \
-         where id = $1 and version = $2 and status in ('review', 'unmatched')"
+        "update alerts set status = 'dismissed', reason = $3, decided_at = $4, version = version + 1, \
+         authenticity = case when status = 'quarantined' then 'refuted' else authenticity end \
+         where id = $1 and version = $2 and status in ('review', 'unmatched', 'quarantined')"
     }
     HELD: query {
         "update alerts set status = 'review', reason = $3, linked_alert_id = $4, doubts = $5, version = version + 1 \
@@ -311,6 +313,8 @@ pub fn unmatched_again(alert: &AlertRow, status: AlertStatus, reason: &str) -> S
     )
 }
 
+/// A person puts it aside; guarded by version. One that was quarantined is refuted from then on: no one can
+/// approve it.
 pub fn dismissed(alert: &AlertRow, reason: &str, at: Timestamp) -> Step {
     Step::one(&DISMISSED, vec![alert.id.into(), alert.version.into(), reason.into(), at.into()])
 }

@@ -22,6 +22,7 @@ mod crashes;
 mod forged;
 mod intake;
 mod mailbox;
+mod quarantine;
 mod reviewing;
 mod settling;
 mod smtp;

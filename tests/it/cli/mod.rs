@@ -9,6 +9,8 @@ mod files;
 mod merchants;
 mod money;
 mod proofs;
+mod quarantine;
+mod tables;
 mod terminal;
 mod tools;
 mod websites;
