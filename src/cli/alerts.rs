@@ -1,26 +1,27 @@
 //! `tillbell alert ...`: bank mails from files, and what became of them.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use anyhow::{Context, anyhow};
 use clap::{Args, Subcommand};
 use indicatif::ProgressBar;
 
-use super::Desk;
 use super::banks::occurred;
-use super::payments;
-use super::print::{Field, Object};
+use super::print::{Field, Object, for_people};
+use super::{Desk, dismissals, payments};
 use crate::app::App;
 use crate::domain::alert::{AlertRow, AlertStatus, Direction};
-use crate::domain::money::Money;
+use crate::domain::money::{Money, naira};
 use crate::domain::time::Timestamp;
 use crate::mail::Banks;
 use crate::mail::check::{direction_word, kind_word};
 use crate::mail::files::Mails;
 use crate::mail::intake::{Arrival, Ingested, MailRoom, Origin, ingest};
 use crate::ops::OpError;
-use crate::ops::approve_alert::{Approve, ApproveRefused, approve_alert, dismiss_alert};
+use crate::ops::approve_alert::{Approve, ApproveRefused, approve_alert};
 use crate::store::StoreError;
+use crate::store::alert_totals::AlertTotal;
 
 /// Rows one list of alerts or webhooks shows unless it is told otherwise, and at most.
 pub(super) const LIST_USUAL: u32 = 500;
@@ -59,12 +60,8 @@ pub(super) enum AlertCommand {
         #[arg(long, value_name = "REASON")]
         despite: Option<String>,
     },
-    /// Decide that an alert pays nothing
-    Dismiss {
-        id: i64,
-        #[arg(long)]
-        reason: String,
-    },
+    /// Put alerts aside: they pay nothing, or were quarantined and are not wanted
+    Dismiss(dismissals::DismissArgs),
 }
 
 #[derive(Args)]
@@ -103,10 +100,7 @@ pub(super) async fn run(command: AlertCommand, desk: &Desk) -> anyhow::Result<()
             approve_alert(&app, &ask).await??;
             payments::show(&app, business, &payment, desk).await
         }
-        AlertCommand::Dismiss { id, reason } => {
-            dismiss_alert(&app, id, &desk.operator, &reason).await??;
-            show(&app, &banks, id, desk).await
-        }
+        AlertCommand::Dismiss(args) => dismissals::run(&app, &banks, &args, desk).await,
     }
 }
 
@@ -119,6 +113,7 @@ async fn ingest_files(app: &App, banks: Arc<Banks>, args: &IngestArgs, desk: &De
     let mut results = desk.printer.stream("results")?;
     let mut trouble: Option<anyhow::Error> = None;
     let mut away = 0;
+    let mut outcomes: BTreeMap<String, usize> = BTreeMap::new();
     'files: for file in &args.files {
         let mails = match Mails::open(file) {
             Ok(mails) => mails,
@@ -150,6 +145,7 @@ async fn ingest_files(app: &App, banks: Arc<Banks>, args: &IngestArgs, desk: &De
                     }
                 }
             };
+            *outcomes.entry(row.text("outcome").to_owned()).or_default() += 1;
             bar.suspend(|| results.row(&row))?;
             if away >= AWAY_MAX {
                 let rest = "the database stays away, and the mails after that were not tried";
@@ -162,6 +158,8 @@ async fn ingest_files(app: &App, banks: Arc<Banks>, args: &IngestArgs, desk: &De
     }
     bar.finish_and_clear();
     results.end()?;
+    let told: Vec<String> = outcomes.iter().map(|(outcome, count)| format!("{count} {outcome}")).collect();
+    desk.printer.remark(outcomes.values().sum::<usize>() > 1, &told.join(", "))?;
     trouble.map_or(Ok(()), Err)
 }
 
@@ -249,23 +247,25 @@ async fn list(
     let (now, mut rows) = (app.now(), Vec::new());
     for alert in alerts {
         let transaction_id = transaction_id(app, &alert).await?;
-        let age = alert.status.is_waiting().then(|| age(now, alert.first_seen));
+        let age = AlertStatus::COUNTED.contains(&alert.status).then(|| age(now, alert.first_seen));
         rows.push(row(&alert, transaction_id, banks).with("age", age));
     }
     let columns = [
         "id",
+        "first_seen_at",
         "outcome",
-        "age",
-        "bank",
         "amount",
         "payer_name",
+        "bank",
         "account_number",
         "transaction_id",
         "reason",
     ];
-    let beside = Object::new().with("waiting", waiting(app).await?).with("more", more);
+    let totals = app.store.alert_totals().await?;
+    let beside = Object::new().with("waiting", waiting(&totals, now)?).with("more", more);
     desk.printer.list_with("alerts", &columns, rows, beside)?;
-    desk.printer.remark(more, &format!("only the newest {limit} are shown; --limit shows more"))
+    desk.printer.remark(more, &format!("only the newest {limit} are shown; --limit shows more"))?;
+    desk.printer.remark(true, &format!("\n{}", in_words(&totals, now)?))
 }
 
 fn age(now: Timestamp, since: Timestamp) -> Field {
@@ -281,27 +281,74 @@ async fn write_mail(app: &App, id: i64, desk: &Desk) -> anyhow::Result<()> {
     desk.printer.bytes(&raw)
 }
 
-/// Credits that wait for a person or a payment: how many, how much, since when.
-async fn waiting(app: &App) -> anyhow::Result<Object> {
-    let (mut count, mut amount, mut oldest) = (0, Money::ZERO, None::<Timestamp>);
-    for total in app.store.alert_totals().await?.iter().filter(|total| total.status.is_waiting()) {
-        count += total.count;
-        amount = amount.checked_add(total.amount).context("the waiting money is beyond counting")?;
-        oldest = Some(oldest.map_or(total.oldest, |at| at.min(total.oldest)));
+/// How many alerts, how much money, since when.
+struct Sum {
+    count: i64,
+    amount: Money,
+    oldest: Option<Timestamp>,
+}
+
+fn sum<'a>(totals: impl Iterator<Item = &'a AlertTotal>) -> anyhow::Result<Sum> {
+    let mut sum = Sum { count: 0, amount: Money::ZERO, oldest: None };
+    for total in totals {
+        sum.count += total.count;
+        sum.amount = sum.amount.checked_add(total.amount).context("the waiting money is beyond counting")?;
+        sum.oldest = Some(sum.oldest.map_or(total.oldest, |at| at.min(total.oldest)));
     }
-    let age = oldest.map(|at| age(app.now(), at));
-    Ok(Object::new()
-        .with("count", count)
-        .with("amount", amount)
-        .with("oldest_at", oldest)
-        .with("age_seconds", age))
+    Ok(sum)
+}
+
+fn sum_object(sum: &Sum, now: Timestamp) -> Object {
+    Object::new()
+        .with("count", sum.count)
+        .with("amount", sum.amount)
+        .with("oldest_at", sum.oldest)
+        .with("age_seconds", sum.oldest.map(|at| age(now, at)))
+}
+
+/// Credits that wait for a person or a payment, in all and by status. What is quarantined is told by status
+/// alone: nothing proves that its money is there.
+fn waiting(totals: &[AlertTotal], now: Timestamp) -> anyhow::Result<Object> {
+    let mut by_status = Object::new();
+    for status in AlertStatus::COUNTED {
+        let own = sum(totals.iter().filter(|total| total.status == status))?;
+        by_status = by_status.with(status.as_str(), sum_object(&own, now));
+    }
+    let all = sum(totals.iter().filter(|total| total.status.is_waiting()))?;
+    Ok(sum_object(&all, now).with("by_status", by_status))
+}
+
+/// The same for people.
+fn in_words(totals: &[AlertTotal], now: Timestamp) -> anyhow::Result<String> {
+    let say = |sum: &Sum, what: &str| {
+        let alerts = if sum.count == 1 { "alert" } else { "alerts" };
+        let age = sum.oldest.map_or_else(|| "-".into(), |at| for_people(&age(now, at)));
+        format!("{} {alerts} {what}: {}, the oldest {age} old", sum.count, naira(sum.amount))
+    };
+    let waits = sum(totals.iter().filter(|total| total.status.is_waiting()))?;
+    let aside = sum(totals.iter().filter(|total| total.status == AlertStatus::Quarantined))?;
+    let mut words = match waits.count {
+        0 => "no alert waits for a person or a payment".to_owned(),
+        1 => say(&waits, "waits for a person or a payment"),
+        _ => say(&waits, "wait for a person or a payment"),
+    };
+    if aside.count > 0 {
+        words.push('\n');
+        words.push_str(&say(&aside, "in quarantine (nothing proves this money)"));
+    }
+    Ok(words)
 }
 
 async fn show(app: &App, banks: &Banks, id: i64, desk: &Desk) -> anyhow::Result<()> {
+    desk.printer.object(&object(app, banks, id).await?)
+}
+
+/// All that is known of one alert.
+pub(super) async fn object(app: &App, banks: &Banks, id: i64) -> anyhow::Result<Object> {
     let alert = app.store.alert(id).await?.ok_or(ApproveRefused::NoAlert(id))?;
     let transaction_id = transaction_id(app, &alert).await?;
     let facts = &alert.facts;
-    let object = row(&alert, transaction_id, banks)
+    Ok(row(&alert, transaction_id, banks)
         .with("source", &alert.source)
         .with("authentic_by", alert.authentic_by.as_ref())
         .with("template", facts.template.as_ref())
@@ -316,6 +363,5 @@ async fn show(app: &App, banks: &Banks, id: i64, desk: &Desk) -> anyhow::Result<
         .with("message_id", alert.message_id.as_ref())
         .with("mailed_at", alert.mailed_at)
         .with("is_credit", facts.direction == Some(Direction::Credit))
-        .with("evidence", Field::json(&alert.evidence));
-    desk.printer.object(&object)
+        .with("evidence", Field::json(&alert.evidence)))
 }

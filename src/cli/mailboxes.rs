@@ -4,7 +4,7 @@ use anyhow::bail;
 use clap::Subcommand;
 
 use super::Desk;
-use super::print::Object;
+use super::print::{Field, Object};
 use crate::domain::time::Timestamp;
 use crate::ops::mailboxes;
 use crate::store::mailboxes::MailboxRow;
@@ -48,7 +48,7 @@ fn mailbox(row: &MailboxRow, now: Timestamp) -> Object {
         .with("folder", &row.folder)
         .with("configured", is_configured)
         .with("last_read_at", read)
-        .with("lag_seconds", read.map(|at| now.since(at).0 / 1_000_000))
+        .with("lag_seconds", read.map(|at| Field::Age(now.since(at).0 / 1_000_000)))
         .with("behind", row.behind)
         .with("last_mail_at", row.last_mail)
         .with("reader", row.reader.as_ref())

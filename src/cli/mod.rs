@@ -13,6 +13,7 @@ mod businesses;
 mod csv;
 mod database;
 mod demo;
+mod dismissals;
 mod keys;
 mod logging;
 mod mailboxes;
@@ -51,6 +52,9 @@ struct Cli {
     /// Print one JSON object instead of text
     #[arg(long, global = true)]
     json: bool,
+    /// Cut nothing to the terminal's width: lists with one line for each row, times in full
+    #[arg(long, global = true)]
+    wide: bool,
     #[command(subcommand)]
     command: Command,
 }
@@ -161,7 +165,8 @@ fn start(cli: Cli) -> anyhow::Result<ExitCode> {
         logging::start(config.log_format);
         None
     };
-    let desk = Desk { config, file, printer: Printer { json: cli.json }, operator: operator() };
+    let printer = Printer::new(cli.json, cli.wide);
+    let desk = Desk { config, file, printer, operator: operator() };
     let mut builder = match cli.command {
         Command::Serve(_) | Command::Demo(_) => tokio::runtime::Builder::new_multi_thread(),
         _ => tokio::runtime::Builder::new_current_thread(),

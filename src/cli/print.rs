@@ -1,20 +1,30 @@
 //! How answers are printed: one JSON object for programs, tables and aligned lines for people.
 //!
 //! A command builds an [`Object`] and knows nothing of either form. Money is a JSON number with
-//! exactly two decimals, written from its kobo and never through a float. Only `cli` uses this.
+//! exactly two decimals, written from its kobo and never through a float. On a terminal lists and objects
+//! are fitted to its width; into a pipe or a file, and with `--wide`, they are written in full. Only `cli`
+//! uses this.
+
+mod people;
+mod screen;
+mod stored;
+mod table;
 
 use std::borrow::Cow;
 use std::io::{IsTerminal, Write};
 
-use comfy_table::{CellAlignment, Table, presets};
-use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde::ser::{Error, SerializeMap};
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
-use crate::domain::money::{Money, naira};
+use crate::clock::{Clock, SystemClock};
+use crate::domain::money::Money;
 use crate::domain::time::Timestamp;
 use crate::terminal;
+use people::{Form, lay_out};
+use screen::{Line, Screen, Tone, put, span, wrap};
+
+pub(super) use people::for_people;
 
 /// One value of an answer.
 #[derive(Clone, Debug)]
@@ -58,6 +68,11 @@ impl Object {
     pub(super) fn with(mut self, key: &'static str, value: impl Into<Field>) -> Object {
         self.0.push((key.into(), value.into()));
         self
+    }
+
+    /// The text of a field; empty if it has none.
+    pub(super) fn text(&self, key: &str) -> &str {
+        if let Field::Text(text) = self.get(key) { text } else { "" }
     }
 
     fn get(&self, key: &str) -> &Field {
@@ -133,160 +148,32 @@ fn raw<S: Serializer>(digits: &str, to: S) -> Result<S::Ok, S::Error> {
     RawValue::from_string(digits.to_owned()).map_err(S::Error::custom)?.serialize(to)
 }
 
-/// One value for a person; what a stranger wrote cannot move the cursor.
-fn for_people(field: &Field) -> String {
-    match field {
-        Field::Null => "-".to_owned(),
-        Field::Flag(true) => "yes".to_owned(),
-        Field::Flag(false) => "no".to_owned(),
-        Field::Int(n) => n.to_string(),
-        Field::Text(text) => terminal::harmless_line(text),
-        Field::Money(money) => naira(*money),
-        Field::Percent(rate) => format!("{} %", Money(*rate)),
-        Field::Time(at) => time_for_people(*at),
-        Field::Age(seconds) => age_for_people(*seconds),
-        Field::Json(json) => for_people(&Field::Text(json.get().to_owned())),
-        Field::List(all) if all.is_empty() => "-".to_owned(),
-        Field::List(all) => all.iter().map(for_people).collect::<Vec<_>>().join("; "),
-        Field::Object(object) => {
-            let parts: Vec<String> = object.0.iter().map(|(k, v)| format!("{k} {}", for_people(v))).collect();
-            parts.join(", ")
-        }
-    }
-}
-
-/// `2026-03-10 08:00:00 UTC`: to the second, which `--json` has to the microsecond.
-fn time_for_people(at: Timestamp) -> String {
-    let text = at.to_string();
-    match (text.get(..10), text.get(11..19)) {
-        (Some(day), Some(time)) => format!("{day} {time} UTC"),
-        _ => text,
-    }
-}
-
-/// Its two largest units, for what has waited: `2 d 4 h`, `3 h 12 min`, `40 s`.
-fn age_for_people(seconds: i64) -> String {
-    match seconds.max(0) {
-        s @ 0..60 => format!("{s} s"),
-        s @ 60..3_600 => format!("{} min", s / 60),
-        s @ 3_600..86_400 => format!("{} h {} min", s / 3_600, s % 3_600 / 60),
-        s => format!("{} d {} h", s / 86_400, s % 86_400 / 3_600),
-    }
-}
-
-/// An object as lines `key: value`, what is inside another indented below it.
-fn lay_out(object: &Object, indent: usize, lines: &mut Vec<String>) {
-    let width = object.0.iter().map(|(key, _)| key.len()).max().unwrap_or(0) + 1;
-    for (key, value) in &object.0 {
-        let opened = if let Field::Json(json) = value { serde_json::from_str(json.get()).ok() } else { None };
-        let value = opened.as_ref().unwrap_or(value);
-        match value {
-            Field::Object(inner) if indent < INDENT_MAX => {
-                lines.push(format!("{:indent$}{key}:", ""));
-                lay_out(inner, indent + 2, lines);
-            }
-            Field::List(all)
-                if indent < INDENT_MAX && all.iter().any(|one| matches!(one, Field::Object(_))) =>
-            {
-                lines.push(format!("{:indent$}{key}:", ""));
-                for one in all {
-                    lay_out_item(one, indent + 2, lines);
-                }
-            }
-            value => {
-                lines.push(format!("{:indent$}{:<width$} {}", "", format!("{key}:"), for_people(value)));
-            }
-        }
-    }
-}
-
-/// One of a list: its first line is marked.
-fn lay_out_item(one: &Field, indent: usize, lines: &mut Vec<String>) {
-    let begin = lines.len();
-    match one {
-        Field::Object(object) => lay_out(object, indent + 2, lines),
-        other => lines.push(format!("{:indent$}  {}", "", for_people(other))),
-    }
-    if let Some(first) = lines.get_mut(begin) {
-        first.replace_range(indent..=indent, "-");
-    }
-}
-
-/// Deeper than this, stored JSON is told in one line.
-const INDENT_MAX: usize = 24;
-
-/// Stored JSON in the order in which it was written.
-impl<'de> Deserialize<'de> for Field {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Field, D::Error> {
-        from.deserialize_any(Stored)
-    }
-}
-
-struct Stored;
-
-impl<'de> Visitor<'de> for Stored {
-    type Value = Field;
-
-    fn expecting(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        to.write_str("JSON")
-    }
-
-    fn visit_unit<E>(self) -> Result<Field, E> {
-        Ok(Field::Null)
-    }
-
-    fn visit_bool<E>(self, flag: bool) -> Result<Field, E> {
-        Ok(Field::Flag(flag))
-    }
-
-    fn visit_i64<E>(self, n: i64) -> Result<Field, E> {
-        Ok(Field::Int(n))
-    }
-
-    fn visit_u64<E>(self, n: u64) -> Result<Field, E> {
-        Ok(i64::try_from(n).map_or_else(|_| Field::Text(n.to_string()), Field::Int))
-    }
-
-    fn visit_f64<E>(self, n: f64) -> Result<Field, E> {
-        Ok(Field::Text(n.to_string()))
-    }
-
-    fn visit_str<E>(self, text: &str) -> Result<Field, E> {
-        Ok(Field::Text(text.to_owned()))
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Field, A::Error> {
-        let mut all = Vec::new();
-        while let Some(item) = items.next_element()? {
-            all.push(item);
-        }
-        Ok(Field::List(all))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Field, A::Error> {
-        let mut all = Vec::new();
-        while let Some((key, value)) = members.next_entry::<String, Field>()? {
-            all.push((Cow::Owned(key), value));
-        }
-        Ok(Field::Object(Object(all)))
-    }
-}
-
 /// Where answers go.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Printer {
     pub(super) json: bool,
+    /// Nothing is cut, whatever the terminal's width.
+    wide: bool,
+    screen: Screen,
 }
 
 impl Printer {
+    pub(super) fn new(json: bool, wide: bool) -> Printer {
+        Printer { json, wide, screen: Screen::of_stdout() }
+    }
+
+    fn form(self) -> Form {
+        Form { width: self.screen.width.filter(|_| !self.wide), now: SystemClock.now() }
+    }
+
     /// One object, flat.
     pub(super) fn object(self, object: &Object) -> anyhow::Result<()> {
         if self.json {
             return self.line(&serde_json::to_string(object)?);
         }
         let mut lines = Vec::new();
-        lay_out(object, 0, &mut lines);
-        self.line(&lines.join("\n"))
+        lay_out(object, 0, self.form(), &mut lines);
+        self.screen.show(&lines)
     }
 
     /// `{ "<plural>": [...] }`; for people a table of `columns`.
@@ -299,7 +186,7 @@ impl Printer {
         self.list_with(plural, columns, rows, Object::new())
     }
 
-    /// The same with more fields beside the list.
+    /// The same with more fields beside the list, which people are told in words (see [`Printer::remark`]).
     pub(super) fn list_with(
         self,
         plural: &'static str,
@@ -312,33 +199,21 @@ impl Printer {
             all.0.extend(beside.0);
             return self.line(&serde_json::to_string(&all)?);
         }
-        for (key, value) in &beside.0 {
-            self.line(&format!("{key}: {}", for_people(value)))?;
-        }
         if rows.is_empty() {
             return self.line(&format!("no {plural}"));
         }
-        let mut table = Table::new();
-        table.load_style(presets::UTF8_HORIZONTAL_ONLY);
-        table.set_header(columns.iter().map(|column| column.replace('_', " ")));
-        for row in &rows {
-            table.add_row(columns.iter().map(|column| {
-                let field = row.get(column);
-                let cell = comfy_table::Cell::new(for_people(field));
-                match field {
-                    Field::Int(_) | Field::Money(_) | Field::Percent(_) => {
-                        cell.set_alignment(CellAlignment::Right)
-                    }
-                    _ => cell,
-                }
-            }));
-        }
-        self.line(&table.to_string())
+        self.screen.show(&table::table(columns, &rows, self.form()))
     }
 
-    /// What only people need to be told, below an answer.
+    /// What only people need to be told, below an answer; folded to the terminal's width.
     pub(super) fn remark(self, said: bool, text: &str) -> anyhow::Result<()> {
-        if said && !self.json { self.line(text) } else { Ok(()) }
+        if !said || self.json {
+            return Ok(());
+        }
+        let width = self.form().width.unwrap_or(usize::MAX);
+        let lines = text.lines().flat_map(|line| wrap(line, width));
+        let lines: Vec<Line> = lines.map(|line| vec![span(line, Tone::Plain)]).collect();
+        self.screen.show(&lines)
     }
 
     /// Bytes on stdout: as they are, but for a terminal.
@@ -365,7 +240,7 @@ pub(super) struct Stream {
 }
 
 impl Printer {
-    /// Begins `{ "<plural>": [...] }`, for people one line a row.
+    /// Begins `{ "<plural>": [...] }`; for people each row is laid out below its first field.
     pub(super) fn stream(self, plural: &'static str) -> anyhow::Result<Stream> {
         if self.json {
             put(&format!("{{\"{plural}\":["), "")?;
@@ -378,13 +253,7 @@ impl Stream {
     pub(super) fn row(&mut self, row: &Object) -> anyhow::Result<()> {
         self.rows += 1;
         if !self.printer.json {
-            let parts: Vec<String> = row
-                .0
-                .iter()
-                .filter(|(_, value)| !matches!(value, Field::Null))
-                .map(|(key, value)| format!("{key} {}", for_people(value)))
-                .collect();
-            return self.printer.line(&parts.join(", "));
+            return self.printer.screen.show(&item(row, self.printer.form()));
         }
         let comma = if self.rows > 1 { "," } else { "" };
         put(&format!("{comma}{}", serde_json::to_string(row)?), "")
@@ -396,12 +265,16 @@ impl Stream {
     }
 }
 
-/// The one way of text to stdout; a terminal gets nothing that it would act upon.
-fn put(text: &str, end: &str) -> anyhow::Result<()> {
-    let mut out = std::io::stdout().lock();
-    let text = if out.is_terminal() { terminal::harmless(text) } else { Cow::Borrowed(text) };
-    write!(out, "{text}{end}")?;
-    Ok(out.flush()?)
+/// What is known of one of a stream, below its first field; an empty line after it.
+fn item(row: &Object, form: Form) -> Vec<Line> {
+    let mut fields = row.0.iter().filter(|(_, value)| !matches!(value, Field::Null)).cloned();
+    let mut lines = Vec::new();
+    if let Some((_, first)) = fields.next() {
+        lines.push(vec![span(for_people(&first), Tone::Strong)]);
+    }
+    lay_out(&Object(fields.collect()), 2, form, &mut lines);
+    lines.push(Vec::new());
+    lines
 }
 
 /// Something the operator should know although the command did what it was asked to.
@@ -412,6 +285,12 @@ pub(super) fn warn(what: impl std::fmt::Display) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const UNCUT: Form = Form { width: None, now: Timestamp(0) };
+
+    fn texts(lines: &[Line]) -> Vec<String> {
+        lines.iter().map(|line| line.iter().map(|span| span.text.as_str()).collect()).collect()
+    }
 
     #[test]
     fn json_keeps_order_nulls_and_two_decimals() {
@@ -438,9 +317,9 @@ mod tests {
             .with("evidence", Field::json(stored))
             .with("at", Timestamp(0));
         let mut lines = Vec::new();
-        lay_out(&object, 0, &mut lines);
+        lay_out(&object, 0, UNCUT, &mut lines);
         assert_eq!(
-            lines,
+            texts(&lines),
             [
                 "id:       1",
                 "charges:",

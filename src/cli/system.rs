@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::Desk;
 use super::print::Object;
-use crate::ops::audit;
+use crate::ops::audit::{self, Check, Found};
 use crate::serve::{self, Roles, ServeError};
 
 #[derive(Args)]
@@ -42,20 +42,67 @@ pub(super) async fn audit(desk: &Desk) -> anyhow::Result<ExitCode> {
     let app = desk.open().await?;
     let checks = audit::audit(&app).await?;
     let ok = checks.iter().all(|check| check.violations == 0);
-    let rows: Vec<Object> = checks
-        .iter()
-        .map(|check| {
-            Object::new()
-                .with("name", check.name)
-                .with("rows", check.rows)
-                .with("violations", check.violations)
-        })
-        .collect();
-    if desk.printer.json {
-        desk.printer.object(&Object::new().with("ok", ok).with("checks", rows))?;
+    let rows: Vec<Object> = checks.iter().map(check).collect();
+    let printer = desk.printer;
+    if printer.json {
+        printer.object(&Object::new().with("ok", ok).with("checks", rows))?;
     } else {
-        desk.printer.list("checks", &["name", "rows", "violations"], rows)?;
-        desk.printer.line(if ok { "the books are in order" } else { "THE BOOKS ARE NOT IN ORDER" })?;
+        printer.list("checks", &["name", "rows", "violations"], rows)?;
+        for broken in checks.iter().filter(|check| check.violations != 0) {
+            printer.line("")?;
+            printer.object(&violation(broken))?;
+        }
+        printer.remark(true, if ok { "the books are in order" } else { NOT_IN_ORDER })?;
     }
     Ok(if ok { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+const NOT_IN_ORDER: &str = "
+THE BOOKS ARE NOT IN ORDER
+Stop paying out, keep a copy of the database, and look at the rows named above. It is a fault of the program or of the \
+storage, or somebody wrote to the database by hand. On PostgreSQL the schema `people` shows the rows readably.";
+
+fn check(check: &Check) -> Object {
+    let found: Vec<Object> = check.found.iter().map(found).collect();
+    let advice = (check.violations != 0).then(|| audit::what_to_do(check.name));
+    Object::new()
+        .with("name", check.name)
+        .with("rows", check.rows)
+        .with("violations", check.violations)
+        .with("found", found)
+        .with("what_to_do", advice)
+}
+
+fn found(found: &Found) -> Object {
+    let (business_id, transaction_id) = found.payment.clone().unzip();
+    Object::new()
+        .with("table", &found.table)
+        .with("id", found.id)
+        .with("business_id", business_id)
+        .with("transaction_id", transaction_id)
+}
+
+/// What people are told of a clause that is broken.
+fn violation(check: &Check) -> Object {
+    let mut tables: Vec<(&str, Vec<String>)> = Vec::new();
+    for one in &check.found {
+        let id = one.id.map_or_else(|| "the whole table".into(), |id| id.to_string());
+        let row = match &one.payment {
+            Some((business, transaction)) => format!("{id} ({transaction} of business {business})"),
+            None => id,
+        };
+        match tables.iter_mut().find(|(table, _)| *table == one.table) {
+            Some((_, rows)) => rows.push(row),
+            None => tables.push((&one.table, vec![row])),
+        }
+    }
+    let told: Vec<String> =
+        tables.iter().map(|(table, rows)| format!("{table} {}", rows.join(", "))).collect();
+    let more = check.violations > check.found.len() as i64;
+    let rows = if more { format!("{}; and more", told.join("; ")) } else { told.join("; ") };
+    Object::new()
+        .with("check", check.name)
+        .with("violations", check.violations)
+        .with("first_rows", rows)
+        .with("what_to_do", audit::what_to_do(check.name))
 }

@@ -120,8 +120,17 @@ pub(super) async fn run(command: WebhookCommand, desk: &Desk) -> anyhow::Result<
         WebhookCommand::List { failed, limit } => {
             let (found, more) = webhooks::list(&app, failed, limit).await?;
             let rows = found.iter().map(delivery).collect();
-            let columns =
-                ["id", "event", "business_id", "transaction_id", "status", "tries", "next_at", "note"];
+            let columns = [
+                "id",
+                "created_at",
+                "status",
+                "transaction_id",
+                "tries",
+                "next_at",
+                "event",
+                "business_id",
+                "note",
+            ];
             desk.printer.list_with("webhooks", &columns, rows, Object::new().with("more", more))?;
             desk.printer.remark(more, &format!("only the newest {limit} are shown; --limit shows more"))
         }

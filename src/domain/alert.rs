@@ -285,6 +285,10 @@ impl AlertStatus {
 }
 
 impl AlertStatus {
+    /// What is counted for whoever watches: credits that wait, and mails that nothing proves.
+    pub const COUNTED: [AlertStatus; 4] =
+        [AlertStatus::New, AlertStatus::Review, AlertStatus::Unmatched, AlertStatus::Quarantined];
+
     /// Money that has not found its payment.
     pub fn is_waiting(self) -> bool {
         matches!(self, AlertStatus::New | AlertStatus::Review | AlertStatus::Unmatched)

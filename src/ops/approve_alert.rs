@@ -1,4 +1,4 @@
-//! A person decides: approves a waiting alert onto a payment, or dismisses it.
+//! A person decides that an alert pays a payment.
 //!
 //! A person may do what the rules may not, but not by oversight: whatever speaks against it is
 //! named and must be overridden with a reason, which is kept with the settlement.
@@ -16,9 +16,7 @@ use crate::domain::matching::CLOCK_SLACK;
 use crate::domain::money::{CURRENCY, Money};
 use crate::domain::name::{Comparison, Verdict, compare, fold};
 use crate::domain::payment::{Kind, Payment, Status};
-use crate::store::acts;
 use crate::store::settlements::ProvenName;
-use crate::store::{Applied, IdKind, alerts};
 
 /// What a person asks for.
 pub struct Approve<'a> {
@@ -39,8 +37,6 @@ pub enum ApproveRefused {
     NoPayment(i64, String),
     #[error("alert {0} is {1}; only review, unmatched and dismissed ones can be approved")]
     AlertStatus(i64, &'static str),
-    #[error("alert {0} is {1}; only review and unmatched ones can be dismissed")]
-    NotWaiting(i64, &'static str),
     #[error("a reason is needed: text without control characters, at most 500 characters")]
     Reason,
     #[error("alert {0} is not a credit of kind payment in {CURRENCY} with an amount")]
@@ -269,34 +265,4 @@ async fn newly_proven<'a>(
         ProvenName { business_id: payment.business_id, expected, received, payer_bank, payer_account };
     let is_known = app.store.is_name_proven(&proven).await?;
     Ok((!is_known).then_some(proven))
-}
-
-/// Puts a waiting alert aside, with a reason.
-pub async fn dismiss_alert(
-    app: &App,
-    alert_id: i64,
-    operator: &str,
-    reason: &str,
-) -> Result<Result<(), ApproveRefused>, OpError> {
-    let Some(reason) = given_reason(reason) else { return Ok(Err(ApproveRefused::Reason)) };
-    for _ in 0..RACES_MAX {
-        let Some(alert) = app.store.alert(alert_id).await? else {
-            return Ok(Err(ApproveRefused::NoAlert(alert_id)));
-        };
-        if !matches!(alert.status, AlertStatus::Review | AlertStatus::Unmatched) {
-            return Ok(Err(ApproveRefused::NotWaiting(alert_id, alert.status.as_str())));
-        }
-        let now = app.now();
-        let act = app.store.id(IdKind::Act).await?;
-        let unit = app
-            .store
-            .unit(alert_id)
-            .await?
-            .step(alerts::dismissed(&alert, reason, now))
-            .step(acts::record(act, operator, "dismiss", &format!("alert {alert_id}"), reason, now));
-        if matches!(app.store.apply(unit).await?, Applied::Done(_)) {
-            return Ok(Ok(()));
-        }
-    }
-    Ok(Err(ApproveRefused::Changed))
 }

@@ -37,17 +37,14 @@ struct Charges<'a> {
 }
 
 pub(super) async fn bodies_agree(app: &App) -> Result<Check, OpError> {
-    let mut check = Check { name: "events_agree_with_entries", rows: 0, violations: 0 };
+    let mut check = Check::new("events_agree_with_entries");
     let mut last = 0;
     loop {
         let batch = app.store.told_and_posted(last).await?;
         let full = batch.len() >= BODIES_PER_READ;
         for one in batch {
             last = one.event_id;
-            check.rows += 1;
-            if !agrees(&one) {
-                check.violations += 1;
-            }
+            check.look("events", one.event_id, agrees(&one));
         }
         if !full {
             return Ok(check);

@@ -28,6 +28,7 @@ pub mod confirm;
 pub mod correct_amount;
 pub mod create_payment;
 pub mod decide;
+pub mod dismiss_alert;
 pub mod end_intent;
 pub mod evidence;
 pub mod find_payments;

@@ -23,6 +23,7 @@ macro_rules! columns {
 }
 
 pub mod alike;
+pub mod quarantine;
 
 statements! {
     ADD: insert(alerts) {
@@ -67,8 +68,9 @@ statements! {
          reason = $4, doubts = $5, version = version + 1 where id = $1 and version = $2 and status = 'matched'"
     }
     DISMISSED: query {
-        "update alerts set status = 'dismissed', reason = $3, decided_at = $4, version = version + 1 \
-         where id = $1 and version = $2 and status in ('review', 'unmatched')"
+        "update alerts set status = 'dismissed', reason = $3, decided_at = $4, version = version + 1, \
+         authenticity = case when status = 'quarantined' then 'refuted' else authenticity end \
+         where id = $1 and version = $2 and status in ('review', 'unmatched', 'quarantined')"
     }
     HELD: query {
         "update alerts set status = 'review', reason = $3, linked_alert_id = $4, doubts = $5, version = version + 1 \
@@ -83,9 +85,10 @@ statements! {
     UNDECIDED_ON_ACCOUNT: query {
         "select count(*) from alerts where account_id = $1 and status = 'new'"
     }
-    LIST: query { concat!("select ", columns!(), " from alerts order by id desc limit $1") }
+    LIST: query { concat!("select ", columns!(), " from alerts order by first_seen_at desc, id desc limit $1") }
     LIST_BY_STATUS: query {
-        concat!("select ", columns!(), " from alerts where status = $1 order by first_seen_at desc limit $2")
+        concat!("select ", columns!(), " from alerts where status = $1 \
+                 order by first_seen_at desc, id desc limit $2")
     }
     TICK: query {
         "insert into amount_clocks (account_id, amount_kobo, ticks) values ($1, $2, 1) \
@@ -310,6 +313,8 @@ pub fn unmatched_again(alert: &AlertRow, status: AlertStatus, reason: &str) -> S
     )
 }
 
+/// A person puts it aside; guarded by version. One that was quarantined is refuted from then on: no one can
+/// approve it.
 pub fn dismissed(alert: &AlertRow, reason: &str, at: Timestamp) -> Step {
     Step::one(&DISMISSED, vec![alert.id.into(), alert.version.into(), reason.into(), at.into()])
 }
@@ -382,7 +387,7 @@ impl Store {
         Ok(row.map_or(Ok(0), |row| row.single_int("alerts"))? > 0)
     }
 
-    /// Newest first.
+    /// Newest first, by the time they were first seen.
     pub async fn list_alerts(
         &self,
         status: Option<AlertStatus>,

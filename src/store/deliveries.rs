@@ -58,17 +58,18 @@ statements! {
     }
     DELIVERY_BY_ID: query { concat!(delivery!(), "where j.id = $1 and j.kind = 'deliver'") }
     DELIVERIES_FAILED: query {
-        concat!(delivery!(), "where j.kind = 'deliver' and j.outcome = 'failed' order by j.id desc limit $1")
+        concat!(delivery!(), "where j.kind = 'deliver' and j.outcome = 'failed' \
+                 order by j.created_at desc, j.id desc limit $1")
     }
     DELIVERIES_OF_PAYMENT: query {
-        concat!(delivery!(), "where j.kind = 'deliver' and e.payment_id = $1 order by j.id")
+        concat!(delivery!(), "where j.kind = 'deliver' and e.payment_id = $1 order by j.created_at, j.id")
     }
     // By way of the events, each of which has a delivery: most jobs are of other kinds. SQLite keeps the order
     // of a cross join.
     DELIVERIES: query {
         concat!(
             delivery!("events e cross join jobs j"),
-            "where j.subject_id = e.id and j.kind = 'deliver' order by e.id desc limit $1"
+            "where j.subject_id = e.id and j.kind = 'deliver' order by e.created_at desc, e.id desc limit $1"
         )
     }
     FAILED_SINCE: query {
@@ -196,7 +197,7 @@ impl Store {
         Ok(self.with_attempts(rows).await?.pop())
     }
 
-    /// Deliveries, newest first, at most `limit`, with their attempts.
+    /// Deliveries, newest first by the time of their events, at most `limit`, with their attempts.
     pub async fn deliveries(&self, failed_only: bool, limit: i64) -> Result<Vec<Delivery>, StoreError> {
         let sql = if failed_only { &DELIVERIES_FAILED } else { &DELIVERIES };
         let rows = self.read(sql, vec![limit.into()]).await?;

@@ -34,6 +34,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration { name: "0009_payment_names", text: include_str!("../../migrations/0009_payment_names.sql") },
     Migration { name: "0010_one_index_each", text: include_str!("../../migrations/0010_one_index_each.sql") },
     Migration { name: "0011_payments_found", text: include_str!("../../migrations/0011_payments_found.sql") },
+    Migration { name: "0012_newest_first", text: include_str!("../../migrations/0012_newest_first.sql") },
 ];
 
 const HISTORY: &str = "create table if not exists schema_migrations \

@@ -6,8 +6,9 @@
 use rusqlite::OpenFlags;
 use tokio_postgres::types::ToSql;
 
+use super::audit::{Clause, FOUND_MAX};
 use super::migrate::{POSTGRES_GUARD, POSTGRES_GUARD_BODY, sqlite_guards};
-use super::sql::{Dialect, Sql};
+use super::sql::Dialect;
 use super::{Driver, Store, StoreError, sqlite_path, tls};
 
 /// Tables that a trigger guards against update and delete, as the migrations name them.
@@ -24,27 +25,39 @@ const APPEND_ONLY: [&str; 10] = [
     "wallet_credits",
 ];
 
+/// What a clause of the audit came to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counted {
+    /// Rows looked at.
+    pub rows: i64,
+    pub violations: i64,
+    /// Table and id of the first rows that break it, at most [`FOUND_MAX`].
+    pub found: Vec<(String, Option<i64>)>,
+}
+
+/// Each row once; what breaks a clause in two ways is found twice.
+fn first_ones(all: impl Iterator<Item = (String, Option<i64>)>) -> Vec<(String, Option<i64>)> {
+    let mut found = Vec::new();
+    for one in all {
+        if found.len() < FOUND_MAX && !found.contains(&one) {
+            found.push(one);
+        }
+    }
+    found
+}
+
 impl Store {
-    /// For each statement its two counts (rows looked at, violations), all from one snapshot.
-    pub async fn count_in_snapshot(
-        &self,
-        statements: Vec<&'static Sql>,
-    ) -> Result<Vec<(i64, i64)>, StoreError> {
+    /// For each clause its two counts (rows looked at, violations) and the first rows that break it, all from
+    /// one snapshot.
+    pub async fn count_in_snapshot(&self, clauses: Vec<Clause>) -> Result<Vec<Counted>, StoreError> {
         let url = self.inner.url.clone();
         match self.inner.driver {
             Driver::Sqlite(_) => {
                 blocking(move || {
                     let connection = open_sqlite(&url)?;
-                    let run = || -> rusqlite::Result<Vec<(i64, i64)>> {
+                    let run = || -> rusqlite::Result<Vec<Counted>> {
                         connection.execute_batch("begin")?;
-                        statements
-                            .iter()
-                            .map(|sql| {
-                                connection.query_row(&sql.render(Dialect::Sqlite), [], |row| {
-                                    Ok((row.get(0)?, row.get(1)?))
-                                })
-                            })
-                            .collect()
+                        clauses.iter().map(|clause| sqlite_counted(&connection, clause)).collect()
                     };
                     run().map_err(|error| StoreError::Unavailable(error.to_string()))
                 })
@@ -55,20 +68,26 @@ impl Store {
                 let begin = "set statement_timeout = 0; \
                              begin transaction isolation level repeatable read read only";
                 client.batch_execute(begin).await.map_err(|e| trouble(&e))?;
-                let mut counts = Vec::with_capacity(statements.len());
-                for sql in statements {
-                    let text = sql.render(Dialect::Postgres);
+                let mut counts = Vec::with_capacity(clauses.len());
+                for (_, counting, naming) in clauses {
+                    let text = counting.render(Dialect::Postgres);
                     let row = client.query_one(&text, &[]).await.map_err(|e| trouble(&e))?;
-                    counts.push((row.get(0), row.get(1)));
+                    let mut counted = Counted { rows: row.get(0), violations: row.get(1), found: Vec::new() };
+                    if counted.violations != 0 {
+                        let text = naming.render(Dialect::Postgres);
+                        let rows = client.query(&text, &[]).await.map_err(|e| trouble(&e))?;
+                        counted.found = first_ones(rows.iter().map(|row| (row.get(0), row.get(1))));
+                    }
+                    counts.push(counted);
                 }
                 Ok(counts)
             }
         }
     }
 
-    /// How many tables must be append only, and how many of them have lost their guard: it is
+    /// How many tables must be append only, and those of them that have lost their guard: it is
     /// missing, or does something else than the migrations made it do.
-    pub async fn append_only_guards(&self) -> Result<(i64, i64), StoreError> {
+    pub async fn append_only_guards(&self) -> Result<(i64, Vec<&'static str>), StoreError> {
         let url = self.inner.url.clone();
         let guarded: Vec<String> = match self.inner.driver {
             Driver::Sqlite(_) => {
@@ -82,9 +101,22 @@ impl Store {
                 rows.iter().map(|row| row.get(0)).collect()
             }
         };
-        let lost = APPEND_ONLY.iter().filter(|table| !guarded.iter().any(|g| g == *table)).count();
-        Ok((APPEND_ONLY.len() as i64, lost as i64))
+        let lost = APPEND_ONLY.into_iter().filter(|table| !guarded.iter().any(|g| g == table)).collect();
+        Ok((APPEND_ONLY.len() as i64, lost))
     }
+}
+
+fn sqlite_counted(connection: &rusqlite::Connection, clause: &Clause) -> rusqlite::Result<Counted> {
+    let (_, counting, naming) = clause;
+    let counts = connection
+        .query_row(&counting.render(Dialect::Sqlite), [], |row| Ok((row.get(0)?, row.get::<_, i64>(1)?)))?;
+    let mut counted = Counted { rows: counts.0, violations: counts.1, found: Vec::new() };
+    if counted.violations != 0 {
+        let mut statement = connection.prepare(&naming.render(Dialect::Sqlite))?;
+        let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        counted.found = first_ones(rows.collect::<rusqlite::Result<Vec<_>>>()?.into_iter());
+    }
+    Ok(counted)
 }
 
 /// Tables whose trigger is enabled and calls the migrations' function before every statement that updates

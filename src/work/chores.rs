@@ -102,7 +102,7 @@ async fn gauges(app: &App) -> Result<(), crate::store::StoreError> {
         metrics::gauge!("tillbell_jobs_oldest_due_seconds", &labels).set(waited);
     }
     let totals = app.store.alert_totals().await?;
-    for status in [AlertStatus::New, AlertStatus::Review, AlertStatus::Unmatched, AlertStatus::Quarantined] {
+    for status in AlertStatus::COUNTED {
         let total = totals.iter().find(|total| total.status == status);
         let label = [("status", status.as_str())];
         let oldest = total.map_or(0.0, |t| now.since(t.oldest).to_std().as_secs_f64());

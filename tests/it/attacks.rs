@@ -413,6 +413,7 @@ pub async fn the_audit_tells_of_each(t: &TestApp, changes: &[(&str, &str)]) {
         let told = ops::audit::audit(&t.app).await.unwrap();
         let found = told.iter().find(|one| one.name == *check).unwrap();
         assert!(found.violations > 0, "{check} says nothing of: {sql}\n{told:?}");
+        assert!(!found.found.is_empty(), "{check} names no row of: {sql}");
         drop(file);
         restore(path, &saved);
         t.finish().await;

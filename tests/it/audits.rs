@@ -2,7 +2,7 @@
 
 use tillbell::domain::alert::AlertStatus;
 use tillbell::domain::time::Span;
-use tillbell::ops::audit::audit;
+use tillbell::ops::audit::{audit, what_to_do};
 use tillbell::ops::reverse::{Reverse, reverse_payment};
 
 use crate::harness::app::{ACCOUNT, LATER, TestApp, at, world};
@@ -159,5 +159,41 @@ on_both! {
         by_hand(&t, &sql, &sql).await;
         assert_eq!(violations(&t, "balances_equal_postings").await, 0, "nothing is seen of it there");
         assert_eq!(violations(&t, "balances_above_floor").await, 1);
+    }
+
+    async fn the_first_rows_of_each_violation_are_named(db: TestDatabase) {
+        let (t, shop) = world(db).await;
+        let mut paid = Vec::new();
+        for n in 0..23 {
+            let payment = t.create(&shop, 3_000 + n * 400, "Halima Garba").await;
+            paid.push((payment.id, payment.transaction_id));
+        }
+        t.advance(LATER + Span::seconds(20));
+        let mail = Alert::credit(ACCOUNT, 3_000, "Halima Garba", at()).text();
+        assert_eq!(t.ingest(&mail).await.status, AlertStatus::Matched);
+        t.finish().await;
+        let told = audit(&t.app).await.unwrap();
+        assert!(told.iter().all(|check| check.found.is_empty()), "{told:?}");
+        // Every payment but the approved one says when it was matched.
+        let sql = "update payments set matched_at = 5 where status = 'pending'; \
+                   update entries set memo = 'another' where id = (select min(id) from entries)";
+        let unguarded = format!("drop trigger entries_no_update; {sql}");
+        by_hand(&t, &unguarded, sql).await;
+        let told = audit(&t.app).await.unwrap();
+        let check = |name: &str| told.iter().find(|one| one.name == name).unwrap();
+        let states = check("only_legal_states");
+        assert_eq!((states.violations, states.found.len()), (22, 20));
+        paid.sort();
+        let (paid_id, _) = paid.iter().find(|(id, _)| !states.found.iter().any(|one| one.id == Some(*id))).unwrap();
+        let open: Vec<_> = paid.iter().filter(|(id, _)| id != paid_id).take(20).collect();
+        for (found, (id, transaction)) in states.found.iter().zip(open) {
+            assert_eq!((found.table.as_str(), found.id), ("payments", Some(*id)));
+            assert_eq!(found.payment, Some((shop.id, transaction.clone())));
+        }
+        if t.database().engine() == Engine::Sqlite {
+            let guards = check("append_only_is_guarded");
+            assert_eq!((guards.found[0].table.as_str(), guards.found[0].id), ("entries", None));
+        }
+        assert!(told.iter().all(|check| what_to_do(check.name).len() > 60));
     }
 }

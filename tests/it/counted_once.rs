@@ -9,8 +9,9 @@ use tillbell::domain::alert::AlertStatus;
 use tillbell::domain::payment::{Payment, Status};
 use tillbell::domain::time::Span;
 use tillbell::ops::accounts::NewAccount;
-use tillbell::ops::approve_alert::{Approve, ApproveRefused, approve_alert, dismiss_alert};
+use tillbell::ops::approve_alert::{Approve, ApproveRefused, approve_alert};
 use tillbell::ops::decide::{AlertOutcome, decide_alert};
+use tillbell::ops::dismiss_alert::dismiss_alert;
 use tillbell::ops::reverse::{Reverse, reverse_payment};
 use tillbell::ops::take_alert::take_alert;
 

@@ -3,23 +3,31 @@
 //! A key of a settlement is the session id of its alert, and its reference where the bank calls that unique on
 //! the account that the money arrived in (of a virtual account, the one it is settled through).
 
-use super::super::sql::{Sql, statements};
+use super::super::sql::statements;
 use super::super::{Row, Store, StoreError};
+use super::Clause;
 use crate::domain::money::Money;
 
+macro_rules! no_key_is_settled_twice {
+    ($form:ident) => {
+        $form! {
+            "(select count(*) from settlements where alert_id is not null and reversed_at is null)",
+            ("settlements", "twice.settlement_id", "(select a.session_id, max(s.id) as settlement_id from settlements s join alerts a on a.id = s.alert_id \
+                 where s.reversed_at is null and a.session_id is not null \
+                 group by a.session_id having count(*) > 1) twice"),
+            ("settlements", "twice.settlement_id", "(select coalesce(r.via_account_id, r.id), a.reference, max(s.id) as settlement_id from settlements s \
+                 join alerts a on a.id = s.alert_id join receiving_accounts r on r.id = a.account_id \
+                 where s.reversed_at is null and a.is_reference_unique = 1 and a.reference is not null \
+                 group by coalesce(r.via_account_id, r.id), a.reference having count(*) > 1) twice"),
+            ("settlements", "k.settlement_id", "settled_keys k left join settlements s on s.id = k.settlement_id \
+                 where s.id is null or s.reversed_at is not null"),
+        }
+    };
+}
+
 statements! {
-    NO_KEY_IS_SETTLED_TWICE: query {
-        "select (select count(*) from settlements where alert_id is not null and reversed_at is null), \
-         (select count(*) from (select a.session_id from settlements s join alerts a on a.id = s.alert_id \
-            where s.reversed_at is null and a.session_id is not null \
-            group by a.session_id having count(*) > 1) twice) + \
-         (select count(*) from (select coalesce(r.via_account_id, r.id), a.reference from settlements s \
-            join alerts a on a.id = s.alert_id join receiving_accounts r on r.id = a.account_id \
-            where s.reversed_at is null and a.is_reference_unique = 1 and a.reference is not null \
-            group by coalesce(r.via_account_id, r.id), a.reference having count(*) > 1) twice) + \
-         (select count(*) from settled_keys k left join settlements s on s.id = k.settlement_id \
-            where s.id is null or s.reversed_at is not null)"
-    }
+    NO_KEY_IS_SETTLED_TWICE: query { no_key_is_settled_twice!(counted) }
+    NO_KEY_IS_SETTLED_TWICE_ROWS: query { no_key_is_settled_twice!(named) }
     BODIES_WITH_ENTRIES: query {
         "select v.id, v.kind, v.body, p.transaction_id, p.amount_kobo, \
          cast(coalesce((select sum(g.amount_kobo) from postings g where g.entry_id = e.id and g.side = 'debit'), 0) \
@@ -36,7 +44,8 @@ statements! {
 }
 
 /// Further checks, reported after those of `store::audit`.
-pub const CHECKS: [(&str, &Sql); 1] = [("no_key_is_settled_twice", &NO_KEY_IS_SETTLED_TWICE)];
+pub const CHECKS: [Clause; 1] =
+    [("no_key_is_settled_twice", &NO_KEY_IS_SETTLED_TWICE, &NO_KEY_IS_SETTLED_TWICE_ROWS)];
 
 /// Rows of one read; the statement holds the same number as a literal.
 pub const BODIES_PER_READ: usize = 200;

@@ -12,6 +12,8 @@ mod money;
 mod nowhere;
 mod payments;
 mod proofs;
+mod quarantine;
+mod tables;
 mod terminal;
 mod tools;
 mod trying;

@@ -120,7 +120,7 @@ on_both! {
         let dismissed = desk.json(&["alert", "dismiss", "1", "--reason", "cash"]);
         assert_eq!(dismissed["outcome"], "dismissed");
         let again = desk.refused(&["alert", "dismiss", "1", "--reason", "cash"]);
-        assert!(again.ends_with("only review and unmatched ones can be dismissed"), "{again}");
+        assert!(again.ends_with("only review, unmatched and quarantined ones can be dismissed"), "{again}");
         let approved = desk.json(&[&approve[..], &["1", "--despite", "the rest came in cash"]].concat());
         assert_eq!((&approved["status"], &approved["is_mismatch"]), (&"approved".into(), &true.into()));
         assert!(approved["settlements"][0]["operator"].as_str().unwrap().contains("ada"));

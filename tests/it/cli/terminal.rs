@@ -20,6 +20,13 @@ fn mail() -> Vec<u8> {
     mail
 }
 
+/// What a terminal so many columns wide gets of a command, with variables of its own.
+pub fn on_terminal_of(desk: &Desk<'_>, columns: usize, with: &[(&str, &str)], args: &[&str]) -> String {
+    let mut command = terminal_after(desk, &format!("/usr/bin/stty rows 40 cols {columns}; "), args);
+    let shown = command.envs(with.iter().copied()).output().expect("script of util-linux").stdout;
+    String::from_utf8(shown).unwrap().replace("\r\n", "\n")
+}
+
 /// What a terminal gets of a command.
 fn on_terminal(desk: &Desk<'_>, args: &[&str]) -> Vec<u8> {
     terminal(desk, args).output().expect("script of util-linux").stdout
@@ -27,8 +34,13 @@ fn on_terminal(desk: &Desk<'_>, args: &[&str]) -> Vec<u8> {
 
 /// A command on a terminal of its own, which goes to stdout.
 fn terminal(desk: &Desk<'_>, args: &[&str]) -> Command {
+    terminal_after(desk, "", args)
+}
+
+/// The same after the shell has done something.
+fn terminal_after(desk: &Desk<'_>, first: &str, args: &[&str]) -> Command {
     let ours = desk.command(args);
-    let mut line = format!("exec '{}'", ours.get_program().to_str().unwrap());
+    let mut line = format!("{first}exec '{}'", ours.get_program().to_str().unwrap());
     for arg in args {
         line.push_str(&format!(" '{arg}'"));
     }

@@ -83,7 +83,7 @@ const BOTH: &[Engine] = &[Engine::Sqlite, Engine::Postgres];
 
 /// Statement, the table it walks through, on which engines, and why that is right.
 const WALKS: &[(&str, &str, &[Engine], &str)] = &[
-    ("LIST", "alerts", BOTH, "the newest rows by the primary key, as many as are shown"),
+    ("LIST", "alerts", BOTH, "the newest rows by an index in that order, as many as are shown"),
     (
         "UNKEYED",
         "payments",
@@ -91,7 +91,7 @@ const WALKS: &[(&str, &str, &[Engine], &str)] = &[
         "its index holds only payments whose names are not in the index of names yet",
     ),
     ("LAST", "seals", BOTH, "the newest row by the primary key, one"),
-    ("DELIVERIES", "events", BOTH, "the newest rows by the primary key, as many as are shown"),
+    ("DELIVERIES", "events", BOTH, "the newest rows by an index in that order, as many as are shown"),
     ("DELIVERIES_FAILED", "jobs", BOTH, "its index holds failed deliveries alone, newest first"),
     ("LIST", "messages", BOTH, "the newest rows by an index in that order, as many as are shown"),
     ("BUSINESSES", "businesses", BOTH, "a list for people, by the primary key up to a limit"),
@@ -149,9 +149,10 @@ on_both! {
     }
 }
 
-/// A clause of the audit, which counts rows and then those that break its rule.
+/// A clause of the audit, which counts rows and then those that break its rule, or names the latter.
 fn is_clause(sql: &Sql) -> bool {
-    sql.render(Dialect::Sqlite).starts_with("select (select count(*) from ")
+    let text = sql.render(Dialect::Sqlite);
+    text.starts_with("select (select count(*) from ") || text.starts_with("select '' as found_in")
 }
 
 /// How an engine means to run one statement.

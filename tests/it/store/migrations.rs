@@ -91,7 +91,7 @@ on_both! {
             ("adjustments", None),
         ];
         assert_eq!(told, expected.map(|(kind, owner)| (kind.to_owned(), owner)));
-        assert_eq!(store.append_only_guards().await.unwrap().1, 0);
+        assert!(store.append_only_guards().await.unwrap().1.is_empty());
     }
 
     async fn two_nodes_at_once_migrate_once(migrated: TestDatabase) {

@@ -1,0 +1,111 @@
+//! `tillbell alert dismiss`: alerts are put aside by id, or those of one sender out of quarantine.
+
+use anyhow::bail;
+use clap::Args;
+use indicatif::ProgressBar;
+
+use super::print::Object;
+use super::{Desk, alerts};
+use crate::app::App;
+use crate::domain::alert::AlertStatus;
+use crate::mail::Banks;
+use crate::ops::dismiss_alert::{Cleared, DISMISS_MAX, DismissRefused, clear_quarantine, dismiss_alert};
+
+/// Quarantined alerts that are dismissed by their sender unless it is told otherwise.
+const DISMISS_USUAL: u32 = 1_000;
+
+#[derive(Args)]
+pub(super) struct DismissArgs {
+    /// Alerts in review, unmatched or quarantined
+    #[arg(value_name = "ID", required_unless_present = "from", conflicts_with = "from")]
+    ids: Vec<i64>,
+    /// All quarantined alerts from this address, but those that a key is still asked for
+    #[arg(long, value_name = "ADDRESS")]
+    from: Option<String>,
+    /// How many of them at most
+    #[arg(long, value_name = "N", default_value_t = DISMISS_USUAL, requires = "from", value_parser = clap::value_parser!(u32).range(1..=DISMISS_MAX as i64))]
+    limit: u32,
+    /// Why, for the record
+    #[arg(long)]
+    reason: String,
+}
+
+pub(super) async fn run(app: &App, banks: &Banks, args: &DismissArgs, desk: &Desk) -> anyhow::Result<()> {
+    match &args.from {
+        Some(sender) => clear(app, sender, args, desk).await,
+        None => dismiss(app, banks, args, desk).await,
+    }
+}
+
+/// What follows from putting a quarantined alert aside.
+const REFUTED: &str = "It was quarantined. Nobody asks for its proof any more, and nobody can approve it. If its mail \
+                       was genuine after all, feed a copy: tillbell alert ingest FILE --trusted";
+
+async fn dismiss(app: &App, banks: &Banks, args: &DismissArgs, desk: &Desk) -> anyhow::Result<()> {
+    if args.ids.len() > DISMISS_MAX {
+        bail!("{} alerts are too many for one command; at most {DISMISS_MAX}", args.ids.len());
+    }
+    if let [id] = args.ids[..] {
+        let was = dismiss_alert(app, id, &desk.operator, &args.reason).await??;
+        let object = alerts::object(app, banks, id).await?.with("was", was.as_str());
+        desk.printer.object(&object)?;
+        return desk.printer.remark(was == AlertStatus::Quarantined, REFUTED);
+    }
+    let (mut dismissed, mut refused, mut was_quarantined) = (Vec::new(), Vec::new(), false);
+    let bar = ProgressBar::new(args.ids.len() as u64);
+    for id in &args.ids {
+        match dismiss_alert(app, *id, &desk.operator, &args.reason).await? {
+            Ok(was) => {
+                was_quarantined |= was == AlertStatus::Quarantined;
+                dismissed.push(*id);
+            }
+            Err(DismissRefused::Reason) => return Err(DismissRefused::Reason.into()),
+            Err(why) => refused.push(Object::new().with("id", *id).with("reason", why.to_string())),
+        }
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
+    let (done, failed) = (dismissed.len(), refused.len());
+    if desk.printer.json {
+        desk.printer.object(&Object::new().with("dismissed", dismissed).with("refused", refused.clone()))?;
+    }
+    for one in &refused {
+        desk.printer.remark(true, one.text("reason"))?;
+    }
+    desk.printer.remark(true, &format!("{done} dismissed"))?;
+    desk.printer.remark(was_quarantined, REFUTED_MANY)?;
+    if failed > 0 {
+        bail!("{failed} of {} alerts were not dismissed", args.ids.len());
+    }
+    Ok(())
+}
+
+const REFUTED_MANY: &str = "Nobody asks for the proof of those that were quarantined any more, and nobody can approve \
+                            them. If a mail was genuine after all, feed a copy: tillbell alert ingest FILE --trusted";
+
+async fn clear(app: &App, sender: &str, args: &DismissArgs, desk: &Desk) -> anyhow::Result<()> {
+    let bar = ProgressBar::new_spinner();
+    let told = |count: usize| {
+        bar.set_message(format!("{count} alerts dismissed"));
+        bar.tick();
+    };
+    let limit = args.limit as usize;
+    let cleared = clear_quarantine(app, sender, &desk.operator, &args.reason, limit, told).await??;
+    bar.finish_and_clear();
+    let Cleared { ids, changed, asked, more } = cleared;
+    if desk.printer.json {
+        let object = Object::new().with("dismissed", ids).with("changed", changed);
+        return desk.printer.object(&object.with("still_asked", asked).with("more", more));
+    }
+    let alerts = if ids.len() == 1 { "alert" } else { "alerts" };
+    desk.printer.remark(true, &format!("{} quarantined {alerts} from {sender} dismissed", ids.len()))?;
+    desk.printer.remark(!ids.is_empty(), REFUTED_MANY)?;
+    let changed_words = format!("{} changed at this moment and were left alone", changed.len());
+    desk.printer.remark(!changed.is_empty(), &changed_words)?;
+    let asked_words = format!(
+        "{asked} more are left alone: a key that could prove them is still asked for, for at most a day (name \
+         them by id to dismiss them nevertheless)"
+    );
+    desk.printer.remark(asked > 0, &asked_words)?;
+    desk.printer.remark(more, "there are more of them: run the command again")
+}

@@ -1,0 +1,62 @@
+//! Quarantine cleared by commands, and what is told of what waits.
+
+use super::Desk;
+use crate::harness::mails::Alert;
+
+/// As many credits that nothing proves, taken in.
+fn quarantined(desk: &Desk<'_>, count: i64) {
+    desk.json(&[
+        "account",
+        "add",
+        "--number",
+        "0123456781",
+        "--name",
+        "TILL AND BELL LTD",
+        "--bank",
+        "GTBank",
+    ]);
+    let now = tillbell::clock::Clock::now(&tillbell::clock::SystemClock);
+    for n in 0..count {
+        let mail = Alert::credit("0123456781", 1_000 + n, "Ene Agaba", now).text();
+        std::fs::write(desk.path().join("one.eml"), mail).unwrap();
+        assert_eq!(desk.json(&["alert", "ingest", "one.eml"])["results"][0]["outcome"], "quarantined");
+    }
+}
+
+fn ids(value: &serde_json::Value) -> Vec<i64> {
+    value.as_array().unwrap().iter().map(|id| id.as_i64().unwrap()).collect()
+}
+
+on_both! {
+    async fn quarantine_is_counted_and_cleared(db: TestDatabase) {
+        let desk = Desk::new(&db);
+        quarantined(&desk, 5);
+        let list = desk.json_text(&["alert", "list"]);
+        assert!(list.contains(r#""quarantined":{"count":5,"amount":5010.00,"oldest_at":"2"#), "{list}");
+        let waiting = &desk.json(&["alert", "list"])["waiting"];
+        assert_eq!((&waiting["count"], &waiting["by_status"]["review"]["count"]), (&0.into(), &0.into()));
+        assert!(desk.text(&["alert", "list"]).contains("5 alerts in quarantine (nothing proves this money): NGN 5,010.00"));
+        // One: the alert itself.
+        let one = desk.json(&["alert", "dismiss", "1", "--reason", "spam"]);
+        assert_eq!((&one["outcome"], &one["was"], &one["authentic"]), (&"dismissed".into(), &"quarantined".into(), &"refuted".into()));
+        // Several, one of which is not there.
+        let output = desk.run(&["--json", "alert", "dismiss", "2", "3", "99", "--reason", "spam"]);
+        assert_eq!(output.status.code(), Some(1));
+        let told: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(ids(&told["dismissed"]), [2, 3]);
+        assert_eq!((&told["refused"][0]["id"], &told["refused"][0]["reason"]), (&99.into(), &"there is no alert 99".into()));
+        assert!(String::from_utf8_lossy(&output.stderr).contains("1 of 3 alerts were not dismissed"));
+        // All of a sender.
+        let none = desk.json(&["alert", "dismiss", "--from", "nobody@else.example", "--reason", "spam"]);
+        assert!(ids(&none["dismissed"]).is_empty());
+        let some = desk.json(&["alert", "dismiss", "--from", "GeNS@gtbank.com", "--limit", "1", "--reason", "spam"]);
+        assert_eq!((ids(&some["dismissed"]), &some["more"]), (vec![4], &true.into()));
+        let told = desk.text(&["alert", "dismiss", "--from", "GeNS@gtbank.com", "--reason", "spam"]);
+        assert!(told.starts_with("1 quarantined alert from GeNS@gtbank.com dismissed\nNobody asks"), "{told}");
+        let waiting = &desk.json(&["alert", "list"])["waiting"];
+        assert_eq!(waiting["by_status"]["quarantined"]["count"], 0);
+        assert_eq!(desk.run(&["alert", "dismiss", "--reason", "spam"]).status.code(), Some(2));
+        assert_eq!(desk.run(&["alert", "dismiss", "1", "--from", "a@b.example", "--reason", "spam"]).status.code(), Some(2));
+        assert_eq!(desk.json(&["audit"])["ok"], true);
+    }
+}
