@@ -10,6 +10,7 @@ use super::Desk;
 use super::banks::occurred;
 use super::payments;
 use super::print::{Field, Object};
+use super::reread::{self, RereadArgs};
 use crate::app::App;
 use crate::domain::alert::{AlertRow, AlertStatus, Direction};
 use crate::domain::money::Money;
@@ -65,6 +66,13 @@ pub(super) enum AlertCommand {
         #[arg(long)]
         reason: String,
     },
+    /// Read the kept mails of alerts again that told nothing, after a template was taught to
+    #[command(
+        after_help = "Nothing else of the alert changes: it is decided with the time it was first seen.\n\n\
+                            Examples: tillbell alert reread 17 18\n          \
+                            tillbell alert reread --bank GTBank --since 7d"
+    )]
+    Reread(RereadArgs),
 }
 
 #[derive(Args)]
@@ -107,6 +115,7 @@ pub(super) async fn run(command: AlertCommand, desk: &Desk) -> anyhow::Result<()
             dismiss_alert(&app, id, &desk.operator, &reason).await??;
             show(&app, &banks, id, desk).await
         }
+        AlertCommand::Reread(args) => reread::run(&app, banks, &args, desk).await,
     }
 }
 
@@ -165,7 +174,7 @@ async fn ingest_files(app: &App, banks: Arc<Banks>, args: &IngestArgs, desk: &De
     trouble.map_or(Ok(()), Err)
 }
 
-fn display_name<'a>(banks: &'a Banks, code: Option<&'a str>) -> Option<&'a str> {
+pub(super) fn display_name<'a>(banks: &'a Banks, code: Option<&'a str>) -> Option<&'a str> {
     code.map(|code| banks.by_code(code).map_or(code, |bank| bank.name.as_str()))
 }
 

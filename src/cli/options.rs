@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 
 use crate::config::parse_span;
 use crate::domain::money::Money;
-use crate::domain::time::Span;
+use crate::domain::time::{Span, Timestamp};
 use crate::ops::businesses::ChargeChange;
 
 /// A switch.
@@ -78,6 +78,35 @@ fn percent(text: &str) -> Result<i64, String> {
 /// `90d`, `24h`, `15m`.
 pub(super) fn span(text: &str) -> Result<Span, String> {
     parse_span(text).ok_or_else(|| "must be a length of time such as 90d, 24h, 15m".to_owned())
+}
+
+/// A time that is given as a day, or by how long ago it was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Since {
+    Ago(Span),
+    Day(Timestamp),
+}
+
+impl Since {
+    pub(super) fn before(self, now: Timestamp) -> Timestamp {
+        match self {
+            Since::Ago(span) => Timestamp(now.0.saturating_sub(span.0).max(Timestamp::MIN.0)),
+            Since::Day(at) => at,
+        }
+    }
+}
+
+/// `7d`, or `2026-03-10`: the beginning of that day in UTC, as times are printed.
+pub(super) fn since(text: &str) -> Result<Since, String> {
+    let wrong = || "must be a length of time such as 7d or 24h, or a day such as 2026-03-10".to_owned();
+    if let Some(span) = parse_span(text) {
+        return Ok(Since::Ago(span));
+    }
+    let day: jiff::civil::Date = text.parse().map_err(|_| wrong())?;
+    if text.len() != "2026-03-10".len() {
+        return Err(wrong());
+    }
+    Timestamp::from_utc_date(day.year(), day.month(), day.day()).map(Since::Day).ok_or_else(wrong)
 }
 
 /// Requests a minute; `default` is the configured number.

@@ -86,6 +86,7 @@ pub fn statements() -> Vec<&'static Sql> {
         alert_totals::ALL,
         alerts::ALL,
         alerts::alike::ALL,
+        alerts::unread::ALL,
         audit::ALL,
         audit::counted_once::ALL,
         deliveries::ALL,
