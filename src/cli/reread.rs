@@ -8,7 +8,7 @@ use clap::Args;
 use super::Desk;
 use super::alerts::display_name;
 use super::options::{Since, since};
-use super::print::{Field, Object};
+use super::print::{Field, Object, warn};
 use crate::app::App;
 use crate::domain::alert::AlertRow;
 use crate::mail::Banks;
@@ -32,7 +32,7 @@ pub(super) struct RereadArgs {
 
 /// Reads alert after alert and prints each result as it comes. What could not be done is told at the end.
 pub(super) async fn run(app: &App, banks: Arc<Banks>, args: &RereadArgs, desk: &Desk) -> anyhow::Result<()> {
-    let mut is_cut = false;
+    let (mut is_cut, mut none) = (false, None);
     let ids = match (&args.bank, args.since) {
         (Some(name), Some(since)) => {
             let Some(bank) = banks.by_name_or_alias(name) else {
@@ -41,7 +41,9 @@ pub(super) async fn run(app: &App, banks: Arc<Banks>, args: &RereadArgs, desk: &
             let wanted = |alert: &AlertRow| is_of(alert, bank, &banks);
             let (found, cut) = unread_since(app, since.before(app.now()), wanted).await?;
             is_cut = cut;
-            found.iter().map(|alert| alert.id).collect()
+            none =
+                found.is_empty().then(|| format!("no alert of {} since then can be read again", bank.name));
+            found.iter().map(|alert| alert.id).collect::<Vec<_>>()
         }
         _ => args.ids.clone(),
     };
@@ -67,10 +69,11 @@ pub(super) async fn run(app: &App, banks: Arc<Banks>, args: &RereadArgs, desk: &
         results.row(&shown)?;
     }
     results.end()?;
+    if let Some(none) = none {
+        desk.printer.remark(true, &none)?;
+    }
     if is_cut {
-        tracing::warn!(
-            "there are too many such alerts to look at all of them; a later --since reaches the others"
-        );
+        warn("there are too many such alerts to look at all of them; a later --since reaches the others");
     }
     trouble.map_or(Ok(()), Err)
 }

@@ -148,7 +148,7 @@ impl MailRoom {
         let within = if trusted { DNS_WITHIN_FOR_FILES } else { DNS_WITHIN };
         let question = Question { raw: raw.clone(), seen, authserv_id, only_refute: trusted, within };
         let known = match stood {
-            Some(by) => proof::stood(&self.banks, question.clone(), by).await,
+            Some(by) => Box::pin(proof::stood(&self.banks, question.clone(), by)).await,
             None => None,
         };
         let proof = match known {

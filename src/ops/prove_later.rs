@@ -96,7 +96,7 @@ async fn settle_proof(app: &App, waiting: &AlertRow, taken: &Taken) -> Result<Al
 pub(super) enum Anew {
     Written(AlertOutcome),
     /// Somebody else was faster; as it stands now.
-    Changed(Option<AlertRow>),
+    Changed(Option<Box<AlertRow>>),
 }
 
 /// Writes an alert as its mail now reads, in one Unit with everything that goes with a new alert, and has it
@@ -127,7 +127,7 @@ pub(super) async fn write_anew(
         // Another node was faster, or a copy was stored at this moment.
         match app.store.alert(before.id).await? {
             Some(now_there) if now_there.version == before.version => {}
-            now_there => return Ok(Anew::Changed(now_there)),
+            now_there => return Ok(Anew::Changed(now_there.map(Box::new))),
         }
     }
     Err(OpError::Contended)
