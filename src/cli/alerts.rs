@@ -9,6 +9,7 @@ use indicatif::ProgressBar;
 
 use super::banks::occurred;
 use super::print::{Field, Object, for_people};
+use super::reread::{self, RereadArgs};
 use super::{Desk, dismissals, payments};
 use crate::app::App;
 use crate::domain::alert::{AlertRow, AlertStatus, Direction};
@@ -62,6 +63,13 @@ pub(super) enum AlertCommand {
     },
     /// Put alerts aside: they pay nothing, or were quarantined and are not wanted
     Dismiss(dismissals::DismissArgs),
+    /// Read the kept mails of alerts again that told nothing, after a template was taught to
+    #[command(
+        after_help = "Nothing else of the alert changes: it is decided with the time it was first seen.\n\n\
+                            Examples: tillbell alert reread 17 18\n          \
+                            tillbell alert reread --bank GTBank --since 7d"
+    )]
+    Reread(RereadArgs),
 }
 
 #[derive(Args)]
@@ -101,6 +109,7 @@ pub(super) async fn run(command: AlertCommand, desk: &Desk) -> anyhow::Result<()
             payments::show(&app, business, &payment, desk).await
         }
         AlertCommand::Dismiss(args) => dismissals::run(&app, &banks, &args, desk).await,
+        AlertCommand::Reread(args) => reread::run(&app, banks, &args, desk).await,
     }
 }
 
@@ -163,7 +172,7 @@ async fn ingest_files(app: &App, banks: Arc<Banks>, args: &IngestArgs, desk: &De
     trouble.map_or(Ok(()), Err)
 }
 
-fn display_name<'a>(banks: &'a Banks, code: Option<&'a str>) -> Option<&'a str> {
+pub(super) fn display_name<'a>(banks: &'a Banks, code: Option<&'a str>) -> Option<&'a str> {
     code.map(|code| banks.by_code(code).map_or(code, |bank| bank.name.as_str()))
 }
 

@@ -16,7 +16,7 @@ use crate::clock::{Clock, SystemClock};
 use crate::domain::alert::{AlertFacts, Balance, TimePrecision};
 use crate::domain::time::{LAGOS_OFFSET_SECONDS, Timestamp};
 use crate::mail::check::{authenticity_word, direction_word, kind_word, outcome_word};
-use crate::mail::dns::Keys;
+use crate::mail::intake::{Live, MailRoom};
 use crate::mail::proof::{DNS_WITHIN_FOR_FILES, Question, prove};
 use crate::mail::{Bank, Banks, Intake, Reading, check, mime, read};
 
@@ -29,7 +29,9 @@ pub(super) enum BankCommand {
         /// A folder whose templates replace or add to the built-in ones
         dir: Option<PathBuf>,
     },
-    /// Show what a mail would be read as and why; nothing is stored (- is standard input)
+    /// Show what a mail is read as and why, and what the service would make of it; nothing is stored
+    #[command(after_help = "FILE is one mail with its headers (.eml), or - for standard input.\n\n\
+                            Example: tillbell bank try alert.eml")]
     Try { file: PathBuf },
 }
 
@@ -52,6 +54,8 @@ pub(super) async fn run(command: BankCommand, desk: &Desk) -> anyhow::Result<Exi
             let raw = read_mail(&file)?;
             let banks = Arc::new(Banks::configured(folder)?);
             let now = SystemClock.now();
+            let room = MailRoom::new(&desk.config, banks.clone());
+            let live = room.would_become(raw.clone(), now).await?;
             let question = Question {
                 raw: Arc::new(raw),
                 seen: now,
@@ -59,11 +63,10 @@ pub(super) async fn run(command: BankCommand, desk: &Desk) -> anyhow::Result<Exi
                 only_refute: true,
                 within: DNS_WITHIN_FOR_FILES,
             };
-            let keys = Keys::new(&desk.config.mail.dns);
-            let proof = prove(&banks, &keys, question.clone()).await;
-            let intake = Intake { now, trusted: true, proof };
+            let proof = prove(&banks, &room.keys, question.clone()).await;
+            let intake = Intake { now, trusted: true, proof, explain: true };
             let reading = read(&question.raw, &banks, &intake);
-            desk.printer.object(&reading_object(&reading, &banks))?;
+            desk.printer.object(&reading_object(&reading, &live, &banks))?;
             Ok(ExitCode::SUCCESS)
         }
     }
@@ -82,6 +85,7 @@ fn bank(bank: &Bank) -> Object {
         .with("aliases", bank.aliases.clone())
         .with("senders", bank.senders.clone())
         .with("dkim_domains", bank.dkim_domains.clone())
+        .with("signs_content_type", bank.signs_content_type)
         .with("cut_lengths", bank.cut_lengths.iter().map(|n| count(*n)).collect::<Vec<_>>())
         .with("mask", mask)
         .with("layouts", bank.layout_names.clone())
@@ -139,7 +143,7 @@ fn read_mail(path: &std::path::Path) -> anyhow::Result<Vec<u8>> {
 }
 
 /// A reading with the fields of the contract, in its order.
-fn reading_object(reading: &Reading, banks: &Banks) -> Object {
+fn reading_object(reading: &Reading, live: &Live, banks: &Banks) -> Object {
     let facts = &reading.facts;
     let balance = facts.balance.map(|balance| match balance {
         Balance::Available(money) | Balance::Ledger(money) => money,
@@ -163,6 +167,9 @@ fn reading_object(reading: &Reading, banks: &Banks) -> Object {
         .with("occurred_at", occurred(facts))
         .with("balance", balance)
         .with("why", reading.why.clone())
+        .with("live_outcome", live.outcome.as_str())
+        .with("live_reasons", live.reasons.clone())
+        .with("unsigned_headers", live.unsigned.iter().map(|&name| name.to_owned()).collect::<Vec<_>>())
 }
 
 /// The bank's time as exactly as it was told: an instant, or only the day in Lagos.

@@ -21,6 +21,7 @@ mod names;
 mod options;
 mod payments;
 mod print;
+mod reread;
 mod settings;
 mod system;
 mod wallets;

@@ -28,6 +28,8 @@ pub struct Head<'a> {
     pub subject: Option<&'a str>,
     pub date: Option<Timestamp>,
     pub now: Timestamp,
+    /// Tell which rules for narrations were tried.
+    pub explain: bool,
 }
 
 /// The first layout of the bank that fits the visible text and the subject.
@@ -39,8 +41,15 @@ pub fn recognise<'b>(bank: &'b Bank, text: &str, subject: &str) -> Option<&'b La
     })
 }
 
-/// Reads all fields of a layout.
-pub fn facts(bank: &Bank, shared: &Shared, layout: &Layout, sheets: &[Sheet], head: &Head<'_>) -> AlertFacts {
+/// Reads all fields of a layout. `why` is told which rules for narrations were tried, if `head` wants it.
+pub fn facts(
+    bank: &Bank,
+    shared: &Shared,
+    layout: &Layout,
+    sheets: &[Sheet],
+    head: &Head<'_>,
+    why: &mut Vec<String>,
+) -> AlertFacts {
     let mut reader = Reader::new(layout, sheets, head);
     let amount = reader.amount();
     let direction = reader.direction(amount.suffix);
@@ -52,6 +61,9 @@ pub fn facts(bank: &Bank, shared: &Shared, layout: &Layout, sheets: &[Sheet], he
     let setting =
         Setting { bank, shared, layout: &layout.name, direction, holder: holder.as_deref(), filled };
     let story = text.as_deref().map(|t| narration::read(t, &setting)).unwrap_or_default();
+    if head.explain {
+        why.extend(narration::tried::told(text.as_deref(), &setting));
+    }
     let named = reader.field(FieldName::Payer).and_then(|n| narration::clean_name(&n, shared));
     let Payer { name: payer, cut, unsure } = payer(named, text.as_deref(), &story, &setting);
     if unsure {

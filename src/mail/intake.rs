@@ -7,20 +7,20 @@
 use std::sync::Arc;
 
 use super::dns::Keys;
-use super::proof::{DNS_WITHIN, DNS_WITHIN_FOR_FILES, Question, prove};
+use super::proof::{self, DNS_WITHIN, DNS_WITHIN_FOR_FILES, Question, prove};
 use super::threads::Threads;
 use super::{Banks, Intake, Outcome, Reading, read};
 use crate::app::App;
 use crate::config::Config;
-use crate::domain::alert::Authenticity;
+use crate::domain::alert::{AlertStatus, Authenticity};
 use crate::domain::time::Timestamp;
 use crate::ops::OpError;
 use crate::ops::decide::AlertOutcome;
-use crate::ops::take_alert::{ReadAs, Taken, take_alert};
+use crate::ops::take_alert::{ReadAs, Taken, status_of, take_alert};
 use crate::store::Step;
 
 /// Bytes of a mail that are kept when it is too large to be read; the reason is kept with it.
-const KEPT_OF_OVERSIZED: usize = 64 * 1024;
+pub(super) const KEPT_OF_OVERSIZED: usize = 64 * 1024;
 
 /// A mail that was taken, with what was read from it.
 #[derive(Clone, Debug)]
@@ -128,6 +128,17 @@ impl MailRoom {
         origin: &Origin,
         seen: Timestamp,
     ) -> Result<(Vec<u8>, Reading), OpError> {
+        self.read_again(raw, origin, seen, None).await
+    }
+
+    /// The same of a mail that was taken before: `stood` is what proved it then.
+    pub(super) async fn read_again(
+        &self,
+        raw: Vec<u8>,
+        origin: &Origin,
+        seen: Timestamp,
+        stood: Option<&str>,
+    ) -> Result<(Vec<u8>, Reading), OpError> {
         let trusted = origin.is_trusted(self.dev);
         let authserv_id = match origin {
             Origin::Imap { authserv_id } => authserv_id.clone(),
@@ -136,12 +147,84 @@ impl MailRoom {
         let raw = Arc::new(raw);
         let within = if trusted { DNS_WITHIN_FOR_FILES } else { DNS_WITHIN };
         let question = Question { raw: raw.clone(), seen, authserv_id, only_refute: trusted, within };
-        let proof = prove(&self.banks, &self.keys, question).await;
+        let known = match stood {
+            Some(by) => Box::pin(proof::stood(&self.banks, question.clone(), by)).await,
+            None => None,
+        };
+        let proof = match known {
+            Some(proof) => proof,
+            None => prove(&self.banks, &self.keys, question).await,
+        };
         let (banks, bytes) = (self.banks.clone(), raw.clone());
-        let intake = Intake { now: seen, trusted, proof };
+        let intake = Intake { now: seen, trusted, proof, explain: false };
         let reading = self.threads.run(move || read(&bytes, &banks, &intake)).await;
         let reading = reading.ok_or_else(|| OpError::Fault("the mail reader failed".into()))?;
         Ok((Arc::unwrap_or_clone(raw), reading))
+    }
+}
+
+/// What would become of a mail that came over the network now, as far as the mail alone tells.
+#[derive(Clone, Debug)]
+pub struct Live {
+    pub outcome: LiveOutcome,
+    /// What keeps it from deciding by itself, in words.
+    pub reasons: Vec<String>,
+    /// Headers that its proof does not cover.
+    pub unsigned: Vec<&'static str>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LiveOutcome {
+    /// Nothing in the mail stands in the way; accounts and payments decide.
+    Approvable,
+    /// It goes to a person.
+    Review,
+    Ignored,
+    Unreadable,
+    Quarantined,
+}
+
+impl LiveOutcome {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            LiveOutcome::Approvable => "approvable",
+            LiveOutcome::Review => "review",
+            LiveOutcome::Ignored => "ignored",
+            LiveOutcome::Unreadable => "unreadable",
+            LiveOutcome::Quarantined => "quarantined",
+        }
+    }
+}
+
+impl MailRoom {
+    /// Judges a mail as the service would that fetches it, and stores nothing. A provider's verdict counts where
+    /// every configured mailbox names that provider.
+    pub async fn would_become(&self, raw: Vec<u8>, seen: Timestamp) -> Result<Live, OpError> {
+        let named = self.providers.first().and_then(|(_, id)| id.clone());
+        let authserv_id = named.filter(|id| self.providers.iter().all(|(_, one)| one.as_ref() == Some(id)));
+        let origin = Origin::Imap { authserv_id };
+        let (raw, reading) = self.read(raw, &origin, seen).await?;
+        let taken = self.taken(&reading, Arrival { raw, source: String::new(), origin, with: Vec::new() });
+        let unsigned = reading.unsigned;
+        Ok(match status_of(&taken) {
+            AlertStatus::New => {
+                let mut reasons = taken.facts.doubts.clone();
+                if taken.facts.account_number.is_none() {
+                    reasons.push("the alert names no account".into());
+                }
+                if taken.facts.payer_name.is_none() {
+                    reasons.push("the alert shows no payer name".into());
+                }
+                let is_clear = reasons.is_empty();
+                let outcome = if is_clear { LiveOutcome::Approvable } else { LiveOutcome::Review };
+                Live { outcome, reasons, unsigned }
+            }
+            AlertStatus::Ignored => Live { outcome: LiveOutcome::Ignored, reasons: taken.why, unsigned },
+            AlertStatus::Unreadable => {
+                Live { outcome: LiveOutcome::Unreadable, reasons: taken.why, unsigned }
+            }
+            _ => Live { outcome: LiveOutcome::Quarantined, reasons: taken.why, unsigned },
+        })
     }
 }
 

@@ -25,11 +25,13 @@ pub mod intake;
 pub mod mime;
 mod narration;
 pub mod proof;
+pub mod reread;
 pub mod second_look;
 mod sheet;
 pub mod smtp;
 pub mod template;
 mod threads;
+mod unsigned;
 mod verdict;
 mod when;
 
@@ -64,12 +66,14 @@ pub struct Intake {
     /// A person vouches for it: what is missing for a proof is not missed.
     pub trusted: bool,
     pub proof: Proof,
+    /// A person wants to know which rules for narrations were tried; `why` tells it then.
+    pub explain: bool,
 }
 
 impl Intake {
     /// A mail read as if it were trusted (`bank try`, `alert ingest --trusted`, template checks).
     pub fn trusted(now: Timestamp) -> Intake {
-        Intake { now, trusted: true, proof: Proof::default() }
+        Intake { now, trusted: true, ..Intake::default() }
     }
 
     /// The fields that something may be read from (decisions 8).
@@ -109,6 +113,8 @@ pub struct Reading {
     pub to: Vec<String>,
     /// What proves it, where it is proven.
     pub authentic_by: Option<String>,
+    /// Headers of a proven mail that its signature does not cover and that something would be read from.
+    pub unsigned: Vec<&'static str>,
     /// A key could not be had: it may be proven later.
     pub waits: Option<Missing>,
     /// SHA-256 over From, Subject, Date and the visible content; the same for every copy of a mail
@@ -120,6 +126,11 @@ pub struct Reading {
 
 /// Reads one mail. Never fails and never panics: whatever cannot be read is an outcome.
 pub fn read(raw: &[u8], banks: &Banks, intake: &Intake) -> Reading {
+    unsigned::weigh(raw, banks, intake, read_as_it_says(raw, banks, intake))
+}
+
+/// Reads a mail as its own headers say that its content is to be read.
+fn read_as_it_says(raw: &[u8], banks: &Banks, intake: &Intake) -> Reading {
     let mut letter = match mime::open(raw) {
         Ok(letter) => letter,
         Err(why) => return unreadable(raw, why),
@@ -139,16 +150,11 @@ pub fn read(raw: &[u8], banks: &Banks, intake: &Intake) -> Reading {
     if intake.trusted {
         judgement.vouched();
     }
+    let mut unsigned = Vec::new();
     if authentic_by.is_some() {
-        let covered = intake.covered();
-        letter.subject = letter.subject.take().filter(|_| covered.subject);
-        letter.date = letter.date.take().filter(|_| covered.date);
-        letter.message_id = letter.message_id.take().filter(|_| covered.message_id);
-        if !covered.to {
-            letter.to.clear();
-        }
-        if !covered.form {
-            doubts.push("the bank's signature does not cover how the content is to be read".into());
+        unsigned = unsigned::drop_unsigned(&mut letter, &intake.covered());
+        if !unsigned.is_empty() {
+            why.push(format!("not signed, so nothing is read from it: {}", unsigned.join(", ")));
         }
     }
     let content_hash = content_hash(&letter, &sheets);
@@ -185,6 +191,7 @@ pub fn read(raw: &[u8], banks: &Banks, intake: &Intake) -> Reading {
         content_hash,
         why,
         authentic_by,
+        unsigned,
         waits,
         ..unreadable(&[], String::new())
     };
@@ -220,6 +227,7 @@ fn unreadable(raw: &[u8], why: String) -> Reading {
         date: None,
         to: Vec::new(),
         authentic_by: None,
+        unsigned: Vec::new(),
         waits: None,
         content_hash: Sha256::digest(raw).into(),
         why: vec![why],
@@ -340,8 +348,9 @@ fn understand(
         subject: letter.subject.as_deref().filter(|_| covered.subject),
         date: letter.date.filter(|_| covered.date),
         now: intake.now,
+        explain: intake.explain,
     };
-    let mut facts = extract::facts(bank, &banks.shared, layout, sheets, &head);
+    let mut facts = extract::facts(bank, &banks.shared, layout, sheets, &head, why);
     let free = layout.free_labels();
     let labels = html::seams::Labels {
         free: &free,

@@ -2,6 +2,8 @@
 //! account. The forms are data (templates and data/narration.toml); this runs them and judges
 //! whether what stands in the name's place is a name. Called by `extract` only.
 
+pub mod tried;
+
 use regex::Captures;
 
 use super::sheet::collapse;
@@ -48,33 +50,9 @@ pub struct Setting<'a> {
 /// Reads a narration, whitespace collapsed and parts joined.
 pub fn read(text: &str, setting: &Setting<'_>) -> Story {
     let mut story = Story::default();
-    // Where a payer's words are all there is, the network's forms among them are typed.
-    let network = setting.shared.narrations.iter().filter(|_| !setting.bank.narration_is_typed);
-    for rule in setting.bank.narrations.iter().chain(network) {
-        if !applies(rule, setting) {
-            continue;
-        }
-        let Some(found) = rule.pattern.captures(text) else { continue };
-        take_codes(&found, setting.shared, &mut story);
-        if rule.no_payer
-            || typed_by_the_payer(&found, setting.shared)
-            || may_be_typed(text, &found, setting.filled)
-        {
+    for (_, rule) in rules(setting) {
+        if came_to(rule, text, setting, &mut story).ends() {
             break;
-        }
-        match choose(&found, rule, setting) {
-            Choice::None => {}
-            Choice::Unclear => {
-                story.two_names = true;
-                break;
-            }
-            Choice::Payer(payer) => {
-                let at_the_end = collapse(text).ends_with(&payer);
-                let length = payer.chars().count();
-                story.payer_cut = setting.bank.cut_lengths.contains(&length) || setting.filled && at_the_end;
-                story.payer = Some(payer);
-                break;
-            }
         }
     }
     if story.payer_bank.is_none() {
@@ -82,6 +60,71 @@ pub fn read(text: &str, setting: &Setting<'_>) -> Story {
         story.payer_bank = session.and_then(|s| setting.shared.institutions.by_code(s)).map(str::to_owned);
     }
     story
+}
+
+/// Every rule in its order, and whether it is the template's own.
+fn rules<'a>(setting: &Setting<'a>) -> impl Iterator<Item = (bool, &'a NarrationRule)> {
+    // Where a payer's words are all there is, the network's forms among them are typed.
+    let is_typed = setting.bank.narration_is_typed;
+    let network = setting.shared.narrations.iter().filter(move |_| !is_typed);
+    setting.bank.narrations.iter().map(|rule| (true, rule)).chain(network.map(|rule| (false, rule)))
+}
+
+/// What one rule came to.
+#[derive(Clone, Debug, PartialEq)]
+enum Came {
+    /// It is for other narrations.
+    Aside,
+    NotFound,
+    /// Such narrations name no payer.
+    NoPayer,
+    /// The bank before the name did not make the session id.
+    TypedBank,
+    /// The name may be the payer's typing.
+    TypedName,
+    /// What stands in the name's place is none.
+    NoName,
+    TwoNames,
+    Payer(String),
+}
+
+impl Came {
+    /// No further rule is tried.
+    fn ends(&self) -> bool {
+        !matches!(self, Came::Aside | Came::NotFound | Came::NoName)
+    }
+}
+
+/// Tries a rule and adds what it found to the story.
+fn came_to(rule: &NarrationRule, text: &str, setting: &Setting<'_>, story: &mut Story) -> Came {
+    if !applies(rule, setting) {
+        return Came::Aside;
+    }
+    let Some(found) = rule.pattern.captures(text) else { return Came::NotFound };
+    take_codes(&found, setting.shared, story);
+    if rule.no_payer {
+        return Came::NoPayer;
+    }
+    if typed_by_the_payer(&found, setting.shared) {
+        return Came::TypedBank;
+    }
+    if may_be_typed(text, &found, setting.filled) {
+        return Came::TypedName;
+    }
+    match choose(&found, rule, setting) {
+        Choice::None => Came::NoName,
+        Choice::Unclear => {
+            story.two_names = true;
+            Came::TwoNames
+        }
+        Choice::Payer(payer) => {
+            let at_the_end = collapse(text).ends_with(&payer);
+            let length = payer.chars().count();
+            story.payer_cut = setting.bank.cut_lengths.contains(&length) || setting.filled && at_the_end;
+            story.payer = Some(payer.clone());
+            Came::Payer(payer)
+        }
+    }
 }
 
 fn applies(rule: &NarrationRule, setting: &Setting<'_>) -> bool {

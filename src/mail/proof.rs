@@ -33,14 +33,26 @@ pub struct Covered {
     pub date: bool,
     pub to: bool,
     pub message_id: bool,
-    /// How the content is to be read: its type and its transfer encoding. Where they are anybody's,
-    /// a narration can be made to read as rows of the bank's.
-    pub form: bool,
+    /// The content's type, or that there is none: one that nobody signed can be taken away as well as
+    /// changed, and under another one a narration can be made to read as rows of the bank's.
+    pub content_type: bool,
+    /// No transfer encoding that changes the bytes is told but by the bank.
+    pub encoding: bool,
+    /// The transfer encoding is signed, or that there is none.
+    pub encoding_signed: bool,
 }
 
 impl Covered {
     /// As for a mail that a person vouches for.
-    pub const ALL: Covered = Covered { subject: true, date: true, to: true, message_id: true, form: true };
+    pub const ALL: Covered = Covered {
+        subject: true,
+        date: true,
+        to: true,
+        message_id: true,
+        content_type: true,
+        encoding: true,
+        encoding_signed: true,
+    };
 }
 
 /// What proves a mail.
@@ -90,9 +102,8 @@ pub struct Question {
 /// What one look at the bytes found.
 struct Seen {
     from: String,
-    covered: Covered,
-    /// Headers that are there and say how the content is to be read.
-    shaping: Vec<&'static str>,
+    /// Fields that are there once, and whether the bytes are the content (`encoding`).
+    once: Covered,
     usable: Vec<Signature>,
     has_others: bool,
     /// The provider's word, if it counts.
@@ -138,7 +149,7 @@ pub async fn prove(banks: &Arc<Banks>, keys: &Keys, question: Question) -> Proof
                 let opened = opened.unwrap_or_else(Opened::Void);
                 if let Opened::Holds { key } = &opened {
                     let by = format!("dkim d={} s={} key=sha256:{key}", signature.domain, signature.selector);
-                    let covered = covered(&seen.covered, &seen.shaping, &[signature]);
+                    let covered = covered(&seen.once, &[signature]);
                     return proven(proof, by, seen.from, covered);
                 }
                 failed |= matches!(opened, Opened::Fails(_));
@@ -151,7 +162,7 @@ pub async fn prove(banks: &Arc<Banks>, keys: &Keys, question: Question) -> Proof
         // Where a name server still has a key, our own look at the signature is the last word.
         if !has_key && waits != Some(Missing::Answer) {
             let all: Vec<&Signature> = seen.usable.iter().collect();
-            let covered = covered(&seen.covered, &seen.shaping, &all);
+            let covered = covered(&seen.once, &all);
             return proven(proof, by, seen.from, covered);
         }
         proof.why.push(format!("{by} stands in only for keys that have left DNS"));
@@ -165,22 +176,43 @@ pub async fn prove(banks: &Arc<Banks>, keys: &Keys, question: Question) -> Proof
     proof
 }
 
+/// The proof that was found at first sight (`by`, as it is kept with the alert), where the mail still carries
+/// the signature that it rests on and the template still lets that domain sign. DNS is not asked: a bank that
+/// has changed its key meanwhile takes back nothing. `None`: it rests on something else.
+pub async fn stood(banks: &Arc<Banks>, question: Question, by: &str) -> Option<Proof> {
+    let rest = by.strip_prefix("dkim d=")?;
+    let (domain, rest) = rest.split_once(" s=")?;
+    let (selector, _) = rest.split_once(" key=")?;
+    let known = banks.clone();
+    let seen = aside(move || look(&known, &question)).await.ok()?.ok()?;
+    let is_meant = |one: &&Signature| one.domain == domain && one.selector == selector;
+    let meant: Vec<&Signature> = seen.usable.iter().filter(is_meant).collect();
+    if meant.is_empty() || !meant.iter().all(|signature| signature.can_hold()) {
+        return None;
+    }
+    let covered = covered(&seen.once, &meant);
+    let proof = Proof { verdict: Verdict::Nothing, why: seen.why };
+    Some(proven(proof, by.to_owned(), seen.from, covered))
+}
+
 fn proven(proof: Proof, by: String, from: String, covered: Covered) -> Proof {
     let mut why = proof.why;
     why.push(format!("proven: {by}"));
     Proof { verdict: Verdict::Proven(Credential { by, from, covered }), why }
 }
 
-/// Fields that are there once and covered by each of the signatures. `shaping` is what is there of the
-/// headers that tell how the content is to be read.
-fn covered(once: &Covered, shaping: &[&str], signatures: &[&Signature]) -> Covered {
+/// Fields that are there once and covered by each of the signatures.
+fn covered(once: &Covered, signatures: &[&Signature]) -> Covered {
     let by_all = |field: &str| signatures.iter().all(|signature| signature.covers(field));
+    let encoding_signed = by_all("content-transfer-encoding");
     Covered {
         subject: once.subject && by_all("subject"),
         date: once.date && by_all("date"),
         to: once.to && by_all("to"),
         message_id: once.message_id && by_all("message-id"),
-        form: shaping.iter().all(|field| by_all(field)),
+        content_type: by_all("content-type"),
+        encoding: once.encoding || encoding_signed,
+        encoding_signed,
     }
 }
 
@@ -209,21 +241,14 @@ fn look(banks: &Banks, question: &Question) -> Result<Seen, String> {
         return Err("nothing to prove: its From is no bank's".into());
     };
     let examined = dkim::examine(&wire, &head, bank, &from, question.seen);
-    let mut shaping = Vec::new();
-    if head.count("Content-Type") > 0 {
-        shaping.push("content-type");
-    }
-    if !head.named("Content-Transfer-Encoding").all(|(_, field)| changes_nothing(field.value)) {
-        shaping.push("content-transfer-encoding");
-    }
     let mut seen = Seen {
-        shaping,
-        covered: Covered {
+        once: Covered {
             subject: head.count("Subject") == 1,
             date: head.count("Date") == 1,
             to: head.count("To") == 1,
             message_id: head.count("Message-ID") == 1,
-            form: false,
+            encoding: head.named("Content-Transfer-Encoding").all(|(_, field)| changes_nothing(field.value)),
+            ..Covered::default()
         },
         usable: examined.usable,
         has_others: examined.has_others,

@@ -76,6 +76,8 @@ pub struct Bank {
     pub currency: Option<String>,
     /// The narration of a credit holds what the payer typed and nothing of the network's.
     pub narration_is_typed: bool,
+    /// Its signatures cover Content-Type. Where they do not, a mail of its must say itself what it is.
+    pub signs_content_type: bool,
     /// Lengths in characters at which the bank cuts names; ascending.
     pub cut_lengths: Vec<usize>,
     /// `None` where the alerts show the whole number or none.
@@ -153,6 +155,8 @@ pub(super) struct Continuation {
 #[derive(Debug)]
 pub(super) struct NarrationRule {
     pub pattern: Pattern,
+    /// As it stands in the template.
+    pub written: String,
     pub layouts: Vec<String>,
     pub direction: Option<Direction>,
     pub filled: Option<bool>,
@@ -192,6 +196,8 @@ pub(super) enum FieldName {
 /// What holds for every bank.
 #[derive(Debug)]
 pub(super) struct Shared {
+    /// What stands for `{BANK}` in an expression.
+    pub words: String,
     pub name_noise: Vec<Pattern>,
     /// Folded.
     pub not_names: Vec<String>,

@@ -39,6 +39,7 @@ pub mod pin_reset;
 pub mod prove_later;
 pub mod read_payments;
 pub mod rematch;
+pub mod reread;
 pub mod reverse;
 pub mod seal;
 pub mod send_text;

@@ -15,7 +15,7 @@ use crate::app::App;
 use crate::domain::alert::{AlertRow, AlertStatus, Authenticity, Missing};
 use crate::domain::time::{Span, Timestamp};
 use crate::store::jobs::{self, JobKind};
-use crate::store::{Applied, alerts};
+use crate::store::{Applied, Step, alerts};
 
 /// The first time it is asked again; doubled each time, up to the longest pause.
 pub const FIRST_PAUSE: Span = Span::seconds(30);
@@ -85,29 +85,50 @@ fn pause_after(tries: i64) -> Span {
 
 /// Writes the last word on a mail that waited. Whoever else did so at the same moment wins.
 async fn settle_proof(app: &App, waiting: &AlertRow, taken: &Taken) -> Result<AlertOutcome, OpError> {
-    let late = Taken { waits: None, ..taken.clone() };
-    let mut fresh = draft(waiting.id, waiting.first_seen, &late);
-    fresh.version = waiting.version;
-    fresh.source = waiting.source.clone();
+    match write_anew(app, waiting, taken, Vec::new()).await? {
+        Anew::Written(outcome) => Ok(outcome),
+        Anew::Changed(Some(now_there)) => decide::outcome(app, &now_there).await,
+        Anew::Changed(None) => Err(OpError::Fault(format!("there is no alert {}", waiting.id))),
+    }
+}
+
+/// What became of an alert that was to be written anew.
+pub(super) enum Anew {
+    Written(AlertOutcome),
+    /// Somebody else was faster; as it stands now.
+    Changed(Option<Box<AlertRow>>),
+}
+
+/// Writes an alert as its mail now reads, in one Unit with everything that goes with a new alert, and has it
+/// decided; first sight stays. It no longer waits for a proof.
+pub(super) async fn write_anew(
+    app: &App,
+    before: &AlertRow,
+    taken: &Taken,
+    with: Vec<Step>,
+) -> Result<Anew, OpError> {
+    let read = Taken { waits: None, ..taken.clone() };
+    let mut fresh = draft(before.id, before.first_seen, &read);
+    fresh.version = before.version;
+    fresh.source = before.source.clone();
     let now = app.now();
     fresh.decided_at = (fresh.status != AlertStatus::New).then_some(now);
     place(app, &mut fresh).await?;
     for _ in 0..RACES_MAX {
         let mut alert = fresh.clone();
         let unit =
-            whole(app, &mut alert, &late.content_hash, now, |alert| vec![alerts::lifted(alert)]).await?;
+            whole(app, &mut alert, &read.content_hash, now, |alert| vec![alerts::lifted(alert)]).await?;
         let done = jobs::finish_by_subject(JobKind::Verify, alert.id, alert.status.as_str(), now);
-        if let Applied::Done(_) = app.store.apply(unit.step(done)).await? {
+        if let Applied::Done(_) = app.store.apply(unit.step(done).steps(with.iter().cloned())).await? {
             crate::crash::point("alert.lifted");
             alert_log::stored(app, &alert, None);
             alert.version += 1;
-            return after_storing(app, &alert).await;
+            return after_storing(app, &alert).await.map(Anew::Written);
         }
         // Another node was faster, or a copy was stored at this moment.
-        match app.store.alert(waiting.id).await? {
-            Some(now_there) if now_there.version == waiting.version => {}
-            Some(now_there) => return decide::outcome(app, &now_there).await,
-            None => return Err(OpError::Fault(format!("there is no alert {}", waiting.id))),
+        match app.store.alert(before.id).await? {
+            Some(now_there) if now_there.version == before.version => {}
+            now_there => return Ok(Anew::Changed(now_there.map(Box::new))),
         }
     }
     Err(OpError::Contended)

@@ -152,11 +152,11 @@ async fn work_on_stored(app: &App, alert: &AlertRow) -> Result<AlertOutcome, OpE
     super::decide::outcome(app, alert).await
 }
 
-/// The alert as the mail alone makes it, first seen at `seen`.
-pub(super) fn draft(id: i64, seen: Timestamp, taken: &Taken) -> AlertRow {
+/// What the mail alone makes of it.
+pub fn status_of(taken: &Taken) -> AlertStatus {
     let is_payment = taken.facts.direction == Some(Direction::Credit)
         && taken.facts.kind.is_none_or(|kind| kind == AlertKind::Payment);
-    let status = match (taken.read_as, taken.authenticity) {
+    match (taken.read_as, taken.authenticity) {
         (ReadAs::Unreadable, _) => AlertStatus::Unreadable,
         (_, Authenticity::Refuted | Authenticity::Unproven) | (ReadAs::Quarantined, _) => {
             AlertStatus::Quarantined
@@ -164,7 +164,12 @@ pub(super) fn draft(id: i64, seen: Timestamp, taken: &Taken) -> AlertRow {
         (ReadAs::NoCredit, _) => AlertStatus::Ignored,
         (ReadAs::Credit, _) if is_payment => AlertStatus::New,
         (ReadAs::Credit, _) => AlertStatus::Ignored,
-    };
+    }
+}
+
+/// The alert as the mail alone makes it, first seen at `seen`.
+pub(super) fn draft(id: i64, seen: Timestamp, taken: &Taken) -> AlertRow {
+    let status = status_of(taken);
     let reason = match (status, taken.waits) {
         (AlertStatus::New, _) => String::new(),
         (AlertStatus::Quarantined, Some(missing)) => prove_later::waiting(seen, missing, &taken.why),

@@ -24,6 +24,7 @@ macro_rules! columns {
 
 pub mod alike;
 pub mod quarantine;
+pub mod unread;
 
 statements! {
     ADD: insert(alerts) {
@@ -45,7 +46,7 @@ statements! {
          bank_time_end_at = $27, bank_time_precision = $28, balance_kind = $29, balance_kobo = $30, doubts = \
          $31, message_id = $32, mail_from = $33, subject = $34, mailed_at = $35, first_seen_at = $36, \
          decided_at = $37, linked_alert_id = $38, reason = $39, evidence = $40, authentic_by = $41 where id = \
-         $1 and version = $3 and status = 'quarantined'"
+         $1 and version = $3 and status in ('quarantined', 'unreadable', 'ignored')"
     }
     RAW: query { "select raw from mails where alert_id = $1" }
     ADD_KEY: insert(alert_keys) { kind: Text, key: Text, alert_id: Int }
@@ -180,8 +181,8 @@ pub fn add(alert: &AlertRow) -> Step {
     Step::one(&ADD, values(alert))
 }
 
-/// The step that writes a quarantined alert anew, now that more is known of the mail; guarded by the
-/// version it was read with. First sight and everything that tells which mail it is stay.
+/// The step that writes an alert anew that told nothing so far, now that more is known of the mail; guarded by
+/// the version it was read with. First sight and everything that tells which mail it is stay.
 pub fn lifted(alert: &AlertRow) -> Step {
     Step::one(&LIFTED, values(alert))
 }

@@ -92,6 +92,7 @@ pub fn statements() -> Vec<&'static Sql> {
         alerts::ALL,
         alerts::alike::ALL,
         alerts::quarantine::ALL,
+        alerts::unread::ALL,
         audit::ALL,
         audit::counted_once::ALL,
         deliveries::ALL,

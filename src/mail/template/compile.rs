@@ -19,9 +19,25 @@ const MAX_PATTERN: usize = 2000;
 /// Expressions, labels and the like in one list.
 const MAX_LIST: usize = 200;
 
+/// Groups of an expression over narrations, see `RawNarration`.
+const NARRATION_GROUPS: [&str; 10] = [
+    "payer",
+    "payer2",
+    "bank",
+    "payer_account",
+    "session",
+    "reference",
+    "receiver",
+    "virtual",
+    "kobo",
+    "day",
+];
+
 /// Where in which file something stands, for the error.
 struct Place<'a> {
     file: &'a str,
+    /// What stands in the file.
+    text: &'a str,
     /// Alternatives for `{BANK}`: every way to write an institution.
     words: &'a str,
 }
@@ -46,6 +62,17 @@ impl Place<'_> {
         patterns.iter().map(|p| self.regex(key, p)).collect()
     }
 
+    /// Refuses a named group that nobody looks at: a slip of the pen would leave its field unread.
+    fn groups(&self, key: &str, pattern: &Pattern, known: &[&str]) -> Result<(), TemplateError> {
+        let Some(odd) = pattern.capture_names().flatten().find(|name| !known.contains(name)) else {
+            return Ok(());
+        };
+        let line = self.text.find(&format!("<{odd}>")).map(|at| self.text[..at].matches('\n').count() + 1);
+        let place = line.map_or(String::new(), |line| format!("line {line}: "));
+        Err(self
+            .wrong(key, format!("{place}{odd:?} is no known group; the known ones are {}", known.join(", "))))
+    }
+
     fn direction(
         &self,
         key: &str,
@@ -63,8 +90,11 @@ impl Place<'_> {
     fn narrations(&self, raw: &[RawNarration]) -> Result<Vec<NarrationRule>, TemplateError> {
         raw.iter()
             .map(|r| {
+                let pattern = self.regex("narration.pattern", &r.pattern)?;
+                self.groups("narration.pattern", &pattern, &NARRATION_GROUPS)?;
                 Ok(NarrationRule {
-                    pattern: self.regex("narration.pattern", &r.pattern)?,
+                    pattern,
+                    written: r.pattern.clone(),
                     layouts: r.layouts.clone(),
                     direction: self.direction("narration.direction", r.direction.as_deref(), "credit")?,
                     filled: r.filled,
@@ -127,14 +157,15 @@ pub fn institutions(text: &str) -> Result<(Institutions, String), TemplateError>
     words.sort_by(|a, b| b.len().cmp(&a.len()).then(a.cmp(b)));
     let alternatives =
         words.iter().map(|w| regex::escape(w).replace(' ', " +")).collect::<Vec<_>>().join("|");
-    Ok((table, format!("(?:{alternatives})")))
+    Ok((table, format!("(?i:{alternatives})")))
 }
 
 pub fn shared(text: &str, words: &str, institutions: Institutions) -> Result<Shared, TemplateError> {
     let file = "data/narration.toml";
     let raw: RawShared = parse(file, text)?;
-    let place = Place { file, words };
+    let place = Place { file, text, words };
     Ok(Shared {
+        words: words.to_owned(),
         name_noise: place.regexes("name_noise", &raw.name_noise)?,
         not_names: raw.not_names.iter().map(|n| collapse(n).to_uppercase()).collect(),
         not_in_names: place.regexes("not_in_names", &raw.not_in_names)?,
@@ -175,7 +206,7 @@ fn claims(place: &Place<'_>, raw: RawClaims) -> Result<Claims, TemplateError> {
 /// `labels_of_all` end a value in every bank's mails.
 pub fn bank(file: &str, text: &str, words: &str, labels_of_all: &[String]) -> Result<Bank, TemplateError> {
     let raw: RawBank = parse(file, text)?;
-    let place = Place { file, words };
+    let place = Place { file, text, words };
     if raw.code.is_empty() || !raw.code.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit()) {
         return Err(place.wrong("code", "must be lower-case letters and digits"));
     }
@@ -206,6 +237,7 @@ pub fn bank(file: &str, text: &str, words: &str, labels_of_all: &[String]) -> Re
         dkim_domains: raw.dkim_domains.iter().map(|d| d.to_ascii_lowercase()).collect(),
         currency: raw.currency,
         narration_is_typed: raw.narration_is_typed,
+        signs_content_type: raw.signs_content_type,
         cut_lengths,
         mask: raw.mask.map(|m| MaskForm { lead: m.lead, trail: m.trail, hidden_end: m.hidden_end }),
         layout_names: names,
@@ -269,6 +301,9 @@ fn compile_field(place: &Place<'_>, key: &str, raw: &RawField) -> Result<Field, 
     let subject = place.regexes(&format!("{key}.subject"), &raw.subject)?;
     if lines.iter().chain(&subject).any(|r| !r.capture_names().any(|n| n == Some("v"))) {
         return Err(place.wrong(key, "every expression needs a group (?P<v>...)"));
+    }
+    for pattern in lines.iter().chain(&subject) {
+        place.groups(key, pattern, &["v"])?;
     }
     Ok(Field {
         labels: raw.labels.iter().map(|l| fold_label(l)).collect(),

@@ -26,6 +26,9 @@ pub struct RawBank {
     /// The narration of a credit holds what the payer typed and nothing of the network's.
     #[serde(default)]
     pub narration_is_typed: bool,
+    /// The bank's signatures cover Content-Type.
+    #[serde(default = "yes")]
+    pub signs_content_type: bool,
     /// Lengths, in characters, at which the bank cuts names.
     #[serde(default)]
     pub cut_lengths: Vec<usize>,
@@ -47,6 +50,10 @@ pub struct RawBank {
     pub kind: Vec<RawKind>,
     #[serde(default)]
     pub example: Vec<RawExample>,
+}
+
+fn yes() -> bool {
+    true
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]

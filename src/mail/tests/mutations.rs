@@ -345,7 +345,7 @@ fn round(chance: &mut Chance) -> Result<bool, String> {
     Ok(all)
 }
 
-fn number(name: &str) -> Option<u64> {
+pub fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok().and_then(|v| v.parse().ok())
 }
 

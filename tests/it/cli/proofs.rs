@@ -51,6 +51,47 @@ on_both! {
         }
     }
 
+    async fn bank_try_tells_what_the_service_would_make_of_it(db: TestDatabase) {
+        let names = NameServer::start().await;
+        names.say(KEY_NAME, Say::Text(record("rsa2048")));
+        let mut desk = Desk::new(&db);
+        desk.dns = Some(names.address);
+        write(&desk);
+        let good = desk.json(&["bank", "try", "signed.eml"]);
+        assert_eq!((&good["live_outcome"], &good["unsigned_headers"]), (&"approvable".into(), &serde_json::json!([])));
+        // Proven, and a person would have to look at every one of them.
+        let at = SystemClock.now() - Span::minutes(10);
+        let fields = vec!["from", "to", "date"];
+        let bare = Signer { fields, ..Signer::bank() }.sign(&Alert::credit(ACCOUNT, 5_000, "Halima Garba", at).text());
+        std::fs::write(desk.path().join("bare.eml"), bare).unwrap();
+        let open = desk.json(&["bank", "try", "bare.eml"]);
+        assert_eq!((&open["authentic"], &open["outcome"]), (&"proven".into(), &"read".into()));
+        assert_eq!(open["live_outcome"], "review", "{open}");
+        assert!(open["live_reasons"][0].as_str().unwrap().contains("does not cover Content-Type"), "{open}");
+        assert_eq!(open["unsigned_headers"], serde_json::json!(["Subject", "Message-ID", "Content-Type"]));
+        let text = desk.text(&["bank", "try", "bare.eml"]);
+        assert!(text.contains("review") && text.contains("Content-Type"), "{text}");
+        // The bank's template says so, in a folder of the operator's.
+        let folder = desk.path().join("banks");
+        std::fs::create_dir(&folder).unwrap();
+        let template = include_str!("../../../banks/gtbank.toml");
+        std::fs::write(folder.join("gtbank.toml"), format!("signs_content_type = false\n{template}")).unwrap();
+        let output = desk
+            .command(&["--json", "bank", "try", "bare.eml"])
+            .env("TILLBELL_BANKS__FOLDER", &folder)
+            .output()
+            .unwrap();
+        let taught: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(taught["live_outcome"], "approvable", "{taught}");
+        for (file, outcome) in [("altered.eml", "quarantined"), ("plain.eml", "quarantined"), ("empty.eml", "unreadable")] {
+            let mail = if file == "plain.eml" { Alert::credit(ACCOUNT, 5_000, "Halima Garba", at).text() } else { String::new() };
+            if file != "altered.eml" {
+                std::fs::write(desk.path().join(file), mail).unwrap();
+            }
+            assert_eq!(desk.json(&["bank", "try", file])["live_outcome"], outcome, "{file}");
+        }
+    }
+
     async fn alert_ingest_says_that_it_waits_and_alert_show_what_proved_it(db: TestDatabase) {
         let names = NameServer::start().await;
         names.say(KEY_NAME, Say::ServFail);

@@ -160,7 +160,7 @@ async fn a_mail_is_tried_and_nothing_is_stored() {
             [
                 "outcome", "authentic", "bank", "template", "direction", "kind", "amount", "currency",
                 "account_number", "payer_name", "payer_account_number", "narration", "reference", "session_id",
-                "occurred_at", "balance", "why",
+                "occurred_at", "balance", "why", "live_outcome", "live_reasons", "unsigned_headers",
             ]
         );
         std::fs::write(desk.path().join("empty.eml"), "").unwrap();

@@ -1,0 +1,110 @@
+//! `tillbell alert reread`: mails that were kept unread are read again, after a template was taught to.
+
+use std::sync::Arc;
+
+use anyhow::{anyhow, bail};
+use clap::Args;
+
+use super::Desk;
+use super::alerts::display_name;
+use super::options::{Since, since};
+use super::print::{Field, Object, warn};
+use crate::app::App;
+use crate::domain::alert::AlertRow;
+use crate::mail::Banks;
+use crate::mail::intake::MailRoom;
+use crate::mail::reread::{is_of, reread};
+use crate::ops::decide::AlertOutcome;
+use crate::ops::reread::{Reread, RereadRefused, unread_since};
+
+#[derive(Args)]
+pub(super) struct RereadArgs {
+    /// Alerts that are unreadable, quarantined or ignored
+    #[arg(value_name = "ID", required_unless_present = "bank", conflicts_with_all = ["bank", "since"])]
+    ids: Vec<i64>,
+    /// All such alerts of this bank instead (a bank of `bank list`)
+    #[arg(long, value_name = "BANK", requires = "since")]
+    bank: Option<String>,
+    /// How far back, for example 7d, or since a day: 2026-03-10
+    #[arg(long, value_name = "TIME", value_parser = since, requires = "bank")]
+    since: Option<Since>,
+}
+
+/// Reads alert after alert and prints each result as it comes. What could not be done is told at the end.
+pub(super) async fn run(app: &App, banks: Arc<Banks>, args: &RereadArgs, desk: &Desk) -> anyhow::Result<()> {
+    let (mut is_cut, mut none) = (false, None);
+    let ids = match (&args.bank, args.since) {
+        (Some(name), Some(since)) => {
+            let Some(bank) = banks.by_name_or_alias(name) else {
+                bail!("no template knows the bank {name}; `bank list` shows the banks");
+            };
+            let wanted = |alert: &AlertRow| is_of(alert, bank, &banks);
+            let (found, cut) = unread_since(app, since.before(app.now()), wanted).await?;
+            is_cut = cut;
+            none =
+                found.is_empty().then(|| format!("no alert of {} since then can be read again", bank.name));
+            found.iter().map(|alert| alert.id).collect::<Vec<_>>()
+        }
+        _ => args.ids.clone(),
+    };
+    let room = MailRoom::new(&app.config, banks.clone());
+    let mut results = desk.printer.stream("results")?;
+    let mut trouble: Option<anyhow::Error> = None;
+    for id in ids {
+        let shown = match reread(app, &room, id, &desk.operator).await {
+            Ok(Ok((before, done))) => result(app, &banks, &before, &done).await?,
+            Ok(Err(refused)) => {
+                // Of many that were found here, one that somebody else dealt with meanwhile is no trouble.
+                if args.bank.is_none() || matches!(refused, RereadRefused::KeyAway(_)) {
+                    trouble.get_or_insert(anyhow!(refused.clone()));
+                }
+                row(id, None, "refused", &refused.to_string())
+            }
+            Err(error) => {
+                let shown = row(id, None, "failed", &format!("it could not be read again: {error}"));
+                trouble.get_or_insert(anyhow!(error).context(format!("alert {id} could not be read again")));
+                shown
+            }
+        };
+        results.row(&shown)?;
+    }
+    results.end()?;
+    if let Some(none) = none {
+        desk.printer.remark(true, &none)?;
+    }
+    if is_cut {
+        warn("there are too many such alerts to look at all of them; a later --since reaches the others");
+    }
+    trouble.map_or(Ok(()), Err)
+}
+
+async fn result(app: &App, banks: &Banks, before: &AlertRow, done: &Reread) -> anyhow::Result<Object> {
+    let (Reread::Same(outcome) | Reread::Anew(outcome)) = done;
+    let AlertOutcome { alert_id, status, transaction_id, .. } = outcome;
+    let now = app.store.alert(*alert_id).await?;
+    let facts = now.as_ref().map(|alert| &alert.facts);
+    let account = facts.and_then(|facts| facts.virtual_account.as_ref().or(facts.account_number.as_ref()));
+    let reason = match done {
+        Reread::Same(_) => format!("it reads as before: {}", outcome.reason),
+        Reread::Anew(_) => outcome.reason.clone(),
+    };
+    Ok(Object::new()
+        .with("alert_id", *alert_id)
+        .with("before", before.status.as_str())
+        .with("outcome", status.as_str())
+        .with("bank", display_name(banks, facts.and_then(|facts| facts.bank.as_deref())))
+        .with("amount", facts.and_then(|facts| facts.amount))
+        .with("payer_name", facts.and_then(|facts| facts.payer_name.as_ref()))
+        .with("account_number", account)
+        .with("transaction_id", transaction_id.as_ref())
+        .with("reason", reason))
+}
+
+/// An alert that was left as it is, in the fields of the others.
+fn row(id: i64, before: Option<&str>, outcome: &str, reason: &str) -> Object {
+    let mut object = Object::new().with("alert_id", id).with("before", before).with("outcome", outcome);
+    for field in ["bank", "amount", "payer_name", "account_number", "transaction_id"] {
+        object = object.with(field, Field::Null);
+    }
+    object.with("reason", reason)
+}

@@ -1,0 +1,56 @@
+//! The kept mail of an alert that told nothing, read again with what the templates know now.
+//!
+//! It is judged as it came: at the time of its first sight, from the mailbox that it came from, vouched for by a
+//! person only if it was then. A proof that was found then stands, whatever became of the key since; one that was
+//! not found may be found now, with the keys that DNS holds. `ops::reread` says what follows. Called by the
+//! command line.
+
+use super::intake::{Arrival, KEPT_OF_OVERSIZED, MailRoom, Origin};
+use super::template::{Bank, Banks};
+use crate::app::App;
+use crate::domain::alert::{AlertRow, Authenticity};
+use crate::ops::OpError;
+use crate::ops::reread::{Reread, RereadRefused, may_be_reread};
+
+/// Reads the mail of an alert again and writes what came of it.
+pub async fn reread(
+    app: &App,
+    room: &MailRoom,
+    alert_id: i64,
+    operator: &str,
+) -> Result<Result<(AlertRow, Reread), RereadRefused>, OpError> {
+    let Some(alert) = app.store.alert(alert_id).await? else {
+        return Ok(Err(RereadRefused::NoAlert(alert_id)));
+    };
+    if let Err(refused) = may_be_reread(&alert) {
+        return Ok(Err(refused));
+    }
+    let Some(raw) = app.store.mail(alert_id).await? else {
+        return Ok(Err(RereadRefused::MailGone(alert_id)));
+    };
+    if raw.len() == KEPT_OF_OVERSIZED {
+        return Ok(Err(RereadRefused::Beginning(alert_id)));
+    }
+    let origin = match alert.authenticity {
+        Authenticity::Trusted => Origin::File { trusted: true },
+        _ => Origin::Imap { authserv_id: room.provider_of(&alert.source) },
+    };
+    let stood = alert.authentic_by.as_deref().filter(|_| alert.authenticity == Authenticity::Proven);
+    let (raw, reading) = room.read_again(raw, &origin, alert.first_seen, stood).await?;
+    let arrival = Arrival { raw, source: alert.source.clone(), origin, with: Vec::new() };
+    let taken = room.taken(&reading, arrival);
+    crate::crash::point("alert.before_reread");
+    let done = crate::ops::reread::reread(app, &alert, &taken, operator).await?;
+    Ok(done.map(|done| (alert, done)))
+}
+
+/// Whether an alert is a mail of this bank's, or claims to be: by what was read, or else by its sender.
+pub fn is_of(alert: &AlertRow, bank: &Bank, banks: &Banks) -> bool {
+    if let Some(code) = &alert.facts.bank {
+        return *code == bank.code;
+    }
+    let Some(from) = alert.mail_from.as_deref() else { return false };
+    let domain = from.rsplit_once('@').map_or("", |(_, domain)| domain);
+    let sender = banks.by_sender(from).or_else(|| banks.by_sender_domain(domain));
+    sender.is_some_and(|known| known.code == bank.code)
+}
