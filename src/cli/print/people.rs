@@ -137,3 +137,27 @@ fn lay_out_item(one: &Field, indent: usize, form: Form, lines: &mut Vec<Line>) {
         first.text.replace_range(indent..=indent, "-");
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moments_are_told_by_how_long_ago_they_were() {
+        let now = Timestamp(1_790_000_000_000_000);
+        let told = |seconds: i64| moment_for_people(Timestamp(now.0 + seconds * 1_000_000), now);
+        for (seconds, words) in [
+            (0, "0 s ago"),
+            (-59, "59 s ago"),
+            (-185, "3 min ago"),
+            (-7_300, "2 h ago"),
+            (-60 * 86_400, "60 d ago"),
+            (-61 * 86_400, "2026-07-22"),
+            (240, "in 4 min"),
+            (86_400, "in 1 d"),
+        ] {
+            assert_eq!(told(seconds), words);
+        }
+        assert_eq!(moment_for_people(Timestamp::MAX, now), "9999-01-01");
+    }
+}
