@@ -65,7 +65,7 @@ pub(super) enum AlertCommand {
     Dismiss(dismissals::DismissArgs),
     /// Read the kept mails of alerts again that told nothing, after a template was taught to
     #[command(
-        after_help = "Nothing else of the alert changes: it is decided with the time it was first seen.\n\n\
+        after_help = "An alert keeps the time it was first seen and is decided by it. Mails are kept for 90 days.\n\n\
                             Examples: tillbell alert reread 17 18\n          \
                             tillbell alert reread --bank GTBank --since 7d"
     )]

@@ -66,7 +66,7 @@ pub(super) async fn run(command: BankCommand, desk: &Desk) -> anyhow::Result<Exi
             let proof = prove(&banks, &room.keys, question.clone()).await;
             let intake = Intake { now, trusted: true, proof, explain: true };
             let reading = read(&question.raw, &banks, &intake);
-            desk.printer.object(&reading_object(&reading, &live, &banks))?;
+            tell(&reading, &live, &banks, desk)?;
             Ok(ExitCode::SUCCESS)
         }
     }
@@ -142,8 +142,34 @@ fn read_mail(path: &std::path::Path) -> anyhow::Result<Vec<u8>> {
     Ok(raw)
 }
 
-/// A reading with the fields of the contract, in its order.
-fn reading_object(reading: &Reading, live: &Live, banks: &Banks) -> Object {
+/// For programs all fields in one object; for people the lists below the fields, a line each.
+fn tell(reading: &Reading, live: &Live, banks: &Banks, desk: &Desk) -> anyhow::Result<()> {
+    let object = reading_object(reading, banks);
+    if desk.printer.json {
+        let unsigned = live.unsigned.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
+        let object = object
+            .with("why", reading.why.clone())
+            .with("live_outcome", live.outcome.as_str())
+            .with("live_reasons", live.reasons.clone())
+            .with("unsigned_headers", unsigned);
+        return desk.printer.object(&object);
+    }
+    desk.printer.object(&object)?;
+    let item = |text: &String| desk.printer.line(&format!("  - {text}"));
+    desk.printer.line("why:")?;
+    reading.why.iter().try_for_each(item)?;
+    desk.printer.line(&format!("if it arrived over the network now: {}", live.outcome.as_str()))?;
+    live.reasons.iter().try_for_each(item)?;
+    if !live.unsigned.is_empty() {
+        let names = live.unsigned.join(", ");
+        desk.printer
+            .line(&format!("headers that the signature does not cover: {names} (see docs/banks.md)"))?;
+    }
+    Ok(())
+}
+
+/// A reading with the fields of the contract, in its order, but for the lists at its end.
+fn reading_object(reading: &Reading, banks: &Banks) -> Object {
     let facts = &reading.facts;
     let balance = facts.balance.map(|balance| match balance {
         Balance::Available(money) | Balance::Ledger(money) => money,
@@ -166,10 +192,6 @@ fn reading_object(reading: &Reading, live: &Live, banks: &Banks) -> Object {
         .with("session_id", facts.session_id.as_ref())
         .with("occurred_at", occurred(facts))
         .with("balance", balance)
-        .with("why", reading.why.clone())
-        .with("live_outcome", live.outcome.as_str())
-        .with("live_reasons", live.reasons.clone())
-        .with("unsigned_headers", live.unsigned.iter().map(|&name| name.to_owned()).collect::<Vec<_>>())
 }
 
 /// The bank's time as exactly as it was told: an instant, or only the day in Lagos.

@@ -223,7 +223,16 @@ impl MailRoom {
             AlertStatus::Unreadable => {
                 Live { outcome: LiveOutcome::Unreadable, reasons: taken.why, unsigned }
             }
-            _ => Live { outcome: LiveOutcome::Quarantined, reasons: taken.why, unsigned },
+            _ => {
+                let is_open = taken.authenticity == Authenticity::Unproven;
+                let first = if is_open {
+                    "nothing proves that the bank sent it"
+                } else {
+                    "it is not the bank's own word"
+                };
+                let reasons = std::iter::once(first.to_owned()).chain(taken.why).collect();
+                Live { outcome: LiveOutcome::Quarantined, reasons, unsigned }
+            }
         })
     }
 }

@@ -16,20 +16,40 @@ pub fn told(text: Option<&str>, setting: &Setting<'_>) -> Vec<String> {
     let mut out = vec![format!("the narration is \"{}\"", shown(text))];
     let mut story = Story::default();
     let (mut own, mut network, mut ended) = (0, 0, false);
+    let mut aside_for: Vec<(String, Vec<String>)> = Vec::new();
     for (is_own, rule) in rules(setting) {
         *(if is_own { &mut own } else { &mut network }) += 1;
         let came = came_to(rule, text, setting, &mut story);
-        let name = if is_own {
-            format!("narration rule {own} of the template")
-        } else {
-            format!("the network's form {network}")
-        };
-        let known = is_own || !matches!(came, Came::Aside | Came::NotFound);
-        out.extend(known.then(|| format!("{name} {}", words(&came, rule, text, setting))));
+        match (&came, is_own) {
+            (Came::Aside, true) => {
+                let reason = aside(rule, setting);
+                match aside_for.iter_mut().find(|(known, _)| *known == reason) {
+                    Some((_, numbers)) => numbers.push(own.to_string()),
+                    None => aside_for.push((reason, vec![own.to_string()])),
+                }
+            }
+            (came, true) => {
+                out.push(format!(
+                    "narration rule {own} of the template {}",
+                    words(came, rule, text, setting)
+                ));
+            }
+            (Came::Aside | Came::NotFound, false) => {}
+            (came, false) => {
+                out.push(format!("the network's form {network} {}", words(came, rule, text, setting)));
+            }
+        }
         ended = came.ends();
         if ended {
             break;
         }
+    }
+    for (reason, numbers) in aside_for {
+        let (rules, are) = if numbers.len() == 1 { ("rule", "is") } else { ("rules", "are") };
+        let numbers = numbers.join(", ");
+        out.push(format!(
+            "narration {rules} {numbers} of the template {are} not for this narration: {reason}"
+        ));
     }
     if !ended {
         let none = if setting.bank.narration_is_typed {
@@ -44,7 +64,7 @@ pub fn told(text: Option<&str>, setting: &Setting<'_>) -> Vec<String> {
 
 fn words(came: &Came, rule: &NarrationRule, text: &str, setting: &Setting<'_>) -> String {
     match came {
-        Came::Aside => format!("is not for this narration: {}", aside(rule, setting)),
+        Came::Aside => "is not for this narration".into(),
         Came::NotFound => match fitting(rule, text, &setting.shared.words) {
             Some((front, rest)) if !front.is_empty() => {
                 format!("does not fit: it fits as far as `{}`, and not `{}`", shown(&front), shown(&rest))
@@ -66,13 +86,13 @@ fn words(came: &Came, rule: &NarrationRule, text: &str, setting: &Setting<'_>) -
 
 fn aside(rule: &NarrationRule, setting: &Setting<'_>) -> String {
     if !rule.layouts.is_empty() && !rule.layouts.iter().any(|layout| layout == setting.layout) {
-        return format!("the layout is {}, the rule is for {}", setting.layout, rule.layouts.join(", "));
+        return format!("the layout is {}, not {}", setting.layout, rule.layouts.join(" or "));
     }
     if let Some(direction) = rule.direction.filter(|one| setting.direction != Some(*one)) {
-        return format!("it is for {}s only", direction.as_str());
+        return format!("only for {}s", direction.as_str());
     }
-    let fills = if setting.filled { "fills" } else { "does not fill" };
-    format!("this narration {fills} its field (`filled`)")
+    let fills = if setting.filled { "does not fill" } else { "fills" };
+    format!("only where the narration {fills} its field")
 }
 
 /// The longest beginning of the rule's expression that fits, with what is left of it. Whatever fits also fits

@@ -40,7 +40,7 @@ fn every_rule_that_was_tried_says_what_did_not_fit() {
         "the narration is \"IN 1234 BY ZARA GYANG/OPAY\"",
         "narration rule 1 of the template does not fit: it fits as far as `^IN (?P<reference>[0-9]{4}) `, and not \
          `FROM (?P<payer>.+?)/(?P<bank>{BANK})$`",
-        "narration rule 2 of the template is not for this narration: the layout is gens, the rule is for word",
+        "narration rule 2 of the template is not for this narration: the layout is gens, not word",
         "narration rule 3 of the template fits, but what stands in the name's place is no name",
         "narration rule 4 of the template does not fit, not even its beginning: `Q`",
         "none of the network's",

@@ -247,6 +247,8 @@ fn a_body_that_could_be_several_things_goes_to_a_person() {
         assert!(is_said || reading.outcome != Outcome::Read, "{why}: {reading:?}");
     }
     // Words for old readers may stand in front of the parts.
+    let mail = made("zenith", &Told::default());
+    let [_, _, parts] = arranged(mail.from, &mail.subject, &mail.text(), &mail.html(""));
     let usual = change(&parts, "\r\n\r\n", "\r\n\r\nThis is a multi-part message in MIME format.\r\n");
     assert!(counts(&told(&usual, false)));
 }
