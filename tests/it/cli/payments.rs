@@ -129,7 +129,7 @@ on_both! {
         app.directory.forget();
         pay(&app, &trial, "t-1", 300, "Chidinma Okoro").await;
         let text = desk.text(&["payment", "list"]);
-        assert!(text.contains("mode") && text.contains("test"), "a test payment is told as one: {text}");
+        assert!(text.contains("MODE") && text.contains("test"), "a test payment is told as one: {text}");
     }
 
     async fn the_business_is_named_only_where_several_have_the_id(db: TestDatabase) {
