@@ -75,7 +75,8 @@ pub async fn similar_alerts(
     }
     // Another telling of what came over a virtual account may name the one that it is settled through.
     places.extend(accounts.iter().filter(|one| one.via == Some(account_id)).map(|one| Some(one.id)));
-    compare(app, alert, &accounts, (place, &places), received, Asking::Rule).await
+    // Ten reads at once are a large future, and this lies deep in the way of a mail.
+    Box::pin(compare(app, alert, &accounts, (place, &places), received, Asking::Rule)).await
 }
 
 /// The same for a person who credits the money to this account. Of an alert that names none, and of money
@@ -96,7 +97,7 @@ pub async fn similar_for_person(
             places.push(Some(one.id));
         }
     }
-    compare(app, alert, &accounts, (place, &places), received, Asking::Person).await
+    Box::pin(compare(app, alert, &accounts, (place, &places), received, Asking::Person)).await
 }
 
 async fn compare(

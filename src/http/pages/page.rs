@@ -378,9 +378,9 @@ mod tests {
 
     #[test]
     fn a_long_summary_is_open_as_far_as_whole_lines_or_words_go() {
-        let nine = vec!["1 x ankara"; 9].join("\n");
+        let nine = ["1 x ankara"; 9].join("\n");
         assert_eq!(folded(&nine), (nine.as_str(), ""));
-        let ten = vec!["1 x ankara"; 10].join("\n");
+        let ten = ["1 x ankara"; 10].join("\n");
         let (open, rest) = folded(&ten);
         assert_eq!((open.lines().count(), rest.lines().count()), (5, 5));
         let words = "lace ".repeat(100);
