@@ -1,8 +1,8 @@
 //! The kept mail of an alert that told nothing, read again with what the templates know now.
 //!
-//! It is judged as it came: at the time of its first sight, from the mailbox that it came from, vouched for by a
-//! person only if it was then. A proof that was found then stands, whatever became of the key since; one that was
-//! not found may be found now, with the keys that DNS holds. `ops::reread` says what follows. Called by the
+//! It is judged as it came: at the time of its first sight, from the mailbox that it came from, vouched for by
+//! a person only if it was then. A proof that was found then stands, whatever became of the key since; one that
+//! was not found may be found now, with the keys that DNS holds. `ops::reread` says what follows. Called by the
 //! command line.
 
 use super::intake::{Arrival, KEPT_OF_OVERSIZED, MailRoom, Origin};

@@ -1,12 +1,13 @@
 //! What the signature of a proven mail leaves open, and what follows from it.
 //!
 //! Whoever passes a mail on can change, add and take away every header that its signature does not cover. What
-//! such a header says of itself (subject, date, receiver, id) is not read. One that says how the content is to be
-//! read is worse: a payer can type what becomes rows of the bank's as soon as a text is called HTML, HTML is called
-//! text, or a boundary is named in the midst of it. So such a mail goes to a person, unless the bank's template says
-//! that the bank signs no Content-Type. Then **the body itself must say what it is** (`natural`: the signature covers
-//! it), and the mail is read as that; the header it came with must make no difference, and no other type that it could
-//! have been given may tell another credit. What is approved then rests on signed bytes alone. Called by `mail::read`.
+//! such a header says of itself (subject, date, receiver, id) is not read. One that says how the content is to
+//! be read is worse: a payer can type what becomes rows of the bank's as soon as a text is called HTML, HTML is
+//! called text, or a boundary is named in the midst of it. So such a mail goes to a person, unless the bank's
+//! template says that the bank signs no Content-Type. Then **the body itself must say what it is** (`natural`:
+//! the signature covers it), and the mail is read as that; the header it came with must make no difference, and
+//! no other type that it could have been given may tell another credit. What is approved then rests on signed
+//! bytes alone. Called by `mail::read`.
 
 use super::head;
 use super::mime::{self, Body, Letter};
@@ -18,8 +19,8 @@ use crate::domain::alert::{AlertFacts, TimePrecision};
 const MAX_BOUNDARIES: usize = 4;
 /// Characters of a boundary (RFC 2046).
 const MAX_BOUNDARY: usize = 70;
-/// Charsets that banks write. In others the bytes of ASCII mean something else, or signs beyond it do: the first
-/// are never read without a doubt, the second only differ from these.
+/// Charsets that banks write. In others the bytes of ASCII mean something else, or signs beyond it do: the
+/// first are never read without a doubt, the second only differ from these.
 const CHARSETS: [&str; 2] = ["utf-8", "windows-1252"];
 const CONTENT_TYPE: &str = "Content-Type";
 const ENCODING: &str = "Content-Transfer-Encoding";
@@ -107,8 +108,8 @@ fn settled(raw: &[u8], banks: &Banks, intake: &Intake, given: &Reading) -> Resul
     Ok(sure)
 }
 
-/// Whether one reading tells what the other tells otherwise or not at all. What it does not tell says nothing, nor
-/// does the narration itself, whose signs may differ by the charset: what follows from it is compared.
+/// Whether one reading tells what the other tells otherwise or not at all. What it does not tell says nothing,
+/// nor does the narration itself, whose signs may differ by the charset: what follows from it is compared.
 fn tells_another(other: &AlertFacts, sure: &AlertFacts) -> bool {
     fn differs<T: PartialEq>(other: &Option<T>, sure: &Option<T>) -> bool {
         other.is_some() && other != sure
@@ -202,8 +203,8 @@ impl Bare {
         self.body.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii_end)
     }
 
-    /// The boundary of a body that is made of parts: its first line, after the words that some programs put there
-    /// for old readers, begins the first part, and its last line ends the last one.
+    /// The boundary of a body that is made of parts: its first line, after the words that some programs put
+    /// there for old readers, begins the first part, and its last line ends the last one.
     fn outer_boundary(&self) -> Result<Option<String>, String> {
         let unclear = || Err("its body could be made of parts or not".to_owned());
         let mut lines = self.lines().filter(|line| !line.is_empty());

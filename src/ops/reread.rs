@@ -1,9 +1,10 @@
 //! An alert that told nothing is read again, after a template was taught what was missing.
 //!
-//! The reading is the mail door's; here is which alerts may be read again, and what follows. First sight stays, and
-//! with it every rule about time: a payment that was made after the mail came is not paid by it. What speaks against
-//! a mail is not forgotten: one that was refuted stays so, unless no template knew its sender then. One Unit writes
-//! the alert as if it had come now, with its keys, its decide job and the operator's act, guarded by its version.
+//! The reading is the mail door's; here is which alerts may be read again, and what follows. First sight stays,
+//! and with it every rule about time: a payment that was made after the mail came is not paid by it. What
+//! speaks against a mail is not forgotten: one that was refuted stays so, unless no template knew its sender
+//! then. One Unit writes the alert as if it had come now, with its keys, its decide job and the operator's act,
+//! guarded by its version.
 
 use super::OpError;
 use super::decide::AlertOutcome;
@@ -110,8 +111,8 @@ pub async fn reread(
     })
 }
 
-/// Alerts first seen since then that may be read again and are `wanted`, oldest first. Also answers whether there
-/// were too many to look at all of them.
+/// Alerts first seen since then that may be read again and are `wanted`, oldest first. Also answers whether
+/// there were too many to look at all of them.
 pub async fn unread_since(
     app: &App,
     since: Timestamp,

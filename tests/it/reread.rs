@@ -1,5 +1,5 @@
-//! Alerts that were kept unread, read again after a template was taught to: judged as they came, decided by the time
-//! they came, and never believed more than then.
+//! Alerts that were kept unread, read again after a template was taught to: judged as they came, decided by the
+//! time they came, and never believed more than then.
 //!
 //! The scene is that of `forged`.
 

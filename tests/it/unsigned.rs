@@ -1,5 +1,5 @@
-//! Banks whose signatures do not cover Content-Type: what a person is told, what the template may say about it, and
-//! what thieves make of the header that is theirs to write.
+//! Banks whose signatures do not cover Content-Type: what a person is told, what the template may say about it,
+//! and what thieves make of the header that is theirs to write.
 //!
 //! The scene is that of `forged`.
 
