@@ -112,6 +112,11 @@ impl<'a> Desk<'a> {
         let added = self.json(&["business", "add", "--name", name, "--email", "till@shop.example"]);
         added["id"].as_i64().unwrap().to_string()
     }
+
+    /// A receiving account of the pool.
+    pub fn account(&self, number: &str) {
+        self.json(&["account", "add", "--number", number, "--name", "TILL AND BELL LTD", "--bank", "GTBank"]);
+    }
 }
 
 /// Names of the fields, in the order they were printed.

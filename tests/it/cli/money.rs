@@ -15,16 +15,7 @@ use crate::harness::mails::Alert;
 fn furnish(desk: &Desk<'_>) -> String {
     let business = desk.business("Ijo Fabrics");
     desk.json(&["website", "add", &business, "ijo.example", "--approve"]);
-    desk.json(&[
-        "account",
-        "add",
-        "--number",
-        "0123456781",
-        "--name",
-        "TILL AND BELL LTD",
-        "--bank",
-        "GTBank",
-    ]);
+    desk.account("0123456781");
     desk.json(&["key", "add", &business])["key"].as_str().unwrap().to_owned()
 }
 

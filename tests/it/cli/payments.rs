@@ -15,10 +15,6 @@ use crate::harness::mails::Alert;
 const NUMBER: &str = "0123452215";
 const OTHER: &str = "0123458826";
 
-fn account(desk: &Desk<'_>, number: &str) {
-    desk.json(&["account", "add", "--number", number, "--name", "TILL AND BELL LTD", "--bank", "GTBank"]);
-}
-
 /// A business with an approved website; answers a key.
 fn shop(desk: &Desk<'_>, name: &str, host: &str, mode: &[&str]) -> String {
     let id = desk.business(name);
@@ -74,7 +70,7 @@ on_both! {
         let desk = Desk::new(&db);
         let ijo = shop(&desk, "Ijo Fabrics", "ijo.example", &[]);
         let kola = shop(&desk, "Kola Foods", "kola.example", &[]);
-        account(&desk, NUMBER);
+        desk.account(NUMBER);
         let app = open(&db, &desk).await;
         pay(&app, &ijo, "a-1", 7_500, "Sade Ayo Balogun").await;
         pay(&app, &kola, "b-1", 7_500, "Mohammed Bello Danjuma").await;
@@ -136,7 +132,7 @@ on_both! {
         let desk = Desk::new(&db);
         let ijo = shop(&desk, "Ijo Fabrics", "ijo.example", &[]);
         let kola = shop(&desk, "Kola Foods", "kola.example", &[]);
-        account(&desk, NUMBER);
+        desk.account(NUMBER);
         let app = open(&db, &desk).await;
         pay(&app, &ijo, "basket-9", 7_500, "Sade Ayo Balogun").await;
         pay(&app, &kola, "basket-9", 2_000, "Musa Danladi").await;
@@ -159,9 +155,9 @@ on_both! {
     async fn money_on_another_account_is_shown_with_the_payment_it_may_be_for(db: TestDatabase) {
         let desk = Desk::new(&db);
         let key = shop(&desk, "Ijo Fabrics", "ijo.example", &[]);
-        account(&desk, NUMBER);
+        desk.account(NUMBER);
         pay(&open(&db, &desk).await, &key, "a-1", 7_500, "Sade Ayo Balogun").await;
-        account(&desk, OTHER);
+        desk.account(OTHER);
         let result = ingest(&desk, OTHER, 7_500, "BALOGUN SADE");
         assert_eq!((&result["outcome"], &result["transaction_id"]), (&"unmatched".into(), &serde_json::Value::Null));
         assert!(result["reason"].as_str().unwrap().contains("payment a-1 on another account"), "{result}");

@@ -5,16 +5,7 @@ use crate::harness::mails::Alert;
 
 /// As many credits that nothing proves, taken in.
 fn quarantined(desk: &Desk<'_>, count: i64) {
-    desk.json(&[
-        "account",
-        "add",
-        "--number",
-        "0123456781",
-        "--name",
-        "TILL AND BELL LTD",
-        "--bank",
-        "GTBank",
-    ]);
+    desk.account("0123456781");
     let now = tillbell::clock::Clock::now(&tillbell::clock::SystemClock);
     for n in 0..count {
         let mail = Alert::credit("0123456781", 1_000 + n, "Ene Agaba", now).text();

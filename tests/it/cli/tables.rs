@@ -13,16 +13,7 @@ fn now() -> tillbell::domain::time::Timestamp {
 
 /// Three credits that nothing proves, each with a long reason; answers the files.
 fn mails(desk: &Desk<'_>) -> Vec<String> {
-    desk.json(&[
-        "account",
-        "add",
-        "--number",
-        "0123456781",
-        "--name",
-        "TILL AND BELL LTD",
-        "--bank",
-        "GTBank",
-    ]);
+    desk.account("0123456781");
     let files = NAMES.iter().enumerate().map(|(n, name)| {
         let file = format!("{n}.eml");
         let mail = Alert::credit("0123456781", 1_000_000 + n as i64, name, now()).text();

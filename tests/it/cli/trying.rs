@@ -91,8 +91,7 @@ on_both! {
         let resumed = desk.json(&["webhook", "test", &one]);
         assert_eq!((&resumed["resumed"], &resumed["status"]), (&true.into(), &200.into()));
 
-        let account = ["account", "add", "--number", "0123456781", "--name", "TILL AND BELL LTD", "--bank", "GTBank"];
-        desk.json(&account);
+        desk.account("0123456781");
         let txn = pay(&db, &desk, &receiver.url("/order/9")).await;
         let sent = desk.json(&["webhook", "test", &one, "--payment", &txn]);
         assert_eq!(sent["url"], receiver.url("/order/9"));
