@@ -16,13 +16,13 @@ const DISMISS_USUAL: u32 = 1_000;
 
 #[derive(Args)]
 pub(super) struct DismissArgs {
-    /// Alerts in review, unmatched or quarantined
+    /// Ids of alerts that are in review, unmatched or quarantined
     #[arg(value_name = "ID", required_unless_present = "from", conflicts_with = "from")]
     ids: Vec<i64>,
-    /// All quarantined alerts from this address, but those that a key is still asked for
+    /// All quarantined alerts from this address, except those still being checked
     #[arg(long, value_name = "ADDRESS")]
     from: Option<String>,
-    /// How many of them at most
+    /// With --from: largest number of alerts to dismiss
     #[arg(long, value_name = "N", default_value_t = DISMISS_USUAL, requires = "from", value_parser = clap::value_parser!(u32).range(1..=DISMISS_MAX as i64))]
     limit: u32,
     /// Why, for the record

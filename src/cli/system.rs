@@ -11,14 +11,14 @@ use crate::serve::{self, Roles, ServeError};
 
 #[derive(Args)]
 pub(super) struct ServeArgs {
-    /// Run only these parts of: api, pages, mail, work
+    /// Run only these parts, separated by commas: api, pages, mail, work
     #[arg(long, value_name = "PART,PART", value_parser = Roles::parse)]
     role: Option<Roles>,
 }
 
 #[derive(Args)]
 pub(super) struct DemoArgs {
-    /// End after the run instead of serving on
+    /// Exit after the run instead of staying up
     #[arg(long)]
     pub(super) once: bool,
 }
