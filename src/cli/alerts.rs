@@ -64,8 +64,8 @@ pub(super) enum AlertCommand {
     ///
     /// Use it for alerts in review and for money that matched no payment. `alert show` suggests payments.
     #[command(after_help = examples![
-        "alert approve 42 --payment ORDER-81 --business 1",
-        "alert approve 42 --payment ORDER-81 --business 1 --despite \"his sister\"",
+        "alert approve 42 --payment A-81 --business 1",
+        "alert approve 42 --payment A-81 --business 1 --despite \"his sister\"",
     ])]
     Approve {
         /// Id of the alert
@@ -179,7 +179,7 @@ async fn ingest_files(app: &App, banks: Arc<Banks>, args: &IngestArgs, desk: &De
             *outcomes.entry(row.text("outcome").to_owned()).or_default() += 1;
             bar.suspend(|| results.row(&row))?;
             if away >= AWAY_MAX {
-                let rest = "the database stays away, and the mails after that were not tried";
+                let rest = "the remaining mails were not tried";
                 trouble = trouble.map(|first| first.context(rest));
                 break 'files;
             }
@@ -307,7 +307,7 @@ fn age(now: Timestamp, since: Timestamp) -> Field {
 async fn write_mail(app: &App, id: i64, desk: &Desk) -> anyhow::Result<()> {
     let alert = app.store.alert(id).await?.ok_or(ApproveRefused::NoAlert(id))?;
     let Some(raw) = app.store.mail(alert.id).await? else {
-        anyhow::bail!("the mail of alert {id} is not kept any more; mails are kept for 90 days");
+        anyhow::bail!("the mail of alert {id} was deleted: mails are kept for 90 days");
     };
     desk.printer.bytes(&raw)
 }
@@ -365,7 +365,7 @@ fn in_words(totals: &[AlertTotal], now: Timestamp) -> anyhow::Result<String> {
     };
     if aside.count > 0 {
         words.push('\n');
-        words.push_str(&say(&aside, "in quarantine (nothing proves this money)"));
+        words.push_str(&say(&aside, "in quarantine (not proven to be from the bank)"));
     }
     Ok(words)
 }

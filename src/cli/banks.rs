@@ -143,7 +143,7 @@ fn read_mail(path: &std::path::Path) -> anyhow::Result<Vec<u8>> {
     } else {
         let file = std::fs::File::open(path).with_context(|| format!("{shown}"))?;
         if file.metadata().is_ok_and(|meta| meta.is_dir()) {
-            bail!("{shown} is a folder; give one mail");
+            bail!("{shown} is a folder; name one mail file");
         }
         file.take(limit).read_to_end(&mut raw).with_context(|| format!("{shown}"))?;
     }

@@ -256,7 +256,9 @@ fn configuration(command: &Command, file: Option<&ConfigFile>) -> anyhow::Result
         Ok(config) => Ok(config),
         Err(error) => match Config::load_without_mail(&text, environment.into_iter()) {
             Ok(config) if !command.needs_mail() => {
-                print::warn(format_args!("{from}: {error}; this command goes on, because it takes no mails"));
+                print::warn(format_args!(
+                    "{from}: {error}; this command continues, because it needs no mail settings"
+                ));
                 Ok(config)
             }
             _ => Err(error).context(from),

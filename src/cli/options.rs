@@ -118,6 +118,7 @@ pub(super) fn rate(text: &str) -> Result<Rate, String> {
     if text == "default" {
         return Ok(Rate(None));
     }
-    let number = text.parse().map_err(|_| "must be a number of requests a minute, or: default".to_owned())?;
+    let number =
+        text.parse().map_err(|_| "must be a number of requests a minute, or `default`".to_owned())?;
     Ok(Rate(Some(number)))
 }

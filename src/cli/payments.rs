@@ -179,8 +179,8 @@ async fn list(app: &App, args: ListArgs, desk: &Desk) -> anyhow::Result<()> {
     desk.printer.remark(more, &format!("only the newest {limit} are shown; --limit shows more"))?;
     let Some(at) = searched_back_to else { return Ok(()) };
     let time: String = at.to_string().replace('T', " ").chars().take("2026-03-10 08:00:00".len()).collect();
-    let wider = if search.filter.business_id.is_none() { "; --business looks further back" } else { "" };
-    desk.printer.remark(true, &format!("payments made before {time} UTC were not looked at{wider}"))
+    let wider = if search.filter.business_id.is_none() { "; --business searches further back" } else { "" };
+    desk.printer.remark(true, &format!("payments created before {time} UTC were not searched{wider}"))
 }
 
 /// Prints a payment with everything an operator asks about it.

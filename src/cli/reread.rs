@@ -73,7 +73,7 @@ pub(super) async fn run(app: &App, banks: Arc<Banks>, args: &RereadArgs, desk: &
         desk.printer.remark(true, &none)?;
     }
     if is_cut {
-        warn("there are too many such alerts to look at all of them; a later --since reaches the others");
+        warn("too many alerts to check in one run; use a later --since to reach the rest");
     }
     trouble.map_or(Ok(()), Err)
 }
