@@ -61,13 +61,13 @@ pub enum StartError {
     #[error(transparent)]
     WhatsApp(#[from] WhatsAppProblem),
     #[error(
-        "this database was made with another key: {found}; restore the one that belongs to it, without it \
-         webhook secrets cannot be read"
+        "this database was made with another key: {found}; restore the key that belongs to it, because webhook \
+         secrets cannot be read without it"
     )]
     OtherKey { found: String },
     #[error(
         "the key file {path} is missing; restore the one that belongs to this database, or name it in \
-         secret.key_file: without it webhook secrets cannot be read"
+         secret.key_file, because webhook secrets cannot be read without it"
     )]
     NoKeyFile { path: String },
     #[error(transparent)]
@@ -79,17 +79,17 @@ pub enum StartError {
 pub enum Standing {
     #[error("there is no database {0}")]
     Nothing(String),
-    #[error("there are no tables of tillbell's in the database {0}")]
+    #[error("the database {0} has no tillbell tables")]
     Empty(String),
-    #[error("the database {place} is not tillbell's: {why}")]
+    #[error("{place} is not a tillbell database: {why}")]
     Foreign { place: String, why: String },
-    #[error("the database {0} is not finished")]
+    #[error("the database {0} was only partly created")]
     Unfinished(String),
-    #[error("the database {place} is older than this program, which would run {missing} on it")]
+    #[error("the schema of the database {place} is older than this program; missing: {missing}")]
     Older { place: String, missing: String },
     #[error(
-        "the database {place} was changed by a newer tillbell: {unknown} ran on it, which this program ({own}) does \
-         not know; use the newer one"
+        "the database {place} was updated by a newer tillbell; this program ({own}) does not know its migration \
+         {unknown}; use the newer program"
     )]
     Newer { place: String, unknown: String, own: &'static str },
 }

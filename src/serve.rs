@@ -107,6 +107,13 @@ pub struct Running {
 pub async fn run(config: Config, roles: Roles, shutdown: impl Future<Output = ()>) -> Result<(), ServeError> {
     let options = StoreOptions::service(config.database_url());
     let app = App::make(config, &options).await?;
+    if app.config.server.dev {
+        tracing::warn!(
+            messenger = app.messenger.name(),
+            "DEV MODE: webhooks may go to this machine and over plain HTTP, and the messenger `log` prints \
+             customers' messages. Do not let other machines reach it"
+        );
+    }
     let running = start(Arc::new(app), roles).await?;
     println!("listening on {}", running.url());
     let reload =
@@ -124,13 +131,6 @@ pub async fn start(app: Arc<App>, roles: Roles) -> Result<Running, ServeError> {
         tracing::info!(name, "migrated the database");
     }
     let server = &app.config.server;
-    if server.dev {
-        tracing::warn!(
-            messenger = app.messenger.name(),
-            "DEV MODE: webhooks may go to this machine and over plain HTTP, and the messenger `log` prints \
-             customers' messages. Never let this face the world"
-        );
-    }
     for words in app.config.warnings() {
         tracing::warn!("{words}");
     }

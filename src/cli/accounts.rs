@@ -13,34 +13,45 @@ use crate::ops::accounts::{self, GivenBank, MaskDigits, NewAccount};
 
 #[derive(Subcommand)]
 pub(super) enum AccountCommand {
-    /// Add an account that payers are told to pay into
+    /// Add a bank account that customers pay into
+    ///
+    /// Without --business the account is shared by all businesses that have none of their own.
+    #[command(after_help = examples![
+        "account add --bank GTBank --number 0123454417 --name \"SUYA SPOT LTD\"",
+        "account add --bank UBA --number 2087654329 --name AMAKA --business 2",
+    ])]
     Add {
-        /// 10 digits
+        /// Account number, 10 digits
         #[arg(long)]
         number: String,
-        /// The holder's name as the bank has it
+        /// Name of the account holder, as the bank writes it
         #[arg(long)]
         name: String,
-        /// A bank of `bank list`, by name, code or alias
+        /// Name, code or alias of the bank, from `bank list`
         #[arg(long)]
         bank: String,
-        /// Keep it for this business; without it the account is in the pool of all
+        /// Use the account for this business only
         #[arg(long, value_name = "ID")]
         business: Option<i64>,
-        /// A virtual account whose money arrives in this account of ours
+        /// It is a virtual account: its money arrives in this registered account
         #[arg(long, value_name = "NUMBER")]
         via: Option<String>,
-        /// For test payments only
+        /// Use the account for test payments only
         #[arg(long)]
         test: bool,
-        /// Add it although its alerts cannot be read, or not be told from another account's
+        /// Add it even if its alerts cannot be read, or look like another account's
         #[arg(long)]
         force: bool,
     },
-    /// All accounts, retired ones included
+    /// List all accounts, retired ones too
+    #[command(after_help = examples!["account list"])]
     List,
-    /// Give the account to no new payment; its alerts match as before
-    Retire { id: i64 },
+    /// Stop using an account for new payments; its alerts are still matched
+    #[command(after_help = examples!["account retire 4"])]
+    Retire {
+        /// Id of the account, from `account list`
+        id: i64,
+    },
 }
 
 /// The codes the check digit of an account number is computed with (CBN, three digits), by the

@@ -21,6 +21,7 @@ use crate::mail::files::Mails;
 use crate::mail::intake::{Arrival, Ingested, MailRoom, Origin, ingest};
 use crate::ops::OpError;
 use crate::ops::approve_alert::{Approve, ApproveRefused, approve_alert};
+use crate::ops::find_payments::whose_payment;
 use crate::store::StoreError;
 use crate::store::alert_totals::AlertTotal;
 
@@ -32,51 +33,73 @@ const AWAY_MAX: usize = 3;
 
 #[derive(Subcommand)]
 pub(super) enum AlertCommand {
-    /// Take in bank mails from .eml files, mboxes or Maildirs (- is standard input)
+    /// Take in bank mails from files
+    ///
+    /// Reads .eml files, mboxes and Maildirs, for mails that did not arrive by IMAP or SMTP. A mail that was taken in
+    /// before is not counted twice.
+    #[command(after_help = examples![
+        "alert ingest alert.eml",
+        "alert ingest --trusted mails.mbox /var/mail/alerts",
+    ])]
     Ingest(IngestArgs),
-    /// Alerts, newest first, with the money that waits
+    /// List alerts, newest first, and the total of those that wait
+    #[command(after_help = examples!["alert list --outcome review", "alert list --limit 20 --json"])]
     List {
-        /// For example review or unmatched
+        /// Only alerts with this outcome, for example review or unmatched
         #[arg(long, value_name = "OUTCOME", value_parser = outcome)]
         outcome: Option<AlertStatus>,
-        /// How many at most
+        /// Largest number of alerts to show
         #[arg(long, value_name = "N", default_value_t = LIST_USUAL, value_parser = clap::value_parser!(u32).range(1..=LIST_MAX))]
         limit: u32,
     },
-    /// One alert with its evidence
+    /// Show one alert, why it was decided so, and the payments it may pay
+    #[command(after_help = examples!["alert show 42", "alert show 42 --mail > alert.eml"])]
     Show {
+        /// Id of the alert
         id: i64,
-        /// Write the mail itself to stdout, as it came (kept 90 days)
+        /// Write the mail itself to standard output (mails are kept for 90 days)
         #[arg(long)]
         mail: bool,
     },
-    /// Decide that an alert pays a payment
+    /// Approve a payment by hand with the money of an alert
+    ///
+    /// Use it for alerts in review and for money that matched no payment. `alert show` suggests payments.
+    #[command(after_help = examples![
+        "alert approve 42 --payment A-81",
+        "alert approve 42 --payment A-81 --despite \"his sister\"",
+    ])]
     Approve {
+        /// Id of the alert
         id: i64,
+        /// Transaction id of the payment that the money is for
         #[arg(long, value_name = "TXN")]
         payment: String,
+        /// Id of the business that asked for the payment; needed only where several have a payment with this id
         #[arg(long, value_name = "ID")]
-        business: i64,
-        /// Why it is right although something speaks against it
+        business: Option<i64>,
+        /// Why you approve it although the command warned you
         #[arg(long, value_name = "REASON")]
         despite: Option<String>,
     },
-    /// Put alerts aside: they pay nothing, or were quarantined and are not wanted
+    /// Dismiss alerts that pay nothing, or quarantined ones that nobody needs
+    #[command(after_help = examples![
+        "alert dismiss 42 --reason \"refund from a supplier\"",
+        "alert dismiss --from promo@bank.example --reason \"advertising\"",
+    ])]
     Dismiss(dismissals::DismissArgs),
-    /// Read the kept mails of alerts again that told nothing, after a template was taught to
-    #[command(
-        after_help = "An alert keeps the time it was first seen and is decided by it. Mails are kept for 90 days.\n\n\
-                            Examples: tillbell alert reread 17 18\n          \
-                            tillbell alert reread --bank GTBank --since 7d"
-    )]
+    /// Read mails again that could not be read, after you taught a template
+    ///
+    /// An alert keeps the time at which it was first seen and is decided by it. Mails are kept for 90 days.
+    #[command(after_help = examples!["alert reread 17 18", "alert reread --bank GTBank --since 7d"])]
     Reread(RereadArgs),
 }
 
 #[derive(Args)]
 pub(super) struct IngestArgs {
+    /// Mail files (.eml), mboxes or Maildirs; - reads standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<String>,
-    /// The mails are known to be the banks' own; replaces a missing proof only
+    /// You vouch that these mails are the bank's own; needed if no signature proves it
     #[arg(long)]
     trusted: bool,
 }
@@ -98,6 +121,7 @@ pub(super) async fn run(command: AlertCommand, desk: &Desk) -> anyhow::Result<()
         AlertCommand::Show { id, mail: true } => write_mail(&app, id, desk).await,
         AlertCommand::Show { id, mail: false } => show(&app, &banks, id, desk).await,
         AlertCommand::Approve { id, payment, business, despite } => {
+            let business = whose_payment(&app, &payment, business).await??;
             let ask = Approve {
                 alert_id: id,
                 business_id: business,
@@ -157,7 +181,7 @@ async fn ingest_files(app: &App, banks: Arc<Banks>, args: &IngestArgs, desk: &De
             *outcomes.entry(row.text("outcome").to_owned()).or_default() += 1;
             bar.suspend(|| results.row(&row))?;
             if away >= AWAY_MAX {
-                let rest = "the database stays away, and the mails after that were not tried";
+                let rest = "the remaining mails were not tried";
                 trouble = trouble.map(|first| first.context(rest));
                 break 'files;
             }
@@ -285,7 +309,7 @@ fn age(now: Timestamp, since: Timestamp) -> Field {
 async fn write_mail(app: &App, id: i64, desk: &Desk) -> anyhow::Result<()> {
     let alert = app.store.alert(id).await?.ok_or(ApproveRefused::NoAlert(id))?;
     let Some(raw) = app.store.mail(alert.id).await? else {
-        anyhow::bail!("the mail of alert {id} is not kept any more; mails are kept for 90 days");
+        anyhow::bail!("the mail of alert {id} was deleted: mails are kept for 90 days");
     };
     desk.printer.bytes(&raw)
 }
@@ -343,7 +367,7 @@ fn in_words(totals: &[AlertTotal], now: Timestamp) -> anyhow::Result<String> {
     };
     if aside.count > 0 {
         words.push('\n');
-        words.push_str(&say(&aside, "in quarantine (nothing proves this money)"));
+        words.push_str(&say(&aside, "in quarantine (not proven to be from the bank)"));
     }
     Ok(words)
 }

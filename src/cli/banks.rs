@@ -22,17 +22,25 @@ use crate::mail::{Bank, Banks, Intake, Reading, check, mime, read};
 
 #[derive(Subcommand)]
 pub(super) enum BankCommand {
-    /// The banks whose mails can be read
+    /// List the banks whose mails can be read
+    #[command(after_help = examples!["bank list"])]
     List,
-    /// Run every template's own examples; exit 1 if one is read otherwise than it says
+    /// Run the examples inside the templates; exit 1 if one is read differently
+    ///
+    /// Use it after you wrote or changed a template.
+    #[command(after_help = examples!["bank check", "bank check /etc/tillbell/banks"])]
     Check {
-        /// A folder whose templates replace or add to the built-in ones
+        /// Folder of templates that add to the built-in ones or replace them
         dir: Option<PathBuf>,
     },
-    /// Show what a mail is read as and why, and what the service would make of it; nothing is stored
-    #[command(after_help = "FILE is one mail with its headers (.eml), or - for standard input.\n\n\
-                            Example: tillbell bank try alert.eml")]
-    Try { file: PathBuf },
+    /// Show how a mail is read and why, and what the service would do with it
+    ///
+    /// Nothing is stored. Use it to write a template, or to see why a mail went to review.
+    #[command(after_help = examples!["bank try alert.eml", "bank try - --json"])]
+    Try {
+        /// One mail with its headers (.eml); - reads standard input
+        file: PathBuf,
+    },
 }
 
 pub(super) async fn run(command: BankCommand, desk: &Desk) -> anyhow::Result<ExitCode> {
@@ -135,7 +143,7 @@ fn read_mail(path: &std::path::Path) -> anyhow::Result<Vec<u8>> {
     } else {
         let file = std::fs::File::open(path).with_context(|| format!("{shown}"))?;
         if file.metadata().is_ok_and(|meta| meta.is_dir()) {
-            bail!("{shown} is a folder; give one mail");
+            bail!("{shown} is a folder; name one mail file");
         }
         file.take(limit).read_to_end(&mut raw).with_context(|| format!("{shown}"))?;
     }

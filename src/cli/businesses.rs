@@ -11,51 +11,77 @@ use crate::ops::businesses::{self, BusinessChange, BusinessRefusal, NewBusiness,
 
 #[derive(Subcommand)]
 pub(super) enum BusinessCommand {
-    /// Add a business; its webhook secret is shown this once
+    /// Add a business; its webhook secret is shown only this once
+    #[command(after_help = examples![
+        "business add --name \"Suya Spot\" --email till@suya-spot.example",
+        "business add --name Kilishi --email a@kilishi.example --cap 2000",
+    ])]
     Add {
+        /// Name of the business, as customers know it
         #[arg(long)]
         name: String,
+        /// E-mail address of the business
         #[arg(long)]
         email: String,
-        /// Where webhooks go when neither website nor payment names a target
+        /// Where webhooks go if neither the payment nor the website names a URL
         #[arg(long, value_name = "URL")]
         webhook_url: Option<String>,
         #[command(flatten)]
         charges: ChargeOptions,
     },
-    /// Change settings of a business
+    /// Change settings of a business; what you do not name stays as it is
+    #[command(after_help = examples![
+        "business set 1 --percentage 1.5 --fixed 50.00 --cap 2000",
+        "business set 1 --wallet on --rate-limit 120",
+        "business set 1 --active off",
+    ])]
     Set {
+        /// Id of the business
         id: i64,
+        /// New name
         #[arg(long)]
         name: Option<String>,
+        /// New e-mail address
         #[arg(long)]
         email: Option<String>,
+        /// Where webhooks go if neither the payment nor the website names a URL
         #[arg(long, value_name = "URL")]
         webhook_url: Option<String>,
-        /// Take the webhook URL away
+        /// Remove the webhook URL
         #[arg(long, conflicts_with = "webhook_url")]
         no_webhook_url: bool,
-        /// The messaging wallet
+        /// Allow or stop its use of customers' wallets
         #[arg(long, value_name = "on/off")]
         wallet: Option<Switch>,
-        /// Off stops its keys; open payments are still credited
+        /// Off stops its API keys; money for open payments is still credited
         #[arg(long, value_name = "on/off")]
         active: Option<Switch>,
-        /// Requests a minute, or: default
+        /// API requests a minute, or `default` for the configured limit
         #[arg(long, value_name = "N", value_parser = rate)]
         rate_limit: Option<Rate>,
-        /// Wallet requests a minute, or: default
+        /// Wallet requests a minute, or `default` for the configured limit
         #[arg(long, value_name = "N", value_parser = rate)]
         wallet_rate_limit: Option<Rate>,
         #[command(flatten)]
         charges: ChargeOptions,
     },
-    /// All businesses
+    /// List all businesses
+    #[command(after_help = examples!["business list"])]
     List,
-    /// One business, with its balance
-    Show { id: i64 },
+    /// Show one business, its settings and its balance
+    #[command(after_help = examples!["business show 1"])]
+    Show {
+        /// Id of the business
+        id: i64,
+    },
     /// Make a new webhook secret; the old one stays valid for 24 hours
-    RotateSecret { id: i64 },
+    ///
+    /// Use it if the secret may have leaked. Until the old one expires, webhooks are signed with both.
+    #[command(after_help = examples!["business rotate-secret 1"])]
+    RotateSecret {
+        /// Id of the business
+        id: i64,
+    },
 }
 
 /// The settings of a schedule, named as the options are.

@@ -56,26 +56,26 @@ impl Desk {
     pub(super) fn explain(&self, error: StartError) -> anyhow::Error {
         let StartError::Standing(standing) = error else { return error.into() };
         let whence = self.whence();
-        let another = "to name another use --config FILE, TILLBELL_CONFIG or TILLBELL_DATABASE__URL";
+        let another = "to use another one, set --config FILE, TILLBELL_CONFIG or TILLBELL_DATABASE__URL";
         let is_file = self.config.database_url().starts_with("sqlite:");
         match &standing {
             Standing::Nothing(_) if is_file => {
                 anyhow!(
-                    "{standing} ({whence}); {another}; to make this one run tillbell migrate or tillbell serve"
+                    "{standing} ({whence}); {another}; to create this one, run tillbell migrate or tillbell serve"
                 )
             }
             Standing::Nothing(_) => {
                 anyhow!(
-                    "{standing} ({whence}); {another}; to make it run create database on that server, then tillbell migrate"
+                    "{standing} ({whence}); {another}; to create it, run CREATE DATABASE on that server, then tillbell migrate"
                 )
             }
             Standing::Empty(_) => anyhow!(
-                "{standing} ({whence}); {another}; to make them there run tillbell migrate or tillbell serve"
+                "{standing} ({whence}); {another}; to create them there, run tillbell migrate or tillbell serve"
             ),
             Standing::Foreign { .. } => anyhow!("{standing} ({whence}); {another}"),
-            Standing::Unfinished(_) | Standing::Older { .. } => anyhow!(
-                "{standing} ({whence}); to bring it up to date run tillbell migrate, or tillbell serve, which begins with that"
-            ),
+            Standing::Unfinished(_) | Standing::Older { .. } => {
+                anyhow!("{standing} ({whence}); to update it, run tillbell migrate or start tillbell serve")
+            }
             Standing::Newer { .. } => anyhow!("{standing} ({whence})"),
         }
     }

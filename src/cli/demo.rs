@@ -108,7 +108,10 @@ pub(super) async fn run(args: &DemoArgs, printer: &Printer) -> anyhow::Result<()
     if !printer.json {
         println!("\ntillbell demo: a payment from the request to the signed webhook\n");
     }
-    story.tell("The service runs", &[&running.url(), "with a throw-away SQLite database"]);
+    story.tell(
+        "The service runs on this machine only, with a throw-away SQLite database",
+        &[&running.url(), &folder.path().display().to_string()],
+    );
 
     let (shop, secret) = set_up(&app, running.url(), port).await?;
     let (sender, mut deliveries) = mpsc::channel(DELIVERIES_MAX);
@@ -120,7 +123,7 @@ pub(super) async fn run(args: &DemoArgs, printer: &Printer) -> anyhow::Result<()
     let paid = pay(&app, &shop, folder.path(), &mut story).await?;
     let delivery = first_webhook(&mut deliveries).await?;
     story.tell(
-        "The webhook arrived and its signature is right",
+        "The webhook arrived, and its signature is valid",
         &[&format!("webhook-id {}", delivery.id), &String::from_utf8_lossy(&delivery.body)],
     );
     let next = Next::new(folder.path());
@@ -146,7 +149,7 @@ pub(super) async fn run(args: &DemoArgs, printer: &Printer) -> anyhow::Result<()
 async fn pay(app: &App, shop: &Shop, folder: &Path, story: &mut Story<'_>) -> anyhow::Result<Object> {
     let transaction_id = ask_for_payment(app, shop).await?;
     story.tell(
-        &format!("The shop asks for {} over HTTP", naira(Money(NAIRA * 100))),
+        &format!("The shop requests {} over HTTP", naira(Money(NAIRA * 100))),
         &[
             &format!("POST {}/api/v1/payment-request", shop.base),
             &format!("payment {transaction_id}, pending"),
@@ -391,14 +394,14 @@ impl Next {
 
     fn invite(&self, shop: &Shop) {
         let Shop { base, key, .. } = shop;
-        println!("Go on yourself; Ctrl-C ends the demo and removes its folder.\n");
+        println!("Now try it yourself. Ctrl-C ends the demo and deletes its folder.\n");
         println!("  API        {base}/api/v1");
         println!("  key        {key}");
         println!("  database   {}", self.database.display());
         println!("  bank mail  {}\n", self.mail.display());
         println!("  List the payments:\n    curl -s {base}/api/v1/payments -H 'X-API-Key: {key}'\n");
-        println!("  Ask for a payment:\n    {}\n", self.create(shop));
-        println!("  Then pay it with the bank mail, whose time is kept up to date:\n    {}\n", self.ingest());
+        println!("  Request a payment:\n    {}\n", self.create(shop));
+        println!("  Then pay it with the bank mail (its time is kept current):\n    {}\n", self.ingest());
     }
 }
 
@@ -412,7 +415,7 @@ async fn serve_on(app: &App, next: &Next, printer: &Printer, mut deliveries: mps
             () = &mut ended => return,
             _ = fresh.tick() => {
                 if let Err(error) = next.write_mail(app.now()) {
-                    tracing::warn!(%error, "the bank's next mail cannot be written");
+                    tracing::warn!(%error, "the bank's next mail could not be written");
                 }
             }
             delivery = deliveries.recv() => {
@@ -420,7 +423,7 @@ async fn serve_on(app: &App, next: &Next, printer: &Printer, mut deliveries: mps
                 if printer.json {
                     continue;
                 }
-                let verified = if delivery.verified { "signature right" } else { "SIGNATURE WRONG" };
+                let verified = if delivery.verified { "signature valid" } else { "SIGNATURE NOT VALID" };
                 let body = harmless_bytes(&delivery.body);
                 println!("  webhook {} ({verified}): {body}", delivery.id);
             }

@@ -16,13 +16,13 @@ const DISMISS_USUAL: u32 = 1_000;
 
 #[derive(Args)]
 pub(super) struct DismissArgs {
-    /// Alerts in review, unmatched or quarantined
+    /// Ids of alerts that are in review, unmatched or quarantined
     #[arg(value_name = "ID", required_unless_present = "from", conflicts_with = "from")]
     ids: Vec<i64>,
-    /// All quarantined alerts from this address, but those that a key is still asked for
+    /// All quarantined alerts from this address, except those still being checked
     #[arg(long, value_name = "ADDRESS")]
     from: Option<String>,
-    /// How many of them at most
+    /// With --from: largest number of alerts to dismiss
     #[arg(long, value_name = "N", default_value_t = DISMISS_USUAL, requires = "from", value_parser = clap::value_parser!(u32).range(1..=DISMISS_MAX as i64))]
     limit: u32,
     /// Why, for the record
@@ -38,12 +38,12 @@ pub(super) async fn run(app: &App, banks: &Banks, args: &DismissArgs, desk: &Des
 }
 
 /// What follows from putting a quarantined alert aside.
-const REFUTED: &str = "It was quarantined. Nobody asks for its proof any more, and nobody can approve it. If its mail \
-                       was genuine after all, feed a copy: tillbell alert ingest FILE --trusted";
+const REFUTED: &str = "It was quarantined, so it is not checked again and cannot be approved. If the mail is genuine \
+                       after all, take in a copy: tillbell alert ingest FILE --trusted";
 
 async fn dismiss(app: &App, banks: &Banks, args: &DismissArgs, desk: &Desk) -> anyhow::Result<()> {
     if args.ids.len() > DISMISS_MAX {
-        bail!("{} alerts are too many for one command; at most {DISMISS_MAX}", args.ids.len());
+        bail!("{} alerts are too many for one command: the limit is {DISMISS_MAX}", args.ids.len());
     }
     if let [id] = args.ids[..] {
         let was = dismiss_alert(app, id, &desk.operator, &args.reason).await??;
@@ -80,8 +80,8 @@ async fn dismiss(app: &App, banks: &Banks, args: &DismissArgs, desk: &Desk) -> a
     Ok(())
 }
 
-const REFUTED_MANY: &str = "Nobody asks for the proof of those that were quarantined any more, and nobody can approve \
-                            them. If a mail was genuine after all, feed a copy: tillbell alert ingest FILE --trusted";
+const REFUTED_MANY: &str = "Those that were quarantined are not checked again and cannot be approved. If a mail is \
+                            genuine after all, take in a copy: tillbell alert ingest FILE --trusted";
 
 async fn clear(app: &App, sender: &str, args: &DismissArgs, desk: &Desk) -> anyhow::Result<()> {
     let bar = ProgressBar::new_spinner();
@@ -100,12 +100,12 @@ async fn clear(app: &App, sender: &str, args: &DismissArgs, desk: &Desk) -> anyh
     let alerts = if ids.len() == 1 { "alert" } else { "alerts" };
     desk.printer.remark(true, &format!("{} quarantined {alerts} from {sender} dismissed", ids.len()))?;
     desk.printer.remark(!ids.is_empty(), REFUTED_MANY)?;
-    let changed_words = format!("{} changed at this moment and were left alone", changed.len());
+    let changed_words = format!("{} have just changed and were not dismissed", changed.len());
     desk.printer.remark(!changed.is_empty(), &changed_words)?;
     let asked_words = format!(
-        "{asked} more are left alone: a key that could prove them is still asked for, for at most a day (name \
-         them by id to dismiss them nevertheless)"
+        "{asked} were not dismissed, because their signatures are still being checked, for a day at most (to dismiss \
+         them anyway, name their ids)"
     );
     desk.printer.remark(asked > 0, &asked_words)?;
-    desk.printer.remark(more, "there are more of them: run the command again")
+    desk.printer.remark(more, "more are left: run the command again")
 }

@@ -11,22 +11,36 @@ use crate::ops::keys::{self, KeyRefusal};
 
 #[derive(Subcommand)]
 pub(super) enum KeyCommand {
-    /// Make a key; its text is shown this once
+    /// Make an API key; it is shown only this once
+    #[command(after_help = examples![
+        "key add 1 --label \"web shop\"",
+        "key add 1 --test --expires 90d",
+    ])]
     Add {
+        /// Id of the business
         business: i64,
+        /// What the key is for, shown in `key list`
         #[arg(long)]
         label: Option<String>,
-        /// Life of the key, for example 90d; without it the key does not expire
+        /// How long the key is valid, for example 90d; without it, it does not expire
         #[arg(long, value_name = "TIME", value_parser = span)]
         expires: Option<Span>,
-        /// A key for test payments (tb_test_...), which only meet test accounts
+        /// Make a test key (tb_test_...): its payments use test accounts only
         #[arg(long)]
         test: bool,
     },
-    /// Keys of a business, newest first
-    List { business: i64 },
-    /// End a key at once
-    Revoke { id: i64 },
+    /// List the API keys of a business, newest first
+    #[command(after_help = examples!["key list 1"])]
+    List {
+        /// Id of the business
+        business: i64,
+    },
+    /// Revoke an API key; every request with it is refused within a second
+    #[command(after_help = examples!["key revoke 5"])]
+    Revoke {
+        /// Id of the key, from `key list`
+        id: i64,
+    },
 }
 
 fn object(key: &ApiKey, now: Timestamp) -> Object {

@@ -11,10 +11,18 @@ use crate::store::mailboxes::MailboxRow;
 
 #[derive(Subcommand)]
 pub(super) enum MailboxCommand {
-    /// Mailboxes, when each was last read to its end, and what keeps it from being read
+    /// List the mailboxes: when each was last read, and what is wrong if it cannot be
+    #[command(after_help = examples!["mailbox list"])]
     List,
-    /// Let expired payments no longer wait for a mailbox that was taken out of the configuration
-    Forget { id: i64 },
+    /// Stop waiting for a mailbox that is no longer in the configuration
+    ///
+    /// Payments expire only after every mailbox was read up to their time. One that is not read any more would hold
+    /// them open.
+    #[command(after_help = examples!["mailbox forget 2"])]
+    Forget {
+        /// Id of the mailbox, from `mailbox list`
+        id: i64,
+    },
 }
 
 pub(super) async fn run(command: MailboxCommand, desk: &Desk) -> anyhow::Result<()> {

@@ -6,6 +6,11 @@
 //! Exit codes: 0 done, 1 refused or failed (one line on stderr), 2 wrong usage. With `--json` one
 //! JSON object is on stdout; warnings go to stderr. Called by `main` alone.
 
+/// The examples that end a command's help: what follows `tillbell` in each line.
+macro_rules! examples {
+    ($($line:literal),+ $(,)?) => { concat!("Examples:", $("\n  tillbell ", $line),+) };
+}
+
 mod accounts;
 mod alerts;
 mod banks;
@@ -14,6 +19,8 @@ mod csv;
 mod database;
 mod demo;
 mod dismissals;
+#[cfg(test)]
+mod help_tests;
 mod keys;
 mod logging;
 mod mailboxes;
@@ -43,70 +50,96 @@ use print::Printer;
 /// The largest configuration file that is read.
 const CONFIG_BYTES_MAX: u64 = 1024 * 1024;
 
-/// A payment gateway for plain bank transfers.
+/// Accept bank transfers as payments: a self-hosted gateway that reads your bank's alert mails
+///
+/// Try `tillbell demo` first. To run it for real: `tillbell migrate` makes the database, `business add`, `key add` and
+/// `account add` fill it, and `tillbell serve` runs the service. All other commands may be used while it runs.
 #[derive(Parser)]
 #[command(name = "tillbell", version, propagate_version = true)]
+#[command(after_help = examples!["demo", "serve --config /etc/tillbell/tillbell.toml", "payment list --since 24h"])]
 struct Cli {
-    /// Configuration file (TOML), else TILLBELL_CONFIG names it; the environment (TILLBELL_SECTION__KEY) overrides it
-    #[arg(long, global = true, value_name = "FILE")]
+    /// Configuration file (TOML); TILLBELL_CONFIG=FILE does the same for all commands
+    #[arg(long, global = true, value_name = "FILE", help_heading = GLOBAL)]
     config: Option<PathBuf>,
-    /// Print one JSON object instead of text
-    #[arg(long, global = true)]
+    /// Print one JSON object, for scripts
+    #[arg(long, global = true, help_heading = GLOBAL)]
     json: bool,
-    /// Cut nothing to the terminal's width: lists with one line for each row, times in full
-    #[arg(long, global = true)]
+    /// Print full lines and exact times, whatever the terminal's width
+    #[arg(long, global = true, help_heading = GLOBAL)]
     wide: bool,
     #[command(subcommand)]
     command: Command,
 }
 
+/// Where options stand that every command takes.
+const GLOBAL: &str = "Options of every command";
+
 #[derive(Subcommand)]
 enum Command {
-    /// Run the service: API, pages, mail intake, workers
+    /// Run the service: API, customer pages, mail intake and workers
+    ///
+    /// Makes the database if there is none, brings its schema up to date and runs until Ctrl-C or SIGTERM.
+    #[command(after_help = examples!["serve", "serve --config /etc/tillbell/tillbell.toml --role api,work"])]
     Serve(system::ServeArgs),
-    /// Show the whole way of a payment on a throw-away database
+    /// See a payment from request to webhook, with nothing to set up
+    ///
+    /// Runs on this machine only, with a database in a temporary folder. Afterwards it keeps running, so that you can
+    /// try the commands that it prints.
+    #[command(after_help = examples!["demo", "demo --once --json"])]
     Demo(system::DemoArgs),
-    /// Make the database if it is not there, and bring its schema up to date
+    /// Create the database, or update its schema, without starting the service
+    #[command(after_help = examples!["migrate", "migrate --config /etc/tillbell/tillbell.toml"])]
     Migrate,
-    /// Businesses (merchants)
-    #[command(subcommand)]
+    /// Manage businesses: the merchants who receive payments
+    #[command(subcommand, after_help = examples![
+        "business add --name \"Suya Spot\" --email till@suya-spot.example",
+        "business list",
+    ])]
     Business(businesses::BusinessCommand),
-    /// Websites of businesses
-    #[command(subcommand)]
+    /// Manage the websites that a business may send webhooks and customers to
+    #[command(subcommand, after_help = examples!["website add 1 suya-spot.example --approve", "website list 1"])]
     Website(websites::WebsiteCommand),
-    /// API keys of businesses
-    #[command(subcommand)]
+    /// Manage the API keys of a business
+    #[command(subcommand, after_help = examples!["key add 1 --label \"web shop\"", "key list 1"])]
     Key(keys::KeyCommand),
-    /// Receiving bank accounts
-    #[command(subcommand)]
+    /// Manage the bank accounts that customers pay into
+    #[command(subcommand, after_help = examples![
+        "account add --bank GTBank --number 0123454417 --name \"SUYA SPOT LTD\"",
+        "account list",
+    ])]
     Account(accounts::AccountCommand),
-    /// Bank alert mails
-    #[command(subcommand)]
+    /// Take in bank alert mails and decide about those that need a person
+    #[command(subcommand, after_help = examples!["alert list --outcome review", "alert show 42"])]
     Alert(alerts::AlertCommand),
-    /// Mailboxes that are read over IMAP
-    #[command(subcommand)]
+    /// Check the mailboxes that are read over IMAP
+    #[command(subcommand, after_help = examples!["mailbox list"])]
     Mailbox(mailboxes::MailboxCommand),
-    /// Templates that read bank alert mails
-    #[command(subcommand)]
+    /// List and test the templates that read bank alert mails
+    #[command(subcommand, after_help = examples!["bank list", "bank try alert.eml"])]
     Bank(banks::BankCommand),
-    /// The rule that compares payer names
-    #[command(subcommand)]
+    /// Test the rule that compares payer names
+    #[command(subcommand, after_help = examples!["name compare \"Chidi Okafor\" \"OKAFOR CHIDI EMEKA\""])]
     Name(names::NameCommand),
-    /// Payments
-    #[command(subcommand)]
+    /// Find, show, reject and reverse payments
+    #[command(subcommand, after_help = examples!["payment list --status pending", "payment show ORDER-81"])]
     Payment(payments::PaymentCommand),
-    /// Wallets of customers
-    #[command(subcommand)]
+    /// Show and manage customers' wallets
+    #[command(subcommand, after_help = examples!["wallet show 08031234567"])]
     Wallet(wallets::WalletCommand),
-    /// Messages to customers
-    #[command(subcommand)]
+    /// Show the messages that were sent to customers
+    #[command(subcommand, after_help = examples!["message list --phone 08031234567"])]
     Message(wallets::MessageCommand),
-    /// Webhook deliveries
-    #[command(subcommand)]
+    /// List, resend and test webhooks
+    #[command(subcommand, after_help = examples!["webhook list --failed", "webhook test 1"])]
     Webhook(webhooks::WebhookCommand),
-    /// Recompute the books; exit 1 on any difference
+    /// Check that the books are in order; exit 1 if they are not
+    ///
+    /// Recomputes every balance, charge and seal from the stored entries, and names the rows that are wrong. Changes
+    /// nothing. Run it daily, and before you restore or move a database.
+    #[command(after_help = examples!["audit", "audit --json"])]
     Audit,
-    /// Show the effective configuration, secrets redacted
+    /// Show the configuration in effect, without its secrets
+    #[command(after_help = examples!["config", "config --config /etc/tillbell/tillbell.toml --json"])]
     Config,
 }
 
@@ -223,7 +256,9 @@ fn configuration(command: &Command, file: Option<&ConfigFile>) -> anyhow::Result
         Ok(config) => Ok(config),
         Err(error) => match Config::load_without_mail(&text, environment.into_iter()) {
             Ok(config) if !command.needs_mail() => {
-                print::warn(format_args!("{from}: {error}; this command goes on, because it takes no mails"));
+                print::warn(format_args!(
+                    "{from}: {error}; this command continues, because it needs no mail settings"
+                ));
                 Ok(config)
             }
             _ => Err(error).context(from),

@@ -14,19 +14,28 @@ use crate::domain::name::compare;
 
 #[derive(Subcommand)]
 pub(super) enum NameCommand {
-    /// Compare an expected payer name with one from a bank alert
+    /// Compare the payer name of a payment with the name in a bank alert
+    ///
+    /// Use it to see why a name matched, or why it did not.
+    #[command(after_help = examples![
+        "name compare \"Chidi Okafor\" \"OKAFOR CHIDI EMEKA\"",
+        "name compare \"Folashade Adesina\" \"ADESINA FOLASHA\" --cut 15",
+        "name compare --file pairs.csv",
+    ])]
     Compare(CompareArgs),
 }
 
 #[derive(Args)]
 pub(super) struct CompareArgs {
+    /// The payer name that was given with the payment
     #[arg(required_unless_present = "file", requires = "received", conflicts_with = "file")]
     expected: Option<String>,
+    /// The payer name that the bank's alert shows
     received: Option<String>,
-    /// Compare the columns left and right of a CSV file; prints left,right,verdict,reason
+    /// Compare the columns `left` and `right` of a CSV file, and print CSV
     #[arg(long, value_name = "CSV")]
     file: Option<PathBuf>,
-    /// Lengths in characters at which the bank cuts names, for example 20,24
+    /// Lengths at which the bank cuts names off, in characters, for example 20,24
     #[arg(long, value_name = "N,N", value_delimiter = ',')]
     cut: Vec<usize>,
 }

@@ -27,27 +27,27 @@ impl From<Switch> for bool {
 #[derive(Args, Clone, Debug, Default)]
 pub(super) struct ChargeOptions {
     /// Percentage of the amount, for example 1.5
-    #[arg(long, value_name = "P", value_parser = percent)]
+    #[arg(long, value_name = "PERCENT", value_parser = percent)]
     percentage: Option<i64>,
     /// Fixed part in naira, for example 50.00
-    #[arg(long, value_name = "N", value_parser = money)]
+    #[arg(long, value_name = "NAIRA", value_parser = money)]
     fixed: Option<Money>,
-    /// The most that is charged for one payment, in naira
-    #[arg(long, value_name = "N", value_parser = money, conflicts_with = "no_cap")]
+    /// Charge at most this much for one payment, in naira
+    #[arg(long, value_name = "NAIRA", value_parser = money, conflicts_with = "no_cap")]
     cap: Option<Money>,
-    /// No upper limit of the charges
+    /// Remove the cap
     #[arg(long)]
     no_cap: bool,
-    /// The customer pays the charges on top
+    /// The customer pays the charges on top of the amount
     #[arg(long, conflicts_with = "paid_by_merchant")]
     paid_by_customer: bool,
-    /// The charges are taken from what the merchant receives (the default)
+    /// The merchant receives the amount less the charges (the default)
     #[arg(long)]
     paid_by_merchant: bool,
-    /// Charge nothing
+    /// Charge nothing; the other settings are kept
     #[arg(long, conflicts_with = "charges")]
     no_charges: bool,
-    /// Charge again after --no-charges
+    /// Switch charging on again after --no-charges (a new business has it on)
     #[arg(long)]
     charges: bool,
 }
@@ -118,6 +118,7 @@ pub(super) fn rate(text: &str) -> Result<Rate, String> {
     if text == "default" {
         return Ok(Rate(None));
     }
-    let number = text.parse().map_err(|_| "must be a number of requests a minute, or: default".to_owned())?;
+    let number =
+        text.parse().map_err(|_| "must be a number of requests a minute, or `default`".to_owned())?;
     Ok(Rate(Some(number)))
 }

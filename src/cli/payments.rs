@@ -21,10 +21,10 @@ use crate::store::settlements::Settlement;
 /// Which payment.
 #[derive(Args)]
 pub(super) struct Which {
-    /// The transaction id
+    /// Transaction id of the payment
     #[arg(value_name = "TXN")]
     transaction_id: String,
-    /// Its business; needed only where several businesses have a payment with this id
+    /// Id of its business; needed only if several businesses use this transaction id
     #[arg(long, value_name = "ID")]
     business: Option<i64>,
 }
@@ -32,25 +32,25 @@ pub(super) struct Which {
 /// What payments are looked for.
 #[derive(Args)]
 pub(super) struct ListArgs {
-    /// Payments of one business
+    /// Only payments of this business
     #[arg(long, value_name = "ID")]
     business: Option<i64>,
-    /// pending, approved or rejected
+    /// Only payments with this status: pending, approved or rejected
     #[arg(long, value_name = "STATUS", value_parser = status)]
     status: Option<Status>,
-    /// Naira that were asked for or received, for example 5000 or 5000.50
+    /// Amount that was requested or received, for example 5000 or 5000.50
     #[arg(long, value_name = "NAIRA", value_parser = money)]
     amount: Option<Money>,
-    /// Words of the payer's name, whole or their beginnings, in any order
+    /// Words of the payer's name or their beginnings, in any order
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
     /// Number of the receiving account
     #[arg(long, value_name = "NUMBER")]
     account: Option<String>,
-    /// Payments made since a day (2026-03-10, UTC), or in the last 24h, 7d, ...
+    /// Payments created in the last 24h, 7d, ... or since a day (2026-03-10, UTC)
     #[arg(long, value_name = "TIME", value_parser = since)]
     since: Option<Since>,
-    /// How many at most
+    /// Largest number of payments to show
     #[arg(long, value_name = "N", default_value_t = LIST_USUAL, value_parser = clap::value_parser!(u32).range(1..=LIST_MAX))]
     limit: u32,
 }
@@ -63,37 +63,49 @@ fn status(word: &str) -> Result<Status, String> {
 pub(super) enum PaymentCommand {
     /// Find payments, newest first
     ///
-    /// Options combine: a payment is shown if all of them fit. Without options
-    /// these are the newest payments of all businesses.
+    /// Without options it lists the newest payments of all businesses. Options combine: a payment is shown only if it
+    /// fits all of them.
     ///
-    /// --name finds every payer whose name has words that begin so: "okafor ch"
-    /// finds Chidi Okafor. For a month after a payment could be paid it also finds
-    /// names that `name compare` does not call different, such as other spellings.
+    /// --name looks for words that begin so: "okafor ch" finds Chidi Okafor. For payments of about the last month it
+    /// also finds other spellings: every name that `name compare` does not call different.
     ///
-    /// A search looks at the newest 1,000,000 payments (200,000 with --name); with
-    /// --business, at those of that business. It says so if it stopped before it
-    /// had seen all.
-    #[command(verbatim_doc_comment, after_help = LIST_EXAMPLES)]
+    /// A search covers the newest 1,000,000 payments (200,000 with --name), or with --business the newest of that
+    /// business. It says so if older payments were left out.
+    #[command(after_help = examples![
+        "payment list --status pending --since 24h",
+        "payment list --amount 5000 --name okafor",
+        "payment list --business 1 --account 0123456789 --json",
+    ])]
     List(ListArgs),
-    /// One payment with its match evidence and deliveries
+    /// Show a payment, why it was matched, and its webhooks
+    #[command(after_help = examples!["payment show ORDER-81", "payment show ORDER-81 --business 1 --json"])]
     Show {
         #[command(flatten)]
         which: Which,
     },
-    /// End a pending payment
+    /// Reject a pending payment, so that no money can approve it
+    #[command(after_help = examples!["payment reject ORDER-81 --reason \"the customer cancelled\""])]
     Reject {
         #[command(flatten)]
         which: Which,
+        /// Why, for the record
         #[arg(long)]
         reason: String,
     },
-    /// Post the mirror entry of an approved payment
+    /// Reverse an approved payment: take its money back from the balance
+    ///
+    /// Use it when the bank took the money back, or when the payment was approved by mistake. It posts the opposite
+    /// entry; nothing is deleted. It moves no money at the bank.
+    #[command(after_help = examples![
+        "payment reverse ORDER-81 --reason \"reversed by the bank\" --alert 57",
+    ])]
     Reverse {
         #[command(flatten)]
         which: Which,
+        /// Why, for the record
         #[arg(long)]
         reason: String,
-        /// The bank's own reversal, where there is one
+        /// Id of the alert in which the bank reports its reversal, if there is one
         #[arg(long, value_name = "ID")]
         alert: Option<i64>,
     },
@@ -167,8 +179,8 @@ async fn list(app: &App, args: ListArgs, desk: &Desk) -> anyhow::Result<()> {
     desk.printer.remark(more, &format!("only the newest {limit} are shown; --limit shows more"))?;
     let Some(at) = searched_back_to else { return Ok(()) };
     let time: String = at.to_string().replace('T', " ").chars().take("2026-03-10 08:00:00".len()).collect();
-    let wider = if search.filter.business_id.is_none() { "; --business looks further back" } else { "" };
-    desk.printer.remark(true, &format!("payments made before {time} UTC were not looked at{wider}"))
+    let wider = if search.filter.business_id.is_none() { "; --business searches further back" } else { "" };
+    desk.printer.remark(true, &format!("payments created before {time} UTC were not searched{wider}"))
 }
 
 /// Prints a payment with everything an operator asks about it.
@@ -183,11 +195,6 @@ pub(super) async fn show(app: &App, business: i64, transaction_id: &str, desk: &
     let object = object(&view).with("settlements", settlements).with("deliveries", deliveries);
     desk.printer.object(&object)
 }
-
-const LIST_EXAMPLES: &str = "Examples:
-  tillbell payment list --status pending --since 24h
-  tillbell payment list --amount 5000 --name \"okafor\"
-  tillbell payment list --business 1 --account 0123456789 --json";
 
 fn kind_word(kind: Kind) -> &'static str {
     match kind {

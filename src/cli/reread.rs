@@ -19,13 +19,13 @@ use crate::ops::reread::{Reread, RereadRefused, unread_since};
 
 #[derive(Args)]
 pub(super) struct RereadArgs {
-    /// Alerts that are unreadable, quarantined or ignored
+    /// Ids of alerts that are unreadable, quarantined or ignored
     #[arg(value_name = "ID", required_unless_present = "bank", conflicts_with_all = ["bank", "since"])]
     ids: Vec<i64>,
-    /// All such alerts of this bank instead (a bank of `bank list`)
+    /// All such alerts of this bank (a name from `bank list`)
     #[arg(long, value_name = "BANK", requires = "since")]
     bank: Option<String>,
-    /// How far back, for example 7d, or since a day: 2026-03-10
+    /// How far back: a length of time (7d) or a day (2026-03-10)
     #[arg(long, value_name = "TIME", value_parser = since, requires = "bank")]
     since: Option<Since>,
 }
@@ -73,7 +73,7 @@ pub(super) async fn run(app: &App, banks: Arc<Banks>, args: &RereadArgs, desk: &
         desk.printer.remark(true, &none)?;
     }
     if is_cut {
-        warn("there are too many such alerts to look at all of them; a later --since reaches the others");
+        warn("too many alerts to check in one run; use a later --since to reach the rest");
     }
     trouble.map_or(Ok(()), Err)
 }

@@ -11,14 +11,14 @@ use crate::serve::{self, Roles, ServeError};
 
 #[derive(Args)]
 pub(super) struct ServeArgs {
-    /// Run only these parts of: api, pages, mail, work
+    /// Run only these parts, separated by commas: api, pages, mail, work
     #[arg(long, value_name = "PART,PART", value_parser = Roles::parse)]
     role: Option<Roles>,
 }
 
 #[derive(Args)]
 pub(super) struct DemoArgs {
-    /// End after the run instead of serving on
+    /// Exit after the run instead of staying up
     #[arg(long)]
     pub(super) once: bool,
 }
@@ -59,8 +59,8 @@ pub(super) async fn audit(desk: &Desk) -> anyhow::Result<ExitCode> {
 
 const NOT_IN_ORDER: &str = "
 THE BOOKS ARE NOT IN ORDER
-Stop paying out, keep a copy of the database, and look at the rows named above. It is a fault of the program or of the \
-storage, or somebody wrote to the database by hand. On PostgreSQL the schema `people` shows the rows readably.";
+Stop paying out. Keep a copy of the database. Look at the rows named above. The cause is a bug, a storage fault, or \
+somebody who changed the database by hand. On PostgreSQL the schema `people` shows the rows in readable form.";
 
 fn check(check: &Check) -> Object {
     let found: Vec<Object> = check.found.iter().map(found).collect();

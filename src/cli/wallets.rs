@@ -16,36 +16,59 @@ use crate::store::wallets::StatementLine;
 
 #[derive(Subcommand)]
 pub(super) enum WalletCommand {
-    /// A wallet with its limits and statement
-    Show { phone: String },
-    /// Put money into a wallet, against the house account for adjustments
-    Credit {
+    /// Show a wallet: balance, limits, state and statement
+    #[command(after_help = examples!["wallet show 08031234567"])]
+    Show {
+        /// The customer's mobile number
         phone: String,
+    },
+    /// Put money into a wallet, for example as goodwill
+    ///
+    /// The money is booked against the house account for adjustments.
+    #[command(after_help = examples!["wallet credit 08031234567 2500 --reason \"goodwill\" --ref G-7"])]
+    Credit {
+        /// The customer's mobile number
+        phone: String,
+        /// Amount in naira, for example 2500 or 2500.50
         #[arg(value_parser = money)]
         amount: Money,
+        /// Why, for the record
         #[arg(long)]
         reason: String,
-        /// Unique for ever: the same credit is not posted twice under it
-        #[arg(long = "ref", value_name = "R")]
+        /// A reference of your own; one reference is credited only once, ever
+        #[arg(long = "ref", value_name = "REFERENCE")]
         reference: Option<String>,
     },
-    /// Lift the lock of too many wrong PINs
-    Unlock { phone: String },
-    /// Change the tier, which limits balance and daily payments
-    Tier {
+    /// Unlock a wallet that was locked after too many wrong PINs
+    #[command(after_help = examples!["wallet unlock 08031234567"])]
+    Unlock {
+        /// The customer's mobile number
         phone: String,
+    },
+    /// Change the tier of a wallet, which limits its balance and daily payments
+    #[command(after_help = examples!["wallet tier 08031234567 2"])]
+    Tier {
+        /// The customer's mobile number
+        phone: String,
+        /// New tier: 1, 2 or 3
         #[arg(value_name = "1-3")]
         tier: i64,
     },
-    /// Let nothing out of and nothing into a wallet
+    /// Suspend a wallet: no money goes in or out
+    #[command(after_help = examples!["wallet suspend 08031234567 --reason \"the phone was stolen\""])]
     Suspend {
+        /// The customer's mobile number
         phone: String,
+        /// Why, for the record
         #[arg(long)]
         reason: String,
     },
-    /// Take a suspension back
+    /// End the suspension of a wallet
+    #[command(after_help = examples!["wallet resume 08031234567 --reason \"the owner has a new SIM\""])]
     Resume {
+        /// The customer's mobile number
         phone: String,
+        /// Why, for the record
         #[arg(long)]
         reason: String,
     },
@@ -53,9 +76,13 @@ pub(super) enum WalletCommand {
 
 #[derive(Subcommand)]
 pub(super) enum MessageCommand {
-    /// Messages to customers, oldest first
+    /// List messages to customers, oldest first
+    ///
+    /// Codes and links are masked, except in dev mode when messages only go to the log.
+    #[command(after_help = examples!["message list", "message list --phone 08031234567"])]
     List {
-        #[arg(long, value_name = "P")]
+        /// Only messages to this mobile number
+        #[arg(long, value_name = "PHONE")]
         phone: Option<String>,
     },
 }

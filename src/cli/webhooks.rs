@@ -15,33 +15,37 @@ use crate::store::deliveries::{Attempt, Delivery};
 
 #[derive(Subcommand)]
 pub(super) enum WebhookCommand {
-    /// Deliveries, newest first
+    /// List webhook deliveries, newest first
+    #[command(after_help = examples!["webhook list", "webhook list --failed --limit 20"])]
     List {
-        /// Only those that were given up
+        /// Only deliveries that failed for good
         #[arg(long)]
         failed: bool,
-        /// How many at most
+        /// Largest number of deliveries to show
         #[arg(long, value_name = "N", default_value_t = LIST_USUAL, value_parser = clap::value_parser!(u32).range(1..=LIST_MAX))]
         limit: u32,
     },
-    /// Send again, by id or all that failed
+    /// Send webhooks again, by id or all that failed
+    ///
+    /// Use it once the merchant's server is repaired.
+    #[command(after_help = examples!["webhook resend 12 13", "webhook resend --failed --since 24h"])]
     Resend {
+        /// Ids of deliveries, from `webhook list`
         #[arg(required_unless_present = "failed", conflicts_with = "failed", value_name = "ID")]
         ids: Vec<i64>,
+        /// All deliveries that failed for good since --since
         #[arg(long, requires = "since")]
         failed: bool,
-        /// How far back, for example 24h
+        /// With --failed: how far back, for example 24h
         #[arg(long, value_name = "TIME", value_parser = span, requires = "failed")]
         since: Option<Span>,
     },
-    /// Send a test event from this machine and show the answer; exit 1 if it was not delivered
+    /// Send a test event and show the answer; exit 1 if it was not delivered
     ///
-    /// The event goes to the business's webhook URL, else to that of its first website. With --payment it
-    /// goes where the webhooks of that payment go. It is sent once and never retried. A target that is
-    /// paused, because it answered 410, goes on when a test event is delivered to it.
-    #[command(
-        after_help = "Examples:\n  tillbell webhook test 1\n  tillbell webhook test 1 --payment ORDER-81"
-    )]
+    /// The event goes from this machine to the webhook URL of the business, or else of its first website. With
+    /// --payment it goes where the webhooks of that payment go. It is sent once and never retried. A target that was
+    /// paused because it answered 410 is resumed when a test event is delivered to it.
+    #[command(after_help = examples!["webhook test 1", "webhook test 1 --payment ORDER-81"])]
     Test {
         /// Id of the business
         business: i64,

@@ -12,42 +12,68 @@ use crate::ops::websites::{self, NewWebsite, WebsiteChange, WebsiteRefusal};
 #[derive(Subcommand)]
 pub(super) enum WebsiteCommand {
     /// Register a website of a business
+    ///
+    /// Payments and webhooks can use the website once it is approved. Its webhooks go only to its own domain.
+    #[command(after_help = examples![
+        "website add 1 suya-spot.example --approve",
+        "website add 1 suya-spot.example --percentage 1.0 --fixed 50.00",
+    ])]
     Add {
+        /// Id of the business
         business: i64,
+        /// Address of the website, for example suya-spot.example
         url: String,
         /// Where webhooks of this website's payments go
         #[arg(long, value_name = "URL")]
         webhook_url: Option<String>,
-        /// Approve it at once
+        /// Approve the website at once
         #[arg(long)]
         approve: bool,
         #[command(flatten)]
         charges: ChargeOptions,
     },
-    /// Change a website's webhook URL or its own charges
+    /// Change a website's webhook URL or give it charges of its own
+    #[command(after_help = examples![
+        "website set 3 --webhook-url https://suya-spot.example/hook",
+        "website set 3 --percentage 1.0 --fixed 50.00",
+        "website set 3 --inherit-charges",
+    ])]
     Set {
+        /// Id of the website
         id: i64,
+        /// Where webhooks of this website's payments go
         #[arg(long, value_name = "URL")]
         webhook_url: Option<String>,
-        /// Take the webhook URL away
+        /// Remove the webhook URL
         #[arg(long, conflicts_with = "webhook_url")]
         no_webhook_url: bool,
-        /// Charge as the business is charged
+        /// Remove its own charges: those of the business apply
         #[arg(long)]
         inherit_charges: bool,
         #[command(flatten)]
         charges: ChargeOptions,
     },
-    /// Let payments and webhooks use the website
-    Approve { id: i64 },
-    /// Refuse the website, or withdraw its approval
-    Reject {
+    /// Approve a website, so that payments and webhooks can use it
+    #[command(after_help = examples!["website approve 3"])]
+    Approve {
+        /// Id of the website
         id: i64,
+    },
+    /// Reject a website, or withdraw its approval
+    #[command(after_help = examples!["website reject 3 --reason \"the domain has expired\""])]
+    Reject {
+        /// Id of the website
+        id: i64,
+        /// Why, for the record
         #[arg(long)]
         reason: String,
     },
-    /// Websites of a business
-    List { business: i64 },
+    /// List the websites of a business
+    #[command(after_help = examples!["website list 1"])]
+    List {
+        /// Id of the business
+        business: i64,
+    },
 }
 
 fn object(website: &Website) -> Object {

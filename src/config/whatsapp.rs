@@ -214,7 +214,7 @@ fn required(key: &str, given: Option<String>) -> Result<String, ConfigError> {
 fn secret(key: &str, text: String) -> Result<SecretString, ConfigError> {
     if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_graphic()) {
         return Err(ConfigError(format!(
-            "whatsapp.{key} must be letters, digits and signs without blanks; check that it was copied whole"
+            "whatsapp.{key} must be letters, digits and signs without whitespace; check that it was copied whole"
         )));
     }
     Ok(text.into())

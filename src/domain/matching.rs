@@ -182,7 +182,7 @@ pub struct Considered {
 }
 
 impl Considered {
-    /// Would be approved if it were the only candidate and nothing spoke against it.
+    /// Would be approved if it were the only candidate and there were no obstacles.
     fn wins_alone(&self) -> bool {
         self.status == Status::Pending
             && !self.is_elsewhere
@@ -246,7 +246,7 @@ impl Decision {
             (Verdicts::Approve { .. }, _) => return,
             (Verdicts::Unmatched { reason }, Some(likeliest)) => {
                 *reason = format!(
-                    "payment {} on another account fits the amount and the name; no open payment on this one does",
+                    "payment {} on another account fits the amount and the name; no open payment on this account does",
                     likeliest.transaction_id
                 );
             }
@@ -315,7 +315,7 @@ fn consider(incoming: &Incoming<'_>, received: Option<&Folded>, candidate: &Cand
         && !surname_agrees(last, &payment.payer_name, text, incoming.cut)
     {
         name = Verdict::Close;
-        name_reason = format!("{name_reason}; but the surname given with the payment is not among them");
+        name_reason = format!("{name_reason}; but the surname given with the payment is not one of them");
     }
     if name == Verdict::Close && candidate.proven {
         name = Verdict::Match;
@@ -343,12 +343,12 @@ fn consider(incoming: &Incoming<'_>, received: Option<&Folded>, candidate: &Cand
 fn judge(incoming: &Incoming<'_>, received: Option<&Folded>, considered: &[Considered]) -> Verdicts {
     let mut reasons = Reasons { texts: incoming.doubts.to_vec(), kinds: Vec::new() };
     if incoming.time.begin > incoming.first_seen + CLOCK_SLACK {
-        reasons.add(ReviewKind::Future, "the bank's time lies in the future");
+        reasons.add(ReviewKind::Future, "the bank's time is in the future");
     }
     if incoming.limit_reached {
         reasons.add(
             ReviewKind::Limit,
-            "not every open payment of the amount and a like name could be looked at",
+            "too many open payments have this amount or a similar name to check them all",
         );
     }
     let winners: Vec<&Considered> = considered.iter().filter(|c| c.wins_alone()).collect();
@@ -358,13 +358,12 @@ fn judge(incoming: &Incoming<'_>, received: Option<&Folded>, considered: &[Consi
     {
         reasons.add(
             ReviewKind::OwnTransfer,
-            "the payer's name is not different from the account holder's own: \
-             an own transfer, or the receiver read as payer",
+            "the payer's name is like the account holder's: a transfer between own accounts, \
+             or the receiver was read as the payer",
         );
     }
     if winners.windows(2).any(|pair| pair[0].beneficiary != pair[1].beneficiary) {
-        reasons
-            .add(ReviewKind::SeveralBeneficiaries, "the money would fit payments of several beneficiaries");
+        reasons.add(ReviewKind::SeveralBeneficiaries, "the money fits payments of several beneficiaries");
     }
     if let Some(winner) = winners.first()
         && let Some(text) = meant_for_another(incoming, winner.beneficiary, considered)
@@ -403,11 +402,11 @@ fn meant_for_another(
     });
     others.into_iter().find_map(|c| match c.name {
         Verdict::Close if c.amount_fit.approves() => Some(format!(
-            "payment {} of another beneficiary fits the amount, too, and its payer's name is close",
+            "payment {} of another beneficiary also fits the amount, and its payer's name is close",
             c.transaction_id
         )),
         Verdict::Match if low <= c.amount && c.amount <= high && !c.wins_alone() => Some(format!(
-            "payment {} of another beneficiary bears the payer's name, too, and asks for about as much",
+            "payment {} of another beneficiary has the same payer's name and a similar amount",
             c.transaction_id
         )),
         _ => None,
@@ -426,7 +425,7 @@ fn why_a_person_should_look(incoming: &Incoming<'_>, considered: &[Considered], 
         once(
             open().filter(in_time).any(|c| c.amount_fit.approves()),
             ReviewKind::NoPayerName,
-            "the alert shows no payer name, and its amount fits an open payment",
+            "the amount fits an open payment, but the alert shows no payer name",
         );
         return;
     }
@@ -476,7 +475,7 @@ fn best_of<'a>(winners: &[&'a Considered], bank_time_end: Timestamp) -> Option<&
 
 fn explain(best: &Considered, fitting: usize) -> String {
     let amount = match best.amount_fit {
-        AmountFit::ChargesRule => "the amount is short by the charges, give or take 1.00",
+        AmountFit::ChargesRule => "the amount is short by the charges (within 1.00)",
         _ => "the amount is exact",
     };
     let choice = if fitting > 1 {

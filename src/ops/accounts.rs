@@ -67,40 +67,40 @@ pub enum AccountRefusal {
     UnknownBusiness(i64),
     #[error("the number must have 10 digits")]
     Number,
-    #[error("the name must have a letter, at most 255 characters and none that control a terminal")]
+    #[error("the name must have a letter, at most 255 characters and no control characters")]
     Name,
     #[error(
-        "no bank template is called {0:?} (see: tillbell bank list); with --force the account is added, \
-         and its alerts never match by themselves"
+        "no template reads the mails of {0:?} (tillbell bank list shows the banks); with --force the account is \
+         added, but its alerts are never matched automatically"
     )]
     UnknownBank(String),
-    #[error("account {0} has this bank and number already")]
+    #[error("account {0} already has this bank and number")]
     Twice(i64),
-    #[error("account {0} is a {1} account and cannot be re-opened as another kind")]
+    #[error("account {0} is a {1} account and cannot be reopened in the other mode")]
     OtherMode(i64, &'static str),
     #[error(
         "the alerts of this bank show too few digits to tell it from account {0} ({1}); with --force it is \
          added, and alerts that fit both go to review"
     )]
     LooksAlike(i64, String),
-    #[error("no account of ours in use has the number {0} of --via")]
+    #[error("--via: no account in use has the number {0}")]
     UnknownVia(String),
-    #[error("several accounts of ours have the number {0} of --via")]
+    #[error("--via: several accounts have the number {0}")]
     AmbiguousVia(String),
-    #[error("account {0} of --via is a virtual one itself")]
+    #[error("--via: account {0} is itself a virtual account")]
     ViaVirtual(i64),
-    #[error("there are 10000 accounts already, which is as many as there may be")]
+    #[error("there are already 10,000 accounts, the most that are allowed")]
     TooMany,
 }
 
 /// What an operator should know about an account that was added all the same.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AccountWarning {
-    #[error("the check digit of {0} is not that of {1}: is the number right?")]
+    #[error("the check digit of {0} is wrong for {1}; check the number")]
     CheckDigit(String, String),
-    #[error("no template reads the mails of {0:?}: its alerts never match by themselves")]
+    #[error("no template reads the mails of {0:?}; its alerts are never matched automatically")]
     NoTemplate(String),
-    #[error("its alerts cannot be told from those of account {0} and go to review")]
+    #[error("its alerts look like those of account {0}; alerts that fit both go to review")]
     MaskShared(i64),
 }
 

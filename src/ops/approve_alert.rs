@@ -35,13 +35,13 @@ pub enum ApproveRefused {
     NoAlert(i64),
     #[error("business {0} has no payment {1}")]
     NoPayment(i64, String),
-    #[error("alert {0} is {1}; only review, unmatched and dismissed ones can be approved")]
+    #[error("alert {0} is {1}; only alerts in review, unmatched or dismissed can be approved")]
     AlertStatus(i64, &'static str),
-    #[error("a reason is needed: text without control characters, at most 500 characters")]
+    #[error("a reason is required: at most 500 characters, no control characters")]
     Reason,
-    #[error("alert {0} is not a credit of kind payment in {CURRENCY} with an amount")]
+    #[error("alert {0} is not an incoming payment in {CURRENCY} with an amount")]
     NotACredit(i64),
-    #[error("alert {0} is not proven to be the bank's and was not declared trusted")]
+    #[error("alert {0} is not proven to be from the bank and was not taken in with --trusted")]
     NotAuthentic(i64),
     #[error(
         "alert {0} has the same {1} as alert {2}, which is settled: one transfer pays once; if that payment was \
@@ -50,11 +50,11 @@ pub enum ApproveRefused {
     Settled(i64, &'static str, i64),
     #[error("payment {0} is {1} and cannot be approved")]
     PaymentStatus(String, String),
-    #[error("payment {0} is a {1} payment, and the money came to an account of the other kind")]
+    #[error("payment {0} is a {1} payment, but the money came to an account of the other mode")]
     OtherMode(String, &'static str),
-    #[error("{}; to approve nevertheless give the reason with --despite", .0.join("; "))]
+    #[error("{}; to approve it anyway, give your reason with --despite", .0.join("; "))]
     Obstacles(Vec<String>),
-    #[error("the alert or the payment changed at this moment; look at them again")]
+    #[error("the alert or the payment has just changed; look at both again")]
     Changed,
 }
 
@@ -117,7 +117,7 @@ pub async fn approve_alert(app: &App, ask: &Approve<'_>) -> Result<Result<Paymen
             name_mismatch: name.verdict != Verdict::Match,
             operator: Some(ByOperator {
                 name: ask.operator,
-                reason: despite.unwrap_or("nothing spoke against it"),
+                reason: despite.unwrap_or("there were no obstacles"),
                 proven: newly_proven(app, &alert, &payment, &name, (&expected, &seen)).await?,
                 keys: fresh_keys(app, &alert, place).await?,
             }),
@@ -205,23 +205,23 @@ fn obstacles(
     }
     if let Some(owner) = account.business_id.filter(|owner| *owner != payment.business_id) {
         all.push(format!(
-            "account {} is business {owner}'s own, and the payment is another's",
+            "account {} belongs to business {owner}, but the payment to another business",
             account.number
         ));
     }
     if payment.created_at > interval(alert).end + CLOCK_SLACK {
-        all.push("the payment was created after the bank's time".into());
+        all.push("the payment was created after the transfer, by the bank's time".into());
     }
     // In i128: twice an amount must not leave the range.
     let (got, asked) = (i128::from(received.kobo()), i128::from(payment.amount.kobo()));
     if got * 2 < asked {
-        all.push(format!("{received} is less than half of {}", payment.amount));
+        all.push(format!("only {received} was received, less than half of {}", payment.amount));
     }
     if got > asked * 2 {
-        all.push(format!("{received} is more than twice {}", payment.amount));
+        all.push(format!("{received} was received, more than twice {}", payment.amount));
     }
     if let Some(linked) = alert.linked_alert_id {
-        all.push(format!("alert {linked} may be a copy or a reversal of it"));
+        all.push(format!("alert {linked} may be a copy or a reversal of this one"));
     }
     all
 }
@@ -238,10 +238,10 @@ fn another_account(
     };
     match (came_to, asked_on) {
         (Some(came_to), Some(asked_on)) => format!(
-            "the money came to another account than the payment's: to {came_to}, not to {} ({})",
+            "the money came to a different account: {came_to}, not {} ({})",
             asked_on.number, asked_on.bank_name
         ),
-        _ => "the money came to another account than the payment's".into(),
+        _ => "the money came to a different account than the payment's".into(),
     }
 }
 

@@ -108,7 +108,7 @@ async fn chain(app: &App) -> Result<Check, OpError> {
 pub fn what_to_do(check: &str) -> &'static str {
     match check {
         "entries_sum_to_zero" => {
-            "These ledger entries do not balance. Entries cannot be changed or deleted by the program: compare them \
+            "These ledger entries do not balance. The program never changes or deletes an entry. Compare them \
              with your last backup."
         }
         "balances_equal_postings" => {
@@ -116,19 +116,19 @@ pub fn what_to_do(check: &str) -> &'static str {
              the postings, not the balances, are what happened."
         }
         "balances_above_floor" => {
-            "These balances are below zero by more than was reversed. Pay nothing out to them, and compare what was \
-             credited and debited since your last backup."
+            "These balances are further below zero than their reversals explain. Pay nothing out to them. Compare \
+             what was credited and debited since your last backup."
         }
         "approved_has_one_credit" | "credited_is_received_less_charges" | "charges_add_up" => {
             "Compare these payments and settlements with the bank's statement: each approved payment must have one \
              credit, of what was received less the charges."
         }
         "approved_has_one_event" => {
-            "Merchants may not have been told of these payments, or were told of payments that are not approved. \
-             Look at `payment show`, and tell them yourself."
+            "Merchants may have missed the webhooks of these payments, or had webhooks of payments that are not approved. \
+             Look at each with `payment show`, and tell the merchants yourself."
         }
         "reversals_mirror" => {
-            "These settlements were not undone to the kobo. Compare their entries of kind settlement and reversal."
+            "These settlements were not reversed exactly. Compare their entries of kind settlement and reversal."
         }
         "alert_funds_one_payment" | "no_key_is_settled_twice" => {
             "One transfer may have been credited twice. Find it on the bank's statement; if it came once, undo the \
@@ -143,15 +143,15 @@ pub fn what_to_do(check: &str) -> &'static str {
              their statements are explained."
         }
         "events_agree_with_entries" => {
-            "Merchants were told other figures than the ledger has. Compare the webhook bodies of these events with \
-             their entries, and tell the merchants."
+            "Merchants received webhooks with figures that differ from the ledger. Compare the webhook bodies of \
+             these events with their entries, and tell the merchants."
         }
         "entries_are_sealed" | "chain_is_unbroken" => {
-            "Sealed entries were changed or taken away. Compare the ledger with your last backup, from the first \
-             seal named here on."
+            "Sealed entries were changed or deleted. Compare the ledger with your last backup, starting at the \
+             first seal named here."
         }
         "append_only_is_guarded" => {
-            "The triggers of these tables are missing or changed. Find out who may do that in the database; restore \
+            "The triggers of these tables are missing or changed. Find out who is allowed to change them. Restore \
              them from migrations, and compare the tables with your last backup."
         }
         _ => "Compare these rows with your last backup.",

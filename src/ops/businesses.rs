@@ -25,7 +25,7 @@ pub const NAME_MAX: usize = 255;
 pub enum BusinessRefusal {
     #[error("there is no business {0}")]
     Unknown(i64),
-    #[error("the name must have 1 to 255 characters and none that control a terminal")]
+    #[error("the name must have 1 to 255 characters and no control characters")]
     Name,
     #[error("{0:?} is not an e-mail address")]
     Email(String),
@@ -33,7 +33,7 @@ pub enum BusinessRefusal {
     WebhookUrl(&'static str),
     #[error("the percentage must be between 0 and 100 with at most two decimals")]
     Percentage,
-    #[error("the {0} must be an amount of zero or more, at most the largest payment")]
+    #[error("the {0} must be an amount between zero and payments.max_amount")]
     Amount(&'static str),
     #[error("a rate limit must be at least 1 request a minute")]
     RateLimit,

@@ -73,18 +73,14 @@ fn pause_after(races: usize, chance: u64) -> Duration {
 /// What is told of an alert that is stored, and whose work could not be done now: its job does it.
 pub fn left_to_service(alert: &AlertRow, error: &OpError) -> AlertOutcome {
     let why = match error {
-        OpError::Contended => "too many alerts of its amount came at the same moment".to_owned(),
+        OpError::Contended => "too many alerts with its amount arrived at the same time".to_owned(),
         other => other.to_string(),
     };
-    tracing::warn!(
-        alert = alert.id,
-        why,
-        "an alert is stored, and what is to be done about it is left to the workers"
-    );
+    tracing::warn!(alert = alert.id, why, "an alert is stored; the workers will decide about it");
     let reason = if alert.status == AlertStatus::New {
-        format!("stored, and left to the service to decide: {why}")
+        format!("stored; the service will decide about it: {why}")
     } else {
-        format!("{}; stored, and what it may take back is left to the service: {why}", alert.reason)
+        format!("{}; stored; the service will find what it takes back: {why}", alert.reason)
     };
     AlertOutcome { alert_id: alert.id, status: alert.status, transaction_id: None, reason }
 }

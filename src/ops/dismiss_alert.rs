@@ -24,13 +24,13 @@ const ASKED_MAX: i64 = 10_000;
 pub enum DismissRefused {
     #[error("there is no alert {0}")]
     NoAlert(i64),
-    #[error("alert {0} is {1}; only review, unmatched and quarantined ones can be dismissed")]
+    #[error("alert {0} is {1}; only alerts in review, unmatched or quarantined can be dismissed")]
     NotWaiting(i64, &'static str),
-    #[error("a reason is needed: text without control characters, at most 500 characters")]
+    #[error("a reason is required: at most 500 characters, no control characters")]
     Reason,
-    #[error("alert {0} has just been proven to be the bank's and is {1} now; look at it again")]
+    #[error("alert {0} has just been proven to be from the bank and is now {1}; look at it again")]
     Proven(i64, &'static str),
-    #[error("alert {0} changed at this moment; look at it again")]
+    #[error("alert {0} has just changed; look at it again")]
     Changed(i64),
 }
 

@@ -61,11 +61,11 @@ pub enum FindRefused {
     NoBusiness(i64),
     #[error("there is no receiving account with the number {0}")]
     NoAccount(String),
-    #[error("the name to look for has neither letters nor digits")]
+    #[error("--name must contain a letter or a digit")]
     Name,
     #[error("no business has a payment {0}")]
     NoPayment(String),
-    #[error("several businesses have a payment {0}: {1}; say which one with --business")]
+    #[error("several businesses have a payment {0}: {1}; choose one with --business")]
     Several(String, String),
 }
 

@@ -27,9 +27,9 @@ pub enum KeyRefusal {
     UnknownBusiness(i64),
     #[error("there is no key {0}")]
     Unknown(i64),
-    #[error("the label must have 1 to 100 characters and none that control a terminal")]
+    #[error("the label must have 1 to 100 characters and no control characters")]
     Label,
-    #[error("a key must live between one second and ten years, or without end")]
+    #[error("a key must be valid for one second to ten years; without --expires it does not expire")]
     Life,
 }
 

@@ -236,7 +236,7 @@ fn phone_of(app: &App, row: &MessageRow) -> Result<Phone, OpError> {
     let plain = app.vault.unseal(&phone_place(row.id), &row.sealed_phone);
     let plain = plain.map_err(|error| OpError::Fault(error.to_string()))?;
     let phone = std::str::from_utf8(&plain).ok().and_then(Phone::from_digits);
-    phone.ok_or_else(|| OpError::Fault(format!("message {}: its phone is none", row.id)))
+    phone.ok_or_else(|| OpError::Fault(format!("message {}: its phone number is not valid", row.id)))
 }
 
 /// One attempt under the fence of a claimed job; writes what came of it.

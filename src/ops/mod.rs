@@ -91,7 +91,7 @@ pub enum OpError {
     #[error(transparent)]
     Store(#[from] StoreError),
     /// Lost the race every time: too much is going on around this row; try again.
-    #[error("too many changes at the same moment; try again")]
+    #[error("too many changes at the same time; try again")]
     Contended,
     /// A fault of the program or its environment, told in words for operators.
     #[error("{0}")]

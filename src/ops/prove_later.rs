@@ -48,7 +48,7 @@ pub fn is_waiting(alert: &AlertRow) -> bool {
 pub fn waiting(seen: Timestamp, missing: Missing, why: &[String]) -> String {
     let what = match missing {
         Missing::Answer => "a name server",
-        Missing::Key => "the key it names",
+        Missing::Key => "the signature's key",
     };
     join(&format!("it waits for {what}, at the longest until {}", seen + missing.patience()), why)
 }

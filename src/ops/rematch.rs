@@ -114,15 +114,14 @@ async fn somebody_else(app: &App, alert: &AlertRow, payment: &Payment) -> Result
     });
     if let Some(other) = like {
         let reason = format!(
-            "the amount was corrected, and payment {} of another beneficiary on this account bears a name like the \
-             payer's",
+            "the amount was corrected, and payment {} of another beneficiary on this account has a similar payer's \
+             name",
             other.transaction_id
         );
         return Ok(Some(Objection { reason, about: Some(other.clone()) }));
     }
     let cannot_be_sure = found.may_be_more || !cut.is_empty() || is_index_unfinished(app).await?;
-    let reason =
-        "the amount was corrected, and not every payment of a like name on the account could be looked at";
+    let reason = "the amount was corrected, and too many payments on the account have a similar name to check them all";
     Ok(cannot_be_sure.then(|| Objection { reason: reason.into(), about: None }))
 }
 

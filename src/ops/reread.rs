@@ -28,7 +28,7 @@ const LOOKED_AT_MAX: usize = 20_000;
 pub enum RereadRefused {
     #[error("there is no alert {0}")]
     NoAlert(i64),
-    #[error("alert {0} is {1}; only unreadable, quarantined and ignored ones can be read again")]
+    #[error("alert {0} is {1}; only unreadable, quarantined or ignored alerts can be read again")]
     Status(i64, &'static str),
     #[error(
         "alert {0} is quarantined because something speaks against the mail; reading it again cannot change that"
@@ -39,8 +39,8 @@ pub enum RereadRefused {
     #[error("alert {0} was read as a debit or reversal, and what follows from that is done")]
     Undoing(i64),
     #[error(
-        "the mail of alert {0} is not kept any more (mails are kept for 90 days); if you still have it, take it in \
-         with `alert ingest`"
+        "the mail of alert {0} was deleted (mails are kept for 90 days); if you still have it, take it in with \
+         `alert ingest`"
     )]
     MailGone(i64),
     #[error("the mail of alert {0} was too large, and only its beginning is kept")]
@@ -49,7 +49,7 @@ pub enum RereadRefused {
         "alert {0} is left as it is: a name server could not be asked for the key that proves it; try again later"
     )]
     KeyAway(i64),
-    #[error("alert {0} changed at this moment; look at it again")]
+    #[error("alert {0} has just changed; look at it again")]
     Changed(i64),
 }
 

@@ -32,17 +32,17 @@ pub struct Reverse<'a> {
 pub enum ReverseRefused {
     #[error("business {0} has no payment {1}")]
     NoPayment(i64, String),
-    #[error("payment {0} is {1}; only an approved payment can be reversed, and once")]
+    #[error("payment {0} is {1}; only an approved payment can be reversed, and only once")]
     NotApproved(String, &'static str),
     #[error("payment {0} is {1}; only a pending payment can be rejected")]
     NotPending(String, &'static str),
-    #[error("a reason is needed: text without control characters, at most 500 characters")]
+    #[error("a reason is required: at most 500 characters, no control characters")]
     Reason,
     #[error("there is no alert {0}")]
     NoAlert(i64),
     #[error("alert {0} is not an authentic debit or reversal")]
     NotUndoing(i64),
-    #[error("the payment changed at this moment; look at it again")]
+    #[error("the payment has just changed; look at it again")]
     Changed,
 }
 

@@ -134,12 +134,12 @@ async fn compare(
                 similar.undone(&other);
             }
         } else if is_told(&other, asking) && is_one_transfer(alert, &other, accounts) {
-            similar.doubt(format!("it may tell of the same money as alert {}", other.id));
+            similar.doubt(format!("it may report the same money as alert {}", other.id));
         }
     }
     let (others, full) = others;
     if full {
-        similar.doubt(format!("more than {SIMILAR_MAX} alerts of this amount and time came to the account"));
+        similar.doubt(format!("the account has more than {SIMILAR_MAX} alerts with this amount and time"));
     }
     let mut asked = 0;
     for other in others {
@@ -155,7 +155,7 @@ async fn compare(
                 similar.undone(&other);
             }
         } else if is_told(&other, asking) && may_be_the_same_money(alert, &other) {
-            similar.doubt(format!("it may tell of the same money as alert {}", other.id));
+            similar.doubt(format!("it may report the same money as alert {}", other.id));
         }
     }
     Ok(similar)

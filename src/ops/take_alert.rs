@@ -176,8 +176,8 @@ pub(super) fn draft(id: i64, seen: Timestamp, taken: &Taken) -> AlertRow {
         (AlertStatus::Quarantined, None) if taken.authenticity == Authenticity::Unproven => {
             join("nothing proves that the bank sent it", &taken.why)
         }
-        (AlertStatus::Quarantined, None) => join("it is not the bank's own word", &taken.why),
-        (AlertStatus::Ignored, _) => join("not a payment to us", &taken.why),
+        (AlertStatus::Quarantined, None) => join("it does not come directly from the bank", &taken.why),
+        (AlertStatus::Ignored, _) => join("not an incoming payment", &taken.why),
         _ => join("it could not be read", &taken.why),
     };
     AlertRow {
@@ -239,11 +239,11 @@ fn find_account<'a>(
             None
         }
         Resolved::Unknown => {
-            doubts.push(format!("no account of ours at that bank fits {shown}"));
+            doubts.push(format!("no registered account at that bank fits {shown}"));
             None
         }
         Resolved::Ambiguous => {
-            doubts.push(format!("several accounts of ours at that bank fit {shown}"));
+            doubts.push(format!("several registered accounts at that bank fit {shown}"));
             None
         }
     };
@@ -254,7 +254,7 @@ fn find_account<'a>(
                 account = behind;
             }
             Some(_) => doubts
-                .push("amount or day in the narration's digits differ from the rows of the alert".into()),
+                .push("the amount or the day in the narration differs from the rest of the alert".into()),
             None => doubts.push(format!(
                 "the narration names the virtual account {number}, which is not registered as settled \
                  through this account"
@@ -265,18 +265,15 @@ fn find_account<'a>(
         && facts.virtual_account.is_none()
         && accounts.iter().any(|a| a.via == Some(account.id))
     {
-        doubts.push(
-            "virtual accounts are settled through this account, and the narration of a collection names none of them"
-                .into(),
-        );
+        doubts.push("the money was collected for a virtual account, but the narration names none".into());
     }
     if account.forced {
-        doubts.push("the account was registered by force, for a bank no template knows".into());
+        doubts.push("the account was added with --force, for a bank without a template".into());
     }
     if let Some(holder) = &facts.holder_name
         && verdict(&account.name, holder, &[]) == Verdict::Different
     {
-        doubts.push(format!("the account holder it shows, {holder}, is not the registered one"));
+        doubts.push(format!("the alert shows another account holder: {holder}"));
     }
     (Some(account), doubts)
 }

@@ -30,11 +30,11 @@ pub enum DeskRefusal {
     Phone(NotAMobile),
     #[error("this number has no wallet")]
     NoWallet,
-    #[error("a reason is needed: text without control characters, at most 500 characters")]
+    #[error("a reason is required: at most 500 characters, no control characters")]
     Reason,
-    #[error("the amount must be more than zero and at most the largest payment")]
+    #[error("the amount must be more than zero and at most payments.max_amount")]
     Amount,
-    #[error("a reference has 1 to 120 characters and none that control a terminal")]
+    #[error("the reference must have 1 to 120 characters and no control characters")]
     Reference,
     #[error("the reference {0:?} was used for another credit")]
     ReferenceTaken(String),
@@ -43,9 +43,9 @@ pub enum DeskRefusal {
          of its own with --ref"
     )]
     Twice(Money),
-    #[error("the credit would lift the wallet over the limit of tier {tier} ({most}); change the tier first")]
+    #[error("the credit would put the wallet above the limit of tier {tier} ({most}); change the tier first")]
     OverTier { tier: i64, most: Money },
-    #[error("a wallet's tier is 1, 2 or 3")]
+    #[error("the tier must be 1, 2 or 3")]
     Tier,
 }
 

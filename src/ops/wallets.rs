@@ -79,8 +79,8 @@ fn opened(app: &App, row: WalletRow) -> Result<Wallet, OpError> {
     let phone = std::str::from_utf8(&plain).ok().and_then(Phone::from_digits);
     Ok(Wallet {
         id: row.id,
-        phone: phone.ok_or_else(|| broken("its phone is none"))?,
-        tier: Tier::new(row.tier).ok_or_else(|| broken("its tier is none"))?,
+        phone: phone.ok_or_else(|| broken("its phone number is not valid"))?,
+        tier: Tier::new(row.tier).ok_or_else(|| broken("its tier is not valid"))?,
         suspended: row.suspended,
         locked_until: row.locked_until,
         pin: row.pin,

@@ -26,7 +26,7 @@ pub enum WebsiteRefusal {
     WebhookUrl(&'static str),
     #[error("{0}")]
     Charges(BusinessRefusal),
-    #[error("website {0} of this business has this host already")]
+    #[error("website {0} of this business already has this host")]
     OwnTwice(i64),
     /// Tells no name: the other business is none of this one's concern; an operator sees ids.
     #[error(
@@ -36,7 +36,7 @@ pub enum WebsiteRefusal {
     Taken { host: String, website: i64, business: i64, taken: String },
     #[error("a business may have at most 1000 websites")]
     TooMany,
-    #[error("a reason of 1 to 500 characters is needed")]
+    #[error("a reason of 1 to 500 characters is required")]
     Reason,
 }
 

@@ -89,7 +89,7 @@ pub async fn weigh_against(
             doubt_kinds.push("no_amount");
         }
         if reasons.is_empty() {
-            reasons.push("the alert names no account of ours".into());
+            reasons.push("the alert names no registered account".into());
         }
         if alert.account_id.is_none() {
             doubt_kinds.push("no_account");
@@ -216,10 +216,10 @@ pub async fn wallet_doubt(app: &App, payment: &Payment, received: Money) -> Resu
     let Beneficiary::Wallet(id) = Beneficiary::of(payment) else { return Ok(None) };
     let wallet = known_wallet(app, id).await?;
     if wallet.suspended {
-        return Ok(Some("the wallet that is topped up is suspended".into()));
+        return Ok(Some("the wallet to top up is suspended".into()));
     }
     let fits = wallet.may_hold(received, Money::ZERO, limits(app, &wallet));
-    Ok((!fits).then(|| "the top-up would lift the wallet over the limit of its tier".into()))
+    Ok((!fits).then(|| "the top-up would put the wallet above the limit of its tier".into()))
 }
 
 /// Adds payments of the same name whatever their amount, and ended ones of about the amount.

@@ -336,7 +336,7 @@ on_both! {
         let to_other = genuine().replace("To: alerts@till.example", "To: owner@thief.example");
         s.goes_to_review(Signer::bank().sign(&to_other), MAILBOX, "owner@thief.example").await;
         let elsewhere = Alert::credit("0123459999", 5_000, "Halima Garba", at()).text();
-        s.goes_to_review(Signer::bank().sign(&elsewhere), MAILBOX, "no account of ours").await;
+        s.goes_to_review(Signer::bank().sign(&elsewhere), MAILBOX, "no registered account").await;
         let holder = Alert { holder: "PETER OBI".into(), ..Alert::credit(ACCOUNT, 5_000, "Halima Garba", at()) };
         s.goes_to_review(Signer::bank().sign(&holder.text()), MAILBOX, "account holder").await;
         let sender = genuine().replace("GeNS@gtbank.com", "careers@gtbank.com");

@@ -52,7 +52,7 @@ async fn without_key(s: &Scene) -> AlertRow {
     s.names.say(KEY_NAME, Say::Nothing);
     let alert = s.take(Signer::bank().sign(&genuine()), MAILBOX).await;
     assert_eq!((alert.status, alert.authenticity), (AlertStatus::Quarantined, Authenticity::Unproven));
-    assert!(alert.reason.contains("waits for the key it names, at the longest until"), "{}", alert.reason);
+    assert!(alert.reason.contains("waits for the signature's key, at the longest until"), "{}", alert.reason);
     alert
 }
 

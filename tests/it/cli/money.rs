@@ -103,7 +103,7 @@ on_both! {
             &["payment", "reverse", &txn, "--business", "1", "--reason", "\t"],
             &[&approve[..], &["1", "--despite", ""]].concat(),
         ] {
-            assert!(desk.refused(empty).contains("a reason is needed"), "{empty:?}");
+            assert!(desk.refused(empty).contains("a reason is required"), "{empty:?}");
         }
         let told = desk.text(&["alert", "show", "1"]);
         assert!(told.contains("evidence:\n  verdict:") && !told.contains('{'), "laid out for people: {told}");
@@ -111,7 +111,7 @@ on_both! {
         let dismissed = desk.json(&["alert", "dismiss", "1", "--reason", "cash"]);
         assert_eq!(dismissed["outcome"], "dismissed");
         let again = desk.refused(&["alert", "dismiss", "1", "--reason", "cash"]);
-        assert!(again.ends_with("only review, unmatched and quarantined ones can be dismissed"), "{again}");
+        assert!(again.ends_with("only alerts in review, unmatched or quarantined can be dismissed"), "{again}");
         let approved = desk.json(&[&approve[..], &["1", "--despite", "the rest came in cash"]].concat());
         assert_eq!((&approved["status"], &approved["is_mismatch"]), (&"approved".into(), &true.into()));
         assert!(approved["settlements"][0]["operator"].as_str().unwrap().contains("ada"));

@@ -112,7 +112,7 @@ on_both! {
         for (wrong, told) in [
             (["--business", "9"], "there is no business 9"),
             (["--account", "0000000000"], "there is no receiving account with the number 0000000000"),
-            (["--name", "..."], "neither letters nor digits"),
+            (["--name", "..."], "must contain a letter or a digit"),
         ] {
             assert!(desk.refused(&[&["payment", "list"], &wrong[..]].concat()).contains(told), "{wrong:?}");
         }
@@ -141,10 +141,11 @@ on_both! {
         let none = desk.refused(&["payment", "show", "basket-11"]);
         assert_eq!(none, "tillbell: no business has a payment basket-11");
         let several = "tillbell: several businesses have a payment basket-9: 1 (Ijo Fabrics), 2 (Kola Foods); \
-                       say which one with --business";
+                       choose one with --business";
         for act in [&["show", "basket-9"][..], &["reject", "basket-9", "--reason", "left"], &["reverse", "basket-9", "--reason", "left"]] {
             assert_eq!(desk.refused(&[&["payment"], act].concat()), several, "{act:?}");
         }
+        assert_eq!(desk.refused(&["alert", "approve", "1", "--payment", "basket-9"]), several);
         assert_eq!(desk.json(&["payment", "show", "basket-9", "--business", "2"])["amount"], 2_000.0);
         let rejected = desk.json(&["payment", "reject", "basket-10", "--reason", "left"]);
         assert_eq!((&rejected["status"], &rejected["business_id"]), (&"rejected".into(), &2.into()));
@@ -169,7 +170,7 @@ on_both! {
         assert!(line.is_some(), "{text}");
         let approve = ["alert", "approve", "1", "--payment", "a-1", "--business", "1"];
         let refused = desk.refused(&approve);
-        for part in ["another account than the payment's", OTHER, NUMBER, "--despite"] {
+        for part in ["a different account", OTHER, NUMBER, "--despite"] {
             assert!(refused.contains(part), "{part}: {refused}");
         }
         assert_eq!(desk.json(&["payment", "show", "a-1"])["status"], "pending");

@@ -26,7 +26,7 @@ on_both! {
         assert!(list.contains(r#""quarantined":{"count":5,"amount":5010.00,"oldest_at":"2"#), "{list}");
         let waiting = &desk.json(&["alert", "list"])["waiting"];
         assert_eq!((&waiting["count"], &waiting["by_status"]["review"]["count"]), (&0.into(), &0.into()));
-        assert!(desk.text(&["alert", "list"]).contains("5 alerts in quarantine (nothing proves this money): NGN 5,010.00"));
+        assert!(desk.text(&["alert", "list"]).contains("5 alerts in quarantine (not proven to be from the bank): NGN 5,010.00"));
         // One: the alert itself.
         let one = desk.json(&["alert", "dismiss", "1", "--reason", "spam"]);
         assert_eq!((&one["outcome"], &one["was"], &one["authentic"]), (&"dismissed".into(), &"quarantined".into(), &"refuted".into()));

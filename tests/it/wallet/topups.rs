@@ -155,7 +155,7 @@ on_both! {
         w.t.advance(LATER + Span::seconds(20));
         let over = w.t.ingest(&Alert::credit(ACCOUNT, 30_000, PAYER, at()).text()).await;
         assert_eq!(over.status, AlertStatus::Review);
-        assert!(over.reason.contains("over the limit of its tier"), "{over:?}");
+        assert!(over.reason.contains("above the limit of its tier"), "{over:?}");
         act(&w.t.app, "ada", PHONE, Act::Suspend, "asked for").await.unwrap().unwrap();
         assert!(matches!(ask(&w, 1, PAYER).await, ToppingUp::Suspended));
         act(&w.t.app, "ada", PHONE, Act::SetTier(2), "").await.unwrap().unwrap();
@@ -190,7 +190,7 @@ on_both! {
         assert_eq!(ours.status, AlertStatus::Matched, "{ours:?}");
         let over = w.t.ingest(&Alert::credit(ACCOUNT, 49_000, PAYER, at()).text()).await;
         assert_eq!(over.status, AlertStatus::Review, "{over:?}");
-        assert!(over.reason.contains("over the limit of its tier"), "{over:?}");
+        assert!(over.reason.contains("above the limit of its tier"), "{over:?}");
         assert_eq!(w.t.payment(&held.payment).await.status, Status::Pending);
         assert_eq!(w.wallet().await.balance, Money(4_100_000));
         w.t.finish().await;
