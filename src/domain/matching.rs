@@ -239,15 +239,25 @@ pub struct Decision {
 
 impl Decision {
     /// Puts payments on other accounts behind the suggestions of a decision that leaves the money to a person.
-    /// The verdict stays; only the reason of one that found nothing names the likeliest of them.
+    /// The verdict stays; only the reason of one that found nothing names what fits: one
+    /// payment by its id, several by their number, because a merchant may have made rivals.
     pub fn show_elsewhere(&mut self, elsewhere: Vec<Considered>) {
-        let likeliest = elsewhere.iter().find(|c| c.name == Verdict::Match);
-        match (&mut self.verdict, likeliest) {
+        const NONE_HERE: &str = "no open payment on this account does";
+        let fits: Vec<&Considered> =
+            elsewhere.iter().filter(|c| c.name == Verdict::Match && c.time_fit == TimeFit::Fits).collect();
+        match (&mut self.verdict, &fits[..]) {
             (Verdicts::Approve { .. }, _) => return,
-            (Verdicts::Unmatched { reason }, Some(likeliest)) => {
+            // A merchant chose the id: in quotes it is no part of the sentence.
+            (Verdicts::Unmatched { reason }, [only]) => {
                 *reason = format!(
-                    "payment {} on another account fits the amount and the name; no open payment on this account does",
-                    likeliest.transaction_id
+                    "payment {:?} of business {} on another account fits the amount and the name; {NONE_HERE}",
+                    only.transaction_id, only.business_id
+                );
+            }
+            (Verdicts::Unmatched { reason }, [_, _, ..]) => {
+                *reason = format!(
+                    "{} payments on other accounts fit the amount and the name; {NONE_HERE}",
+                    fits.len()
                 );
             }
             _ => {}

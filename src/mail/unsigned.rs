@@ -13,7 +13,7 @@ use super::head;
 use super::mime::{self, Body, Letter};
 use super::proof::Covered;
 use super::{Banks, Intake, Outcome, Reading, read_as_it_says};
-use crate::domain::alert::{AlertFacts, TimePrecision};
+use crate::domain::alert::{AlertFacts, AlertKind, Direction, TimePrecision};
 
 /// Boundaries that lines of one body could be taken for.
 const MAX_BOUNDARIES: usize = 4;
@@ -63,18 +63,28 @@ pub(super) fn weigh(raw: &[u8], banks: &Banks, intake: &Intake, mut read: Readin
         "the bank's signature does not cover {}: how the content is to be read could have been changed on the way",
         open.join(" and ")
     );
-    if open == [CONTENT_TYPE] && bank.is_some_and(|bank| !bank.signs_content_type) {
-        if read.outcome != Outcome::Read {
-            return read;
-        }
+    // Somebody else's transfer with typed rows could be shown as a debit of the bank's own, which holds money.
+    let undoes = takes_money_back(&read);
+    let is_settled_so = bank.is_some_and(|bank| !bank.signs_content_type) || undoes;
+    if open == [CONTENT_TYPE] && is_settled_so && (read.outcome == Outcome::Read || undoes) {
         match settled(raw, banks, intake, &read) {
             Ok(natural) => return natural,
             Err(why) => doubt = format!("the bank does not sign Content-Type, and {why}"),
         }
     }
     read.why.push(format!("doubt: {doubt}"));
+    if undoes {
+        read.outcome = Outcome::Unreadable;
+        read.facts = AlertFacts { bank: read.facts.bank, ..AlertFacts::default() };
+    }
     read.facts.doubts.push(doubt);
     read
+}
+
+/// A debit or a reversal, from which it follows that a credit is held or an alarm raised.
+fn takes_money_back(read: &Reading) -> bool {
+    read.outcome == Outcome::Ignored
+        && (read.facts.direction == Some(Direction::Debit) || read.facts.kind == Some(AlertKind::Reversal))
 }
 
 /// The mail read as its body says. The error says why the type it was given may matter.
@@ -87,7 +97,7 @@ fn settled(raw: &[u8], banks: &Banks, intake: &Intake, given: &Reading) -> Resul
     }
     let read_as = |form: &str| read_as_it_says(&bare.with(form), banks, &signed);
     let mut sure = read_as(&natural);
-    if sure.outcome != Outcome::Read || sure.facts != given.facts {
+    if sure.outcome != given.outcome || sure.facts != given.facts {
         return Err(format!(
             "as {natural}, which its body is, it reads otherwise than under the type it came with"
         ));
@@ -95,7 +105,8 @@ fn settled(raw: &[u8], banks: &Banks, intake: &Intake, given: &Reading) -> Resul
     let others = bare.others(&natural)?;
     for form in &others {
         let other = read_as(form);
-        let could_count = other.outcome == Outcome::Read && other.facts.doubts.is_empty();
+        let could_count = takes_money_back(&other) || other.outcome == Outcome::Read;
+        let could_count = could_count && other.facts.doubts.is_empty();
         if could_count && tells_another(&other.facts, &sure.facts) {
             return Err(format!("as {form} it would tell another payment than as {natural}"));
         }

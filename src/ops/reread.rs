@@ -93,7 +93,9 @@ pub async fn reread(
     let is_same = fresh.status == before.status
         && fresh.authenticity == before.authenticity
         && fresh.reason == before.reason
-        && fresh.facts.amount == before.facts.amount;
+        && fresh.facts.amount == before.facts.amount
+        && fresh.facts.kind == before.facts.kind
+        && fresh.facts.direction == before.facts.direction;
     if is_same {
         return Ok(Ok(Reread::Same(super::decide::outcome(app, before).await?)));
     }

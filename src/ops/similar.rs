@@ -127,15 +127,17 @@ async fn compare(
         if known.contains(&other.id) {
             continue;
         }
-        known.push(other.id);
         if is_undoing(&other) {
+            known.push(other.id);
             // Money moves between accounts of ours under one session id.
             if is_same_place(alert, &other, accounts) {
                 similar.undone(&other);
             }
         } else if is_told(&other, asking) && is_one_transfer(alert, &other, accounts) {
+            known.push(other.id);
             similar.doubt(format!("it may report the same money as alert {}", other.id));
         }
+        // A reference that several may bear says nothing either way: amount, time and name are compared below.
     }
     let (others, full) = others;
     if full {

@@ -80,7 +80,7 @@ on_both! {
         let came = if asked == OTHER { ACCOUNT } else { OTHER };
         let alert = paid_to(&t, came, 5_000).await;
         assert_eq!(alert.status, AlertStatus::Unmatched, "{alert:?}");
-        assert!(alert.reason.contains(&format!("payment {} on another account", payment.transaction_id)), "{}", alert.reason);
+        assert!(alert.reason.contains(&format!("payment {:?} of business", payment.transaction_id)), "{}", alert.reason);
         let seen = evidence(&t, alert.alert_id).await;
         assert_eq!(suggested(&seen), [elsewhere(&payment)]);
         assert_eq!((&seen["considered"][0]["name"], &seen["considered"][0]["amount_fit"]), (&"match".into(), &"exact".into()));

@@ -61,7 +61,8 @@ macro_rules! timed {
                  and bank_time_precision <> 'none' and bank_time_end_at ",
                 $width,
                 " bank_time_begin_at + 60000000 and (cast($7 as text) is null or session_id is null \
-                 or session_id = $7 or direction is null or direction <> 'credit')"
+                 or session_id = $7 or direction is null or direction <> 'credit' \
+                 or kind = 'reversal')"
             ),
             " order by bank_time_begin_at desc limit $6"
         )

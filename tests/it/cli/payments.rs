@@ -161,7 +161,7 @@ on_both! {
         desk.account(OTHER);
         let result = ingest(&desk, OTHER, 7_500, "BALOGUN SADE");
         assert_eq!((&result["outcome"], &result["transaction_id"]), (&"unmatched".into(), &serde_json::Value::Null));
-        assert!(result["reason"].as_str().unwrap().contains("payment a-1 on another account"), "{result}");
+        assert!(result["reason"].as_str().unwrap().contains("payment \"a-1\" of business 1 on another account"), "{result}");
         let shown = desk.json(&["alert", "show", "1"]);
         let suggestion = &shown["evidence"]["considered"][0];
         assert_eq!((&suggestion["transaction_id"], &suggestion["account"]), (&"a-1".into(), &"another account".into()));
