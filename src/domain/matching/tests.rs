@@ -164,7 +164,7 @@ fn doubts_holder_and_limit_never_approve() {
     let doubted = Incoming { doubts: &doubts, ..incoming(5_000, Some("CHIDERA OKONKWO")) };
     assert!(review_says(&run(&doubted, &asked), "hidden content"));
     let own = Incoming { holder: "Okonkwo Chidera", ..incoming(5_000, Some("CHIDERA OKONKWO")) };
-    assert!(review_says(&run(&own, &asked), "holder's own"));
+    assert!(review_says(&run(&own, &asked), "like the account holder's"));
     let limited = Incoming { limit_reached: true, ..incoming(5_000, Some("CHIDERA OKONKWO")) };
     assert!(review_says(&run(&limited, &asked), "to check them all"));
 }

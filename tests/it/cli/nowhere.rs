@@ -264,7 +264,7 @@ on_both! {
         // The schema is there, and what makes a key did not come to its end.
         let early = Desk::bare(&db);
         let said = early.refused(&["business", "list"]);
-        assert!(said.contains("not finished") && said.contains("tillbell migrate"), "{said}");
+        assert!(said.contains("partly created") && said.contains("tillbell migrate"), "{said}");
         assert_eq!(names_in(early.path()), Vec::<String>::new());
         let desk = Desk::new(&db);
         let file = desk.path().join("test.key");

@@ -107,7 +107,7 @@ on_both! {
         assert!(two.ends_with(r#""more":true}"#) && !two.contains("a-1"), "{two}");
         let text = desk.text(&["payment", "list", "--limit", "2"]);
         assert!(text.contains("only the newest 2 are shown") && text.contains("Mohammed Bello Danjuma"), "{text}");
-        assert!(text.contains(NUMBER) && text.contains("NGN 7,500.00") && !text.contains("mode"), "{text}");
+        assert!(text.contains(NUMBER) && text.contains("NGN 7,500.00") && !text.contains("MODE"), "{text}");
         assert!(desk.text(&["payment", "list", "--name", "adeyemi"]).ends_with("no payments"));
         for (wrong, told) in [
             (["--business", "9"], "there is no business 9"),

@@ -43,7 +43,7 @@ on_both! {
         let some = desk.json(&["alert", "dismiss", "--from", "GeNS@gtbank.com", "--limit", "1", "--reason", "spam"]);
         assert_eq!((ids(&some["dismissed"]), &some["more"]), (vec![4], &true.into()));
         let told = desk.text(&["alert", "dismiss", "--from", "GeNS@gtbank.com", "--reason", "spam"]);
-        assert!(told.starts_with("1 quarantined alert from GeNS@gtbank.com dismissed\nNobody asks"), "{told}");
+        assert!(told.starts_with("1 quarantined alert from GeNS@gtbank.com dismissed\nThose that were quarantined"), "{told}");
         let waiting = &desk.json(&["alert", "list"])["waiting"];
         assert_eq!(waiting["by_status"]["quarantined"]["count"], 0);
         assert_eq!(desk.run(&["alert", "dismiss", "--reason", "spam"]).status.code(), Some(2));
