@@ -125,6 +125,30 @@ on_both! {
         t.finish().await;
     }
 
+    async fn a_reference_that_several_may_bear_hides_no_second_telling(db: TestDatabase) {
+        let (t, shop) = world(db).await;
+        t.create(&shop, 6_150, "Halima Garba").await;
+        let other = t.create(&shop, 6_150, "Halima Garba").await;
+        t.advance(LATER + Span::seconds(20));
+        let told = |id: &str, reference: Option<&str>| {
+            let alert = Alert { session: String::new(), ..Alert::credit(ACCOUNT, 6_150, "HALIMA GARBA", at()) };
+            let mut taken = t.taken(&alert.text().replace(&alert.message_id, id), true);
+            taken.facts.balance = None;
+            taken.facts.reference = reference.map(str::to_owned);
+            taken.facts.reference_is_unique = false;
+            taken
+        };
+        let first = take_alert(&t.app, &told("<1@a>", Some("TRF/2603/77")) ).await.unwrap();
+        assert_eq!(first.status, AlertStatus::Matched, "{first:?}");
+        for (id, reference) in [("<2@a>", Some("TRF/2603/77")), ("<3@a>", None)] {
+            let second = take_alert(&t.app, &told(id, reference)).await.unwrap();
+            assert_eq!(second.status, AlertStatus::Review, "{second:?}");
+            let by_hand = approve_on(&t.app, second.alert_id, &other, None).await;
+            assert!(matches!(by_hand, Err(ApproveRefused::Obstacles(_))), "{by_hand:?}");
+        }
+        t.finish().await;
+    }
+
     async fn what_came_over_a_virtual_account_is_not_credited_on_the_one_behind_it(db: TestDatabase) {
         let (t, shop) = world(db).await;
         let other = t.merchant("other.example").await;

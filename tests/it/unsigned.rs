@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use tillbell::domain::alert::{AlertStatus, Authenticity};
+use tillbell::domain::alert::{AlertStatus, Authenticity, Direction};
 use tillbell::domain::money::Money;
 use tillbell::mail::Banks;
 use tillbell::mail::intake::MailRoom;
@@ -63,6 +63,22 @@ on_both! {
         assert!(stolen.reason.contains("does not cover Content-Type"), "{}", stolen.reason);
         assert!(!s.is_approved().await);
         s.t.finish().await;
+    }
+
+    async fn a_debit_is_the_banks_only_if_its_body_says_what_it_is(db: TestDatabase) {
+        let debit = |mail: String| bare().sign(&mail.replace("a CREDIT transaction", "a DEBIT transaction"));
+        for said in [false, true] {
+            let fresh = TestDatabase::migrated(db.engine()).await;
+            let s = if said { scene(fresh).await } else { Scene::new(fresh).await };
+            let own = s.take(debit(genuine()), MAILBOX).await;
+            let told = (own.status, own.facts.direction);
+            assert_eq!(told, (AlertStatus::Ignored, Some(Direction::Debit)), "{said}: {own:?}");
+            // Of 50 naira, in which somebody typed one of 5,000.
+            let bent = s.take(retyped(&debit(typed()).replace(TYPED, TABBED), ""), MAILBOX).await;
+            let told = (bent.status, bent.facts.direction, bent.facts.amount);
+            assert_eq!(told, (AlertStatus::Unreadable, None, None), "{said}: {bent:?}");
+            s.t.finish().await;
+        }
     }
 
     async fn a_template_may_say_that_its_bank_signs_no_content_type(db: TestDatabase) {
