@@ -246,7 +246,7 @@ on_both! {
         let refused = approve_on(&t.app, second.alert_id, &two, None).await.unwrap_err();
         assert!(matches!(refused, ApproveRefused::Obstacles(_)), "{refused}");
         assert!(refused.to_string().contains("same money"), "{refused}");
-        assert!(!refused.to_string().contains("another account"), "none is named: {refused}");
+        assert!(!refused.to_string().contains("different account"), "none is named: {refused}");
         approved(&t, &second, &two, Some("the statement shows both")).await;
         t.finish().await;
     }
