@@ -167,6 +167,9 @@ async fn list(app: &App, args: ListArgs, desk: &Desk) -> anyhow::Result<()> {
     if payments.iter().any(|payment| payment.mode == Mode::Test) {
         columns.insert(2, "mode");
     }
+    if payments.iter().any(|payment| payment.reversed_at.is_some()) {
+        columns.push("reversed_at");
+    }
     let mut rows = Vec::with_capacity(payments.len());
     for payment in payments {
         rows.push(object(&view(app, payment).await?));

@@ -118,7 +118,10 @@ pub(super) async fn run(command: WebhookCommand, desk: &Desk) -> anyhow::Result<
                 Tested::UnknownPayment => {
                     bail!("business {business} has no payment {}", payment.unwrap_or_default())
                 }
-                Tested::Nowhere(why) => bail!("there is no target to send to: {why}"),
+                Tested::Nowhere(why) => bail!(
+                    "there is no target to send to: {why}; set one with `business set {business} --webhook-url URL`, \
+                     or choose a payment's own with --payment TXN"
+                ),
             }
         }
         WebhookCommand::List { failed, limit } => {

@@ -50,6 +50,10 @@ pub enum ApproveRefused {
     Settled(i64, &'static str, i64),
     #[error("payment {0} is {1} and cannot be approved")]
     PaymentStatus(String, String),
+    #[error(
+        "payment {0} was approved and then reversed; it cannot be approved again: create a new payment for this money"
+    )]
+    Reversed(String),
     #[error("payment {0} is a {1} payment, but the money came to an account of the other mode")]
     OtherMode(String, &'static str),
     #[error("{}; to approve it anyway, give your reason with --despite", .0.join("; "))]
@@ -150,6 +154,9 @@ async fn load(app: &App, ask: &Approve<'_>) -> Result<Result<(AlertRow, Payment)
         && facts.amount.is_some_and(Money::is_positive);
     if !is_credit {
         return Ok(Err(ApproveRefused::NotACredit(alert.id)));
+    }
+    if payment.reversed_at.is_some() {
+        return Ok(Err(ApproveRefused::Reversed(payment.transaction_id)));
     }
     let open = payment.status == Status::Pending || (payment.status == Status::Rejected && payment.swept);
     let by_transfer = payment.kind != Kind::Wallet;

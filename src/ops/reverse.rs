@@ -129,7 +129,7 @@ async fn mirror(
         ));
     match app.store.apply(unit).await? {
         Applied::Done(_) => {
-            tracing::warn!(transaction_id = payment.transaction_id, reason = ask.reason, "payment reversed");
+            tracing::info!(transaction_id = payment.transaction_id, reason = ask.reason, "payment reversed");
             Ok(Some(Payment {
                 reversed_at: Some(now),
                 updated_at: now,

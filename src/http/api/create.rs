@@ -9,6 +9,7 @@ use http::StatusCode;
 use super::once::{self, Begun};
 use super::payment::write_created;
 use super::{Admitted, Answer, NO_ACCOUNT_RETRY, Received, admit_with_body};
+use crate::domain::merchant::Mode;
 use crate::domain::money::Money;
 use crate::domain::payment::PayerDetails;
 use crate::domain::weburl::{MAX_URL_CHARS, UrlProblem};
@@ -113,7 +114,13 @@ async fn work(
             Err(ApiError::field("transaction_id", FieldCode::TransactionIdTaken, TAKEN))
         }
         Created::NoAccount => {
-            let message = "No receiving account is free for this payment at the moment; try again later";
+            let accounts = http.app.directory.accounts().await?;
+            let message = match admitted.caller.mode {
+                Mode::Test if accounts.iter().all(|account| account.mode != Mode::Test) => {
+                    "There is no test account yet; ask the operator to add one with `account add --test`"
+                }
+                _ => "No receiving account is free for this payment at the moment; try again later",
+            };
             Err(ApiError::retry(Code::NoAccountAvailable, message, NO_ACCOUNT_RETRY))
         }
         Created::TooLarge => {

@@ -202,12 +202,14 @@ on_both! {
     async fn without_a_free_account_nothing_is_created(db: TestDatabase) {
         let server = Server::start(db).await;
         let shop = server.shop("kola.example").await;
+        let test_key = server.key(shop.id, Mode::Test).await;
+        let reply = server.json("POST", &test_key, CREATE, &shop.body("")).await;
+        reply.fails(503, "There is no test account yet");
         server.account("2200110011", Mode::Test).await;
         let reply = server.create(&shop, r#""transaction_id": "none""#).await;
         reply.fails(503, "No receiving account");
         assert!(reply.header("retry-after").is_some());
         server.get(&shop.key, "/api/v1/payment/none").await.fails(404, "");
-        let test_key = server.key(shop.id, Mode::Test).await;
         let reply = server.json("POST", &test_key, CREATE, &shop.body(r#""transaction_id": "t1""#)).await;
         assert_eq!(reply.status, 201, "{reply:?}");
         server.get(&shop.key, "/api/v1/payment/t1").await.fails(404, "");

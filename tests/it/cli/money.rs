@@ -79,6 +79,9 @@ on_both! {
         assert!(desk.refused(&["payment", "reverse", &txn, "--business", "1", "--reason", "again"]).contains("reversed"));
         assert!(desk.json_text(&["business", "show", "1"]).ends_with(r#""balance":0.00}"#));
         assert_eq!(desk.json(&["alert", "show", "1"])["outcome"], "review");
+        let again = desk.refused(&["alert", "approve", "1", "--payment", &txn]);
+        assert!(again.contains("approved and then reversed"), "{again}");
+        assert!(desk.text(&["payment", "list"]).contains("REVERSED"));
         assert_eq!(desk.json(&["audit"])["ok"], true);
     }
 
