@@ -13,7 +13,7 @@ use crate::app::App;
 use crate::domain::alert::AlertRow;
 use crate::mail::Banks;
 use crate::mail::intake::MailRoom;
-use crate::mail::reread::{is_of, reread};
+use crate::mail::reread::{debits_first, is_of, reread};
 use crate::ops::decide::AlertOutcome;
 use crate::ops::reread::{Reread, RereadRefused, unread_since};
 
@@ -48,6 +48,7 @@ pub(super) async fn run(app: &App, banks: Arc<Banks>, args: &RereadArgs, desk: &
         _ => args.ids.clone(),
     };
     let room = MailRoom::new(&app.config, banks.clone());
+    let ids = debits_first(app, &room, ids).await?;
     let mut results = desk.printer.stream("results")?;
     let mut trouble: Option<anyhow::Error> = None;
     for id in ids {

@@ -8,9 +8,10 @@
 use super::intake::{Arrival, KEPT_OF_OVERSIZED, MailRoom, Origin};
 use super::template::{Bank, Banks};
 use crate::app::App;
-use crate::domain::alert::{AlertRow, Authenticity};
+use crate::domain::alert::{AlertKind, AlertRow, Authenticity, Direction};
 use crate::ops::OpError;
 use crate::ops::reread::{Reread, RereadRefused, may_be_reread};
+use crate::ops::take_alert::Taken;
 
 /// Reads the mail of an alert again and writes what came of it.
 pub async fn reread(
@@ -19,6 +20,34 @@ pub async fn reread(
     alert_id: i64,
     operator: &str,
 ) -> Result<Result<(AlertRow, Reread), RereadRefused>, OpError> {
+    let (alert, taken) = match read_again(app, room, alert_id).await? {
+        Ok(both) => both,
+        Err(refused) => return Ok(Err(refused)),
+    };
+    crate::crash::point("alert.before_reread");
+    let done = crate::ops::reread::reread(app, &alert, &taken, operator).await?;
+    Ok(done.map(|done| (alert, done)))
+}
+
+/// Puts those first whose mails tell of a debit or a reversal: a credit that it took back must find it when it is
+/// decided. Nothing is written, and what cannot be read stays in its place.
+pub async fn debits_first(app: &App, room: &MailRoom, ids: Vec<i64>) -> Result<Vec<i64>, OpError> {
+    let (mut debits, mut others) = (Vec::new(), Vec::new());
+    for id in ids {
+        let is_debit = read_again(app, room, id).await?.is_ok_and(|(_, taken)| {
+            taken.facts.direction == Some(Direction::Debit) || taken.facts.kind == Some(AlertKind::Reversal)
+        });
+        if is_debit { debits.push(id) } else { others.push(id) }
+    }
+    debits.extend(others);
+    Ok(debits)
+}
+
+async fn read_again(
+    app: &App,
+    room: &MailRoom,
+    alert_id: i64,
+) -> Result<Result<(AlertRow, Taken), RereadRefused>, OpError> {
     let Some(alert) = app.store.alert(alert_id).await? else {
         return Ok(Err(RereadRefused::NoAlert(alert_id)));
     };
@@ -39,9 +68,7 @@ pub async fn reread(
     let (raw, reading) = room.read_again(raw, &origin, alert.first_seen, stood).await?;
     let arrival = Arrival { raw, source: alert.source.clone(), origin, with: Vec::new() };
     let taken = room.taken(&reading, arrival);
-    crate::crash::point("alert.before_reread");
-    let done = crate::ops::reread::reread(app, &alert, &taken, operator).await?;
-    Ok(done.map(|done| (alert, done)))
+    Ok(Ok((alert, taken)))
 }
 
 /// Whether an alert is a mail of this bank's, or claims to be: by what was read, or else by its sender.

@@ -265,6 +265,23 @@ on_both! {
         s.t.finish().await;
     }
 
+    async fn of_many_those_that_take_money_back_are_read_first(db: TestDatabase) {
+        let (s, taught) = before(db, unread_banks()).await;
+        let credit = s.take(Signer::bank().sign(&genuine()), MAILBOX).await;
+        let back = genuine().replace("a CREDIT transaction", "a DEBIT transaction");
+        let debit = s.take(Signer::bank().sign(&back), MAILBOX).await;
+        assert_eq!((credit.status, debit.status), (AlertStatus::Unreadable, AlertStatus::Unreadable));
+        let ids = vec![credit.id, debit.id];
+        let ids = Box::pin(mail::reread::debits_first(&s.t.app, &taught, ids)).await.unwrap();
+        assert_eq!(ids, [debit.id, credit.id]);
+        for id in ids {
+            again(&s, &taught, id).await.unwrap();
+        }
+        assert_eq!(s.alert(credit.id).await.status, AlertStatus::Review);
+        assert!(!s.is_approved().await, "the money is gone again");
+        s.t.finish().await;
+    }
+
     async fn the_command_reads_one_or_all_of_a_bank(db: TestDatabase) {
         let desk = Desk::new(&db);
         let folder = desk.path().join("banks");
