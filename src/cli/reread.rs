@@ -48,7 +48,7 @@ pub(super) async fn run(app: &App, banks: Arc<Banks>, args: &RereadArgs, desk: &
         _ => args.ids.clone(),
     };
     let room = MailRoom::new(&app.config, banks.clone());
-    let ids = debits_first(app, &room, ids).await?;
+    let ids = debits_first(app, &room, ids).await;
     let mut results = desk.printer.stream("results")?;
     let mut trouble: Option<anyhow::Error> = None;
     for id in ids {

@@ -125,6 +125,13 @@ pub struct AlertFacts {
     pub doubts: Vec<String>,
 }
 
+impl AlertFacts {
+    /// Read as money that leaves the account, or as money that is taken back.
+    pub fn is_outgoing(&self) -> bool {
+        self.kind == Some(AlertKind::Reversal) || self.direction == Some(Direction::Debit)
+    }
+}
+
 impl Direction {
     pub fn as_str(self) -> &'static str {
         match self {

@@ -8,7 +8,7 @@
 use super::intake::{Arrival, KEPT_OF_OVERSIZED, MailRoom, Origin};
 use super::template::{Bank, Banks};
 use crate::app::App;
-use crate::domain::alert::{AlertKind, AlertRow, Authenticity, Direction};
+use crate::domain::alert::{AlertRow, Authenticity};
 use crate::ops::OpError;
 use crate::ops::reread::{Reread, RereadRefused, may_be_reread};
 use crate::ops::take_alert::Taken;
@@ -31,16 +31,18 @@ pub async fn reread(
 
 /// Puts those first whose mails tell of a debit or a reversal: a credit that it took back must find it when it is
 /// decided. Nothing is written, and what cannot be read stays in its place.
-pub async fn debits_first(app: &App, room: &MailRoom, ids: Vec<i64>) -> Result<Vec<i64>, OpError> {
+pub async fn debits_first(app: &App, room: &MailRoom, ids: Vec<i64>) -> Vec<i64> {
+    if ids.len() < 2 {
+        return ids;
+    }
     let (mut debits, mut others) = (Vec::new(), Vec::new());
     for id in ids {
-        let is_debit = read_again(app, room, id).await?.is_ok_and(|(_, taken)| {
-            taken.facts.direction == Some(Direction::Debit) || taken.facts.kind == Some(AlertKind::Reversal)
-        });
+        let read = read_again(app, room, id).await;
+        let is_debit = matches!(read, Ok(Ok((_, taken))) if taken.facts.is_outgoing());
         if is_debit { debits.push(id) } else { others.push(id) }
     }
     debits.extend(others);
-    Ok(debits)
+    debits
 }
 
 async fn read_again(

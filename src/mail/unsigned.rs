@@ -13,7 +13,7 @@ use super::head;
 use super::mime::{self, Body, Letter};
 use super::proof::Covered;
 use super::{Banks, Intake, Outcome, Reading, read_as_it_says};
-use crate::domain::alert::{AlertFacts, AlertKind, Direction, TimePrecision};
+use crate::domain::alert::{AlertFacts, TimePrecision};
 
 /// Boundaries that lines of one body could be taken for.
 const MAX_BOUNDARIES: usize = 4;
@@ -83,8 +83,7 @@ pub(super) fn weigh(raw: &[u8], banks: &Banks, intake: &Intake, mut read: Readin
 
 /// A debit or a reversal, from which it follows that a credit is held or an alarm raised.
 fn takes_money_back(read: &Reading) -> bool {
-    read.outcome == Outcome::Ignored
-        && (read.facts.direction == Some(Direction::Debit) || read.facts.kind == Some(AlertKind::Reversal))
+    read.outcome == Outcome::Ignored && read.facts.is_outgoing()
 }
 
 /// The mail read as its body says. The error says why the type it was given may matter.
@@ -105,9 +104,8 @@ fn settled(raw: &[u8], banks: &Banks, intake: &Intake, given: &Reading) -> Resul
     let others = bare.others(&natural)?;
     for form in &others {
         let other = read_as(form);
-        let could_count = takes_money_back(&other) || other.outcome == Outcome::Read;
-        let could_count = could_count && other.facts.doubts.is_empty();
-        if could_count && tells_another(&other.facts, &sure.facts) {
+        let follows = takes_money_back(&other) || other.outcome == Outcome::Read;
+        if follows && other.facts.doubts.is_empty() && tells_another(&other.facts, &sure.facts) {
             return Err(format!("as {form} it would tell another payment than as {natural}"));
         }
     }

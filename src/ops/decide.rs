@@ -8,10 +8,10 @@
 
 use std::time::Duration;
 
-use super::rematch::weigh_corrected;
 use super::settle::{Settled, Settling, settle};
 use super::taken_back::{link_undone, undoes};
 use super::weigh::{Weighed, interval};
+use super::weigh_corrected::weigh_corrected;
 use super::{OpError, alert_log, evidence};
 use crate::app::App;
 use crate::domain::alert::{AlertRow, AlertStatus};

@@ -8,8 +8,7 @@
 use std::cmp::Reverse;
 
 use super::OpError;
-use super::like_names::{ANY_AMOUNT, Wanted, payments_like};
-use super::weigh::add_unknown;
+use super::like_names::{ANY_AMOUNT, Wanted, add_unknown, payments_like};
 use crate::app::App;
 use crate::domain::name::index::Likeness;
 use crate::domain::name::{Folded, Verdict, fold, verdict_folded};

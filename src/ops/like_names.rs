@@ -5,7 +5,6 @@
 //! decided, suggestions are gathered, and an operator looks for a payment.
 
 use super::OpError;
-use super::weigh::add_unknown;
 use crate::app::App;
 use crate::domain::matching::Beneficiary;
 use crate::domain::money::Money;
@@ -146,6 +145,15 @@ pub async fn payments_like(app: &App, wanted: &Wanted<'_>) -> Result<Found, OpEr
     let payments = app.store.payments_named(&named).await?;
     let may_be_more = sought.is_incomplete || payments.len() >= wanted.limit;
     Ok(Found { payments, may_be_more, misses_close_ones: sought.has_initial })
+}
+
+/// Adds those that are not there yet.
+pub fn add_unknown(payments: &mut Vec<Payment>, more: Vec<Payment>) {
+    for payment in more {
+        if payments.iter().all(|known| known.id != payment.id) {
+            payments.push(payment);
+        }
+    }
 }
 
 /// Whether open payments are missing in the index, which then does not find every like name.

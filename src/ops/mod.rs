@@ -54,6 +54,7 @@ pub mod topup;
 pub mod wallet_desk;
 pub mod wallet_page;
 pub mod weigh;
+mod weigh_corrected;
 
 use std::time::Duration;
 

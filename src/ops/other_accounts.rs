@@ -5,8 +5,7 @@
 //! takes part in a verdict: the account that money came to is half of what tells whose it is.
 
 use super::OpError;
-use super::like_names::{Wanted, payments_like};
-use super::weigh::{SUGGEST_WITHIN, add_unknown};
+use super::like_names::{Wanted, add_unknown, payments_like};
 use crate::app::App;
 use crate::domain::account::ReceivingAccount;
 use crate::domain::alert::AlertRow;
@@ -20,13 +19,14 @@ use crate::domain::time::Timestamp;
 const EXACT_MAX: usize = 500;
 const BY_RULE_MAX: usize = 50;
 
-/// Payments that a person may still approve, of names like the payer's and about the amount. For money on an
-/// account of one business these are its own payments alone. Test payments and live ones never meet.
+/// Payments made since then that a person may still approve, of names like the payer's and about the amount. For
+/// money on an account of one business these are its own payments alone. Test payments and live ones never meet.
 pub async fn on_other_accounts(
     app: &App,
     alert: &AlertRow,
     account: &ReceivingAccount,
     received: Money,
+    since: Timestamp,
 ) -> Result<Vec<Payment>, OpError> {
     let Some(payer_name) = alert.facts.payer_name.as_deref() else { return Ok(Vec::new()) };
     let named = |amounts, limit| Wanted {
@@ -43,7 +43,6 @@ pub async fn on_other_accounts(
     let (exact, by_rule) = tokio::try_join!(payments_like(app, &exact), payments_like(app, &by_rule))?;
     let mut found = exact.payments;
     add_unknown(&mut found, by_rule.payments);
-    let since = alert.first_seen - SUGGEST_WITHIN;
     found.retain(|payment| {
         let may_be_approved =
             payment.status == Status::Pending || (payment.status == Status::Rejected && payment.swept);

@@ -263,11 +263,8 @@ pub fn may_undo(undoing: &AlertRow, credit: &AlertRow) -> bool {
 /// A debit or a reversal, which may undo a credit. What the bank takes for itself does not, though it may
 /// bear the credit's own reference.
 pub fn is_undoing(alert: &AlertRow) -> bool {
-    match alert.facts.kind {
-        Some(AlertKind::Reversal) => true,
-        Some(AlertKind::Fee | AlertKind::Notice) => false,
-        _ => alert.facts.direction == Some(Direction::Debit),
-    }
+    let is_the_banks = matches!(alert.facts.kind, Some(AlertKind::Fee | AlertKind::Notice));
+    alert.facts.is_outgoing() && !is_the_banks
 }
 
 /// A credit of kind payment.

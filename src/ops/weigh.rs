@@ -5,7 +5,7 @@
 //! correction that happen at the same moment at least one sees the other (decisions 6.8).
 
 use super::OpError;
-use super::like_names::{ANY_AMOUNT, Found, Wanted, is_index_unfinished, payments_like};
+use super::like_names::{ANY_AMOUNT, Found, Wanted, add_unknown, is_index_unfinished, payments_like};
 use super::other_accounts::on_other_accounts;
 use super::similar::{Similar, similar_alerts};
 use super::wallets::{known_wallet, limits};
@@ -24,7 +24,7 @@ use crate::domain::time::{Span, Timestamp};
 use crate::store::settlements::ProvenName;
 
 /// How far back suggestions reach.
-pub const SUGGEST_WITHIN: Span = Span::days(30);
+const SUGGEST_WITHIN: Span = Span::days(30);
 /// Open payments of the very amount that are read whatever their names. Where there are more, they are found by
 /// name (`like_names`), or, where a name cannot be looked for, up to the second number is read.
 const OF_AMOUNT_MAX: usize = 8;
@@ -157,7 +157,8 @@ pub async fn weigh_against(
         payments = with_suggestions(app, alert, account.id, received, payments).await?;
         decision = decide(&incoming, &candidates(&payments, &proven));
         // After the verdict, in which they have no part.
-        let elsewhere = on_other_accounts(app, alert, &account, received).await?;
+        let elsewhere =
+            on_other_accounts(app, alert, &account, received, alert.first_seen - SUGGEST_WITHIN).await?;
         decision.show_elsewhere(consider_elsewhere(&incoming, &candidates(&elsewhere, &[])));
     }
     if let Some(about) = objection.and_then(|objection| objection.about.as_ref()) {
@@ -354,14 +355,6 @@ fn open_after(alert: &AlertRow) -> Timestamp {
 
 fn open_ones(payments: Vec<Payment>) -> Vec<Payment> {
     payments.into_iter().filter(|payment| payment.status == Status::Pending).collect()
-}
-
-pub fn add_unknown(payments: &mut Vec<Payment>, more: Vec<Payment>) {
-    for payment in more {
-        if payments.iter().all(|known| known.id != payment.id) {
-            payments.push(payment);
-        }
-    }
 }
 
 /// Payments whose close name a person has accepted for this very payer account.

@@ -141,6 +141,27 @@ impl Installation {
         )
     }
 
+    /// Asks the service for a payment of Halima Garba's.
+    pub async fn ask(&self, service: &Service, transaction_id: &str, naira: i64) {
+        let body = self.body(transaction_id, naira, "Halima Garba");
+        let made = request(service.address, "POST /api/v1/payment-request", &self.key, &body).await;
+        assert_eq!(made.unwrap().0, 201);
+    }
+
+    /// `what` is told should it never be.
+    pub async fn until_approved(&self, service: &Service, transaction_id: &str, what: &str) {
+        let deadline = tokio::time::Instant::now() + ENOUGH;
+        let head = format!("GET /api/v1/payment/{transaction_id}");
+        loop {
+            let (_, read) = request(service.address, &head, &self.key, "").await.unwrap();
+            if read["data"]["status"] == "approved" {
+                return;
+            }
+            assert!(tokio::time::Instant::now() < deadline, "{what}: never approved: {read}");
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+
     pub fn audit(&self) {
         let audit = self.json(&["audit"]);
         assert_eq!(audit["ok"], true, "{audit}");
@@ -230,9 +251,7 @@ on_both! {
         ];
         for (n, point) in points.iter().enumerate() {
             let (id, naira) = (format!("KILL-{n}"), 5_000 + 1_000 * n as i64);
-            let body = here.body(&id, naira, "Halima Garba");
-            let made = request(service.address, "POST /api/v1/payment-request", &here.key, &body).await;
-            assert_eq!(made.unwrap().0, 201);
+            here.ask(&service, &id, naira).await;
             let path = here.mail(&id, &Alert::credit(ACCOUNT, naira, "Halima Garba", now() + Span::seconds(1)));
             let path = path.to_str().unwrap();
             // The command may die, or may pass the point less often than it is armed for.
@@ -241,16 +260,7 @@ on_both! {
             let outcome = again["results"][0]["outcome"].as_str().unwrap();
             assert!(["matched", "duplicate"].contains(&outcome), "{point}: {again}");
             // If the copy was a duplicate, the service's own workers decide the first one.
-            let deadline = tokio::time::Instant::now() + ENOUGH;
-            loop {
-                let head = format!("GET /api/v1/payment/{id}");
-                let (_, read) = request(service.address, &head, &here.key, "").await.unwrap();
-                if read["data"]["status"] == "approved" {
-                    break;
-                }
-                assert!(tokio::time::Instant::now() < deadline, "{point}: never approved: {read}");
-                tokio::time::sleep(Duration::from_millis(50)).await;
-            }
+            here.until_approved(&service, &id, point).await;
         }
         let told = here.receiver.wait_for(points.len(), ENOUGH).await;
         let mut ids: Vec<String> =

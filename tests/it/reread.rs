@@ -4,7 +4,6 @@
 //! The scene is that of `forged`.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use tillbell::domain::alert::{AlertRow, AlertStatus, Authenticity};
 use tillbell::domain::payment::Status;
@@ -18,7 +17,7 @@ use tillbell::store::alerts::forget_mails;
 use tillbell::store::sql::{Sql, Text};
 
 use crate::cli::Desk;
-use crate::crashes::{self, ENOUGH, Installation, request};
+use crate::crashes::{self, Installation};
 use crate::forged::{MAILBOX, Scene, genuine};
 use crate::harness::app::{ACCOUNT, at};
 use crate::harness::databases::TestDatabase;
@@ -272,7 +271,7 @@ on_both! {
         let debit = s.take(Signer::bank().sign(&back), MAILBOX).await;
         assert_eq!((credit.status, debit.status), (AlertStatus::Unreadable, AlertStatus::Unreadable));
         let ids = vec![credit.id, debit.id];
-        let ids = Box::pin(mail::reread::debits_first(&s.t.app, &taught, ids)).await.unwrap();
+        let ids = Box::pin(mail::reread::debits_first(&s.t.app, &taught, ids)).await;
         assert_eq!(ids, [debit.id, credit.id]);
         for id in ids {
             again(&s, &taught, id).await.unwrap();
@@ -334,9 +333,7 @@ on_both! {
         ];
         for (n, point) in points.iter().enumerate() {
             let (id, naira) = (format!("READ-{n}"), 5_000 + 1_000 * n as i64);
-            let body = here.body(&id, naira, "Halima Garba");
-            let made = request(service.address, "POST /api/v1/payment-request", &here.key, &body).await;
-            assert_eq!(made.unwrap().0, 201);
+            here.ask(&service, &id, naira).await;
             let mail = Alert::credit(ACCOUNT, naira, "Halima Garba", crashes::now() + Span::seconds(1));
             let path = here.mail(&id, &mail);
             let ingest = here
@@ -350,16 +347,7 @@ on_both! {
             // It may die, or pass the point less often than it is armed for.
             here.command(&["alert", "reread", &alert]).env("TILLBELL_CRASH_AT", point).output().unwrap();
             here.command(&["alert", "reread", &alert]).output().unwrap();
-            let deadline = tokio::time::Instant::now() + ENOUGH;
-            loop {
-                let head = format!("GET /api/v1/payment/{id}");
-                let (_, read) = request(service.address, &head, &here.key, "").await.unwrap();
-                if read["data"]["status"] == "approved" {
-                    break;
-                }
-                assert!(tokio::time::Instant::now() < deadline, "{point}: never approved: {read}");
-                tokio::time::sleep(Duration::from_millis(50)).await;
-            }
+            here.until_approved(&service, &id, point).await;
         }
         here.audit();
     }
