@@ -176,6 +176,7 @@ mod tests {
             ("xxxxxx0025", "0123450025"),
             ("XXXX1234", "5550001234"),
             ("0123456789", "0123456789"),
+            ("0123456789***", "0123456789"),
         ] {
             assert!(mask_fits(shown, number), "{shown} {number}");
         }
@@ -186,6 +187,7 @@ mod tests {
             ("0123456789", "0123456788"),
             ("012345678", "0123456789"),
             ("0123456789***", "012345678"),
+            ("*1**********", "0123456789"),
         ] {
             assert!(!mask_fits(shown, number), "{shown} {number}");
         }
@@ -216,6 +218,7 @@ mod tests {
         assert_eq!(resolve("******4417", "gtbank", all.iter()), Resolved::Ambiguous);
         assert_eq!(resolve("******4417", "zenith", all.iter()), Resolved::Unknown);
         assert_eq!(resolve("********17", "gtbank", all.iter()), Resolved::TooFewDigits);
+        assert_eq!(resolve("*******000", "gtbank", all.iter()), Resolved::Account(3));
     }
 
     #[test]
@@ -223,7 +226,29 @@ mod tests {
         // CBN's own worked example: bank 011, serial 000001457, check digit 9.
         assert_eq!(nuban_is_valid("011", "0000014579"), Some(true));
         assert_eq!(nuban_is_valid("011", "0000014578"), Some(false));
+        // By hand: 5 x 7 + 8 x 3 + 1 x 7 + 2 x 3 + 3 x 3 + 4 x 7 + 5 x 3 + 6 x 3 + 7 x 7 + 8 x 3 = 215.
+        assert_eq!(nuban_is_valid("058", "0123456785"), Some(true));
         assert_eq!(nuban_is_valid("11", "0000014579"), None);
+        assert_eq!(nuban_is_valid("011", "000001457"), None);
+    }
+
+    #[test]
+    fn numbers_look_alike_where_all_digits_that_a_mask_shows_agree() {
+        assert!(look_alike("0123454417", "0129994417", 3, 4));
+        assert!(!look_alike("0123454417", "0129994417", 4, 4));
+        assert!(!look_alike("0123454417", "0129994417", 3, 5));
+        assert!(look_alike("0123454417", "9999954417", 0, 5));
+        assert!(!look_alike("0123454417", "0123459999", 3, 1));
+        assert!(!look_alike("0123454417", "9123454417", 1, 10));
+        // A mask that is longer than the number shows all of it.
+        assert!(look_alike("4417", "4417", 9, 9));
+        assert!(!look_alike("4417", "4418", 9, 9));
+    }
+
+    #[test]
+    fn the_money_of_a_virtual_account_arrives_in_the_one_it_is_settled_through() {
+        assert_eq!(account(7, "0123454417").place(), 7);
+        assert_eq!(ReceivingAccount { via: Some(3), ..account(7, "0123454417") }.place(), 3);
     }
 
     fn hit(account_id: i64, business_id: i64, at: i64) -> Collision {

@@ -331,3 +331,81 @@ pub struct AlertRow {
     /// What proves it, where it is proven: a signature's domain, selector and key, or a provider.
     pub authentic_by: Option<String>,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The words stand in databases: another one would make kept alerts unreadable.
+    #[test]
+    fn stored_words_stay_as_they_are() {
+        for (value, word) in [(Direction::Credit, "credit"), (Direction::Debit, "debit")] {
+            assert_eq!((value.as_str(), Direction::parse(word)), (word, Some(value)));
+        }
+        for (value, word) in [
+            (AlertKind::Payment, "payment"),
+            (AlertKind::Reversal, "reversal"),
+            (AlertKind::Fee, "fee"),
+            (AlertKind::OwnTransfer, "own_transfer"),
+            (AlertKind::Notice, "notice"),
+        ] {
+            assert_eq!((value.as_str(), AlertKind::parse(word)), (word, Some(value)));
+        }
+        for (value, word) in [
+            (TimePrecision::Second, "second"),
+            (TimePrecision::Minute, "minute"),
+            (TimePrecision::Day, "day"),
+            (TimePrecision::None, "none"),
+        ] {
+            assert_eq!((value.as_str(), TimePrecision::parse(word)), (word, Some(value)));
+        }
+        for (value, word, counts) in [
+            (Authenticity::Proven, "proven", true),
+            (Authenticity::Trusted, "trusted", true),
+            (Authenticity::Unproven, "unproven", false),
+            (Authenticity::Refuted, "refuted", false),
+            (Authenticity::Forwarded, "forwarded", false),
+        ] {
+            assert_eq!((value.as_str(), Authenticity::parse(word)), (word, Some(value)));
+            assert_eq!(value.counts(), counts, "{word}");
+        }
+        for (value, word) in [
+            (AlertStatus::New, "new"),
+            (AlertStatus::Quarantined, "quarantined"),
+            (AlertStatus::Unreadable, "unreadable"),
+            (AlertStatus::Ignored, "ignored"),
+            (AlertStatus::Duplicate, "duplicate"),
+            (AlertStatus::Review, "review"),
+            (AlertStatus::Unmatched, "unmatched"),
+            (AlertStatus::Matched, "matched"),
+            (AlertStatus::Reversed, "reversed"),
+            (AlertStatus::Dismissed, "dismissed"),
+        ] {
+            assert_eq!((value.as_str(), AlertStatus::parse(word)), (word, Some(value)));
+        }
+    }
+
+    #[test]
+    fn a_debit_or_a_reversal_is_outgoing() {
+        let facts = |direction, kind| AlertFacts { direction, kind, ..AlertFacts::default() };
+        assert!(!facts(None, None).is_outgoing());
+        assert!(!facts(Some(Direction::Credit), Some(AlertKind::Payment)).is_outgoing());
+        assert!(facts(Some(Direction::Debit), Some(AlertKind::Payment)).is_outgoing());
+        assert!(facts(Some(Direction::Credit), Some(AlertKind::Reversal)).is_outgoing());
+    }
+
+    #[test]
+    fn balances_of_different_kinds_say_nothing_about_each_other() {
+        let (available, ledger) = (Balance::Available(Money(1)), Balance::Ledger(Money(1)));
+        assert!(available.same_kind(Balance::Available(Money(2))));
+        assert!(ledger.same_kind(Balance::Ledger(Money(2))));
+        assert!(!available.same_kind(ledger));
+        assert!(!ledger.same_kind(available));
+    }
+
+    #[test]
+    fn a_missing_key_is_waited_for_a_shorter_time_than_an_answer() {
+        assert_eq!(Missing::Answer.patience(), Span::hours(24));
+        assert_eq!(Missing::Key.patience(), Span::hours(1));
+    }
+}

@@ -5,6 +5,7 @@
 //! and ranked suggestions, or no match. Nothing approves by itself but a payer name that matches
 //! and an amount that is exact or explained by the charges.
 
+use std::cmp::Ordering;
 use std::collections::HashSet;
 
 use super::money::Money;
@@ -97,13 +98,11 @@ pub enum AmountFit {
 
 impl AmountFit {
     pub fn of(payment: &Payment, received: Money) -> AmountFit {
-        if received == payment.amount {
-            return AmountFit::Exact;
-        }
-        match payment.rule_bounds() {
-            Some((low, high)) if low <= received && received <= high => AmountFit::ChargesRule,
-            _ if received < payment.amount => AmountFit::Under,
-            _ => AmountFit::Over,
+        match (received.cmp(&payment.amount), payment.rule_bounds()) {
+            (Ordering::Equal, _) => AmountFit::Exact,
+            (_, Some((low, high))) if low <= received && received <= high => AmountFit::ChargesRule,
+            (Ordering::Less, _) => AmountFit::Under,
+            (Ordering::Greater, _) => AmountFit::Over,
         }
     }
 
@@ -135,11 +134,7 @@ impl TimeFit {
         let created = payment.created_at;
         let early = created.since(time.end + CLOCK_SLACK).0.max(created.since(first_seen).0);
         let unseen = created < first_seen;
-        let late = if time.begin <= payment.expires_at || first_seen <= payment.approvable_until {
-            0
-        } else {
-            time.begin.since(payment.expires_at).0.min(first_seen.since(payment.approvable_until).0)
-        };
+        let late = time.begin.since(payment.expires_at).0.min(first_seen.since(payment.approvable_until).0);
         if early == 0 && unseen && late == 0 {
             TimeFit::Fits
         } else if early.max(late) <= NEAR_MISS.0 {

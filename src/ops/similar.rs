@@ -193,8 +193,10 @@ async fn gather(
     for place in places.iter().copied() {
         let (timed, rest) = if is_timed(alert) {
             let time = (time.begin, time.end);
+            // A credit of its own session id is found by that; one of another session id is other money.
+            let credits_with_session = alert.facts.session_id.is_none();
             tokio::try_join!(
-                app.store.alerts_at(place, received, time, alert.facts.session_id.as_deref(), SIMILAR_MAX),
+                app.store.alerts_at(place, received, time, credits_with_session, SIMILAR_MAX),
                 app.store.timeless_alerts(place, received, seen, SIMILAR_MAX),
             )?
         } else {

@@ -35,6 +35,10 @@ const MIGRATIONS: &[Migration] = &[
     Migration { name: "0010_one_index_each", text: include_str!("../../migrations/0010_one_index_each.sql") },
     Migration { name: "0011_payments_found", text: include_str!("../../migrations/0011_payments_found.sql") },
     Migration { name: "0012_newest_first", text: include_str!("../../migrations/0012_newest_first.sql") },
+    Migration {
+        name: "0014_alerts_without_session",
+        text: include_str!("../../migrations/0014_alerts_without_session.sql"),
+    },
 ];
 
 const HISTORY: &str = "create table if not exists schema_migrations \

@@ -17,9 +17,9 @@ use crate::domain::time::{Span, Timestamp};
 const KEPT: Span = Span::days(31);
 /// Rows forgotten in one run.
 const FORGOTTEN_MAX: i64 = 5_000;
-/// Keys, and ids, in one statement.
+/// Keys, and ids, in one statement. Looking for many keys is shared by statements that are answered at the same time.
 const KEYS_FEW: usize = 16;
-const KEYS_MANY: usize = 64;
+const KEYS_MANY: usize = 32;
 const IDS: usize = 32;
 
 macro_rules! keys_few {
@@ -32,9 +32,7 @@ macro_rules! keys_many {
     () => {
         concat!(
             keys_few!(),
-            ", $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, $34, $35, $36, $37, $38, $39, $40, $41, \
-             $42, $43, $44, $45, $46, $47, $48, $49, $50, $51, $52, $53, $54, $55, $56, $57, $58, $59, $60, $61, \
-             $62, $63, $64, $65, $66, $67, $68, $69"
+            ", $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, $34, $35, $36, $37"
         )
     };
 }
@@ -128,7 +126,8 @@ pub struct Named<'a> {
 impl Store {
     /// Payments, open or ended, that have one of the keys, newest first.
     pub async fn payments_named(&self, wanted: &Named<'_>) -> Result<Vec<Payment>, StoreError> {
-        let reads = wanted.keys.chunks(KEYS_MANY).map(|keys| {
+        let statements = wanted.keys.len().div_ceil(KEYS_MANY).max(1);
+        let reads = wanted.keys.chunks(wanted.keys.len().div_ceil(statements).max(1)).map(|keys| {
             let few = keys.len() <= KEYS_FEW;
             let places = if few { KEYS_FEW } else { KEYS_MANY };
             let sql: &'static Sql = match (wanted.account_id, few) {

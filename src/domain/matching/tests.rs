@@ -290,3 +290,33 @@ fn payments_on_other_accounts_take_no_part_in_the_verdict() {
     approve.show_elsewhere(considered);
     assert_eq!(approve, before);
 }
+
+#[test]
+fn a_topup_is_its_wallets_money_and_nothing_else_is() {
+    let mut asked = payment(1, 7, 5_000, "Chidera Okonkwo");
+    assert_eq!(Beneficiary::of(&asked), Beneficiary::Business(7));
+    asked.kind = Kind::Topup;
+    asked.wallet_id = Some(3);
+    assert_eq!(Beneficiary::of(&asked), Beneficiary::Wallet(3));
+    // A payment out of a wallet goes to the business.
+    asked.kind = Kind::Wallet;
+    assert_eq!(Beneficiary::of(&asked), Beneficiary::Business(7));
+}
+
+#[test]
+fn fits_are_told_in_words() {
+    let asked = payment(1, 1, 5_000, "Chidera Okonkwo");
+    for (kobo, fit) in [
+        (500_000, "exact"),
+        (490_000, "short by the charges"),
+        (480_000, "too little"),
+        (500_001, "too much"),
+    ] {
+        assert_eq!(AmountFit::of(&asked, Money(kobo)).as_str(), fit, "{kobo}");
+    }
+    let fit = |hours| {
+        let at = NOON + Span::hours(hours);
+        TimeFit::of(&asked, Interval { begin: at, end: at }, at).as_str()
+    };
+    assert_eq!((fit(1), fit(60), fit(80)), ("fits", "missed by less than a day", "does not fit"));
+}

@@ -51,20 +51,30 @@ macro_rules! nowhere {
     };
 }
 
-/// Those whose bank's time is shown, is so wide, and may overlap another one. A credit whose session id differs
-/// from a given one tells of other money: it is left out here, because of a popular price there are very many.
+/// Those whose bank's time is shown, is so wide, and may overlap another one.
 macro_rules! timed {
-    ($place:ident, $width:literal) => {
+    ($place:ident, $width:literal, $which:literal) => {
         $place!(
             concat!(
                 " and bank_time_begin_at >= $3 and bank_time_begin_at <= $4 and bank_time_end_at >= $5 \
                  and bank_time_precision <> 'none' and bank_time_end_at ",
                 $width,
-                " bank_time_begin_at + 60000000 and (cast($7 as text) is null or session_id is null \
-                 or session_id = $7 or direction is null or direction <> 'credit' \
-                 or kind = 'reversal')"
+                " bank_time_begin_at + 60000000",
+                $which
             ),
             " order by bank_time_begin_at desc limit $6"
+        )
+    };
+}
+
+/// Of them, all but the credits that show a session id. Of a popular price there are very many of those: they have
+/// no place in the index of these.
+macro_rules! without_session {
+    ($place:ident, $width:literal) => {
+        timed!(
+            $place,
+            $width,
+            " and (session_id is null or direction is null or direction <> 'credit' or kind = 'reversal')"
         )
     };
 }
@@ -95,10 +105,14 @@ statements! {
         concat!("select ", columns!(), " from alerts where reference = $1 and bank = $2", vouched!(),
                 " order by first_seen_at desc limit $3")
     }
-    TIMED: query { timed!(here, "<") }
-    TIMED_NOWHERE: query { timed!(nowhere, "<") }
-    WIDE: query { timed!(here, ">=") }
-    WIDE_NOWHERE: query { timed!(nowhere, ">=") }
+    TIMED: query { timed!(here, "<", "") }
+    TIMED_NOWHERE: query { timed!(nowhere, "<", "") }
+    WIDE: query { timed!(here, ">=", "") }
+    WIDE_NOWHERE: query { timed!(nowhere, ">=", "") }
+    TIMED_WITHOUT: query { without_session!(here, "<") }
+    TIMED_WITHOUT_NOWHERE: query { without_session!(nowhere, "<") }
+    WIDE_WITHOUT: query { without_session!(here, ">=") }
+    WIDE_WITHOUT_NOWHERE: query { without_session!(nowhere, ">=") }
     TIMELESS: query { timeless!(here) }
     TIMELESS_NOWHERE: query { timeless!(nowhere) }
     SEEN: query { seen!(here) }
@@ -144,19 +158,21 @@ impl Store {
     }
 
     /// Alerts of one account (`None`: that name none) and amount whose bank's time is shown and overlaps `time`,
-    /// whenever they were seen; newest first, first those that show the minute. With a session id, no credits of
-    /// another one.
+    /// whenever they were seen; newest first, first those that show the minute. `credits_with_session`: without it,
+    /// no credits that show a session id, which are found by that.
     pub async fn alerts_at(
         &self,
         account_id: Option<i64>,
         amount: Money,
         time: (Timestamp, Timestamp),
-        session_id: Option<&str>,
+        credits_with_session: bool,
         limit: usize,
     ) -> Result<Vec<AlertRow>, StoreError> {
-        let [timed, wide] = match account_id {
-            Some(_) => [&TIMED, &WIDE],
-            None => [&TIMED_NOWHERE, &WIDE_NOWHERE],
+        let [timed, wide] = match (account_id, credits_with_session) {
+            (Some(_), true) => [&TIMED, &WIDE],
+            (Some(_), false) => [&TIMED_WITHOUT, &WIDE_WITHOUT],
+            (None, true) => [&TIMED_NOWHERE, &WIDE_NOWHERE],
+            (None, false) => [&TIMED_WITHOUT_NOWHERE, &WIDE_WITHOUT_NOWHERE],
         };
         let params = |width: Span| -> Vec<Value> {
             vec![
@@ -166,7 +182,6 @@ impl Store {
                 time.1.into(),
                 time.0.into(),
                 (limit as i64).into(),
-                session_id.into(),
             ]
         };
         let (timed, wide) =
