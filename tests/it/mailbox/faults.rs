@@ -150,7 +150,7 @@ on_both! {
         let (t, fake) = with_mails(db, 1).await;
         fake.folder().greeting = "SSH-2.0-OpenSSH_9.2\u{1b}[2J".into();
         let _reading = Reading::start(&t.app, &t, &server(&fake.configured()), fast());
-        let trouble = until_trouble(&t, "does not speak as it should").await;
+        let trouble = until_trouble(&t, "is not valid IMAP").await;
         assert!(!trouble.contains('\u{1b}'));
         fake.folder().greeting = "* BYE too many connections".into();
         until_trouble(&t, "good-bye: too many connections").await;

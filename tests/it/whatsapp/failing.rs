@@ -79,7 +79,7 @@ on_both! {
         let raw = |status, headers, body: &str| Fault::Raw { status, headers, body: body.into() };
         // Led elsewhere: nobody follows.
         desk.api.fail_next(raw(302, "location: /elsewhere\r\n", ""));
-        desk.start("k-1").await.fails(502, "leads elsewhere");
+        desk.start("k-1").await.fails(502, "redirects elsewhere");
         assert_eq!(desk.api.requests().len(), 1);
         desk.api.fail_next(raw(403, "", "<html>Forbidden</html>"));
         desk.start("k-1").await.fails(502, "refuses us (status 403)");
