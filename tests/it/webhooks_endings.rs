@@ -129,7 +129,7 @@ on_both! {
                 let delivery = outcome(&world, &receiver, answer, end).await;
                 assert_eq!((&delivery.outcome, delivery.tries, delivery.attempts[0].status), (&None, 1, None));
                 let note = delivery.note.unwrap();
-                let expected = ["closed before the answer's headers were complete", "the connection was reset"];
+                let expected = ["closed before the response headers were complete", "the connection was reset"];
                 assert!(expected.iter().any(|words| note.contains(words)), "{answer:?} {end:?}: {note}");
             }
         }
