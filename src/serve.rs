@@ -145,8 +145,7 @@ pub async fn start(app: Arc<App>, roles: Roles) -> Result<Running, ServeError> {
     let _ = app.own_url.set(format!("{scheme}://{address}"));
     if app.messenger.is_log() && !server.dev {
         tracing::warn!(
-            "messenger = \"log\": customers get no messages, so nobody can confirm a wallet \
-                        payment"
+            "messenger = \"log\": customers get no messages, so nobody can confirm a wallet payment"
         );
     }
     tell_of_whatsapp(&app);

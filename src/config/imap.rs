@@ -100,8 +100,7 @@ pub(super) fn check(all: Vec<RawImap>) -> Result<Vec<ImapServer>, ConfigError> {
             if server.name == other.name {
                 let name = &server.name;
                 return Err(ConfigError(format!(
-                    "mail.imap: two mailboxes are called {name:?}; set a \
-                                                different name for one of them"
+                    "mail.imap: two mailboxes are called {name:?}; set a different name for one of them"
                 )));
             }
             let same_login =

@@ -323,8 +323,7 @@ fn vouched(head: &Head<'_>, bank: &Bank, seen: &Seen, id: &str) -> Result<String
     };
     if seen.has_others || !seen.usable.iter().any(is_meant) {
         return Err(format!(
-            "{id} reports a signature by {domain} that the mail does not have, or that does \
-                            not count"
+            "{id} reports a signature by {domain} that the mail does not have, or that does not count"
         ));
     }
     Ok(format!("authserv-id {id} d={domain}"))

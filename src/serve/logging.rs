@@ -103,8 +103,7 @@ fn write_lines(received: &Receiver<Line>, lost: &AtomicU64) {
         if missing > 0 {
             drop(writeln!(
                 out,
-                "{missing} log lines were dropped: they were produced faster than they could \
-                                be written"
+                "{missing} log lines were dropped: they were produced faster than they could be written"
             ));
         }
         drop(out.flush());

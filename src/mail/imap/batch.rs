@@ -87,8 +87,7 @@ impl Suspects {
     fn add(&mut self, place: (i64, u32), why: &str) -> Result<(), Trouble> {
         if self.0.len() >= SUSPECTS_MAX && !self.0.contains_key(&place) {
             return Err(Trouble::Protocol(format!(
-                "more than {SUSPECTS_MAX} mails failed; the last error: \
-                                                  {why}"
+                "more than {SUSPECTS_MAX} mails failed; the last error: {why}"
             )));
         }
         let due = Instant::now();

@@ -146,9 +146,7 @@ impl Session {
             self.authenticate("PLAIN", &sasl).await
         } else if self.can("LOGINDISABLED") {
             return Err(Trouble::Login(
-                "the server does not accept a password on this connection \
-                                       (LOGINDISABLED)"
-                    .into(),
+                "the server does not accept a password on this connection (LOGINDISABLED)".into(),
             ));
         } else {
             let line = Zeroizing::new(format!("LOGIN {} {}", quoted(user), quoted(secret)));

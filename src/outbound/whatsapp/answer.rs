@@ -121,18 +121,18 @@ pub fn failure_of(code: i64) -> Failure {
         4 | 80_007 => later("too many API calls", Some(HOURLY_PAUSE)),
         130_429 | 133_016 => later("too many messages", Some(SHORT_PAUSE)),
         131_056 => later("too many messages to this customer", Some(PAIR_PAUSE)),
-        131_048 => later("too many messages of this number were blocked by customers", Some(SPAM_PAUSE)),
+        131_048 => later("customers blocked too many messages from this number", Some(SPAM_PAUSE)),
         // The customer.
         131_026 => Failure::NotOnWhatsApp { why: words("the number is not on WhatsApp") },
         131_047 => Failure::WindowClosed { why: words("the customer has not written to us within 24 hours") },
         131_021 => never("the number is the sending number"),
-        131_030 => never("a test number writes to listed numbers only, and this one is not listed"),
+        131_030 => never("a test number can send to listed numbers only, and this one is not listed"),
         131_049 | 131_050 | 130_472 => never("WhatsApp does not deliver this to the customer"),
         // Templates.
         132_001 => never("the template does not exist in this language, or is not approved"),
         132_000 | 132_012 | 132_018 => never("the template's parameters are not the documented ones"),
         132_005 => never("the template is too long once it is filled in"),
-        132_007 => never("the template breaks a policy"),
+        132_007 => never("the template violates a policy"),
         132_015 => never("the template is paused for low quality"),
         132_016 => never("the template was disabled for low quality"),
         132_000..=132_999 => never("the template was refused"),
@@ -228,10 +228,7 @@ pub fn judge(posted: &PostOutcome) -> Verdict {
         }
         300..=399 => Verdict::Operator { why: "the server at whatsapp.base_url redirects elsewhere".into() },
         401 | 403 | 404 | 407 => Verdict::Operator {
-            why: format!(
-                "the server at whatsapp.base_url refuses the request (status \
-                                              {status})"
-            ),
+            why: format!("the server at whatsapp.base_url refuses the request (status {status})"),
         },
         _ => Verdict::Never { why: format!("WhatsApp refused the message (status {status})") },
     }
