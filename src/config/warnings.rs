@@ -99,7 +99,7 @@ mod tests {
             for (said, key) in [(webhooks, "webhooks.allow_networks"), (mail, "mail.smtp.allow_networks")] {
                 assert_eq!(said.len(), usize::from(is_told), "{network}: {said:?}");
                 assert!(
-                    said.iter().all(|words| words.starts_with(&format!("{key} holds {network}: "))),
+                    said.iter().all(|words| words.starts_with(&format!("{key} contains {network}: "))),
                     "{said:?}"
                 );
             }

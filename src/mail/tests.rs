@@ -391,7 +391,7 @@ fn a_template_with_a_mistake_is_refused_by_file_and_key() {
         ("[[narration]]\npattern=\"x\"\nlayouts=[\"none\"]\n", "none"),
         ("[[narration]]\npattern=\"(?:a{1000}){1000}\"\n", "narration.pattern"),
         ("nip_codes = [\"12\"]\n", "nip_codes"),
-        ("[[narration]]\npattern='^TRF (?P<payr>.+)$'\n", "line 6: \"payr\" is no known group"),
+        ("[[narration]]\npattern='^TRF (?P<payr>.+)$'\n", "line 6: \"payr\" is not a known group"),
         ("[[narration]]\npattern='^TRF (?<payr>.+)$'\n", "payer, payer2, bank, payer_account, session"),
         (
             "[[layout]]\nname='l'\nall=[]\n[layout.fields]\namount = { lines = ['(?P<v>x)(?P<w>y)'] }\n",

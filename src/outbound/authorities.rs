@@ -75,8 +75,8 @@ mod tests {
         assert_eq!(read_text(&good).unwrap(), good.as_bytes());
         assert_eq!(read_text(&format!("{good}{good}")).unwrap().len(), 2 * good.len());
         for (text, expected) in [
-            (String::new(), "FILE holds no certificate"),
-            ("not PEM at all".to_owned(), "FILE holds no certificate"),
+            (String::new(), "FILE contains no certificate"),
+            ("not PEM at all".to_owned(), "FILE contains no certificate"),
             (good.replace("BEGIN CERTIFICATE", "BEGIN PUBLIC KEY"), "FILE"),
             (
                 format!("{good}-----BEGIN CERTIFICATE-----\n!!!\n-----END CERTIFICATE-----\n"),

@@ -116,7 +116,7 @@ fn tls(error: &rustls::Error, setting: &str) -> String {
         Tls::InvalidCertificate(CertificateError::UnknownIssuer) => {
             return format!(
                 "the issuer of its certificate is not trusted here (UnknownIssuer); the server must send its \
-                 intermediate certificates, or {setting} must list its private authority"
+                 intermediate certificates, or its private authority must be listed in {setting}"
             );
         }
         Tls::InvalidCertificate(why) => certificate(why),
@@ -223,7 +223,7 @@ mod tests {
             assert!(told.starts_with("no secure connection: ") && told.contains(expected), "{told}");
         }
         let imap = io::Error::other(rustls::Error::InvalidCertificate(CertificateError::UnknownIssuer));
-        assert!(tls_cause(&imap, "mail.imap[].ca_file").ends_with("named in mail.imap[].ca_file"));
+        assert!(tls_cause(&imap, "mail.imap[].ca_file").ends_with("listed in mail.imap[].ca_file"));
     }
 
     #[test]
