@@ -78,7 +78,7 @@ pub fn judge<'b>(letter: &Letter, sheets: &[Sheet], banks: &'b Banks) -> Judgeme
                 .why
                 .push("its Authentication-Results say nothing against it; they prove nothing here".into()),
         },
-        None => judgement.why.push("no Authentication-Results".into()),
+        None => judgement.why.push("it has no Authentication-Results header".into()),
     }
     judgement
 }
