@@ -150,7 +150,7 @@ on_both! {
             (world.receiver.url("/2"), Some(404), "HTTP 404 Not Found"),
             (format!("http://{nobody}/"), None, "could not connect: the connection was refused: nothing listens there"),
             (stranger.url("/"), None, "is not trusted here (UnknownIssuer)"),
-            (stranger.url("/"), None, "must be named in webhooks.extra_ca_file"),
+            (stranger.url("/"), None, "must be listed in webhooks.extra_ca_file"),
             (world.receiver.url("/").replace("http:", "https:"), None, "the server does not speak TLS on this port"),
             (trusted.plain_url("/"), None, "the response is not valid HTTP"),
             (ssh, None, "the response is not valid HTTP"),
