@@ -245,7 +245,7 @@ impl App {
             Secret::File(path) if self.vault.withdraw() => {
                 format!("the key file {} is missing", path.display())
             }
-            Secret::File(path) => format!("the key file {} holds a different one", path.display()),
+            Secret::File(path) => format!("the key file {} contains a different one", path.display()),
         }
     }
 

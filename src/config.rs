@@ -233,7 +233,7 @@ fn span(key: &str, text: Option<String>, default: Span) -> Result<Span, ConfigEr
     match text {
         None => Ok(default),
         Some(text) => {
-            parse_span(&text).ok_or_else(|| wrong(key, &text, "a length of time such as 30s, 15m, 24h, 2d"))
+            parse_span(&text).ok_or_else(|| wrong(key, &text, "a duration such as 30s, 15m, 24h, 2d"))
         }
     }
 }
@@ -304,16 +304,20 @@ impl Config {
         if !matches!(scheme, Some("sqlite" | "postgres" | "postgresql")) {
             // Not the URL itself: it may hold a password.
             return Err(ConfigError(
-                "database.url must begin with sqlite: or postgres://, as sqlite:tillbell.db".into(),
+                "database.url must begin with sqlite: or postgres://, such as sqlite:tillbell.db".into(),
             ));
         }
         // Neither is a name that SQLite keeps for itself: what it names ends with the process.
         if database_url.strip_prefix("sqlite:").is_some_and(|path| path.is_empty() || path.starts_with(':')) {
-            return Err(wrong("database.url", &database_url, "the name of a file, as sqlite:tillbell.db"));
+            return Err(wrong(
+                "database.url",
+                &database_url,
+                "the name of a file, such as sqlite:tillbell.db",
+            ));
         }
         let secret = match (raw.secret.key, raw.secret.key_file) {
             (Some(_), Some(_)) => {
-                return Err(ConfigError("give secret.key or secret.key_file, not both".into()));
+                return Err(ConfigError("set secret.key or secret.key_file, not both".into()));
             }
             (Some(key), None) if key.len() != 64 || !key.bytes().all(|b| b.is_ascii_hexdigit()) => {
                 return Err(ConfigError("secret.key must be 64 hexadecimal digits (32 bytes)".into()));
@@ -372,13 +376,13 @@ fn server(raw: RawServer) -> Result<Server, ConfigError> {
     let tls = match (raw.tls_cert, raw.tls_key) {
         (Some(cert), Some(key)) => Some(TlsFiles { cert, key }),
         (None, None) => None,
-        _ => return Err(ConfigError("server.tls_cert and server.tls_key belong together".into())),
+        _ => return Err(ConfigError("server.tls_cert and server.tls_key must be set together".into())),
     };
     let trusted_proxies = networks("server.trusted_proxies", &raw.trusted_proxies)?;
     if tls.is_none() && !listen.ip().is_loopback() && trusted_proxies.is_empty() {
         return Err(ConfigError(format!(
-            "server.listen = {listen} would speak plain HTTP to the network: set server.tls_cert and \
-             server.tls_key, or name the proxies in front of it in server.trusted_proxies"
+            "server.listen = {listen} would accept plain HTTP from the network: set server.tls_cert and \
+             server.tls_key, or list the proxies in front of it in server.trusted_proxies"
         )));
     }
     if let Some(url) = &raw.public_url {
@@ -392,7 +396,7 @@ fn server(raw: RawServer) -> Result<Server, ConfigError> {
         };
         if raw.dev && !loopback {
             return Err(ConfigError(format!(
-                "server.dev takes messages and webhooks lightly and must not face the world: \
+                "server.dev relaxes the rules for messages and webhooks, so it is for this machine only: \
                  server.public_url = {url} is not a loopback address"
             )));
         }
@@ -445,7 +449,7 @@ fn webhooks(raw: RawWebhooks) -> Result<Webhooks, ConfigError> {
     let retry_schedule = match raw.retry_schedule {
         None => crate::domain::webhook::RETRY_SCHEDULE.to_vec(),
         Some(texts) if texts.is_empty() => {
-            return Err(ConfigError("webhooks.retry_schedule must name at least one attempt".into()));
+            return Err(ConfigError("webhooks.retry_schedule must have at least one attempt".into()));
         }
         Some(texts) => texts
             .into_iter()

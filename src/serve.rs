@@ -119,7 +119,7 @@ pub async fn run(config: Config, roles: Roles, shutdown: impl Future<Output = ()
     let reload =
         tokio::spawn(reload_on_hangup(running.tls.iter().chain(&running.smtp_tls).cloned().collect()));
     shutdown.await;
-    tracing::info!("ending: no new requests; those under way are answered");
+    tracing::info!("shutting down: no new requests are accepted; those in progress are finished");
     reload.abort();
     running.stop().await;
     Ok(())
@@ -144,7 +144,9 @@ pub async fn start(app: Arc<App>, roles: Roles) -> Result<Running, ServeError> {
     // Known only now where port 0 was asked for; a second start in one process keeps the first.
     let _ = app.own_url.set(format!("{scheme}://{address}"));
     if app.messenger.is_log() && !server.dev {
-        tracing::warn!("messenger = log: no customer gets a message, so nobody can confirm a wallet payment");
+        tracing::warn!(
+            "messenger = \"log\": customers get no messages, so nobody can confirm a wallet payment"
+        );
     }
     tell_of_whatsapp(&app);
     let operator = match server.operator_listen {
@@ -189,12 +191,12 @@ fn tell_of_whatsapp(app: &App) {
     tracing::info!(
         number = whatsapp.phone_number_id,
         button = format!("{}{PAGES}{{{{1}}}}", app.public_url()),
-        "messages go out by WhatsApp; the button of the template for links must lead to this address"
+        "messages are sent by WhatsApp; the button of the payment link template must lead to this address"
     );
     if whatsapp.webhook.is_none() {
         tracing::warn!(
-            "whatsapp.app_secret and whatsapp.verify_token are not set: nobody tells what becomes of messages, and \
-             customers get templates even when they have just written"
+            "whatsapp.app_secret and whatsapp.verify_token are not set: there are no delivery reports, and \
+             customers get templates even if they have just written"
         );
     }
 }
@@ -219,10 +221,10 @@ impl Running {
         self.stop.cancel();
         let all = futures_util::future::join_all(self.tasks);
         if tokio::time::timeout(STOP_WITHIN, all).await.is_err() {
-            tracing::warn!("some work did not end in time and is left to the database's leases");
+            tracing::warn!("some work did not finish in time; it is taken up again when its leases expire");
         }
         if let Err(error) = self.app.directory.flush().await {
-            tracing::warn!(%error, "the last use of some accounts was not written");
+            tracing::warn!(%error, "the last use of some accounts was not stored");
         }
     }
 }
@@ -237,7 +239,7 @@ async fn keep_house(app: Arc<App>, http: Arc<Http>, stop: CancellationToken) {
             () = stop.cancelled() => break,
             _ = flush.tick() => {
                 if let Err(error) = app.directory.flush().await {
-                    tracing::warn!(%error, "the last use of accounts was not written; trying again");
+                    tracing::warn!(%error, "the last use of accounts was not stored; retrying");
                 }
             }
             _ = upkeep.tick() => http.upkeep(),
@@ -263,7 +265,7 @@ pub async fn until_told() {
                 }
             }
             Err(error) => {
-                tracing::warn!(%error, "SIGTERM cannot be listened for");
+                tracing::warn!(%error, "cannot listen for SIGTERM");
                 interrupted.await;
             }
         }
@@ -281,8 +283,9 @@ async fn reload_on_hangup(listeners: Vec<Arc<Tls>>) {
         while hangup.recv().await.is_some() {
             for tls in &listeners {
                 match tls.reload() {
-                    Ok(()) => tracing::info!("a certificate was read again"),
-                    Err(error) => tracing::error!(%error, "a certificate stays as it was"),
+                    Ok(()) => tracing::info!("a certificate was reloaded"),
+                    Err(error) => tracing::error!(%error, "a certificate could not be reloaded; the current \
+                                                           one stays in use"),
                 }
             }
         }

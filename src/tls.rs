@@ -67,11 +67,11 @@ fn acceptor(files: &TlsFiles, protocols: &[&[u8]]) -> Result<TlsAcceptor, TlsPro
         .and_then(Iterator::collect::<Result<Vec<_>, _>>)
         .map_err(|why| in_cert(in_words(&why)))?;
     if certificates.is_empty() {
-        return Err(in_cert("it holds no certificate in PEM form".into()));
+        return Err(in_cert("it contains no certificate in PEM format".into()));
     }
     let private = PrivateKeyDer::from_pem_file(&files.key).map_err(|why| {
         in_key(match why {
-            pem::Error::NoItemsFound => "it holds no unencrypted private key in PEM form".into(),
+            pem::Error::NoItemsFound => "it contains no unencrypted private key in PEM format".into(),
             other => in_words(&other),
         })
     })?;

@@ -36,11 +36,11 @@ pub struct Vault {
 pub enum VaultError {
     #[error("the key file {path} cannot be {done}: {why}")]
     File { path: String, done: &'static str, why: std::io::Error },
-    #[error("the key file {0} must hold 64 hexadecimal digits")]
+    #[error("the key file {0} must contain 64 hexadecimal digits")]
     Malformed(String),
     #[error("the key file {path} can be read by others; run: chmod 600 {path}")]
     TooOpen { path: String },
-    #[error("a sealed value does not open: was the database used with another key?")]
+    #[error("a value cannot be decrypted: was the database used with another key?")]
     WrongKey,
 }
 

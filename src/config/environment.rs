@@ -58,7 +58,7 @@ fn refuse_single_underscore(name: &str, path: &str) -> Result<(), ConfigError> {
     match RawConfig::deserialize(toml::Value::Table(table)) {
         Err(error) if error.to_string().contains("unknown field") => Ok(()),
         _ => Err(ConfigError(format!(
-            "{name} is not read: section and key are joined by two underscores, TILLBELL_{}__{}",
+            "{name} is not a setting: join section and key with two underscores, TILLBELL_{}__{}",
             section.to_uppercase(),
             key.to_uppercase()
         ))),

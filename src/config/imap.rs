@@ -91,7 +91,7 @@ pub(super) struct RawImap {
 /// Checks all of them, and that none is there twice.
 pub(super) fn check(all: Vec<RawImap>) -> Result<Vec<ImapServer>, ConfigError> {
     if all.len() > SERVERS_MAX {
-        return Err(ConfigError(format!("mail.imap names more than {SERVERS_MAX} mailboxes")));
+        return Err(ConfigError(format!("mail.imap has more than {SERVERS_MAX} mailboxes")));
     }
     let servers =
         all.into_iter().enumerate().map(|(n, raw)| raw.check(n)).collect::<Result<Vec<ImapServer>, _>>()?;
@@ -99,7 +99,9 @@ pub(super) fn check(all: Vec<RawImap>) -> Result<Vec<ImapServer>, ConfigError> {
         for other in &servers[..n] {
             if server.name == other.name {
                 let name = &server.name;
-                return Err(ConfigError(format!("mail.imap: two mailboxes are called {name:?}; set name")));
+                return Err(ConfigError(format!(
+                    "mail.imap: two mailboxes are called {name:?}; set a different name for one of them"
+                )));
             }
             let same_login =
                 (&server.host, server.port, &server.user) == (&other.host, other.port, &other.user);
@@ -118,7 +120,7 @@ impl RawImap {
         let needed = |field: &str, given: Option<String>| {
             given
                 .filter(|text| !text.is_empty())
-                .ok_or_else(|| ConfigError(format!("{} must be given", key(field))))
+                .ok_or_else(|| ConfigError(format!("{} is required", key(field))))
         };
         let host = needed("host", self.host)?.to_ascii_lowercase();
         if rustls::pki_types::ServerName::try_from(host.as_str()).is_err() {
@@ -131,8 +133,8 @@ impl RawImap {
             Some("none") if is_this_machine(&host) => ImapTls::None,
             Some("none") => {
                 return Err(ConfigError(format!(
-                    "{} = \"none\" would send the password over the network in the clear; it is for \
-                     localhost only",
+                    "{} = \"none\" would send the password over the network unencrypted; it is for localhost \
+                     only",
                     key("tls")
                 )));
             }
@@ -153,7 +155,7 @@ impl RawImap {
             folders.push("INBOX".into());
         }
         if folders.len() > FOLDERS_MAX {
-            return Err(ConfigError(format!("{} names more than {FOLDERS_MAX} folders", key("folder"))));
+            return Err(ConfigError(format!("{} has more than {FOLDERS_MAX} folders", key("folder"))));
         }
         // INBOX alone is the same in any case (RFC 3501).
         let folders = folders
@@ -162,7 +164,7 @@ impl RawImap {
             .map(|name| text(&key("folder"), name))
             .collect::<Result<Vec<String>, _>>()?;
         if (1..folders.len()).any(|at| folders[..at].contains(&folders[at])) {
-            return Err(ConfigError(format!("{} names a folder twice", key("folder"))));
+            return Err(ConfigError(format!("{} has a folder twice", key("folder"))));
         }
         let name = match self.name {
             Some(name) => text(&key("name"), name)?,
@@ -187,7 +189,7 @@ fn is_this_machine(host: &str) -> bool {
 /// What goes into a command: no line ends.
 fn text(key: &str, given: String) -> Result<String, ConfigError> {
     if given.trim().is_empty() || given.chars().count() > TEXT_MAX || given.contains(char::is_control) {
-        return Err(wrong(key, &given, "a text of one line"));
+        return Err(wrong(key, &given, "a string on one line"));
     }
     Ok(given)
 }
@@ -195,7 +197,7 @@ fn text(key: &str, given: String) -> Result<String, ConfigError> {
 /// The same for what must not be shown.
 fn password_text(key: &str, given: String) -> Result<SecretString, ConfigError> {
     if given.is_empty() || given.chars().count() > TEXT_MAX || given.contains(char::is_control) {
-        return Err(ConfigError(format!("{key} is not a text of one line")));
+        return Err(ConfigError(format!("{key} must be a string on one line")));
     }
     Ok(given.into())
 }
@@ -243,13 +245,13 @@ mod tests {
     #[test]
     fn mistakes_are_named_and_secrets_are_not() {
         for (lines, expected) in [
-            ("", "host must be given"),
+            ("", "host is required"),
             ("host = \"a b\"\nuser = \"u\"", "mail.imap[0].host"),
-            ("host = \"h.example\"", "user must be given"),
+            ("host = \"h.example\"", "user is required"),
             (GOOD, "needs one of password"),
             (&format!("{GOOD}password = \"hunter2\"\npassword_file = \"/f\""), "needs one of password"),
             (&format!("{GOOD}password = \"hunter2\\n\""), "mail.imap[0].password"),
-            (&format!("{GOOD}password = \"hunter2\"\ntls = \"none\""), "in the clear"),
+            (&format!("{GOOD}password = \"hunter2\"\ntls = \"none\""), "unencrypted"),
             (&format!("{GOOD}password = \"hunter2\"\ntls = \"ssl\""), "tls, starttls or none"),
             (&format!("{GOOD}password = \"hunter2\"\nfolder = [\"A\", \"A\"]"), "twice"),
             (&format!("{GOOD}password = \"hunter2\"\nfolder = \"A\\r\\nB\""), "mail.imap[0].folder"),

@@ -72,11 +72,11 @@ impl RawMail {
     pub(super) fn check(self, server_tls: Option<&TlsFiles>, dev: bool) -> Result<Mail, ConfigError> {
         let recipients = self.recipients.list();
         if recipients.len() > RECIPIENTS_MAX {
-            return Err(ConfigError(format!("mail.recipients names more than {RECIPIENTS_MAX} addresses")));
+            return Err(ConfigError(format!("mail.recipients has more than {RECIPIENTS_MAX} addresses")));
         }
         let dns = self.dns.list();
         if dns.len() > SERVERS_MAX {
-            return Err(ConfigError(format!("mail.dns names more than {SERVERS_MAX} servers")));
+            return Err(ConfigError(format!("mail.dns has more than {SERVERS_MAX} servers")));
         }
         let alarm_after = span("mail.alarm_after", self.alarm_after, Span::minutes(15))?;
         if alarm_after < Span::minutes(1) {

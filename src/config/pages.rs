@@ -37,8 +37,7 @@ impl RawPages {
         let operator_name = self.operator_name.map(name).transpose()?;
         if self.logo_file.is_some() && operator_name.is_none() {
             return Err(ConfigError(
-                "pages.logo_file needs pages.operator_name: customers who do not see the logo are told the name"
-                    .into(),
+                "pages.logo_file needs pages.operator_name, for customers who cannot see the logo".into(),
             ));
         }
         Ok(Pages { operator_name, logo_file: self.logo_file })

@@ -98,7 +98,9 @@ impl RawSmtp {
             (Some(cert), Some(key)) => Some(TlsFiles { cert, key }),
             (None, None) => server_tls.cloned(),
             _ => {
-                return Err(ConfigError("mail.smtp.tls_cert and mail.smtp.tls_key belong together".into()));
+                return Err(ConfigError(
+                    "mail.smtp.tls_cert and mail.smtp.tls_key must be set together".into(),
+                ));
             }
         };
         let protocol = match self.protocol.as_deref() {
@@ -121,16 +123,16 @@ impl RawSmtp {
         let listen = address(&listen)?;
         if !has_recipients && !dev {
             return Err(ConfigError(
-                "mail.smtp takes mails for anybody as long as it is not told for whom: set mail.recipients to the \
-                 addresses that the banks send your alerts to"
+                "mail.smtp would accept mails for any address: set mail.recipients to the addresses that the \
+                 banks send your alerts to"
                     .into(),
             ));
         }
         let is_wide = allow_networks.iter().any(|network| !private.iter().any(|inner| inner.holds(network)));
         if is_wide && !has_recipients && matches!(listen, SmtpAddress::Tcp(_)) {
             return Err(ConfigError(
-                "mail.smtp.allow_networks lets others than private networks in: set mail.recipients, or every \
-                 mail for anybody would be stored"
+                "mail.smtp.allow_networks includes public networks: set mail.recipients, or mails for any \
+                 address would be stored"
                     .into(),
             ));
         }
@@ -226,7 +228,7 @@ mod tests {
             ("hostname = \"a\\r\\n250 x\"", "mail.smtp.hostname"),
             ("max_connections = 0", "mail.smtp.max_connections"),
             ("allow_networks = [\"10.0.0.0/40\"]", "mail.smtp.allow_networks"),
-            ("tls_key = \"a\"", "belong together"),
+            ("tls_key = \"a\"", "must be set together"),
             ("listen = \"0.0.0.0:25\"\nallow_networks = [\"0.0.0.0/0\"]", "mail.recipients"),
             ("port = 25", "port"),
         ] {

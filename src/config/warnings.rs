@@ -18,21 +18,22 @@ impl Config {
         let mut said = Vec::new();
         if let Some(address) = self.server.operator_listen.filter(|address| is_public(address.ip())) {
             said.push(format!(
-                "server.operator_listen = {address} answers the network, without a key and without TLS: anybody who \
-                 reaches it reads the metrics. Let it listen on a loopback or private address"
+                "server.operator_listen = {address} is open to the network, without a key and without TLS: \
+                 anyone who reaches it can read the metrics. Use a loopback or private address"
             ));
         }
         if let Some(wide) = widest(&self.webhooks.allow_networks) {
             said.push(format!(
-                "webhooks.allow_networks holds {wide}: webhooks may go to this machine and to every private network, and \
-                 merchants choose where webhooks go. Name only the networks of receivers of your own"
+                "webhooks.allow_networks contains {wide}: webhooks may go to this machine and to every \
+                 private network, and merchants choose where webhooks go. List only the networks of your own \
+                 receivers"
             ));
         }
         let smtp = self.mail.smtp.as_ref();
         if let Some(wide) = smtp.and_then(|smtp| widest(&smtp.allow_networks)) {
             said.push(format!(
-                "mail.smtp.allow_networks holds {wide}: anybody may connect and fill the database with mails. Name only \
-                 the networks of those who hand mails in"
+                "mail.smtp.allow_networks contains {wide}: anyone may connect and fill the database with \
+                 mails. List only the networks that send you mails"
             ));
         }
         said
@@ -98,7 +99,7 @@ mod tests {
             for (said, key) in [(webhooks, "webhooks.allow_networks"), (mail, "mail.smtp.allow_networks")] {
                 assert_eq!(said.len(), usize::from(is_told), "{network}: {said:?}");
                 assert!(
-                    said.iter().all(|words| words.starts_with(&format!("{key} holds {network}: "))),
+                    said.iter().all(|words| words.starts_with(&format!("{key} contains {network}: "))),
                     "{said:?}"
                 );
             }

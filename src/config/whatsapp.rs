@@ -205,7 +205,7 @@ impl RawWhatsApp {
 fn required(key: &str, given: Option<String>) -> Result<String, ConfigError> {
     given.filter(|text| !text.is_empty()).ok_or_else(|| {
         ConfigError(format!(
-            "messenger = \"whatsapp\" needs whatsapp.{key}; docs/whatsapp.md tells where to find it"
+            "messenger = \"whatsapp\" needs whatsapp.{key}; docs/whatsapp.md says where to find it"
         ))
     })
 }
@@ -214,7 +214,8 @@ fn required(key: &str, given: Option<String>) -> Result<String, ConfigError> {
 fn secret(key: &str, text: String) -> Result<SecretString, ConfigError> {
     if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_graphic()) {
         return Err(ConfigError(format!(
-            "whatsapp.{key} must be letters, digits and signs without whitespace; check that it was copied whole"
+            "whatsapp.{key} must have only letters, digits and punctuation, without whitespace; check that \
+             it was copied completely"
         )));
     }
     Ok(text.into())
@@ -243,8 +244,8 @@ fn webhook(
         (given, _) => {
             let missing = if given.is_some() { "verify_token" } else { "app_secret" };
             Err(ConfigError(format!(
-                "whatsapp.{missing} is missing: whatsapp.app_secret and whatsapp.verify_token belong together, for the \
-                 webhook that tells what became of messages"
+                "whatsapp.{missing} is missing: whatsapp.app_secret and whatsapp.verify_token must be set \
+                 together, for the webhook that receives delivery reports"
             )))
         }
     }
@@ -255,7 +256,7 @@ fn base_url(text: &str, dev: bool) -> Result<String, ConfigError> {
     let text = text.trim_end_matches('/');
     // Not shown: what stands before an @ may be a password.
     if text.contains(['@', '?', '#']) {
-        return Err(ConfigError(format!("{key} must hold no user, query or fragment")));
+        return Err(ConfigError(format!("{key} must not contain a user, query or fragment")));
     }
     let target = parse_operator_url(text)
         .map_err(|_| wrong(key, text, "an address such as https://graph.facebook.com"))?;
@@ -268,7 +269,7 @@ fn base_url(text: &str, dev: bool) -> Result<String, ConfigError> {
     };
     if !target.is_https() && !is_loopback && !dev {
         return Err(ConfigError(format!(
-            "{key} = {text:?} would send the token, links and codes in clear: use https"
+            "{key} = {text:?} would send the token, links and codes unencrypted: use https"
         )));
     }
     Ok(text.to_owned())
@@ -335,8 +336,8 @@ mod tests {
         for (more, expected) in [
             ("base_url = \"http://api.example.com\"", "use https"),
             ("base_url = \"graph.facebook.com\"", "whatsapp.base_url"),
-            ("base_url = \"https://a:b@api.example.com\"", "no user"),
-            ("base_url = \"https://api.example.com/?a=b\"", "no user, query"),
+            ("base_url = \"https://a:b@api.example.com\"", "not contain a user"),
+            ("base_url = \"https://api.example.com/?a=b\"", "a user, query"),
             ("api_version = \"25\"", "whatsapp.api_version"),
             ("language = \"en-US\"", "whatsapp.language"),
             ("code_template = \"My Code\"", "whatsapp.code_template"),

@@ -320,11 +320,11 @@ fn consider(incoming: &Incoming<'_>, received: Option<&Folded>, candidate: &Cand
         && !surname_agrees(last, &payment.payer_name, text, incoming.cut)
     {
         name = Verdict::Close;
-        name_reason = format!("{name_reason}; but the surname given with the payment is not one of them");
+        name_reason = format!("{name_reason}; but the last name given with the payment is not one of them");
     }
     if name == Verdict::Close && candidate.proven {
         name = Verdict::Match;
-        name_reason = format!("{name_reason}; a person has accepted this payer under this name before");
+        name_reason = format!("{name_reason}; a person accepted this payer under this name before");
     }
     Considered {
         payment_id: payment.id,
@@ -353,7 +353,7 @@ fn judge(incoming: &Incoming<'_>, received: Option<&Folded>, considered: &[Consi
     if incoming.limit_reached {
         reasons.add(
             ReviewKind::Limit,
-            "too many open payments have this amount or a similar name to check them all",
+            "too many open payments have this amount or a similar name; not all were checked",
         );
     }
     let winners: Vec<&Considered> = considered.iter().filter(|c| c.wins_alone()).collect();
@@ -484,7 +484,7 @@ fn explain(best: &Considered, fitting: usize) -> String {
         _ => "the amount is exact",
     };
     let choice = if fitting > 1 {
-        format!("; chosen among {fitting} fitting payments of the same beneficiary")
+        format!("; chosen from {fitting} payments of the same beneficiary that fit")
     } else {
         String::new()
     };

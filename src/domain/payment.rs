@@ -162,7 +162,7 @@ pub enum CorrectRefusal {
     #[error("The amount with its charges is too large")]
     TooLarge,
     #[error(
-        "A transfer of this amount could not be told from one for another payment on the same account. \
+        "A transfer of this amount could be confused with one for another payment on the same account. \
          Create a new payment with the right amount instead"
     )]
     NotTellable,

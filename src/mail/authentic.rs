@@ -38,14 +38,14 @@ pub fn judge<'b>(letter: &Letter, sheets: &[Sheet], banks: &'b Banks) -> Judgeme
     };
     let [from] = &letter.from[..] else {
         judgement.refute(if letter.from.is_empty() {
-            "there is no From address"
+            "the mail has no From address"
         } else {
-            "there are several From addresses"
+            "the mail has several From addresses"
         });
         return judgement;
     };
     if letter.from_headers != 1 {
-        judgement.refute("there are several From headers");
+        judgement.refute("the mail has several From headers");
         return judgement;
     }
     let domain = from.split_once('@').map_or("", |(_, domain)| domain);
@@ -54,11 +54,11 @@ pub fn judge<'b>(letter: &Letter, sheets: &[Sheet], banks: &'b Banks) -> Judgeme
         judgement.bank = banks.by_sender_domain(domain);
         if judgement.bank.is_some() {
             judgement.stranger = true;
-            judgement.doubts.push(format!("{from} is not among the bank's known senders"));
+            judgement.doubts.push(format!("{from} is not one of the bank's known senders"));
         }
     }
     if let Some((bank, starts)) = quoted(sheets, banks) {
-        judgement.why.push("forwarded by hand: the outer sender speaks, not the bank".into());
+        judgement.why.push("forwarded by hand: the sender is a person, not the bank".into());
         judgement.authenticity = Authenticity::Forwarded;
         judgement.bank = Some(bank);
         judgement.quoted_from = starts;
@@ -66,8 +66,8 @@ pub fn judge<'b>(letter: &Letter, sheets: &[Sheet], banks: &'b Banks) -> Judgeme
     }
     let Some(bank) = judgement.bank else {
         judgement.refute(&match look_alike(domain, banks) {
-            Some(bank) => format!("{from} looks like {} but is not exactly its address", bank.name),
-            None => format!("{from} is no bank's address"),
+            Some(bank) => format!("{from} looks like an address of {}, but is not one", bank.name),
+            None => format!("{from} is not a known bank's address"),
         });
         return judgement;
     };
@@ -76,9 +76,9 @@ pub fn judge<'b>(letter: &Letter, sheets: &[Sheet], banks: &'b Banks) -> Judgeme
             Some(reason) => judgement.refute(&reason),
             None => judgement
                 .why
-                .push("Authentication-Results do not speak against it; they prove nothing here".into()),
+                .push("its Authentication-Results say nothing against it; they prove nothing here".into()),
         },
-        None => judgement.why.push("no Authentication-Results".into()),
+        None => judgement.why.push("it has no Authentication-Results header".into()),
     }
     judgement
 }
@@ -88,7 +88,7 @@ impl Judgement<'_> {
     /// The bank's own signature does: such a mail goes to a person.
     pub fn vouched(&mut self) {
         if self.stranger && self.authenticity == Authenticity::Unproven {
-            self.refute("From is at the bank's domain, but not exactly one of its addresses");
+            self.refute("the From address is at the bank's domain, but is not one of its known senders");
         }
     }
 

@@ -45,7 +45,7 @@ pub(super) fn subject_doubt(raw: &str) -> Option<String> {
         let known = UTF_8.contains(&name.as_str()) || charset_decoder(name.as_bytes()).is_some();
         is_other(&name) || !known
     })?;
-    Some(format!("the subject is written in the charset {}, which is not read", shown(odd)))
+    Some(format!("the subject uses the charset {}, which is not supported", shown(odd)))
 }
 
 /// The charsets of the encoded words of a header (RFC 2047), also of what only begins like one.
@@ -91,7 +91,7 @@ pub(super) fn transfer_doubt(part: &MessagePart<'_>) -> Option<String> {
     let mut told = part.headers.iter().filter(|h| h.name == HeaderName::ContentTransferEncoding);
     let first = told.next()?;
     if told.next().is_some() {
-        return Some("a part tells its transfer encoding twice".into());
+        return Some("a part has two Content-Transfer-Encoding headers".into());
     }
     let value = match &first.value {
         HeaderValue::Text(text) => text.trim(),
@@ -105,28 +105,28 @@ fn charset_doubt(message: &Message<'_>, part: &MessagePart<'_>, text: &str) -> O
     let mut types = part.headers.iter().filter(|header| header.name == HeaderName::ContentType);
     let header = types.next()?;
     if types.next().is_some() {
-        return Some("a part tells its type twice".into());
+        return Some("a part has two Content-Type headers".into());
     }
     let place = header.offset_start as usize..header.offset_end as usize;
     let raw = message.raw_message.get(place).map(String::from_utf8_lossy).unwrap_or_default();
     if has_open_quote(&raw) {
-        return Some("a part's type has an open quote".into());
+        return Some("a part's Content-Type has an unclosed quote".into());
     }
     let attributes = part.content_type().and_then(|t| t.attributes()).unwrap_or_default();
     let mut charsets = attributes.iter().filter(|one| one.name.eq_ignore_ascii_case("charset"));
     let Some(charset) = charsets.next() else {
         let meant = raw.to_ascii_lowercase().contains("charset");
-        return meant.then(|| "a part's charset cannot be read".to_owned());
+        return meant.then(|| "a part's charset cannot be parsed".to_owned());
     };
     if charsets.next().is_some() {
-        return Some("a part tells its charset twice".into());
+        return Some("a part names two charsets".into());
     }
     let name = charset.value.trim().to_ascii_lowercase();
     let other = is_other(&name) && !is_utf_16(&name, message, part, text);
     if UTF_8.contains(&name.as_str()) || charset_decoder(name.as_bytes()).is_some() && !other {
         return None;
     }
-    Some(format!("a part is written in the charset {}, which is not read", shown(&name)))
+    Some(format!("a part uses the charset {}, which is not supported", shown(&name)))
 }
 
 /// A quote that nothing closes: programs disagree on where its text ends.

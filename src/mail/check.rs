@@ -60,13 +60,13 @@ pub(super) fn raw_mail(example: &RawExample) -> Option<Vec<u8>> {
 
 fn differences(example: &RawExample, banks: &Banks) -> Vec<String> {
     let Some(raw) = raw_mail(example) else {
-        return vec!["an example has either text or html".into()];
+        return vec!["an example needs either text or html, not both".into()];
     };
     let reading = super::read(&raw, banks, &Intake::trusted(Timestamp::MAX));
     let mut out = Vec::new();
     for (field, want) in &example.expect {
         match shown(&reading, field) {
-            None => out.push(format!("{field}: is no field")),
+            None => out.push(format!("{field}: unknown field")),
             Some(got) if got != *want => out.push(format!("{field}: expected {want:?}, read {got:?}")),
             Some(_) => {}
         }

@@ -26,7 +26,7 @@ const MAX_TAGS: usize = 50;
 const SKEW: Span = Span::minutes(5);
 /// Shorter RSA keys can be broken by anybody.
 const MIN_RSA_BITS: usize = 1024;
-const CHANGED: &str = "the content is not what was signed";
+const CHANGED: &str = "the body is not what was signed";
 /// Longer names do not exist in DNS.
 const MAX_NAME: usize = 253;
 
@@ -70,7 +70,7 @@ impl Signature {
 
     /// What follows where no key could.
     pub fn without_key(&self) -> Opened {
-        let by = |why: &str| format!("its signature by {}: {why}", self.domain);
+        let by = |why: &str| format!("DKIM signature by {}: {why}", self.domain);
         match &self.untimely {
             _ if !self.is_body_intact => Opened::Fails(by(CHANGED)),
             Some(why) => Opened::Void(by(why)),
@@ -127,20 +127,20 @@ pub fn examine(wire: &[u8], head: &Head<'_>, bank: &Bank, from: &str, now: Times
     let mut found = Examined::default();
     let fields: Vec<&[u8]> = head.named("DKIM-Signature").map(|(_, field)| field.value).collect();
     if fields.is_empty() {
-        found.notes.push("it carries no signature".into());
+        found.notes.push("it has no DKIM signature".into());
         return found;
     }
     if let Some(twice) = ONCE.iter().find(|name| head.count(name) > 1) {
-        found.notes.push(format!("several {twice} fields: its signatures prove nothing"));
+        found.notes.push(format!("it has several {twice} headers, so its signatures prove nothing"));
         return found;
     }
     let Some(message) = AuthenticatedMessage::parse(wire) else {
-        found.notes.push("its signatures cannot be parsed".into());
+        found.notes.push("its DKIM signatures cannot be parsed".into());
         return found;
     };
     if fields.len() > MAX_SIGNATURES {
         found.has_others = true;
-        found.notes.push(format!("only the first {MAX_SIGNATURES} signatures were looked at"));
+        found.notes.push(format!("only the first {MAX_SIGNATURES} signatures were checked"));
     }
     for (place, value) in fields.iter().take(MAX_SIGNATURES).enumerate() {
         found.has_others |= !reads_one_way(value);
@@ -182,40 +182,40 @@ fn reads_one_way(value: &[u8]) -> bool {
 
 /// The signature as its tags tell it, if it may count at all.
 fn acceptable(value: &[u8], bank: &Bank, from: &str, now: Timestamp) -> Result<Signature, String> {
-    let tags = Tags::parse(value).map_err(|why| format!("a signature {why}"))?;
-    let need = |name: &str| tags.get(name).ok_or_else(|| format!("a signature without {name}="));
+    let tags = Tags::parse(value).map_err(|why| format!("a DKIM signature {why}"))?;
+    let need = |name: &str| tags.get(name).ok_or_else(|| format!("a DKIM signature has no {name}= tag"));
     let domain = need("d")?.to_ascii_lowercase();
     if !is_aligned(&domain, from, bank) {
         let shown: String = domain.chars().filter(|c| c.is_ascii_graphic()).take(80).collect();
-        return Err(format!("signed by {shown}, which is not the bank's domain of {from}"));
+        return Err(format!("signed by {shown}, which may not sign for {from}"));
     }
-    let by = |why: &str| Err(format!("its signature by {domain} does not count: {why}"));
+    let by = |why: &str| Err(format!("DKIM signature by {domain} does not count: {why}"));
     let selector = need("s")?.to_ascii_lowercase();
     let signed: Vec<String> = need("h")?.split(':').map(str::to_ascii_lowercase).collect();
     if need("v")? != "1" {
-        return by("unknown version");
+        return by("its version is unknown");
     }
     if tags.get("l").is_some() {
-        return by("it covers a part of the body only (l=)");
+        return by("it covers only part of the body (l=)");
     }
     if !matches!(need("a")?.to_ascii_lowercase().as_str(), "rsa-sha256" | "ed25519-sha256") {
         return by("its algorithm is not accepted (SHA-1 or unknown)");
     }
     if !is_host_name(&selector) || selector.len() + domain.len() > MAX_NAME - 14 {
-        return by("its selector is no host name");
+        return by("its selector is not a valid host name");
     }
     if tags.get("q").is_some_and(|q| !q.split(':').any(|way| way.eq_ignore_ascii_case("dns/txt"))) {
-        return by("its key is not in DNS");
+        return by("its q= tag does not allow a DNS lookup");
     }
     if signed.len() > MAX_SIGNED_FIELDS {
-        return by("it names too many header fields");
+        return by("it lists too many headers");
     }
     if !signed.iter().any(|name| name == "from") {
         return by("it does not cover From");
     }
     let time = |name: &str| match tags.get(name) {
         None => Ok(None),
-        Some(text) => text.parse::<i64>().map(Some).map_err(|_| format!("its {name}= is no time")),
+        Some(text) => text.parse::<i64>().map(Some).map_err(|_| format!("its {name}= is not a time")),
     };
     let untimely = match (time("t"), time("x")) {
         (Err(why), _) | (_, Err(why)) => return by(&why),
@@ -228,7 +228,7 @@ fn acceptable(value: &[u8], bank: &Bank, from: &str, now: Timestamp) -> Result<S
 fn untimely(made: Option<i64>, until: Option<i64>, now: Timestamp) -> Option<String> {
     let now_seconds = now.0.div_euclid(1_000_000);
     if made.is_some_and(|made| made > now_seconds.saturating_add(SKEW.0 / 1_000_000)) {
-        return Some("it is from the future".into());
+        return Some("its time is in the future".into());
     }
     if let Some(until) = until {
         if until <= now_seconds {
@@ -251,7 +251,8 @@ fn is_host_name(text: &str) -> bool {
 /// Whether the body is what was signed. The error: the library reads the signature otherwise than
 /// we do, so that it must not count.
 fn bodies(message: &AuthenticatedMessage<'_>, value: &[u8], own: &Signature) -> Result<bool, String> {
-    let unlike = || format!("its signature by {} is written in a way that cannot be trusted", own.domain);
+    let unlike =
+        || format!("DKIM signature by {} does not count: it can be read in more than one way", own.domain);
     // The same bytes in the same place, not merely the same text.
     let header = message.dkim_headers.iter().find(|h| std::ptr::eq(h.value, value)).ok_or_else(unlike)?;
     let theirs = &header.header;
@@ -268,7 +269,7 @@ fn bodies(message: &AuthenticatedMessage<'_>, value: &[u8], own: &Signature) -> 
 
 /// Checks one signature with the TXT records found under its key's name.
 pub fn open(wire: &[u8], signature: &Signature, records: &[Vec<u8>]) -> Opened {
-    let by = |why: &str| format!("its signature by {}: {why}", signature.domain);
+    let by = |why: &str| format!("DKIM signature by {}: {why}", signature.domain);
     let tags = match only_key(records) {
         Ok(tags) if tags.get("p") == Some("") => return Opened::Gone(by("its key was revoked")),
         Ok(tags) => tags,
@@ -285,17 +286,17 @@ pub fn open(wire: &[u8], signature: &Signature, records: &[Vec<u8>]) -> Opened {
         return Opened::Void(by("it cannot be parsed"));
     };
     let Some(value) = nth_signature(&message, signature.place) else {
-        return Opened::Void(by("it cannot be found again"));
+        return Opened::Void(by("it was not found when the mail was parsed again"));
     };
     message.dkim_headers.retain(|header| std::ptr::eq(header.value, value));
     let Some(header) = message.dkim_headers.first_mut() else {
-        return Opened::Void(by("it cannot be found again"));
+        return Opened::Void(by("it was not found when the mail was parsed again"));
     };
     // Judged above, by our own clock.
     (header.header.x, header.header.t) = (0, 0);
     let (a, b, i) = (header.header.a, header.header.b.clone(), header.header.i.clone());
     if !i.is_empty() && !is_within(&i, &signature.domain) {
-        return Opened::Void(by("its i= is of another domain"));
+        return Opened::Void(by("its i= tag names another domain"));
     }
     let canonical = match message.get_canonicalized_header().now_or_never() {
         Some(Ok(canonical)) => canonical,
@@ -303,7 +304,7 @@ pub fn open(wire: &[u8], signature: &Signature, records: &[Vec<u8>]) -> Opened {
     };
     match record.p.verify_bytes(&canonical, &b, a) {
         Err(Error::Crypto(CryptoError::IncompatibleAlgorithms)) => {
-            Opened::Void(by("its key is of another kind than its algorithm"))
+            Opened::Void(by("its key does not fit its algorithm"))
         }
         Err(_) => Opened::Fails(by("it fails, the mail is not what was signed")),
         Ok(()) => match &signature.untimely {
@@ -333,8 +334,8 @@ fn only_key(records: &[Vec<u8>]) -> Result<Tags, &'static str> {
         .collect();
     match (keys.pop(), keys.is_empty()) {
         (Some(tags), true) => Ok(tags),
-        (Some(_), false) => Err("it has several keys"),
-        (None, _) => Err("its key is no key record"),
+        (Some(_), false) => Err("DNS has several keys for it"),
+        (None, _) => Err("its DNS record is not a DKIM key"),
     }
 }
 
@@ -345,21 +346,21 @@ fn usable_key(tags: &Tags) -> Result<(DomainKey, String), String> {
     };
     let p = tags.get("p").unwrap_or_default();
     if tags.get("v").is_some_and(|v| v != "DKIM1") {
-        return Err("its key record is of an unknown version".into());
+        return Err("its key record has an unknown version".into());
     }
     if tags.get("t").is_some_and(|flags| flags.split(':').any(|flag| flag == "y")) {
-        return Err("its key is for tests only (t=y)".into());
+        return Err("its key is marked as a test key (t=y)".into());
     }
     if !listed("s", &["*", "email"]) || !listed("h", &["sha256"]) {
-        return Err("its key is not meant for such signatures".into());
+        return Err("its key may not be used for this kind of signature".into());
     }
-    let record = DomainKey::parse(tags.text.as_bytes()).map_err(|_| "its key cannot be read".to_owned())?;
+    let record = DomainKey::parse(tags.text.as_bytes()).map_err(|_| "its key is invalid".to_owned())?;
     let is_rsa = tags.get("k").is_none_or(|k| k.eq_ignore_ascii_case("rsa"));
     if is_rsa && record.p.public_key_bits() < MIN_RSA_BITS {
         return Err(format!("its key is shorter than {MIN_RSA_BITS} bits"));
     }
     use base64::Engine;
-    let bytes = base64::engine::general_purpose::STANDARD.decode(p).map_err(|_| "its key cannot be read")?;
+    let bytes = base64::engine::general_purpose::STANDARD.decode(p).map_err(|_| "its key is invalid")?;
     Ok((record, Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()))
 }
 
@@ -373,16 +374,16 @@ struct Tags {
 impl Tags {
     /// The error completes "a signature ...".
     fn parse(value: &[u8]) -> Result<Tags, &'static str> {
-        let text = std::str::from_utf8(value).map_err(|_| "is no text")?;
+        let text = std::str::from_utf8(value).map_err(|_| "is not text")?;
         if text.bytes().any(|b| b.is_ascii_control() && !b.is_ascii_whitespace()) {
-            return Err("holds control characters");
+            return Err("contains control characters");
         }
         let mut list: Vec<(String, String)> = Vec::new();
         for part in text.split(';').filter(|part| !part.trim().is_empty()) {
             let (name, value) = part.split_once('=').ok_or("has a tag without a value")?;
             let name = name.trim().to_owned();
             if list.len() >= MAX_TAGS || list.iter().any(|(known, _)| *known == name) {
-                return Err("names a tag twice, or too many");
+                return Err("has the same tag twice, or too many tags");
             }
             list.push((name, value.split_ascii_whitespace().collect()));
         }

@@ -53,7 +53,7 @@ impl Keys {
     /// every question, as trouble.
     pub fn new(servers: &[SocketAddr]) -> Keys {
         let resolver = resolver(servers).map(Arc::new);
-        let resolver = resolver.map_err(|error| format!("no name server can be asked: {error}"));
+        let resolver = resolver.map_err(|error| format!("no name server can be used: {error}"));
         Keys { resolver, silent: Arc::default() }
     }
 
@@ -95,7 +95,7 @@ fn judge(error: &NetError) -> Answer {
     {
         return Answer::Absent;
     }
-    Answer::Trouble(format!("the name server: {error}"))
+    Answer::Trouble(format!("the DNS lookup failed: {error}"))
 }
 
 fn resolver(servers: &[SocketAddr]) -> Result<TokioResolver, NetError> {

@@ -67,10 +67,10 @@ pub fn facts(
     let named = reader.field(FieldName::Payer).and_then(|n| narration::clean_name(&n, shared));
     let Payer { name: payer, cut, unsure } = payer(named, text.as_deref(), &story, &setting);
     if unsure {
-        reader.doubt("the narration calls the receiver whom the sender's row names");
+        reader.doubt("the sender's row names the person whom the narration calls the receiver");
     }
     if story.two_names {
-        reader.doubt("the narration names two people, and which of them paid is not clear");
+        reader.doubt("the narration names two people, and it is unclear which of them paid");
     }
     let balance = reader.balance(currency.as_deref());
     let is_collection = direction == Some(Direction::Credit)

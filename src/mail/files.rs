@@ -101,7 +101,7 @@ impl Iterator for Mails {
 }
 
 fn too_large() -> String {
-    format!("larger than {MAX_MAIL_BYTES} bytes")
+    format!("the mail is larger than {MAX_MAIL_BYTES} bytes")
 }
 
 /// The rest of a stream as one mail.

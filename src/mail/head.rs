@@ -51,11 +51,11 @@ pub fn strict(wire: &[u8]) -> Result<Head<'_>, String> {
             break;
         }
         if line.contains(&0) || line.contains(&b'\r') {
-            return Err("its headers hold a NUL or a lone carriage return".into());
+            return Err("its headers contain a NUL or a bare carriage return".into());
         }
         let folded = matches!(line[0], b' ' | b'\t');
         if folded && (at == 0 || line.iter().all(u8::is_ascii_whitespace)) {
-            return Err("its headers hold a folded line where none may be".into());
+            return Err("its headers have a continuation line where none is allowed".into());
         }
         if !folded {
             start = at;
@@ -64,7 +64,7 @@ pub fn strict(wire: &[u8]) -> Result<Head<'_>, String> {
         // The field is complete when the next line is no continuation of it.
         if !matches!(wire.get(at), Some(b' ' | b'\t')) {
             if head.fields.len() >= MAX_FIELDS {
-                return Err(format!("it has more than {MAX_FIELDS} header fields"));
+                return Err(format!("it has more than {MAX_FIELDS} headers"));
             }
             head.fields.push(field(&wire[start..at])?);
         }

@@ -42,14 +42,14 @@ pub struct Page {
 /// Reads a part. The error is the reason it cannot be read.
 pub fn read(html: &str) -> Result<Page, String> {
     if html.len() > MAX_HTML_BYTES {
-        return Err(format!("HTML larger than {MAX_HTML_BYTES} bytes"));
+        return Err(format!("the HTML is larger than {MAX_HTML_BYTES} bytes"));
     }
     let cost = cost(html);
     if cost.nesting > MAX_NESTING {
-        return Err(format!("HTML nested deeper than {MAX_NESTING}"));
+        return Err(format!("the HTML is nested deeper than {MAX_NESTING} levels"));
     }
     if cost.reopened > MAX_REOPENED {
-        return Err("HTML with more unclosed formatting than a page can need".into());
+        return Err("the HTML has too many unclosed formatting tags".into());
     }
     let end = swallowed::end_name(html);
     let document = match &end {
@@ -121,7 +121,7 @@ impl Walk {
     ) -> Result<(), String> {
         // The parser may invent elements, so the built tree is bounded as well.
         if above.len() > 2 * MAX_NESTING {
-            return Err(format!("HTML nested deeper than {MAX_NESTING}"));
+            return Err(format!("the HTML is nested deeper than {MAX_NESTING} levels"));
         }
         let hidden = look.hidden();
         above.push(node.value());

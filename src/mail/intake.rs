@@ -97,8 +97,9 @@ impl MailRoom {
     pub fn warn_without_recipients(&self) {
         if self.recipients.is_empty() {
             tracing::warn!(
-                "mail.recipients is not set: a mail for any address is taken, and a genuine alert that a bank sent to \
-                 somebody else cannot be told from yours by its address"
+                "mail.recipients is not set: mails to any address are accepted, so a genuine alert that a \
+                 bank sent to someone else looks like one of yours. Set it to the addresses that your banks \
+                 send alerts to"
             );
         }
     }
@@ -117,7 +118,7 @@ impl MailRoom {
         }
         Some(match reading.to.first() {
             Some(to) => format!("it is addressed to {to}, not to one of mail.recipients"),
-            None => "no signed To names one of mail.recipients".into(),
+            None => "no signed To header has an address in mail.recipients".into(),
         })
     }
 
@@ -228,7 +229,7 @@ impl MailRoom {
                 let first = if is_open {
                     "nothing proves that the bank sent it"
                 } else {
-                    "it is not the bank's own word"
+                    "it does not come directly from the bank"
                 };
                 let reasons = std::iter::once(first.to_owned()).chain(taken.why).collect();
                 Live { outcome: LiveOutcome::Quarantined, reasons, unsigned }
@@ -245,7 +246,7 @@ pub async fn ingest(app: &App, room: &MailRoom, arrival: Arrival) -> Result<Inge
     if trusted && matches!(arrival.origin, Origin::Smtp { .. }) {
         tracing::warn!(
             source = arrival.source,
-            "DEV MODE: a mail over SMTP from this machine is taken as trusted, without proof"
+            "DEV MODE: a mail over SMTP from this machine is accepted as trusted, without proof"
         );
     }
     let Arrival { raw, source, origin, with } = arrival;

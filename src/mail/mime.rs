@@ -69,19 +69,19 @@ pub fn open(raw: &[u8]) -> Result<Letter, String> {
         return Err("empty".into());
     }
     if raw.len() > MAX_MAIL_BYTES {
-        return Err(format!("larger than {MAX_MAIL_BYTES} bytes"));
+        return Err(format!("the mail is larger than {MAX_MAIL_BYTES} bytes"));
     }
     let head = header_length(raw);
     if head > MAX_HEADER_BYTES {
-        return Err(format!("headers larger than {MAX_HEADER_BYTES} bytes"));
+        return Err(format!("its headers are larger than {MAX_HEADER_BYTES} bytes"));
     }
     let Blinded { bytes, types, attached } = blind_attached_mails(raw);
     if types > MAX_PARTS {
-        return Err(format!("more than {MAX_PARTS} parts"));
+        return Err(format!("the mail has more than {MAX_PARTS} parts"));
     }
     let opened = catch_unwind(AssertUnwindSafe(|| match MessageParser::default().parse(&bytes) {
         Some(message) => collect(&message),
-        None => Err("no headers".into()),
+        None => Err("the mail has no headers".into()),
     }));
     let mut letter = opened.unwrap_or_else(|_| Err("the mail's structure cannot be parsed".into()))?;
     if attached {
@@ -153,7 +153,7 @@ fn blind_attached_mails(raw: &[u8]) -> Blinded {
 
 fn collect(message: &Message<'_>) -> Result<Letter, String> {
     if depth(message) > MAX_DEPTH {
-        return Err(format!("parts nested deeper than {MAX_DEPTH}"));
+        return Err(format!("its parts are nested deeper than {MAX_DEPTH} levels"));
     }
     let (subject, odd) = message.subject().map(super::sheet::clean).unzip();
     let mut letter = Letter {
@@ -165,7 +165,7 @@ fn collect(message: &Message<'_>) -> Result<Letter, String> {
     };
     for name in [HeaderName::Subject, HeaderName::Date, HeaderName::ContentType] {
         if message.header_values(name.clone()).nth(1).is_some() {
-            letter.doubts.push(format!("several {} headers", name.as_str()));
+            letter.doubts.push(format!("the mail has several {} headers", name.as_str()));
         }
     }
     if let Some(odd) = message.header_raw(HeaderName::Subject).and_then(charset::subject_doubt) {
@@ -188,7 +188,7 @@ fn collect(message: &Message<'_>) -> Result<Letter, String> {
         .collect();
     // Parts without a Content-Type of their own were not counted before.
     if message.parts.len() > MAX_PARTS {
-        return Err(format!("more than {MAX_PARTS} parts"));
+        return Err(format!("the mail has more than {MAX_PARTS} parts"));
     }
     let mut shown = 0;
     for part in &message.parts {
@@ -199,10 +199,10 @@ fn collect(message: &Message<'_>) -> Result<Letter, String> {
         shown += text.len();
     }
     if shown > MAX_SHOWN_BYTES {
-        return Err(format!("more than {MAX_SHOWN_BYTES} bytes of text in all parts"));
+        return Err(format!("its parts have more than {MAX_SHOWN_BYTES} bytes of text in total"));
     }
     if letter.bodies.is_empty() {
-        return Err("no readable text or HTML part".into());
+        return Err("the mail has no readable text or HTML part".into());
     }
     Ok(letter)
 }
@@ -249,7 +249,7 @@ fn take_part(message: &Message<'_>, part: &MessagePart<'_>, letter: &mut Letter)
         _ => return Ok(()),
     };
     if part.is_encoding_problem {
-        return Err("a part's transfer encoding is broken".into());
+        return Err("a part's transfer encoding is invalid".into());
     }
     let limit = if html { MAX_HTML_BYTES } else { MAX_TEXT_BYTES };
     if text.len() > limit {
@@ -259,16 +259,16 @@ fn take_part(message: &Message<'_>, part: &MessagePart<'_>, letter: &mut Letter)
     let mut decoded = part.encoding == mail_parser::Encoding::QuotedPrintable;
     for _ in 0..MAX_WRAPPINGS {
         let Some(inner) = unwrap_quoted_printable(&text) else { break };
-        letter.notes.push("quoted-printable without its header was decoded".into());
+        letter.notes.push("quoted-printable text was decoded although no header declares it".into());
         if !is_surely_printable(&text) {
-            letter
-                .doubts
-                .push("an equals sign at the end of a line joins rows: somebody may have typed it".into());
+            letter.doubts.push(
+                "an equals sign at the end of a line joins two rows; the payer may have typed it".into(),
+            );
         }
         (text, decoded) = (inner, true);
     }
     if !decoded && let Some(mended) = remove_residue(&text, html) {
-        letter.notes.push("left-over transfer encoding was removed".into());
+        letter.notes.push("remains of a transfer encoding were removed".into());
         text = mended;
     }
     if text.contains('\u{FFFD}') {
@@ -397,7 +397,7 @@ mod tests {
         assert_eq!(open(b"\r\n\r\n").unwrap_err(), "empty");
         assert!(open(&vec![b'x'; MAX_MAIL_BYTES + 1]).unwrap_err().contains("larger"));
         let long = mail(&format!("X-Long: {}\r\n", "y".repeat(MAX_HEADER_BYTES)), "hi");
-        assert!(open(&long).unwrap_err().contains("headers larger"));
+        assert!(open(&long).unwrap_err().contains("headers are larger"));
         let html = mail("Content-Type: text/html\r\n", &"a".repeat(MAX_HTML_BYTES + 1));
         assert!(open(&html).unwrap_err().contains("a part is larger"));
     }
@@ -471,7 +471,7 @@ mod tests {
         let wide = "x".repeat(60);
         for typed in ["ADA OBI=", "ADA =E2=82=A6=", "ADA=20=", &format!("{wide}="), &format!("{wide}=3D=")] {
             let story = open(&mail("", &format!("Narration : {typed}\r\n{rest}"))).unwrap();
-            assert!(story.doubts.iter().any(|d| d.contains("joins rows")), "{typed}: {:?}", story.doubts);
+            assert!(story.doubts.iter().any(|d| d.contains("joins two rows")), "{typed}: {:?}", story.doubts);
         }
         let copied = format!("Narration : A=\r\n{rest}Narration : A=\r\n{rest}Remarks : B=\r\n{rest}");
         assert!(!open(&mail("", &copied)).unwrap().doubts.is_empty());

@@ -55,8 +55,8 @@ use proof::{Covered, Proof};
 use sheet::Sheet;
 
 /// What a person can do about a mail of a bank that has no template.
-const UNKNOWN_BANK: &str = "if it is your bank's own address, its template is missing: docs/banks.md tells how to \
-                            add one in ten minutes, with `bank try` and `bank check`";
+const UNKNOWN_BANK: &str = "if this is your bank's own address, add a template for the bank: docs/banks.md \
+                            shows how, with `bank try` and `bank check`";
 
 /// What the caller knows about a mail besides its bytes.
 #[derive(Clone, Debug, Default)]
@@ -154,7 +154,7 @@ fn read_as_it_says(raw: &[u8], banks: &Banks, intake: &Intake) -> Reading {
     if authentic_by.is_some() {
         unsigned = unsigned::drop_unsigned(&mut letter, &intake.covered());
         if !unsigned.is_empty() {
-            why.push(format!("not signed, so nothing is read from it: {}", unsigned.join(", ")));
+            why.push(format!("not signed, and therefore not read: {}", unsigned.join(", ")));
         }
     }
     let content_hash = content_hash(&letter, &sheets);
@@ -165,7 +165,7 @@ fn read_as_it_says(raw: &[u8], banks: &Banks, intake: &Intake) -> Reading {
         Some(bank) => understand(bank, banks, &letter, &seen, intake, &mut why),
         None => {
             // Not for an imitation of a known bank's address.
-            if judgement.why.iter().any(|w| w.ends_with("is no bank's address")) {
+            if judgement.why.iter().any(|w| w.ends_with("is not a known bank's address")) {
                 why.push(UNKNOWN_BANK.into());
             }
             (Outcome::Quarantined, AlertFacts::default())
@@ -264,16 +264,18 @@ fn visible(letter: &Letter, doubts: &mut Vec<String>) -> Result<Seen, String> {
                 let is_hidden = html::looks_like_alert(&page.hidden);
                 is_whole &= !(is_hidden || page.swallowed || page.disguised);
                 if is_hidden {
-                    doubts.push("hidden content that looks like a part of an alert".into());
+                    doubts.push("the mail has hidden content that looks like part of an alert".into());
                 }
                 if page.swallowed {
                     doubts.push(
-                        "the HTML holds markup that swallows rows or is cut off: somebody may have typed it"
+                        "the HTML has markup that hides rows or is cut off; the payer may have typed it"
                             .into(),
                     );
                 }
                 if page.disguised {
-                    doubts.push("what is seen is not what is written: turned or added by the style".into());
+                    doubts.push(
+                        "the CSS reverses or adds text, so the mail does not show what was written".into(),
+                    );
                 }
                 page.sheet
             }
@@ -331,13 +333,13 @@ fn understand(
         let mut facts = AlertFacts { bank: Some(bank.code.clone()), ..AlertFacts::default() };
         // What cannot be seen may have spoken of money.
         if notice || !speaks_of_money(&text) && seen.is_whole {
-            why.push(format!("{}: no transaction", bank.name));
+            why.push(format!("{}: not a transaction", bank.name));
             facts.kind = Some(AlertKind::Notice);
             return (Outcome::Ignored, facts);
         }
         why.push(format!(
-            "{}: none of the known layouts fits. To teach tillbell this one, see docs/banks.md: add a layout to \
-             the bank's template and look with `bank try`",
+            "{}: none of the known layouts fits. To add this layout to the bank's template, see \
+             docs/banks.md; check it with `bank try`",
             bank.name
         ));
         return (Outcome::Unreadable, facts);
@@ -361,7 +363,7 @@ fn understand(
     };
     let torn = |body: &Body| matches!(body, Body::Html(html) if html::seams::torn(html, &labels));
     if letter.bodies.iter().any(torn) {
-        facts.doubts.push("what the payer typed goes over into markup that is not the bank's".into());
+        facts.doubts.push("text that the payer typed runs into markup that is not the bank's".into());
     }
     let outcome = match (facts.direction, facts.amount) {
         (Some(Direction::Debit), _) => {
@@ -370,7 +372,7 @@ fn understand(
         }
         (Some(Direction::Credit), Some(_)) => Outcome::Read,
         (Some(Direction::Credit), None) => {
-            why.push("no amount could be read".into());
+            why.push("the amount could not be read".into());
             Outcome::Unreadable
         }
         (None, _) => {

@@ -133,12 +133,12 @@ pub async fn prove(banks: &Arc<Banks>, keys: &Keys, question: Question) -> Proof
         match keys.ask(&signature.key_name(), left, question.only_refute).await {
             Answer::Trouble(why) => {
                 waits = Some(Missing::Answer);
-                proof.why.push(format!("its signature by {} could not be checked: {why}", signature.domain));
+                proof.why.push(format!("DKIM signature by {} could not be checked: {why}", signature.domain));
             }
             Answer::Absent => {
                 waits = waits.or(Some(Missing::Key));
                 proof.why.push(format!(
-                    "its signature by {}: DNS holds no key {}",
+                    "DKIM signature by {}: DNS has no key {}",
                     signature.domain,
                     signature.key_name().trim_end_matches('.')
                 ));
@@ -165,7 +165,7 @@ pub async fn prove(banks: &Arc<Banks>, keys: &Keys, question: Question) -> Proof
             let covered = covered(&seen.once, &all);
             return proven(proof, by, seen.from, covered);
         }
-        proof.why.push(format!("{by} stands in only for keys that have left DNS"));
+        proof.why.push(format!("{by} counts only if the key is no longer in DNS"));
     }
     proof.verdict = match (waits, failed) {
         (Some(Missing::Answer), _) if !question.only_refute => Verdict::Waits(Missing::Answer),
@@ -221,8 +221,8 @@ async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> 
     let caught = move || catch_unwind(AssertUnwindSafe(work));
     match tokio::time::timeout(WORK_WITHIN, tokio::task::spawn_blocking(caught)).await {
         Ok(Ok(Ok(done))) => Ok(done),
-        Err(_) => Err("its signatures took too long to check".into()),
-        _ => Err("its signatures cannot be parsed".into()),
+        Err(_) => Err("checking its DKIM signatures took too long".into()),
+        _ => Err("its DKIM signatures cannot be parsed".into()),
     }
 }
 
@@ -231,14 +231,14 @@ fn look(banks: &Banks, question: &Question) -> Result<Seen, String> {
     if question.raw.len() > mime::MAX_MAIL_BYTES
         || mime::header_length(&question.raw) > mime::MAX_HEADER_BYTES
     {
-        return Err("it is too large to be checked".into());
+        return Err("it is too large to check".into());
     }
     let wire = head::wire(&question.raw);
-    let head = head::strict(&wire).map_err(|why| format!("{why}: nothing can prove it"))?;
-    let from = mime::only_from(&wire).ok_or("there is not exactly one From address")?;
+    let head = head::strict(&wire).map_err(|why| format!("{why}, so nothing can prove it"))?;
+    let from = mime::only_from(&wire).ok_or("it does not have exactly one From address")?;
     let domain = from.rsplit_once('@').map_or("", |(_, domain)| domain);
     let Some(bank) = banks.by_sender(&from).or_else(|| banks.by_sender_domain(domain)) else {
-        return Err("nothing to prove: its From is no bank's".into());
+        return Err("nothing to prove: its From address is not a known bank's".into());
     };
     let examined = dkim::examine(&wire, &head, bank, &from, question.seen);
     let mut seen = Seen {
@@ -279,24 +279,26 @@ fn vouched(head: &Head<'_>, bank: &Bank, seen: &Seen, id: &str) -> Result<String
     let mut theirs = Vec::new();
     let mut of_topmost = 0;
     let mut headers = head.named("Authentication-Results").enumerate().peekable();
-    headers.peek().ok_or("the provider wrote no Authentication-Results")?;
+    headers.peek().ok_or("the provider added no Authentication-Results header")?;
     for (n, (place, field)) in headers {
         if received < place && n == 0 {
             return Err(
-                "Authentication-Results stand below a Received line: the sender may have written them".into(),
+                "the Authentication-Results header is below a Received header, so the sender may have \
+                 written it"
+                    .into(),
             );
         }
         if received < place {
             break;
         }
         let text = String::from_utf8_lossy(field.value);
-        let verdict = verdict::parse(&text).ok_or("Authentication-Results that cannot be read")?;
+        let verdict = verdict::parse(&text).ok_or("the Authentication-Results header cannot be parsed")?;
         let is_theirs = verdict.authserv_id.eq_ignore_ascii_case(id);
         if !is_theirs && n == 0 {
-            return Err(format!("the topmost Authentication-Results are not by {id}"));
+            return Err(format!("the topmost Authentication-Results header is not by {id}"));
         }
         if is_theirs && !verdict.is_sound {
-            return Err(format!("Authentication-Results by {id} are not as the standard has them"));
+            return Err(format!("the Authentication-Results header by {id} does not follow RFC 8601"));
         }
         theirs.extend(verdict.findings.into_iter().filter(|_| is_theirs));
         of_topmost = if n == 0 { theirs.len() } else { of_topmost };
@@ -308,10 +310,10 @@ fn vouched(head: &Head<'_>, bank: &Bank, seen: &Seen, id: &str) -> Result<String
         .filter_map(|finding| Some((finding, finding.property("header.d")?.to_ascii_lowercase())))
         .filter(|(finding, domain)| finding.property("header.i").is_none_or(|i| dkim::is_within(i, domain)))
         .find(|(_, domain)| dkim::is_aligned(domain, &seen.from, bank))
-        .ok_or_else(|| format!("{id} does not say that the bank's signature holds"))?;
+        .ok_or_else(|| format!("{id} does not report a pass for the bank's signature"))?;
     let of = seen.from.rsplit_once('@').map_or("", |(_, of)| of);
     if let Some(words) = verdict::besides(&theirs, bank, of) {
-        return Err(format!("{id} also says {words}"));
+        return Err(format!("{id} also reports {words}"));
     }
     let is_meant = |signature: &Signature| {
         let selector = finding.property("header.s");
@@ -320,7 +322,9 @@ fn vouched(head: &Head<'_>, bank: &Bank, seen: &Seen, id: &str) -> Result<String
             && selector.is_none_or(|selector| selector.eq_ignore_ascii_case(&signature.selector))
     };
     if seen.has_others || !seen.usable.iter().any(is_meant) {
-        return Err(format!("{id} speaks of a signature by {domain} that is not there, or does not count"));
+        return Err(format!(
+            "{id} reports a signature by {domain} that the mail does not have, or that does not count"
+        ));
     }
     Ok(format!("authserv-id {id} d={domain}"))
 }

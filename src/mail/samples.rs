@@ -25,7 +25,7 @@ fn folder() -> Option<PathBuf> {
 #[test]
 fn every_sample_of_a_known_bank_reads_as_written_down() {
     let Some(dir) = folder() else {
-        eprintln!("no samples here: nothing was compared (TILLBELL_SAMPLES names another folder)");
+        eprintln!("no samples here: nothing was compared (TILLBELL_SAMPLES sets another folder)");
         return;
     };
     let banks = Banks::embedded().unwrap();
@@ -66,7 +66,7 @@ fn every_sample_of_a_known_bank_reads_as_written_down() {
 #[test]
 fn every_sample_reads_the_same_on_one_line_and_with_a_text_beside_it() {
     let Some(dir) = folder() else {
-        eprintln!("no samples here: nothing was compared (TILLBELL_SAMPLES names another folder)");
+        eprintln!("no samples here: nothing was compared (TILLBELL_SAMPLES sets another folder)");
         return;
     };
     let banks = Banks::embedded().unwrap();

@@ -21,7 +21,7 @@ async fn look(room: &MailRoom, app: &App, alert_id: i64, tries: i64) -> Result<V
         return Ok(Verified::Done);
     };
     let Some(raw) = app.store.mail(alert_id).await? else {
-        return Err(OpError::Fault(format!("the mail of alert {alert_id} is gone before it was proven")));
+        return Err(OpError::Fault(format!("the mail of alert {alert_id} was deleted before it was proven")));
     };
     let origin = Origin::Imap { authserv_id: room.provider_of(&alert.source) };
     let (raw, reading) = room.read(raw, &origin, alert.first_seen).await?;

@@ -59,9 +59,9 @@ impl Oddities {
     /// In words, for the person who will look at the mail.
     pub fn doubts(self) -> impl Iterator<Item = &'static str> {
         [
-            (self.bidi, "signs that turn the direction of writing"),
-            (self.foreign_digits, "digits of another script"),
-            (self.invisible, "invisible signs inside words or figures"),
+            (self.bidi, "the mail has characters that change the direction of text"),
+            (self.foreign_digits, "the mail has digits of another script"),
+            (self.invisible, "the mail has invisible characters inside words or numbers"),
         ]
         .into_iter()
         .filter_map(|(there, words)| there.then_some(words))
@@ -167,10 +167,10 @@ impl Sheet {
     /// Why this is no alert, if it has more rows or cells than one can have.
     pub fn too_large(&self) -> Option<String> {
         if self.rows.len() > MAX_ROWS {
-            return Some(format!("a part with more than {MAX_ROWS} rows"));
+            return Some(format!("a part has more than {MAX_ROWS} rows"));
         }
         let wide = self.rows.iter().any(|row| row.len() > MAX_CELLS);
-        wide.then(|| format!("a row with more than {MAX_CELLS} cells"))
+        wide.then(|| format!("a row has more than {MAX_CELLS} cells"))
     }
 
     /// Takes rows apart that are drawn with pipes inside one cell.

@@ -329,7 +329,7 @@ impl Banks {
         for path in paths {
             let size = std::fs::metadata(&path).map_err(|e| io(&path, e))?.len();
             if size > MAX_TEMPLATE_BYTES {
-                let message = format!("larger than {MAX_TEMPLATE_BYTES} bytes");
+                let message = format!("the file is larger than {MAX_TEMPLATE_BYTES} bytes");
                 return Err(TemplateError::Io { file: path.display().to_string(), message });
             }
             files.push((

@@ -60,7 +60,8 @@ pub(super) fn weigh(raw: &[u8], banks: &Banks, intake: &Intake, mut read: Readin
     read.unsigned.extend(&open);
     let bank = read.facts.bank.as_deref().and_then(|code| banks.by_code(code));
     let mut doubt = format!(
-        "the bank's signature does not cover {}: how the content is to be read could have been changed on the way",
+        "the bank's signature does not cover {}, so how the content is read could have been changed on the \
+         way",
         open.join(" and ")
     );
     // Somebody else's transfer with typed rows could be shown as a debit of the bank's own, which holds money.
@@ -98,7 +99,7 @@ fn settled(raw: &[u8], banks: &Banks, intake: &Intake, given: &Reading) -> Resul
     let mut sure = read_as(&natural);
     if sure.outcome != given.outcome || sure.facts != given.facts {
         return Err(format!(
-            "as {natural}, which its body is, it reads otherwise than under the type it came with"
+            "its body is {natural}, and as that it reads differently than under the type it came with"
         ));
     }
     let others = bare.others(&natural)?;
@@ -106,12 +107,13 @@ fn settled(raw: &[u8], banks: &Banks, intake: &Intake, given: &Reading) -> Resul
         let other = read_as(form);
         let follows = takes_money_back(&other) || other.outcome == Outcome::Read;
         if follows && other.facts.doubts.is_empty() && tells_another(&other.facts, &sure.facts) {
-            return Err(format!("as {form} it would tell another payment than as {natural}"));
+            return Err(format!("as {form} it would report another payment than as {natural}"));
         }
     }
     sure.unsigned.clone_from(&given.unsigned);
     sure.why.push(format!(
-        "its Content-Type is not signed; its body is {natural}, and under {} other types it tells no other payment",
+        "its Content-Type is not signed; its body is {natural}, and as {} other types it reports no other \
+         payment",
         others.len()
     ));
     Ok(sure)
@@ -182,7 +184,7 @@ impl Bare {
         {
             Ok(Letter { bodies, .. }) => match &bodies[..] {
                 [Body::Text(text)] => Ok(text.clone()),
-                _ => Err("its body is no text".to_owned()),
+                _ => Err("its body is not text".to_owned()),
             },
             Err(why) => Err(why),
         };
@@ -194,7 +196,7 @@ impl Bare {
         }
         // Other charsets shift in and out of ASCII by such signs.
         if text.contains(|c: char| c.is_ascii_control() && !matches!(c, '\r' | '\n' | '\t')) {
-            return Err("its body holds control characters".into());
+            return Err("its body contains control characters".into());
         }
         let trimmed = text.trim_matches(|c: char| c.is_whitespace() || c == '\u{FEFF}');
         let is_page = tag_at(trimmed) && trimmed.ends_with('>');
@@ -203,7 +205,7 @@ impl Bare {
             (true, _) => Ok(format!("text/html; charset={charset}")),
             (false, false) => Ok(format!("text/plain; charset={charset}")),
             (false, true) => {
-                Err("its body holds tags and is no whole page, so it could be text or HTML".into())
+                Err("its body contains tags but is not a whole page, so it could be text or HTML".into())
             }
         }
     }
@@ -215,7 +217,7 @@ impl Bare {
     /// The boundary of a body that is made of parts: its first line, after the words that some programs put
     /// there for old readers, begins the first part, and its last line ends the last one.
     fn outer_boundary(&self) -> Result<Option<String>, String> {
-        let unclear = || Err("its body could be made of parts or not".to_owned());
+        let unclear = || Err("it is unclear whether its body consists of parts".to_owned());
         let mut lines = self.lines().filter(|line| !line.is_empty());
         let first = lines.next().unwrap_or_default();
         let last = self.lines().rfind(|line| !line.is_empty()).unwrap_or_default();

@@ -309,7 +309,7 @@ pub fn besides(findings: &[Finding], bank: &Bank, from_domain: &str) -> Option<S
         "dmarc" => {
             let of = finding.property("header.from").map(str::to_ascii_lowercase);
             let is_it = of.as_deref().is_some_and(|of| of == from_domain);
-            let words = format!("dmarc={} for {}", finding.result, of.as_deref().unwrap_or("nobody"));
+            let words = format!("dmarc={} for {}", finding.result, of.as_deref().unwrap_or("no domain"));
             (finding.result != "pass" || !is_it).then_some(words)
         }
         _ => None,

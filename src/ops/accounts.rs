@@ -79,8 +79,8 @@ pub enum AccountRefusal {
     #[error("account {0} is a {1} account and cannot be reopened in the other mode")]
     OtherMode(i64, &'static str),
     #[error(
-        "the alerts of this bank show too few digits to tell it from account {0} ({1}); with --force it is \
-         added, and alerts that fit both go to review"
+        "the alerts of this bank show too few digits to distinguish it from account {0} ({1}); with --force \
+         it is added, and alerts that fit both go to review"
     )]
     LooksAlike(i64, String),
     #[error("--via: no account in use has the number {0}")]

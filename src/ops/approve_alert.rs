@@ -41,7 +41,7 @@ pub enum ApproveRefused {
     Reason,
     #[error("alert {0} is not an incoming payment in {CURRENCY} with an amount")]
     NotACredit(i64),
-    #[error("alert {0} is not proven to be from the bank and was not taken in with --trusted")]
+    #[error("alert {0} is not proven to be from the bank and was not ingested with --trusted")]
     NotAuthentic(i64),
     #[error(
         "alert {0} has the same {1} as alert {2}, which is settled: one transfer pays once; if that payment was \
@@ -212,7 +212,7 @@ fn obstacles(
     }
     if let Some(owner) = account.business_id.filter(|owner| *owner != payment.business_id) {
         all.push(format!(
-            "account {} belongs to business {owner}, but the payment to another business",
+            "account {} belongs to business {owner}, but the payment belongs to another business",
             account.number
         ));
     }

@@ -276,8 +276,8 @@ async fn count_wrong(app: &App, taken: &Try) -> Result<Confirmed, OpError> {
         if wrong.stops {
             tracing::error!(
                 business = intent.business_id,
-                "ALARM: too many wrong PINs on payments of one business; none of its wallet payments is started or \
-                 confirmed until an operator has looked (business set ID --wallet on)"
+                "ALARM: too many wrong PINs on payments of one business; its wallet payments are stopped \
+                 until an operator allows them again (business set ID --wallet on)"
             );
             metrics::counter!("tillbell_alarms_total", "kind" => "wrong_pins").increment(1);
         }

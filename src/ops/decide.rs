@@ -76,11 +76,11 @@ pub fn left_to_service(alert: &AlertRow, error: &OpError) -> AlertOutcome {
         OpError::Contended => "too many alerts with its amount arrived at the same time".to_owned(),
         other => other.to_string(),
     };
-    tracing::warn!(alert = alert.id, why, "an alert is stored; the workers will decide about it");
+    tracing::warn!(alert = alert.id, why, "an alert is stored; the workers will decide it");
     let reason = if alert.status == AlertStatus::New {
-        format!("stored; the service will decide about it: {why}")
+        format!("stored; the service will decide it: {why}")
     } else {
-        format!("{}; stored; the service will find what it takes back: {why}", alert.reason)
+        format!("{}; stored; the service will look for the credit that it takes back: {why}", alert.reason)
     };
     AlertOutcome { alert_id: alert.id, status: alert.status, transaction_id: None, reason }
 }

@@ -74,7 +74,7 @@ impl Claim {
         self.settled = true;
         let taken = self.store.forget_idempotency_key(self.business_id, &self.key, self.token).await;
         if let Err(error) = taken {
-            tracing::warn!(%error, "an idempotency key of work that came to nothing could not be given back");
+            tracing::warn!(%error, "an idempotency key could not be released after a failed request");
         }
     }
 
@@ -89,7 +89,7 @@ impl Claim {
         self.settled = true;
         let released = self.store.release_idempotency_key(self.business_id, &self.key, self.token).await;
         if let Err(error) = released {
-            tracing::warn!(%error, "an idempotency key could not be given back; its lease will end by itself");
+            tracing::warn!(%error, "an idempotency key could not be released; its lease will expire");
         }
     }
 }

@@ -50,7 +50,7 @@ pub fn waiting(seen: Timestamp, missing: Missing, why: &[String]) -> String {
         Missing::Answer => "a name server",
         Missing::Key => "the signature's key",
     };
-    join(&format!("it waits for {what}, at the longest until {}", seen + missing.patience()), why)
+    join(&format!("it waits for {what}, until {} at the latest", seen + missing.patience()), why)
 }
 
 /// What follows when a mail that waits was looked at again.
@@ -72,7 +72,7 @@ pub async fn looked_again(
             alert = alert.id,
             from = taken.mail_from,
             why,
-            "ALARM: the key that could prove a mail was not to be had; the mail stays quarantined"
+            "ALARM: the key that could prove a mail was not found in time; the mail stays quarantined"
         );
     }
     settle_proof(app, alert, taken).await.map(|_| Verified::Done)

@@ -31,23 +31,21 @@ pub enum RereadRefused {
     #[error("alert {0} is {1}; only unreadable, quarantined or ignored alerts can be read again")]
     Status(i64, &'static str),
     #[error(
-        "alert {0} is quarantined because something speaks against the mail; reading it again cannot change that"
+        "alert {0} is quarantined because something disproves the mail; reading it again cannot change that"
     )]
     Refuted(i64),
-    #[error("alert {0} was forwarded by hand, so that nothing can prove it; take the bank's own mail in")]
+    #[error("alert {0} was forwarded by hand, so nothing can prove it; ingest the bank's own mail")]
     Forwarded(i64),
-    #[error("alert {0} was read as a debit or reversal, and what follows from that is done")]
+    #[error("alert {0} was read as a debit or reversal and has already taken effect")]
     Undoing(i64),
     #[error(
-        "the mail of alert {0} was deleted (mails are kept for 90 days); if you still have it, take it in with \
-         `alert ingest`"
+        "the mail of alert {0} was deleted (mails are kept for 90 days); if you still have it, ingest it \
+         with `alert ingest`"
     )]
     MailGone(i64),
     #[error("the mail of alert {0} was too large, and only its beginning is kept")]
     Beginning(i64),
-    #[error(
-        "alert {0} is left as it is: a name server could not be asked for the key that proves it; try again later"
-    )]
+    #[error("alert {0} is unchanged: the key that proves it could not be looked up in DNS; try again later")]
     KeyAway(i64),
     #[error("alert {0} has just changed; look at it again")]
     Changed(i64),

@@ -256,8 +256,8 @@ fn find_account<'a>(
             Some(_) => doubts
                 .push("the amount or the day in the narration differs from the rest of the alert".into()),
             None => doubts.push(format!(
-                "the narration names the virtual account {number}, which is not registered as settled \
-                 through this account"
+                "the narration names the virtual account {number}, which is not registered for this account \
+                 (`account add --via`)"
             )),
         }
     }

@@ -105,7 +105,7 @@ fn secrets(app: &App, parcel: &Parcel, at: Timestamp) -> Result<Vec<Secret>, Str
     let previous = previous.filter(|_| parcel.previous_secret_until.is_some_and(|until| at < until));
     let open = |sealed: &[u8]| {
         let plain = app.vault.unseal(&place, sealed).map_err(|error| error.to_string())?;
-        let text = std::str::from_utf8(&plain).map_err(|_| "the webhook secret is no text".to_owned())?;
+        let text = std::str::from_utf8(&plain).map_err(|_| "the webhook secret is not text".to_owned())?;
         Secret::parse(text).map_err(|_| "the webhook secret is malformed".to_owned())
     };
     std::iter::once(parcel.secret.as_slice()).chain(previous).map(open).collect()

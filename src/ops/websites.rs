@@ -31,7 +31,7 @@ pub enum WebsiteRefusal {
     /// Tells no name: the other business is none of this one's concern; an operator sees ids.
     #[error(
         "host {host} cannot be approved: website {website} of business {business} is approved for {taken}, \
-         and a host may not be equal to, above or below one of another business"
+         and a host must not be the same as another business's, nor a parent or subdomain of it"
     )]
     Taken { host: String, website: i64, business: i64, taken: String },
     #[error("a business may have at most 1000 websites")]

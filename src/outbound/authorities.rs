@@ -39,7 +39,7 @@ pub fn read(path: &Path) -> Result<Vec<u8>, String> {
     let mut roots = RootCertStore::empty();
     add_pem(&mut roots, &pem).map_err(|why| format!("{shown}: {why}"))?;
     if roots.is_empty() {
-        return Err(format!("{shown} holds no certificate in PEM form (-----BEGIN CERTIFICATE-----)"));
+        return Err(format!("{shown} contains no certificate in PEM format (-----BEGIN CERTIFICATE-----)"));
     }
     Ok(pem)
 }
@@ -51,7 +51,9 @@ pub fn add_pem(roots: &mut RootCertStore, pem: &[u8]) -> Result<(), String> {
             return Err(format!("more than {AUTHORITIES_MAX} certificates"));
         }
         let certificate = certificate.map_err(|_| format!("certificate {} is not valid PEM", n + 1))?;
-        roots.add(certificate).map_err(|_| format!("certificate {} cannot be an authority's", n + 1))?;
+        roots
+            .add(certificate)
+            .map_err(|_| format!("certificate {} cannot be a certificate authority's", n + 1))?;
     }
     Ok(())
 }
@@ -73,8 +75,8 @@ mod tests {
         assert_eq!(read_text(&good).unwrap(), good.as_bytes());
         assert_eq!(read_text(&format!("{good}{good}")).unwrap().len(), 2 * good.len());
         for (text, expected) in [
-            (String::new(), "FILE holds no certificate"),
-            ("not PEM at all".to_owned(), "FILE holds no certificate"),
+            (String::new(), "FILE contains no certificate"),
+            ("not PEM at all".to_owned(), "FILE contains no certificate"),
             (good.replace("BEGIN CERTIFICATE", "BEGIN PUBLIC KEY"), "FILE"),
             (
                 format!("{good}-----BEGIN CERTIFICATE-----\n!!!\n-----END CERTIFICATE-----\n"),

@@ -41,10 +41,10 @@ pub(super) fn connect(error: &io::Error) -> PostError {
     PostError::Connect(match error.kind() {
         ErrorKind::ConnectionRefused => "the connection was refused: nothing listens there".into(),
         ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable => "there is no route to the host".into(),
-        ErrorKind::TimedOut => "the host did not answer".into(),
+        ErrorKind::TimedOut => "the host did not respond".into(),
         ErrorKind::ConnectionReset => "the connection was reset".into(),
         ErrorKind::PermissionDenied => "this machine does not allow the connection (a firewall?)".into(),
-        ErrorKind::AddrNotAvailable => "this machine has no address or port left for it".into(),
+        ErrorKind::AddrNotAvailable => "this machine has no free address or port".into(),
         _ => system(error),
     })
 }
@@ -64,12 +64,12 @@ pub(super) fn exchange(error: &hyper::Error, part: Part) -> PostError {
         return PostError::TooLarge;
     }
     let closed = match part {
-        Part::Head => "the connection was closed before the answer's headers were complete",
-        Part::Body => "the connection was closed before the answer's end",
+        Part::Head => "the connection was closed before the response headers were complete",
+        Part::Body => "the connection was closed before the end of the response",
     };
     let malformed = match part {
-        Part::Head => "what came is not a valid HTTP answer",
-        Part::Body => "the answer's body is malformed",
+        Part::Head => "the response is not valid HTTP",
+        Part::Body => "the body of the response is malformed",
     };
     if error.is_parse() {
         return PostError::Protocol(malformed.into());
@@ -116,7 +116,7 @@ fn tls(error: &rustls::Error, setting: &str) -> String {
         Tls::InvalidCertificate(CertificateError::UnknownIssuer) => {
             return format!(
                 "the issuer of its certificate is not trusted here (UnknownIssuer); the server must send its \
-                 intermediate certificates, or its private authority must be named in {setting}"
+                 intermediate certificates, or its private authority must be listed in {setting}"
             );
         }
         Tls::InvalidCertificate(why) => certificate(why),
@@ -124,7 +124,7 @@ fn tls(error: &rustls::Error, setting: &str) -> String {
         Tls::InvalidMessage(_) | Tls::InappropriateMessage { .. } | Tls::PeerSentOversizedRecord => {
             "the server does not speak TLS on this port"
         }
-        Tls::PeerIncompatible(_) => "the server offers neither TLS 1.2 nor 1.3 with ciphers that are safe",
+        Tls::PeerIncompatible(_) => "the server offers neither TLS 1.2 nor 1.3 with secure ciphers",
         Tls::NoApplicationProtocol => "the server does not offer HTTP/1.1",
         _ => "the TLS handshake failed",
     };
@@ -142,10 +142,10 @@ fn certificate(why: &CertificateError) -> &'static str {
             "its certificate is for another host name"
         }
         Bad::Revoked => "its certificate has been revoked",
-        Bad::InvalidPurpose | Bad::InvalidPurposeContext { .. } => "its certificate is not one for servers",
-        Bad::BadSignature => "its certificate is not signed by the authority that it names",
+        Bad::InvalidPurpose | Bad::InvalidPurposeContext { .. } => "its certificate is not for servers",
+        Bad::BadSignature => "its certificate is not signed by the issuer that it names",
         Bad::Other(other) if other.to_string().contains("CaUsedAsEndEntity") => {
-            "its certificate is an authority's own (CA:TRUE), which no server may use"
+            "its certificate is an authority's own (CA:TRUE), which a server cannot use"
         }
         _ => "its certificate is not valid",
     }
@@ -154,16 +154,16 @@ fn certificate(why: &CertificateError) -> &'static str {
 fn refused(alert: AlertDescription) -> &'static str {
     match alert {
         AlertDescription::HandshakeFailure | AlertDescription::InsufficientSecurity => {
-            "the server found no TLS settings in common"
+            "the server and tillbell have no TLS settings in common"
         }
-        AlertDescription::ProtocolVersion => "the server speaks neither TLS 1.2 nor 1.3",
+        AlertDescription::ProtocolVersion => "the server supports neither TLS 1.2 nor 1.3",
         AlertDescription::UnrecognisedName => "the server does not know the host name",
         AlertDescription::NoApplicationProtocol => "the server does not offer HTTP/1.1",
         AlertDescription::CertificateRequired | AlertDescription::BadCertificate => {
             "the server asks for a client certificate"
         }
-        AlertDescription::InternalError => "the server reports an internal error of its TLS",
-        _ => "the server broke off TLS",
+        AlertDescription::InternalError => "the server reports an internal TLS error",
+        _ => "the server aborted the TLS handshake",
     }
 }
 
@@ -205,7 +205,7 @@ mod tests {
         let told = |number| connect(&io::Error::from_raw_os_error(number)).to_string();
         assert_eq!(told(111), "could not connect: the connection was refused: nothing listens there");
         assert_eq!(told(113), "could not connect: there is no route to the host");
-        assert_eq!(told(110), "could not connect: the host did not answer");
+        assert_eq!(told(110), "could not connect: the host did not respond");
         assert_eq!(told(24), "could not connect: the connection failed (system error 24)");
     }
 
@@ -223,7 +223,7 @@ mod tests {
             assert!(told.starts_with("no secure connection: ") && told.contains(expected), "{told}");
         }
         let imap = io::Error::other(rustls::Error::InvalidCertificate(CertificateError::UnknownIssuer));
-        assert!(tls_cause(&imap, "mail.imap[].ca_file").ends_with("named in mail.imap[].ca_file"));
+        assert!(tls_cause(&imap, "mail.imap[].ca_file").ends_with("listed in mail.imap[].ca_file"));
     }
 
     #[test]
@@ -231,7 +231,7 @@ mod tests {
         for (error, expected) in [
             (rustls::Error::AlertReceived(AlertDescription::HandshakeFailure), "no TLS settings in common"),
             (rustls::Error::AlertReceived(AlertDescription::UnrecognisedName), "does not know the host name"),
-            (rustls::Error::AlertReceived(AlertDescription::Unknown(250)), "broke off TLS"),
+            (rustls::Error::AlertReceived(AlertDescription::Unknown(250)), "aborted the TLS handshake"),
             (
                 rustls::Error::InvalidMessage(rustls::InvalidMessage::InvalidContentType),
                 "does not speak TLS on this port",

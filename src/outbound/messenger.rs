@@ -115,7 +115,7 @@ impl Messenger {
         };
         match tokio::time::timeout(SEND_TIMEOUT, sending).await {
             Ok(outcome) => outcome,
-            Err(_) => SendOutcome::Unsure { why: "no answer from the messenger in time".into() },
+            Err(_) => SendOutcome::Unsure { why: "no response from the messenger in time".into() },
         }
     }
 }

@@ -28,7 +28,7 @@ pub(super) struct TooMuch;
 
 impl fmt::Display for TooMuch {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "more than {MAX_EXCHANGE_BYTES} bytes came")
+        write!(out, "more than {MAX_EXCHANGE_BYTES} bytes were received")
     }
 }
 

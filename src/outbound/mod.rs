@@ -105,7 +105,7 @@ pub enum PostError {
     #[error("timed out")]
     Timeout,
     /// More headers, interim answers or framing than are read.
-    #[error("the answer is too large: headers, interim answers or framing without end")]
+    #[error("the response is too large: endless headers, interim responses or framing")]
     TooLarge,
     /// The connection broke off, or what came was no HTTP.
     #[error("{0}")]

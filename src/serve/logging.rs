@@ -101,7 +101,10 @@ fn write_lines(received: &Receiver<Line>, lost: &AtomicU64) {
         }
         let missing = lost.swap(0, Ordering::Relaxed);
         if missing > 0 {
-            drop(writeln!(out, "{missing} log lines were lost: they came faster than they could be written"));
+            drop(writeln!(
+                out,
+                "{missing} log lines were dropped: they were produced faster than they could be written"
+            ));
         }
         drop(out.flush());
         std::thread::sleep(LOOK_EVERY);

@@ -175,7 +175,7 @@ fn pending(done: &[(String, String)]) -> Result<Vec<&'static Migration>, StoreEr
             Some((_, checksum)) if *checksum == migration.checksum() => {}
             Some(_) => {
                 return Err(StoreError::Fault(format!(
-                    "migration {} was changed after this database ran it; restore the program's own text",
+                    "migration {} was changed after this database ran it; restore its original text",
                     migration.name
                 )));
             }

@@ -61,7 +61,7 @@ pub enum StoreError {
     #[error("the database is not available: {0}")]
     Unavailable(String),
     /// The database holds what this program cannot have written.
-    #[error("table {table}, row {row}: column {column} holds a value that cannot be")]
+    #[error("table {table}, row {row}: column {column} has an invalid value")]
     Corrupt { table: &'static str, column: &'static str, row: String },
     /// A fault of the program: a statement the engine refuses, an oversized Unit.
     #[error("the database refused a statement of the program: {0}")]
@@ -79,7 +79,7 @@ pub enum StoreError {
 const WAIT_MAX: Duration = Duration::from_secs(8);
 
 fn overloaded() -> StoreError {
-    StoreError::Unavailable("too many requests wait for the database".into())
+    StoreError::Unavailable("too many requests are waiting for the database".into())
 }
 
 /// Every statement of every noun, for the test that prepares them all on both engines.

@@ -50,8 +50,8 @@ pub(super) fn dependent(error: &tokio_postgres::Error) -> Option<StoreError> {
     let db = error.as_db_error().filter(|db| *db.code() == SqlState::DEPENDENT_OBJECTS_STILL_EXIST)?;
     let what = db.detail().unwrap_or_else(|| db.message()).replace('\n', ", ");
     Some(StoreError::Occupied(format!(
-        "the views in schema people are to be made anew, and tillbell drops nothing that it did not make: {what}; \
-         drop it, start tillbell again, and then make it again; nothing was changed"
+        "the views in schema people must be recreated, and tillbell drops nothing that it did not create: \
+         {what}; drop it, start tillbell, and create it again; nothing was changed"
     )))
 }
 

@@ -160,7 +160,8 @@ pub(super) fn hint(path: &Path, error: &rusqlite::Error) -> String {
         return format!("; there is no folder {}", folder.display());
     }
     format!(
-        "; run this as the user that the file belongs to, who must be allowed to write it and others beside it in {}",
+        "; run this as the user that owns the file; that user must be allowed to write it and to create \
+         files in {}",
         folder.display()
     )
 }
@@ -189,10 +190,10 @@ fn close_to_others(path: &Path) {
         let file = Path::new(&name).display();
         match std::fs::set_permissions(&name, std::fs::Permissions::from_mode(OWNER_ONLY)) {
             Ok(()) => {
-                tracing::warn!(%file, "a file of the database could be read or written by others; its mode is 0600 now");
+                tracing::warn!(%file, "other users could read or write a database file; its mode is now 0600");
             }
             Err(error) => {
-                tracing::warn!(%file, %error, "a file of the database can be read or written by others; run chmod 600");
+                tracing::warn!(%file, %error, "other users can read or write a database file; run chmod 600");
             }
         }
     }
@@ -215,8 +216,8 @@ fn check_durability(connection: &Connection) -> Result<(), StoreError> {
     let (journal, synchronous) = (read("journal_mode")?, read("synchronous")?);
     if journal != "wal" || synchronous != "2" {
         return Err(StoreError::Unavailable(format!(
-            "SQLite runs with journal_mode={journal}, synchronous={synchronous}; \
-             money needs wal and 2 (FULL): is the file on a network file system?"
+            "SQLite runs with journal_mode={journal}, synchronous={synchronous}; tillbell requires wal and 2 \
+             (FULL): is the file on a network file system?"
         )));
     }
     Ok(())

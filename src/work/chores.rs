@@ -60,7 +60,7 @@ impl Chore {
 pub(super) async fn run(app: Arc<App>, chore: Chore, stop: CancellationToken) {
     loop {
         if let Err(error) = chore.run(&app).await {
-            tracing::warn!(?chore, error, "a chore was not done");
+            tracing::warn!(?chore, error, "a background task failed");
         }
         tokio::select! {
             () = tokio::time::sleep(chore.every()) => {}

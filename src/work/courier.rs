@@ -91,7 +91,7 @@ impl Courier {
                     () = self.stop.cancelled() => {}
                 },
                 Err(error) => {
-                    tracing::warn!(%error, "deliveries cannot be claimed");
+                    tracing::warn!(%error, "no deliveries could be claimed");
                     tokio::time::sleep(PAUSE).await;
                 }
             }
@@ -240,7 +240,7 @@ impl Courier {
             tracing::error!(job = job.id, event = job.subject_id, "a delivery without its event is parked");
             let step = jobs::finish(&job, "failed", Some("the event is missing"), app.now());
             if let Err(error) = app.store.conclude_job(&job, [step]).await {
-                tracing::warn!(job = job.id, %error, "the end of a job was not written");
+                tracing::warn!(job = job.id, %error, "the result of a job was not stored");
             }
             drop(place);
         });

@@ -60,7 +60,7 @@ pub(super) async fn conclude(app: &App, job: &Job, posted: &Posted) {
     match ready(|| app.store.conclude_job(job, steps.clone())).await {
         Ok(true) if verdict == Verdict::Delivered => {}
         Ok(true) => tell(app, job, posted, &why, next),
-        Ok(false) => tracing::info!(job = job.id, "a delivery was superseded while it was under way"),
+        Ok(false) => tracing::info!(job = job.id, "a delivery was superseded while in progress"),
         Err(error) => unwritten(job, &error),
     }
 }
@@ -124,7 +124,7 @@ fn look_again(app: &App, now: Timestamp) -> Timestamp {
 
 /// The lease brings the job back; the receiver sees the same webhook-id again.
 fn unwritten(job: &Job, error: &StoreError) {
-    tracing::warn!(job = job.id, %error, "the result of a delivery was not written; it will be made again");
+    tracing::warn!(job = job.id, %error, "the result of a delivery was not stored; it will be attempted again");
 }
 
 /// Tries again while the database is away.

@@ -53,9 +53,9 @@ impl Ops {
             (JobKind::Verify, Some(verifier)) => {
                 return verifier.verify(app, job.subject_id, job.tries).await;
             }
-            (JobKind::Verify, None) => return Err(OpError::Fault("this node cannot look at proofs".into())),
+            (JobKind::Verify, None) => return Err(OpError::Fault("this node cannot check proofs".into())),
             (JobKind::Deliver | JobKind::Message, _) => {
-                return Err(OpError::Fault("this kind of job is no op".into()));
+                return Err(OpError::Fault("this kind of job has no operation".into()));
             }
         }
         Ok(Verified::Done)
@@ -78,7 +78,7 @@ pub(super) async fn run(ops: Ops, kind: JobKind, mut rings: watch::Receiver<u64>
             },
             Ok(_) => {}
             Err(error) => {
-                tracing::warn!(%error, kind = kind.as_str(), "jobs cannot be claimed");
+                tracing::warn!(%error, kind = kind.as_str(), "no jobs could be claimed");
                 tokio::time::sleep(super::PAUSE).await;
             }
         }
@@ -103,14 +103,15 @@ async fn one(ops: Ops, job: Job) {
             jobs::finish(&job, "failed", Some(&error.to_string()), now)
         }
         Err(error) => {
-            tracing::warn!(job = job.id, kind, subject = job.subject_id, %error, "a job failed and is tried again");
+            tracing::warn!(job = job.id, kind, subject = job.subject_id, %error, "a job failed and will be \
+                retried");
             jobs::retry(&job, now + pause_after(job.tries), &error.to_string())
         }
     };
     // A job that the op has ended itself is lost here, as it should be. One whose result cannot be
     // written comes back when its lease ends; ops may be done twice.
     if let Err(error) = app.store.conclude_job(&job, [step]).await {
-        tracing::warn!(job = job.id, kind, %error, "the end of a job was not written");
+        tracing::warn!(job = job.id, kind, %error, "the result of a job was not stored");
     }
 }
 

@@ -22,6 +22,6 @@ pub(super) async fn round(app: &Arc<App>) -> Result<usize, StoreError> {
 
 async fn one(app: Arc<App>, job: Job) {
     if let Err(error) = attempt(&app, &job).await {
-        tracing::warn!(job = job.id, message = job.subject_id, %error, "a message could not be tried");
+        tracing::warn!(job = job.id, message = job.subject_id, %error, "a message could not be attempted");
     }
 }

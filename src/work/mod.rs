@@ -61,7 +61,7 @@ pub async fn run(app: Arc<App>, verifier: Option<Arc<dyn Verifier>>, stop: Cance
     loops.wait().await;
     let grace = app.config.webhooks.timeout.to_std() + LAST_WRITES;
     if tokio::time::timeout(grace, courier.finished()).await.is_err() {
-        tracing::warn!("posts were still under way at the end; they will be made again");
+        tracing::warn!("webhook attempts were still in progress at shutdown; they will be made again");
     }
 }
 

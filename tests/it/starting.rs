@@ -41,8 +41,8 @@ fn warnings(here: &Installation, environment: &[(&str, &str)], expected: &[&str]
 
 const WIDE_OPEN: [&str; 3] = [
     "server.operator_listen = 0.0.0.0:0",
-    "webhooks.allow_networks holds 0.0.0.0/0",
-    "mail.smtp.allow_networks holds ::/0",
+    "webhooks.allow_networks contains 0.0.0.0/0",
+    "mail.smtp.allow_networks contains ::/0",
 ];
 
 on_both! {
@@ -78,8 +78,8 @@ on_both! {
         for (cert, key, words) in [
             ("none.cert", "one.key", "the TLS certificate file"),
             ("one.cert", "none.key", "No such file"),
-            ("one.key", "one.key", "it holds no certificate"),
-            ("one.cert", "one.cert", "it holds no unencrypted private key"),
+            ("one.key", "one.key", "it contains no certificate"),
+            ("one.cert", "one.cert", "it contains no unencrypted private key"),
             ("one.cert", "two.key", "does not belong to the certificate"),
         ] {
             let mut command = here.command(&["serve"]);

@@ -88,7 +88,7 @@ on_both! {
             (&unbounded, End::Polite, None),
             (&unbounded, End::Abrupt, Some("the connection was closed without close_notify")),
             (&unbounded, End::Reset, Some("the connection was reset")),
-            (&cut, End::Polite, Some("the connection was closed before the answer's end")),
+            (&cut, End::Polite, Some("the connection was closed before the end of the response")),
         ] {
             let delivery = outcome(&world, &receiver, answer, end).await;
             let note = delivery.note.clone();
@@ -129,7 +129,7 @@ on_both! {
                 let delivery = outcome(&world, &receiver, answer, end).await;
                 assert_eq!((&delivery.outcome, delivery.tries, delivery.attempts[0].status), (&None, 1, None));
                 let note = delivery.note.unwrap();
-                let expected = ["closed before the answer's headers were complete", "the connection was reset"];
+                let expected = ["closed before the response headers were complete", "the connection was reset"];
                 assert!(expected.iter().any(|words| note.contains(words)), "{answer:?} {end:?}: {note}");
             }
         }
@@ -150,12 +150,12 @@ on_both! {
             (world.receiver.url("/2"), Some(404), "HTTP 404 Not Found"),
             (format!("http://{nobody}/"), None, "could not connect: the connection was refused: nothing listens there"),
             (stranger.url("/"), None, "is not trusted here (UnknownIssuer)"),
-            (stranger.url("/"), None, "must be named in webhooks.extra_ca_file"),
+            (stranger.url("/"), None, "must be listed in webhooks.extra_ca_file"),
             (world.receiver.url("/").replace("http:", "https:"), None, "the server does not speak TLS on this port"),
-            (trusted.plain_url("/"), None, "what came is not a valid HTTP answer"),
-            (ssh, None, "what came is not a valid HTTP answer"),
-            (large, None, "the answer is too large: headers, interim answers or framing without end"),
-            (silent, None, "the connection was closed before the answer's headers were complete"),
+            (trusted.plain_url("/"), None, "the response is not valid HTTP"),
+            (ssh, None, "the response is not valid HTTP"),
+            (large, None, "the response is too large: endless headers, interim responses or framing"),
+            (silent, None, "the connection was closed before the response headers were complete"),
         ] {
             let told = world.tell_at(&url, None).await;
             assert_eq!(world.work().await, 1);

@@ -48,17 +48,17 @@ fn two_businesses(expected: &Folded, received: &Folded, cut: bool, pairing: &Pai
         return if trades_agree && no_initials && !uncounted {
             Ruling::new(Verdict::Match, "the same business")
         } else {
-            Ruling::new(Verdict::Close, "the same business name with another kind of business")
+            Ruling::new(Verdict::Close, "the same business name, but another kind of business")
         };
     }
     let one_side = left_expected.is_empty() || left_received.is_empty();
     if pairing.left_on_both() && left_expected.len() == left_received.len() && pairing.nearly_all() {
-        return Ruling::new(Verdict::Close, "business names one letter apart");
+        return Ruling::new(Verdict::Close, "the business names differ by one letter");
     }
     if one_side && names > 1 {
-        return Ruling::new(Verdict::Close, "one business name has words the other has not");
+        return Ruling::new(Verdict::Close, "one business name has words that the other does not have");
     }
-    Ruling::new(Verdict::Different, "another business")
+    Ruling::new(Verdict::Different, "a different business")
 }
 
 fn person_and_business(pairing: &Pairing) -> Ruling {
@@ -66,9 +66,9 @@ fn person_and_business(pairing: &Pairing) -> Ruling {
     let all = pairing.left_expected.is_empty() && pairing.left_received.is_empty();
     let names = pairing.names();
     if !pairing.initials_contradict() && ((all && names > 0) || (one_side && names > 1)) {
-        Ruling::new(Verdict::Close, "a person against a business that bears the person's name")
+        Ruling::new(Verdict::Close, "one is a person, the other a business with the person's name")
     } else {
-        Ruling::new(Verdict::Different, "a person against a business of another name")
+        Ruling::new(Verdict::Different, "one is a person, the other a business with a different name")
     }
 }
 

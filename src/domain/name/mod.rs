@@ -135,7 +135,7 @@ fn cut_person(expected: &Folded, received: &Folded, cut: bool) -> Option<Folded>
 
 fn rule_on(expected: &Folded, received: &Folded, cut: CutLengths<'_>) -> Ruling {
     if expected.too_long || received.too_long {
-        return Ruling::new(Verdict::Close, "a name too long to decide by rule");
+        return Ruling::new(Verdict::Close, "a name is too long to compare");
     }
     let cut = is_cut(received, cut);
     if let Some(received) = cut_person(expected, received, cut) {
@@ -181,15 +181,15 @@ fn tell_words(reason: &mut String, expected: &Folded, received: &Folded, cut: Cu
         let (e, r) = (list(&words_e, &a.expected, " "), list(&words_r, &a.received, " "));
         parts.push(match a.how {
             How::Equal => e,
-            How::Spelling => format!("{e} also spelled {r}"),
-            How::Joined => format!("{e} written as {r}"),
-            How::Short => format!("{e} and {r}, full and short form"),
-            How::Cut if a.names == 0 => format!("{e} perhaps cut to {r}"),
-            How::Cut => format!("{e} cut to {r}"),
+            How::Spelling => format!("{e} (also spelled {r})"),
+            How::Joined => format!("{e} (written as {r})"),
+            How::Short => format!("{e} and {r} (full and short form)"),
+            How::Cut if a.names == 0 => format!("{e} (perhaps cut to {r})"),
+            How::Cut => format!("{e} (cut to {r})"),
         });
     }
     if !parts.is_empty() {
-        reason.push_str(&format!("; agreeing: {}", parts.join(", ")));
+        reason.push_str(&format!("; in both names: {}", parts.join(", ")));
     }
     let only_e = [&pairing.left_expected[..], &pairing.initials_expected[..]].concat();
     let only_r = [&pairing.left_received[..], &pairing.initials_received[..]].concat();

@@ -45,7 +45,7 @@ pub(super) fn compare(expected: &Folded, received: &Folded, cut: bool) -> Ruling
     if ruling.verdict == Verdict::Different {
         let is_aside = pairing.names() > 0 && only_a_title_differs(expected, received, cut, &pairing);
         return if is_aside {
-            Ruling::new(Verdict::Close, "a word in front may be a title or a name")
+            Ruling::new(Verdict::Close, "the first word may be a title or a name")
         } else {
             ruling
         };
@@ -59,14 +59,17 @@ pub(super) fn compare(expected: &Folded, received: &Folded, cut: bool) -> Ruling
         };
     }
     if father_and_son_swapped(expected, received) {
-        return Ruling::new(Verdict::Close, "father and son stand in the other order");
+        return Ruling::new(Verdict::Close, "father and son are in the opposite order");
     }
     let (je, jr) = (is_joint(expected), is_joint(received));
     if (je || jr) && !(je && jr && pairing.left_over() == 0) {
         return Ruling::new(Verdict::Close, "a joint account");
     }
     if title_may_be_a_name(expected, received, &pairing) {
-        return Ruling::new(Verdict::Close, "a title in front may be a name, and the other has one more");
+        return Ruling::new(
+            Verdict::Close,
+            "a title in front may be a name, and the other name has one more",
+        );
     }
     ruling
 }
@@ -110,26 +113,26 @@ fn by_names(pairing: &Pairing) -> Ruling {
     }
     if pairing.left_on_both() {
         return if pairing.nearly_all() {
-            Ruling::new(Verdict::Close, "the rest differs by a typing error or a pet name")
+            Ruling::new(Verdict::Close, "the rest differs by a typing error or a nickname")
         } else {
-            Ruling::new(Verdict::Different, "each has a name the other has not")
+            Ruling::new(Verdict::Different, "each has a name that the other does not have")
         };
     }
     if names < MIN_NAMES {
         return if pairing.initials_contradict() {
-            Ruling::new(Verdict::Different, "one name agrees and an initial contradicts")
+            Ruling::new(Verdict::Different, "only one name agrees, and an initial differs")
         } else {
             Ruling::new(Verdict::Close, "only one name agrees")
         };
     }
     if pairing.initials_contradict() {
-        return Ruling::new(Verdict::Close, "an initial contradicts");
+        return Ruling::new(Verdict::Close, "an initial differs");
     }
     if pairing.doubtful_cut {
-        return Ruling::new(Verdict::Close, "the cut name may be another whole name");
+        return Ruling::new(Verdict::Close, "the name that was cut off may be a different name");
     }
     if pairing.left_over() > MAX_LEFT_OVER {
-        return Ruling::new(Verdict::Close, "too many names stand on one side only");
+        return Ruling::new(Verdict::Close, "too many names are on one side only");
     }
     Ruling::new(Verdict::Match, "the names agree")
 }

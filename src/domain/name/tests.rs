@@ -297,7 +297,7 @@ fn reasons_name_the_words() {
     assert_eq!(c.verdict, Verdict::Match);
     assert_eq!(
         c.reason,
-        "the names agree; agreeing: NGOZI, OBIORA also spelled OBIORAH; only in the expected name: ADA"
+        "the names agree; in both names: NGOZI, OBIORA (also spelled OBIORAH); only in the expected name: ADA"
     );
 }
 

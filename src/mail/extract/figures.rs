@@ -53,12 +53,12 @@ impl Reader<'_> {
             figure.taken_back |= other.taken_back;
         }
         if figure.taken_back || figure.value.is_some_and(|value| value.0 < 0) {
-            self.doubt("the amount stands in brackets or with a minus");
+            self.doubt("the amount is in brackets or negative");
         }
         if figure.hidden {
             self.doubt("the bank masked the amount");
         } else if figure.value.is_none() {
-            self.doubt("the amount could not be read for sure");
+            self.doubt("the amount could not be read reliably");
         }
         figure
     }
@@ -99,7 +99,7 @@ impl Reader<'_> {
             }
         }
         if odd || codes.iter().any(|c| *c != codes[0]) {
-            self.doubt("the currency is not clear");
+            self.doubt("the currency is unclear");
             return None;
         }
         codes.pop().or_else(|| bank.currency.clone())

@@ -21,8 +21,9 @@ const MAX_CLAIMS: usize = 300;
 /// Longer is no name; compared up to here.
 const MAX_NAME_BYTES: usize = 120;
 
-pub(super) const AMOUNTS_DIFFER: &str = "the parts of the mail tell different amounts";
-pub(super) const DIRECTIONS_DIFFER: &str = "the parts of the mail tell different directions";
+pub(super) const AMOUNTS_DIFFER: &str = "the parts of the mail show different amounts";
+pub(super) const DIRECTIONS_DIFFER: &str = "the parts of the mail differ on whether this is a credit or a \
+                                            debit";
 
 /// What one text tells.
 #[derive(Debug, Default)]
@@ -128,13 +129,13 @@ pub(super) fn compare(reader: &mut Reader<'_>, facts: &AlertFacts, claims: &Clai
         reader.doubt(AMOUNTS_DIFFER);
     }
     if accounts_differ(&parts, facts) {
-        reader.doubt("the parts of the mail tell different accounts");
+        reader.doubt("the parts of the mail show different accounts");
     }
     if facts.direction == Some(Direction::Credit) && directions_differ(&parts) {
         reader.doubt(DIRECTIONS_DIFFER);
     }
     if payers_differ(&parts, facts, claims) {
-        reader.doubt("the parts of the mail tell different payers");
+        reader.doubt("the parts of the mail show different payers");
     }
 }
 

@@ -45,7 +45,8 @@ impl Reader<'_> {
             // The subject is the bank's word as well, but not against a row that nobody understands.
             if subject.is_some() && has_types {
                 self.doubt(
-                    "the type of the transaction is not clear: the direction stands in the subject alone",
+                    "the transaction type is unclear: only the subject says whether this is a credit or a \
+                     debit",
                 );
             }
             return subject;
@@ -54,11 +55,11 @@ impl Reader<'_> {
             self.doubt(super::parts::DIRECTIONS_DIFFER);
             first = Direction::Credit;
         } else if told.iter().any(|(_, d)| *d != first) {
-            self.doubt("the mail speaks of a credit and of a debit");
+            self.doubt("the mail mentions both a credit and a debit");
             return None;
         }
         if subject.is_some_and(|s| s != first) {
-            self.doubt("subject and body disagree on the direction");
+            self.doubt("the subject and the body differ on whether this is a credit or a debit");
         }
         Some(first)
     }
@@ -140,12 +141,13 @@ impl Reader<'_> {
                 // Words of the payer's set no credit aside.
                 Some(kind) if direction == Direction::Debit || !bank.narration_is_typed => return kind,
                 _ => self.doubt(
-                    "the narration may tell of a refund, a reversal, a return, a failure or a transfer of one's own",
+                    "the narration may mean a refund, a reversal, a return, a failed transfer or a transfer \
+                     between own accounts",
                 ),
             }
         }
         if direction == Direction::Credit && self.rows_speak_of_reversal(shared) {
-            self.doubt("the mail may tell of a refund, a reversal, a return or a failure");
+            self.doubt("the mail may report a refund, a reversal, a return or a failed transfer");
         }
         if direction == Direction::Credit {
             self.states(shared);
@@ -166,9 +168,9 @@ impl Reader<'_> {
             short && !rule.come.is_match(value) && !rule.prose.is_match(value)
         };
         if let Some(value) = told.iter().find(|value| other(value)) {
-            self.doubt(format!("a row tells another state of the transaction than success: {value}"));
+            self.doubt(format!("a row shows a transaction status other than success: {value}"));
         } else if self.texts.iter().any(|text| rule.other.is_match(text)) {
-            self.doubt("the mail tells another state of the transaction than success");
+            self.doubt("the mail reports a transaction status other than success");
         }
     }
 

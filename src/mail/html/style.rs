@@ -142,7 +142,7 @@ impl StyleSheet {
             for &at in rules {
                 self.compared += above.len() + 1;
                 if self.compared > MAX_COMPARISONS {
-                    return Err("the mail's style is too elaborate to be followed".into());
+                    return Err("the mail's CSS is too complex to evaluate".into());
                 }
                 if self.rules[at].holds(element, above) {
                     found.push(at);

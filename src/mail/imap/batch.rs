@@ -86,7 +86,9 @@ impl Suspects {
 
     fn add(&mut self, place: (i64, u32), why: &str) -> Result<(), Trouble> {
         if self.0.len() >= SUSPECTS_MAX && !self.0.contains_key(&place) {
-            return Err(Trouble::Protocol(format!("more than {SUSPECTS_MAX} mails fail, the last: {why}")));
+            return Err(Trouble::Protocol(format!(
+                "more than {SUSPECTS_MAX} mails failed; the last error: {why}"
+            )));
         }
         let due = Instant::now();
         let suspect = Suspect { tries: 0, due, why: why.to_owned(), is_breaking: false, is_hopeless: false };
@@ -189,7 +191,8 @@ impl Reader {
             stored?;
             for uid in uids.iter().filter(|uid| !came.iter().any(|(there, _)| there == *uid)) {
                 // After a cut all that did not come are tried alone, so that the one is found.
-                let why = fetched.as_ref().err().map_or("the server sent no mail".into(), Trouble::to_string);
+                let why =
+                    fetched.as_ref().err().map_or("the server returned no mail".into(), Trouble::to_string);
                 suspects.add((generation, *uid), &why)?;
             }
             let arrived = |uid: u32| portion.iter().find(|head| head.uid == uid).map(|head| head.arrived_at);
@@ -237,7 +240,7 @@ impl Reader {
                 suspects.0.remove(&place);
                 return if is_broken(&fetched) { fetched } else { Ok(()) };
             }
-            let why = fetched.err().unwrap_or_else(|| Trouble::Refused("the server sent no mail".into()));
+            let why = fetched.err().unwrap_or_else(|| Trouble::Refused("the server returned no mail".into()));
             suspects.failed(place, &why, self.timings.retry_mail);
             return if matches!(why, Trouble::Refused(_)) { Ok(()) } else { Err(why) };
         }
@@ -286,8 +289,8 @@ impl Reader {
                 // Stored already: by another reader, or by a try whose answer did not come.
                 Err(_) if self.is_taken(&note).await? => break,
                 Err(OpError::Fault(why)) if attempt == TRIES => {
-                    tracing::error!(mailbox = self.name, uid = mail.uid, why, "a mail cannot be taken");
-                    return self.give_up(job, mail, &format!("it cannot be taken: {why}")).await;
+                    tracing::error!(mailbox = self.name, uid = mail.uid, why, "a mail could not be stored");
+                    return self.give_up(job, mail, &format!("it could not be stored: {why}")).await;
                 }
                 Err(OpError::Store(error)) => return Err(error.into()),
                 Err(error) if attempt == TRIES => return Err(error.into()),
@@ -317,7 +320,7 @@ impl Reader {
         reading.outcome = Outcome::Unreadable;
         reading.facts = AlertFacts::default();
         reading.why = vec![format!("mail {} of {} at {}: {why}", note.uid, self.folder, self.server.host)];
-        tracing::warn!(mailbox = self.name, uid = note.uid, why, "a mail is kept as unreadable");
+        tracing::warn!(mailbox = self.name, uid = note.uid, why, "a mail was kept as unreadable");
         match take_alert(&self.app, &self.room.taken(&reading, arrival)).await {
             Err(_) if self.is_taken(&note).await? => {}
             result => drop(result?),

@@ -41,7 +41,7 @@ impl Reader {
                 before = known,
                 uidnext = examined.uidnext,
                 last_uid = row.last_uid,
-                "the server numbers its mails anew; looking again at those of the last days"
+                "the server has renumbered its mails; checking those of the last days again"
             ),
         }
         self.renumber(lease, row, validity).await
@@ -150,7 +150,7 @@ impl Reader {
                 let missed: Vec<u32> =
                     found.into_iter().filter(|uid| !taken.contains_key(&i64::from(*uid))).collect();
                 for uids in missed.chunks(BATCH) {
-                    tracing::info!(mailbox = self.name, mails = uids.len(), "taking mails that were missed");
+                    tracing::info!(mailbox = self.name, mails = uids.len(), "storing mails that were missed");
                     let job = Job { row: &*row, may_be_known: true };
                     self.take_batch(session, &job, uids, memory).await?;
                 }
@@ -185,7 +185,8 @@ impl Reader {
                     tracing::warn!(
                         mailbox = self.name,
                         uid = head.uid,
-                        "the server gave a number to another mail; looking again at those of the last days"
+                        "the server has reused the number of another mail; checking those of the last days \
+                         again"
                     );
                     return Ok(true);
                 }

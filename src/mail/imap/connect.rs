@@ -22,10 +22,10 @@ pub async fn tcp(server: &ImapServer, timings: &Timings) -> Result<TcpStream, Tr
     let failed = |why: String| Trouble::Connect(format!("{}:{}: {why}", server.host, server.port));
     let stream = timeout(timings.connect, TcpStream::connect((server.host.as_str(), server.port)))
         .await
-        .map_err(|_| failed("no connection in time".into()))?
+        .map_err(|_| failed("the connection timed out".into()))?
         .map_err(|error| failed(error.to_string()))?;
     if server.tls == ImapTls::None && !stream.peer_addr().is_ok_and(|peer| peer.ip().is_loopback()) {
-        return Err(failed("tls = \"none\" is for a server on this machine only".into()));
+        return Err(failed("tls = \"none\" is allowed only for a server on this machine".into()));
     }
     // Commands are small and wait for their answers.
     stream.set_nodelay(true).map_err(|error| failed(error.to_string()))?;
@@ -44,7 +44,7 @@ pub async fn encrypt(
     let connecting = TlsConnector::from(Arc::new(config)).connect(name, stream);
     let stream = timeout(timings.connect, connecting)
         .await
-        .map_err(|_| failed("no handshake in time".into()))?
+        .map_err(|_| failed("the handshake timed out".into()))?
         .map_err(|error| failed(tls_cause(&error, "ca_file of this mailbox")))?;
     Ok(Box::new(stream))
 }

@@ -92,22 +92,22 @@ pub enum Trouble {
     #[error("TLS with {0}")]
     Tls(String),
     /// The operator's own file; no server was asked.
-    #[error("there is nothing to log in with: {0}")]
+    #[error("the login was not tried: {0}")]
     Secret(String),
     #[error("the login was refused: {0}")]
     Login(String),
-    #[error("the connection broke: {0}")]
+    #[error("the connection was lost: {0}")]
     Connection(String),
-    #[error("the server was silent for {} s", .0.as_secs())]
+    #[error("the server did not respond for {} s", .0.as_secs())]
     Silent(Duration),
-    #[error("the server said good-bye: {0}")]
+    #[error("the server ended the session: {0}")]
     Bye(String),
-    #[error("the server does not speak as it should: {0}")]
+    #[error("the server's response is not valid IMAP: {0}")]
     Protocol(String),
-    #[error("the server announced {announced} bytes where at most {allowed} may come")]
+    #[error("the server announced {announced} bytes; at most {allowed} are allowed")]
     TooLong { announced: u64, allowed: usize },
     /// The one trouble after which the connection goes on.
-    #[error("the server refused: {0}")]
+    #[error("the server refused the command: {0}")]
     Refused(String),
     #[error(transparent)]
     Op(#[from] OpError),

@@ -127,7 +127,7 @@ impl Reader {
             tracing::debug!(mailbox = self.name, trouble = text, "the mailbox still cannot be read");
             return;
         }
-        tracing::warn!(mailbox = self.name, trouble = text, "the mailbox cannot be read; trying again");
+        tracing::warn!(mailbox = self.name, trouble = text, "the mailbox cannot be read; retrying");
         // With the database away nobody could read the note.
         let _ = mailboxes::troubled(&self.app, lease, &text).await;
         memory.said = Some(text);
@@ -200,7 +200,7 @@ impl Reader {
         held(mailboxes::read_to_its_end(&self.app, lease, at).await?)?;
         row.since = None;
         if memory.said.take().is_some() {
-            tracing::info!(mailbox = self.name, "the mailbox is read again");
+            tracing::info!(mailbox = self.name, "the mailbox can be read again");
         }
         Ok(())
     }

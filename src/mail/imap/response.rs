@@ -98,14 +98,15 @@ pub fn parse(bytes: &[u8]) -> Result<Response, String> {
         return Ok(Response::Status { condition, text });
     }
     let mut scan = Scan { bytes: rest, at: 0 };
-    let mut tokens = scan.tokens(0).ok_or_else(|| odd("cannot be read"))?.into_iter();
+    let mut tokens = scan.tokens(0).ok_or_else(|| odd("cannot be parsed"))?.into_iter();
     let first = tokens.next().ok_or_else(|| odd("an empty response"))?;
     if let Some(number) = first.number() {
         let word = tokens.next().and_then(|token| token.atom().map(str::to_ascii_uppercase));
-        let word = word.ok_or_else(|| odd("a number without a word"))?;
+        let word = word.ok_or_else(|| odd("a number without a response name"))?;
         return Ok(Response::Numbered { number, word, rest: tokens.collect() });
     }
-    let word = first.atom().ok_or_else(|| odd("no word at its beginning"))?.to_ascii_uppercase();
+    let word =
+        first.atom().ok_or_else(|| odd("it does not begin with a response name"))?.to_ascii_uppercase();
     Ok(Response::Data { word, rest: tokens.collect() })
 }
 

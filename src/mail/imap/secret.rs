@@ -31,7 +31,7 @@ async fn from_file(kind: &str, path: &Path) -> Result<SecretString, String> {
     file.take(BYTES_MAX + 1).read_to_string(&mut text).await.map_err(odd)?;
     let line = text.trim_end_matches(['\r', '\n']);
     if line.is_empty() || text.len() as u64 > BYTES_MAX || line.contains(char::is_control) {
-        return Err(format!("the {kind} {shown} must hold one line of at most {BYTES_MAX} bytes"));
+        return Err(format!("the {kind} {shown} must contain one line of at most {BYTES_MAX} bytes"));
     }
     Ok(line.to_owned().into())
 }

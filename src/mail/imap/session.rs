@@ -104,7 +104,10 @@ impl Session {
             Response::Status { condition: Condition::Ok, .. } => Ok(false),
             Response::Status { condition: Condition::PreAuth, .. } => Ok(true),
             Response::Status { condition: Condition::Bye, text } => Err(Trouble::Bye(text)),
-            _ => Err(Trouble::Protocol(format!("an odd greeting: {}", super::response::excerpt(&bytes)))),
+            _ => Err(Trouble::Protocol(format!(
+                "an unexpected greeting: {}",
+                super::response::excerpt(&bytes)
+            ))),
         }
     }
 
@@ -142,7 +145,9 @@ impl Session {
             let sasl = Zeroizing::new(format!("\0{user}\0{secret}"));
             self.authenticate("PLAIN", &sasl).await
         } else if self.can("LOGINDISABLED") {
-            return Err(Trouble::Login("the server takes no password over this connection".into()));
+            return Err(Trouble::Login(
+                "the server does not accept a password on this connection (LOGINDISABLED)".into(),
+            ));
         } else {
             let line = Zeroizing::new(format!("LOGIN {} {}", quoted(user), quoted(secret)));
             self.command(&line, SMALL, |_| Ok(())).await.map(drop)
@@ -197,7 +202,7 @@ impl Session {
         let narrow = |n: u64| u32::try_from(n).ok().filter(|n| *n > 0);
         let uidvalidity = uidvalidity
             .and_then(narrow)
-            .ok_or_else(|| Trouble::Protocol("the server tells no UIDVALIDITY of the folder".into()))?;
+            .ok_or_else(|| Trouble::Protocol("the server does not report the folder's UIDVALIDITY".into()))?;
         let uidnext = uidnext.and_then(narrow);
         let top = match uidnext {
             Some(next) => next - 1,
@@ -240,7 +245,7 @@ impl Session {
                 let numbers = rest.iter().filter_map(|t| t.number().and_then(|n| u32::try_from(n).ok()));
                 found.extend(numbers.filter(|uid| (uids.0..=uids.1).contains(uid)));
                 if found.len() > SEARCH_SPAN as usize {
-                    return Err(Trouble::Protocol("more UIDs than the search spans".into()));
+                    return Err(Trouble::Protocol("more UIDs than were searched for".into()));
                 }
             }
             Ok(())
@@ -313,7 +318,7 @@ impl Session {
                 let (Some(uid), Some(raw)) = (mail.uid, mail.body) else { return Ok(()) };
                 bytes = bytes.saturating_add(raw.len());
                 if bytes > total {
-                    return Err(Trouble::Protocol(format!("mails of more than {total} bytes were sent")));
+                    return Err(Trouble::Protocol(format!("more than {total} bytes of mails")));
                 }
                 if uids.contains(&uid) && !into.iter().any(|(known, _)| *known == uid) {
                     into.push((uid, raw));
@@ -422,12 +427,12 @@ fn ended(condition: Condition, text: String) -> Result<String, Trouble> {
     match condition {
         Condition::Ok => Ok(text),
         Condition::No | Condition::Bad => Err(Trouble::Refused(text)),
-        Condition::Bye | Condition::PreAuth => Err(Trouble::Protocol(format!("an odd end: {text}"))),
+        Condition::Bye | Condition::PreAuth => Err(Trouble::Protocol(format!("an unexpected end: {text}"))),
     }
 }
 
 fn endless() -> Trouble {
-    Trouble::Protocol("an answer without end".into())
+    Trouble::Protocol("a response without end".into())
 }
 
 /// A text as a quoted string. Line ends and NULs cannot be in it: the configuration refuses them.

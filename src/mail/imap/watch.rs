@@ -25,7 +25,7 @@ pub async fn run(app: Arc<App>, timings: Timings, stop: CancellationToken) {
             () = tokio::time::sleep(timings.watch) => {}
         }
         if let Err(error) = look(&app, began).await {
-            tracing::debug!(%error, "the mailboxes were not looked after");
+            tracing::debug!(%error, "the mailboxes could not be checked");
         }
     }
 }
@@ -73,8 +73,8 @@ async fn look_at(app: &App, row: &MailboxRow, began: Timestamp, now: Timestamp) 
             mailbox = row.name,
             last_read_at = %read_at,
             behind = row.behind,
-            trouble = row.trouble.as_deref().unwrap_or("none was noted"),
-            "ALARM: a mailbox is not read; payments into its accounts are not seen"
+            trouble = row.trouble.as_deref().unwrap_or("none recorded"),
+            "ALARM: a mailbox is not read; payments to its accounts go unnoticed"
         );
     }
     Ok(())

@@ -51,7 +51,7 @@ impl Wire {
         if self.held.is_empty() {
             Ok(self.stream)
         } else {
-            Err(Trouble::Protocol("the server sent more after its consent to STARTTLS".into()))
+            Err(Trouble::Protocol("the server sent data between STARTTLS and the handshake".into()))
         }
     }
 

@@ -11,7 +11,7 @@ const SHOWN_MAX: usize = 200;
 /// One line for each rule of the template that was tried, and for each form of the network's that fits.
 pub fn told(text: Option<&str>, setting: &Setting<'_>) -> Vec<String> {
     let Some(text) = text else {
-        return vec!["no narration was read, so no rule for narrations was tried".into()];
+        return vec!["no narration was found, so no narration rule was tried".into()];
     };
     let mut out = vec![format!("the narration is \"{}\"", shown(text))];
     let mut story = Story::default();
@@ -36,7 +36,7 @@ pub fn told(text: Option<&str>, setting: &Setting<'_>) -> Vec<String> {
             }
             (Came::Aside | Came::NotFound, false) => {}
             (came, false) => {
-                out.push(format!("the network's form {network} {}", words(came, rule, text, setting)));
+                out.push(format!("network form {network} {}", words(came, rule, text, setting)));
             }
         }
         ended = came.ends();
@@ -45,17 +45,17 @@ pub fn told(text: Option<&str>, setting: &Setting<'_>) -> Vec<String> {
         }
     }
     for (reason, numbers) in aside_for {
-        let (rules, are) = if numbers.len() == 1 { ("rule", "is") } else { ("rules", "are") };
+        let (rules, do_not) = if numbers.len() == 1 { ("rule", "does not") } else { ("rules", "do not") };
         let numbers = numbers.join(", ");
         out.push(format!(
-            "narration {rules} {numbers} of the template {are} not for this narration: {reason}"
+            "narration {rules} {numbers} of the template {do_not} apply to this narration: {reason}"
         ));
     }
     if !ended {
         let none = if setting.bank.narration_is_typed {
-            "the network's forms are not looked for (narration_is_typed)".to_owned()
+            "the network's own forms are not tried (narration_is_typed)".to_owned()
         } else {
-            format!("none of the network's {network} forms (data/narration.toml) gives a payer")
+            format!("none of the network's {network} forms (data/narration.toml) yields a payer")
         };
         out.push(none);
     }
@@ -64,23 +64,25 @@ pub fn told(text: Option<&str>, setting: &Setting<'_>) -> Vec<String> {
 
 fn words(came: &Came, rule: &NarrationRule, text: &str, setting: &Setting<'_>) -> String {
     match came {
-        Came::Aside => "is not for this narration".into(),
+        Came::Aside => "does not apply to this narration".into(),
         Came::NotFound => match fitting(rule, text, &setting.shared.words) {
             Some((front, rest)) if !front.is_empty() => {
-                format!("does not fit: it fits as far as `{}`, and not `{}`", shown(&front), shown(&rest))
+                format!("does not match: it matches up to `{}`, but not `{}`", shown(&front), shown(&rest))
             }
-            _ => format!("does not fit, not even its beginning: `{}`", shown(&rule.written)),
+            _ => format!("does not match, not even its beginning: `{}`", shown(&rule.written)),
         },
-        Came::NoPayer => "fits, and says that such a narration names no payer".into(),
-        Came::TypedBank => "fits, but another bank made the session id: the payer typed what follows".into(),
-        Came::TypedName => "fits, but the payer may have typed the name".into(),
+        Came::NoPayer => "matches; such a narration names no payer (no_payer)".into(),
+        Came::TypedBank => {
+            "matches, but the session id is another bank's, so the payer typed what follows".into()
+        }
+        Came::TypedName => "matches, but the payer may have typed the name".into(),
         Came::NoName => {
-            "fits, but what stands in the name's place is no name (an institution, a code, a word such \
-                         as \"payment\"); the next rule is tried"
+            "matches, but finds no name (rather an institution, a code or a word such as \"payment\"); the \
+             next rule is tried"
                 .into()
         }
-        Came::TwoNames => "fits, and finds two people; which of them paid is not clear".into(),
-        Came::Payer(payer) => format!("fits: the payer is {payer}"),
+        Came::TwoNames => "matches, but finds two people, and it is unclear which of them paid".into(),
+        Came::Payer(payer) => format!("matches: the payer is {payer}"),
     }
 }
 

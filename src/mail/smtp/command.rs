@@ -41,15 +41,15 @@ pub(super) enum Refusal {
 /// First words of lines that only a web browser sends.
 const WEB_WORDS: &[&str] = &["GET", "POST", "HEAD", "PUT", "OPTIONS", "CONNECT", "DELETE", "HOST:"];
 
-const UNKNOWN: Refusal = Refusal::Answer("500 5.5.2 this is no command known here");
-const NOT_OFFERED: Refusal = Refusal::Answer("502 5.5.1 this command is not offered here");
-const PARAMETER: Refusal = Refusal::Answer("555 5.5.4 this parameter is not offered here");
-const NO_WORDS: Refusal = Refusal::Answer("501 5.5.4 this command takes nothing after it");
+const UNKNOWN: Refusal = Refusal::Answer("500 5.5.2 unknown command");
+const NOT_OFFERED: Refusal = Refusal::Answer("502 5.5.1 command not supported");
+const PARAMETER: Refusal = Refusal::Answer("555 5.5.4 parameter not supported");
+const NO_WORDS: Refusal = Refusal::Answer("501 5.5.4 this command has no arguments");
 
 /// Reads a line without its CRLF.
 pub(super) fn parse(line: &[u8], protocol: SmtpProtocol) -> Result<Command, Refusal> {
     if line.iter().any(|byte| byte.is_ascii_control()) {
-        return Err(Refusal::Answer("500 5.5.2 a command must not hold control characters"));
+        return Err(Refusal::Answer("500 5.5.2 a command must not contain control characters"));
     }
     let word = line.split(|byte| *byte == b' ').next().unwrap_or_default();
     if WEB_WORDS.iter().any(|web| word.eq_ignore_ascii_case(web.as_bytes())) {
@@ -66,9 +66,9 @@ pub(super) fn parse(line: &[u8], protocol: SmtpProtocol) -> Result<Command, Refu
         Request::Helo { .. } if protocol == SmtpProtocol::Smtp => Ok(Command::Helo),
         Request::Lhlo { .. } if protocol == SmtpProtocol::Lmtp => Ok(Command::Hello),
         Request::Ehlo { .. } | Request::Helo { .. } => {
-            Err(Refusal::Answer("500 5.5.1 LMTP is spoken here: greet with LHLO"))
+            Err(Refusal::Answer("500 5.5.1 this is LMTP: send LHLO"))
         }
-        Request::Lhlo { .. } => Err(Refusal::Answer("500 5.5.1 SMTP is spoken here: greet with EHLO")),
+        Request::Lhlo { .. } => Err(Refusal::Answer("500 5.5.1 this is SMTP: send EHLO")),
         Request::Mail { from } => {
             let plain = from.flags & !(MAIL_BODY_7BIT | MAIL_BODY_8BITMIME) == 0;
             let others = from.trans_id.is_some()
@@ -109,12 +109,12 @@ pub(super) fn parse(line: &[u8], protocol: SmtpProtocol) -> Result<Command, Refu
 
 fn refusal(error: &Error) -> Refusal {
     match error {
-        Error::InvalidSenderAddress => Refusal::Answer("501 5.1.7 the sender's address cannot be read"),
-        Error::InvalidRecipientAddress => Refusal::Answer("501 5.1.3 the recipient's address cannot be read"),
+        Error::InvalidSenderAddress => Refusal::Answer("501 5.1.7 invalid sender address"),
+        Error::InvalidRecipientAddress => Refusal::Answer("501 5.1.3 invalid recipient address"),
         Error::SyntaxError { .. } => {
-            Refusal::Answer("501 5.5.4 the command is not complete or not well formed")
+            Refusal::Answer("501 5.5.4 syntax error: the command is incomplete or malformed")
         }
-        Error::InvalidParameter { .. } => Refusal::Answer("501 5.5.4 a parameter's value cannot be read"),
+        Error::InvalidParameter { .. } => Refusal::Answer("501 5.5.4 invalid parameter value"),
         Error::UnsupportedParameter { .. } => PARAMETER,
         _ => UNKNOWN,
     }

@@ -17,10 +17,10 @@ pub(super) enum Refused {
 impl Refused {
     pub fn answer(self) -> &'static str {
         match self {
-            Refused::Address => "554 5.7.1 this address may not hand in mail here",
-            Refused::NoPlace(NoPlace::Full) => "421 4.3.2 too many connections; come again later",
+            Refused::Address => "554 5.7.1 your address is not allowed to send mail here",
+            Refused::NoPlace(NoPlace::Full) => "421 4.3.2 too many connections; try again later",
             Refused::NoPlace(NoPlace::FullForOne) => {
-                "421 4.7.0 too many connections from your address; come again later"
+                "421 4.7.0 too many connections from your address; try again later"
             }
         }
     }

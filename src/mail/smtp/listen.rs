@@ -43,7 +43,7 @@ const SOCKET_MODE: u32 = 0o666;
 pub enum SmtpProblem {
     #[error("mail.smtp.listen: cannot listen on {address}: {why}")]
     Bind { address: SmtpAddress, why: std::io::Error },
-    #[error("mail.smtp.listen: {0} exists and is in use, or is no socket; remove it if nothing needs it")]
+    #[error("mail.smtp.listen: {0} exists and is in use, or is not a socket; remove it if nothing needs it")]
     InTheWay(SmtpAddress),
 }
 
@@ -103,7 +103,7 @@ impl Receiver {
             let (io, peer) = match accepted {
                 Ok(accepted) => accepted,
                 Err(error) => {
-                    tracing::warn!(%error, "an smtp connection could not be accepted");
+                    tracing::warn!(%error, "an SMTP connection could not be accepted");
                     sleep(ACCEPT_PAUSE).await;
                     continue;
                 }
@@ -127,7 +127,10 @@ impl Receiver {
         }
         dialogues.close();
         if timeout(DRAIN, dialogues.wait()).await.is_err() {
-            tracing::warn!("mails were still under way after {} s; their senders keep them", DRAIN.as_secs());
+            tracing::warn!(
+                "mails were still being received after {} s; their senders will retry",
+                DRAIN.as_secs()
+            );
         }
         cut.cancel();
     }

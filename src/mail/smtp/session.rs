@@ -33,19 +33,19 @@ const ERRORS_MAX: usize = 20;
 /// harm, and the work that is under way is not cut off.
 const STORE_WAIT: Duration = Duration::from_secs(120);
 
-const STOPPING: Farewell = Farewell::new("421 4.3.2 the service is ending; come again", "stopping");
-const TOO_SLOW: Farewell = Farewell::new("421 4.4.2 nothing came for too long", "slow");
-const TOO_LONG: Farewell = Farewell::new("421 4.4.2 this connection is old; come again", "old");
+const STOPPING: Farewell = Farewell::new("421 4.3.2 shutting down; try again later", "stopping");
+const TOO_SLOW: Farewell = Farewell::new("421 4.4.2 timeout: nothing was received for too long", "slow");
+const TOO_LONG: Farewell = Farewell::new("421 4.4.2 timeout: the connection was open for too long", "old");
 const TOO_MANY: Farewell = Farewell::new("421 4.7.0 too many commands without a mail", "commands");
 const TOO_WRONG: Farewell = Farewell::new("421 4.7.0 too many errors", "errors");
-const WEB: Farewell = Farewell::new("421 4.7.0 HTTP is not spoken here", "errors");
+const WEB: Farewell = Farewell::new("421 4.7.0 this is not an HTTP server", "errors");
 const BARE: Farewell = Farewell::new("550 5.5.2 a line must end with CR LF", "bare_newline");
-const EAGER: Farewell = Farewell::new("554 5.5.0 the content came before it was asked for", "errors");
+const EAGER: Farewell = Farewell::new("554 5.5.0 data was sent before the 354 reply", "errors");
 const QUIT: Farewell = Farewell::new("221 2.0.0 bye", "quit");
 /// The handshake failed.
 const NO_TLS: &str = "tls";
 const TOO_LARGE: &str = "552 5.3.4 the mail is too large";
-const NOT_NOW: &str = "451 4.3.0 the mail cannot be stored at the moment; send it again later";
+const NOT_NOW: &str = "451 4.3.0 the mail cannot be stored at the moment; try again later";
 
 /// How long clients are waited for.
 #[derive(Clone, Copy, Debug)]
@@ -221,11 +221,11 @@ impl Session {
             Command::Data => return self.data(wire).await,
             Command::Reset => {
                 self.envelope = None;
-                "250 2.0.0 forgotten".into()
+                "250 2.0.0 reset".into()
             }
-            Command::Noop => "250 2.0.0 here".into(),
-            Command::Verify => "252 2.1.5 send it and see".into(),
-            Command::Help => "214 2.0.0 mails of banks about transfers are taken here".into(),
+            Command::Noop => "250 2.0.0 OK".into(),
+            Command::Verify => "252 2.1.5 cannot verify the address; send the mail".into(),
+            Command::Help => "214 2.0.0 this server accepts bank alert mails".into(),
             Command::StartTls => return self.start_tls(wire).await,
             Command::Quit => return Ok(Next::End(QUIT)),
         };
@@ -264,57 +264,57 @@ impl Session {
 
     fn mail(&mut self, size: Option<usize>) -> Result<&'static str, &'static str> {
         if !self.is_greeted {
-            return Err("503 5.5.1 greet first");
+            return Err("503 5.5.1 send a greeting first");
         }
         if self.envelope.is_some() {
-            return Err("503 5.5.1 a mail was begun already");
+            return Err("503 5.5.1 MAIL FROM was already sent");
         }
         if size.is_some_and(|size| size > MAX_MAIL_BYTES) {
             metrics::counter!("tillbell_smtp_mails_total", "answer" => "552").increment(1);
             return Err(TOO_LARGE);
         }
         self.envelope = Some(0);
-        Ok("250 2.1.0 go on")
+        Ok("250 2.1.0 sender OK")
     }
 
     fn recipient(&mut self, address: &str) -> Result<&'static str, &'static str> {
         let recipients = &self.reception.app.config.mail.recipients;
-        let Some(count) = &mut self.envelope else { return Err("503 5.5.1 MAIL FROM comes first") };
+        let Some(count) = &mut self.envelope else { return Err("503 5.5.1 send MAIL FROM first") };
         if *count >= RECIPIENTS_MAX {
-            return Err("452 4.5.3 too many recipients; send the mail to the others again");
+            return Err("452 4.5.3 too many recipients; send the mail to the others separately");
         }
         let is_ours =
             recipients.is_empty() || recipients.iter().any(|ours| ours.eq_ignore_ascii_case(address));
         if address.is_empty() || !is_ours {
             metrics::counter!("tillbell_smtp_mails_total", "answer" => "550").increment(1);
-            return Err("550 5.1.1 nobody of that address takes mail here");
+            return Err("550 5.1.1 no such recipient here");
         }
         *count += 1;
-        Ok("250 2.1.5 go on")
+        Ok("250 2.1.5 recipient OK")
     }
 
     async fn start_tls(&mut self, wire: &mut Wire) -> Result<Next, Lost> {
         if self.is_secure {
-            return self.refuse(wire, "503 5.5.1 TLS is spoken already").await;
+            return self.refuse(wire, "503 5.5.1 TLS is already active").await;
         }
         if self.reception.tls.is_none() {
-            return self.refuse(wire, "502 5.5.1 there is no certificate to speak TLS with").await;
+            return self.refuse(wire, "502 5.5.1 STARTTLS is not available: there is no certificate").await;
         }
-        wire.say(&["220 2.0.0 begin"]).await?;
+        wire.say(&["220 2.0.0 ready to start TLS"]).await?;
         Ok(Next::Secure)
     }
 
     async fn data(&mut self, wire: &mut Wire) -> Result<Next, Lost> {
         let recipients = match self.envelope {
-            None => return self.refuse(wire, "503 5.5.1 MAIL FROM comes first").await,
-            Some(0) => return self.refuse(wire, "503 5.5.1 there is no recipient").await,
+            None => return self.refuse(wire, "503 5.5.1 send MAIL FROM first").await,
+            Some(0) => return self.refuse(wire, "503 5.5.1 send RCPT TO first").await,
             Some(count) => count,
         };
         if wire.has_more() {
             // Behind a refused DATA it would have been taken for commands.
             return Ok(Next::End(EAGER));
         }
-        wire.say(&["354 the mail, then a dot alone"]).await?;
+        wire.say(&["354 send the mail, then a line with only a dot"]).await?;
         self.envelope = None;
         let patience = self.reception.patience;
         let wait = ContentWait { step: self.wait(patience.piece), whole: patience.mail };
@@ -323,7 +323,7 @@ impl Session {
             Received::TooLarge => (TOO_LARGE.into(), Next::Go),
             Received::TooMuch => (TOO_LARGE.into(), Next::End(Farewell::new("", "size"))),
             Received::BareNewline => (
-                "554 5.6.0 a CR or LF stands alone in the mail; lines must end with CR LF".into(),
+                "554 5.6.0 the mail has a bare CR or LF; lines must end with CR LF".into(),
                 Next::End(Farewell::new("", "bare_newline")),
             ),
         };
@@ -364,10 +364,10 @@ impl Session {
                 return format!("250 2.0.0 kept as alert {}", ingested.outcome.alert_id).into();
             }
             Ok(Ok(Some(Err(error)))) => {
-                tracing::warn!(%error, "a mail could not be stored; its sender keeps it and tries again");
+                tracing::warn!(%error, "a mail could not be stored; its sender will retry");
             }
-            Ok(Ok(None) | Err(_)) => tracing::error!("a mail could not be taken; its sender tries again"),
-            Err(_) => tracing::warn!("storing a mail takes too long; its sender tries again"),
+            Ok(Ok(None) | Err(_)) => tracing::error!("a mail could not be processed; its sender will retry"),
+            Err(_) => tracing::warn!("storing a mail took too long; its sender will retry"),
         }
         NOT_NOW.into()
     }

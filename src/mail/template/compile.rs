@@ -49,7 +49,7 @@ impl Place<'_> {
 
     fn regex(&self, key: &str, pattern: &str) -> Result<Pattern, TemplateError> {
         if pattern.len() > MAX_PATTERN {
-            return Err(self.wrong(key, format!("expression longer than {MAX_PATTERN}")));
+            return Err(self.wrong(key, format!("the expression is longer than {MAX_PATTERN} characters")));
         }
         Pattern::new(pattern.replace("{BANK}", self.words))
             .map_err(|e| self.wrong(key, format!("{pattern:?}: {}", collapse(&e.to_string()))))
@@ -69,8 +69,10 @@ impl Place<'_> {
         };
         let line = self.text.find(&format!("<{odd}>")).map(|at| self.text[..at].matches('\n').count() + 1);
         let place = line.map_or(String::new(), |line| format!("line {line}: "));
-        Err(self
-            .wrong(key, format!("{place}{odd:?} is no known group; the known ones are {}", known.join(", "))))
+        Err(self.wrong(
+            key,
+            format!("{place}{odd:?} is not a known group; the known groups are {}", known.join(", ")),
+        ))
     }
 
     fn direction(
@@ -83,7 +85,7 @@ impl Place<'_> {
             "credit" => Ok(Some(Direction::Credit)),
             "debit" => Ok(Some(Direction::Debit)),
             "any" => Ok(None),
-            other => Err(self.wrong(key, format!("{other:?} is none of credit, debit, any"))),
+            other => Err(self.wrong(key, format!("{other:?} is not one of credit, debit, any"))),
         }
     }
 
@@ -116,7 +118,7 @@ impl Place<'_> {
                     "own_transfer" => Some(AlertKind::OwnTransfer),
                     "doubt" => None,
                     other => {
-                        let message = format!("{other:?} is none of reversal, fee, own_transfer, doubt");
+                        let message = format!("{other:?} is not one of reversal, fee, own_transfer, doubt");
                         return Err(self.wrong("kind.kind", message));
                     }
                 };
@@ -208,14 +210,14 @@ pub fn bank(file: &str, text: &str, words: &str, labels_of_all: &[String]) -> Re
     let raw: RawBank = parse(file, text)?;
     let place = Place { file, text, words };
     if raw.code.is_empty() || !raw.code.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit()) {
-        return Err(place.wrong("code", "must be lower-case letters and digits"));
+        return Err(place.wrong("code", "must have only lower-case letters and digits"));
     }
     if raw.name.trim().is_empty() {
         return Err(place.wrong("name", "is empty"));
     }
     let senders: Vec<String> = raw.senders.iter().map(|s| s.trim().to_ascii_lowercase()).collect();
     if let Some(bad) = senders.iter().find(|s| s.split('@').filter(|p| !p.is_empty()).count() != 2) {
-        return Err(place.wrong("senders", format!("{bad:?} is no address")));
+        return Err(place.wrong("senders", format!("{bad:?} is not an address")));
     }
     if let Some(bad) = raw.nip_codes.iter().find(|c| c.len() != 6 || !c.bytes().all(|b| b.is_ascii_digit())) {
         return Err(place.wrong("nip_codes", format!("{bad:?} is not six digits")));
@@ -256,7 +258,7 @@ fn layout(place: &Place<'_>, raw: &RawLayout, other_labels: &[String]) -> Result
     let mut fields = HashMap::new();
     for (name, field) in &raw.fields {
         let Some(which) = field_name(name) else {
-            return Err(place.wrong(&key("fields"), format!("{name:?} is no field")));
+            return Err(place.wrong(&key("fields"), format!("{name:?} is not a field")));
         };
         fields.insert(which, compile_field(place, &key(&format!("fields.{name}")), field)?);
     }

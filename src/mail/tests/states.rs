@@ -53,7 +53,7 @@ fn a_row_that_tells_another_state_than_success_is_a_doubt() {
                 } else {
                     assert!(doubted(&reading), "{bank}: {label}: {value}: {:?}", reading.why);
                     assert!(
-                        reading.facts.doubts.iter().any(|d| d.contains("state")),
+                        reading.facts.doubts.iter().any(|d| d.contains("transaction status")),
                         "{bank}: {label}: {value}: {:?}",
                         reading.why
                     );

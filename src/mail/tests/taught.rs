@@ -38,18 +38,18 @@ fn every_rule_that_was_tried_says_what_did_not_fit() {
     let why = tried(&banks, "IN 1234 BY ZARA GYANG/OPAY").why.join("\n");
     for part in [
         "the narration is \"IN 1234 BY ZARA GYANG/OPAY\"",
-        "narration rule 1 of the template does not fit: it fits as far as `^IN (?P<reference>[0-9]{4}) `, and not \
-         `FROM (?P<payer>.+?)/(?P<bank>{BANK})$`",
-        "narration rule 2 of the template is not for this narration: the layout is gens, not word",
-        "narration rule 3 of the template fits, but what stands in the name's place is no name",
-        "narration rule 4 of the template does not fit, not even its beginning: `Q`",
+        "narration rule 1 of the template does not match: it matches up to `^IN (?P<reference>[0-9]{4}) `, \
+         but not `FROM (?P<payer>.+?)/(?P<bank>{BANK})$`",
+        "narration rule 2 of the template does not apply to this narration: the layout is gens, not word",
+        "narration rule 3 of the template matches, but finds no name",
+        "narration rule 4 of the template does not match, not even its beginning: `Q`",
         "none of the network's",
     ] {
         assert!(why.contains(part), "{part}\n{why}");
     }
     let found = tried(&banks, "IN 1234 FROM ZARA GYANG/opay").why.join("\n");
-    assert!(found.contains("narration rule 1 of the template fits: the payer is ZARA GYANG"), "{found}");
+    assert!(found.contains("narration rule 1 of the template matches: the payer is ZARA GYANG"), "{found}");
     assert!(!found.contains("rule 2") && !found.contains("network"), "{found}");
     let none = tried(&banks, "").why.join("\n");
-    assert!(none.contains("no narration was read"), "{none}");
+    assert!(none.contains("no narration was found"), "{none}");
 }

@@ -236,9 +236,9 @@ fn a_body_that_could_be_several_things_goes_to_a_person() {
         (change(&text, "rent", "rent <b>now</b>"), "could be text or HTML"),
         (change(&html, "<html>", "Hello <html>"), "could be text or HTML"),
         (change(&text, "rent", "rent=20for=20May"), "quoted-printable"),
-        (change(&text, "\r\n\r\n", "\r\n\r\n--x\r\n"), "made of parts or not"),
-        (change(&parts, "\r\n\r\n", "\r\n\r\nHello\r\n"), "made of parts or not"),
-        (change(&parts, "--=_b7f2--", ""), "made of parts or not"),
+        (change(&text, "\r\n\r\n", "\r\n\r\n--x\r\n"), "consists of parts"),
+        (change(&parts, "\r\n\r\n", "\r\n\r\nHello\r\n"), "consists of parts"),
+        (change(&parts, "--=_b7f2--", ""), "consists of parts"),
     ];
     for (raw, why) in cases {
         let reading = told(&raw, false);

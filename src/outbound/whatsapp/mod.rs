@@ -45,7 +45,7 @@ pub enum WhatsAppProblem {
     Outbound(#[from] OutboundProblem),
     #[error(transparent)]
     Config(#[from] ConfigError),
-    #[error("whatsapp.token cannot be sent: it must be letters, digits and signs")]
+    #[error("whatsapp.token cannot be sent: it must have only letters, digits and punctuation")]
     Token,
 }
 
@@ -139,7 +139,7 @@ impl WhatsApp {
             details = error.map(|error| error.details),
             error = posted.error.as_ref().map(tracing::field::display),
             ms = u64::try_from(posted.duration.as_millis()).unwrap_or(u64::MAX),
-            "WhatsApp did not take a message"
+            "WhatsApp did not accept a message"
         );
         match verdict {
             Verdict::Operator { why } => self.alarm(why),
@@ -158,7 +158,7 @@ impl WhatsApp {
             metrics::gauge!("tillbell_messenger_alarm").set(1.0);
             tracing::error!(
                 why,
-                "ALARM: WhatsApp takes no messages until somebody acts; customers get no links"
+                "ALARM: WhatsApp accepts no messages until someone acts; customers get no links"
             );
         }
     }
@@ -172,7 +172,7 @@ impl WhatsApp {
         self.without_id.store(0, Ordering::Relaxed);
         if self.is_alarmed.swap(false, Ordering::Relaxed) {
             metrics::gauge!("tillbell_messenger_alarm").set(0.0);
-            tracing::info!("WhatsApp takes messages again");
+            tracing::info!("WhatsApp accepts messages again");
         }
     }
 }

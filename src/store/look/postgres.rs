@@ -33,7 +33,7 @@ pub(super) async fn look(url: &str) -> Result<Found, StoreError> {
         let _carrier = AbortOnDropHandle::new(tokio::spawn(async move { drop(connection.await) }));
         read(&client, &config).await
     };
-    let late = || away(format!("no answer of {} within 3 s", refusal::server(&config)));
+    let late = || away(format!("no response from {} within 3 s", refusal::server(&config)));
     tokio::time::timeout(CONNECT_TIMEOUT, look).await.map_err(|_| late())?
 }
 
@@ -58,7 +58,7 @@ async fn read(client: &Client, config: &Config) -> Result<Found, StoreError> {
     match (row.get(1), row.get(2)) {
         (false, _) => return Ok(Found::Empty),
         (true, false) => {
-            let why = "it holds a table schema_migrations of another program";
+            let why = "it contains a table schema_migrations of another program";
             return Ok(Found::Foreign(why.into()));
         }
         (true, true) => {}

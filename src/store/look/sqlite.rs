@@ -55,7 +55,7 @@ fn beside(path: &Path, end: &str) -> PathBuf {
 
 fn unreadable(path: &Path, error: &std::io::Error) -> StoreError {
     StoreError::Denied(format!(
-        "the database file {} cannot be read: {error}; run this as the user that the file belongs to",
+        "the database file {} cannot be read: {error}; run this as the user that owns the file",
         path.display()
     ))
 }
@@ -94,7 +94,7 @@ fn read(connection: &Connection) -> rusqlite::Result<Found> {
     if column(connection, columns)?.len() < 2 {
         let told = tables.iter().take(TABLES_TOLD).map(String::as_str).collect::<Vec<_>>().join(", ");
         let more = if tables.len() > TABLES_TOLD { ", ..." } else { "" };
-        return Ok(Found::Foreign(format!("it holds tables of another program ({told}{more})")));
+        return Ok(Found::Foreign(format!("it contains tables of another program ({told}{more})")));
     }
     let ran = column(connection, "select name from schema_migrations")?;
     let has_key = tables.iter().any(|table| table == "key_checks")

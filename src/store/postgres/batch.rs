@@ -70,10 +70,10 @@ pub(super) async fn run(connection: &Connection, units: &[&Unit]) -> Result<Vec<
             let rollback = connection.client.batch_execute("rollback");
             match tokio::time::timeout(ANSWER_TIMEOUT, rollback).await {
                 Ok(Ok(())) => Err(trouble),
-                _ => Err(Trouble::Broken(away("no answer to a rollback"))),
+                _ => Err(Trouble::Broken(away("no response to a rollback"))),
             }
         }
-        Err(_) => Err(Trouble::Broken(away("no answer within 5 s"))),
+        Err(_) => Err(Trouble::Broken(away("no response within 5 s"))),
     }
 }
 
@@ -81,7 +81,7 @@ async fn finish(connection: &Connection, results: Vec<Returned>) -> Result<Vec<R
     crash::point("store.before_commit");
     let commit = connection.client.batch_execute("commit");
     let error = match tokio::time::timeout(ANSWER_TIMEOUT, commit).await {
-        Err(_) => away("no answer to a commit"),
+        Err(_) => away("no response to a commit"),
         // "committed locally, but might not have been replicated": unknown, never success.
         Ok(Ok(())) if connection.take_unreplicated() => away("a commit was not confirmed by the standby"),
         Ok(Ok(())) => {

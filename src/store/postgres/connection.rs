@@ -229,7 +229,7 @@ impl From<Unread> for StoreError {
     fn from(unread: Unread) -> StoreError {
         match unread {
             Unread::Final(error) | Unread::Broken(error) => error,
-            Unread::Silent => away("no answer within 5 s"),
+            Unread::Silent => away("no response within 5 s"),
         }
     }
 }

@@ -60,7 +60,7 @@ pub(in crate::store) fn in_words(config: &Config, error: &Error) -> StoreError {
         )),
         // The driver's own words, before anything was sent.
         None if said.ends_with("password missing") => StoreError::Denied(format!(
-            "PostgreSQL on {server} asks for a password of the user {user}, and database.url has none"
+            "PostgreSQL on {server} asks for the password of user {user}, but database.url has none"
         )),
         _ => away(format!("{server}: {said}")),
     }
@@ -79,7 +79,7 @@ pub(in crate::store) async fn of_migration(client: &Client, error: &Error) -> Op
     let said = describe(error);
     if *code == SqlState::DUPLICATE_TABLE {
         return Some(StoreError::Occupied(format!(
-            "a table of another program is in the way: {said}; give tillbell a database of its own"
+            "the database has a table of another program: {said}; give tillbell a database of its own"
         )));
     }
     if *code != SqlState::INSUFFICIENT_PRIVILEGE && *code != SqlState::INVALID_SCHEMA_NAME {
@@ -108,7 +108,8 @@ pub(in crate::store) async fn of_migration(client: &Client, error: &Error) -> Op
         false => format!("; as the database's owner run: {}", grants.join(" ")),
     };
     Some(StoreError::Denied(format!(
-        "the PostgreSQL user {user} may not make tillbell's tables in the database {database}: {said}{advice}"
+        "the PostgreSQL user {user} may not create tillbell's tables in the database {database}: \
+         {said}{advice}"
     )))
 }
 
@@ -119,8 +120,8 @@ pub(in crate::store) async fn of_tables(client: &Client, error: &Error) -> Store
     let user: String = row.get(0);
     let owner = row.get::<_, Option<String>>(5).unwrap_or_default();
     StoreError::Denied(format!(
-        "the PostgreSQL user {user} may not read tillbell's tables: {said}; they belong to {owner}: name that user in \
-         database.url, or run: grant {} to {};",
+        "the PostgreSQL user {user} may not read tillbell's tables: {said}; they belong to {owner}: use that \
+         user in database.url, or run: grant {} to {};",
         quoted(&owner),
         quoted(&user)
     ))

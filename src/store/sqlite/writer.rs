@@ -54,7 +54,7 @@ impl Files {
             return Ok(());
         }
         Err(StoreError::Unavailable(format!(
-            "the database file {} was removed or replaced while the program runs; restart it",
+            "the database file {} was removed or replaced while the program was running; restart it",
             self.path.display()
         )))
     }
@@ -171,7 +171,7 @@ impl Writer {
         if !self.connection.is_autocommit() {
             return Ok(result);
         }
-        let why = result.err().map_or_else(|| "the transaction ended by itself".into(), |e| e.to_string());
+        let why = result.err().map_or_else(|| "the transaction ended unexpectedly".into(), |e| e.to_string());
         Err(StoreError::Unavailable(why))
     }
 
@@ -238,7 +238,8 @@ fn die_after_failed_sync(error: &rusqlite::Error) {
     if let rusqlite::Error::SqliteFailure(failure, _) = error
         && FAILED_SYNC.contains(&failure.extended_code)
     {
-        tracing::error!(%error, "the disk did not confirm a commit; ending, so that a restart reads what is there");
+        tracing::error!(%error, "the disk did not confirm a commit; exiting, so that a restart reads what \
+                                 was stored");
         std::process::abort();
     }
 }

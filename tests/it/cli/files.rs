@@ -45,7 +45,7 @@ fn files_that_others_may_read_are_closed_and_told() {
         let output = desk.run(&["business", "list"]);
         let told = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(output.status.success(), "{told}");
-        assert!(told.contains("could be read or written by others"), "{told}");
+        assert!(told.contains("could read or write a database file"), "{told}");
         assert_eq!(mode(&all[0]), Some(0o600));
         assert!(all.iter().all(|path| mode(path).is_none_or(|mode| mode == 0o600)));
         let quiet = desk.run(&["business", "list"]);

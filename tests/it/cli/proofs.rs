@@ -43,7 +43,7 @@ on_both! {
         let failed = desk.json(&["bank", "try", "altered.eml"]);
         assert_eq!((&failed["outcome"], &failed["authentic"]), (&"quarantined".into(), &"refuted".into()));
         assert!(why(&failed).contains("not what was signed"), "{failed}");
-        for (said, told) in [(Say::ServFail, "could not be checked"), (Say::Nothing, "DNS holds no key")] {
+        for (said, told) in [(Say::ServFail, "could not be checked"), (Say::Nothing, "DNS has no key")] {
             names.say(KEY_NAME, said);
             let open = desk.json(&["bank", "try", "altered.eml"]);
             assert_eq!((&open["outcome"], &open["authentic"]), (&"read".into(), &"unproven".into()), "{open}");

@@ -25,7 +25,7 @@ on_both! {
         std::fs::copy(&aside, &file).unwrap();
         std::fs::write(&file, "ab".repeat(32)).unwrap();
         let said = desk.refused(&["business", "list"]);
-        assert!(said.contains("holds a different one") && file.exists(), "{said}");
+        assert!(said.contains("contains a different one") && file.exists(), "{said}");
         std::fs::rename(&aside, &file).unwrap();
         desk.json(&["business", "show", "1"]);
     }

@@ -123,7 +123,7 @@ on_both! {
         std::fs::write(desk.path().join("not.pem"), "a note\n").unwrap();
         for (file, expected) in [
             ("none.pem", "configuration: webhooks.extra_ca_file: none.pem cannot be read: No such file"),
-            ("not.pem", "configuration: webhooks.extra_ca_file: not.pem holds no certificate in PEM form"),
+            ("not.pem", "configuration: webhooks.extra_ca_file: not.pem contains no certificate in PEM format"),
         ] {
             let (code, _, err) = tried(&desk, &[(CA_FILE, file)]);
             assert!(code == Some(1) && err.contains(expected), "{err}");

@@ -45,7 +45,7 @@ on_both! {
         fake.folder().stall = true;
         let timings = Timings { silence: Duration::from_millis(100), ..fast() };
         let _reading = Reading::start(&t.app, &t, &server(&fake.configured()), timings);
-        until_trouble(&t, "silent").await;
+        until_trouble(&t, "did not respond").await;
         assert!(alerts(&t.app).await.is_empty());
         fake.folder().stall = false;
         assert_once(&until_alerts(&t.app, 2).await);
@@ -150,10 +150,10 @@ on_both! {
         let (t, fake) = with_mails(db, 1).await;
         fake.folder().greeting = "SSH-2.0-OpenSSH_9.2\u{1b}[2J".into();
         let _reading = Reading::start(&t.app, &t, &server(&fake.configured()), fast());
-        let trouble = until_trouble(&t, "does not speak as it should").await;
+        let trouble = until_trouble(&t, "is not valid IMAP").await;
         assert!(!trouble.contains('\u{1b}'));
         fake.folder().greeting = "* BYE too many connections".into();
-        until_trouble(&t, "good-bye: too many connections").await;
+        until_trouble(&t, "ended the session: too many connections").await;
         fake.folder().greeting = "* OK ready".into();
         fake.folder().refuse_login = Some("[AUTHENTICATIONFAILED] Invalid credentials".into());
         let trouble = until_trouble(&t, "the login was refused").await;

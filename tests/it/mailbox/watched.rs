@@ -92,8 +92,8 @@ on_both! {
         .await;
         for (name, trouble) in told {
             let parts = match name.as_str() {
-                "stranger" => ["not trusted here (UnknownIssuer)", "must be named in ca_file of this mailbox"],
-                _ => ["notes.txt", "holds no certificate in PEM form"],
+                "stranger" => ["not trusted here (UnknownIssuer)", "must be listed in ca_file of this mailbox"],
+                _ => ["notes.txt", "contains no certificate in PEM format"],
             };
             assert!(parts.iter().all(|part| trouble.contains(part)), "{name}: {trouble}");
         }

@@ -40,7 +40,7 @@ on_both! {
         desk.told("kanariefågel {").await.fails(400, "");
         desk.server.send("GET", &format!("{WEBHOOK}?hub.mode=subscribe&hub.challenge=1&hub.verify_token={VERIFY_TOKEN}"), &[], None).await;
         let logs = kept.text();
-        assert!(logs.contains("ALARM: WhatsApp takes no messages") && logs.contains("code=132001"), "the log holds something");
+        assert!(logs.contains("ALARM: WhatsApp accepts no messages") && logs.contains("code=132001"), "the log holds something");
         // Whoever is answered well is given the link.
         let refused = || replies.iter().filter(|reply| reply.status >= 400);
         assert!(refused().count() >= 4);
