@@ -29,17 +29,17 @@ pub struct OwnHost {
 pub enum Impostor {
     #[error("must not lead to the address of payment pages")]
     OwnHost,
-    #[error("must not hold anything that looks like a payment link")]
+    #[error("must not contain anything that looks like a payment link")]
     OwnLink,
-    #[error("must not hold a host in encoded form (xn--)")]
+    #[error("must not contain a host in encoded form (xn--)")]
     EncodedHost,
-    #[error("must not hold a link")]
+    #[error("must not contain a link")]
     Link,
     #[error(
-        "must not hold invisible characters, line separators or characters that change the direction of text"
+        "must not contain invisible characters, line separators or characters that change the direction of text"
     )]
     Invisible,
-    #[error("must not hold a number of six digits beside PIN or wallet: codes for those come from us alone")]
+    #[error("must not contain a number of six digits beside PIN or wallet: only we send codes for those")]
     Code,
 }
 
