@@ -193,8 +193,8 @@ fn payable(page: &mut Page, open: &OpenLink, told: &Told) {
     } else {
         let phone = unbroken(&open.order.masked_phone);
         page.forgot = Some(format!(
-            "We will send a code to {phone}. Enter it on this page and choose a new PIN. Your old PIN works until you \
-             save the new one. No money leaves your wallet when you change your PIN."
+            "We will send a code to {phone}. Enter it on this page and choose a new PIN. Your old PIN works until \
+             then. No money leaves your wallet."
         ));
     }
     let until = clock(open.expires_at, open.now);
@@ -209,8 +209,8 @@ fn payable(page: &mut Page, open: &OpenLink, told: &Told) {
         page.heading = "This is over your daily limit".to_owned();
         page.tone = Some(Tone::Bad);
         page.paragraphs = vec![format!(
-            "{NO_MONEY} This payment would take you over the amount that you can spend from your wallet in one day. Try again \
-             after midnight. If this link has expired by then, ask the shop for a new one."
+            "{NO_MONEY} This payment would take you over the amount that your wallet can spend in one day. Try again after \
+             midnight. If this link has expired by then, ask the shop for a new one."
         )];
     } else if open.tries_left < PLACES && told.wrong.is_none() && told.note.is_none() {
         let text = format!("You have {} left to enter your PIN.", tries(open.tries_left));

@@ -189,7 +189,7 @@ on_both! {
             let request = StartRequest { order_summary: Some(summary.clone()), ..site.w.request(10, key) };
             let Started::Waiting(started) = site.w.try_start(&request).await else { panic!("not started") };
             let page = site.get(&token(&started)).await;
-            assert_eq!(page.attributes("details", "class").len(), usize::from(more.is_some()), "{key}");
+            assert_eq!(page.attributes("details.more", "class").len(), usize::from(more.is_some()), "{key}");
             assert_eq!(page.attributes("details[open]", "class").len(), 0);
             if let Some(more) = more {
                 assert!(page.text().contains(more), "{}", page.text());
