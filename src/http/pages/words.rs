@@ -133,25 +133,21 @@ fn open(open: OpenLink, told: Told, voice: Voice<'_>) -> Page {
             page.look_again = Some("Check again");
             // A lock is the wallet's, whoever's link is open.
             if matches!(status, WalletStatus::Locked(_)) {
+                let locked = "Your wallet is locked too, because the PIN was wrong too many times.";
+                let unlock = unlock(&open, &told).unwrap_or_default();
+                page.paragraphs.push(format!("{locked} {unlock}").trim_end().to_owned());
                 set_up(&mut page, &open, &told);
             }
         }
         WalletStatus::Locked(until) => {
             page.heading = "Your wallet is locked".to_owned();
             page.tone = Some(Tone::Bad);
-            let until = clock(until, open.now);
-            let phone = unbroken(&open.order.masked_phone);
-            let unlock = match open.code {
-                None if is_last_code(&open, &told) => format!("It unlocks at {until}."),
-                None => format!(
-                    "To unlock it now, set a new PIN with a code that we send to {phone}. Or wait: it unlocks at {until}."
-                ),
-                Some(_) => format!(
-                    "To unlock it now, set a new PIN with the code from your message. Or wait: it unlocks at {until}."
-                ),
-            };
+            let unlock =
+                unlock(&open, &told).map(|how| format!("{how} Or wait: it")).unwrap_or("It".to_owned());
             page.paragraphs = vec![format!(
-                "The PIN was wrong too many times, so we locked your wallet to protect your money. {NO_MONEY} {unlock}"
+                "The PIN was wrong too many times, so we locked your wallet to protect your money. {NO_MONEY} {unlock} \
+                 unlocks at {}.",
+                clock(until, open.now)
             )];
             set_up(&mut page, &open, &told);
         }
@@ -177,6 +173,18 @@ fn open(open: OpenLink, told: Told, voice: Voice<'_>) -> Page {
     }
     tell(&mut page, told);
     page
+}
+
+/// How a locked wallet is unlocked before its time, if it can be by this link.
+fn unlock(open: &OpenLink, told: &Told) -> Option<String> {
+    match open.code {
+        None if is_last_code(open, told) => None,
+        None => {
+            let phone = unbroken(&open.order.masked_phone);
+            Some(format!("To unlock it now, set a new PIN with a code that we send to {phone}."))
+        }
+        Some(_) => Some("To unlock it now, set a new PIN with the code from your message.".to_owned()),
+    }
 }
 
 /// A wallet that may pay, if the PIN is right and the balance covers it.

@@ -237,6 +237,7 @@ on_both! {
         site.w.t.app.directory.forget();
         let page = site.get(&third).await;
         page.is(200, "You cannot pay this shop right now");
+        page.is(200, "Your wallet is locked too, because the PIN was wrong too many times. To unlock it now, set a new PIN");
         let sent = site.submit(&third, &page.form("reset"), &[]).await;
         let filled = [("code", site.code()), ("new_pin", "8305".to_owned()), ("new_pin_again", "8305".to_owned())];
         let filled = filled.each_ref().map(|(name, value)| (*name, value.as_str()));
