@@ -16,6 +16,8 @@ pub const CODE_LIFE: Span = Span::minutes(10);
 /// Codes sent to one wallet in an hour and in a day.
 pub const CODES_AN_HOUR: i64 = 3;
 pub const CODES_A_DAY: i64 = 5;
+/// Between two codes to one wallet: the first may still be on its way, and the second ends it.
+pub const CODE_PAUSE: Span = Span::seconds(60);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IntentState {
@@ -147,5 +149,11 @@ pub struct PinCode {
 impl PinCode {
     pub fn is_good(&self, now: Timestamp) -> bool {
         self.used_at.is_none() && now < self.expires_at && self.tries < CODE_TRIES
+    }
+
+    /// Until when no other code may take its place. Nobody waits for one that was used: it has arrived.
+    pub fn alone_until(&self, now: Timestamp) -> Option<Timestamp> {
+        let until = self.created_at + CODE_PAUSE;
+        (self.used_at.is_none() && now < until).then_some(until)
     }
 }

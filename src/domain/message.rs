@@ -109,7 +109,7 @@ pub struct LinkWords<'a> {
 
 pub fn link_text(words: &LinkWords<'_>) -> String {
     format!(
-        "{} asks you to pay {} for order {}.\n\nCheck it and pay with your PIN here:\n{}\n\nThis link works until {}. \
+        "{} asks you to pay {} for order {}.\n\nCheck the order and pay with your PIN here:\n{}\n\nThis link works until {}. \
          Not your order? Ignore this message: no money leaves your wallet without your PIN.",
         words.merchant,
         naira(words.amount),
@@ -142,14 +142,16 @@ pub fn unlinked(reference: &str) -> String {
 pub fn code_text(code: &str, merchant: &str) -> String {
     format!(
         "{code} is your code to set your wallet PIN. It works for 10 minutes.\n\nEnter it on the payment page only. Never \
-         share it with anyone, including {merchant} and us: whoever has it can spend your money. Did not ask for it? \
+         share it with anyone, including {merchant} and us: anyone who has it can spend your money. Did not ask for it? \
          Ignore this message."
     )
 }
 
-pub fn receipt_text(merchant: &str, amount: Money, reference: &str, at: Timestamp) -> String {
+/// `number` is the payment's id, as the page shows it.
+pub fn receipt_text(merchant: &str, amount: Money, reference: &str, at: Timestamp, number: &str) -> String {
     format!(
-        "You paid {} to {merchant} for order {reference} on {}. Keep this message as your receipt.",
+        "You paid {} to {merchant} for order {reference} on {}.\n\nReceipt number: {number}\n\nKeep this message as your \
+         receipt.",
         naira(amount),
         lagos_time(at)
     )

@@ -206,10 +206,12 @@ async fn words(app: &App, row: &MessageRow) -> Result<Words, OpError> {
         MessageKind::Receipt => {
             let intent = app.store.intent(row.subject_id).await?.ok_or_else(|| missing("intent"))?;
             let merchant = merchant_name(app, row.business_id).await?;
+            let payment = app.store.payment(intent.payment_id).await?.ok_or_else(|| missing("payment"))?;
             let at = intent.ended_at.unwrap_or(row.created_at);
             let reference = message::unlinked(&intent.order_reference);
-            let text = message::receipt_text(&merchant, intent.amount, &reference, at);
-            let parts = [naira(intent.amount), merchant, reference, message::lagos_time(at)];
+            let number = payment.transaction_id;
+            let text = message::receipt_text(&merchant, intent.amount, &reference, at, &number);
+            let parts = [naira(intent.amount), merchant, reference, message::lagos_time(at), number];
             Ok(Words::plain(text, parts))
         }
         MessageKind::PinChanged => {

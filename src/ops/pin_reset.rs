@@ -1,8 +1,8 @@
 //! Sets or resets a wallet's PIN, with a one-time code sent to the wallet's own number.
 //!
 //! The merchant holds the link as well, so the link proves nothing: only the code does. It is good for
-//! one wallet and one intent, for ten minutes, once, and only the newest one counts; a try of it is
-//! counted before it is compared. Setting a PIN never pays, lifts a lock, and is told to the customer.
+//! one wallet and one intent, for ten minutes, once, and only the newest one counts, so the next is sent after
+//! a pause; a try of it is counted before it is compared. Setting a PIN never pays, lifts a lock, and is told to the customer.
 
 use std::sync::Arc;
 
@@ -39,8 +39,14 @@ pub enum CodeSent {
     TooMany {
         again_at: Timestamp,
     },
+    /// The newest code was sent moments ago and was not used yet; nothing was sent and nothing counted.
+    TooSoon {
+        again_at: Timestamp,
+    },
     /// The message did not go out; why, in words for operators, not for the page.
     NotSent(String),
+    /// It did not go out yet; workers go on while the code is good.
+    Late(String),
     /// No code is sent for a link that is not open.
     NotOpen(LinkView),
     Suspended,
@@ -58,8 +64,8 @@ pub async fn send_code(app: &Arc<App>, token: &str) -> Result<CodeSent, OpError>
     for _ in 0..CODE_RACES_MAX {
         let wallet = known_wallet(app, intent.wallet_id).await?;
         let now = app.now();
-        if let Some(again_at) = used_up(app, &wallet, now).await? {
-            return Ok(CodeSent::TooMany { again_at });
+        if let Some(refused) = not_now(app, &wallet, now).await? {
+            return Ok(refused);
         }
         let code = PinCode {
             id: app.store.id(IdKind::PinCode).await?,
@@ -91,7 +97,8 @@ pub async fn send_code(app: &Arc<App>, token: &str) -> Result<CodeSent, OpError>
         if app.store.apply(unit).await?.is_done() {
             crash::point("code.stored");
             return Ok(match messages::send_now(app, composed.job).await {
-                SentNow::Failed(why) | SentNow::Unknown(why) | SentNow::Later(why) => CodeSent::NotSent(why),
+                SentNow::Failed(why) | SentNow::Unknown(why) => CodeSent::NotSent(why),
+                SentNow::Later(why) => CodeSent::Late(why),
                 SentNow::Sent | SentNow::UnderWay => {
                     CodeSent::Sent { masked_phone: wallet.phone.masked(), expires_at: code.expires_at }
                 }
@@ -101,15 +108,17 @@ pub async fn send_code(app: &Arc<App>, token: &str) -> Result<CodeSent, OpError>
     Err(OpError::Contended)
 }
 
-/// When the next code may be sent, if not now.
-async fn used_up(app: &App, wallet: &Wallet, now: Timestamp) -> Result<Option<Timestamp>, OpError> {
+/// Why no code is sent now, if none is. Read after the wallet: a code that is made meanwhile moves its clock,
+/// so of two nodes that both find none one loses, and finds the other's.
+async fn not_now(app: &App, wallet: &Wallet, now: Timestamp) -> Result<Option<CodeSent>, OpError> {
     for (window, most) in [(Span::hours(24), CODES_A_DAY), (Span::hours(1), CODES_AN_HOUR)] {
         let (count, first) = app.store.codes_since(wallet.id, now - window).await?;
         if count >= most {
-            return Ok(Some(first + window));
+            return Ok(Some(CodeSent::TooMany { again_at: first + window }));
         }
     }
-    Ok(None)
+    let newest = app.store.newest_code(wallet.id).await?;
+    Ok(newest.and_then(|code| code.alone_until(now)).map(|again_at| CodeSent::TooSoon { again_at }))
 }
 
 /// The intent of an open link with its wallet, or what the link leads to instead.

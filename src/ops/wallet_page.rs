@@ -7,10 +7,11 @@
 
 use super::OpError;
 use super::end_intent::end_intent;
-use super::wallets::{known_wallet, limits};
+use super::wallets::{known_wallet, limits, phone_hash};
 use crate::app::App;
 use crate::domain::intent::{Intent, IntentEnd, IntentState};
 use crate::domain::merchant::WebsiteStatus;
+use crate::domain::message::MessageStatus;
 use crate::domain::money::Money;
 use crate::domain::time::{Span, Timestamp};
 use crate::domain::wallet::{Wallet, WalletStatus};
@@ -74,6 +75,11 @@ pub struct OpenLink {
     pub within_daily_limit: bool,
     /// A code of this link that may be entered, if one was sent.
     pub code: Option<OpenCode>,
+    /// The newest code of this link did not go out.
+    pub code_failed: bool,
+    /// A code of this link was sent moments ago; the next may be asked for then. Those of other links are not told
+    /// of: a look would tell the merchant when the customer pays elsewhere.
+    pub next_code_at: Option<Timestamp>,
     /// Top-ups of this business the customer may pay into now; filled only when the balance is too low. Others'
     /// are none of this merchant's business, who holds the link too.
     pub topups: Vec<OpenTopup>,
@@ -202,9 +208,20 @@ async fn open(
     payer_name: String,
     now: Timestamp,
 ) -> Result<OpenLink, OpError> {
-    let newest = app.store.newest_code(wallet.id).await?;
-    let code = newest.filter(|code| code.intent_id == intent.id && code.is_good(now)).map(|code| OpenCode {
-        expires_at: code.expires_at,
+    let newest = app.store.newest_code(wallet.id).await?.filter(|code| code.intent_id == intent.id);
+    let next_code_at = newest.as_ref().and_then(|code| code.alone_until(now));
+    let good = newest.filter(|code| code.is_good(now));
+    let code_failed = match &good {
+        Some(code) => {
+            let sent =
+                app.store.code_status(&phone_hash(app, &wallet.phone), code.id, code.created_at).await?;
+            sent == Some(MessageStatus::Failed)
+        }
+        None => false,
+    };
+    let code = good.filter(|_| !code_failed).map(|code| OpenCode {
+        // It is of no use after the link.
+        expires_at: code.expires_at.min(intent.expires_at),
         tries_left: crate::domain::intent::CODE_TRIES - code.tries,
     });
     let stopped = app.store.wallet_business(intent.business_id).await?;
@@ -226,6 +243,8 @@ async fn open(
         balance_covers,
         within_daily_limit: wallet.may_spend(intent.amount, limits(app, wallet), now),
         code,
+        code_failed,
+        next_code_at,
         topups,
     })
 }

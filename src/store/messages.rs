@@ -34,6 +34,10 @@ statements! {
     LIST_OF_PHONE: query {
         concat!("select ", columns!(), " from messages where phone_hash = $1 order by created_at desc, id desc limit $2")
     }
+    CODE_STATUS: query {
+        "select status from messages where phone_hash = $1 and created_at >= $2 and kind = 'code' and subject_id = $3 \
+         limit 1"
+    }
     SENT: query {
         "update messages set status = 'sent', provider_id = $2, error = null, attempts = attempts + 1, updated_at = $3 \
          where id = $1 and status in ('queued', 'failed')"
@@ -225,6 +229,18 @@ pub fn forget_quotas(before: Timestamp) -> Step {
 }
 
 impl Store {
+    /// How far the message with a code has come; `made_at` is when the code was made.
+    pub async fn code_status(
+        &self,
+        phone_hash: &[u8],
+        code_id: i64,
+        made_at: Timestamp,
+    ) -> Result<Option<MessageStatus>, StoreError> {
+        let row =
+            self.read_one(&CODE_STATUS, vec![phone_hash.into(), made_at.into(), code_id.into()]).await?;
+        row.map(|row| row.reader("messages").word("status", MessageStatus::parse)).transpose()
+    }
+
     pub async fn message(&self, id: i64) -> Result<Option<MessageRow>, StoreError> {
         self.read_one(&BY_ID, vec![id.into()]).await?.map(decode).transpose()
     }

@@ -210,6 +210,10 @@ pub struct Page {
     pub send_code: Option<&'static str>,
     /// The text of the button that does so where there is a PIN already.
     pub reset: Option<&'static str>,
+    /// When the next code may be asked for, and which one counts; above the button, or in its place.
+    pub send_hint: Option<String>,
+    /// What comes before a code is sent to somebody who forgot the PIN: told first, sent by a second tap.
+    pub forgot: Option<String>,
     pub cancel: bool,
     /// The customer is asked whether to cancel, and nothing else.
     pub ask_cancel: bool,
@@ -241,6 +245,8 @@ impl Page {
             code: None,
             send_code: None,
             reset: None,
+            send_hint: None,
+            forgot: None,
             cancel: false,
             ask_cancel: false,
             back: false,
@@ -258,6 +264,18 @@ impl Page {
     /// The amount stays in view while a form is filled in, also above a keyboard.
     fn is_form(&self) -> bool {
         self.pin || self.code.is_some()
+    }
+
+    /// The cursor is where something has to be mended, else where the code is typed that was asked for.
+    fn has_cursor(&self, field: &str) -> bool {
+        match (&self.wrong, &self.code) {
+            (Some(wrong), _) => wrong.field.name() == field,
+            (None, Some(form)) if self.form_first() => {
+                let next = if form.typed.is_some() { Field::NewPin } else { Field::Code };
+                next.name() == field
+            }
+            (None, _) => false,
+        }
     }
 
     /// What is wrong with a field, if that field is.
@@ -290,6 +308,19 @@ pub fn left(until: Timestamp, now: Timestamp) -> String {
         1 => "1 minute left".to_owned(),
         minutes => format!("{minutes} minutes left"),
     }
+}
+
+/// `1 second`, `40 seconds`; begun seconds are counted, so nobody comes back too early.
+pub fn wait(until: Timestamp, now: Timestamp) -> String {
+    match whole_seconds(until, now) {
+        1 => "1 second".to_owned(),
+        seconds => format!("{seconds} seconds"),
+    }
+}
+
+/// Seconds until then, the one that has begun included; at least one.
+pub fn whole_seconds(until: Timestamp, now: Timestamp) -> i64 {
+    (until.since(now).0.saturating_add(999_999) / 1_000_000).max(1)
 }
 
 /// `1 try`, `3 tries`.
@@ -364,6 +395,11 @@ mod tests {
             assert_eq!(left(Timestamp(now.0 + seconds * 1_000_000), now), text);
         }
         assert_eq!((tries(1), tries(4)), ("1 try".to_owned(), "4 tries".to_owned()));
+        for (micros, text) in
+            [(-5, "1 second"), (1, "1 second"), (1_000_001, "2 seconds"), (60_000_000, "60 seconds")]
+        {
+            assert_eq!(wait(Timestamp(now.0 + micros), now), text);
+        }
     }
 
     #[test]

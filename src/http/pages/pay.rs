@@ -18,10 +18,9 @@ use zeroize::Zeroizing;
 
 use super::form::{Act, Form, FormProblem};
 use super::origin::{Sender, sender};
-use super::page::{Field, Note, Tone, clock, tries, unbroken};
+use super::page::{Field, Note, Tone, tries, unbroken, whole_seconds};
 use super::words::{self, Told, Voice};
 use super::{Shown, form, respond};
-use crate::domain::time::Timestamp;
 use crate::http::Http;
 use crate::http::auth::{client_address, counted_as};
 use crate::http::door::{Peer, Trace};
@@ -123,10 +122,6 @@ impl Link<'_> {
         Ok(self.show(view, told, status))
     }
 
-    fn now(&self) -> Timestamp {
-        self.http.app.now()
-    }
-
     /// The form, if our own page sent it.
     fn admit(&self, parts: &Parts, body: Result<Zeroizing<Vec<u8>>, FormProblem>) -> Result<Form, NotOurs> {
         let sender = sender(parts, &self.http.app.public_url());
@@ -178,21 +173,22 @@ impl Link<'_> {
                 let text = format!("We sent a code to {phone}. It can take a minute to arrive.");
                 self.look(Told::note(Tone::Good, text).setting(), StatusCode::OK).await
             }
-            CodeSent::TooMany { again_at } => {
-                let now = self.now();
-                let again_at_clock = clock(again_at, now);
-                let text = format!(
-                    "We have sent as many codes as we can for now. You can get the next one at {again_at_clock}."
-                );
-                let told = Told { no_more_codes: true, ..Told::note(Tone::Bad, text).setting() };
-                let mut shown = self.look(told, StatusCode::TOO_MANY_REQUESTS).await?;
-                shown.retry_after = Some(again_at.since(now).0 / 1_000_000 + 1);
+            CodeSent::TooSoon { again_at } | CodeSent::TooMany { again_at } => {
+                let view = view_link(&self.http.app, self.token).await?;
+                let LinkView::Open(open) = &view else { return Ok(self.over(view)) };
+                let (told, seconds) = (words::no_code_now(open, again_at), whole_seconds(again_at, open.now));
+                let mut shown = self.show(view, told, StatusCode::TOO_MANY_REQUESTS);
+                shown.retry_after = Some(seconds);
                 Ok(shown)
             }
             CodeSent::NotSent(why) => {
                 tracing::warn!(%why, "a code could not be sent");
-                let text = "We could not send your code. Please try again in a minute.";
-                self.look(Told::note(Tone::Bad, text).setting(), StatusCode::BAD_GATEWAY).await
+                self.look(Told::note(Tone::Bad, words::NOT_SENT).setting(), StatusCode::BAD_GATEWAY).await
+            }
+            CodeSent::Late(why) => {
+                tracing::warn!(%why, "a code could not be sent yet");
+                let text = "Your code is taking longer than usual. We are still trying to send it.";
+                self.look(Told::note(Tone::Plain, text).setting(), StatusCode::BAD_GATEWAY).await
             }
             CodeSent::NotOpen(view) => Ok(self.over(view)),
             CodeSent::Suspended => self.look(Told::default(), StatusCode::FORBIDDEN).await,
@@ -213,15 +209,19 @@ impl Link<'_> {
                 return self.busy(told).await;
             }
             PinSet::NoCode => {
-                let text = "This code can no longer be used. Get a new one.";
+                let text = "This code no longer works. Ask for a new one.";
                 Told::note(Tone::Bad, text).setting()
             }
             PinSet::WrongCode { tries_left: 0 } => {
-                let text = "Wrong code, and it can no longer be used. Get a new one.";
+                let text =
+                    "Wrong code. That was the last try, so this code no longer works. Ask for a new one.";
                 Told::note(Tone::Bad, text).setting()
             }
             PinSet::WrongCode { tries_left } => {
-                Told::wrong(Field::Code, format!("Wrong code. You have {} left.", tries(tries_left)))
+                let left = tries(tries_left);
+                let text =
+                    format!("Wrong code. You have {left} left. Use the code from your newest message.");
+                Told::wrong(Field::Code, text)
             }
             PinSet::NotACode => Told::wrong(Field::Code, "The code must be 6 digits. Check your message."),
             PinSet::NotTheSame => {
@@ -246,7 +246,7 @@ impl Link<'_> {
             Confirmed::NotOpen(view) => Ok(self.over(view)),
             Confirmed::WrongPin { tries_left } => {
                 let text = match tries_left {
-                    1 => "Wrong PIN. You have 1 try left. If it is wrong again, this payment will fail."
+                    1 => "Wrong PIN. You have 1 try left. One more wrong PIN and we will stop this payment."
                         .to_owned(),
                     _ => format!("Wrong PIN. You have {} left.", tries(tries_left)),
                 };
@@ -273,8 +273,7 @@ impl Link<'_> {
 
     /// Somebody else is being served; nothing was counted.
     async fn busy(&self, told: Told) -> Result<Shown, OpError> {
-        let text =
-            "We are still checking another try. This one was not counted. Wait a moment, then try again.";
+        let text = "We are busy right now, so we could not check this. It was not counted as a try. Wait a moment, then try again.";
         let told = Told { note: Some(Note::new(Tone::Bad, text)), ..told };
         let view = view_link(&self.http.app, self.token).await?;
         if !matches!(view, LinkView::Open(_)) {

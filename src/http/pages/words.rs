@@ -11,15 +11,17 @@ use zeroize::Zeroizing;
 use super::Shown;
 use super::form::FormProblem;
 use super::page::{
-    CodeForm, Field, Note, Page, Row, Shop, Tone, TopupHint, Wrong, clock, left, tries, unbroken,
+    CodeForm, Field, Note, Page, Row, Shop, Tone, TopupHint, Wrong, clock, left, tries, unbroken, wait,
 };
-use crate::domain::intent::{CODE_TRIES, IntentEnd, PLACES};
+use crate::domain::intent::{CODE_PAUSE, CODE_TRIES, IntentEnd, PLACES};
 use crate::domain::message::lagos_time;
 use crate::domain::time::Timestamp;
 use crate::domain::wallet::WalletStatus;
 use crate::ops::wallet_page::{EndedLink, LinkView, OpenCode, OpenLink, Receipt};
 
 const NO_MONEY: &str = "No money has left your wallet.";
+/// Told at once, and for as long as that code would have been good.
+pub const NOT_SENT: &str = "We could not send your code.";
 
 /// What a form came to, beside the state of the link.
 #[derive(Default)]
@@ -28,8 +30,8 @@ pub struct Told {
     pub wrong: Option<Wrong>,
     /// The customer is setting a PIN: the payment itself comes after that.
     pub is_setting: bool,
-    /// No further code is to be had now.
-    pub no_more_codes: bool,
+    /// No code was sent: the next may be asked for then, which the note has told.
+    pub next_code_at: Option<Timestamp>,
     /// The code of a form whose PIN has to be chosen anew. It was neither checked nor counted.
     pub typed_code: Option<Zeroizing<String>>,
 }
@@ -131,29 +133,28 @@ fn open(open: OpenLink, told: Told, voice: Voice<'_>) -> Page {
             page.look_again = Some("Check again");
             // A lock is the wallet's, whoever's link is open.
             if matches!(status, WalletStatus::Locked(_)) {
+                let locked = "Your wallet is locked too, because the PIN was wrong too many times.";
+                let unlock = unlock(&open, &told).unwrap_or_default();
+                page.paragraphs.push(format!("{locked} {unlock}").trim_end().to_owned());
                 set_up(&mut page, &open, &told);
             }
         }
         WalletStatus::Locked(until) => {
             page.heading = "Your wallet is locked".to_owned();
             page.tone = Some(Tone::Bad);
-            let until = clock(until, open.now);
-            let unlock = match open.code {
-                None => {
-                    let phone = unbroken(&open.order.masked_phone);
-                    format!("To unlock it now, set a new PIN with a code that we send to {phone}.")
-                }
-                Some(_) => "To unlock it now, set a new PIN with the code from your message.".to_owned(),
-            };
+            let unlock =
+                unlock(&open, &told).map(|how| format!("{how} Or wait: it")).unwrap_or("It".to_owned());
             page.paragraphs = vec![format!(
-                "The PIN was wrong too many times, so we locked your wallet to protect your money. {NO_MONEY} {unlock} Or \
-                 wait: it unlocks at {until}."
+                "The PIN was wrong too many times, so we locked your wallet to protect your money. {NO_MONEY} {unlock} \
+                 unlocks at {}.",
+                clock(until, open.now)
             )];
             set_up(&mut page, &open, &told);
         }
         WalletStatus::Active if !open.has_pin => {
             page.heading = "Create your wallet PIN".to_owned();
             page.paragraphs = vec![match open.code {
+                None if is_last_code(&open, &told) => format!("You need a PIN to pay. {NO_MONEY}"),
                 None => format!(
                     "You need a PIN to pay. We will send a code to {}. Use it to create your PIN, then confirm the \
                      payment. No money leaves your wallet before that.",
@@ -166,8 +167,24 @@ fn open(open: OpenLink, told: Told, voice: Voice<'_>) -> Page {
         }
         WalletStatus::Active => payable(&mut page, &open, &told),
     }
+    let asks = page.send_code.is_some() || page.reset.is_some() || page.forgot.is_some();
+    if open.code_failed && (asks || page.send_hint.is_some()) && told.wrong.is_none() {
+        page.note.get_or_insert(Note::new(Tone::Bad, NOT_SENT));
+    }
     tell(&mut page, told);
     page
+}
+
+/// How a locked wallet is unlocked before its time, if it can be by this link.
+fn unlock(open: &OpenLink, told: &Told) -> Option<String> {
+    match open.code {
+        None if is_last_code(open, told) => None,
+        None => {
+            let phone = unbroken(&open.order.masked_phone);
+            Some(format!("To unlock it now, set a new PIN with a code that we send to {phone}."))
+        }
+        Some(_) => Some("To unlock it now, set a new PIN with the code from your message.".to_owned()),
+    }
 }
 
 /// A wallet that may pay, if the PIN is right and the balance covers it.
@@ -182,13 +199,19 @@ fn payable(page: &mut Page, open: &OpenLink, told: &Told) {
     if open.code.is_some() {
         set_up(page, open, told);
     } else {
-        page.reset = Some("Forgot your PIN? Set a new one");
+        let phone = unbroken(&open.order.masked_phone);
+        page.forgot = Some(format!(
+            "We will send a code to {phone}. Enter it on this page and choose a new PIN. Your old PIN works until \
+             then. No money leaves your wallet."
+        ));
     }
+    let until = clock(open.expires_at, open.now);
     if !open.balance_covers {
         page.heading = "Your balance is too low".to_owned();
         page.tone = Some(Tone::Bad);
-        page.paragraphs =
-            vec![format!("{NO_MONEY} Top up your wallet, then come back here and enter your PIN to pay.")];
+        page.paragraphs = vec![format!(
+            "{NO_MONEY} Top up your wallet, then come back here by {until} and enter your PIN to pay."
+        )];
         page.topup = Some(TopupHint { open: open.topups.clone() });
     } else if !open.within_daily_limit {
         page.heading = "This is over your daily limit".to_owned();
@@ -210,14 +233,58 @@ fn set_up(page: &mut Page, open: &OpenLink, told: &Told) {
         let hint = code_hint(code, open.now, tells_tries);
         page.code = Some(CodeForm { hint, typed: told.typed_code.clone() });
     }
-    match (&open.code, told) {
-        (_, Told { no_more_codes: true, .. }) => {}
-        (Some(_), _) => page.send_code = Some("Send me a new code"),
-        (None, Told { is_setting: false, .. }) if open.has_pin => {
-            page.reset = Some("Set a new PIN with a code")
-        }
-        (None, _) => page.send_code = Some("Send me a code"),
+    let next_at = told.next_code_at.or(open.next_code_at);
+    let when = next_at.filter(|_| told.next_code_at.is_none()).map(|at| next_code(open, at));
+    if is_last_code(open, told) {
+        let then = match open.code {
+            Some(_) => "If this code does not work, ask the shop for a new link.",
+            None => "To pay, ask the shop for a new link.",
+        };
+        page.send_hint = Some(when.map_or(then.to_owned(), |when| format!("{when} {then}")));
+        return;
     }
+    if next_at.is_some_and(|at| at > open.now + CODE_PAUSE) {
+        return;
+    }
+    page.send_hint = match (when, open.code) {
+        (Some(when), Some(_)) => Some(format!("{when} Use the newest code.")),
+        (None, Some(_)) => Some("A new code replaces the old one. Use the newest code.".to_owned()),
+        (when, None) => when,
+    };
+    match open.code {
+        Some(_) => page.send_code = Some("Send me a new code"),
+        None if open.has_pin && !told.is_setting => page.reset = Some("Send me a code"),
+        None => page.send_code = Some("Send me a code"),
+    }
+}
+
+/// The next code could only come when the link has ended.
+fn is_last_code(open: &OpenLink, told: &Told) -> bool {
+    told.next_code_at.or(open.next_code_at).is_some_and(|at| at >= open.expires_at)
+}
+
+/// When the next code may be asked for: seconds for a pause, a time for what is longer.
+fn next_code(open: &OpenLink, at: Timestamp) -> String {
+    if at >= open.expires_at {
+        let until = clock(open.expires_at, open.now);
+        format!("We cannot send another code before this link expires at {until}.")
+    } else if at > open.now + CODE_PAUSE {
+        format!("You can ask for another code at {}.", clock(at, open.now))
+    } else {
+        format!("You can ask for another code in {}.", wait(at, open.now))
+    }
+}
+
+/// No code was sent now: what became of the one before, and when the next may be asked for. Of two quick taps this
+/// answers the second, and a browser shows no other answer.
+pub fn no_code_now(open: &OpenLink, again_at: Timestamp) -> Told {
+    let (tone, before) = match open.code {
+        Some(_) => (Tone::Plain, "We have already sent you a code."),
+        None if open.code_failed => (Tone::Bad, NOT_SENT),
+        None => (Tone::Bad, ""),
+    };
+    let text = format!("{before} {}", next_code(open, again_at)).trim_start().to_owned();
+    Told { next_code_at: Some(again_at), ..Told::note(tone, text).setting() }
 }
 
 fn code_hint(code: OpenCode, now: Timestamp, tells_tries: bool) -> String {
@@ -303,16 +370,18 @@ pub fn throttled(seconds: i64) -> Shown {
     let mut page = Page::bare("Please wait a moment");
     let wait = if seconds == 1 { "1 second".to_owned() } else { format!("{seconds} seconds") };
     page.paragraphs = vec![format!(
-        "We got too many requests in a short time, so we did nothing with this one. Wait {wait}, then open your link again."
+        "There were too many requests in a short time, so we did not go on with this one. Nothing was charged. Wait \
+         {wait}, then open your link again."
     )];
     Shown { status: StatusCode::TOO_MANY_REQUESTS, page, retry_after: Some(seconds) }
 }
 
 /// A form that did not come from our page.
 pub fn foreign() -> Shown {
-    let mut page = Page::bare("This did not come from our page");
+    let mut page = Page::bare("Open the payment again");
     page.paragraphs = vec![
-        "To keep you safe, we did nothing with it. Open the payment from your message and try again there."
+        "What you sent did not come from our payment page, so we stopped it to keep you safe. Nothing was charged. Open \
+         the payment and try again there."
             .to_owned(),
     ];
     page.look_again = Some("Open the payment");
@@ -320,16 +389,19 @@ pub fn foreign() -> Shown {
 }
 
 pub fn unusable(problem: FormProblem) -> Shown {
+    const INCOMPLETE: &str = "We did not receive your form completely.";
     let (status, why) = match problem {
-        FormProblem::TooLarge => (StatusCode::PAYLOAD_TOO_LARGE, "Your browser sent more than we can read."),
-        FormProblem::Slow => (StatusCode::REQUEST_TIMEOUT, "What you sent took too long to reach us."),
-        FormProblem::NotAForm => {
-            (StatusCode::UNSUPPORTED_MEDIA_TYPE, "We could not read what your browser sent.")
+        FormProblem::TooLarge => {
+            (StatusCode::PAYLOAD_TOO_LARGE, "Your browser sent more than this page accepts.")
         }
-        FormProblem::Broken => (StatusCode::BAD_REQUEST, "Part of what you sent did not reach us."),
+        FormProblem::Slow => (StatusCode::REQUEST_TIMEOUT, INCOMPLETE),
+        FormProblem::NotAForm => {
+            (StatusCode::UNSUPPORTED_MEDIA_TYPE, "We could not read the form that your browser sent.")
+        }
+        FormProblem::Broken => (StatusCode::BAD_REQUEST, INCOMPLETE),
     };
-    let mut page = Page::bare("That did not work");
-    page.paragraphs = vec![format!("{why} We did nothing with it. Open the payment and try again.")];
+    let mut page = Page::bare("Please try again");
+    page.paragraphs = vec![format!("{why} Nothing was charged. Open the payment and try again.")];
     page.look_again = Some("Open the payment");
     Shown { status, page, retry_after: None }
 }
@@ -338,7 +410,7 @@ pub fn unusable(problem: FormProblem) -> Shown {
 pub fn trouble(status: StatusCode, seconds: Option<i64>) -> Shown {
     let mut page = Page::bare("Something went wrong on our side");
     page.paragraphs = vec![
-        "We are sorry. Open the payment again in a moment: it shows whether you have paid. You cannot be charged twice."
+        "We are sorry. Open the payment again in a moment to see whether you have paid. You cannot be charged twice."
             .to_owned(),
     ];
     page.look_again = Some("Open the payment");

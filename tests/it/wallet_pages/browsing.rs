@@ -81,6 +81,8 @@ impl Walk {
             ("#pin-hint", "body", "color", TEXT_CONTRAST),
             (".sum", ".sum", "color", TEXT_CONTRAST),
             (".more summary", "body", "color", TEXT_CONTRAST),
+            (".forgot summary", "body", "color", TEXT_CONTRAST),
+            (".ask", "body", "color", TEXT_CONTRAST),
             ("a.main", "a.main", "color", TEXT_CONTRAST),
             ("footer", "body", "color", TEXT_CONTRAST),
             (".state", ".state", "color", TEXT_CONTRAST),
@@ -174,6 +176,7 @@ async fn first_payment(walk: &Walk) {
     walk.look("01-no-pin");
     walk.press("send_code");
     browser.shows("We sent a code to +234 803 *** **42");
+    assert_eq!(browser.focused(), "code");
     walk.look("02-code");
     for (css, role, label) in [
         ("h1", "heading", "Create your wallet PIN"),
@@ -281,10 +284,23 @@ async fn lock_and_reset(walk: &Walk) {
 /// Links that ended, and one that never was.
 async fn dead_links(walk: &Walk) {
     let (site, browser) = (&walk.site, &walk.browser);
+    // Two of the hour's three codes were sent.
+    site.w.t.advance(Span::hours(1));
     let (_, cancelled) = site.begin(100, "k-5").await;
     walk.open(&cancelled);
+    let codes = site.w.post.count(MessageKind::Code);
+    assert!(!browser.text().contains("Send me a code"), "{}", browser.text());
+    browser.click(".forgot summary");
+    browser.shows("We will send a code to");
+    walk.look("13-forgot");
+    assert_eq!(site.w.post.count(MessageKind::Code), codes, "one tap sends nothing");
     walk.press("reset");
     browser.shows("Set a new PIN");
+    assert_eq!(browser.focused(), "code");
+    walk.press("send_code");
+    browser.shows("We have already sent you a code. You can ask for another code in 60 seconds.");
+    assert_eq!(site.w.post.count(MessageKind::Code), codes + 1);
+    walk.look("13-too-soon");
     walk.look("13-reset");
     browser.click(".again a");
     browser.shows("Your wallet PIN");

@@ -36,7 +36,8 @@ on_both! {
                 let fields: Vec<_> = token.map(|token| ("form_token", token)).into_iter().chain([act]).collect();
                 let shown = site.post(&link, headers, &fields).await;
                 assert_eq!(shown.status, 403, "{headers:?} {token:?} {act:?}: {shown:?}");
-                assert_eq!(shown.heading(), "This did not come from our page");
+                shown.is(403, "did not come from our payment page, so we stopped it to keep you safe. Nothing was charged.");
+                assert_eq!(shown.heading(), "Open the payment again");
             }
         }
         assert_eq!(site.w.payment(&started).await.status, Status::Pending);
@@ -78,7 +79,10 @@ on_both! {
             let kind = format!("Content-Type: {kind}");
             let shown = site.send("POST", &path, &[&kind, "Sec-Fetch-Site: same-origin"], Some(&sent)).await;
             assert_eq!(shown.status, status, "{kind} {}: {shown:?}", &sent[..sent.len().min(60)]);
-            shown.is(status, "We did nothing with it.");
+            shown.is(status, "Nothing was charged. Open the payment and try again.");
+            if status == 400 {
+                shown.is(400, "We did not receive your form completely.");
+            }
         }
         let none = site.send("POST", &path, &["Sec-Fetch-Site: same-origin"], Some(&body)).await;
         assert_eq!(none.status, 415, "no Content-Type: {none:?}");
@@ -117,7 +121,7 @@ on_both! {
             assert_ne!(shown.status, 429, "{n}");
         }
         let over = site.send("GET", &path, &["X-Forwarded-For: 203.0.113.7"], None).await;
-        over.is(429, "We got too many requests in a short time, so we did nothing with this one.");
+        over.is(429, "There were too many requests in a short time");
         let wait: i64 = over.header("retry-after").unwrap().parse().unwrap();
         assert!((1..=61).contains(&wait), "{wait}");
         let over = site.send("GET", "/pay/nothing", &["X-Forwarded-For: 203.0.113.7"], None).await;

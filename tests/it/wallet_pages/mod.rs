@@ -4,6 +4,7 @@
 mod browsing;
 mod forms;
 mod operator;
+mod resending;
 mod safety;
 mod site;
 mod slips;

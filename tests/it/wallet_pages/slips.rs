@@ -119,8 +119,8 @@ on_both! {
         let sure = asked.form("cancel");
         assert_ne!(sure["cancel"], page["cancel"]);
         let foreign = [("form_token", sure["form_token"].as_str()), ("cancel", &sure["cancel"])];
-        site.post(&link, &["Origin: https://evil.example"], &foreign).await.is(403, "we did nothing with it");
-        site.post(&link, &["Origin: null"], &foreign[1..]).await.is(403, "we did nothing with it");
+        site.post(&link, &["Origin: https://evil.example"], &foreign).await.is(403, "Nothing was charged.");
+        site.post(&link, &["Origin: null"], &foreign[1..]).await.is(403, "Nothing was charged.");
         assert_eq!(site.w.payment(&started).await.status, Status::Pending);
         let done = site.submit(&link, &sure, &[]).await;
         done.is(200, "No money has left your wallet.");
@@ -189,7 +189,7 @@ on_both! {
             let request = StartRequest { order_summary: Some(summary.clone()), ..site.w.request(10, key) };
             let Started::Waiting(started) = site.w.try_start(&request).await else { panic!("not started") };
             let page = site.get(&token(&started)).await;
-            assert_eq!(page.attributes("details", "class").len(), usize::from(more.is_some()), "{key}");
+            assert_eq!(page.attributes("details.more", "class").len(), usize::from(more.is_some()), "{key}");
             assert_eq!(page.attributes("details[open]", "class").len(), 0);
             if let Some(more) = more {
                 assert!(page.text().contains(more), "{}", page.text());

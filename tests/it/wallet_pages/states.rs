@@ -64,7 +64,7 @@ on_both! {
         done.is(200, "Your PIN is set. You have not paid yet.");
         assert!(done.has_form("pin") && done.has_form("reset") && done.has_form("cancel") && !done.has_form("code"));
         assert_eq!(site.w.payment(&started).await.status, Status::Pending);
-        set(&code, "8305", "8305").await.is(422, "This code can no longer be used.");
+        set(&code, "8305", "8305").await.is(422, "This code no longer works. Ask for a new one.");
         let wrong = site.pay(&token, WRONG).await;
         wrong.is(422, "Wrong PIN. You have 4 tries left.");
         assert!(wrong.has_form("pin"));
@@ -237,6 +237,7 @@ on_both! {
         site.w.t.app.directory.forget();
         let page = site.get(&third).await;
         page.is(200, "You cannot pay this shop right now");
+        page.is(200, "Your wallet is locked too, because the PIN was wrong too many times. To unlock it now, set a new PIN");
         let sent = site.submit(&third, &page.form("reset"), &[]).await;
         let filled = [("code", site.code()), ("new_pin", "8305".to_owned()), ("new_pin_again", "8305".to_owned())];
         let filled = filled.each_ref().map(|(name, value)| (*name, value.as_str()));
@@ -247,7 +248,8 @@ on_both! {
     }
 
     async fn limits_of_the_day_suspension_and_codes(db: TestDatabase) {
-        let site = Site::with(db, &format!("{DEV}[wallet.tier1]\ndaily = \"6000\"\n")).await;
+        let settings = format!("{DEV}[wallet]\nlink_lifetime = \"120m\"\n[wallet.tier1]\ndaily = \"6000\"\n");
+        let site = Site::with(db, &settings).await;
         let (_, first) = site.w.ready(20_000, 4_000).await;
         let (_, second) = site.begin(3_000, "k-2").await;
         let form = site.get(&second).await.form("pin");
@@ -259,15 +261,17 @@ on_both! {
         let reset = site.act(&second, "reset", &[]).await;
         reset.is(200, "We sent a code");
         assert!(reset.has_form("code") && !reset.has_form("pin"));
+        site.w.t.advance(Span::minutes(1));
         let shown = site.get(&second).await;
         assert!(shown.has_form("pin") && shown.has_form("code"), "both ways are open: {}", shown.text());
         let codes = site.w.post.count(MessageKind::Code);
         site.w.post.answer(SendOutcome::Refused { why: "no such number".into() });
         site.submit(&second, &reset.form("send_code"), &[]).await.is(502, "We could not send your code.");
         assert_eq!(site.w.post.count(MessageKind::Code), codes + 1);
+        site.w.t.advance(Span::minutes(1));
         let many = site.submit(&second, &reset.form("send_code"), &[]).await;
-        many.is(429, "You can get the next one at 10:00.");
-        assert_eq!(many.header("retry-after"), Some("3601"));
+        many.is(429, "You can ask for another code at 10:00.");
+        assert_eq!(many.header("retry-after"), Some("3480"));
         assert!(!many.has_form("send_code") && !many.has_form("reset"));
         assert_eq!(site.w.post.count(MessageKind::Code), codes + 1);
         act(&site.w.t.app, "ada", PHONE, Act::Suspend, "asked for").await.unwrap().unwrap();
@@ -285,6 +289,7 @@ on_both! {
         let (_, link) = site.begin(5_000, "k-1").await;
         let form = site.act(&link, "send_code", &[]).await.form("code");
         let old = site.code();
+        site.w.t.advance(Span::minutes(1));
         site.act(&link, "send_code", &[]).await.is(200, "We sent a code");
         let code = site.code();
         let enter = |code: String| {
@@ -299,9 +304,9 @@ on_both! {
             enter(wrong.to_owned()).await.is(422, &format!("Wrong code. You have {left} left."));
         }
         let last = enter(wrong.to_owned()).await;
-        last.is(422, "Wrong code, and it can no longer be used. Get a new one.");
+        last.is(422, "Wrong code. That was the last try, so this code no longer works. Ask for a new one.");
         assert!(last.has_form("send_code") && !last.has_form("code"));
-        enter(code).await.is(422, "This code can no longer be used.");
+        enter(code).await.is(422, "This code no longer works.");
         site.finish().await;
     }
 

@@ -1,10 +1,21 @@
 //! Nothing private is logged, also where the API repeats in its errors what it was sent.
 
+use tillbell::domain::money::Money;
+use tillbell::domain::phone::Phone;
 use tillbell::ops::pin_reset::{CodeSent, send_code};
+use tillbell::ops::wallet_desk::{GivenCredit, credit};
+use tillbell::ops::wallets::ensure;
 
 use super::world::{DIGITS, Desk, WEBHOOK};
+use crate::api::server::Reply;
 use crate::harness::cloud_api::{APP_SECRET, Fault, TOKEN, VERIFY_TOKEN, report, written};
 use crate::harness::logs::Logs;
+
+const OTHER: &str = "08035550177";
+
+fn link_of(started: &Reply) -> String {
+    started.json()["data"]["confirm_url"].as_str().unwrap().rsplit('/').next().unwrap().to_owned()
+}
 
 on_both! {
     async fn no_token_no_link_no_code_and_no_word_of_a_customer_is_logged(db: TestDatabase) {
@@ -23,12 +34,17 @@ on_both! {
         replies.push(desk.start("k-2").await);
         desk.api.fail_next(Fault::Raw { status: 502, headers: "", body: format!("<html>{TOKEN}</html>") });
         let started = desk.start("k-3").await;
-        let link = started.json()["data"]["confirm_url"].as_str().unwrap().rsplit('/').next().unwrap().to_owned();
+        let link = link_of(&started);
         replies.push(desk.start("k-4").await);
         let good = replies.pop().unwrap();
         assert_eq!(good.status, 201, "{good:?}");
+        // A code that is refused, of another customer: one customer's codes have a pause between them.
+        let given = GivenCredit { phone: OTHER, amount: Money(900_000), reason: "opening", reference: None };
+        ensure(desk.server.app(), &Phone::parse(OTHER).unwrap()).await.unwrap();
+        credit(desk.server.app(), "ada", &given).await.unwrap().unwrap();
+        let others = link_of(&desk.start_for(OTHER, "k-5").await);
         desk.api.error_next(400, 132_000);
-        let sent = send_code(&desk.server.running.app, &link).await.unwrap();
+        let sent = send_code(&desk.server.running.app, &others).await.unwrap();
         assert!(matches!(sent, CodeSent::NotSent(_)), "{sent:?}");
         assert!(matches!(send_code(&desk.server.running.app, &link).await.unwrap(), CodeSent::Sent { .. }));
         let code = desk.api.last().button.unwrap();
@@ -47,7 +63,7 @@ on_both! {
         let codes = desk.api.taken().into_iter().filter(|one| one.form == "tillbell_code").filter_map(|one| one.button);
         let links = desk.api.taken().into_iter().filter(|one| one.form == "tillbell_payment_link").filter_map(|one| one.button);
         let links = links.map(|link| link.rsplit('/').next().unwrap().to_owned());
-        let secrets = [TOKEN, APP_SECRET, VERIFY_TOKEN, "5550142", "kanariefågel", &link, &code].map(str::to_owned);
+        let secrets = [TOKEN, APP_SECRET, VERIFY_TOKEN, "5550142", "5550177", "kanariefågel", &link, &others, &code].map(str::to_owned);
         for private in secrets.into_iter().chain(codes).chain(links) {
             assert!(!logs.contains(&private), "{private} is in the log");
             assert!(!shown.contains(&private), "{private} is shown by Debug");

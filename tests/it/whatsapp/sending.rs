@@ -59,6 +59,8 @@ on_both! {
         assert_eq!(receipt.form, "tillbell_receipt");
         let told = "You paid NGN 5,000.00 to adire.example Ltd for order ORDER k-1 on 10 Mar 2026";
         assert!(receipt.words.contains(told), "{receipt:?}");
+        let number = format!("Receipt number: {}", started.transaction_id);
+        assert!(receipt.words.lines().any(|line| line == number), "{receipt:?}");
         for (kind, form, told) in [
             (MessageKind::Topup, "tillbell_topup", "NGN 5,000.00 was added to your wallet on 10 Mar 2026"),
             (MessageKind::Refund, "tillbell_refund", "The NGN 5,000.00 that you paid to adire.example Ltd was returned"),
@@ -90,6 +92,8 @@ on_both! {
         assert!(matches!(w.confirm(&token, PIN).await, Confirmed::Paid(_)));
         w.send_messages().await;
         assert!(api.last().form == "text" && api.last().words.starts_with("You paid NGN 500.00"), "{:?}", api.last());
+        let number = format!("Receipt number: {}", second.transaction_id);
+        assert!(api.last().words.lines().any(|line| line == number), "{:?}", api.last());
         assert_eq!(api.problems(), [""; 0]);
         w.t.finish().await;
     }

@@ -52,8 +52,12 @@ impl Desk {
     }
 
     pub async fn start(&self, key: &str) -> Reply {
+        self.start_for(PHONE, key).await
+    }
+
+    pub async fn start_for(&self, phone: &str, key: &str) -> Reply {
         let body = serde_json::json!({
-            "phone": PHONE, "amount": 5000, "order_reference": "A-7", "order_summary": "one\ntwo",
+            "phone": phone, "amount": 5000, "order_reference": "A-7", "order_summary": "one\ntwo",
             "payer_name": "Ifeoma Danladi", "webhook_url": WALLET_HOOK, "idempotency_key": key
         });
         self.post("pay/start", &body).await
