@@ -39,7 +39,7 @@ fn with_separators(money: Money) -> String {
 pub enum MoneyError {
     #[error("must be a number such as 5000 or 5000.00")]
     NotANumber,
-    #[error("must have at most two decimals")]
+    #[error("must have at most two decimal places")]
     TooManyDecimals,
     #[error("is too large")]
     TooLarge,

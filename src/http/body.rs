@@ -85,9 +85,10 @@ impl From<BodyProblem> for ApiError {
             BodyProblem::NotAnObject => {
                 ApiError::field("body", FieldCode::NotAnObject, "The body must be a JSON object")
             }
-            BodyProblem::Twice(name) => {
-                ApiError::new(Code::DuplicateField, format!("The body holds the field {name:?} twice"))
-            }
+            BodyProblem::Twice(name) => ApiError::new(
+                Code::DuplicateField,
+                format!("The body contains the field {name:?} more than once"),
+            ),
         }
     }
 }
@@ -232,7 +233,7 @@ fn check_nesting(bytes: &[u8]) -> Result<(), BodyProblem> {
                     let line = 1 + bytes[..at].iter().filter(|byte| **byte == b'\n').count();
                     let column =
                         at - bytes[..at].iter().rposition(|byte| *byte == b'\n').map_or(0, |n| n + 1);
-                    let what = format!("nested deeper than {NESTING_MAX}");
+                    let what = format!("it is nested deeper than {NESTING_MAX} levels");
                     return Err(BodyProblem::Broken { line, column: column + 1, what });
                 }
             }

@@ -64,9 +64,9 @@ impl From<Verdict> for SendOutcome {
             Verdict::Later { why, after } => SendOutcome::Retry { why, after },
             Verdict::Unsure { why } => SendOutcome::Unsure { why },
             Verdict::NoId { why } => SendOutcome::Retry { why, after: None },
-            Verdict::WindowClosed => {
-                SendOutcome::Refused { why: told("the customer's window is closed", 131_047) }
-            }
+            Verdict::WindowClosed => SendOutcome::Refused {
+                why: told("the customer has not written in the last 24 hours", 131_047),
+            },
             Verdict::NotOnWhatsApp => SendOutcome::NotOnWhatsApp,
             Verdict::Operator { why } | Verdict::Never { why } => SendOutcome::Refused { why },
         }
@@ -113,24 +113,28 @@ pub fn failure_of(code: i64) -> Failure {
         // The account.
         368 | 131_031 => operator("the account is blocked"),
         131_042 => operator("the account's payment method does not work"),
-        130_497 => operator("the account may not write to this country"),
+        130_497 => operator("the account may not send messages to this country"),
         131_037 => operator("the sending number's display name is not approved"),
         // Patience.
-        1 | 2 | 131_000 | 131_016 | 133_004 => later("WhatsApp is in trouble", None),
+        1 | 2 | 131_000 | 131_016 | 133_004 => later("WhatsApp has a temporary problem", None),
         131_057 => later("the account is in maintenance", Some(HOURLY_PAUSE)),
         4 | 80_007 => later("too many calls", Some(HOURLY_PAUSE)),
         130_429 | 133_016 => later("too many messages", Some(SHORT_PAUSE)),
         131_056 => later("too many messages to this customer", Some(PAIR_PAUSE)),
-        131_048 => later("too many messages of this number were blocked by customers", Some(SPAM_PAUSE)),
+        131_048 => later("customers blocked too many messages from the sending number", Some(SPAM_PAUSE)),
         // The customer.
         131_026 => Failure::NotOnWhatsApp { why: words("the number is not on WhatsApp") },
-        131_047 => Failure::WindowClosed { why: words("the customer has not written to us within 24 hours") },
-        131_021 => never("the number is the sending one"),
-        131_030 => never("a test number writes to listed numbers only, and this one is not listed"),
+        131_047 => Failure::WindowClosed { why: words("the customer has not written in the last 24 hours") },
+        131_021 => never("the number is the sending number itself"),
+        131_030 => {
+            never("a WhatsApp test number sends only to numbers on its list, and this number is not on it")
+        }
         131_049 | 131_050 | 130_472 => never("WhatsApp does not deliver this to the customer"),
         // Templates.
         132_001 => never("the template does not exist in this language, or is not approved"),
-        132_000 | 132_012 | 132_018 => never("the template has other parameters than documented"),
+        132_000 | 132_012 | 132_018 => {
+            never("the template's parameters differ from those that are documented")
+        }
         132_005 => never("the template is too long once it is filled out"),
         132_007 => never("the template breaks a policy"),
         132_015 => never("the template is paused for low quality"),
@@ -214,17 +218,19 @@ pub fn judge(posted: &PostOutcome) -> Verdict {
         200..=299 => match provider_id(&posted.body_excerpt) {
             Some(provider_id) => Verdict::Sent { provider_id },
             // This is no answer of the API, so nothing was taken by it.
-            None => Verdict::NoId { why: "what is at whatsapp.base_url answers without a message id".into() },
+            None => Verdict::NoId { why: "whatsapp.base_url responds without a message id".into() },
         },
         429 | 503 => {
-            let why = format!("WhatsApp asks for patience (status {status})");
+            let why = format!("WhatsApp asks for a pause (status {status})");
             Verdict::Later { why, after: asked(posted) }
         }
         // What stands before the API may have passed the request on.
-        408 | 500..=599 => Verdict::Unsure { why: format!("WhatsApp is in trouble (status {status})") },
-        300..=399 => Verdict::Operator { why: "whatsapp.base_url leads elsewhere (a redirect)".into() },
+        408 | 500..=599 => {
+            Verdict::Unsure { why: format!("WhatsApp has a temporary problem (status {status})") }
+        }
+        300..=399 => Verdict::Operator { why: "whatsapp.base_url redirects to another address".into() },
         401 | 403 | 404 | 407 => {
-            Verdict::Operator { why: format!("what is at whatsapp.base_url refuses us (status {status})") }
+            Verdict::Operator { why: format!("whatsapp.base_url refuses the request (status {status})") }
         }
         _ => Verdict::Never { why: format!("WhatsApp refused the message (status {status})") },
     }
@@ -232,7 +238,10 @@ pub fn judge(posted: &PostOutcome) -> Verdict {
 
 fn by_code(error: &ApiError, posted: &PostOutcome) -> Verdict {
     if error.is_transient {
-        return Verdict::Later { why: told("WhatsApp is in trouble", error.code), after: asked(posted) };
+        return Verdict::Later {
+            why: told("WhatsApp has a temporary problem", error.code),
+            after: asked(posted),
+        };
     }
     match failure_of(error.code) {
         Failure::Later { why, after } => Verdict::Later { why, after: after.max(asked(posted)) },
@@ -241,7 +250,7 @@ fn by_code(error: &ApiError, posted: &PostOutcome) -> Verdict {
         Failure::Operator { why } => Verdict::Operator { why },
         // A code nobody knows yet, but a status that speaks of trouble on the other side.
         Failure::Never { .. } if posted.status.is_some_and(|status| status >= 500 || status == 429) => {
-            Verdict::Later { why: told("WhatsApp is in trouble", error.code), after: asked(posted) }
+            Verdict::Later { why: told("WhatsApp has a temporary problem", error.code), after: asked(posted) }
         }
         Failure::Never { why } => Verdict::Never { why },
     }
@@ -250,7 +259,7 @@ fn by_code(error: &ApiError, posted: &PostOutcome) -> Verdict {
 /// No answer, or not a whole one. What never left us is sent again without a second thought.
 fn unanswered(posted: &PostOutcome) -> Verdict {
     if posted.maybe_seen {
-        return Verdict::Unsure { why: "WhatsApp did not answer; the message may have arrived".into() };
+        return Verdict::Unsure { why: "WhatsApp did not respond; the message may have arrived".into() };
     }
     let why = match &posted.error {
         Some(PostError::Tls(_)) => "no secure connection to WhatsApp",
