@@ -214,7 +214,14 @@ pub fn parse(bytes: &[u8]) -> Result<Fields<'_>, BodyProblem> {
 fn broken(error: &serde_json::Error) -> BodyProblem {
     let text = error.to_string();
     // serde_json appends the place; it is told apart from the text here.
-    let what = text.rsplit_once(" at line ").map_or(text.as_str(), |(what, _)| what).to_owned();
+    let what = text.rsplit_once(" at line ").map_or(text.as_str(), |(what, _)| what);
+    let what = match what.strip_prefix("EOF while parsing ") {
+        Some(inside) => format!("it ends inside {inside}"),
+        None if what.ends_with("hex escape") => {
+            "a field's name has an unpaired surrogate (\\ud800 to \\udfff)".into()
+        }
+        None => what.to_owned(),
+    };
     BodyProblem::Broken { line: error.line(), column: error.column(), what }
 }
 
