@@ -152,7 +152,7 @@ mod tests {
     #[test]
     fn what_has_no_template_or_is_too_long_is_refused_in_words() {
         let none = template(&outgoing(MessageKind::PinChanged, &["set"]), &templates(), "en").unwrap_err();
-        assert!(none.contains("within 24 hours"), "{none}");
+        assert!(none.contains("in the last 24 hours"), "{none}");
         let text = "x".repeat(MERCHANT_TEXT_MAX + 1);
         let long =
             template(&outgoing(MessageKind::Merchant, &["Shop", &text]), &templates(), "en").unwrap_err();

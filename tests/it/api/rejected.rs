@@ -15,7 +15,7 @@ use tillbell::outbound::messenger::Messenger;
 
 use super::codes::run;
 use super::server::{Server, Shop};
-use crate::wallet::routes::{WALLET, start_body};
+use crate::wallet::routes::{WALLET, phone_body, start_body};
 use crate::wallet::world::{PIN, Post, WRONG, fund};
 
 /// The reason as a read tells it; the list tells the same.
@@ -48,6 +48,7 @@ on_both! {
         assert_eq!(sweep(app).await.unwrap().rejected, 1);
         assert_eq!(told(&server, &shop, "late").await, Some(json!("expired")));
 
+        server.json("POST", &shop.key, &format!("{WALLET}/ensure"), &phone_body()).await;
         fund(app, 20_000).await;
         let mut links = Vec::new();
         for n in 0..4 {
