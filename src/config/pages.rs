@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use serde::Deserialize;
 
 use super::{ConfigError, wrong};
+use crate::domain::text::is_plain_line;
 
 /// Characters of a name that fits beside a logo on a small phone.
 const NAME_MAX: usize = 60;
@@ -47,9 +48,7 @@ impl RawPages {
 fn name(given: String) -> Result<String, ConfigError> {
     let name = given.trim();
     // Characters that turn the direction of writing could show an amount beside the name backwards.
-    let turns = |c: char| matches!(c, '\u{61c}' | '\u{200e}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    let is_plain = !name.chars().any(|c| c.is_control() || turns(c));
-    if name.is_empty() || name.chars().count() > NAME_MAX || !is_plain {
+    if name.is_empty() || name.chars().count() > NAME_MAX || !is_plain_line(name) {
         return Err(wrong("pages.operator_name", &given, "a name of 1 to 60 characters on one line"));
     }
     Ok(name.to_owned())

@@ -11,6 +11,8 @@ use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 use url::{Host, Url};
 
+use super::text::{is_invisible, is_plain_line, turns};
+
 /// Layers of percent-encoding that are taken off.
 const LAYERS_MAX: usize = 3;
 /// Characters of a confirm link's token, fewer than which no link of ours has.
@@ -27,20 +29,21 @@ pub struct OwnHost {
 /// Why a text is refused; completes "The message ...".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Impostor {
-    #[error("must not lead to the address of payment pages")]
+    #[error("must not contain the address of the payment pages")]
     OwnHost,
     #[error("must not contain anything that looks like a payment link")]
     OwnLink,
-    #[error("must not contain a host in encoded form (xn--)")]
+    #[error("must not contain a domain name in encoded form (xn--)")]
     EncodedHost,
     #[error("must not contain a link")]
     Link,
     #[error(
-        "must not contain invisible characters, line separators or characters that change the direction of \
-         text"
+        "must not contain invisible characters, line separators or characters that change the direction of text"
     )]
     Invisible,
-    #[error("must not contain a six-digit number near the words PIN or wallet: only we send such codes")]
+    #[error(
+        "must not contain a six-digit number near the words PIN or wallet: only the payment service sends such codes"
+    )]
     Code,
 }
 
@@ -51,13 +54,12 @@ const CODE_DIGITS: usize = 6;
 
 /// Refuses characters that make a text read otherwise than it is written.
 pub fn check_direction(text: &str) -> Result<(), Impostor> {
-    if text.chars().any(turns_text) { Err(Impostor::Invisible) } else { Ok(()) }
+    if text.chars().any(turns) { Err(Impostor::Invisible) } else { Ok(()) }
 }
 
 /// Refuses what is no plain piece of one line: links, invisible characters, separators of lines.
 pub fn check_line(text: &str) -> Result<(), Impostor> {
-    let breaks = |c: char| matches!(c, '\u{2028}' | '\u{2029}') || (is_invisible(c) && !is_variant(c));
-    if text.chars().any(breaks) {
+    if !is_plain_line(text) {
         return Err(Impostor::Invisible);
     }
     let folded = joined(&folded(text));
@@ -279,25 +281,6 @@ fn joined(folded: &str) -> String {
         out.push(c);
     }
     out
-}
-
-/// Characters that change the direction of what follows.
-fn turns_text(c: char) -> bool {
-    matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-}
-
-/// Says only how the character before it is drawn.
-fn is_variant(c: char) -> bool {
-    matches!(c, '\u{fe00}'..='\u{fe0f}')
-}
-
-fn is_invisible(c: char) -> bool {
-    matches!(
-        c,
-        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
-            | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}'
-            | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{e0000}'..='\u{e0fff}'
-    )
 }
 
 /// Letters of other scripts that are read as Latin ones, and other dots, slashes and colons.

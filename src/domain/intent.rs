@@ -5,6 +5,7 @@
 //! its place back, five checked wrong ones fail the intent. Where the rows live is store's matter.
 
 use super::money::Money;
+use super::payment::{Kind, Payment, Status};
 use super::time::{Span, Timestamp};
 
 /// Places for tries, and checked wrong tries that fail an intent.
@@ -79,7 +80,8 @@ impl IntentEnd {
         }
     }
 
-    /// Why the payment is rejected, for the merchant's operator; `None` where it is not.
+    /// Why the payment is rejected, for operators; `None` where it is not. Stored, and read back by
+    /// [`reject_word`]: a text that was released stays.
     pub fn reject_reason(self) -> Option<&'static str> {
         match self {
             IntentEnd::Paid => None,
@@ -89,6 +91,23 @@ impl IntentEnd {
             IntentEnd::Rejected => Some("rejected by an operator"),
         }
     }
+}
+
+/// Why a payment was rejected, in one word for its merchant; `None` where it is not. An operator's own words
+/// are for operators.
+pub fn reject_word(payment: &Payment) -> Option<&'static str> {
+    if payment.status != Status::Rejected {
+        return None;
+    }
+    let told = |end: &IntentEnd| end.reject_reason() == payment.reject_reason.as_deref();
+    let end = match payment.kind {
+        _ if payment.swept => IntentEnd::Expired,
+        Kind::Wallet => {
+            [IntentEnd::WrongPins, IntentEnd::Cancelled].into_iter().find(told).unwrap_or(IntentEnd::Rejected)
+        }
+        Kind::Transfer | Kind::Topup => IntentEnd::Rejected,
+    };
+    Some(end.as_str())
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -37,9 +37,9 @@ fn with_separators(money: Money) -> String {
 /// Why a text is not an amount. The texts are shown to merchants and operators.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MoneyError {
-    #[error("must be a number such as 5000 or 5000.00")]
+    #[error("must be a number such as 5000 or 5000.00, without separators or an exponent")]
     NotANumber,
-    #[error("must have at most two decimals")]
+    #[error("must have at most two decimal places")]
     TooManyDecimals,
     #[error("is too large")]
     TooLarge,

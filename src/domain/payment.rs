@@ -155,14 +155,14 @@ pub enum CorrectRefusal {
     NotPending(Status),
     #[error("This payment has expired and cannot be corrected")]
     Expired,
-    #[error("This payment's amount was corrected too often; at most 10 corrections in 24 hours are possible")]
+    #[error("The amount of this payment was corrected 10 times in the last 24 hours, which is the maximum")]
     TooOften,
-    #[error("Your business corrected too many amounts; at most 100 corrections in 24 hours are possible")]
+    #[error("Your business corrected 100 amounts in the last 24 hours, which is the maximum")]
     TooManyInBusiness,
-    #[error("The amount with its charges is too large")]
+    #[error("The amount plus charges is too large")]
     TooLarge,
     #[error(
-        "A transfer of this amount could be confused with one for another payment on the same account. \
+        "A transfer of this amount could be mistaken for one for another payment on the same account. \
          Create a new payment with the right amount instead"
     )]
     NotTellable,
@@ -357,14 +357,14 @@ pub fn settle_figures(payment: &Payment, received: Money) -> (Charges, Money, Op
     let reason = (received != payment.amount).then(|| {
         let difference = Money((payment.amount.kobo() - received.kobo()).abs());
         if received > payment.amount {
-            format!("{difference} more was received than requested")
+            format!("The received amount is {difference} more than requested")
         } else if matches!(payment.rule_bounds(), Some((low, high)) if low <= received && received <= high) {
             let about = if difference == payment.charges.total() { "" } else { "about " };
             format!(
-                "The received amount is {difference} less than requested, which is {about}the charges of the payment"
+                "The received amount is {difference} less than requested, which is {about}the amount of the charges"
             )
         } else {
-            format!("{difference} less was received than requested")
+            format!("The received amount is {difference} less than requested")
         }
     });
     (charges, business_receives, reason)

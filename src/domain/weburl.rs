@@ -30,6 +30,8 @@ const FOREIGN_PORTS: [u16; 110] = [
     9300, 11211, 26379, 27017, 27018, 27019, 33060,
 ];
 
+const HTTP_OR_HTTPS: &str = "must use http or https";
+
 /// Why a text is not taken as an address; the reason completes the sentence "the URL ...".
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UrlProblem {
@@ -86,13 +88,13 @@ pub fn parse_target(text: &str, dev: bool) -> Result<TargetUrl, UrlProblem> {
     let target = read_url(text)?;
     refuse_localhost(&target.url, dev)?;
     if !(target.is_https() || (dev && target.url.scheme() == "http")) {
-        return Err(UrlProblem::NotAllowed("must use https"));
+        return Err(UrlProblem::NotAllowed(if dev { HTTP_OR_HTTPS } else { "must use https" }));
     }
     check_host(&target.url, dev)?;
     // Dev mode's own hosts may use any port there is.
     let port = target.port();
     if port == 0 || (FOREIGN_PORTS.contains(&port) && !(dev && is_dev_host(target.host()))) {
-        return Err(UrlProblem::NotAllowed("must not use a port that belongs to another protocol"));
+        return Err(UrlProblem::NotAllowed("must not use a port that is reserved for another protocol"));
     }
     Ok(target)
 }
@@ -102,7 +104,7 @@ pub fn parse_target(text: &str, dev: bool) -> Result<TargetUrl, UrlProblem> {
 pub fn parse_operator_url(text: &str) -> Result<TargetUrl, UrlProblem> {
     let target = read_url(text)?;
     if !matches!(target.url.scheme(), "http" | "https") {
-        return Err(UrlProblem::NotAllowed("must use http or https"));
+        return Err(UrlProblem::NotAllowed(HTTP_OR_HTTPS));
     }
     Ok(target)
 }
@@ -113,7 +115,7 @@ pub fn parse_website(text: &str, dev: bool) -> Result<String, UrlProblem> {
     let text = text.trim();
     let target = if text.contains("://") { read_url(text)? } else { read_url(&format!("https://{text}"))? };
     if !matches!(target.url.scheme(), "http" | "https") {
-        return Err(UrlProblem::NotAllowed("must use http or https"));
+        return Err(UrlProblem::NotAllowed(HTTP_OR_HTTPS));
     }
     check_host(&target.url, dev)?;
     Ok(comparable(target.host()))
@@ -182,7 +184,7 @@ fn read_url(text: &str) -> Result<TargetUrl, UrlProblem> {
     let written_out =
         text.split_once("://").is_some_and(|(_, rest)| !rest.is_empty() && !rest.starts_with('/'));
     let Some(host) = url.host_str().filter(|host| !host.is_empty() && written_out) else {
-        return Err(NotAUrl("must be a full URL with a host"));
+        return Err(NotAUrl("must be a full URL with a host name"));
     };
     if !url.username().is_empty() || url.password().is_some() || authority_of(text).contains('@') {
         return Err(NotAllowed("must not contain a user name or password"));
@@ -213,7 +215,7 @@ fn is_dns_name(name: &str) -> bool {
 fn refuse_localhost(url: &Url, dev: bool) -> Result<(), UrlProblem> {
     match url.host() {
         Some(Host::Domain("localhost")) if !dev => Err(UrlProblem::NotAllowed(
-            "must not be on localhost, which works in development mode only (server.dev)",
+            "must not use localhost, which is allowed in dev mode only (server.dev)",
         )),
         _ => Ok(()),
     }
@@ -229,11 +231,11 @@ fn check_host(url: &Url, dev: bool) -> Result<(), UrlProblem> {
         Some(Host::Domain(name)) if !name.contains('.') => {
             Err(UrlProblem::NotAllowed("must have a full domain name, such as shop.example.com"))
         }
-        Some(Host::Domain(name)) if is_public_suffix(name) => {
-            Err(UrlProblem::NotAllowed("must be on a domain of its own, not on a public suffix"))
-        }
+        Some(Host::Domain(name)) if is_public_suffix(name) => Err(UrlProblem::NotAllowed(
+            "must be on a registered domain, not on a public suffix such as com.ng",
+        )),
         Some(Host::Domain(_)) => Ok(()),
-        None => Err(UrlProblem::NotAUrl("must be a full URL with a host")),
+        None => Err(UrlProblem::NotAUrl("must be a full URL with a host name")),
     }
 }
 

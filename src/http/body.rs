@@ -85,9 +85,10 @@ impl From<BodyProblem> for ApiError {
             BodyProblem::NotAnObject => {
                 ApiError::field("body", FieldCode::NotAnObject, "The body must be a JSON object")
             }
-            BodyProblem::Twice(name) => {
-                ApiError::new(Code::DuplicateField, format!("The body holds the field {name:?} twice"))
-            }
+            BodyProblem::Twice(name) => ApiError::new(
+                Code::DuplicateField,
+                format!("The body contains the field {name:?} more than once"),
+            ),
         }
     }
 }
@@ -213,7 +214,14 @@ pub fn parse(bytes: &[u8]) -> Result<Fields<'_>, BodyProblem> {
 fn broken(error: &serde_json::Error) -> BodyProblem {
     let text = error.to_string();
     // serde_json appends the place; it is told apart from the text here.
-    let what = text.rsplit_once(" at line ").map_or(text.as_str(), |(what, _)| what).to_owned();
+    let what = text.rsplit_once(" at line ").map_or(text.as_str(), |(what, _)| what);
+    let what = match what.strip_prefix("EOF while parsing ") {
+        Some(inside) => format!("it ends inside {inside}"),
+        None if what.ends_with("hex escape") => {
+            "a field's name has an unpaired surrogate (\\ud800 to \\udfff)".into()
+        }
+        None => what.to_owned(),
+    };
     BodyProblem::Broken { line: error.line(), column: error.column(), what }
 }
 
@@ -232,7 +240,7 @@ fn check_nesting(bytes: &[u8]) -> Result<(), BodyProblem> {
                     let line = 1 + bytes[..at].iter().filter(|byte| **byte == b'\n').count();
                     let column =
                         at - bytes[..at].iter().rposition(|byte| *byte == b'\n').map_or(0, |n| n + 1);
-                    let what = format!("nested deeper than {NESTING_MAX}");
+                    let what = format!("it is nested deeper than {NESTING_MAX} levels");
                     return Err(BodyProblem::Broken { line, column: column + 1, what });
                 }
             }

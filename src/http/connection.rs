@@ -147,7 +147,7 @@ impl Connection {
 /// Why a request of HTTP/1 could be another one for a proxy in front than for us.
 fn ambiguity(framing: Framing, request: &Request<Incoming>) -> Option<&'static str> {
     if framing == Framing::Refused {
-        return Some("Send one Content-Length, or else Transfer-Encoding: chunked");
+        return Some("Send either one Content-Length header or Transfer-Encoding: chunked");
     }
     let hosts = request.headers().get_all(HOST).iter().count();
     let is_clear = match request.version() {
@@ -155,5 +155,5 @@ fn ambiguity(framing: Framing, request: &Request<Incoming>) -> Option<&'static s
         Version::HTTP_11 => hosts == 1,
         _ => true,
     };
-    (!is_clear).then_some("Send one Host header")
+    (!is_clear).then_some("Send exactly one Host header")
 }

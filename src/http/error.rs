@@ -1,6 +1,7 @@
 //! Every way a request of the API can fail, and the one place that makes an answer of it.
 //!
-//! The body is `{ "success": false, "message": ..., "code": ... }`, with `errors` and `error_codes` by field on 422.
+//! The body is `{ "success": false, "message": ..., "code": ... }`, with `errors` and `error_codes` by field
+//! where fields are wrong: on every 422, and on a 400 about a webhook URL.
 //! The status follows from the code. A 500 or 503 shows no internals; what happened is logged where it is turned
 //! into an `ApiError`.
 
@@ -62,6 +63,19 @@ impl ApiError {
         ApiError::invalid(problems)
     }
 
+    /// Another status than 422, and still about one field.
+    pub fn about(
+        code: Code,
+        field: &'static str,
+        field_code: FieldCode,
+        message: impl Into<Cow<'static, str>>,
+    ) -> ApiError {
+        let message = message.into();
+        let mut problems = Problems::default();
+        problems.add(field, field_code, format!("{message}."));
+        ApiError { code, message, more: More::Fields(problems) }
+    }
+
     /// May be tried again after so many seconds.
     pub fn retry(code: Code, message: &'static str, after: u32) -> ApiError {
         ApiError { code, message: message.into(), more: More::Retry { after, reset_at: None } }
@@ -87,7 +101,7 @@ impl ApiError {
     }
 
     pub fn wrong_verb() -> ApiError {
-        ApiError::new(Code::MethodNotAllowed, "This method is not allowed here")
+        ApiError::new(Code::MethodNotAllowed, "This HTTP method is not allowed for this path")
     }
 
     /// The rest of the body may be unread; the connection is closed.
@@ -97,11 +111,11 @@ impl ApiError {
 
     /// The body did not arrive in time; the connection is closed.
     pub fn body_timeout() -> ApiError {
-        ApiError::new(Code::RequestTimeout, "The request's body did not arrive in time")
+        ApiError::new(Code::RequestTimeout, "The request body did not arrive in time")
     }
 
     pub fn body_cut_short() -> ApiError {
-        ApiError::new(Code::BodyIncomplete, "The request's body ended early")
+        ApiError::new(Code::BodyIncomplete, "The request body is incomplete")
     }
 
     pub fn internal() -> ApiError {
@@ -147,9 +161,11 @@ impl From<OpError> for ApiError {
     fn from(error: OpError) -> ApiError {
         match error {
             OpError::Store(error) => error.into(),
-            OpError::Contended => {
-                ApiError::retry(Code::TooManyChanges, "Too many changes at the same moment; try again", 1)
-            }
+            OpError::Contended => ApiError::retry(
+                Code::TooManyChanges,
+                "Too many requests are changing the same data at the same time; try again",
+                1,
+            ),
             OpError::Fault(what) => {
                 tracing::error!(%what, "a request failed");
                 ApiError::internal()

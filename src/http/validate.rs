@@ -9,7 +9,9 @@ use std::borrow::Cow;
 use super::body::Fields;
 use super::code::{Code, FieldCode};
 use super::json::Json;
+use crate::domain::impostor::Impostor;
 use crate::domain::money::{Money, MoneyError};
+use crate::domain::text::is_plain_line;
 
 /// Everything wrong with a request, in the order it was found.
 #[derive(Debug, Default)]
@@ -95,9 +97,27 @@ impl Problems {
     }
 }
 
-/// `payer_name` as people read it.
+/// `webhook_url` as people read it: `webhook URL`.
 fn label(field: &str) -> String {
-    field.replace('_', " ")
+    let words = field.split('_').map(|word| match word {
+        "id" => "ID",
+        "url" => "URL",
+        "bvn" => "BVN",
+        word => word,
+    });
+    words.collect::<Vec<_>>().join(" ")
+}
+
+/// The string that a token of JSON holds.
+pub fn read_string(token: &str) -> Result<String, Wrong> {
+    serde_json::from_str(token).map_err(|_| {
+        // In a string that the parser let through, only half a surrogate pair can be wrong.
+        let what = match token.starts_with('"') {
+            true => "must be valid Unicode: it has an unpaired surrogate (\\ud800 to \\udfff)",
+            false => "must be a string",
+        };
+        (FieldCode::NotAText, what.into())
+    })
 }
 
 /// Looks at one field after another.
@@ -118,11 +138,7 @@ impl<'a, 'b> Checker<'a, 'b> {
     /// An optional text of at most `max` characters.
     pub fn text(&mut self, field: &'static str, max: usize) -> Option<String> {
         let token = self.fields.get(field)?;
-        let Ok(text) = serde_json::from_str::<String>(token) else {
-            self.complain(field, FieldCode::NotAText, "must be a text");
-            return None;
-        };
-        match check_text(text, max) {
+        match read_string(token).and_then(|text| check_text(text, max)) {
             Ok(text) => text,
             Err((code, what)) => {
                 self.complain(field, code, &what);
@@ -134,6 +150,27 @@ impl<'a, 'b> Checker<'a, 'b> {
     pub fn required_text(&mut self, field: &'static str, max: usize) -> Option<String> {
         let before = self.problems.count();
         let text = self.text(field, max);
+        self.required(field, before, text)
+    }
+
+    /// An optional text that people read in one line (a name, an id): nothing in it is invisible.
+    pub fn line(&mut self, field: &'static str, max: usize) -> Option<String> {
+        let text = self.text(field, max)?;
+        if is_plain_line(&text) {
+            return Some(text);
+        }
+        self.complain(field, FieldCode::InvisibleCharacters, &Impostor::Invisible.to_string());
+        None
+    }
+
+    pub fn required_line(&mut self, field: &'static str, max: usize) -> Option<String> {
+        let before = self.problems.count();
+        let line = self.line(field, max);
+        self.required(field, before, line)
+    }
+
+    /// Complains that there is no text, unless there is a complaint since `before`.
+    fn required(&mut self, field: &'static str, before: usize, text: Option<String>) -> Option<String> {
         if text.is_none() && self.problems.count() == before {
             self.problems.require(field);
         }
@@ -270,8 +307,8 @@ mod tests {
             ("0.00", "at least 0.01"),
             ("-5", "at least 0.01"),
             ("\"-0.01\"", "at least 0.01"),
-            ("0.001", "two decimals"),
-            ("1.000", "two decimals"),
+            ("0.001", "two decimal places"),
+            ("1.000", "two decimal places"),
             ("1000000000.00", "greater than 999999999.99"),
             ("99999999999999999999999", "greater than 999999999.99"),
         ] {
@@ -299,8 +336,11 @@ mod tests {
         for bad in ["\"a\\u0000b\"", "\"a\\nb\"", "\"a\\u007fb\"", "\"a\\u0085b\""] {
             assert!(text(bad, 9).unwrap_err().contains("control characters"), "{bad}");
         }
-        for wrong in ["5", "true", "[]", "{}", "\"\\ud800\""] {
-            assert_eq!(text(wrong, 9), Err("The payer name must be a text.".into()), "{wrong}");
+        for wrong in ["5", "true", "[]", "{}"] {
+            assert_eq!(text(wrong, 9), Err("The payer name must be a string.".into()), "{wrong}");
+        }
+        for half in ["\"\\ud800\"", "\"a\\udfffb\""] {
+            assert!(text(half, 9).unwrap_err().starts_with("The payer name must be valid Unicode"), "{half}");
         }
     }
 

@@ -98,7 +98,7 @@ async fn take(http: &Http, request: Request) -> Result<(), ApiError> {
     }
     notice::take(http, &body).await.map_err(|error| match error {
         notice::Problem::NotJson => {
-            ApiError::new(Code::NoticeInvalid, "The body is not a notice of the Cloud API")
+            ApiError::new(Code::NoticeInvalid, "The body is not a Cloud API notification")
         }
         notice::Problem::Op(error) => {
             if matches!(error, OpError::Store(_)) {
@@ -157,7 +157,13 @@ async fn collect(mut body: Body) -> Result<(BytesMut, Option<SemaphorePermit<'st
             return Err(ApiError::new(Code::BodyTooLarge, "The body is larger than 3 MiB"));
         }
         if length > SMALL_MAX && place.is_none() {
-            let busy = |_| ApiError::retry(Code::ServiceBusy, "Too much at once; try again", RETRY_SECONDS);
+            let busy = |_| {
+                ApiError::retry(
+                    Code::ServiceBusy,
+                    "Too many large notifications at once; try again",
+                    RETRY_SECONDS,
+                )
+            };
             place = Some(LARGE.try_acquire().map_err(busy)?);
         }
         all.extend_from_slice(&data);

@@ -8,6 +8,7 @@ use super::{OpError, RACES_MAX};
 use crate::app::App;
 use crate::domain::account::{ReceivingAccount, look_alike, nuban_is_valid};
 use crate::domain::merchant::Mode;
+use crate::domain::text::is_plain_line;
 use crate::domain::time::Timestamp;
 use crate::store::accounts::{self, ACCOUNTS_MAX};
 use crate::store::{IdKind, acts};
@@ -67,7 +68,7 @@ pub enum AccountRefusal {
     UnknownBusiness(i64),
     #[error("the number must have 10 digits")]
     Number,
-    #[error("the name must have a letter, at most 255 characters and no control characters")]
+    #[error("the name must have a letter, at most 255 characters, and no control or invisible characters")]
     Name,
     #[error(
         "no template reads the mails of {0:?} (tillbell bank list shows the banks); with --force the account is \
@@ -289,9 +290,8 @@ fn find_via(number: &str, bank: &str, mode: Mode, all: &[ReceivingAccount]) -> R
 
 fn check_name(name: &str) -> Result<String, AccountRefusal> {
     let name = name.trim();
-    let is_good = name.contains(char::is_alphabetic)
-        && name.chars().count() <= NAME_MAX
-        && !name.contains(char::is_control);
+    let is_good =
+        name.contains(char::is_alphabetic) && name.chars().count() <= NAME_MAX && is_plain_line(name);
     if is_good { Ok(name.to_owned()) } else { Err(AccountRefusal::Name) }
 }
 

@@ -10,6 +10,7 @@ use crate::app::App;
 use crate::domain::charges::{RATE_WHOLE, Schedule};
 use crate::domain::merchant::Business;
 use crate::domain::money::Money;
+use crate::domain::text::is_plain_line;
 use crate::domain::time::{Span, Timestamp};
 use crate::domain::webhook::Secret;
 use crate::domain::weburl;
@@ -25,7 +26,7 @@ pub const NAME_MAX: usize = 255;
 pub enum BusinessRefusal {
     #[error("there is no business {0}")]
     Unknown(i64),
-    #[error("the name must have 1 to 255 characters and no control characters")]
+    #[error("the name must have 1 to 255 characters, none of them control or invisible characters")]
     Name,
     #[error("{0:?} is not an e-mail address")]
     Email(String),
@@ -313,10 +314,10 @@ fn told(old: &Business, new: &Business) -> String {
     names.join(", ")
 }
 
-/// A name as it is stored: trimmed, not empty, without control characters.
+/// A name as it is stored: trimmed, not empty, everything in it to be seen.
 fn check_name(name: &str) -> Result<String, BusinessRefusal> {
     let name = name.trim();
-    let is_good = !name.is_empty() && name.chars().count() <= NAME_MAX && !name.contains(char::is_control);
+    let is_good = !name.is_empty() && name.chars().count() <= NAME_MAX && is_plain_line(name);
     if is_good { Ok(name.to_owned()) } else { Err(BusinessRefusal::Name) }
 }
 

@@ -7,7 +7,7 @@
 use crate::domain::merchant::{Website, WebsiteStatus};
 use crate::domain::weburl::{UrlProblem, host_is_within, parse_target, parse_website};
 
-const NOT_OURS: UrlProblem = UrlProblem::NotAllowed("must be an approved website of your business");
+const NOT_OURS: UrlProblem = UrlProblem::NotAllowed("must be on one of your approved websites");
 
 /// What a request says about its website; texts are trimmed and not empty.
 #[derive(Clone, Copy, Debug, Default)]

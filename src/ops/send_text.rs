@@ -16,7 +16,7 @@ use super::wallets::find;
 use crate::app::App;
 use crate::crash;
 use crate::directory::Caller;
-use crate::domain::impostor::{Impostor, OwnHost, check_code};
+use crate::domain::impostor::{Impostor, OwnHost, check_code, check_direction};
 use crate::domain::message::MessageKind;
 use crate::domain::phone::Phone;
 use crate::domain::time::Span;
@@ -33,7 +33,7 @@ pub enum TextSent {
     NotSent(String),
     /// It is still on its way; known of a text that was sent before under the same key alone.
     UnderWay,
-    /// It leads to the payment pages, or looks like a code of ours.
+    /// It leads to the payment pages, looks like a code of ours, or changes the direction of text.
     Refused(Impostor),
     OverQuota(OverQuota),
     /// The claim of the key was lost to another request.
@@ -70,7 +70,8 @@ pub async fn send_text(
 /// Why a text may not be sent, whoever it is for.
 pub fn refusal(app: &App, text: &str) -> Option<Impostor> {
     let own = OwnHost::of(&app.public_url());
-    own.map_or(Ok(()), |own| own.check(text)).and_then(|()| check_code(text)).err()
+    let own = own.map_or(Ok(()), |own| own.check(text));
+    own.and_then(|()| check_code(text)).and_then(|()| check_direction(text)).err()
 }
 
 async fn store_and_send(

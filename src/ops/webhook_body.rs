@@ -161,7 +161,7 @@ pub fn webhook_test(business_id: i64, now: Timestamp) -> Vec<u8> {
     encode(&TestBody {
         event: WEBHOOK_TEST,
         business_id,
-        message: "This is a test. It refers to no payment.",
+        message: "This is a test event. It does not refer to a payment.",
         timestamp: Instant(now),
     })
 }

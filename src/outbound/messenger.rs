@@ -115,7 +115,7 @@ impl Messenger {
         };
         match tokio::time::timeout(SEND_TIMEOUT, sending).await {
             Ok(outcome) => outcome,
-            Err(_) => SendOutcome::Unsure { why: "no response from the messenger in time".into() },
+            Err(_) => SendOutcome::Unsure { why: "the messaging service did not respond in time".into() },
         }
     }
 }
@@ -123,7 +123,7 @@ impl Messenger {
 fn log(outgoing: Outgoing, shows_text: bool) -> SendOutcome {
     let Outgoing { message_id, to, kind, text, .. } = outgoing;
     if !shows_text {
-        return SendOutcome::Refused { why: "no messenger is set up; ask the operator".into() };
+        return SendOutcome::Refused { why: "no messaging service is set up; contact the operator".into() };
     }
     tracing::info!(
         message = message_id,

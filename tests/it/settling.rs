@@ -54,7 +54,7 @@ on_both! {
         assert!(after.is_mismatch && after.mismatch_reason.is_some());
         assert_eq!(after.business_receives, Money(480_000));
         assert_eq!(balance(&t, shop.id).await, Money(480_000));
-        assert!(after.mismatch_reason.unwrap().contains("which is the charges"));
+        assert!(after.mismatch_reason.unwrap().contains("which is the amount of the charges"));
         // Within the tolerance it is not exactly the charges, and nobody says so.
         let near = t.create(&shop, 5_000, "Efosa Igbinedion").await;
         t.advance(Span::seconds(90));
@@ -62,7 +62,7 @@ on_both! {
         let outcome = t.ingest(&Alert { amount: "4900.50".into(), ..mail }.text()).await;
         assert_eq!(outcome.status, AlertStatus::Matched, "{outcome:?}");
         assert!(!outcome.reason.contains("exactly"), "{outcome:?}");
-        assert!(t.payment(&near).await.mismatch_reason.unwrap().contains("about the charges"));
+        assert!(t.payment(&near).await.mismatch_reason.unwrap().contains("about the amount of the charges"));
         t.finish().await;
     }
 

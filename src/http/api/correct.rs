@@ -86,7 +86,7 @@ fn refused(refusal: CorrectRefusal) -> ApiError {
         CorrectRefusal::TooManyInBusiness => Code::BusinessCorrectionsExceeded,
         CorrectRefusal::NotTellable => Code::AmountAmbiguous,
         CorrectRefusal::TooLarge => {
-            let message = "The new amount with its charges is too large.";
+            let message = "The new amount plus charges is too large.";
             return ApiError::field("new_amount", FieldCode::TooLarge, message);
         }
     };

@@ -31,7 +31,7 @@ const SHORT_NAME_MAX: usize = 100;
 const BVN_MAX: usize = 30;
 const REGISTRATION_MAX: usize = 60;
 
-const TAKEN: &str = "The transaction id has already been taken.";
+const TAKEN: &str = "The transaction ID has already been taken.";
 
 pub async fn handle(State(http): State<Arc<Http>>, request: Request) -> Response {
     let received = Received::whole(request).await;
@@ -117,14 +117,14 @@ async fn work(
             let accounts = http.app.directory.accounts().await?;
             let message = match admitted.caller.mode {
                 Mode::Test if accounts.iter().all(|account| account.mode != Mode::Test) => {
-                    "There is no test account yet; ask the operator to add one with `account add --test`"
+                    "There is no test account yet; ask the operator to add one with `tillbell account add --test`"
                 }
-                _ => "No receiving account is free for this payment at the moment; try again later",
+                _ => "No receiving account is available for this payment right now; try again later",
             };
             Err(ApiError::retry(Code::NoAccountAvailable, message, NO_ACCOUNT_RETRY))
         }
         Created::TooLarge => {
-            let message = "The amount with its charges is too large.";
+            let message = "The amount plus charges is too large.";
             Err(ApiError::field("amount", FieldCode::TooLarge, message))
         }
         Created::LeaseLost => Err(once::still_running()),
@@ -155,18 +155,18 @@ fn read(fields: &Fields<'_>, max_amount: Money) -> Result<Wire, Bad> {
     let amount = check.amount("amount", max_amount);
     let payer_name = payer_name(&mut check);
     let payer = PayerDetails {
-        bank: check.text("bank", TEXT_MAX),
-        first_name: check.text("fname", SHORT_NAME_MAX),
-        last_name: check.text("lname", SHORT_NAME_MAX),
-        registration_number: check.text("registration_number", REGISTRATION_MAX),
-        service: check.text("service", TEXT_MAX),
+        bank: check.line("bank", TEXT_MAX),
+        first_name: check.line("fname", SHORT_NAME_MAX),
+        last_name: check.line("lname", SHORT_NAME_MAX),
+        registration_number: check.line("registration_number", REGISTRATION_MAX),
+        service: check.line("service", TEXT_MAX),
     };
     let bvn = check.text("bvn", BVN_MAX);
     let webhook_url = check.required_text("webhook_url", MAX_URL_CHARS);
-    let transaction_id = check.text("transaction_id", TEXT_MAX);
+    let transaction_id = check.line("transaction_id", TEXT_MAX);
     if matches!(transaction_id.as_deref(), Some("." | "..")) {
         // In a path every client removes these before sending, encoded or not.
-        check.problems.complain("transaction_id", FieldCode::ReservedId, "must not be a dot or two");
+        check.problems.complain("transaction_id", FieldCode::ReservedId, "must not be '.' or '..'");
     }
     let website_id = check.integer("business_website_id");
     let website_url = check.text("website_url", MAX_URL_CHARS);
@@ -182,8 +182,8 @@ fn read(fields: &Fields<'_>, max_amount: Money) -> Result<Wire, Bad> {
 /// `name` wins over `payer_name`; without either the complaint is about `payer_name`.
 fn payer_name(check: &mut Checker<'_, '_>) -> Option<String> {
     let good_so_far = check.problems.count();
-    let name = check.text("name", TEXT_MAX);
-    let payer_name = check.text("payer_name", TEXT_MAX);
+    let name = check.line("name", TEXT_MAX);
+    let payer_name = check.line("payer_name", TEXT_MAX);
     let (field, chosen) = match (name, payer_name) {
         (Some(name), _) => ("name", name),
         (None, Some(name)) => ("payer_name", name),
@@ -230,7 +230,7 @@ impl Refusal {
                 WebsiteProblem::UnknownId => problems.complain(
                     "business_website_id",
                     FieldCode::WebsiteNotApproved,
-                    "is not an approved website of your business",
+                    "must be that of one of your approved websites",
                 ),
                 WebsiteProblem::WebsiteUrl(problem) => {
                     let code = match problem {
@@ -268,7 +268,12 @@ impl Refusal {
             }
         }
         match self.not_allowed {
-            Some(message) if self.problems.is_empty() => ApiError::new(Code::WebsiteNotApproved, message),
+            Some(message) if self.problems.is_empty() => ApiError::about(
+                Code::WebsiteNotApproved,
+                "webhook_url",
+                FieldCode::WebsiteNotApproved,
+                message,
+            ),
             Some(message) => {
                 self.problems.add("webhook_url", FieldCode::WebsiteNotApproved, format!("{message}."));
                 ApiError::invalid(self.problems)

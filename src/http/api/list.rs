@@ -98,7 +98,7 @@ fn read(query: &str, business_id: i64, mode: Mode) -> Result<ListFilter, Problem
     if let (Some(from), Some(until)) = (filter.from, filter.until)
         && from >= until
     {
-        problems.complain("from_date", FieldCode::DatesReversed, "must not be after the to date");
+        problems.complain("from_date", FieldCode::DatesReversed, "must not be later than the to date");
     }
     if problems.is_empty() { Ok(filter) } else { Err(problems) }
 }
@@ -110,12 +110,14 @@ const NAMES: [&str; 7] = ["status", "from_date", "to_date", "website_id", "per_p
 type Mistake = (FieldCode, &'static str);
 
 fn set(filter: &mut ListFilter, name: &str, value: &str, business_id: i64) -> Result<(), Mistake> {
-    const DATE: Mistake = (FieldCode::InvalidDate, "must be a date such as 2026-01-31");
+    const DATE: Mistake =
+        (FieldCode::InvalidDate, "must be a date in the form YYYY-MM-DD, such as 2026-01-31");
     const STATUS: Mistake = (FieldCode::UnknownValue, "must be pending, approved or rejected");
     const WHOLE: Mistake = (FieldCode::NotAWholeNumber, "must be a whole number");
     const PER_PAGE: Mistake = (FieldCode::OutOfRange, "must be a whole number from 1 to 100");
-    const PAGE: Mistake = (FieldCode::OutOfRange, "must be a whole number from 1");
-    const CURSOR: Mistake = (FieldCode::UnknownCursor, "is not one that this service has given");
+    const PAGE: Mistake = (FieldCode::OutOfRange, "must be a whole number of at least 1");
+    const CURSOR: Mistake =
+        (FieldCode::UnknownCursor, "is not valid: use meta.next_cursor of the previous page");
     match name {
         "status" => {
             filter.status = Some(Status::parse(value).ok_or(STATUS)?);

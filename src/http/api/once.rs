@@ -51,7 +51,7 @@ pub async fn begin_as(
             replayed: true,
         })),
         Claimed::OtherRequest => {
-            let message = "This Idempotency-Key was used for another request; use a new one.";
+            let message = "This Idempotency-Key was already used for a different request. Use a new key.";
             Err(ApiError::field(FIELD, FieldCode::IdempotencyKeyReused, message))
         }
         Claimed::StillRunning => Err(still_running()),
@@ -78,9 +78,9 @@ fn read_key(received: &Received) -> Result<Option<String>, ApiError> {
     let Some(value) = values.next() else { return Ok(None) };
     let wrong = |code, what: &str| ApiError::field(FIELD, code, format!("The Idempotency-Key {what}."));
     if values.any(|other| other != value) {
-        return Err(wrong(FieldCode::SentTwice, "must be given once"));
+        return Err(wrong(FieldCode::SentTwice, "must not be sent twice with different values"));
     }
-    let not_a_text = |_| wrong(FieldCode::NotAText, "must be a text");
+    let not_a_text = |_| wrong(FieldCode::NotAText, "must be valid UTF-8");
     let text = std::str::from_utf8(value.as_bytes()).map_err(not_a_text)?;
     match check_text(text.to_owned(), KEY_MAX) {
         Ok(Some(key)) => Ok(Some(key)),

@@ -1,6 +1,7 @@
 //! How a payment is written, once for each of its three answers (interface 2.1 to 2.3). The sets of
 //! members differ on purpose: merchants' programs are written against them.
 
+use crate::domain::intent::reject_word;
 use crate::domain::payment::Payment;
 use crate::http::json::Json;
 use crate::ops::read_payments::PaymentView;
@@ -35,6 +36,9 @@ pub fn write_read(json: &mut Json, view: &PaymentView) {
     write_website(json, view);
     if let Some(reference) = &payment.external_reference {
         json.text("external_reference", reference);
+    }
+    if let Some(word) = reject_word(payment) {
+        json.text("reject_reason", word);
     }
     if let Some(at) = payment.reversed_at {
         json.time("reversed_at", at);

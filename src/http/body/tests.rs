@@ -38,6 +38,23 @@ fn broken_text_tells_its_place() {
 }
 
 #[test]
+fn what_is_broken_is_told_in_plain_words() {
+    for (text, told) in [
+        ("{\"a\": 1", "it ends inside an object"),
+        ("{\"a", "it ends inside a string"),
+        ("{\"\\ud800\": 1}", "a field's name has an unpaired surrogate (\\ud800 to \\udfff)"),
+        ("{\"\\udc00\": 1}", "a field's name has an unpaired surrogate (\\ud800 to \\udfff)"),
+        ("{\"a\": 1,}", "trailing comma"),
+    ] {
+        let told_here = match parse(text.as_bytes()) {
+            Err(BodyProblem::Broken { what, .. }) => what,
+            other => panic!("{text}: {other:?}"),
+        };
+        assert_eq!(told_here, told, "{text}");
+    }
+}
+
+#[test]
 fn only_an_object_will_do_and_each_name_once() {
     for text in ["[]", "5", "\"text\"", "null", "true"] {
         assert_eq!(parse(text.as_bytes()).unwrap_err(), BodyProblem::NotAnObject, "{text}");

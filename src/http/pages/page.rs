@@ -10,6 +10,7 @@ use zeroize::Zeroizing;
 
 use crate::domain::message::lagos_time;
 use crate::domain::money::{Money, naira};
+use crate::domain::text::turns;
 use crate::domain::time::Timestamp;
 use crate::ops::wallet_page::{OpenTopup, Order, ShopSite};
 
@@ -337,7 +338,6 @@ pub fn unbroken(phone: &str) -> String {
 
 /// Without the characters that turn the direction of writing: they could show an amount backwards.
 fn plain(text: &str) -> String {
-    let turns = |c: char| matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     text.chars().filter(|c| !turns(*c)).collect()
 }
 

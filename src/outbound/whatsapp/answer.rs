@@ -64,9 +64,9 @@ impl From<Verdict> for SendOutcome {
             Verdict::Later { why, after } => SendOutcome::Retry { why, after },
             Verdict::Unsure { why } => SendOutcome::Unsure { why },
             Verdict::NoId { why } => SendOutcome::Retry { why, after: None },
-            Verdict::WindowClosed => {
-                SendOutcome::Refused { why: told("the 24-hour window is closed", 131_047) }
-            }
+            Verdict::WindowClosed => SendOutcome::Refused {
+                why: told("the customer has not written in the last 24 hours", 131_047),
+            },
             Verdict::NotOnWhatsApp => SendOutcome::NotOnWhatsApp,
             Verdict::Operator { why } | Verdict::Never { why } => SendOutcome::Refused { why },
         }
@@ -113,7 +113,7 @@ pub fn failure_of(code: i64) -> Failure {
         // The account.
         368 | 131_031 => operator("the account is blocked"),
         131_042 => operator("the account's payment method does not work"),
-        130_497 => operator("the account may not send to this country"),
+        130_497 => operator("the account may not send messages to this country"),
         131_037 => operator("the sending number's display name is not approved"),
         // Patience.
         1 | 2 | 131_000 | 131_016 | 133_004 => later("WhatsApp has a temporary problem", None),
@@ -121,18 +121,22 @@ pub fn failure_of(code: i64) -> Failure {
         4 | 80_007 => later("too many API calls", Some(HOURLY_PAUSE)),
         130_429 | 133_016 => later("too many messages", Some(SHORT_PAUSE)),
         131_056 => later("too many messages to this customer", Some(PAIR_PAUSE)),
-        131_048 => later("customers blocked too many messages from this number", Some(SPAM_PAUSE)),
+        131_048 => later("customers blocked too many messages from the sending number", Some(SPAM_PAUSE)),
         // The customer.
         131_026 => Failure::NotOnWhatsApp { why: words("the number is not on WhatsApp") },
-        131_047 => Failure::WindowClosed { why: words("the customer has not written to us within 24 hours") },
-        131_021 => never("the number is the sending number"),
-        131_030 => never("a test number can send to listed numbers only, and this one is not listed"),
+        131_047 => Failure::WindowClosed { why: words("the customer has not written in the last 24 hours") },
+        131_021 => never("the number is the sending number itself"),
+        131_030 => {
+            never("a WhatsApp test number sends only to numbers on its list, and this number is not on it")
+        }
         131_049 | 131_050 | 130_472 => never("WhatsApp does not deliver this to the customer"),
         // Templates.
         132_001 => never("the template does not exist in this language, or is not approved"),
-        132_000 | 132_012 | 132_018 => never("the template's parameters are not the documented ones"),
-        132_005 => never("the template is too long once it is filled in"),
-        132_007 => never("the template violates a policy"),
+        132_000 | 132_012 | 132_018 => {
+            never("the template's parameters differ from those that are documented")
+        }
+        132_005 => never("the template is too long once it is filled out"),
+        132_007 => never("the template breaks a policy"),
         132_015 => never("the template is paused for low quality"),
         132_016 => never("the template was disabled for low quality"),
         132_000..=132_999 => never("the template was refused"),
@@ -214,22 +218,20 @@ pub fn judge(posted: &PostOutcome) -> Verdict {
         200..=299 => match provider_id(&posted.body_excerpt) {
             Some(provider_id) => Verdict::Sent { provider_id },
             // This is no answer of the API, so nothing was taken by it.
-            None => {
-                Verdict::NoId { why: "the server at whatsapp.base_url responds without a message id".into() }
-            }
+            None => Verdict::NoId { why: "whatsapp.base_url responds without a message id".into() },
         },
         429 | 503 => {
-            let why = format!("WhatsApp asks to retry later (status {status})");
+            let why = format!("WhatsApp asks for a pause (status {status})");
             Verdict::Later { why, after: asked(posted) }
         }
         // What stands before the API may have passed the request on.
         408 | 500..=599 => {
             Verdict::Unsure { why: format!("WhatsApp has a temporary problem (status {status})") }
         }
-        300..=399 => Verdict::Operator { why: "the server at whatsapp.base_url redirects elsewhere".into() },
-        401 | 403 | 404 | 407 => Verdict::Operator {
-            why: format!("the server at whatsapp.base_url refuses the request (status {status})"),
-        },
+        300..=399 => Verdict::Operator { why: "whatsapp.base_url redirects to another address".into() },
+        401 | 403 | 404 | 407 => {
+            Verdict::Operator { why: format!("whatsapp.base_url refuses the request (status {status})") }
+        }
         _ => Verdict::Never { why: format!("WhatsApp refused the message (status {status})") },
     }
 }

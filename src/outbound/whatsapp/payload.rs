@@ -36,7 +36,7 @@ pub fn template(outgoing: &Outgoing, templates: &Templates, language: &str) -> R
     };
     let Some(name) = name else {
         return Err(
-            "the customer has not written to us within 24 hours, so WhatsApp accepts no free text".into()
+            "the customer has not written in the last 24 hours, so WhatsApp does not deliver free text to them".into(),
         );
     };
     let components = components(outgoing)?;
@@ -58,7 +58,7 @@ fn components(outgoing: &Outgoing) -> Result<Value, String> {
         let text = one_line(text);
         if text.chars().count() > MERCHANT_TEXT_MAX {
             return Err(format!(
-                "the customer has not written to us within 24 hours, so a text may have at most \
+                "the customer has not written in the last 24 hours, so a message may have at most \
                  {MERCHANT_TEXT_MAX} characters"
             ));
         }
@@ -152,7 +152,7 @@ mod tests {
     #[test]
     fn what_has_no_template_or_is_too_long_is_refused_in_words() {
         let none = template(&outgoing(MessageKind::PinChanged, &["set"]), &templates(), "en").unwrap_err();
-        assert!(none.contains("within 24 hours"), "{none}");
+        assert!(none.contains("in the last 24 hours"), "{none}");
         let text = "x".repeat(MERCHANT_TEXT_MAX + 1);
         let long =
             template(&outgoing(MessageKind::Merchant, &["Shop", &text]), &templates(), "en").unwrap_err();

@@ -3,22 +3,24 @@
 //! It takes a Unit, drains whatever else waits (up to a limit), runs all of them in one
 //! transaction, commits once with synchronous=FULL, and only then answers. When one of them fails,
 //! all are run again with a savepoint each.
+//! While another process holds the write lock, each Unit waits its own [`BUSY`] from when it was handed over: those
+//! whose time is over are refused, the others wait on.
 //! A failed Unit rolls back alone. After any engine error the writer asks SQLite whether the
 //! transaction is still open, because a full disk ends it silently and what follows would commit
 //! outside of it; then everybody in the batch hears `Unavailable`.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use rusqlite::{Connection, ffi};
+use rusqlite::{Connection, ErrorCode, ffi};
 use tokio::sync::oneshot;
 
 use super::super::sql::Sql;
 use super::super::unit::{Applied, Expect, Unit};
 use super::super::value::Value;
 use super::super::{StoreError, WAIT_MAX, migrate, overloaded};
-use super::{Meaning, Texts, classify, meaning, query, unavailable};
+use super::{BUSY, Meaning, Texts, classify, meaning, query, unavailable};
 use crate::crash;
 use crate::domain::time::Timestamp;
 
@@ -34,7 +36,28 @@ pub(super) enum WriterJob {
 
 struct Waiting {
     unit: Unit,
+    asked: Instant,
     answer: oneshot::Sender<Answer>,
+}
+
+/// Why a batch was not written.
+enum Failure {
+    /// Another process writes; nothing was begun.
+    Locked,
+    Failed(StoreError),
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Failure {
+        Failure::Failed(error)
+    }
+}
+
+fn locked() -> StoreError {
+    let seconds = BUSY.as_secs();
+    StoreError::Unavailable(format!(
+        "another program has held the write lock of the database file for {seconds} s; end what it does, then try again"
+    ))
 }
 
 /// The file as it was when it was opened. SQLite goes on writing to a file that was removed or
@@ -82,8 +105,16 @@ struct Writer {
 pub(super) fn run(connection: Connection, files: Files, jobs: &crossbeam_channel::Receiver<WriterJob>) {
     let mut writer = Writer { connection, files, texts: Texts(HashMap::new()) };
     let mut batch = Vec::with_capacity(BATCH_MAX);
-    while let Ok(first) = jobs.recv() {
-        let mut next = Some(first);
+    loop {
+        // Those who wait for the lock have asked already.
+        let mut next = if batch.is_empty() {
+            let Ok(first) = jobs.recv() else { return };
+            Some(first)
+        } else if batch.len() < BATCH_MAX {
+            jobs.try_recv().ok()
+        } else {
+            None
+        };
         let mut migration = None;
         while let Some(job) = next.take() {
             match job {
@@ -92,7 +123,7 @@ pub(super) fn run(connection: Connection, files: Files, jobs: &crossbeam_channel
                 WriterJob::Apply { asked, answer, .. } if asked.elapsed() > WAIT_MAX => {
                     let _ = answer.send(Err(overloaded()));
                 }
-                WriterJob::Apply { unit, answer, .. } => batch.push(Waiting { unit, answer }),
+                WriterJob::Apply { unit, asked, answer } => batch.push(Waiting { unit, asked, answer }),
             }
             if batch.len() < BATCH_MAX && migration.is_none() {
                 next = jobs.try_recv().ok();
@@ -102,13 +133,19 @@ pub(super) fn run(connection: Connection, files: Files, jobs: &crossbeam_channel
             writer.commit_batch(&mut batch);
         }
         if let Some((now, answer)) = migration {
+            // Ends when the last of them was written or refused, after [`BUSY`] at the latest.
+            while !batch.is_empty() {
+                writer.commit_batch(&mut batch);
+            }
+            let _ = writer.connection.busy_timeout(BUSY);
             let _ = answer.send(migrate::run_sqlite(&mut writer.connection, now));
         }
     }
 }
 
 impl Writer {
-    /// Runs the batch in one transaction and answers everybody after the commit.
+    /// Runs the batch in one transaction and answers everybody after the commit. While another process holds the
+    /// lock, those who may wait longer are left in the batch.
     fn commit_batch(&mut self, batch: &mut Vec<Waiting>) {
         match self.run_batch(batch) {
             Ok(results) => {
@@ -118,7 +155,8 @@ impl Writer {
                     let _ = waiting.answer.send(result);
                 }
             }
-            Err(error) => {
+            Err(Failure::Locked) => refuse_overdue(batch, Instant::now()),
+            Err(Failure::Failed(error)) => {
                 if !self.connection.is_autocommit() {
                     let _ = self.connection.execute_batch("rollback");
                 }
@@ -133,23 +171,35 @@ impl Writer {
 
     /// Nearly every Unit is done, so the batch is first run without savepoints; only when one fails
     /// is all of it run again, each Unit in a savepoint of its own.
-    fn run_batch(&mut self, batch: &[Waiting]) -> Result<Vec<Answer>, StoreError> {
+    fn run_batch(&mut self, batch: &[Waiting]) -> Result<Vec<Answer>, Failure> {
         self.files.check()?;
-        self.control("begin immediate")?;
+        self.begin(batch)?;
         let results = match self.run_unguarded(batch)? {
             Some(results) => results,
             None => {
                 self.control("rollback")?;
-                self.control("begin immediate")?;
-                batch.iter().map(|waiting| self.run_unit(&waiting.unit)).collect::<Result<_, _>>()?
+                self.begin(batch)?;
+                batch.iter().map(|waiting| self.run_unit(&waiting.unit)).collect::<Result<_, StoreError>>()?
             }
         };
         crash::point("store.before_commit");
         if let Err(error) = self.execute_control("commit") {
             die_after_failed_sync(&error);
-            return Err(unavailable(&error));
+            return Err(unavailable(&error).into());
         }
         Ok(results)
+    }
+
+    /// Begins a transaction; waits for the lock as long as the one who asked first may.
+    fn begin(&self, batch: &[Waiting]) -> Result<(), Failure> {
+        let asked = batch.iter().map(|waiting| waiting.asked).min();
+        let left = BUSY.saturating_sub(asked.map_or(Duration::ZERO, |asked| asked.elapsed()));
+        self.connection.busy_timeout(left).map_err(|error| unavailable(&error))?;
+        match self.execute_control("begin immediate") {
+            Ok(_) => Ok(()),
+            Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) => Err(Failure::Locked),
+            Err(error) => Err(unavailable(&error).into()),
+        }
     }
 
     /// `None`: a Unit was not done, and what it wrote is among what the others wrote.
@@ -230,6 +280,20 @@ impl Writer {
     }
 }
 
+/// Answers those who have waited for the lock as long as anybody may.
+fn refuse_overdue(batch: &mut Vec<Waiting>, now: Instant) {
+    // The engine counts whole milliseconds, and may come back within the last one.
+    let is_overdue = |waiting: &mut Waiting| now + Duration::from_millis(1) >= waiting.asked + BUSY;
+    let overdue: Vec<Waiting> = batch.extract_if(.., is_overdue).collect();
+    if !overdue.is_empty() {
+        let error = locked();
+        tracing::error!(%error, units = overdue.len(), "the database did not take a batch; nothing of it was written");
+        for waiting in overdue {
+            let _ = waiting.answer.send(Err(error.clone()));
+        }
+    }
+}
+
 /// After a failed fsync nobody knows what is on the disk, and the kernel may have forgotten that it
 /// was never written: a second fsync that succeeds proves nothing. Only a fresh start reads what is
 /// truly there. (What the callers of this batch see is a service that died.)
@@ -241,5 +305,26 @@ fn die_after_failed_sync(error: &rusqlite::Error) {
         tracing::error!(%error, "the disk did not confirm a commit; exiting, so that a restart reads what \
                                  was stored");
         std::process::abort();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_who_has_waited_long_enough_for_the_lock_is_refused() {
+        let now = Instant::now() + BUSY * 2;
+        let mut answers = Vec::new();
+        let mut batch = Vec::new();
+        for ago in [BUSY + Duration::from_secs(1), Duration::from_secs(1), BUSY, Duration::ZERO] {
+            let (answer, answered) = oneshot::channel();
+            batch.push(Waiting { unit: Unit::new(0, 0), asked: now - ago, answer });
+            answers.push(answered);
+        }
+        refuse_overdue(&mut batch, now);
+        assert_eq!(batch.len(), 2);
+        let mut refused = answers.iter_mut().map(|answered| matches!(answered.try_recv(), Ok(Err(_))));
+        assert!(refused.by_ref().eq([true, false, true, false]));
     }
 }

@@ -17,7 +17,7 @@ on_both! {
         server.json("POST", &shop.key, CREATE, "").await.fails(400, "line 1");
         server.json("POST", &shop.key, CREATE, "{\"amount\": NaN}").await.fails(400, "line 1");
         let deep = format!("{{\"x\": {}1{}}}", "[".repeat(32), "]".repeat(32));
-        server.json("POST", &shop.key, CREATE, &deep).await.fails(400, "nested deeper than 32 (line 1, column 38)");
+        server.json("POST", &shop.key, CREATE, &deep).await.fails(400, "it is nested deeper than 32 levels (line 1, column 38)");
         for text in ["[]", "\"text\"", "5", "null"] {
             server.json("POST", &shop.key, CREATE, text).await.fails(422, "must be a JSON object");
         }

@@ -20,7 +20,7 @@ on_both! {
             let body = format!(r#"{{"new_amount": {}}}"#, 200 + n);
             assert_eq!(server.json("PATCH", &shop.key, path, &body).await.status, 200);
         }
-        server.json("PATCH", &shop.key, path, NEW).await.fails(400, "too often");
+        server.json("PATCH", &shop.key, path, NEW).await.fails(400, "corrected 10 times");
     }
 
     async fn an_expired_payment_cannot_be_corrected(db: TestDatabase) {

@@ -15,4 +15,6 @@ mod limits;
 mod listing;
 mod places;
 mod received;
+mod rejected;
 pub mod server;
+mod words;

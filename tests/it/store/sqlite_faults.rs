@@ -106,6 +106,36 @@ fn a_lock_held_by_another_process_is_waited_for_and_then_told() {
     });
 }
 
+/// A write that waits behind another one's wait for the lock does not begin its own anew.
+#[test]
+fn each_write_waits_its_own_time_for_the_lock() {
+    on_sqlite(|db| async move {
+        let store = open(db.url()).await;
+        make(&store, &["total"]).await;
+        let other = rusqlite::Connection::open(db.url().strip_prefix("sqlite:").unwrap()).unwrap();
+        other.execute_batch("begin immediate").unwrap();
+        let mut applying = Vec::new();
+        // Handed over in this order, the last one long after the others.
+        for (name, pause) in [("first", 700), ("second", 3_000), ("third", 0)] {
+            let unit = marking(&store, 1, name).await.unwrap();
+            let store = store.clone();
+            applying.push(tokio::spawn(async move { store.apply(unit).await }));
+            tokio::time::sleep(Duration::from_millis(pause)).await;
+        }
+        let third = applying.pop().unwrap();
+        for early in applying {
+            let answer = early.await.unwrap();
+            assert!(
+                matches!(&answer, Err(StoreError::Unavailable(why)) if why.contains("another program")),
+                "{answer:?}"
+            );
+        }
+        other.execute_batch("commit").unwrap();
+        assert!(third.await.unwrap().unwrap().is_done(), "it was refused with those who asked before it");
+        assert_eq!(marks(&store).await, ["third"]);
+    });
+}
+
 #[test]
 fn a_file_that_was_removed_or_replaced_is_told() {
     on_sqlite(|db| async move {

@@ -108,7 +108,7 @@ on_both! {
     async fn an_unsaved_webhook_url_is_told_to_be_saved(db: TestDatabase) {
         let server = Server::sending(db, "", Some(Messenger::Other(Arc::new(Post::default())))).await;
         let shop = server.wallet_shop().await;
-        let saved = "must be a saved one: the webhook URL of your business or of one of its approved websites";
+        let saved = "must be one that is saved for your business or for one of its approved websites";
         let start = async |members: &str| post(&server, &shop, "pay/start", &start_body(members)).await;
         for url in ["https://kola.example/other", "https://evil.example/hook", "ftp://kola.example/hook"] {
             let alone = start(&format!(r#""webhook_url": "{url}""#)).await.fails(400, saved);

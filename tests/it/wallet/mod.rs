@@ -13,7 +13,7 @@ mod races;
 mod random_acts;
 mod refusals;
 mod restored;
-mod routes;
+pub mod routes;
 mod stopped;
 mod topups;
 pub mod world;

@@ -186,10 +186,10 @@ on_both! {
         let server = Server::start(db).await;
         let shop = server.wallet_shop().await;
         let body = serde_json::json!({"phone": PHONE, "message": "Your order is ready"}).to_string();
-        post(&server, &shop, "send-message", &body).await.fails(502, "no messenger is set up");
+        post(&server, &shop, "send-message", &body).await.fails(502, "no messaging service is set up");
         assert_eq!(post(&server, &shop, "ensure", &phone_body()).await.status, 200);
         fund(server.app(), 20_000).await;
-        post(&server, &shop, "pay/start", &start_body("")).await.fails(502, "no messenger is set up");
+        post(&server, &shop, "pay/start", &start_body("")).await.fails(502, "no messaging service is set up");
     }
 
     async fn messages_and_their_refusals(db: TestDatabase) {

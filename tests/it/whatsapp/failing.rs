@@ -16,7 +16,7 @@ on_both! {
         desk.api.error_next(400, 131_026);
         desk.start("k-1").await.fails(502, "not on WhatsApp");
         for (status, code, told) in [
-            (400, 131_030, "a test number can send to listed numbers only"),
+            (400, 131_030, "a WhatsApp test number sends only to numbers on its list"),
             (400, 132_015, "paused"),
             (400, 100, "does not understand"),
             (400, 999_999, "refused the message (WhatsApp error 999999)"),
@@ -79,13 +79,13 @@ on_both! {
         let raw = |status, headers, body: &str| Fault::Raw { status, headers, body: body.into() };
         // Led elsewhere: nobody follows.
         desk.api.fail_next(raw(302, "location: /elsewhere\r\n", ""));
-        desk.start("k-1").await.fails(502, "redirects elsewhere");
+        desk.start("k-1").await.fails(502, "redirects to another address");
         assert_eq!(desk.api.requests().len(), 1);
         desk.api.fail_next(raw(403, "", "<html>Forbidden</html>"));
         desk.start("k-1").await.fails(502, "refuses the request (status 403)");
         desk.api.fail_next(raw(503, "retry-after: 120\r\n", "<html>busy</html>"));
         assert_eq!(desk.start("k-1").await.status, 201, "a passing trouble");
-        assert!(desk.last().await.1.is_some_and(|why| why.contains("asks to retry later (status 503)")));
+        assert!(desk.last().await.1.is_some_and(|why| why.contains("asks for a pause (status 503)")));
         // An error without an end is cut off, and its status counts.
         desk.api.fail_next(Fault::Giant);
         desk.start("k-1").await.fails(502, "refused the message (status 400)");

@@ -112,7 +112,7 @@ on_both! {
     async fn merchants_texts_go_to_who_wrote_and_to_others_only_by_a_template(db: TestDatabase) {
         let desk = Desk::open(db).await;
         desk.fund(1).await;
-        desk.text("Your parcel is there").await.fails(502, "has not written to us within 24 hours");
+        desk.text("Your parcel is there").await.fails(502, "has not written in the last 24 hours");
         assert!(desk.api.requests().is_empty(), "nothing was tried");
         desk.api.open_window(DIGITS);
         assert_eq!(desk.told(&written(DIGITS, desk.seconds(), "image")).await.status, 200);

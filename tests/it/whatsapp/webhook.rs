@@ -29,7 +29,7 @@ async fn fill_with_strangers(desk: &Desk) -> (Vec<TcpStream>, Reply) {
         if reply.status == 503 {
             return (strangers, reply);
         }
-        reply.fails(400, "not a notice");
+        reply.fails(400, "not a Cloud API notification");
     }
 }
 
@@ -109,7 +109,7 @@ on_both! {
             assert_eq!(desk.last().await.0, "sent", "{body}");
         }
         for body in ["", "[", "7", "{\"entry\": 7}"] {
-            desk.told(body).await.fails(400, "not a notice");
+            desk.told(body).await.fails(400, "not a Cloud API notification");
         }
         // Many in one, good ones beside others, and members nobody knows yet.
         let mut many: serde_json::Value = serde_json::from_str(&ours).unwrap();

@@ -26,7 +26,7 @@ use crate::http::code::{Code, FieldCode};
 use crate::http::error::ApiError;
 use crate::http::json::Json;
 use crate::http::limits::Group;
-use crate::http::validate::{Checker, check_text};
+use crate::http::validate::{Checker, check_text, read_string};
 use crate::ops::message_quota::OverQuota;
 use crate::store::messages::QuotaScope;
 
@@ -35,7 +35,7 @@ const PHONE_MAX: usize = 40;
 /// Characters of a payer's name (decisions 2).
 const PAYER_NAME_MAX: usize = 120;
 const OFF: &str = "The messaging wallet is not enabled for this business";
-const LIVE_ONLY: &str = "The messaging wallet works with live keys only";
+const LIVE_ONLY: &str = "The messaging wallet accepts live keys only";
 
 /// A request that was let in.
 struct Entered {
@@ -108,7 +108,7 @@ fn phone(check: &mut Checker<'_, '_>) -> Option<Phone> {
 
 /// The required payer's name: at least one letter.
 fn payer_name(check: &mut Checker<'_, '_>) -> Option<String> {
-    let name = check.required_text("payer_name", PAYER_NAME_MAX)?;
+    let name = check.required_line("payer_name", PAYER_NAME_MAX)?;
     check.with_letter("payer_name", name)
 }
 
@@ -127,9 +127,12 @@ fn multiline(
         }
         return None;
     };
-    let Ok(text) = serde_json::from_str::<String>(token) else {
-        problems.complain(field, FieldCode::NotAText, "must be a text");
-        return None;
+    let text = match read_string(token) {
+        Ok(text) => text,
+        Err((code, what)) => {
+            problems.complain(field, code, &what);
+            return None;
+        }
     };
     let text = text.replace("\r\n", "\n");
     let text = text.trim();
@@ -171,7 +174,7 @@ fn suspended() -> ApiError {
 fn over_quota(http: &Http, over: OverQuota) -> ApiError {
     let (code, message) = match over.scope {
         QuotaScope::RecipientMinute => {
-            (Code::RecipientQuotaExceeded, "Too many messages to this number in a minute; try again later")
+            (Code::RecipientQuotaExceeded, "Too many messages to this number in one minute; try again later")
         }
         QuotaScope::RecipientDay => {
             (Code::RecipientQuotaExceeded, "Too many messages to this number in 24 hours; try again later")

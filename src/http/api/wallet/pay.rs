@@ -69,33 +69,35 @@ async fn work(http: &Http, entered: &Entered, request: &StartRequest) -> Result<
         Started::OtherRequest => Err(ApiError::field(
             "idempotency_key",
             FieldCode::IdempotencyKeyReused,
-            "The idempotency key was used for another request; use a new one.",
+            "This idempotency key was already used for a different request. Use a new key.",
         )),
         Started::Stopped => Err(ApiError::new(
             Code::WalletPaymentsStopped,
-            "Wallet payments of this business are stopped after too many wrong PINs; ask the operator",
+            "Wallet payments of this business are stopped because too many wrong PINs were entered; contact the operator",
         )),
         Started::Webhook(WebhookRefusal::NotAUrl(why)) => {
-            let message = format!("The webhook url {why}.");
+            let message = format!("The webhook URL {why}.");
             Err(ApiError::field("webhook_url", FieldCode::InvalidUrl, message))
         }
         Started::Webhook(WebhookRefusal::NotSaved(why)) => {
-            Err(ApiError::new(Code::WebhookUrlNotSaved, not_saved(why)))
+            let (code, field_code) = (Code::WebhookUrlNotSaved, FieldCode::WebhookUrlNotSaved);
+            Err(ApiError::about(code, "webhook_url", field_code, not_saved(why)))
         }
         Started::NoWallet => Err(no_wallet()),
         Started::NotActive(WalletStatus::Suspended) => Err(suspended()),
         Started::NotActive(_) => {
-            Err(ApiError::new(Code::WalletLocked, "This wallet is locked after too many wrong PINs"))
+            let message = "This wallet is locked because too many wrong PINs were entered";
+            Err(ApiError::new(Code::WalletLocked, message))
         }
         Started::InsufficientBalance(available) => Err(ApiError::insufficient_balance(available)),
         Started::OverDailyLimit => Err(ApiError::field(
             "amount",
             FieldCode::DailyLimitExceeded,
-            "The amount exceeds what may go out of this wallet today.",
+            "The amount exceeds what this wallet may still pay today.",
         )),
         Started::OverQuota(over) => Err(over_quota(http, over)),
         Started::TooLarge => {
-            let message = "The amount with its charges is too large.";
+            let message = "The amount plus charges is too large.";
             Err(ApiError::field("amount", FieldCode::TooLarge, message))
         }
     }
@@ -104,7 +106,7 @@ async fn work(http: &Http, entered: &Entered, request: &StartRequest) -> Result<
 fn not_saved(why: Option<&'static str>) -> String {
     let why = why.map(|why| format!(", and it {why}")).unwrap_or_default();
     format!(
-        "The webhook URL must be a saved one: the webhook URL of your business or of one of its approved websites; \
+        "The webhook URL must be one that is saved for your business or for one of its approved websites; \
          it must be from the approved website domain{why}"
     )
 }

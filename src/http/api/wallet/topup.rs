@@ -66,10 +66,10 @@ async fn work(http: &Http, entered: &Entered, wire: Wire, claim: Option<&Claim>)
         ToppingUp::OverTier => Err(ApiError::field(
             "amount",
             FieldCode::WalletLimitExceeded,
-            "The amount, with the balance and top-ups that are expected, exceeds what this wallet may hold.",
+            "The wallet's balance, its pending top-ups and this amount together exceed what the wallet may hold.",
         )),
         ToppingUp::NoAccount => {
-            let message = "No receiving account is free for this top-up at the moment; try again later";
+            let message = "No receiving account is available for this top-up right now; try again later";
             Err(ApiError::retry(Code::NoAccountAvailable, message, NO_ACCOUNT_RETRY))
         }
         ToppingUp::LeaseLost => Err(once::still_running()),
