@@ -239,14 +239,25 @@ pub struct Decision {
 
 impl Decision {
     /// Puts payments on other accounts behind the suggestions of a decision that leaves the money to a person.
-    /// The verdict stays; only the reason of one that found nothing names what fits: one
-    /// payment by its id, several by their number, because a merchant may have made rivals.
+    /// The verdict stays; only its reason names what fits: one payment by its id, several by their number, because a
+    /// merchant may have made rivals.
     pub fn show_elsewhere(&mut self, elsewhere: Vec<Considered>) {
         const NONE_HERE: &str = "no open payment on this account does";
         let fits: Vec<&Considered> =
             elsewhere.iter().filter(|c| c.name == Verdict::Match && c.time_fit == TimeFit::Fits).collect();
+        let exact: Vec<&Considered> =
+            fits.iter().copied().filter(|c| c.amount_fit == AmountFit::Exact).collect();
         match (&mut self.verdict, &fits[..]) {
             (Verdicts::Approve { .. }, _) => return,
+            // One more hint for the person who looks; it is no reason for the review, so it has no kind.
+            (Verdicts::Review { reasons, .. }, _) => match &exact[..] {
+                [] => {}
+                [only] => reasons.push(format!(
+                    "payment {:?} of business {} on another account fits exactly",
+                    only.transaction_id, only.business_id
+                )),
+                all => reasons.push(format!("{} payments on other accounts fit exactly", all.len())),
+            },
             // A merchant chose the id: in quotes it is no part of the sentence.
             (Verdicts::Unmatched { reason }, [only]) => {
                 *reason = format!(
