@@ -58,8 +58,8 @@ pub(super) async fn run(app: &App, banks: &Banks, args: &DismissArgs, desk: &Des
 }
 
 /// What follows from putting such alerts aside.
-const FOR_GOOD: &str = "What was quarantined or unreadable is not checked or read again and cannot be approved. If a \
-                        mail is genuine after all, take in a copy: tillbell alert ingest FILE --trusted";
+const FOR_GOOD: &str = "Those that were quarantined or unreadable are not checked or read again and cannot be \
+                        approved. If a mail is genuine after all, take in a copy: tillbell alert ingest FILE --trusted";
 
 fn is_for_good(was: AlertStatus) -> bool {
     matches!(was, AlertStatus::Quarantined | AlertStatus::Unreadable)
@@ -73,7 +73,12 @@ async fn dismiss(app: &App, banks: &Banks, args: &DismissArgs, desk: &Desk) -> a
         let was = dismiss_alert(app, id, &desk.operator, &args.reason).await??;
         let object = alerts::object(app, banks, id).await?.with("was", was.as_str());
         desk.printer.object(&object)?;
-        return desk.printer.remark(is_for_good(was), FOR_GOOD);
+        let for_good = format!(
+            "It was {}, so it is not checked or read again and cannot be approved. If the mail is genuine after all, \
+             take in a copy: tillbell alert ingest FILE --trusted",
+            was.as_str()
+        );
+        return desk.printer.remark(is_for_good(was), &for_good);
     }
     let (mut dismissed, mut refused, mut has_some_for_good) = (Vec::new(), Vec::new(), false);
     let bar = ProgressBar::new(args.ids.len() as u64);

@@ -42,7 +42,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use clap::error::{ContextKind, ErrorKind};
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{Parser, Subcommand};
 
 use crate::config::Config;
 use crate::terminal;
@@ -171,7 +171,7 @@ struct Desk {
 /// Runs the command that `args` name (the first is the program's own name).
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let parsed = Cli::try_parse_from(args).map_err(in_words).and_then(|cli| match missing(&cli.command) {
-        Some(text) => Err(Cli::command().error(ErrorKind::MissingRequiredArgument, text)),
+        Some(text) => Err(misused(ErrorKind::MissingRequiredArgument, text)),
         None => Ok(cli),
     });
     let cli = match parsed {
@@ -319,10 +319,13 @@ fn in_words(error: clap::Error) -> clap::Error {
     }
     let told = |kind| error.get(kind).map(ToString::to_string).unwrap_or_default();
     let (arg, value) = (told(ContextKind::InvalidArg), told(ContextKind::InvalidValue));
-    Cli::command().error(
-        ErrorKind::ValueValidation,
-        format!("invalid value '{value}' for '{arg}': it must be a whole number, such as 42"),
-    )
+    let text = format!("invalid value '{value}' for '{arg}': it must be a whole number, such as 42");
+    misused(ErrorKind::ValueValidation, &text)
+}
+
+/// Without a usage line: that of the program as a whole would tell nothing.
+fn misused(kind: ErrorKind, text: &str) -> clap::Error {
+    clap::Error::raw(kind, format!("{text}\n\nFor more information, try '--help'.\n"))
 }
 
 fn is_hang_up(error: &anyhow::Error) -> bool {

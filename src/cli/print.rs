@@ -316,7 +316,7 @@ mod tests {
 
     #[test]
     fn what_is_inside_another_is_laid_out_below_it() {
-        let stored = r#"{"verdict":"review","reasons":["one","two"],"considered":[{"txn":"t","fit":null},{"txn":"u"}]}"#;
+        let stored = r#"{"taken_at":"2026-03-10T08:00:00.250000Z","verdict":"review","reasons":["one","two"],"considered":[{"txn":"t","fit":null},{"txn":"u"}]}"#;
         let object = Object::new()
             .with("id", 1_i64)
             .with("charges", Object::new().with("total", Money(100_000)).with("fixed", Money(5)))
@@ -334,6 +334,7 @@ mod tests {
                 "  fixed: NGN 0.05",
                 "attempts: none",
                 "evidence:",
+                "  taken_at:   2026-03-10 08:00:00 UTC",
                 "  verdict:    review",
                 "  reasons:    one; two",
                 "  considered:",

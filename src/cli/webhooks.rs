@@ -94,7 +94,7 @@ fn note(delivery: &Delivery) -> Option<String> {
     }
     let id = delivery.id;
     Some(format!(
-        "{url} answered HTTP 410 Gone; it waits until `webhook resend {id}`, a delivered test event or another URL"
+        "HTTP 410 Gone from {url}; goes on after `webhook resend {id}`, a delivered test event or a change of the URL"
     ))
 }
 

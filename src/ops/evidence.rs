@@ -11,10 +11,10 @@ use crate::domain::time::Timestamp;
 
 #[derive(Serialize)]
 struct Evidence<'a> {
+    verdict: &'static str,
     /// What is told of the payments is as of then; a program of before did not say.
     #[serde(skip_serializing_if = "Option::is_none")]
     taken_at: Option<String>,
-    verdict: &'static str,
     reasons: Vec<&'a str>,
     considered: Vec<Line<'a>>,
 }
@@ -80,8 +80,8 @@ fn encode_taken(decision: &Decision, taken_at: Option<String>) -> String {
 /// What a person decided against or for, beside what the rules had seen.
 #[derive(Serialize)]
 struct Approval<'a> {
-    taken_at: String,
     verdict: &'static str,
+    taken_at: String,
     operator: &'a str,
     despite: Option<&'a str>,
     obstacles: &'a [String],

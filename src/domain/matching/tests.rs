@@ -1,5 +1,6 @@
 //! Tables of the matching rules: one row, one rule.
 
+use super::elsewhere::ELSEWHERE_MAX;
 use super::*;
 use crate::domain::charges::{Schedule, quote};
 use crate::domain::merchant::Mode;

@@ -66,7 +66,7 @@ on_both! {
 
     async fn unreadable_mails_are_dismissed_for_good(db: TestDatabase) {
         let desk = Desk::new(&db);
-        let mail = "From: gens@gtbank.com\r\nSubject: News\r\n\r\nOur branch in Yola has new hours.\r\n";
+        let mail = "From: gens@gtbank.com\r\nSubject: Hello\r\n\r\nA CREDIT of NGN 750.00 on your account\r\n";
         std::fs::write(desk.path().join("news.eml"), mail).unwrap();
         let result = desk.json(&["alert", "ingest", "news.eml"])["results"][0].clone();
         assert_eq!(result["outcome"], "unreadable", "{result}");

@@ -17,6 +17,7 @@ fn desk_of(db: &crate::harness::databases::TestDatabase) -> Desk<'_> {
     let file = desk.path().join("test.key");
     std::fs::write(&file, KEY).unwrap();
     std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).unwrap();
+    desk.text(&["migrate"]);
     desk
 }
 
