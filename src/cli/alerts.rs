@@ -254,11 +254,13 @@ async fn transaction_id(app: &App, alert: &AlertRow) -> anyhow::Result<Option<St
 
 fn row(alert: &AlertRow, transaction_id: Option<String>, banks: &Banks) -> Object {
     let facts = &alert.facts;
+    // One that was approved after all is no longer dismissed.
+    let dismissed_from = alert.dismissed_from.filter(|_| alert.status == AlertStatus::Dismissed);
     Object::new()
         .with("id", alert.id)
         .with("outcome", alert.status.as_str())
         .with("authentic", alert.authenticity.as_str())
-        .with("dismissed_from", alert.dismissed_from.map(AlertStatus::as_str))
+        .with("dismissed_from", dismissed_from.map(AlertStatus::as_str))
         .with("bank", display_name(banks, facts.bank.as_deref()))
         .with("direction", facts.direction.map(direction_word))
         .with("kind", facts.kind.map(kind_word))

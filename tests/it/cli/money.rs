@@ -126,6 +126,7 @@ on_both! {
         assert_eq!((&approved["status"], &approved["is_mismatch"]), (&"approved".into(), &true.into()));
         // USER says ada, which anybody can set.
         assert_eq!(approved["settlements"][0]["operator"], format!("command line: {}", real_user()));
+        assert!(desk.json(&["alert", "show", "1"])["dismissed_from"].is_null(), "it is matched now");
         let evidence = &approved["settlements"][0]["evidence"];
         assert_eq!(evidence["despite"], "the rest came in cash");
         assert_eq!(evidence["before"]["verdict"], "review", "what the rules had seen is kept");
