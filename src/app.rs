@@ -159,6 +159,9 @@ impl App {
             Found::Ours(schema) => schema,
         };
         refuse_newer(&schema, place)?;
+        if schema.is_bare() {
+            return Err(Standing::Unfinished(place()).into());
+        }
         if !schema.missing.is_empty() {
             return Err(Standing::Older { place: place(), missing: schema.missing.join(", ") }.into());
         }

@@ -163,6 +163,7 @@ impl World {
             reason: String::new(),
             evidence: String::new(),
             authentic_by: None,
+            dismissed_from: None,
         }
     }
 

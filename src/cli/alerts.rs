@@ -81,7 +81,7 @@ pub(super) enum AlertCommand {
         #[arg(long, value_name = "REASON")]
         despite: Option<String>,
     },
-    /// Dismiss alerts that pay nothing, or quarantined ones that nobody needs
+    /// Dismiss alerts that pay nothing, or quarantined and unreadable ones that nobody needs
     #[command(after_help = examples![
         "alert dismiss 42 --reason \"refund from a supplier\"",
         "alert dismiss --from promo@bank.example --reason \"advertising\"",
@@ -102,6 +102,15 @@ pub(super) struct IngestArgs {
     /// You vouch that these mails are the bank's own; needed if no signature proves it
     #[arg(long)]
     trusted: bool,
+}
+
+/// Commands that were given no alert to act on.
+pub(super) fn missing(command: &AlertCommand) -> Option<&'static str> {
+    match command {
+        AlertCommand::Dismiss(args) => args.missing(),
+        AlertCommand::Reread(args) => args.missing(),
+        _ => None,
+    }
 }
 
 fn outcome(word: &str) -> Result<AlertStatus, String> {
@@ -245,10 +254,13 @@ async fn transaction_id(app: &App, alert: &AlertRow) -> anyhow::Result<Option<St
 
 fn row(alert: &AlertRow, transaction_id: Option<String>, banks: &Banks) -> Object {
     let facts = &alert.facts;
+    // One that was approved after all is no longer dismissed.
+    let dismissed_from = alert.dismissed_from.filter(|_| alert.status == AlertStatus::Dismissed);
     Object::new()
         .with("id", alert.id)
         .with("outcome", alert.status.as_str())
         .with("authentic", alert.authenticity.as_str())
+        .with("dismissed_from", dismissed_from.map(AlertStatus::as_str))
         .with("bank", display_name(banks, facts.bank.as_deref()))
         .with("direction", facts.direction.map(direction_word))
         .with("kind", facts.kind.map(kind_word))
@@ -264,6 +276,7 @@ fn row(alert: &AlertRow, transaction_id: Option<String>, banks: &Banks) -> Objec
         .with("decided_at", alert.decided_at)
         .with("transaction_id", transaction_id)
         .with("linked_alert_id", alert.linked_alert_id)
+        .with("mail_from", alert.mail_from.as_ref())
         .with("reason", &alert.reason)
 }
 
@@ -283,7 +296,7 @@ async fn list(
         let age = AlertStatus::COUNTED.contains(&alert.status).then(|| age(now, alert.first_seen));
         rows.push(row(&alert, transaction_id, banks).with("age", age));
     }
-    let columns = [
+    let mut columns = vec![
         "id",
         "first_seen_at",
         "outcome",
@@ -294,6 +307,10 @@ async fn list(
         "transaction_id",
         "reason",
     ];
+    // Whose mails they are matters most where they are to be dismissed by their sender.
+    if desk.printer.has_room() || outcome == Some(AlertStatus::Quarantined) {
+        columns.insert(3, "mail_from");
+    }
     let totals = app.store.alert_totals().await?;
     let beside = Object::new().with("waiting", waiting(&totals, now)?).with("more", more);
     desk.printer.list_with("alerts", &columns, rows, beside)?;
@@ -391,7 +408,6 @@ pub(super) async fn object(app: &App, banks: &Banks, id: i64) -> anyhow::Result<
         .with("payer_bank", facts.payer_bank.as_ref())
         .with("narration", facts.narration.as_ref())
         .with("doubts", facts.doubts.clone())
-        .with("mail_from", alert.mail_from.as_ref())
         .with("subject", alert.subject.as_ref())
         .with("message_id", alert.message_id.as_ref())
         .with("mailed_at", alert.mailed_at)

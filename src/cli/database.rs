@@ -10,7 +10,7 @@ use anyhow::anyhow;
 use super::Desk;
 use crate::app::{App, Standing, StartError};
 use crate::config::Origin;
-use crate::store::StoreOptions;
+use crate::store::{StoreError, StoreOptions};
 
 /// The variable that names the configuration file once for all commands.
 pub(super) const CONFIG_VARIABLE: &str = "TILLBELL_CONFIG";
@@ -54,8 +54,15 @@ impl Desk {
 
     /// What `error` says, and what to do about it.
     pub(super) fn explain(&self, error: StartError) -> anyhow::Error {
-        let StartError::Standing(standing) = error else { return error.into() };
         let whence = self.whence();
+        let is_server = !self.config.database_url().starts_with("sqlite:");
+        let standing = match error {
+            StartError::Standing(standing) => standing,
+            StartError::Store(StoreError::Unavailable(_)) if is_server => {
+                return anyhow!("{error} (the database is {whence})");
+            }
+            error => return error.into(),
+        };
         let another = "to use another one, set --config FILE, TILLBELL_CONFIG or TILLBELL_DATABASE__URL";
         let is_file = self.config.database_url().starts_with("sqlite:");
         match &standing {

@@ -16,11 +16,12 @@ const DISMISS_USUAL: u32 = 1_000;
 
 #[derive(Args)]
 pub(super) struct DismissArgs {
-    /// Ids of alerts that are in review, unmatched or quarantined
-    #[arg(value_name = "ID", required_unless_present = "from", conflicts_with = "from")]
+    /// Ids of alerts that are in review, unmatched, quarantined or unreadable
+    #[arg(value_name = "ID", conflicts_with = "from")]
     ids: Vec<i64>,
-    /// All quarantined alerts from this address, except those still being checked
-    #[arg(long, value_name = "ADDRESS")]
+    /// All quarantined alerts from this address (a whole one, as `alert list --outcome quarantined` shows it), except
+    /// those still being checked
+    #[arg(long, value_name = "ADDRESS", value_parser = address)]
     from: Option<String>,
     /// With --from: largest number of alerts to dismiss
     #[arg(long, value_name = "N", default_value_t = DISMISS_USUAL, requires = "from", value_parser = clap::value_parser!(u32).range(1..=DISMISS_MAX as i64))]
@@ -30,6 +31,25 @@ pub(super) struct DismissArgs {
     reason: String,
 }
 
+impl DismissArgs {
+    pub(super) fn missing(&self) -> Option<&'static str> {
+        (self.ids.is_empty() && self.from.is_none()).then_some(
+            "name the alerts to dismiss by their ids, which `alert list` shows, or all quarantined ones of a sender \
+             with --from ADDRESS",
+        )
+    }
+}
+
+/// A domain alone is refused: under a bank's own there may be mails that are genuine.
+fn address(text: &str) -> Result<String, String> {
+    match text.trim().split_once('@') {
+        Some((local, domain)) if !local.is_empty() && !domain.is_empty() => Ok(text.to_owned()),
+        _ => Err("it must be a whole address such as promo@bank.example; `alert list --outcome quarantined` shows \
+                  the senders"
+            .to_owned()),
+    }
+}
+
 pub(super) async fn run(app: &App, banks: &Banks, args: &DismissArgs, desk: &Desk) -> anyhow::Result<()> {
     match &args.from {
         Some(sender) => clear(app, sender, args, desk).await,
@@ -37,9 +57,13 @@ pub(super) async fn run(app: &App, banks: &Banks, args: &DismissArgs, desk: &Des
     }
 }
 
-/// What follows from putting a quarantined alert aside.
-const REFUTED: &str = "It was quarantined, so it is not checked again and cannot be approved. If the mail is genuine \
-                       after all, take in a copy: tillbell alert ingest FILE --trusted";
+/// What follows from putting such alerts aside.
+const FOR_GOOD: &str = "Those that were quarantined or unreadable are not checked or read again and cannot be \
+                        approved. If a mail is genuine after all, take in a copy: tillbell alert ingest FILE --trusted";
+
+fn is_for_good(was: AlertStatus) -> bool {
+    matches!(was, AlertStatus::Quarantined | AlertStatus::Unreadable)
+}
 
 async fn dismiss(app: &App, banks: &Banks, args: &DismissArgs, desk: &Desk) -> anyhow::Result<()> {
     if args.ids.len() > DISMISS_MAX {
@@ -49,14 +73,19 @@ async fn dismiss(app: &App, banks: &Banks, args: &DismissArgs, desk: &Desk) -> a
         let was = dismiss_alert(app, id, &desk.operator, &args.reason).await??;
         let object = alerts::object(app, banks, id).await?.with("was", was.as_str());
         desk.printer.object(&object)?;
-        return desk.printer.remark(was == AlertStatus::Quarantined, REFUTED);
+        let for_good = format!(
+            "It was {}, so it is not checked or read again and cannot be approved. If the mail is genuine after all, \
+             take in a copy: tillbell alert ingest FILE --trusted",
+            was.as_str()
+        );
+        return desk.printer.remark(is_for_good(was), &for_good);
     }
-    let (mut dismissed, mut refused, mut was_quarantined) = (Vec::new(), Vec::new(), false);
+    let (mut dismissed, mut refused, mut has_some_for_good) = (Vec::new(), Vec::new(), false);
     let bar = ProgressBar::new(args.ids.len() as u64);
     for id in &args.ids {
         match dismiss_alert(app, *id, &desk.operator, &args.reason).await? {
             Ok(was) => {
-                was_quarantined |= was == AlertStatus::Quarantined;
+                has_some_for_good |= is_for_good(was);
                 dismissed.push(*id);
             }
             Err(DismissRefused::Reason) => return Err(DismissRefused::Reason.into()),
@@ -73,15 +102,12 @@ async fn dismiss(app: &App, banks: &Banks, args: &DismissArgs, desk: &Desk) -> a
         desk.printer.remark(true, one.text("reason"))?;
     }
     desk.printer.remark(true, &format!("{done} dismissed"))?;
-    desk.printer.remark(was_quarantined, REFUTED_MANY)?;
+    desk.printer.remark(has_some_for_good, FOR_GOOD)?;
     if failed > 0 {
         bail!("{failed} of {} alerts were not dismissed", args.ids.len());
     }
     Ok(())
 }
-
-const REFUTED_MANY: &str = "Those that were quarantined are not checked again and cannot be approved. If a mail is \
-                            genuine after all, take in a copy: tillbell alert ingest FILE --trusted";
 
 async fn clear(app: &App, sender: &str, args: &DismissArgs, desk: &Desk) -> anyhow::Result<()> {
     let bar = ProgressBar::new_spinner();
@@ -99,7 +125,7 @@ async fn clear(app: &App, sender: &str, args: &DismissArgs, desk: &Desk) -> anyh
     }
     let alerts = if ids.len() == 1 { "alert" } else { "alerts" };
     desk.printer.remark(true, &format!("{} quarantined {alerts} from {sender} dismissed", ids.len()))?;
-    desk.printer.remark(!ids.is_empty(), REFUTED_MANY)?;
+    desk.printer.remark(!ids.is_empty(), FOR_GOOD)?;
     let changed_words = format!("{} have just changed and were not dismissed", changed.len());
     desk.printer.remark(!changed.is_empty(), &changed_words)?;
     let asked_words = format!(

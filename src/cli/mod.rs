@@ -36,10 +36,12 @@ mod webhooks;
 mod websites;
 
 use std::ffi::OsString;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
+use clap::error::{ContextKind, ErrorKind};
 use clap::{Parser, Subcommand};
 
 use crate::config::Config;
@@ -168,7 +170,11 @@ struct Desk {
 
 /// Runs the command that `args` name (the first is the program's own name).
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let cli = match Cli::try_parse_from(args) {
+    let parsed = Cli::try_parse_from(args).map_err(in_words).and_then(|cli| match missing(&cli.command) {
+        Some(text) => Err(misused(ErrorKind::MissingRequiredArgument, text)),
+        None => Ok(cli),
+    });
+    let cli = match parsed {
         Ok(cli) => cli,
         Err(error) => {
             let _ = error.print();
@@ -274,14 +280,52 @@ fn read_config(path: &Path) -> anyhow::Result<String> {
     Ok(std::fs::read_to_string(path)?)
 }
 
-/// The login name, for the record of who did what; it proves nothing.
+/// Who runs this process, as the system knows them, for the record of who did what. What sudo says of its caller is an
+/// environment variable like any other, so it stands beside that and never in its place.
 fn operator() -> String {
-    let name = ["SUDO_USER", "USER", "LOGNAME"]
-        .iter()
-        .filter_map(|variable| std::env::var(variable).ok())
-        .find(|name| !name.is_empty());
-    let name: String = name.unwrap_or_default().chars().filter(|c| !c.is_control()).take(60).collect();
-    if name.is_empty() { "command line".to_owned() } else { format!("command line: {name}") }
+    let name = whoami::username().ok().filter(|name| !name.is_empty());
+    let name = name.or_else(|| user_id().map(|id| format!("user id {id}"))).unwrap_or_default();
+    let sudo = std::env::var("SUDO_USER").ok().map(|caller| shortened(&caller)).unwrap_or_default();
+    let sudo =
+        if sudo.is_empty() || sudo == name { String::new() } else { format!(" (SUDO_USER says {sudo})") };
+    format!("command line: {}{sudo}", shortened(&name))
+}
+
+/// What a name may put into the record.
+fn shortened(name: &str) -> String {
+    name.chars().filter(|c| !c.is_control()).take(60).collect()
+}
+
+/// For a user without a name, as in a container: whose this process is.
+fn user_id() -> Option<u32> {
+    std::fs::metadata("/proc/self").ok().map(|process| process.uid())
+}
+
+/// What is wrong with arguments that can be read: a command that was told on nothing to act.
+fn missing(command: &Command) -> Option<&'static str> {
+    match command {
+        Command::Webhook(command) => webhooks::missing(command),
+        Command::Alert(command) => alerts::missing(command),
+        _ => None,
+    }
+}
+
+/// In words of ours where the reader of numbers has its own.
+fn in_words(error: clap::Error) -> clap::Error {
+    let is_number =
+        std::error::Error::source(&error).is_some_and(|source| source.is::<std::num::ParseIntError>());
+    if error.kind() != ErrorKind::ValueValidation || !is_number {
+        return error;
+    }
+    let told = |kind| error.get(kind).map(ToString::to_string).unwrap_or_default();
+    let (arg, value) = (told(ContextKind::InvalidArg), told(ContextKind::InvalidValue));
+    let text = format!("invalid value '{value}' for '{arg}': it must be a whole number, such as 42");
+    misused(ErrorKind::ValueValidation, &text)
+}
+
+/// Without a usage line: that of the program as a whole would tell nothing.
+fn misused(kind: ErrorKind, text: &str) -> clap::Error {
+    clap::Error::raw(kind, format!("{text}\n\nFor more information, try '--help'.\n"))
 }
 
 fn is_hang_up(error: &anyhow::Error) -> bool {

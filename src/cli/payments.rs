@@ -1,5 +1,8 @@
 //! `tillbell payment ...`: finding payments, and what a person does to one.
 
+use std::io::{BufRead, IsTerminal, Read};
+
+use anyhow::bail;
 use clap::{Args, Subcommand};
 
 use super::Desk;
@@ -9,7 +12,7 @@ use super::print::{Field, Object};
 use super::webhooks::delivery;
 use crate::app::App;
 use crate::domain::merchant::Mode;
-use crate::domain::money::Money;
+use crate::domain::money::{Money, naira};
 use crate::domain::payment::{Kind, Payment, Status};
 use crate::domain::time::Timestamp;
 use crate::ops::find_payments::{FoundPayments, Search, find_payments, whose_payment};
@@ -17,6 +20,10 @@ use crate::ops::read_payments::{PaymentView, view};
 use crate::ops::reverse::{Reverse, ReverseRefused, reject_payment, reverse_payment};
 use crate::store::payment_search::Filter;
 use crate::store::settlements::Settlement;
+use crate::terminal;
+
+/// Bytes of an answer that are read.
+const TYPED_MAX: u64 = 100;
 
 /// Which payment.
 #[derive(Args)]
@@ -96,8 +103,12 @@ pub(super) enum PaymentCommand {
     ///
     /// Use it when the bank took the money back, or when the payment was approved by mistake. It posts the opposite
     /// entry; nothing is deleted. It moves no money at the bank.
+    ///
+    /// A reversal cannot be undone: the payment can never be approved again. On a terminal the command asks first,
+    /// unless you say --yes; a script is not asked.
     #[command(after_help = examples![
         "payment reverse ORDER-81 --reason \"reversed by the bank\" --alert 57",
+        "payment reverse ORDER-81 --reason \"wrong match\" --yes",
     ])]
     Reverse {
         #[command(flatten)]
@@ -108,6 +119,9 @@ pub(super) enum PaymentCommand {
         /// Id of the alert in which the bank reports its reversal, if there is one
         #[arg(long, value_name = "ID")]
         alert: Option<i64>,
+        /// Do not ask first
+        #[arg(long)]
+        yes: bool,
     },
 }
 
@@ -121,8 +135,11 @@ pub(super) async fn run(command: PaymentCommand, desk: &Desk) -> anyhow::Result<
             reject_payment(&app, business, &which.transaction_id, &desk.operator, &reason).await??;
             (business, which)
         }
-        PaymentCommand::Reverse { which, reason, alert } => {
+        PaymentCommand::Reverse { which, reason, alert, yes } => {
             let business = whose(&app, &which).await?;
+            if !yes {
+                confirm_reversal(&app, business, &which.transaction_id).await?;
+            }
             let ask = Reverse {
                 business_id: business,
                 transaction_id: &which.transaction_id,
@@ -135,6 +152,33 @@ pub(super) async fn run(command: PaymentCommand, desk: &Desk) -> anyhow::Result<
         }
     };
     show(&app, business, &which.transaction_id, desk).await
+}
+
+/// Asks a person at a terminal whether it is this payment that they mean; a script is not asked.
+async fn confirm_reversal(app: &App, business: i64, transaction_id: &str) -> anyhow::Result<()> {
+    if !std::io::stdin().is_terminal() {
+        return Ok(());
+    }
+    // What cannot be reversed is refused by the reversal itself.
+    let found = app.store.payment_by_transaction(business, transaction_id).await?;
+    let Some(payment) = found.filter(|one| one.status == Status::Approved && one.reversed_at.is_none())
+    else {
+        return Ok(());
+    };
+    let amount = naira(payment.received.unwrap_or(payment.amount));
+    eprint!(
+        "{}",
+        terminal::harmless_line(&format!(
+            "Reverse payment {transaction_id} of business {business}: {amount} from {}? This cannot be undone. Type yes: ",
+            payment.payer_name
+        ))
+    );
+    let mut typed = String::new();
+    std::io::stdin().lock().take(TYPED_MAX).read_line(&mut typed)?;
+    if typed.trim() != "yes" {
+        bail!("nothing was reversed");
+    }
+    Ok(())
 }
 
 async fn whose(app: &App, which: &Which) -> anyhow::Result<i64> {
@@ -192,8 +236,13 @@ pub(super) async fn show(app: &App, business: i64, transaction_id: &str, desk: &
     let payment = found.ok_or_else(|| ReverseRefused::NoPayment(business, transaction_id.to_owned()))?;
     let settlements: Vec<Object> =
         app.store.settlements_of(payment.id).await?.iter().map(settlement).collect();
-    let deliveries: Vec<Object> =
-        app.store.deliveries_of_payment(payment.id).await?.iter().map(delivery).collect();
+    let deliveries: Vec<Object> = app
+        .store
+        .deliveries_of_payment(payment.id)
+        .await?
+        .iter()
+        .map(|one| delivery(one, app.now()))
+        .collect();
     let view = view(app, payment).await?;
     let object = object(&view).with("settlements", settlements).with("deliveries", deliveries);
     desk.printer.object(&object)

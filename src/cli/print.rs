@@ -37,6 +37,8 @@ pub(super) enum Field {
     /// Hundredths of a percent.
     Percent(i64),
     Time(Timestamp),
+    /// When something is to be done next; people read `now` where that time has come.
+    Due(Timestamp),
     /// Seconds.
     Age(i64),
     List(Vec<Field>),
@@ -125,7 +127,7 @@ impl Serialize for Field {
             Field::Money(money) => raw(&money.to_string(), to),
             // Hundredths, as kobo are: the same two decimals.
             Field::Percent(rate) => raw(&Money(*rate).to_string(), to),
-            Field::Time(at) => to.collect_str(at),
+            Field::Time(at) | Field::Due(at) => to.collect_str(at),
             Field::List(all) => to.collect_seq(all),
             Field::Object(object) => object.serialize(to),
             Field::Json(json) => json.serialize(to),
@@ -160,6 +162,11 @@ pub(super) struct Printer {
 impl Printer {
     pub(super) fn new(json: bool, wide: bool) -> Printer {
         Printer { json, wide, screen: Screen::of_stdout() }
+    }
+
+    /// Whether rows are lines of any length, so that there is room for every column.
+    pub(super) fn has_room(self) -> bool {
+        self.form().width.is_none()
     }
 
     fn form(self) -> Form {
@@ -309,7 +316,7 @@ mod tests {
 
     #[test]
     fn what_is_inside_another_is_laid_out_below_it() {
-        let stored = r#"{"verdict":"review","reasons":["one","two"],"considered":[{"txn":"t","fit":null},{"txn":"u"}]}"#;
+        let stored = r#"{"taken_at":"2026-03-10T08:00:00.250000Z","verdict":"review","reasons":["one","two"],"considered":[{"txn":"t","fit":null},{"txn":"u"}]}"#;
         let object = Object::new()
             .with("id", 1_i64)
             .with("charges", Object::new().with("total", Money(100_000)).with("fixed", Money(5)))
@@ -325,8 +332,9 @@ mod tests {
                 "charges:",
                 "  total: NGN 1,000.00",
                 "  fixed: NGN 0.05",
-                "attempts: -",
+                "attempts: none",
                 "evidence:",
+                "  taken_at:   2026-03-10 08:00:00 UTC",
                 "  verdict:    review",
                 "  reasons:    one; two",
                 "  considered:",

@@ -20,7 +20,7 @@ use crate::ops::reread::{Reread, RereadRefused, unread_since};
 #[derive(Args)]
 pub(super) struct RereadArgs {
     /// Ids of alerts that are unreadable, quarantined or ignored
-    #[arg(value_name = "ID", required_unless_present = "bank", conflicts_with_all = ["bank", "since"])]
+    #[arg(value_name = "ID", conflicts_with_all = ["bank", "since"])]
     ids: Vec<i64>,
     /// All such alerts of this bank (a name from `bank list`)
     #[arg(long, value_name = "BANK", requires = "since")]
@@ -28,6 +28,15 @@ pub(super) struct RereadArgs {
     /// How far back: a length of time (7d) or a day (2026-03-10)
     #[arg(long, value_name = "TIME", value_parser = since, requires = "bank")]
     since: Option<Since>,
+}
+
+impl RereadArgs {
+    pub(super) fn missing(&self) -> Option<&'static str> {
+        (self.ids.is_empty() && self.bank.is_none()).then_some(
+            "name the alerts to read again by their ids, which `alert list` shows, or all of a bank with --bank BANK \
+             --since 7d",
+        )
+    }
 }
 
 /// Reads alert after alert and prints each result as it comes. What could not be done is told at the end.
@@ -50,24 +59,31 @@ pub(super) async fn run(app: &App, banks: Arc<Banks>, args: &RereadArgs, desk: &
     let room = MailRoom::new(&app.config, banks.clone());
     let ids = debits_first(app, &room, ids).await;
     let mut results = desk.printer.stream("results")?;
-    let mut trouble: Option<anyhow::Error> = None;
+    let (mut trouble, mut troubles): (Option<anyhow::Error>, usize) = (None, 0);
+    let asked = ids.len();
     for id in ids {
+        let before = troubles;
         let shown = match reread(app, &room, id, &desk.operator).await {
             Ok(Ok((before, done))) => result(app, &banks, &before, &done).await?,
             Ok(Err(refused)) => {
                 // Of many that were found here, one that somebody else dealt with meanwhile is no trouble.
                 if args.bank.is_none() || matches!(refused, RereadRefused::KeyAway(_)) {
                     trouble.get_or_insert(anyhow!(refused.clone()));
+                    troubles += 1;
                 }
                 row(id, None, "refused", &refused.to_string())
             }
             Err(error) => {
                 let shown = row(id, None, "failed", &format!("it could not be read again: {error}"));
                 trouble.get_or_insert(anyhow!(error).context(format!("alert {id} could not be read again")));
+                troubles += 1;
                 shown
             }
         };
-        results.row(&shown)?;
+        // The trouble of a single one is told by the error alone; programs get a row for each.
+        if asked > 1 || troubles == before || desk.printer.json {
+            results.row(&shown)?;
+        }
     }
     results.end()?;
     if let Some(none) = none {
@@ -76,7 +92,11 @@ pub(super) async fn run(app: &App, banks: Arc<Banks>, args: &RereadArgs, desk: &
     if is_cut {
         warn("too many alerts to check in one run; use a later --since to reach the rest");
     }
-    trouble.map_or(Ok(()), Err)
+    match trouble {
+        Some(_) if asked > 1 => bail!("{troubles} of {asked} alerts were not read again"),
+        Some(trouble) => Err(trouble),
+        None => Ok(()),
+    }
 }
 
 async fn result(app: &App, banks: &Banks, before: &AlertRow, done: &Reread) -> anyhow::Result<Object> {

@@ -6,8 +6,8 @@ use clap::Subcommand;
 use super::Desk;
 use super::alerts::{LIST_MAX, LIST_USUAL};
 use super::options::span;
-use super::print::Object;
-use crate::domain::time::Span;
+use super::print::{Field, Object};
+use crate::domain::time::{Span, Timestamp};
 use crate::domain::webhook::Verdict;
 use crate::ops::webhook_test::{TestSent, Tested, send_test};
 use crate::ops::webhooks;
@@ -31,7 +31,7 @@ pub(super) enum WebhookCommand {
     #[command(after_help = examples!["webhook resend 12 13", "webhook resend --failed --since 24h"])]
     Resend {
         /// Ids of deliveries, from `webhook list`
-        #[arg(required_unless_present = "failed", conflicts_with = "failed", value_name = "ID")]
+        #[arg(conflicts_with = "failed", value_name = "ID")]
         ids: Vec<i64>,
         /// All deliveries that failed for good since --since
         #[arg(long, requires = "since")]
@@ -66,10 +66,41 @@ fn attempt(attempt: &Attempt) -> Object {
         .with("duration_ms", attempt.duration_ms)
 }
 
+/// `webhook resend` without anything to resend.
+pub(super) fn missing(command: &WebhookCommand) -> Option<&'static str> {
+    match command {
+        WebhookCommand::Resend { ids, failed: false, .. } if ids.is_empty() => Some(
+            "name the deliveries to send again by their ids, which `webhook list` shows, or send all that failed \
+             with --failed --since 24h",
+        ),
+        _ => None,
+    }
+}
+
+/// When the next attempt is made: of what is due or held by a worker, now; of what is paused nobody knows.
+fn next_attempt(delivery: &Delivery, now: Timestamp) -> Option<Field> {
+    if delivery.done_at.is_some() || delivery.outcome.is_some() {
+        return None;
+    }
+    let at = if delivery.is_held { now.min(delivery.run_at) } else { delivery.run_at };
+    Some(Field::Due(at))
+}
+
+/// What is to be noted of it; of a paused one, why it is and what ends that.
+fn note(delivery: &Delivery) -> Option<String> {
+    let url = delivery.note.as_deref()?;
+    if delivery.outcome.as_deref() != Some("paused") {
+        return Some(url.to_owned());
+    }
+    let id = delivery.id;
+    Some(format!(
+        "HTTP 410 Gone from {url}; goes on after `webhook resend {id}`, a delivered test event or a change of the URL"
+    ))
+}
+
 /// A delivery with its attempts, oldest first.
-pub(super) fn delivery(delivery: &Delivery) -> Object {
+pub(super) fn delivery(delivery: &Delivery, now: Timestamp) -> Object {
     let attempts: Vec<Object> = delivery.attempts.iter().map(attempt).collect();
-    let next = delivery.done_at.is_none().then_some(delivery.run_at);
     Object::new()
         .with("id", delivery.id)
         .with("event", &delivery.event)
@@ -79,9 +110,10 @@ pub(super) fn delivery(delivery: &Delivery) -> Object {
         .with("status", delivery.outcome.as_deref().unwrap_or("waiting"))
         .with("tries", delivery.tries)
         .with("created_at", delivery.created_at)
-        .with("next_at", next)
+        .with("next_at", next_attempt(delivery, now))
+        .with("paused_at", delivery.paused_at)
         .with("done_at", delivery.done_at)
-        .with("note", delivery.note.as_ref())
+        .with("note", note(delivery))
         .with("attempts", attempts)
 }
 
@@ -126,7 +158,7 @@ pub(super) async fn run(command: WebhookCommand, desk: &Desk) -> anyhow::Result<
         }
         WebhookCommand::List { failed, limit } => {
             let (found, more) = webhooks::list(&app, failed, limit).await?;
-            let rows = found.iter().map(delivery).collect();
+            let rows = found.iter().map(|one| delivery(one, app.now())).collect();
             let columns = [
                 "id",
                 "created_at",
@@ -134,6 +166,7 @@ pub(super) async fn run(command: WebhookCommand, desk: &Desk) -> anyhow::Result<
                 "transaction_id",
                 "tries",
                 "next_at",
+                "paused_at",
                 "event",
                 "business_id",
                 "note",

@@ -330,6 +330,17 @@ pub struct AlertRow {
     pub evidence: String,
     /// What proves it, where it is proven: a signature's domain, selector and key, or a provider.
     pub authentic_by: Option<String>,
+    /// What it was when a person dismissed it; `None` also where a program of before did.
+    pub dismissed_from: Option<AlertStatus>,
+}
+
+impl AlertRow {
+    /// Dismissed when nothing proved or told what it is: nobody may approve it any more.
+    pub fn is_aside_for_good(&self) -> bool {
+        let before = self.dismissed_from;
+        self.status == AlertStatus::Dismissed
+            && matches!(before, Some(AlertStatus::Quarantined | AlertStatus::Unreadable))
+    }
 }
 
 #[cfg(test)]

@@ -13,8 +13,10 @@ use super::name::{CutLengths, Folded, Verdict, compare_folded, surname_agrees, v
 use super::payment::{Kind, Payment, Status};
 use super::time::{Span, Timestamp};
 
+mod elsewhere;
 mod reasons;
 
+pub use elsewhere::consider_elsewhere;
 use reasons::Reasons;
 pub use reasons::ReviewKind;
 
@@ -28,9 +30,8 @@ pub const CANDIDATES_MAX: usize = 2_000;
 /// amount is this near, in kobo or in hundredths of what was received, whichever is more.
 const NEAR_AMOUNT: Money = Money(20_000);
 const NEAR_AMOUNT_PERCENT: i64 = 5;
-/// Suggestions kept with an alert, and those among them of payments on other accounts.
+/// Suggestions kept with an alert.
 pub const SUGGESTIONS_MAX: usize = 20;
-const ELSEWHERE_MAX: usize = 5;
 
 /// Amounts that may have been meant by what was received, both ends included.
 pub fn about(received: Money) -> (Money, Money) {
@@ -230,51 +231,6 @@ pub enum Verdicts {
 pub struct Decision {
     pub verdict: Verdicts,
     pub considered: Vec<Considered>,
-}
-
-impl Decision {
-    /// Puts payments on other accounts behind the suggestions of a decision that leaves the money to a person.
-    /// The verdict stays; only the reason of one that found nothing names what fits: one
-    /// payment by its id, several by their number, because a merchant may have made rivals.
-    pub fn show_elsewhere(&mut self, elsewhere: Vec<Considered>) {
-        const NONE_HERE: &str = "no open payment on this account does";
-        let fits: Vec<&Considered> =
-            elsewhere.iter().filter(|c| c.name == Verdict::Match && c.time_fit == TimeFit::Fits).collect();
-        match (&mut self.verdict, &fits[..]) {
-            (Verdicts::Approve { .. }, _) => return,
-            // A merchant chose the id: in quotes it is no part of the sentence.
-            (Verdicts::Unmatched { reason }, [only]) => {
-                *reason = format!(
-                    "payment {:?} of business {} on another account fits the amount and the name; {NONE_HERE}",
-                    only.transaction_id, only.business_id
-                );
-            }
-            (Verdicts::Unmatched { reason }, [_, _, ..]) => {
-                *reason = format!(
-                    "{} payments on other accounts fit the amount and the name; {NONE_HERE}",
-                    fits.len()
-                );
-            }
-            _ => {}
-        }
-        self.considered.truncate(SUGGESTIONS_MAX.saturating_sub(elsewhere.len()));
-        self.considered.extend(elsewhere);
-    }
-}
-
-/// Weighs payments on other accounts, likeliest first: those that ask for what was received, from a payer whose
-/// name is not different.
-pub fn consider_elsewhere(incoming: &Incoming<'_>, candidates: &[Candidate<'_>]) -> Vec<Considered> {
-    let received_name = incoming.payer_name.map(Folded::new);
-    let mut considered: Vec<Considered> = candidates
-        .iter()
-        .map(|c| Considered { is_elsewhere: true, ..consider(incoming, received_name.as_ref(), c) })
-        .filter(|c| c.amount_fit.approves() && c.name != Verdict::Different)
-        .collect();
-    likeliest_first(&mut considered);
-    one_of_each_first(&mut considered);
-    considered.truncate(ELSEWHERE_MAX);
-    considered
 }
 
 /// Weighs the candidates. The order in which they are given does not matter.

@@ -266,8 +266,11 @@ impl MailRoom {
     }
 }
 
+/// Stands behind what proves a mail for which a person vouched as well.
+pub(super) const VOUCHED: &str = ", taken in with --trusted";
+
 fn taken(reading: &Reading, arrival: Arrival, trusted: bool) -> Taken {
-    let Arrival { mut raw, source, with, .. } = arrival;
+    let Arrival { mut raw, source, origin, with } = arrival;
     if raw.len() > super::mime::MAX_MAIL_BYTES {
         raw.truncate(KEPT_OF_OVERSIZED);
     }
@@ -279,8 +282,13 @@ fn taken(reading: &Reading, arrival: Arrival, trusted: bool) -> Taken {
         Outcome::Quarantined => ReadAs::Quarantined,
     };
     let mut authenticity = reading.authenticity;
+    let mut authentic_by = reading.authentic_by.clone();
     if trusted && authenticity == Authenticity::Unproven {
         authenticity = Authenticity::Trusted;
+    }
+    if matches!(origin, Origin::File { trusted: true }) && authenticity == Authenticity::Proven {
+        // A proof does not take the person's word away: a later look may find less proof.
+        authentic_by = authentic_by.map(|by| format!("{}{VOUCHED}", by.trim_end_matches(VOUCHED)));
     }
     if trusted && authenticity == Authenticity::Forwarded && facts.amount.is_some() {
         facts.doubts.push("it was forwarded by hand".into());
@@ -298,7 +306,7 @@ fn taken(reading: &Reading, arrival: Arrival, trusted: bool) -> Taken {
         mailed_at: reading.date,
         content_hash: reading.content_hash,
         why: reading.why.clone(),
-        authentic_by: reading.authentic_by.clone(),
+        authentic_by,
         waits: reading.waits.filter(|_| !trusted),
         with,
     }

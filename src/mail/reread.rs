@@ -5,7 +5,7 @@
 //! was not found may be found now, with the keys that DNS holds. `ops::reread` says what follows. Called by the
 //! command line.
 
-use super::intake::{Arrival, KEPT_OF_OVERSIZED, MailRoom, Origin};
+use super::intake::{Arrival, KEPT_OF_OVERSIZED, MailRoom, Origin, VOUCHED};
 use super::template::{Bank, Banks};
 use crate::app::App;
 use crate::domain::alert::{AlertRow, Authenticity};
@@ -62,8 +62,10 @@ async fn read_again(
     if raw.len() == KEPT_OF_OVERSIZED {
         return Ok(Err(RereadRefused::Beginning(alert_id)));
     }
+    let is_vouched = alert.authentic_by.as_deref().is_some_and(|by| by.ends_with(VOUCHED));
     let origin = match alert.authenticity {
         Authenticity::Trusted => Origin::File { trusted: true },
+        Authenticity::Proven if is_vouched => Origin::File { trusted: true },
         _ => Origin::Imap { authserv_id: room.provider_of(&alert.source) },
     };
     let stood = alert.authentic_by.as_deref().filter(|_| alert.authenticity == Authenticity::Proven);

@@ -46,7 +46,8 @@ fn tell(app: &App, alert: &AlertRow, outcome: AlertStatus, kinds: &[&str]) {
     let what = match outcome {
         AlertStatus::Review => "alerts in review",
         AlertStatus::Unmatched => "unmatched alerts",
-        AlertStatus::Quarantined => "quarantined alerts",
+        // Strangers choose which of these kinds they send; none silences another.
+        AlertStatus::Quarantined => quarantined(kinds),
         _ => "unreadable alerts",
     };
     let Some(left_out) = app.log_limit.admit(Sort { what, whose: 0 }, app.now()) else { return };
@@ -58,4 +59,16 @@ fn tell(app: &App, alert: &AlertRow, outcome: AlertStatus, kinds: &[&str]) {
         left_out = (left_out > 0).then_some(left_out),
         "an alert was not matched"
     );
+}
+
+/// A sort for each kind that [`stored`] knows.
+fn quarantined(kinds: &[&str]) -> &'static str {
+    match kinds.first().copied() {
+        Some("waits_for_name_server") => "quarantined alerts (waits_for_name_server)",
+        Some("waits_for_key") => "quarantined alerts (waits_for_key)",
+        Some("not_proven") => "quarantined alerts (not_proven)",
+        Some("refuted") => "quarantined alerts (refuted)",
+        Some("forwarded") => "quarantined alerts (forwarded)",
+        _ => "quarantined alerts (not_the_banks_word)",
+    }
 }

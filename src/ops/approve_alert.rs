@@ -44,6 +44,11 @@ pub enum ApproveRefused {
     #[error("alert {0} is not proven to be from the bank and was not ingested with --trusted")]
     NotAuthentic(i64),
     #[error(
+        "alert {0} was {1} when it was dismissed, so it cannot be approved; if the mail is genuine after all, take in \
+         a copy with `alert ingest`"
+    )]
+    Aside(i64, &'static str),
+    #[error(
         "alert {0} has the same {1} as alert {2}, which is settled: one transfer pays once; if that payment was \
          the wrong one, reverse it first"
     )]
@@ -100,6 +105,7 @@ pub async fn approve_alert(app: &App, ask: &Approve<'_>) -> Result<Result<Paymen
             return Ok(Err(ApproveRefused::Obstacles(obstacles)));
         }
         let text = evidence::encode_operator(&OperatorApproval {
+            now: app.now(),
             operator: ask.operator,
             despite,
             obstacles: &obstacles,
@@ -143,6 +149,12 @@ async fn load(app: &App, ask: &Approve<'_>) -> Result<Result<(AlertRow, Payment)
     };
     if !matches!(alert.status, AlertStatus::Review | AlertStatus::Unmatched | AlertStatus::Dismissed) {
         return Ok(Err(ApproveRefused::AlertStatus(alert.id, alert.status.as_str())));
+    }
+    if let Some(before) = alert.dismissed_from.filter(|_| alert.is_aside_for_good()) {
+        return Ok(Err(match before {
+            AlertStatus::Quarantined => ApproveRefused::NotAuthentic(alert.id),
+            other => ApproveRefused::Aside(alert.id, other.as_str()),
+        }));
     }
     if !alert.authenticity.counts() && alert.authenticity != crate::domain::alert::Authenticity::Forwarded {
         return Ok(Err(ApproveRefused::NotAuthentic(alert.id)));

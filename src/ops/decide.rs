@@ -101,7 +101,8 @@ pub async fn outcome(app: &App, alert: &AlertRow) -> Result<AlertOutcome, OpErro
 
 /// Writes the verdict. Answers whether it was written; `false` is a lost race.
 pub async fn conclude(app: &App, alert: &AlertRow, weighed: &Weighed) -> Result<bool, OpError> {
-    let text = evidence::encode(&weighed.decision);
+    let now = app.now();
+    let text = evidence::encode(&weighed.decision, now);
     let (status, reason) = match &weighed.decision.verdict {
         Verdicts::Approve { payment_id, rule, .. } => {
             let payment = weighed.payments.iter().find(|payment| payment.id == *payment_id);
@@ -125,10 +126,9 @@ pub async fn conclude(app: &App, alert: &AlertRow, weighed: &Weighed) -> Result<
         Verdicts::Review { reasons, .. } => (AlertStatus::Review, reasons.join("; ")),
         Verdicts::Unmatched { reason } => (AlertStatus::Unmatched, reason.clone()),
     };
-    if status == alert.status && text == alert.evidence {
+    if status == alert.status && evidence::is_told(&weighed.decision, &alert.evidence) {
         return Ok(true); // nothing new to say
     }
-    let now = app.now();
     let linked = weighed.undone_by.filter(|_| alert.linked_alert_id.is_none());
     let unit = app
         .store

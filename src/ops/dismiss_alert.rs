@@ -1,9 +1,9 @@
-//! A person puts alerts aside: what pays nothing, and what was quarantined.
+//! A person puts alerts aside: what pays nothing, and what was quarantined or unreadable.
 //!
-//! An alert that was quarantined is refuted from then on. Nobody asks for its proof any more, and nobody can
-//! approve it; a genuine copy that is fed later is an alert of its own, for a quarantined one has no keys. Whoever
-//! is faster wins: an alert that is proven at the same moment is not put aside, and one that was put aside is not
-//! lifted.
+//! What it was is kept beside what proved it. One that was quarantined or unreadable is aside for good: nobody asks
+//! for its proof or reads it any more, and nobody can approve it. A genuine copy that is fed later is an alert of its
+//! own, for such a one has no keys. Whoever is faster wins: an alert that is proven or read at the same moment is not
+//! put aside, and one that was put aside is not lifted.
 
 use super::{OpError, RACES_MAX, given_reason};
 use crate::app::App;
@@ -24,7 +24,7 @@ const ASKED_MAX: i64 = 10_000;
 pub enum DismissRefused {
     #[error("there is no alert {0}")]
     NoAlert(i64),
-    #[error("alert {0} is {1}; only alerts in review, unmatched or quarantined can be dismissed")]
+    #[error("alert {0} is {1}; only alerts in review, unmatched, quarantined or unreadable can be dismissed")]
     NotWaiting(i64, &'static str),
     #[error("a reason is required: at most 500 characters, no control characters")]
     Reason,
@@ -34,7 +34,7 @@ pub enum DismissRefused {
     Changed(i64),
 }
 
-/// Puts an alert aside that waits for a person or is quarantined, with a reason. Answers what it was.
+/// Puts an alert aside that waits for a person, is quarantined or unreadable, with a reason. Answers what it was.
 pub async fn dismiss_alert(
     app: &App,
     alert_id: i64,
@@ -110,8 +110,13 @@ pub async fn clear_quarantine(
     Ok(Ok(cleared))
 }
 
-/// One Unit, guarded by the alert's version. One that was quarantined when it was looked at is put aside as such or
-/// not at all.
+/// Nobody may approve an alert that was put aside as such.
+fn told_nothing(status: AlertStatus) -> bool {
+    matches!(status, AlertStatus::Quarantined | AlertStatus::Unreadable)
+}
+
+/// One Unit, guarded by the alert's version. One that was quarantined or unreadable when it was looked at is put aside
+/// as such or not at all.
 async fn put_aside(
     app: &App,
     mut alert: AlertRow,
@@ -120,18 +125,23 @@ async fn put_aside(
 ) -> Result<Result<AlertStatus, DismissRefused>, OpError> {
     let (id, first) = (alert.id, alert.status);
     for _ in 0..RACES_MAX {
-        if first == AlertStatus::Quarantined && alert.status != first {
-            return Ok(Err(DismissRefused::Proven(id, alert.status.as_str())));
+        if alert.status != first && told_nothing(first) {
+            let is_proven = first == AlertStatus::Quarantined && alert.authenticity.counts();
+            return Ok(Err(match is_proven {
+                true => DismissRefused::Proven(id, alert.status.as_str()),
+                false => DismissRefused::Changed(id),
+            }));
         }
         let is_waiting = matches!(alert.status, AlertStatus::Review | AlertStatus::Unmatched);
-        if !is_waiting && alert.status != AlertStatus::Quarantined {
+        let tells_nothing = told_nothing(alert.status);
+        if !is_waiting && !tells_nothing {
             return Ok(Err(DismissRefused::NotWaiting(id, alert.status.as_str())));
         }
         let now = app.now();
         let act = app.store.id(IdKind::Act).await?;
-        let kept = match alert.status {
-            AlertStatus::Quarantined => format!("{reason} (it was quarantined: {})", alert.reason),
-            _ => reason.to_owned(),
+        let kept = match tells_nothing {
+            true => format!("{reason} (it was {}: {})", alert.status.as_str(), alert.reason),
+            false => reason.to_owned(),
         };
         let mut unit = app
             .store
@@ -139,7 +149,7 @@ async fn put_aside(
             .await?
             .step(alerts::dismissed(&alert, &kept, now))
             .step(acts::record(act, operator, "dismiss", &format!("alert {id}"), reason, now));
-        if alert.status == AlertStatus::Quarantined {
+        if tells_nothing {
             unit = unit.step(jobs::finish_by_subject(JobKind::Verify, id, "dismissed", now));
         }
         if matches!(app.store.apply(unit).await?, Applied::Done(_)) {

@@ -3,14 +3,18 @@
 //! Kept with the alert and with the settlement, so that every approval and every refusal to
 //! approve can be explained years later from what was known then.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::domain::matching::{Considered, Decision, Verdicts};
+use crate::domain::time::Timestamp;
 
 #[derive(Serialize)]
 struct Evidence<'a> {
     verdict: &'static str,
+    /// What is told of the payments is as of then; a program of before did not say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    taken_at: Option<String>,
     reasons: Vec<&'a str>,
     considered: Vec<Line<'a>>,
 }
@@ -45,14 +49,30 @@ fn line(c: &Considered) -> Line<'_> {
     }
 }
 
-/// The decision's JSON text.
-pub fn encode(decision: &Decision) -> String {
+/// The decision's JSON text, made at `now`.
+pub fn encode(decision: &Decision, now: Timestamp) -> String {
+    encode_taken(decision, Some(now.to_string()))
+}
+
+/// Whether the stored evidence says the same, whenever it was taken.
+pub fn is_told(decision: &Decision, stored: &str) -> bool {
+    let taken = serde_json::from_str::<Taken>(stored).map(|taken| taken.taken_at);
+    taken.is_ok_and(|taken_at| encode_taken(decision, taken_at) == stored)
+}
+
+#[derive(Deserialize)]
+struct Taken {
+    taken_at: Option<String>,
+}
+
+fn encode_taken(decision: &Decision, taken_at: Option<String>) -> String {
     let (verdict, reasons) = match &decision.verdict {
         Verdicts::Approve { rule, .. } => ("approve", vec![rule.as_str()]),
         Verdicts::Review { reasons, .. } => ("review", reasons.iter().map(String::as_str).collect()),
         Verdicts::Unmatched { reason } => ("unmatched", vec![reason.as_str()]),
     };
-    let evidence = Evidence { verdict, reasons, considered: decision.considered.iter().map(line).collect() };
+    let considered = decision.considered.iter().map(line).collect();
+    let evidence = Evidence { taken_at, verdict, reasons, considered };
     // Strings and lists of strings cannot fail to serialise.
     serde_json::to_string(&evidence).unwrap_or_default()
 }
@@ -61,6 +81,7 @@ pub fn encode(decision: &Decision) -> String {
 #[derive(Serialize)]
 struct Approval<'a> {
     verdict: &'static str,
+    taken_at: String,
     operator: &'a str,
     despite: Option<&'a str>,
     obstacles: &'a [String],
@@ -73,6 +94,7 @@ struct Approval<'a> {
 
 /// A person's approval as JSON text.
 pub struct OperatorApproval<'a> {
+    pub now: Timestamp,
     pub operator: &'a str,
     pub despite: Option<&'a str>,
     pub obstacles: &'a [String],
@@ -86,6 +108,7 @@ pub struct OperatorApproval<'a> {
 
 pub fn encode_operator(approval: &OperatorApproval<'_>) -> String {
     let wire = Approval {
+        taken_at: approval.now.to_string(),
         verdict: "approved by an operator",
         operator: approval.operator,
         despite: approval.despite,

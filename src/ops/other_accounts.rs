@@ -5,14 +5,16 @@
 //! takes part in a verdict: the account that money came to is half of what tells whose it is.
 
 use super::OpError;
-use super::like_names::{Wanted, add_unknown, payments_like};
+use super::like_names::add_unknown;
 use crate::app::App;
 use crate::domain::account::ReceivingAccount;
 use crate::domain::alert::AlertRow;
 use crate::domain::money::Money;
-use crate::domain::name::index::Likeness;
-use crate::domain::payment::{Payment, Status};
+use crate::domain::name::Folded;
+use crate::domain::name::index::{Likeness, sought_keys};
+use crate::domain::payment::Payment;
 use crate::domain::time::Timestamp;
+use crate::store::payment_names::{Elsewhere, Named};
 
 /// Payments read by name: of exactly what was received, and that the charges rule may fit. Nobody should be able
 /// to push another's payment out of the first by making many.
@@ -29,28 +31,24 @@ pub async fn on_other_accounts(
     since: Timestamp,
 ) -> Result<Vec<Payment>, OpError> {
     let Some(payer_name) = alert.facts.payer_name.as_deref() else { return Ok(Vec::new()) };
-    let named = |amounts, limit| Wanted {
-        account_id: None,
-        payer_name,
-        likeness: Likeness::NotDifferent,
-        amounts,
-        open_after: Timestamp(0),
-        limit,
+    let sought = sought_keys(&Folded::new(payer_name), Likeness::NotDifferent);
+    let wanted = |amounts, limit| Elsewhere {
+        named: Named {
+            account_id: Some(account.id),
+            keys: &sought.keys,
+            amounts,
+            open_after: Timestamp(0),
+            limit,
+        },
+        mode: account.mode,
+        business_id: account.business_id,
+        made_since: since,
     };
     let above = Money(received.kobo().saturating_add(1));
     let by_rule = (above, Money(received.kobo().saturating_mul(2)));
-    let (exact, by_rule) = (named((received, received), EXACT_MAX), named(by_rule, BY_RULE_MAX));
-    let (exact, by_rule) = tokio::try_join!(payments_like(app, &exact), payments_like(app, &by_rule))?;
-    let mut found = exact.payments;
-    add_unknown(&mut found, by_rule.payments);
-    found.retain(|payment| {
-        let may_be_approved =
-            payment.status == Status::Pending || (payment.status == Status::Rejected && payment.swept);
-        may_be_approved
-            && payment.account_id != Some(account.id)
-            && payment.mode == account.mode
-            && account.business_id.is_none_or(|owner| owner == payment.business_id)
-            && payment.created_at >= since
-    });
+    let (exact, by_rule) = (wanted((received, received), EXACT_MAX), wanted(by_rule, BY_RULE_MAX));
+    let (mut found, by_rule) =
+        tokio::try_join!(app.store.payments_elsewhere(&exact), app.store.payments_elsewhere(&by_rule))?;
+    add_unknown(&mut found, by_rule);
     Ok(found)
 }

@@ -200,6 +200,7 @@ pub(super) fn draft(id: i64, seen: Timestamp, taken: &Taken) -> AlertRow {
         reason,
         evidence: String::new(),
         authentic_by: taken.authentic_by.clone(),
+        dismissed_from: None,
     }
 }
 

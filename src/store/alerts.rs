@@ -18,7 +18,7 @@ macro_rules! columns {
          holder_name, payer_name, is_payer_name_cut, payer_account, payer_bank, narration, reference, \
          is_reference_unique, session_id, bank_time_begin_at, bank_time_end_at, bank_time_precision, \
          balance_kind, balance_kobo, doubts, message_id, mail_from, subject, mailed_at, first_seen_at, \
-         decided_at, payment_id, linked_alert_id, reason, evidence, authentic_by"
+         decided_at, payment_id, linked_alert_id, reason, evidence, authentic_by, dismissed_from"
     };
 }
 
@@ -62,16 +62,17 @@ statements! {
          decided_at = $5, reason = $6, evidence = $7, account_id = coalesce(account_id, $8), \
          authenticity = case when authenticity = 'proven' then authenticity else 'trusted' end, \
          authentic_by = coalesce(authentic_by, $9), version = version + 1 \
-         where id = $1 and version = $2 and status in ('new', 'review', 'unmatched', 'dismissed')"
+         where id = $1 and version = $2 and (status in ('new', 'review', 'unmatched') or (status = 'dismissed' \
+         and coalesce(dismissed_from, 'review') in ('review', 'unmatched')))"
     }
     UNMATCHED_AGAIN: query {
         "update alerts set status = $3, settlement_id = null, payment_id = null, matched_at = null, \
          reason = $4, doubts = $5, version = version + 1 where id = $1 and version = $2 and status = 'matched'"
     }
     DISMISSED: query {
-        "update alerts set status = 'dismissed', reason = $3, decided_at = $4, version = version + 1, \
-         authenticity = case when status = 'quarantined' then 'refuted' else authenticity end \
-         where id = $1 and version = $2 and status in ('review', 'unmatched', 'quarantined')"
+        "update alerts set status = 'dismissed', dismissed_from = status, reason = $3, decided_at = $4, \
+         version = version + 1 \
+         where id = $1 and version = $2 and status in ('review', 'unmatched', 'quarantined', 'unreadable')"
     }
     HELD: query {
         "update alerts set status = 'review', reason = $3, linked_alert_id = $4, doubts = $5, version = version + 1 \
@@ -173,6 +174,7 @@ fn decode(row: Row) -> Result<AlertRow, StoreError> {
         reason: r.text("reason")?,
         evidence: r.text("evidence")?,
         authentic_by: r.opt_text("authentic_by")?,
+        dismissed_from: r.opt_word("dismissed_from", AlertStatus::parse)?,
     })
 }
 
@@ -314,8 +316,8 @@ pub fn unmatched_again(alert: &AlertRow, status: AlertStatus, reason: &str) -> S
     )
 }
 
-/// A person puts it aside; guarded by version. One that was quarantined is refuted from then on: no one can
-/// approve it.
+/// A person puts it aside; guarded by version. What it was is kept: one that was quarantined or unreadable can be
+/// approved by no one.
 pub fn dismissed(alert: &AlertRow, reason: &str, at: Timestamp) -> Step {
     Step::one(&DISMISSED, vec![alert.id.into(), alert.version.into(), reason.into(), at.into()])
 }

@@ -29,10 +29,12 @@ macro_rules! delivery {
     };
     ($of:literal) => {
         concat!(
-            "select j.id, j.business_id, j.subject_id, j.run_at, j.attempt, j.tries, j.created_at, j.done_at, \
-             j.outcome, j.note, e.kind, e.webhook_id, e.payment_id, p.transaction_id, p.reversed_at from ",
+            "select j.id, j.business_id, j.subject_id, j.run_at, j.held_until_at, j.attempt, j.tries, j.created_at, \
+             j.done_at, j.outcome, j.note, e.kind, e.webhook_id, e.payment_id, p.transaction_id, p.reversed_at, \
+             t.paused_at from ",
             $of,
-            " left join payments p on p.id = e.payment_id "
+            " left join payments p on p.id = e.payment_id \
+             left join paused_targets t on t.business_id = j.business_id and t.url = j.note "
         )
     };
 }
@@ -115,10 +117,14 @@ pub struct Delivery {
     pub business_id: i64,
     pub event_id: i64,
     pub run_at: Timestamp,
+    /// `run_at` is the end of a worker's lease, not the time of an attempt.
+    pub is_held: bool,
     pub attempt: i64,
     pub tries: i64,
     pub created_at: Timestamp,
     pub done_at: Option<Timestamp>,
+    /// Since when its target is paused, where the delivery was put aside for that.
+    pub paused_at: Option<Timestamp>,
     /// `delivered`, `failed`, `paused`, or `None` while it waits for its next attempt.
     pub outcome: Option<String>,
     /// The last error, the paused target, or what is to be noted of an answer that counted.
@@ -269,11 +275,16 @@ fn attempt(row: Row) -> Result<Attempt, StoreError> {
 
 fn delivery(row: Row) -> Result<Delivery, StoreError> {
     let mut reader = row.reader("jobs");
-    Ok(Delivery {
-        id: reader.int("id")?,
-        business_id: reader.int("business_id")?,
-        event_id: reader.int("subject_id")?,
-        run_at: reader.time("run_at")?,
+    let (id, business_id, event_id) =
+        (reader.int("id")?, reader.int("business_id")?, reader.int("subject_id")?);
+    let run_at = reader.time("run_at")?;
+    let is_held = reader.opt_time("held_until_at")? == Some(run_at);
+    let mut delivery = Delivery {
+        id,
+        business_id,
+        event_id,
+        run_at,
+        is_held,
         attempt: reader.int("attempt")?,
         tries: reader.int("tries")?,
         created_at: reader.time("created_at")?,
@@ -285,6 +296,11 @@ fn delivery(row: Row) -> Result<Delivery, StoreError> {
         payment_id: reader.opt_int("payment_id")?,
         transaction_id: reader.opt_text("transaction_id")?,
         reversed_at: reader.opt_time("reversed_at")?,
+        paused_at: None,
         attempts: Vec::new(),
-    })
+    };
+    // The note of any other may be the URL of a paused target by chance.
+    let paused_at = reader.opt_time("paused_at")?;
+    delivery.paused_at = paused_at.filter(|_| delivery.outcome.as_deref() == Some("paused"));
+    Ok(delivery)
 }

@@ -2,7 +2,7 @@
 //! fact it follows from.
 //!
 //! `run_at` is schedule, back-off and lease at once: claiming moves it past the lease, so a dead
-//! worker's job becomes due by itself. `attempt` is the fence: every claim and every resend raises
+//! worker's job becomes due by itself; `held_until_at` is as claiming left it and tells people a lease from a schedule. `attempt` is the fence: every claim and every resend raises
 //! it, and a result is written only under the number it was claimed with. `tries` counts real
 //! deliveries since the last resend and is the position in the retry schedule. First tries
 //! (`tries = 0`) and later ones are claimed by statements of their own, each with its own index,
@@ -31,7 +31,7 @@ macro_rules! claim {
             "with due as materialized (select id from jobs where kind = $1 and done_at is null and ",
             $lane,
             " and run_at <= $2 order by run_at limit 64 {skip_locked}) \
-             update jobs set run_at = $3, attempt = attempt + 1 where id in (select id from due)",
+             update jobs set run_at = $3, held_until_at = $3, attempt = attempt + 1 where id in (select id from due)",
             claimed!()
         )
     };
@@ -48,7 +48,8 @@ macro_rules! depth {
 }
 statements! {
     ENQUEUE: insert(jobs) {
-        id: Int, kind: Text, business_id: Int, subject_id: Int, run_at: Int, attempt: Int, tries: Int, created_at: Int
+        id: Int, kind: Text, business_id: Int, subject_id: Int, run_at: Int, attempt: Int, tries: Int, created_at: Int,
+        held_until_at: Int
     }
     CLAIM_FIRST: query { claim!("tries = 0") }
     CLAIM_AGAIN: query { claim!("tries > 0") }
@@ -205,6 +206,7 @@ fn added(job: &Job) -> Step {
             job.attempt.into(),
             job.tries.into(),
             job.created_at.into(),
+            (job.attempt > 0).then_some(job.run_at).into(),
         ],
     )
 }

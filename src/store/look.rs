@@ -35,6 +35,11 @@ pub struct Schema {
 }
 
 impl Schema {
+    /// The history is there, and nothing ran: the first migration failed or was cut off.
+    pub fn is_bare(&self) -> bool {
+        self.unknown.is_empty() && self.missing.len() == migrate::names().count()
+    }
+
     fn of(ran: &[String], has_key: bool) -> Schema {
         let known: HashSet<&str> = migrate::names().collect();
         let unknown = ran.iter().filter(|name| !known.contains(name.as_str())).cloned().collect();

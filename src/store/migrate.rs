@@ -35,6 +35,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration { name: "0010_one_index_each", text: include_str!("../../migrations/0010_one_index_each.sql") },
     Migration { name: "0011_payments_found", text: include_str!("../../migrations/0011_payments_found.sql") },
     Migration { name: "0012_newest_first", text: include_str!("../../migrations/0012_newest_first.sql") },
+    Migration { name: "0013_told_as_it_is", text: include_str!("../../migrations/0013_told_as_it_is.sql") },
     Migration {
         name: "0014_alerts_without_session",
         text: include_str!("../../migrations/0014_alerts_without_session.sql"),

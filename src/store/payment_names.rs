@@ -9,6 +9,7 @@ use futures_util::future::try_join_all;
 use super::payments::{decode, select};
 use super::sql::{Sql, statements};
 use super::{Row, Step, Store, StoreError, Value};
+use crate::domain::merchant::Mode;
 use crate::domain::money::Money;
 use crate::domain::payment::Payment;
 use crate::domain::time::{Span, Timestamp};
@@ -52,6 +53,27 @@ macro_rules! named {
     };
 }
 
+/// The same on all accounts but $4: those that a person may approve, of one mode and one business or any, made since
+/// then. As many rows of the names are looked at, so that only a flood of those hides one.
+macro_rules! elsewhere {
+    ($keys:ident, $mode:literal, $owner:literal, $since:literal) => {
+        concat!(
+            "select distinct p.id from (select payment_id from payment_names where name_key in (",
+            $keys!(),
+            ") and amount_kobo between $1 and $2 and forget_at + 0 > $3 and account_id <> $4 limit 20000) as found \
+             join payments p on p.id = found.payment_id where p.mode = ",
+            $mode,
+            " and (cast(",
+            $owner,
+            " as bigint) = 0 or p.business_id = ",
+            $owner,
+            ") and p.created_at >= ",
+            $since,
+            " and (p.status = 'pending' or (p.status = 'rejected' and p.is_swept = 1)) order by p.id desc limit $5"
+        )
+    };
+}
+
 statements! {
     ADD: insert(payment_names) {
         name_key: Int, amount_kobo: Int, account_id: Int, payment_id: Int, forget_at: Int
@@ -63,6 +85,8 @@ statements! {
     ON_ACCOUNT_MANY: query { named!(keys_many, "account_id = $4") }
     ANYWHERE_FEW: query { named!(keys_few, "cast($4 as bigint) = 0") }
     ANYWHERE_MANY: query { named!(keys_many, "cast($4 as bigint) = 0") }
+    ELSEWHERE_FEW: query { elsewhere!(keys_few, "$22", "$23", "$24") }
+    ELSEWHERE_MANY: query { elsewhere!(keys_many, "$70", "$71", "$72") }
     BY_IDS: query {
         select!(" where id in ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, \
                  $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32)")
@@ -123,6 +147,32 @@ pub struct Named<'a> {
     pub limit: usize,
 }
 
+impl Named<'_> {
+    /// The statement's values with these keys, of which there is room for so many.
+    fn values(&self, keys: &[i64], places: usize) -> Vec<Value> {
+        let mut params: Vec<Value> = vec![
+            self.amounts.0.into(),
+            self.amounts.1.into(),
+            (self.open_after + KEPT).into(),
+            self.account_id.unwrap_or(0).into(),
+            (self.limit as i64).into(),
+        ];
+        params.extend(filled(keys, places));
+        params
+    }
+}
+
+/// What a person may approve with money that came to another account than the one it is asked for on.
+#[derive(Clone, Copy, Debug)]
+pub struct Elsewhere<'a> {
+    /// Its account is the one that the money came to.
+    pub named: Named<'a>,
+    pub mode: Mode,
+    /// `None`: of any business.
+    pub business_id: Option<i64>,
+    pub made_since: Timestamp,
+}
+
 impl Store {
     /// Payments, open or ended, that have one of the keys, newest first.
     pub async fn payments_named(&self, wanted: &Named<'_>) -> Result<Vec<Payment>, StoreError> {
@@ -136,23 +186,36 @@ impl Store {
                 (None, true) => &ANYWHERE_FEW,
                 (None, false) => &ANYWHERE_MANY,
             };
-            let mut params: Vec<Value> = vec![
-                wanted.amounts.0.into(),
-                wanted.amounts.1.into(),
-                (wanted.open_after + KEPT).into(),
-                wanted.account_id.unwrap_or(0).into(),
-                (wanted.limit as i64).into(),
-            ];
-            params.extend(filled(keys, places));
+            self.read(sql, wanted.values(keys, places))
+        });
+        let rows = try_join_all(reads).await?;
+        self.newest(rows, wanted.limit).await
+    }
+
+    /// Payments on other accounts that have one of the keys and that a person may approve, newest first.
+    pub async fn payments_elsewhere(&self, wanted: &Elsewhere<'_>) -> Result<Vec<Payment>, StoreError> {
+        let Elsewhere { named, mode, business_id, made_since } = wanted;
+        let reads = named.keys.chunks(KEYS_MANY).map(|keys| {
+            let few = keys.len() <= KEYS_FEW;
+            let (sql, places): (&'static Sql, usize) =
+                if few { (&ELSEWHERE_FEW, KEYS_FEW) } else { (&ELSEWHERE_MANY, KEYS_MANY) };
+            let mut params = named.values(keys, places);
+            params.extend([mode.as_str().into(), business_id.unwrap_or(0).into(), (*made_since).into()]);
             self.read(sql, params)
         });
+        let rows = try_join_all(reads).await?;
+        self.newest(rows, named.limit).await
+    }
+
+    /// The newest so many of the payments whose ids were read.
+    async fn newest(&self, rows: Vec<Vec<Row>>, limit: usize) -> Result<Vec<Payment>, StoreError> {
         let mut ids = Vec::new();
-        for row in try_join_all(reads).await?.into_iter().flatten() {
+        for row in rows.into_iter().flatten() {
             ids.push(row.single_int("payment_names")?);
         }
         ids.sort_unstable_by(|a, b| b.cmp(a));
         ids.dedup();
-        ids.truncate(wanted.limit);
+        ids.truncate(limit);
         self.payments_by_ids(&ids).await
     }
 

@@ -3,11 +3,11 @@
 
 use std::time::Duration;
 
-use tillbell::domain::alert::AlertStatus;
+use tillbell::domain::alert::{AlertStatus, Authenticity};
 use tillbell::domain::time::Span;
 use tillbell::domain::webhook::RETRY_SCHEDULE;
 use tillbell::log_limit::{LINES_MAX, WINDOW};
-use tillbell::ops::take_alert::{ReadAs, take_alert};
+use tillbell::ops::take_alert::{ReadAs, Taken, take_alert};
 use tokio_util::sync::CancellationToken;
 
 use crate::harness::app::{ACCOUNT, TestApp, world};
@@ -93,6 +93,22 @@ on_both! {
         t.finish().await;
     }
 
+    async fn a_flood_of_one_kind_leaves_lines_to_the_others(db: TestDatabase) {
+        let (t, _) = world(db).await;
+        let logs = Logs::keep();
+        for _ in 0..LINES_MAX + 9 {
+            take_forged(&t).await;
+        }
+        for (authenticity, kind) in [(Authenticity::Refuted, "refuted"), (Authenticity::Forwarded, "forwarded")] {
+            let mail = alert(&t, 2_750, PAYER).text();
+            let taken = Taken { authenticity, read_as: ReadAs::Quarantined, ..t.taken(&mail, false) };
+            take_alert(&t.app, &taken).await.unwrap();
+            assert_eq!(lines(&logs, &format!("kinds=\"{kind}\"")).len(), 1, "{kind}");
+        }
+        assert_eq!(lines(&logs, "kinds=\"not_proven\"").len(), LINES_MAX as usize);
+        t.finish().await;
+    }
+
     async fn what_a_flood_left_out_is_told_when_it_is_over(db: TestDatabase) {
         let (t, _) = world(db).await;
         let logs = Logs::keep();
@@ -112,7 +128,7 @@ on_both! {
             }
         };
         let line = tokio::time::timeout(DEADLINE, told).await.unwrap();
-        assert!(line.contains("what=\"quarantined alerts\" left_out=7"), "{line}");
+        assert!(line.contains("what=\"quarantined alerts (not_proven)\" left_out=7"), "{line}");
         stop.cancel();
         working.await.unwrap();
         t.finish().await;

@@ -149,4 +149,41 @@ on_both! {
         assert_eq!(suggested_elsewhere(&t, &alert).await, 0, "a test account: {alert:?}");
         t.finish().await;
     }
+
+    async fn a_review_names_the_payment_on_another_account_that_fits_exactly(db: TestDatabase) {
+        let (t, shop) = world(db).await;
+        let rival = t.merchant("bolu.example").await;
+        let dear = t.create(&shop, 9_400, PAYER).await;
+        t.account(OTHER).await;
+        let there = t.create(&rival, 5_200, PAYER).await;
+        assert_ne!(dear.account_id, there.account_id);
+        let alert = paid_to(&t, ACCOUNT, 5_200).await;
+        assert_eq!(alert.status, AlertStatus::Review, "{alert:?}");
+        let named = format!(
+            "; payment {:?} of business {} on another account fits exactly", there.transaction_id, rival.id
+        );
+        assert!(alert.reason.contains("less was received") && alert.reason.ends_with(&named), "{}", alert.reason);
+        let seen = evidence(&t, alert.alert_id).await;
+        assert_eq!(seen["reasons"].as_array().unwrap().len(), 2, "{seen}");
+        // What was known then is not what is known now.
+        let row = t.app.store.alert(alert.alert_id).await.unwrap().unwrap();
+        assert_eq!(seen["taken_at"], row.decided_at.unwrap().to_string());
+        assert_eq!(t.payment(&there).await.status, Status::Pending);
+        t.finish().await;
+    }
+
+    async fn payments_that_nobody_may_approve_hide_none_that_a_person_may(db: TestDatabase) {
+        let (t, shop) = world(db).await;
+        t.account(OTHER).await;
+        t.account_for("0123459902", None, Mode::Test).await;
+        let payment = t.create(&shop, 5_300, PAYER).await;
+        let trial = t.in_test_mode(&shop).await;
+        for _ in 0..505 {
+            t.create(&trial, 5_300, PAYER).await;
+        }
+        let came = if number_of(&t, &payment).await == OTHER { ACCOUNT } else { OTHER };
+        let alert = paid_to(&t, came, 5_300).await;
+        assert_eq!(suggested(&evidence(&t, alert.alert_id).await), [elsewhere(&payment)], "{alert:?}");
+        t.finish().await;
+    }
 }

@@ -70,7 +70,7 @@ on_both! {
         assert_eq!(was, AlertStatus::Quarantined);
         assert_eq!(asked_for(&s.t).await, 0, "nobody asks any more");
         let aside = s.alert(before.id).await;
-        assert_eq!((aside.status, aside.authenticity), (AlertStatus::Dismissed, Authenticity::Refuted));
+        assert_eq!((aside.status, aside.authenticity), (AlertStatus::Dismissed, Authenticity::Unproven));
         assert!(aside.reason.starts_with("spam (it was quarantined: it waits for a name server"), "{}", aside.reason);
         // The key is there now: for the job, and for a worker that had read the alert before.
         s.names.say(KEY_NAME, Say::Text(record("rsa2048")));

@@ -11,6 +11,8 @@ use tillbell::domain::time::{Span, Timestamp};
 use tillbell::mail::intake::{Arrival, MailRoom, Origin};
 use tillbell::mail::template::embedded::TEMPLATES;
 use tillbell::mail::{self, Banks, Intake};
+use tillbell::ops::approve_alert::{Approve, approve_alert};
+use tillbell::ops::dismiss_alert::{DismissRefused, dismiss_alert};
 use tillbell::ops::reread::{Reread, RereadRefused, unread_since};
 use tillbell::store::Step;
 use tillbell::store::alerts::forget_mails;
@@ -172,6 +174,86 @@ on_both! {
         assert_eq!((trusted.status, trusted.authenticity), (AlertStatus::Unreadable, Authenticity::Trusted));
         assert_eq!(outcome(&again(&s, &taught, trusted.id).await.unwrap()), AlertStatus::Matched);
         assert_eq!(s.alert(trusted.id).await.authenticity, Authenticity::Trusted);
+        s.t.finish().await;
+    }
+
+    async fn a_persons_word_stands_beside_a_proof(db: TestDatabase) {
+        let (s, _) = before(db, unread_banks()).await;
+        let unread = s.take(Signer::bank().sign(&genuine()), Origin::File { trusted: true }).await;
+        assert_eq!((unread.status, unread.authenticity), (AlertStatus::Unreadable, Authenticity::Proven));
+        assert!(unread.authentic_by.as_deref().unwrap().ends_with(", taken in with --trusted"), "{unread:?}");
+        // The template that was taught names another domain, so that the signature proves nothing by it.
+        let all = TEMPLATES.iter().map(|(file, text)| {
+            ((*file).to_owned(), text.replace("dkim_domains = [\"gtbank.com\"]", "dkim_domains = [\"alerts-gtb.example\"]"))
+        });
+        let taught = room(&s, Banks::assemble(all.collect()).unwrap());
+        s.t.advance(Span::hours(5));
+        let done = again(&s, &taught, unread.id).await.unwrap();
+        assert_eq!(outcome(&done), AlertStatus::Matched, "{done:?}");
+        assert_eq!(s.alert(unread.id).await.authenticity, Authenticity::Trusted);
+        s.t.finish().await;
+    }
+
+    async fn an_unread_alert_put_aside_is_neither_read_again_nor_approved(db: TestDatabase) {
+        let (s, taught) = before(db, unread_banks()).await;
+        let mail = Signer::bank().sign(&genuine());
+        let unread = s.take(&mail, MAILBOX).await;
+        let was = dismiss_alert(&s.t.app, unread.id, "ada", "advertising").await.unwrap().unwrap();
+        assert_eq!(was, AlertStatus::Unreadable);
+        let aside = s.alert(unread.id).await;
+        assert_eq!((aside.status, aside.authenticity), (AlertStatus::Dismissed, Authenticity::Proven));
+        assert!(matches!(again(&s, &taught, unread.id).await, Err(RereadRefused::Status(_, "dismissed"))));
+        // Not even where all that an approval needs were to be read in it.
+        by_hand(
+            &s,
+            "update alerts set direction = 'credit', kind = 'payment', amount_kobo = 500000, currency = 'NGN' where id = $1",
+            unread.id,
+        )
+        .await;
+        let ask = Approve {
+            alert_id: unread.id,
+            business_id: s.payment.business_id,
+            transaction_id: &s.payment.transaction_id,
+            operator: "ada",
+            despite: Some("it is on the statement"),
+        };
+        let refused = approve_alert(&s.t.app, &ask).await.unwrap().unwrap_err();
+        assert!(refused.to_string().contains("was unreadable when it was dismissed"), "{refused}");
+        assert!(!s.is_approved().await);
+        assert_eq!(s.alert(unread.id).await.status, AlertStatus::Dismissed);
+        s.t.finish().await;
+    }
+
+    async fn a_copy_of_an_unread_mail_put_aside_is_an_alert_of_its_own(db: TestDatabase) {
+        let (s, taught) = before(db, unread_banks()).await;
+        let mail = Signer::bank().sign(&genuine());
+        let unread = s.take(&mail, MAILBOX).await;
+        dismiss_alert(&s.t.app, unread.id, "ada", "advertising").await.unwrap().unwrap();
+        let s = Scene { room: taught, ..s };
+        assert_eq!(s.take(&mail, MAILBOX).await.status, AlertStatus::Matched);
+        assert!(s.is_approved().await, "its money is not lost");
+        s.t.finish().await;
+    }
+
+    async fn of_a_reading_and_a_dismissal_at_one_moment_one_wins(db: TestDatabase) {
+        let (s, taught) = before(db, unread_banks()).await;
+        let unread = s.take(Signer::bank().sign(&genuine()), MAILBOX).await;
+        let other = s.t.another_node().await;
+        let (read, aside) = tokio::join!(
+            mail::reread::reread(&s.t.app, &taught, unread.id, "ada"),
+            dismiss_alert(&other, unread.id, "bola", "advertising"),
+        );
+        let (read, aside, now) = (read.unwrap(), aside.unwrap(), s.alert(unread.id).await);
+        match aside {
+            Ok(was) => {
+                assert_eq!((was, now.status), (AlertStatus::Unreadable, AlertStatus::Dismissed));
+                assert!(read.is_err() && !s.is_approved().await, "{read:?}");
+            }
+            Err(refused) => {
+                let is_told = matches!(refused, DismissRefused::Changed(_) | DismissRefused::NotWaiting(_, "matched" | "new"));
+                assert!(is_told && now.status == AlertStatus::Matched && s.is_approved().await, "{refused}: {now:?}");
+            }
+        }
         s.t.finish().await;
     }
 

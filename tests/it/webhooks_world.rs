@@ -26,7 +26,8 @@ use crate::harness::databases::TestDatabase;
 use crate::harness::receiver::{Received, Receiver};
 
 pub const DEADLINE: Duration = Duration::from_secs(30);
-const KEY: &str = "5f1d0c3b2a49586776859403f2e1d0c9b8a7968574635241302f1e0d9c8b7a69";
+/// The key that seals its secrets.
+pub const KEY: &str = "5f1d0c3b2a49586776859403f2e1d0c9b8a7968574635241302f1e0d9c8b7a69";
 
 pub struct World {
     pub app: Arc<App>,

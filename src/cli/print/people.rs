@@ -33,6 +33,7 @@ pub(in crate::cli) fn for_people(field: &Field) -> String {
         Field::Money(money) => naira(*money),
         Field::Percent(rate) => format!("{} %", Money(*rate)),
         Field::Time(at) => time_for_people(*at),
+        Field::Due(at) => time_for_people(*at),
         Field::Age(seconds) => age_for_people(*seconds),
         Field::Json(json) => for_people(&Field::Text(json.get().to_owned())),
         Field::List(all) if all.is_empty() => "-".to_owned(),
@@ -76,6 +77,15 @@ pub(super) fn moment_for_people(at: Timestamp, now: Timestamp) -> String {
     if seconds < 0 { format!("in {span}") } else { format!("{span} ago") }
 }
 
+/// When something is due: `now` as soon as it may be done, or within a second.
+pub(super) fn due_for_people(at: Timestamp, form: Form) -> String {
+    match form.width {
+        _ if at.0 < form.now.0.saturating_add(1_000_000) => "now".to_owned(),
+        Some(_) => moment_for_people(at, form.now),
+        None => time_for_people(at),
+    }
+}
+
 /// Good, waiting or bad, for the words that say what became of something.
 pub(super) fn tone_of(key: &str, field: &Field) -> Tone {
     let (Field::Text(word), "outcome" | "status" | "verdict" | "authentic") = (field, key) else {
@@ -111,7 +121,11 @@ pub(super) fn lay_out(object: &Object, indent: usize, form: Form, lines: &mut Ve
                 }
             }
             value => {
-                let mut text = for_people(value);
+                let mut text = match value {
+                    Field::List(all) if all.is_empty() => "none".to_owned(),
+                    Field::Due(at) => due_for_people(*at, form),
+                    value => for_people(value),
+                };
                 if let (Field::Time(at), Some(_)) = (value, form.width) {
                     text = format!("{text} ({})", moment_for_people(*at, form.now));
                 }
@@ -141,6 +155,14 @@ fn lay_out_item(one: &Field, indent: usize, form: Form, lines: &mut Vec<Line>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_due_is_now_and_never_ago() {
+        let now = Timestamp(1_790_000_000_000_000);
+        let told = |micros: i64| due_for_people(Timestamp(now.0 + micros), Form { width: Some(80), now });
+        assert_eq!([-90_000_000, 0, 999_999].map(told), ["now", "now", "now"]);
+        assert_eq!([1_000_000, 240_000_000].map(told), ["in 1 s", "in 4 min"]);
+    }
 
     #[test]
     fn moments_are_told_by_how_long_ago_they_were() {

@@ -8,8 +8,6 @@ use std::io::{IsTerminal, Write};
 
 use crate::terminal;
 
-/// A terminal that does not tell its size is taken to be this wide.
-const WIDTH_USUAL: usize = 80;
 /// Nothing is fitted into less.
 const WIDTH_MIN: usize = 40;
 
@@ -53,7 +51,7 @@ pub(super) fn span(text: impl Into<String>, tone: Tone) -> Span {
 /// What stdout is.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Screen {
-    /// Columns of a terminal; `None` for a pipe or a file.
+    /// Columns of a terminal; `None` for a pipe or a file, and for a terminal of which nobody tells them.
     pub width: Option<usize>,
     pub colours: bool,
 }
@@ -64,11 +62,12 @@ impl Screen {
         if !std::io::stdout().is_terminal() {
             return Screen { width: None, colours: false };
         }
-        let size = console::Term::stdout().size_checked();
-        let width = size.map_or(WIDTH_USUAL, |(_, columns)| usize::from(columns)).max(WIDTH_MIN);
+        // A terminal that tells no rows or no columns tells neither, as over a serial line.
+        let told = console::Term::stdout().size_checked().map(|(_, columns)| usize::from(columns));
+        let width = told.or_else(columns_told).map(|width| width.max(WIDTH_MIN));
         let is_set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
         let colours = is_set("NO_COLOR").is_none() && is_set("TERM").is_some_and(|term| term != "dumb");
-        Screen { width: Some(width), colours }
+        Screen { width, colours }
     }
 
     /// Lines on stdout. A reader that hung up is an error, not a panic.
@@ -93,6 +92,11 @@ impl Screen {
         }
         to.truncate(to.trim_end_matches(' ').len());
     }
+}
+
+/// What the shell says of the terminal.
+fn columns_told() -> Option<usize> {
+    std::env::var("COLUMNS").ok()?.parse().ok().filter(|columns| *columns > 0)
 }
 
 /// Text on stdout as it is; a terminal gets nothing that it would act upon.

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 
 use super::{Field, Object};
+use crate::domain::time::Timestamp;
 
 /// Stored JSON in the order in which it was written.
 impl<'de> Deserialize<'de> for Field {
@@ -57,8 +58,20 @@ impl<'de> Visitor<'de> for Stored {
     fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Field, A::Error> {
         let mut all = Vec::new();
         while let Some((key, value)) = members.next_entry::<String, Field>()? {
+            let value = if key.ends_with("_at") { timed(value) } else { value };
             all.push((Cow::Owned(key), value));
         }
         Ok(Field::Object(Object(all)))
+    }
+}
+
+/// A time that was stored as text.
+fn timed(value: Field) -> Field {
+    match &value {
+        Field::Text(text) => match text.parse::<jiff::Timestamp>() {
+            Ok(at) => Field::Time(Timestamp(at.as_microsecond())),
+            Err(_) => value,
+        },
+        _ => value,
     }
 }

@@ -3,7 +3,7 @@
 //! Only free text (reasons, notes) is ever cut; amounts, ids, numbers and names stay whole. What has no room
 //! beside the others stands below its row with its column's name. Only `cli::print` uses this.
 
-use super::people::{Form, for_people, moment_for_people, tone_of};
+use super::people::{Form, due_for_people, for_people, moment_for_people, tone_of};
 use super::screen::{Line, Span, Tone, columns_of, cut, span};
 use super::{Field, Object};
 
@@ -77,6 +77,7 @@ fn column(key: &str, rows: &[Object], form: Form) -> Column {
             let field = row.get(key);
             let text = match (field, form.width) {
                 (Field::Time(at), Some(_)) => moment_for_people(*at, form.now),
+                (Field::Due(at), _) => due_for_people(*at, form),
                 _ => for_people(field),
             };
             let is_null = match field {

@@ -1,5 +1,6 @@
 //! Tables of the matching rules: one row, one rule.
 
+use super::elsewhere::ELSEWHERE_MAX;
 use super::*;
 use crate::domain::charges::{Schedule, quote};
 use crate::domain::merchant::Mode;
@@ -278,9 +279,11 @@ fn payments_on_other_accounts_take_no_part_in_the_verdict() {
 
     let own: Vec<Payment> = (50..80).map(|id| payment(id, 1, 9_000, "Chidera Okonkwo")).collect();
     let mut review = run(&alert, &own);
-    let verdict = review.verdict.clone();
+    let Verdicts::Review { reasons: before, kinds } = review.verdict.clone() else { panic!("{review:?}") };
     review.show_elsewhere(considered.clone());
-    assert_eq!(review.verdict, verdict);
+    let named = "5 payments on other accounts fit exactly".to_owned();
+    let reasons = before.into_iter().chain([named]).collect();
+    assert_eq!(review.verdict, Verdicts::Review { reasons, kinds }, "named, and of no weight");
     assert_eq!(review.considered.len(), SUGGESTIONS_MAX);
     assert!(!review.considered[0].is_elsewhere, "the account's own stand first");
     assert_eq!(review.considered[SUGGESTIONS_MAX - ELSEWHERE_MAX..], considered);

@@ -62,8 +62,16 @@ pub(in crate::store) fn in_words(config: &Config, error: &Error) -> StoreError {
         None if said.ends_with("password missing") => StoreError::Denied(format!(
             "PostgreSQL on {server} asks for the password of user {user}, but database.url has none"
         )),
+        None if is_unreachable(error) => away(format!(
+            "{server}: {said}; is the server running, and is this the address that it listens on?"
+        )),
         _ => away(format!("{server}: {said}")),
     }
+}
+
+/// Nobody answers at that address, or there is none of that name.
+fn is_unreachable(error: &Error) -> bool {
+    std::error::Error::source(error).is_some_and(|source| source.is::<std::io::Error>())
 }
 
 /// Who we are, where tables would be made, what we may do there, and whose the tables there are.

@@ -17,7 +17,9 @@ mod tables;
 mod terminal;
 mod tools;
 mod trying;
+mod webhooks;
 mod websites;
+mod words;
 
 use std::net::SocketAddr;
 use std::path::Path;

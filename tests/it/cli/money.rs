@@ -7,6 +7,7 @@ use tillbell::domain::payment::PayerDetails;
 use tillbell::ops::create_payment::{Created, NewPayment, create_payment};
 use tillbell::store::StoreOptions;
 
+use super::terminal::typed_on_terminal;
 use super::{Desk, fields};
 use crate::harness::databases::TestDatabase;
 use crate::harness::mails::Alert;
@@ -45,6 +46,12 @@ async fn pay(db: &TestDatabase, desk: &Desk<'_>, key: &str, naira: i64, payer: &
 
 fn now() -> tillbell::domain::time::Timestamp {
     tillbell::clock::Clock::now(&tillbell::clock::SystemClock)
+}
+
+/// Who runs these tests, as the system knows it.
+fn real_user() -> String {
+    let output = std::process::Command::new("id").arg("-un").output().unwrap();
+    String::from_utf8(output.stdout).unwrap().trim().to_owned()
 }
 
 on_both! {
@@ -114,10 +121,12 @@ on_both! {
         let dismissed = desk.json(&["alert", "dismiss", "1", "--reason", "cash"]);
         assert_eq!(dismissed["outcome"], "dismissed");
         let again = desk.refused(&["alert", "dismiss", "1", "--reason", "cash"]);
-        assert!(again.ends_with("only alerts in review, unmatched or quarantined can be dismissed"), "{again}");
+        assert!(again.ends_with("only alerts in review, unmatched, quarantined or unreadable can be dismissed"), "{again}");
         let approved = desk.json(&[&approve[..], &["1", "--despite", "the rest came in cash"]].concat());
         assert_eq!((&approved["status"], &approved["is_mismatch"]), (&"approved".into(), &true.into()));
-        assert!(approved["settlements"][0]["operator"].as_str().unwrap().contains("ada"));
+        // USER says ada, which anybody can set.
+        assert_eq!(approved["settlements"][0]["operator"], format!("command line: {}", real_user()));
+        assert!(desk.json(&["alert", "show", "1"])["dismissed_from"].is_null(), "it is matched now");
         let evidence = &approved["settlements"][0]["evidence"];
         assert_eq!(evidence["despite"], "the rest came in cash");
         assert_eq!(evidence["before"]["verdict"], "review", "what the rules had seen is kept");
@@ -157,5 +166,43 @@ on_both! {
         assert_eq!(desk.refused(&["webhook", "resend", "41", "42"]), "tillbell: there is no delivery 41, 42");
         let audit = desk.json_text(&["audit"]);
         assert!(audit.starts_with(r#"{"ok":true,"checks":[{"name":""#), "empty tables: {audit}");
+    }
+
+    async fn who_acted_is_told_by_the_system_and_what_sudo_says_stands_beside_it(db: TestDatabase) {
+        let desk = Desk::new(&db);
+        let key = furnish(&desk);
+        let txn = pay(&db, &desk, &key, 4_400, "Sade Ayo Balogun").await;
+        let mail = Alert::credit("0123456781", 4_300, "Balogun Sade Ayo", now()).text();
+        std::fs::write(desk.path().join("short.eml"), &mail).unwrap();
+        desk.json(&["alert", "ingest", "short.eml", "--trusted"]);
+        let mut command = desk.command(&["--json", "alert", "approve", "1", "--payment", &txn]);
+        let output = command.env("SUDO_USER", "bola\u{1b}[2J").env("LOGNAME", "chi").output().unwrap();
+        let approved: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let expected = format!("command line: {} (SUDO_USER says bola[2J)", real_user());
+        assert_eq!(approved["settlements"][0]["operator"], expected);
+    }
+
+    async fn a_reversal_is_confirmed_on_a_terminal_and_not_in_a_script(db: TestDatabase) {
+        let desk = Desk::new(&db);
+        let key = furnish(&desk);
+        let txn = pay(&db, &desk, &key, 6_600, "Sade Ayo Balogun").await;
+        let mail = Alert::credit("0123456781", 6_600, "Balogun Sade Ayo", now()).text();
+        std::fs::write(desk.path().join("one.eml"), mail).unwrap();
+        desk.json(&["alert", "ingest", "one.eml", "--trusted"]);
+        let help = desk.text(&["payment", "reverse", "--help"]);
+        assert!(help.contains("cannot be undone") && help.contains("--yes"), "{help}");
+        let reverse = ["payment", "reverse", &txn, "--reason", "wrong match"];
+        let is_reversed = || !desk.json(&["payment", "show", &txn])["reversed_at"].is_null();
+        for (typed, expected) in [("no\n", false), ("\n", false), ("yes\n", true)] {
+            let shown = typed_on_terminal(&desk, &reverse, typed);
+            assert!(shown.contains("NGN 6,600.00") && shown.contains("cannot be undone"), "{shown}");
+            assert_eq!(is_reversed(), expected, "{typed:?}: {shown}");
+        }
+        let other = pay(&db, &desk, &key, 2_200, "Sade Ayo Balogun").await;
+        let mail = Alert::credit("0123456781", 2_200, "Balogun Sade Ayo", now()).text();
+        std::fs::write(desk.path().join("two.eml"), mail).unwrap();
+        desk.json(&["alert", "ingest", "two.eml", "--trusted"]);
+        let done = desk.json(&["payment", "reverse", &other, "--reason", "wrong match"]);
+        assert!(!done["reversed_at"].is_null(), "a script is asked nothing: {done}");
     }
 }

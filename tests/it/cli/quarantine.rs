@@ -1,6 +1,7 @@
 //! Quarantine cleared by commands, and what is told of what waits.
 
 use super::Desk;
+use super::terminal::on_terminal_of;
 use crate::harness::mails::Alert;
 
 /// As many credits that nothing proves, taken in.
@@ -29,7 +30,7 @@ on_both! {
         assert!(desk.text(&["alert", "list"]).contains("5 alerts in quarantine (not proven to be from the bank): NGN 5,010.00"));
         // One: the alert itself.
         let one = desk.json(&["alert", "dismiss", "1", "--reason", "spam"]);
-        assert_eq!((&one["outcome"], &one["was"], &one["authentic"]), (&"dismissed".into(), &"quarantined".into(), &"refuted".into()));
+        assert_eq!((&one["outcome"], &one["was"], &one["authentic"]), (&"dismissed".into(), &"quarantined".into(), &"unproven".into()));
         // Several, one of which is not there.
         let output = desk.run(&["--json", "alert", "dismiss", "2", "3", "99", "--reason", "spam"]);
         assert_eq!(output.status.code(), Some(1));
@@ -49,5 +50,50 @@ on_both! {
         assert_eq!(desk.run(&["alert", "dismiss", "--reason", "spam"]).status.code(), Some(2));
         assert_eq!(desk.run(&["alert", "dismiss", "1", "--from", "a@b.example", "--reason", "spam"]).status.code(), Some(2));
         assert_eq!(desk.json(&["audit"])["ok"], true);
+    }
+
+    async fn a_dismissal_stands_beside_what_proves_the_mail(db: TestDatabase) {
+        let desk = Desk::new(&db);
+        quarantined(&desk, 2);
+        let before = desk.json(&["alert", "show", "1"]);
+        assert_eq!((&before["authentic"], &before["dismissed_from"]), (&"unproven".into(), &serde_json::Value::Null));
+        desk.text(&["alert", "dismiss", "1", "--reason", "spam"]);
+        let aside = desk.json(&["alert", "show", "1"]);
+        assert_eq!((&aside["authentic"], &aside["dismissed_from"]), (&"unproven".into(), &"quarantined".into()));
+        let told = desk.text(&["alert", "show", "1"]);
+        assert!(told.contains("dismissed_from: ") && told.contains("quarantined"), "{told}");
+    }
+
+    async fn unreadable_mails_are_dismissed_for_good(db: TestDatabase) {
+        let desk = Desk::new(&db);
+        let mail = "From: gens@gtbank.com\r\nSubject: Hello\r\n\r\nA CREDIT of NGN 750.00 on your account\r\n";
+        std::fs::write(desk.path().join("news.eml"), mail).unwrap();
+        let result = desk.json(&["alert", "ingest", "news.eml"])["results"][0].clone();
+        assert_eq!(result["outcome"], "unreadable", "{result}");
+        let told = desk.text(&["alert", "dismiss", "1", "--reason", "advertising"]);
+        assert!(told.contains("cannot be approved") && told.contains("alert ingest FILE --trusted"), "{told}");
+        let aside = desk.json(&["alert", "show", "1"]);
+        assert_eq!((&aside["outcome"], &aside["dismissed_from"]), (&"dismissed".into(), &"unreadable".into()));
+        assert_eq!(aside["authentic"], "unproven");
+        let reason = aside["reason"].as_str().unwrap();
+        assert!(reason.starts_with("advertising (it was unreadable: "), "{reason}");
+        assert!(desk.refused(&["alert", "dismiss", "1", "--reason", "again"]).contains("is dismissed"));
+        assert_eq!(desk.run(&["alert", "reread", "1"]).status.code(), Some(1));
+        assert_eq!(desk.json(&["audit"])["ok"], true);
+    }
+
+    async fn a_sender_can_be_chosen_from_the_list(db: TestDatabase) {
+        let desk = Desk::new(&db);
+        quarantined(&desk, 1);
+        let sender = "gens@gtbank.com";
+        assert_eq!(desk.json(&["alert", "list"])["alerts"][0]["mail_from"], sender);
+        assert!(desk.text(&["alert", "list"]).contains(sender), "a pipe gets everything");
+        let shown = |columns, args: &[&str]| on_terminal_of(&desk, columns, &[], args);
+        for columns in [80, 200] {
+            let list = shown(columns, &["alert", "list", "--outcome", "quarantined"]);
+            assert!(list.contains(sender) && list.lines().all(|line| line.chars().count() <= columns), "{list}");
+            assert!(shown(columns, &["alert", "list", "--wide"]).contains(sender));
+        }
+        assert!(!shown(80, &["alert", "list"]).contains(sender));
     }
 }

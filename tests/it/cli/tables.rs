@@ -67,6 +67,19 @@ on_both! {
         assert_eq!(without_ages(&desk, &["alert", "list"]), without_ages(&desk, &["alert", "list", "--wide"]));
     }
 
+    async fn a_terminal_that_tells_no_size_is_not_taken_for_a_narrow_one(db: TestDatabase) {
+        let desk = Desk::new(&db);
+        let files = mails(&desk);
+        desk.text(&["alert", "ingest", &files[0]]);
+        let reason = desk.json(&["alert", "show", "1"])["reason"].as_str().unwrap().to_owned();
+        let shown = |columns: &str| on_terminal_of(&desk, 0, &[("COLUMNS", columns)], &["alert", "list"]);
+        for unknown in ["", "0", "wide"] {
+            assert!(shown(unknown).contains(&reason), "{unknown:?}: {}", shown(unknown));
+        }
+        let told = shown("100");
+        assert!(told.lines().all(|line| line.chars().count() <= 100) && told.contains('\u{2026}'), "{told}");
+    }
+
     async fn colours_are_for_terminals_that_want_them(db: TestDatabase) {
         let desk = Desk::new(&db);
         let files = mails(&desk);

@@ -27,6 +27,14 @@ pub fn on_terminal_of(desk: &Desk<'_>, columns: usize, with: &[(&str, &str)], ar
     String::from_utf8(shown).unwrap().replace("\r\n", "\n")
 }
 
+/// What a terminal gets of a command, with what a person types.
+pub fn typed_on_terminal(desk: &Desk<'_>, args: &[&str], typed: &str) -> String {
+    let mut child =
+        terminal(desk, args).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("script");
+    child.stdin.take().unwrap().write_all(typed.as_bytes()).unwrap();
+    String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap().replace("\r\n", "\n")
+}
+
 /// What a terminal gets of a command.
 fn on_terminal(desk: &Desk<'_>, args: &[&str]) -> Vec<u8> {
     terminal(desk, args).output().expect("script of util-linux").stdout
