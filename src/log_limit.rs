@@ -1,7 +1,7 @@
 //! Which lines the log still takes of a sort that strangers can make come without end, such as forged mails.
 //!
-//! A sort has so many lines a minute; what is left out is counted, and the count is told with the next line or when
-//! the minute is over. Knows no clock of its own and writes nothing. Held by `App`, asked by ops and work.
+//! A sort has so many lines a minute; what is left out is counted, and the count is told with the next line or
+//! when the minute is over. Knows no clock of its own and writes nothing. Held by `App`, asked by ops and work.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -1,6 +1,6 @@
-//! Made-up people with names as Nigerians bear them: few names are borne by many, many by few, and both halves of a
-//! name come from one part of the country more often than not. Heads of the lists in the order of how often
-//! one meets them, from general knowledge; behind them the names the program knows.
+//! Made-up people with names as Nigerians bear them: few names are borne by many, many by few, and both halves
+//! of a name come from one part of the country more often than not. Heads of the lists in the order of how
+//! often one meets them, from general knowledge; behind them the names the program knows.
 
 use std::sync::LazyLock;
 

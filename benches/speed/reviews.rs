@@ -1,6 +1,6 @@
 //! How many honest alerts a person has to look at only because another merchant's payment may be meant. 20
-//! accounts, 50 businesses and 20,000 open payments at popular and at odd prices, made as merchants make them; then
-//! each one's own alert is weighed. Counts, no speed.
+//! accounts, 50 businesses and 20,000 open payments at popular and at odd prices, made as merchants make them;
+//! then each one's own alert is weighed. Counts, no speed.
 
 use std::time::Instant;
 

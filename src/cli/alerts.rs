@@ -35,8 +35,8 @@ const AWAY_MAX: usize = 3;
 pub(super) enum AlertCommand {
     /// Take in bank mails from files
     ///
-    /// Reads .eml files, mboxes and Maildirs, for mails that did not arrive by IMAP or SMTP. A mail that was taken in
-    /// before is not counted twice.
+    /// Reads .eml files, mboxes and Maildirs, for mails that did not arrive by IMAP or SMTP. A mail that was
+    /// taken in before is not counted twice.
     #[command(after_help = examples![
         "alert ingest alert.eml",
         "alert ingest --trusted mails.mbox /var/mail/alerts",

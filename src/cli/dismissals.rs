@@ -19,8 +19,8 @@ pub(super) struct DismissArgs {
     /// Ids of alerts that are in review, unmatched, quarantined or unreadable
     #[arg(value_name = "ID", conflicts_with = "from")]
     ids: Vec<i64>,
-    /// All quarantined alerts from this address (a whole one, as `alert list --outcome quarantined` shows it), except
-    /// those still being checked
+    /// All quarantined alerts from this address (a whole one, as `alert list --outcome quarantined` shows it),
+    /// except those still being checked
     #[arg(long, value_name = "ADDRESS", value_parser = address)]
     from: Option<String>,
     /// With --from: largest number of alerts to dismiss

@@ -16,8 +16,8 @@ pub(super) enum MailboxCommand {
     List,
     /// Stop waiting for a mailbox that is no longer in the configuration
     ///
-    /// Payments expire only after every mailbox was read up to their time. One that is not read any more would hold
-    /// them open.
+    /// Payments expire only after every mailbox was read up to their time. One that is not read any more would
+    /// hold them open.
     #[command(after_help = examples!["mailbox forget 2"])]
     Forget {
         /// Id of the mailbox, from `mailbox list`

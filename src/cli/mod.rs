@@ -54,8 +54,9 @@ const CONFIG_BYTES_MAX: u64 = 1024 * 1024;
 
 /// Accept bank transfers as payments: a self-hosted gateway that reads your bank's alert mails
 ///
-/// Try `tillbell demo` first. To run it for real: `tillbell migrate` makes the database, `business add`, `key add` and
-/// `account add` fill it, and `tillbell serve` runs the service. All other commands may be used while it runs.
+/// Try `tillbell demo` first. To run it for real: `tillbell migrate` makes the database, `business add`, `key
+/// add` and `account add` fill it, and `tillbell serve` runs the service. All other commands may be used while
+/// it runs.
 #[derive(Parser)]
 #[command(name = "tillbell", version, propagate_version = true)]
 #[command(after_help = examples!["demo", "serve --config /etc/tillbell/tillbell.toml", "payment list --since 24h"])]
@@ -85,8 +86,8 @@ enum Command {
     Serve(system::ServeArgs),
     /// See a payment from request to webhook, with nothing to set up
     ///
-    /// Runs on this machine only, with a database in a temporary folder. Afterwards it keeps running, so that you can
-    /// try the commands that it prints.
+    /// Runs on this machine only, with a database in a temporary folder. Afterwards it keeps running, so that
+    /// you can try the commands that it prints.
     #[command(after_help = examples!["demo", "demo --once --json"])]
     Demo(system::DemoArgs),
     /// Create the database, or update its schema, without starting the service
@@ -136,8 +137,8 @@ enum Command {
     Webhook(webhooks::WebhookCommand),
     /// Check that the books are in order; exit 1 if they are not
     ///
-    /// Recomputes every balance, charge and seal from the stored entries, and names the rows that are wrong. Changes
-    /// nothing. Run it daily, and before you restore or move a database.
+    /// Recomputes every balance, charge and seal from the stored entries, and names the rows that are wrong.
+    /// Changes nothing. Run it daily, and before you restore or move a database.
     #[command(after_help = examples!["audit", "audit --json"])]
     Audit,
     /// Show the configuration in effect, without its secrets
@@ -146,7 +147,8 @@ enum Command {
 }
 
 impl Command {
-    /// Whether the section about mails bears on it. A command that only makes ready or shows is held to all of it.
+    /// Whether the section about mails bears on it. A command that only makes ready or shows is held to all of
+    /// it.
     fn needs_mail(&self) -> bool {
         match self {
             Command::Serve(_) | Command::Demo(_) | Command::Migrate | Command::Config => true,
@@ -280,8 +282,8 @@ fn read_config(path: &Path) -> anyhow::Result<String> {
     Ok(std::fs::read_to_string(path)?)
 }
 
-/// Who runs this process, as the system knows them, for the record of who did what. What sudo says of its caller is an
-/// environment variable like any other, so it stands beside that and never in its place.
+/// Who runs this process, as the system knows them, for the record of who did what. What sudo says of its
+/// caller is an environment variable like any other, so it stands beside that and never in its place.
 fn operator() -> String {
     let name = whoami::username().ok().filter(|name| !name.is_empty());
     let name = name.or_else(|| user_id().map(|id| format!("user id {id}"))).unwrap_or_default();

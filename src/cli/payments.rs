@@ -70,11 +70,11 @@ fn status(word: &str) -> Result<Status, String> {
 pub(super) enum PaymentCommand {
     /// Find payments, newest first
     ///
-    /// Without options it lists the newest payments of all businesses. Options combine: a payment is shown only if it
-    /// fits all of them.
+    /// Without options it lists the newest payments of all businesses. Options combine: a payment is shown only
+    /// if it fits all of them.
     ///
-    /// --name looks for words that begin so: "okafor ch" finds Chidi Okafor. For payments of about the last month it
-    /// also finds other spellings: every name that `name compare` does not call different.
+    /// --name looks for words that begin so: "okafor ch" finds Chidi Okafor. For payments of about the last
+    /// month it also finds other spellings: every name that `name compare` does not call different.
     ///
     /// A search covers the newest 1,000,000 payments (200,000 with --name), or with --business the newest of that
     /// business. It says so if older payments were left out.
@@ -101,11 +101,11 @@ pub(super) enum PaymentCommand {
     },
     /// Reverse an approved payment: take its money back from the balance
     ///
-    /// Use it when the bank took the money back, or when the payment was approved by mistake. It posts the opposite
-    /// entry; nothing is deleted. It moves no money at the bank.
+    /// Use it when the bank took the money back, or when the payment was approved by mistake. It posts the
+    /// opposite entry; nothing is deleted. It moves no money at the bank.
     ///
-    /// A reversal cannot be undone: the payment can never be approved again. On a terminal the command asks first,
-    /// unless you say --yes; a script is not asked.
+    /// A reversal cannot be undone: the payment can never be approved again. On a terminal the command asks
+    /// first, unless you say --yes; a script is not asked.
     #[command(after_help = examples![
         "payment reverse ORDER-81 --reason \"reversed by the bank\" --alert 57",
         "payment reverse ORDER-81 --reason \"wrong match\" --yes",

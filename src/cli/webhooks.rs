@@ -43,8 +43,8 @@ pub(super) enum WebhookCommand {
     /// Send a test event and show the answer; exit 1 if it was not delivered
     ///
     /// The event goes from this machine to the webhook URL of the business, or else of its first website. With
-    /// --payment it goes where the webhooks of that payment go. It is sent once and never retried. A target that was
-    /// paused because it answered 410 is resumed when a test event is delivered to it.
+    /// --payment it goes where the webhooks of that payment go. It is sent once and never retried. A target
+    /// that was paused because it answered 410 is resumed when a test event is delivered to it.
     #[command(after_help = examples!["webhook test 1", "webhook test 1 --payment ORDER-81"])]
     Test {
         /// Id of the business

@@ -26,8 +26,8 @@ pub const CLOCK_SLACK: Span = Span::minutes(2);
 pub const NEAR_MISS: Span = Span::hours(24);
 /// Candidates of like names read for one alert. At the limit the set may be incomplete, and a person decides.
 pub const CANDIDATES_MAX: usize = 2_000;
-/// People round what they pay, and mistype it: another merchant's payment of the payer's name may be meant when its
-/// amount is this near, in kobo or in hundredths of what was received, whichever is more.
+/// People round what they pay, and mistype it: another merchant's payment of the payer's name may be meant when
+/// its amount is this near, in kobo or in hundredths of what was received, whichever is more.
 const NEAR_AMOUNT: Money = Money(20_000);
 const NEAR_AMOUNT_PERCENT: i64 = 5;
 /// Suggestions kept with an alert.

@@ -1,11 +1,11 @@
-//! Characters that make a text read otherwise than it is written: those that change the direction of what follows,
-//! and those that nobody sees.
+//! Characters that make a text read otherwise than it is written: those that change the direction of what
+//! follows, and those that nobody sees.
 //!
-//! Names, ids and references with such characters are refused where they come in, by one rule for all of them. What
-//! bears another's likeness is `impostor`'s to tell; what a terminal may be shown, `crate::terminal`'s.
+//! Names, ids and references with such characters are refused where they come in, by one rule for all of them.
+//! What bears another's likeness is `impostor`'s to tell; what a terminal may be shown, `crate::terminal`'s.
 
-/// A piece of one line in which everything can be seen. Variation selectors are taken: they say only how the character
-/// before them is drawn, as in many emoji.
+/// A piece of one line in which everything can be seen. Variation selectors are taken: they say only how the
+/// character before them is drawn, as in many emoji.
 pub fn is_plain_line(text: &str) -> bool {
     let breaks = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}');
     !text.chars().any(|c| breaks(c) || (is_invisible(c) && !is_variant(c)))

@@ -1,7 +1,7 @@
 //! The log line for an alert that was not matched by itself, so that nobody has to ask whether work has come.
 //!
-//! It says which alert, what became of it and of what kind the reasons are: no name, no amount, no account. The rest
-//! is for who may read the alert. Forged mails come in any number, so lines are limited (`log_limit`).
+//! It says which alert, what became of it and of what kind the reasons are: no name, no amount, no account. The
+//! rest is for who may read the alert. Forged mails come in any number, so lines are limited (`log_limit`).
 
 use super::weigh::Weighed;
 use crate::app::App;

@@ -1,9 +1,9 @@
 //! Confirms a wallet payment with the customer's PIN: the one way in which money leaves a wallet.
 //!
-//! A try takes one of the intent's five places, of the wallet's ten and of the business's twenty before the
-//! PIN is checked, so no number of tries at once gets more. A right PIN leads to one Unit (`settle_wallet`) or gives its place back; a wrong one is
-//! counted against the intent, the wallet and the business, with what follows, in one Unit. A process
-//! that dies in between has used up a place and nothing else.
+//! A try takes one of the intent's five places, of the wallet's ten and of the business's twenty before the PIN
+//! is checked, so no number of tries at once gets more. A right PIN leads to one Unit (`settle_wallet`) or
+//! gives its place back; a wrong one is counted against the intent, the wallet and the business, with what
+//! follows, in one Unit. A process that dies in between has used up a place and nothing else.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,9 +1,9 @@
 //! A person puts alerts aside: what pays nothing, and what was quarantined or unreadable.
 //!
-//! What it was is kept beside what proved it. One that was quarantined or unreadable is aside for good: nobody asks
-//! for its proof or reads it any more, and nobody can approve it. A genuine copy that is fed later is an alert of its
-//! own, for such a one has no keys. Whoever is faster wins: an alert that is proven or read at the same moment is not
-//! put aside, and one that was put aside is not lifted.
+//! What it was is kept beside what proved it. One that was quarantined or unreadable is aside for good: nobody
+//! asks for its proof or reads it any more, and nobody can approve it. A genuine copy that is fed later is an
+//! alert of its own, for such a one has no keys. Whoever is faster wins: an alert that is proven or read at the
+//! same moment is not put aside, and one that was put aside is not lifted.
 
 use super::{OpError, RACES_MAX, given_reason};
 use crate::app::App;
@@ -115,8 +115,8 @@ fn told_nothing(status: AlertStatus) -> bool {
     matches!(status, AlertStatus::Quarantined | AlertStatus::Unreadable)
 }
 
-/// One Unit, guarded by the alert's version. One that was quarantined or unreadable when it was looked at is put aside
-/// as such or not at all.
+/// One Unit, guarded by the alert's version. One that was quarantined or unreadable when it was looked at is
+/// put aside as such or not at all.
 async fn put_aside(
     app: &App,
     mut alert: AlertRow,

@@ -2,8 +2,8 @@
 //! business. Read only.
 //!
 //! A search goes back in time slice by slice, until it has what was asked for or has looked at as many payments
-//! as one command may; then it says how far back it came. A name is found by the beginnings of its words. Payments
-//! that the index of names still holds are found by like names as well.
+//! as one command may; then it says how far back it came. A name is found by the beginnings of its words.
+//! Payments that the index of names still holds are found by like names as well.
 
 use std::cmp::Reverse;
 

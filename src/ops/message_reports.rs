@@ -3,9 +3,10 @@
 //!
 //! Reports come late, twice and in any order, so each is judged by the state that is stored: a message only
 //! moves on. A failure that overtakes the answer to its own attempt is refused until that is written
-//! (`Contended`), because the messenger says it once more and nobody else does. A report may also be the first news of a message whose attempt had no answer; then it is
-//! taken for that answer, and the message is not sent again. One that failed for a passing reason goes
-//! back to the workers while it makes sense. Called by the door the messenger's calls come in by.
+//! (`Contended`), because the messenger says it once more and nobody else does. A report may also be the first
+//! news of a message whose attempt had no answer; then it is taken for that answer, and the message is not sent
+//! again. One that failed for a passing reason goes back to the workers while it makes sense. Called by the
+//! door the messenger's calls come in by.
 
 use super::messages::{pause, shortened};
 use super::wallets::phone_hash;

@@ -1,8 +1,9 @@
 //! Sets or resets a wallet's PIN, with a one-time code sent to the wallet's own number.
 //!
-//! The merchant holds the link as well, so the link proves nothing: only the code does. It is good for
-//! one wallet and one intent, for ten minutes, once, and only the newest one counts, so the next is sent after
-//! a pause; a try of it is counted before it is compared. Setting a PIN never pays, lifts a lock, and is told to the customer.
+//! The merchant holds the link as well, so the link proves nothing: only the code does. It is good for one
+//! wallet and one intent, for ten minutes, once, and only the newest one counts, so the next is sent after a
+//! pause; a try of it is counted before it is compared. Setting a PIN never pays, lifts a lock, and is told to
+//! the customer.
 
 use std::sync::Arc;
 

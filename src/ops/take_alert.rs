@@ -58,8 +58,8 @@ pub struct Taken {
     pub with: Vec<Step>,
 }
 
-/// Stores a mail and has it decided; what cannot be decided in time is left to the workers. Answers [`OpError::Contended`] and stores nothing if a step of
-/// `with` misses its guard.
+/// Stores a mail and has it decided; what cannot be decided in time is left to the workers. Answers
+/// [`OpError::Contended`] and stores nothing if a step of `with` misses its guard.
 pub async fn take_alert(app: &App, taken: &Taken) -> Result<AlertOutcome, OpError> {
     let id = app.store.id(IdKind::Alert).await?;
     let mut alert = draft(id, app.now(), taken);

@@ -77,8 +77,8 @@ pub struct OpenLink {
     pub code: Option<OpenCode>,
     /// The newest code of this link did not go out.
     pub code_failed: bool,
-    /// A code of this link was sent moments ago; the next may be asked for then. Those of other links are not told
-    /// of: a look would tell the merchant when the customer pays elsewhere.
+    /// A code of this link was sent moments ago; the next may be asked for then. Those of other links are not
+    /// told of: a look would tell the merchant when the customer pays elsewhere.
     pub next_code_at: Option<Timestamp>,
     /// Top-ups of this business the customer may pay into now; filled only when the balance is too low. Others'
     /// are none of this merchant's business, who holds the link too.

@@ -1,8 +1,9 @@
-//! One POST of a webhook: signed, sent, and told. The body's bytes are those stored with the event, its `webhook-id`
-//! is the event's; only the time and the signatures are made anew.
+//! One POST of a webhook: signed, sent, and told. The body's bytes are those stored with the event, its
+//! `webhook-id` is the event's; only the time and the signatures are made anew.
 //!
-//! What follows from the answer is the caller's matter: the worker that delivers (`work::deliver`), and a test event
-//! (`ops::webhooks`). What is told of an attempt is in words of ours, for the log of attempts and for log lines.
+//! What follows from the answer is the caller's matter: the worker that delivers (`work::deliver`), and a test
+//! event (`ops::webhooks`). What is told of an attempt is in words of ours, for the log of attempts and for log
+//! lines.
 
 use http::StatusCode;
 use http::header::{CONTENT_TYPE, HeaderName, HeaderValue};

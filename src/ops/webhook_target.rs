@@ -1,11 +1,11 @@
 //! Where a webhook goes, decided anew at every attempt, so that a repaired URL works at the next.
 //!
-//! Order of interface 6.2: the website's webhook URL, the payment's, the business's. Exactly one of
-//! them is chosen; if it may not be sent to there is no second choice, because a merchant who
-//! looks for missing webhooks must find them at one place. Whoever wrote the URL, its host must be
-//! within an approved website of the business at the time of sending. A wallet payment goes to the
-//! URL given to pay/start alone, which may also be the business's saved one: pay/start takes it, an
-//! operator wrote it, and an event that is never sent would help nobody. Called by the worker that delivers and by `ops::webhooks`.
+//! Order of interface 6.2: the website's webhook URL, the payment's, the business's. Exactly one of them is
+//! chosen; if it may not be sent to there is no second choice, because a merchant who looks for missing
+//! webhooks must find them at one place. Whoever wrote the URL, its host must be within an approved website of
+//! the business at the time of sending. A wallet payment goes to the URL given to pay/start alone, which may
+//! also be the business's saved one: pay/start takes it, an operator wrote it, and an event that is never sent
+//! would help nobody. Called by the worker that delivers and by `ops::webhooks`.
 
 use crate::app::App;
 use crate::domain::merchant::{Website, WebsiteStatus};

@@ -1,9 +1,9 @@
 //! Tries a target: sends `webhook.test` now, from this process, once, and tells what came back.
 //!
-//! It goes where the business's own events go, or where those of one payment go. It is kept as a delivery with its
-//! attempt like any other, and never retried: whoever tries a target sees the answer and tries again. One that is
-//! delivered lifts the pause of its target. If the process dies before the answer is written, the workers take the
-//! event for one of the business's own.
+//! It goes where the business's own events go, or where those of one payment go. It is kept as a delivery with
+//! its attempt like any other, and never retried: whoever tries a target sees the answer and tries again. One
+//! that is delivered lifts the pause of its target. If the process dies before the answer is written, the
+//! workers take the event for one of the business's own.
 
 use super::OpError;
 use super::webhook_body::{self, WEBHOOK_TEST};
@@ -45,8 +45,8 @@ pub struct TestSent {
     pub resumed: bool,
 }
 
-/// Sends `webhook.test` to the business's target (its own webhook URL, else its first website's), or to that of one
-/// of its payments.
+/// Sends `webhook.test` to the business's target (its own webhook URL, else its first website's), or to that of
+/// one of its payments.
 pub async fn send_test(app: &App, business_id: i64, transaction_id: Option<&str>) -> Result<Tested, OpError> {
     let Some(business) = app.directory.business(business_id).await? else {
         return Ok(Tested::UnknownBusiness);

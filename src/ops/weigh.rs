@@ -324,9 +324,9 @@ async fn of_amount(
     Ok((payments, many))
 }
 
-/// Payments of the payer's name whose amount is about what was received. Where not all names like it can be looked
-/// for, because its bank cut it, it is a business of one word, or the index is not finished, all open payments of about
-/// the amount.
+/// Payments of the payer's name whose amount is about what was received. Where not all names like it can be
+/// looked for, because its bank cut it, it is a business of one word, or the index is not finished, all open
+/// payments of about the amount.
 async fn about_amount(app: &App, alert: &AlertRow, winner: &Payment) -> Result<Found, OpError> {
     let (Some(account_id), Some(received), Some(payer_name)) =
         (winner.account_id, alert.facts.amount, &alert.facts.payer_name)

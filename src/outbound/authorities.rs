@@ -1,7 +1,8 @@
 //! Which authorities a server's certificate may come from: the machine's own store, and what an operator names.
 //!
-//! The store is the system's, unless `SSL_CERT_FILE` or `SSL_CERT_DIR` name another: then those alone. Files are read
-//! at start, under limits, and what is wrong with one is told in words. Used by `connect`, `app` and `mail::imap`.
+//! The store is the system's, unless `SSL_CERT_FILE` or `SSL_CERT_DIR` name another: then those alone. Files
+//! are read at start, under limits, and what is wrong with one is told in words. Used by `connect`, `app` and
+//! `mail::imap`.
 
 use std::io::Read;
 use std::path::Path;
@@ -26,7 +27,8 @@ pub fn of_machine() -> RootCertStore {
     roots
 }
 
-/// Reads a PEM file and makes sure that it names at least one authority and nothing that is none. Answers the PEM.
+/// Reads a PEM file and makes sure that it names at least one authority and nothing that is none. Answers the
+/// PEM.
 pub fn read(path: &Path) -> Result<Vec<u8>, String> {
     let shown = path.display();
     let file = std::fs::File::open(path).map_err(|error| format!("{shown} cannot be read: {error}"))?;

@@ -1,8 +1,8 @@
 //! Why a POST failed, in plain words: the causes that the libraries below know, told so that an operator can act
 //! on them.
 //!
-//! A library's own text never leaves this file. It changes with the library, and some hold the address of a manual.
-//! Pure. Used by `connect` and `client`, and for TLS by `mail::imap`.
+//! A library's own text never leaves this file. It changes with the library, and some hold the address of a
+//! manual. Pure. Used by `connect` and `client`, and for TLS by `mail::imap`.
 
 use std::error::Error;
 use std::io::{self, ErrorKind};

@@ -1,9 +1,9 @@
 //! Posting to addresses that other people chose, without being led astray.
 //!
-//! One POST under one deadline: the name is resolved once, every address of the answer is
-//! checked (`address`) and only those are connected to (`connect`); no redirect, no proxy,
-//! the answer read up to a limit and never decompressed (`client`), nothing read without end
-//! before it (`meter`), connections reused (`pool`), failures told in words of ours (`causes`). What an answer means is `domain::webhook`'s to say. Used by ops and work.
+//! One POST under one deadline: the name is resolved once, every address of the answer is checked (`address`)
+//! and only those are connected to (`connect`); no redirect, no proxy, the answer read up to a limit and never
+//! decompressed (`client`), nothing read without end before it (`meter`), connections reused (`pool`), failures
+//! told in words of ours (`causes`). What an answer means is `domain::webhook`'s to say. Used by ops and work.
 //!
 //! hyper's connection is used directly rather than reqwest: connecting is then our own code,
 //! and no layer in between can resolve again, follow a redirect or read a proxy from the

@@ -1,12 +1,12 @@
 //! Jobs: the outbox is the queue. What is to be done later is a row written in the Unit of the
 //! fact it follows from.
 //!
-//! `run_at` is schedule, back-off and lease at once: claiming moves it past the lease, so a dead
-//! worker's job becomes due by itself; `held_until_at` is as claiming left it and tells people a lease from a schedule. `attempt` is the fence: every claim and every resend raises
-//! it, and a result is written only under the number it was claimed with. `tries` counts real
-//! deliveries since the last resend and is the position in the retry schedule. First tries
-//! (`tries = 0`) and later ones are claimed by statements of their own, each with its own index,
-//! so that 50,000 old retries never stand before news. Used by ops (enqueue) and work.
+//! `run_at` is schedule, back-off and lease at once: claiming moves it past the lease, so a dead worker's job
+//! becomes due by itself; `held_until_at` is as claiming left it and tells people a lease from a schedule.
+//! `attempt` is the fence: every claim and every resend raises it, and a result is written only under the
+//! number it was claimed with. `tries` counts real deliveries since the last resend and is the position in the
+//! retry schedule. First tries (`tries = 0`) and later ones are claimed by statements of their own, each with
+//! its own index, so that 50,000 old retries never stand before news. Used by ops (enqueue) and work.
 
 use super::sql::{Sql, statements};
 use super::unit::{Applied, Step, Unit};

@@ -18,7 +18,8 @@ use crate::domain::time::{Span, Timestamp};
 const KEPT: Span = Span::days(31);
 /// Rows forgotten in one run.
 const FORGOTTEN_MAX: i64 = 5_000;
-/// Keys, and ids, in one statement. Looking for many keys is shared by statements that are answered at the same time.
+/// Keys, and ids, in one statement. Looking for many keys is shared by statements that are answered at the same
+/// time.
 const KEYS_FEW: usize = 16;
 const KEYS_MANY: usize = 32;
 const IDS: usize = 32;
@@ -39,8 +40,9 @@ macro_rules! keys_many {
 }
 
 /// Payments of an amount from $1 to $2 under one of the keys, whose rows are kept until after $3, newest first.
-/// Of a name that one merchant gives to all its customers there are very many rows: no more than the inner limit are
-/// looked at, and then the caller's own limit is reached as well. `+ 0` keeps an engine without statistics from walking the index over `forget_at`, which nearly all rows pass.
+/// Of a name that one merchant gives to all its customers there are very many rows: no more than the inner
+/// limit are looked at, and then the caller's own limit is reached as well. `+ 0` keeps an engine without
+/// statistics from walking the index over `forget_at`, which nearly all rows pass.
 macro_rules! named {
     ($keys:ident, $account:literal) => {
         concat!(
@@ -53,8 +55,8 @@ macro_rules! named {
     };
 }
 
-/// The same on all accounts but $4: those that a person may approve, of one mode and one business or any, made since
-/// then. As many rows of the names are looked at, so that only a flood of those hides one.
+/// The same on all accounts but $4: those that a person may approve, of one mode and one business or any, made
+/// since then. As many rows of the names are looked at, so that only a flood of those hides one.
 macro_rules! elsewhere {
     ($keys:ident, $mode:literal, $owner:literal, $since:literal) => {
         concat!(
@@ -86,7 +88,7 @@ statements! {
     ANYWHERE_FEW: query { named!(keys_few, "cast($4 as bigint) = 0") }
     ANYWHERE_MANY: query { named!(keys_many, "cast($4 as bigint) = 0") }
     ELSEWHERE_FEW: query { elsewhere!(keys_few, "$22", "$23", "$24") }
-    ELSEWHERE_MANY: query { elsewhere!(keys_many, "$70", "$71", "$72") }
+    ELSEWHERE_MANY: query { elsewhere!(keys_many, "$38", "$39", "$40") }
     BY_IDS: query {
         select!(" where id in ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, \
                  $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32)")
@@ -176,8 +178,7 @@ pub struct Elsewhere<'a> {
 impl Store {
     /// Payments, open or ended, that have one of the keys, newest first.
     pub async fn payments_named(&self, wanted: &Named<'_>) -> Result<Vec<Payment>, StoreError> {
-        let statements = wanted.keys.len().div_ceil(KEYS_MANY).max(1);
-        let reads = wanted.keys.chunks(wanted.keys.len().div_ceil(statements).max(1)).map(|keys| {
+        let reads = shares(wanted.keys).map(|keys| {
             let few = keys.len() <= KEYS_FEW;
             let places = if few { KEYS_FEW } else { KEYS_MANY };
             let sql: &'static Sql = match (wanted.account_id, few) {
@@ -195,7 +196,7 @@ impl Store {
     /// Payments on other accounts that have one of the keys and that a person may approve, newest first.
     pub async fn payments_elsewhere(&self, wanted: &Elsewhere<'_>) -> Result<Vec<Payment>, StoreError> {
         let Elsewhere { named, mode, business_id, made_since } = wanted;
-        let reads = named.keys.chunks(KEYS_MANY).map(|keys| {
+        let reads = shares(named.keys).map(|keys| {
             let few = keys.len() <= KEYS_FEW;
             let (sql, places): (&'static Sql, usize) =
                 if few { (&ELSEWHERE_FEW, KEYS_FEW) } else { (&ELSEWHERE_MANY, KEYS_MANY) };
@@ -239,6 +240,12 @@ impl Store {
 }
 
 /// The values, and the first of them again for the places that are left.
+/// The keys in as many shares of about one size as they need statements.
+fn shares(keys: &[i64]) -> std::slice::Chunks<'_, i64> {
+    let statements = keys.len().div_ceil(KEYS_MANY).max(1);
+    keys.chunks(keys.len().div_ceil(statements).max(1))
+}
+
 fn filled(values: &[i64], places: usize) -> impl Iterator<Item = Value> {
     let first = values.first().copied().unwrap_or(0);
     values.iter().copied().chain(std::iter::repeat(first)).take(places).map(Value::from)

@@ -388,7 +388,8 @@ impl Store {
         self.read(&OPEN_BETWEEN, params).await?.into_iter().map(decode).collect()
     }
 
-    /// Open payments of the account that `received` would pay under the charges rule: all, or any `limit` of them.
+    /// Open payments of the account that `received` would pay under the charges rule: all, or any `limit` of
+    /// them.
     pub async fn open_payments_by_rule(
         &self,
         account_id: i64,

@@ -24,8 +24,8 @@ use writer::WriterJob;
 
 /// Requests waiting for the writer or the readers; more is refused as overload.
 const QUEUE_MAX: usize = 16_384;
-/// How long a write waits while another process (a command beside the service) holds the write lock, its time behind
-/// other writes counted.
+/// How long a write waits while another process (a command beside the service) holds the write lock, its time
+/// behind other writes counted.
 const BUSY: Duration = Duration::from_secs(5);
 /// Pages in the write-ahead log before a checkpoint: a checkpoint per few thousand pages costs
 /// 30 % less than the default of 1000 under load (house measurement).

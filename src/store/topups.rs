@@ -30,7 +30,8 @@ statements! {
 }
 
 /// Guards of a new top-up: the wallet may hold it, beside its balance and what the business expects already.
-/// Top-ups of one wallet on several nodes take turns by the first; those of one node must not be under way together.
+/// Top-ups of one wallet on several nodes take turns by the first; those of one node must not be under way
+/// together.
 pub fn room(wallet_id: i64, business_id: i64, amount: Money, most: Money) -> [Step; 2] {
     let room = vec![wallet_id.into(), business_id.into(), amount.into(), most.into()];
     [Step::one(&TURN, vec![wallet_id.into()]), Step::one(&ROOM, room)]

@@ -1,6 +1,7 @@
 //! What is done by the clock, on every node: the sweep, the end of intents, the ledger's seal, the gauges of
-//! the queues, the index of payers' names, the count of lines that the log did not take. (The directory's notes of last use are written by `serve`: every node has them.) Each runs
-//! alone and again after its pause; nodes that do the same at once lose races and do no harm. A failure is logged and waits for the next time.
+//! the queues, the index of payers' names, the count of lines that the log did not take. (The directory's notes
+//! of last use are written by `serve`: every node has them.) Each runs alone and again after its pause; nodes
+//! that do the same at once lose races and do no harm. A failure is logged and waits for the next time.
 
 use std::sync::Arc;
 use std::time::Duration;

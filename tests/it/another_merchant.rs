@@ -27,8 +27,8 @@ const GIVEN: [&str; 12] = [
 const FAMILY: [&str; 10] =
     ["Abubakar", "Balogun", "Danladi", "Ezeani", "Fashola", "Hassan", "Igwilo", "Johnson", "Kalu", "Lawal"];
 
-/// Many open payments of one merchant and one amount, under names that are not the victim's: every fourth shares a
-/// word with it.
+/// Many open payments of one merchant and one amount, under names that are not the victim's: every fourth
+/// shares a word with it.
 async fn crowd(t: &TestApp, merchant: &Merchant, naira: i64, count: usize, shared: &str) {
     let first = t.create(merchant, naira, "Yetunde Zubair").await;
     let mut steps: Vec<Step> = Vec::new();

@@ -1,5 +1,5 @@
-//! What the log says when work arrives or a webhook fails: one line each, without a name, an amount or a secret, and
-//! never without end.
+//! What the log says when work arrives or a webhook fails: one line each, without a name, an amount or a
+//! secret, and never without end.
 
 use std::time::Duration;
 

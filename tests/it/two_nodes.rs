@@ -1,5 +1,5 @@
-//! What is told newest first is told so by time, when two nodes make rows by turns: each takes ids in blocks, and the
-//! order of ids is not that of time.
+//! What is told newest first is told so by time, when two nodes make rows by turns: each takes ids in blocks,
+//! and the order of ids is not that of time.
 
 use std::sync::Arc;
 

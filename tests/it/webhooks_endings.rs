@@ -1,5 +1,5 @@
-//! How a receiver ends its answer, and what a person is told: the status line decides, and every failure is in plain
-//! words.
+//! How a receiver ends its answer, and what a person is told: the status line decides, and every failure is in
+//! plain words.
 
 use tillbell::domain::time::Span;
 use tillbell::store::deliveries::Delivery;
@@ -19,7 +19,8 @@ fn is_plain(text: &str) -> bool {
     NO_WORDS_OF_LIBRARIES.iter().all(|word| !text.contains(word))
 }
 
-/// An answer without a length, one with it, one that is cut, one in chunks that is cut, and one with a broken chunk.
+/// An answer without a length, one with it, one that is cut, one in chunks that is cut, and one with a broken
+/// chunk.
 fn bodies(status: &str) -> [String; 5] {
     [
         format!("HTTP/1.0 {status}\r\nretry-after: 600\r\n\r\nnoted"),

@@ -1,5 +1,5 @@
-//! Payments on other accounts than the one that the money came to: weighed for the eyes of a person, named in the reason,
-//! and of no weight in a verdict. Used by `matching`, and by ops after a decision.
+//! Payments on other accounts than the one that the money came to: weighed for the eyes of a person, named in
+//! the reason, and of no weight in a verdict. Used by `matching`, and by ops after a decision.
 
 use super::{
     AmountFit, Candidate, Considered, Decision, Incoming, SUGGESTIONS_MAX, TimeFit, Verdicts, consider,
@@ -12,8 +12,8 @@ pub(super) const ELSEWHERE_MAX: usize = 5;
 
 impl Decision {
     /// Puts payments on other accounts behind the suggestions of a decision that leaves the money to a person.
-    /// The verdict stays; only its reason names what fits: one payment by its id, several by their number, because a
-    /// merchant may have made rivals.
+    /// The verdict stays; only its reason names what fits: one payment by its id, several by their number,
+    /// because a merchant may have made rivals.
     pub fn show_elsewhere(&mut self, elsewhere: Vec<Considered>) {
         const NONE_HERE: &str = "no open payment on this account does";
         let fits: Vec<&Considered> =

@@ -38,7 +38,8 @@ pub struct SoughtKeys {
     pub keys: Vec<i64>,
     /// Some names that are not different may be stored under other keys.
     pub is_incomplete: bool,
-    /// The name has an initial, which a stored name may write out: that one shares a single word, which is no key.
+    /// The name has an initial, which a stored name may write out: that one shares a single word, which is no
+    /// key.
     pub has_initial: bool,
 }
 

@@ -275,8 +275,8 @@ fn next_code(open: &OpenLink, at: Timestamp) -> String {
     }
 }
 
-/// No code was sent now: what became of the one before, and when the next may be asked for. Of two quick taps this
-/// answers the second, and a browser shows no other answer.
+/// No code was sent now: what became of the one before, and when the next may be asked for. Of two quick taps
+/// this answers the second, and a browser shows no other answer.
 pub fn no_code_now(open: &OpenLink, again_at: Timestamp) -> Told {
     let (tone, before) = match open.code {
         Some(_) => (Tone::Plain, "We have already sent you a code."),

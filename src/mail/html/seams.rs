@@ -1,9 +1,9 @@
 //! Whether what a payer typed made rows of its own: the markup between the texts of the source,
 //! the bank's own compared with what stands behind a narration.
 //!
-//! A bank writes its rows by one pattern, and its source usually breaks lines between them, which
-//! a payer cannot type; nor can he type more than the field holds. It reads the source, not the parsed page: the parser mends what was left
-//! unclosed. Called by `mail` for the HTML of a recognised layout.
+//! A bank writes its rows by one pattern, and its source usually breaks lines between them, which a payer
+//! cannot type; nor can he type more than the field holds. It reads the source, not the parsed page: the parser
+//! mends what was left unclosed. Called by `mail` for the HTML of a recognised layout.
 
 use crate::mail::sheet::{self, fold_label};
 

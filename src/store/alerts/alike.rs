@@ -67,8 +67,8 @@ macro_rules! timed {
     };
 }
 
-/// Of them, all but the credits that show a session id. Of a popular price there are very many of those: they have
-/// no place in the index of these.
+/// Of them, all but the credits that show a session id. Of a popular price there are very many of those: they
+/// have no place in the index of these.
 macro_rules! without_session {
     ($place:ident, $width:literal) => {
         timed!(
@@ -157,9 +157,9 @@ impl Store {
         self.read(&BY_REFERENCE, params).await?.into_iter().map(decode).collect()
     }
 
-    /// Alerts of one account (`None`: that name none) and amount whose bank's time is shown and overlaps `time`,
-    /// whenever they were seen; newest first, first those that show the minute. `credits_with_session`: without it,
-    /// no credits that show a session id, which are found by that.
+    /// Alerts of one account (`None`: that name none) and amount whose bank's time is shown and overlaps
+    /// `time`, whenever they were seen; newest first, first those that show the minute. `credits_with_session`:
+    /// without it, no credits that show a session id, which are found by that.
     pub async fn alerts_at(
         &self,
         account_id: Option<i64>,

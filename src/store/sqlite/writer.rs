@@ -1,13 +1,12 @@
 //! The one thread that writes to the SQLite file: group commit.
 //!
-//! It takes a Unit, drains whatever else waits (up to a limit), runs all of them in one
-//! transaction, commits once with synchronous=FULL, and only then answers. When one of them fails,
-//! all are run again with a savepoint each.
-//! While another process holds the write lock, each Unit waits its own [`BUSY`] from when it was handed over: those
-//! whose time is over are refused, the others wait on.
-//! A failed Unit rolls back alone. After any engine error the writer asks SQLite whether the
-//! transaction is still open, because a full disk ends it silently and what follows would commit
-//! outside of it; then everybody in the batch hears `Unavailable`.
+//! It takes a Unit, drains whatever else waits (up to a limit), runs all of them in one transaction, commits
+//! once with synchronous=FULL, and only then answers. When one of them fails, all are run again with a
+//! savepoint each. While another process holds the write lock, each Unit waits its own [`BUSY`] from when it
+//! was handed over: those whose time is over are refused, the others wait on. A failed Unit rolls back alone.
+//! After any engine error the writer asks SQLite whether the transaction is still open, because a full disk
+//! ends it silently and what follows would commit outside of it; then everybody in the batch hears
+//! `Unavailable`.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};

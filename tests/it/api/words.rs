@@ -1,5 +1,5 @@
-//! What the messages of the API say: the type that is wanted, the scheme that is allowed, where a URL is wrong; and
-//! which characters a name may not have.
+//! What the messages of the API say: the type that is wanted, the scheme that is allowed, where a URL is wrong;
+//! and which characters a name may not have.
 
 use serde_json::{Value, json};
 use tillbell::domain::merchant::Mode;

@@ -1,4 +1,5 @@
-//! The operator's name and logo: what pages show of them, what they may load for it, and what is refused at start.
+//! The operator's name and logo: what pages show of them, what they may load for it, and what is refused at
+//! start.
 
 use tillbell::serve::{Roles, start};
 
