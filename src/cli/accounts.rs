@@ -17,7 +17,7 @@ pub(super) enum AccountCommand {
     ///
     /// Without --business the account is shared by all businesses that have none of their own.
     #[command(after_help = examples![
-        "account add --bank GTBank --number 0123454417 --name \"SUYA SPOT LTD\"",
+        "account add --bank GTBank --number 0123456785 --name \"SUYA SPOT LTD\"",
         "account add --bank UBA --number 2087654329 --name AMAKA --business 2",
     ])]
     Add {

@@ -107,7 +107,7 @@ enum Command {
     Key(keys::KeyCommand),
     /// Manage the bank accounts that customers pay into
     #[command(subcommand, after_help = examples![
-        "account add --bank GTBank --number 0123454417 --name \"SUYA SPOT LTD\"",
+        "account add --bank GTBank --number 0123456785 --name \"SUYA SPOT LTD\"",
         "account list",
     ])]
     Account(accounts::AccountCommand),

@@ -98,7 +98,7 @@ fn sections(config: &Config) -> Vec<(&'static str, Object)> {
             "mail",
             Object::new()
                 .with("recipients", config.mail.recipients.clone())
-                .with("dns", config.mail.dns.iter().map(ToString::to_string).collect::<Vec<_>>())
+                .with("dns", resolvers(config))
                 .with("alarm_after", told(config.mail.alarm_after))
                 .with("imap", config.mail.imap.iter().map(mailbox).collect::<Vec<_>>())
                 .with("smtp", config.mail.smtp.as_ref().map(smtp)),
@@ -117,6 +117,12 @@ fn sections(config: &Config) -> Vec<(&'static str, Object)> {
     ];
     sections.extend(config.messenger.whatsapp().map(|found| ("whatsapp", whatsapp(found))));
     sections
+}
+
+/// Where keys are looked up; without a setting by the system's own resolvers.
+fn resolvers(config: &Config) -> Vec<String> {
+    let named: Vec<String> = config.mail.dns.iter().map(ToString::to_string).collect();
+    if named.is_empty() { vec!["system".to_owned()] } else { named }
 }
 
 fn whatsapp(whatsapp: &WhatsApp) -> Object {

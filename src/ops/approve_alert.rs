@@ -12,8 +12,8 @@ use super::{OpError, RACES_MAX, given_reason};
 use crate::app::App;
 use crate::domain::account::{ReceivingAccount, mask_fits};
 use crate::domain::alert::{AlertKind, AlertRow, AlertStatus, Direction};
-use crate::domain::matching::CLOCK_SLACK;
-use crate::domain::money::{CURRENCY, Money};
+use crate::domain::matching::{AmountFit, CLOCK_SLACK};
+use crate::domain::money::{CURRENCY, Money, naira};
 use crate::domain::name::{Comparison, Verdict, compare, fold};
 use crate::domain::payment::{Kind, Payment, Status};
 use crate::store::settlements::ProvenName;
@@ -213,6 +213,14 @@ fn obstacles(
     if name.verdict == Verdict::Different {
         all.push(format!("the payer's name is different: {}", name.reason));
     }
+    // Neither who paid nor how much ties the money to the payment.
+    if alert.facts.payer_name.is_none() && !AmountFit::of(payment, received).approves() {
+        all.push(format!(
+            "the alert shows no payer name, and {} was received for a payment of {}",
+            naira(received),
+            naira(payment.amount)
+        ));
+    }
     // An alert that names no account names no other one.
     let names_another = match (alert.account_id, &alert.facts.account_number) {
         (Some(id), _) => Some(id) != payment.account_id,
@@ -234,10 +242,14 @@ fn obstacles(
     // In i128: twice an amount must not leave the range.
     let (got, asked) = (i128::from(received.kobo()), i128::from(payment.amount.kobo()));
     if got * 2 < asked {
-        all.push(format!("only {received} was received, less than half of {}", payment.amount));
+        all.push(format!(
+            "only {} was received, less than half of {}",
+            naira(received),
+            naira(payment.amount)
+        ));
     }
     if got > asked * 2 {
-        all.push(format!("{received} was received, more than twice {}", payment.amount));
+        all.push(format!("{} was received, more than twice {}", naira(received), naira(payment.amount)));
     }
     if let Some(linked) = alert.linked_alert_id {
         all.push(format!("alert {linked} may be a copy or a reversal of this one"));

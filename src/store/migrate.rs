@@ -92,7 +92,7 @@ fn by_bytes(line: &str) -> String {
         line.strip_prefix("    ").or_else(|| line.split_once(" add column ").map(|(_, column)| column));
     let Some((_, kind)) = column.and_then(|column| column.split_once(' ')) else { return line.to_owned() };
     match kind.strip_prefix("text") {
-        Some(rest) if rest.is_empty() || rest.starts_with([' ', ',']) => {
+        Some(rest) if rest.is_empty() || rest.starts_with([' ', ',', ';']) => {
             let head = &line[..line.len() - rest.len()];
             format!("{head} collate \"C\"{rest}")
         }

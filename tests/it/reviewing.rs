@@ -57,6 +57,29 @@ on_both! {
         t.finish().await;
     }
 
+    async fn money_that_neither_name_nor_amount_ties_to_a_payment_needs_a_reason(db: TestDatabase) {
+        let (t, shop) = world(db).await;
+        let exact = t.create(&shop, 5_000, "Halima Garba").await;
+        let other = t.create(&shop, 5_500, "Musa Danladi").await;
+        t.advance(LATER);
+        let alert = Alert::credit(ACCOUNT, 5_000, "Halima Garba", at());
+        let plain = format!("{}-TRANSFER-OPAY-{}", alert.session, alert.payer);
+        let text = alert.text();
+        assert!(text.contains(&plain));
+        let nameless = t.ingest(&text.replace(&plain, "BRANCH 12")).await;
+        let row = t.app.store.alert(nameless.alert_id).await.unwrap().unwrap();
+        assert_eq!((row.facts.payer_name, row.status), (None, AlertStatus::Review));
+        let Err(ApproveRefused::Obstacles(told)) = approve(&t, nameless.alert_id, &other).await else {
+            panic!("approved by mistake")
+        };
+        assert_eq!(
+            told,
+            ["the alert shows no payer name, and NGN 5,000.00 was received for a payment of NGN 5,500.00"]
+        );
+        approve(&t, nameless.alert_id, &exact).await.unwrap();
+        t.finish().await;
+    }
+
     async fn a_close_name_that_a_person_approved_counts_for_that_payer_account_until_it_is_reversed(db: TestDatabase) {
         let (t, shop) = world(db).await;
         let mut payments = Vec::new();

@@ -68,7 +68,7 @@ on_both! {
             ("https://a:b@shop.example", "user name"),
             ("ftp://shop.example", "http or https"),
             ("http://127.0.0.1:9", "IP address"),
-            ("http://localhost:9", "localhost, which works in development mode only"),
+            ("http://localhost:9", "localhost, which is allowed in dev mode only"),
             ("till-server", "full domain name"),
         ] {
             let said = desk.refused(&["website", "add", &one, url]);
@@ -81,7 +81,7 @@ on_both! {
         assert!(desk.refused(&["website", "reject", "1", "--reason", " "]).contains("reason"));
         assert!(desk.refused(&["website", "set", "1", "--webhook-url", "http://shop.example"]).contains("https"));
         let hook = ["website", "set", "1", "--webhook-url", "http://localhost:9/hook"];
-        assert!(desk.refused(&hook).contains("development mode only"));
+        assert!(desk.refused(&hook).contains("dev mode only"));
     }
 
     async fn in_dev_mode_businesses_share_the_loopback(db: TestDatabase) {
