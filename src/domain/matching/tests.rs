@@ -323,3 +323,41 @@ fn fits_are_told_in_words() {
     };
     assert_eq!((fit(1), fit(60), fit(80)), ("fits", "missed by less than a day", "does not fit"));
 }
+
+#[test]
+fn the_likelier_payment_stands_first() {
+    let of = |id, naira, name| payment(id, id, naira, name);
+    let ended = |payment| Payment { status: Status::Approved, ..payment };
+    let newer = Payment { created_at: NOON - Span::minutes(20), ..of(6, 6_000, "Chidera Okonkwo") };
+    let near = Payment {
+        created_at: NOON - Span::hours(50),
+        expires_at: NOON - Span::hours(26),
+        approvable_until: NOON - Span::hours(2),
+        ..of(8, 6_000, "Chidera Okonkwo")
+    };
+    // The first two can be approved; then name and amount together, the name, the time, the newest.
+    let expected = [
+        of(1, 5_000, "Chidera Okonkwo"),
+        of(2, 5_100, "Chidera Okonkwo"),
+        ended(of(3, 5_000, "Chidera Okonkwo")),
+        ended(of(4, 5_100, "Chidera Okonkwo")),
+        of(5, 5_000, "Chidera"),
+        newer,
+        of(7, 6_000, "Chidera Okonkwo"),
+        near,
+        of(9, 5_100, "Chidera"),
+    ];
+    let incoming = incoming(5_000, Some("CHIDERA OKONKWO"));
+    let received = incoming.payer_name.map(Folded::new);
+    let weighed = |payment: &Payment| {
+        let beneficiary = Beneficiary::of(payment);
+        let candidate = Candidate { payment, beneficiary, proven: false };
+        consider(&incoming, received.as_ref(), &candidate)
+    };
+    let mut considered: Vec<Considered> = expected.iter().rev().map(weighed).collect();
+    let of_charges = considered.iter().find(|c| c.payment_id == 2).unwrap();
+    assert_eq!(of_charges.amount_fit, AmountFit::ChargesRule);
+    likeliest_first(&mut considered);
+    let ids: Vec<i64> = considered.iter().map(|c| c.payment_id).collect();
+    assert_eq!(ids, [1, 2, 3, 4, 5, 6, 7, 8, 9]);
+}
