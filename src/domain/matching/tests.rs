@@ -361,3 +361,28 @@ fn the_likelier_payment_stands_first() {
     let ids: Vec<i64> = considered.iter().map(|c| c.payment_id).collect();
     assert_eq!(ids, [1, 2, 3, 4, 5, 6, 7, 8, 9]);
 }
+
+#[test]
+fn another_persons_payment_is_shown_only_where_amount_and_time_fit() {
+    let strangers = |naira, created: Timestamp| {
+        let asked = payment(1, 1, naira, "Bala Tanimu");
+        let expires_at = created + Span::hours(24);
+        Payment { created_at: created, expires_at, approvable_until: expires_at, ..asked }
+    };
+    let shown = |payment| run(&incoming(5_000, Some("CHIDERA OKONKWO")), &[payment]).considered.len();
+    assert_eq!(shown(strangers(5_000, NOON - Span::hours(1))), 1);
+    assert_eq!(shown(strangers(5_000, NOON - Span::days(3))), 0);
+    assert_eq!(shown(strangers(6_000, NOON - Span::hours(1))), 0);
+}
+
+#[test]
+fn a_clock_may_be_ahead_by_its_slack() {
+    let asked = [payment(1, 1, 5_000, "Chidera Okonkwo")];
+    let told_at = |at| Incoming {
+        time: Interval { begin: at, end: at },
+        first_seen: NOON,
+        ..incoming(5_000, Some("CHIDERA OKONKWO"))
+    };
+    assert_eq!(approved(&run(&told_at(NOON + CLOCK_SLACK), &asked)), Some(1));
+    assert!(review_says(&run(&told_at(NOON + CLOCK_SLACK + Span(1)), &asked), "in the future"));
+}
