@@ -77,9 +77,10 @@ pub fn check_reference(text: &str) -> Result<(), Impostor> {
     if is_word { Ok(()) } else { check_hosts(text) }
 }
 
-/// Refuses a name that a messenger makes a link of, such as `shop.com` or `shop.com/x`.
+/// Refuses a name that a messenger makes a link of, such as `shop.com` or `shop.com/x`. A dot before a blank
+/// ends a sentence: no messenger makes a link across it (`A-7. To follow`).
 pub fn check_hosts(text: &str) -> Result<(), Impostor> {
-    let folded = joined(&folded(text));
+    let folded = folded(text);
     let is_part = |c: char| c.is_alphanumeric() || matches!(c, '.' | '-');
     let is_host = |name: &str| {
         let name = name.trim_matches(|c| c == '.' || c == '-');
@@ -88,7 +89,9 @@ pub fn check_hosts(text: &str) -> Result<(), Impostor> {
             && psl::suffix(name.as_bytes())
                 .is_some_and(|end| end.is_known() && end.as_bytes().len() < name.len())
     };
-    if folded.split(|c: char| !is_part(c)).any(is_host) { Err(Impostor::Link) } else { Ok(()) }
+    let mut sentences = folded.split(". ").map(joined);
+    let has_host = sentences.any(|sentence| sentence.split(|c: char| !is_part(c)).any(is_host));
+    if has_host { Err(Impostor::Link) } else { Ok(()) }
 }
 
 /// Refuses a number of six digits beside a word that makes it a code for the wallet's PIN: those come from us
@@ -383,10 +386,20 @@ mod tests {
         for good in ["A-7", "INV/2026/11.3", "Ẹ̀bùn ❤\u{fe0f}", "Order: 12 / 3", "Dr. Okoro-Bello"] {
             assert_eq!(check_line(good), Ok(()), "{good:?}");
         }
-        for bad in ["a shop.com", "shop.com.ng/x", "7 ｓｈｏｐ．ｃｏｍ", "(bit.ly/7)"] {
+        for bad in [
+            "a shop.com",
+            "shop.com.ng/x",
+            "7 ｓｈｏｐ．ｃｏｍ",
+            "(bit.ly/7)",
+            "A-7. To shop.com",
+            "a shop .com",
+            "shop[.] com",
+        ] {
             assert!(check_hosts(bad).is_err(), "{bad:?}");
         }
-        for good in ["A.7", "INV.2026.11", "No.7", "12.50", "Okoro B. A-7.", "com"] {
+        for good in
+            ["A.7", "INV.2026.11", "No.7", "12.50", "Okoro B. A-7.", "com", "A-7. To follow", "7. In all"]
+        {
             assert_eq!(check_hosts(good), Ok(()), "{good:?}");
         }
         for good in ["INV.2026.NG", "shop.com", "A-7"] {

@@ -19,8 +19,10 @@ const HOPS_MAX: usize = 16;
 pub enum Presented<'a> {
     None,
     Key(Cow<'a, str>),
-    /// More than one, and not the same; or one that cannot be a key.
+    /// Two headers that are not the same; or one that cannot be a key.
     Unusable,
+    /// One in the header and another in the body.
+    Differing,
 }
 
 /// Compares header and body. `body_token` is the raw JSON of the body's `api_key`.
@@ -40,7 +42,7 @@ pub fn presented<'a>(headers: &'a HeaderMap, body_token: Option<&str>) -> Presen
         let Ok(text) = serde_json::from_str::<String>(token) else { return Presented::Unusable };
         match (text.trim(), &shown) {
             ("", _) => {}
-            (key, Some(other)) if key != other => return Presented::Unusable,
+            (key, Some(other)) if key != other => return Presented::Differing,
             (key, _) => shown = Some(Cow::Owned(key.to_owned())),
         }
     }
@@ -107,7 +109,7 @@ mod tests {
         assert_eq!(presented(&one, None), key("k1"));
         assert_eq!(presented(&one, Some("\"k1\"")), key("k1"));
         assert_eq!(presented(&one, Some("\" \"")), key("k1"));
-        assert_eq!(presented(&one, Some("\"k2\"")), Presented::Unusable);
+        assert_eq!(presented(&one, Some("\"k2\"")), Presented::Differing);
         assert_eq!(presented(&one, Some("5")), Presented::Unusable);
         let none = headers(&[("authorization", "k1"), ("x-api-key", "")]);
         assert_eq!(presented(&none, None), Presented::None);

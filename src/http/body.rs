@@ -32,6 +32,9 @@ const BODY_TIMEOUT: Duration = Duration::from_secs(10);
 /// Objects and lists inside one another, the outermost counted.
 pub const NESTING_MAX: usize = 32;
 
+/// Some editors write it before the first character; JSON has no place for it (RFC 8259, 8.1).
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
 /// Why there are no fields to look at.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BodyProblem {
@@ -83,7 +86,7 @@ impl From<BodyProblem> for ApiError {
                 format!("The body is not valid JSON: {what} (line {line}, column {column})"),
             ),
             BodyProblem::NotAnObject => {
-                ApiError::field("body", FieldCode::NotAnObject, "The body must be a JSON object")
+                ApiError::field("body", FieldCode::NotAnObject, "The body must be a JSON object.")
             }
             BodyProblem::Twice(name) => ApiError::new(
                 Code::DuplicateField,
@@ -192,6 +195,13 @@ fn canonical(token: &str) -> String {
 
 /// Reads the members; the Content-Type has been looked at.
 pub fn parse(bytes: &[u8]) -> Result<Fields<'_>, BodyProblem> {
+    if bytes.starts_with(BYTE_ORDER_MARK) {
+        return Err(BodyProblem::Broken {
+            line: 1,
+            column: 1,
+            what: "it starts with a byte-order mark".into(),
+        });
+    }
     let first = bytes.iter().find(|byte| !byte.is_ascii_whitespace()).ok_or(BodyProblem::Empty)?;
     check_nesting(bytes)?;
     if *first != b'{' {

@@ -46,6 +46,9 @@ pub async fn correct_amount(
             Ok(after) => after,
             Err(refusal) => return Ok(Corrected::Refused(refusal)),
         };
+        if after.amount > app.config.payments.max_amount {
+            return Ok(Corrected::Refused(CorrectRefusal::TooLarge));
+        }
         if fits_another_merchant(app, &after).await? {
             return Ok(Corrected::Refused(CorrectRefusal::NotTellable));
         }

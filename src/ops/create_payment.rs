@@ -11,7 +11,7 @@ use super::read_payments::PaymentView;
 use crate::app::App;
 use crate::directory::Caller;
 use crate::domain::account::{Collision, ReceivingAccount, choose};
-use crate::domain::charges::{Schedule, quote};
+use crate::domain::charges::{Quote, Schedule, quote};
 use crate::domain::matching::Beneficiary;
 use crate::domain::merchant::Website;
 use crate::domain::money::Money;
@@ -43,7 +43,7 @@ pub enum Created {
     DuplicateTransactionId,
     /// Every account collides with another business, or there is none.
     NoAccount,
-    /// The amount with charges on top exceeds the range of amounts.
+    /// The amount with charges on top exceeds the largest amount.
     TooLarge,
     /// The idempotency key's lease ran out while this request was at work.
     LeaseLost,
@@ -89,6 +89,11 @@ pub async fn create_payment(
     }
 }
 
+/// `None` if what the customer would be asked for is more than the largest amount.
+pub(super) fn quote_within(app: &App, base: Money, schedule: &Schedule) -> Option<Quote> {
+    quote(base, schedule).filter(|quote| quote.amount <= app.config.payments.max_amount)
+}
+
 async fn draft(
     app: &App,
     caller: &Caller,
@@ -96,7 +101,7 @@ async fn draft(
     now: Timestamp,
 ) -> Result<Option<Payment>, OpError> {
     let schedule: Schedule = new.website.schedule.unwrap_or(caller.business.schedule);
-    let Some(quote) = quote(new.base, &schedule) else { return Ok(None) };
+    let Some(quote) = quote_within(app, new.base, &schedule) else { return Ok(None) };
     Ok(Some(Payment::requested(TransferRequest {
         id: app.store.id(IdKind::Payment).await?,
         business_id: caller.business.id,

@@ -8,14 +8,13 @@
 use std::sync::Arc;
 
 use super::OpError;
-use super::create_payment::fresh_transaction_id;
+use super::create_payment::{fresh_transaction_id, quote_within};
 use super::message_quota::{OverQuota, Quota};
 use super::messages::{self, By, Composed, Note, SentNow};
 use super::wallets::{find, limits};
 use crate::app::App;
 use crate::crash;
 use crate::directory::Caller;
-use crate::domain::charges::quote;
 use crate::domain::intent::{Intent, IntentState};
 use crate::domain::merchant::{Website, WebsiteStatus};
 use crate::domain::message::MessageKind;
@@ -53,6 +52,8 @@ pub struct StartedPayment {
     pub intent: Intent,
     pub transaction_id: String,
     pub confirm_url: String,
+    /// An earlier request with this idempotency key made it.
+    pub again: bool,
 }
 
 /// What became of the request.
@@ -72,7 +73,7 @@ pub enum Started {
     OverDailyLimit,
     /// Links count like merchants' texts.
     OverQuota(OverQuota),
-    /// The amount with charges on top exceeds the range of amounts.
+    /// The amount with charges on top exceeds the largest amount.
     TooLarge,
 }
 
@@ -81,8 +82,10 @@ pub enum Started {
 pub enum WebhookRefusal {
     /// It is no URL at all; in words.
     NotAUrl(&'static str),
-    /// It is neither the business's saved URL nor an approved website's; in words where it could be neither.
-    NotSaved(Option<&'static str>),
+    /// It is neither the business's saved URL nor an approved website's, though it is on an approved domain.
+    NotSaved,
+    /// It is on no approved domain, or cannot be used for webhooks at all; in words where there are some.
+    NotOnDomain(Option<&'static str>),
 }
 
 pub async fn start_wallet_payment(
@@ -130,7 +133,7 @@ pub async fn start_wallet_payment(
                 "wallet payment started"
             );
             let sent = messages::send_now(app, composed.job).await;
-            Ok(answer(app, intent, payment.transaction_id, sent))
+            Ok(answer(app, intent, payment.transaction_id, sent, false))
         }
         // The key was used at this moment; its intent is the answer to both.
         Applied::Refused { .. } | Applied::Lost { .. } => {
@@ -147,13 +150,13 @@ pub async fn started_before(app: &App, business_id: i64, key: &str) -> Result<St
     let gone = || OpError::Fault("an answered wallet payment is missing".into());
     let intent = app.store.intent_by_key(business_id, key).await?.ok_or_else(gone)?;
     let payment = app.store.payment(intent.payment_id).await?.ok_or_else(gone)?;
-    Ok(started(app, intent, payment.transaction_id))
+    Ok(started(app, intent, payment.transaction_id, true))
 }
 
-fn started(app: &App, intent: Intent, transaction_id: String) -> StartedPayment {
+fn started(app: &App, intent: Intent, transaction_id: String, again: bool) -> StartedPayment {
     let token = app.vault.link_token(intent.id, &intent.nonce);
     let confirm_url = format!("{}{}", intent.link_base, token.as_str());
-    StartedPayment { intent, transaction_id, confirm_url }
+    StartedPayment { intent, transaction_id, confirm_url, again }
 }
 
 /// The same request once more.
@@ -165,15 +168,15 @@ async fn again(app: &Arc<App>, request: &StartRequest, intent: Intent) -> Result
     let payment =
         payment.ok_or_else(|| OpError::Fault(format!("payment {} is missing", intent.payment_id)))?;
     let sent = messages::send_again(app, intent.message_id).await?;
-    Ok(answer(app, intent, payment.transaction_id, sent))
+    Ok(answer(app, intent, payment.transaction_id, sent, true))
 }
 
-fn answer(app: &App, intent: Intent, transaction_id: String, sent: SentNow) -> Started {
+fn answer(app: &App, intent: Intent, transaction_id: String, sent: SentNow, again: bool) -> Started {
     match sent {
         SentNow::Failed(why) | SentNow::Unknown(why) => Started::NotSent(why),
         // The message is a durable job: what failed for a passing reason is sent by the workers.
         SentNow::Sent | SentNow::Later(_) | SentNow::UnderWay => {
-            Started::Waiting(Box::new(started(app, intent, transaction_id)))
+            Started::Waiting(Box::new(started(app, intent, transaction_id, again)))
         }
     }
 }
@@ -197,20 +200,19 @@ async fn webhook_website(
     let target = match weburl::parse_target(url, app.config.server.dev) {
         Ok(target) => target,
         Err(UrlProblem::NotAUrl(reason)) => return Ok(Err(WebhookRefusal::NotAUrl(reason))),
-        Err(UrlProblem::NotAllowed(reason)) => return Ok(Err(WebhookRefusal::NotSaved(Some(reason)))),
+        Err(UrlProblem::NotAllowed(reason)) => return Ok(Err(WebhookRefusal::NotOnDomain(Some(reason)))),
     };
     let websites = app.directory.websites(caller.business.id).await?;
     let approved = || websites.iter().filter(|site| site.status == WebsiteStatus::Approved);
     let owner = approved().find(|site| site.webhook_url.as_deref().is_some_and(|own| same_url(own, url)));
     let is_saved = caller.business.webhook_url.as_deref().is_some_and(|saved| same_url(saved, url));
-    if owner.is_none() && !is_saved {
-        return Ok(Err(WebhookRefusal::NotSaved(None)));
-    }
-    let closest = || {
-        let within = approved().filter(|site| host_is_within(target.host(), &site.host));
-        within.max_by_key(|site| (site.host.len(), std::cmp::Reverse(site.id)))
-    };
-    Ok(Ok(owner.or_else(closest).cloned()))
+    let within = approved().filter(|site| host_is_within(target.host(), &site.host));
+    let closest = within.max_by_key(|site| (site.host.len(), std::cmp::Reverse(site.id)));
+    Ok(match (owner, is_saved, closest) {
+        (None, false, None) => Err(WebhookRefusal::NotOnDomain(None)),
+        (None, false, Some(_)) => Err(WebhookRefusal::NotSaved),
+        (owner, _, closest) => Ok(owner.or(closest).cloned()),
+    })
 }
 
 async fn draft(
@@ -222,7 +224,7 @@ async fn draft(
 ) -> Result<Option<Payment>, OpError> {
     let now = app.now();
     let schedule = website.as_ref().and_then(|site| site.schedule).unwrap_or(caller.business.schedule);
-    let Some(quote) = quote(request.base, &schedule) else { return Ok(None) };
+    let Some(quote) = quote_within(app, request.base, &schedule) else { return Ok(None) };
     let payment = Payment::requested(TransferRequest {
         id: app.store.id(IdKind::Payment).await?,
         business_id: caller.business.id,

@@ -47,7 +47,11 @@ pub fn choose(parcel: &Parcel, websites: &[Website], dev: bool) -> Addressed {
             .or_else(|| approved().find_map(|website| website.webhook_url.as_deref())),
     };
     let Some(url) = chosen else {
-        return Addressed::Nowhere { url: None, why: "the business has no webhook URL".into() };
+        let why = match parcel.payment_kind {
+            Some(_) => "the business has no webhook URL",
+            None => "neither the business nor any of its approved websites has a webhook URL",
+        };
+        return Addressed::Nowhere { url: None, why: why.into() };
     };
     let nowhere = |why: String| Addressed::Nowhere { url: Some(url.to_owned()), why };
     let target = match weburl::parse_target(url, dev) {
@@ -115,6 +119,9 @@ mod tests {
         assert_eq!(sent_to(&parcel(None, p, b), &sites), "https://ada.example/p");
         assert_eq!(sent_to(&parcel(None, None, b), &sites), "https://ada.example/b");
         assert_eq!(sent_to(&parcel(None, None, None), &sites), "nowhere: the business has no webhook URL");
+        let about_none = Parcel { payment_kind: None, ..parcel(None, None, None) };
+        let nobody = "nowhere: neither the business nor any of its approved websites has a webhook URL";
+        assert_eq!(sent_to(&about_none, &[]), nobody);
     }
 
     #[test]

@@ -9,6 +9,7 @@ use super::businesses::{BusinessRefusal, ChargeChange};
 use super::{OpError, RACES_MAX, given_reason};
 use crate::app::App;
 use crate::domain::merchant::{Website, WebsiteStatus};
+use crate::domain::text::is_plain_line;
 use crate::domain::weburl;
 use crate::store::merchants::{self, WEBSITES_MAX, WebsiteRow};
 use crate::store::{Applied, IdKind, acts, deliveries};
@@ -68,6 +69,10 @@ pub async fn add_website(
     new: &NewWebsite,
 ) -> Result<Result<Website, WebsiteRefusal>, OpError> {
     let dev = app.config.server.dev;
+    // It is shown as it was given.
+    if !is_plain_line(new.url.trim()) {
+        return Ok(Err(WebsiteRefusal::Url("must not contain invisible or control characters")));
+    }
     let host = match weburl::parse_website(&new.url, dev) {
         Ok(host) => host,
         Err(problem) => return Ok(Err(WebsiteRefusal::Url(problem.reason()))),

@@ -2,8 +2,9 @@
 //! a proof that could not be had.
 //!
 //! The op usually ends its own job in the Unit of its effect; what is written here is for those
-//! that had nothing left to do. A job that fails is tried again with growing pauses and parked,
-//! visible and with an alarm, when it failed too often; a database that is away counts as nothing.
+//! that had nothing left to do. A job that fails is tried again with growing pauses and parked when it
+//! failed too often; a database that is away counts as nothing. A decision is never parked: until it is made
+//! nobody can approve or dismiss the alert, so it goes on being tried, and an alarm tells of it.
 
 use std::sync::Arc;
 
@@ -22,8 +23,11 @@ use crate::store::{Step, StoreError};
 const AT_ONCE: usize = 16;
 /// Longer than a batch of them can take, database time-outs included.
 const LEASE: Span = Span::seconds(120);
-/// Failures after which a job is parked.
+/// Failures after which a job is parked, and an alarm about a decision is raised again: every two hours.
 const TRIES_MAX: i64 = 12;
+/// Failures of a decision after which an alarm is raised: a quarter of a minute of pauses alone, and a minute
+/// where a flood of alerts of one amount keeps it from its turn.
+const ALARM_AFTER: i64 = 5;
 /// The pause after the first failure; doubled after each, up to the longest.
 const PAUSE: Span = Span::seconds(1);
 const PAUSE_MAX: Span = Span::minutes(10);
@@ -98,13 +102,16 @@ async fn one(ops: Ops, job: Job) {
         Ok(Verified::Done) => jobs::finish(&job, "done", None, now),
         Ok(Verified::Later { at, why }) => jobs::retry(&job, at, &why),
         Err(OpError::Store(StoreError::Unavailable(_))) => jobs::defer(&job, now + PAUSE),
-        Err(error) if job.tries + 1 >= TRIES_MAX => {
+        Err(error) if job.tries + 1 >= TRIES_MAX && job.kind != JobKind::Decide => {
             tracing::error!(job = job.id, kind, subject = job.subject_id, %error, "a job is parked after too many failures");
             jobs::finish(&job, "failed", Some(&error.to_string()), now)
         }
         Err(error) => {
             tracing::warn!(job = job.id, kind, subject = job.subject_id, %error, "a job failed and will be \
                 retried");
+            if job.kind == JobKind::Decide && is_alarming(job.tries + 1) {
+                alarm(&job, &error);
+            }
             jobs::retry(&job, now + pause_after(job.tries), &error.to_string())
         }
     };
@@ -115,6 +122,21 @@ async fn one(ops: Ops, job: Job) {
     }
 }
 
+fn is_alarming(failures: i64) -> bool {
+    failures == ALARM_AFTER || failures % TRIES_MAX == 0
+}
+
+/// Its money waits as `new`, where no person can approve or dismiss it.
+fn alarm(job: &Job, error: &OpError) {
+    metrics::counter!("tillbell_alarms_total", "kind" => "alert_undecided").increment(1);
+    tracing::error!(
+        alert = job.subject_id,
+        failures = job.tries + 1,
+        %error,
+        "ALARM: an alert cannot be decided; nobody can approve or dismiss it until that succeeds"
+    );
+}
+
 fn pause_after(tries: i64) -> Span {
     let doubled = 1i64.checked_shl(u32::try_from(tries).unwrap_or(u32::MAX).min(20)).unwrap_or(i64::MAX);
     Span(PAUSE.0.saturating_mul(doubled)).min(PAUSE_MAX)
@@ -123,6 +145,12 @@ fn pause_after(tries: i64) -> Span {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_alarm_comes_after_some_failures_and_again_every_two_hours() {
+        let alarming: Vec<i64> = (1..=40).filter(|failures| is_alarming(*failures)).collect();
+        assert_eq!(alarming, [5, 12, 24, 36]);
+    }
 
     #[test]
     fn pauses_double_up_to_ten_minutes() {

@@ -8,6 +8,10 @@ use tillbell::domain::time::Span;
 use tillbell::domain::webhook::RETRY_SCHEDULE;
 use tillbell::log_limit::{LINES_MAX, WINDOW};
 use tillbell::ops::take_alert::{ReadAs, Taken, take_alert};
+use tillbell::store::jobs::{self, JobKind};
+use tillbell::store::sql::{Sql, Text};
+use tillbell::store::{IdKind, Step};
+use tillbell::work;
 use tokio_util::sync::CancellationToken;
 
 use crate::harness::app::{ACCOUNT, TestApp, world};
@@ -182,4 +186,40 @@ on_both! {
         let said = lines(&logs, "a webhook attempt failed");
         assert_eq!(said.iter().filter(|line| line.contains("left_out=12")).count(), 1, "{said:#?}");
     }
+
+    async fn an_alert_that_cannot_be_decided_is_told_and_never_given_up(db: TestDatabase) {
+        let (t, _) = world(db).await;
+        let metrics = metrics_exporter_prometheus::PrometheusBuilder::new().install_recorder().unwrap();
+        let logs = Logs::keep();
+        let id = t.ingest(&alert(&t, 5_830, PAYER).text()).await.alert_id;
+        // Its row cannot be read any more, as after a fault of the storage.
+        set(&t, "update alerts set status = 'new', authenticity = authenticity || '~' where id = $1", id).await;
+        let job = t.app.store.id(IdKind::Job).await.unwrap();
+        let now = t.app.now();
+        let unit = t.app.store.unit(id).await.unwrap();
+        let unit = unit.step(jobs::enqueue(job, JobKind::Decide, 0, id, now, now));
+        assert!(t.app.store.apply(unit).await.unwrap().is_done());
+        let counted = |n: usize| metrics.render().contains(&format!("{{kind=\"alert_undecided\"}} {n}\n"));
+        for failures in 1..=13 {
+            assert_eq!(work::run_due(&t.app).await.unwrap(), 1, "{failures}");
+            let alarms = lines(&logs, "ALARM: an alert cannot be decided");
+            let expected = usize::from(failures >= 5) + usize::from(failures >= 12);
+            assert_eq!(alarms.len(), expected, "after {failures}: {alarms:#?}");
+            assert!(alarms.iter().all(|line| line.contains("ERROR") && line.contains(&format!("alert={id} "))));
+            assert!(counted(expected) || expected == 0, "{}", metrics.render());
+            t.advance(Span::minutes(10));
+        }
+        set(&t, "update alerts set authenticity = replace(authenticity, '~', '') where id = $1", id).await;
+        assert_eq!(work::run_due(&t.app).await.unwrap(), 1);
+        assert_eq!(t.app.store.alert(id).await.unwrap().unwrap().status, AlertStatus::Unmatched);
+        t.finish().await;
+    }
+}
+
+/// A statement about one alert that this program has no need of.
+async fn set(t: &TestApp, text: &'static str, alert_id: i64) {
+    let sql: &'static Sql = Box::leak(Box::new(Sql { name: "BY_HAND", text: Text::Plain(text) }));
+    let unit = t.app.store.unit(alert_id).await.unwrap();
+    let unit = unit.step(Step::one(sql, vec![alert_id.into()]));
+    assert!(t.app.store.apply(unit).await.unwrap().is_done());
 }

@@ -9,12 +9,12 @@ use http::StatusCode;
 use super::once::{self, Begun};
 use super::payment::write_corrected;
 use super::read::{TransactionId, is_storable, unknown};
-use super::{Admitted, Answer, Received, admit_with_body};
+use super::{Admitted, Answer, Received, admit_with_body, too_large};
 use crate::domain::money::Money;
 use crate::domain::payment::CorrectRefusal;
 use crate::http::Http;
 use crate::http::body::Fields;
-use crate::http::code::{Code, FieldCode};
+use crate::http::code::Code;
 use crate::http::error::ApiError;
 use crate::http::json::Json;
 use crate::http::routes::PAYMENT_AMOUNT;
@@ -72,12 +72,12 @@ async fn work(
     match correct_amount(&http.app, &admitted.caller, id, amount, remember.as_ref()).await? {
         Corrected::Payment(view) => Ok(Answer::ok(render(&view).1)),
         Corrected::Unknown => Err(unknown()),
-        Corrected::Refused(refusal) => Err(refused(refusal)),
+        Corrected::Refused(refusal) => Err(refused(refusal, http.app.config.payments.max_amount)),
         Corrected::LeaseLost => Err(once::still_running()),
     }
 }
 
-fn refused(refusal: CorrectRefusal) -> ApiError {
+fn refused(refusal: CorrectRefusal, max: Money) -> ApiError {
     let code = match refusal {
         CorrectRefusal::NotATransfer => Code::NotABankTransfer,
         CorrectRefusal::NotPending(_) => Code::PaymentNotPending,
@@ -85,10 +85,7 @@ fn refused(refusal: CorrectRefusal) -> ApiError {
         CorrectRefusal::TooOften => Code::TooManyCorrections,
         CorrectRefusal::TooManyInBusiness => Code::BusinessCorrectionsExceeded,
         CorrectRefusal::NotTellable => Code::AmountAmbiguous,
-        CorrectRefusal::TooLarge => {
-            let message = "The new amount plus charges is too large.";
-            return ApiError::field("new_amount", FieldCode::TooLarge, message);
-        }
+        CorrectRefusal::TooLarge => return too_large("new_amount", max),
     };
     ApiError::new(code, refusal.to_string())
 }

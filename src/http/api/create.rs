@@ -8,7 +8,7 @@ use http::StatusCode;
 
 use super::once::{self, Begun};
 use super::payment::write_created;
-use super::{Admitted, Answer, NO_ACCOUNT_RETRY, Received, admit_with_body};
+use super::{Admitted, Answer, NO_ACCOUNT_RETRY, Received, admit_with_body, too_large};
 use crate::domain::merchant::Mode;
 use crate::domain::money::Money;
 use crate::domain::payment::PayerDetails;
@@ -123,10 +123,7 @@ async fn work(
             };
             Err(ApiError::retry(Code::NoAccountAvailable, message, NO_ACCOUNT_RETRY))
         }
-        Created::TooLarge => {
-            let message = "The amount plus charges is too large.";
-            Err(ApiError::field("amount", FieldCode::TooLarge, message))
-        }
+        Created::TooLarge => Err(too_large("amount", http.app.config.payments.max_amount)),
         Created::LeaseLost => Err(once::still_running()),
     }
 }
@@ -162,14 +159,14 @@ fn read(fields: &Fields<'_>, max_amount: Money) -> Result<Wire, Bad> {
         service: check.line("service", TEXT_MAX),
     };
     let bvn = check.text("bvn", BVN_MAX);
-    let webhook_url = check.required_text("webhook_url", MAX_URL_CHARS);
+    let webhook_url = check.required_line("webhook_url", MAX_URL_CHARS);
     let transaction_id = check.line("transaction_id", TEXT_MAX);
     if matches!(transaction_id.as_deref(), Some("." | "..")) {
         // In a path every client removes these before sending, encoded or not.
         check.problems.complain("transaction_id", FieldCode::ReservedId, "must not be '.' or '..'");
     }
     let website_id = check.integer("business_website_id");
-    let website_url = check.text("website_url", MAX_URL_CHARS);
+    let website_url = check.line("website_url", MAX_URL_CHARS);
     let problems = check.problems;
     match (amount, payer_name, webhook_url) {
         (Some(amount), Some(payer_name), Some(webhook_url)) if problems.is_empty() => {

@@ -95,9 +95,8 @@ fn read(query: &str, business_id: i64, mode: Mode) -> Result<ListFilter, Problem
             problems.complain(name, code, what);
         }
     }
-    if let (Some(from), Some(until)) = (filter.from, filter.until)
-        && from >= until
-    {
+    // As they are written, year first: the last days of all are one and the same time.
+    if filter.from.is_some() && filter.until.is_some() && given[FROM_DATE] > given[TO_DATE] {
         problems.complain("from_date", FieldCode::DatesReversed, "must not be later than the to date");
     }
     if problems.is_empty() { Ok(filter) } else { Err(problems) }
@@ -105,6 +104,8 @@ fn read(query: &str, business_id: i64, mode: Mode) -> Result<ListFilter, Problem
 
 /// The parameters, in the order in which mistakes are told.
 const NAMES: [&str; 7] = ["status", "from_date", "to_date", "website_id", "per_page", "page", "cursor"];
+const FROM_DATE: usize = 1;
+const TO_DATE: usize = 2;
 
 /// What is wrong with a parameter; the words complete "The from date ...".
 type Mistake = (FieldCode, &'static str);
@@ -116,6 +117,7 @@ fn set(filter: &mut ListFilter, name: &str, value: &str, business_id: i64) -> Re
     const WHOLE: Mistake = (FieldCode::NotAWholeNumber, "must be a whole number");
     const PER_PAGE: Mistake = (FieldCode::OutOfRange, "must be a whole number from 1 to 100");
     const PAGE: Mistake = (FieldCode::OutOfRange, "must be a whole number of at least 1");
+    const PAGE_TOO_LARGE: Mistake = (FieldCode::OutOfRange, "is out of range");
     const CURSOR: Mistake =
         (FieldCode::UnknownCursor, "is not valid: use meta.next_cursor of the previous page");
     match name {
@@ -135,7 +137,11 @@ fn set(filter: &mut ListFilter, name: &str, value: &str, business_id: i64) -> Re
             let n = whole(value).filter(|n| *n <= PER_PAGE_MAX);
             filter.per_page = n.ok_or(PER_PAGE)?;
         }
-        "page" => filter.page = whole(value).ok_or(PAGE)?,
+        "page" => {
+            let has_digits_only = value.bytes().all(|byte| byte.is_ascii_digit());
+            let is_huge = has_digits_only && value.parse::<i64>().is_err();
+            filter.page = whole(value).ok_or(if is_huge { PAGE_TOO_LARGE } else { PAGE })?;
+        }
         _ => {
             let cursor = read_cursor(value, business_id);
             filter.cursor = Some(cursor.ok_or(CURSOR)?);
@@ -221,6 +227,10 @@ mod tests {
         assert!(read("website_id=99999999999999999999", 1, Mode::Live).is_ok());
         assert_eq!(read("website_id=-1", 1, Mode::Live).unwrap().website_id, Some(-1), "nobody's");
         assert_eq!(read("to_date=9999-12-31", 1, Mode::Live).unwrap().until, Some(Timestamp::MAX));
+        for day in ["9999-12-31", "9999-01-01", "0001-01-01", "2026-05-04"] {
+            assert!(read(&format!("from_date={day}&to_date={day}"), 1, Mode::Live).is_ok(), "{day}");
+        }
+        assert!(read("from_date=9999-12-30&to_date=9999-12-31", 1, Mode::Live).is_ok());
     }
 
     #[test]
@@ -234,6 +244,7 @@ mod tests {
             "to_date=2026-01-01T00:00:00Z",
             "to_date=+026-01-01",
             "from_date=2026-01-02&to_date=2026-01-01",
+            "from_date=9999-12-31&to_date=9999-12-30",
             "website_id=abc",
             "website_id=-",
             "per_page=0",
@@ -247,6 +258,8 @@ mod tests {
         ] {
             assert!(!wrong(query).is_empty(), "{query}");
         }
+        assert_eq!(wrong("page=999999999999999999999"), "The page is out of range.");
+        assert_eq!(wrong("page=0"), "The page must be a whole number of at least 1.");
         assert!(wrong("status=x&page=0&cursor=%00").ends_with("(and 2 more errors)"));
     }
 

@@ -23,12 +23,13 @@ use http::{HeaderMap, HeaderValue, StatusCode};
 use super::Http;
 use super::auth::{Presented, client_address, counted_as, presented};
 use super::body::{self, BodyProblem, Fields};
-use super::code::Code;
+use super::code::{Code, FieldCode};
 use super::door::{Peer, Trace};
 use super::error::{ApiError, RATE_LIMIT_RESET, json_response};
 use super::limits::{Group, Verdict};
 use super::routes::UNROUTED;
 use crate::directory::Caller;
+use crate::domain::money::Money;
 use crate::store::StoreError;
 
 const LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
@@ -37,9 +38,16 @@ const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 
 const KEY_MISSING: &str = "API key is required";
 const KEY_INVALID: &str = "Invalid or inactive API key";
+const KEYS_DIFFER: &str = "Invalid or inactive API key: the X-API-Key header and the field api_key differ";
 
 /// Seconds until a receiving account may have become free again.
 const NO_ACCOUNT_RETRY: u32 = 60;
+
+/// An amount that is good by itself, and too large with the charges that the customer pays.
+fn too_large(field: &'static str, max: Money) -> ApiError {
+    let message = format!("The amount with its charges must not be greater than {max}.");
+    ApiError::field(field, FieldCode::TooLarge, message)
+}
 
 /// A good answer.
 pub struct Answer {
@@ -183,6 +191,7 @@ async fn admit(
                 (NoCaller::KeyMissing, Some(problem)) => problem.clone().into(),
                 (NoCaller::KeyMissing, None) => ApiError::new(Code::ApiKeyMissing, KEY_MISSING),
                 (NoCaller::KeyInvalid, _) => ApiError::new(Code::ApiKeyInvalid, KEY_INVALID),
+                (NoCaller::KeysDiffer, _) => ApiError::new(Code::ApiKeyInvalid, KEYS_DIFFER),
             };
             (verdict, None, error)
         }
@@ -216,6 +225,8 @@ pub async fn refuse(http: &Http, headers: &HeaderMap, peer: Peer, error: ApiErro
 enum NoCaller {
     KeyMissing,
     KeyInvalid,
+    /// Header and body show two.
+    KeysDiffer,
     /// The key could not be looked up.
     Unknown(StoreError),
 }
@@ -224,6 +235,7 @@ async fn find_caller(http: &Http, headers: &HeaderMap, token: Option<&str>) -> R
     match presented(headers, token) {
         Presented::None => Err(NoCaller::KeyMissing),
         Presented::Unusable => Err(NoCaller::KeyInvalid),
+        Presented::Differing => Err(NoCaller::KeysDiffer),
         Presented::Key(key) => {
             let found = http.app.directory.caller(&key).await.map_err(NoCaller::Unknown)?;
             found.ok_or(NoCaller::KeyInvalid)

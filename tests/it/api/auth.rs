@@ -18,7 +18,12 @@ on_both! {
         let reply = server.json("POST", key, CREATE, &shop.body(&format!(r#""api_key": "{key}", "amount": 77"#))).await;
         assert_eq!(reply.status, 201, "{reply:?}");
         let second = server.key(shop.id, tillbell::domain::merchant::Mode::Live).await;
-        server.json("POST", &second, CREATE, &with_body).await.fails(401, INVALID);
+        let differing = server.json("POST", &second, CREATE, &with_body).await.fails(401, INVALID);
+        assert!(differing["message"].as_str().unwrap().ends_with("the X-API-Key header and the field api_key differ"));
+        assert_eq!(differing["code"], "api_key_invalid");
+        let (one, other) = (format!("X-API-Key: {key}"), format!("X-API-Key: {second}"));
+        let two = server.send("POST", CREATE, &[JSON, &one, &other], Some(b"{}")).await;
+        assert_eq!(two.fails(401, INVALID)["message"], INVALID);
         server.send("POST", &format!("{CREATE}?api_key={key}"), &[JSON], Some(shop.body("").as_bytes())).await.fails(401, MISSING);
         server.send("GET", &format!("/api/v1/payments?api_key={key}"), &[], None).await.fails(401, MISSING);
         let body = format!(r#"{{"api_key": "{key}"}}"#);

@@ -402,7 +402,14 @@ on_both! {
             "cursor": ["unknown_cursor"] }));
         let reversed = list("from_date=2026-05-02&to_date=2026-05-01").await;
         seen.note_fields(&reversed, &json!({ "from_date": ["dates_reversed"] }));
-        seen.note_fields(&server.json("POST", &shop.key, CREATE, "7").await, &json!({ "body": ["not_an_object"] }));
+        for query in ["from_date=9999-12-31&to_date=9999-12-31", "from_date=9999-12-30&to_date=9999-12-31"] {
+            assert_eq!(list(query).await.json()["meta"]["total"], 0, "{query}");
+        }
+        list("page=999999999999999999999").await.fails(422, "The page is out of range.");
+        let number = server.json("POST", &shop.key, CREATE, "7").await;
+        seen.note_fields(&number, &json!({ "body": ["not_an_object"] }));
+        // The message of every 422 is its field's, a whole sentence.
+        assert_eq!(number.json()["message"], "The body must be a JSON object.");
         let keyed = async |keys: &[&str], amount: i64| {
             server.json_with("POST", &shop.key, CREATE, &shop.body(&format!(r#""amount": {amount}"#)), keys).await
         };

@@ -82,6 +82,32 @@ on_both! {
         assert!(id.starts_with("TXN-") && id.len() == 30, "{id}");
     }
 
+    async fn no_amount_is_more_than_the_largest_with_its_charges(db: TestDatabase) {
+        let server = Server::with(db, "[payments]\nmax_amount = \"8000\"").await;
+        let shop = server.shop("kola.example").await;
+        server.account("2200110011", Mode::Live).await;
+        let create = async |amount: &str| server.create(&shop, &format!(r#""amount": {amount}"#)).await;
+        assert_eq!(create("8000").await.status, 201, "the merchant pays the charges");
+        server
+            .change(shop.id, |change| {
+                change.charges = ChargeChange { paid_by_customer: Some(true), ..ChargeChange::default() };
+            })
+            .await;
+        // 1 % and 50.00 on top.
+        let most = create("7871.29").await;
+        assert_eq!(most.status, 201, "{most:?}");
+        assert!(most.body.contains(r#""amount":8000.00,"#), "{most:?}");
+        let over = create("7871.30").await;
+        assert_eq!(over.fails_on(&["amount"])["error_codes"]["amount"], json!(["too_large"]));
+        over.fails(422, "The amount with its charges must not be greater than 8000.00.");
+        let id = most.json()["data"]["transaction_id"].as_str().unwrap().to_owned();
+        let path = format!("/api/v1/payment/{id}/amount");
+        let over = server.json("PATCH", &shop.key, &path, r#"{"new_amount": 7871.30}"#).await;
+        assert_eq!(over.fails_on(&["new_amount"])["error_codes"]["new_amount"], json!(["too_large"]));
+        let read = server.get(&shop.key, &format!("/api/v1/payment/{id}")).await;
+        assert!(read.body.contains(r#""amount":8000.00,"#), "nothing changed: {read:?}");
+    }
+
     async fn every_wrong_field_is_told_at_once(db: TestDatabase) {
         let (server, shop) = Server::with_shop(db).await;
         let reply = server.json("POST", &shop.key, CREATE, "{}").await;

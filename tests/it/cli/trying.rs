@@ -54,7 +54,9 @@ on_both! {
         let one = desk.business("Ijo Fabrics");
         desk.json(&["website", "add", &one, &receiver.url(""), "--approve"]);
         let nowhere = desk.refused(&["webhook", "test", &one]);
-        assert!(nowhere.contains("no webhook URL; set one with `business set 1 --webhook-url URL`"), "{nowhere}");
+        let why = "neither the business nor any of its approved websites has a webhook URL; \
+            set one with `business set 1 --webhook-url URL`";
+        assert!(nowhere.contains(why), "{nowhere}");
         assert_eq!(desk.refused(&["webhook", "test", "77"]), "tillbell: there is no business 77");
         desk.json(&["business", "set", &one, "--webhook-url", &receiver.url("/hook")]);
 

@@ -138,9 +138,16 @@ on_both! {
         }
         let long = "x".repeat(121);
         start(&format!(r#""order_reference": "{long}", "idempotency_key": "k-bad""#)).await.fails_on(&["order_reference"]);
-        for other in ["https://kola.example/other", "https://evil.example/hook", "http://kola.example/hook"] {
-            start(&format!(r#""webhook_url": "{other}", "idempotency_key": "k-bad""#)).await.fails(400, "approved website domain");
+        for (other, told) in [
+            ("https://kola.example/other", "saved for your business"),
+            ("https://evil.example/hook", "approved website domain"),
+            ("http://kola.example/hook", "approved website domain"),
+        ] {
+            start(&format!(r#""webhook_url": "{other}", "idempotency_key": "k-bad""#)).await.fails(400, told);
         }
+        // A dot before a blank ends a sentence.
+        let sentence = start(r#""order_reference": "A-7. To follow", "idempotency_key": "k-dot""#).await;
+        assert_eq!(sentence.status, 201, "{sentence:?}");
         let same = start(r#""webhook_url": "HTTPS://KOLA.example:443/hook", "idempotency_key": "k-2""#).await;
         assert_eq!(same.status, 201, "{same:?}");
         let poor = start(r#""amount": 20000.01, "idempotency_key": "k-3""#).await.fails(400, "Insufficient balance");
@@ -255,6 +262,12 @@ on_both! {
             let again = server.json_with("POST", &shop.key, &path, &body, &[&key]).await;
             assert_eq!((again.status, &again.body), (first.status, &first.body), "{route}");
             assert_eq!(again.header("idempotency-replayed"), Some("true"), "{route}");
+            if route == "pay/start" {
+                // The field of the body says the same by itself.
+                let again = post(&server, &shop, route, &body).await;
+                assert_eq!((again.status, &again.body), (first.status, &first.body));
+                assert_eq!(again.header("idempotency-replayed"), Some("true"));
+            }
             let other = body.replacen(PHONE, "08035550177", 1);
             let other = server.json_with("POST", &shop.key, &path, &other, &[&key]).await;
             other.fails_on(&["idempotency_key"]);

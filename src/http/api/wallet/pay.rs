@@ -15,8 +15,8 @@ use crate::domain::impostor::{Impostor, OwnHost, check_direction, check_line, ch
 use crate::domain::wallet::WalletStatus;
 use crate::domain::weburl::MAX_URL_CHARS;
 use crate::http::Http;
-use crate::http::api::Answer;
 use crate::http::api::once::Begun;
+use crate::http::api::{Answer, too_large};
 use crate::http::body::Fields;
 use crate::http::code::{Code, FieldCode};
 use crate::http::error::ApiError;
@@ -46,7 +46,7 @@ async fn start(http: &Http, entered: &Entered, fields: &Fields<'_>) -> Result<An
         Begun::Done(_) => {
             let business_id = entered.admitted.caller.business.id;
             let started = started_before(&http.app, business_id, &request.idempotency_key).await?;
-            return Ok(Answer { replayed: true, ..told(&started) });
+            return Ok(told(&started));
         }
         Begun::Work(claim) => claim,
     };
@@ -56,7 +56,7 @@ async fn start(http: &Http, entered: &Entered, fields: &Fields<'_>) -> Result<An
 }
 
 fn told(started: &StartedPayment) -> Answer {
-    Answer::created(render(started))
+    Answer { replayed: started.again, ..Answer::created(render(started)) }
 }
 
 async fn work(http: &Http, entered: &Entered, request: &StartRequest) -> Result<Answer, ApiError> {
@@ -79,9 +79,9 @@ async fn work(http: &Http, entered: &Entered, request: &StartRequest) -> Result<
             let message = format!("The webhook URL {why}.");
             Err(ApiError::field("webhook_url", FieldCode::InvalidUrl, message))
         }
-        Started::Webhook(WebhookRefusal::NotSaved(why)) => {
+        Started::Webhook(refused) => {
             let (code, field_code) = (Code::WebhookUrlNotSaved, FieldCode::WebhookUrlNotSaved);
-            Err(ApiError::about(code, "webhook_url", field_code, not_saved(why)))
+            Err(ApiError::about(code, "webhook_url", field_code, not_saved(refused)))
         }
         Started::NoWallet => Err(no_wallet()),
         Started::NotActive(WalletStatus::Suspended) => Err(suspended()),
@@ -96,19 +96,21 @@ async fn work(http: &Http, entered: &Entered, request: &StartRequest) -> Result<
             "The amount exceeds what this wallet may still pay today.",
         )),
         Started::OverQuota(over) => Err(over_quota(http, over)),
-        Started::TooLarge => {
-            let message = "The amount plus charges is too large.";
-            Err(ApiError::field("amount", FieldCode::TooLarge, message))
-        }
+        Started::TooLarge => Err(too_large("amount", http.app.config.payments.max_amount)),
     }
 }
 
-fn not_saved(why: Option<&'static str>) -> String {
-    let why = why.map(|why| format!(", and it {why}")).unwrap_or_default();
-    format!(
-        "The webhook URL must be one that is saved for your business or for one of its approved websites; \
-         it must be from the approved website domain{why}"
-    )
+/// The domain is named only where it is at fault.
+fn not_saved(refused: WebhookRefusal) -> String {
+    let saved =
+        "The webhook URL must be one that is saved for your business or for one of its approved websites";
+    match refused {
+        WebhookRefusal::NotOnDomain(why) => {
+            let why = why.map(|why| format!(", and it {why}")).unwrap_or_default();
+            format!("{saved}; it must be from the approved website domain{why}")
+        }
+        WebhookRefusal::NotSaved | WebhookRefusal::NotAUrl(_) => saved.to_owned(),
+    }
 }
 
 /// A request that failed by itself, with its webhook URL.
@@ -126,8 +128,9 @@ async fn tell_all(http: &Http, entered: &Entered, bad: Bad) -> ApiError {
             Ok(Some(WebhookRefusal::NotAUrl(why))) => {
                 problems.complain("webhook_url", FieldCode::InvalidUrl, why);
             }
-            Ok(Some(WebhookRefusal::NotSaved(why))) => {
-                problems.add("webhook_url", FieldCode::WebhookUrlNotSaved, format!("{}.", not_saved(why)));
+            Ok(Some(refused)) => {
+                let message = format!("{}.", not_saved(refused));
+                problems.add("webhook_url", FieldCode::WebhookUrlNotSaved, message);
             }
             Err(error) => return error.into(),
         }
@@ -146,7 +149,7 @@ fn read(http: &Http, fields: &Fields<'_>) -> Result<StartRequest, Bad> {
     honest(http, &mut check, "order_reference", order_reference.as_deref(), check_reference);
     honest(http, &mut check, "order_summary", order_summary.as_deref(), check_direction);
     honest(http, &mut check, "payer_name", payer_name.as_deref(), check_line);
-    let webhook_url = check.required_text("webhook_url", MAX_URL_CHARS);
+    let webhook_url = check.required_line("webhook_url", MAX_URL_CHARS);
     let idempotency_key = check.required_text("idempotency_key", KEY_MAX);
     let problems = check.problems;
     match (phone, base, order_reference, payer_name, webhook_url, idempotency_key) {
