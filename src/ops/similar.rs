@@ -151,8 +151,10 @@ async fn compare(
         known.push(other.id);
         if is_undoing(&other) {
             asked += 1;
+            // A credit of another amount that bears its session id may be anybody's, who typed it.
+            let of_its_amount = |credit: &AlertRow| credit.facts.amount == other.facts.amount;
             let belongs_elsewhere =
-                asked <= UNDOING_ASKED_MAX && !named_by(app, &other, accounts).await?.is_empty();
+                asked <= UNDOING_ASKED_MAX && named_by(app, &other, accounts).await?.iter().any(of_its_amount);
             if may_undo(&other, alert) && !belongs_elsewhere {
                 similar.undone(&other);
             }
@@ -210,7 +212,7 @@ async fn gather(
 }
 
 /// The credits that a debit or reversal names by its session id or, where that fits none, by its reference;
-/// the oldest first, because whoever types another's session id comes after it.
+/// first those of its amount, then what was credited, then the oldest: others can type a session id.
 pub async fn named_by(
     app: &App,
     undoing: &AlertRow,
@@ -235,7 +237,9 @@ pub async fn named_by(
             found.clear();
         }
     }
-    found.sort_by_key(|credit| credit.id);
+    found.sort_by_key(|credit| {
+        (credit.facts.amount != facts.amount, credit.status != AlertStatus::Matched, credit.id)
+    });
     found.truncate(LIKELY_MAX);
     Ok(found)
 }
@@ -309,7 +313,7 @@ fn told_time(alert: &AlertRow) -> Interval {
 
 /// Same amount, names not different, bank times that overlap: one payment told twice, unless
 /// session ids, references or balances of one kind show that they are two.
-fn may_be_the_same_money(a: &AlertRow, b: &AlertRow) -> bool {
+pub fn may_be_the_same_money(a: &AlertRow, b: &AlertRow) -> bool {
     let differ = |a: &Option<String>, b: &Option<String>| a.is_some() && b.is_some() && a != b;
     if differ(&a.facts.session_id, &b.facts.session_id) || differ(&a.facts.reference, &b.facts.reference) {
         return false;

@@ -1,11 +1,13 @@
 //! A debit or reversal arrived: credits that it may have taken back are held in review, and an approved one
 //! raises an alarm (decisions 8). Nothing is reversed by itself.
 //!
-//! It speaks of the credits that it names by session id or reference; only where it names none, of those of its
-//! account and amount whose payer its narration names; and only where it names nobody, of any, as long as they
-//! are few: an alarm for each of sixty credits would hide the one that matters.
+//! It speaks of the credits that it names by session id or reference, and of other tellings of their money. Anybody
+//! can type a session id into a small transfer: where none of those named is of its amount, the credits of its account
+//! and amount whose payer its narration names are meant as well. Where it names no credit, it speaks of those; and
+//! where it names nobody, of any, as long as they are few: an alarm for each of sixty credits would hide the one that
+//! matters.
 
-use super::similar::{LIKELY_MAX, REVERSAL_WITHIN, is_credit, is_undoing, is_vouched, may_undo, named_by};
+use super::similar::{LIKELY_MAX, REVERSAL_WITHIN, is_credit, is_undoing, is_vouched, may_be_the_same_money, may_undo, named_by};
 use super::{OpError, RACES_MAX, alert_log};
 use crate::app::App;
 use crate::domain::account::ReceivingAccount;
@@ -31,8 +33,12 @@ pub(super) async fn link_undone(app: &App, undoing: &AlertRow) -> Result<(), OpE
     let accounts = app.directory.accounts().await?;
     let mut likely = named_by(app, undoing, &accounts).await?;
     let mut any = Vec::new();
+    let of_amount = of_its_account_and_amount(app, undoing, &accounts).await?;
     if likely.is_empty() {
-        (likely, any) = by_amount(app, undoing, &accounts).await?;
+        (likely, any) = likely_ones(undoing, of_amount);
+    } else {
+        let more = beside_the_named(undoing, &likely, of_amount);
+        likely.extend(more);
     }
     if let ([only], None) = (&likely[..], undoing.linked_alert_id) {
         note(app, undoing.id, alerts::link(undoing.id, only.id)).await?;
@@ -56,14 +62,39 @@ pub(super) async fn link_undone(app: &App, undoing: &AlertRow) -> Result<(), OpE
     Ok(())
 }
 
-/// Credits of its account and amount that it may have taken back: the likely ones, or else all among which it
-/// cannot be told.
-async fn by_amount(
+/// The credits of its account and amount that are meant beside those that it names: other tellings of the same
+/// money; and where none that it names is of its amount, those whose payer its narration names.
+fn beside_the_named(undoing: &AlertRow, named: &[AlertRow], of_amount: Vec<AlertRow>) -> Vec<AlertRow> {
+    let amount_agrees = named.iter().any(|credit| credit.facts.amount == undoing.facts.amount);
+    let is_meant = |credit: &AlertRow| {
+        named.iter().all(|known| known.id != credit.id)
+            && if amount_agrees {
+                named.iter().any(|known| may_be_the_same_money(known, credit))
+            } else {
+                names_the_payer(undoing, credit)
+            }
+    };
+    of_amount.into_iter().filter(is_meant).take(LIKELY_MAX).collect()
+}
+
+/// Of the credits of its account and amount the likely ones, or else all among which it cannot be told.
+fn likely_ones(undoing: &AlertRow, found: Vec<AlertRow>) -> (Vec<AlertRow>, Vec<AlertRow>) {
+    let mut named: Vec<AlertRow> =
+        found.iter().filter(|credit| names_the_payer(undoing, credit)).cloned().collect();
+    if !named.is_empty() {
+        named.truncate(LIKELY_MAX);
+        return (named, Vec::new());
+    }
+    if found.len() <= LIKELY_MAX { (found, Vec::new()) } else { (Vec::new(), found) }
+}
+
+/// Credits of its account and amount that it may have taken back.
+async fn of_its_account_and_amount(
     app: &App,
     undoing: &AlertRow,
     accounts: &[ReceivingAccount],
-) -> Result<(Vec<AlertRow>, Vec<AlertRow>), OpError> {
-    let Some(amount) = undoing.facts.amount else { return Ok((Vec::new(), Vec::new())) };
+) -> Result<Vec<AlertRow>, OpError> {
+    let Some(amount) = undoing.facts.amount else { return Ok(Vec::new()) };
     let bank = undoing.facts.bank.as_ref();
     let is_about = |one: &ReceivingAccount| match (undoing.account_id, &undoing.facts.account_number) {
         // What came over a virtual account leaves from the one that it is settled through.
@@ -82,13 +113,7 @@ async fn by_amount(
         let alive = credit.status.is_waiting() || credit.status == AlertStatus::Matched;
         alive && is_credit(credit) && is_vouched(credit) && may_undo(undoing, credit)
     });
-    let mut named: Vec<AlertRow> =
-        found.iter().filter(|credit| names_the_payer(undoing, credit)).cloned().collect();
-    if !named.is_empty() {
-        named.truncate(LIKELY_MAX);
-        return Ok((named, Vec::new()));
-    }
-    Ok(if found.len() <= LIKELY_MAX { (found, Vec::new()) } else { (Vec::new(), found) })
+    Ok(found)
 }
 
 /// Whether the narration of a debit or reversal names the payer of a credit.

@@ -6,7 +6,8 @@ use tillbell::domain::money::Money;
 use tillbell::domain::payment::{Payment, Status};
 use tillbell::domain::time::Span;
 use tillbell::ops::correct_amount::correct_amount;
-use tillbell::ops::decide::AlertOutcome;
+use tillbell::ops::decide::{AlertOutcome, decide_alert};
+use tillbell::ops::dismiss_alert::dismiss_alert;
 use tillbell::ops::rematch::rematch;
 use tillbell::ops::take_alert::take_alert;
 
@@ -87,6 +88,68 @@ async fn stays_open(t: &TestApp, payment: &Payment) {
 }
 
 on_both! {
+    async fn a_small_transfer_with_a_typed_session_id_hides_no_reversal(db: TestDatabase) {
+        let (t, shop) = world(db).await;
+        t.create(&shop, 5_200, "Halima Garba").await;
+        t.create(&shop, 7_400, "Musa Danladi").await;
+        t.advance(LATER);
+        let session = "000013260318091544000000000042";
+        // Without a session id, as some banks tell it.
+        let nameless = |naira, payer: &str, seconds| {
+            let credit = Alert::credit(ACCOUNT, naira, payer, at() + Span::seconds(seconds));
+            let mut taken = t.taken(&credit.text(), true);
+            taken.facts.session_id = None;
+            (credit, taken)
+        };
+        let typed = |seconds| {
+            let credit = Alert::credit(ACCOUNT, 50, "Sani Thief", at() + Span::seconds(seconds));
+            let mut taken = t.taken(&credit.text(), true);
+            taken.facts.session_id = Some(session.to_owned());
+            taken
+        };
+        // Credited, then hidden, then taken back.
+        let (credit, taken) = nameless(5_200, "Halima Garba", 0);
+        let first = take_alert(&t.app, &taken).await.unwrap();
+        let first = decide_alert(&t.app, first.alert_id).await.unwrap();
+        assert_eq!(first.status, AlertStatus::Matched, "{first:?}");
+        take_alert(&t.app, &typed(1)).await.unwrap();
+        let back = take_back(&t, &debit_of(&credit), Some(session), None).await;
+        decide_alert(&t.app, back.alert_id).await.unwrap();
+        assert_eq!(alert(&t, first.alert_id).await.linked_alert_id, Some(back.alert_id), "the alarm");
+        // Taken back before the mail of the credit is here.
+        let (credit, taken) = nameless(7_400, "Musa Danladi", 20);
+        let back = take_back(&t, &debit_of(&credit), Some(session), None).await;
+        decide_alert(&t.app, back.alert_id).await.unwrap();
+        let late = take_alert(&t.app, &taken).await.unwrap();
+        let late = decide_alert(&t.app, late.alert_id).await.unwrap();
+        assert_eq!(late.status, AlertStatus::Review, "{late:?}");
+        assert!(late.reason.contains("may have taken this money back"), "{}", late.reason);
+        t.finish().await;
+    }
+
+    async fn a_reversal_that_names_a_second_telling_means_the_first_as_well(db: TestDatabase) {
+        let (t, shop) = world(db).await;
+        t.create(&shop, 5_200, "Halima Garba").await;
+        t.advance(LATER);
+        let credit = Alert::credit(ACCOUNT, 5_200, "Halima Garba", at());
+        let mut plain = t.taken(&credit.text(), true);
+        let session = plain.facts.session_id.take().unwrap();
+        let first = take_alert(&t.app, &plain).await.unwrap();
+        let first = decide_alert(&t.app, first.alert_id).await.unwrap();
+        assert_eq!(first.status, AlertStatus::Matched, "{first:?}");
+        let again = Alert { message_id: "<again@gtbank.com>".into(), ..credit.clone() };
+        let mut taken = t.taken(&again.text(), true);
+        taken.content_hash[0] ^= 1;
+        let second = take_alert(&t.app, &taken).await.unwrap();
+        let second = decide_alert(&t.app, second.alert_id).await.unwrap();
+        assert_eq!(second.status, AlertStatus::Review, "{second:?}");
+        dismiss_alert(&t.app, second.alert_id, "ada", "told twice").await.unwrap().unwrap();
+        let back = take_back(&t, &debit_of(&credit), Some(&session), None).await;
+        decide_alert(&t.app, back.alert_id).await.unwrap();
+        assert_eq!(alert(&t, first.alert_id).await.linked_alert_id, Some(back.alert_id), "the alarm");
+        t.finish().await;
+    }
+
     async fn the_one_of_sixty_that_the_session_id_names_is_told(db: TestDatabase) {
         let (t, shop) = world(db).await;
         let credits = many(&t, &shop).await;
