@@ -83,7 +83,6 @@ impl Walk {
         let browser = &self.browser;
         browser.resize(PHONE);
         browser.text_size(LARGE_TEXT);
-        browser.picture(&format!("{name}-large"));
         let width = f64::from(PHONE.0);
         assert!(browser.extent().0 <= width, "{name} is {} wide", browser.extent().0);
         for css in ["dd", ".amount data", ".sum data"] {
@@ -91,6 +90,8 @@ impl Walk {
                 assert!(end <= width, "{name}: {css} runs to {end} of {width}");
             }
         }
+        // The last: taking one sets the size back.
+        browser.picture(&format!("{name}-large"));
         browser.text_size(USUAL_TEXT);
     }
 
