@@ -7,6 +7,7 @@ use super::options::{ChargeOptions, Rate, Switch, rate};
 use super::print::{Field, Object};
 use crate::domain::charges::Schedule;
 use crate::domain::merchant::Business;
+use crate::domain::time::Timestamp;
 use crate::ops::businesses::{self, BusinessChange, BusinessRefusal, NewBusiness, WithSecret};
 
 #[derive(Subcommand)]
@@ -95,15 +96,23 @@ pub(super) fn schedule_fields(object: Object, schedule: Option<Schedule>) -> Obj
 }
 
 fn object(business: &Business) -> Object {
-    let object = Object::new()
+    object_with(business, None)
+}
+
+/// `stopped_at`: since when wrong PINs have stopped its wallet payments.
+fn object_with(business: &Business, stopped_at: Option<Timestamp>) -> Object {
+    let mut object = Object::new()
         .with("id", business.id)
         .with("name", &business.name)
         .with("email", &business.email)
         .with("webhook_url", business.webhook_url.as_ref())
         .with("active", business.active)
-        .with("wallet", business.wallet_enabled)
-        .with("rate_limit", business.rate_limit)
-        .with("wallet_rate_limit", business.wallet_rate_limit);
+        .with("wallet", business.wallet_enabled);
+    if let Some(at) = stopped_at {
+        object = object.with("wallet_stopped_at", at).with("wallet_stop_reason", "wrong PINs");
+    }
+    let object =
+        object.with("rate_limit", business.rate_limit).with("wallet_rate_limit", business.wallet_rate_limit);
     schedule_fields(object, Some(business.schedule)).with("created_at", business.created_at)
 }
 
@@ -156,7 +165,8 @@ pub(super) async fn run(command: BusinessCommand, desk: &Desk) -> anyhow::Result
         BusinessCommand::Show { id } => {
             let business = app.store.business(id).await?.ok_or(BusinessRefusal::Unknown(id))?;
             let balance = app.store.merchant_balance(id).await?;
-            desk.printer.object(&object(&business).with("balance", balance))
+            let stopped_at = app.store.wallet_business(id).await?.and_then(|tries| tries.stopped_at);
+            desk.printer.object(&object_with(&business, stopped_at).with("balance", balance))
         }
         BusinessCommand::RotateSecret { id } => {
             let made = businesses::rotate_secret(&app, &desk.operator, id).await??;

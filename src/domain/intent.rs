@@ -145,6 +145,12 @@ impl Intent {
         self.state == IntentState::PendingPin && now < self.expires_at
     }
 
+    /// A PIN may be set by this link. What wrong PINs stopped is where one is wanted most.
+    pub fn may_set_pin(&self, now: Timestamp) -> bool {
+        let is_stopped = self.end == Some(IntentEnd::WrongPins);
+        (self.state == IntentState::PendingPin || is_stopped) && now < self.expires_at
+    }
+
     /// Tries that are left, as the customer is told.
     pub fn tries_left(&self) -> i64 {
         (PLACES - self.wrong_tries).max(0)

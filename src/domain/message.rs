@@ -138,10 +138,12 @@ pub fn unlinked(reference: &str) -> String {
     if check_hosts(reference).is_ok() { reference.to_owned() } else { reference.replace('.', ". ") }
 }
 
-/// `code` has six digits.
-pub fn code_text(code: &str, merchant: &str) -> String {
+/// `code` has six digits. Its end is told by the clock: it may come late, and the link may end first.
+pub fn code_text(code: &str, merchant: &str, until: Timestamp) -> String {
+    let until = lagos_time(until);
+    let until = until.split_once(", ").map_or(until.as_str(), |(_, clock)| clock);
     format!(
-        "{code} is your code to set your wallet PIN. It works for 10 minutes.\n\nEnter it on the payment page only. Never \
+        "{code} is your code to set your wallet PIN. It works until {until}.\n\nEnter it on the payment page only. Never \
          share it with anyone, including {merchant} and us: anyone who has it can spend your money. Did not ask for it? \
          Ignore this message."
     )
@@ -175,9 +177,16 @@ pub fn topup_text(amount: Money, at: Timestamp) -> String {
     format!("{} was added to your wallet on {}. You can use it now.", naira(amount), lagos_time(at))
 }
 
-pub fn refund_text(merchant: &str, amount: Money, at: Timestamp) -> String {
+/// The shop and the order that money came back from.
+pub fn refunded(merchant: &str, reference: Option<&str>) -> String {
+    reference.map_or(merchant.to_owned(), |reference| format!("{merchant} for order {}", unlinked(reference)))
+}
+
+/// `from` is what [`refunded`] says. It does not promise that the money can be spent today: the day's limit still
+/// counts the payment.
+pub fn refund_text(from: &str, amount: Money, at: Timestamp) -> String {
     format!(
-        "The {} that you paid to {merchant} was returned to your wallet on {}. You can use it now.",
+        "The {} that you paid to {from} was returned to your wallet on {}. It is part of your balance again.",
         naira(amount),
         lagos_time(at)
     )
@@ -282,8 +291,8 @@ mod tests {
         };
         let shown = masked(&link_text(&words));
         assert!(!shown.contains("abcDEF") && shown.contains("https://***\n"), "{shown}");
-        let shown = masked(&code_text("493017", "Mako"));
-        assert!(shown.starts_with("**** is your code") && shown.contains("10 minutes"), "{shown}");
+        let shown = masked(&code_text("493017", "Mako", Timestamp(1_773_129_600_000_000)));
+        assert!(shown.starts_with("**** is your code") && shown.contains("It works until 09:00."), "{shown}");
         assert_eq!(masked("code:12345, HTTP://a.b/c?d x"), "code:****, HTTP://*** x");
         assert_eq!(masked("a 123 b"), "a 123 b");
         assert_eq!(without_numbers("(131026) +2348031234567: no"), "(131026) +****: no");

@@ -17,6 +17,7 @@ pub mod name;
 pub mod payment;
 pub mod phone;
 pub mod pin;
+pub mod reference;
 pub mod text;
 pub mod time;
 pub mod wallet;

@@ -198,8 +198,10 @@ async fn words(app: &App, row: &MessageRow) -> Result<Words, OpError> {
         MessageKind::Code => {
             let code = app.store.pin_code(row.subject_id).await?.ok_or_else(|| missing("code"))?;
             let merchant = merchant_name(app, row.business_id).await?;
+            let intent = app.store.intent(code.intent_id).await?.ok_or_else(|| missing("intent"))?;
             let digits = app.vault.code(code.id, &code.nonce, CODE_DIGITS);
-            let text = Zeroizing::new(message::code_text(&digits, &merchant));
+            let until = code.expires_at.min(intent.expires_at);
+            let text = Zeroizing::new(message::code_text(&digits, &merchant, until));
             let stale = (!code.is_good(now)).then_some("the code has ended");
             Ok(Words { text, link: None, code: Some(digits), parts: Vec::new(), stale })
         }
@@ -228,7 +230,8 @@ async fn words(app: &App, row: &MessageRow) -> Result<Words, OpError> {
                 Words::plain(message::topup_text(amount, row.created_at), [sum, at])
             } else {
                 let merchant = merchant_name(app, Some(payment.business_id)).await?;
-                Words::plain(message::refund_text(&merchant, amount, row.created_at), [sum, merchant, at])
+                let from = message::refunded(&merchant, payment.external_reference.as_deref());
+                Words::plain(message::refund_text(&from, amount, row.created_at), [sum, from, at])
             })
         }
     }

@@ -34,6 +34,7 @@ pub mod evidence;
 pub mod find_payments;
 pub mod idempotency;
 pub mod like_names;
+pub mod link_codes;
 mod other_accounts;
 pub mod pin_reset;
 pub mod prove_later;

@@ -3,7 +3,8 @@
 //! The merchant holds the link as well, so the link proves nothing: only the code does. It is good for one
 //! wallet and one intent, for ten minutes, once, and only the newest one counts, so the next is sent after a
 //! pause; a try of it is counted before it is compared. Setting a PIN never pays, lifts a lock, and is told to
-//! the customer.
+//! the customer. It is done on open links, and on one that wrong PINs stopped until its time is over: the
+//! customer whose wallet they locked may have no other.
 
 use std::sync::Arc;
 
@@ -11,17 +12,16 @@ use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
 use super::OpError;
+use super::link_codes::used_up;
 use super::messages::{self, By, NOTES_VALID, Note, SentNow};
 use super::wallet_page::{LinkView, intent_by_token, view};
 use super::wallets::known_wallet;
 use crate::app::App;
 use crate::crash;
-use crate::domain::intent::{
-    CODE_DIGITS, CODE_LIFE, CODE_TRIES, CODES_A_DAY, CODES_AN_HOUR, Intent, PinCode,
-};
+use crate::domain::intent::{CODE_DIGITS, CODE_LIFE, CODE_TRIES, Intent, PinCode};
 use crate::domain::message::MessageKind;
 use crate::domain::pin::{Pin, PinProblem};
-use crate::domain::time::{Span, Timestamp};
+use crate::domain::time::Timestamp;
 use crate::domain::wallet::Wallet;
 use crate::store::{IdKind, Unit, intents, wallets};
 use crate::vault::link::nonce;
@@ -48,7 +48,7 @@ pub enum CodeSent {
     NotSent(String),
     /// It did not go out yet; workers go on while the code is good.
     Late(String),
-    /// No code is sent for a link that is not open.
+    /// No code is sent for a link that has ended.
     NotOpen(LinkView),
     Suspended,
 }
@@ -65,7 +65,7 @@ pub async fn send_code(app: &Arc<App>, token: &str) -> Result<CodeSent, OpError>
     for _ in 0..CODE_RACES_MAX {
         let wallet = known_wallet(app, intent.wallet_id).await?;
         let now = app.now();
-        if let Some(refused) = not_now(app, &wallet, now).await? {
+        if let Some(refused) = not_now(app, &wallet, intent.id, now).await? {
             return Ok(refused);
         }
         let code = PinCode {
@@ -111,21 +111,23 @@ pub async fn send_code(app: &Arc<App>, token: &str) -> Result<CodeSent, OpError>
 
 /// Why no code is sent now, if none is. Read after the wallet: a code that is made meanwhile moves its clock,
 /// so of two nodes that both find none one loses, and finds the other's.
-async fn not_now(app: &App, wallet: &Wallet, now: Timestamp) -> Result<Option<CodeSent>, OpError> {
-    for (window, most) in [(Span::hours(24), CODES_A_DAY), (Span::hours(1), CODES_AN_HOUR)] {
-        let (count, first) = app.store.codes_since(wallet.id, now - window).await?;
-        if count >= most {
-            return Ok(Some(CodeSent::TooMany { again_at: first + window }));
-        }
+async fn not_now(
+    app: &App,
+    wallet: &Wallet,
+    intent_id: i64,
+    now: Timestamp,
+) -> Result<Option<CodeSent>, OpError> {
+    if let Some(used_up) = used_up(app, wallet.id, intent_id, now).await? {
+        return Ok(Some(CodeSent::TooMany { again_at: used_up.again_at }));
     }
     let newest = app.store.newest_code(wallet.id).await?;
     Ok(newest.and_then(|code| code.alone_until(now)).map(|again_at| CodeSent::TooSoon { again_at }))
 }
 
-/// The intent of an open link with its wallet, or what the link leads to instead.
+/// The intent of a link on which a PIN may be set, with its wallet, or what the link leads to instead.
 async fn opened(app: &App, token: &str) -> Result<Result<(Intent, Wallet), LinkView>, OpError> {
     let Some(intent) = intent_by_token(app, token).await? else { return Ok(Err(LinkView::NotFound)) };
-    if !intent.is_open(app.now()) {
+    if !intent.may_set_pin(app.now()) {
         return Ok(Err(view(app, &intent).await?));
     }
     let wallet = known_wallet(app, intent.wallet_id).await?;
@@ -144,6 +146,8 @@ pub enum PinSet {
     BadPin(PinProblem),
     /// What came is no code of six digits; nothing was counted.
     NotACode,
+    /// The newest code has set the PIN already: the same form again, or another window. Nothing was counted.
+    AlreadySet,
     /// No code counts: none was sent for this link, a newer one was, or it is used up or too old.
     NoCode,
     WrongCode {
@@ -194,12 +198,16 @@ async fn with_code(app: &App, intent: &Intent, given: &str, pin: &Pin) -> Result
     let Ok(ticket) = app.pins.enter() else { return Ok(PinSet::Busy) };
     let now = app.now();
     let newest = app.store.newest_code(intent.wallet_id).await?;
-    let Some(code) = newest.filter(|code| code.intent_id == intent.id && code.is_good(now)) else {
-        return Ok(PinSet::NoCode);
+    let code = match newest.filter(|code| code.intent_id == intent.id) {
+        Some(code) if code.used_at.is_some() => return Ok(PinSet::AlreadySet),
+        Some(code) if code.is_good(now) => code,
+        _ => return Ok(PinSet::NoCode),
     };
     let counted = app.store.unit(intent.business_id).await?.step(intents::try_code(code.id, now));
     if !app.store.apply(counted).await?.is_done() {
-        return Ok(PinSet::NoCode);
+        let after = app.store.pin_code(code.id).await?;
+        let is_used = after.is_some_and(|code| code.used_at.is_some());
+        return Ok(if is_used { PinSet::AlreadySet } else { PinSet::NoCode });
     }
     crash::point("code.try_counted");
     let right = app.vault.code(code.id, &code.nonce, CODE_DIGITS);
@@ -225,8 +233,10 @@ async fn store_pin(app: &App, intent: &Intent, code: &PinCode, hashed: Vec<u8>) 
         }
         // A code sent meanwhile takes the place of this one; one that was used has set a PIN.
         let newest = app.store.newest_code(wallet.id).await?;
-        if newest.is_none_or(|newest| newest.id != code.id || newest.used_at.is_some()) {
-            return Ok(PinSet::NoCode);
+        match newest.filter(|newest| newest.id == code.id) {
+            None => return Ok(PinSet::NoCode),
+            Some(newest) if newest.used_at.is_some() => return Ok(PinSet::AlreadySet),
+            Some(_) => {}
         }
         let unit = set_unit(app, intent, code, &wallet, hashed.clone()).await?;
         if app.store.apply(unit).await?.is_done() {

@@ -7,7 +7,9 @@
 //! where it names nobody, of any, as long as they are few: an alarm for each of sixty credits would hide the one that
 //! matters.
 
-use super::similar::{LIKELY_MAX, REVERSAL_WITHIN, is_credit, is_undoing, is_vouched, may_be_the_same_money, may_undo, named_by};
+use super::similar::{
+    LIKELY_MAX, REVERSAL_WITHIN, is_credit, is_undoing, is_vouched, may_be_the_same_money, may_undo, named_by,
+};
 use super::{OpError, RACES_MAX, alert_log};
 use crate::app::App;
 use crate::domain::account::ReceivingAccount;

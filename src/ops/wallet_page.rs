@@ -7,11 +7,11 @@
 
 use super::OpError;
 use super::end_intent::end_intent;
-use super::wallets::{known_wallet, limits, phone_hash};
+use super::link_codes::{LinkCodes, link_codes};
+use super::wallets::{known_wallet, limits};
 use crate::app::App;
 use crate::domain::intent::{Intent, IntentEnd, IntentState};
 use crate::domain::merchant::WebsiteStatus;
-use crate::domain::message::MessageStatus;
 use crate::domain::money::Money;
 use crate::domain::time::{Span, Timestamp};
 use crate::domain::wallet::{Wallet, WalletStatus};
@@ -73,22 +73,10 @@ pub struct OpenLink {
     pub balance_covers: bool,
     /// The day's limit lets the amount out.
     pub within_daily_limit: bool,
-    /// A code of this link that may be entered, if one was sent.
-    pub code: Option<OpenCode>,
-    /// The newest code of this link did not go out.
-    pub code_failed: bool,
-    /// A code of this link was sent moments ago; the next may be asked for then. Those of other links are not
-    /// told of: a look would tell the merchant when the customer pays elsewhere.
-    pub next_code_at: Option<Timestamp>,
+    pub codes: LinkCodes,
     /// Top-ups of this business the customer may pay into now; filled only when the balance is too low. Others'
     /// are none of this merchant's business, who holds the link too.
     pub topups: Vec<OpenTopup>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OpenCode {
-    pub expires_at: Timestamp,
-    pub tries_left: i64,
 }
 
 /// A top-up that waits for the customer's transfer.
@@ -123,6 +111,19 @@ pub struct EndedLink {
     pub at: Timestamp,
     /// The wallet is locked until then.
     pub locked_until: Option<Timestamp>,
+    /// Where wrong PINs stopped the payment and a new PIN may still be set.
+    pub codes: Option<LinkCodes>,
+}
+
+impl LinkView {
+    /// The codes by which a PIN may be set on this page.
+    pub fn codes(&self) -> Option<&LinkCodes> {
+        match self {
+            LinkView::Open(open) => Some(&open.codes),
+            LinkView::Ended(ended) => ended.codes.as_ref(),
+            LinkView::NotFound | LinkView::Paid(_) => None,
+        }
+    }
 }
 
 /// The intent of a link. Everything a stranger sends takes the same way.
@@ -160,8 +161,17 @@ pub(super) async fn view(app: &App, intent: &Intent) -> Result<LinkView, OpError
         WalletStatus::Locked(until) => Some(until),
         WalletStatus::Active | WalletStatus::Suspended => None,
     };
-    let ended =
-        |end, at| LinkView::Ended(Box::new(EndedLink { order: order.clone(), end, at, locked_until }));
+    let sets_pin = intent.ended_at.is_some() && intent.may_set_pin(now) && !wallet.suspended;
+    let codes = if sets_pin { Some(link_codes(app, intent, &wallet, now).await?) } else { None };
+    let ended = |end, at| {
+        LinkView::Ended(Box::new(EndedLink {
+            order: order.clone(),
+            end,
+            at,
+            locked_until,
+            codes: codes.clone(),
+        }))
+    };
     match (intent.state, intent.end) {
         (IntentState::PendingPin, _) if intent.is_open(now) => {
             let payer_name = payment.payer_name;
@@ -208,22 +218,6 @@ async fn open(
     payer_name: String,
     now: Timestamp,
 ) -> Result<OpenLink, OpError> {
-    let newest = app.store.newest_code(wallet.id).await?.filter(|code| code.intent_id == intent.id);
-    let next_code_at = newest.as_ref().and_then(|code| code.alone_until(now));
-    let good = newest.filter(|code| code.is_good(now));
-    let code_failed = match &good {
-        Some(code) => {
-            let sent =
-                app.store.code_status(&phone_hash(app, &wallet.phone), code.id, code.created_at).await?;
-            sent == Some(MessageStatus::Failed)
-        }
-        None => false,
-    };
-    let code = good.filter(|_| !code_failed).map(|code| OpenCode {
-        // It is of no use after the link.
-        expires_at: code.expires_at.min(intent.expires_at),
-        tries_left: crate::domain::intent::CODE_TRIES - code.tries,
-    });
     let stopped = app.store.wallet_business(intent.business_id).await?;
     let missing = Money(intent.amount.0.saturating_sub(wallet.balance.0));
     let balance_covers = missing <= Money::ZERO;
@@ -242,9 +236,7 @@ async fn open(
         shop_may: may_confirm(app, intent.business_id, stopped.as_ref()).await?,
         balance_covers,
         within_daily_limit: wallet.may_spend(intent.amount, limits(app, wallet), now),
-        code,
-        code_failed,
-        next_code_at,
+        codes: link_codes(app, intent, wallet, now).await?,
         topups,
     })
 }

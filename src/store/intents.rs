@@ -79,12 +79,23 @@ statements! {
          where wallet_id = $1 order by created_at desc, id desc limit 1"
     }
     CODES_SINCE: query {
-        "select count(*), coalesce(min(created_at), 0) from pin_codes where wallet_id = $1 and created_at > $2"
+        "select count(*), coalesce(min(created_at), 0), \
+         coalesce(sum(case when intent_id = $3 then 1 else 0 end), 0) \
+         from pin_codes where wallet_id = $1 and created_at > $2"
     }
     TRY_CODE: query {
         "update pin_codes set tries = tries + 1 where id = $1 and tries < 5 and used_at is null and expires_at > $2"
     }
     USE_CODE: query { "update pin_codes set used_at = $2 where id = $1 and used_at is null" }
+}
+
+/// Codes that were made since a time.
+#[derive(Clone, Copy, Debug)]
+pub struct CodesSince {
+    pub count: i64,
+    pub first: Timestamp,
+    /// Of these, those of one intent.
+    pub of_intent: i64,
 }
 
 fn decode(row: Row) -> Result<Intent, StoreError> {
@@ -300,16 +311,22 @@ impl Store {
         self.read_one(&NEWEST_CODE, vec![wallet_id.into()]).await?.map(code).transpose()
     }
 
-    /// How many codes were made since a time, and when the first of them.
+    /// A wallet's codes since a time, and how many of them are of one intent.
     pub async fn codes_since(
         &self,
         wallet_id: i64,
         since: Timestamp,
-    ) -> Result<(i64, Timestamp), StoreError> {
-        let Some(row) = self.read_one(&CODES_SINCE, vec![wallet_id.into(), since.into()]).await? else {
-            return Ok((0, since));
+        intent_id: i64,
+    ) -> Result<CodesSince, StoreError> {
+        let values = vec![wallet_id.into(), since.into(), intent_id.into()];
+        let Some(row) = self.read_one(&CODES_SINCE, values).await? else {
+            return Ok(CodesSince { count: 0, first: since, of_intent: 0 });
         };
         let mut r = row.reader("pin_codes");
-        Ok((r.int("count")?, r.time("created_at")?))
+        Ok(CodesSince {
+            count: r.int("count")?,
+            first: r.time("created_at")?,
+            of_intent: r.int("of_intent")?,
+        })
     }
 }

@@ -5,10 +5,12 @@
 //! `words`', how it looks is in `templates/` and `assets/`; nothing here knows how money moves, that is `ops`'.
 
 pub mod brand;
+mod codes;
 mod form;
 mod origin;
 mod page;
 pub mod pay;
+mod told;
 mod words;
 
 use askama::Template;

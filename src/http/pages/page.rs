@@ -132,7 +132,7 @@ impl Shop {
     }
 }
 
-/// A line of the list below the amount. Its value is never broken.
+/// A line of the list below the amount.
 pub struct Row {
     pub name: &'static str,
     pub value: String,
@@ -166,6 +166,8 @@ pub struct CodeForm {
 /// What to do about a balance that is too low.
 pub struct TopupHint {
     pub open: Vec<OpenTopup>,
+    /// When the link ends.
+    pub until: String,
 }
 
 impl TopupHint {
@@ -220,6 +222,8 @@ pub struct Page {
     pub ask_cancel: bool,
     /// The link to the shop.
     pub back: bool,
+    /// The payment is over: what can be done here is to set a PIN.
+    pub over: bool,
     /// A link to the page as it is now.
     pub look_again: Option<&'static str>,
     pub wrong: Option<Wrong>,
@@ -251,6 +255,7 @@ impl Page {
             cancel: false,
             ask_cancel: false,
             back: false,
+            over: false,
             look_again: None,
             wrong: None,
             form_token: String::new(),
@@ -264,7 +269,7 @@ impl Page {
 
     /// The amount stays in view while a form is filled in, also above a keyboard.
     fn is_form(&self) -> bool {
-        self.pin || self.code.is_some()
+        !self.over && (self.pin || self.code.is_some())
     }
 
     /// The cursor is where something has to be mended, else where the code is typed that was asked for.
@@ -300,6 +305,12 @@ pub fn clock(at: Timestamp, now: Timestamp) -> String {
         Some((day, clock)) => format!("{clock} on {day}"),
         None => text,
     }
+}
+
+/// The same for what is not before then: a minute that has begun is over.
+pub fn clock_after(at: Timestamp, now: Timestamp) -> String {
+    const MINUTE: i64 = 60_000_000;
+    clock(Timestamp(at.0.saturating_add(MINUTE - 1).div_euclid(MINUTE) * MINUTE), now)
 }
 
 /// `23 minutes left`; begun minutes are not counted, so nobody is promised too much.
@@ -385,6 +396,8 @@ mod tests {
         let now = Timestamp::from_utc_date(2026, 3, 10).unwrap() + Span::hours(22);
         assert_eq!(clock(now + Span::minutes(30), now), "23:30");
         assert_eq!(clock(now + Span::minutes(70), now), "00:10 on 11 Mar 2026");
+        assert_eq!(clock_after(now + Span::minutes(30), now), "23:30");
+        assert_eq!(clock_after(now + Span::minutes(30) + Span(1), now), "23:31");
         for (seconds, text) in [
             (-5, "less than a minute left"),
             (59, "less than a minute left"),

@@ -19,8 +19,9 @@ use zeroize::Zeroizing;
 use super::form::{Act, Form, FormProblem};
 use super::origin::{Sender, sender};
 use super::page::{Field, Note, Tone, tries, unbroken, whole_seconds};
-use super::words::{self, Told, Voice};
-use super::{Shown, form, respond};
+use super::told::{Then, Told};
+use super::words::{self, Voice};
+use super::{Shown, codes, form, respond};
 use crate::http::Http;
 use crate::http::auth::{client_address, counted_as};
 use crate::http::door::{Peer, Trace};
@@ -171,24 +172,25 @@ impl Link<'_> {
             CodeSent::Sent { masked_phone, .. } => {
                 let phone = unbroken(&masked_phone);
                 let text = format!("We sent a code to {phone}. It can take a minute to arrive.");
-                self.look(Told::note(Tone::Good, text).setting(), StatusCode::OK).await
+                self.look(Told::note(Tone::Good, text).asked(), StatusCode::OK).await
             }
             CodeSent::TooSoon { again_at } | CodeSent::TooMany { again_at } => {
                 let view = view_link(&self.http.app, self.token).await?;
-                let LinkView::Open(open) = &view else { return Ok(self.over(view)) };
-                let (told, seconds) = (words::no_code_now(open, again_at), whole_seconds(again_at, open.now));
+                let Some(of_link) = view.codes() else { return Ok(self.over(view)) };
+                let told = codes::no_code_now(of_link, again_at);
+                let seconds = whole_seconds(again_at, of_link.now);
                 let mut shown = self.show(view, told, StatusCode::TOO_MANY_REQUESTS);
                 shown.retry_after = Some(seconds);
                 Ok(shown)
             }
             CodeSent::NotSent(why) => {
                 tracing::warn!(%why, "a code could not be sent");
-                self.look(Told::note(Tone::Bad, words::NOT_SENT).setting(), StatusCode::BAD_GATEWAY).await
+                self.look(Told::note(Tone::Bad, codes::NOT_SENT).asked(), StatusCode::BAD_GATEWAY).await
             }
             CodeSent::Late(why) => {
                 tracing::warn!(%why, "a code could not be sent yet");
                 let text = "Your code is taking longer than usual. We are still trying to send it.";
-                self.look(Told::note(Tone::Plain, text).setting(), StatusCode::BAD_GATEWAY).await
+                self.look(Told::note(Tone::Plain, text).asked(), StatusCode::BAD_GATEWAY).await
             }
             CodeSent::NotOpen(view) => Ok(self.over(view)),
             CodeSent::Suspended => self.look(Told::default(), StatusCode::FORBIDDEN).await,
@@ -208,14 +210,16 @@ impl Link<'_> {
                 let told = Told { typed_code: typed_code(code), ..Told::default().setting() };
                 return self.busy(told).await;
             }
+            PinSet::AlreadySet => {
+                let told = Told::note(Tone::Good, "Your PIN is already set.").then(Then::EnterPin);
+                return self.look(told, StatusCode::CONFLICT).await;
+            }
             PinSet::NoCode => {
-                let text = "This code no longer works. Ask for a new one.";
-                Told::note(Tone::Bad, text).setting()
+                Told::note(Tone::Bad, "This code no longer works.").setting().then(Then::AskForCode)
             }
             PinSet::WrongCode { tries_left: 0 } => {
-                let text =
-                    "Wrong code. That was the last try, so this code no longer works. Ask for a new one.";
-                Told::note(Tone::Bad, text).setting()
+                let text = "Wrong code. That was the last try, so this code no longer works.";
+                Told::note(Tone::Bad, text).setting().then(Then::AskForCode)
             }
             PinSet::WrongCode { tries_left } => {
                 let left = tries(tries_left);
@@ -260,8 +264,14 @@ impl Link<'_> {
             Confirmed::Locked { .. } | Confirmed::Suspended | Confirmed::ShopStopped => {
                 self.look(none, StatusCode::FORBIDDEN).await
             }
-            Confirmed::NoPin | Confirmed::BalanceTooLow | Confirmed::OverDailyLimit => {
-                self.look(none, StatusCode::CONFLICT).await
+            Confirmed::NoPin => self.look(none, StatusCode::CONFLICT).await,
+            Confirmed::BalanceTooLow => {
+                let text = "You have not paid: your balance is too low.";
+                self.look(Told::note(Tone::Bad, text), StatusCode::CONFLICT).await
+            }
+            Confirmed::OverDailyLimit => {
+                let text = "You have not paid: this is over your daily limit.";
+                self.look(Told::note(Tone::Bad, text), StatusCode::CONFLICT).await
             }
             Confirmed::PinChanged => {
                 let text = "Your PIN was changed just now. Enter the new one.";

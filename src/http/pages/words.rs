@@ -6,56 +6,19 @@
 //! short sentences, what happens to the money first, and what to do next last.
 
 use http::StatusCode;
-use zeroize::Zeroizing;
 
 use super::Shown;
+use super::codes::{NOT_SENT, forgot, may_ask, set_up, unlock};
 use super::form::FormProblem;
-use super::page::{
-    CodeForm, Field, Note, Page, Row, Shop, Tone, TopupHint, Wrong, clock, left, tries, unbroken, wait,
-};
-use crate::domain::intent::{CODE_PAUSE, CODE_TRIES, IntentEnd, PLACES};
+use super::page::{Note, Page, Row, Shop, Tone, TopupHint, clock, clock_after, left, tries, unbroken};
+use super::told::{Then, Told};
+use crate::domain::intent::{IntentEnd, PLACES};
 use crate::domain::message::lagos_time;
 use crate::domain::time::Timestamp;
 use crate::domain::wallet::WalletStatus;
-use crate::ops::wallet_page::{EndedLink, LinkView, OpenCode, OpenLink, Receipt};
+use crate::ops::wallet_page::{EndedLink, LinkView, OpenLink, Receipt};
 
 const NO_MONEY: &str = "No money has left your wallet.";
-/// Told at once, and for as long as that code would have been good.
-pub const NOT_SENT: &str = "We could not send your code.";
-
-/// What a form came to, beside the state of the link.
-#[derive(Default)]
-pub struct Told {
-    pub note: Option<Note>,
-    pub wrong: Option<Wrong>,
-    /// The customer is setting a PIN: the payment itself comes after that.
-    pub is_setting: bool,
-    /// No code was sent: the next may be asked for then, which the note has told.
-    pub next_code_at: Option<Timestamp>,
-    /// The code of a form whose PIN has to be chosen anew. It was neither checked nor counted.
-    pub typed_code: Option<Zeroizing<String>>,
-}
-
-impl Told {
-    pub fn note(tone: Tone, text: impl Into<String>) -> Told {
-        Told { note: Some(Note::new(tone, text)), ..Told::default() }
-    }
-
-    pub fn wrong(field: Field, text: impl Into<String>) -> Told {
-        let is_setting = field != Field::Pin;
-        Told { wrong: Some(Wrong { field, also: None, text: text.into() }), is_setting, ..Told::default() }
-    }
-
-    /// A new PIN that cannot be taken: the cursor is on it, and the code stays.
-    pub fn new_pin(text: impl Into<String>, also: Option<Field>, code: Option<Zeroizing<String>>) -> Told {
-        let wrong = Some(Wrong { field: Field::NewPin, also, text: text.into() });
-        Told { wrong, is_setting: true, typed_code: code, ..Told::default() }
-    }
-
-    pub fn setting(self) -> Told {
-        Told { is_setting: true, ..self }
-    }
-}
 
 /// Who asks, and whom a customer turns to.
 #[derive(Clone, Copy)]
@@ -73,7 +36,7 @@ pub fn link(view: LinkView, told: Told, status: StatusCode, voice: Voice<'_>) ->
             let again = "You have already paid. You will not be charged again.";
             paid(&receipt, Note::new(Tone::Good, again))
         }
-        LinkView::Ended(ended) => self::ended(&ended, voice.provider),
+        LinkView::Ended(ended) => self::ended(&ended, told, voice),
     };
     Shown { status, page, retry_after: None }
 }
@@ -95,7 +58,7 @@ fn order(open: &OpenLink, voice: Voice<'_>) -> Page {
     let mut page = Page::bare("Confirm your payment");
     page.title = format!("Pay {} to {}", shop.price(), shop.merchant);
     let until = format!("{} ({})", clock(open.expires_at, open.now), left(open.expires_at, open.now));
-    page.rows = vec![Row::new("Open until", until)];
+    page.rows = vec![Row::new("Pay before", until)];
     page.shop = Some(shop);
     page.form_token = voice.form_token.to_owned();
     page
@@ -134,27 +97,28 @@ fn open(open: OpenLink, told: Told, voice: Voice<'_>) -> Page {
             // A lock is the wallet's, whoever's link is open.
             if matches!(status, WalletStatus::Locked(_)) {
                 let locked = "Your wallet is locked too, because the PIN was wrong too many times.";
-                let unlock = unlock(&open, &told).unwrap_or_default();
+                let unlock = unlock(&open.codes, &told, &open.order.masked_phone).unwrap_or_default();
                 page.paragraphs.push(format!("{locked} {unlock}").trim_end().to_owned());
-                set_up(&mut page, &open, &told);
+                set_up(&mut page, &open.codes, open.has_pin, &told);
             }
         }
         WalletStatus::Locked(until) => {
             page.heading = "Your wallet is locked".to_owned();
             page.tone = Some(Tone::Bad);
-            let unlock =
-                unlock(&open, &told).map(|how| format!("{how} Or wait: it")).unwrap_or("It".to_owned());
+            let unlock = unlock(&open.codes, &told, &open.order.masked_phone)
+                .map_or("It".to_owned(), |how| format!("{how} Or wait: it"));
+            let then = if until < open.expires_at { "" } else { " You will need a new link then." };
             page.paragraphs = vec![format!(
                 "The PIN was wrong too many times, so we locked your wallet to protect your money. {NO_MONEY} {unlock} \
-                 unlocks at {}.",
-                clock(until, open.now)
+                 unlocks at {}.{then}",
+                clock_after(until, open.now)
             )];
-            set_up(&mut page, &open, &told);
+            set_up(&mut page, &open.codes, open.has_pin, &told);
         }
         WalletStatus::Active if !open.has_pin => {
             page.heading = "Create your wallet PIN".to_owned();
-            page.paragraphs = vec![match open.code {
-                None if is_last_code(&open, &told) => format!("You need a PIN to pay. {NO_MONEY}"),
+            page.paragraphs = vec![match open.codes.open {
+                None if !may_ask(&open.codes, &told) => format!("You need a PIN to pay. {NO_MONEY}"),
                 None => format!(
                     "You need a PIN to pay. We will send a code to {}. Use it to create your PIN, then confirm the \
                      payment. No money leaves your wallet before that.",
@@ -163,142 +127,79 @@ fn open(open: OpenLink, told: Told, voice: Voice<'_>) -> Page {
                 Some(_) => "Enter the code from your message and choose a PIN. You confirm the payment in the next step."
                     .to_owned(),
             }];
-            set_up(&mut page, &open, &told);
+            set_up(&mut page, &open.codes, open.has_pin, &told);
         }
         WalletStatus::Active => payable(&mut page, &open, &told),
     }
     let asks = page.send_code.is_some() || page.reset.is_some() || page.forgot.is_some();
-    if open.code_failed && (asks || page.send_hint.is_some()) && told.wrong.is_none() {
+    if open.codes.failed && (asks || page.send_hint.is_some()) && told.wrong.is_none() {
         page.note.get_or_insert(Note::new(Tone::Bad, NOT_SENT));
     }
     tell(&mut page, told);
     page
 }
 
-/// How a locked wallet is unlocked before its time, if it can be by this link.
-fn unlock(open: &OpenLink, told: &Told) -> Option<String> {
-    match open.code {
-        None if is_last_code(open, told) => None,
-        None => {
-            let phone = unbroken(&open.order.masked_phone);
-            Some(format!("To unlock it now, set a new PIN with a code that we send to {phone}."))
-        }
-        Some(_) => Some("To unlock it now, set a new PIN with the code from your message.".to_owned()),
-    }
-}
-
 /// A wallet that may pay, if the PIN is right and the balance covers it.
 fn payable(page: &mut Page, open: &OpenLink, told: &Told) {
     if told.is_setting {
         page.heading = "Set a new PIN".to_owned();
-        set_up(page, open, told);
+        set_up(page, &open.codes, open.has_pin, told);
         page.look_again = Some("Back to the payment");
         return;
     }
-    page.pin = true;
-    if open.code.is_some() {
-        set_up(page, open, told);
-    } else {
-        let phone = unbroken(&open.order.masked_phone);
-        page.forgot = Some(format!(
-            "We will send a code to {phone}. Enter it on this page and choose a new PIN. Your old PIN works until \
-             then. No money leaves your wallet."
-        ));
+    // What no PIN can change while the link is open asks for none.
+    page.pin = open.within_daily_limit || !ends_today(open);
+    if open.codes.open.is_some() {
+        set_up(page, &open.codes, open.has_pin, told);
+    } else if page.pin {
+        forgot(page, &open.codes, told, &open.order.masked_phone);
     }
     let until = clock(open.expires_at, open.now);
-    if !open.balance_covers {
+    if !open.within_daily_limit && (open.balance_covers || !page.pin) {
+        page.heading = "This is over your daily limit".to_owned();
+        page.tone = Some(Tone::Bad);
+        let then = match page.pin {
+            false => "Ask the shop for a new link after midnight, or for a smaller amount.".to_owned(),
+            true => {
+                format!("Try again after midnight, before {until}. Or ask the shop for a smaller amount.")
+            }
+        };
+        page.paragraphs = vec![format!(
+            "{NO_MONEY} This payment would take you over the amount that your wallet can spend in one day. {then}"
+        )];
+    } else if !open.balance_covers {
         page.heading = "Your balance is too low".to_owned();
         page.tone = Some(Tone::Bad);
         page.paragraphs = vec![format!(
             "{NO_MONEY} Top up your wallet, then come back here by {until} and enter your PIN to pay."
         )];
-        page.topup = Some(TopupHint { open: open.topups.clone() });
-    } else if !open.within_daily_limit {
-        page.heading = "This is over your daily limit".to_owned();
-        page.tone = Some(Tone::Bad);
-        page.paragraphs = vec![format!(
-            "{NO_MONEY} This payment would take you over the amount that your wallet can spend in one day. Try again after \
-             midnight. If this link has expired by then, ask the shop for a new one."
-        )];
+        page.topup = Some(TopupHint { open: open.topups.clone(), until });
     } else if open.tries_left < PLACES && told.wrong.is_none() && told.note.is_none() {
         let text = format!("You have {} left to enter your PIN.", tries(open.tries_left));
         page.note = Some(Note::new(Tone::Plain, text));
     }
 }
 
-/// The way to a new PIN: the form for a code that was sent, and a button for the next one.
-fn set_up(page: &mut Page, open: &OpenLink, told: &Told) {
-    if let Some(code) = open.code {
-        let tells_tries = told.wrong.is_none() && code.tries_left < CODE_TRIES;
-        let hint = code_hint(code, open.now, tells_tries);
-        page.code = Some(CodeForm { hint, typed: told.typed_code.clone() });
-    }
-    let next_at = told.next_code_at.or(open.next_code_at);
-    let when = next_at.filter(|_| told.next_code_at.is_none()).map(|at| next_code(open, at));
-    if is_last_code(open, told) {
-        let then = match open.code {
-            Some(_) => "If this code does not work, ask the shop for a new link.",
-            None => "To pay, ask the shop for a new link.",
-        };
-        page.send_hint = Some(when.map_or(then.to_owned(), |when| format!("{when} {then}")));
-        return;
-    }
-    if next_at.is_some_and(|at| at > open.now + CODE_PAUSE) {
-        return;
-    }
-    page.send_hint = match (when, open.code) {
-        (Some(when), Some(_)) => Some(format!("{when} Use the newest code.")),
-        (None, Some(_)) => Some("A new code replaces the old one. Use the newest code.".to_owned()),
-        (when, None) => when,
-    };
-    match open.code {
-        Some(_) => page.send_code = Some("Send me a new code"),
-        None if open.has_pin && !told.is_setting => page.reset = Some("Send me a code"),
-        None => page.send_code = Some("Send me a code"),
-    }
+/// The link ends before a new day begins.
+fn ends_today(open: &OpenLink) -> bool {
+    Timestamp(open.expires_at.0 - 1).lagos_day() <= open.now.lagos_day()
 }
 
-/// The next code could only come when the link has ended.
-fn is_last_code(open: &OpenLink, told: &Told) -> bool {
-    told.next_code_at.or(open.next_code_at).is_some_and(|at| at >= open.expires_at)
-}
-
-/// When the next code may be asked for: seconds for a pause, a time for what is longer.
-fn next_code(open: &OpenLink, at: Timestamp) -> String {
-    if at >= open.expires_at {
-        let until = clock(open.expires_at, open.now);
-        format!("We cannot send another code before this link expires at {until}.")
-    } else if at > open.now + CODE_PAUSE {
-        format!("You can ask for another code at {}.", clock(at, open.now))
-    } else {
-        format!("You can ask for another code in {}.", wait(at, open.now))
+fn tell(page: &mut Page, mut told: Told) {
+    if let Some(note) = &mut told.note {
+        let asks = page.send_code.is_some() || page.reset.is_some() || page.forgot.is_some();
+        note.text.push_str(match told.then {
+            Some(Then::AskForCode) if asks => " Ask for a new one.",
+            Some(Then::EnterPin) if page.pin => " Enter it to pay.",
+            _ => "",
+        });
     }
-}
-
-/// No code was sent now: what became of the one before, and when the next may be asked for. Of two quick taps
-/// this answers the second, and a browser shows no other answer.
-pub fn no_code_now(open: &OpenLink, again_at: Timestamp) -> Told {
-    let (tone, before) = match open.code {
-        Some(_) => (Tone::Plain, "We have already sent you a code."),
-        None if open.code_failed => (Tone::Bad, NOT_SENT),
-        None => (Tone::Bad, ""),
-    };
-    let text = format!("{before} {}", next_code(open, again_at)).trim_start().to_owned();
-    Told { next_code_at: Some(again_at), ..Told::note(tone, text).setting() }
-}
-
-fn code_hint(code: OpenCode, now: Timestamp, tells_tries: bool) -> String {
-    let until = clock(code.expires_at, now);
-    let left =
-        if tells_tries { format!(", and you have {} left", tries(code.tries_left)) } else { String::new() };
-    format!("6 digits. It works until {until}{left}. Never share it with anyone, including the shop.")
-}
-
-fn tell(page: &mut Page, told: Told) {
     let first = told.wrong.as_ref().map(|wrong| &wrong.text).or(told.note.as_ref().map(|note| &note.text));
+    // What is read out first.
     if let Some(text) = first {
-        // What is read out first.
         page.title = format!("{text} {}", page.title);
+    } else if page.tone == Some(Tone::Bad) && !page.over {
+        page.title = format!("{}: {}", page.heading, page.title);
     }
     page.wrong = told.wrong;
     page.note = told.note.or(page.note.take());
@@ -325,7 +226,7 @@ pub fn paid(receipt: &Receipt, note: Note) -> Page {
     page
 }
 
-fn ended(ended: &EndedLink, provider: &str) -> Page {
+fn ended(ended: &EndedLink, told: Told, voice: Voice<'_>) -> Page {
     let at = lagos_time(ended.at);
     let (heading, text, tone) = match ended.end {
         IntentEnd::Expired => ("This link has expired", format!("It was open until {at}."), Tone::Plain),
@@ -344,17 +245,21 @@ fn ended(ended: &EndedLink, provider: &str) -> Page {
     };
     let mut page = Page::bare(heading);
     page.tone = Some(tone);
+    let phone = &ended.order.masked_phone;
+    let unlock =
+        ended.codes.as_ref().filter(|codes| !codes.used).and_then(|codes| unlock(codes, &told, phone));
     let after = match (ended.end, ended.locked_until) {
         (_, Some(until)) => format!(
             "Your wallet is locked until {} because of too many wrong PINs. To pay after that, ask the shop for a new \
-             link. To unlock your wallet sooner, contact {provider}.",
-            lagos_time(until)
+             link. {}",
+            lagos_time(until),
+            unlock.unwrap_or(format!("To unlock your wallet sooner, contact {}.", voice.provider))
         ),
-        (IntentEnd::WrongPins, None) => {
-            "To try again, ask the shop for a new link. If you forgot your PIN, you can set \
-                                         a new one there."
+        (IntentEnd::WrongPins, None) if ended.codes.as_ref().is_some_and(|codes| !codes.used) => {
+            "To try again, ask the shop for a new link. If you forgot your PIN, set a new one here first."
                 .to_owned()
         }
+        (IntentEnd::WrongPins, None) => "To try again, ask the shop for a new link.".to_owned(),
         (_, None) => "Still want to pay? Ask the shop for a new link.".to_owned(),
     };
     page.paragraphs = vec![format!("{text} {NO_MONEY}").trim().to_owned(), after];
@@ -362,6 +267,18 @@ fn ended(ended: &EndedLink, provider: &str) -> Page {
     page.title = format!("{heading}: {} to {}", shop.price(), shop.merchant);
     page.shop = Some(shop);
     page.back = true;
+    page.over = true;
+    if let Some(codes) = &ended.codes {
+        page.form_token = voice.form_token.to_owned();
+        // One that has set the PIN has done what can be done here.
+        if !codes.used {
+            set_up(&mut page, codes, true, &told);
+        }
+        if codes.failed && told.wrong.is_none() {
+            page.note = Some(Note::new(Tone::Bad, NOT_SENT));
+        }
+        tell(&mut page, told);
+    }
     page
 }
 

@@ -27,6 +27,28 @@ on_both! {
         assert!(desk.text(&["business", "show", "1"]).contains("balance:           NGN 0.00"));
     }
 
+    async fn a_business_whose_wallet_payments_are_stopped_is_shown_so(db: TestDatabase) {
+        use tillbell::{app::App, config::Config, store::{StoreOptions, wallets}};
+        let desk = Desk::new(&db);
+        desk.business("Shop");
+        desk.json(&["business", "set", "1", "--wallet", "on"]);
+        let environment = [
+            ("TILLBELL_DATABASE__URL".to_owned(), db.url().to_owned()),
+            ("TILLBELL_SECRET__KEY_FILE".to_owned(), desk.path().join("test.key").display().to_string()),
+        ];
+        let config = Config::load("", environment.into_iter()).unwrap();
+        let app = App::open(config, &StoreOptions::command(db.url())).await.unwrap();
+        let now = app.now();
+        let unit = app.store.unit(1).await.unwrap();
+        let unit = unit.step(wallets::know_business(1)).step(wallets::stop_business(1, now));
+        assert!(app.store.apply(unit).await.unwrap().is_done());
+        let shown = desk.json(&["business", "show", "1"]);
+        assert_eq!((&shown["wallet"], &shown["wallet_stop_reason"]), (&true.into(), &"wrong PINs".into()));
+        assert_eq!(shown["wallet_stopped_at"], now.to_string());
+        desk.json(&["business", "set", "1", "--wallet", "on"]);
+        assert_eq!(desk.json(&["business", "show", "1"])["wallet_stopped_at"], serde_json::Value::Null);
+    }
+
     async fn a_business_is_refused_with_one_line(db: TestDatabase) {
         let desk = Desk::new(&db);
         let add = |extra: &[&str]| {

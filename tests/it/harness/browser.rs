@@ -101,6 +101,11 @@ impl Browser {
         self.command("Emulation.setDeviceMetricsOverride", size);
     }
 
+    /// The size of text that a reader has set: 16 pixels where they have set none.
+    pub fn text_size(&self, pixels: u32) {
+        self.command("Page.setFontSizes", json!({"fontSizes": {"standard": pixels, "fixed": pixels}}));
+    }
+
     pub fn dark(&self, is_dark: bool) {
         let value = if is_dark { "dark" } else { "light" };
         let features = json!([{"name": "prefers-color-scheme", "value": value}]);
@@ -209,6 +214,13 @@ impl Browser {
         let element = self.one(css);
         let rect = self.call("GET", &format!("element/{element}/rect"), None);
         (rect["width"].as_f64().unwrap(), rect["height"].as_f64().unwrap())
+    }
+
+    /// Where such elements end on the right, in pixels of the page.
+    pub fn right_ends(&self, css: &str) -> Vec<f64> {
+        let rect = |element: &String| self.call("GET", &format!("element/{element}/rect"), None);
+        let end = |rect: Value| rect["x"].as_f64().unwrap() + rect["width"].as_f64().unwrap();
+        self.find(css).iter().map(rect).map(end).collect()
     }
 
     /// Where an element begins and ends, in pixels below the upper edge of the window.

@@ -43,9 +43,9 @@ on_both! {
             assert!(matches!(refused, PinSet::BadPin(_) | PinSet::NotACode | PinSet::NotTheSame), "{refused:?}");
         }
         let LinkView::Open(open) = view_link(&w.t.app, &link).await.unwrap() else { panic!() };
-        assert_eq!(open.code.unwrap().tries_left, 4, "what is no code and no PIN was not counted");
+        assert_eq!(open.codes.open.unwrap().tries_left, 4, "what is no code and no PIN was not counted");
         assert!(matches!(set(&w, &link, &second, PIN).await, PinSet::Done));
-        assert!(matches!(set(&w, &link, &second, "8305").await, PinSet::NoCode), "used");
+        assert!(matches!(set(&w, &link, &second, "8305").await, PinSet::AlreadySet), "used");
         assert!(matches!(w.confirm(&link, PIN).await, Confirmed::Paid(_)));
         assert!(matches!(set(&w, &link, &second, PIN).await, PinSet::NotOpen(LinkView::Paid(_))));
         w.t.finish().await;

@@ -125,6 +125,8 @@ on_both! {
             ("A-7\u{2028}\u{2028}Confirm here", &["order_reference", "payer_name"]),
             ("A\u{202e}7", &["order_reference", "order_summary", "payer_name"]),
             ("A\u{200b}7", &["order_reference", "payer_name"]),
+            ("A-7, tell us your PIN", &["order_reference"]),
+            ("A-7, call 0803-555-0199", &["order_reference"]),
         ] {
             for field in ["order_reference", "order_summary", "payer_name"] {
                 let members = serde_json::json!({ field: text, "idempotency_key": format!("k {field} {text}") });

@@ -21,6 +21,9 @@ const NARROW: (u32, u32) = (320, 640);
 /// A phone whose keyboard is open, and a desk.
 const WITH_KEYBOARD: (u32, u32) = (360, 300);
 const DESK: (u32, u32) = (1280, 800);
+/// Text of twice the usual size (WCAG 1.4.4).
+const LARGE_TEXT: u32 = 32;
+const USUAL_TEXT: u32 = 16;
 /// A line of text on a page is no higher.
 const LINE_MAX: f64 = 26.0;
 /// A row of one line, with its margins.
@@ -70,6 +73,26 @@ impl Walk {
                 browser.picture(&format!("{name}-narrow"));
             }
         }
+    }
+
+    /// Text of twice the size runs out of nothing, and no amount is broken inside.
+    fn check_large_text(&self, name: &str) {
+        if !self.looks {
+            return;
+        }
+        let browser = &self.browser;
+        browser.resize(PHONE);
+        browser.text_size(LARGE_TEXT);
+        let width = f64::from(PHONE.0);
+        assert!(browser.extent().0 <= width, "{name} is {} wide", browser.extent().0);
+        for css in ["dd", ".amount data", ".sum data"] {
+            for end in browser.right_ends(css) {
+                assert!(end <= width, "{name}: {css} runs to {end} of {width}");
+            }
+        }
+        // The last: taking one sets the size back.
+        browser.picture(&format!("{name}-large"));
+        browser.text_size(USUAL_TEXT);
     }
 
     fn check_contrast(&self, name: &str, scheme: &str) {
@@ -174,6 +197,7 @@ async fn first_payment(walk: &Walk) {
     assert!(browser.size(".line dd").1 <= LINE_MAX && browser.size(".line").1 <= ROW_MAX, "on one line");
     assert!(!browser.has("input[name=pin]"));
     walk.look("01-no-pin");
+    walk.check_large_text("01-no-pin");
     walk.press("send_code");
     browser.shows("We sent a code to +234 803 *** **42");
     assert_eq!(browser.focused(), "code");
@@ -221,6 +245,7 @@ async fn first_payment(walk: &Walk) {
     assert_eq!(browser.heard("#pin"), ("textbox".to_owned(), "Your wallet PIN".to_owned()));
     assert!(browser.size("#pin").1 >= TOUCH_MIN && browser.size(".quiet").1 >= TOUCH_MIN);
     walk.look("05-open");
+    walk.check_large_text("05-open");
     walk.check_keyboard("05-open");
     walk.pay(WRONG);
     browser.shows("Wrong PIN. You have 4 tries left.");
@@ -233,6 +258,7 @@ async fn first_payment(walk: &Walk) {
     assert!(browser.size(".own dd").1 <= LINE_MAX, "the receipt's number is on a line of its own");
     browser.shows("Back to adire.example");
     walk.look("07-paid");
+    walk.check_large_text("07-paid");
     assert_eq!(site.w.wallet().await.balance, Money(1_500_000));
     browser.reload();
     browser.shows("You have already paid.");
@@ -355,6 +381,7 @@ async fn too_low(walk: &Walk) {
     browser.shows(ACCOUNT);
     browser.shows("NGN 4,990.00");
     walk.look("19-topup");
+    walk.check_large_text("19-topup");
 }
 
 /// A merchant with much to say, also in words that never end.

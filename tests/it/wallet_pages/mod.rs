@@ -9,3 +9,4 @@ mod safety;
 mod site;
 mod slips;
 mod states;
+mod true_words;

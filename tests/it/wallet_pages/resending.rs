@@ -65,7 +65,7 @@ on_both! {
         let look = site.get(&other).await;
         assert!(!look.text().contains("seconds"), "a look tells nothing of other links: {}", look.text());
         let early = site.submit(&other, &look.form("send_code"), &[]).await;
-        early.is(429, "You can ask for another code in 45 seconds.");
+        early.is(429, "A code was just sent to your WhatsApp. You can ask for another code in 45 seconds.");
         assert!(!early.has_form("code") && early.names("[autofocus]").is_empty(), "{}", early.text());
         assert_eq!(site.w.post.count(MessageKind::Code), 1);
         // The first link's code was not voided.
@@ -102,7 +102,7 @@ on_both! {
         }
         site.w.t.advance(Span::minutes(1));
         let many = site.submit(&second, &ask, &[]).await;
-        many.is(429, "We cannot send another code before this link expires at 09:59.");
+        many.is(429, "You have had 3 codes in an hour. If this code does not work, you can get another at 10:30.");
         assert!(many.has_form("code") && !many.has_form("send_code"), "{}", many.text());
         assert_eq!(site.w.post.count(MessageKind::Code), 3);
         site.finish().await;

@@ -27,7 +27,7 @@ on_both! {
             "NGN 5,000.00 to adire.example Ltd",
             "Order ORDER k-1",
             "+234 803 *** **42",
-            "Open until 09:30 (30 minutes left)",
+            "Pay before 09:30 (30 minutes left)",
             "2 x ankara 1 x gele",
         ] {
             assert!(page.text().contains(shown), "{shown:?} in {}", page.text());
@@ -64,7 +64,7 @@ on_both! {
         done.is(200, "Your PIN is set. You have not paid yet.");
         assert!(done.has_form("pin") && done.has_form("reset") && done.has_form("cancel") && !done.has_form("code"));
         assert_eq!(site.w.payment(&started).await.status, Status::Pending);
-        set(&code, "8305", "8305").await.is(422, "This code no longer works. Ask for a new one.");
+        set(&code, "8305", "8305").await.is(409, "Your PIN is already set. Enter it to pay.");
         let wrong = site.pay(&token, WRONG).await;
         wrong.is(422, "Wrong PIN. You have 4 tries left.");
         assert!(wrong.has_form("pin"));
@@ -118,7 +118,7 @@ on_both! {
             site.submit(&second, &open, &[("pin", WRONG)]).await;
         }
         let form = site.get(&second).await;
-        assert!(form.forms().is_empty(), "nothing is left to do: {}", form.text());
+        assert!(form.has_form("reset") && !form.has_form("pin") && !form.has_form("cancel"), "{}", form.text());
         form.is(200, "Your wallet is locked until 11 Mar 2026, 09:00 because of too many wrong PINs.");
         let locked = site.get(&third).await;
         locked.is(200, "to protect your money. No money has left your wallet. To unlock it now, set a new PIN");
@@ -149,7 +149,7 @@ on_both! {
         reject_payment(&site.w.t.app, site.w.shop.id, &transaction, "ada", "not ours").await.unwrap().unwrap();
         site.get(&rejected).await.is(200, "Payment stopped");
         site.w.t.advance(Span::minutes(29));
-        site.get(&expiring).await.is(200, "Open until 09:30 (1 minute left)");
+        site.get(&expiring).await.is(200, "Pay before 09:30 (1 minute left)");
         site.w.t.advance(Span::minutes(1));
         let expired = site.submit(&expiring, &form, &[("pin", PIN)]).await;
         expired.is(409, "It was open until 10 Mar 2026, 09:30. No money has left your wallet.");
@@ -196,7 +196,7 @@ on_both! {
         assert!(low.has_form("pin"), "when the money is there, the PIN is entered here");
         site.w.t.advance(view.payment.expires_at.since(site.w.t.app.now()));
         let (_, third) = site.begin(100, "k-3").await;
-        site.get(&third).await.is(200, "Open until");
+        site.get(&third).await.is(200, "Pay before");
         site.finish().await;
     }
 
@@ -251,12 +251,13 @@ on_both! {
         let settings = format!("{DEV}[wallet]\nlink_lifetime = \"120m\"\n[wallet.tier1]\ndaily = \"6000\"\n");
         let site = Site::with(db, &settings).await;
         let (_, first) = site.w.ready(20_000, 4_000).await;
-        let (_, second) = site.begin(3_000, "k-2").await;
-        let form = site.get(&second).await.form("pin");
+        let (over, second) = (site.begin(3_000, "k-2").await.1, site.begin(1_000, "k-3").await.1);
+        let form = site.get(&over).await.form("pin");
         site.pay(&first, PIN).await.is(200, "Your payment is complete.");
-        let over = site.submit(&second, &form, &[("pin", PIN)]).await;
+        let over = site.submit(&over, &form, &[("pin", PIN)]).await;
         over.is(409, "over the amount that your wallet can spend in one day.");
         assert_eq!(over.heading(), "This is over your daily limit");
+        let form = site.get(&second).await.form("pin");
         // One code was sent to set the PIN; two more may follow within the hour.
         let reset = site.act(&second, "reset", &[]).await;
         reset.is(200, "We sent a code");
@@ -270,7 +271,7 @@ on_both! {
         assert_eq!(site.w.post.count(MessageKind::Code), codes + 1);
         site.w.t.advance(Span::minutes(1));
         let many = site.submit(&second, &reset.form("send_code"), &[]).await;
-        many.is(429, "You can ask for another code at 10:00.");
+        many.is(429, "You have had 3 codes in an hour. You can get another at 10:00.");
         assert_eq!(many.header("retry-after"), Some("3480"));
         assert!(!many.has_form("send_code") && !many.has_form("reset"));
         assert_eq!(site.w.post.count(MessageKind::Code), codes + 1);

@@ -63,7 +63,7 @@ on_both! {
         assert!(receipt.words.lines().any(|line| line == number), "{receipt:?}");
         for (kind, form, told) in [
             (MessageKind::Topup, "tillbell_topup", "NGN 5,000.00 was added to your wallet on 10 Mar 2026"),
-            (MessageKind::Refund, "tillbell_refund", "The NGN 5,000.00 that you paid to adire.example Ltd was returned"),
+            (MessageKind::Refund, "tillbell_refund", "The NGN 5,000.00 that you paid to adire.example Ltd for order ORDER k-1 was returned"),
         ] {
             let phone = w.phone();
             let note = Note {

@@ -157,7 +157,7 @@ fn impostor_code(why: Impostor) -> FieldCode {
         Impostor::OwnHost | Impostor::OwnLink => FieldCode::PaymentPageLink,
         Impostor::EncodedHost | Impostor::Link => FieldCode::Link,
         Impostor::Invisible => FieldCode::InvisibleCharacters,
-        Impostor::Code => FieldCode::WalletCode,
+        Impostor::Code | Impostor::SecretWord | Impostor::Phone => FieldCode::WalletCode,
     }
 }
 

@@ -1,0 +1,145 @@
+//! What the page says of one-time codes: the form for one that was sent, the button for the next, and when
+//! there is none to be had.
+//!
+//! A look tells of this link's own codes. What other links of the same wallet have to do with it, only the answer
+//! to who asked for a code tells, and never which links those are.
+
+use super::page::{CodeForm, Page, Tone, clock, clock_after, tries, unbroken, wait};
+use super::told::Told;
+use crate::domain::intent::{CODE_PAUSE, CODE_TRIES};
+use crate::domain::time::{Span, Timestamp};
+use crate::ops::link_codes::{LinkCodes, OpenCode, UsedUp};
+
+/// Told at once, and for as long as that code would have been good.
+pub const NOT_SENT: &str = "We could not send your code.";
+
+/// The way to a new PIN: the form for a code that was sent, and a button for the next one.
+pub fn set_up(page: &mut Page, codes: &LinkCodes, has_pin: bool, told: &Told) {
+    if let Some(code) = codes.open {
+        let tells_tries = told.wrong.is_none() && code.tries_left < CODE_TRIES;
+        let hint = code_hint(code, codes.now, tells_tries);
+        page.code = Some(CodeForm { hint, typed: told.typed_code.clone() });
+    }
+    if let Some(used_up) = known_used_up(codes, told) {
+        page.send_hint = told.next_code_at.is_none().then(|| no_more(codes, used_up));
+        return;
+    }
+    let when = next_at(codes, told).filter(|_| told.next_code_at.is_none()).map(|at| next_code(codes, at));
+    if is_last_code(codes, told) {
+        let then = match codes.open {
+            Some(_) => "If this code does not work, ask the shop for a new link.",
+            None => "To pay, ask the shop for a new link.",
+        };
+        page.send_hint = Some(when.map_or(then.to_owned(), |when| format!("{when} {then}")));
+        return;
+    }
+    if next_at(codes, told).is_some_and(|at| at > codes.now + CODE_PAUSE) {
+        return;
+    }
+    page.send_hint = match (when, codes.open) {
+        (Some(when), Some(_)) => Some(format!("{when} Use the newest code.")),
+        (None, Some(_)) => Some("A new code replaces the old one. Use the newest code.".to_owned()),
+        (when, None) => when,
+    };
+    match codes.open {
+        Some(_) => page.send_code = Some("Send me a new code"),
+        None if has_pin && !told.is_setting => page.reset = Some("Send me a code"),
+        None => page.send_code = Some("Send me a code"),
+    }
+}
+
+/// What comes before a code is sent to somebody who forgot the PIN, or that none can be sent.
+pub fn forgot(page: &mut Page, codes: &LinkCodes, told: &Told, masked_phone: &str) {
+    match known_used_up(codes, told) {
+        Some(used_up) => page.send_hint = Some(format!("Forgot your PIN? {}", no_more(codes, used_up))),
+        None => {
+            page.forgot = Some(format!(
+                "We will send a code to {}. Enter it on this page and choose a new PIN. Your old PIN works until \
+                 then. No money leaves your wallet.",
+                unbroken(masked_phone)
+            ));
+        }
+    }
+}
+
+/// How a locked wallet is unlocked before its time, if it can be by this link now.
+pub fn unlock(codes: &LinkCodes, told: &Told, masked_phone: &str) -> Option<String> {
+    match codes.open {
+        None if !may_ask(codes, told) => None,
+        None => {
+            let phone = unbroken(masked_phone);
+            Some(format!("To unlock it now, set a new PIN with a code that we send to {phone}."))
+        }
+        Some(_) => Some("To unlock it now, set a new PIN with the code from your message.".to_owned()),
+    }
+}
+
+/// A code may be asked for, now or after a pause.
+pub fn may_ask(codes: &LinkCodes, told: &Told) -> bool {
+    known_used_up(codes, told).is_none() && !is_last_code(codes, told)
+}
+
+/// That there are no more codes, as far as this page may know.
+fn known_used_up<'a>(codes: &'a LinkCodes, told: &Told) -> Option<&'a UsedUp> {
+    codes.used_up.as_ref().filter(|used_up| used_up.is_own || told.has_asked)
+}
+
+/// When the pause ends; nothing is promised that the limits forbid.
+fn next_at(codes: &LinkCodes, told: &Told) -> Option<Timestamp> {
+    told.next_code_at.or(codes.next_at).filter(|_| codes.used_up.is_none())
+}
+
+/// The next code could only come when the link has ended.
+fn is_last_code(codes: &LinkCodes, told: &Told) -> bool {
+    next_at(codes, told).is_some_and(|at| at >= codes.ends_at)
+}
+
+/// When the next code may be asked for: seconds for a pause, a time for what is longer.
+fn next_code(codes: &LinkCodes, at: Timestamp) -> String {
+    if at >= codes.ends_at {
+        let until = clock(codes.ends_at, codes.now);
+        format!("We cannot send another code before this link expires at {until}.")
+    } else if at > codes.now + CODE_PAUSE {
+        format!("You can ask for another code at {}.", clock_after(at, codes.now))
+    } else {
+        format!("You can ask for another code in {}.", wait(at, codes.now))
+    }
+}
+
+/// The codes of the hour or the day are used up. A new link before then would have none either.
+fn no_more(codes: &LinkCodes, used_up: &UsedUp) -> String {
+    let window = if used_up.window > Span::hours(1) { "a day" } else { "an hour" };
+    let again = match codes.open {
+        Some(_) => "If this code does not work, you can get another",
+        None => "You can get another",
+    };
+    let at = clock_after(used_up.again_at, codes.now);
+    let then = if used_up.again_at < codes.ends_at { "" } else { " Ask the shop for a new link after that." };
+    format!("You have had {} codes in {window}. {again} at {at}.{then}", used_up.count)
+}
+
+/// No code was sent now: what became of the one before, and when the next may be asked for. Of two quick taps
+/// this answers the second, and a browser shows no other answer.
+pub fn no_code_now(codes: &LinkCodes, again_at: Timestamp) -> Told {
+    let when = match &codes.used_up {
+        Some(used_up) => no_more(codes, used_up),
+        None => next_code(codes, again_at),
+    };
+    let (tone, before) = match codes.open {
+        Some(_) => (Tone::Plain, "We have already sent you a code."),
+        None if codes.failed => (Tone::Bad, NOT_SENT),
+        None if codes.sent_elsewhere && codes.used_up.is_none() => {
+            (Tone::Plain, "A code was just sent to your WhatsApp.")
+        }
+        None => (Tone::Bad, ""),
+    };
+    let text = format!("{before} {when}").trim_start().to_owned();
+    Told { next_code_at: Some(again_at), ..Told::note(tone, text).asked() }
+}
+
+fn code_hint(code: OpenCode, now: Timestamp, tells_tries: bool) -> String {
+    let until = clock(code.expires_at, now);
+    let left =
+        if tells_tries { format!(", and you have {} left", tries(code.tries_left)) } else { String::new() };
+    format!("6 digits. It works until {until}{left}. Never share it with anyone, including the shop.")
+}

@@ -1,0 +1,60 @@
+//! What a form came to, beside the state of its link. `words` puts it on the page.
+
+use zeroize::Zeroizing;
+
+use super::page::{Field, Note, Tone, Wrong};
+use crate::domain::time::Timestamp;
+
+#[derive(Default)]
+pub struct Told {
+    pub note: Option<Note>,
+    pub wrong: Option<Wrong>,
+    /// What the note goes on with, where the page has what it takes.
+    pub then: Option<Then>,
+    /// The customer is setting a PIN: the payment itself comes after that.
+    pub is_setting: bool,
+    /// This answers who asked for a code, and may tell what a look may not.
+    pub has_asked: bool,
+    /// No code was sent: the next may be asked for then, which the note has told.
+    pub next_code_at: Option<Timestamp>,
+    /// The code of a form whose PIN has to be chosen anew. It was neither checked nor counted.
+    pub typed_code: Option<Zeroizing<String>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Then {
+    /// There is a button for it.
+    AskForCode,
+    /// There is a field for it.
+    EnterPin,
+}
+
+impl Told {
+    pub fn note(tone: Tone, text: impl Into<String>) -> Told {
+        Told { note: Some(Note::new(tone, text)), ..Told::default() }
+    }
+
+    pub fn wrong(field: Field, text: impl Into<String>) -> Told {
+        let is_setting = field != Field::Pin;
+        Told { wrong: Some(Wrong { field, also: None, text: text.into() }), is_setting, ..Told::default() }
+    }
+
+    /// A new PIN that cannot be taken: the cursor is on it, and the code stays.
+    pub fn new_pin(text: impl Into<String>, also: Option<Field>, code: Option<Zeroizing<String>>) -> Told {
+        let wrong = Some(Wrong { field: Field::NewPin, also, text: text.into() });
+        Told { wrong, is_setting: true, typed_code: code, ..Told::default() }
+    }
+
+    pub fn setting(self) -> Told {
+        Told { is_setting: true, ..self }
+    }
+
+    /// Answers who asked for a code.
+    pub fn asked(self) -> Told {
+        Told { has_asked: true, ..self.setting() }
+    }
+
+    pub fn then(self, then: Then) -> Told {
+        Told { then: Some(then), ..self }
+    }
+}
