@@ -228,6 +228,14 @@ pub async fn named_by(
     let mut found = Vec::new();
     if let Some(session) = &facts.session_id {
         found = app.store.alerts_by_session(session, SHARING_MAX).await?;
+        // Very many were typed by somebody: those of its amount are read by themselves.
+        if let (true, Some(amount)) = (found.len() >= SHARING_MAX, facts.amount) {
+            for one in app.store.alerts_by_session_of(session, amount, SHARING_MAX).await? {
+                if found.iter().all(|known| known.id != one.id) {
+                    found.push(one);
+                }
+            }
+        }
         found.retain(fits);
     }
     if let (true, Some(bank), Some(reference)) = (found.is_empty(), &facts.bank, telling(&facts.reference)) {

@@ -12,7 +12,7 @@ use super::similar::{
 };
 use super::{OpError, RACES_MAX, alert_log};
 use crate::app::App;
-use crate::domain::account::ReceivingAccount;
+use crate::domain::account::{ReceivingAccount, mask_fits};
 use crate::domain::alert::{AlertRow, AlertStatus};
 use crate::domain::name::fold;
 use crate::store::jobs::{self, JobKind};
@@ -101,9 +101,11 @@ async fn of_its_account_and_amount(
     let is_about = |one: &ReceivingAccount| match (undoing.account_id, &undoing.facts.account_number) {
         // What came over a virtual account leaves from the one that it is settled through.
         (Some(id), _) => one.id == id || one.via == Some(id),
-        // It names none, so it may be any of the bank's; one that is not ours is none of them.
-        (None, None) => bank.is_none_or(|bank| *bank == one.bank),
-        (None, Some(_)) => false,
+        // It names none, so it may be any of the bank's; or it shows too little to tell which of those that fit.
+        (None, shown) => {
+            bank.is_none_or(|bank| *bank == one.bank)
+                && shown.as_ref().is_none_or(|shown| mask_fits(shown, &one.number))
+        }
     };
     // A mail that was proven late may have been overtaken by credits that it is about.
     let seen = (undoing.first_seen - REVERSAL_WITHIN, undoing.first_seen + REVERSAL_WITHIN);

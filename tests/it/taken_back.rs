@@ -127,6 +127,56 @@ on_both! {
         t.finish().await;
     }
 
+    async fn many_small_transfers_with_a_typed_session_id_hide_no_reversal(db: TestDatabase) {
+        let (t, shop) = world(db).await;
+        t.create(&shop, 5_200, "Halima Garba").await;
+        t.advance(LATER);
+        let credit = Alert::credit(ACCOUNT, 5_200, "Halima Garba", at());
+        let taken = t.taken(&credit.text(), true);
+        let session = taken.facts.session_id.clone().unwrap();
+        let first = take_alert(&t.app, &taken).await.unwrap();
+        let first = decide_alert(&t.app, first.alert_id).await.unwrap();
+        assert_eq!(first.status, AlertStatus::Matched, "{first:?}");
+        for n in 0..51 {
+            t.advance(Span::seconds(1));
+            let small = Alert::credit(ACCOUNT, 50 + n, "Sani Thief", at() + Span::seconds(n));
+            let mut taken = t.taken(&small.text(), true);
+            taken.facts.session_id = Some(session.clone());
+            take_alert(&t.app, &taken).await.unwrap();
+        }
+        // It shows two digits of the account.
+        let mut debit = t.taken(&debit_of(&credit).text(), true);
+        debit.facts.session_id = Some(session);
+        debit.facts.account_number = Some(format!("********{}", &ACCOUNT[ACCOUNT.len() - 2..]));
+        let back = take_alert(&t.app, &debit).await.unwrap();
+        decide_alert(&t.app, back.alert_id).await.unwrap();
+        assert_eq!(alert(&t, first.alert_id).await.linked_alert_id, Some(back.alert_id), "the alarm");
+        t.finish().await;
+    }
+
+    async fn a_debit_that_shows_two_digits_is_about_the_accounts_that_fit(db: TestDatabase) {
+        let (t, shop) = world(db).await;
+        t.create(&shop, 5_200, "Halima Garba").await;
+        t.advance(LATER);
+        let credit = Alert::credit(ACCOUNT, 5_200, "Halima Garba", at());
+        let first = t.ingest(&credit.text()).await;
+        assert_eq!(first.status, AlertStatus::Matched, "{first:?}");
+        let mut linked = Vec::new();
+        for (n, end) in [("98", false), (&ACCOUNT[ACCOUNT.len() - 2..], true)] {
+            let message_id = format!("<back.{n}@gtbank.com>");
+            let debit = Alert { message_id, ..debit_of(&credit) };
+            let mut taken = t.taken(&debit.text(), true);
+            taken.facts.session_id = None;
+            taken.facts.account_number = Some(format!("********{n}"));
+            taken.content_hash[0] ^= u8::from(end);
+            let back = take_alert(&t.app, &taken).await.unwrap();
+            decide_alert(&t.app, back.alert_id).await.unwrap();
+            linked.push(alert(&t, first.alert_id).await.linked_alert_id == Some(back.alert_id));
+        }
+        assert_eq!(linked, [false, true]);
+        t.finish().await;
+    }
+
     async fn a_reversal_that_names_a_second_telling_means_the_first_as_well(db: TestDatabase) {
         let (t, shop) = world(db).await;
         t.create(&shop, 5_200, "Halima Garba").await;

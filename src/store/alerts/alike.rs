@@ -101,6 +101,10 @@ statements! {
         concat!("select ", columns!(), " from alerts where session_id = $1", vouched!(),
                 " order by first_seen_at desc limit $2")
     }
+    BY_SESSION_OF_AMOUNT: query {
+        concat!("select ", columns!(), " from alerts where session_id = $1 and amount_kobo + 0 = $3", vouched!(),
+                " order by first_seen_at desc limit $2")
+    }
     BY_REFERENCE: query {
         concat!("select ", columns!(), " from alerts where reference = $1 and bank = $2", vouched!(),
                 " order by first_seen_at desc limit $3")
@@ -144,6 +148,17 @@ impl Store {
     ) -> Result<Vec<AlertRow>, StoreError> {
         let params = vec![session_id.into(), (limit as i64).into()];
         self.read(&BY_SESSION, params).await?.into_iter().map(decode).collect()
+    }
+
+    /// The same of one amount: whoever types another's session id into small transfers hides none of them.
+    pub async fn alerts_by_session_of(
+        &self,
+        session_id: &str,
+        amount: Money,
+        limit: usize,
+    ) -> Result<Vec<AlertRow>, StoreError> {
+        let params = vec![session_id.into(), (limit as i64).into(), amount.into()];
+        self.read(&BY_SESSION_OF_AMOUNT, params).await?.into_iter().map(decode).collect()
     }
 
     /// Alerts of a bank with this reference, newest first.

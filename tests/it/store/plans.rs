@@ -41,6 +41,7 @@ const EXPECTED: &[(&str, &str)] = &[
     ("FORGET_KEYS", "settled_keys_settlement"),
     ("UNDECIDED_ON_ACCOUNT", "alerts_undecided"),
     ("BY_SESSION", "alerts_session"),
+    ("BY_SESSION_OF_AMOUNT", "alerts_session"),
 ];
 
 /// Tables that grow without end: none of the statements above may walk through one.
