@@ -296,6 +296,11 @@ impl AlertStatus {
     pub const COUNTED: [AlertStatus; 4] =
         [AlertStatus::New, AlertStatus::Review, AlertStatus::Unmatched, AlertStatus::Quarantined];
 
+    /// Nothing proved it or told what it is: put aside as such, nobody may approve it.
+    pub fn tells_nothing(self) -> bool {
+        matches!(self, AlertStatus::Quarantined | AlertStatus::Unreadable)
+    }
+
     /// Money that has not found its payment.
     pub fn is_waiting(self) -> bool {
         matches!(self, AlertStatus::New | AlertStatus::Review | AlertStatus::Unmatched)
@@ -337,9 +342,7 @@ pub struct AlertRow {
 impl AlertRow {
     /// Dismissed when nothing proved or told what it is: nobody may approve it any more.
     pub fn is_aside_for_good(&self) -> bool {
-        let before = self.dismissed_from;
-        self.status == AlertStatus::Dismissed
-            && matches!(before, Some(AlertStatus::Quarantined | AlertStatus::Unreadable))
+        self.status == AlertStatus::Dismissed && self.dismissed_from.is_some_and(AlertStatus::tells_nothing)
     }
 }
 

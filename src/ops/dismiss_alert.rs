@@ -110,11 +110,6 @@ pub async fn clear_quarantine(
     Ok(Ok(cleared))
 }
 
-/// Nobody may approve an alert that was put aside as such.
-fn told_nothing(status: AlertStatus) -> bool {
-    matches!(status, AlertStatus::Quarantined | AlertStatus::Unreadable)
-}
-
 /// One Unit, guarded by the alert's version. One that was quarantined or unreadable when it was looked at is
 /// put aside as such or not at all.
 async fn put_aside(
@@ -125,7 +120,7 @@ async fn put_aside(
 ) -> Result<Result<AlertStatus, DismissRefused>, OpError> {
     let (id, first) = (alert.id, alert.status);
     for _ in 0..RACES_MAX {
-        if alert.status != first && told_nothing(first) {
+        if alert.status != first && first.tells_nothing() {
             let is_proven = first == AlertStatus::Quarantined && alert.authenticity.counts();
             return Ok(Err(match is_proven {
                 true => DismissRefused::Proven(id, alert.status.as_str()),
@@ -133,7 +128,7 @@ async fn put_aside(
             }));
         }
         let is_waiting = matches!(alert.status, AlertStatus::Review | AlertStatus::Unmatched);
-        let tells_nothing = told_nothing(alert.status);
+        let tells_nothing = alert.status.tells_nothing();
         if !is_waiting && !tells_nothing {
             return Ok(Err(DismissRefused::NotWaiting(id, alert.status.as_str())));
         }

@@ -239,13 +239,13 @@ impl Store {
     }
 }
 
-/// The values, and the first of them again for the places that are left.
 /// The keys in as many shares of about one size as they need statements.
 fn shares(keys: &[i64]) -> std::slice::Chunks<'_, i64> {
     let statements = keys.len().div_ceil(KEYS_MANY).max(1);
     keys.chunks(keys.len().div_ceil(statements).max(1))
 }
 
+/// The values, and the first of them again for the places that are left.
 fn filled(values: &[i64], places: usize) -> impl Iterator<Item = Value> {
     let first = values.first().copied().unwrap_or(0);
     values.iter().copied().chain(std::iter::repeat(first)).take(places).map(Value::from)

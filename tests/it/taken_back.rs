@@ -6,7 +6,7 @@ use tillbell::domain::money::Money;
 use tillbell::domain::payment::{Payment, Status};
 use tillbell::domain::time::Span;
 use tillbell::ops::correct_amount::correct_amount;
-use tillbell::ops::decide::{AlertOutcome, decide_alert};
+use tillbell::ops::decide::AlertOutcome;
 use tillbell::ops::dismiss_alert::dismiss_alert;
 use tillbell::ops::rematch::rematch;
 use tillbell::ops::take_alert::take_alert;
@@ -110,18 +110,14 @@ on_both! {
         // Credited, then hidden, then taken back.
         let (credit, taken) = nameless(5_200, "Halima Garba", 0);
         let first = take_alert(&t.app, &taken).await.unwrap();
-        let first = decide_alert(&t.app, first.alert_id).await.unwrap();
         assert_eq!(first.status, AlertStatus::Matched, "{first:?}");
         take_alert(&t.app, &typed(1)).await.unwrap();
         let back = take_back(&t, &debit_of(&credit), Some(session), None).await;
-        decide_alert(&t.app, back.alert_id).await.unwrap();
         assert_eq!(alert(&t, first.alert_id).await.linked_alert_id, Some(back.alert_id), "the alarm");
         // Taken back before the mail of the credit is here.
         let (credit, taken) = nameless(7_400, "Musa Danladi", 20);
-        let back = take_back(&t, &debit_of(&credit), Some(session), None).await;
-        decide_alert(&t.app, back.alert_id).await.unwrap();
+        take_back(&t, &debit_of(&credit), Some(session), None).await;
         let late = take_alert(&t.app, &taken).await.unwrap();
-        let late = decide_alert(&t.app, late.alert_id).await.unwrap();
         assert_eq!(late.status, AlertStatus::Review, "{late:?}");
         assert!(late.reason.contains("may have taken this money back"), "{}", late.reason);
         t.finish().await;
@@ -135,7 +131,6 @@ on_both! {
         let taken = t.taken(&credit.text(), true);
         let session = taken.facts.session_id.clone().unwrap();
         let first = take_alert(&t.app, &taken).await.unwrap();
-        let first = decide_alert(&t.app, first.alert_id).await.unwrap();
         assert_eq!(first.status, AlertStatus::Matched, "{first:?}");
         for n in 0..51 {
             t.advance(Span::seconds(1));
@@ -149,7 +144,6 @@ on_both! {
         debit.facts.session_id = Some(session);
         debit.facts.account_number = Some(format!("********{}", &ACCOUNT[ACCOUNT.len() - 2..]));
         let back = take_alert(&t.app, &debit).await.unwrap();
-        decide_alert(&t.app, back.alert_id).await.unwrap();
         assert_eq!(alert(&t, first.alert_id).await.linked_alert_id, Some(back.alert_id), "the alarm");
         t.finish().await;
     }
@@ -170,7 +164,6 @@ on_both! {
             taken.facts.account_number = Some(format!("********{n}"));
             taken.content_hash[0] ^= u8::from(end);
             let back = take_alert(&t.app, &taken).await.unwrap();
-            decide_alert(&t.app, back.alert_id).await.unwrap();
             linked.push(alert(&t, first.alert_id).await.linked_alert_id == Some(back.alert_id));
         }
         assert_eq!(linked, [false, true]);
@@ -185,17 +178,14 @@ on_both! {
         let mut plain = t.taken(&credit.text(), true);
         let session = plain.facts.session_id.take().unwrap();
         let first = take_alert(&t.app, &plain).await.unwrap();
-        let first = decide_alert(&t.app, first.alert_id).await.unwrap();
         assert_eq!(first.status, AlertStatus::Matched, "{first:?}");
         let again = Alert { message_id: "<again@gtbank.com>".into(), ..credit.clone() };
         let mut taken = t.taken(&again.text(), true);
         taken.content_hash[0] ^= 1;
         let second = take_alert(&t.app, &taken).await.unwrap();
-        let second = decide_alert(&t.app, second.alert_id).await.unwrap();
         assert_eq!(second.status, AlertStatus::Review, "{second:?}");
         dismiss_alert(&t.app, second.alert_id, "ada", "told twice").await.unwrap().unwrap();
         let back = take_back(&t, &debit_of(&credit), Some(&session), None).await;
-        decide_alert(&t.app, back.alert_id).await.unwrap();
         assert_eq!(alert(&t, first.alert_id).await.linked_alert_id, Some(back.alert_id), "the alarm");
         t.finish().await;
     }

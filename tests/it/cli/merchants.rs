@@ -1,7 +1,6 @@
 //! Businesses and keys.
 
 use super::{Desk, fields};
-use crate::harness::databases::TestDatabase;
 
 on_both! {
     async fn a_business_is_added_shown_and_changed(db: TestDatabase) {
@@ -28,16 +27,11 @@ on_both! {
     }
 
     async fn a_business_whose_wallet_payments_are_stopped_is_shown_so(db: TestDatabase) {
-        use tillbell::{app::App, config::Config, store::{StoreOptions, wallets}};
+        use tillbell::store::wallets;
         let desk = Desk::new(&db);
         desk.business("Shop");
         desk.json(&["business", "set", "1", "--wallet", "on"]);
-        let environment = [
-            ("TILLBELL_DATABASE__URL".to_owned(), db.url().to_owned()),
-            ("TILLBELL_SECRET__KEY_FILE".to_owned(), desk.path().join("test.key").display().to_string()),
-        ];
-        let config = Config::load("", environment.into_iter()).unwrap();
-        let app = App::open(config, &StoreOptions::command(db.url())).await.unwrap();
+        let app = desk.app().await;
         let now = app.now();
         let unit = app.store.unit(1).await.unwrap();
         let unit = unit.step(wallets::know_business(1)).step(wallets::stop_business(1, now));
@@ -74,10 +68,10 @@ on_both! {
         let second = desk.json(&["business", "rotate-secret", "1"]);
         assert_ne!(first["webhook_secret"], second["webhook_secret"]);
         assert!(second["previous_secret_valid_until"].as_str().unwrap().ends_with('Z'));
-        let both = signing(&db, &desk).await;
+        let both = signing(&desk).await;
         assert_eq!(both, [text(&second), text(&first)]);
         let third = desk.json(&["business", "rotate-secret", "1"]);
-        assert_eq!(signing(&db, &desk).await, [text(&third), text(&second)]);
+        assert_eq!(signing(&desk).await, [text(&third), text(&second)]);
     }
 
     async fn a_key_is_shown_once_and_revoked(db: TestDatabase) {
@@ -113,14 +107,9 @@ fn text(made: &serde_json::Value) -> String {
 }
 
 /// The secrets that would sign now, read as the service reads them.
-async fn signing(db: &TestDatabase, desk: &Desk<'_>) -> Vec<String> {
-    use tillbell::{app::App, config::Config, ops::businesses::signing_secrets, store::StoreOptions};
-    let environment = [
-        ("TILLBELL_DATABASE__URL".to_owned(), db.url().to_owned()),
-        ("TILLBELL_SECRET__KEY_FILE".to_owned(), desk.path().join("test.key").display().to_string()),
-    ];
-    let config = Config::load("", environment.into_iter()).unwrap();
-    let app = App::open(config, &StoreOptions::command(db.url())).await.unwrap();
+async fn signing(desk: &Desk<'_>) -> Vec<String> {
+    use tillbell::ops::businesses::signing_secrets;
+    let app = desk.app().await;
     let now = app.now();
     let secrets = signing_secrets(&app, 1, now).await.unwrap().unwrap();
     let later = now + tillbell::domain::time::Span::hours(25);

@@ -25,6 +25,10 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
+use tillbell::app::App;
+use tillbell::config::Config;
+use tillbell::store::StoreOptions;
+
 use crate::harness::databases::TestDatabase;
 
 /// One database and a folder to work in.
@@ -34,6 +38,16 @@ pub struct Desk<'a> {
     dev: bool,
     /// Name server that the commands ask.
     pub dns: Option<SocketAddr>,
+}
+
+/// What a command works with, for a database and the folder of its key.
+pub async fn open_app(database: &TestDatabase, folder: &Path) -> App {
+    let environment = [
+        ("TILLBELL_DATABASE__URL".to_owned(), database.url().to_owned()),
+        ("TILLBELL_SECRET__KEY_FILE".to_owned(), folder.join("test.key").display().to_string()),
+    ];
+    let config = Config::load("", environment.into_iter()).unwrap();
+    App::open(config, &StoreOptions::command(database.url())).await.unwrap()
 }
 
 impl<'a> Desk<'a> {
@@ -55,6 +69,11 @@ impl<'a> Desk<'a> {
 
     pub fn path(&self) -> &Path {
         self.folder.path()
+    }
+
+    /// The program's own parts over its database and key.
+    pub async fn app(&self) -> App {
+        open_app(self.database, self.path()).await
     }
 
     pub fn command(&self, args: &[&str]) -> Command {

@@ -1,15 +1,11 @@
 //! From a mail file to an approved payment and back, by commands alone.
 
-use tillbell::app::App;
-use tillbell::config::Config;
 use tillbell::domain::money::Money;
 use tillbell::domain::payment::PayerDetails;
 use tillbell::ops::create_payment::{Created, NewPayment, create_payment};
-use tillbell::store::StoreOptions;
 
 use super::terminal::typed_on_terminal;
 use super::{Desk, fields};
-use crate::harness::databases::TestDatabase;
 use crate::harness::mails::Alert;
 
 /// One business with website, key and account, all made by commands; answers the key.
@@ -21,13 +17,8 @@ fn furnish(desk: &Desk<'_>) -> String {
 }
 
 /// A payment as the API makes it, at this moment.
-async fn pay(db: &TestDatabase, desk: &Desk<'_>, key: &str, naira: i64, payer: &str) -> String {
-    let environment = [
-        ("TILLBELL_DATABASE__URL".to_owned(), db.url().to_owned()),
-        ("TILLBELL_SECRET__KEY_FILE".to_owned(), desk.path().join("test.key").display().to_string()),
-    ];
-    let config = Config::load("", environment.into_iter()).unwrap();
-    let app = App::open(config, &StoreOptions::command(db.url())).await.unwrap();
+async fn pay(desk: &Desk<'_>, key: &str, naira: i64, payer: &str) -> String {
+    let app = desk.app().await;
     let caller = app.directory.caller(key).await.unwrap().unwrap();
     let new = NewPayment {
         transaction_id: None,
@@ -58,7 +49,7 @@ on_both! {
     async fn a_mail_approves_a_payment_and_a_reversal_takes_it_back(db: TestDatabase) {
         let desk = Desk::new(&db);
         let key = furnish(&desk);
-        let txn = pay(&db, &desk, &key, 7_500, "Sade Ayo Balogun").await;
+        let txn = pay(&desk, &key, 7_500, "Sade Ayo Balogun").await;
         let mail = Alert::credit("0123456781", 7_500, "Balogun Sade Ayo", now()).text();
         std::fs::write(desk.path().join("one.eml"), mail).unwrap();
         let text = desk.json_text(&["alert", "ingest", "one.eml", "--trusted"]);
@@ -95,7 +86,7 @@ on_both! {
     async fn a_person_decides_what_the_rules_leave(db: TestDatabase) {
         let desk = Desk::new(&db);
         let key = furnish(&desk);
-        let txn = pay(&db, &desk, &key, 9_000, "Sade Ayo Balogun").await;
+        let txn = pay(&desk, &key, 9_000, "Sade Ayo Balogun").await;
         let mail = Alert::credit("0123456781", 8_000, "Balogun Sade Ayo", now()).text();
         std::fs::write(desk.path().join("short.eml"), &mail).unwrap();
         let result = desk.json(&["alert", "ingest", "short.eml", "--trusted"]);
@@ -131,7 +122,7 @@ on_both! {
         assert_eq!(evidence["despite"], "the rest came in cash");
         assert_eq!(evidence["before"]["verdict"], "review", "what the rules had seen is kept");
         assert_eq!(desk.json(&["audit"])["ok"], true);
-        let other = pay(&db, &desk, &key, 100, "Someone Else Entirely").await;
+        let other = pay(&desk, &key, 100, "Someone Else Entirely").await;
         let rejected = desk.json(&["payment", "reject", &other, "--business", "1", "--reason", "left"]);
         assert_eq!((&rejected["status"], &rejected["reject_reason"]), (&"rejected".into(), &"left".into()));
         assert!(desk.refused(&["payment", "show", "TXN-none", "--business", "1"]).contains("TXN-none"));
@@ -171,7 +162,7 @@ on_both! {
     async fn who_acted_is_told_by_the_system_and_what_sudo_says_stands_beside_it(db: TestDatabase) {
         let desk = Desk::new(&db);
         let key = furnish(&desk);
-        let txn = pay(&db, &desk, &key, 4_400, "Sade Ayo Balogun").await;
+        let txn = pay(&desk, &key, 4_400, "Sade Ayo Balogun").await;
         let mail = Alert::credit("0123456781", 4_300, "Balogun Sade Ayo", now()).text();
         std::fs::write(desk.path().join("short.eml"), &mail).unwrap();
         desk.json(&["alert", "ingest", "short.eml", "--trusted"]);
@@ -185,7 +176,7 @@ on_both! {
     async fn a_reversal_is_confirmed_on_a_terminal_and_not_in_a_script(db: TestDatabase) {
         let desk = Desk::new(&db);
         let key = furnish(&desk);
-        let txn = pay(&db, &desk, &key, 6_600, "Sade Ayo Balogun").await;
+        let txn = pay(&desk, &key, 6_600, "Sade Ayo Balogun").await;
         let mail = Alert::credit("0123456781", 6_600, "Balogun Sade Ayo", now()).text();
         std::fs::write(desk.path().join("one.eml"), mail).unwrap();
         desk.json(&["alert", "ingest", "one.eml", "--trusted"]);
@@ -198,7 +189,7 @@ on_both! {
             assert!(shown.contains("NGN 6,600.00") && shown.contains("cannot be undone"), "{shown}");
             assert_eq!(is_reversed(), expected, "{typed:?}: {shown}");
         }
-        let other = pay(&db, &desk, &key, 2_200, "Sade Ayo Balogun").await;
+        let other = pay(&desk, &key, 2_200, "Sade Ayo Balogun").await;
         let mail = Alert::credit("0123456781", 2_200, "Balogun Sade Ayo", now()).text();
         std::fs::write(desk.path().join("two.eml"), mail).unwrap();
         desk.json(&["alert", "ingest", "two.eml", "--trusted"]);

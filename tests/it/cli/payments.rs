@@ -1,15 +1,12 @@
 //! Finding payments by commands alone, and money that came to another account.
 
 use tillbell::app::App;
-use tillbell::config::Config;
 use tillbell::domain::money::Money;
 use tillbell::domain::payment::PayerDetails;
 use tillbell::domain::time::Timestamp;
 use tillbell::ops::create_payment::{Created, NewPayment, create_payment};
-use tillbell::store::StoreOptions;
 
 use super::Desk;
-use crate::harness::databases::TestDatabase;
 use crate::harness::mails::Alert;
 
 const NUMBER: &str = "0123452215";
@@ -39,15 +36,6 @@ async fn pay(app: &App, key: &str, transaction_id: &str, naira: i64, payer: &str
     assert!(matches!(created, Created::Payment(_)), "{created:?}");
 }
 
-async fn open(db: &TestDatabase, desk: &Desk<'_>) -> App {
-    let environment = [
-        ("TILLBELL_DATABASE__URL".to_owned(), db.url().to_owned()),
-        ("TILLBELL_SECRET__KEY_FILE".to_owned(), desk.path().join("test.key").display().to_string()),
-    ];
-    let config = Config::load("", environment.into_iter()).unwrap();
-    App::open(config, &StoreOptions::command(db.url())).await.unwrap()
-}
-
 fn now() -> Timestamp {
     tillbell::clock::Clock::now(&tillbell::clock::SystemClock)
 }
@@ -71,7 +59,7 @@ on_both! {
         let ijo = shop(&desk, "Ijo Fabrics", "ijo.example", &[]);
         let kola = shop(&desk, "Kola Foods", "kola.example", &[]);
         desk.account(NUMBER);
-        let app = open(&db, &desk).await;
+        let app = desk.app().await;
         pay(&app, &ijo, "a-1", 7_500, "Sade Ayo Balogun").await;
         pay(&app, &kola, "b-1", 7_500, "Mohammed Bello Danjuma").await;
         pay(&app, &ijo, "a-2", 300, "Chidinma Okoro").await;
@@ -133,7 +121,7 @@ on_both! {
         let ijo = shop(&desk, "Ijo Fabrics", "ijo.example", &[]);
         let kola = shop(&desk, "Kola Foods", "kola.example", &[]);
         desk.account(NUMBER);
-        let app = open(&db, &desk).await;
+        let app = desk.app().await;
         pay(&app, &ijo, "basket-9", 7_500, "Sade Ayo Balogun").await;
         pay(&app, &kola, "basket-9", 2_000, "Musa Danladi").await;
         pay(&app, &kola, "basket-10", 2_500, "Musa Danladi").await;
@@ -157,7 +145,7 @@ on_both! {
         let desk = Desk::new(&db);
         let key = shop(&desk, "Ijo Fabrics", "ijo.example", &[]);
         desk.account(NUMBER);
-        pay(&open(&db, &desk).await, &key, "a-1", 7_500, "Sade Ayo Balogun").await;
+        pay(&desk.app().await, &key, "a-1", 7_500, "Sade Ayo Balogun").await;
         desk.account(OTHER);
         let result = ingest(&desk, OTHER, 7_500, "BALOGUN SADE");
         assert_eq!((&result["outcome"], &result["transaction_id"]), (&"unmatched".into(), &serde_json::Value::Null));

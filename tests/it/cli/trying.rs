@@ -1,27 +1,18 @@
 //! `webhook test`: what it sends, shows and answers, and whose certificates it trusts.
 
-use tillbell::app::App;
-use tillbell::config::Config;
 use tillbell::domain::money::Money;
 use tillbell::domain::payment::PayerDetails;
 use tillbell::ops::create_payment::{Created, NewPayment, create_payment};
-use tillbell::store::StoreOptions;
 
 use super::{Desk, fields};
-use crate::harness::databases::TestDatabase;
 use crate::harness::receiver::{Answer, Receiver};
 use crate::harness::tls_receiver::{End, TlsReceiver};
 
 const CA_FILE: &str = "TILLBELL_WEBHOOKS__EXTRA_CA_FILE";
 
 /// A payment of business 1 with this webhook URL.
-async fn pay(db: &TestDatabase, desk: &Desk<'_>, webhook_url: &str) -> String {
-    let environment = [
-        ("TILLBELL_DATABASE__URL".to_owned(), db.url().to_owned()),
-        ("TILLBELL_SECRET__KEY_FILE".to_owned(), desk.path().join("test.key").display().to_string()),
-    ];
-    let config = Config::load("", environment.into_iter()).unwrap();
-    let app = App::open(config, &StoreOptions::command(db.url())).await.unwrap();
+async fn pay(desk: &Desk<'_>, webhook_url: &str) -> String {
+    let app = desk.app().await;
     let key = desk.json(&["key", "add", "1"])["key"].as_str().unwrap().to_owned();
     let caller = app.directory.caller(&key).await.unwrap().unwrap();
     let new = NewPayment {
@@ -92,7 +83,7 @@ on_both! {
         assert_eq!((&resumed["resumed"], &resumed["status"]), (&true.into(), &200.into()));
 
         desk.account("0123456781");
-        let txn = pay(&db, &desk, &receiver.url("/order/9")).await;
+        let txn = pay(&desk, &receiver.url("/order/9")).await;
         let sent = desk.json(&["webhook", "test", &one, "--payment", &txn]);
         assert_eq!(sent["url"], receiver.url("/order/9"));
         assert_eq!(receiver.received().pop().unwrap().target, "/order/9");

@@ -2,14 +2,10 @@
 
 use std::sync::Arc;
 
-use tillbell::app::App;
-use tillbell::config::Config;
 use tillbell::ops::businesses::{ChargeChange, NewBusiness, add_business};
 use tillbell::ops::websites::{NewWebsite, WebsiteRefusal, add_website, approve_website};
-use tillbell::store::StoreOptions;
 
-use super::Desk;
-use crate::harness::databases::TestDatabase;
+use super::{Desk, open_app};
 
 /// Businesses that want overlapping hosts at the same moment, and how often that is tried.
 const RIVALS: usize = 6;
@@ -99,7 +95,7 @@ on_both! {
         let mut apps = Vec::new();
         // One App each: as many processes on one database.
         for _ in 0..RIVALS {
-            apps.push(Arc::new(open(&db, folder.path()).await));
+            apps.push(Arc::new(open_app(&db, folder.path()).await));
         }
         let mut businesses = Vec::new();
         for _ in 0..RIVALS {
@@ -136,13 +132,4 @@ on_both! {
             assert_eq!(won, 1, "round {round}");
         }
     }
-}
-
-async fn open(db: &TestDatabase, folder: &std::path::Path) -> App {
-    let environment = [
-        ("TILLBELL_DATABASE__URL".to_owned(), db.url().to_owned()),
-        ("TILLBELL_SECRET__KEY_FILE".to_owned(), folder.join("test.key").display().to_string()),
-    ];
-    let config = Config::load("", environment.into_iter()).unwrap();
-    App::open(config, &StoreOptions::command(db.url())).await.unwrap()
 }
