@@ -12,6 +12,7 @@ macro_rules! examples {
 }
 
 mod accounts;
+mod activity;
 mod alerts;
 mod banks;
 mod businesses;
@@ -135,6 +136,12 @@ enum Command {
     /// List, resend and test webhooks
     #[command(subcommand, after_help = examples!["webhook list --failed", "webhook test 1"])]
     Webhook(webhooks::WebhookCommand),
+    /// Show who did what, and why, newest first
+    ///
+    /// Every approval, dismissal, reversal, rejection and change of settings that a person made, with the reason
+    /// that was given.
+    #[command(after_help = examples!["activity --since 24h", "activity --about \"alert 42\""])]
+    Activity(activity::ActivityArgs),
     /// Check that the books are in order; exit 1 if they are not
     ///
     /// Recomputes every balance, charge and seal from the stored entries, and names the rows that are wrong.
@@ -155,7 +162,7 @@ impl Command {
             Command::Alert(_) | Command::Mailbox(_) | Command::Bank(_) => true,
             Command::Business(_) | Command::Website(_) | Command::Key(_) | Command::Account(_) => false,
             Command::Payment(_) | Command::Wallet(_) | Command::Message(_) | Command::Webhook(_) => false,
-            Command::Name(_) | Command::Audit => false,
+            Command::Name(_) | Command::Audit | Command::Activity(_) => false,
         }
     }
 }
@@ -230,6 +237,7 @@ async fn dispatch(command: Command, desk: &Desk) -> anyhow::Result<ExitCode> {
         Command::Alert(command) => alerts::run(command, desk).await?,
         Command::Mailbox(command) => mailboxes::run(command, desk).await?,
         Command::Bank(command) => return banks::run(command, desk).await,
+        Command::Activity(args) => activity::run(&args, desk).await?,
         Command::Name(command) => names::run(command, desk)?,
         Command::Payment(command) => payments::run(command, desk).await?,
         Command::Wallet(command) => wallets::run(command, desk).await?,

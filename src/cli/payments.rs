@@ -104,6 +104,9 @@ pub(super) enum PaymentCommand {
     /// Use it when the bank took the money back, or when the payment was approved by mistake. It posts the
     /// opposite entry; nothing is deleted. It moves no money at the bank.
     ///
+    /// With --alert it checks that amount, account, session id and time of that alert fit the transfer, and that
+    /// the alert has undone no other one. Whatever does not fit must be overridden with --despite.
+    ///
     /// A reversal cannot be undone: the payment can never be approved again. On a terminal the command asks
     /// first, unless you say --yes; a script is not asked.
     #[command(after_help = examples![
@@ -119,6 +122,9 @@ pub(super) enum PaymentCommand {
         /// Id of the alert in which the bank reports its reversal, if there is one
         #[arg(long, value_name = "ID")]
         alert: Option<i64>,
+        /// Your reason to go on although that alert does not look like this transfer's
+        #[arg(long, value_name = "REASON", requires = "alert")]
+        despite: Option<String>,
         /// Do not ask first
         #[arg(long)]
         yes: bool,
@@ -135,7 +141,7 @@ pub(super) async fn run(command: PaymentCommand, desk: &Desk) -> anyhow::Result<
             reject_payment(&app, business, &which.transaction_id, &desk.operator, &reason).await??;
             (business, which)
         }
-        PaymentCommand::Reverse { which, reason, alert, yes } => {
+        PaymentCommand::Reverse { which, reason, alert, despite, yes } => {
             let business = whose(&app, &which).await?;
             if !yes {
                 confirm_reversal(&app, business, &which.transaction_id).await?;
@@ -146,6 +152,7 @@ pub(super) async fn run(command: PaymentCommand, desk: &Desk) -> anyhow::Result<
                 reason: &reason,
                 operator: &desk.operator,
                 undoing_alert: alert,
+                despite: despite.as_deref(),
             };
             reverse_payment(&app, &ask).await??;
             (business, which)

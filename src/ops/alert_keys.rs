@@ -6,10 +6,11 @@
 use sha2::{Digest, Sha256};
 
 use super::OpError;
-use super::similar::{SHARING_MAX, is_credit};
+use super::similar::{SHARING_MAX, are_apart, is_credit};
 use crate::app::App;
 use crate::domain::account::ReceivingAccount;
 use crate::domain::alert::{AlertRow, AlertStatus};
+use crate::domain::money::Money;
 use crate::domain::name::{Verdict, verdict};
 
 /// A kind of key and the key.
@@ -17,6 +18,7 @@ pub type Key = (&'static str, String);
 
 const SESSION: &str = "session";
 const REFERENCE: &str = "reference";
+const MESSAGE: &str = "message";
 /// A longer Message-ID is known by its hash.
 const MESSAGE_ID_MAX: usize = 250;
 
@@ -53,7 +55,7 @@ pub fn keys_of(alert: &AlertRow, place: Option<i64>, content_hash: Option<&[u8; 
     if let Some(id) = alert.message_id.as_ref().filter(|id| !id.is_empty()) {
         // No signature need cover it, so it may be of any length; an index takes no such key.
         let long = id.len() > MESSAGE_ID_MAX;
-        keys.push(("message", if long { hex(&Sha256::digest(id.as_bytes())) } else { id.clone() }));
+        keys.push((MESSAGE, if long { hex(&Sha256::digest(id.as_bytes())) } else { id.clone() }));
     }
     keys.extend(content_hash.map(|hash| ("content", hex(hash))));
     keys
@@ -85,7 +87,11 @@ pub async fn judge_copies(app: &App, alert: &mut AlertRow, keys: &[Key]) -> Resu
         }
     }
     let counts = alert.authenticity.counts();
-    let same = others.iter().find(|(_, other)| tells_the_same(alert, other));
+    // A mailer may give two mails one Message-ID: of a copy clock and balance agree as well.
+    let is_copy = |kind: &str, other: &AlertRow| {
+        tells_the_same(alert, other) && (kind != MESSAGE || !are_apart(alert, other))
+    };
+    let same = others.iter().find(|(kind, other)| is_copy(kind, other));
     let Some((kind, other)) = same.or(others.first()) else { return Ok(fresh) };
     alert.linked_alert_id = Some(other.id);
     if same.is_some() && counts {
@@ -98,8 +104,8 @@ pub async fn judge_copies(app: &App, alert: &mut AlertRow, keys: &[Key]) -> Resu
         alert.facts.doubts.push(format!("it has the same {} as alert {}", describe(kind), other.id));
     } else {
         alert.facts.doubts.push(format!(
-            "it has the same {} as alert {}, but another amount, direction, day, account, session id, \
-             reference or payer",
+            "it has the same {} as alert {}, but another amount, direction, time, account, session id, \
+             reference, balance or payer",
             describe(kind),
             other.id
         ));
@@ -111,7 +117,7 @@ pub fn describe(kind: &str) -> &'static str {
     match kind {
         SESSION => "NIP session id",
         REFERENCE => "reference",
-        "message" => "Message-ID",
+        MESSAGE => "Message-ID",
         _ => "content",
     }
 }
@@ -148,6 +154,28 @@ pub struct Standing {
     pub what: &'static str,
     /// The alert that was settled.
     pub alert_id: i64,
+    /// Its amount or payer is another one: somebody may have typed the session id into a transfer of his own.
+    pub is_other_money: bool,
+}
+
+impl Standing {
+    fn of(what: &'static str, alert: &AlertRow, settled: &AlertRow) -> Standing {
+        // The bank's own reference is nobody's to type.
+        let is_other_money = what == describe(SESSION) && is_other_money(alert, settled);
+        Standing { what, alert_id: settled.id, is_other_money }
+    }
+}
+
+/// The transfer's keys for a settlement beside another one that stands on its session id with other money. The
+/// amount makes it a key that only one such settlement can have.
+pub fn keys_beside_another(alert: &AlertRow, place: i64, received: Money) -> Vec<Key> {
+    let mut keys = transfer_keys(alert, Some(place));
+    for (kind, key) in &mut keys {
+        if *kind == SESSION {
+            *key = format!("{key}|{}", received.kobo());
+        }
+    }
+    keys
 }
 
 /// Alerts that show this session id, newest first.
@@ -158,21 +186,35 @@ pub async fn sharing_session(app: &App, session: Option<&str>) -> Result<Vec<Ale
     }
 }
 
-/// Whether the transfer was settled already, by its session id or its unique reference.
-pub async fn standing(app: &App, alert: &AlertRow, place: i64) -> Result<Option<Standing>, OpError> {
+/// The settlements that stand on the transfer's session id or its unique reference. The alerts with its session id
+/// (`sharing`) are asked as well: a program of before kept no key with the settlement.
+pub async fn standing(
+    app: &App,
+    alert: &AlertRow,
+    place: i64,
+    sharing: &[AlertRow],
+) -> Result<Vec<Standing>, OpError> {
+    let mut all: Vec<Standing> = Vec::new();
     for (kind, key) in transfer_keys(alert, Some(place)) {
         let Some(settlement) = app.store.settlement_by_key(kind, &key).await? else { continue };
         let funded_by = app.store.settlement(settlement).await?.and_then(|one| one.alert_id);
-        if let Some(alert_id) = funded_by.filter(|id| *id != alert.id) {
-            return Ok(Some(Standing { what: describe(kind), alert_id }));
+        let Some(settled) = funded_by.filter(|id| *id != alert.id) else { continue };
+        if let Some(settled) = app.store.alert(settled).await? {
+            all.push(Standing::of(describe(kind), alert, &settled));
         }
     }
-    Ok(None)
+    for one in sharing.iter().filter(|one| one.status == AlertStatus::Matched && one.id != alert.id) {
+        if all.iter().all(|known| known.alert_id != one.id) {
+            all.push(Standing::of(describe(SESSION), alert, one));
+        }
+    }
+    Ok(all)
 }
 
-/// The same among alerts with this one's session id, also where the key was not kept with the settlement, as by
-/// a program of before.
-pub fn settled_among(alert: &AlertRow, sharing: &[AlertRow]) -> Option<Standing> {
-    let settled = sharing.iter().find(|one| one.status == AlertStatus::Matched && one.id != alert.id)?;
-    Some(Standing { what: describe(SESSION), alert_id: settled.id })
+fn is_other_money(a: &AlertRow, b: &AlertRow) -> bool {
+    let payers_differ = match (&a.facts.payer_name, &b.facts.payer_name) {
+        (Some(x), Some(y)) => verdict(x, y, &[]) == Verdict::Different,
+        _ => false,
+    };
+    a.facts.amount != b.facts.amount || payers_differ
 }

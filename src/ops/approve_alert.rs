@@ -3,7 +3,7 @@
 //! A person may do what the rules may not, but not by oversight: whatever speaks against it is
 //! named and must be overridden with a reason, which is kept with the settlement.
 
-use super::alert_keys::{Key, keys_of, settled_among, sharing_session, standing};
+use super::alert_keys::{Key, Standing, keys_of, sharing_session, standing};
 use super::evidence::{self, OperatorApproval};
 use super::settle::{ByOperator, Settled, Settling, settle};
 use super::similar::similar_for_person;
@@ -93,12 +93,13 @@ pub async fn approve_alert(app: &App, ask: &Approve<'_>) -> Result<Result<Paymen
         let place = account.place();
         let ticks = app.store.amount_ticks(place, received).await?;
         let sharing = sharing_session(app, alert.facts.session_id.as_deref()).await?;
-        let settled = standing(app, &alert, place).await?.or_else(|| settled_among(&alert, &sharing));
-        if let Some(other) = settled {
-            return Ok(Err(ApproveRefused::Settled(alert.id, other.what, other.alert_id)));
+        let standing = standing(app, &alert, place, &sharing).await?;
+        if let Some(same) = standing.iter().find(|one| !one.is_other_money) {
+            return Ok(Err(ApproveRefused::Settled(alert.id, same.what, same.alert_id)));
         }
         let asked_on = accounts.iter().find(|one| Some(one.id) == payment.account_id);
         let mut obstacles = obstacles(&alert, &payment, (account, asked_on), received, &name);
+        obstacles.extend(standing.iter().map(typed_perhaps));
         obstacles.extend(similar_for_person(app, &alert, account.id, received).await?.doubts);
         obstacles.extend(wallet_doubt(app, &payment, received).await?);
         if !obstacles.is_empty() && despite.is_none() {
@@ -130,6 +131,7 @@ pub async fn approve_alert(app: &App, ask: &Approve<'_>) -> Result<Result<Paymen
                 reason: despite.unwrap_or("there were no obstacles"),
                 proven: newly_proven(app, &alert, &payment, &name, (&expected, &seen)).await?,
                 keys: fresh_keys(app, &alert, place).await?,
+                beside_another: !standing.is_empty(),
             }),
         };
         if settle(app, &settling).await? == Settled::Done {
@@ -255,6 +257,15 @@ fn obstacles(
         all.push(format!("alert {linked} may be a copy or a reversal of this one"));
     }
     all
+}
+
+/// A settlement of other money that stands on the alert's session id.
+fn typed_perhaps(other: &Standing) -> String {
+    format!(
+        "alert {}, which is settled, shows the same {} with another amount or payer: one of the two payers may have \
+         typed it; look at the bank's statement",
+        other.alert_id, other.what
+    )
 }
 
 /// Where the money came to, and where the payment asks for it.

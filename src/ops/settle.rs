@@ -6,7 +6,7 @@
 //! alerts were looked at; whoever is slower finds a guard missed and decides again.
 
 use super::OpError;
-use super::alert_keys::{Key, transfer_keys};
+use super::alert_keys::{Key, keys_beside_another, transfer_keys};
 use super::messages::{self, By, NOTES_VALID, Note};
 use super::wallets::{known_wallet, limits};
 use super::webhook_body::{self, AlertNote, PAYMENT_APPROVED};
@@ -30,6 +30,8 @@ pub struct ByOperator<'a> {
     pub proven: Option<ProvenName<'a>>,
     /// Keys of the alert that nobody has yet: from now on copies of it are known.
     pub keys: Vec<Key>,
+    /// Another settlement stands on the alert's session id, with other money.
+    pub beside_another: bool,
 }
 
 /// What is to be settled, as it was decided.
@@ -81,7 +83,11 @@ pub async fn settle(app: &App, s: &Settling<'_>) -> Result<Settled, OpError> {
         at: now,
     };
     let place = s.account.place();
-    let keys = transfer_keys(s.alert, Some(place));
+    let keys = if s.operator.as_ref().is_some_and(|operator| operator.beside_another) {
+        keys_beside_another(s.alert, place, received)
+    } else {
+        transfer_keys(s.alert, Some(place))
+    };
     let settlement = Settlement {
         id: settlement_id,
         kind: after.kind.as_str().to_owned(),

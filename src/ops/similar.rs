@@ -5,14 +5,14 @@
 //! alert that names no account may be about any.
 
 use super::OpError;
-use super::alert_keys::{place_of, settled_among, sharing_session, standing};
+use super::alert_keys::{place_of, sharing_session, standing};
 use super::weigh::interval;
 use crate::app::App;
 use crate::domain::account::ReceivingAccount;
 use crate::domain::alert::{AlertKind, AlertRow, AlertStatus, Direction, TimePrecision};
 use crate::domain::matching::Interval;
 use crate::domain::money::Money;
-use crate::domain::name::{Verdict, verdict};
+use crate::domain::name::{Verdict, fold, verdict};
 use crate::domain::time::Span;
 
 /// Without a session id, a reference or a time that tells more, alerts this far apart in our sight are not
@@ -28,6 +28,9 @@ pub const LIKELY_MAX: usize = 3;
 const UNDOING_ASKED_MAX: usize = 10;
 /// Signs of a reference that says something.
 const REFERENCE_MIN: usize = 6;
+/// Letters of a word that counts as a part of a name, and words that make one.
+const WORD_MIN: usize = 3;
+const WORDS_MIN: usize = 2;
 
 /// What other alerts say against one.
 #[derive(Default)]
@@ -109,14 +112,14 @@ async fn compare(
     asking: Asking,
 ) -> Result<Similar, OpError> {
     let facts = &alert.facts;
-    let (standing, by_session, by_reference, others) = tokio::try_join!(
-        standing(app, alert, place),
-        sharing_session(app, facts.session_id.as_deref()),
-        sharing_reference(app, alert),
-        gather(app, alert, places, received),
-    )?;
+    let by_key = async {
+        let by_session = sharing_session(app, facts.session_id.as_deref()).await?;
+        Ok((standing(app, alert, place, &by_session).await?, by_session))
+    };
+    let ((standing, by_session), by_reference, others) =
+        tokio::try_join!(by_key, sharing_reference(app, alert), gather(app, alert, places, received))?;
     let mut similar = Similar::default();
-    if let Some(settled) = standing.or_else(|| settled_among(alert, &by_session)) {
+    for settled in standing {
         similar.doubt(format!(
             "it has the same {} as alert {}, which is settled",
             settled.what, settled.alert_id
@@ -127,7 +130,7 @@ async fn compare(
         if known.contains(&other.id) {
             continue;
         }
-        if is_undoing(&other) {
+        if takes_back(&other, alert) {
             known.push(other.id);
             // Money moves between accounts of ours under one session id.
             if is_same_place(alert, &other, accounts) {
@@ -149,7 +152,7 @@ async fn compare(
             continue;
         }
         known.push(other.id);
-        if is_undoing(&other) {
+        if takes_back(&other, alert) {
             asked += 1;
             // A credit of another amount that bears its session id may be anybody's, who typed it.
             let of_its_amount = |credit: &AlertRow| credit.facts.amount == other.facts.amount;
@@ -261,7 +264,7 @@ fn telling(reference: &Option<String>) -> Option<&str> {
 }
 
 /// Money moves between accounts of ours under one session id: a debit of one is no reversal on another.
-fn is_same_place(a: &AlertRow, b: &AlertRow, accounts: &[ReceivingAccount]) -> bool {
+pub fn is_same_place(a: &AlertRow, b: &AlertRow, accounts: &[ReceivingAccount]) -> bool {
     match (a.account_id, b.account_id) {
         (Some(x), Some(y)) => place_of(accounts, x) == place_of(accounts, y),
         _ => true,
@@ -279,6 +282,37 @@ pub fn may_undo(undoing: &AlertRow, credit: &AlertRow) -> bool {
 pub fn is_undoing(alert: &AlertRow) -> bool {
     let is_the_banks = matches!(alert.facts.kind, Some(AlertKind::Fee | AlertKind::Notice));
     alert.facts.is_outgoing() && !is_the_banks
+}
+
+/// A debit of the bank's own.
+pub fn is_fee(alert: &AlertRow) -> bool {
+    alert.facts.is_outgoing() && alert.facts.kind == Some(AlertKind::Fee)
+}
+
+/// Whether this takes money away as what undoes that credit does. A debit repeats what the payer wrote, so a
+/// remark such as "transfer fee" makes a reversal read as the bank's fee: of the credit's whole amount, and
+/// naming it or its payer, it is none.
+pub fn takes_back(undoing: &AlertRow, credit: &AlertRow) -> bool {
+    let (debit, credited) = (&undoing.facts, &credit.facts);
+    let is_named = || {
+        let shares = |a: &Option<String>, b: &Option<String>| a.is_some() && a == b;
+        shares(&debit.session_id, &credited.session_id)
+            || telling(&debit.reference).is_some() && shares(&debit.reference, &credited.reference)
+            || names_the_payer(undoing, credit)
+    };
+    is_undoing(undoing) || is_fee(undoing) && debit.amount == credited.amount && is_named()
+}
+
+/// Whether the narration of a debit or reversal names the payer of a credit.
+pub fn names_the_payer(undoing: &AlertRow, credit: &AlertRow) -> bool {
+    let (Some(narration), Some(payer)) = (&undoing.facts.narration, &credit.facts.payer_name) else {
+        return false;
+    };
+    let (narration, payer) = (fold(narration), fold(payer));
+    let told: Vec<&str> = narration.split(' ').collect();
+    let words: Vec<&str> = payer.split(' ').filter(|word| word.len() >= WORD_MIN).collect();
+    let agreeing = words.iter().filter(|word| told.contains(word)).count();
+    agreeing >= WORDS_MIN.min(words.len()) && agreeing > 0
 }
 
 /// A credit of kind payment.
@@ -326,17 +360,26 @@ pub fn may_be_the_same_money(a: &AlertRow, b: &AlertRow) -> bool {
     if differ(&a.facts.session_id, &b.facts.session_id) || differ(&a.facts.reference, &b.facts.reference) {
         return false;
     }
-    if let (Some(x), Some(y)) = (a.facts.balance, b.facts.balance)
-        && x.same_kind(y)
-        && x != y
-    {
+    if balances_differ(a, b) {
         return false;
     }
-    let (x, y) = (told_time(a), told_time(b));
-    let overlap = x.begin <= y.end && y.begin <= x.end;
     let names = match (&a.facts.payer_name, &b.facts.payer_name) {
         (Some(x), Some(y)) => verdict(x, y, &[]) != Verdict::Different,
         _ => true,
     };
-    overlap && names
+    times_overlap(a, b) && names
+}
+
+fn balances_differ(a: &AlertRow, b: &AlertRow) -> bool {
+    matches!((a.facts.balance, b.facts.balance), (Some(x), Some(y)) if x.same_kind(y) && x != y)
+}
+
+fn times_overlap(a: &AlertRow, b: &AlertRow) -> bool {
+    let (x, y) = (told_time(a), told_time(b));
+    x.begin <= y.end && y.begin <= x.end
+}
+
+/// Whether the bank's own clock or balance shows that they tell of two transfers.
+pub fn are_apart(a: &AlertRow, b: &AlertRow) -> bool {
+    balances_differ(a, b) || is_timed(a) && is_timed(b) && !times_overlap(a, b)
 }

@@ -8,25 +8,23 @@
 //! matters.
 
 use super::similar::{
-    LIKELY_MAX, REVERSAL_WITHIN, is_credit, is_undoing, is_vouched, may_be_the_same_money, may_undo, named_by,
+    LIKELY_MAX, REVERSAL_WITHIN, is_credit, is_fee, is_undoing, is_vouched, may_be_the_same_money, may_undo,
+    named_by, names_the_payer, takes_back,
 };
 use super::{OpError, RACES_MAX, alert_log};
 use crate::app::App;
 use crate::domain::account::{ReceivingAccount, mask_fits};
 use crate::domain::alert::{AlertRow, AlertStatus};
-use crate::domain::name::fold;
 use crate::store::jobs::{self, JobKind};
 use crate::store::{Step, alerts};
 
 /// Credits of one amount that are looked at.
 const CREDITS_MAX: usize = 500;
-/// Letters of a word that counts as a part of a name, and words that make one.
-const WORD_MIN: usize = 3;
-const WORDS_MIN: usize = 2;
 
-/// A debit or reversal that the bank or a person vouches for.
+/// A debit or reversal that the bank or a person vouches for, or what reads as a fee and may be one.
 pub(super) fn undoes(alert: &AlertRow) -> bool {
-    alert.status == AlertStatus::Ignored && alert.authenticity.counts() && is_undoing(alert)
+    let leaves = is_undoing(alert) || is_fee(alert);
+    alert.status == AlertStatus::Ignored && alert.authenticity.counts() && leaves
 }
 
 /// Finds what it may have taken back, and holds it or raises the alarm. May be run again after a crash: it
@@ -34,6 +32,7 @@ pub(super) fn undoes(alert: &AlertRow) -> bool {
 pub(super) async fn link_undone(app: &App, undoing: &AlertRow) -> Result<(), OpError> {
     let accounts = app.directory.accounts().await?;
     let mut likely = named_by(app, undoing, &accounts).await?;
+    likely.retain(|credit| takes_back(undoing, credit));
     let mut any = Vec::new();
     let of_amount = of_its_account_and_amount(app, undoing, &accounts).await?;
     if likely.is_empty() {
@@ -115,21 +114,13 @@ async fn of_its_account_and_amount(
     }
     found.retain(|credit| {
         let alive = credit.status.is_waiting() || credit.status == AlertStatus::Matched;
-        alive && is_credit(credit) && is_vouched(credit) && may_undo(undoing, credit)
+        alive
+            && is_credit(credit)
+            && is_vouched(credit)
+            && takes_back(undoing, credit)
+            && may_undo(undoing, credit)
     });
     Ok(found)
-}
-
-/// Whether the narration of a debit or reversal names the payer of a credit.
-fn names_the_payer(undoing: &AlertRow, credit: &AlertRow) -> bool {
-    let (Some(narration), Some(payer)) = (&undoing.facts.narration, &credit.facts.payer_name) else {
-        return false;
-    };
-    let (narration, payer) = (fold(narration), fold(payer));
-    let told: Vec<&str> = narration.split(' ').collect();
-    let words: Vec<&str> = payer.split(' ').filter(|word| word.len() >= WORD_MIN).collect();
-    let agreeing = words.iter().filter(|word| told.contains(word)).count();
-    agreeing >= WORDS_MIN.min(words.len()) && agreeing > 0
 }
 
 async fn note(app: &App, shard: i64, step: Step) -> Result<(), OpError> {

@@ -79,6 +79,7 @@ statements! {
          where id = $1 and version = $2 and status in ('new', 'review', 'unmatched')"
     }
     LINK: query { "update alerts set linked_alert_id = $2, version = version + 1 where id = $1" }
+    UNDID: query { "update alerts set linked_alert_id = $3, version = version + 1 where id = $1 and version = $2" }
     WAITING_ON_ACCOUNT: query {
         concat!("select ", columns!(), " from alerts where account_id = $1 and amount_kobo between $2 and $3 \
                  and first_seen_at >= $4 and status in ('new', 'review', 'unmatched') \
@@ -331,6 +332,11 @@ pub fn held(alert: &AlertRow, reason: &str, linked: i64) -> Step {
 /// Notes on an alert that another one refers to it.
 pub fn link(alert_id: i64, linked: i64) -> Step {
     Step::one(&LINK, vec![alert_id.into(), linked.into()])
+}
+
+/// A person says that this debit or reversal undid that credit; guarded by version, so that it undoes one.
+pub fn undid(undoing: &AlertRow, credit: i64) -> Step {
+    Step::one(&UNDID, vec![undoing.id.into(), undoing.version.into(), credit.into()])
 }
 
 /// Makes decisions about this account and amount that are under way look again.

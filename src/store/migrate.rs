@@ -40,6 +40,7 @@ const MIGRATIONS: &[Migration] = &[
         name: "0014_alerts_without_session",
         text: include_str!("../../migrations/0014_alerts_without_session.sql"),
     },
+    Migration { name: "0015_activity", text: include_str!("../../migrations/0015_activity.sql") },
 ];
 
 const HISTORY: &str = "create table if not exists schema_migrations \

@@ -120,6 +120,7 @@ on_both! {
             reason: "the wrong Halima",
             operator: "ada",
             undoing_alert: None,
+            despite: None,
         };
         reverse_payment(&t.app, &ask).await.unwrap().unwrap();
         correct_amount(&t.app, &shop.caller, &bait.transaction_id, Money(500_000), None).await.unwrap();
@@ -384,6 +385,7 @@ async fn by_hand(db: TestDatabase) {
         reason: "the wrong Efosa",
         operator: "ada",
         undoing_alert: None,
+        despite: None,
     };
     reverse_payment(&t.app, &ask).await.unwrap().unwrap();
     t.finish().await;

@@ -111,7 +111,18 @@ on_both! {
             by_hand(&t, sql, sql).await;
             assert_eq!(violations(&t, check).await, 1, "{sql}");
         }
-        let sql = "update alerts set is_reference_unique = 0; update settlements set reversed_at = 5 where id = 1";
+        // A person may settle two that show one session id, if somebody typed it: of other amounts or payers.
+        for (sql, expected) in [
+            ("update alerts set session_id = '1', is_reference_unique = 0", 1),
+            ("update settlements set operator = 'ife' where id = (select max(id) from settlements)", 0),
+            ("update alerts set amount_kobo = 700", 1),
+            ("update alerts set payer_name = 'SANI LAWAL' where id = (select max(id) from alerts)", 0),
+            ("update alerts set payer_name = 'SANI LAWAL'", 1),
+        ] {
+            by_hand(&t, sql, sql).await;
+            assert_eq!(violations(&t, check).await, expected, "{sql}");
+        }
+        let sql = "update alerts set session_id = null; update settlements set reversed_at = 5 where id = 1";
         by_hand(&t, sql, sql).await;
         assert_eq!(violations(&t, check).await, 1, "a key that a reversed one still holds");
     }
@@ -146,6 +157,7 @@ on_both! {
             reason: "the wrong Halima",
             operator: "ada",
             undoing_alert: None,
+            despite: None,
         };
         reverse_payment(&t.app, &ask).await.unwrap().unwrap();
         assert_eq!(violations(&t, "balances_above_floor").await, 0);

@@ -161,6 +161,7 @@ async fn step(
                     reason: "model",
                     operator: "model",
                     undoing_alert: None,
+                    despite: None,
                 };
                 reverse_payment(&t.app, &ask).await.unwrap().unwrap();
                 line.reversed = true;

@@ -268,11 +268,60 @@ on_both! {
             reason: "onto the wrong order",
             operator: "ife",
             undoing_alert: None,
+            despite: None,
         };
         reverse_payment(&t.app, &undo).await.unwrap().unwrap();
         approved(&t, &second, &two, Some("I am sure")).await;
         let refused = approve_on(&t.app, first.alert_id, &one, Some("once more")).await.unwrap_err();
         assert!(!matches!(refused, ApproveRefused::Obstacles(_)), "{refused}");
+        t.finish().await;
+    }
+
+    async fn a_typed_session_id_that_settled_first_locks_no_genuine_transfer(db: TestDatabase) {
+        for (naira, thief) in [(50, "Sani Lawal"), (8_400, "Sani Lawal"), (50, PAYER)] {
+            let (t, shop, one, two) = two_open(TestDatabase::migrated(db.engine()).await).await;
+            let small = t.create(&shop, naira, thief).await;
+            t.advance(LATER);
+            let bank = told(true);
+            let mut typed = t.taken(&Alert::credit(ACCOUNT, naira, thief, t.app.now()).text(), true);
+            typed.facts.session_id = Some(bank.session.clone());
+            let typed = take_alert(&t.app, &typed).await.unwrap();
+            assert_eq!((typed.status, t.payment(&small).await.status), (AlertStatus::Matched, Status::Approved));
+            let genuine = t.ingest(&bank.text()).await;
+            assert_eq!(genuine.status, AlertStatus::Review, "{genuine:?}");
+            let refused = approve_on(&t.app, genuine.alert_id, &one, None).await.unwrap_err();
+            assert!(matches!(refused, ApproveRefused::Obstacles(_)), "{refused}");
+            assert!(refused.to_string().contains("may have typed it"), "{refused}");
+            approved(&t, &genuine, &one, Some("both stand on the statement")).await;
+            // The genuine one itself still pays once.
+            let again = t.ingest(&forwarded(&told_again(&bank).text())).await;
+            let refused = approve_on(&t.app, again.alert_id, &two, Some("I am sure")).await.unwrap_err();
+            assert!(matches!(refused, ApproveRefused::Settled(..)), "{refused}");
+            is_open(&t, &two).await;
+            t.finish().await;
+        }
+    }
+
+    async fn two_transfers_under_one_message_id_are_not_one(db: TestDatabase) {
+        let (t, _, one, two) = two_open(db).await;
+        let first = told(false);
+        let paid = t.ingest(&first.text()).await;
+        assert_eq!(paid.status, AlertStatus::Matched, "{paid:?}");
+        let (later, richer) = (at() + Span::minutes(4), "99120.00".to_owned());
+        t.advance(Span::minutes(5));
+        for (second, copy) in [
+            (Alert { balance: first.balance.clone(), ..first.clone() }, true),
+            (Alert { balance: richer.clone(), ..first.clone() }, false),
+            (Alert { at: later, ..first.clone() }, false),
+            (Alert { at: later, balance: richer, ..first.clone() }, false),
+        ] {
+            let mut taken = t.taken(&second.text(), true);
+            taken.content_hash[0] ^= 1;
+            let second = take_alert(&t.app, &taken).await.unwrap();
+            let expected = if copy { AlertStatus::Duplicate } else { AlertStatus::Review };
+            assert_eq!(second.status, expected, "{second:?}");
+        }
+        assert_eq!(count_approved(&t, [&one, &two]).await, 1);
         t.finish().await;
     }
 
@@ -294,6 +343,7 @@ on_both! {
                     reason: "the bank took it back",
                     operator: "ife",
                     undoing_alert: Some(back.alert_id),
+                    despite: Some("it kept its fee"),
                 };
                 reverse_payment(&t.app, &undo).await.unwrap().unwrap();
                 first

@@ -103,6 +103,7 @@ on_both! {
             operator: "ada",
             reason: "it was somebody else",
             undoing_alert: None,
+            despite: None,
         };
         reverse_payment(&t.app, &undo).await.unwrap().unwrap();
         let after = pay(8_000, "7035550187", 3).await;

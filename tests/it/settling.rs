@@ -339,6 +339,7 @@ on_both! {
             reason: "the wrong Halima",
             operator: "ada",
             undoing_alert: None,
+            despite: None,
         };
         let (one, two) = tokio::join!(reverse_payment(&t.app, &ask), reverse_payment(&t.app, &ask));
         let done = [one.unwrap(), two.unwrap()];
@@ -464,6 +465,7 @@ on_both! {
             reason: "trying",
             operator: "ada",
             undoing_alert: None,
+            despite: None,
         };
         reverse_payment(&t.app, &ask).await.unwrap().unwrap();
         assert_eq!(balance(&t, shop.id).await, Money(0));

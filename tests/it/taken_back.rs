@@ -1,18 +1,21 @@
 //! Money that the bank takes back: the debit or reversal finds its credit by session id and reference, whatever
 //! the amount, the account it names and the order in which the mails came, and leaves the others alone.
 
-use tillbell::domain::alert::{AlertRow, AlertStatus};
+use tillbell::app::App;
+use tillbell::domain::alert::{AlertKind, AlertRow, AlertStatus};
 use tillbell::domain::money::Money;
 use tillbell::domain::payment::{Payment, Status};
-use tillbell::domain::time::Span;
+use tillbell::domain::time::{Span, Timestamp};
 use tillbell::ops::correct_amount::correct_amount;
 use tillbell::ops::decide::AlertOutcome;
 use tillbell::ops::dismiss_alert::dismiss_alert;
 use tillbell::ops::rematch::rematch;
+use tillbell::ops::reverse::{Reverse, ReverseRefused, reverse_payment};
 use tillbell::ops::take_alert::take_alert;
 
 use crate::counted_once::{PAYER, approve_on, forwarded, told, two_open, without_account};
 use crate::harness::app::{ACCOUNT, LATER, TestApp, at, world};
+use crate::harness::databases::TestDatabase;
 use crate::harness::mails::Alert;
 
 const CREDITS: usize = 60;
@@ -81,6 +84,18 @@ fn with_reference(mail: &str, reference: &str) -> String {
     let row = "Document Number</td><td>:</td><td>";
     assert!(mail.contains(row));
     mail.replace(row, &format!("{row}{reference}"))
+}
+
+async fn undo(app: &App, payment: &Payment, by: i64, despite: Option<&str>) -> Result<(), ReverseRefused> {
+    let ask = Reverse {
+        business_id: payment.business_id,
+        transaction_id: &payment.transaction_id,
+        reason: "the bank took it back",
+        operator: "ife",
+        undoing_alert: Some(by),
+        despite,
+    };
+    reverse_payment(app, &ask).await.unwrap().map(drop)
 }
 
 async fn stays_open(t: &TestApp, payment: &Payment) {
@@ -231,7 +246,7 @@ on_both! {
 
     async fn a_reversal_seen_before_its_credit_holds_it_whatever_the_amount(db: TestDatabase) {
         for by_session in [true, false] {
-            let (t, _, one, two) = two_open(crate::harness::databases::TestDatabase::migrated(db.engine()).await).await;
+            let (t, _, one, two) = two_open(TestDatabase::migrated(db.engine()).await).await;
             let bank = told(by_session);
             let debit = Alert { amount: "8350".into(), ..debit_of(&bank) };
             let session = by_session.then_some(bank.session.as_str());
@@ -279,7 +294,7 @@ on_both! {
     async fn a_fee_or_levy_takes_nothing_back(db: TestDatabase) {
         let (t, _, _, _) = two_open(db).await;
         let bank = told(true);
-        for (narration, naira) in [("STAMP DUTY ON TRANSFER", "8400"), ("VAT ON NIP CHARGE", "3.75")] {
+        for (narration, naira) in [("STAMP DUTY ON TRANSFER", "50"), ("VAT ON NIP CHARGE", "3.75")] {
             let fee = Alert { amount: naira.into(), ..debit_of(&bank) };
             let line = format!("VIA GAPS PAYMENT FROM {}", fee.payer);
             let mut taken = t.taken(&fee.text().replace(&line, narration), true);
@@ -291,10 +306,112 @@ on_both! {
         assert_eq!(credit.status, AlertStatus::Matched, "{credit:?}");
         // After it, as well.
         let line = format!("VIA GAPS PAYMENT FROM {}", bank.payer);
-        let mut taken = t.taken(&debit_of(&bank).text().replace(&line, "TRANSFER LEVY"), true);
+        let levy = Alert { amount: "50".into(), ..debit_of(&bank) };
+        let mut taken = t.taken(&levy.text().replace(&line, "TRANSFER LEVY"), true);
         taken.facts.session_id = Some(bank.session.clone());
         take_alert(&t.app, &taken).await.unwrap();
         assert_eq!(alert(&t, credit.alert_id).await.linked_alert_id, None);
+        t.finish().await;
+    }
+
+    async fn a_fee_word_that_the_payer_wrote_hides_no_reversal(db: TestDatabase) {
+        for by in ["session", "reference", "name"] {
+            for credit_first in [true, false] {
+                let (t, _, one, two) = two_open(TestDatabase::migrated(db.engine()).await).await;
+                let bank = told(by == "session");
+                let mut credit = t.taken(&bank.text(), true);
+                let debit = debit_of(&bank);
+                // The debit repeats the remark, "transfer fee" for a school's or a lorry's.
+                let line = format!("VIA GAPS PAYMENT FROM {}", bank.payer);
+                let remark = if by == "name" { format!("{} TRANSFER FEE", bank.payer) } else { "TRANSFER FEE".into() };
+                let mut back = t.taken(&debit.text().replace(&line, &remark), true);
+                assert_eq!(back.facts.kind, Some(AlertKind::Fee));
+                if by == "reference" {
+                    credit.facts.reference = Some("TRF/2603/77".into());
+                    back.facts.reference = credit.facts.reference.clone();
+                } else {
+                    back.facts.session_id = credit.facts.session_id.clone();
+                }
+                let (credit, back) = if credit_first {
+                    let credit = take_alert(&t.app, &credit).await.unwrap();
+                    assert_eq!(credit.status, AlertStatus::Matched, "{credit:?}");
+                    (credit, take_alert(&t.app, &back).await.unwrap())
+                } else {
+                    let back = take_alert(&t.app, &back).await.unwrap();
+                    let credit = take_alert(&t.app, &credit).await.unwrap();
+                    assert_eq!(credit.status, AlertStatus::Review, "{by}: {credit:?}");
+                    stays_open(&t, &one).await;
+                    stays_open(&t, &two).await;
+                    (credit, back)
+                };
+                let told = alert(&t, credit.alert_id).await;
+                assert_eq!(told.linked_alert_id, Some(back.alert_id), "{by} {credit_first}");
+                t.finish().await;
+            }
+        }
+    }
+
+    async fn a_debit_undoes_the_transfer_that_it_fits_and_no_second_one(db: TestDatabase) {
+        let (t, _, one, two) = two_open(db).await;
+        let (bank, again) = (told(true), Alert { at: at() + Span::minutes(2), ..told(true) });
+        t.advance(Span::minutes(3));
+        let mut funded = Vec::new();
+        for credit in [&bank, &again] {
+            let credit = t.ingest(&credit.text()).await;
+            assert_eq!(credit.status, AlertStatus::Matched, "{credit:?}");
+            funded.push(alert(&t, credit.alert_id).await.payment_id);
+        }
+        let (first, second) = if funded[0] == Some(one.id) { (&one, &two) } else { (&two, &one) };
+        let later = |credit: &Alert| Alert { at: at() + Span::minutes(2), ..debit_of(credit) };
+        let back = take_back(&t, &later(&bank), Some(&bank.session), None).await;
+        let early = Alert { at: at() - Span::hours(3), ..debit_of(&again) };
+        let early = take_back(&t, &early, Some(&again.session), None).await;
+        let less = Alert { amount: "840".into(), ..later(&told(false)) };
+        let less = take_back(&t, &less, None, None).await;
+        let fee = later(&told(false));
+        let line = format!("VIA GAPS PAYMENT FROM {}", fee.payer);
+        let fee = t.ingest(&fee.text().replace(&line, "ACCOUNT MAINTENANCE FEE")).await;
+        t.account("0123450096").await;
+        let elsewhere = Alert { account: "******0096".into(), ..later(&told(false)) };
+        let elsewhere = take_back(&t, &elsewhere, None, None).await;
+        for (by, why) in [
+            (back.alert_id, "session id"),
+            (early.alert_id, "from before the transfer"),
+            (less.alert_id, "reports NGN 840.00"),
+            (fee.alert_id, "fee"),
+            (elsewhere.alert_id, "another account"),
+        ] {
+            let refused = undo(&t.app, second, by, None).await.unwrap_err();
+            assert!(matches!(&refused, ReverseRefused::Obstacles(all) if all.len() == 1), "{why}: {refused}");
+            assert!(refused.to_string().contains(why), "{refused}");
+        }
+        undo(&t.app, first, back.alert_id, None).await.unwrap();
+        let refused = undo(&t.app, second, back.alert_id, None).await.unwrap_err();
+        assert!(refused.to_string().contains("has undone the transfer of alert"), "{refused}");
+        undo(&t.app, second, back.alert_id, Some("one debit for both, says the bank")).await.unwrap();
+        let about = format!("payment {}", second.transaction_id);
+        let [act] = &t.app.store.acts(Some(&about), Timestamp::MIN, 5).await.unwrap()[..] else { panic!("one act") };
+        assert_eq!((&*act.operator, &*act.act), ("ife", "reverse"));
+        assert!(act.reason.contains("says the bank") && act.reason.contains("has undone"), "{act:?}");
+        t.finish().await;
+    }
+
+    async fn two_people_undo_one_transfer_each_by_one_debit_and_one_is_asked(db: TestDatabase) {
+        let (t, _, one, two) = two_open(db).await;
+        let (bank, again) = (told(false), Alert { at: at() + Span::minutes(2), ..told(false) });
+        t.advance(Span::minutes(3));
+        for credit in [&bank, &again] {
+            let credit = t.ingest(&credit.text()).await;
+            assert_eq!(credit.status, AlertStatus::Matched, "{credit:?}");
+        }
+        let debit = Alert { at: at() + Span::minutes(2), ..debit_of(&bank) };
+        let back = take_back(&t, &debit, None, None).await;
+        let other = t.another_node().await;
+        let (here, there) =
+            tokio::join!(undo(&t.app, &one, back.alert_id, None), undo(&other, &two, back.alert_id, None));
+        assert!(here.is_ok() != there.is_ok(), "{here:?} {there:?}");
+        let refused = here.and(there).unwrap_err();
+        assert!(matches!(refused, ReverseRefused::Obstacles(_)), "{refused}");
         t.finish().await;
     }
 

@@ -1,7 +1,8 @@
 //! The audit's questions about one transfer being counted once, and about what merchants were told.
 //!
 //! A key of a settlement is the session id of its alert, and its reference where the bank calls that unique on
-//! the account that the money arrived in (of a virtual account, the one it is settled through).
+//! the account that the money arrived in (of a virtual account, the one it is settled through). A payer can type
+//! another's session id: a person may settle two transfers that show one, if their amounts or payers differ.
 
 use super::super::sql::statements;
 use super::super::{Row, Store, StoreError};
@@ -14,7 +15,8 @@ macro_rules! no_key_is_settled_twice {
             "(select count(*) from settlements where alert_id is not null and reversed_at is null)",
             ("settlements", "twice.settlement_id", "(select a.session_id, max(s.id) as settlement_id from settlements s join alerts a on a.id = s.alert_id \
                  where s.reversed_at is null and a.session_id is not null \
-                 group by a.session_id having count(*) > 1) twice"),
+                 group by a.session_id having sum(case when s.operator is null then 1 else 0 end) > 1 \
+                 or count(*) > count(distinct cast(a.amount_kobo as text) || '|' || coalesce(a.payer_name, ''))) twice"),
             ("settlements", "twice.settlement_id", "(select coalesce(r.via_account_id, r.id), a.reference, max(s.id) as settlement_id from settlements s \
                  join alerts a on a.id = s.alert_id join receiving_accounts r on r.id = a.account_id \
                  where s.reversed_at is null and a.is_reference_unique = 1 and a.reference is not null \

@@ -64,6 +64,28 @@ on_both! {
         assert!(told.contains("dismissed_from: ") && told.contains("quarantined"), "{told}");
     }
 
+    async fn who_did_what_is_listed(db: TestDatabase) {
+        let desk = Desk::new(&db);
+        assert!(desk.text(&["activity"]).starts_with("no acts"), "{}", desk.text(&["activity"]));
+        quarantined(&desk, 3);
+        for (id, reason) in [("1", "spam"), ("2", "an old copy"), ("3", "spam")] {
+            desk.text(&["alert", "dismiss", id, "--reason", reason]);
+        }
+        let two = desk.json(&["activity", "--limit", "2"]);
+        assert_eq!(two["more"], true);
+        let acts = |value: &serde_json::Value| {
+            let acts = value["acts"].as_array().unwrap().iter();
+            acts.map(|act| format!("{}: {}", act["about"].as_str().unwrap(), act["reason"])).collect::<Vec<_>>()
+        };
+        assert_eq!(acts(&two), [r#"alert 3: "spam""#, r#"alert 2: "an old copy""#]);
+        let one = desk.json(&["activity", "--about", "alert 2", "--since", "1h"]);
+        assert_eq!((acts(&one), &one["more"]), (vec![r#"alert 2: "an old copy""#.to_owned()], &false.into()));
+        assert_eq!((&one["acts"][0]["act"], one["acts"][0]["operator"].is_string()), (&"dismiss".into(), true));
+        assert!(acts(&desk.json(&["activity", "--since", "2199-01-01"])).is_empty());
+        let told = desk.text(&["activity"]);
+        assert!(told.contains("dismiss") && told.contains("an old copy"), "{told}");
+    }
+
     async fn unreadable_mails_are_dismissed_for_good(db: TestDatabase) {
         let desk = Desk::new(&db);
         let mail = "From: gens@gtbank.com\r\nSubject: Hello\r\n\r\nA CREDIT of NGN 750.00 on your account\r\n";

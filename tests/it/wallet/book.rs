@@ -30,6 +30,7 @@ async fn lived_in(db: TestDatabase) -> World {
         reason: "goods came back",
         operator: "ada",
         undoing_alert: None,
+        despite: None,
     };
     reverse_payment(&w.t.app, &ask).await.unwrap().unwrap();
     let phone = w.phone();

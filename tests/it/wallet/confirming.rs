@@ -355,6 +355,7 @@ on_both! {
             reason: "goods came back",
             operator: "ada",
             undoing_alert: None,
+            despite: None,
         };
         reverse_payment(&w.t.app, &ask).await.unwrap().unwrap();
         assert_eq!(w.wallet().await.balance, Money(2_000_000));

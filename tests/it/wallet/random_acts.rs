@@ -254,6 +254,7 @@ impl Run {
             reason: "model",
             operator: "ada",
             undoing_alert: None,
+            despite: None,
         };
         reverse_payment(&self.w.t.app, &ask).await.unwrap().unwrap();
         one.reversed = true;

@@ -212,6 +212,7 @@ on_both! {
             reason: "the bank took it back",
             operator: "ada",
             undoing_alert: None,
+            despite: None,
         };
         reverse_payment(&w.t.app, &ask).await.unwrap().unwrap();
         assert_eq!(w.wallet().await.balance, Money(-700_000));

@@ -95,6 +95,7 @@ on_both! {
             reason: "goods came back",
             operator: "ada",
             undoing_alert: None,
+            despite: None,
         };
         reverse_payment(&site.w.t.app, &ask).await.unwrap().unwrap();
         site.get(&token).await.is(200, "The money is back in your wallet.");
