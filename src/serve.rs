@@ -12,14 +12,15 @@ use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+use crate::alert_reader::{Banks, TemplateError};
 use crate::app::{App, StartError};
 use crate::config::{Config, SmtpAddress};
 use crate::http::Http;
 use crate::http::listen::{self, Bounds, Purpose, TLS_PROTOCOLS};
 use crate::http::pages::brand::{Brand, LogoProblem};
-use crate::mail::intake::MailRoom;
-use crate::mail::smtp::SmtpProblem;
-use crate::mail::{Banks, TemplateError, imap};
+use crate::mail_intake::imap;
+use crate::mail_intake::ingest::MailRoom;
+use crate::mail_intake::smtp::SmtpProblem;
 use crate::ops::OpError;
 use crate::ops::prove_later::Verifier;
 use crate::ops::start_wallet_payment::PAGES;

@@ -3,8 +3,8 @@
 
 use std::time::{Duration, Instant};
 
+use tillbell::alert_reader::{Banks, Intake, fuzzing, read};
 use tillbell::domain::time::Timestamp;
-use tillbell::mail::{Banks, Intake, fuzzing, read};
 
 use crate::Size;
 use crate::report::{Goal, Report};

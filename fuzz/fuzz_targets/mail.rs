@@ -1,8 +1,8 @@
-//! Fuzz target: whole mails. The body is `tillbell::mail::fuzzing::mail`, which the tests run as well.
+//! Fuzz target: whole mails. The body is `tillbell::alert_reader::fuzzing::mail`, which the tests run as well.
 //!
 //! Started by `fuzz/run`; not a part of the service.
 #![no_main]
 
 use tillbell_fuzz::{Seeds, plant};
 
-libfuzzer_sys::fuzz_target!(init: plant(Seeds::Mails), |data: &[u8]| tillbell::mail::fuzzing::mail(data));
+libfuzzer_sys::fuzz_target!(init: plant(Seeds::Mails), |data: &[u8]| tillbell::alert_reader::fuzzing::mail(data));

@@ -1,8 +1,8 @@
-//! Fuzz target: narrations in every grammar. The body is `tillbell::mail::fuzzing::story`, which the tests run as well.
+//! Fuzz target: narrations in every grammar. The body is `tillbell::alert_reader::fuzzing::story`, which the tests run as well.
 //!
 //! Started by `fuzz/run`; not a part of the service.
 #![no_main]
 
 use tillbell_fuzz::{Seeds, plant};
 
-libfuzzer_sys::fuzz_target!(init: plant(Seeds::Cells), |data: &[u8]| tillbell::mail::fuzzing::story(data));
+libfuzzer_sys::fuzz_target!(init: plant(Seeds::Cells), |data: &[u8]| tillbell::alert_reader::fuzzing::story(data));

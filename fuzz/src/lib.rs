@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use tillbell::mail::fuzzing;
+use tillbell::alert_reader::fuzzing;
 
 /// Larger files are no seeds: they make every mutation slow.
 const MAX_SEED_BYTES: u64 = 64 * 1024;

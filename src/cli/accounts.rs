@@ -6,9 +6,9 @@ use clap::Subcommand;
 
 use super::Desk;
 use super::print::{Object, warn};
+use crate::alert_reader::{Bank, Banks};
 use crate::domain::account::ReceivingAccount;
 use crate::domain::merchant::Mode;
-use crate::mail::{Bank, Banks};
 use crate::ops::accounts::{self, GivenBank, MaskDigits, NewAccount};
 
 #[derive(Subcommand)]

@@ -12,13 +12,13 @@ use clap::Subcommand;
 
 use super::Desk;
 use super::print::{Field, Object};
+use crate::alert_reader::check::{authenticity_word, direction_word, kind_word, outcome_word};
+use crate::alert_reader::{Bank, Banks, Intake, Reading, check, mime, read};
 use crate::clock::{Clock, SystemClock};
 use crate::domain::alert::{AlertFacts, Balance, TimePrecision};
 use crate::domain::time::{LAGOS_OFFSET_SECONDS, Timestamp};
-use crate::mail::check::{authenticity_word, direction_word, kind_word, outcome_word};
-use crate::mail::intake::{Live, MailRoom};
-use crate::mail::proof::{DNS_WITHIN_FOR_FILES, Question, prove};
-use crate::mail::{Bank, Banks, Intake, Reading, check, mime, read};
+use crate::mail_intake::ingest::{Live, MailRoom};
+use crate::mail_proof::{DNS_WITHIN_FOR_FILES, Question, prove};
 
 #[derive(Subcommand)]
 pub(super) enum BankCommand {

@@ -6,9 +6,9 @@ use indicatif::ProgressBar;
 
 use super::print::Object;
 use super::{Desk, alerts};
+use crate::alert_reader::Banks;
 use crate::app::App;
 use crate::domain::alert::AlertStatus;
-use crate::mail::Banks;
 use crate::ops::dismiss_alert::{Cleared, DISMISS_MAX, DismissRefused, clear_quarantine, dismiss_alert};
 
 /// Quarantined alerts that are dismissed by their sender unless it is told otherwise.

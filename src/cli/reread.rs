@@ -9,11 +9,11 @@ use super::Desk;
 use super::alerts::display_name;
 use super::options::{Since, since};
 use super::print::{Field, Object, warn};
+use crate::alert_reader::Banks;
 use crate::app::App;
 use crate::domain::alert::AlertRow;
-use crate::mail::Banks;
-use crate::mail::intake::MailRoom;
-use crate::mail::reread::{debits_first, is_of, reread};
+use crate::mail_intake::ingest::MailRoom;
+use crate::mail_intake::reread::{debits_first, is_of, reread};
 use crate::ops::decide::AlertOutcome;
 use crate::ops::reread::{Reread, RereadRefused, unread_since};
 

@@ -1,7 +1,7 @@
 //! A bank alert as facts: what a mail said, field by field, and how sure we are that the
 //! bank said it. A field that could not be read for sure is `None`; nothing is guessed.
 //!
-//! `mail` makes these, `matching` decides on them, `store` keeps them.
+//! `alert_reader` makes these, `matching` decides on them, `store` keeps them.
 
 use super::money::Money;
 use super::time::{Span, Timestamp};

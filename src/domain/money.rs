@@ -2,7 +2,7 @@
 //!
 //! No float ever touches an amount. Text goes in through [`Money::parse`], the one
 //! reader of amounts for the API, the command line and the configuration; bank mails
-//! have looser notations and bring their own reader in `mail`, which ends in the same type.
+//! have looser notations and bring their own reader in `alert_reader`, which ends in the same type.
 //! Out it goes with exactly two decimals, as `Display` writes it.
 
 use std::fmt;

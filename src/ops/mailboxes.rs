@@ -1,6 +1,6 @@
 //! How far mailboxes were read: registering them, the lease of their one reader, moving on, alarms.
 //!
-//! The reader itself is in `mail::imap`; here is what it may write. A mail is noted as taken in the
+//! The reader itself is in `mail_intake::imap`; here is what it may write. A mail is noted as taken in the
 //! Unit of its alert and not here. Every other change names the fence of the lease, and answers
 //! whether the lease still held: `false` means that another reader took over, and to stop.
 

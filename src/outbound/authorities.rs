@@ -2,7 +2,7 @@
 //!
 //! The store is the system's, unless `SSL_CERT_FILE` or `SSL_CERT_DIR` name another: then those alone. Files
 //! are read at start, under limits, and what is wrong with one is told in words. Used by `connect`, `app` and
-//! `mail::imap`.
+//! `mail_intake::imap`.
 
 use std::io::Read;
 use std::path::Path;

@@ -2,7 +2,7 @@
 //! on them.
 //!
 //! A library's own text never leaves this file. It changes with the library, and some hold the address of a
-//! manual. Pure. Used by `connect` and `client`, and for TLS by `mail::imap`.
+//! manual. Pure. Used by `connect` and `client`, and for TLS by `mail_intake::imap`.
 
 use std::error::Error;
 use std::io::{self, ErrorKind};

@@ -11,9 +11,9 @@ use tokio_util::sync::CancellationToken;
 use super::ServeError;
 use crate::app::App;
 use crate::config::SmtpAddress;
-use crate::mail::imap;
-use crate::mail::intake::MailRoom;
-use crate::mail::smtp::{Patience, Receiver};
+use crate::mail_intake::imap;
+use crate::mail_intake::ingest::MailRoom;
+use crate::mail_intake::smtp::{Patience, Receiver};
 use crate::tls::Tls;
 
 /// What takes mails in on this node.

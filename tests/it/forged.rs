@@ -8,7 +8,7 @@ use tillbell::clock::{Clock, SystemClock};
 use tillbell::domain::alert::{AlertRow, AlertStatus, Authenticity};
 use tillbell::domain::payment::{Payment, Status};
 use tillbell::domain::time::Span;
-use tillbell::mail::intake::{Arrival, MailRoom, Origin, ingest};
+use tillbell::mail_intake::ingest::{Arrival, MailRoom, Origin, ingest};
 
 use crate::harness::app::{ACCOUNT, LATER, START, TestApp, at, world};
 use crate::harness::databases::TestDatabase;

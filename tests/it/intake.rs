@@ -3,7 +3,7 @@
 //! What a mail is worth by its origin and its proofs is tested in `forged`; this is about the door.
 
 use tillbell::domain::time::Span;
-use tillbell::mail::intake::{Arrival, MailRoom, Origin, ingest};
+use tillbell::mail_intake::ingest::{Arrival, MailRoom, Origin, ingest};
 use tillbell::ops::OpError;
 use tillbell::store::alerts;
 

@@ -5,12 +5,13 @@
 
 use std::sync::Arc;
 
+use tillbell::alert_reader::template::embedded::TEMPLATES;
+use tillbell::alert_reader::{self, Banks, Intake};
 use tillbell::domain::alert::{AlertRow, AlertStatus, Authenticity};
 use tillbell::domain::payment::Status;
 use tillbell::domain::time::{Span, Timestamp};
-use tillbell::mail::intake::{Arrival, MailRoom, Origin};
-use tillbell::mail::template::embedded::TEMPLATES;
-use tillbell::mail::{self, Banks, Intake};
+use tillbell::mail_intake;
+use tillbell::mail_intake::ingest::{Arrival, MailRoom, Origin};
 use tillbell::ops::approve_alert::{Approve, approve_alert};
 use tillbell::ops::dismiss_alert::{DismissRefused, dismiss_alert};
 use tillbell::ops::reread::{Reread, RereadRefused, unread_since};
@@ -64,7 +65,7 @@ async fn before(db: TestDatabase, banks: Banks) -> (Scene, MailRoom) {
 }
 
 async fn again(s: &Scene, room: &MailRoom, id: i64) -> Result<Reread, RereadRefused> {
-    Box::pin(mail::reread::reread(&s.t.app, room, id, "ada")).await.unwrap().map(|(_, done)| done)
+    Box::pin(mail_intake::reread::reread(&s.t.app, room, id, "ada")).await.unwrap().map(|(_, done)| done)
 }
 
 fn outcome(done: &Reread) -> AlertStatus {
@@ -240,7 +241,7 @@ on_both! {
         let unread = s.take(Signer::bank().sign(&genuine()), MAILBOX).await;
         let other = s.t.another_node().await;
         let (read, aside) = tokio::join!(
-            mail::reread::reread(&s.t.app, &taught, unread.id, "ada"),
+            mail_intake::reread::reread(&s.t.app, &taught, unread.id, "ada"),
             dismiss_alert(&other, unread.id, "bola", "advertising"),
         );
         let (read, aside, now) = (read.unwrap(), aside.unwrap(), s.alert(unread.id).await);
@@ -279,7 +280,7 @@ on_both! {
         let unread = s.take(Signer::bank().sign(&genuine()), MAILBOX).await;
         forget(&s).await;
         assert_eq!(again(&s, &taught, unread.id).await, Err(RereadRefused::MailGone(unread.id)));
-        let huge = format!("{}{}", genuine(), "x".repeat(mail::mime::MAX_MAIL_BYTES));
+        let huge = format!("{}{}", genuine(), "x".repeat(alert_reader::mime::MAX_MAIL_BYTES));
         let huge = s.take(huge, Origin::File { trusted: true }).await;
         assert_eq!(huge.status, AlertStatus::Unreadable);
         assert_eq!(again(&s, &taught, huge.id).await, Err(RereadRefused::Beginning(huge.id)));
@@ -296,8 +297,8 @@ on_both! {
         let unread = s.take(Signer::bank().sign(&genuine()), MAILBOX).await;
         let other = s.t.another_node().await;
         let (a, b) = tokio::join!(
-            mail::reread::reread(&s.t.app, &taught, unread.id, "ada"),
-            mail::reread::reread(&other, &taught, unread.id, "bola"),
+            mail_intake::reread::reread(&s.t.app, &taught, unread.id, "ada"),
+            mail_intake::reread::reread(&other, &taught, unread.id, "bola"),
         );
         let done = [a.unwrap(), b.unwrap()];
         let read = done.iter().filter(|one| matches!(one, Ok((_, Reread::Anew(_))))).count();
@@ -312,7 +313,7 @@ on_both! {
         let mail = Signer::bank().sign(&genuine());
         let unread = s.take(&mail, MAILBOX).await;
         let intake = Intake::trusted(unread.first_seen);
-        let reading = mail::read(mail.as_bytes(), &taught.banks, &intake);
+        let reading = alert_reader::read(mail.as_bytes(), &taught.banks, &intake);
         let origin = Origin::File { trusted: true };
         let arrival = Arrival { raw: mail.into_bytes(), source: "file".into(), origin, with: Vec::new() };
         let taken = taught.taken(&reading, arrival);
@@ -334,7 +335,7 @@ on_both! {
         }
         s.take("From: x@thief.example\r\nSubject: s\r\n\r\nhello", MAILBOX).await;
         let bank = taught.banks.by_code("gtbank").unwrap();
-        let wanted = |alert: &AlertRow| mail::reread::is_of(alert, bank, &taught.banks);
+        let wanted = |alert: &AlertRow| mail_intake::reread::is_of(alert, bank, &taught.banks);
         let found = |since: Timestamp| {
             let app = s.t.app.clone();
             async move { unread_since(&app, since, wanted).await.unwrap().0 }
@@ -353,7 +354,7 @@ on_both! {
         let debit = s.take(Signer::bank().sign(&back), MAILBOX).await;
         assert_eq!((credit.status, debit.status), (AlertStatus::Unreadable, AlertStatus::Unreadable));
         let ids = vec![credit.id, debit.id];
-        let ids = Box::pin(mail::reread::debits_first(&s.t.app, &taught, ids)).await;
+        let ids = Box::pin(mail_intake::reread::debits_first(&s.t.app, &taught, ids)).await;
         assert_eq!(ids, [debit.id, credit.id]);
         for id in ids {
             again(&s, &taught, id).await.unwrap();

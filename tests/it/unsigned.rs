@@ -5,11 +5,11 @@
 
 use std::sync::Arc;
 
+use tillbell::alert_reader::Banks;
+use tillbell::alert_reader::template::embedded::TEMPLATES;
 use tillbell::domain::alert::{AlertStatus, Authenticity, Direction};
 use tillbell::domain::money::Money;
-use tillbell::mail::Banks;
-use tillbell::mail::intake::MailRoom;
-use tillbell::mail::template::embedded::TEMPLATES;
+use tillbell::mail_intake::ingest::MailRoom;
 
 use crate::forged::{MAILBOX, Scene, genuine};
 use crate::harness::databases::TestDatabase;

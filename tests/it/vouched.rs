@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use tillbell::domain::alert::{AlertRow, AlertStatus, Authenticity};
 use tillbell::domain::time::Span;
-use tillbell::mail::intake::{MailRoom, Origin};
+use tillbell::mail_intake::ingest::{MailRoom, Origin};
 use tillbell::work::run_due_with;
 
 use crate::forged::{MAILBOX, Scene, genuine};

@@ -9,7 +9,7 @@ use tillbell::domain::alert::{AlertRow, AlertStatus, Authenticity};
 use tillbell::domain::money::Money;
 use tillbell::domain::payment::Status;
 use tillbell::domain::time::Span;
-use tillbell::mail::intake::MailRoom;
+use tillbell::mail_intake::ingest::MailRoom;
 use tillbell::ops::correct_amount::{Corrected, correct_amount};
 use tillbell::ops::prove_later::{Verified, Verifier};
 use tillbell::ops::sweep::sweep;

@@ -1,9 +1,9 @@
 //! What a merchant who reads instead of waiting for the webhook is told of the money that came.
 
 use serde_json::{Value, json};
+use tillbell::alert_reader::Banks;
 use tillbell::domain::merchant::Mode;
-use tillbell::mail::Banks;
-use tillbell::mail::intake::{Arrival, MailRoom, Origin, ingest};
+use tillbell::mail_intake::ingest::{Arrival, MailRoom, Origin, ingest};
 use tillbell::ops::accounts::{GivenBank, MaskDigits, NewAccount, add_account};
 use tillbell::ops::approve_alert::{Approve, approve_alert};
 use tillbell::ops::decide::AlertOutcome;

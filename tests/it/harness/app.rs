@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use tillbell::alert_reader::{self, Banks, Intake};
 use tillbell::app::App;
 use tillbell::clock::{Clock, ManualClock, SeededRandom};
 use tillbell::config::Config;
@@ -16,8 +17,7 @@ use tillbell::domain::name::Folded;
 use tillbell::domain::name::index::stored_keys;
 use tillbell::domain::payment::{PayerDetails, Payment};
 use tillbell::domain::time::{Span, Timestamp};
-use tillbell::mail::intake::{Arrival, MailRoom, Origin};
-use tillbell::mail::{self, Banks, Intake};
+use tillbell::mail_intake::ingest::{Arrival, MailRoom, Origin};
 use tillbell::ops;
 use tillbell::ops::accounts::NewAccount;
 use tillbell::ops::create_payment::{Created, NewPayment, create_payment};
@@ -258,7 +258,7 @@ impl TestApp {
     pub fn taken(&self, mail: &str, trusted: bool) -> Taken {
         let now = self.clock.now();
         let intake = Intake { now, trusted, ..Intake::default() };
-        let reading = mail::read(mail.as_bytes(), &self.banks, &intake);
+        let reading = alert_reader::read(mail.as_bytes(), &self.banks, &intake);
         let origin = Origin::File { trusted };
         let arrival =
             Arrival { raw: mail.as_bytes().to_vec(), source: "test".into(), origin, with: Vec::new() };

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tillbell::domain::alert::AlertStatus;
-use tillbell::mail::imap::Timings;
+use tillbell::mail_intake::imap::Timings;
 
 use super::{Reading, alerts, assert_once, fast, mail, server, until, until_alerts, until_read};
 use crate::harness::app::{LATER, TestApp, world};

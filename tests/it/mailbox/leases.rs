@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tillbell::mail::imap::Timings;
+use tillbell::mail_intake::imap::Timings;
 use tillbell::ops::mailboxes;
 
 use super::{Reading, assert_once, fast, mail, server, until, until_alerts, until_read};

@@ -152,7 +152,7 @@ on_both! {
         t.advance(LATER);
         let mut client = dovecot.client("ada").await;
         let large = format!("{}{}", mail(1), "all work and no play\r\n".repeat(60_000));
-        assert!(large.len() > tillbell::mail::mime::MAX_MAIL_BYTES);
+        assert!(large.len() > tillbell::alert_reader::mime::MAX_MAIL_BYTES);
         client.append("INBOX", &mail(2)).await;
         client.append("INBOX", &large).await;
         client.append("INBOX", &mail(3)).await;

@@ -3,8 +3,8 @@
 use tillbell::config::Config;
 use tillbell::domain::payment::Status as PaymentStatus;
 use tillbell::domain::time::Span;
-use tillbell::mail::imap;
-use tillbell::mail::intake::MailRoom;
+use tillbell::mail_intake::imap;
+use tillbell::mail_intake::ingest::MailRoom;
 use tillbell::ops::mailboxes;
 use tillbell::ops::sweep::sweep;
 use tokio_util::sync::CancellationToken;

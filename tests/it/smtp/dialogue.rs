@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tillbell::mail::mime::MAX_MAIL_BYTES;
+use tillbell::alert_reader::mime::MAX_MAIL_BYTES;
 use tokio_rustls::TlsConnector;
 
 use super::{Client, DEV, House, SMTP, on_sqlite};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tillbell::mail::smtp::Patience;
+use tillbell::mail_intake::smtp::Patience;
 
 use super::{House, SMTP, on_sqlite};
 

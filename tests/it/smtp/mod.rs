@@ -15,8 +15,8 @@ use std::time::Duration;
 
 use tillbell::config::SmtpAddress;
 use tillbell::domain::alert::AlertRow;
-use tillbell::mail::intake::MailRoom;
-use tillbell::mail::smtp::{Patience, Receiver};
+use tillbell::mail_intake::ingest::MailRoom;
+use tillbell::mail_intake::smtp::{Patience, Receiver};
 use tillbell::store::sql::{Sql, Text};
 use tillbell::tls::Tls;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};

@@ -1,0 +1,168 @@
+//! Is this the bank's own word? Judges From, look-alikes, mails forwarded by hand and the topmost
+//! Authentication-Results, and says "unproven" otherwise.
+//!
+//! It never says "proven": that takes a DKIM signature verified by ourselves, or a provider the
+//! operator named, and `proof` judges those; what speaks against a mail here stands all the same,
+//! because no proof is good for a mail whose From is not the bank's. Called by `alert_reader::read`.
+
+use super::mime::Letter;
+use super::sheet::{Sheet, collapse};
+use super::template::{Bank, Banks};
+use super::verdict::against;
+use crate::domain::alert::Authenticity;
+
+/// Rows after the opening of a forward in which its From is looked for.
+const FORWARD_HEAD_ROWS: usize = 12;
+
+/// The judgement, the bank whose mail it claims or is, and the reasons in words.
+pub struct Judgement<'b> {
+    pub authenticity: Authenticity,
+    pub bank: Option<&'b Bank>,
+    pub why: Vec<String>,
+    pub doubts: Vec<String>,
+    /// Rows of the quoted alert begin here, for each sheet; only in a forward.
+    pub quoted_from: Vec<usize>,
+    /// From is at the bank's domain, and not one of its known addresses.
+    stranger: bool,
+}
+
+/// Judges a mail by its headers and its visible rows.
+pub fn judge<'b>(letter: &Letter, sheets: &[Sheet], banks: &'b Banks) -> Judgement<'b> {
+    let mut judgement = Judgement {
+        authenticity: Authenticity::Unproven,
+        bank: None,
+        why: Vec::new(),
+        doubts: Vec::new(),
+        quoted_from: Vec::new(),
+        stranger: false,
+    };
+    let [from] = &letter.from[..] else {
+        judgement.refute(if letter.from.is_empty() {
+            "the mail has no From address"
+        } else {
+            "the mail has several From addresses"
+        });
+        return judgement;
+    };
+    if letter.from_headers != 1 {
+        judgement.refute("the mail has several From headers");
+        return judgement;
+    }
+    let domain = from.split_once('@').map_or("", |(_, domain)| domain);
+    judgement.bank = banks.by_sender(from);
+    if judgement.bank.is_none() {
+        judgement.bank = banks.by_sender_domain(domain);
+        if judgement.bank.is_some() {
+            judgement.stranger = true;
+            judgement.doubts.push(format!("{from} is not one of the bank's known senders"));
+        }
+    }
+    if let Some((bank, starts)) = quoted(sheets, banks) {
+        judgement.why.push("forwarded by hand: the sender is a person, not the bank".into());
+        judgement.authenticity = Authenticity::Forwarded;
+        judgement.bank = Some(bank);
+        judgement.quoted_from = starts;
+        return judgement;
+    }
+    let Some(bank) = judgement.bank else {
+        judgement.refute(&match look_alike(domain, banks) {
+            Some(bank) => format!("{from} looks like an address of {}, but is not one", bank.name),
+            None => format!("{from} is not a known bank's address"),
+        });
+        return judgement;
+    };
+    match letter.verdicts.first() {
+        Some(top) => match against(top, bank) {
+            Some(reason) => judgement.refute(&reason),
+            None => judgement
+                .why
+                .push("its Authentication-Results say nothing against it; they prove nothing here".into()),
+        },
+        None => judgement.why.push("it has no Authentication-Results header".into()),
+    }
+    judgement
+}
+
+impl Judgement<'_> {
+    /// A person's word replaces a missing proof, and not a From that is exactly the bank's (decisions 8).
+    /// The bank's own signature does: such a mail goes to a person.
+    pub fn vouched(&mut self) {
+        if self.stranger && self.authenticity == Authenticity::Unproven {
+            self.refute("the From address is at the bank's domain, but is not one of its known senders");
+        }
+    }
+
+    fn refute(&mut self, reason: &str) {
+        self.authenticity = Authenticity::Refuted;
+        self.why.push(reason.to_owned());
+    }
+}
+
+/// A bank whose domain this one imitates: the bank's first label stands inside it.
+fn look_alike<'b>(domain: &str, banks: &'b Banks) -> Option<&'b Bank> {
+    let plain: String = domain.chars().filter(|c| c.is_alphanumeric()).collect();
+    banks.list().iter().find(|bank| {
+        bank.senders.iter().filter_map(|s| s.split_once('@')).any(|(_, real)| {
+            let label: String =
+                real.split('.').next().unwrap_or_default().chars().filter(|c| c.is_alphanumeric()).collect();
+            label.len() >= 4 && plain.contains(&label)
+        })
+    })
+}
+
+/// A forward: the quoted head names a bank's sender. Gives where the quoted content begins.
+fn quoted<'b>(sheets: &[Sheet], banks: &'b Banks) -> Option<(&'b Bank, Vec<usize>)> {
+    let mut bank = None;
+    let mut starts = vec![0; sheets.len()];
+    for (s, sheet) in sheets.iter().enumerate() {
+        let lines: Vec<String> = sheet
+            .rows
+            .iter()
+            .map(|r| collapse(&r.join(" ")).trim_start_matches(['>', ' ', '*']).to_lowercase())
+            .collect();
+        for (i, line) in lines.iter().enumerate() {
+            if !is_head_line(line) || !line.starts_with("from") {
+                continue;
+            }
+            let near = lines[i..lines.len().min(i + FORWARD_HEAD_ROWS)].iter();
+            let others = near.filter(|l| is_head_line(l)).count();
+            // A lone "From:" row may be a field of the bank's own layout.
+            let opened = lines[..i].iter().rev().take(3).any(|l| opens_forward(l));
+            let Some(found) = addresses(line).find_map(|a| banks.by_sender(&a)) else { continue };
+            if others >= 2 || opened {
+                bank = Some(found);
+                let head = lines[i..]
+                    .iter()
+                    .take(FORWARD_HEAD_ROWS)
+                    .take_while(|l| is_head_line(l) || l.is_empty())
+                    .count();
+                starts[s] = i + head;
+                break;
+            }
+        }
+    }
+    bank.map(|b| (b, starts))
+}
+
+fn opens_forward(line: &str) -> bool {
+    ["forwarded message", "original message", "weitergeleitet", "message transféré"]
+        .iter()
+        .any(|w| line.contains(w))
+}
+
+fn is_head_line(line: &str) -> bool {
+    ["from:", "date:", "subject:", "to:", "sent:", "cc:", "reply-to:"].iter().any(|h| {
+        line.starts_with(h)
+            || line.strip_prefix(&h[..h.len() - 1]).is_some_and(|rest| {
+                rest.starts_with(['*', ' ']) && rest.trim_start_matches(['*', ' ']).starts_with(':')
+            })
+    })
+}
+
+/// Everything in a line that looks like an address.
+fn addresses(line: &str) -> impl Iterator<Item = String> + '_ {
+    line.split(|c: char| c.is_whitespace() || "<>()[],;\"'*".contains(c))
+        .map(|w| w.trim_start_matches("mailto:").trim_start_matches("from:"))
+        .filter(|w| w.contains('@'))
+        .map(str::to_ascii_lowercase)
+}

@@ -1,0 +1,302 @@
+//! What an alert says in words: its direction, its narration, its kind.
+//!
+//! The direction comes from the bank's own words only; a narration is masked before they are
+//! looked for. A part of `extract`; nothing else calls it.
+
+use super::Reader;
+use crate::alert_reader::sheet::{Arrangement, collapse};
+use crate::alert_reader::template::{Bank, Continuation, FieldName, Shared};
+use crate::domain::alert::{AlertKind, Direction};
+
+/// Longest narration kept.
+const MAX_NARRATION_CHARS: usize = 1000;
+/// A narration of this length that another part of the mail begins with was wrapped, not changed.
+const WRAPPED_NARRATION: usize = 40;
+/// Blanks at the ends of a value that a relay may have taken without a trace.
+const LOST_BLANKS: usize = 2;
+/// Longer lines are prose about the bank, not about the transaction.
+const LONGEST_ROW: usize = 80;
+
+impl Reader<'_> {
+    pub(super) fn direction(&mut self, suffix: Option<Direction>) -> Option<Direction> {
+        let rule = &self.layout.direction;
+        // With the part that it stands in.
+        let mut told: Vec<(Option<usize>, Direction)> = Vec::new();
+        let mut has_types = false;
+        for (part, sheet) in self.masked.iter().enumerate() {
+            let types = self.at_labels(&rule.labels, std::slice::from_ref(sheet), false);
+            has_types |= !types.is_empty();
+            told.extend(types.iter().filter_map(|found| Some((Some(part), type_word(&found.text)?))));
+        }
+        for (part, text) in self.texts.iter().enumerate() {
+            if rule.credit.iter().any(|r| r.is_match(text)) {
+                told.push((Some(part), Direction::Credit));
+            }
+            if rule.debit.iter().any(|r| r.is_match(text)) {
+                told.push((Some(part), Direction::Debit));
+            }
+        }
+        if rule.amount_suffix || !told.is_empty() {
+            // CR or DR behind the amount may contradict, even where it is not relied upon.
+            told.extend(suffix.map(|suffix| (None, suffix)));
+        }
+        let subject = self.subject_direction();
+        let Some((_, mut first)) = told.first().copied() else {
+            // The subject is the bank's word as well, but not against a row that nobody understands.
+            if subject.is_some() && has_types {
+                self.doubt(
+                    "the transaction type is unclear: only the subject says whether this is a credit or a \
+                     debit",
+                );
+            }
+            return subject;
+        };
+        if self.pages_tell_a_credit(&told) {
+            self.doubt(super::parts::DIRECTIONS_DIFFER);
+            first = Direction::Credit;
+        } else if told.iter().any(|(_, d)| *d != first) {
+            self.doubt("the mail mentions both a credit and a debit");
+            return None;
+        }
+        if subject.is_some_and(|s| s != first) {
+            self.doubt("the subject and the body differ on whether this is a credit or a debit");
+        }
+        Some(first)
+    }
+
+    /// Whether the HTML tells of a credit and of nothing else, and only the text beside it of a debit: a
+    /// person decides. The other way round it is neither, for a debit comes to no person.
+    fn pages_tell_a_credit(&self, told: &[(Option<usize>, Direction)]) -> bool {
+        let in_page = |part: &Option<usize>| part.is_some_and(|part| self.is_page(part));
+        let in_text = |part: &Option<usize>| part.is_some_and(|part| !self.is_page(part));
+        let debit = |d: &Direction| *d == Direction::Debit;
+        told.iter().any(|(part, d)| in_page(part) && !debit(d))
+            && told.iter().any(|(_, d)| debit(d))
+            && told.iter().all(|(part, d)| !debit(d) || in_text(part))
+    }
+
+    fn subject_direction(&self) -> Option<Direction> {
+        let subject = self.head.subject?;
+        let rule = &self.layout.direction;
+        let credit = rule.subject_credit.iter().any(|r| r.is_match(subject));
+        let debit = rule.subject_debit.iter().any(|r| r.is_match(subject));
+        match (credit, debit) {
+            (true, false) => Some(Direction::Credit),
+            (false, true) => Some(Direction::Debit),
+            _ => None,
+        }
+    }
+
+    /// The narration with its continuation, and whether it fills its field.
+    pub(super) fn narration(&mut self) -> (Option<String>, bool) {
+        let labels = self.layout.fields.get(&FieldName::Narration).map_or(&[][..], |f| &f.labels);
+        let unseen: Vec<usize> =
+            self.at_labels(labels, self.sheets, true).into_iter().map(|f| f.unseen).collect();
+        let raw = self.values(FieldName::Narration);
+        let rest = match &self.layout.continuation {
+            Some(c) => self.at_labels(&c.labels, self.sheets, false),
+            None => Vec::new(),
+        };
+        let mut joined: Vec<(String, bool)> = Vec::new();
+        for (i, text) in raw.iter().enumerate().filter(|(_, t)| !t.trim().is_empty()) {
+            // The values at labels stand first.
+            let first = Part { text: text.trim(), unseen: unseen.get(i).copied().unwrap_or_default() };
+            let rest = rest.get(i).or(rest.first());
+            let (text, filled) = match &self.layout.continuation {
+                Some(c) => {
+                    let rest = rest.map(|f| Part { text: f.text.trim(), unseen: f.unseen });
+                    join(first, rest.unwrap_or_default(), c)
+                }
+                None => (text.clone(), self.layout.narration_limit.is_some_and(|n| first.fills(n))),
+            };
+            joined.push((collapse(&text), filled));
+        }
+        // Plain text may have been wrapped and lost its end: the longest is compared with the others.
+        joined.sort_by_key(|(text, _)| std::cmp::Reverse(text.len()));
+        let Some((text, filled)) = joined.first().cloned() else { return (None, false) };
+        let squeeze = |t: &str| t.split_whitespace().collect::<String>().to_lowercase();
+        let long = squeeze(&text);
+        let agrees =
+            |other: &str| long == other || other.len() >= WRAPPED_NARRATION && long.starts_with(other);
+        if !joined.iter().all(|(other, _)| agrees(&squeeze(other))) {
+            self.doubt("the mail shows two different narrations");
+            return (None, false);
+        }
+        (Some(text.chars().take(MAX_NARRATION_CHARS).collect()), filled)
+    }
+
+    pub(super) fn kind(
+        &mut self,
+        direction: Direction,
+        narration: Option<&str>,
+        bank: &Bank,
+        shared: &Shared,
+    ) -> AlertKind {
+        let text = narration.unwrap_or_default();
+        for rule in bank.kinds.iter().chain(&shared.kinds) {
+            if rule.direction.is_some_and(|d| d != direction) || !rule.pattern.is_match(text) {
+                continue;
+            }
+            match rule.kind {
+                // Words of the payer's set no credit aside.
+                Some(kind) if direction == Direction::Debit || !bank.narration_is_typed => return kind,
+                _ => self.doubt(
+                    "the narration may mean a refund, a reversal, a return, a failed transfer or a transfer \
+                     between own accounts",
+                ),
+            }
+        }
+        if direction == Direction::Credit && self.rows_speak_of_reversal(shared) {
+            self.doubt("the mail may report a refund, a reversal, a return or a failed transfer");
+        }
+        if direction == Direction::Credit {
+            self.states(shared);
+        }
+        AlertKind::Payment
+    }
+}
+
+impl Reader<'_> {
+    /// Doubts rows that tell another state than that the money came.
+    fn states(&mut self, shared: &Shared) {
+        let rule = &shared.states;
+        let how = Arrangement { spaced: true, wraps: false };
+        let rows = self.masked.iter().flat_map(|s| s.values(&rule.labels, &self.layout.known, how));
+        let told: Vec<String> = rows.map(|f| collapse(&f.text)).collect();
+        let other = |value: &String| {
+            let short = value.chars().count() <= LONGEST_ROW;
+            short && !rule.come.is_match(value) && !rule.prose.is_match(value)
+        };
+        if let Some(value) = told.iter().find(|value| other(value)) {
+            self.doubt(format!("a row shows a transaction status other than success: {value}"));
+        } else if self.texts.iter().any(|text| rule.other.is_match(text)) {
+            self.doubt("the mail reports a transaction status other than success");
+        }
+    }
+
+    /// Whether the subject or a short row says that money came back. Long rows are prose of the bank
+    /// ("for refunds write to ...").
+    fn rows_speak_of_reversal(&self, shared: &Shared) -> bool {
+        let rows = self.texts.iter().flat_map(|text| text.lines());
+        rows.filter(|row| row.chars().count() <= LONGEST_ROW)
+            .chain(self.head.subject)
+            .any(|row| shared.reversals.iter().any(|r| r.is_match(row)))
+    }
+}
+
+/// The direction that a row of the type tells: `CreditAlert!`, `CR`, `Debit`. A word that may mean
+/// the other side as well (`Debit reversal`, `Deposit`) tells none.
+fn type_word(text: &str) -> Option<Direction> {
+    let text = text.to_lowercase();
+    let word: String =
+        text.chars().skip_while(|c| !c.is_alphabetic()).take_while(|c| c.is_alphabetic()).collect();
+    let both = text.contains("credit") && text.contains("debit");
+    if both || ["rever", "rvsl", "rsvl", "refund"].iter().any(|w| text.contains(w)) {
+        return None;
+    }
+    match word.as_str() {
+        "cr" => Some(Direction::Credit),
+        "dr" => Some(Direction::Debit),
+        w if w.starts_with("credit") => Some(Direction::Credit),
+        w if w.starts_with("debit") => Some(Direction::Debit),
+        _ => None,
+    }
+}
+
+/// A part of a narration, trimmed.
+#[derive(Clone, Copy, Default)]
+struct Part<'a> {
+    text: &'a str,
+    /// Signs that its cell lost, at its ends for the most part.
+    unseen: usize,
+}
+
+impl Part<'_> {
+    fn length(self) -> usize {
+        self.text.chars().count()
+    }
+
+    /// Whether the bank may have cut it at this many characters: with the blanks at its ends, of
+    /// which a relay may have taken some.
+    fn fills(self, limit: usize) -> bool {
+        self.length() + self.unseen + LOST_BLANKS >= limit
+    }
+}
+
+/// Puts a narration together that goes on in another row, and says whether its end may be missing.
+///
+/// A first part short of the limit by blanks has lost them to trimming. A second part that repeats
+/// the first is no continuation.
+fn join(first: Part<'_>, second: Part<'_>, rule: &Continuation) -> (String, bool) {
+    let length = first.length();
+    let squeeze = |t: &str| t.split_whitespace().collect::<String>();
+    let repeats = squeeze(first.text).starts_with(&squeeze(second.text));
+    let reaches = length + first.unseen + 1 >= rule.at;
+    if second.text.is_empty() || repeats || length > rule.at || !reaches {
+        // Longer than the limit: not the bank's own text, so its end cannot be judged.
+        return (first.text.to_owned(), first.fills(rule.at));
+    }
+    let mut rest: Vec<char> = second.text.chars().collect();
+    let filled = second.fills(rule.limit);
+    let blank = |at: Option<usize>| at.is_some_and(|at| rest.get(at) == Some(&' '));
+    let (usual, early) = (rule.gap_after, rule.gap_after.checked_sub(1));
+    // One place too early: the second part began with a blank that was trimmed.
+    let front_lost = !blank(Some(usual)) && blank(early) && rest.len() > usual;
+    if blank(Some(usual)) {
+        rest.remove(usual);
+    } else if let Some(early) = early.filter(|_| front_lost) {
+        rest.remove(early);
+    }
+    let gap = if front_lost || length < rule.at { " " } else { "" };
+    (format!("{}{gap}{}", first.text, rest.into_iter().collect::<String>()), filled)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_split_narration_is_joined_only_at_the_limit() {
+        let rule = Continuation { labels: vec![], at: 20, gap_after: 10, limit: 15 };
+        let part = |text| Part { text, unseen: 0 };
+        let joined = |a, b| join(part(a), part(b), &rule);
+        assert_eq!(
+            joined("ABCDEFGHIJKLMNOPQRST", "UVWXYZABCD EF"),
+            ("ABCDEFGHIJKLMNOPQRSTUVWXYZABCDEF".into(), true)
+        );
+        assert!(!joined("ABCDEFGHIJKLMNOPQRST", "UVWXYZABCD E").1);
+        assert!(joined("ABCDEFGHIJKLMNOPQRST", "UVWXYZABCD EFGH").1);
+        assert_eq!(joined("ABCDEFGHIJKLMNOPQRS", "UVW").0, "ABCDEFGHIJKLMNOPQRS UVW");
+        assert_eq!(joined("ABCDEFGHIJKLMNOPQR", "UVW").0, "ABCDEFGHIJKLMNOPQR");
+        assert_eq!(joined("ABCDEFGHIJKLMNOPQRST", "ABCDEFGHIJ KLM").0, "ABCDEFGHIJKLMNOPQRST");
+        assert_eq!(joined("ABCDEFGHIJKLMNOPQRSTX", "UVW").0, "ABCDEFGHIJKLMNOPQRSTX");
+        assert_eq!(joined("ABCDEFGHIJKLMNOPQRST", "UVWXYZABC DEF").0, "ABCDEFGHIJKLMNOPQRST UVWXYZABCDEF");
+        // Blanks that were cut off count, and some may have been lost on the way.
+        assert!(joined("ABCDEFGHIJKLMNOPQRS", "").1 && !joined("ABCDEFGHIJKLMNOPQ", "").1);
+        let padded = |text, unseen| Part { text, unseen };
+        assert!(join(padded("ABCDE", 15), part(""), &rule).1 && !join(padded("ABCDE", 5), part(""), &rule).1);
+        assert_eq!(join(padded("ABCDE", 15), part("FGH"), &rule), ("ABCDE FGH".into(), false));
+        assert!(join(part("ABCDEFGHIJKLMNOPQRST"), padded("UVWXYZABCD", 5), &rule).1);
+        // The eleventh character is taken out only where it is the blank too many.
+        assert_eq!(joined("ABCDEFGHIJKLMNOPQRST", "D-FAIRMONEY-X").0, "ABCDEFGHIJKLMNOPQRSTD-FAIRMONEY-X");
+    }
+
+    #[test]
+    fn only_plain_words_of_a_type_row_tell_the_direction() {
+        for (text, want) in [
+            ("Credit", Some(Direction::Credit)),
+            ("CreditAlert!", Some(Direction::Credit)),
+            ("  CR", Some(Direction::Credit)),
+            ("* Debit *", Some(Direction::Debit)),
+            ("DR.", Some(Direction::Debit)),
+            ("Deposit", None),
+            ("Debit Reversal", None),
+            ("Credit/Debit", None),
+            ("Crypto", None),
+            ("Dr. Ada", Some(Direction::Debit)),
+            ("", None),
+        ] {
+            assert_eq!(type_word(text), want, "{text}");
+        }
+    }
+}

@@ -1,0 +1,406 @@
+//! The door for bank mails: raw bytes in, the facts of an alert and their authenticity out.
+//!
+//! ```text
+//! files -> mime -> html | sheet -> authentic -> template -> extract (amount, when, narration)
+//!     \-> head -> dkim + dns, verdict -> proof -/
+//! ```
+//!
+//! Nothing here decides about money or asks the time; `dns` alone asks the network.
+//! No bank is named in this code: what is known of a bank stands in `banks/*.toml`.
+//! Called by the command line, by the mailbox and SMTP intake, and by tests.
+
+mod amount;
+mod authentic;
+mod charset;
+pub mod check;
+mod extract;
+pub mod fuzzing;
+pub(crate) mod head;
+mod html;
+pub mod mime;
+mod narration;
+pub mod proof;
+mod sheet;
+pub mod template;
+mod unsigned;
+pub(crate) mod verdict;
+mod when;
+
+#[cfg(test)]
+mod samples;
+#[cfg(test)]
+mod tests;
+
+use std::panic::catch_unwind;
+
+use sha2::{Digest, Sha256};
+
+pub use check::{CheckResult, check};
+pub use template::{Bank, Banks, MaskForm, TemplateError};
+
+use crate::domain::alert::{AlertFacts, AlertKind, Authenticity, Direction, Missing};
+use crate::domain::time::Timestamp;
+use authentic::Judgement;
+use mime::{Body, Letter};
+use proof::{Covered, Proof};
+use sheet::Sheet;
+
+/// What a person can do about a mail of a bank that has no template.
+const UNKNOWN_BANK: &str = "if this is your bank's own address, add a template for the bank: docs/banks.md \
+                            shows how, with `bank try` and `bank check`";
+
+/// What the caller knows about a mail besides its bytes.
+#[derive(Clone, Debug, Default)]
+pub struct Intake {
+    /// First sight of the mail.
+    pub now: Timestamp,
+    /// A person vouches for it: what is missing for a proof is not missed.
+    pub trusted: bool,
+    pub proof: Proof,
+    /// A person wants to know which rules for narrations were tried; `why` tells it then.
+    pub explain: bool,
+}
+
+impl Intake {
+    /// A mail read as if it were trusted (`bank try`, `alert ingest --trusted`, template checks).
+    pub fn trusted(now: Timestamp) -> Intake {
+        Intake { now, trusted: true, ..Intake::default() }
+    }
+
+    /// The fields that something may be read from (decisions 8).
+    fn covered(&self) -> Covered {
+        match &self.proof.verdict {
+            _ if self.trusted => Covered::ALL,
+            proof::Verdict::Proven(credential) => credential.covered,
+            _ => Covered::default(),
+        }
+    }
+}
+
+/// What came of reading a mail, before any decision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// A credit with an amount.
+    Read,
+    /// Recognised, and no credit: a debit, a fee, a one-time code, a statement.
+    Ignored,
+    /// Not recognised, or without what a decision needs; a person should look.
+    Unreadable,
+    /// Something speaks against it being the bank's own mail, or a person forwarded it.
+    Quarantined,
+}
+
+/// Everything that one mail told. `why` says in words how it came to the outcome.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reading {
+    pub outcome: Outcome,
+    pub authenticity: Authenticity,
+    pub facts: AlertFacts,
+    pub message_id: Option<String>,
+    /// The one From address, lower case.
+    pub from: Option<String>,
+    pub subject: Option<String>,
+    pub date: Option<Timestamp>,
+    pub to: Vec<String>,
+    /// What proves it, where it is proven.
+    pub authentic_by: Option<String>,
+    /// Headers of a proven mail that its signature does not cover and that something would be read from.
+    pub unsigned: Vec<&'static str>,
+    /// A key could not be had: it may be proven later.
+    pub waits: Option<Missing>,
+    /// SHA-256 over From, Subject, Date and the visible content; the same for every copy of a mail
+    /// whatever way it came (Message-ID, Received and transfer encoding do not count). Of a proven mail
+    /// what is not signed does not count either: a thief could send the copy with another Date.
+    pub content_hash: [u8; 32],
+    pub why: Vec<String>,
+}
+
+/// Reads one mail. Never fails and never panics: whatever cannot be read is an outcome.
+pub fn read(raw: &[u8], banks: &Banks, intake: &Intake) -> Reading {
+    unsigned::weigh(raw, banks, intake, read_as_it_says(raw, banks, intake))
+}
+
+/// Reads a mail as its own headers say that its content is to be read.
+fn read_as_it_says(raw: &[u8], banks: &Banks, intake: &Intake) -> Reading {
+    let mut letter = match mime::open(raw) {
+        Ok(letter) => letter,
+        Err(why) => return unreadable(raw, why),
+    };
+    let mut doubts = letter.doubts.clone();
+    let mut why = letter.notes.clone();
+    let Seen { sheets, is_whole } = match visible(&letter, &mut doubts) {
+        Ok(seen) => seen,
+        Err(reason) => {
+            let mut reading = unreadable(raw, reason);
+            head(&mut reading, &letter);
+            return reading;
+        }
+    };
+    let mut judgement = authentic::judge(&letter, &sheets, banks);
+    let authentic_by = weigh_proof(&mut judgement, &letter, &intake.proof);
+    if intake.trusted {
+        judgement.vouched();
+    }
+    let mut unsigned = Vec::new();
+    if authentic_by.is_some() {
+        unsigned = unsigned::drop_unsigned(&mut letter, &intake.covered());
+        if !unsigned.is_empty() {
+            why.push(format!("not signed, and therefore not read: {}", unsigned.join(", ")));
+        }
+    }
+    let content_hash = content_hash(&letter, &sheets);
+    why.extend(judgement.why.iter().cloned());
+    doubts.extend(judgement.doubts.iter().cloned());
+    let seen = Seen { sheets: quoted_part(sheets, &judgement), is_whole };
+    let (content, mut facts) = match judgement.bank {
+        Some(bank) => understand(bank, banks, &letter, &seen, intake, &mut why),
+        None => {
+            // Not for an imitation of a known bank's address.
+            if judgement.why.iter().any(|w| w.ends_with("is not a known bank's address")) {
+                why.push(UNKNOWN_BANK.into());
+            }
+            (Outcome::Quarantined, AlertFacts::default())
+        }
+    };
+    doubts.append(&mut facts.doubts);
+    doubts.dedup();
+    facts.doubts = doubts;
+    let outcome = match judgement.authenticity {
+        Authenticity::Refuted | Authenticity::Forwarded => Outcome::Quarantined,
+        _ => content,
+    };
+    why.extend(facts.doubts.iter().map(|d| format!("doubt: {d}")));
+    let authenticity = judgement.authenticity;
+    let waits = match intake.proof.verdict {
+        proof::Verdict::Waits(missing) if authenticity == Authenticity::Unproven => Some(missing),
+        _ => None,
+    };
+    let mut reading = Reading {
+        outcome,
+        authenticity,
+        facts,
+        content_hash,
+        why,
+        authentic_by,
+        unsigned,
+        waits,
+        ..unreadable(&[], String::new())
+    };
+    head(&mut reading, &letter);
+    reading
+}
+
+/// Lets a proof count where nothing speaks against the mail. Answers what proves it.
+fn weigh_proof(judgement: &mut Judgement<'_>, letter: &Letter, proof: &Proof) -> Option<String> {
+    judgement.why.extend(proof.why.iter().cloned());
+    if judgement.authenticity != Authenticity::Unproven {
+        return None;
+    }
+    match &proof.verdict {
+        proof::Verdict::Proven(credential) if letter.from == [credential.from.clone()] => {
+            judgement.authenticity = Authenticity::Proven;
+            return Some(credential.by.clone());
+        }
+        proof::Verdict::Failed => judgement.authenticity = Authenticity::Refuted,
+        _ => {}
+    }
+    None
+}
+
+fn unreadable(raw: &[u8], why: String) -> Reading {
+    Reading {
+        outcome: Outcome::Unreadable,
+        authenticity: Authenticity::Unproven,
+        facts: AlertFacts::default(),
+        message_id: None,
+        from: None,
+        subject: None,
+        date: None,
+        to: Vec::new(),
+        authentic_by: None,
+        unsigned: Vec::new(),
+        waits: None,
+        content_hash: Sha256::digest(raw).into(),
+        why: vec![why],
+    }
+}
+
+fn head(reading: &mut Reading, letter: &Letter) {
+    reading.message_id = letter.message_id.clone();
+    reading.from = match &letter.from[..] {
+        [one] => Some(one.clone()),
+        _ => None,
+    };
+    reading.subject = letter.subject.clone();
+    reading.date = letter.date;
+    reading.to = letter.to.clone();
+}
+
+/// What a person sees of every part.
+struct Seen {
+    sheets: Vec<Sheet>,
+    /// Nothing is known to be missing: all could be decoded, and no markup hides what follows it.
+    is_whole: bool,
+}
+
+/// Shows every part as a person sees it, with doubts about what is hidden or strangely written.
+fn visible(letter: &Letter, doubts: &mut Vec<String>) -> Result<Seen, String> {
+    let (mut sheets, mut is_whole) = (Vec::new(), !letter.undecoded);
+    for body in &letter.bodies {
+        let mut sheet = match body {
+            Body::Text(text) => Sheet::from_text(text),
+            Body::Html(html) => {
+                let page = catch_unwind(|| html::read(html))
+                    .unwrap_or_else(|_| Err("the HTML cannot be parsed".into()))?;
+                let is_hidden = html::looks_like_alert(&page.hidden);
+                is_whole &= !(is_hidden || page.swallowed || page.disguised);
+                if is_hidden {
+                    doubts.push("the mail has hidden content that looks like part of an alert".into());
+                }
+                if page.swallowed {
+                    doubts.push(
+                        "the HTML has markup that hides rows or is cut off; the payer may have typed it"
+                            .into(),
+                    );
+                }
+                if page.disguised {
+                    doubts.push(
+                        "the CSS reverses or adds text, so the mail does not show what was written".into(),
+                    );
+                }
+                page.sheet
+            }
+        };
+        for odd in sheet.clean() {
+            doubts.extend(odd.doubts().map(str::to_owned));
+        }
+        sheet.split_drawn_rows();
+        if let Some(reason) = sheet.too_large() {
+            return Err(reason);
+        }
+        sheets.push(sheet);
+    }
+    doubts.sort();
+    doubts.dedup();
+    Ok(Seen { sheets, is_whole })
+}
+
+/// In a forward, the rows below the quoted head without their quote signs.
+fn quoted_part(mut sheets: Vec<Sheet>, judgement: &Judgement<'_>) -> Vec<Sheet> {
+    if judgement.authenticity != Authenticity::Forwarded {
+        return sheets;
+    }
+    for (sheet, start) in sheets.iter_mut().zip(&judgement.quoted_from) {
+        let lines: Vec<String> = sheet
+            .rows
+            .split_off((*start).min(sheet.rows.len()))
+            .into_iter()
+            .map(|row| row.join("\t").trim_start_matches(['>', ' ']).to_owned())
+            .collect();
+        *sheet = Sheet::from_text(&lines.join("\n"));
+    }
+    sheets
+}
+
+/// Recognises the layout and reads it.
+fn understand(
+    bank: &Bank,
+    banks: &Banks,
+    letter: &Letter,
+    seen: &Seen,
+    intake: &Intake,
+    why: &mut Vec<String>,
+) -> (Outcome, AlertFacts) {
+    let sheets = &seen.sheets[..];
+    let text: String = sheets.iter().map(Sheet::text).collect();
+    let subject = letter.subject.as_deref().unwrap_or_default();
+    let Some(layout) = extract::recognise(bank, &text, subject) else {
+        let own = bank.notices.iter().any(|r| r.is_match(subject) || r.is_match(&text));
+        // "Never tell anybody your code" stands below alerts too: it makes no notice of a mail that
+        // says what happened to the account.
+        let happened = banks.shared.transactions.iter().any(|r| r.is_match(&text)) && speaks_of_money(&text);
+        let common = |text: &str| banks.shared.notices.iter().any(|r| r.is_match(text));
+        let notice = own || common(subject) || common(&text) && !happened;
+        let mut facts = AlertFacts { bank: Some(bank.code.clone()), ..AlertFacts::default() };
+        // What cannot be seen may have spoken of money.
+        if notice || !speaks_of_money(&text) && seen.is_whole {
+            why.push(format!("{}: not a transaction", bank.name));
+            facts.kind = Some(AlertKind::Notice);
+            return (Outcome::Ignored, facts);
+        }
+        why.push(format!(
+            "{}: none of the known layouts fits. To add this layout to the bank's template, see \
+             docs/banks.md; check it with `bank try`",
+            bank.name
+        ));
+        return (Outcome::Unreadable, facts);
+    };
+    why.push(format!("{}: layout {}", bank.name, layout.name));
+    let covered = intake.covered();
+    let head = extract::Head {
+        subject: letter.subject.as_deref().filter(|_| covered.subject),
+        date: letter.date.filter(|_| covered.date),
+        now: intake.now,
+        explain: intake.explain,
+    };
+    let mut facts = extract::facts(bank, &banks.shared, layout, sheets, &head, why);
+    let free = layout.free_labels();
+    let labels = html::seams::Labels {
+        free: &free,
+        known: &layout.known,
+        spaced: layout.spaced,
+        typed_max: layout.typed_max(),
+        required: &|text: &str| layout.all.iter().position(|r| r.is_match(text)),
+    };
+    let torn = |body: &Body| matches!(body, Body::Html(html) if html::seams::torn(html, &labels));
+    if letter.bodies.iter().any(torn) {
+        facts.doubts.push("text that the payer typed runs into markup that is not the bank's".into());
+    }
+    let outcome = match (facts.direction, facts.amount) {
+        (Some(Direction::Debit), _) => {
+            why.push("a debit".into());
+            Outcome::Ignored
+        }
+        (Some(Direction::Credit), Some(_)) => Outcome::Read,
+        (Some(Direction::Credit), None) => {
+            why.push("the amount could not be read".into());
+            Outcome::Unreadable
+        }
+        (None, _) => {
+            why.push("the direction could not be read".into());
+            Outcome::Unreadable
+        }
+    };
+    (outcome, facts)
+}
+
+/// Whether an unrecognised mail could still be an alert, so that it must not be ignored.
+fn speaks_of_money(text: &str) -> bool {
+    let lower = text.to_lowercase();
+    let words = ["credit", "debit", "received", "transfer", "deposit", "sent you", "balance"];
+    let figure = lower.split_whitespace().any(|w| {
+        let digits = w.bytes().filter(u8::is_ascii_digit).count();
+        digits > 0
+            && (w.contains('₦')
+                || w.contains("ngn")
+                || w.starts_with('n') && w[1..].starts_with(|c: char| c.is_ascii_digit())
+                || digits >= 3 && w.contains('.'))
+    }) || lower.contains("ngn ")
+        || lower.contains("amount");
+    figure && words.iter().any(|w| lower.contains(w))
+}
+
+fn content_hash(letter: &Letter, sheets: &[Sheet]) -> [u8; 32] {
+    let mut hash = Sha256::new();
+    let date = letter.date.map(|d| d.0.to_string()).unwrap_or_default();
+    // A signature in the relaxed form does not see blanks added to the subject.
+    let subject = letter.subject.as_deref().map(sheet::collapse).unwrap_or_default();
+    let head = [letter.from.join(","), subject, date];
+    let texts = sheets.iter().map(Sheet::text);
+    for part in head.into_iter().chain(texts) {
+        // The length in front keeps two parts from passing for one.
+        hash.update((part.len() as u64).to_be_bytes());
+        hash.update(part.as_bytes());
+    }
+    hash.finalize().into()
+}

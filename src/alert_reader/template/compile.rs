@@ -1,0 +1,336 @@
+//! From the TOML of a template to what `extract` runs: expressions compiled under a size
+//! limit, labels folded, every value checked. Called once at start, by `template`.
+
+use std::collections::HashMap;
+
+use super::pattern::Pattern;
+use super::raw::{
+    RawBank, RawClaims, RawField, RawInstitutions, RawKind, RawLayout, RawNarration, RawShared,
+};
+use super::{
+    Bank, Claims, Continuation, DirectionRule, Field, FieldName, Institutions, KindRule, Layout, MaskForm,
+    NarrationRule, Shared, States, TemplateError, core,
+};
+use crate::alert_reader::sheet::{collapse, fold_label};
+use crate::domain::alert::{AlertKind, Direction};
+
+/// Characters of one expression before `{BANK}` is put in.
+const MAX_PATTERN: usize = 2000;
+/// Expressions, labels and the like in one list.
+const MAX_LIST: usize = 200;
+
+/// Groups of an expression over narrations, see `RawNarration`.
+const NARRATION_GROUPS: [&str; 10] = [
+    "payer",
+    "payer2",
+    "bank",
+    "payer_account",
+    "session",
+    "reference",
+    "receiver",
+    "virtual",
+    "kobo",
+    "day",
+];
+
+/// Where in which file something stands, for the error.
+struct Place<'a> {
+    file: &'a str,
+    /// What stands in the file.
+    text: &'a str,
+    /// Alternatives for `{BANK}`: every way to write an institution.
+    words: &'a str,
+}
+
+impl Place<'_> {
+    fn wrong(&self, key: &str, message: impl Into<String>) -> TemplateError {
+        TemplateError::Value { file: self.file.to_owned(), key: key.to_owned(), message: message.into() }
+    }
+
+    fn regex(&self, key: &str, pattern: &str) -> Result<Pattern, TemplateError> {
+        if pattern.len() > MAX_PATTERN {
+            return Err(self.wrong(key, format!("the expression is longer than {MAX_PATTERN} characters")));
+        }
+        Pattern::new(pattern.replace("{BANK}", self.words))
+            .map_err(|e| self.wrong(key, format!("{pattern:?}: {}", collapse(&e.to_string()))))
+    }
+
+    fn regexes(&self, key: &str, patterns: &[String]) -> Result<Vec<Pattern>, TemplateError> {
+        if patterns.len() > MAX_LIST {
+            return Err(self.wrong(key, format!("more than {MAX_LIST} entries")));
+        }
+        patterns.iter().map(|p| self.regex(key, p)).collect()
+    }
+
+    /// Refuses a named group that nobody looks at: a slip of the pen would leave its field unread.
+    fn groups(&self, key: &str, pattern: &Pattern, known: &[&str]) -> Result<(), TemplateError> {
+        let Some(odd) = pattern.capture_names().flatten().find(|name| !known.contains(name)) else {
+            return Ok(());
+        };
+        let line = self.text.find(&format!("<{odd}>")).map(|at| self.text[..at].matches('\n').count() + 1);
+        let place = line.map_or(String::new(), |line| format!("line {line}: "));
+        Err(self.wrong(
+            key,
+            format!("{place}{odd:?} is not a known group; the known groups are {}", known.join(", ")),
+        ))
+    }
+
+    fn direction(
+        &self,
+        key: &str,
+        text: Option<&str>,
+        default: &str,
+    ) -> Result<Option<Direction>, TemplateError> {
+        match text.unwrap_or(default) {
+            "credit" => Ok(Some(Direction::Credit)),
+            "debit" => Ok(Some(Direction::Debit)),
+            "any" => Ok(None),
+            other => Err(self.wrong(key, format!("{other:?} is not one of credit, debit, any"))),
+        }
+    }
+
+    fn narrations(&self, raw: &[RawNarration]) -> Result<Vec<NarrationRule>, TemplateError> {
+        raw.iter()
+            .map(|r| {
+                let pattern = self.regex("narration.pattern", &r.pattern)?;
+                self.groups("narration.pattern", &pattern, &NARRATION_GROUPS)?;
+                Ok(NarrationRule {
+                    pattern,
+                    written: r.pattern.clone(),
+                    layouts: r.layouts.clone(),
+                    direction: self.direction("narration.direction", r.direction.as_deref(), "credit")?,
+                    filled: r.filled,
+                    no_payer: r.no_payer,
+                    payer_wins: r.payer_wins,
+                    payer_cut_at: r.payer_cut_at,
+                    loose: r.loose,
+                })
+            })
+            .collect()
+    }
+
+    fn kinds(&self, raw: &[RawKind]) -> Result<Vec<KindRule>, TemplateError> {
+        raw.iter()
+            .map(|r| {
+                let kind = match r.kind.as_str() {
+                    "reversal" => Some(AlertKind::Reversal),
+                    "fee" => Some(AlertKind::Fee),
+                    "own_transfer" => Some(AlertKind::OwnTransfer),
+                    "doubt" => None,
+                    other => {
+                        let message = format!("{other:?} is not one of reversal, fee, own_transfer, doubt");
+                        return Err(self.wrong("kind.kind", message));
+                    }
+                };
+                Ok(KindRule {
+                    kind,
+                    pattern: self.regex("kind.pattern", &r.pattern)?,
+                    direction: self.direction("kind.direction", r.direction.as_deref(), "any")?,
+                })
+            })
+            .collect()
+    }
+}
+
+fn parse<T: serde::de::DeserializeOwned>(file: &str, text: &str) -> Result<T, TemplateError> {
+    toml::from_str(text).map_err(|e| TemplateError::Parse {
+        file: file.to_owned(),
+        message: e.to_string().trim_end().to_owned(),
+    })
+}
+
+/// The table of institutions, and the alternatives that stand for `{BANK}`.
+pub fn institutions(text: &str) -> Result<(Institutions, String), TemplateError> {
+    let raw: RawInstitutions = parse("data/nip_codes.toml", text)?;
+    let mut table = Institutions::default();
+    let mut words = Vec::new();
+    for one in raw.institution {
+        if let Some(code) = one.code {
+            table.by_code.insert(code, one.name.clone());
+        }
+        table.cores.extend([core(&one.name)]);
+        for letters in one.letters {
+            table.cores.insert(core(&letters));
+            words.push(letters.to_uppercase());
+            table.by_letters.insert(letters.to_uppercase(), one.name.clone());
+        }
+    }
+    // Longest first, or `PAY` would answer for `PAYCOM`.
+    words.sort_by(|a, b| b.len().cmp(&a.len()).then(a.cmp(b)));
+    let alternatives =
+        words.iter().map(|w| regex::escape(w).replace(' ', " +")).collect::<Vec<_>>().join("|");
+    Ok((table, format!("(?i:{alternatives})")))
+}
+
+pub fn shared(text: &str, words: &str, institutions: Institutions) -> Result<Shared, TemplateError> {
+    let file = "data/narration.toml";
+    let raw: RawShared = parse(file, text)?;
+    let place = Place { file, text, words };
+    Ok(Shared {
+        words: words.to_owned(),
+        name_noise: place.regexes("name_noise", &raw.name_noise)?,
+        not_names: raw.not_names.iter().map(|n| collapse(n).to_uppercase()).collect(),
+        not_in_names: place.regexes("not_in_names", &raw.not_in_names)?,
+        not_in_loose_names: place.regexes("not_in_loose_names", &raw.not_in_loose_names)?,
+        notices: place.regexes("notices", &raw.notices)?,
+        transactions: place.regexes("transactions", &raw.transactions)?,
+        reversals: place.regexes("reversals", &raw.reversals)?,
+        states: States {
+            labels: raw.states.labels.iter().map(|l| fold_label(l)).collect(),
+            come: place.regex("states.come", &raw.states.come)?,
+            prose: place.regex("states.prose", &raw.states.prose)?,
+            other: place.regex("states.other", &raw.states.other)?,
+        },
+        claims: claims(&place, raw.claims)?,
+        narrations: place.narrations(&raw.narration)?,
+        kinds: place.kinds(&raw.kind)?,
+        institutions,
+    })
+}
+
+fn claims(place: &Place<'_>, raw: RawClaims) -> Result<Claims, TemplateError> {
+    Ok(Claims {
+        neutral: place.regexes("claims.neutral", &raw.neutral)?,
+        debit: place.regexes("claims.debit", &raw.debit)?,
+        credit: place.regexes("claims.credit", &raw.credit)?,
+        payer_rows: place.regexes("claims.payer_rows", &raw.payer_rows)?,
+        payer_told: place.regexes("claims.payer_told", &raw.payer_told)?,
+        links: place.regex("claims.links", &raw.links)?,
+        aside: raw.aside,
+        told: raw.told,
+        fillers: raw.fillers,
+        stops: raw.stops,
+        nobody: raw.nobody,
+        ordinary: raw.ordinary,
+    })
+}
+
+/// `labels_of_all` end a value in every bank's mails.
+pub fn bank(file: &str, text: &str, words: &str, labels_of_all: &[String]) -> Result<Bank, TemplateError> {
+    let raw: RawBank = parse(file, text)?;
+    let place = Place { file, text, words };
+    if raw.code.is_empty() || !raw.code.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit()) {
+        return Err(place.wrong("code", "must have only lower-case letters and digits"));
+    }
+    if raw.name.trim().is_empty() {
+        return Err(place.wrong("name", "is empty"));
+    }
+    let senders: Vec<String> = raw.senders.iter().map(|s| s.trim().to_ascii_lowercase()).collect();
+    if let Some(bad) = senders.iter().find(|s| s.split('@').filter(|p| !p.is_empty()).count() != 2) {
+        return Err(place.wrong("senders", format!("{bad:?} is not an address")));
+    }
+    if let Some(bad) = raw.nip_codes.iter().find(|c| c.len() != 6 || !c.bytes().all(|b| b.is_ascii_digit())) {
+        return Err(place.wrong("nip_codes", format!("{bad:?} is not six digits")));
+    }
+    let other: Vec<String> = raw.other_labels.iter().chain(labels_of_all).cloned().collect();
+    let layouts = raw.layout.iter().map(|l| layout(&place, l, &other)).collect::<Result<Vec<_>, _>>()?;
+    let names: Vec<String> = layouts.iter().map(|l| l.name.clone()).collect();
+    if let Some(unknown) = raw.narration.iter().flat_map(|n| &n.layouts).find(|l| !names.contains(l)) {
+        return Err(place.wrong("narration.layouts", format!("there is no layout {unknown:?}")));
+    }
+    let mut cut_lengths = raw.cut_lengths.clone();
+    cut_lengths.sort_unstable();
+    Ok(Bank {
+        code: raw.code,
+        name: raw.name,
+        aliases: raw.aliases,
+        nip_codes: raw.nip_codes,
+        senders,
+        dkim_domains: raw.dkim_domains.iter().map(|d| d.to_ascii_lowercase()).collect(),
+        currency: raw.currency,
+        narration_is_typed: raw.narration_is_typed,
+        signs_content_type: raw.signs_content_type,
+        cut_lengths,
+        mask: raw.mask.map(|m| MaskForm { lead: m.lead, trail: m.trail, hidden_end: m.hidden_end }),
+        layout_names: names,
+        layouts,
+        collections: place.regexes("collections", &raw.collections)?,
+        narrations: place.narrations(&raw.narration)?,
+        kinds: place.kinds(&raw.kind)?,
+        notices: place.regexes("notices", &raw.notices)?,
+        examples: raw.example,
+    })
+}
+
+fn layout(place: &Place<'_>, raw: &RawLayout, other_labels: &[String]) -> Result<Layout, TemplateError> {
+    let key = |k: &str| format!("layout {:?}: {k}", raw.name);
+    let fold = |labels: &[String]| labels.iter().map(|l| fold_label(l)).collect::<Vec<_>>();
+    let mut fields = HashMap::new();
+    for (name, field) in &raw.fields {
+        let Some(which) = field_name(name) else {
+            return Err(place.wrong(&key("fields"), format!("{name:?} is not a field")));
+        };
+        fields.insert(which, compile_field(place, &key(&format!("fields.{name}")), field)?);
+    }
+    let d = &raw.direction;
+    let direction = DirectionRule {
+        labels: fold(&d.labels),
+        credit: place.regexes(&key("direction.credit"), &d.credit)?,
+        debit: place.regexes(&key("direction.debit"), &d.debit)?,
+        subject_credit: place.regexes(&key("direction.subject_credit"), &d.subject_credit)?,
+        subject_debit: place.regexes(&key("direction.subject_debit"), &d.subject_debit)?,
+        amount_suffix: d.amount_suffix,
+    };
+    let continuation = raw.continuation.as_ref().map(|c| Continuation {
+        labels: fold(&c.labels),
+        at: c.at,
+        gap_after: c.gap_after,
+        limit: c.limit,
+    });
+    let mut known = fold(other_labels);
+    known.extend(fields.values().flat_map(|f: &Field| f.labels.clone()));
+    known.extend(direction.labels.clone());
+    known.extend(continuation.iter().flat_map(|c| c.labels.clone()));
+    known.sort();
+    known.dedup();
+    Ok(Layout {
+        name: raw.name.clone(),
+        all: place.regexes(&key("all"), &raw.all)?,
+        none: place.regexes(&key("none"), &raw.none)?,
+        subject: place.regexes(&key("subject"), &raw.subject)?,
+        spaced: raw.spaced,
+        reference_is_unique: raw.reference_is_unique,
+        narration_limit: raw.narration_limit,
+        direction,
+        fields,
+        continuation,
+        known,
+    })
+}
+
+fn compile_field(place: &Place<'_>, key: &str, raw: &RawField) -> Result<Field, TemplateError> {
+    let lines = place.regexes(&format!("{key}.lines"), &raw.lines)?;
+    let subject = place.regexes(&format!("{key}.subject"), &raw.subject)?;
+    if lines.iter().chain(&subject).any(|r| !r.capture_names().any(|n| n == Some("v"))) {
+        return Err(place.wrong(key, "every expression needs a group (?P<v>...)"));
+    }
+    for pattern in lines.iter().chain(&subject) {
+        place.groups(key, pattern, &["v"])?;
+    }
+    Ok(Field {
+        labels: raw.labels.iter().map(|l| fold_label(l)).collect(),
+        lines,
+        subject,
+        subject_alone: raw.subject_alone,
+    })
+}
+
+fn field_name(name: &str) -> Option<FieldName> {
+    Some(match name {
+        "amount" => FieldName::Amount,
+        "currency" => FieldName::Currency,
+        "account" => FieldName::Account,
+        "holder" => FieldName::Holder,
+        "narration" => FieldName::Narration,
+        "reference" => FieldName::Reference,
+        "session" => FieldName::Session,
+        "payer" => FieldName::Payer,
+        "payer_account" => FieldName::PayerAccount,
+        "payer_bank" => FieldName::PayerBank,
+        "date" => FieldName::Date,
+        "time" => FieldName::Time,
+        "available" => FieldName::Available,
+        "ledger" => FieldName::Ledger,
+        _ => return None,
+    })
+}

@@ -1,0 +1,308 @@
+//! What the signature of a proven mail leaves open, and what follows from it.
+//!
+//! Whoever passes a mail on can change, add and take away every header that its signature does not cover. What
+//! such a header says of itself (subject, date, receiver, id) is not read. One that says how the content is to
+//! be read is worse: a payer can type what becomes rows of the bank's as soon as a text is called HTML, HTML is
+//! called text, or a boundary is named in the midst of it. So such a mail goes to a person, unless the bank's
+//! template says that the bank signs no Content-Type. Then **the body itself must say what it is** (`natural`:
+//! the signature covers it), and the mail is read as that; the header it came with must make no difference, and
+//! no other type that it could have been given may tell another credit. What is approved then rests on signed
+//! bytes alone. Called by `alert_reader::read`.
+
+use super::head;
+use super::mime::{self, Body, Letter};
+use super::proof::Covered;
+use super::{Banks, Intake, Outcome, Reading, read_as_it_says};
+use crate::domain::alert::{AlertFacts, TimePrecision};
+
+/// Boundaries that lines of one body could be taken for.
+const MAX_BOUNDARIES: usize = 4;
+/// Characters of a boundary (RFC 2046).
+const MAX_BOUNDARY: usize = 70;
+/// Charsets that banks write. In others the bytes of ASCII mean something else, or signs beyond it do: the
+/// first are never read without a doubt, the second only differ from these.
+const CHARSETS: [&str; 2] = ["utf-8", "windows-1252"];
+const CONTENT_TYPE: &str = "Content-Type";
+const ENCODING: &str = "Content-Transfer-Encoding";
+
+/// Takes from a proven mail what nobody signed. Answers the names of the headers that were there.
+pub(super) fn drop_unsigned(letter: &mut Letter, covered: &Covered) -> Vec<&'static str> {
+    let mut names = Vec::new();
+    if !covered.subject && letter.subject.take().is_some() {
+        names.push("Subject");
+    }
+    if !covered.date && letter.date.take().is_some() {
+        names.push("Date");
+    }
+    if !covered.message_id && letter.message_id.take().is_some() {
+        names.push("Message-ID");
+    }
+    if !covered.to && !letter.to.is_empty() {
+        letter.to.clear();
+        names.push("To");
+    }
+    names
+}
+
+/// Headers that say how the content is to be read, and that the proof does not cover.
+fn open(covered: &Covered) -> Vec<&'static str> {
+    let all = [(covered.content_type, CONTENT_TYPE), (covered.encoding, ENCODING)];
+    all.into_iter().filter_map(|(covered, name)| (!covered).then_some(name)).collect()
+}
+
+/// Weighs what was read of a mail against the headers that nobody signed.
+pub(super) fn weigh(raw: &[u8], banks: &Banks, intake: &Intake, mut read: Reading) -> Reading {
+    let covered = intake.covered();
+    let open = open(&covered);
+    if read.authentic_by.is_none() || open.is_empty() {
+        return read;
+    }
+    read.unsigned.extend(&open);
+    let bank = read.facts.bank.as_deref().and_then(|code| banks.by_code(code));
+    let mut doubt = format!(
+        "the bank's signature does not cover {}, so how the content is read could have been changed on the \
+         way",
+        open.join(" and ")
+    );
+    // Somebody else's transfer with typed rows could be shown as a debit of the bank's own, which holds money.
+    let undoes = takes_money_back(&read);
+    let is_settled_so = bank.is_some_and(|bank| !bank.signs_content_type) || undoes;
+    if open == [CONTENT_TYPE] && is_settled_so && (read.outcome == Outcome::Read || undoes) {
+        match settled(raw, banks, intake, &read) {
+            Ok(natural) => return natural,
+            Err(why) => doubt = format!("the bank does not sign Content-Type, and {why}"),
+        }
+    }
+    read.why.push(format!("doubt: {doubt}"));
+    if undoes {
+        read.outcome = Outcome::Unreadable;
+        read.facts = AlertFacts { bank: read.facts.bank, ..AlertFacts::default() };
+    }
+    read.facts.doubts.push(doubt);
+    read
+}
+
+/// A debit or a reversal, from which it follows that a credit is held or an alarm raised.
+fn takes_money_back(read: &Reading) -> bool {
+    read.outcome == Outcome::Ignored && read.facts.is_outgoing()
+}
+
+/// The mail read as its body says. The error says why the type it was given may matter.
+fn settled(raw: &[u8], banks: &Banks, intake: &Intake, given: &Reading) -> Result<Reading, String> {
+    let bare = Bare::of(raw)?;
+    let natural = bare.natural(&intake.covered())?;
+    let mut signed = intake.clone();
+    if let super::proof::Verdict::Proven(credential) = &mut signed.proof.verdict {
+        credential.covered.content_type = true;
+    }
+    let read_as = |form: &str| read_as_it_says(&bare.with(form), banks, &signed);
+    let mut sure = read_as(&natural);
+    if sure.outcome != given.outcome || sure.facts != given.facts {
+        return Err(format!(
+            "its body is {natural}, and as that it reads differently than under the type it came with"
+        ));
+    }
+    let others = bare.others(&natural)?;
+    for form in &others {
+        let other = read_as(form);
+        let follows = takes_money_back(&other) || other.outcome == Outcome::Read;
+        if follows && other.facts.doubts.is_empty() && tells_another(&other.facts, &sure.facts) {
+            return Err(format!("as {form} it would report another payment than as {natural}"));
+        }
+    }
+    sure.unsigned.clone_from(&given.unsigned);
+    sure.why.push(format!(
+        "its Content-Type is not signed; its body is {natural}, and as {} other types it reports no other \
+         payment",
+        others.len()
+    ));
+    Ok(sure)
+}
+
+/// Whether one reading tells what the other tells otherwise or not at all. What it does not tell says nothing,
+/// nor does the narration itself, whose signs may differ by the charset: what follows from it is compared.
+fn tells_another(other: &AlertFacts, sure: &AlertFacts) -> bool {
+    fn differs<T: PartialEq>(other: &Option<T>, sure: &Option<T>) -> bool {
+        other.is_some() && other != sure
+    }
+    let shown = |facts: &AlertFacts| facts.occurred.filter(|time| time.precision != TimePrecision::None);
+    differs(&other.direction, &sure.direction)
+        || differs(&other.kind, &sure.kind)
+        || differs(&other.amount, &sure.amount)
+        || differs(&other.currency, &sure.currency)
+        || differs(&other.account_number, &sure.account_number)
+        || differs(&other.virtual_account, &sure.virtual_account)
+        || differs(&other.virtual_amount, &sure.virtual_amount)
+        || differs(&other.virtual_day, &sure.virtual_day)
+        || differs(&other.holder_name, &sure.holder_name)
+        || differs(&other.payer_name, &sure.payer_name)
+        || differs(&other.payer_account_number, &sure.payer_account_number)
+        || differs(&other.payer_bank, &sure.payer_bank)
+        || differs(&other.reference, &sure.reference)
+        || differs(&other.session_id, &sure.session_id)
+        || differs(&shown(other), &shown(sure))
+        || differs(&other.balance, &sure.balance)
+}
+
+/// A mail without its Content-Type.
+struct Bare {
+    head: Vec<u8>,
+    body: Vec<u8>,
+}
+
+impl Bare {
+    fn of(raw: &[u8]) -> Result<Bare, String> {
+        let wire = head::wire(raw);
+        let strict = head::strict(&wire)?;
+        let mut head = Vec::new();
+        for field in strict.fields.iter().filter(|field| !field.name.eq_ignore_ascii_case(CONTENT_TYPE)) {
+            head.extend_from_slice(field.name.as_bytes());
+            head.push(b':');
+            head.extend_from_slice(field.value);
+        }
+        let start = mime::header_length(&wire);
+        let body = wire.get(start..).unwrap_or_default();
+        Ok(Bare { head, body: body.strip_prefix(b"\r\n").unwrap_or(body).to_vec() })
+    }
+
+    fn with(&self, form: &str) -> Vec<u8> {
+        let header = format!("{CONTENT_TYPE}: {form}\r\n\r\n");
+        [&self.head, header.as_bytes(), &self.body].concat()
+    }
+
+    /// The type that the body is, by its own signed bytes. The error: it could be several.
+    fn natural(&self, covered: &Covered) -> Result<String, String> {
+        if let Some(boundary) = self.outer_boundary()? {
+            return Ok(multipart("alternative", &boundary));
+        }
+        // Whoever took "quoted-printable" away would have the encoded text read.
+        if !covered.encoding_signed && may_be_printable(&self.body) {
+            return Err("its body could be quoted-printable".into());
+        }
+        // Decoded, for a page in base64 does not look like one.
+        let decoded = |charset: &str| match mime::open(&self.with(&format!("text/plain; charset={charset}")))
+        {
+            Ok(Letter { bodies, .. }) => match &bodies[..] {
+                [Body::Text(text)] => Ok(text.clone()),
+                _ => Err("its body is not text".to_owned()),
+            },
+            Err(why) => Err(why),
+        };
+        let mut charset = CHARSETS[0];
+        let mut text = decoded(charset)?;
+        if text.contains('\u{FFFD}') {
+            charset = CHARSETS[1];
+            text = decoded(charset)?;
+        }
+        // Other charsets shift in and out of ASCII by such signs.
+        if text.contains(|c: char| c.is_ascii_control() && !matches!(c, '\r' | '\n' | '\t')) {
+            return Err("its body contains control characters".into());
+        }
+        let trimmed = text.trim_matches(|c: char| c.is_whitespace() || c == '\u{FEFF}');
+        let is_page = tag_at(trimmed) && trimmed.ends_with('>');
+        let has_tags = trimmed.match_indices('<').any(|(at, _)| tag_at(&trimmed[at..]));
+        match (is_page, has_tags) {
+            (true, _) => Ok(format!("text/html; charset={charset}")),
+            (false, false) => Ok(format!("text/plain; charset={charset}")),
+            (false, true) => {
+                Err("its body contains tags but is not a whole page, so it could be text or HTML".into())
+            }
+        }
+    }
+
+    fn lines(&self) -> impl DoubleEndedIterator<Item = &[u8]> {
+        self.body.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii_end)
+    }
+
+    /// The boundary of a body that is made of parts: its first line, after the words that some programs put
+    /// there for old readers, begins the first part, and its last line ends the last one.
+    fn outer_boundary(&self) -> Result<Option<String>, String> {
+        let unclear = || Err("it is unclear whether its body consists of parts".to_owned());
+        let mut lines = self.lines().filter(|line| !line.is_empty());
+        let first = lines.next().unwrap_or_default();
+        let last = self.lines().rfind(|line| !line.is_empty()).unwrap_or_default();
+        let ended = last.strip_prefix(b"--").and_then(|line| line.strip_suffix(b"--")).and_then(boundary);
+        let begins =
+            |line: &[u8], of: &str| line.strip_prefix(b"--").is_some_and(|rest| rest == of.as_bytes());
+        let Some(ended) = ended.filter(|ended| self.lines().any(|line| begins(line, ended))) else {
+            return if first.starts_with(b"--") || self.lines().any(describes_a_part) {
+                unclear()
+            } else {
+                Ok(None)
+            };
+        };
+        let is_usual = |line: &[u8]| line.to_ascii_lowercase().starts_with(b"this is a multi");
+        let opening = if is_usual(first) { lines.next().unwrap_or_default() } else { first };
+        let described = lines.next().is_some_and(describes_a_part);
+        if begins(opening, &ended) && described { Ok(Some(ended)) } else { unclear() }
+    }
+
+    /// The other types that are tried.
+    fn others(&self, natural: &str) -> Result<Vec<String>, String> {
+        let mut boundaries: Vec<String> = Vec::new();
+        for line in self.lines() {
+            let Some(rest) = line.strip_prefix(b"--") else { continue };
+            for text in [Some(rest), rest.strip_suffix(b"--")].into_iter().flatten().filter_map(boundary) {
+                if !boundaries.contains(&text) {
+                    boundaries.push(text);
+                }
+            }
+            if boundaries.len() > 2 * MAX_BOUNDARIES {
+                return Err("too many of its lines could be boundaries".into());
+            }
+        }
+        let mut forms: Vec<String> = ["plain", "html"]
+            .iter()
+            .flat_map(|kind| CHARSETS.map(|charset| format!("text/{kind}; charset={charset}")))
+            .collect();
+        for boundary in &boundaries {
+            forms.extend(["alternative", "mixed"].map(|kind| multipart(kind, boundary)));
+        }
+        forms.retain(|form| form != natural);
+        Ok(forms)
+    }
+}
+
+fn multipart(kind: &str, boundary: &str) -> String {
+    format!("multipart/{kind}; boundary=\"{boundary}\"")
+}
+
+/// A header that parts begin with.
+fn describes_a_part(line: &[u8]) -> bool {
+    let line = line.to_ascii_lowercase();
+    [&b"content-type:"[..], b"content-transfer-encoding:"].iter().any(|name| line.starts_with(name))
+}
+
+/// What may be a boundary, as text.
+fn boundary(text: &[u8]) -> Option<String> {
+    let is_fit = |b: &u8| b.is_ascii_alphanumeric() || b"'()+_,-./:=? ".contains(b);
+    let fits = (1..=MAX_BOUNDARY).contains(&text.len()) && text.iter().all(is_fit) && !text.ends_with(b" ");
+    fits.then(|| String::from_utf8_lossy(text).into_owned())
+}
+
+/// Whether every `=` of a body begins an escape or ends a line, so that it may have been encoded.
+fn may_be_printable(body: &[u8]) -> bool {
+    let is_hex = |b: u8| b.is_ascii_hexdigit();
+    let mut signs =
+        body.iter().enumerate().filter(|(_, b)| **b == b'=').map(|(at, _)| &body[at + 1..]).peekable();
+    signs.peek().is_some()
+        && signs.all(|rest: &[u8]| match rest {
+            [a, b, ..] if is_hex(*a) && is_hex(*b) => true,
+            rest => {
+                let line = rest.split(|b| *b == b'\n').next().unwrap_or_default();
+                line.trim_ascii().is_empty()
+            }
+        })
+}
+
+/// Whether a tag, a comment or a declaration begins here. `<https://...>` and `<a@b.example>` are none.
+fn tag_at(text: &str) -> bool {
+    let Some(rest) = text.strip_prefix('<') else { return false };
+    if rest.starts_with(['!', '?']) {
+        return true;
+    }
+    let rest = rest.strip_prefix('/').unwrap_or(rest);
+    let name = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '-').unwrap_or(rest.len());
+    let is_named = rest.starts_with(|c: char| c.is_ascii_alphabetic());
+    is_named && rest[name..].chars().next().is_none_or(|c| c.is_whitespace() || matches!(c, '>' | '/'))
+}

@@ -1,0 +1,313 @@
+//! From a mail's bytes to a decided alert: reads it off the async threads and hands it to the op.
+//!
+//! The one way in for mails of every origin. Where a mail came from decides what may prove it
+//! ([`Origin`], decisions 8): a person's word at the command line replaces a missing proof, and makes
+//! nothing good that speaks against the mail.
+
+use std::sync::Arc;
+
+use super::threads::Threads;
+use crate::alert_reader::{Banks, Intake, Outcome, Reading, read};
+use crate::app::App;
+use crate::config::Config;
+use crate::domain::alert::{AlertStatus, Authenticity};
+use crate::domain::time::Timestamp;
+use crate::mail_proof::dns::Keys;
+use crate::mail_proof::{self, DNS_WITHIN, DNS_WITHIN_FOR_FILES, Question, prove};
+use crate::ops::OpError;
+use crate::ops::decide::AlertOutcome;
+use crate::ops::take_alert::{ReadAs, Taken, status_of, take_alert};
+use crate::store::Step;
+
+/// Bytes of a mail that are kept when it is too large to be read; the reason is kept with it.
+pub(super) const KEPT_OF_OVERSIZED: usize = 64 * 1024;
+
+/// A mail that was taken, with what was read from it.
+#[derive(Clone, Debug)]
+pub struct Ingested {
+    pub reading: Reading,
+    pub outcome: AlertOutcome,
+}
+
+/// Where a mail came from; decides what may prove it (decisions 8).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// A file at the command line; `trusted`: a person vouches for it.
+    File { trusted: bool },
+    /// Fetched from a mailbox; the provider's own verdict counts where the operator named its
+    /// authserv-id.
+    Imap { authserv_id: Option<String> },
+    /// Handed in over SMTP or LMTP. `from_loopback` matters in development mode alone.
+    Smtp { from_loopback: bool },
+}
+
+impl Origin {
+    /// Somebody vouches for the mail, so that it needs no proof.
+    fn is_trusted(&self, dev: bool) -> bool {
+        match self {
+            Origin::File { trusted } => *trusted,
+            Origin::Imap { .. } => false,
+            Origin::Smtp { from_loopback } => dev && *from_loopback,
+        }
+    }
+}
+
+/// A mail as it arrived.
+#[derive(Clone, Debug)]
+pub struct Arrival {
+    pub raw: Vec<u8>,
+    /// For people: `imap HOST/FOLDER`, `smtp IP`, the file's name.
+    pub source: String,
+    pub origin: Origin,
+    /// Guarded steps committed in the alert's own Unit, such as a mailbox cursor. If one of them
+    /// misses its guard nothing is stored and [`ingest`] answers [`OpError::Contended`].
+    pub with: Vec<Step>,
+}
+
+/// What every intake needs besides the `App`. Cheap to clone.
+#[derive(Clone)]
+pub struct MailRoom {
+    pub banks: Arc<Banks>,
+    pub keys: Keys,
+    recipients: Arc<[String]>,
+    /// How the sources of a mailbox's mails begin, and whose verdict counts for them.
+    providers: Arc<[(String, Option<String>)]>,
+    dev: bool,
+    threads: Threads,
+}
+
+/// How the source of every mail begins that is fetched from this host.
+pub(super) fn source_of(host: &str) -> String {
+    format!("imap {host}/")
+}
+
+impl MailRoom {
+    pub fn new(config: &Config, banks: Arc<Banks>) -> MailRoom {
+        MailRoom {
+            threads: Threads::start(),
+            banks,
+            keys: Keys::new(&config.mail.dns),
+            recipients: config.mail.recipients.clone().into(),
+            providers: config.mail.imap.iter().map(|m| (source_of(&m.host), m.authserv_id.clone())).collect(),
+            dev: config.server.dev,
+        }
+    }
+
+    /// Said at the start of a service that takes mails from the network.
+    pub fn warn_without_recipients(&self) {
+        if self.recipients.is_empty() {
+            tracing::warn!(
+                "mail.recipients is not set: mails to any address are accepted, so a genuine alert that a \
+                 bank sent to someone else looks like one of yours. Set it to the addresses that your banks \
+                 send alerts to"
+            );
+        }
+    }
+
+    /// Whose verdict counts for a mail of this source; nobody's where two mailboxes at one host differ.
+    pub(super) fn provider_of(&self, source: &str) -> Option<String> {
+        let mut all = self.providers.iter().filter(|(start, _)| source.starts_with(start.as_str()));
+        let (_, first) = all.next()?;
+        first.clone().filter(|_| all.all(|(_, other)| other == first))
+    }
+
+    /// What speaks against deciding by itself that is not in the mail alone: whom it is for.
+    fn recipient_doubt(&self, reading: &Reading) -> Option<String> {
+        if self.recipients.is_empty() || reading.to.iter().any(|to| self.recipients.contains(to)) {
+            return None;
+        }
+        Some(match reading.to.first() {
+            Some(to) => format!("it is addressed to {to}, not to one of mail.recipients"),
+            None => "no signed To header has an address in mail.recipients".into(),
+        })
+    }
+
+    /// Reads a mail with whatever proves it, off the async threads. `within` bounds the wait for DNS.
+    pub(super) async fn read(
+        &self,
+        raw: Vec<u8>,
+        origin: &Origin,
+        seen: Timestamp,
+    ) -> Result<(Vec<u8>, Reading), OpError> {
+        self.read_again(raw, origin, seen, None).await
+    }
+
+    /// The same of a mail that was taken before: `stood` is what proved it then.
+    pub(super) async fn read_again(
+        &self,
+        raw: Vec<u8>,
+        origin: &Origin,
+        seen: Timestamp,
+        stood: Option<&str>,
+    ) -> Result<(Vec<u8>, Reading), OpError> {
+        let trusted = origin.is_trusted(self.dev);
+        let authserv_id = match origin {
+            Origin::Imap { authserv_id } => authserv_id.clone(),
+            Origin::File { .. } | Origin::Smtp { .. } => None,
+        };
+        let raw = Arc::new(raw);
+        let within = if trusted { DNS_WITHIN_FOR_FILES } else { DNS_WITHIN };
+        let question = Question { raw: raw.clone(), seen, authserv_id, only_refute: trusted, within };
+        let known = match stood {
+            Some(by) => Box::pin(mail_proof::stood(&self.banks, question.clone(), by)).await,
+            None => None,
+        };
+        let proof = match known {
+            Some(proof) => proof,
+            None => prove(&self.banks, &self.keys, question).await,
+        };
+        let (banks, bytes) = (self.banks.clone(), raw.clone());
+        let intake = Intake { now: seen, trusted, proof, explain: false };
+        let reading = self.threads.run(move || read(&bytes, &banks, &intake)).await;
+        let reading = reading.ok_or_else(|| OpError::Fault("the mail reader failed".into()))?;
+        Ok((Arc::unwrap_or_clone(raw), reading))
+    }
+}
+
+/// What would become of a mail that came over the network now, as far as the mail alone tells.
+#[derive(Clone, Debug)]
+pub struct Live {
+    pub outcome: LiveOutcome,
+    /// What keeps it from deciding by itself, in words.
+    pub reasons: Vec<String>,
+    /// Headers that its proof does not cover.
+    pub unsigned: Vec<&'static str>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LiveOutcome {
+    /// Nothing in the mail stands in the way; accounts and payments decide.
+    Approvable,
+    /// It goes to a person.
+    Review,
+    Ignored,
+    Unreadable,
+    Quarantined,
+}
+
+impl LiveOutcome {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            LiveOutcome::Approvable => "approvable",
+            LiveOutcome::Review => "review",
+            LiveOutcome::Ignored => "ignored",
+            LiveOutcome::Unreadable => "unreadable",
+            LiveOutcome::Quarantined => "quarantined",
+        }
+    }
+}
+
+impl MailRoom {
+    /// Judges a mail as the service would that fetches it, and stores nothing. A provider's verdict counts where
+    /// every configured mailbox names that provider.
+    pub async fn would_become(&self, raw: Vec<u8>, seen: Timestamp) -> Result<Live, OpError> {
+        let named = self.providers.first().and_then(|(_, id)| id.clone());
+        let authserv_id = named.filter(|id| self.providers.iter().all(|(_, one)| one.as_ref() == Some(id)));
+        let origin = Origin::Imap { authserv_id };
+        let (raw, reading) = self.read(raw, &origin, seen).await?;
+        let taken = self.taken(&reading, Arrival { raw, source: String::new(), origin, with: Vec::new() });
+        let unsigned = reading.unsigned;
+        Ok(match status_of(&taken) {
+            AlertStatus::New => {
+                let mut reasons = taken.facts.doubts.clone();
+                if taken.facts.account_number.is_none() {
+                    reasons.push("the alert names no account".into());
+                }
+                if taken.facts.payer_name.is_none() {
+                    reasons.push("the alert shows no payer name".into());
+                }
+                let is_clear = reasons.is_empty();
+                let outcome = if is_clear { LiveOutcome::Approvable } else { LiveOutcome::Review };
+                Live { outcome, reasons, unsigned }
+            }
+            AlertStatus::Ignored => Live { outcome: LiveOutcome::Ignored, reasons: taken.why, unsigned },
+            AlertStatus::Unreadable => {
+                Live { outcome: LiveOutcome::Unreadable, reasons: taken.why, unsigned }
+            }
+            _ => {
+                let is_open = taken.authenticity == Authenticity::Unproven;
+                let first = if is_open {
+                    "nothing proves that the bank sent it"
+                } else {
+                    "it does not come directly from the bank"
+                };
+                let reasons = std::iter::once(first.to_owned()).chain(taken.why).collect();
+                Live { outcome: LiveOutcome::Quarantined, reasons, unsigned }
+            }
+        })
+    }
+}
+
+/// Reads, stores and decides one mail. Returns only after the alert is committed together with the
+/// steps of the arrival: from then on nothing is lost. An error says that the mail is not stored; one that is
+/// and could not be decided in time is told as `new`.
+pub async fn ingest(app: &App, room: &MailRoom, arrival: Arrival) -> Result<Ingested, OpError> {
+    let trusted = arrival.origin.is_trusted(room.dev);
+    if trusted && matches!(arrival.origin, Origin::Smtp { .. }) {
+        tracing::warn!(
+            source = arrival.source,
+            "DEV MODE: a mail over SMTP from this machine is accepted as trusted, without proof"
+        );
+    }
+    let Arrival { raw, source, origin, with } = arrival;
+    let (raw, reading) = room.read(raw, &origin, app.now()).await?;
+    let taken = room.taken(&reading, Arrival { raw, source, origin, with });
+    let outcome = take_alert(app, &taken).await?;
+    Ok(Ingested { reading, outcome })
+}
+
+impl MailRoom {
+    /// What the op is told about a mail that was read.
+    pub fn taken(&self, reading: &Reading, arrival: Arrival) -> Taken {
+        let trusted = arrival.origin.is_trusted(self.dev);
+        let mut taken = taken(reading, arrival, trusted);
+        taken.facts.doubts.extend(self.recipient_doubt(reading));
+        taken
+    }
+}
+
+/// Stands behind what proves a mail for which a person vouched as well.
+pub(super) const VOUCHED: &str = ", taken in with --trusted";
+
+fn taken(reading: &Reading, arrival: Arrival, trusted: bool) -> Taken {
+    let Arrival { mut raw, source, origin, with } = arrival;
+    if raw.len() > crate::alert_reader::mime::MAX_MAIL_BYTES {
+        raw.truncate(KEPT_OF_OVERSIZED);
+    }
+    let mut facts = reading.facts.clone();
+    let mut read_as = match reading.outcome {
+        Outcome::Read => ReadAs::Credit,
+        Outcome::Ignored => ReadAs::NoCredit,
+        Outcome::Unreadable => ReadAs::Unreadable,
+        Outcome::Quarantined => ReadAs::Quarantined,
+    };
+    let mut authenticity = reading.authenticity;
+    let mut authentic_by = reading.authentic_by.clone();
+    if trusted && authenticity == Authenticity::Unproven {
+        authenticity = Authenticity::Trusted;
+    }
+    if matches!(origin, Origin::File { trusted: true }) && authenticity == Authenticity::Proven {
+        // A proof does not take the person's word away: a later look may find less proof.
+        authentic_by = authentic_by.map(|by| format!("{}{VOUCHED}", by.trim_end_matches(VOUCHED)));
+    }
+    if trusted && authenticity == Authenticity::Forwarded && facts.amount.is_some() {
+        facts.doubts.push("it was forwarded by hand".into());
+        read_as = ReadAs::Credit;
+    }
+    Taken {
+        source,
+        raw,
+        read_as,
+        authenticity,
+        facts,
+        message_id: reading.message_id.clone(),
+        mail_from: reading.from.clone(),
+        subject: reading.subject.clone(),
+        mailed_at: reading.date,
+        content_hash: reading.content_hash,
+        why: reading.why.clone(),
+        authentic_by,
+        waits: reading.waits.filter(|_| !trusted),
+        with,
+    }
+}
