@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use tillbell::domain::alert::AlertStatus;
 use tillbell::domain::money::Money;
-use tillbell::ops::decide::decide_alert;
+use tillbell::ops::alerts::decide::decide_alert;
 use tillbell::store::{Step, alerts};
 
 use crate::report::{Goal, Report, median};

@@ -9,9 +9,9 @@ use tillbell::domain::matching::Verdicts;
 use tillbell::domain::merchant::Mode;
 use tillbell::domain::money::Money;
 use tillbell::domain::payment::{PayerDetails, Payment};
-use tillbell::ops::accounts::{GivenBank, MaskDigits, NewAccount, add_account};
-use tillbell::ops::create_payment::{Created, NewPayment, create_payment};
-use tillbell::ops::weigh::weigh;
+use tillbell::ops::alerts::weigh::weigh;
+use tillbell::ops::merchants::accounts::{GivenBank, MaskDigits, NewAccount, add_account};
+use tillbell::ops::payments::create::{Created, NewPayment, create_payment};
 
 use crate::report::{Goal, Report};
 use crate::world::{Dice, World, said};

@@ -9,8 +9,8 @@ use std::time::Instant;
 
 use tillbell::app::App;
 use tillbell::domain::account::ReceivingAccount;
-use tillbell::ops::settle::{Settled, Settling, settle};
-use tillbell::ops::webhook_body;
+use tillbell::ops::settlements::settle::{Settled, Settling, settle};
+use tillbell::ops::webhooks::body as webhook_body;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, NoTls, Statement};
 

@@ -17,7 +17,7 @@ use tillbell::domain::name::{Folded, may_match};
 use tillbell::domain::payment::{PayerDetails, Payment, TransferRequest};
 use tillbell::domain::time::Span;
 use tillbell::ops;
-use tillbell::ops::like_names::add_payment;
+use tillbell::ops::payments::like_names::add_payment;
 use tillbell::store::jobs::{self, JobKind};
 use tillbell::store::unit::UNIT_MAX_STEPS;
 use tillbell::store::{Applied, IdKind, Step, StoreOptions, alerts};
@@ -80,13 +80,13 @@ impl World {
         for n in 0..businesses {
             merchants.push(merchant(&app, n, host).await);
         }
-        let new = ops::accounts::NewAccount {
+        let new = ops::merchants::accounts::NewAccount {
             number: "0123454417".into(),
             name: "TILL AND BELL LTD".into(),
-            bank: ops::accounts::GivenBank::Known {
+            bank: ops::merchants::accounts::GivenBank::Known {
                 code: "gtbank".into(),
                 name: "GTBank".into(),
-                mask: Some(ops::accounts::MaskDigits { lead: 0, trail: 4, hidden_end: 0 }),
+                mask: Some(ops::merchants::accounts::MaskDigits { lead: 0, trail: 4, hidden_end: 0 }),
                 cbn_code: None,
             },
             business_id: None,
@@ -94,8 +94,10 @@ impl World {
             mode: Mode::Live,
             force: true,
         };
-        let added =
-            ops::accounts::add_account(&app, "bench", &new).await.expect("a store").expect("an account");
+        let added = ops::merchants::accounts::add_account(&app, "bench", &new)
+            .await
+            .expect("a store")
+            .expect("an account");
         app.directory.forget();
         World { app, businesses: merchants, account: added.account }
     }
@@ -214,26 +216,31 @@ pub fn payment_steps(payment: &Payment) -> Vec<Step> {
 }
 
 async fn merchant(app: &App, n: usize, host: &str) -> Merchant {
-    let new = ops::businesses::NewBusiness {
+    let new = ops::merchants::businesses::NewBusiness {
         name: format!("Shop {n} Ltd"),
         email: format!("till@shop{n}.example"),
         webhook_url: None,
         charges: Default::default(),
     };
-    let business =
-        ops::businesses::add_business(app, "bench", &new).await.expect("a store").expect("a business");
+    let business = ops::merchants::businesses::add_business(app, "bench", &new)
+        .await
+        .expect("a store")
+        .expect("a business");
     let id = business.business.id;
     let host = if host.is_empty() { format!("https://shop{n}.example") } else { host.to_owned() };
-    let new = ops::websites::NewWebsite {
+    let new = ops::merchants::websites::NewWebsite {
         business_id: id,
         url: host,
         webhook_url: None,
         charges: Default::default(),
         approve: true,
     };
-    let website = ops::websites::add_website(app, "bench", &new).await.expect("a store").expect("a website");
-    let key =
-        ops::keys::add_key(app, "bench", id, Mode::Live, None, None).await.expect("a store").expect("a key");
+    let website =
+        ops::merchants::websites::add_website(app, "bench", &new).await.expect("a store").expect("a website");
+    let key = ops::merchants::keys::add_key(app, "bench", id, Mode::Live, None, None)
+        .await
+        .expect("a store")
+        .expect("a key");
     Merchant { id, website, key: key.text.to_string() }
 }
 

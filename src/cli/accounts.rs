@@ -9,7 +9,7 @@ use super::print::{Object, warn};
 use crate::alert_reader::{Bank, Banks};
 use crate::domain::account::ReceivingAccount;
 use crate::domain::merchant::Mode;
-use crate::ops::accounts::{self, GivenBank, MaskDigits, NewAccount};
+use crate::ops::merchants::accounts::{self, GivenBank, MaskDigits, NewAccount};
 
 #[derive(Subcommand)]
 pub(super) enum AccountCommand {

@@ -20,8 +20,8 @@ use crate::domain::time::Timestamp;
 use crate::mail_intake::files::Mails;
 use crate::mail_intake::ingest::{Arrival, Ingested, MailRoom, Origin, ingest};
 use crate::ops::OpError;
-use crate::ops::approve_alert::{Approve, ApproveRefused, approve_alert};
-use crate::ops::find_payments::whose_payment;
+use crate::ops::alerts::approve::{Approve, ApproveRefused, approve_alert};
+use crate::ops::payments::find::whose_payment;
 use crate::store::StoreError;
 use crate::store::alert_totals::AlertTotal;
 

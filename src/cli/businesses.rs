@@ -8,7 +8,7 @@ use super::print::{Field, Object};
 use crate::domain::charges::Schedule;
 use crate::domain::merchant::Business;
 use crate::domain::time::Timestamp;
-use crate::ops::businesses::{self, BusinessChange, BusinessRefusal, NewBusiness, WithSecret};
+use crate::ops::merchants::businesses::{self, BusinessChange, BusinessRefusal, NewBusiness, WithSecret};
 
 #[derive(Subcommand)]
 pub(super) enum BusinessCommand {

@@ -9,7 +9,7 @@ use super::{Desk, alerts};
 use crate::alert_reader::Banks;
 use crate::app::App;
 use crate::domain::alert::AlertStatus;
-use crate::ops::dismiss_alert::{Cleared, DISMISS_MAX, DismissRefused, clear_quarantine, dismiss_alert};
+use crate::ops::alerts::dismiss::{Cleared, DISMISS_MAX, DismissRefused, clear_quarantine, dismiss_alert};
 
 /// Quarantined alerts that are dismissed by their sender unless it is told otherwise.
 const DISMISS_USUAL: u32 = 1_000;

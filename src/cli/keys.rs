@@ -7,7 +7,7 @@ use super::options::span;
 use super::print::Object;
 use crate::domain::merchant::{ApiKey, Mode};
 use crate::domain::time::{Span, Timestamp};
-use crate::ops::keys::{self, KeyRefusal};
+use crate::ops::merchants::keys::{self, KeyRefusal};
 
 #[derive(Subcommand)]
 pub(super) enum KeyCommand {

@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 use crate::config::parse_span;
 use crate::domain::money::Money;
 use crate::domain::time::{Span, Timestamp};
-use crate::ops::businesses::ChargeChange;
+use crate::ops::merchants::businesses::ChargeChange;
 
 /// A switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

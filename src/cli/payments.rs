@@ -1,5 +1,6 @@
 //! `tillbell payment ...`: finding payments, and what a person does to one.
 
+use crate::ops::payments::reject::reject_payment;
 use std::io::{BufRead, IsTerminal, Read};
 
 use anyhow::bail;
@@ -15,9 +16,9 @@ use crate::domain::merchant::Mode;
 use crate::domain::money::{Money, naira};
 use crate::domain::payment::{Kind, Payment, Status};
 use crate::domain::time::Timestamp;
-use crate::ops::find_payments::{FoundPayments, Search, find_payments, whose_payment};
-use crate::ops::read_payments::{PaymentView, view};
-use crate::ops::reverse::{Reverse, ReverseRefused, reject_payment, reverse_payment};
+use crate::ops::payments::find::{FoundPayments, Search, find_payments, whose_payment};
+use crate::ops::payments::read::{PaymentView, view};
+use crate::ops::settlements::reverse::{Reverse, ReverseRefused, reverse_payment};
 use crate::store::payment_search::Filter;
 use crate::store::settlements::Settlement;
 use crate::terminal;

@@ -14,8 +14,8 @@ use crate::app::App;
 use crate::domain::alert::AlertRow;
 use crate::mail_intake::ingest::MailRoom;
 use crate::mail_intake::reread::{debits_first, is_of, reread};
-use crate::ops::decide::AlertOutcome;
-use crate::ops::reread::{Reread, RereadRefused, unread_since};
+use crate::ops::alerts::decide::AlertOutcome;
+use crate::ops::alerts::reread::{Reread, RereadRefused, unread_since};
 
 #[derive(Args)]
 pub(super) struct RereadArgs {

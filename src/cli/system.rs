@@ -1,12 +1,13 @@
 //! `serve`, `demo`, `migrate`, `audit`: commands about the installation as a whole.
 
+use crate::ops::ledger::check::{Check, Found};
 use std::process::ExitCode;
 
 use clap::Args;
 
 use super::Desk;
 use super::print::Object;
-use crate::ops::audit::{self, Check, Found};
+use crate::ops::ledger::audit::{self};
 use crate::serve::{self, Roles, ServeError};
 
 #[derive(Args)]

@@ -9,9 +9,9 @@ use crate::app::App;
 use crate::domain::money::Money;
 use crate::domain::phone::Phone;
 use crate::domain::wallet::{Wallet, WalletStatus};
-use crate::ops::messages::{self, Listed};
-use crate::ops::wallet_desk::{self, Act, GivenCredit, Sheet};
-use crate::ops::wallets::limits;
+use crate::ops::messages::outbox::{self, Listed};
+use crate::ops::wallets::desk::{self, Act, GivenCredit, Sheet};
+use crate::ops::wallets::find::limits;
 use crate::store::wallets::StatementLine;
 
 #[derive(Subcommand)]
@@ -92,17 +92,17 @@ pub(super) async fn run(command: WalletCommand, desk: &Desk) -> anyhow::Result<(
     let operator = &desk.operator;
     let act = |phone: String, act: Act, reason: String| {
         let app = &app;
-        async move { wallet_desk::act(app, operator, &phone, act, &reason).await }
+        async move { desk::act(app, operator, &phone, act, &reason).await }
     };
     let wallet = match command {
         WalletCommand::Show { phone } => {
-            let sheet = wallet_desk::sheet(&app, &phone).await??;
+            let sheet = desk::sheet(&app, &phone).await??;
             return desk.printer.object(&sheet_object(&app, &sheet));
         }
         WalletCommand::Credit { phone, amount, reason, reference } => {
             let given =
                 GivenCredit { phone: &phone, amount, reason: &reason, reference: reference.as_deref() };
-            wallet_desk::credit(&app, operator, &given).await??
+            desk::credit(&app, operator, &given).await??
         }
         WalletCommand::Unlock { phone } => act(phone, Act::Unlock, String::new()).await??,
         WalletCommand::Tier { phone, tier } => act(phone, Act::SetTier(tier), String::new()).await??,
@@ -164,7 +164,7 @@ pub(super) async fn run_messages(command: MessageCommand, desk: &Desk) -> anyhow
         Some(text) => Some(Phone::parse(&text).map_err(|problem| anyhow::anyhow!("the phone {problem}"))?),
         None => None,
     };
-    let rows = messages::list(&app, phone.as_ref()).await?.iter().map(message).collect();
+    let rows = outbox::list(&app, phone.as_ref()).await?.iter().map(message).collect();
     let columns = ["id", "phone", "kind", "text", "status", "created_at"];
     desk.printer.list("messages", &columns, rows)
 }

@@ -9,8 +9,8 @@ use super::options::span;
 use super::print::{Field, Object};
 use crate::domain::time::{Span, Timestamp};
 use crate::domain::webhook::Verdict;
-use crate::ops::webhook_test::{TestSent, Tested, send_test};
-use crate::ops::webhooks;
+use crate::ops::webhooks::deliveries;
+use crate::ops::webhooks::test_event::{TestSent, Tested, send_test};
 use crate::store::deliveries::{Attempt, Delivery};
 
 #[derive(Subcommand)]
@@ -157,7 +157,7 @@ pub(super) async fn run(command: WebhookCommand, desk: &Desk) -> anyhow::Result<
             }
         }
         WebhookCommand::List { failed, limit } => {
-            let (found, more) = webhooks::list(&app, failed, limit).await?;
+            let (found, more) = deliveries::list(&app, failed, limit).await?;
             let rows = found.iter().map(|one| delivery(one, app.now())).collect();
             let columns = [
                 "id",
@@ -176,9 +176,9 @@ pub(super) async fn run(command: WebhookCommand, desk: &Desk) -> anyhow::Result<
         }
         WebhookCommand::Resend { ids, since, .. } => {
             let (resent, unknown) = match since {
-                Some(since) => (webhooks::resend_failed(&app, since).await?, Vec::new()),
+                Some(since) => (deliveries::resend_failed(&app, since).await?, Vec::new()),
                 None => {
-                    let done = webhooks::resend(&app, &ids).await?;
+                    let done = deliveries::resend(&app, &ids).await?;
                     (done.ids, done.unknown)
                 }
             };

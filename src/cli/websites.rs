@@ -7,7 +7,7 @@ use super::businesses::schedule_fields;
 use super::options::ChargeOptions;
 use super::print::{Object, warn};
 use crate::domain::merchant::{Website, WebsiteStatus};
-use crate::ops::websites::{self, NewWebsite, WebsiteChange, WebsiteRefusal};
+use crate::ops::merchants::websites::{self, NewWebsite, WebsiteChange, WebsiteRefusal};
 
 #[derive(Subcommand)]
 pub(super) enum WebsiteCommand {

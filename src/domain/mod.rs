@@ -18,6 +18,7 @@ pub mod payment;
 pub mod phone;
 pub mod pin;
 pub mod reference;
+pub mod same_transfer;
 pub mod text;
 pub mod time;
 pub mod wallet;

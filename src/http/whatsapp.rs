@@ -4,7 +4,7 @@
 //! reports, signed with the app's secret over the body's bytes; nothing is looked at before the signature
 //! was found good, and nobody else gets anything but 403. What customers wrote is not read, only that they
 //! did. After `.../whatsapp/webhooks/create-webhook-endpoint`, `.../webhooks/reference/messages/status`
-//! and `.../webhooks/reference/messages/text`. What reports change is `ops::message_reports`' to say.
+//! and `.../webhooks/reference/messages/text`. What reports change is `ops::messages::reports`' to say.
 
 mod notice;
 

@@ -4,6 +4,7 @@
 //! ([`Origin`], decisions 8): a person's word at the command line replaces a missing proof, and makes
 //! nothing good that speaks against the mail.
 
+use crate::ops::alerts::draft::{ReadAs, Taken, status_of};
 use std::sync::Arc;
 
 use super::threads::Threads;
@@ -15,8 +16,8 @@ use crate::domain::time::Timestamp;
 use crate::mail_proof::dns::Keys;
 use crate::mail_proof::{self, DNS_WITHIN, DNS_WITHIN_FOR_FILES, Question, prove};
 use crate::ops::OpError;
-use crate::ops::decide::AlertOutcome;
-use crate::ops::take_alert::{ReadAs, Taken, status_of, take_alert};
+use crate::ops::alerts::decide::AlertOutcome;
+use crate::ops::alerts::take::take_alert;
 use crate::store::Step;
 
 /// Bytes of a mail that are kept when it is too large to be read; the reason is kept with it.

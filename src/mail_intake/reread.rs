@@ -2,7 +2,7 @@
 //!
 //! It is judged as it came: at the time of its first sight, from the mailbox that it came from, vouched for by
 //! a person only if it was then. A proof that was found then stands, whatever became of the key since; one that
-//! was not found may be found now, with the keys that DNS holds. `ops::reread` says what follows. Called by the
+//! was not found may be found now, with the keys that DNS holds. `ops::alerts::reread` says what follows. Called by the
 //! command line.
 
 use super::ingest::{Arrival, KEPT_OF_OVERSIZED, MailRoom, Origin, VOUCHED};
@@ -10,8 +10,8 @@ use crate::alert_reader::{Bank, Banks};
 use crate::app::App;
 use crate::domain::alert::{AlertRow, Authenticity};
 use crate::ops::OpError;
-use crate::ops::reread::{Reread, RereadRefused, may_be_reread};
-use crate::ops::take_alert::Taken;
+use crate::ops::alerts::draft::Taken;
+use crate::ops::alerts::reread::{Reread, RereadRefused, may_be_reread};
 
 /// Reads the mail of an alert again and writes what came of it.
 pub async fn reread(
@@ -25,7 +25,7 @@ pub async fn reread(
         Err(refused) => return Ok(Err(refused)),
     };
     crate::crash::point("alert.before_reread");
-    let done = crate::ops::reread::reread(app, &alert, &taken, operator).await?;
+    let done = crate::ops::alerts::reread::reread(app, &alert, &taken, operator).await?;
     Ok(done.map(|done| (alert, done)))
 }
 

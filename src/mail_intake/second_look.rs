@@ -8,7 +8,7 @@
 use super::ingest::{Arrival, MailRoom, Origin};
 use crate::app::App;
 use crate::ops::OpError;
-use crate::ops::prove_later::{Looking, Verified, Verifier, is_waiting, looked_again};
+use crate::ops::alerts::prove_later::{Looking, Verified, Verifier, is_waiting, looked_again};
 
 impl Verifier for MailRoom {
     fn verify<'a>(&'a self, app: &'a App, alert_id: i64, tries: i64) -> Looking<'a> {

@@ -4,9 +4,9 @@
 //! Unit of its alert and not here. Every other change names the fence of the lease, and answers
 //! whether the lease still held: `false` means that another reader took over, and to stop.
 
-use super::OpError;
 use crate::app::App;
 use crate::domain::time::{Span, Timestamp};
+use crate::ops::OpError;
 use crate::store::mailboxes::{self, Lease, MailboxKey, MailboxRow, TakenMail};
 use crate::store::{IdKind, Step};
 

@@ -3,59 +3,16 @@
 //!
 //! Doors call these; they answer values, refusals included, and never speak HTTP or SQL.
 
-pub mod accounts;
-pub mod businesses;
-pub mod keys;
+pub mod alerts;
+pub mod ledger;
 pub mod mailboxes;
-pub mod message_quota;
-pub mod message_reports;
+pub mod merchants;
 pub mod messages;
+pub mod payments;
+pub mod settlements;
+pub mod wallet_payments;
 pub mod wallets;
-pub mod webhook_body;
-pub mod webhook_post;
-pub mod webhook_target;
-pub mod webhook_test;
 pub mod webhooks;
-pub mod websites;
-
-mod alert_keys;
-mod alert_log;
-pub mod approve_alert;
-pub mod audit;
-mod audit_told;
-pub mod choose_website;
-pub mod confirm;
-pub mod correct_amount;
-pub mod create_payment;
-pub mod decide;
-pub mod dismiss_alert;
-pub mod end_intent;
-pub mod evidence;
-pub mod find_payments;
-pub mod idempotency;
-pub mod like_names;
-pub mod link_codes;
-mod other_accounts;
-pub mod pin_reset;
-pub mod prove_later;
-pub mod read_payments;
-pub mod rematch;
-pub mod reread;
-pub mod reverse;
-pub mod seal;
-pub mod send_text;
-pub mod settle;
-mod settle_wallet;
-mod similar;
-pub mod start_wallet_payment;
-pub mod sweep;
-pub mod take_alert;
-mod taken_back;
-pub mod topup;
-pub mod wallet_desk;
-pub mod wallet_page;
-pub mod weigh;
-mod weigh_corrected;
 
 use std::time::Duration;
 

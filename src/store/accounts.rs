@@ -1,7 +1,7 @@
 //! Receiving accounts: the SQL and the reading of the rows.
 //!
 //! Which account a payment gets is decided in `domain::account`; whether one may be added, in
-//! `ops::accounts`. Only ops and the directory call this.
+//! `ops::merchants::accounts`. Only ops and the directory call this.
 
 use super::sql::statements;
 use super::{Row, Step, Store, StoreError};

@@ -2,7 +2,7 @@
 //!
 //! Every clause of the promise about money is one list of findings, so that what is promised can be read
 //! here; two statements are made of it, one that counts and one that names rows. All are asked in one snapshot.
-//! Only `ops::audit` calls this.
+//! Only `ops::ledger::audit` calls this.
 
 use super::sql::{Sql, statements};
 

@@ -43,7 +43,7 @@ pub fn add_unsealed(entry_id: i64) -> Step {
 }
 
 /// The steps that write one seal. Another node that writes the same seal makes it lost or refused.
-/// `entries` is at most `ops::seal::SEAL_MAX` long, which is why a Unit of seals may be longer
+/// `entries` is at most `ops::ledger::seal::SEAL_MAX` long, which is why a Unit of seals may be longer
 /// than others.
 pub fn add(id: i64, hash: &[u8], entries: &[SealableEntry], at: Timestamp) -> Vec<Step> {
     let first = entries.first().map_or(0, |entry| entry.id);

@@ -42,13 +42,18 @@ impl Chore {
 
     async fn run(self, app: &App) -> Result<(), String> {
         match self {
-            Chore::Sweep => ops::sweep::sweep(app).await.map(drop).map_err(|error| error.to_string()),
-            Chore::Intents => {
-                ops::end_intent::expire_intents(app).await.map(drop).map_err(|error| error.to_string())
+            Chore::Sweep => {
+                ops::payments::sweep::sweep(app).await.map(drop).map_err(|error| error.to_string())
             }
+            Chore::Intents => ops::wallet_payments::end::expire_intents(app)
+                .await
+                .map(drop)
+                .map_err(|error| error.to_string()),
             Chore::Seal => seal(app).await.map_err(|error| error.to_string()),
             Chore::Gauges => gauges(app).await.map_err(|error| error.to_string()),
-            Chore::Names => ops::like_names::key_names(app).await.map_err(|error| error.to_string()),
+            Chore::Names => {
+                ops::payments::like_names::key_names(app).await.map_err(|error| error.to_string())
+            }
             Chore::Log => {
                 tell_left_out(app);
                 Ok(())
@@ -86,7 +91,7 @@ fn tell_left_out(app: &App) {
 /// Seals what waits; after a burst that is more than one seal.
 async fn seal(app: &App) -> Result<(), ops::OpError> {
     for _ in 0..SEALS_AT_ONCE {
-        if ops::seal::seal(app).await? < ops::seal::SEAL_MAX {
+        if ops::ledger::seal::seal(app).await? < ops::ledger::seal::SEAL_MAX {
             break;
         }
     }

@@ -19,8 +19,8 @@ use super::{PAUSE, POLL, bell, deliver, delivery_lease};
 use crate::app::App;
 use crate::domain::time::Timestamp;
 use crate::domain::weburl::TargetUrl;
-use crate::ops::webhook_post::Posted;
-use crate::ops::webhook_target::{self, Addressed};
+use crate::ops::webhooks::post::Posted;
+use crate::ops::webhooks::target::{self, Addressed};
 use crate::store::StoreError;
 use crate::store::events::Parcel;
 use crate::store::jobs::{self, CLAIM_BATCH, Job, JobKind, Lane};
@@ -155,7 +155,7 @@ impl Courier {
                 self.park(job, place);
                 continue;
             };
-            let target = match webhook_target::address(&self.app, &parcel).await? {
+            let target = match target::address(&self.app, &parcel).await? {
                 Addressed::Target(target) => target,
                 Addressed::Nowhere { url, why } => {
                     let result = Posted::obstacle(url, self.app.now(), why);

@@ -1,4 +1,4 @@
-//! One delivery: post, judge, write down. How it is signed and sent is `ops::webhook_post`.
+//! One delivery: post, judge, write down. How it is signed and sent is `ops::webhooks::post`.
 //!
 //! The attempt's record and what follows from it are one Unit under the job's fence, so a result
 //! that comes after a resend or after the lease leaves no trace. The process may die between the
@@ -10,7 +10,7 @@ use crate::domain::time::{Span, Timestamp};
 use crate::domain::webhook::{self, Verdict};
 use crate::domain::weburl::TargetUrl;
 use crate::log_limit::Sort;
-use crate::ops::webhook_post::{self, Posted};
+use crate::ops::webhooks::post::{self, Posted};
 use crate::store::deliveries;
 use crate::store::events::Parcel;
 use crate::store::jobs::{self, Job};
@@ -25,7 +25,7 @@ const WRITE_TRIES: usize = 10;
 
 /// Posts the parcel.
 pub(super) async fn post(app: &App, parcel: &Parcel, target: &TargetUrl) -> Posted {
-    let posted = webhook_post::post(app, parcel, target).await;
+    let posted = post::post(app, parcel, target).await;
     if posted.obstacle.is_none() {
         crash::point("work.after_answer");
     }

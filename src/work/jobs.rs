@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use super::{POLL, bell};
 use crate::app::App;
 use crate::domain::time::Span;
-use crate::ops::prove_later::{Verified, Verifier};
+use crate::ops::alerts::prove_later::{Verified, Verifier};
 use crate::ops::{self, OpError};
 use crate::store::jobs::{self, Job, JobKind};
 use crate::store::{Step, StoreError};
@@ -52,8 +52,8 @@ impl Ops {
     async fn run(&self, job: &Job) -> Result<Verified, OpError> {
         let app = &self.app;
         match (job.kind, &self.verifier) {
-            (JobKind::Decide, _) => ops::decide::decide_alert(app, job.subject_id).await.map(drop)?,
-            (JobKind::Rematch, _) => ops::rematch::rematch(app, job.subject_id).await?,
+            (JobKind::Decide, _) => ops::alerts::decide::decide_alert(app, job.subject_id).await.map(drop)?,
+            (JobKind::Rematch, _) => ops::alerts::rematch::rematch(app, job.subject_id).await?,
             (JobKind::Verify, Some(verifier)) => {
                 return verifier.verify(app, job.subject_id, job.tries).await;
             }

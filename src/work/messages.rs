@@ -1,5 +1,5 @@
 //! Sends the messages that are due: receipts and notes, and what the process that wrote them could not
-//! send itself. One attempt each (`ops::messages::attempt`), a few at once.
+//! send itself. One attempt each (`ops::messages::outbox::attempt`), a few at once.
 //!
 //! An attempt writes its own end under the job's fence; one that failed before it could is due again
 //! when its lease ends. Called by the loops of this room.
@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use crate::app::App;
-use crate::ops::messages::{HELD, attempt};
+use crate::ops::messages::outbox::{HELD, attempt};
 use crate::store::StoreError;
 use crate::store::jobs::{Job, JobKind};
 

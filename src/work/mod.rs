@@ -25,7 +25,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::app::App;
 use crate::domain::time::Span;
-use crate::ops::prove_later::Verifier;
+use crate::ops::alerts::prove_later::Verifier;
 use crate::store::StoreError;
 use crate::store::jobs::JobKind;
 use bell::Bell;

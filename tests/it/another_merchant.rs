@@ -8,11 +8,11 @@ use tillbell::domain::name::Folded;
 use tillbell::domain::payment::{CorrectRefusal, Payment, Status};
 use tillbell::domain::time::Span;
 use tillbell::ops;
-use tillbell::ops::correct_amount::{Corrected, correct_amount};
-use tillbell::ops::create_payment::{Created, create_payment};
-use tillbell::ops::decide::AlertOutcome;
-use tillbell::ops::like_names::{add_payment, key_names};
-use tillbell::ops::rematch::rematch;
+use tillbell::ops::alerts::decide::AlertOutcome;
+use tillbell::ops::alerts::rematch::rematch;
+use tillbell::ops::payments::correct::{Corrected, correct_amount};
+use tillbell::ops::payments::create::{Created, create_payment};
+use tillbell::ops::payments::like_names::{add_payment, key_names};
 use tillbell::store::unit::UNIT_MAX_STEPS;
 use tillbell::store::{IdKind, Step};
 
@@ -271,18 +271,18 @@ on_both! {
             let named = tillbell::store::payment_names::Named {
                 account_id: None,
                 keys: &keys,
-                amounts: ops::like_names::ANY_AMOUNT,
+                amounts: ops::payments::like_names::ANY_AMOUNT,
                 open_after: tillbell::domain::time::Timestamp(0),
                 limit: 10,
             };
             t.app.store.payments_named(&named).await.unwrap().len()
         };
         t.advance(Span::days(32));
-        ops::sweep::sweep(&t.app).await.unwrap();
-        ops::sweep::sweep(&t.app).await.unwrap();
+        ops::payments::sweep::sweep(&t.app).await.unwrap();
+        ops::payments::sweep::sweep(&t.app).await.unwrap();
         assert_eq!(rows().await, 1, "suggestions look back so far");
         t.advance(Span::days(2));
-        ops::sweep::sweep(&t.app).await.unwrap();
+        ops::payments::sweep::sweep(&t.app).await.unwrap();
         assert_eq!(rows().await, 0);
         t.finish().await;
     }
@@ -338,8 +338,8 @@ on_both! {
             }
         }
         apply(&t, steps).await;
-        ops::sweep::sweep(&t.app).await.unwrap();
-        ops::reverse::reject_payment(&t.app, other.id, &first.transaction_id, "test", "given up").await.unwrap().unwrap();
+        ops::payments::sweep::sweep(&t.app).await.unwrap();
+        ops::payments::reject::reject_payment(&t.app, other.id, &first.transaction_id, "test", "given up").await.unwrap().unwrap();
         assert_eq!(t.payment(&first).await.status, Status::Rejected);
         let mine = t.create(&victim, 5_000, "Halima Garba").await;
         let outcome = paid(&t, 5_000, "HALIMA GARBA").await;
@@ -356,7 +356,7 @@ on_both! {
         t.advance(LATER + Span::seconds(20));
         let mut taken = t.taken(&Alert::credit(ACCOUNT, 5_000, "HALIMA GARBAK", at()).text(), true);
         taken.facts.payer_name_cut = true;
-        let outcome = ops::take_alert::take_alert(&t.app, &taken).await.unwrap();
+        let outcome = ops::alerts::take::take_alert(&t.app, &taken).await.unwrap();
         assert_eq!(outcome.status, AlertStatus::Review, "{outcome:?}");
         t.finish().await;
     }

@@ -12,14 +12,14 @@ use tillbell::domain::money::Money;
 use tillbell::domain::payment::{CORRECTIONS_PER_BUSINESS, CorrectRefusal, Payment, Status};
 use tillbell::domain::time::Span;
 use tillbell::ops;
-use tillbell::ops::approve_alert::{Approve, approve_alert};
-use tillbell::ops::correct_amount::{Corrected, correct_amount};
-use tillbell::ops::decide::decide_alert;
-use tillbell::ops::idempotency::{Claimed, claim};
-use tillbell::ops::rematch::rematch;
-use tillbell::ops::reverse::{Reverse, reverse_payment};
-use tillbell::ops::sweep::sweep;
-use tillbell::ops::take_alert::take_alert;
+use tillbell::ops::alerts::approve::{Approve, approve_alert};
+use tillbell::ops::alerts::decide::decide_alert;
+use tillbell::ops::alerts::rematch::rematch;
+use tillbell::ops::alerts::take::take_alert;
+use tillbell::ops::payments::correct::{Corrected, correct_amount};
+use tillbell::ops::payments::idempotency::{Claimed, claim};
+use tillbell::ops::payments::sweep::sweep;
+use tillbell::ops::settlements::reverse::{Reverse, reverse_payment};
 
 use crate::harness::app::{ACCOUNT, LATER, TestApp, at, world};
 use crate::harness::databases::{Engine, TestDatabase, run_on};
@@ -236,7 +236,7 @@ on_both! {
         let again = t.ingest(&two.text()).await;
         assert_eq!((first.status, again.status), (AlertStatus::Matched, AlertStatus::Review));
         let paid = first.transaction_id.unwrap();
-        let page = ops::read_payments::ListFilter {
+        let page = ops::payments::read::ListFilter {
             status: Some(Status::Pending),
             from: None,
             until: None,
@@ -246,7 +246,7 @@ on_both! {
             page: 1,
             cursor: None,
         };
-        let listed = ops::read_payments::list_payments(&t.app, shop.id, &page).await.unwrap();
+        let listed = ops::payments::read::list_payments(&t.app, shop.id, &page).await.unwrap();
         let open = listed.rows[0].payment.transaction_id.clone();
         assert_ne!(open, paid);
         let mut ask = Approve {
@@ -412,7 +412,7 @@ pub async fn the_audit_tells_of_each(t: &TestApp, changes: &[(&str, &str)]) {
         for (_, text) in &before {
             file.execute_batch(text).unwrap();
         }
-        let told = ops::audit::audit(&t.app).await.unwrap();
+        let told = ops::ledger::audit::audit(&t.app).await.unwrap();
         let found = told.iter().find(|one| one.name == *check).unwrap();
         assert!(found.violations > 0, "{check} says nothing of: {sql}\n{told:?}");
         assert!(!found.found.is_empty(), "{check} names no row of: {sql}");

@@ -3,6 +3,7 @@
 //! repeated with `TILLBELL_TEST_SEED=n ./test book`.
 
 use std::collections::BTreeMap;
+use tillbell::ops::payments::reject::reject_payment;
 
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -11,9 +12,9 @@ use tillbell::domain::charges::{Schedule, quote};
 use tillbell::domain::money::Money;
 use tillbell::domain::payment::{Payment, Status};
 use tillbell::domain::time::Span;
-use tillbell::ops::correct_amount::{Corrected, correct_amount};
-use tillbell::ops::reverse::{Reverse, reject_payment, reverse_payment};
-use tillbell::ops::sweep::sweep;
+use tillbell::ops::payments::correct::{Corrected, correct_amount};
+use tillbell::ops::payments::sweep::sweep;
+use tillbell::ops::settlements::reverse::{Reverse, reverse_payment};
 
 use crate::harness::app::{Merchant, TestApp};
 use crate::harness::mails::Alert;

@@ -8,12 +8,12 @@ use tillbell::app::App;
 use tillbell::domain::alert::AlertStatus;
 use tillbell::domain::payment::{Payment, Status};
 use tillbell::domain::time::Span;
-use tillbell::ops::accounts::NewAccount;
-use tillbell::ops::approve_alert::{Approve, ApproveRefused, approve_alert};
-use tillbell::ops::decide::{AlertOutcome, decide_alert};
-use tillbell::ops::dismiss_alert::dismiss_alert;
-use tillbell::ops::reverse::{Reverse, reverse_payment};
-use tillbell::ops::take_alert::take_alert;
+use tillbell::ops::alerts::approve::{Approve, ApproveRefused, approve_alert};
+use tillbell::ops::alerts::decide::{AlertOutcome, decide_alert};
+use tillbell::ops::alerts::dismiss::dismiss_alert;
+use tillbell::ops::alerts::take::take_alert;
+use tillbell::ops::merchants::accounts::NewAccount;
+use tillbell::ops::settlements::reverse::{Reverse, reverse_payment};
 
 use crate::forged::{MAILBOX, Scene};
 use crate::harness::app::{ACCOUNT, LATER, Merchant, TestApp, at, world};

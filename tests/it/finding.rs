@@ -3,8 +3,8 @@
 
 use tillbell::domain::payment::Payment;
 use tillbell::domain::time::{Span, Timestamp};
-use tillbell::ops::create_payment::{Created, create_payment};
-use tillbell::ops::find_payments::{FindRefused, Reach, Search, find_payments, find_within, whose_payment};
+use tillbell::ops::payments::create::{Created, create_payment};
+use tillbell::ops::payments::find::{FindRefused, Reach, Search, find_payments, find_within, whose_payment};
 use tillbell::store::payment_search::Filter;
 use tillbell::store::unit::UNIT_MAX_STEPS;
 use tillbell::store::{IdKind, payments};

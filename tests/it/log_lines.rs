@@ -2,12 +2,13 @@
 //! secret, and never without end.
 
 use std::time::Duration;
+use tillbell::ops::alerts::draft::{ReadAs, Taken};
 
 use tillbell::domain::alert::{AlertStatus, Authenticity};
 use tillbell::domain::time::Span;
 use tillbell::domain::webhook::RETRY_SCHEDULE;
 use tillbell::log_limit::{LINES_MAX, WINDOW};
-use tillbell::ops::take_alert::{ReadAs, Taken, take_alert};
+use tillbell::ops::alerts::take::take_alert;
 use tillbell::store::jobs::{self, JobKind};
 use tillbell::store::sql::{Sql, Text};
 use tillbell::store::{IdKind, Step};

@@ -6,9 +6,9 @@ use tillbell::domain::alert::AlertStatus;
 use tillbell::domain::merchant::Mode;
 use tillbell::domain::payment::{Payment, Status};
 use tillbell::domain::time::Span;
-use tillbell::ops::approve_alert::{Approve, ApproveRefused, approve_alert};
-use tillbell::ops::decide::AlertOutcome;
-use tillbell::ops::reverse::reject_payment;
+use tillbell::ops::alerts::approve::{Approve, ApproveRefused, approve_alert};
+use tillbell::ops::alerts::decide::AlertOutcome;
+use tillbell::ops::payments::reject::reject_payment;
 
 use crate::harness::app::{ACCOUNT, LATER, TestApp, at, world};
 use crate::harness::mails::Alert;

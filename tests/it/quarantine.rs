@@ -4,10 +4,11 @@
 use tillbell::domain::alert::{AlertRow, AlertStatus, Authenticity};
 use tillbell::domain::payment::Status;
 use tillbell::domain::time::Span;
-use tillbell::ops::approve_alert::{Approve, ApproveRefused, approve_alert};
-use tillbell::ops::dismiss_alert::{DismissRefused, clear_quarantine, dismiss_alert};
-use tillbell::ops::prove_later::{Verified, looked_again};
-use tillbell::ops::take_alert::{ReadAs, Taken, take_alert};
+use tillbell::ops::alerts::approve::{Approve, ApproveRefused, approve_alert};
+use tillbell::ops::alerts::dismiss::{DismissRefused, clear_quarantine, dismiss_alert};
+use tillbell::ops::alerts::draft::{ReadAs, Taken};
+use tillbell::ops::alerts::prove_later::{Verified, looked_again};
+use tillbell::ops::alerts::take::take_alert;
 use tillbell::store::jobs::{JobKind, Lane};
 use tillbell::work::run_due_with;
 

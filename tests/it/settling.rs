@@ -2,6 +2,7 @@
 //! real reader, the real store and the real rules.
 
 use std::sync::Arc;
+use tillbell::ops::payments::reject::reject_payment;
 
 use tillbell::domain::alert::AlertStatus;
 use tillbell::domain::matching::SUGGESTIONS_MAX;
@@ -10,14 +11,14 @@ use tillbell::domain::money::Money;
 use tillbell::domain::payment::Status;
 use tillbell::domain::time::Span;
 use tillbell::ops;
-use tillbell::ops::approve_alert::{Approve, ApproveRefused, approve_alert};
-use tillbell::ops::correct_amount::{Corrected, correct_amount};
-use tillbell::ops::decide::decide_alert;
-use tillbell::ops::dismiss_alert::dismiss_alert;
-use tillbell::ops::rematch::rematch;
-use tillbell::ops::reverse::{Reverse, ReverseRefused, reject_payment, reverse_payment};
-use tillbell::ops::sweep::sweep;
-use tillbell::ops::take_alert::take_alert;
+use tillbell::ops::alerts::approve::{Approve, ApproveRefused, approve_alert};
+use tillbell::ops::alerts::decide::decide_alert;
+use tillbell::ops::alerts::dismiss::dismiss_alert;
+use tillbell::ops::alerts::rematch::rematch;
+use tillbell::ops::alerts::take::take_alert;
+use tillbell::ops::payments::correct::{Corrected, correct_amount};
+use tillbell::ops::payments::sweep::sweep;
+use tillbell::ops::settlements::reverse::{Reverse, ReverseRefused, reverse_payment};
 
 use crate::harness::app::{ACCOUNT, LATER, START, TestApp, at, world};
 use crate::harness::mails::Alert;
@@ -482,8 +483,8 @@ on_both! {
         // 5,000 less its charges is 4,900: that collides by the charges rule.
         let third = t.merchant("third.example").await;
         let new = t.request(&third, 4_900, "Halima Garba");
-        let refused = ops::create_payment::create_payment(&t.app, &third.caller, new, None);
-        assert!(matches!(refused.await.unwrap(), ops::create_payment::Created::NoAccount));
+        let refused = ops::payments::create::create_payment(&t.app, &third.caller, new, None);
+        assert!(matches!(refused.await.unwrap(), ops::payments::create::Created::NoAccount));
         let c = t.create(&other, 5_000, "Chinedu Okafor").await;
         let d = t.create(&other, 6_000, "Halima Garba").await;
         assert!([first, second].contains(&c.account_id.unwrap()) && d.account_id.is_some());

@@ -6,12 +6,12 @@ use tillbell::domain::alert::{AlertKind, AlertRow, AlertStatus};
 use tillbell::domain::money::Money;
 use tillbell::domain::payment::{Payment, Status};
 use tillbell::domain::time::{Span, Timestamp};
-use tillbell::ops::correct_amount::correct_amount;
-use tillbell::ops::decide::AlertOutcome;
-use tillbell::ops::dismiss_alert::dismiss_alert;
-use tillbell::ops::rematch::rematch;
-use tillbell::ops::reverse::{Reverse, ReverseRefused, reverse_payment};
-use tillbell::ops::take_alert::take_alert;
+use tillbell::ops::alerts::decide::AlertOutcome;
+use tillbell::ops::alerts::dismiss::dismiss_alert;
+use tillbell::ops::alerts::rematch::rematch;
+use tillbell::ops::alerts::take::take_alert;
+use tillbell::ops::payments::correct::correct_amount;
+use tillbell::ops::settlements::reverse::{Reverse, ReverseRefused, reverse_payment};
 
 use crate::counted_once::{PAYER, approve_on, forwarded, told, two_open, without_account};
 use crate::harness::app::{ACCOUNT, LATER, TestApp, at, world};

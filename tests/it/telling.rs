@@ -4,7 +4,7 @@
 use tillbell::domain::alert::AlertStatus;
 use tillbell::domain::payment::Status;
 use tillbell::domain::time::Span;
-use tillbell::ops::accounts::NewAccount;
+use tillbell::ops::merchants::accounts::NewAccount;
 
 use crate::harness::app::{ACCOUNT, TestApp, world};
 use crate::harness::mails::Alert;

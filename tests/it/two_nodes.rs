@@ -8,8 +8,8 @@ use tillbell::domain::alert::AlertStatus;
 use tillbell::domain::merchant::Mode;
 use tillbell::domain::payment::Payment;
 use tillbell::domain::time::{Span, Timestamp};
-use tillbell::ops::create_payment::{Created, create_payment};
-use tillbell::ops::read_payments::{ListFilter, list_payments};
+use tillbell::ops::payments::create::{Created, create_payment};
+use tillbell::ops::payments::read::{ListFilter, list_payments};
 
 use crate::audits::by_hand;
 use crate::harness::app::{ACCOUNT, LATER, Merchant, TestApp, world};

@@ -10,9 +10,9 @@ use tillbell::domain::money::Money;
 use tillbell::domain::payment::Status;
 use tillbell::domain::time::Span;
 use tillbell::mail_intake::ingest::MailRoom;
-use tillbell::ops::correct_amount::{Corrected, correct_amount};
-use tillbell::ops::prove_later::{Verified, Verifier};
-use tillbell::ops::sweep::sweep;
+use tillbell::ops::alerts::prove_later::{Verified, Verifier};
+use tillbell::ops::payments::correct::{Corrected, correct_amount};
+use tillbell::ops::payments::sweep::sweep;
 use tillbell::store::jobs::{JobKind, Lane};
 use tillbell::work::run_due_with;
 

@@ -2,10 +2,11 @@
 
 use tillbell::domain::time::Span;
 use tillbell::domain::webhook::{RETRY_SCHEDULE, Verdict};
-use tillbell::ops::webhook_test::{TestSent, Tested, send_test};
-use tillbell::ops::webhooks;
-use tillbell::ops::websites::{self, NewWebsite, WebsiteChange};
-use tillbell::ops::{businesses, webhook_body};
+use tillbell::ops::merchants::businesses;
+use tillbell::ops::merchants::websites::{self, NewWebsite, WebsiteChange};
+use tillbell::ops::webhooks::body as webhook_body;
+use tillbell::ops::webhooks::deliveries;
+use tillbell::ops::webhooks::test_event::{TestSent, Tested, send_test};
 
 use crate::harness::receiver::{Answer, Receiver};
 use crate::webhooks_world::{DEADLINE, World, verifies};
@@ -64,7 +65,7 @@ on_both! {
         assert!(requests.iter().all(|one| one.header("webhook-id") == delivery.webhook_id));
         // A resend starts the schedule anew and keeps the log.
         world.receiver.answer_otherwise(Answer::status(204));
-        let resent = webhooks::resend(&world.app, &[delivery.id, 987_654_321]).await.unwrap();
+        let resent = deliveries::resend(&world.app, &[delivery.id, 987_654_321]).await.unwrap();
         assert_eq!((resent.ids, resent.unknown), (vec![delivery.id], vec![987_654_321]));
         assert_eq!(world.work().await, 1);
         let again = world.delivery(&told).await;
@@ -111,7 +112,7 @@ on_both! {
         assert_eq!(world.delivery(&second).await.tries, 0, "nothing was sent, no try is counted");
         assert_eq!(world.app.store.paused_targets().await.unwrap().len(), 1);
         let id = world.delivery(&first).await.id;
-        webhooks::resend(&world.app, &[id]).await.unwrap();
+        deliveries::resend(&world.app, &[id]).await.unwrap();
         world.work().await;
         for told in [&first, &second] {
             assert_eq!(world.delivery(told).await.outcome.as_deref(), Some("delivered"));
@@ -252,14 +253,14 @@ on_both! {
         let (kept, reversed) = (world.tell("/kept").await, world.tell("/reversed").await);
         world.work().await;
         world.reverse(&reversed).await;
-        let (two, more) = webhooks::list(&world.app, true, 2).await.unwrap();
+        let (two, more) = deliveries::list(&world.app, true, 2).await.unwrap();
         assert_eq!((two.len(), more), (2, true));
-        let (all, more) = webhooks::list(&world.app, true, 3).await.unwrap();
+        let (all, more) = deliveries::list(&world.app, true, 3).await.unwrap();
         assert_eq!((all.len(), more, all[0].id), (3, false, two[0].id));
         world.receiver.answer_otherwise(Answer::status(200));
         let id = world.delivery(&kept).await.id;
-        assert_eq!(webhooks::resend_failed(&world.app, Span::hours(24)).await.unwrap(), [id]);
-        assert_eq!(webhooks::resend_failed(&world.app, Span::hours(24)).await.unwrap(), Vec::<i64>::new());
+        assert_eq!(deliveries::resend_failed(&world.app, Span::hours(24)).await.unwrap(), [id]);
+        assert_eq!(deliveries::resend_failed(&world.app, Span::hours(24)).await.unwrap(), Vec::<i64>::new());
         world.work().await;
         assert_eq!(world.delivery(&kept).await.outcome.as_deref(), Some("delivered"));
         for told in [&old, &reversed] {
@@ -267,7 +268,7 @@ on_both! {
         }
         // By its own id it can be sent: then a person has looked.
         let id = world.delivery(&reversed).await.id;
-        webhooks::resend(&world.app, &[id]).await.unwrap();
+        deliveries::resend(&world.app, &[id]).await.unwrap();
         world.work().await;
         assert_eq!(world.delivery(&reversed).await.outcome.as_deref(), Some("delivered"));
     }

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use tillbell::domain::time::Span;
-use tillbell::ops::webhooks;
+use tillbell::ops::webhooks::deliveries;
 use tillbell::store::jobs::{self, JobKind, Lane};
 use tillbell::work;
 use tokio::time::Instant;
@@ -26,7 +26,7 @@ on_both! {
         let running = tokio::spawn(async move { work::run_due(&app).await });
         world.receiver.wait_for(1, DEADLINE).await;
         let before = world.delivery(&told).await;
-        webhooks::resend(&world.app, &[before.id]).await.unwrap();
+        deliveries::resend(&world.app, &[before.id]).await.unwrap();
         running.await.unwrap().unwrap();
         world.work().await;
         let after = world.delivery(&told).await;

@@ -16,9 +16,9 @@ use tillbell::domain::merchant::Mode;
 use tillbell::domain::money::Money;
 use tillbell::domain::payment::{Approval, Approver, PayerDetails, Payment, TransferRequest};
 use tillbell::domain::time::{Span, Timestamp};
-use tillbell::ops::businesses::{self, NewBusiness};
-use tillbell::ops::webhook_body::{self, PAYMENT_APPROVED};
-use tillbell::ops::websites::{self, NewWebsite};
+use tillbell::ops::merchants::businesses::{self, NewBusiness};
+use tillbell::ops::merchants::websites::{self, NewWebsite};
+use tillbell::ops::webhooks::body::{self, PAYMENT_APPROVED};
 use tillbell::store::deliveries::Delivery;
 use tillbell::store::{Applied, IdKind, StoreOptions, payments};
 
@@ -114,8 +114,8 @@ impl World {
         let now = self.app.now();
         let id = store.id(IdKind::Payment).await.unwrap();
         let payment = pending(id, self.business, url, website, now);
-        let body = webhook_body::payment_approved(&payment, None, None);
-        let steps = webhook_body::record(
+        let body = body::payment_approved(&payment, None, None);
+        let steps = body::record(
             store,
             self.app.random.as_ref(),
             self.business,

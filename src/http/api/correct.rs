@@ -19,9 +19,9 @@ use crate::http::error::ApiError;
 use crate::http::json::Json;
 use crate::http::routes::PAYMENT_AMOUNT;
 use crate::http::validate::Checker;
-use crate::ops::correct_amount::{Corrected, correct_amount};
-use crate::ops::idempotency::{Claim, Remember};
-use crate::ops::read_payments::PaymentView;
+use crate::ops::payments::correct::{Corrected, correct_amount};
+use crate::ops::payments::idempotency::{Claim, Remember};
+use crate::ops::payments::read::PaymentView;
 
 pub async fn handle(State(http): State<Arc<Http>>, id: TransactionId, request: Request) -> Response {
     let received = Received::whole(request).await;

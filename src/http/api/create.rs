@@ -20,10 +20,10 @@ use crate::http::error::ApiError;
 use crate::http::json::Json;
 use crate::http::routes::PAYMENT_REQUEST;
 use crate::http::validate::{Checker, Problems};
-use crate::ops::choose_website::{Wanted, WebsiteProblem, choose_website};
-use crate::ops::create_payment::{Created, NewPayment, create_payment};
-use crate::ops::idempotency::{Claim, Remember};
-use crate::ops::read_payments::PaymentView;
+use crate::ops::payments::choose_website::{Wanted, WebsiteProblem, choose_website};
+use crate::ops::payments::create::{Created, NewPayment, create_payment};
+use crate::ops::payments::idempotency::{Claim, Remember};
+use crate::ops::payments::read::PaymentView;
 
 /// Characters of most texts, of the two short names, and of the numbers (decisions 2).
 const TEXT_MAX: usize = 255;

@@ -22,7 +22,7 @@ use crate::http::error::ApiError;
 use crate::http::json::Json;
 use crate::http::routes::PAYMENTS;
 use crate::http::validate::Problems;
-use crate::ops::read_payments::{Cursor, ListFilter, Listed, list_payments};
+use crate::ops::payments::read::{Cursor, ListFilter, Listed, list_payments};
 
 const PER_PAGE_DEFAULT: i64 = 15;
 const PER_PAGE_MAX: i64 = 100;

@@ -8,7 +8,7 @@ use crate::http::body::Fields;
 use crate::http::code::{Code, FieldCode};
 use crate::http::error::ApiError;
 use crate::http::validate::check_text;
-use crate::ops::idempotency::{Claim, Claimed, claim};
+use crate::ops::payments::idempotency::{Claim, Claimed, claim};
 
 const KEY_MAX: usize = 255;
 const FIELD: &str = "idempotency_key";

@@ -4,7 +4,7 @@
 use crate::domain::intent::reject_word;
 use crate::domain::payment::Payment;
 use crate::http::json::Json;
-use crate::ops::read_payments::PaymentView;
+use crate::ops::payments::read::PaymentView;
 
 /// Data of `POST /payment-request`: these members and no others.
 pub fn write_created(json: &mut Json, view: &PaymentView) {

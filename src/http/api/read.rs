@@ -13,7 +13,7 @@ use crate::http::code::Code;
 use crate::http::error::ApiError;
 use crate::http::json::Json;
 use crate::http::routes::PAYMENT;
-use crate::ops::read_payments::read_payment;
+use crate::ops::payments::read::read_payment;
 
 /// No payment of the caller's business has this id.
 pub fn unknown() -> ApiError {

@@ -8,7 +8,7 @@ use super::page::{CodeForm, Page, Tone, clock, clock_after, tries, unbroken, wai
 use super::told::Told;
 use crate::domain::intent::{CODE_PAUSE, CODE_TRIES};
 use crate::domain::time::{Span, Timestamp};
-use crate::ops::link_codes::{LinkCodes, OpenCode, UsedUp};
+use crate::ops::wallet_payments::link_codes::{LinkCodes, OpenCode, UsedUp};
 
 /// Told at once, and for as long as that code would have been good.
 pub const NOT_SENT: &str = "We could not send your code.";

@@ -12,7 +12,7 @@ use crate::domain::message::lagos_time;
 use crate::domain::money::{Money, naira};
 use crate::domain::text::turns;
 use crate::domain::time::Timestamp;
-use crate::ops::wallet_page::{OpenTopup, Order, ShopSite};
+use crate::ops::wallet_payments::page::{OpenTopup, Order, ShopSite};
 
 /// The one stylesheet; the policy names it by its hash.
 pub const STYLE: &str = include_str!("../../../assets/pay.css");

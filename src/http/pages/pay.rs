@@ -29,9 +29,9 @@ use crate::http::error::ApiError;
 use crate::http::limits::Verdict;
 use crate::http::routes::PAY;
 use crate::ops::OpError;
-use crate::ops::confirm::{Confirmed, confirm};
-use crate::ops::pin_reset::{CodeSent, PinSet, send_code, set_pin, typed_code};
-use crate::ops::wallet_page::{Cancelled, LinkView, cancel, view_link};
+use crate::ops::wallet_payments::confirm::{Confirmed, confirm};
+use crate::ops::wallet_payments::page::{Cancelled, LinkView, cancel, view_link};
+use crate::ops::wallet_payments::pin_reset::{CodeSent, PinSet, send_code, set_pin, typed_code};
 
 /// Seconds after which another try is likely to find a free place.
 const BUSY_SECONDS: i64 = 2;

@@ -16,7 +16,7 @@ use crate::domain::intent::{IntentEnd, PLACES};
 use crate::domain::message::lagos_time;
 use crate::domain::time::Timestamp;
 use crate::domain::wallet::WalletStatus;
-use crate::ops::wallet_page::{EndedLink, LinkView, OpenLink, Receipt};
+use crate::ops::wallet_payments::page::{EndedLink, LinkView, OpenLink, Receipt};
 
 const NO_MONEY: &str = "No money has left your wallet.";
 

@@ -11,7 +11,7 @@ use crate::domain::phone::Phone;
 use crate::domain::time::{Span, Timestamp};
 use crate::http::Http;
 use crate::ops::OpError;
-use crate::ops::message_reports::{Again, News, Report, note_writing, take_report};
+use crate::ops::messages::reports::{Again, News, Report, note_writing, take_report};
 use crate::outbound::messenger::Messenger;
 use crate::outbound::whatsapp::{Failure, WhatsApp, failure_of};
 

@@ -19,7 +19,7 @@ use crate::alert_reader::{Intake, Outcome, read};
 use crate::domain::alert::AlertFacts;
 use crate::domain::time::Timestamp;
 use crate::mail_intake::ingest::{Arrival, Origin, ingest, source_of};
-use crate::ops::take_alert::take_alert;
+use crate::ops::alerts::take::take_alert;
 use crate::ops::{OpError, mailboxes};
 use crate::store::mailboxes::{MailboxRow, TakenMail, take};
 

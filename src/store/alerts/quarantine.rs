@@ -1,4 +1,4 @@
-//! Quarantined alerts of one sender, for a person who clears them away. Used by `ops::dismiss_alert`.
+//! Quarantined alerts of one sender, for a person who clears them away. Used by `ops::alerts::dismiss`.
 //!
 //! Those that a job still asks a key for are not among them: they may turn out to be the bank's own.
 

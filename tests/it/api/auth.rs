@@ -1,6 +1,6 @@
 //! Keys: where they may stand, and what a caller without a good one is told.
 
-use tillbell::ops::keys::revoke_key;
+use tillbell::ops::merchants::keys::revoke_key;
 
 use super::server::{CREATE, Server};
 

@@ -5,11 +5,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
+use tillbell::ops::payments::reject::reject_payment;
 
 use serde_json::{Value, json};
 use tillbell::domain::merchant::Mode;
-use tillbell::ops::idempotency::{Claimed, claim};
-use tillbell::ops::reverse::reject_payment;
+use tillbell::ops::payments::idempotency::{Claimed, claim};
 use tokio::io::AsyncWriteExt;
 
 use super::server::{CREATE, Reply, Server, read_reply};

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use tillbell::domain::merchant::Mode;
-use tillbell::ops::businesses::ChargeChange;
+use tillbell::ops::merchants::businesses::ChargeChange;
 
 use super::server::{CREATE, Server, names};
 

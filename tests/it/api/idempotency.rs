@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tillbell::domain::merchant::Mode;
-use tillbell::ops::idempotency::{Claimed, claim};
+use tillbell::ops::payments::idempotency::{Claimed, claim};
 
 use super::server::{CREATE, Reply, Server};
 

@@ -4,9 +4,9 @@ use serde_json::{Value, json};
 use tillbell::alert_reader::Banks;
 use tillbell::domain::merchant::Mode;
 use tillbell::mail_intake::ingest::{Arrival, MailRoom, Origin, ingest};
-use tillbell::ops::accounts::{GivenBank, MaskDigits, NewAccount, add_account};
-use tillbell::ops::approve_alert::{Approve, approve_alert};
-use tillbell::ops::decide::AlertOutcome;
+use tillbell::ops::alerts::approve::{Approve, approve_alert};
+use tillbell::ops::alerts::decide::AlertOutcome;
+use tillbell::ops::merchants::accounts::{GivenBank, MaskDigits, NewAccount, add_account};
 
 use super::server::{Reply, Server};
 use crate::harness::databases::TestDatabase;

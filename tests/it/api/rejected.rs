@@ -1,16 +1,16 @@
 //! Why a payment was rejected, as a merchant reads it: one word, and none of the operator's.
 
 use std::sync::Arc;
+use tillbell::ops::payments::reject::reject_payment;
 
 use serde_json::{Value, json};
 use tillbell::domain::merchant::Mode;
 use tillbell::domain::message::MessageKind;
-use tillbell::ops::confirm::confirm;
-use tillbell::ops::end_intent::expire_intents;
-use tillbell::ops::pin_reset::{PinSet, send_code, set_pin};
-use tillbell::ops::reverse::reject_payment;
-use tillbell::ops::sweep::sweep;
-use tillbell::ops::wallet_page::{Cancelled, cancel};
+use tillbell::ops::payments::sweep::sweep;
+use tillbell::ops::wallet_payments::confirm::confirm;
+use tillbell::ops::wallet_payments::end::expire_intents;
+use tillbell::ops::wallet_payments::page::{Cancelled, cancel};
+use tillbell::ops::wallet_payments::pin_reset::{PinSet, send_code, set_pin};
 use tillbell::outbound::messenger::Messenger;
 
 use super::codes::run;

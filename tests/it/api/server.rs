@@ -8,10 +8,12 @@ use serde_json::Value;
 use tillbell::app::App;
 use tillbell::config::Config;
 use tillbell::domain::merchant::Mode;
-use tillbell::ops::accounts::{GivenBank, NewAccount, add_account};
-use tillbell::ops::businesses::{BusinessChange, ChargeChange, NewBusiness, add_business, set_business};
-use tillbell::ops::keys::add_key;
-use tillbell::ops::websites::{NewWebsite, add_website};
+use tillbell::ops::merchants::accounts::{GivenBank, NewAccount, add_account};
+use tillbell::ops::merchants::businesses::{
+    BusinessChange, ChargeChange, NewBusiness, add_business, set_business,
+};
+use tillbell::ops::merchants::keys::add_key;
+use tillbell::ops::merchants::websites::{NewWebsite, add_website};
 use tillbell::outbound::messenger::Messenger;
 use tillbell::serve::{Roles, Running, start};
 use tillbell::store::StoreOptions;

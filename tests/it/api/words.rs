@@ -3,9 +3,9 @@
 
 use serde_json::{Value, json};
 use tillbell::domain::merchant::Mode;
-use tillbell::ops::accounts::{AccountRefusal, GivenBank, NewAccount, add_account};
-use tillbell::ops::businesses::{BusinessRefusal, ChargeChange, NewBusiness, add_business};
-use tillbell::ops::websites::{NewWebsite, WebsiteRefusal, add_website};
+use tillbell::ops::merchants::accounts::{AccountRefusal, GivenBank, NewAccount, add_account};
+use tillbell::ops::merchants::businesses::{BusinessRefusal, ChargeChange, NewBusiness, add_business};
+use tillbell::ops::merchants::websites::{NewWebsite, WebsiteRefusal, add_website};
 use tillbell::outbound::messenger::Messenger;
 
 use super::server::{CREATE, Server};

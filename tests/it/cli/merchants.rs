@@ -108,7 +108,7 @@ fn text(made: &serde_json::Value) -> String {
 
 /// The secrets that would sign now, read as the service reads them.
 async fn signing(desk: &Desk<'_>) -> Vec<String> {
-    use tillbell::ops::businesses::signing_secrets;
+    use tillbell::ops::merchants::businesses::signing_secrets;
     let app = desk.app().await;
     let now = app.now();
     let secrets = signing_secrets(&app, 1, now).await.unwrap().unwrap();

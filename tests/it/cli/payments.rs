@@ -4,7 +4,7 @@ use tillbell::app::App;
 use tillbell::domain::money::Money;
 use tillbell::domain::payment::PayerDetails;
 use tillbell::domain::time::Timestamp;
-use tillbell::ops::create_payment::{Created, NewPayment, create_payment};
+use tillbell::ops::payments::create::{Created, NewPayment, create_payment};
 
 use super::Desk;
 use crate::harness::mails::Alert;

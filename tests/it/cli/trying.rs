@@ -2,7 +2,7 @@
 
 use tillbell::domain::money::Money;
 use tillbell::domain::payment::PayerDetails;
-use tillbell::ops::create_payment::{Created, NewPayment, create_payment};
+use tillbell::ops::payments::create::{Created, NewPayment, create_payment};
 
 use super::{Desk, fields};
 use crate::harness::receiver::{Answer, Receiver};

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use tillbell::ops::businesses::{ChargeChange, NewBusiness, add_business};
-use tillbell::ops::websites::{NewWebsite, WebsiteRefusal, add_website, approve_website};
+use tillbell::ops::merchants::businesses::{ChargeChange, NewBusiness, add_business};
+use tillbell::ops::merchants::websites::{NewWebsite, WebsiteRefusal, add_website, approve_website};
 
 use super::{Desk, open_app};
 

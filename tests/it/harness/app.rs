@@ -5,6 +5,7 @@
 //! adds up.
 
 use std::sync::Arc;
+use tillbell::ops::alerts::draft::{ReadAs, Taken};
 
 use tillbell::alert_reader::{self, Banks, Intake};
 use tillbell::app::App;
@@ -19,11 +20,11 @@ use tillbell::domain::payment::{PayerDetails, Payment};
 use tillbell::domain::time::{Span, Timestamp};
 use tillbell::mail_intake::ingest::{Arrival, MailRoom, Origin};
 use tillbell::ops;
-use tillbell::ops::accounts::NewAccount;
-use tillbell::ops::create_payment::{Created, NewPayment, create_payment};
-use tillbell::ops::decide::AlertOutcome;
-use tillbell::ops::like_names::move_rows;
-use tillbell::ops::take_alert::{ReadAs, Taken, take_alert};
+use tillbell::ops::alerts::decide::AlertOutcome;
+use tillbell::ops::alerts::take::take_alert;
+use tillbell::ops::merchants::accounts::NewAccount;
+use tillbell::ops::payments::create::{Created, NewPayment, create_payment};
+use tillbell::ops::payments::like_names::move_rows;
 use tillbell::outbound::messenger::Messenger;
 use tillbell::store::sql::{Sql, Text};
 use tillbell::store::{Step, StoreOptions, payment_names, payments};
@@ -114,27 +115,35 @@ impl TestApp {
 
     /// A business with an approved website `shopN.example`, its secret and a live key.
     pub async fn merchant(&self, host: &str) -> Merchant {
-        self.merchant_with(host, ops::businesses::ChargeChange::default()).await
+        self.merchant_with(host, ops::merchants::businesses::ChargeChange::default()).await
     }
 
-    pub async fn merchant_with(&self, host: &str, charges: ops::businesses::ChargeChange) -> Merchant {
-        let new = ops::businesses::NewBusiness {
+    pub async fn merchant_with(
+        &self,
+        host: &str,
+        charges: ops::merchants::businesses::ChargeChange,
+    ) -> Merchant {
+        let new = ops::merchants::businesses::NewBusiness {
             name: format!("{host} Ltd"),
             email: format!("till@{host}"),
             webhook_url: None,
             charges,
         };
-        let business = ops::businesses::add_business(&self.app, "test", &new).await.unwrap().unwrap();
+        let business =
+            ops::merchants::businesses::add_business(&self.app, "test", &new).await.unwrap().unwrap();
         let id = business.business.id;
-        let new = ops::websites::NewWebsite {
+        let new = ops::merchants::websites::NewWebsite {
             business_id: id,
             url: format!("https://{host}"),
             webhook_url: None,
-            charges: ops::businesses::ChargeChange::default(),
+            charges: ops::merchants::businesses::ChargeChange::default(),
             approve: true,
         };
-        let website = ops::websites::add_website(&self.app, "test", &new).await.unwrap().unwrap();
-        let key = ops::keys::add_key(&self.app, "test", id, Mode::Live, None, None).await.unwrap().unwrap();
+        let website = ops::merchants::websites::add_website(&self.app, "test", &new).await.unwrap().unwrap();
+        let key = ops::merchants::keys::add_key(&self.app, "test", id, Mode::Live, None, None)
+            .await
+            .unwrap()
+            .unwrap();
         let key = key.text.to_string();
         let caller = self.app.directory.caller(&key).await.unwrap().expect("a fresh key is known");
         Merchant { id, caller, website }
@@ -147,7 +156,7 @@ impl TestApp {
 
     /// The merchant again, with a test key.
     pub async fn in_test_mode(&self, merchant: &Merchant) -> Merchant {
-        let key = ops::keys::add_key(&self.app, "test", merchant.id, Mode::Test, None, None)
+        let key = ops::merchants::keys::add_key(&self.app, "test", merchant.id, Mode::Test, None, None)
             .await
             .unwrap()
             .unwrap();
@@ -172,10 +181,10 @@ impl TestApp {
         NewAccount {
             number: number.into(),
             name: "TILL AND BELL LTD".into(),
-            bank: ops::accounts::GivenBank::Known {
+            bank: ops::merchants::accounts::GivenBank::Known {
                 code: bank.code.clone(),
                 name: bank.name.clone(),
-                mask: Some(ops::accounts::MaskDigits { lead, trail, hidden_end: 0 }),
+                mask: Some(ops::merchants::accounts::MaskDigits { lead, trail, hidden_end: 0 }),
                 cbn_code: None,
             },
             business_id,
@@ -186,7 +195,7 @@ impl TestApp {
     }
 
     pub async fn add_account(&self, new: &NewAccount) -> i64 {
-        let added = ops::accounts::add_account(&self.app, "test", new).await.unwrap().unwrap();
+        let added = ops::merchants::accounts::add_account(&self.app, "test", new).await.unwrap().unwrap();
         self.app.directory.forget();
         added.account.id
     }
@@ -269,9 +278,9 @@ impl TestApp {
 
     /// The audit, without a violation.
     pub async fn finish(&self) {
-        while ops::seal::seal(&self.app).await.unwrap() > 0 {}
+        while ops::ledger::seal::seal(&self.app).await.unwrap() > 0 {}
         assert!(self.app.store.unsealed_entries(1).await.unwrap().is_empty(), "entries stay unsealed");
-        for check in ops::audit::audit(&self.app).await.unwrap() {
+        for check in ops::ledger::audit::audit(&self.app).await.unwrap() {
             assert_eq!(check.violations, 0, "audit: {check:?}");
         }
     }

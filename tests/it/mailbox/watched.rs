@@ -6,7 +6,7 @@ use tillbell::domain::time::Span;
 use tillbell::mail_intake::imap;
 use tillbell::mail_intake::ingest::MailRoom;
 use tillbell::ops::mailboxes;
-use tillbell::ops::sweep::sweep;
+use tillbell::ops::payments::sweep::sweep;
 use tokio_util::sync::CancellationToken;
 
 use super::{fast, mail, until, until_alerts};

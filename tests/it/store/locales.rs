@@ -6,9 +6,9 @@
 use tillbell::domain::alert::AlertStatus;
 use tillbell::domain::money::Money;
 use tillbell::domain::time::{Span, Timestamp};
-use tillbell::ops::audit::audit;
-use tillbell::ops::confirm::Confirmed;
-use tillbell::ops::topup::{ToppingUp, start_topup};
+use tillbell::ops::ledger::audit::audit;
+use tillbell::ops::wallet_payments::confirm::Confirmed;
+use tillbell::ops::wallet_payments::topup::{ToppingUp, start_topup};
 
 use super::migrations::before_texts_by_bytes;
 use super::open;

@@ -3,11 +3,11 @@
 use tillbell::domain::alert::AlertStatus;
 use tillbell::domain::money::Money;
 use tillbell::domain::time::Span;
-use tillbell::ops::confirm::Confirmed;
-use tillbell::ops::reverse::{Reverse, reverse_payment};
-use tillbell::ops::topup::{ToppingUp, start_topup};
-use tillbell::ops::wallet_desk::sheet;
-use tillbell::ops::wallets::ensure;
+use tillbell::ops::settlements::reverse::{Reverse, reverse_payment};
+use tillbell::ops::wallet_payments::confirm::Confirmed;
+use tillbell::ops::wallet_payments::topup::{ToppingUp, start_topup};
+use tillbell::ops::wallets::desk::sheet;
+use tillbell::ops::wallets::find::ensure;
 
 use super::world::{PHONE, PIN, WRONG, World, fund, token};
 use crate::attacks::the_audit_tells_of_each;

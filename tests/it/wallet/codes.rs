@@ -3,9 +3,9 @@
 use tillbell::domain::intent::CODE_PAUSE;
 use tillbell::domain::message::MessageKind;
 use tillbell::domain::time::Span;
-use tillbell::ops::confirm::Confirmed;
-use tillbell::ops::pin_reset::{CodeSent, PinSet, send_code, set_pin};
-use tillbell::ops::wallet_page::{LinkView, view_link};
+use tillbell::ops::wallet_payments::confirm::Confirmed;
+use tillbell::ops::wallet_payments::page::{LinkView, view_link};
+use tillbell::ops::wallet_payments::pin_reset::{CodeSent, PinSet, send_code, set_pin};
 use tillbell::outbound::messenger::SendOutcome;
 
 use super::world::{PIN, World, token};

@@ -6,18 +6,19 @@ use tillbell::domain::money::Money;
 use tillbell::domain::payment::Status;
 use tillbell::domain::time::Span;
 use tillbell::domain::wallet::WalletStatus;
-use tillbell::ops::confirm::Confirmed;
-use tillbell::ops::end_intent::expire_intents;
-use tillbell::ops::reverse::{Reverse, reject_payment, reverse_payment};
-use tillbell::ops::start_wallet_payment::{StartRequest, Started, start_wallet_payment};
-use tillbell::ops::sweep::sweep;
-use tillbell::ops::wallet_desk::{Act, act};
-use tillbell::ops::wallet_page::{Cancelled, LinkView, OpenLink, cancel, view_link};
+use tillbell::ops::payments::reject::reject_payment;
+use tillbell::ops::payments::sweep::sweep;
+use tillbell::ops::settlements::reverse::{Reverse, reverse_payment};
+use tillbell::ops::wallet_payments::confirm::Confirmed;
+use tillbell::ops::wallet_payments::end::expire_intents;
+use tillbell::ops::wallet_payments::page::{Cancelled, LinkView, OpenLink, cancel, view_link};
+use tillbell::ops::wallet_payments::start::{StartRequest, Started, start_wallet_payment};
+use tillbell::ops::wallets::desk::{Act, act};
 
 use tillbell::domain::alert::AlertStatus;
-use tillbell::ops::approve_alert::{Approve, approve_alert};
-use tillbell::ops::businesses::{BusinessChange, ChargeChange};
-use tillbell::ops::websites::{NewWebsite, add_website};
+use tillbell::ops::alerts::approve::{Approve, approve_alert};
+use tillbell::ops::merchants::businesses::{BusinessChange, ChargeChange};
+use tillbell::ops::merchants::websites::{NewWebsite, add_website};
 
 use crate::harness::app::{ACCOUNT, LATER, at};
 use crate::harness::mails::Alert;
@@ -77,8 +78,8 @@ on_both! {
             assert!(body[null].is_null() && body.get(null).is_some(), "{null} in {body}");
         }
         assert_eq!(body["email_data"], serde_json::json!({}));
-        let target = tillbell::ops::webhook_target::address(&w.t.app, parcel).await.unwrap();
-        assert!(matches!(target, tillbell::ops::webhook_target::Addressed::Target(url) if url.as_str() == HOOK));
+        let target = tillbell::ops::webhooks::target::address(&w.t.app, parcel).await.unwrap();
+        assert!(matches!(target, tillbell::ops::webhooks::target::Addressed::Target(url) if url.as_str() == HOOK));
         assert!(matches!(w.confirm(&token, PIN).await, Confirmed::AlreadyPaid(_)));
         assert!(matches!(view_link(&w.t.app, &token).await.unwrap(), LinkView::Paid(_)));
         w.send_messages().await;
@@ -129,7 +130,7 @@ on_both! {
             charges: ChargeChange { paid_by_customer: Some(true), ..ChargeChange::default() },
             ..BusinessChange::default()
         };
-        tillbell::ops::businesses::set_business(&w.t.app, "test", w.shop.id, &change).await.unwrap().unwrap();
+        tillbell::ops::merchants::businesses::set_business(&w.t.app, "test", w.shop.id, &change).await.unwrap().unwrap();
         let w = World { shop: w.enabled(&w.shop, HOOK).await, ..w };
         w.funded(5_099).await;
         let poor = w.try_start(&w.request(5_000, "k-0")).await;

@@ -18,11 +18,11 @@ use tillbell::domain::message::MessageKind;
 use tillbell::domain::money::Money;
 use tillbell::domain::payment::Status;
 use tillbell::domain::time::{Span, Timestamp};
-use tillbell::ops::confirm::{Confirmed, confirm};
-use tillbell::ops::idempotency::{Claimed, claim};
-use tillbell::ops::pin_reset::{CodeSent, PinSet, send_code, set_pin};
-use tillbell::ops::send_text::{TextSent, send_text, text_sent_before};
-use tillbell::ops::start_wallet_payment::{StartRequest, Started, start_wallet_payment};
+use tillbell::ops::messages::send_text::{TextSent, send_text, text_sent_before};
+use tillbell::ops::payments::idempotency::{Claimed, claim};
+use tillbell::ops::wallet_payments::confirm::{Confirmed, confirm};
+use tillbell::ops::wallet_payments::pin_reset::{CodeSent, PinSet, send_code, set_pin};
+use tillbell::ops::wallet_payments::start::{StartRequest, Started, start_wallet_payment};
 use tillbell::store::StoreOptions;
 
 use super::world::{HOOK, PHONE, PIN, WRONG, World, token};

@@ -2,8 +2,8 @@
 
 use tillbell::domain::money::Money;
 use tillbell::domain::time::Span;
-use tillbell::ops::wallet_desk::{DeskRefusal, GivenCredit, credit, sheet};
-use tillbell::ops::wallets::ensure;
+use tillbell::ops::wallets::desk::{DeskRefusal, GivenCredit, credit, sheet};
+use tillbell::ops::wallets::find::ensure;
 
 use super::world::{PHONE, World};
 use crate::cli::Desk;

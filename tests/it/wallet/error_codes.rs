@@ -5,9 +5,9 @@ use std::sync::Arc;
 use serde_json::json;
 use tillbell::domain::merchant::Mode;
 use tillbell::domain::message::MessageKind;
-use tillbell::ops::confirm::confirm;
-use tillbell::ops::pin_reset::{PinSet, send_code, set_pin};
-use tillbell::ops::wallet_desk::{Act, act};
+use tillbell::ops::wallet_payments::confirm::confirm;
+use tillbell::ops::wallet_payments::pin_reset::{PinSet, send_code, set_pin};
+use tillbell::ops::wallets::desk::{Act, act};
 use tillbell::outbound::messenger::{Messenger, SendOutcome};
 
 use super::routes::{WALLET, phone_body, post, start_body};

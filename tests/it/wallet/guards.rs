@@ -4,9 +4,9 @@
 use tillbell::domain::money::Money;
 use tillbell::domain::time::Span;
 use tillbell::domain::wallet::Wallet;
-use tillbell::ops::confirm::Confirmed;
-use tillbell::ops::pin_reset::{CodeSent, PinSet, send_code, set_pin};
-use tillbell::ops::wallet_desk::{Act, act};
+use tillbell::ops::wallet_payments::confirm::Confirmed;
+use tillbell::ops::wallet_payments::pin_reset::{CodeSent, PinSet, send_code, set_pin};
+use tillbell::ops::wallets::desk::{Act, act};
 use tillbell::store::Step;
 use tillbell::store::wallets::{Spending, lock, spend, take_in};
 

@@ -1,13 +1,14 @@
 //! Messages: sent once, tried again while they make sense, counted, kept without their secrets.
 
 use std::time::Duration;
+use tillbell::ops::messages::reports::{note_report, note_writing};
 
 use tillbell::domain::message::{MessageKind, MessageStatus};
 use tillbell::domain::phone::Phone;
 use tillbell::domain::time::Span;
-use tillbell::ops::messages::{list, note_report, note_writing};
-use tillbell::ops::send_text::{TextSent, send_text};
-use tillbell::ops::start_wallet_payment::Started;
+use tillbell::ops::messages::outbox::list;
+use tillbell::ops::messages::send_text::{TextSent, send_text};
+use tillbell::ops::wallet_payments::start::Started;
 use tillbell::outbound::messenger::SendOutcome;
 
 use super::world::{World, token};
@@ -40,7 +41,7 @@ on_both! {
         assert_eq!(w.post.count(MessageKind::Link), 3);
         assert!(matches!(w.try_start(&request).await, Started::Waiting(same) if same.confirm_url == started.confirm_url));
         assert_eq!(w.post.count(MessageKind::Link), 3, "sent once");
-        let other = tillbell::ops::start_wallet_payment::StartRequest { fingerprint: [8; 32], ..request };
+        let other = tillbell::ops::wallet_payments::start::StartRequest { fingerprint: [8; 32], ..request };
         assert!(matches!(w.try_start(&other).await, Started::OtherRequest));
         w.t.finish().await;
     }

@@ -7,11 +7,11 @@ use tillbell::domain::message::MessageKind;
 use tillbell::domain::money::Money;
 use tillbell::domain::payment::Status;
 use tillbell::domain::phone::Phone;
-use tillbell::ops::confirm::{Confirmed, confirm};
-use tillbell::ops::end_intent::end_intent;
-use tillbell::ops::start_wallet_payment::{StartRequest, Started, start_wallet_payment};
-use tillbell::ops::wallet_desk::{GivenCredit, credit};
-use tillbell::ops::wallets::ensure;
+use tillbell::ops::wallet_payments::confirm::{Confirmed, confirm};
+use tillbell::ops::wallet_payments::end::end_intent;
+use tillbell::ops::wallet_payments::start::{StartRequest, Started, start_wallet_payment};
+use tillbell::ops::wallets::desk::{GivenCredit, credit};
+use tillbell::ops::wallets::find::ensure;
 
 use super::world::{PIN, WRONG, World, token};
 

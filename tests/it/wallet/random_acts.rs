@@ -7,12 +7,12 @@ use tillbell::domain::money::Money;
 use tillbell::domain::payment::Status;
 use tillbell::domain::time::{Span, Timestamp};
 use tillbell::domain::wallet::{LOCK_AFTER, LOCKED_FOR, STOP_AFTER, TRIES_WINDOW, WalletStatus};
-use tillbell::ops::confirm::Confirmed;
-use tillbell::ops::end_intent::expire_intents;
-use tillbell::ops::reverse::{Reverse, reverse_payment};
-use tillbell::ops::start_wallet_payment::{Started, StartedPayment};
-use tillbell::ops::wallet_desk::{Act, DeskRefusal, GivenCredit, act, credit};
-use tillbell::ops::wallet_page::{Cancelled, cancel};
+use tillbell::ops::settlements::reverse::{Reverse, reverse_payment};
+use tillbell::ops::wallet_payments::confirm::Confirmed;
+use tillbell::ops::wallet_payments::end::expire_intents;
+use tillbell::ops::wallet_payments::page::{Cancelled, cancel};
+use tillbell::ops::wallet_payments::start::{Started, StartedPayment};
+use tillbell::ops::wallets::desk::{Act, DeskRefusal, GivenCredit, act, credit};
 
 use super::world::{HOOK, PHONE, PIN, WRONG, World, token};
 

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use tillbell::domain::merchant::Mode;
 use tillbell::domain::message::MessageKind;
-use tillbell::ops::businesses::ChargeChange;
-use tillbell::ops::confirm::confirm;
-use tillbell::ops::pin_reset::{PinSet, send_code, set_pin};
-use tillbell::ops::websites::{NewWebsite, add_website};
+use tillbell::ops::merchants::businesses::ChargeChange;
+use tillbell::ops::merchants::websites::{NewWebsite, add_website};
+use tillbell::ops::wallet_payments::confirm::confirm;
+use tillbell::ops::wallet_payments::pin_reset::{PinSet, send_code, set_pin};
 use tillbell::outbound::messenger::{Messenger, SendOutcome};
 
 use super::routes::{WALLET, phone_body, post, start_body};
@@ -91,8 +91,8 @@ on_both! {
         }
         start(&server, &shop, "k-4").await.fails(400, "locked");
         assert!(post(&server, &shop, "lookup", &phone_body()).await.body.contains(r#""status":"locked""#));
-        let act = |act| tillbell::ops::wallet_desk::act(app, "ada", PHONE, act, "");
-        act(tillbell::ops::wallet_desk::Act::Unlock).await.unwrap().unwrap();
+        let act = |act| tillbell::ops::wallets::desk::act(app, "ada", PHONE, act, "");
+        act(tillbell::ops::wallets::desk::Act::Unlock).await.unwrap().unwrap();
         for wallet_link in &links[2..] {
             for _ in 0..5 {
                 confirm(app, wallet_link, WRONG).await.unwrap();

@@ -3,8 +3,8 @@
 
 use tillbell::domain::intent::PinCode;
 use tillbell::domain::message::MessageKind;
-use tillbell::ops::pin_reset::{CodeSent, PinSet, send_code, set_pin};
-use tillbell::ops::wallet_page::{LinkView, view_link};
+use tillbell::ops::wallet_payments::page::{LinkView, view_link};
+use tillbell::ops::wallet_payments::pin_reset::{CodeSent, PinSet, send_code, set_pin};
 use tillbell::store::messages::MessageRow;
 
 use super::world::{PIN, World, token};

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use tillbell::domain::merchant::Mode;
-use tillbell::ops::confirm::{Confirmed, confirm};
-use tillbell::ops::pin_reset::{CodeSent, PinSet, send_code, set_pin};
-use tillbell::ops::wallet_desk::{Act, act};
+use tillbell::ops::wallet_payments::confirm::{Confirmed, confirm};
+use tillbell::ops::wallet_payments::pin_reset::{CodeSent, PinSet, send_code, set_pin};
+use tillbell::ops::wallets::desk::{Act, act};
 use tillbell::outbound::messenger::Messenger;
 
 use super::world::{PHONE, PIN, Post, WRONG, fund};
@@ -367,7 +367,7 @@ on_both! {
         let started = post(&server, &shop, "pay/start", &start_body("")).await.json();
         let link = started["data"]["confirm_url"].as_str().unwrap().rsplit('/').next().unwrap().to_owned();
         assert!(matches!(send_code(app, &link).await.unwrap(), CodeSent::Sent { .. }));
-        let shown = tillbell::ops::messages::list(app, None).await.unwrap();
+        let shown = tillbell::ops::messages::outbox::list(app, None).await.unwrap();
         let stored = app.store.pin_code(shown.last().unwrap().row.subject_id).await.unwrap().unwrap();
         let code = app.vault.code(stored.id, &stored.nonce, 6).to_string();
         assert!(!shown.iter().any(|one| one.text.contains(&code) || one.text.contains(&link)), "no dev mode");

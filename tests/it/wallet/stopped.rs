@@ -4,11 +4,11 @@
 use tillbell::domain::message::MessageKind;
 use tillbell::domain::time::Span;
 use tillbell::domain::wallet::WalletStatus;
-use tillbell::ops::businesses::{BusinessChange, set_business};
-use tillbell::ops::confirm::Confirmed;
-use tillbell::ops::start_wallet_payment::{StartRequest, Started, start_wallet_payment};
-use tillbell::ops::wallet_desk::{Act, act};
-use tillbell::ops::wallet_page::{LinkView, view_link};
+use tillbell::ops::merchants::businesses::{BusinessChange, set_business};
+use tillbell::ops::wallet_payments::confirm::Confirmed;
+use tillbell::ops::wallet_payments::page::{LinkView, view_link};
+use tillbell::ops::wallet_payments::start::{StartRequest, Started, start_wallet_payment};
+use tillbell::ops::wallets::desk::{Act, act};
 
 use super::world::{HOOK, PHONE, PIN, WRONG, World, token};
 

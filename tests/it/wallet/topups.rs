@@ -5,12 +5,12 @@ use tillbell::domain::message::MessageKind;
 use tillbell::domain::money::Money;
 use tillbell::domain::payment::{CorrectRefusal, Payment, Status};
 use tillbell::domain::time::Span;
-use tillbell::ops::approve_alert::{Approve, ApproveRefused, approve_alert};
-use tillbell::ops::correct_amount::{Corrected, correct_amount};
-use tillbell::ops::read_payments::read_payment;
-use tillbell::ops::reverse::{Reverse, reverse_payment};
-use tillbell::ops::topup::{ToppingUp, start_topup};
-use tillbell::ops::wallet_desk::{Act, GivenCredit, act, credit};
+use tillbell::ops::alerts::approve::{Approve, ApproveRefused, approve_alert};
+use tillbell::ops::payments::correct::{Corrected, correct_amount};
+use tillbell::ops::payments::read::read_payment;
+use tillbell::ops::settlements::reverse::{Reverse, reverse_payment};
+use tillbell::ops::wallet_payments::topup::{ToppingUp, start_topup};
+use tillbell::ops::wallets::desk::{Act, GivenCredit, act, credit};
 
 use super::world::{PHONE, World};
 use crate::audits::{by_hand, violations};
@@ -104,8 +104,8 @@ on_both! {
         topup(&w, 7_500, PAYER).await;
         // The one account collides, so the payment gets none; a second account takes it.
         let refused = w.t.request(&w.shop, 7_500, PAYER);
-        let made = tillbell::ops::create_payment::create_payment(&w.t.app, &w.shop.caller, refused, None).await.unwrap();
-        assert!(matches!(made, tillbell::ops::create_payment::Created::NoAccount), "{made:?}");
+        let made = tillbell::ops::payments::create::create_payment(&w.t.app, &w.shop.caller, refused, None).await.unwrap();
+        assert!(matches!(made, tillbell::ops::payments::create::Created::NoAccount), "{made:?}");
         w.t.account("0123457728").await;
         let payment = w.t.create(&w.shop, 7_500, PAYER).await;
         assert_ne!(payment.account_id, None);
@@ -237,7 +237,7 @@ on_both! {
         let asked = topup(&w, 40_000, PAYER).await;
         assert!(matches!(ask(&w, 20_000, PAYER).await, ToppingUp::OverTier));
         w.t.advance(Span::hours(49));
-        assert_eq!(tillbell::ops::sweep::sweep(&w.t.app).await.unwrap().rejected, 1);
+        assert_eq!(tillbell::ops::payments::sweep::sweep(&w.t.app).await.unwrap().rejected, 1);
         assert_eq!(w.t.payment(&asked).await.status, Status::Rejected);
         topup(&w, 20_000, PAYER).await;
         w.t.finish().await;

@@ -13,12 +13,12 @@ use tillbell::domain::money::Money;
 use tillbell::domain::payment::Payment;
 use tillbell::domain::phone::Phone;
 use tillbell::domain::wallet::Wallet;
-use tillbell::ops::businesses::{BusinessChange, set_business};
-use tillbell::ops::confirm::{Confirmed, confirm};
-use tillbell::ops::pin_reset::{CodeSent, PinSet, send_code, set_pin};
-use tillbell::ops::start_wallet_payment::{StartRequest, Started, StartedPayment, start_wallet_payment};
-use tillbell::ops::wallet_desk::{GivenCredit, credit};
-use tillbell::ops::wallets::{ensure, find};
+use tillbell::ops::merchants::businesses::{BusinessChange, set_business};
+use tillbell::ops::wallet_payments::confirm::{Confirmed, confirm};
+use tillbell::ops::wallet_payments::pin_reset::{CodeSent, PinSet, send_code, set_pin};
+use tillbell::ops::wallet_payments::start::{StartRequest, Started, StartedPayment, start_wallet_payment};
+use tillbell::ops::wallets::desk::{GivenCredit, credit};
+use tillbell::ops::wallets::find::{ensure, find};
 use tillbell::outbound::messenger::{Carrier, Messenger, Outgoing, SendOutcome};
 
 use crate::harness::app::{Merchant, TestApp};

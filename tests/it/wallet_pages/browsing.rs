@@ -5,9 +5,9 @@ use tillbell::domain::message::MessageKind;
 use tillbell::domain::money::Money;
 use tillbell::domain::payment::Status;
 use tillbell::domain::time::Span;
-use tillbell::ops::businesses::{BusinessChange, set_business};
-use tillbell::ops::start_wallet_payment::{StartRequest, Started};
-use tillbell::ops::topup::{ToppingUp, start_topup};
+use tillbell::ops::merchants::businesses::{BusinessChange, set_business};
+use tillbell::ops::wallet_payments::start::{StartRequest, Started};
+use tillbell::ops::wallet_payments::topup::{ToppingUp, start_topup};
 
 use super::operator::{LOGO, settings};
 use super::site::Site;

@@ -6,9 +6,9 @@ use base64::engine::general_purpose::STANDARD;
 use scraper::{Html, Selector};
 use sha2::{Digest, Sha256};
 use tillbell::domain::money::Money;
-use tillbell::ops::businesses::{BusinessChange, set_business};
-use tillbell::ops::start_wallet_payment::{StartRequest, Started};
-use tillbell::ops::topup::start_topup;
+use tillbell::ops::merchants::businesses::{BusinessChange, set_business};
+use tillbell::ops::wallet_payments::start::{StartRequest, Started};
+use tillbell::ops::wallet_payments::topup::start_topup;
 
 use super::site::{Form, Shown, Site};
 use crate::api::codes::run;
@@ -271,7 +271,7 @@ on_both! {
 /// What looking could have changed.
 async fn snapshot(site: &Site) -> (String, usize, usize) {
     let wallet = site.w.wallet().await;
-    let messages = tillbell::ops::messages::list(&site.w.t.app, None).await.unwrap().len();
+    let messages = tillbell::ops::messages::outbox::list(&site.w.t.app, None).await.unwrap().len();
     (format!("{wallet:?}"), messages, site.w.post.seen().len())
 }
 

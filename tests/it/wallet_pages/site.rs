@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use scraper::{Html, Selector};
 use tillbell::domain::message::MessageKind;
-use tillbell::ops::start_wallet_payment::StartedPayment;
+use tillbell::ops::wallet_payments::start::StartedPayment;
 use tillbell::serve::{Roles, Running, start};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;

@@ -2,9 +2,9 @@
 //! not cancelled by one touch, and the way back to the shop leads nowhere else.
 
 use tillbell::domain::payment::Status;
-use tillbell::ops::businesses::{BusinessChange, ChargeChange, set_business};
-use tillbell::ops::start_wallet_payment::{StartRequest, Started};
-use tillbell::ops::websites::{NewWebsite, add_website, reject_website};
+use tillbell::ops::merchants::businesses::{BusinessChange, ChargeChange, set_business};
+use tillbell::ops::merchants::websites::{NewWebsite, add_website, reject_website};
+use tillbell::ops::wallet_payments::start::{StartRequest, Started};
 
 use super::site::{Shown, Site};
 use crate::wallet::world::{PIN, WRONG, token};

@@ -5,11 +5,12 @@ use tillbell::domain::money::Money;
 use tillbell::domain::payment::Status;
 use tillbell::domain::time::Span;
 use tillbell::domain::wallet::WalletStatus;
-use tillbell::ops::businesses::{BusinessChange, set_business};
-use tillbell::ops::end_intent::expire_intents;
-use tillbell::ops::reverse::{Reverse, reject_payment, reverse_payment};
-use tillbell::ops::topup::{ToppingUp, start_topup};
-use tillbell::ops::wallet_desk::{Act, act};
+use tillbell::ops::merchants::businesses::{BusinessChange, set_business};
+use tillbell::ops::payments::reject::reject_payment;
+use tillbell::ops::settlements::reverse::{Reverse, reverse_payment};
+use tillbell::ops::wallet_payments::end::expire_intents;
+use tillbell::ops::wallet_payments::topup::{ToppingUp, start_topup};
+use tillbell::ops::wallets::desk::{Act, act};
 use tillbell::outbound::messenger::SendOutcome;
 
 use super::site::{DEV, Site};

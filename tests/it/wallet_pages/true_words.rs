@@ -5,8 +5,8 @@ use tillbell::domain::message::MessageKind;
 use tillbell::domain::money::Money;
 use tillbell::domain::time::Span;
 use tillbell::domain::wallet::WalletStatus;
-use tillbell::ops::start_wallet_payment::{StartRequest, Started, start_wallet_payment};
-use tillbell::ops::topup::{ToppingUp, start_topup};
+use tillbell::ops::wallet_payments::start::{StartRequest, Started, start_wallet_payment};
+use tillbell::ops::wallet_payments::topup::{ToppingUp, start_topup};
 
 use super::site::{DEV, Shown, Site};
 use crate::harness::app::ACCOUNT;

@@ -2,9 +2,9 @@
 
 use tillbell::domain::money::Money;
 use tillbell::domain::phone::Phone;
-use tillbell::ops::pin_reset::{CodeSent, send_code};
-use tillbell::ops::wallet_desk::{GivenCredit, credit};
-use tillbell::ops::wallets::ensure;
+use tillbell::ops::wallet_payments::pin_reset::{CodeSent, send_code};
+use tillbell::ops::wallets::desk::{GivenCredit, credit};
+use tillbell::ops::wallets::find::ensure;
 
 use super::world::{DIGITS, Desk, WEBHOOK};
 use crate::api::server::Reply;

@@ -2,9 +2,10 @@
 
 use tillbell::domain::message::MessageKind;
 use tillbell::domain::time::Span;
-use tillbell::ops::confirm::Confirmed;
-use tillbell::ops::messages::{By, Note, compose, note_writing};
-use tillbell::ops::pin_reset::{CodeSent, PinSet, send_code, set_pin};
+use tillbell::ops::messages::outbox::{By, Note, compose};
+use tillbell::ops::messages::reports::note_writing;
+use tillbell::ops::wallet_payments::confirm::Confirmed;
+use tillbell::ops::wallet_payments::pin_reset::{CodeSent, PinSet, send_code, set_pin};
 
 use super::world::{DIGITS, Desk, still};
 use crate::harness::cloud_api::{BUTTON_BASE, written};
@@ -155,7 +156,7 @@ on_both! {
         assert_eq!(desk.api.last().form, "tillbell_payment_link");
         // A clock that runs ahead opens it no longer than from now on.
         assert_eq!(desk.told(&written(DIGITS, desk.seconds() + 1_000_000, "text")).await.status, 200);
-        let wallet = tillbell::ops::wallets::find(desk.server.app(), &tillbell::domain::phone::Phone::parse(DIGITS).unwrap()).await.unwrap().unwrap();
+        let wallet = tillbell::ops::wallets::find::find(desk.server.app(), &tillbell::domain::phone::Phone::parse(DIGITS).unwrap()).await.unwrap().unwrap();
         assert!(wallet.wrote_at.unwrap() <= desk.server.app().now());
         assert_eq!(desk.start("k-2").await.status, 201);
         assert_eq!(desk.api.last().form, "text");

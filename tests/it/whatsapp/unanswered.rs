@@ -3,11 +3,11 @@
 
 use tillbell::domain::message::MessageStatus;
 use tillbell::domain::time::Span;
-use tillbell::ops::message_reports::{News, Report, take_report};
-use tillbell::ops::messages::SentNow;
-use tillbell::ops::messages::send_again;
-use tillbell::ops::send_text::{TextSent, send_text};
-use tillbell::ops::start_wallet_payment::Started;
+use tillbell::ops::messages::outbox::SentNow;
+use tillbell::ops::messages::outbox::send_again;
+use tillbell::ops::messages::reports::{News, Report, take_report};
+use tillbell::ops::messages::send_text::{TextSent, send_text};
+use tillbell::ops::wallet_payments::start::Started;
 
 use super::world::still;
 use crate::harness::cloud_api::{Fault, Taken};
@@ -68,7 +68,7 @@ on_both! {
         assert!(taken.iter().all(|one| one.button == taken[0].button), "the same link each time");
         // The customer opens the first copy: read is read. A copy that failed is no news.
         assert!(told(&w, &taken[0], News::Read).await);
-        let failed = News::Failed { why: "late".into(), again: tillbell::ops::message_reports::Again::Never };
+        let failed = News::Failed { why: "late".into(), again: tillbell::ops::messages::reports::Again::Never };
         assert!(told(&w, &taken[1], failed).await);
         assert_eq!(status(&w).await, MessageStatus::Read);
         w.t.finish().await;
@@ -94,7 +94,7 @@ on_both! {
         let (api, w) = still(db).await;
         w.funded(1).await;
         api.open_window("2348035550142");
-        tillbell::ops::messages::note_writing(&w.t.app, &w.phone(), w.t.app.now()).await.unwrap();
+        tillbell::ops::messages::reports::note_writing(&w.t.app, &w.phone(), w.t.app.now()).await.unwrap();
         api.fail_next(Fault::TakeAndReset);
         let sent = send_text(&w.t.app, &w.shop.caller, &w.phone(), "hello", None).await.unwrap();
         assert!(matches!(&sent, TextSent::NotSent(why) if why.contains("may have arrived")), "{sent:?}");

@@ -84,7 +84,7 @@ on_both! {
         desk.told_with(&written(DIGITS, desk.seconds(), "text"), &[&good]).await.fails(403, "signature");
         assert_eq!(desk.last().await.0, "sent");
         let phone = tillbell::domain::phone::Phone::parse(DIGITS).unwrap();
-        let wallet = tillbell::ops::wallets::find(desk.server.app(), &phone).await.unwrap().unwrap();
+        let wallet = tillbell::ops::wallets::find::find(desk.server.app(), &phone).await.unwrap().unwrap();
         assert_eq!(wallet.wrote_at, None);
         assert_eq!(desk.told_with(&body, &[&good]).await.status, 200);
         assert_eq!(desk.last().await.0, "read");

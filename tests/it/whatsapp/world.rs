@@ -7,8 +7,8 @@ use std::time::Duration;
 use serde_json::Value;
 use tillbell::config::Config;
 use tillbell::domain::phone::Phone;
-use tillbell::ops::messages::{Listed, list};
-use tillbell::ops::wallets::ensure;
+use tillbell::ops::messages::outbox::{Listed, list};
+use tillbell::ops::wallets::find::ensure;
 use tillbell::outbound::messenger::Messenger;
 use tillbell::outbound::whatsapp::WhatsApp;
 

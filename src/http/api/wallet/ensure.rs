@@ -12,7 +12,7 @@ use crate::http::api::Answer;
 use crate::http::error::ApiError;
 use crate::http::json::Json;
 use crate::http::routes::WALLET_ENSURE;
-use crate::ops::wallets::ensure;
+use crate::ops::wallets::find::ensure;
 
 pub async fn handle(State(http): State<Arc<Http>>, request: Request) -> Response {
     answer_about(&http, request, WALLET_ENSURE, async |phone| work(&http, phone).await).await

@@ -13,7 +13,7 @@ use crate::http::api::Answer;
 use crate::http::error::ApiError;
 use crate::http::json::Json;
 use crate::http::routes::WALLET_LOOKUP;
-use crate::ops::wallets::find;
+use crate::ops::wallets::find::find;
 
 pub async fn handle(State(http): State<Arc<Http>>, request: Request) -> Response {
     answer_about(&http, request, WALLET_LOOKUP, async |phone| work(&http, phone).await).await

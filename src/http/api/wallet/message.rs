@@ -15,7 +15,7 @@ use crate::http::error::ApiError;
 use crate::http::json::Json;
 use crate::http::routes::WALLET_MESSAGE;
 use crate::http::validate::Checker;
-use crate::ops::send_text::{TextSent, refusal, send_text, text_sent_before};
+use crate::ops::messages::send_text::{TextSent, refusal, send_text, text_sent_before};
 
 /// Characters of a text (interface 8).
 const MESSAGE_MAX: usize = 4_000;

@@ -27,7 +27,7 @@ use crate::http::error::ApiError;
 use crate::http::json::Json;
 use crate::http::limits::Group;
 use crate::http::validate::{Checker, check_text, read_string};
-use crate::ops::message_quota::OverQuota;
+use crate::ops::messages::quota::OverQuota;
 use crate::store::messages::QuotaScope;
 
 /// Characters of a phone number with everything people write into it.

@@ -23,7 +23,7 @@ use crate::http::error::ApiError;
 use crate::http::json::Json;
 use crate::http::routes::WALLET_PAY;
 use crate::http::validate::{Checker, Problems};
-use crate::ops::start_wallet_payment::{
+use crate::ops::wallet_payments::start::{
     StartRequest, Started, StartedPayment, WebhookRefusal, start_wallet_payment, started_before,
     webhook_refusal,
 };

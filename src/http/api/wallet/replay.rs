@@ -11,7 +11,7 @@ use crate::http::api::Answer;
 use crate::http::api::once::{self, Begun};
 use crate::http::body::Fields;
 use crate::http::error::ApiError;
-use crate::ops::idempotency::{Claim, keep_answer};
+use crate::ops::payments::idempotency::{Claim, keep_answer};
 
 /// Stands for the phone in a remembered answer; no text of JSON holds this byte.
 const PHONE_MARK: &[u8] = b"\x01";

@@ -19,9 +19,9 @@ use crate::http::error::ApiError;
 use crate::http::json::Json;
 use crate::http::routes::WALLET_TOPUP;
 use crate::http::validate::Checker;
-use crate::ops::idempotency::{Claim, Remember};
-use crate::ops::read_payments::PaymentView;
-use crate::ops::topup::{ToppingUp, start_topup};
+use crate::ops::payments::idempotency::{Claim, Remember};
+use crate::ops::payments::read::PaymentView;
+use crate::ops::wallet_payments::topup::{ToppingUp, start_topup};
 
 pub async fn handle(State(http): State<Arc<Http>>, request: Request) -> Response {
     answer(&http, request, WALLET_TOPUP, async |entered, fields| start(&http, entered, fields).await).await

@@ -1,0 +1,312 @@
+//! A person decides that an alert pays a payment.
+//!
+//! A person may do what the rules may not, but not by oversight: whatever speaks against it is
+//! named and must be overridden with a reason, which is kept with the settlement.
+
+use super::copies::{Standing, sharing_session, standing};
+use super::evidence::{self, OperatorApproval};
+use super::similar::similar_for_person;
+use super::weigh::{cut_lengths, is_full_account_number};
+use crate::app::App;
+use crate::domain::account::{ReceivingAccount, mask_fits};
+use crate::domain::alert::{AlertKind, AlertRow, AlertStatus, Direction};
+use crate::domain::matching::{AmountFit, CLOCK_SLACK};
+use crate::domain::money::{CURRENCY, Money, naira};
+use crate::domain::name::{Comparison, Verdict, compare, fold};
+use crate::domain::payment::{Kind, Payment, Status};
+use crate::domain::same_transfer::{Key, interval, keys_of};
+use crate::ops::settlements::settle::{ByOperator, Settled, Settling, settle};
+use crate::ops::wallet_payments::topup::wallet_doubt;
+use crate::ops::{OpError, RACES_MAX, given_reason};
+use crate::store::settlements::ProvenName;
+
+/// What a person asks for.
+pub struct Approve<'a> {
+    pub alert_id: i64,
+    pub business_id: i64,
+    pub transaction_id: &'a str,
+    pub operator: &'a str,
+    /// The reason to go on against what speaks against it.
+    pub despite: Option<&'a str>,
+}
+
+/// Why it is not done. The texts are for the operator.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ApproveRefused {
+    #[error("there is no alert {0}")]
+    NoAlert(i64),
+    #[error("business {0} has no payment {1}")]
+    NoPayment(i64, String),
+    #[error("alert {0} is {1}; only alerts in review, unmatched or dismissed can be approved")]
+    AlertStatus(i64, &'static str),
+    #[error("a reason is required: at most 500 characters, no control characters")]
+    Reason,
+    #[error("alert {0} is not an incoming payment in {CURRENCY} with an amount")]
+    NotACredit(i64),
+    #[error("alert {0} is not proven to be from the bank and was not ingested with --trusted")]
+    NotAuthentic(i64),
+    #[error(
+        "alert {0} was {1} when it was dismissed, so it cannot be approved; if the mail is genuine after all, take in \
+         a copy with `alert ingest`"
+    )]
+    Aside(i64, &'static str),
+    #[error(
+        "alert {0} has the same {1} as alert {2}, which is settled: one transfer pays once; if that payment was \
+         the wrong one, reverse it first"
+    )]
+    Settled(i64, &'static str, i64),
+    #[error("payment {0} is {1} and cannot be approved")]
+    PaymentStatus(String, String),
+    #[error(
+        "payment {0} was approved and then reversed; it cannot be approved again: create a new payment for this money"
+    )]
+    Reversed(String),
+    #[error("payment {0} is a {1} payment, but the money came to an account of the other mode")]
+    OtherMode(String, &'static str),
+    #[error("{}; to approve it anyway, give your reason with --despite", .0.join("; "))]
+    Obstacles(Vec<String>),
+    #[error("the alert or the payment has just changed; look at both again")]
+    Changed,
+}
+
+/// `Ok(Err(..))` is a refusal; `Ok(Ok(payment))` the approved payment as it was before.
+pub async fn approve_alert(app: &App, ask: &Approve<'_>) -> Result<Result<Payment, ApproveRefused>, OpError> {
+    let despite = match ask.despite.map(given_reason) {
+        Some(None) => return Ok(Err(ApproveRefused::Reason)),
+        Some(given) => given,
+        None => None,
+    };
+    for _ in 0..RACES_MAX {
+        let (alert, payment) = match load(app, ask).await? {
+            Ok(both) => both,
+            Err(refused) => return Ok(Err(refused)),
+        };
+        let received = alert.facts.amount.unwrap_or_default();
+        let name = compare_names(&alert, &payment);
+        let accounts = app.directory.accounts().await?;
+        let wanted = alert.account_id.or(payment.account_id);
+        let Some(account) = accounts.iter().find(|account| Some(account.id) == wanted) else {
+            return Err(OpError::Fault("the payment has no receiving account".into()));
+        };
+        if account.mode != payment.mode {
+            return Ok(Err(ApproveRefused::OtherMode(payment.transaction_id, payment.mode.as_str())));
+        }
+        // Read before similar alerts are: whatever comes or is settled after this makes it a lost race.
+        let place = account.place();
+        let ticks = app.store.amount_ticks(place, received).await?;
+        let sharing = sharing_session(app, alert.facts.session_id.as_deref()).await?;
+        let standing = standing(app, &alert, place, &sharing).await?;
+        if let Some(same) = standing.iter().find(|one| !one.is_other_money) {
+            return Ok(Err(ApproveRefused::Settled(alert.id, same.what, same.alert_id)));
+        }
+        let asked_on = accounts.iter().find(|one| Some(one.id) == payment.account_id);
+        let mut obstacles = obstacles(&alert, &payment, (account, asked_on), received, &name);
+        obstacles.extend(standing.iter().map(typed_perhaps));
+        obstacles.extend(similar_for_person(app, &alert, account.id, received).await?.doubts);
+        obstacles.extend(wallet_doubt(app, &payment, received).await?);
+        if !obstacles.is_empty() && despite.is_none() {
+            return Ok(Err(ApproveRefused::Obstacles(obstacles)));
+        }
+        let text = evidence::encode_operator(&OperatorApproval {
+            now: app.now(),
+            operator: ask.operator,
+            despite,
+            obstacles: &obstacles,
+            name: name.verdict,
+            name_reason: &name.reason,
+            received,
+            requested: payment.amount,
+            before: &alert.evidence,
+        });
+        let (expected, seen) =
+            (fold(&payment.payer_name), fold(alert.facts.payer_name.as_deref().unwrap_or_default()));
+        let settling = Settling {
+            alert: &alert,
+            payment: &payment,
+            account,
+            ticks,
+            rule: "approved by an operator",
+            evidence: &text,
+            name_mismatch: name.verdict != Verdict::Match,
+            operator: Some(ByOperator {
+                name: ask.operator,
+                reason: despite.unwrap_or("there were no obstacles"),
+                proven: newly_proven(app, &alert, &payment, &name, (&expected, &seen)).await?,
+                keys: fresh_keys(app, &alert, place).await?,
+                beside_another: !standing.is_empty(),
+            }),
+        };
+        if settle(app, &settling).await? == Settled::Done {
+            return Ok(Ok(payment));
+        }
+    }
+    Ok(Err(ApproveRefused::Changed))
+}
+
+async fn load(app: &App, ask: &Approve<'_>) -> Result<Result<(AlertRow, Payment), ApproveRefused>, OpError> {
+    let Some(alert) = app.store.alert(ask.alert_id).await? else {
+        return Ok(Err(ApproveRefused::NoAlert(ask.alert_id)));
+    };
+    let found = app.store.payment_by_transaction(ask.business_id, ask.transaction_id).await?;
+    let Some(payment) = found else {
+        return Ok(Err(ApproveRefused::NoPayment(ask.business_id, ask.transaction_id.to_owned())));
+    };
+    if !matches!(alert.status, AlertStatus::Review | AlertStatus::Unmatched | AlertStatus::Dismissed) {
+        return Ok(Err(ApproveRefused::AlertStatus(alert.id, alert.status.as_str())));
+    }
+    if let Some(before) = alert.dismissed_from.filter(|_| alert.is_aside_for_good()) {
+        return Ok(Err(match before {
+            AlertStatus::Quarantined => ApproveRefused::NotAuthentic(alert.id),
+            other => ApproveRefused::Aside(alert.id, other.as_str()),
+        }));
+    }
+    if !alert.authenticity.counts() && alert.authenticity != crate::domain::alert::Authenticity::Forwarded {
+        return Ok(Err(ApproveRefused::NotAuthentic(alert.id)));
+    }
+    let facts = &alert.facts;
+    let is_credit = facts.direction == Some(Direction::Credit)
+        && facts.kind.is_none_or(|kind| kind == AlertKind::Payment)
+        && facts.currency.as_deref().is_none_or(|currency| currency == CURRENCY)
+        && facts.amount.is_some_and(Money::is_positive);
+    if !is_credit {
+        return Ok(Err(ApproveRefused::NotACredit(alert.id)));
+    }
+    if payment.reversed_at.is_some() {
+        return Ok(Err(ApproveRefused::Reversed(payment.transaction_id)));
+    }
+    let open = payment.status == Status::Pending || (payment.status == Status::Rejected && payment.swept);
+    let by_transfer = payment.kind != Kind::Wallet;
+    if !open || !by_transfer {
+        let why = match (payment.status, by_transfer) {
+            (_, false) => "not a bank transfer".to_owned(),
+            (Status::Rejected, _) => "rejected by a person".to_owned(),
+            (status, _) => status.as_str().to_owned(),
+        };
+        return Ok(Err(ApproveRefused::PaymentStatus(payment.transaction_id, why)));
+    }
+    Ok(Ok((alert, payment)))
+}
+
+fn compare_names(alert: &AlertRow, payment: &Payment) -> Comparison {
+    match &alert.facts.payer_name {
+        Some(name) => compare(&payment.payer_name, name, &cut_lengths(alert)),
+        None => Comparison { verdict: Verdict::Close, reason: "the alert shows no payer name".into() },
+    }
+}
+
+/// The alert's keys that nobody has yet, its account being the one that it is approved for.
+async fn fresh_keys(app: &App, alert: &AlertRow, place: i64) -> Result<Vec<Key>, OpError> {
+    let mut fresh = Vec::new();
+    for (kind, key) in keys_of(alert, Some(place), None) {
+        if app.store.alert_by_key(kind, &key).await?.is_none() {
+            fresh.push((kind, key));
+        }
+    }
+    Ok(fresh)
+}
+
+/// What must be overridden with a reason (decisions 6.9).
+fn obstacles(
+    alert: &AlertRow,
+    payment: &Payment,
+    (account, asked_on): (&ReceivingAccount, Option<&ReceivingAccount>),
+    received: Money,
+    name: &Comparison,
+) -> Vec<String> {
+    let mut all = Vec::new();
+    if name.verdict == Verdict::Different {
+        all.push(format!("the payer's name is different: {}", name.reason));
+    }
+    // Neither who paid nor how much ties the money to the payment.
+    if alert.facts.payer_name.is_none() && !AmountFit::of(payment, received).approves() {
+        all.push(format!(
+            "the alert shows no payer name, and {} was received for a payment of {}",
+            naira(received),
+            naira(payment.amount)
+        ));
+    }
+    // An alert that names no account names no other one.
+    let names_another = match (alert.account_id, &alert.facts.account_number) {
+        (Some(id), _) => Some(id) != payment.account_id,
+        (None, Some(shown)) => !mask_fits(shown, &account.number),
+        (None, None) => alert.facts.bank.as_ref().is_some_and(|bank| *bank != account.bank),
+    };
+    if names_another {
+        all.push(another_account(alert, account, asked_on));
+    }
+    if let Some(owner) = account.business_id.filter(|owner| *owner != payment.business_id) {
+        all.push(format!(
+            "account {} belongs to business {owner}, but the payment belongs to another business",
+            account.number
+        ));
+    }
+    if payment.created_at > interval(alert).end + CLOCK_SLACK {
+        all.push("the payment was created after the transfer, by the bank's time".into());
+    }
+    // In i128: twice an amount must not leave the range.
+    let (got, asked) = (i128::from(received.kobo()), i128::from(payment.amount.kobo()));
+    if got * 2 < asked {
+        all.push(format!(
+            "only {} was received, less than half of {}",
+            naira(received),
+            naira(payment.amount)
+        ));
+    }
+    if got > asked * 2 {
+        all.push(format!("{} was received, more than twice {}", naira(received), naira(payment.amount)));
+    }
+    if let Some(linked) = alert.linked_alert_id {
+        all.push(format!("alert {linked} may be a copy or a reversal of this one"));
+    }
+    all
+}
+
+/// A settlement of other money that stands on the alert's session id.
+fn typed_perhaps(other: &Standing) -> String {
+    format!(
+        "alert {}, which is settled, shows the same {} with another amount or payer: one of the two payers may have \
+         typed it; look at the bank's statement",
+        other.alert_id, other.what
+    )
+}
+
+/// Where the money came to, and where the payment asks for it.
+fn another_account(
+    alert: &AlertRow,
+    account: &ReceivingAccount,
+    asked_on: Option<&ReceivingAccount>,
+) -> String {
+    let came_to = match (alert.account_id, &alert.facts.account_number) {
+        (Some(_), _) => Some(format!("{} ({})", account.number, account.bank_name)),
+        (None, shown) => shown.clone(),
+    };
+    match (came_to, asked_on) {
+        (Some(came_to), Some(asked_on)) => format!(
+            "the money came to a different account: {came_to}, not {} ({})",
+            asked_on.number, asked_on.bank_name
+        ),
+        _ => "the money came to a different account than the payment's".into(),
+    }
+}
+
+/// A close name that counts as proven from now on, for exactly this payer (names rule 8).
+async fn newly_proven<'a>(
+    app: &App,
+    alert: &'a AlertRow,
+    payment: &Payment,
+    name: &Comparison,
+    (expected, received): (&'a str, &'a str),
+) -> Result<Option<ProvenName<'a>>, OpError> {
+    let facts = &alert.facts;
+    let account = facts.payer_account_number.as_deref().filter(|number| is_full_account_number(number));
+    let (Some(payer_account), Some(payer_bank)) = (account, facts.payer_bank.as_deref()) else {
+        return Ok(None);
+    };
+    if name.verdict != Verdict::Close || facts.payer_name.is_none() {
+        return Ok(None);
+    }
+    let proven =
+        ProvenName { business_id: payment.business_id, expected, received, payer_bank, payer_account };
+    let is_known = app.store.is_name_proven(&proven).await?;
+    Ok((!is_known).then_some(proven))
+}

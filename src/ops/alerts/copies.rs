@@ -1,0 +1,113 @@
+//! The keys by which a second telling of a transfer is known, over all time: which keys an alert has, who has
+//! them already, and whether a settlement stands on one of them (decisions 8).
+//!
+//! Part of a narration is the payer's own: a key alone puts nobody's alert aside, the rest must agree.
+
+use crate::domain::same_transfer::{
+    Key, MESSAGE, SESSION, are_apart, describe, is_credit, is_other_money, tells_the_same, transfer_keys,
+};
+
+use super::similar::SHARING_MAX;
+use crate::app::App;
+use crate::domain::alert::{AlertRow, AlertStatus};
+use crate::ops::OpError;
+
+/// Looks for alerts with the same keys. A copy that tells the same makes this a duplicate, if the bank or a
+/// person vouches for both; anything else is a case for review. Answers the keys that nobody has yet.
+pub async fn judge_copies(app: &App, alert: &mut AlertRow, keys: &[Key]) -> Result<Vec<Key>, OpError> {
+    let mut fresh = Vec::new();
+    let mut others: Vec<(&'static str, AlertRow)> = Vec::new();
+    for (kind, key) in keys {
+        match app.store.alert_by_key(kind, key).await? {
+            None => fresh.push((*kind, key.clone())),
+            Some(owner) if owner == alert.id => {}
+            Some(owner) => others.extend(app.store.alert(owner).await?.map(|other| (*kind, other))),
+        }
+    }
+    // The owner is perhaps somebody who typed it: the others that show it count as well.
+    let session =
+        alert.facts.session_id.as_deref().filter(|_| others.iter().any(|(kind, _)| *kind == SESSION));
+    for other in sharing_session(app, session).await? {
+        let is_known = other.id == alert.id || others.iter().any(|(_, one)| one.id == other.id);
+        if is_credit(&other) && other.status != AlertStatus::Duplicate && !is_known {
+            others.push((SESSION, other));
+        }
+    }
+    let counts = alert.authenticity.counts();
+    // A mailer may give two mails one Message-ID: of a copy clock and balance agree as well.
+    let is_copy = |kind: &str, other: &AlertRow| {
+        tells_the_same(alert, other) && (kind != MESSAGE || !are_apart(alert, other))
+    };
+    let same = others.iter().find(|(kind, other)| is_copy(kind, other));
+    let Some((kind, other)) = same.or(others.first()) else { return Ok(fresh) };
+    alert.linked_alert_id = Some(other.id);
+    if same.is_some() && counts {
+        alert.status = AlertStatus::Duplicate;
+        alert.reason = format!("the same {} as alert {}", describe(kind), other.id);
+        alert.decided_at = Some(alert.first_seen);
+        // A copy's own keys are not worth keeping: under many Message-IDs it would claim many.
+        fresh.clear();
+    } else if same.is_some() {
+        alert.facts.doubts.push(format!("it has the same {} as alert {}", describe(kind), other.id));
+    } else {
+        alert.facts.doubts.push(format!(
+            "it has the same {} as alert {}, but another amount, direction, time, account, session id, \
+             reference, balance or payer",
+            describe(kind),
+            other.id
+        ));
+    }
+    Ok(fresh)
+}
+
+/// A settlement that stands on a key of this alert's transfer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Standing {
+    /// The key, in words.
+    pub what: &'static str,
+    /// The alert that was settled.
+    pub alert_id: i64,
+    /// Its amount or payer is another one: somebody may have typed the session id into a transfer of his own.
+    pub is_other_money: bool,
+}
+
+impl Standing {
+    fn of(what: &'static str, alert: &AlertRow, settled: &AlertRow) -> Standing {
+        // The bank's own reference is nobody's to type.
+        let is_other_money = what == describe(SESSION) && is_other_money(alert, settled);
+        Standing { what, alert_id: settled.id, is_other_money }
+    }
+}
+
+/// Alerts that show this session id, newest first.
+pub async fn sharing_session(app: &App, session: Option<&str>) -> Result<Vec<AlertRow>, OpError> {
+    match session {
+        Some(session) => Ok(app.store.alerts_by_session(session, SHARING_MAX).await?),
+        None => Ok(Vec::new()),
+    }
+}
+
+/// The settlements that stand on the transfer's session id or its unique reference. The alerts with its session id
+/// (`sharing`) are asked as well: a program of before kept no key with the settlement.
+pub async fn standing(
+    app: &App,
+    alert: &AlertRow,
+    place: i64,
+    sharing: &[AlertRow],
+) -> Result<Vec<Standing>, OpError> {
+    let mut all: Vec<Standing> = Vec::new();
+    for (kind, key) in transfer_keys(alert, Some(place)) {
+        let Some(settlement) = app.store.settlement_by_key(kind, &key).await? else { continue };
+        let funded_by = app.store.settlement(settlement).await?.and_then(|one| one.alert_id);
+        let Some(settled) = funded_by.filter(|id| *id != alert.id) else { continue };
+        if let Some(settled) = app.store.alert(settled).await? {
+            all.push(Standing::of(describe(kind), alert, &settled));
+        }
+    }
+    for one in sharing.iter().filter(|one| one.status == AlertStatus::Matched && one.id != alert.id) {
+        if all.iter().all(|known| known.alert_id != one.id) {
+            all.push(Standing::of(describe(SESSION), alert, one));
+        }
+    }
+    Ok(all)
+}

@@ -1,0 +1,170 @@
+//! Decides a stored alert: matched, review or unmatched. May be called any number of times, by any
+//! process; an alert that is decided already is answered as it stands. A debit or reversal is not
+//! decided but has its work done: what it may undo is held or alarmed about.
+//!
+//! Decisions about one account and amount take turns by its clock. Who loses waits for a random moment before
+//! looking again, so that many processes with many equal amounts get through; who loses too often leaves the
+//! alert to the service, whose decide job is as durable as the alert.
+
+use crate::domain::same_transfer::interval;
+use std::time::Duration;
+
+use super::alert_log;
+use super::evidence;
+use super::taken_back::{link_undone, undoes};
+use super::weigh::Weighed;
+use super::weigh_corrected::weigh_corrected;
+use crate::app::App;
+use crate::domain::alert::{AlertRow, AlertStatus};
+use crate::domain::matching::Verdicts;
+use crate::domain::payment::Payment;
+use crate::ops::OpError;
+use crate::ops::settlements::settle::{Settled, Settling, settle};
+use crate::store::jobs::{self, JobKind};
+use crate::store::{Applied, alerts};
+
+/// Races one decision may lose: every similar alert that arrives meanwhile is one.
+const DECIDE_RACES_MAX: usize = 20;
+/// The longest pause after the first lost race; doubled after each up to the last. All of them together stay
+/// under half a minute, of which half is usual.
+const PAUSE_FIRST: Duration = Duration::from_millis(4);
+const PAUSE_MAX: Duration = Duration::from_millis(2_048);
+
+/// What became of an alert, for whoever handed it in.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AlertOutcome {
+    pub alert_id: i64,
+    pub status: AlertStatus,
+    /// The payment it funds.
+    pub transaction_id: Option<String>,
+    pub reason: String,
+}
+
+pub async fn decide_alert(app: &App, alert_id: i64) -> Result<AlertOutcome, OpError> {
+    for races in 0..DECIDE_RACES_MAX {
+        let alert = app
+            .store
+            .alert(alert_id)
+            .await?
+            .ok_or_else(|| OpError::Fault(format!("there is no alert {alert_id}")))?;
+        if alert.status != AlertStatus::New {
+            if undoes(&alert) {
+                link_undone(app, &alert).await?;
+            }
+            return outcome(app, &alert).await;
+        }
+        crate::crash::point("alert.before_decision");
+        // Corrected when the money had come already: as strict as where a correction looks at waiting alerts.
+        let came = interval(&alert).end;
+        let is_suspect = |payment: &Payment| payment.corrections > 0 && payment.updated_at > came;
+        let weighed = weigh_corrected(app, &alert, is_suspect).await?;
+        if conclude(app, &alert, &weighed).await? {
+            continue; // read it again, as everybody else will see it
+        }
+        tokio::time::sleep(pause_after(races, app.random.next_u64())).await;
+    }
+    Err(OpError::Contended)
+}
+
+/// Anywhere between nothing and the longest pause after so many lost races, as `chance` says.
+fn pause_after(races: usize, chance: u64) -> Duration {
+    let doubled = PAUSE_FIRST.saturating_mul(1 << races.min(16));
+    let most = doubled.min(PAUSE_MAX).as_micros() as u64;
+    Duration::from_micros(chance % (most + 1))
+}
+
+/// What is told of an alert that is stored, and whose work could not be done now: its job does it.
+pub fn left_to_service(alert: &AlertRow, error: &OpError) -> AlertOutcome {
+    let why = match error {
+        OpError::Contended => "too many alerts with its amount arrived at the same time".to_owned(),
+        other => other.to_string(),
+    };
+    tracing::warn!(alert = alert.id, why, "an alert is stored; the workers will decide it");
+    let reason = if alert.status == AlertStatus::New {
+        format!("stored; the service will decide it: {why}")
+    } else {
+        format!("{}; stored; the service will look for the credit that it takes back: {why}", alert.reason)
+    };
+    AlertOutcome { alert_id: alert.id, status: alert.status, transaction_id: None, reason }
+}
+
+/// The alert as it stands.
+pub async fn outcome(app: &App, alert: &AlertRow) -> Result<AlertOutcome, OpError> {
+    let transaction_id = match alert.payment_id {
+        Some(id) => app.store.payment(id).await?.map(|payment| payment.transaction_id),
+        None => None,
+    };
+    Ok(AlertOutcome {
+        alert_id: alert.id,
+        status: alert.status,
+        transaction_id,
+        reason: alert.reason.clone(),
+    })
+}
+
+/// Writes the verdict. Answers whether it was written; `false` is a lost race.
+pub async fn conclude(app: &App, alert: &AlertRow, weighed: &Weighed) -> Result<bool, OpError> {
+    let now = app.now();
+    let text = evidence::encode(&weighed.decision, now);
+    let (status, reason) = match &weighed.decision.verdict {
+        Verdicts::Approve { payment_id, rule, .. } => {
+            let payment = weighed.payments.iter().find(|payment| payment.id == *payment_id);
+            let (Some(payment), Some(account)) = (payment, &weighed.account) else {
+                return Err(OpError::Fault("a decision for a payment that was not read".into()));
+            };
+            let settling = Settling {
+                alert,
+                payment,
+                account,
+                ticks: weighed.ticks,
+                rule,
+                evidence: &text,
+                name_mismatch: false,
+                operator: None,
+            };
+            let done = settle(app, &settling).await? == Settled::Done;
+            count(AlertStatus::Matched, done);
+            return Ok(done);
+        }
+        Verdicts::Review { reasons, .. } => (AlertStatus::Review, reasons.join("; ")),
+        Verdicts::Unmatched { reason } => (AlertStatus::Unmatched, reason.clone()),
+    };
+    if status == alert.status && evidence::is_told(&weighed.decision, &alert.evidence) {
+        return Ok(true); // nothing new to say
+    }
+    let linked = weighed.undone_by.filter(|_| alert.linked_alert_id.is_none());
+    let unit = app
+        .store
+        .unit(alert.id)
+        .await?
+        .step(alerts::decided(alert, status, &reason, &text, now))
+        .steps(linked.map(|undoing| alerts::link(alert.id, undoing)))
+        .step(jobs::finish_by_subject(JobKind::Decide, alert.id, status.as_str(), now));
+    let done = matches!(app.store.apply(unit).await?, Applied::Done(_));
+    count(status, done);
+    if done {
+        alert_log::decided(app, alert, weighed);
+    }
+    Ok(done)
+}
+
+fn count(status: AlertStatus, done: bool) {
+    if done {
+        metrics::counter!("tillbell_alerts_total", "outcome" => status.as_str()).increment(1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_grow_and_are_spread_over_their_whole_length() {
+        assert_eq!(pause_after(0, 0), Duration::ZERO);
+        assert_eq!(pause_after(0, 4_000), PAUSE_FIRST);
+        assert_eq!(pause_after(0, 4_001), Duration::ZERO);
+        assert_eq!(pause_after(3, 32_000), Duration::from_millis(32));
+        assert_eq!(pause_after(DECIDE_RACES_MAX, 2_048_000), PAUSE_MAX);
+        assert!(pause_after(usize::MAX, u64::MAX) <= PAUSE_MAX);
+    }
+}

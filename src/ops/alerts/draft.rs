@@ -1,0 +1,246 @@
+//! An alert as its mail alone makes it, and the Unit that keeps it with everything that goes with it.
+//!
+//! Only an authentic or trusted credit of kind payment becomes `new`; everything else is kept with its reason. What
+//! speaks against deciding without a person (an account that is not ours, a holder's name that differs, a forwarded
+//! mail) is added to the alert's doubts here, so that the decision and every later look at it see the same. Used where
+//! a mail is taken in (`take`) and where one is read anew (`prove_later`, `reread`).
+
+use super::copies::judge_copies;
+use super::taken_back::undoes;
+use crate::app::App;
+use crate::domain::account::{ReceivingAccount, Resolved, resolve};
+use crate::domain::alert::{AlertFacts, AlertKind, AlertRow, AlertStatus, Authenticity, Direction, Missing};
+use crate::domain::money::CURRENCY;
+use crate::domain::name::{Verdict, verdict};
+use crate::domain::same_transfer::{Key, keys_of, place_of};
+use crate::domain::time::{Span, Timestamp};
+use crate::ops::OpError;
+use crate::store::jobs::{self, JobKind};
+use crate::store::{IdKind, Step, Unit, alerts};
+
+/// The work of a debit or reversal that this process did not end is taken up after this.
+const UNDOING_AFTER: Span = Span::seconds(30);
+/// The first time it is asked again; doubled each time, up to the longest pause.
+pub const FIRST_PAUSE: Span = Span::seconds(30);
+
+/// What the reader made of the mail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReadAs {
+    /// A credit with an amount.
+    Credit,
+    /// Recognised and no credit of kind payment.
+    NoCredit,
+    Unreadable,
+    Quarantined,
+}
+
+/// A mail and what was read from it.
+#[derive(Clone, Debug)]
+pub struct Taken {
+    pub source: String,
+    pub raw: Vec<u8>,
+    pub read_as: ReadAs,
+    pub authenticity: Authenticity,
+    pub facts: AlertFacts,
+    pub message_id: Option<String>,
+    pub mail_from: Option<String>,
+    pub subject: Option<String>,
+    pub mailed_at: Option<Timestamp>,
+    pub content_hash: [u8; 32],
+    pub why: Vec<String>,
+    /// What proves it, where it is proven.
+    pub authentic_by: Option<String>,
+    /// Nothing proves it yet because a key could not be had: it is asked for again, see `prove_later`.
+    pub waits: Option<Missing>,
+    /// The intake's own guarded steps, such as a mailbox cursor; they happen with the alert or not
+    /// at all.
+    pub with: Vec<Step>,
+}
+
+/// The reason of a mail that waits.
+pub fn waiting(seen: Timestamp, missing: Missing, why: &[String]) -> String {
+    let what = match missing {
+        Missing::Answer => "a name server",
+        Missing::Key => "the signature's key",
+    };
+    join(&format!("it waits for {what}, until {} at the latest", seen + missing.patience()), why)
+}
+
+/// What the mail alone makes of it.
+pub fn status_of(taken: &Taken) -> AlertStatus {
+    let is_payment = taken.facts.direction == Some(Direction::Credit)
+        && taken.facts.kind.is_none_or(|kind| kind == AlertKind::Payment);
+    match (taken.read_as, taken.authenticity) {
+        (ReadAs::Unreadable, _) => AlertStatus::Unreadable,
+        (_, Authenticity::Refuted | Authenticity::Unproven) | (ReadAs::Quarantined, _) => {
+            AlertStatus::Quarantined
+        }
+        (ReadAs::NoCredit, _) => AlertStatus::Ignored,
+        (ReadAs::Credit, _) if is_payment => AlertStatus::New,
+        (ReadAs::Credit, _) => AlertStatus::Ignored,
+    }
+}
+
+/// The alert as the mail alone makes it, first seen at `seen`.
+pub(in crate::ops) fn draft(id: i64, seen: Timestamp, taken: &Taken) -> AlertRow {
+    let status = status_of(taken);
+    let reason = match (status, taken.waits) {
+        (AlertStatus::New, _) => String::new(),
+        (AlertStatus::Quarantined, Some(missing)) => waiting(seen, missing, &taken.why),
+        (AlertStatus::Quarantined, None) if taken.authenticity == Authenticity::Unproven => {
+            join("nothing proves that the bank sent it", &taken.why)
+        }
+        (AlertStatus::Quarantined, None) => join("it does not come directly from the bank", &taken.why),
+        (AlertStatus::Ignored, _) => join("not an incoming payment", &taken.why),
+        _ => join("it could not be read", &taken.why),
+    };
+    AlertRow {
+        id,
+        status,
+        version: 1,
+        settlement_id: None,
+        source: taken.source.clone(),
+        authenticity: taken.authenticity,
+        facts: taken.facts.clone(),
+        account_id: None,
+        message_id: taken.message_id.clone(),
+        mail_from: taken.mail_from.clone(),
+        subject: taken.subject.clone(),
+        mailed_at: taken.mailed_at,
+        first_seen: seen,
+        decided_at: (status != AlertStatus::New).then_some(seen),
+        payment_id: None,
+        linked_alert_id: None,
+        reason,
+        evidence: String::new(),
+        authentic_by: taken.authentic_by.clone(),
+        dismissed_from: None,
+    }
+}
+
+pub(in crate::ops) fn join(what: &str, why: &[String]) -> String {
+    if why.is_empty() { what.to_owned() } else { format!("{what}: {}", why.join("; ")) }
+}
+
+/// Finds the account the alert is about, and notes what speaks against it.
+pub(in crate::ops) async fn place(app: &App, alert: &mut AlertRow) -> Result<(), OpError> {
+    let accounts = app.directory.accounts().await?;
+    let (account, doubts) = find_account(&alert.facts, &accounts);
+    alert.account_id = account.map(|account| account.id);
+    if alert.status == AlertStatus::New {
+        alert.facts.doubts.extend(doubts);
+        if let Some(currency) = &alert.facts.currency
+            && currency != CURRENCY
+        {
+            alert.facts.doubts.push(format!("its currency is {currency}"));
+        }
+    }
+    Ok(())
+}
+
+fn find_account<'a>(
+    facts: &AlertFacts,
+    accounts: &'a [ReceivingAccount],
+) -> (Option<&'a ReceivingAccount>, Vec<String>) {
+    let mut doubts = Vec::new();
+    let (Some(shown), Some(bank)) = (&facts.account_number, &facts.bank) else {
+        doubts.push("the alert names no account".into());
+        return (None, doubts);
+    };
+    let row = match resolve(shown, bank, accounts.iter()) {
+        Resolved::Account(id) => accounts.iter().find(|account| account.id == id),
+        Resolved::TooFewDigits => {
+            doubts.push(format!("the account {shown} shows fewer than three digits"));
+            None
+        }
+        Resolved::Unknown => {
+            doubts.push(format!("no registered account at that bank fits {shown}"));
+            None
+        }
+        Resolved::Ambiguous => {
+            doubts.push(format!("several registered accounts at that bank fit {shown}"));
+            None
+        }
+    };
+    let Some(mut account) = row else { return (None, doubts) };
+    if let Some(number) = &facts.virtual_account {
+        match accounts.iter().find(|a| &a.number == number && a.via == Some(account.id)) {
+            Some(behind) if facts.virtual_amount == facts.amount && day_agrees(facts) => {
+                account = behind;
+            }
+            Some(_) => doubts
+                .push("the amount or the day in the narration differs from the rest of the alert".into()),
+            None => doubts.push(format!(
+                "the narration names the virtual account {number}, which is not registered for this account \
+                 (`account add --via`)"
+            )),
+        }
+    }
+    if facts.is_collection
+        && facts.virtual_account.is_none()
+        && accounts.iter().any(|a| a.via == Some(account.id))
+    {
+        doubts.push("the money was collected for a virtual account, but the narration names none".into());
+    }
+    if account.forced {
+        doubts.push("the account was added with --force, for a bank without a template".into());
+    }
+    if let Some(holder) = &facts.holder_name
+        && verdict(&account.name, holder, &[]) == Verdict::Different
+    {
+        doubts.push(format!("the alert shows another account holder: {holder}"));
+    }
+    (Some(account), doubts)
+}
+
+/// The day in the narration's digits is a day of the bank's time.
+fn day_agrees(facts: &AlertFacts) -> bool {
+    match (facts.virtual_day, facts.occurred) {
+        (Some(day), Some(time)) => time.begin.lagos_day() <= day && day <= time.end.lagos_day(),
+        _ => false,
+    }
+}
+
+/// Everything that goes with an alert that counts: what keeps it (`keep`), the keys by which copies
+/// are known, the job that decides it, the tick of its amount's clock. Copies are looked for first
+/// and may make it a duplicate.
+pub(in crate::ops) async fn alert_unit(
+    app: &App,
+    alert: &mut AlertRow,
+    content_hash: &[u8; 32],
+    now: Timestamp,
+    keep: impl FnOnce(&AlertRow) -> Vec<Step>,
+) -> Result<Unit, OpError> {
+    let fresh_keys = copies(app, alert, content_hash).await?;
+    let mut unit = app
+        .store
+        .unit(alert.id)
+        .await?
+        .steps(keep(alert))
+        .steps(fresh_keys.iter().map(|(kind, key)| alerts::add_key(kind, key, alert.id)));
+    if alert.status == AlertStatus::New || undoes(alert) {
+        let job = app.store.id(IdKind::Job).await?;
+        let at = if alert.status == AlertStatus::New { now } else { now + UNDOING_AFTER };
+        unit = unit.step(jobs::enqueue(job, JobKind::Decide, 0, alert.id, at, now));
+    }
+    if let (Some(account), Some(amount)) = (alert.account_id, alert.facts.amount)
+        && alert.authenticity.counts()
+    {
+        let place = place_of(&app.directory.accounts().await?, account);
+        unit = unit.step(alerts::tick(place, amount));
+    }
+    Ok(unit)
+}
+
+/// Looks for copies of a credit. Answers the keys under which copies of it will be known: only what the bank
+/// or a person vouches for makes others duplicates (decisions 8).
+async fn copies(app: &App, alert: &mut AlertRow, content_hash: &[u8; 32]) -> Result<Vec<Key>, OpError> {
+    if alert.status != AlertStatus::New {
+        return Ok(Vec::new());
+    }
+    let accounts = app.directory.accounts().await?;
+    let place = alert.account_id.map(|id| place_of(&accounts, id));
+    let keys = keys_of(alert, place, Some(content_hash));
+    let fresh = judge_copies(app, alert, &keys).await?;
+    Ok(if alert.authenticity.counts() { fresh } else { Vec::new() })
+}

@@ -1,0 +1,20 @@
+//! Bank alerts: taken in, weighed, decided, reviewed by a person, read anew, and compared with one another.
+//!
+//! The highest subject: it asks all others, and none of them asks it.
+
+pub mod alert_log;
+pub mod approve;
+pub mod copies;
+pub mod decide;
+pub mod dismiss;
+pub mod draft;
+pub mod evidence;
+pub mod other_accounts;
+pub mod prove_later;
+pub mod rematch;
+pub mod reread;
+pub mod similar;
+pub mod take;
+pub mod taken_back;
+pub mod weigh;
+pub mod weigh_corrected;

@@ -1,0 +1,54 @@
+//! Payments on other accounts than the one that money came to: customers pay into the account that they were
+//! given last time. Read only.
+//!
+//! These are for the eyes of a person, who may approve one against the obstacle that is named then. Nothing here
+//! takes part in a verdict: the account that money came to is half of what tells whose it is.
+
+use crate::app::App;
+use crate::domain::account::ReceivingAccount;
+use crate::domain::alert::AlertRow;
+use crate::domain::money::Money;
+use crate::domain::name::Folded;
+use crate::domain::name::index::{Likeness, sought_keys};
+use crate::domain::payment::Payment;
+use crate::domain::time::Timestamp;
+use crate::ops::OpError;
+use crate::ops::payments::like_names::add_unknown;
+use crate::store::payment_names::{Elsewhere, Named};
+
+/// Payments read by name: of exactly what was received, and that the charges rule may fit. Nobody should be able
+/// to push another's payment out of the first by making many.
+const EXACT_MAX: usize = 500;
+const BY_RULE_MAX: usize = 50;
+
+/// Payments made since then that a person may still approve, of names like the payer's and about the amount. For
+/// money on an account of one business these are its own payments alone. Test payments and live ones never meet.
+pub async fn on_other_accounts(
+    app: &App,
+    alert: &AlertRow,
+    account: &ReceivingAccount,
+    received: Money,
+    since: Timestamp,
+) -> Result<Vec<Payment>, OpError> {
+    let Some(payer_name) = alert.facts.payer_name.as_deref() else { return Ok(Vec::new()) };
+    let sought = sought_keys(&Folded::new(payer_name), Likeness::NotDifferent);
+    let wanted = |amounts, limit| Elsewhere {
+        named: Named {
+            account_id: Some(account.id),
+            keys: &sought.keys,
+            amounts,
+            open_after: Timestamp(0),
+            limit,
+        },
+        mode: account.mode,
+        business_id: account.business_id,
+        made_since: since,
+    };
+    let above = Money(received.kobo().saturating_add(1));
+    let by_rule = (above, Money(received.kobo().saturating_mul(2)));
+    let (exact, by_rule) = (wanted((received, received), EXACT_MAX), wanted(by_rule, BY_RULE_MAX));
+    let (mut found, by_rule) =
+        tokio::try_join!(app.store.payments_elsewhere(&exact), app.store.payments_elsewhere(&by_rule))?;
+    add_unknown(&mut found, by_rule);
+    Ok(found)
+}

@@ -1,0 +1,258 @@
+//! Alerts that may tell of the same money as another one: second tellings of a transfer, and debits or
+//! reversals that took it back (decisions 8). Read only; whoever asks decides what follows.
+//!
+//! What shares a session id or a reference is found over all time; the rest by account, amount and time. An
+//! alert that names no account may be about any.
+
+use super::copies::{sharing_session, standing};
+use crate::app::App;
+use crate::domain::account::ReceivingAccount;
+use crate::domain::alert::{AlertRow, AlertStatus};
+use crate::domain::money::Money;
+use crate::domain::same_transfer::{
+    is_credit, is_one_transfer, is_same_place, is_timed, is_vouched, may_be_the_same_money, may_undo,
+    place_of, takes_back, telling, told_time,
+};
+use crate::domain::time::Span;
+use crate::ops::OpError;
+
+/// Without a session id, a reference or a time that tells more, alerts this far apart in our sight are not
+/// about the same money.
+pub const REVERSAL_WITHIN: Span = Span::days(7);
+/// Alerts of the same account and amount that are compared.
+const SIMILAR_MAX: usize = 200;
+/// Alerts with the same session id or reference that are compared.
+pub const SHARING_MAX: usize = 50;
+/// Credits that one debit may speak of; a reference that more of them show tells none of them.
+pub const LIKELY_MAX: usize = 3;
+/// Debits of the same amount of which it is asked whether they belong to another credit.
+const UNDOING_ASKED_MAX: usize = 10;
+
+/// What other alerts say against one.
+#[derive(Default)]
+pub struct Similar {
+    pub doubts: Vec<String>,
+    /// The debit or reversal that may have taken its money back.
+    pub undone_by: Option<i64>,
+}
+
+impl Similar {
+    fn doubt(&mut self, why: String) {
+        if !self.doubts.contains(&why) {
+            self.doubts.push(why);
+        }
+    }
+
+    fn undone(&mut self, by: &AlertRow) {
+        self.doubt(format!("alert {} may have taken this money back", by.id));
+        self.undone_by.get_or_insert(by.id);
+    }
+}
+
+/// Who asks.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Asking {
+    /// The rules: of two that are decided at the same moment the clock of their amount lets one win, and the
+    /// other sees it settled.
+    Rule,
+    /// A person, to whom an undecided alert is as good a reason to stop.
+    Person,
+}
+
+/// Looks at the other alerts for a decision by the rules.
+pub async fn similar_alerts(
+    app: &App,
+    alert: &AlertRow,
+    account_id: i64,
+    received: Money,
+) -> Result<Similar, OpError> {
+    let accounts = app.directory.accounts().await?;
+    let place = place_of(&accounts, account_id);
+    let mut places = vec![Some(account_id), None];
+    if place != account_id {
+        places.push(Some(place));
+    }
+    // Another telling of what came over a virtual account may name the one that it is settled through.
+    places.extend(accounts.iter().filter(|one| one.via == Some(account_id)).map(|one| Some(one.id)));
+    // Ten reads at once are a large future, and this lies deep in the way of a mail.
+    Box::pin(compare(app, alert, &accounts, (place, &places), received, Asking::Rule)).await
+}
+
+/// The same for a person who credits the money to this account. Of an alert that names none, and of money
+/// that virtual accounts may share, all accounts that it may be about are looked at.
+pub async fn similar_for_person(
+    app: &App,
+    alert: &AlertRow,
+    account_id: i64,
+    received: Money,
+) -> Result<Similar, OpError> {
+    let accounts = app.directory.accounts().await?;
+    let place = place_of(&accounts, account_id);
+    let at_bank = |one: &ReceivingAccount| alert.facts.bank.as_ref().is_none_or(|bank| *bank == one.bank);
+    let mut places = vec![None];
+    for one in accounts.iter() {
+        let near = place_of(&accounts, one.id) == place;
+        if near || alert.account_id.is_none() && at_bank(one) {
+            places.push(Some(one.id));
+        }
+    }
+    Box::pin(compare(app, alert, &accounts, (place, &places), received, Asking::Person)).await
+}
+
+async fn compare(
+    app: &App,
+    alert: &AlertRow,
+    accounts: &[ReceivingAccount],
+    (place, places): (i64, &[Option<i64>]),
+    received: Money,
+    asking: Asking,
+) -> Result<Similar, OpError> {
+    let facts = &alert.facts;
+    let by_key = async {
+        let by_session = sharing_session(app, facts.session_id.as_deref()).await?;
+        Ok((standing(app, alert, place, &by_session).await?, by_session))
+    };
+    let ((standing, by_session), by_reference, others) =
+        tokio::try_join!(by_key, sharing_reference(app, alert), gather(app, alert, places, received))?;
+    let mut similar = Similar::default();
+    for settled in standing {
+        similar.doubt(format!(
+            "it has the same {} as alert {}, which is settled",
+            settled.what, settled.alert_id
+        ));
+    }
+    let mut known = vec![alert.id];
+    for other in by_session.into_iter().chain(by_reference) {
+        if known.contains(&other.id) {
+            continue;
+        }
+        if takes_back(&other, alert) {
+            known.push(other.id);
+            // Money moves between accounts of ours under one session id.
+            if is_same_place(alert, &other, accounts) {
+                similar.undone(&other);
+            }
+        } else if is_told(&other, asking) && is_one_transfer(alert, &other, accounts) {
+            known.push(other.id);
+            similar.doubt(format!("it may report the same money as alert {}", other.id));
+        }
+        // A reference that several may bear says nothing either way: amount, time and name are compared below.
+    }
+    let (others, full) = others;
+    if full {
+        similar.doubt(format!("the account has more than {SIMILAR_MAX} alerts with this amount and time"));
+    }
+    let mut asked = 0;
+    for other in others {
+        if known.contains(&other.id) || !is_vouched(&other) {
+            continue;
+        }
+        known.push(other.id);
+        if takes_back(&other, alert) {
+            asked += 1;
+            // A credit of another amount that bears its session id may be anybody's, who typed it.
+            let of_its_amount = |credit: &AlertRow| credit.facts.amount == other.facts.amount;
+            let belongs_elsewhere = asked <= UNDOING_ASKED_MAX
+                && named_by(app, &other, accounts).await?.iter().any(of_its_amount);
+            if may_undo(&other, alert) && !belongs_elsewhere {
+                similar.undone(&other);
+            }
+        } else if is_told(&other, asking) && may_be_the_same_money(alert, &other) {
+            similar.doubt(format!("it may report the same money as alert {}", other.id));
+        }
+    }
+    Ok(similar)
+}
+
+/// Alerts of the bank with the same reference, over all time and whatever the amount.
+async fn sharing_reference(app: &App, alert: &AlertRow) -> Result<Vec<AlertRow>, OpError> {
+    let (Some(bank), Some(reference)) = (&alert.facts.bank, telling(&alert.facts.reference)) else {
+        return Ok(Vec::new());
+    };
+    Ok(app.store.alerts_by_reference(bank, reference, SHARING_MAX).await?)
+}
+
+/// Alerts of these accounts and of this amount whose time may be the same, and whether there are more.
+async fn gather(
+    app: &App,
+    alert: &AlertRow,
+    places: &[Option<i64>],
+    received: Money,
+) -> Result<(Vec<AlertRow>, bool), OpError> {
+    let seen = (alert.first_seen - REVERSAL_WITHIN, alert.first_seen + REVERSAL_WITHIN);
+    let time = told_time(alert);
+    let (mut others, mut full) = (Vec::new(), false);
+    for place in places.iter().copied() {
+        let (timed, rest) = if is_timed(alert) {
+            let time = (time.begin, time.end);
+            // A credit of its own session id is found by that; one of another session id is other money.
+            let credits_with_session = alert.facts.session_id.is_none();
+            tokio::try_join!(
+                app.store.alerts_at(place, received, time, credits_with_session, SIMILAR_MAX),
+                app.store.timeless_alerts(place, received, seen, SIMILAR_MAX),
+            )?
+        } else {
+            (Vec::new(), app.store.alerts_seen(place, received, seen, SIMILAR_MAX).await?)
+        };
+        full |= timed.len() >= SIMILAR_MAX || rest.len() >= SIMILAR_MAX;
+        others.extend(timed);
+        others.extend(rest);
+    }
+    Ok((others, full))
+}
+
+/// The credits that a debit or reversal names by its session id or, where that fits none, by its reference;
+/// first those of its amount, then what was credited, then the oldest: others can type a session id.
+pub async fn named_by(
+    app: &App,
+    undoing: &AlertRow,
+    accounts: &[ReceivingAccount],
+) -> Result<Vec<AlertRow>, OpError> {
+    let facts = &undoing.facts;
+    let fits = |credit: &AlertRow| {
+        credit.id != undoing.id
+            && is_credit(credit)
+            && credit.status != AlertStatus::Duplicate
+            && is_same_place(undoing, credit, accounts)
+    };
+    let mut found = Vec::new();
+    if let Some(session) = &facts.session_id {
+        found = app.store.alerts_by_session(session, SHARING_MAX).await?;
+        // Very many were typed by somebody: those of its amount are read by themselves.
+        if let (true, Some(amount)) = (found.len() >= SHARING_MAX, facts.amount) {
+            for one in app.store.alerts_by_session_of(session, amount, SHARING_MAX).await? {
+                if found.iter().all(|known| known.id != one.id) {
+                    found.push(one);
+                }
+            }
+        }
+        found.retain(fits);
+    }
+    if let (true, Some(bank), Some(reference)) = (found.is_empty(), &facts.bank, telling(&facts.reference)) {
+        found = app.store.alerts_by_reference(bank, reference, SHARING_MAX).await?;
+        found.retain(fits);
+        if found.len() > LIKELY_MAX {
+            found.clear();
+        }
+    }
+    found.sort_by_key(|credit| {
+        (credit.facts.amount != facts.amount, credit.status != AlertStatus::Matched, credit.id)
+    });
+    found.truncate(LIKELY_MAX);
+    Ok(found)
+}
+
+/// A credit that has been decided, whatever became of it: money that was sent back by hand, or taken back,
+/// does not come again in other words.
+fn is_told(alert: &AlertRow, asking: Asking) -> bool {
+    let decided = match alert.status {
+        AlertStatus::Matched
+        | AlertStatus::Review
+        | AlertStatus::Unmatched
+        | AlertStatus::Dismissed
+        | AlertStatus::Reversed => true,
+        AlertStatus::New => asking == Asking::Person,
+        _ => false,
+    };
+    decided && is_credit(alert)
+}

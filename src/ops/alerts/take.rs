@@ -1,0 +1,65 @@
+//! Takes a mail that was read: stores it with its duplicate keys and its decide job in one Unit,
+//! then has it decided.
+
+use super::alert_log;
+use super::decide::{AlertOutcome, decide_alert, left_to_service, outcome};
+use super::draft::{FIRST_PAUSE, Taken, alert_unit, draft, place};
+use super::taken_back::{link_undone, undoes};
+use crate::app::App;
+use crate::domain::alert::{AlertRow, AlertStatus};
+use crate::domain::time::Span;
+use crate::ops::{OpError, RACES_MAX};
+use crate::store::jobs::{self, JobKind};
+use crate::store::{Applied, IdKind, alerts};
+
+/// Raw mail is kept this long (decisions 12).
+pub const MAIL_KEPT: Span = Span::days(90);
+/// Stores a mail and has it decided; what cannot be decided in time is left to the workers. Answers
+/// [`OpError::Contended`] and stores nothing if a step of `with` misses its guard.
+pub async fn take_alert(app: &App, taken: &Taken) -> Result<AlertOutcome, OpError> {
+    let id = app.store.id(IdKind::Alert).await?;
+    let mut alert = draft(id, app.now(), taken);
+    place(app, &mut alert).await?;
+    let first = alert.clone();
+    for _ in 0..RACES_MAX {
+        let now = alert.first_seen;
+        let keep =
+            |alert: &AlertRow| vec![alerts::add(alert), alerts::add_mail(id, &taken.raw, now + MAIL_KEPT)];
+        let mut unit = alert_unit(app, &mut alert, &taken.content_hash, now, keep).await?;
+        if taken.waits.is_some() && alert.status == AlertStatus::Quarantined {
+            let job = app.store.id(IdKind::Job).await?;
+            let at = now + FIRST_PAUSE;
+            unit = unit.step(jobs::enqueue(job, JobKind::Verify, 0, id, at, now));
+        }
+        match app.store.apply(unit.steps(taken.with.iter().cloned())).await? {
+            Applied::Done(_) => {
+                crate::crash::point("alert.stored");
+                alert_log::stored(app, &alert, taken.waits);
+                return after_storing(app, &alert).await;
+            }
+            // Another copy was stored at this moment: look for it.
+            Applied::Refused { .. } | Applied::Lost { .. } => alert = first.clone(),
+        }
+    }
+    Err(OpError::Contended)
+}
+
+/// What is stored is told as stored, whatever comes of it here: its job does what is left.
+pub(in crate::ops) async fn after_storing(app: &App, alert: &AlertRow) -> Result<AlertOutcome, OpError> {
+    work_on_stored(app, alert).await.or_else(|error| Ok(left_to_service(alert, &error)))
+}
+
+async fn work_on_stored(app: &App, alert: &AlertRow) -> Result<AlertOutcome, OpError> {
+    if alert.status == AlertStatus::New {
+        return decide_alert(app, alert.id).await;
+    }
+    metrics::counter!("tillbell_alerts_total", "outcome" => alert.status.as_str()).increment(1);
+    if undoes(alert) {
+        crate::crash::point("alert.before_undoing");
+        link_undone(app, alert).await?;
+        let done = jobs::finish_by_subject(JobKind::Decide, alert.id, "linked", app.now());
+        let unit = app.store.unit(alert.id).await?.step(done);
+        let _ = app.store.apply(unit).await?;
+    }
+    outcome(app, alert).await
+}

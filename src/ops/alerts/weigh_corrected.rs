@@ -1,0 +1,95 @@
+//! Weighs an alert more strictly where the payment it would pay was corrected: a merchant must not fish for other
+//! people's money by correcting amounts (decisions 6.6). Read only.
+//!
+//! Asked for an alert that waits when a correction comes (`rematch`), and for one that comes when the correction
+//! was made after the money (`decide`).
+
+use super::weigh::{Objection, Weighed, cut_lengths, weigh, weigh_against};
+use crate::app::App;
+use crate::domain::alert::AlertRow;
+use crate::domain::matching::{Beneficiary, Verdicts};
+use crate::domain::name::index::Likeness;
+use crate::domain::name::{Folded, Verdict, verdict_folded};
+use crate::domain::payment::{Payment, Status};
+use crate::domain::time::{Span, Timestamp};
+use crate::ops::OpError;
+use crate::ops::payments::like_names::{ANY_AMOUNT, Wanted, is_index_unfinished, payments_like};
+
+/// Payments of other beneficiaries still count so long after they ended.
+const OTHERS_WITHIN: Span = Span::days(7);
+/// Payments of like names compared; at the limit a person decides.
+const OTHERS_MAX: usize = 2_000;
+
+/// Weighs an alert. A payment of those that `is_suspect` names takes it only if it can be nobody else's.
+pub(in crate::ops) async fn weigh_corrected(
+    app: &App,
+    alert: &AlertRow,
+    is_suspect: impl Fn(&Payment) -> bool,
+) -> Result<Weighed, OpError> {
+    let weighed = weigh(app, alert).await?;
+    let Verdicts::Approve { payment_id, .. } = &weighed.decision.verdict else { return Ok(weighed) };
+    let chosen = weighed.payments.iter().find(|payment| payment.id == *payment_id);
+    let Some(chosen) = chosen.filter(|payment| is_suspect(payment)) else { return Ok(weighed) };
+    match somebody_else(app, alert, chosen).await? {
+        Some(objection) => weigh_against(app, alert, Some(&objection)).await,
+        None => Ok(weighed),
+    }
+}
+
+/// What speaks against the corrected payment: on this account a payment of another beneficiary, open or ended
+/// lately, whose name is like the alert's; or an open one of exactly the amount, whatever its name, for people
+/// pay from the accounts of others.
+async fn somebody_else(app: &App, alert: &AlertRow, payment: &Payment) -> Result<Option<Objection>, OpError> {
+    let (Some(account_id), Some(name), Some(received)) =
+        (payment.account_id, &alert.facts.payer_name, alert.facts.amount)
+    else {
+        return Ok(None);
+    };
+    let own = Beneficiary::of(payment);
+    let others = app.store.open_payments_of_others(account_id, received, payment.business_id).await?;
+    if let Some(other) = others.into_iter().find(|other| Beneficiary::of(other) != own) {
+        return Ok(Some(Objection {
+            reason: format!(
+                "the amount was corrected, and payment {} of another beneficiary on this account asks for exactly \
+                 what was received",
+                other.transaction_id
+            ),
+            about: Some(other),
+        }));
+    }
+    let wanted = Wanted {
+        account_id: Some(account_id),
+        payer_name: name,
+        likeness: Likeness::NotDifferent,
+        amounts: ANY_AMOUNT,
+        open_after: Timestamp(0),
+        limit: OTHERS_MAX,
+    };
+    let found = payments_like(app, &wanted).await?;
+    let (cut, received_name) = (cut_lengths(alert), Folded::new(name));
+    let counts =
+        |other: &&Payment| Beneficiary::of(other) != own && ended_after(other, app.now() - OTHERS_WITHIN);
+    let like = found.payments.iter().filter(counts).find(|other| {
+        let expected = Folded::new(&other.payer_name);
+        // Close to everybody, it says nothing about anybody.
+        !expected.is_too_long() && verdict_folded(&expected, &received_name, &cut) != Verdict::Different
+    });
+    if let Some(other) = like {
+        let reason = format!(
+            "the amount was corrected, and payment {} of another beneficiary on this account has a similar payer's \
+             name",
+            other.transaction_id
+        );
+        return Ok(Some(Objection { reason, about: Some(other.clone()) }));
+    }
+    let cannot_be_sure = found.may_be_more || !cut.is_empty() || is_index_unfinished(app).await?;
+    let reason =
+        "the amount was corrected, and not all payments on the account with a similar name could be checked";
+    Ok(cannot_be_sure.then(|| Objection { reason: reason.into(), about: None }))
+}
+
+/// Still open, or ended after a time.
+fn ended_after(payment: &Payment, time: Timestamp) -> bool {
+    payment.status == Status::Pending
+        || payment.approved_at.or(payment.rejected_at).is_some_and(|at| at >= time)
+}

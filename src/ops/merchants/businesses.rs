@@ -1,0 +1,341 @@
+//! Adding a business, changing its settings, rotating its webhook secret.
+//!
+//! The webhook secret is sealed by the vault and its text is handed out once, when it is made.
+//! Called by the command line and the dashboard; who may do so is theirs to know.
+
+use zeroize::Zeroizing;
+
+use crate::app::App;
+use crate::domain::charges::{RATE_WHOLE, Schedule};
+use crate::domain::merchant::Business;
+use crate::domain::money::Money;
+use crate::domain::text::is_plain_line;
+use crate::domain::time::{Span, Timestamp};
+use crate::domain::webhook::Secret;
+use crate::domain::weburl;
+use crate::ops::{OpError, RACES_MAX};
+use crate::store::{Applied, IdKind, acts, deliveries, merchants, wallets};
+
+/// The secret before stays valid this long beside a new one.
+pub const ROTATION_OVERLAP: Span = Span::hours(24);
+/// Characters of a name and of an e-mail address.
+pub const NAME_MAX: usize = 255;
+
+/// Why nothing was changed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BusinessRefusal {
+    #[error("there is no business {0}")]
+    Unknown(i64),
+    #[error("the name must have 1 to 255 characters, none of them control or invisible characters")]
+    Name,
+    #[error("{0:?} is not an e-mail address")]
+    Email(String),
+    #[error("the webhook URL {0}")]
+    WebhookUrl(&'static str),
+    #[error("the percentage must be between 0 and 100 with at most two decimals")]
+    Percentage,
+    #[error("the {0} must be an amount between zero and payments.max_amount")]
+    Amount(&'static str),
+    #[error("a rate limit must be at least 1 request a minute")]
+    RateLimit,
+}
+
+/// Changes of a schedule; `None` leaves a part as it is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ChargeChange {
+    /// Hundredths of a percent.
+    pub rate: Option<i64>,
+    pub fixed: Option<Money>,
+    /// `Some(None)` takes the cap away.
+    pub cap: Option<Option<Money>>,
+    pub paid_by_customer: Option<bool>,
+    pub enabled: Option<bool>,
+}
+
+impl ChargeChange {
+    pub fn is_empty(&self) -> bool {
+        *self == ChargeChange::default()
+    }
+
+    /// The schedule after the change, checked.
+    pub(in crate::ops) fn of(&self, old: Schedule, max: Money) -> Result<Schedule, BusinessRefusal> {
+        let new = Schedule {
+            rate: self.rate.unwrap_or(old.rate),
+            fixed: self.fixed.unwrap_or(old.fixed),
+            cap: self.cap.unwrap_or(old.cap),
+            paid_by_customer: self.paid_by_customer.unwrap_or(old.paid_by_customer),
+            enabled: self.enabled.unwrap_or(old.enabled),
+        };
+        let is_amount = |money: Money| money >= Money::ZERO && money <= max;
+        if !(0..=RATE_WHOLE).contains(&new.rate) {
+            return Err(BusinessRefusal::Percentage);
+        }
+        if !is_amount(new.fixed) {
+            return Err(BusinessRefusal::Amount("fixed part"));
+        }
+        if !new.cap.is_none_or(is_amount) {
+            return Err(BusinessRefusal::Amount("cap"));
+        }
+        Ok(new)
+    }
+}
+
+/// A business to be added.
+#[derive(Clone, Debug)]
+pub struct NewBusiness {
+    pub name: String,
+    pub email: String,
+    pub webhook_url: Option<String>,
+    pub charges: ChargeChange,
+}
+
+/// Changes of a business; `None` leaves a setting as it is, `Some(None)` takes it away.
+#[derive(Clone, Debug, Default)]
+pub struct BusinessChange {
+    pub name: Option<String>,
+    pub email: Option<String>,
+    pub webhook_url: Option<Option<String>>,
+    pub active: Option<bool>,
+    pub wallet_enabled: Option<bool>,
+    pub rate_limit: Option<Option<i64>>,
+    pub wallet_rate_limit: Option<Option<i64>>,
+    pub charges: ChargeChange,
+}
+
+/// A business and the text of its new webhook secret, which is shown once.
+#[derive(Debug)]
+pub struct WithSecret {
+    pub business: Business,
+    pub secret: Zeroizing<String>,
+    /// Until when the secret before is valid as well.
+    pub previous_until: Option<Timestamp>,
+}
+
+/// Where in the database a secret is sealed: it opens nowhere else. Both columns share it, because
+/// a rotation moves the value from one to the other.
+fn secret_place(business_id: i64) -> String {
+    format!("businesses/{business_id}/webhook_secret")
+}
+
+fn fresh_secret(app: &App, business_id: i64) -> Result<(Zeroizing<String>, Vec<u8>), OpError> {
+    let mut bytes = [0; 32];
+    app.random.fill(&mut bytes);
+    let text = Secret::from_random(bytes).text();
+    let sealed = app
+        .vault
+        .seal(&secret_place(business_id), text.as_bytes(), app.random.as_ref())
+        .map_err(|error| OpError::Fault(error.to_string()))?;
+    Ok((text, sealed))
+}
+
+/// The secrets that sign a business's webhooks at `now`, the current one first; `None` for an
+/// unknown business.
+pub async fn signing_secrets(
+    app: &App,
+    business_id: i64,
+    now: Timestamp,
+) -> Result<Option<Vec<Secret>>, OpError> {
+    let Some(sealed) = app.store.sealed_secrets(business_id).await? else { return Ok(None) };
+    let mut all = vec![sealed.current];
+    all.extend(sealed.previous.filter(|(_, until)| now < *until).map(|(secret, _)| secret));
+    let mut secrets = Vec::with_capacity(all.len());
+    for one in all {
+        let plain = app
+            .vault
+            .unseal(&secret_place(business_id), &one)
+            .map_err(|error| OpError::Fault(error.to_string()))?;
+        let text = std::str::from_utf8(&plain).unwrap_or_default();
+        let secret = Secret::parse(text)
+            .map_err(|_| OpError::Fault(format!("the webhook secret of business {business_id} is broken")))?;
+        secrets.push(secret);
+    }
+    Ok(Some(secrets))
+}
+
+/// Adds a business with a fresh webhook secret and a balance of zero.
+pub async fn add_business(
+    app: &App,
+    operator: &str,
+    new: &NewBusiness,
+) -> Result<Result<WithSecret, BusinessRefusal>, OpError> {
+    let now = app.now();
+    let checked = || -> Result<Business, BusinessRefusal> {
+        Ok(Business {
+            id: 0,
+            name: check_name(&new.name)?,
+            email: check_email(&new.email)?,
+            webhook_url: new.webhook_url.as_deref().map(|url| check_url(app, url)).transpose()?,
+            active: true,
+            wallet_enabled: false,
+            rate_limit: None,
+            wallet_rate_limit: None,
+            schedule: new.charges.of(Schedule::DEFAULT, app.config.payments.max_amount)?,
+            created_at: now,
+            version: 1,
+        })
+    };
+    let mut business = match checked() {
+        Ok(business) => business,
+        Err(refusal) => return Ok(Err(refusal)),
+    };
+    business.id = app.store.id(IdKind::Business).await?;
+    let (secret, sealed) = fresh_secret(app, business.id)?;
+    let act_id = app.store.id(IdKind::Act).await?;
+    let subject = format!("business {}", business.id);
+    let unit = app
+        .store
+        .unit(business.id)
+        .await?
+        .steps(merchants::add_business(&business, sealed))
+        .step(acts::record(act_id, operator, "business add", &subject, "", now));
+    match app.store.apply(unit).await? {
+        Applied::Done(_) => Ok(Ok(WithSecret { business, secret, previous_until: None })),
+        other => Err(OpError::Fault(format!("a new business was refused: {other:?}"))),
+    }
+}
+
+/// Changes the settings that `change` names.
+pub async fn set_business(
+    app: &App,
+    operator: &str,
+    id: i64,
+    change: &BusinessChange,
+) -> Result<Result<Business, BusinessRefusal>, OpError> {
+    for _ in 0..RACES_MAX {
+        let Some(old) = app.store.business(id).await? else { return Ok(Err(BusinessRefusal::Unknown(id))) };
+        let new = match changed(app, &old, change) {
+            Ok(new) => new,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
+        let now = app.now();
+        let act_id = app.store.id(IdKind::Act).await?;
+        let what = told(&old, &new);
+        let unit = app.store.unit(id).await?.step(merchants::set_business(&new, now)).step(acts::record(
+            act_id,
+            operator,
+            "business set",
+            &format!("business {id}"),
+            &what,
+            now,
+        ));
+        // Deliveries that wait for a paused target look at once whether this is another one.
+        let is_moved = old.webhook_url != new.webhook_url;
+        let unit = unit.steps(is_moved.then(|| deliveries::wake_paused(id, now)).into_iter().flatten());
+        // Whoever switches the wallet on has looked at why it was stopped.
+        let unit =
+            unit.steps((change.wallet_enabled == Some(true)).then(|| wallets::resume_business(id, now)));
+        match app.store.apply(unit).await? {
+            Applied::Done(_) => {
+                app.directory.forget();
+                return Ok(Ok(Business { version: new.version + 1, ..new }));
+            }
+            Applied::Lost { .. } => {}
+            Applied::Refused { statement } => {
+                return Err(OpError::Fault(format!("{statement} was refused")));
+            }
+        }
+    }
+    Err(OpError::Contended)
+}
+
+/// Makes a new webhook secret; the one before signs beside it for [`ROTATION_OVERLAP`].
+pub async fn rotate_secret(
+    app: &App,
+    operator: &str,
+    id: i64,
+) -> Result<Result<WithSecret, BusinessRefusal>, OpError> {
+    for _ in 0..RACES_MAX {
+        let Some(mut business) = app.store.business(id).await? else {
+            return Ok(Err(BusinessRefusal::Unknown(id)));
+        };
+        let now = app.now();
+        let until = now + ROTATION_OVERLAP;
+        let (secret, sealed) = fresh_secret(app, id)?;
+        let act_id = app.store.id(IdKind::Act).await?;
+        let subject = format!("business {id}");
+        let unit = app
+            .store
+            .unit(id)
+            .await?
+            .step(merchants::rotate_secret(id, business.version, sealed, until, now))
+            .step(acts::record(act_id, operator, "business rotate-secret", &subject, "", now));
+        match app.store.apply(unit).await? {
+            Applied::Done(_) => {
+                business.version += 1;
+                return Ok(Ok(WithSecret { business, secret, previous_until: Some(until) }));
+            }
+            Applied::Lost { .. } => {}
+            Applied::Refused { statement } => {
+                return Err(OpError::Fault(format!("{statement} was refused")));
+            }
+        }
+    }
+    Err(OpError::Contended)
+}
+
+fn changed(app: &App, old: &Business, change: &BusinessChange) -> Result<Business, BusinessRefusal> {
+    let limit = |new: Option<Option<i64>>, old: Option<i64>| match new {
+        Some(Some(n)) if n < 1 => Err(BusinessRefusal::RateLimit),
+        Some(limit) => Ok(limit),
+        None => Ok(old),
+    };
+    Ok(Business {
+        id: old.id,
+        name: change.name.as_deref().map_or_else(|| Ok(old.name.clone()), check_name)?,
+        email: change.email.as_deref().map_or_else(|| Ok(old.email.clone()), check_email)?,
+        webhook_url: match &change.webhook_url {
+            None => old.webhook_url.clone(),
+            Some(None) => None,
+            Some(Some(url)) => Some(check_url(app, url)?),
+        },
+        active: change.active.unwrap_or(old.active),
+        wallet_enabled: change.wallet_enabled.unwrap_or(old.wallet_enabled),
+        rate_limit: limit(change.rate_limit, old.rate_limit)?,
+        wallet_rate_limit: limit(change.wallet_rate_limit, old.wallet_rate_limit)?,
+        schedule: change.charges.of(old.schedule, app.config.payments.max_amount)?,
+        created_at: old.created_at,
+        version: old.version,
+    })
+}
+
+/// Which settings an act changed, for the record; values are left to the row.
+fn told(old: &Business, new: &Business) -> String {
+    let parts = [
+        ("name", old.name != new.name),
+        ("email", old.email != new.email),
+        ("webhook_url", old.webhook_url != new.webhook_url),
+        ("active", old.active != new.active),
+        ("wallet", old.wallet_enabled != new.wallet_enabled),
+        ("rate_limit", old.rate_limit != new.rate_limit),
+        ("wallet_rate_limit", old.wallet_rate_limit != new.wallet_rate_limit),
+        ("charges", old.schedule != new.schedule),
+    ];
+    let names: Vec<&str> = parts.iter().filter(|(_, differs)| *differs).map(|(name, _)| *name).collect();
+    names.join(", ")
+}
+
+/// A name as it is stored: trimmed, not empty, everything in it to be seen.
+fn check_name(name: &str) -> Result<String, BusinessRefusal> {
+    let name = name.trim();
+    let is_good = !name.is_empty() && name.chars().count() <= NAME_MAX && is_plain_line(name);
+    if is_good { Ok(name.to_owned()) } else { Err(BusinessRefusal::Name) }
+}
+
+/// Something before an `@` and a host after it; whether mail arrives there only mail can tell.
+fn check_email(email: &str) -> Result<String, BusinessRefusal> {
+    let email = email.trim();
+    let parts = email.rsplit_once('@');
+    let odd = |c: char| c.is_control() || c.is_whitespace();
+    let is_good = parts.is_some_and(|(user, host)| {
+        !user.is_empty() && !host.is_empty() && !email.contains(odd) && email.chars().count() <= NAME_MAX
+    });
+    if is_good { Ok(email.to_owned()) } else { Err(BusinessRefusal::Email(email.to_owned())) }
+}
+
+/// Form only: whether the host is an approved website's is judged when sending, since websites
+/// come after the business.
+fn check_url(app: &App, url: &str) -> Result<String, BusinessRefusal> {
+    weburl::parse_target(url, app.config.server.dev)
+        .map(|target| target.as_str().to_owned())
+        .map_err(|problem| BusinessRefusal::WebhookUrl(problem.reason()))
+}

@@ -1,0 +1,6 @@
+//! Who is paid: businesses with their keys and websites, and the bank accounts that money comes to.
+
+pub mod accounts;
+pub mod businesses;
+pub mod keys;
+pub mod websites;

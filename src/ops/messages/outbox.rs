@@ -1,0 +1,493 @@
+//! Messages to customers: written down with the fact they tell of, sent by a job, tried again while
+//! that makes sense, and listed without their secrets.
+//!
+//! A text is made when it is sent: links and codes come from the vault and are in no row. Whoever needs
+//! to know at once whether a message went out composes it *held*, so that its first attempt is made by
+//! this process, and waits with [`send_now`]; all others leave it to the workers. What the messenger says
+//! of a message afterwards is `message_reports`' matter.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use zeroize::Zeroizing;
+
+use crate::app::App;
+use crate::crash;
+use crate::domain::intent::CODE_DIGITS;
+use crate::domain::message::{self, LinkWords, MessageKind, MessageStatus};
+use crate::domain::money::naira;
+use crate::domain::phone::Phone;
+use crate::domain::time::{Span, Timestamp};
+use crate::ops::OpError;
+use crate::ops::wallets::find::{known_wallet, phone_hash};
+use crate::outbound::messenger::{LOG_PREFIX, LinkParts, Outgoing, SendOutcome};
+use crate::store::jobs::{self, Job, JobKind};
+use crate::store::messages::{self, MessageRow};
+use crate::store::{Applied, IdKind, Step};
+
+/// How long somebody waits for a message to go out (decisions 11).
+pub const FIRST_ATTEMPTS: Duration = Duration::from_secs(10);
+/// How long an attempt holds its job: more than twice what the messenger may take.
+pub const HELD: Span = Span::seconds(30);
+/// Pauses after failed attempts; the last one is repeated while the message makes sense.
+const PAUSES: [Span; 8] = [
+    Span::seconds(1),
+    Span::seconds(3),
+    Span::seconds(15),
+    Span::minutes(1),
+    Span::minutes(5),
+    Span::minutes(15),
+    Span::hours(1),
+    Span::hours(4),
+];
+/// How long a report is waited for after an attempt that may have succeeded; the messenger sends one
+/// within seconds.
+const UNSURE: Span = Span::minutes(1);
+/// Customers who wrote to us within this may be sent plain text.
+const WINDOW: Span = Span::hours(24);
+/// A receipt or a note is not sent later than this.
+pub const NOTES_VALID: Span = Span::hours(24);
+/// Looks at a message that another process is sending.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// Characters of an error that are kept.
+const ERROR_MAX: usize = 300;
+
+/// A message to be written down.
+pub struct Note<'a> {
+    pub to: &'a Phone,
+    pub business_id: Option<i64>,
+    pub wallet_id: Option<i64>,
+    pub kind: MessageKind,
+    /// An intent (link, receipt), a code, a payment (top-up, refund), the PIN's version (PIN changed).
+    pub subject_id: i64,
+    /// A merchant's own text.
+    pub text: Option<&'a str>,
+    pub valid_until: Timestamp,
+}
+
+/// A message with the steps that write it and its job into a Unit.
+pub struct Composed {
+    pub message_id: i64,
+    pub job: Job,
+    pub steps: Vec<Step>,
+}
+
+/// Who makes the first attempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum By {
+    /// This process, after the commit, with [`send_now`].
+    Us,
+    /// Any worker.
+    Workers,
+}
+
+/// What came of one attempt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Attempted {
+    Sent,
+    /// For good; why, for operators.
+    Failed(String),
+    /// It is not tried again, and it may have arrived all the same.
+    Unknown(String),
+    /// It is tried again then.
+    Later {
+        at: Timestamp,
+        why: String,
+    },
+    /// It went out, and nobody knows whether it arrived; a report may tell, else it is tried again.
+    Unsure,
+    /// Somebody else has taken it over.
+    Superseded,
+}
+
+fn phone_place(message_id: i64) -> String {
+    format!("messages/{message_id}/phone")
+}
+
+fn text_place(message_id: i64) -> String {
+    format!("messages/{message_id}/text")
+}
+
+pub async fn compose(app: &App, note: &Note<'_>, by: By) -> Result<Composed, OpError> {
+    let now = app.now();
+    let id = app.store.id(IdKind::Message).await?;
+    let job_id = app.store.id(IdKind::Job).await?;
+    let seal = |place: &str, plain: &str| {
+        let sealed = app.vault.seal(place, plain.as_bytes(), app.random.as_ref());
+        sealed.map_err(|error| OpError::Fault(error.to_string()))
+    };
+    let row = MessageRow {
+        id,
+        business_id: note.business_id,
+        wallet_id: note.wallet_id,
+        sealed_phone: seal(&phone_place(id), note.to.digits())?,
+        kind: note.kind,
+        subject_id: note.subject_id,
+        sealed_text: note.text.map(|text| seal(&text_place(id), text)).transpose()?,
+        status: MessageStatus::Queued,
+        error: None,
+        provider_id: None,
+        attempts: 0,
+        created_at: now,
+        valid_until: note.valid_until,
+        updated_at: now,
+    };
+    let business = note.business_id.unwrap_or(0);
+    let held_until = if by == By::Us { now + HELD } else { now };
+    let (job, step) = jobs::enqueue_held(job_id, JobKind::Message, business, id, held_until, now);
+    Ok(Composed { message_id: id, job, steps: vec![messages::add(&row, &phone_hash(app, note.to)), step] })
+}
+
+/// What a message says, made anew.
+struct Words {
+    text: Zeroizing<String>,
+    link: Option<LinkParts>,
+    code: Option<Zeroizing<String>>,
+    parts: Vec<Zeroizing<String>>,
+    /// Why it is not worth sending any more.
+    stale: Option<&'static str>,
+}
+
+impl Words {
+    fn plain(text: String, parts: impl IntoIterator<Item = String>) -> Words {
+        let parts = parts.into_iter().map(Zeroizing::new).collect();
+        Words { text: Zeroizing::new(text), link: None, code: None, parts, stale: None }
+    }
+}
+
+async fn merchant_name(app: &App, business_id: Option<i64>) -> Result<String, OpError> {
+    let business = match business_id {
+        Some(id) => app.directory.business(id).await?,
+        None => None,
+    };
+    Ok(business.map_or_else(|| "a shop".to_owned(), |business| business.name.clone()))
+}
+
+async fn words(app: &App, row: &MessageRow) -> Result<Words, OpError> {
+    let missing = |what: &str| OpError::Fault(format!("message {}: its {what} is missing", row.id));
+    let now = app.now();
+    match row.kind {
+        MessageKind::Merchant => {
+            let sealed = row.sealed_text.as_deref().ok_or_else(|| missing("text"))?;
+            let plain = app.vault.unseal(&text_place(row.id), sealed);
+            let plain = plain.map_err(|error| OpError::Fault(error.to_string()))?;
+            let text = String::from_utf8_lossy(&plain).into_owned();
+            let merchant = merchant_name(app, row.business_id).await?;
+            Ok(Words::plain(message::merchant_text(&merchant, &text), [merchant, text]))
+        }
+        MessageKind::Link => {
+            let intent = app.store.intent(row.subject_id).await?.ok_or_else(|| missing("intent"))?;
+            let merchant = merchant_name(app, row.business_id).await?;
+            let token = app.vault.link_token(intent.id, &intent.nonce);
+            let url = Zeroizing::new(format!("{}{}", intent.link_base, token.as_str()));
+            let reference = message::unlinked(&intent.order_reference);
+            let text = message::link_text(&LinkWords {
+                merchant: &merchant,
+                amount: intent.amount,
+                reference: &reference,
+                url: &url,
+                until: intent.expires_at,
+            });
+            let amount = naira(intent.amount);
+            let stale = (!intent.is_open(now)).then_some("the payment has ended");
+            let link = Some(LinkParts { merchant, amount, reference, url, token });
+            Ok(Words { text: Zeroizing::new(text), link, code: None, parts: Vec::new(), stale })
+        }
+        MessageKind::Code => {
+            let code = app.store.pin_code(row.subject_id).await?.ok_or_else(|| missing("code"))?;
+            let merchant = merchant_name(app, row.business_id).await?;
+            let intent = app.store.intent(code.intent_id).await?.ok_or_else(|| missing("intent"))?;
+            let digits = app.vault.code(code.id, &code.nonce, CODE_DIGITS);
+            let until = code.expires_at.min(intent.expires_at);
+            let text = Zeroizing::new(message::code_text(&digits, &merchant, until));
+            let stale = (!code.is_good(now)).then_some("the code has ended");
+            Ok(Words { text, link: None, code: Some(digits), parts: Vec::new(), stale })
+        }
+        MessageKind::Receipt => {
+            let intent = app.store.intent(row.subject_id).await?.ok_or_else(|| missing("intent"))?;
+            let merchant = merchant_name(app, row.business_id).await?;
+            let payment = app.store.payment(intent.payment_id).await?.ok_or_else(|| missing("payment"))?;
+            let at = intent.ended_at.unwrap_or(row.created_at);
+            let reference = message::unlinked(&intent.order_reference);
+            let number = payment.transaction_id;
+            let text = message::receipt_text(&merchant, intent.amount, &reference, at, &number);
+            let parts = [naira(intent.amount), merchant, reference, message::lagos_time(at), number];
+            Ok(Words::plain(text, parts))
+        }
+        MessageKind::PinChanged => {
+            let is_first = row.subject_id == 1;
+            let parts = [message::pin_changed_word(is_first).into(), message::lagos_time(row.created_at)];
+            let provider = app.config.pages.provider();
+            Ok(Words::plain(message::pin_changed_text(is_first, row.created_at, provider), parts))
+        }
+        MessageKind::Topup | MessageKind::Refund => {
+            let payment = app.store.payment(row.subject_id).await?.ok_or_else(|| missing("payment"))?;
+            let amount = payment.received.unwrap_or(payment.amount);
+            let (sum, at) = (naira(amount), message::lagos_time(row.created_at));
+            Ok(if row.kind == MessageKind::Topup {
+                Words::plain(message::topup_text(amount, row.created_at), [sum, at])
+            } else {
+                let merchant = merchant_name(app, Some(payment.business_id)).await?;
+                let from = message::refunded(&merchant, payment.external_reference.as_deref());
+                Words::plain(message::refund_text(&from, amount, row.created_at), [sum, from, at])
+            })
+        }
+    }
+}
+
+fn phone_of(app: &App, row: &MessageRow) -> Result<Phone, OpError> {
+    let plain = app.vault.unseal(&phone_place(row.id), &row.sealed_phone);
+    let plain = plain.map_err(|error| OpError::Fault(error.to_string()))?;
+    let phone = std::str::from_utf8(&plain).ok().and_then(Phone::from_digits);
+    phone.ok_or_else(|| OpError::Fault(format!("message {}: its phone number is not valid", row.id)))
+}
+
+/// One attempt under the fence of a claimed job; writes what came of it.
+pub async fn attempt(app: &App, job: &Job) -> Result<Attempted, OpError> {
+    let Some(row) = app.store.message(job.subject_id).await? else {
+        return Err(OpError::Fault(format!("there is no message {}", job.subject_id)));
+    };
+    if row.status.is_sent() {
+        let done = app.store.conclude_job(job, [jobs::finish(job, "sent", None, app.now())]).await?;
+        return Ok(if done { Attempted::Sent } else { Attempted::Superseded });
+    }
+    let words = words(app, &row).await?;
+    if app.now() >= row.valid_until {
+        return give_up(app, job, &row, "it was too late to send it").await;
+    }
+    if let Some(why) = words.stale {
+        return give_up(app, job, &row, why).await;
+    }
+    let is_window_open = match row.wallet_id {
+        Some(id) => known_wallet(app, id).await?.wrote_at.is_some_and(|at| app.now() < at + WINDOW),
+        None => false,
+    };
+    let outgoing = Outgoing {
+        message_id: row.id,
+        reference: app.vault.message_reference(row.id, &row.sealed_phone),
+        to: phone_of(app, &row)?,
+        kind: row.kind,
+        text: words.text,
+        link: words.link,
+        code: words.code,
+        parts: words.parts,
+        is_window_open,
+    };
+    crash::point("message.before_send");
+    let outcome = app.messenger.send(outgoing).await;
+    crash::point("message.after_send");
+    conclude(app, job, &row, outcome).await
+}
+
+async fn conclude(
+    app: &App,
+    job: &Job,
+    row: &MessageRow,
+    outcome: SendOutcome,
+) -> Result<Attempted, OpError> {
+    let now = app.now();
+    match outcome {
+        SendOutcome::Sent { provider_id } => {
+            metrics::counter!("tillbell_messages_total", "outcome" => "sent").increment(1);
+            let steps = [jobs::finish(job, "sent", None, now), messages::sent(row.id, &provider_id, now)];
+            let written = app.store.conclude_job(job, steps).await?;
+            Ok(if written { Attempted::Sent } else { Attempted::Superseded })
+        }
+        SendOutcome::Unsure { why } => {
+            let at = now + pause(job).max(UNSURE);
+            if at >= row.valid_until {
+                return Ok(match give_up(app, job, row, &why).await? {
+                    Attempted::Failed(why) => Attempted::Unknown(why),
+                    other => other,
+                });
+            }
+            metrics::counter!("tillbell_messages_total", "outcome" => "unsure").increment(1);
+            // Without an error it counts as being tried until then, and nobody else tries it.
+            let steps = [jobs::retry(job, at, &shortened(&why)), messages::not_yet(row.id, None, now)];
+            let written = app.store.conclude_job(job, steps).await?;
+            Ok(if written { Attempted::Unsure } else { Attempted::Superseded })
+        }
+        SendOutcome::Retry { why, after } => {
+            let asked = after.and_then(|after| i64::try_from(after.as_micros()).ok()).map_or(Span(0), Span);
+            let at = now + pause(job).max(asked);
+            if at >= row.valid_until {
+                return give_up(app, job, row, &why).await;
+            }
+            metrics::counter!("tillbell_messages_total", "outcome" => "retry").increment(1);
+            let why = shortened(&why);
+            let steps = [jobs::retry(job, at, &why), messages::not_yet(row.id, Some(&why), now)];
+            let written = app.store.conclude_job(job, steps).await?;
+            Ok(if written { Attempted::Later { at, why } } else { Attempted::Superseded })
+        }
+        SendOutcome::Refused { why } => give_up(app, job, row, &why).await,
+        SendOutcome::NotOnWhatsApp => give_up(app, job, row, "the number is not on WhatsApp").await,
+    }
+}
+
+/// The pause after this try.
+pub(in crate::ops) fn pause(job: &Job) -> Span {
+    PAUSES[usize::try_from(job.tries).unwrap_or(usize::MAX).min(PAUSES.len() - 1)]
+}
+
+async fn give_up(app: &App, job: &Job, row: &MessageRow, why: &str) -> Result<Attempted, OpError> {
+    metrics::counter!("tillbell_messages_total", "outcome" => "failed").increment(1);
+    let (now, why) = (app.now(), shortened(why));
+    tracing::warn!(message = row.id, kind = row.kind.as_str(), why, "a message was not sent");
+    let steps = [jobs::finish(job, "failed", Some(&why), now), messages::failed(row.id, &why, now)];
+    let written = app.store.conclude_job(job, steps).await?;
+    Ok(if written { Attempted::Failed(why) } else { Attempted::Superseded })
+}
+
+/// What is kept and logged of a reason: a messenger may name the number in it, which we do not.
+pub(in crate::ops) fn shortened(why: &str) -> String {
+    let plain: String = why.chars().filter(|c| !c.is_control()).take(ERROR_MAX).collect();
+    message::without_numbers(&plain)
+}
+
+/// What somebody who waits is told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SentNow {
+    Sent,
+    /// Refused, and not tried again; why, for the merchant.
+    Failed(String),
+    /// Not tried again, and nobody knows whether it arrived.
+    Unknown(String),
+    /// A passing trouble; a worker tries it again.
+    Later(String),
+    /// An attempt is still under way, or is made soon.
+    UnderWay,
+}
+
+/// Makes the first attempts of a held message and waits for them, [`FIRST_ATTEMPTS`] at most. They go
+/// on when the caller goes away; further ones are left to the workers.
+pub async fn send_now(app: &Arc<App>, job: Job) -> SentNow {
+    let mine = app.clone();
+    let trying = tokio::spawn(async move { attempts(&mine, job).await });
+    match tokio::time::timeout(FIRST_ATTEMPTS, trying).await {
+        Ok(Ok(Ok(outcome))) => outcome,
+        Ok(Ok(Err(error))) => {
+            tracing::warn!(%error, "a message could not be tried; a worker does it");
+            SentNow::UnderWay
+        }
+        Ok(Err(_)) | Err(_) => SentNow::UnderWay,
+    }
+}
+
+/// Attempts until one succeeds, fails for good, or the next is due too late to wait for.
+async fn attempts(app: &App, mut job: Job) -> Result<SentNow, OpError> {
+    let deadline = tokio::time::Instant::now() + FIRST_ATTEMPTS;
+    loop {
+        match attempt(app, &job).await? {
+            Attempted::Sent => return Ok(SentNow::Sent),
+            Attempted::Failed(why) => return Ok(SentNow::Failed(why)),
+            Attempted::Unknown(why) => return Ok(SentNow::Unknown(why)),
+            Attempted::Unsure | Attempted::Superseded => {
+                return wait(app, job.subject_id, deadline).await;
+            }
+            Attempted::Later { at, why } => {
+                let pause = at.since(app.now()).to_std();
+                if tokio::time::Instant::now() + pause + crate::outbound::messenger::SEND_TIMEOUT > deadline {
+                    return Ok(SentNow::Later(why));
+                }
+                tokio::time::sleep(pause).await;
+                match take_over(app, &job).await? {
+                    Some(taken) => job = taken,
+                    None => return wait(app, job.subject_id, deadline).await,
+                }
+            }
+        }
+    }
+}
+
+/// Claims a message's job for this process; `None` if somebody else did since it was read.
+async fn take_over(app: &App, job: &Job) -> Result<Option<Job>, OpError> {
+    let held = app.now() + HELD;
+    let step = messages::take_job(job.id, job.attempt, held);
+    match app.store.apply(app.store.unit(job.business_id).await?.step(step)).await? {
+        Applied::Done(_) => {
+            Ok(Some(Job { attempt: job.attempt + 1, tries: job.tries + 1, run_at: held, ..job.clone() }))
+        }
+        Applied::Lost { .. } | Applied::Refused { .. } => Ok(None),
+    }
+}
+
+/// Waits for what another task or process makes of a message.
+async fn wait(app: &App, message_id: i64, deadline: tokio::time::Instant) -> Result<SentNow, OpError> {
+    loop {
+        match app.store.message(message_id).await? {
+            Some(row) if row.status.is_sent() => return Ok(SentNow::Sent),
+            Some(row) if row.status == MessageStatus::Failed => {
+                return Ok(SentNow::Unknown(row.error.unwrap_or_default()));
+            }
+            Some(row) if tokio::time::Instant::now() >= deadline => {
+                return Ok(row.error.map_or(SentNow::UnderWay, SentNow::Later));
+            }
+            Some(_) => tokio::time::sleep(LOOK_EVERY).await,
+            None => return Err(OpError::Fault(format!("message {message_id} is missing"))),
+        }
+    }
+}
+
+/// What has become of a message that others send; waits for it, [`FIRST_ATTEMPTS`] at most.
+pub async fn outcome(app: &App, message_id: i64) -> Result<SentNow, OpError> {
+    wait(app, message_id, tokio::time::Instant::now() + FIRST_ATTEMPTS).await
+}
+
+/// For a request that was sent again: `Sent` if the message has gone out; one that failed, or waits for
+/// its next attempt, is tried now; one that is being tried is waited for.
+pub async fn send_again(app: &Arc<App>, message_id: i64) -> Result<SentNow, OpError> {
+    let deadline = tokio::time::Instant::now() + FIRST_ATTEMPTS;
+    let row = app.store.message(message_id).await?;
+    let row = row.ok_or_else(|| OpError::Fault(format!("message {message_id} is missing")))?;
+    if row.status.is_sent() {
+        return Ok(SentNow::Sent);
+    }
+    let Some(job) = app.store.message_job(message_id).await? else {
+        return Err(OpError::Fault(format!("message {message_id} has no job")));
+    };
+    let is_being_tried = row.status == MessageStatus::Queued && row.error.is_none() && app.now() < job.run_at;
+    if is_being_tried {
+        return wait(app, message_id, deadline).await;
+    }
+    match take_over(app, &job).await? {
+        // Its pauses begin anew: somebody waits for it.
+        Some(job) => Ok(send_now(app, Job { tries: 0, ..job }).await),
+        None => wait(app, message_id, deadline).await,
+    }
+}
+
+/// Ends a message that whoever waited for it was told is not sent: no worker sends it later. `false`: it
+/// went out at this very moment.
+pub async fn abandon(app: &App, message_id: i64, why: &str) -> Result<bool, OpError> {
+    let now = app.now();
+    let unit = app
+        .store
+        .unit(message_id)
+        .await?
+        .step(messages::failed(message_id, &shortened(why), now))
+        .step(jobs::finish_by_subject(JobKind::Message, message_id, "abandoned", now));
+    Ok(app.store.apply(unit).await?.is_done())
+}
+
+/// A message for people.
+pub struct Listed {
+    pub row: MessageRow,
+    pub phone: Phone,
+    /// As sent if nobody but the log of a service in dev mode got it, else without codes and links.
+    pub text: String,
+}
+
+/// Messages to one phone or to all, oldest first; the newest `store::messages::LIST_MAX` of them.
+pub async fn list(app: &App, phone: Option<&Phone>) -> Result<Vec<Listed>, OpError> {
+    let hash = phone.map(|phone| phone_hash(app, phone));
+    let mut all = Vec::new();
+    for row in app.store.messages(hash.as_ref().map(<[u8; 32]>::as_slice)).await? {
+        let text = words(app, &row).await?.text;
+        // By the row: the one who lists may be configured otherwise than the one who sent.
+        let is_logged = row.provider_id.as_deref().is_some_and(|id| id.starts_with(LOG_PREFIX));
+        let shown =
+            if is_logged && app.config.server.dev { text.to_string() } else { message::masked(&text) };
+        all.push(Listed { phone: phone_of(app, &row)?, text: shown, row });
+    }
+    Ok(all)
+}

@@ -1,0 +1,95 @@
+//! Corrects the expected amount of a pending payment, and has waiting alerts looked at again.
+//!
+//! The correction commits together with its re-match job, before any alert is read: an alert that
+//! is decided at the same moment either sees the corrected amount or is seen by the job.
+
+use super::idempotency::Remember;
+use super::like_names::{like_named, move_rows};
+use super::read::{PaymentView, view};
+use crate::app::App;
+use crate::directory::Caller;
+use crate::domain::matching::Beneficiary;
+use crate::domain::money::Money;
+use crate::domain::name::Folded;
+use crate::domain::payment::{CORRECTIONS_WINDOW, CorrectRefusal, Kind, Payment};
+use crate::ops::{OpError, RACES_MAX, counting_turn};
+use crate::store::jobs::{self, JobKind};
+use crate::store::{Applied, IdKind, payments};
+
+/// What became of the request.
+#[derive(Debug)]
+pub enum Corrected {
+    Payment(Box<PaymentView>),
+    /// No such payment of this business; a top-up is none.
+    Unknown,
+    Refused(CorrectRefusal),
+    /// The idempotency key's lease ran out while this request was at work.
+    LeaseLost,
+}
+
+pub async fn correct_amount(
+    app: &App,
+    caller: &Caller,
+    transaction_id: &str,
+    base: Money,
+    remember: Option<&Remember<'_>>,
+) -> Result<Corrected, OpError> {
+    let _turn = counting_turn(app).await?;
+    for _ in 0..RACES_MAX {
+        let now = app.now();
+        let found = app.store.payment_by_transaction(caller.business.id, transaction_id).await?;
+        let Some(before) = found.filter(|p| p.kind != Kind::Topup && p.mode == caller.mode) else {
+            return Ok(Corrected::Unknown);
+        };
+        let (here, in_business) = app.store.corrections_since(&before, now - CORRECTIONS_WINDOW).await?;
+        let after = match before.correct(base, now, here, in_business) {
+            Ok(after) => after,
+            Err(refusal) => return Ok(Corrected::Refused(refusal)),
+        };
+        if after.amount > app.config.payments.max_amount {
+            return Ok(Corrected::Refused(CorrectRefusal::TooLarge));
+        }
+        if fits_another_merchant(app, &after).await? {
+            return Ok(Corrected::Refused(CorrectRefusal::NotTellable));
+        }
+        let shown = view(app, after).await?;
+        let after = &shown.payment;
+        let mut unit = app
+            .store
+            .unit(after.business_id)
+            .await?
+            .step(payments::correction_turn(after.business_id))
+            .step(payments::corrected(&before, after))
+            .steps(move_rows(&before, after))
+            .step(payments::add_correction(app.store.id(IdKind::Correction).await?, &before, after))
+            .step(jobs::enqueue(
+                app.store.id(IdKind::Job).await?,
+                JobKind::Rematch,
+                after.business_id,
+                after.id,
+                now,
+                now,
+            ));
+        if let Some(remember) = remember {
+            unit = unit.step(remember.step(&shown));
+        }
+        match app.store.apply(unit).await? {
+            Applied::Done(_) => {
+                app.wake.notify_waiters();
+                return Ok(Corrected::Payment(Box::new(shown)));
+            }
+            Applied::Lost { statement } if payments::is_correction(statement) => {}
+            Applied::Lost { .. } | Applied::Refused { .. } => return Ok(Corrected::LeaseLost),
+        }
+    }
+    Err(OpError::Contended)
+}
+
+/// Whether a transfer of the new amount could not be told from one for a payment of another beneficiary on the
+/// same account. (Two corrections at one moment may both pass; then the alert goes to a person.)
+async fn fits_another_merchant(app: &App, corrected: &Payment) -> Result<bool, OpError> {
+    let payer = Folded::new(&corrected.payer_name);
+    let like = like_named(app, corrected, &payer, corrected.account_id).await?;
+    let own = Beneficiary::of(corrected);
+    Ok(like.colliding.iter().any(|other| Beneficiary::of(other) != own))
+}

@@ -1,0 +1,185 @@
+//! Creates a payment request: charges, a receiving account without collisions, one Unit.
+//!
+//! The account is chosen by reading the open payments that the same money could approve. Two
+//! creates at the same moment may still collide; then an alert that fits both goes to review
+//! (decisions 5 and 6.5), so nothing needs to be locked here.
+
+use super::idempotency::Remember;
+use super::like_names::{LikeNamed, add_payment, like_named};
+use super::read::PaymentView;
+use crate::app::App;
+use crate::directory::Caller;
+use crate::domain::account::{Collision, ReceivingAccount, choose};
+use crate::domain::charges::{Quote, Schedule, quote};
+use crate::domain::matching::Beneficiary;
+use crate::domain::merchant::Website;
+use crate::domain::money::Money;
+use crate::domain::name::Folded;
+use crate::domain::payment::{Kind, PayerDetails, Payment, TransferRequest};
+use crate::domain::time::Timestamp;
+use crate::ops::OpError;
+use crate::store::{Applied, IdKind};
+
+/// Prefix of transaction ids that tillbell makes.
+const TRANSACTION_PREFIX: &str = "TXN-";
+
+/// A valid request; the caller's website has been chosen and checked.
+#[derive(Clone, Debug)]
+pub struct NewPayment {
+    pub transaction_id: Option<String>,
+    /// What the merchant asks for, before charges.
+    pub base: Money,
+    pub payer_name: String,
+    pub payer: PayerDetails,
+    pub bvn: Option<String>,
+    pub webhook_url: String,
+    pub website: Website,
+}
+
+/// What became of the request.
+#[derive(Debug)]
+pub enum Created {
+    Payment(Box<PaymentView>),
+    DuplicateTransactionId,
+    /// Every account collides with another business, or there is none.
+    NoAccount,
+    /// The amount with charges on top exceeds the largest amount.
+    TooLarge,
+    /// The idempotency key's lease ran out while this request was at work.
+    LeaseLost,
+}
+
+pub async fn create_payment(
+    app: &App,
+    caller: &Caller,
+    new: NewPayment,
+    remember: Option<&Remember<'_>>,
+) -> Result<Created, OpError> {
+    let now = app.now();
+    let Some(mut payment) = draft(app, caller, &new, now).await? else { return Ok(Created::TooLarge) };
+    let payer = Folded::new(&payment.payer_name);
+    let Some(account) = choose_account(app, &payment, &payer).await? else { return Ok(Created::NoAccount) };
+    payment.account_id = Some(account.id);
+    if new.transaction_id.is_some()
+        && app.store.payment_by_transaction(payment.business_id, &payment.transaction_id).await?.is_some()
+    {
+        return Ok(Created::DuplicateTransactionId);
+    }
+    let bvn = match &new.bvn {
+        Some(bvn) => Some(
+            app.vault
+                .seal(&format!("payments/{}/bvn", payment.id), bvn.as_bytes(), app.random.as_ref())
+                .map_err(|error| OpError::Fault(error.to_string()))?,
+        ),
+        None => None,
+    };
+    let mut unit = app.store.unit(payment.business_id).await?.steps(add_payment(&payment, &payer, bvn));
+    let account_id = account.id;
+    let view = PaymentView { payment, account: Some(account), website: Some(new.website) };
+    if let Some(remember) = remember {
+        unit = unit.step(remember.step(&view));
+    }
+    match app.store.apply(unit).await? {
+        Applied::Done(_) => {
+            app.directory.touch_account(account_id, now);
+            Ok(Created::Payment(Box::new(view)))
+        }
+        Applied::Refused { .. } => Ok(Created::DuplicateTransactionId),
+        Applied::Lost { .. } => Ok(Created::LeaseLost),
+    }
+}
+
+/// `None` if what the customer would be asked for is more than the largest amount.
+pub(in crate::ops) fn quote_within(app: &App, base: Money, schedule: &Schedule) -> Option<Quote> {
+    quote(base, schedule).filter(|quote| quote.amount <= app.config.payments.max_amount)
+}
+
+async fn draft(
+    app: &App,
+    caller: &Caller,
+    new: &NewPayment,
+    now: Timestamp,
+) -> Result<Option<Payment>, OpError> {
+    let schedule: Schedule = new.website.schedule.unwrap_or(caller.business.schedule);
+    let Some(quote) = quote_within(app, new.base, &schedule) else { return Ok(None) };
+    Ok(Some(Payment::requested(TransferRequest {
+        id: app.store.id(IdKind::Payment).await?,
+        business_id: caller.business.id,
+        transaction_id: match &new.transaction_id {
+            Some(id) => id.clone(),
+            None => fresh_transaction_id(app, now),
+        },
+        mode: caller.mode,
+        quote,
+        schedule,
+        payer_name: new.payer_name.clone(),
+        payer: new.payer.clone(),
+        webhook_url: new.webhook_url.clone(),
+        website_id: Some(new.website.id),
+        account_id: None,
+        at: now,
+        expiry: app.config.payments.expiry,
+        late_window: app.config.payments.late_window,
+    })))
+}
+
+/// `TXN-` and a ULID: 48 bits of milliseconds, 80 random bits, Crockford's base 32.
+pub(in crate::ops) fn fresh_transaction_id(app: &App, now: Timestamp) -> String {
+    const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+    let mut random = [0u8; 16];
+    app.random.fill(&mut random[6..]);
+    let millis = u128::try_from(now.0 / 1000).unwrap_or(0);
+    let value = (millis << 80) | u128::from_be_bytes(random);
+    let mut text = String::with_capacity(TRANSACTION_PREFIX.len() + 26);
+    text.push_str(TRANSACTION_PREFIX);
+    for place in (0..26).rev() {
+        text.push(char::from(ALPHABET[(value >> (place * 5)) as usize & 31]));
+    }
+    text
+}
+
+pub(in crate::ops) async fn choose_account(
+    app: &App,
+    payment: &Payment,
+    payer: &Folded,
+) -> Result<Option<ReceivingAccount>, OpError> {
+    let all = app.directory.accounts().await?;
+    let usable = |account: &&ReceivingAccount| account.retired_at.is_none() && account.mode == payment.mode;
+    let is_transfer = payment.kind == Kind::Transfer;
+    if let Some(id) = app.directory.repeated(payment).filter(|_| is_transfer)
+        && let Some(account) = all.iter().find(|account| account.id == id).filter(usable)
+    {
+        return Ok(Some(account.clone()));
+    }
+    let dedicated: Vec<i64> = all
+        .iter()
+        .filter(usable)
+        .filter(|account| account.business_id == Some(payment.business_id))
+        .map(|account| account.id)
+        .collect();
+    let shared = dedicated.is_empty();
+    let pool = if shared {
+        all.iter().filter(usable).filter(|account| account.business_id.is_none()).map(|a| a.id).collect()
+    } else {
+        dedicated
+    };
+    let pool = app.directory.least_recently_used(pool);
+    let LikeNamed { colliding, crowded } = like_named(app, payment, payer, None).await?;
+    let collisions: Vec<Collision> = colliding
+        .iter()
+        .filter_map(|other| {
+            Some(Collision {
+                account_id: other.account_id?,
+                beneficiary: Beneficiary::of(other),
+                created_at: other.created_at,
+            })
+        })
+        .collect();
+    let chosen = choose(&pool, shared, &collisions, &crowded, Beneficiary::of(payment));
+    if let Some(id) = chosen.filter(|_| is_transfer)
+        && collisions.iter().any(|c| c.account_id == id)
+    {
+        app.directory.note_repeat(payment, id);
+    }
+    Ok(chosen.and_then(|id| all.iter().find(|account| account.id == id).cloned()))
+}

@@ -1,0 +1,58 @@
+//! A person rejects a pending payment.
+
+use crate::app::App;
+use crate::domain::intent::IntentEnd;
+use crate::domain::payment::{Payment, Status};
+use crate::ops::{OpError, RACES_MAX, given_reason};
+use crate::store::{IdKind, acts, intents, payments};
+
+/// Why it is not done.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RejectRefused {
+    #[error("business {0} has no payment {1}")]
+    NoPayment(i64, String),
+    #[error("payment {0} is {1}; only a pending payment can be rejected")]
+    NotPending(String, &'static str),
+    #[error("a reason is required: at most 500 characters, no control characters")]
+    Reason,
+    #[error("the payment has just changed; look at it again")]
+    Changed,
+}
+
+/// A person rejects a pending payment; no alert and no operator can approve it any more.
+pub async fn reject_payment(
+    app: &App,
+    business_id: i64,
+    transaction_id: &str,
+    operator: &str,
+    reason: &str,
+) -> Result<Result<Payment, RejectRefused>, OpError> {
+    let Some(reason) = given_reason(reason) else { return Ok(Err(RejectRefused::Reason)) };
+    for _ in 0..RACES_MAX {
+        let found = app.store.payment_by_transaction(business_id, transaction_id).await?;
+        let Some(payment) = found else {
+            return Ok(Err(RejectRefused::NoPayment(business_id, transaction_id.to_owned())));
+        };
+        let now = app.now();
+        let Ok(after) = payment.reject(reason, false, now) else {
+            let status: Status = payment.status;
+            return Ok(Err(RejectRefused::NotPending(payment.transaction_id, status.as_str())));
+        };
+        let act = app.store.id(IdKind::Act).await?;
+        let subject = format!("payment {}", payment.transaction_id);
+        // An intent ends with its payment, first as everywhere.
+        let intent = app.store.intent_of_payment(payment.id).await?;
+        let ended = intent.map(|intent| intents::end(intent.id, IntentEnd::Rejected, now));
+        let unit = app
+            .store
+            .unit(business_id)
+            .await?
+            .steps(ended)
+            .step(payments::rejected(&payment, &after))
+            .step(acts::record(act, operator, "reject", &subject, reason, now));
+        if app.store.apply(unit).await?.is_done() {
+            return Ok(Ok(after));
+        }
+    }
+    Ok(Err(RejectRefused::Changed))
+}

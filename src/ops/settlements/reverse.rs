@@ -1,0 +1,218 @@
+//! Undoes a settlement by its mirror entry, once.
+//!
+//! The payment stays `approved` and shows `reversed_at`. After a wrong match the alert waits in
+//! review again; when the bank took the money back it is `reversed` for good. A reversal is the
+//! one debit that may take a balance below zero: the money is gone whether the merchant (or, of a
+//! top-up, the wallet) has it or not. A wallet payment's mirror gives the customer the money back.
+//! Nothing is reversed by itself.
+
+use crate::app::App;
+use crate::domain::alert::{AlertRow, AlertStatus};
+use crate::domain::message::MessageKind;
+use crate::domain::money::naira;
+use crate::domain::payment::{Kind, Payment};
+use crate::domain::same_transfer::{interval, is_fee, is_same_place, is_undoing, takes_back};
+use crate::ops::messages::outbox::{self, By, NOTES_VALID, Note};
+use crate::ops::wallets::find::known_wallet;
+use crate::ops::{OpError, RACES_MAX, given_reason};
+use crate::store::acts;
+use crate::store::settlements::{self, EntryNote};
+use crate::store::{Applied, IdKind, Step, alerts, payments};
+
+/// What a person asks for.
+pub struct Reverse<'a> {
+    pub business_id: i64,
+    pub transaction_id: &'a str,
+    pub reason: &'a str,
+    pub operator: &'a str,
+    /// The bank's own debit or reversal; without it, the match was wrong.
+    pub undoing_alert: Option<i64>,
+    /// The reason to go on although that alert does not look like this transfer's.
+    pub despite: Option<&'a str>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ReverseRefused {
+    #[error("business {0} has no payment {1}")]
+    NoPayment(i64, String),
+    #[error("payment {0} is {1}; only an approved payment can be reversed, and only once")]
+    NotApproved(String, &'static str),
+    #[error("a reason is required: at most 500 characters, no control characters")]
+    Reason,
+    #[error("there is no alert {0}")]
+    NoAlert(i64),
+    #[error("alert {0} is not an authentic debit or reversal")]
+    NotUndoing(i64),
+    #[error("{}; to reverse it anyway, give your reason with --despite", .0.join("; "))]
+    Obstacles(Vec<String>),
+    #[error("the payment has just changed; look at it again")]
+    Changed,
+}
+
+/// `Ok(Ok(payment))` is the payment after the reversal.
+pub async fn reverse_payment(
+    app: &App,
+    ask: &Reverse<'_>,
+) -> Result<Result<Payment, ReverseRefused>, OpError> {
+    let Some(reason) = given_reason(ask.reason) else { return Ok(Err(ReverseRefused::Reason)) };
+    let despite = match ask.despite.map(given_reason) {
+        Some(None) => return Ok(Err(ReverseRefused::Reason)),
+        Some(given) => given,
+        None => None,
+    };
+    let ask = &Reverse { reason, despite, ..*ask };
+    for _ in 0..RACES_MAX {
+        let found = app.store.payment_by_transaction(ask.business_id, ask.transaction_id).await?;
+        let Some(payment) = found else {
+            return Ok(Err(ReverseRefused::NoPayment(ask.business_id, ask.transaction_id.to_owned())));
+        };
+        let Some(settlement_id) = payment.settlement_id.filter(|_| payment.reversed_at.is_none()) else {
+            let status = if payment.reversed_at.is_some() { "reversed" } else { payment.status.as_str() };
+            return Ok(Err(ReverseRefused::NotApproved(payment.transaction_id, status)));
+        };
+        let settlement = app.store.settlement(settlement_id).await?;
+        let settlement =
+            settlement.ok_or_else(|| OpError::Fault(format!("settlement {settlement_id} is missing")))?;
+        let credit = match settlement.alert_id {
+            Some(id) => app.store.alert(id).await?,
+            None => None,
+        };
+        let undoing = match ask.undoing_alert {
+            None => None,
+            Some(id) => match app.store.alert(id).await? {
+                None => return Ok(Err(ReverseRefused::NoAlert(id))),
+                Some(alert) if !leaves(&alert) || !alert.authenticity.counts() => {
+                    return Ok(Err(ReverseRefused::NotUndoing(id)));
+                }
+                Some(alert) => Some(alert),
+            },
+        };
+        let obstacles = match &undoing {
+            Some(undoing) => obstacles(app, undoing, credit.as_ref()).await?,
+            None => Vec::new(),
+        };
+        if !obstacles.is_empty() && despite.is_none() {
+            return Ok(Err(ReverseRefused::Obstacles(obstacles)));
+        }
+        let reversal = Reversal { payment, settlement_id, credit, undoing, obstacles };
+        if let Some(payment) = mirror(app, ask, &reversal).await? {
+            return Ok(Ok(payment));
+        }
+    }
+    Ok(Err(ReverseRefused::Changed))
+}
+
+fn leaves(alert: &AlertRow) -> bool {
+    is_undoing(alert) || is_fee(alert)
+}
+
+/// What shows that a debit or reversal is not that of the transfer, or has undone another one already.
+async fn obstacles(app: &App, undoing: &AlertRow, credit: Option<&AlertRow>) -> Result<Vec<String>, OpError> {
+    let id = undoing.id;
+    let Some(credit) = credit else {
+        return Ok(vec![format!("no bank transfer funded the payment, so alert {id} cannot have undone it")]);
+    };
+    let accounts = app.directory.accounts().await?;
+    let mut all = Vec::new();
+    let amounts = (undoing.facts.amount.unwrap_or_default(), credit.facts.amount.unwrap_or_default());
+    if amounts.0 != amounts.1 {
+        all.push(format!("alert {id} reports {}, but {} came", naira(amounts.0), naira(amounts.1)));
+    }
+    if !is_same_place(undoing, credit, &accounts) {
+        all.push(format!("alert {id} is about another account than the one that the money came to"));
+    }
+    let sessions = (&undoing.facts.session_id, &credit.facts.session_id);
+    if let (Some(x), Some(y)) = sessions
+        && x != y
+    {
+        all.push(format!("alert {id} shows the session id {x}, but the transfer's is {y}"));
+    }
+    if interval(undoing).end < interval(credit).begin {
+        all.push(format!("alert {id} is from before the transfer, by the bank's time"));
+    }
+    if is_fee(undoing) && !takes_back(undoing, credit) {
+        all.push(format!("alert {id} reads as a fee of the bank's"));
+    }
+    if let Some(other) = undoing.linked_alert_id.filter(|other| *other != credit.id)
+        && app.store.alert(other).await?.is_some_and(|one| one.status == AlertStatus::Reversed)
+    {
+        all.push(format!("alert {id} has undone the transfer of alert {other} already"));
+    }
+    Ok(all)
+}
+
+/// What is to be reversed, as it was read.
+struct Reversal {
+    payment: Payment,
+    settlement_id: i64,
+    /// The alert that funded it.
+    credit: Option<AlertRow>,
+    undoing: Option<AlertRow>,
+    /// What a person overrides.
+    obstacles: Vec<String>,
+}
+
+async fn mirror(app: &App, ask: &Reverse<'_>, reversal: &Reversal) -> Result<Option<Payment>, OpError> {
+    let now = app.now();
+    let (payment, settlement_id) = (&reversal.payment, reversal.settlement_id);
+    let entry = app.store.entry_of(settlement_id).await?.mirror();
+    let note = EntryNote {
+        id: app.store.id(IdKind::Entry).await?,
+        kind: "reversal",
+        settlement_id: Some(settlement_id),
+        business_id: Some(payment.business_id),
+        memo: ask.reason,
+        at: now,
+    };
+    let act = app.store.id(IdKind::Act).await?;
+    let mut unit = app.store.unit(payment.business_id).await?;
+    if let Some(credit) = &reversal.credit {
+        let status = if reversal.undoing.is_some() { AlertStatus::Reversed } else { AlertStatus::Review };
+        unit = unit.step(alerts::unmatched_again(credit, status, &format!("reversed: {}", ask.reason)));
+        unit = unit.steps(reversal.undoing.as_ref().map(|undoing| alerts::undid(undoing, credit.id)));
+    }
+    let told = match payment.wallet_id.filter(|_| payment.kind == Kind::Wallet) {
+        Some(wallet_id) => tell_customer(app, payment, wallet_id).await?,
+        None => Vec::new(),
+    };
+    let subject = format!("payment {}", payment.transaction_id);
+    let why = match ask.despite.filter(|_| !reversal.obstacles.is_empty()) {
+        Some(despite) => format!("{}; {despite}, despite: {}", ask.reason, reversal.obstacles.join("; ")),
+        None => ask.reason.to_owned(),
+    };
+    let unit = unit
+        .steps(told)
+        .step(payments::reversed(payment, now))
+        .step(settlements::reversed(settlement_id, now, ask.reason))
+        .step(settlements::forget_keys(settlement_id))
+        .step(settlements::forget_proven_name(settlement_id))
+        .steps(settlements::post(&note, &entry))
+        .step(acts::record(act, ask.operator, "reverse", &subject, &why, now));
+    match app.store.apply(unit).await? {
+        Applied::Done(_) => {
+            tracing::info!(transaction_id = payment.transaction_id, reason = ask.reason, "payment reversed");
+            Ok(Some(Payment {
+                reversed_at: Some(now),
+                updated_at: now,
+                version: payment.version + 1,
+                ..payment.clone()
+            }))
+        }
+        Applied::Lost { .. } | Applied::Refused { .. } => Ok(None),
+    }
+}
+
+/// The customer of a wallet payment has the money back.
+async fn tell_customer(app: &App, payment: &Payment, wallet_id: i64) -> Result<Vec<Step>, OpError> {
+    let wallet = known_wallet(app, wallet_id).await?;
+    let note = Note {
+        to: &wallet.phone,
+        business_id: Some(payment.business_id),
+        wallet_id: Some(wallet_id),
+        kind: MessageKind::Refund,
+        subject_id: payment.id,
+        text: None,
+        valid_until: app.now() + NOTES_VALID,
+    };
+    Ok(outbox::compose(app, &note, By::Workers).await?.steps)
+}

@@ -1,0 +1,230 @@
+//! Settles a payment from an alert: payment, alert, ledger entry, balance and webhook in one Unit; of a
+//! top-up the wallet's balance and a message to its customer instead.
+//!
+//! Either all of it happens or nothing. The alert and the payment are guarded by the versions the
+//! decision rested on, and the clock of the account and amount by what was read before similar
+//! alerts were looked at; whoever is slower finds a guard missed and decides again.
+
+use crate::app::App;
+use crate::domain::account::ReceivingAccount;
+use crate::domain::alert::AlertRow;
+use crate::domain::ledger::Entry;
+use crate::domain::matching::Beneficiary;
+use crate::domain::message::MessageKind;
+use crate::domain::payment::{Approval, Approver, Payment, settle_figures};
+use crate::domain::same_transfer::{Key, keys_beside_another, transfer_keys};
+use crate::ops::OpError;
+use crate::ops::messages::outbox::{self, By, NOTES_VALID, Note};
+use crate::ops::wallet_payments::topup::wallet_doubt;
+use crate::ops::wallets::find::{known_wallet, limits};
+use crate::ops::webhooks::body::{self, AlertNote, PAYMENT_APPROVED};
+use crate::store::acts;
+use crate::store::jobs::{self, JobKind};
+use crate::store::settlements::{self, EntryNote, ProvenName, Settlement};
+use crate::store::{Applied, IdKind, Step, alerts, payments, wallets};
+
+/// A person's part in an approval.
+pub struct ByOperator<'a> {
+    pub name: &'a str,
+    pub reason: &'a str,
+    /// The accepted close name, if it may count as proven from now on.
+    pub proven: Option<ProvenName<'a>>,
+    /// Keys of the alert that nobody has yet: from now on copies of it are known.
+    pub keys: Vec<Key>,
+    /// Another settlement stands on the alert's session id, with other money.
+    pub beside_another: bool,
+}
+
+/// What is to be settled, as it was decided.
+pub struct Settling<'a> {
+    pub alert: &'a AlertRow,
+    pub payment: &'a Payment,
+    pub account: &'a ReceivingAccount,
+    /// Clock of the account (of a virtual one, of that behind it) and amount, read before similar alerts were.
+    pub ticks: i64,
+    pub rule: &'a str,
+    pub evidence: &'a str,
+    pub name_mismatch: bool,
+    pub operator: Option<ByOperator<'a>>,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub enum Settled {
+    Done,
+    /// Somebody changed the alert, the payment or a similar alert meanwhile.
+    Lost,
+}
+
+pub async fn settle(app: &App, s: &Settling<'_>) -> Result<Settled, OpError> {
+    let now = app.now();
+    let received = s.alert.facts.amount.ok_or_else(|| OpError::Fault("an alert without amount".into()))?;
+    let (charges, business_receives, mismatch_reason) = settle_figures(s.payment, received);
+    let settlement_id = app.store.id(IdKind::Settlement).await?;
+    let approver = if s.operator.is_some() { Approver::Operator } else { Approver::Rule };
+    let approval = Approval {
+        settlement_id,
+        received,
+        charges,
+        business_receives,
+        is_mismatch: mismatch_reason.is_some(),
+        mismatch_reason,
+        name_mismatch: s.name_mismatch,
+        matched_at: Some(now),
+        at: now,
+    };
+    let Ok(after) = s.payment.approve(approval, approver) else { return Ok(Settled::Lost) };
+    let vouched_by = s.operator.as_ref().map(|operator| format!("approved by {}", operator.name));
+    let note = alerts::MatchNote {
+        settlement_id,
+        payment_id: after.id,
+        reason: s.rule,
+        evidence: s.evidence,
+        account_id: s.account.id,
+        vouched_by: vouched_by.as_deref(),
+        at: now,
+    };
+    let place = s.account.place();
+    let keys = if s.operator.as_ref().is_some_and(|operator| operator.beside_another) {
+        keys_beside_another(s.alert, place, received)
+    } else {
+        transfer_keys(s.alert, Some(place))
+    };
+    let settlement = Settlement {
+        id: settlement_id,
+        kind: after.kind.as_str().to_owned(),
+        business_id: after.business_id,
+        payment_id: after.id,
+        alert_id: Some(s.alert.id),
+        received,
+        business_receives,
+        charge: charges.total(),
+        rule: s.rule.to_owned(),
+        evidence: s.evidence.to_owned(),
+        operator: s.operator.as_ref().map(|operator| operator.name.to_owned()),
+        settled_at: now,
+        reversed_at: None,
+        reverse_reason: None,
+    };
+    let credited = match credit(app, s, &after).await? {
+        Some(credited) => credited,
+        None => return Ok(Settled::Lost),
+    };
+    let entry_id = app.store.id(IdKind::Entry).await?;
+    let entry_note = EntryNote::of_settlement(entry_id, &settlement, &after.transaction_id);
+    let unit = app
+        .store
+        .unit(after.business_id)
+        .await?
+        .step(alerts::tick_guarded(place, received, s.ticks))
+        .step(alerts::matched(s.alert, &note))
+        .step(payments::approved(s.payment, &after))
+        .steps(credited.guard)
+        .step(settlements::add(&settlement))
+        .steps(keys.iter().map(|(kind, key)| settlements::add_key(kind, key, settlement_id)))
+        .steps(settlements::post(&entry_note, &credited.entry))
+        .steps(credited.told)
+        .step(jobs::finish_by_subject(JobKind::Decide, s.alert.id, "matched", now))
+        .steps(operator_steps(app, s, settlement_id, &after).await?);
+    match app.store.apply(unit).await? {
+        Applied::Done(_) => {
+            app.wake.notify_waiters();
+            tracing::info!(
+                alert = s.alert.id,
+                transaction_id = after.transaction_id,
+                business = after.business_id,
+                received = %received,
+                rule = s.rule,
+                "payment approved"
+            );
+            metrics::counter!("tillbell_payments_approved_total").increment(1);
+            let waited = now.since(s.alert.first_seen).to_std();
+            metrics::histogram!("tillbell_approval_seconds").record(waited.as_secs_f64());
+            Ok(Settled::Done)
+        }
+        Applied::Lost { statement } => {
+            tracing::debug!(alert = s.alert.id, statement, "somebody was faster");
+            Ok(Settled::Lost)
+        }
+        // Another telling of the transfer was settled at this moment: look again, and see it.
+        Applied::Refused { statement } => {
+            tracing::warn!(alert = s.alert.id, statement, "the database refused a settlement");
+            Ok(Settled::Lost)
+        }
+    }
+}
+
+/// Who gets the money, under which guard, and who is told.
+struct Credited {
+    entry: Entry,
+    guard: Option<Step>,
+    told: Vec<Step>,
+}
+
+/// `None`: the wallet of a top-up may not take the money any more.
+async fn credit(app: &App, s: &Settling<'_>, after: &Payment) -> Result<Option<Credited>, OpError> {
+    let received = after.received.unwrap_or_default();
+    let unbalanced = |error: crate::domain::ledger::Unbalanced| OpError::Fault(error.to_string());
+    let Beneficiary::Wallet(wallet_id) = Beneficiary::of(after) else {
+        let (receives, charge) = (after.business_receives, after.charges.total());
+        let entry = Entry::transfer(after.mode, after.business_id, received, receives, charge);
+        let told = announce(app, s, after).await?;
+        return Ok(Some(Credited { entry: entry.map_err(unbalanced)?, guard: None, told }));
+    };
+    let wallet = known_wallet(app, wallet_id).await?;
+    let now = app.now();
+    let guard = if s.operator.is_some() {
+        None // a person has been told what speaks against it
+    } else if wallet_doubt(app, after, received).await?.is_some() {
+        return Ok(None);
+    } else {
+        let most = limits(app, &wallet).balance;
+        Some(wallets::take_in(wallet_id, received, wallet.tier.number(), most, now))
+    };
+    let note = Note {
+        to: &wallet.phone,
+        business_id: Some(after.business_id),
+        wallet_id: Some(wallet_id),
+        kind: MessageKind::Topup,
+        subject_id: after.id,
+        text: None,
+        valid_until: now + NOTES_VALID,
+    };
+    let told = outbox::compose(app, &note, By::Workers).await?.steps;
+    let entry = Entry::topup(wallet_id, received).map_err(unbalanced)?;
+    Ok(Some(Credited { entry, guard, told }))
+}
+
+/// The event for the merchant and the job that delivers it.
+async fn announce(app: &App, s: &Settling<'_>, after: &Payment) -> Result<Vec<Step>, OpError> {
+    let note = AlertNote {
+        payer_bank: s.alert.facts.payer_bank.clone(),
+        payer_account: s.alert.facts.payer_account_number.clone(),
+        from: s.alert.mail_from.clone(),
+        subject: s.alert.subject.clone(),
+        received_at: Some(s.alert.first_seen),
+        message_id: s.alert.message_id.clone(),
+    };
+    let body = body::payment_approved(after, Some(s.account), Some(&note));
+    let random = app.random.as_ref();
+    let (business, now) = (after.business_id, app.now());
+    let steps =
+        body::record(&app.store, random, business, Some(after.id), PAYMENT_APPROVED, body, now).await?;
+    Ok(steps.to_vec())
+}
+
+async fn operator_steps(
+    app: &App,
+    s: &Settling<'_>,
+    settlement_id: i64,
+    after: &Payment,
+) -> Result<Vec<Step>, OpError> {
+    let Some(operator) = &s.operator else { return Ok(Vec::new()) };
+    let subject = format!("alert {} onto payment {}", s.alert.id, after.transaction_id);
+    let act = app.store.id(IdKind::Act).await?;
+    let mut steps = vec![acts::record(act, operator.name, "approve", &subject, operator.reason, app.now())];
+    steps.extend(operator.keys.iter().map(|(kind, key)| alerts::add_key(kind, key, s.alert.id)));
+    if let Some(proven) = &operator.proven {
+        steps.push(settlements::add_proven_name(proven, settlement_id));
+    }
+    Ok(steps)
+}

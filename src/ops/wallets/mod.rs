@@ -1,0 +1,4 @@
+//! Wallets of phone numbers: found and made, and what operators do to them.
+
+pub mod desk;
+pub mod find;

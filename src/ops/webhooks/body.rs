@@ -1,0 +1,353 @@
+//! The bodies of webhooks, made once and stored; every attempt sends these bytes.
+//!
+//! `payment.approved` has the fields of interface 6.3 in that order, amounts as JSON numbers with
+//! two decimals, null fields kept. `name_mismatch` is always there: a receiver that looks for it
+//! should not have to know that only mismatches carry it. `webhook.test` is an addition of ours.
+//! Nothing is sent here; `record` gives the steps that put an event and its job into a Unit.
+
+use serde::{Serialize, Serializer};
+use serde_json::value::RawValue;
+
+use crate::clock::Random;
+use crate::domain::account::ReceivingAccount;
+use crate::domain::money::Money;
+use crate::domain::payment::{Kind, Payment};
+use crate::domain::time::Timestamp;
+use crate::store::events::{self, Event};
+use crate::store::jobs::{self, JobKind};
+use crate::store::{IdKind, Step, Store, StoreError};
+
+/// Event sent when a payment was approved (interface 6).
+pub const PAYMENT_APPROVED: &str = "payment.approved";
+/// Event an operator or merchant sends to try a target.
+pub const WEBHOOK_TEST: &str = "webhook.test";
+
+const BASE62: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+/// 62^22 is more than 2^128.
+const WEBHOOK_ID_CHARS: usize = 22;
+
+/// What the alert that funded a transfer tells the merchant.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AlertNote {
+    /// The payer's bank as the alert tells it; `None`: as the merchant gave it.
+    pub payer_bank: Option<String>,
+    pub payer_account: Option<String>,
+    /// Address the mail came from.
+    pub from: Option<String>,
+    pub subject: Option<String>,
+    /// When we first saw the mail.
+    pub received_at: Option<Timestamp>,
+    pub message_id: Option<String>,
+}
+
+/// An amount as the wire shows it.
+struct Figure(Money);
+
+impl Serialize for Figure {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let raw = RawValue::from_string(self.0.to_string()).map_err(serde::ser::Error::custom)?;
+        raw.serialize(serializer)
+    }
+}
+
+/// A time as the wire shows it.
+struct Instant(Timestamp);
+
+impl Serialize for Instant {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&self.0)
+    }
+}
+
+#[derive(Serialize)]
+struct Approved<'a> {
+    event: &'static str,
+    transaction_id: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    external_reference: Option<&'a str>,
+    status: &'static str,
+    amount: Figure,
+    received_amount: Figure,
+    payer_name: &'a str,
+    bank: Option<&'a str>,
+    payer_account_number: Option<&'a str>,
+    account_number: Option<&'a str>,
+    is_mismatch: bool,
+    mismatch_reason: Option<&'a str>,
+    name_mismatch: bool,
+    charges: ChargesBody,
+    timestamp: Instant,
+    email_data: EmailData<'a>,
+}
+
+#[derive(Serialize)]
+struct ChargesBody {
+    percentage: Figure,
+    fixed: Figure,
+    total: Figure,
+    business_receives: Figure,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    paid_by_customer: Option<bool>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum EmailData<'a> {
+    Mail {
+        from: Option<&'a str>,
+        subject: Option<&'a str>,
+        received_at: Option<Instant>,
+        message_id: Option<&'a str>,
+    },
+    None {},
+}
+
+#[derive(Serialize)]
+struct TestBody<'a> {
+    event: &'static str,
+    business_id: i64,
+    message: &'a str,
+    timestamp: Instant,
+}
+
+/// The body of `payment.approved` for a payment that was just approved. `alert` is what funded a
+/// transfer; a wallet payment has none, and its bank fields are null.
+pub fn payment_approved(
+    payment: &Payment,
+    account: Option<&ReceivingAccount>,
+    alert: Option<&AlertNote>,
+) -> Vec<u8> {
+    let is_transfer = payment.kind != Kind::Wallet;
+    let alert = alert.filter(|_| is_transfer);
+    let email_data = match alert {
+        Some(alert) => EmailData::Mail {
+            from: alert.from.as_deref(),
+            subject: alert.subject.as_deref(),
+            received_at: alert.received_at.map(Instant),
+            message_id: alert.message_id.as_deref(),
+        },
+        None => EmailData::None {},
+    };
+    let told_bank = alert.and_then(|alert| alert.payer_bank.as_deref());
+    let body = Approved {
+        event: PAYMENT_APPROVED,
+        transaction_id: &payment.transaction_id,
+        external_reference: payment.external_reference.as_deref(),
+        status: "approved",
+        amount: Figure(payment.amount),
+        received_amount: Figure(payment.received.unwrap_or(payment.amount)),
+        payer_name: &payment.payer_name,
+        bank: told_bank.or(payment.payer.bank.as_deref()).filter(|_| is_transfer),
+        payer_account_number: alert.and_then(|alert| alert.payer_account.as_deref()),
+        account_number: account.map(|account| account.number.as_str()).filter(|_| is_transfer),
+        is_mismatch: payment.is_mismatch,
+        mismatch_reason: payment.mismatch_reason.as_deref().filter(|_| payment.is_mismatch),
+        name_mismatch: payment.name_mismatch,
+        charges: ChargesBody {
+            percentage: Figure(payment.charges.percentage),
+            fixed: Figure(payment.charges.fixed),
+            total: Figure(payment.charges.total()),
+            business_receives: Figure(payment.business_receives),
+            paid_by_customer: payment.is_mismatch.then_some(payment.schedule.paid_by_customer),
+        },
+        timestamp: Instant(payment.approved_at.unwrap_or(payment.updated_at)),
+        email_data,
+    };
+    encode(&body)
+}
+
+/// The body of `webhook.test`.
+pub fn webhook_test(business_id: i64, now: Timestamp) -> Vec<u8> {
+    encode(&TestBody {
+        event: WEBHOOK_TEST,
+        business_id,
+        message: "This is a test event. It does not refer to a payment.",
+        timestamp: Instant(now),
+    })
+}
+
+/// Writing into memory fails for no value above: every key is a string, every number is one.
+fn encode(body: &impl Serialize) -> Vec<u8> {
+    serde_json::to_vec(body).unwrap_or_default()
+}
+
+/// A fresh `webhook-id`: `msg_` and 128 random bits in base62.
+pub fn webhook_id(random: &dyn Random) -> String {
+    let mut bytes = [0; 16];
+    random.fill(&mut bytes);
+    let mut left = u128::from_le_bytes(bytes);
+    let mut id = String::with_capacity(4 + WEBHOOK_ID_CHARS);
+    id.push_str("msg_");
+    for _ in 0..WEBHOOK_ID_CHARS {
+        id.push(char::from(BASE62[(left % 62) as usize]));
+        left /= 62;
+    }
+    id
+}
+
+/// The two steps that tell a merchant of something: the event and the job that delivers it. They
+/// belong into the Unit of the fact; there is no other way to enqueue a webhook. After the commit
+/// ring `app.wake`.
+pub async fn record(
+    store: &Store,
+    random: &dyn Random,
+    business_id: i64,
+    payment_id: Option<i64>,
+    kind: &str,
+    body: Vec<u8>,
+    now: Timestamp,
+) -> Result<[Step; 2], StoreError> {
+    let event = event(store, random, business_id, payment_id, kind, body, now).await?;
+    let job_id = store.id(IdKind::Job).await?;
+    let enqueued = jobs::enqueue(job_id, JobKind::Deliver, business_id, event.id, now, now);
+    Ok([events::record(&event), enqueued])
+}
+
+/// An event with an id and a `webhook-id` of its own.
+pub(in crate::ops) async fn event(
+    store: &Store,
+    random: &dyn Random,
+    business_id: i64,
+    payment_id: Option<i64>,
+    kind: &str,
+    body: Vec<u8>,
+    now: Timestamp,
+) -> Result<Event, StoreError> {
+    Ok(Event {
+        id: store.id(IdKind::Event).await?,
+        business_id,
+        payment_id,
+        kind: kind.to_owned(),
+        webhook_id: webhook_id(random),
+        body,
+        created_at: now,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::SeededRandom;
+    use crate::domain::charges::{Charges, Schedule};
+    use crate::domain::merchant::Mode;
+    use crate::domain::payment::{PayerDetails, Status};
+
+    fn payment() -> Payment {
+        Payment {
+            id: 5,
+            business_id: 3,
+            transaction_id: "ORDER-81".into(),
+            kind: Kind::Transfer,
+            mode: Mode::Live,
+            status: Status::Approved,
+            version: 2,
+            amount: Money(1_250_000),
+            charges: Charges { percentage: Money(12_500), fixed: Money(5_000) },
+            business_receives: Money(1_232_500),
+            schedule: Schedule::DEFAULT,
+            payer_name: "Bisi \"B\" Okafor".into(),
+            payer: PayerDetails { bank: Some("Wema".into()), ..PayerDetails::default() },
+            webhook_url: "https://shop.example/hook".into(),
+            website_id: None,
+            external_reference: None,
+            account_id: Some(1),
+            wallet_id: None,
+            corrections: 0,
+            created_at: Timestamp(1),
+            updated_at: Timestamp(2),
+            expires_at: Timestamp(3),
+            approvable_until: Timestamp(4),
+            matched_at: Some(Timestamp(1_790_000_000_000_001)),
+            approved_at: Some(Timestamp(1_790_000_000_000_001)),
+            rejected_at: None,
+            reject_reason: None,
+            swept: false,
+            reversed_at: None,
+            settlement_id: Some(9),
+            received: Some(Money(1_250_000)),
+            is_mismatch: false,
+            mismatch_reason: None,
+            name_mismatch: false,
+        }
+    }
+
+    fn account() -> ReceivingAccount {
+        ReceivingAccount {
+            id: 1,
+            bank: "gtbank".into(),
+            bank_name: "GTBank".into(),
+            number: "0011223344".into(),
+            name: "MAKO STORES".into(),
+            business_id: None,
+            via: None,
+            mode: Mode::Live,
+            forced: false,
+            mask_shared: false,
+            created_at: Timestamp(0),
+            retired_at: None,
+            last_used_at: Timestamp(0),
+        }
+    }
+
+    fn text(body: Vec<u8>) -> String {
+        String::from_utf8(body).unwrap()
+    }
+
+    #[test]
+    fn a_transfer_byte_for_byte() {
+        let alert = AlertNote {
+            payer_bank: Some("Kuda".into()),
+            payer_account: Some("2000111222".into()),
+            from: Some("alerts@bank.example".into()),
+            subject: None,
+            received_at: Some(Timestamp(1_790_000_000_000_000)),
+            message_id: Some("a@b".into()),
+        };
+        assert_eq!(
+            text(payment_approved(&payment(), Some(&account()), Some(&alert))),
+            concat!(
+                r#"{"event":"payment.approved","transaction_id":"ORDER-81","status":"approved","#,
+                r#""amount":12500.00,"received_amount":12500.00,"payer_name":"Bisi \"B\" Okafor","#,
+                r#""bank":"Kuda","payer_account_number":"2000111222","account_number":"0011223344","#,
+                r#""is_mismatch":false,"mismatch_reason":null,"name_mismatch":false,"#,
+                r#""charges":{"percentage":125.00,"fixed":50.00,"total":175.00,"business_receives":12325.00},"#,
+                r#""timestamp":"2026-09-21T14:13:20.000001Z","#,
+                r#""email_data":{"from":"alerts@bank.example","subject":null,"#,
+                r#""received_at":"2026-09-21T14:13:20.000000Z","message_id":"a@b"}}"#
+            )
+        );
+    }
+
+    #[test]
+    fn a_mismatch_says_who_pays_the_charges_and_why() {
+        let mut payment = payment();
+        payment.received = Some(Money(1_232_500));
+        payment.is_mismatch = true;
+        payment.mismatch_reason = Some("175.00 less".into());
+        payment.schedule.paid_by_customer = true;
+        payment.external_reference = Some("REF 1".into());
+        let body: serde_json::Value =
+            serde_json::from_slice(&payment_approved(&payment, Some(&account()), None)).unwrap();
+        assert_eq!(body["charges"]["paid_by_customer"], true);
+        assert_eq!(body["mismatch_reason"], "175.00 less");
+        assert_eq!(body["external_reference"], "REF 1");
+        assert_eq!(body["bank"], "Wema", "as given when the alert does not tell");
+        assert_eq!(body["received_amount"], 12325.0);
+    }
+
+    #[test]
+    fn a_wallet_payment_has_no_bank() {
+        let wallet = Payment { kind: Kind::Wallet, ..payment() };
+        let body = text(payment_approved(&wallet, Some(&account()), Some(&AlertNote::default())));
+        assert!(body.contains(r#""bank":null,"payer_account_number":null,"account_number":null"#), "{body}");
+        assert!(body.ends_with(r#""email_data":{}}"#), "{body}");
+    }
+
+    #[test]
+    fn webhook_ids_are_long_and_differ() {
+        let random = SeededRandom::new(3);
+        let (a, b) = (webhook_id(&random), webhook_id(&random));
+        assert!(a.len() == 26 && a.starts_with("msg_") && a != b, "{a} {b}");
+        assert!(a.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_'));
+    }
+}

@@ -1,0 +1,100 @@
+//! What a person does about webhooks: look at them, send them again. How a target is tried is in `webhook_test`.
+//!
+//! A resend raises the attempt of the same job and starts its schedule anew; the log of attempts
+//! stays. It also lifts the pause of the target it goes to, so that everything that waited there
+//! goes on. Resending in bulk leaves payments out that were reversed:
+//! a merchant must not be told again of money that went back. Used by the command line and pages.
+
+use std::collections::HashSet;
+
+use super::target::{self, Addressed};
+use crate::app::App;
+use crate::domain::time::{Span, Timestamp};
+use crate::ops::OpError;
+use crate::store::deliveries::{self, Delivery};
+use crate::store::jobs::CLAIM_BATCH;
+use crate::store::{Applied, Step, Unit};
+
+/// Deliveries one bulk resend takes; run it again for more.
+pub const BULK_MAX: usize = 100_000;
+
+/// What became of ids that were to be resent.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Resent {
+    pub ids: Vec<i64>,
+    /// No delivery has these ids.
+    pub unknown: Vec<i64>,
+}
+
+/// Deliveries, newest first, with their attempts, at most `limit`; and whether there are more.
+pub async fn list(app: &App, failed_only: bool, limit: u32) -> Result<(Vec<Delivery>, bool), OpError> {
+    let mut found = app.store.deliveries(failed_only, i64::from(limit) + 1).await?;
+    let more = found.len() > limit as usize;
+    found.truncate(limit as usize);
+    Ok((found, more))
+}
+
+/// Sends the named deliveries again, whatever became of them before.
+pub async fn resend(app: &App, ids: &[i64]) -> Result<Resent, OpError> {
+    let mut resent = Resent::default();
+    for some in ids.chunks(CLAIM_BATCH / 2) {
+        let mut found = Vec::new();
+        for id in some {
+            match app.store.delivery(*id).await? {
+                Some(delivery) => found.push(delivery),
+                None => resent.unknown.push(*id),
+            }
+        }
+        again(app, &found, deliveries::resend).await?;
+        resent.ids.extend(found.iter().map(|delivery| delivery.id));
+    }
+    app.wake.notify_waiters();
+    Ok(resent)
+}
+
+/// Sends again what failed for good within the last `since`, reversed payments left out. Answers
+/// the ids, at most [`BULK_MAX`].
+pub async fn resend_failed(app: &App, since: Span) -> Result<Vec<i64>, OpError> {
+    let (from, limit) = (app.now() - since, (CLAIM_BATCH / 2) as i64);
+    let mut ids: Vec<i64> = Vec::new();
+    while ids.len() < BULK_MAX {
+        let after = ids.last().copied().unwrap_or(0);
+        let found = app.store.failed_deliveries_since(from, after, limit).await?;
+        if found.is_empty() {
+            break;
+        }
+        again(app, &found, deliveries::resend_failed).await?;
+        ids.extend(found.iter().map(|delivery| delivery.id));
+        app.wake.notify_waiters();
+    }
+    Ok(ids)
+}
+
+/// Lifts the pauses in the way of these deliveries and makes them due.
+async fn again(app: &App, deliveries: &[Delivery], step: fn(i64, Timestamp) -> Step) -> Result<(), OpError> {
+    let Some(first) = deliveries.first() else { return Ok(()) };
+    let now = app.now();
+    let events: Vec<i64> = deliveries.iter().map(|delivery| delivery.event_id).collect();
+    let mut targets = HashSet::new();
+    for parcel in app.store.parcels(&events).await?.values() {
+        if let Addressed::Target(target) = target::address(app, parcel).await? {
+            targets.insert((parcel.business_id, target.as_str().to_owned()));
+        }
+    }
+    for paused in app.store.paused_targets().await? {
+        if targets.contains(&(paused.business_id, paused.url.clone())) {
+            let unit = app.store.unit(paused.business_id).await?;
+            apply(app, unit.steps(deliveries::resume_target(paused.business_id, &paused.url, now))).await?;
+        }
+    }
+    let steps = deliveries.iter().map(|delivery| step(delivery.id, now));
+    apply(app, app.store.unit(first.business_id).await?.steps(steps)).await
+}
+
+pub(in crate::ops) async fn apply(app: &App, unit: Unit) -> Result<(), OpError> {
+    match app.store.apply(unit).await? {
+        Applied::Done(_) => Ok(()),
+        Applied::Lost { .. } => Err(OpError::Contended),
+        Applied::Refused { statement } => Err(OpError::Fault(format!("the database refused {statement}"))),
+    }
+}

@@ -1,0 +1,7 @@
+//! Webhooks: their bodies, where they go, and what people do about failed ones.
+
+pub mod body;
+pub mod deliveries;
+pub mod post;
+pub mod target;
+pub mod test_event;

@@ -1,0 +1,172 @@
+//! Where a webhook goes, decided anew at every attempt, so that a repaired URL works at the next.
+//!
+//! Order of interface 6.2: the website's webhook URL, the payment's, the business's. Exactly one of them is
+//! chosen; if it may not be sent to there is no second choice, because a merchant who looks for missing
+//! webhooks must find them at one place. Whoever wrote the URL, its host must be within an approved website of
+//! the business at the time of sending. A wallet payment goes to the URL given to pay/start alone, which may
+//! also be the business's saved one: pay/start takes it, an operator wrote it, and an event that is never sent
+//! would help nobody. Called by the worker that delivers and by `ops::webhooks::deliveries`.
+
+use crate::app::App;
+use crate::domain::merchant::{Website, WebsiteStatus};
+use crate::domain::payment::Kind;
+use crate::domain::weburl::{self, TargetUrl};
+use crate::store::StoreError;
+use crate::store::events::Parcel;
+
+/// Where an event is to be sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Addressed {
+    Target(TargetUrl),
+    /// Nowhere it may be sent to now; `url` is what was looked at.
+    Nowhere {
+        url: Option<String>,
+        why: String,
+    },
+}
+
+/// Decides where `parcel` goes, by what the directory knows now.
+pub async fn address(app: &App, parcel: &Parcel) -> Result<Addressed, StoreError> {
+    let websites = app.directory.websites(parcel.business_id).await?;
+    Ok(choose(parcel, &websites, app.config.server.dev))
+}
+
+/// The rule itself.
+pub fn choose(parcel: &Parcel, websites: &[Website], dev: bool) -> Addressed {
+    let approved = || websites.iter().filter(|website| website.status == WebsiteStatus::Approved);
+    let chosen = match parcel.payment_kind {
+        Some(Kind::Wallet) => parcel.payment_url.as_deref(),
+        Some(Kind::Transfer | Kind::Topup) => {
+            let of_website = parcel.website_url.as_deref();
+            of_website.or(parcel.payment_url.as_deref()).or(parcel.business_url.as_deref())
+        }
+        // About no payment: the business's own, else the first of its websites that has one.
+        None => parcel
+            .business_url
+            .as_deref()
+            .or_else(|| approved().find_map(|website| website.webhook_url.as_deref())),
+    };
+    let Some(url) = chosen else {
+        let why = match parcel.payment_kind {
+            Some(_) => "the business has no webhook URL",
+            None => "neither the business nor any of its approved websites has a webhook URL",
+        };
+        return Addressed::Nowhere { url: None, why: why.into() };
+    };
+    let nowhere = |why: String| Addressed::Nowhere { url: Some(url.to_owned()), why };
+    let target = match weburl::parse_target(url, dev) {
+        Ok(target) => target,
+        Err(problem) => return nowhere(format!("the webhook URL {}", problem.reason())),
+    };
+    let is_saved = parcel.payment_kind == Some(Kind::Wallet)
+        && parcel.business_url.as_deref().is_some_and(|saved| weburl::same_url(saved, url));
+    if is_saved || approved().any(|website| weburl::host_is_within(target.host(), &website.host)) {
+        Addressed::Target(target)
+    } else {
+        nowhere("the webhook URL is not on an approved website domain of the business".into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::time::Timestamp;
+
+    fn parcel(website: Option<&str>, payment: Option<&str>, business: Option<&str>) -> Parcel {
+        Parcel {
+            event_id: 1,
+            business_id: 7,
+            kind: "payment.approved".into(),
+            webhook_id: "msg_1".into(),
+            body: Vec::new(),
+            payment_kind: Some(Kind::Transfer),
+            payment_url: payment.map(Into::into),
+            website_url: website.map(Into::into),
+            business_url: business.map(Into::into),
+            secret: Vec::new(),
+            previous_secret: None,
+            previous_secret_until: None,
+        }
+    }
+
+    fn site(host: &str, status: WebsiteStatus) -> Website {
+        Website {
+            id: 1,
+            business_id: 7,
+            url: format!("https://{host}"),
+            host: host.into(),
+            webhook_url: Some(format!("https://{host}/site")),
+            status,
+            reject_reason: None,
+            schedule: None,
+            created_at: Timestamp(0),
+        }
+    }
+
+    fn sent_to(parcel: &Parcel, sites: &[Website]) -> String {
+        match choose(parcel, sites, false) {
+            Addressed::Target(target) => target.as_str().to_owned(),
+            Addressed::Nowhere { why, .. } => format!("nowhere: {why}"),
+        }
+    }
+
+    #[test]
+    fn website_then_payment_then_business() {
+        let sites = [site("ada.example", WebsiteStatus::Approved)];
+        let (w, p, b) =
+            (Some("https://ada.example/w"), Some("https://ada.example/p"), Some("https://ada.example/b"));
+        assert_eq!(sent_to(&parcel(w, p, b), &sites), "https://ada.example/w");
+        assert_eq!(sent_to(&parcel(None, p, b), &sites), "https://ada.example/p");
+        assert_eq!(sent_to(&parcel(None, None, b), &sites), "https://ada.example/b");
+        assert_eq!(sent_to(&parcel(None, None, None), &sites), "nowhere: the business has no webhook URL");
+        let about_none = Parcel { payment_kind: None, ..parcel(None, None, None) };
+        let nobody = "nowhere: neither the business nor any of its approved websites has a webhook URL";
+        assert_eq!(sent_to(&about_none, &[]), nobody);
+    }
+
+    #[test]
+    fn every_choice_must_be_on_an_approved_domain_and_there_is_no_second_one() {
+        let sites =
+            [site("ada.example", WebsiteStatus::Approved), site("old.example", WebsiteStatus::Rejected)];
+        let good = Some("https://pay.ada.example/p");
+        assert_eq!(sent_to(&parcel(None, good, None), &sites), "https://pay.ada.example/p");
+        for bad in ["https://old.example/w", "https://evil.example/w", "https://notada.example/w"] {
+            for parcel in
+                [parcel(Some(bad), good, good), parcel(None, Some(bad), good), parcel(None, None, Some(bad))]
+            {
+                let said = sent_to(&parcel, &sites);
+                assert!(said.contains("not on an approved website domain"), "{bad}: {said}");
+            }
+        }
+        let said = sent_to(&parcel(None, Some("http://ada.example/p"), None), &sites);
+        assert_eq!(said, "nowhere: the webhook URL must use https");
+    }
+
+    #[test]
+    fn a_wallet_payment_goes_to_its_own_url_only() {
+        let sites = [site("ada.example", WebsiteStatus::Approved)];
+        let other = Some("https://ada.example/other");
+        let mut parcel = parcel(other, Some("https://ada.example/own"), other);
+        parcel.payment_kind = Some(Kind::Wallet);
+        assert_eq!(sent_to(&parcel, &sites), "https://ada.example/own");
+        // The saved one need not be on a website, as long as it is the saved one.
+        parcel.payment_url = Some("https://till.example/hook".into());
+        assert!(sent_to(&parcel, &sites).contains("not on an approved website domain"));
+        parcel.business_url = Some("https://TILL.example:443/hook".into());
+        assert_eq!(sent_to(&parcel, &sites), "https://till.example/hook");
+        parcel.payment_kind = Some(Kind::Transfer);
+        parcel.website_url = None;
+        assert!(sent_to(&parcel, &sites).contains("not on an approved website domain"));
+    }
+
+    #[test]
+    fn a_test_event_finds_the_business_or_its_first_website() {
+        let sites =
+            [site("old.example", WebsiteStatus::Pending), site("ada.example", WebsiteStatus::Approved)];
+        let mut parcel = parcel(None, None, Some("https://ada.example/b"));
+        parcel.payment_kind = None;
+        assert_eq!(sent_to(&parcel, &sites), "https://ada.example/b");
+        parcel.business_url = None;
+        assert_eq!(sent_to(&parcel, &sites), "https://ada.example/site");
+    }
+}

@@ -1,0 +1,112 @@
+//! Tries a target: sends `webhook.test` now, from this process, once, and tells what came back.
+//!
+//! It goes where the business's own events go, or where those of one payment go. It is kept as a delivery with
+//! its attempt like any other, and never retried: whoever tries a target sees the answer and tries again. One
+//! that is delivered lifts the pause of its target. If the process dies before the answer is written, the
+//! workers take the event for one of the business's own.
+
+use super::body::{self, WEBHOOK_TEST};
+use super::deliveries::apply;
+use super::post::post;
+use super::target::{self, Addressed};
+use crate::app::App;
+use crate::domain::time::Span;
+use crate::domain::webhook::Verdict;
+use crate::ops::OpError;
+use crate::store::IdKind;
+use crate::store::deliveries::{self, Attempt};
+use crate::store::events::{self, Parcel};
+use crate::store::jobs::{self, JobKind};
+
+/// Beyond twice the deadline of a post: for what stands before and after it.
+const HELD_BEYOND: Span = Span::seconds(30);
+
+/// What became of a test event.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Tested {
+    Sent(Box<TestSent>),
+    UnknownBusiness,
+    /// The business has no payment of that transaction id.
+    UnknownPayment,
+    /// There is no target that may be sent to, and why.
+    Nowhere(String),
+}
+
+/// A test event that was sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TestSent {
+    pub delivery_id: i64,
+    pub webhook_id: String,
+    pub url: String,
+    pub verdict: Verdict,
+    /// Status, cause, answer and time taken.
+    pub attempt: Attempt,
+    /// The target was paused, and goes on.
+    pub resumed: bool,
+}
+
+/// Sends `webhook.test` to the business's target (its own webhook URL, else its first website's), or to that of
+/// one of its payments.
+pub async fn send_test(app: &App, business_id: i64, transaction_id: Option<&str>) -> Result<Tested, OpError> {
+    let Some(business) = app.directory.business(business_id).await? else {
+        return Ok(Tested::UnknownBusiness);
+    };
+    let mut about = Parcel { business_url: business.webhook_url.clone(), ..Parcel::of(business_id) };
+    if let Some(transaction_id) = transaction_id {
+        let Some(payment) = app.store.payment_by_transaction(business_id, transaction_id).await? else {
+            return Ok(Tested::UnknownPayment);
+        };
+        let websites = app.directory.websites(business_id).await?;
+        let website = websites.iter().find(|website| Some(website.id) == payment.website_id);
+        about.website_url = website.and_then(|website| website.webhook_url.clone());
+        about.payment_kind = Some(payment.kind);
+        about.payment_url = Some(payment.webhook_url);
+    }
+    let target = match target::address(app, &about).await? {
+        Addressed::Target(target) => target,
+        Addressed::Nowhere { why, .. } => return Ok(Tested::Nowhere(why)),
+    };
+
+    let now = app.now();
+    let body = body::webhook_test(business_id, now);
+    let random = app.random.as_ref();
+    let event = body::event(&app.store, random, business_id, None, WEBHOOK_TEST, body, now).await?;
+    let held_until = now + Span(app.config.webhooks.timeout.0.saturating_mul(2)) + HELD_BEYOND;
+    let job_id = app.store.id(IdKind::Job).await?;
+    let (job, held) = jobs::enqueue_held(job_id, JobKind::Deliver, business_id, event.id, held_until, now);
+    let unit = app.store.unit(business_id).await?;
+    apply(app, unit.step(events::record(&event)).step(held)).await?;
+    // With the secrets as they are now.
+    let parcel = app.store.parcels(&[event.id]).await?.remove(&event.id);
+    let parcel = parcel.ok_or_else(|| OpError::Fault("the test event is gone".into()))?;
+
+    let posted = post(app, &parcel, &target).await;
+    let attempt = posted.attempt(app.store.id(IdKind::Attempt).await?, &job);
+    let (verdict, now) = (posted.verdict(), app.now());
+    let is_target = |paused: &deliveries::PausedTarget| {
+        paused.business_id == business_id && paused.url == target.as_str()
+    };
+    let was_paused = app.store.paused_targets().await?.iter().any(is_target);
+    let outcome = if verdict == Verdict::Delivered { "delivered" } else { "failed" };
+    let mut steps = vec![
+        jobs::finish(&job, outcome, attempt.error.as_deref(), now),
+        deliveries::record_attempt(&attempt),
+    ];
+    match verdict {
+        Verdict::Delivered => steps.extend(deliveries::resume_target(business_id, target.as_str(), now)),
+        Verdict::Gone => steps.push(deliveries::pause_target(business_id, target.as_str(), now)),
+        Verdict::Failed => {}
+    }
+    if !app.store.conclude_job(&job, steps).await? {
+        return Err(OpError::Contended);
+    }
+    app.wake.notify_waiters();
+    Ok(Tested::Sent(Box::new(TestSent {
+        delivery_id: job.id,
+        webhook_id: event.webhook_id,
+        url: target.as_str().to_owned(),
+        verdict,
+        attempt,
+        resumed: was_paused && verdict == Verdict::Delivered,
+    })))
+}
