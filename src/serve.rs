@@ -3,6 +3,7 @@
 //! [`run`] is what the command calls; [`start`] and [`Running`] are its parts, so that tests and the
 //! demo can serve inside their own process. Nothing is decided here.
 
+use crate::http::{self, Http, Purpose};
 use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -15,9 +16,8 @@ use tokio_util::sync::CancellationToken;
 use crate::alert_reader::{Banks, TemplateError};
 use crate::app::{App, StartError};
 use crate::config::{Config, SmtpAddress};
-use crate::http::Http;
-use crate::http::listen::{self, Bounds, Purpose, TLS_PROTOCOLS};
 use crate::http::pages::brand::{Brand, LogoProblem};
+use crate::http::server::listen::{Bounds, TLS_PROTOCOLS};
 use crate::mail_intake::imap;
 use crate::mail_intake::ingest::MailRoom;
 use crate::mail_intake::smtp::SmtpProblem;
@@ -162,10 +162,10 @@ pub async fn start(app: Arc<App>, roles: Roles) -> Result<Running, ServeError> {
     let intake = intake::start(&app, roles.mail, &room, &stop).await?;
     let mut tasks = intake.tasks;
     let purpose = Purpose::Public { api: roles.api, pages: roles.pages, tls: tls.clone() };
-    tasks.push(tokio::spawn(listen::run(tcp, purpose, http.clone(), Bounds::default(), stop.clone())));
+    tasks.push(tokio::spawn(http::serve(tcp, purpose, http.clone(), Bounds::default(), stop.clone())));
     if let Some((tcp, address)) = operator {
         tracing::info!(%address, "operator listener");
-        let serving = listen::run(tcp, Purpose::Operator, http.clone(), Bounds::default(), stop.clone());
+        let serving = http::serve(tcp, Purpose::Operator, http.clone(), Bounds::default(), stop.clone());
         tasks.push(tokio::spawn(serving));
     }
     tasks.push(tokio::spawn(keep_house(app.clone(), http.clone(), stop.clone())));

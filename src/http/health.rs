@@ -12,9 +12,9 @@ use http::header::CONTENT_TYPE;
 use http::{HeaderValue, StatusCode};
 
 use super::Http;
-use super::door::Trace;
-use super::error::json_response;
-use super::json::Json;
+use crate::http::request::context::Trace;
+use crate::http::response::error::json_response;
+use crate::http::response::json::Json;
 
 /// A database that takes longer counts as away.
 const READY_WITHIN: Duration = Duration::from_secs(2);

@@ -4,33 +4,57 @@
 //! knows SQL, and nothing else in the program knows axum. `serve` starts the listeners.
 
 mod api;
-mod auth;
-mod body;
-mod code;
-mod connection;
-mod door;
-mod error;
-mod framing;
 mod health;
-mod json;
-pub mod limits;
-pub mod listen;
-mod meters;
 pub mod pages;
-mod pulse;
+mod paths;
+mod request;
+mod response;
 mod routes;
-mod validate;
+pub mod server;
 mod whatsapp;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use metrics_exporter_prometheus::PrometheusHandle;
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
 
 use crate::app::App;
-use limits::{Limits, LocalCounter};
-use meters::Meters;
+use crate::tls::Tls;
 use pages::brand::Brand;
+use server::listen::{self, Bounds, Routers};
+use server::meters::{self, Meters};
+use server::rate_limits::{Limits, LocalCounter};
+
+/// What a listener is for.
+#[derive(Clone)]
+pub enum Purpose {
+    /// Merchants and customers; `api` and `pages` say whether this node has these roles.
+    Public { api: bool, pages: bool, tls: Option<Arc<Tls>> },
+    /// Metrics and health, always plain.
+    Operator,
+}
+
+/// Accepts until `stop`, then lets the requests under way end.
+pub async fn serve(
+    tcp: TcpListener,
+    purpose: Purpose,
+    http: Arc<Http>,
+    bounds: Bounds,
+    stop: CancellationToken,
+) {
+    let routers = match purpose {
+        Purpose::Public { api, pages, tls } => {
+            let plain = tls.is_none().then(|| routes::plain_refused(http.clone()));
+            Routers { name: "main", main: routes::main(http.clone(), api, pages), plain, tls }
+        }
+        Purpose::Operator => {
+            Routers { name: "operator", main: routes::operator(http.clone()), plain: None, tls: None }
+        }
+    };
+    listen::run(tcp, routers, http, bounds, stop).await;
+}
 
 /// What the handlers share.
 pub struct Http {

@@ -1,6 +1,10 @@
 //! Every address the service answers, on one page. Unknown paths and wrong verbs are answered in
 //! the JSON form of errors, with `Allow` where there is something to allow.
 
+use super::paths::{
+    API, LOGO, PAYMENT, PAYMENT_AMOUNT, PAYMENT_REQUEST, PAYMENTS, WALLET_ENSURE, WALLET_LOOKUP,
+    WALLET_MESSAGE, WALLET_PAY, WALLET_TOPUP, WHATSAPP,
+};
 use std::sync::Arc;
 
 use axum::Router;
@@ -9,52 +13,10 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, patch, post};
 use http::request::Parts;
 
-use super::code::Code;
-use super::door::Peer;
-use super::error::ApiError;
 use super::{Http, api, health, pages, whatsapp};
-
-/// Under this everything is the API, and counts against its limits.
-pub const API: &str = "/api/v1";
-
-pub const PAYMENT_REQUEST: &str = "/api/v1/payment-request";
-pub const PAYMENT: &str = "/api/v1/payment/{transaction_id}";
-pub const PAYMENT_AMOUNT: &str = "/api/v1/payment/{transaction_id}/amount";
-pub const PAYMENTS: &str = "/api/v1/payments";
-/// The wallet's routes, as logs and metrics call them; the prefix is the operator's.
-pub const WALLET_LOOKUP: &str = "/api/v1/{wallet}/lookup";
-pub const WALLET_ENSURE: &str = "/api/v1/{wallet}/ensure";
-pub const WALLET_MESSAGE: &str = "/api/v1/{wallet}/send-message";
-pub const WALLET_PAY: &str = "/api/v1/{wallet}/pay/start";
-pub const WALLET_TOPUP: &str = "/api/v1/{wallet}/topup";
-/// Where Meta tells what became of messages; only where its secrets are configured.
-pub const WHATSAPP: &str = "/whatsapp/webhook";
-/// The page behind a confirm link. Everything below `/pay` is such a link, good or not.
-pub const PAY: &str = "/pay/{token}";
-/// The operator's logo; only where one is configured.
-pub const LOGO: &str = "/brand/logo";
-/// What no route of ours answered.
-pub const UNROUTED: &str = "unrouted";
-
-/// Names that logs and metrics know.
-pub const ROUTES: [&str; 16] = [
-    PAYMENT_REQUEST,
-    PAYMENT,
-    PAYMENT_AMOUNT,
-    PAYMENTS,
-    WALLET_LOOKUP,
-    WALLET_ENSURE,
-    WALLET_MESSAGE,
-    WALLET_PAY,
-    WALLET_TOPUP,
-    WHATSAPP,
-    PAY,
-    LOGO,
-    "/healthz",
-    "/readyz",
-    "/metrics",
-    UNROUTED,
-];
+use crate::http::request::context::Peer;
+use crate::http::response::code::Code;
+use crate::http::response::error::ApiError;
 
 /// The main listener's routes. A node without the roles `api` and `pages` answers health alone.
 pub fn main(http: Arc<Http>, with_api: bool, with_pages: bool) -> Router {
@@ -122,9 +84,4 @@ pub fn plain_refused(http: Arc<Http>) -> Router {
         .route("/readyz", get(health::ready))
         .fallback(|| async { ApiError::new(Code::HttpsRequired, "Use HTTPS") })
         .with_state(http)
-}
-
-/// For requests that are well formed and can be read in two ways.
-pub fn ambiguous(message: &'static str) -> Router {
-    Router::new().fallback(move || async move { ApiError::new(Code::AmbiguousRequest, message) })
 }

@@ -25,11 +25,11 @@ use subtle::ConstantTimeEq;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 use super::Http;
-use super::code::Code;
-use super::door::Trace;
-use super::error::ApiError;
-use super::routes::WHATSAPP;
 use crate::config::WebhookSecrets;
+use crate::http::paths::WHATSAPP;
+use crate::http::request::context::Trace;
+use crate::http::response::code::Code;
+use crate::http::response::error::ApiError;
 use crate::ops::OpError;
 
 /// The largest body Meta sends.

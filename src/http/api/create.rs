@@ -1,5 +1,6 @@
 //! `POST /payment-request`: creates a payment request (interface 4.1).
 
+use crate::http::response::problems::Problems;
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
@@ -14,12 +15,12 @@ use crate::domain::money::Money;
 use crate::domain::payment::PayerDetails;
 use crate::domain::weburl::{MAX_URL_CHARS, UrlProblem};
 use crate::http::Http;
-use crate::http::body::Fields;
-use crate::http::code::{Code, FieldCode};
-use crate::http::error::ApiError;
-use crate::http::json::Json;
-use crate::http::routes::PAYMENT_REQUEST;
-use crate::http::validate::{Checker, Problems};
+use crate::http::paths::PAYMENT_REQUEST;
+use crate::http::request::body::Fields;
+use crate::http::request::validate::Checker;
+use crate::http::response::code::{Code, FieldCode};
+use crate::http::response::error::ApiError;
+use crate::http::response::json::Json;
 use crate::ops::payments::choose_website::{Wanted, WebsiteProblem, choose_website};
 use crate::ops::payments::create::{Created, NewPayment, create_payment};
 use crate::ops::payments::idempotency::{Claim, Remember};

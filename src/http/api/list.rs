@@ -3,6 +3,7 @@
 //! A cursor is opaque to callers: the position of the last row, with a check that ties it to the
 //! business. It makes a typing error a 422 instead of a strange page; it guards no secret.
 
+use crate::http::response::problems::Problems;
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
@@ -17,11 +18,10 @@ use crate::domain::merchant::Mode;
 use crate::domain::payment::Status;
 use crate::domain::time::{Span, Timestamp};
 use crate::http::Http;
-use crate::http::code::FieldCode;
-use crate::http::error::ApiError;
-use crate::http::json::Json;
-use crate::http::routes::PAYMENTS;
-use crate::http::validate::Problems;
+use crate::http::paths::PAYMENTS;
+use crate::http::response::code::FieldCode;
+use crate::http::response::error::ApiError;
+use crate::http::response::json::Json;
 use crate::ops::payments::read::{Cursor, ListFilter, Listed, list_payments};
 
 const PER_PAGE_DEFAULT: i64 = 15;

@@ -21,15 +21,15 @@ use http::request::Parts;
 use http::{HeaderMap, HeaderValue, StatusCode};
 
 use super::Http;
-use super::auth::{Presented, client_address, counted_as, presented};
-use super::body::{self, BodyProblem, Fields};
-use super::code::{Code, FieldCode};
-use super::door::{Peer, Trace};
-use super::error::{ApiError, RATE_LIMIT_RESET, json_response};
-use super::limits::{Group, Verdict};
-use super::routes::UNROUTED;
 use crate::directory::Caller;
 use crate::domain::money::Money;
+use crate::http::paths::UNROUTED;
+use crate::http::request::auth::{Presented, client_address, counted_as, presented};
+use crate::http::request::body::{self, BodyProblem, Fields};
+use crate::http::request::context::{Peer, Trace};
+use crate::http::response::code::{Code, FieldCode};
+use crate::http::response::error::{ApiError, RATE_LIMIT_RESET, json_response};
+use crate::http::server::rate_limits::{Group, Verdict};
 use crate::store::StoreError;
 
 const LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");

@@ -4,10 +4,10 @@ use http::StatusCode;
 
 use super::{Admitted, Answer, Received};
 use crate::http::Http;
-use crate::http::body::Fields;
-use crate::http::code::{Code, FieldCode};
-use crate::http::error::ApiError;
-use crate::http::validate::check_text;
+use crate::http::request::body::Fields;
+use crate::http::request::validate::check_text;
+use crate::http::response::code::{Code, FieldCode};
+use crate::http::response::error::ApiError;
 use crate::ops::payments::idempotency::{Claim, Claimed, claim};
 
 const KEY_MAX: usize = 255;

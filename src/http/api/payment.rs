@@ -3,7 +3,7 @@
 
 use crate::domain::intent::reject_word;
 use crate::domain::payment::Payment;
-use crate::http::json::Json;
+use crate::http::response::json::Json;
 use crate::ops::payments::read::PaymentView;
 
 /// Data of `POST /payment-request`: these members and no others.

@@ -9,10 +9,10 @@ use axum::response::Response;
 use super::payment::write_read;
 use super::{Admitted, Answer, Received, admit_without_body};
 use crate::http::Http;
-use crate::http::code::Code;
-use crate::http::error::ApiError;
-use crate::http::json::Json;
-use crate::http::routes::PAYMENT;
+use crate::http::paths::PAYMENT;
+use crate::http::response::code::Code;
+use crate::http::response::error::ApiError;
+use crate::http::response::json::Json;
 use crate::ops::payments::read::read_payment;
 
 /// No payment of the caller's business has this id.

@@ -25,9 +25,9 @@ use url::Url;
 use super::page::STYLE;
 use crate::config::Pages;
 use crate::http::Http;
-use crate::http::door::Trace;
-use crate::http::error::ApiError;
-use crate::http::routes::LOGO;
+use crate::http::paths::LOGO;
+use crate::http::request::context::Trace;
+use crate::http::response::error::ApiError;
 
 /// Bytes of a logo: with it a page stays quick over a slow line.
 pub const LOGO_MAX: usize = 64 * 1024;

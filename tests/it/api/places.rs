@@ -3,11 +3,11 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
+use tillbell::http::{self, Http, Purpose};
 
 use tillbell::config::Config;
-use tillbell::http::Http;
-use tillbell::http::listen::{self, Bounds, Purpose, TLS_PROTOCOLS};
 use tillbell::http::pages::brand::Brand;
+use tillbell::http::server::listen::{Bounds, TLS_PROTOCOLS};
 use tillbell::tls::Tls;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
@@ -67,7 +67,7 @@ impl Door {
         let stop = CancellationToken::new();
         let app = &server.running.app;
         let http = Http::new(app.clone(), Brand::plain(&app.config.pages));
-        tokio::spawn(listen::run(tcp, purpose, http, bounds, stop.clone()));
+        tokio::spawn(http::serve(tcp, purpose, http, bounds, stop.clone()));
         Door { address, roots, stop, _server: server, _folder: folder }
     }
 

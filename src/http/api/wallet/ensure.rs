@@ -9,9 +9,9 @@ use super::{answer_about, write_wallet};
 use crate::domain::phone::Phone;
 use crate::http::Http;
 use crate::http::api::Answer;
-use crate::http::error::ApiError;
-use crate::http::json::Json;
-use crate::http::routes::WALLET_ENSURE;
+use crate::http::paths::WALLET_ENSURE;
+use crate::http::response::error::ApiError;
+use crate::http::response::json::Json;
 use crate::ops::wallets::find::ensure;
 
 pub async fn handle(State(http): State<Arc<Http>>, request: Request) -> Response {

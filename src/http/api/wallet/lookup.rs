@@ -10,9 +10,9 @@ use crate::domain::money::Money;
 use crate::domain::phone::Phone;
 use crate::http::Http;
 use crate::http::api::Answer;
-use crate::http::error::ApiError;
-use crate::http::json::Json;
-use crate::http::routes::WALLET_LOOKUP;
+use crate::http::paths::WALLET_LOOKUP;
+use crate::http::response::error::ApiError;
+use crate::http::response::json::Json;
 use crate::ops::wallets::find::find;
 
 pub async fn handle(State(http): State<Arc<Http>>, request: Request) -> Response {

@@ -9,12 +9,12 @@ use super::{Entered, answer, impostor_code, multiline, over_quota, phone, replay
 use crate::http::Http;
 use crate::http::api::Answer;
 use crate::http::api::once::{self, Begun};
-use crate::http::body::Fields;
-use crate::http::code::Code;
-use crate::http::error::ApiError;
-use crate::http::json::Json;
-use crate::http::routes::WALLET_MESSAGE;
-use crate::http::validate::Checker;
+use crate::http::paths::WALLET_MESSAGE;
+use crate::http::request::body::Fields;
+use crate::http::request::validate::Checker;
+use crate::http::response::code::Code;
+use crate::http::response::error::ApiError;
+use crate::http::response::json::Json;
 use crate::ops::messages::send_text::{TextSent, refusal, send_text, text_sent_before};
 
 /// Characters of a text (interface 8).

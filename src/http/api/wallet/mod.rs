@@ -21,12 +21,12 @@ use crate::domain::merchant::Mode;
 use crate::domain::phone::Phone;
 use crate::domain::wallet::Wallet;
 use crate::http::Http;
-use crate::http::body::Fields;
-use crate::http::code::{Code, FieldCode};
-use crate::http::error::ApiError;
-use crate::http::json::Json;
-use crate::http::limits::Group;
-use crate::http::validate::{Checker, check_text, read_string};
+use crate::http::request::body::Fields;
+use crate::http::request::validate::{Checker, check_text, read_string};
+use crate::http::response::code::{Code, FieldCode};
+use crate::http::response::error::ApiError;
+use crate::http::response::json::Json;
+use crate::http::server::rate_limits::Group;
 use crate::ops::messages::quota::OverQuota;
 use crate::store::messages::QuotaScope;
 

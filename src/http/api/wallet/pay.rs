@@ -3,6 +3,7 @@
 //! The answer holds the link, so it is never stored: the body's own `idempotency_key` makes the same answer
 //! again from the intent, and so does an `Idempotency-Key` header.
 
+use crate::http::response::problems::Problems;
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
@@ -17,12 +18,12 @@ use crate::domain::weburl::MAX_URL_CHARS;
 use crate::http::Http;
 use crate::http::api::once::Begun;
 use crate::http::api::{Answer, too_large};
-use crate::http::body::Fields;
-use crate::http::code::{Code, FieldCode};
-use crate::http::error::ApiError;
-use crate::http::json::Json;
-use crate::http::routes::WALLET_PAY;
-use crate::http::validate::{Checker, Problems};
+use crate::http::paths::WALLET_PAY;
+use crate::http::request::body::Fields;
+use crate::http::request::validate::Checker;
+use crate::http::response::code::{Code, FieldCode};
+use crate::http::response::error::ApiError;
+use crate::http::response::json::Json;
 use crate::ops::wallet_payments::start::{
     StartRequest, Started, StartedPayment, WebhookRefusal, start_wallet_payment, started_before,
     webhook_refusal,

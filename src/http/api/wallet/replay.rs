@@ -9,8 +9,8 @@ use crate::domain::phone::Phone;
 use crate::http::Http;
 use crate::http::api::Answer;
 use crate::http::api::once::{self, Begun};
-use crate::http::body::Fields;
-use crate::http::error::ApiError;
+use crate::http::request::body::Fields;
+use crate::http::response::error::ApiError;
 use crate::ops::payments::idempotency::{Claim, keep_answer};
 
 /// Stands for the phone in a remembered answer; no text of JSON holds this byte.

@@ -14,7 +14,7 @@ use http::{HeaderName, HeaderValue, StatusCode};
 
 use super::code::{Code, FieldCode};
 use super::json::Json;
-use super::validate::Problems;
+use super::problems::Problems;
 use crate::domain::money::Money;
 use crate::ops::OpError;
 use crate::store::StoreError;

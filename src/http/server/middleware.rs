@@ -1,6 +1,7 @@
 //! What happens around every request, in one function: an id, a catch for panics, the log line,
 //! the meters. Not the place for anything that depends on the route.
 
+use crate::http::request::context::{Peer, Trace};
 use std::net::SocketAddr;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -15,10 +16,10 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use tower::ServiceExt;
 use tracing::Instrument;
 
-use super::Http;
-use super::error::ApiError;
-use super::routes::UNROUTED;
 use crate::clock::Random;
+use crate::http::Http;
+use crate::http::paths::UNROUTED;
+use crate::http::response::error::ApiError;
 
 /// A request that takes longer has a log line even if it went well.
 const SLOW: Duration = Duration::from_secs(1);
@@ -26,18 +27,6 @@ const SLOW: Duration = Duration::from_secs(1);
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// A longer id than this is not taken over from the caller.
 const REQUEST_ID_MAX: usize = 64;
-
-/// The address the connection came from.
-#[derive(Clone, Copy, Debug)]
-pub struct Peer(pub SocketAddr);
-
-/// What a handler tells the door about a request, as an extension of its response.
-#[derive(Clone, Copy, Debug)]
-pub struct Trace {
-    /// One of `routes::ROUTES`.
-    pub route: &'static str,
-    pub business_id: Option<i64>,
-}
 
 /// Answers one request; never fails.
 pub async fn answer(

@@ -143,7 +143,7 @@ mod tests {
 
     /// The first two cells of each row of the table under `heading` in docs/api.md.
     fn documented(heading: &str) -> Vec<(String, String)> {
-        let text = include_str!("../../docs/api.md");
+        let text = include_str!("../../../docs/api.md");
         let section = text.split(&format!("\n### {heading}\n")).nth(1).unwrap();
         let section = section.split("\n#").next().unwrap();
         let cell = |text: &str| text.trim().trim_matches('`').to_owned();

@@ -1,19 +1,19 @@
 //! Listeners: accept while there are places, hand each connection over, drain at the end.
 //!
 //! Without TLS only HTTP/1.1 is spoken, with it also HTTP/2. Plain HTTP is answered to this machine
-//! and to configured proxies alone. `serve` starts these; the routes are `routes`' to know, what happens
-//! on a connection is `connection`'s.
+//! and to configured proxies alone. What happens on a connection is `connection`'s.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::Router;
 use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::connection::{self, Connection};
-use super::{Http, routes};
+use crate::http::Http;
 use crate::slots::{NoPlace, Peer, Slot, Slots};
 use crate::tls::Tls;
 
@@ -36,23 +36,14 @@ const DRAIN: Duration = Duration::from_secs(25);
 /// What is offered inside TLS.
 pub const TLS_PROTOCOLS: &[&[u8]] = &[b"h2", b"http/1.1"];
 
-/// What a listener is for.
-#[derive(Clone)]
-pub enum Purpose {
-    /// Merchants and customers; `api` and `pages` say whether this node has these roles.
-    Public { api: bool, pages: bool, tls: Option<Arc<Tls>> },
-    /// Metrics and health, always plain.
-    Operator,
-}
-
-impl Purpose {
+/// What a listener answers with.
+pub struct Routers {
     /// For the metrics.
-    fn name(&self) -> &'static str {
-        match self {
-            Purpose::Public { .. } => "main",
-            Purpose::Operator => "operator",
-        }
-    }
+    pub name: &'static str,
+    pub main: Router,
+    /// For callers who speak plain HTTP over a network, where that is refused.
+    pub plain: Option<Router>,
+    pub tls: Option<Arc<Tls>>,
 }
 
 /// How many connections, and how long they may do nothing.
@@ -81,20 +72,13 @@ impl Default for Bounds {
 /// Accepts until `stop`, then lets the requests under way end.
 pub async fn run(
     tcp: TcpListener,
-    purpose: Purpose,
+    routers: Routers,
     http: Arc<Http>,
     bounds: Bounds,
     stop: CancellationToken,
 ) {
-    let mut entrance =
-        Entrance { tcp, slots: Slots::new(bounds.connections, bounds.of_one), name: purpose.name() };
-    let (router, refusal, tls) = match purpose {
-        Purpose::Public { api, pages, tls } => {
-            let refusal = tls.is_none().then(|| routes::plain_refused(http.clone()));
-            (routes::main(http.clone(), api, pages), refusal, tls)
-        }
-        Purpose::Operator => (routes::operator(http.clone()), None, None),
-    };
+    let Routers { name, main: router, plain: refusal, tls } = routers;
+    let mut entrance = Entrance { tcp, slots: Slots::new(bounds.connections, bounds.of_one), name };
     let connections = TaskTracker::new();
     let cut = CancellationToken::new();
     let builder = Arc::new(connection::builder(bounds));

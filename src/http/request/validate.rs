@@ -4,109 +4,17 @@
 //! counted in characters (decisions 2). Amounts are read from the raw token, never through a
 //! float. What a value means to the business is not judged here.
 
+use crate::http::response::problems::Problems;
 use std::borrow::Cow;
 
 use super::body::Fields;
-use super::code::{Code, FieldCode};
-use super::json::Json;
 use crate::domain::impostor::Impostor;
 use crate::domain::money::{Money, MoneyError};
 use crate::domain::text::is_plain_line;
-
-/// Everything wrong with a request, in the order it was found.
-#[derive(Debug, Default)]
-pub struct Problems {
-    fields: Vec<(&'static str, Vec<Problem>)>,
-}
-
-#[derive(Debug)]
-struct Problem {
-    code: FieldCode,
-    message: String,
-}
+use crate::http::response::code::FieldCode;
 
 /// What is wrong with a value; the words complete "The field ...".
 pub type Wrong = (FieldCode, Cow<'static, str>);
-
-impl Problems {
-    pub fn add(&mut self, field: &'static str, code: FieldCode, message: String) {
-        let problem = Problem { code, message };
-        match self.fields.iter_mut().find(|(name, _)| *name == field) {
-            Some((_, problems)) => problems.push(problem),
-            None => self.fields.push((field, vec![problem])),
-        }
-    }
-
-    /// The same, with the field's name in front of the words.
-    pub fn complain(&mut self, field: &'static str, code: FieldCode, what: &str) {
-        self.add(field, code, format!("The {} {what}.", label(field)));
-    }
-
-    pub fn require(&mut self, field: &'static str) {
-        self.complain(field, FieldCode::Required, "field is required");
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.fields.is_empty()
-    }
-
-    pub fn count(&self) -> usize {
-        self.fields.iter().map(|(_, problems)| problems.len()).sum()
-    }
-
-    fn all(&self) -> impl Iterator<Item = &Problem> {
-        self.fields.iter().flat_map(|(_, problems)| problems)
-    }
-
-    /// The code of the answer: a lone problem may have one of its own.
-    pub fn code(&self) -> Code {
-        let mut all = self.all();
-        match (all.next(), all.next()) {
-            (Some(problem), None) => problem.code.alone(),
-            _ => Code::InvalidFields,
-        }
-    }
-
-    /// The first problem, and how many more there are.
-    pub fn summary(&self) -> String {
-        let mut all = self.all();
-        let first = all.next().map_or("The request is not valid", |problem| problem.message.as_str());
-        match all.count() {
-            0 => first.to_owned(),
-            1 => format!("{first} (and 1 more error)"),
-            n => format!("{first} (and {n} more errors)"),
-        }
-    }
-
-    /// Writes the members `errors` and `error_codes`.
-    pub fn write(&self, json: &mut Json) {
-        self.write_as(json, "errors", |problem| &problem.message);
-        self.write_as(json, "error_codes", |problem| problem.code.word());
-    }
-
-    fn write_as(&self, json: &mut Json, member: &str, told: impl Fn(&Problem) -> &str) {
-        json.begin(member);
-        for (field, problems) in &self.fields {
-            json.begin_list(field);
-            for problem in problems {
-                json.text_item(told(problem));
-            }
-            json.end_list();
-        }
-        json.end();
-    }
-}
-
-/// `webhook_url` as people read it: `webhook URL`.
-fn label(field: &str) -> String {
-    let words = field.split('_').map(|word| match word {
-        "id" => "ID",
-        "url" => "URL",
-        "bvn" => "BVN",
-        word => word,
-    });
-    words.collect::<Vec<_>>().join(" ")
-}
 
 /// The string that a token of JSON holds.
 pub fn read_string(token: &str) -> Result<String, Wrong> {
@@ -359,35 +267,5 @@ mod tests {
         for wrong in ["1.0", "1e2", "true", "\"x\"", "\"1 2\"", "[1]"] {
             assert_eq!(read(wrong), (None, false), "{wrong}");
         }
-    }
-
-    #[test]
-    fn the_first_problem_speaks_for_all() {
-        let mut problems = Problems::default();
-        problems.add("amount", FieldCode::TooSmall, "First.".into());
-        assert_eq!(problems.summary(), "First.");
-        problems.add("name", FieldCode::Required, "Second.".into());
-        assert_eq!(problems.summary(), "First. (and 1 more error)");
-        problems.add("amount", FieldCode::TooLarge, "Third.".into());
-        assert_eq!(problems.summary(), "First. (and 2 more errors)");
-        let mut json = Json::object();
-        problems.write(&mut json);
-        let text = String::from_utf8(json.finish()).unwrap();
-        assert_eq!(
-            text,
-            r#"{"errors":{"amount":["First.","Third."],"name":["Second."]},"error_codes":{"amount":["too_small","too_large"],"name":["required"]}}"#
-        );
-    }
-
-    #[test]
-    fn a_lone_problem_may_have_a_code_of_its_own() {
-        let mut problems = Problems::default();
-        problems.add("transaction_id", FieldCode::TransactionIdTaken, "Taken.".into());
-        assert_eq!(problems.code(), Code::TransactionIdTaken);
-        problems.require("amount");
-        assert_eq!(problems.code(), Code::InvalidFields);
-        let mut problems = Problems::default();
-        problems.require("amount");
-        assert_eq!(problems.code(), Code::InvalidFields);
     }
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use metrics::{Counter, Histogram};
 use metrics_exporter_prometheus::{BuildError, PrometheusBuilder, PrometheusHandle};
 
-use super::routes::ROUTES;
+use crate::http::paths::ROUTES;
 
 /// Statuses the API and the pages answer with; another one is counted as its class's first.
 const STATUSES: [u16; 19] =

@@ -24,8 +24,11 @@ use tokio_util::sync::CancellationToken;
 
 use super::framing::{Framing, Heads, Watch};
 use super::listen::Bounds;
+use super::middleware;
 use super::pulse::{AnswerBody, Over, Pulse};
-use super::{Http, door, routes};
+use crate::http::Http;
+use crate::http::response::code::Code;
+use crate::http::response::error::ApiError;
 use crate::tls::Tls;
 
 /// A request's head may have this many bytes.
@@ -105,11 +108,11 @@ impl Connection {
         let service = service_fn(move |request: Request<Incoming>| {
             let framing = heads.as_ref().map_or(Framing::Plain, |heads| heads.next());
             let ambiguity = ambiguity(framing, &request);
-            let router = ambiguity.map_or_else(|| router.clone(), routes::ambiguous);
+            let router = ambiguity.map_or_else(|| router.clone(), ambiguous);
             let is_last = framing != Framing::Plain || ambiguity.is_some();
             let (http, under_way) = (http.clone(), requests.begin());
             async move {
-                let mut response = door::answer(&http, router, peer, request.map(Body::new)).await;
+                let mut response = middleware::answer(&http, router, peer, request.map(Body::new)).await;
                 if is_last {
                     response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
                 }
@@ -142,6 +145,11 @@ impl Connection {
             (is_ending, idle) = (true, FAREWELL);
         }
     }
+}
+
+/// For requests that are well formed and can be read in two ways.
+fn ambiguous(message: &'static str) -> Router {
+    Router::new().fallback(move || async move { ApiError::new(Code::AmbiguousRequest, message) })
 }
 
 /// Why a request of HTTP/1 could be another one for a proxy in front than for us.

@@ -19,9 +19,9 @@ use serde::de::{MapAccess, Visitor};
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
-use super::code::{Code, FieldCode};
-use super::error::ApiError;
 use crate::domain::money::Money;
+use crate::http::response::code::{Code, FieldCode};
+use crate::http::response::error::ApiError;
 
 /// A larger body is refused.
 pub const BODY_MAX: usize = 64 * 1024;

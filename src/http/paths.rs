@@ -1,0 +1,43 @@
+//! The paths of the service, as routes, logs and metrics call them.
+
+/// Under this everything is the API, and counts against its limits.
+pub const API: &str = "/api/v1";
+
+pub const PAYMENT_REQUEST: &str = "/api/v1/payment-request";
+pub const PAYMENT: &str = "/api/v1/payment/{transaction_id}";
+pub const PAYMENT_AMOUNT: &str = "/api/v1/payment/{transaction_id}/amount";
+pub const PAYMENTS: &str = "/api/v1/payments";
+/// The wallet's routes, as logs and metrics call them; the prefix is the operator's.
+pub const WALLET_LOOKUP: &str = "/api/v1/{wallet}/lookup";
+pub const WALLET_ENSURE: &str = "/api/v1/{wallet}/ensure";
+pub const WALLET_MESSAGE: &str = "/api/v1/{wallet}/send-message";
+pub const WALLET_PAY: &str = "/api/v1/{wallet}/pay/start";
+pub const WALLET_TOPUP: &str = "/api/v1/{wallet}/topup";
+/// Where Meta tells what became of messages; only where its secrets are configured.
+pub const WHATSAPP: &str = "/whatsapp/webhook";
+/// The page behind a confirm link. Everything below `/pay` is such a link, good or not.
+pub const PAY: &str = "/pay/{token}";
+/// The operator's logo; only where one is configured.
+pub const LOGO: &str = "/brand/logo";
+/// What no route of ours answered.
+pub const UNROUTED: &str = "unrouted";
+
+/// Names that logs and metrics know.
+pub const ROUTES: [&str; 16] = [
+    PAYMENT_REQUEST,
+    PAYMENT,
+    PAYMENT_AMOUNT,
+    PAYMENTS,
+    WALLET_LOOKUP,
+    WALLET_ENSURE,
+    WALLET_MESSAGE,
+    WALLET_PAY,
+    WALLET_TOPUP,
+    WHATSAPP,
+    PAY,
+    LOGO,
+    "/healthz",
+    "/readyz",
+    "/metrics",
+    UNROUTED,
+];

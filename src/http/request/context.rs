@@ -1,0 +1,15 @@
+//! What is known of a request beside itself: where it came from, and what logs and metrics call it.
+
+use std::net::SocketAddr;
+
+/// The address the connection came from.
+#[derive(Clone, Copy, Debug)]
+pub struct Peer(pub SocketAddr);
+
+/// What a handler tells the door about a request, as an extension of its response.
+#[derive(Clone, Copy, Debug)]
+pub struct Trace {
+    /// One of `routes::ROUTES`.
+    pub route: &'static str,
+    pub business_id: Option<i64>,
+}

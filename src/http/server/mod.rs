@@ -1,0 +1,9 @@
+//! Listeners and connections: every deadline and bound named, and what happens around every request.
+
+pub mod connection;
+pub mod framing;
+pub mod listen;
+pub mod meters;
+pub mod middleware;
+pub mod pulse;
+pub mod rate_limits;
