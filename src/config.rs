@@ -11,13 +11,14 @@ use std::path::PathBuf;
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 
+use crate::domain::address::Network;
 use crate::domain::money::Money;
 use crate::domain::time::Span;
-use crate::outbound::address::Network;
 
 mod environment;
 mod imap;
 mod mail;
+mod one_or_more;
 mod pages;
 mod smtp;
 mod wallet;

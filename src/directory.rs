@@ -20,7 +20,8 @@ use crate::domain::account::ReceivingAccount;
 use crate::domain::merchant::{ApiKey, Business, Mode, Website, key_hash, key_mode};
 use crate::domain::payment::Payment;
 use crate::domain::time::{Span, Timestamp};
-use crate::store::{Applied, Step, Store, StoreError, accounts, merchants};
+use crate::store::tables::{accounts, merchants};
+use crate::store::{Applied, Step, Store, StoreError};
 use cache::Cache;
 use repeats::Repeats;
 

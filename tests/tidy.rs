@@ -12,6 +12,8 @@ use std::path::Path;
 
 #[path = "tidy/arrows.rs"]
 mod arrows;
+#[path = "tidy/circles.rs"]
+mod circles;
 #[path = "tidy/rules.rs"]
 mod rules;
 #[path = "tidy/scan.rs"]
@@ -89,7 +91,8 @@ fn the_repository_is_tidy() {
     for expected in ["src/lib.rs", "src/domain/mod.rs", "tests/tidy/rules.rs", "Cargo.toml", "test"] {
         assert!(files.iter().any(|file| file.path == expected), "{expected} was not looked at");
     }
-    let findings = rules::check(&files);
+    let mut findings = rules::check(&files);
+    circles::check(files.iter().map(|file| (&*file.path, &*file.text)), &mut findings);
     let list: Vec<String> = findings.iter().map(Finding::to_string).collect();
     assert!(list.is_empty(), "{} things to tidy:\n{}\n", list.len(), list.join("\n"));
 }

@@ -6,7 +6,8 @@ use std::time::Instant;
 use tillbell::domain::alert::AlertStatus;
 use tillbell::domain::money::Money;
 use tillbell::ops::alerts::decide::decide_alert;
-use tillbell::store::{Step, alerts};
+use tillbell::store::Step;
+use tillbell::store::tables::alerts;
 
 use crate::report::{Goal, Report, median};
 use crate::server::Postgres;

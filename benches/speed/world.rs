@@ -18,9 +18,10 @@ use tillbell::domain::payment::{PayerDetails, Payment, TransferRequest};
 use tillbell::domain::time::Span;
 use tillbell::ops;
 use tillbell::ops::payments::like_names::add_payment;
-use tillbell::store::jobs::{self, JobKind};
-use tillbell::store::unit::UNIT_MAX_STEPS;
-use tillbell::store::{Applied, IdKind, Step, StoreOptions, alerts};
+use tillbell::store::engine::unit::UNIT_MAX_STEPS;
+use tillbell::store::tables::alerts;
+use tillbell::store::tables::jobs::{self, JobKind};
+use tillbell::store::{Applied, IdKind, Step, StoreOptions};
 
 use crate::people;
 

@@ -1,6 +1,7 @@
 //! The mail door as a whole, on mails of our own: what must be read, what must be doubted, and
 //! what must not be believed.
 
+mod charsets;
 mod fuzzed;
 mod hiding;
 mod limits;

@@ -6,7 +6,7 @@ use super::Desk;
 use super::options::{Since, since};
 use super::print::Object;
 use crate::domain::time::Timestamp;
-use crate::store::acts::OperatorAct;
+use crate::store::tables::acts::OperatorAct;
 
 #[derive(Args)]
 pub(super) struct ActivityArgs {

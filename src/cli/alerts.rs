@@ -1,5 +1,7 @@
 //! `tillbell alert ...`: bank mails from files, and what became of them.
 
+use super::alert_view::{display_name, object, row, transaction_id};
+use super::options::{LIST_MAX, LIST_USUAL};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -12,9 +14,9 @@ use super::print::{Field, Object, for_people};
 use super::reread::{self, RereadArgs};
 use super::{Desk, dismissals, payments};
 use crate::alert_reader::Banks;
-use crate::alert_reader::check::{direction_word, kind_word};
+use crate::alert_reader::check::direction_word;
 use crate::app::App;
-use crate::domain::alert::{AlertRow, AlertStatus, Direction};
+use crate::domain::alert::AlertStatus;
 use crate::domain::money::{Money, naira};
 use crate::domain::time::Timestamp;
 use crate::mail_intake::files::Mails;
@@ -23,11 +25,8 @@ use crate::ops::OpError;
 use crate::ops::alerts::approve::{Approve, ApproveRefused, approve_alert};
 use crate::ops::payments::find::whose_payment;
 use crate::store::StoreError;
-use crate::store::alert_totals::AlertTotal;
+use crate::store::tables::alert_totals::AlertTotal;
 
-/// Rows one list of alerts or webhooks shows unless it is told otherwise, and at most.
-pub(super) const LIST_USUAL: u32 = 500;
-pub(super) const LIST_MAX: i64 = 100_000;
 /// Mails in a row that the database was away for; then no more are tried.
 const AWAY_MAX: usize = 3;
 
@@ -205,10 +204,6 @@ async fn ingest_files(app: &App, banks: Arc<Banks>, args: &IngestArgs, desk: &De
     trouble.map_or(Ok(()), Err)
 }
 
-pub(super) fn display_name<'a>(banks: &'a Banks, code: Option<&'a str>) -> Option<&'a str> {
-    code.map(|code| banks.by_code(code).map_or(code, |bank| bank.name.as_str()))
-}
-
 fn result(file: &str, taken: &Ingested, banks: &Banks) -> Object {
     let (reading, outcome) = (&taken.reading, &taken.outcome);
     let facts = &reading.facts;
@@ -243,41 +238,6 @@ fn untaken(file: &str, outcome: &str, reason: &str) -> Object {
         object = object.with(field, Field::Null);
     }
     object.with("reason", reason)
-}
-
-async fn transaction_id(app: &App, alert: &AlertRow) -> anyhow::Result<Option<String>> {
-    Ok(match alert.payment_id {
-        Some(id) => app.store.payment(id).await?.map(|payment| payment.transaction_id),
-        None => None,
-    })
-}
-
-fn row(alert: &AlertRow, transaction_id: Option<String>, banks: &Banks) -> Object {
-    let facts = &alert.facts;
-    // One that was approved after all is no longer dismissed.
-    let dismissed_from = alert.dismissed_from.filter(|_| alert.status == AlertStatus::Dismissed);
-    Object::new()
-        .with("id", alert.id)
-        .with("outcome", alert.status.as_str())
-        .with("authentic", alert.authenticity.as_str())
-        .with("dismissed_from", dismissed_from.map(AlertStatus::as_str))
-        .with("bank", display_name(banks, facts.bank.as_deref()))
-        .with("direction", facts.direction.map(direction_word))
-        .with("kind", facts.kind.map(kind_word))
-        .with("amount", facts.amount)
-        .with("currency", facts.currency.as_ref())
-        .with("payer_name", facts.payer_name.as_ref())
-        .with("account_number", facts.virtual_account.as_ref().or(facts.account_number.as_ref()))
-        .with("account_id", alert.account_id)
-        .with("reference", facts.reference.as_ref())
-        .with("session_id", facts.session_id.as_ref())
-        .with("occurred_at", occurred(facts))
-        .with("first_seen_at", alert.first_seen)
-        .with("decided_at", alert.decided_at)
-        .with("transaction_id", transaction_id)
-        .with("linked_alert_id", alert.linked_alert_id)
-        .with("mail_from", alert.mail_from.as_ref())
-        .with("reason", &alert.reason)
 }
 
 async fn list(
@@ -391,26 +351,4 @@ fn in_words(totals: &[AlertTotal], now: Timestamp) -> anyhow::Result<String> {
 
 async fn show(app: &App, banks: &Banks, id: i64, desk: &Desk) -> anyhow::Result<()> {
     desk.printer.object(&object(app, banks, id).await?)
-}
-
-/// All that is known of one alert.
-pub(super) async fn object(app: &App, banks: &Banks, id: i64) -> anyhow::Result<Object> {
-    let alert = app.store.alert(id).await?.ok_or(ApproveRefused::NoAlert(id))?;
-    let transaction_id = transaction_id(app, &alert).await?;
-    let facts = &alert.facts;
-    Ok(row(&alert, transaction_id, banks)
-        .with("source", &alert.source)
-        .with("authentic_by", alert.authentic_by.as_ref())
-        .with("template", facts.template.as_ref())
-        .with("shown_account", facts.account_number.as_ref())
-        .with("holder_name", facts.holder_name.as_ref())
-        .with("payer_account_number", facts.payer_account_number.as_ref())
-        .with("payer_bank", facts.payer_bank.as_ref())
-        .with("narration", facts.narration.as_ref())
-        .with("doubts", facts.doubts.clone())
-        .with("subject", alert.subject.as_ref())
-        .with("message_id", alert.message_id.as_ref())
-        .with("mailed_at", alert.mailed_at)
-        .with("is_credit", facts.direction == Some(Direction::Credit))
-        .with("evidence", Field::json(&alert.evidence)))
 }

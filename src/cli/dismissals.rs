@@ -5,7 +5,7 @@ use clap::Args;
 use indicatif::ProgressBar;
 
 use super::print::Object;
-use super::{Desk, alerts};
+use super::{Desk, alert_view};
 use crate::alert_reader::Banks;
 use crate::app::App;
 use crate::domain::alert::AlertStatus;
@@ -71,7 +71,7 @@ async fn dismiss(app: &App, banks: &Banks, args: &DismissArgs, desk: &Desk) -> a
     }
     if let [id] = args.ids[..] {
         let was = dismiss_alert(app, id, &desk.operator, &args.reason).await??;
-        let object = alerts::object(app, banks, id).await?.with("was", was.as_str());
+        let object = alert_view::object(app, banks, id).await?.with("was", was.as_str());
         desk.printer.object(&object)?;
         let for_good = format!(
             "It was {}, so it is not checked or read again and cannot be approved. If the mail is genuine after all, \

@@ -7,7 +7,7 @@ use super::Desk;
 use super::print::{Field, Object};
 use crate::domain::time::Timestamp;
 use crate::ops::mailboxes;
-use crate::store::mailboxes::MailboxRow;
+use crate::store::tables::mailboxes::MailboxRow;
 
 #[derive(Subcommand)]
 pub(super) enum MailboxCommand {

@@ -13,6 +13,7 @@ macro_rules! examples {
 
 mod accounts;
 mod activity;
+mod alert_view;
 mod alerts;
 mod banks;
 mod businesses;

@@ -10,6 +10,10 @@ use crate::domain::money::Money;
 use crate::domain::time::{Span, Timestamp};
 use crate::ops::merchants::businesses::ChargeChange;
 
+/// Rows one list of alerts or webhooks shows unless it is told otherwise, and at most.
+pub(super) const LIST_USUAL: u32 = 500;
+pub(super) const LIST_MAX: i64 = 100_000;
+
 /// A switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum Switch {

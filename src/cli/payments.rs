@@ -7,7 +7,7 @@ use anyhow::bail;
 use clap::{Args, Subcommand};
 
 use super::Desk;
-use super::alerts::{LIST_MAX, LIST_USUAL};
+use super::options::{LIST_MAX, LIST_USUAL};
 use super::options::{Since, money, since};
 use super::print::{Field, Object};
 use super::webhooks::delivery;
@@ -19,8 +19,8 @@ use crate::domain::time::Timestamp;
 use crate::ops::payments::find::{FoundPayments, Search, find_payments, whose_payment};
 use crate::ops::payments::read::{PaymentView, view};
 use crate::ops::settlements::reverse::{Reverse, ReverseRefused, reverse_payment};
-use crate::store::payment_search::Filter;
-use crate::store::settlements::Settlement;
+use crate::store::tables::payment_search::Filter;
+use crate::store::tables::settlements::Settlement;
 use crate::terminal;
 
 /// Bytes of an answer that are read.

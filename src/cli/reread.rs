@@ -6,7 +6,7 @@ use anyhow::{anyhow, bail};
 use clap::Args;
 
 use super::Desk;
-use super::alerts::display_name;
+use super::alert_view::display_name;
 use super::options::{Since, since};
 use super::print::{Field, Object, warn};
 use crate::alert_reader::Banks;

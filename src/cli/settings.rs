@@ -3,9 +3,9 @@
 use super::Desk;
 use super::print::Object;
 use crate::config::{Config, ImapSecret, ImapServer, LogFormat, Secret, Smtp, WhatsApp};
+use crate::domain::address::Network;
 use crate::domain::time::Span;
 use crate::domain::wallet::TierLimits;
-use crate::outbound::address::Network;
 
 /// Stands where a secret is.
 const REDACTED: &str = "(redacted)";

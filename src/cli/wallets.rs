@@ -12,7 +12,7 @@ use crate::domain::wallet::{Wallet, WalletStatus};
 use crate::ops::messages::outbox::{self, Listed};
 use crate::ops::wallets::desk::{self, Act, GivenCredit, Sheet};
 use crate::ops::wallets::find::limits;
-use crate::store::wallets::StatementLine;
+use crate::store::tables::wallets::StatementLine;
 
 #[derive(Subcommand)]
 pub(super) enum WalletCommand {

@@ -4,14 +4,14 @@ use anyhow::bail;
 use clap::Subcommand;
 
 use super::Desk;
-use super::alerts::{LIST_MAX, LIST_USUAL};
 use super::options::span;
+use super::options::{LIST_MAX, LIST_USUAL};
 use super::print::{Field, Object};
 use crate::domain::time::{Span, Timestamp};
 use crate::domain::webhook::Verdict;
 use crate::ops::webhooks::deliveries;
 use crate::ops::webhooks::test_event::{TestSent, Tested, send_test};
-use crate::store::deliveries::{Attempt, Delivery};
+use crate::store::tables::deliveries::{Attempt, Delivery};
 
 #[derive(Subcommand)]
 pub(super) enum WebhookCommand {

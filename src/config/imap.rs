@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use secrecy::SecretString;
 use serde::Deserialize;
 
-use super::mail::OneOrMore;
+use super::one_or_more::OneOrMore;
 use super::{ConfigError, wrong};
 
 /// Logins of one installation, and folders of one login.

@@ -3,6 +3,7 @@
 //!
 //! Checked like every other part: each mistake names its key. Called by `config` alone.
 
+use super::one_or_more::OneOrMore;
 use std::net::{IpAddr, SocketAddr};
 
 use serde::Deserialize;
@@ -42,29 +43,6 @@ pub(super) struct RawMail {
     alarm_after: Option<String>,
     smtp: RawSmtp,
     imap: Vec<RawImap>,
-}
-
-/// A single text or a list of them: one address needs no brackets, above all in the environment.
-#[derive(Deserialize)]
-#[serde(untagged)]
-pub(super) enum OneOrMore {
-    One(String),
-    More(Vec<String>),
-}
-
-impl Default for OneOrMore {
-    fn default() -> OneOrMore {
-        OneOrMore::More(Vec::new())
-    }
-}
-
-impl OneOrMore {
-    pub(super) fn list(self) -> Vec<String> {
-        match self {
-            OneOrMore::One(text) => vec![text],
-            OneOrMore::More(texts) => texts,
-        }
-    }
 }
 
 impl RawMail {

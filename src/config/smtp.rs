@@ -8,9 +8,9 @@ use std::path::PathBuf;
 
 use serde::Deserialize;
 
-use super::mail::OneOrMore;
+use super::one_or_more::OneOrMore;
 use super::{ConfigError, TlsFiles, networks, wrong};
-use crate::outbound::address::Network;
+use crate::domain::address::Network;
 
 /// An MTA hands in mails over a few connections at once (Postfix: 20).
 const CONNECTIONS_DEFAULT: u32 = 100;

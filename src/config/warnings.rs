@@ -6,7 +6,7 @@
 use std::net::IpAddr;
 
 use super::Config;
-use crate::outbound::address::{AddressPolicy, Network, refusal};
+use crate::domain::address::{AddressPolicy, Network, refusal};
 
 /// Blocks larger than these hold far more than anybody's own network: 10.0.0.0/8, fc00::/7.
 const OWN_V4: u8 = 8;

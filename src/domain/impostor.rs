@@ -11,7 +11,6 @@ use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 use url::{Host, Url};
 
-pub use super::reference::check_reference;
 use super::text::{is_invisible, is_plain_line, turns};
 
 /// Layers of percent-encoding that are taken off.

@@ -4,6 +4,7 @@
 //! Everything here is a function of its arguments; every refusal is a value.
 
 pub mod account;
+pub mod address;
 pub mod alert;
 pub mod charges;
 pub mod impostor;

@@ -23,7 +23,8 @@ use tokio_util::sync::CancellationToken;
 use crate::app::App;
 use crate::tls::Tls;
 use pages::brand::Brand;
-use server::listen::{self, Bounds, Routers};
+use server::bounds::Bounds;
+use server::listen::{self, Routers};
 use server::meters::{self, Meters};
 use server::rate_limits::{Limits, LocalCounter};
 

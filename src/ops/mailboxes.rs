@@ -7,7 +7,7 @@
 use crate::app::App;
 use crate::domain::time::{Span, Timestamp};
 use crate::ops::OpError;
-use crate::store::mailboxes::{self, Lease, MailboxKey, MailboxRow, TakenMail};
+use crate::store::tables::mailboxes::{self, Lease, MailboxKey, MailboxRow, TakenMail};
 use crate::store::{IdKind, Step};
 
 /// Mailboxes of one installation.

@@ -22,9 +22,9 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 use url::Host;
 
-use super::address::{AddressPolicy, refusal};
 use super::meter::{Allowance, Metered};
 use super::{OutboundProblem, PostError, authorities, causes};
+use crate::domain::address::{AddressPolicy, refusal};
 use crate::domain::weburl::TargetUrl;
 
 /// Look-ups under way at once: each holds one of the runtime's blocking threads for as long as

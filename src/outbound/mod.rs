@@ -9,11 +9,11 @@
 //! and no layer in between can resolve again, follow a redirect or read a proxy from the
 //! environment. 38,000 POSTs/s over 64 connections on two cores, receiver included.
 
-pub mod address;
 pub mod authorities;
 pub mod causes;
 mod client;
 mod connect;
+pub mod message;
 pub mod messenger;
 mod meter;
 mod pool;
@@ -25,7 +25,7 @@ use std::time::Duration;
 pub use client::Outbound;
 pub use connect::{Resolve, Resolved, SystemResolver};
 
-use address::AddressPolicy;
+use crate::domain::address::AddressPolicy;
 
 /// From the look-up of the name to the last byte of the answer (`webhooks.timeout`).
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(15);

@@ -4,7 +4,7 @@
 //! here; two statements are made of it, one that counts and one that names rows. All are asked in one snapshot.
 //! Only `ops::ledger::audit` calls this.
 
-use super::sql::{Sql, statements};
+use crate::store::engine::sql::{Sql, statements};
 
 /// Rows named for each finding of a clause; the statements hold the same number as a literal.
 pub const FOUND_MAX: usize = 20;
@@ -28,6 +28,7 @@ macro_rules! named {
 }
 
 pub mod counted_once;
+mod snapshot;
 
 macro_rules! entries_sum_to_zero {
     ($form:ident) => {

@@ -11,46 +11,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-pub mod accounts;
-pub mod acts;
-pub mod alert_totals;
-pub mod alerts;
 pub mod audit;
-pub mod deliveries;
-pub mod events;
-pub mod idempotency;
-mod ids;
-pub mod intents;
-pub mod jobs;
-mod key_check;
-pub mod look;
-pub mod mailboxes;
-pub mod merchants;
-pub mod messages;
-mod migrate;
-pub mod payment_names;
-pub mod payment_search;
-pub mod payments;
-mod people;
-mod postgres;
-pub mod seals;
-pub mod settlements;
-mod snapshot;
-#[doc(hidden)]
-pub mod sql; // open to the tests, which declare statements of their own
-mod sqlite;
-mod tls;
-pub mod topups;
-pub mod unit;
-pub mod value;
-pub mod wallets;
+pub mod engine;
+pub mod tables;
 
-pub use ids::IdKind;
-pub use unit::{Applied, Step, Unit};
-pub use value::{Reader, Row, Value};
+pub use engine::ids::IdKind;
+pub use engine::unit::{Applied, Step, Unit};
+pub use engine::value::{Reader, Row, Value};
 
 use crate::domain::time::Timestamp;
-use sql::{Dialect, Sql};
+use engine::sql::{Dialect, Sql};
+use engine::{ids, migrate, postgres, sqlite};
 
 /// Why a verb has no answer. A lost race is an outcome ([`Applied`]), a missing row is `None`.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -86,33 +57,33 @@ fn overloaded() -> StoreError {
 #[doc(hidden)]
 pub fn statements() -> Vec<&'static Sql> {
     [
-        accounts::ALL,
-        acts::ALL,
-        alert_totals::ALL,
-        alerts::ALL,
-        alerts::alike::ALL,
-        alerts::quarantine::ALL,
-        alerts::unread::ALL,
+        tables::accounts::ALL,
+        tables::acts::ALL,
+        tables::alert_totals::ALL,
+        tables::alerts::ALL,
+        tables::alerts::alike::ALL,
+        tables::alerts::quarantine::ALL,
+        tables::alerts::unread::ALL,
         audit::ALL,
         audit::counted_once::ALL,
-        deliveries::ALL,
-        events::ALL,
-        idempotency::ALL,
+        tables::deliveries::ALL,
+        tables::events::ALL,
+        tables::idempotency::ALL,
         ids::ALL,
-        intents::ALL,
-        jobs::ALL,
-        key_check::ALL,
-        mailboxes::ALL,
-        merchants::ALL,
-        messages::ALL,
-        payment_names::ALL,
-        payment_search::ALL,
-        payments::ALL,
+        tables::intents::ALL,
+        tables::jobs::ALL,
+        tables::key_check::ALL,
+        tables::mailboxes::ALL,
+        tables::merchants::ALL,
+        tables::messages::ALL,
+        tables::payment_names::ALL,
+        tables::payment_search::ALL,
+        tables::payments::ALL,
         &postgres::statements(),
-        seals::ALL,
-        settlements::ALL,
-        topups::ALL,
-        wallets::ALL,
+        tables::seals::ALL,
+        tables::settlements::ALL,
+        tables::topups::ALL,
+        tables::wallets::ALL,
     ]
     .concat()
 }
@@ -200,7 +171,7 @@ impl Store {
     pub async fn migrate(&self, now: Timestamp) -> Result<Vec<String>, StoreError> {
         match &self.inner.driver {
             Driver::Sqlite(driver) => driver.migrate(now).await,
-            Driver::Postgres(driver) => driver.migrate(now).await,
+            Driver::Postgres(driver) => migrate::run_postgres(&driver.unlimited().await?.client, now).await,
         }
     }
 

@@ -22,8 +22,8 @@ use crate::domain::weburl::TargetUrl;
 use crate::ops::webhooks::post::Posted;
 use crate::ops::webhooks::target::{self, Addressed};
 use crate::store::StoreError;
-use crate::store::events::Parcel;
-use crate::store::jobs::{self, CLAIM_BATCH, Job, JobKind, Lane};
+use crate::store::tables::events::Parcel;
+use crate::store::tables::jobs::{self, CLAIM_BATCH, Job, JobKind, Lane};
 
 /// Deliveries claimed and not yet written off. 20 dead hosts hold 20 to 80 of them.
 const HELD_MAX: usize = 768;

@@ -11,9 +11,9 @@ use crate::domain::webhook::{self, Verdict};
 use crate::domain::weburl::TargetUrl;
 use crate::log_limit::Sort;
 use crate::ops::webhooks::post::{self, Posted};
-use crate::store::deliveries;
-use crate::store::events::Parcel;
-use crate::store::jobs::{self, Job};
+use crate::store::tables::deliveries;
+use crate::store::tables::events::Parcel;
+use crate::store::tables::jobs::{self, Job};
 use crate::store::{IdKind, StoreError};
 
 /// How soon a delivery whose target is paused looks whether its URL was changed; as much again is

@@ -16,7 +16,7 @@ use crate::app::App;
 use crate::domain::time::Span;
 use crate::ops::alerts::prove_later::{Verified, Verifier};
 use crate::ops::{self, OpError};
-use crate::store::jobs::{self, Job, JobKind};
+use crate::store::tables::jobs::{self, Job, JobKind};
 use crate::store::{Step, StoreError};
 
 /// Ops of one kind at work at once; they wait mostly for the database.

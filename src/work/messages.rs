@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::app::App;
 use crate::ops::messages::outbox::{HELD, attempt};
 use crate::store::StoreError;
-use crate::store::jobs::{Job, JobKind};
+use crate::store::tables::jobs::{Job, JobKind};
 
 /// Attempts at once on a node: a batch of 64 whose every attempt takes the messenger's 8 s is done in
 /// 16 s, within the lease.

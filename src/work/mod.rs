@@ -3,7 +3,7 @@
 //! after corrections, and what is done by the clock (sweep, seal, gauges).
 //!
 //! There is no leader and no heartbeat: any number of nodes may run this on one database. A job is
-//! held by its lease alone and written off under its fence (`store::jobs`). Wake-up: `app.wake`
+//! held by its lease alone and written off under its fence (`store::tables::jobs`). Wake-up: `app.wake`
 //! rings on the node where a job was committed, a poll four times a second is the net for everything else.
 //! Between nodes nothing rings: a notification inside the commit would make PostgreSQL serialise
 //! all commits, so it would have to be sent after it; with every node working, the one that commits
@@ -27,7 +27,7 @@ use crate::app::App;
 use crate::domain::time::Span;
 use crate::ops::alerts::prove_later::Verifier;
 use crate::store::StoreError;
-use crate::store::jobs::JobKind;
+use crate::store::tables::jobs::JobKind;
 use bell::Bell;
 use courier::Courier;
 use jobs::Ops;

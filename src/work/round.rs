@@ -12,7 +12,7 @@ use tokio_util::task::TaskTracker;
 use crate::app::App;
 use crate::domain::time::Span;
 use crate::store::StoreError;
-use crate::store::jobs::{CLAIM_BATCH, Job, JobKind, Lane};
+use crate::store::tables::jobs::{CLAIM_BATCH, Job, JobKind, Lane};
 
 /// Answers how many jobs there were. `lease` must be longer than a batch takes with `at_once` at a time.
 pub(super) async fn work_off<F>(

@@ -13,7 +13,7 @@ use tillbell::ops::alerts::rematch::rematch;
 use tillbell::ops::payments::correct::{Corrected, correct_amount};
 use tillbell::ops::payments::create::{Created, create_payment};
 use tillbell::ops::payments::like_names::{add_payment, key_names};
-use tillbell::store::unit::UNIT_MAX_STEPS;
+use tillbell::store::engine::unit::UNIT_MAX_STEPS;
 use tillbell::store::{IdKind, Step};
 
 use crate::harness::app::{ACCOUNT, LATER, Merchant, TestApp, at, world};
@@ -268,7 +268,7 @@ on_both! {
         t.create(&shop, 5_000, "Halima Garba").await;
         let keys = tillbell::domain::name::index::stored_keys(&Folded::new("Halima Garba"));
         let rows = || async {
-            let named = tillbell::store::payment_names::Named {
+            let named = tillbell::store::tables::payment_names::Named {
                 account_id: None,
                 keys: &keys,
                 amounts: ops::payments::like_names::ANY_AMOUNT,
@@ -297,7 +297,7 @@ on_both! {
         key_names(&t.app).await.unwrap();
         assert_eq!(t.app.store.unkeyed_payments(1).await.unwrap().len(), 0);
         let keys = tillbell::domain::name::index::stored_keys(&Folded::new("Halima Garba"));
-        let named = tillbell::store::payment_names::Named {
+        let named = tillbell::store::tables::payment_names::Named {
             account_id: mine.account_id,
             keys: &keys,
             amounts: (Money(600_000), Money(600_000)),

@@ -5,9 +5,10 @@ use tillbell::domain::payment::Payment;
 use tillbell::domain::time::{Span, Timestamp};
 use tillbell::ops::payments::create::{Created, create_payment};
 use tillbell::ops::payments::find::{FindRefused, Reach, Search, find_payments, find_within, whose_payment};
-use tillbell::store::payment_search::Filter;
-use tillbell::store::unit::UNIT_MAX_STEPS;
-use tillbell::store::{IdKind, payments};
+use tillbell::store::IdKind;
+use tillbell::store::engine::unit::UNIT_MAX_STEPS;
+use tillbell::store::tables::payment_search::Filter;
+use tillbell::store::tables::payments;
 
 use crate::harness::app::{START, TestApp, world};
 

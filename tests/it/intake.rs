@@ -5,7 +5,7 @@
 use tillbell::domain::time::Span;
 use tillbell::mail_intake::ingest::{Arrival, MailRoom, Origin, ingest};
 use tillbell::ops::OpError;
-use tillbell::store::alerts;
+use tillbell::store::tables::alerts;
 
 use crate::harness::app::{ACCOUNT, LATER, at, world};
 use crate::harness::mails::Alert;

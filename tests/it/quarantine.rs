@@ -9,7 +9,7 @@ use tillbell::ops::alerts::dismiss::{DismissRefused, clear_quarantine, dismiss_a
 use tillbell::ops::alerts::draft::{ReadAs, Taken};
 use tillbell::ops::alerts::prove_later::{Verified, looked_again};
 use tillbell::ops::alerts::take::take_alert;
-use tillbell::store::jobs::{JobKind, Lane};
+use tillbell::store::tables::jobs::{JobKind, Lane};
 use tillbell::work::run_due_with;
 
 use crate::forged::{MAILBOX, Scene, genuine};
@@ -162,7 +162,7 @@ on_both! {
             wanted.push(unproven(&t, 1_000 + n, Some("spoof@flood.example")).await);
         }
         let others = unproven(&t, 5_000, None).await;
-        let count = |totals: Vec<tillbell::store::alert_totals::AlertTotal>| {
+        let count = |totals: Vec<tillbell::store::tables::alert_totals::AlertTotal>| {
             totals.iter().find(|one| one.status == AlertStatus::Quarantined).map_or(0, |one| one.count)
         };
         assert_eq!(count(t.app.store.alert_totals().await.unwrap()), 231);

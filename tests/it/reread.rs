@@ -16,8 +16,8 @@ use tillbell::ops::alerts::approve::{Approve, approve_alert};
 use tillbell::ops::alerts::dismiss::{DismissRefused, dismiss_alert};
 use tillbell::ops::alerts::reread::{Reread, RereadRefused, unread_since};
 use tillbell::store::Step;
-use tillbell::store::alerts::forget_mails;
-use tillbell::store::sql::{Sql, Text};
+use tillbell::store::engine::sql::{Sql, Text};
+use tillbell::store::tables::alerts::forget_mails;
 
 use crate::cli::Desk;
 use crate::crashes::{self, Installation};

@@ -13,7 +13,7 @@ use tillbell::mail_intake::ingest::MailRoom;
 use tillbell::ops::alerts::prove_later::{Verified, Verifier};
 use tillbell::ops::payments::correct::{Corrected, correct_amount};
 use tillbell::ops::payments::sweep::sweep;
-use tillbell::store::jobs::{JobKind, Lane};
+use tillbell::store::tables::jobs::{JobKind, Lane};
 use tillbell::work::run_due_with;
 
 use crate::forged::{MAILBOX, Scene, genuine};

@@ -2,7 +2,7 @@
 //! plain words.
 
 use tillbell::domain::time::Span;
-use tillbell::store::deliveries::Delivery;
+use tillbell::store::tables::deliveries::Delivery;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 use tokio_util::task::AbortOnDropHandle;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tillbell::domain::time::Span;
 use tillbell::ops::webhooks::deliveries;
-use tillbell::store::jobs::{self, JobKind, Lane};
+use tillbell::store::tables::jobs::{self, JobKind, Lane};
 use tillbell::work;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;

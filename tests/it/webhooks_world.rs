@@ -19,8 +19,9 @@ use tillbell::domain::time::{Span, Timestamp};
 use tillbell::ops::merchants::businesses::{self, NewBusiness};
 use tillbell::ops::merchants::websites::{self, NewWebsite};
 use tillbell::ops::webhooks::body::{self, PAYMENT_APPROVED};
-use tillbell::store::deliveries::Delivery;
-use tillbell::store::{Applied, IdKind, StoreOptions, payments};
+use tillbell::store::tables::deliveries::Delivery;
+use tillbell::store::tables::payments;
+use tillbell::store::{Applied, IdKind, StoreOptions};
 
 use crate::harness::databases::TestDatabase;
 use crate::harness::receiver::{Received, Receiver};

@@ -9,7 +9,7 @@ use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 use http::HeaderMap;
 
-use crate::outbound::address::Network;
+use crate::domain::address::Network;
 
 /// Addresses in `X-Forwarded-For` that are looked at, from the right.
 const HOPS_MAX: usize = 16;

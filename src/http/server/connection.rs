@@ -1,6 +1,7 @@
 //! One connection: shakes hands, speaks HTTP, and ends when nothing happens on it, when a request lasts
 //! too long, or when the service ends. For `listen` alone.
 
+use super::bounds::Bounds;
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::pin::pin;
@@ -23,7 +24,6 @@ use tokio_util::io::InspectReader;
 use tokio_util::sync::CancellationToken;
 
 use super::framing::{Framing, Heads, Watch};
-use super::listen::Bounds;
 use super::middleware;
 use super::pulse::{AnswerBody, Over, Pulse};
 use crate::http::Http;

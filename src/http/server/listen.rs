@@ -3,6 +3,7 @@
 //! Without TLS only HTTP/1.1 is spoken, with it also HTTP/2. Plain HTTP is answered to this machine
 //! and to configured proxies alone. What happens on a connection is `connection`'s.
 
+use super::bounds::Bounds;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,17 +18,6 @@ use crate::http::Http;
 use crate::slots::{NoPlace, Peer, Slot, Slots};
 use crate::tls::Tls;
 
-/// Connections at once and listener; further ones wait in the kernel's queue.
-const CONNECTIONS_MAX: usize = 8_192;
-/// Of these one address may hold so many. Many customers share an address behind their provider's
-/// translation, and a connection lasts seconds; a merchant's server that keeps more open should not.
-const CONNECTIONS_OF_ONE: usize = 512;
-/// From the first wait for a request to the end of its head; so also the longest idle time of a
-/// kept connection.
-const IDLE_MAX: Duration = Duration::from_secs(10);
-/// From a request's head to the last byte of its answer that the client takes. A body has its own
-/// deadline, the longest wait behind an answer is a messenger's of 10 s, and answers are small.
-const REQUEST_MAX: Duration = Duration::from_secs(60);
 /// Pause after the machine had no room for a connection.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 /// Requests under way at the end may take so long; SIGTERM promises 30 s in all.
@@ -44,29 +34,6 @@ pub struct Routers {
     /// For callers who speak plain HTTP over a network, where that is refused.
     pub plain: Option<Router>,
     pub tls: Option<Arc<Tls>>,
-}
-
-/// How many connections, and how long they may do nothing.
-#[derive(Clone, Copy, Debug)]
-pub struct Bounds {
-    pub connections: usize,
-    /// Of one address; trusted proxies, and this machine in dev mode, have no such limit.
-    pub of_one: usize,
-    /// Without a request.
-    pub idle: Duration,
-    /// For a request and its answer.
-    pub request: Duration,
-}
-
-impl Default for Bounds {
-    fn default() -> Bounds {
-        Bounds {
-            connections: CONNECTIONS_MAX,
-            of_one: CONNECTIONS_OF_ONE,
-            idle: IDLE_MAX,
-            request: REQUEST_MAX,
-        }
-    }
 }
 
 /// Accepts until `stop`, then lets the requests under way end.

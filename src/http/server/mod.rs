@@ -1,5 +1,6 @@
 //! Listeners and connections: every deadline and bound named, and what happens around every request.
 
+pub mod bounds;
 pub mod connection;
 pub mod framing;
 pub mod listen;

@@ -5,8 +5,8 @@
 //! all others, a few times with growing pauses, and is then kept as unreadable with its UID, so that
 //! a person learns of it and nothing else waits for it. Used by `catch_up`.
 
-use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
+use super::suspects::Suspects;
+use std::time::Instant;
 
 use futures_util::StreamExt;
 use sha2::{Digest, Sha256};
@@ -21,7 +21,7 @@ use crate::domain::time::Timestamp;
 use crate::mail_intake::ingest::{Arrival, Origin, ingest, source_of};
 use crate::ops::alerts::take::take_alert;
 use crate::ops::{OpError, mailboxes};
-use crate::store::mailboxes::{MailboxRow, TakenMail, take};
+use crate::store::tables::mailboxes::{MailboxRow, TakenMail, take};
 
 /// UIDs whose sizes are asked at once.
 pub(super) const BATCH: usize = 200;
@@ -36,9 +36,6 @@ const AT_ONCE: usize = 48;
 const TRIES: u32 = 3;
 /// Tries of a mail at which the connection breaks: it may be the connection's fault.
 const TRIES_BREAKING: u32 = 5;
-/// Suspects that are remembered. With more of them it is not the mails that fail: the reading ends
-/// with an error and begins anew, and the mark stays where it is.
-const SUSPECTS_MAX: usize = 100_000;
 
 /// What a batch is taken for.
 pub(super) struct Job<'a> {
@@ -61,50 +58,6 @@ struct Mail {
     uid: u32,
     arrived_at: Timestamp,
     raw: Vec<u8>,
-}
-
-/// Mails that failed, by generation and UID.
-#[derive(Debug, Default)]
-pub(super) struct Suspects(BTreeMap<(i64, u32), Suspect>);
-
-#[derive(Debug)]
-struct Suspect {
-    tries: u32,
-    due: Instant,
-    why: String,
-    /// Its trying alone broke a connection.
-    is_breaking: bool,
-    /// Not even its beginning could be had.
-    is_hopeless: bool,
-}
-
-impl Suspects {
-    /// When the next one is to be tried.
-    pub(super) fn next_due(&self) -> Option<Instant> {
-        self.0.values().map(|suspect| suspect.due).min()
-    }
-
-    fn add(&mut self, place: (i64, u32), why: &str) -> Result<(), Trouble> {
-        if self.0.len() >= SUSPECTS_MAX && !self.0.contains_key(&place) {
-            return Err(Trouble::Protocol(format!(
-                "more than {SUSPECTS_MAX} mails failed; the last error: {why}"
-            )));
-        }
-        let due = Instant::now();
-        let suspect = Suspect { tries: 0, due, why: why.to_owned(), is_breaking: false, is_hopeless: false };
-        self.0.entry(place).or_insert(suspect);
-        Ok(())
-    }
-
-    fn failed(&mut self, place: (i64, u32), why: &Trouble, pause: Duration) {
-        let is_breaking = !matches!(why, Trouble::Refused(_));
-        if let Some(suspect) = self.0.get_mut(&place) {
-            suspect.why = why.to_string();
-            suspect.is_breaking |= is_breaking;
-            suspect.due = Instant::now() + pause.saturating_mul(2_u32.saturating_pow(suspect.tries.min(10)));
-            suspect.tries += 1;
-        }
-    }
 }
 
 impl Reader {

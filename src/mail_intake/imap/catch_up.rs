@@ -14,7 +14,7 @@ use super::reader::{Memory, Reader, held};
 use super::session::{Examined, SEARCH_SPAN, Session};
 use crate::domain::time::{Span, Timestamp};
 use crate::ops::mailboxes::{self, Progress};
-use crate::store::mailboxes::{Lease, MailboxRow};
+use crate::store::tables::mailboxes::{Lease, MailboxRow};
 
 /// How far a catch-up by date goes back beyond the newest mail that was taken, and a comparison
 /// behind now. SEARCH knows whole days in the server's own zone, hence more than one.

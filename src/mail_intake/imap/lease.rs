@@ -10,7 +10,7 @@ use std::time::Instant;
 use super::{Timings, Trouble};
 use crate::app::App;
 use crate::ops::mailboxes;
-use crate::store::mailboxes::Lease;
+use crate::store::tables::mailboxes::Lease;
 
 /// Waits until the mailbox is free, and takes it.
 pub async fn gain(app: &App, mailbox_id: i64, me: &str, timings: &Timings) -> Result<Lease, Trouble> {

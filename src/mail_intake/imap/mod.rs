@@ -19,6 +19,7 @@ mod reader;
 mod response;
 mod secret;
 mod session;
+mod suspects;
 mod watch;
 mod wire;
 
@@ -32,7 +33,7 @@ use super::ingest::MailRoom;
 use crate::app::App;
 use crate::config::ImapServer;
 use crate::ops::{OpError, mailboxes};
-use crate::store::mailboxes::MailboxKey;
+use crate::store::tables::mailboxes::MailboxKey;
 use reader::Reader;
 
 /// How long everything may take. Tests use shorter ones.

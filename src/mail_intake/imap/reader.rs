@@ -9,14 +9,14 @@ use std::time::{Duration, Instant};
 
 use tokio_util::sync::CancellationToken;
 
-use super::batch::Suspects;
 use super::session::Session;
+use super::suspects::Suspects;
 use super::{Timings, Trouble, lease};
 use crate::app::App;
 use crate::config::ImapServer;
 use crate::mail_intake::ingest::MailRoom;
 use crate::ops::mailboxes;
-use crate::store::mailboxes::{Lease, MailboxKey, MailboxRow};
+use crate::store::tables::mailboxes::{Lease, MailboxKey, MailboxRow};
 
 /// Giving the lease back at the end must not hold up the end.
 const RELEASE_WITHIN: Duration = Duration::from_secs(2);

@@ -12,7 +12,7 @@ use super::{Timings, register};
 use crate::app::App;
 use crate::domain::time::{Span, Timestamp};
 use crate::ops::{OpError, mailboxes};
-use crate::store::mailboxes::MailboxRow;
+use crate::store::tables::mailboxes::MailboxRow;
 
 /// How often this node says that its mailboxes are configured; far below the time that counts.
 const REGISTER_EVERY: Span = Span::hours(1);

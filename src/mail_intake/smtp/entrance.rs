@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use crate::outbound::address::Network;
+use crate::domain::address::Network;
 use crate::slots::{NoPlace, Peer, Slot, Slots};
 
 /// Why a connection is not taken, as the answer to it.

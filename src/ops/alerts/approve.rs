@@ -18,7 +18,7 @@ use crate::domain::same_transfer::{Key, interval, keys_of};
 use crate::ops::settlements::settle::{ByOperator, Settled, Settling, settle};
 use crate::ops::wallet_payments::topup::wallet_doubt;
 use crate::ops::{OpError, RACES_MAX, given_reason};
-use crate::store::settlements::ProvenName;
+use crate::store::tables::settlements::ProvenName;
 
 /// What a person asks for.
 pub struct Approve<'a> {

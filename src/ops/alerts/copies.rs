@@ -7,10 +7,12 @@ use crate::domain::same_transfer::{
     Key, MESSAGE, SESSION, are_apart, describe, is_credit, is_other_money, tells_the_same, transfer_keys,
 };
 
-use super::similar::SHARING_MAX;
 use crate::app::App;
 use crate::domain::alert::{AlertRow, AlertStatus};
 use crate::ops::OpError;
+
+/// Alerts with the same session id or reference that are compared.
+pub const SHARING_MAX: usize = 50;
 
 /// Looks for alerts with the same keys. A copy that tells the same makes this a duplicate, if the bank or a
 /// person vouches for both; anything else is a case for review. Answers the keys that nobody has yet.

@@ -20,8 +20,9 @@ use crate::domain::matching::Verdicts;
 use crate::domain::payment::Payment;
 use crate::ops::OpError;
 use crate::ops::settlements::settle::{Settled, Settling, settle};
-use crate::store::jobs::{self, JobKind};
-use crate::store::{Applied, alerts};
+use crate::store::Applied;
+use crate::store::tables::alerts;
+use crate::store::tables::jobs::{self, JobKind};
 
 /// Races one decision may lose: every similar alert that arrives meanwhile is one.
 const DECIDE_RACES_MAX: usize = 20;

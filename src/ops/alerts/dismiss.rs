@@ -9,8 +9,9 @@ use crate::app::App;
 use crate::domain::alert::{AlertRow, AlertStatus};
 use crate::domain::time::Timestamp;
 use crate::ops::{OpError, RACES_MAX, given_reason};
-use crate::store::jobs::{self, JobKind};
-use crate::store::{Applied, IdKind, acts, alerts};
+use crate::store::tables::jobs::{self, JobKind};
+use crate::store::tables::{acts, alerts};
+use crate::store::{Applied, IdKind};
 
 /// Alerts that one command puts aside at most.
 pub const DISMISS_MAX: usize = 10_000;

@@ -15,8 +15,9 @@ use crate::domain::name::{Verdict, verdict};
 use crate::domain::same_transfer::{Key, keys_of, place_of};
 use crate::domain::time::{Span, Timestamp};
 use crate::ops::OpError;
-use crate::store::jobs::{self, JobKind};
-use crate::store::{IdKind, Step, Unit, alerts};
+use crate::store::tables::alerts;
+use crate::store::tables::jobs::{self, JobKind};
+use crate::store::{IdKind, Step, Unit};
 
 /// The work of a debit or reversal that this process did not end is taken up after this.
 const UNDOING_AFTER: Span = Span::seconds(30);

@@ -14,7 +14,7 @@ use crate::domain::payment::Payment;
 use crate::domain::time::Timestamp;
 use crate::ops::OpError;
 use crate::ops::payments::like_names::add_unknown;
-use crate::store::payment_names::{Elsewhere, Named};
+use crate::store::tables::payment_names::{Elsewhere, Named};
 
 /// Payments read by name: of exactly what was received, and that the charges rule may fit. Nobody should be able
 /// to push another's payment out of the first by making many.

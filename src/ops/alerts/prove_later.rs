@@ -16,8 +16,9 @@ use crate::app::App;
 use crate::domain::alert::{AlertRow, AlertStatus, Authenticity};
 use crate::domain::time::{Span, Timestamp};
 use crate::ops::{OpError, RACES_MAX};
-use crate::store::jobs::{self, JobKind};
-use crate::store::{Applied, Step, alerts};
+use crate::store::tables::alerts;
+use crate::store::tables::jobs::{self, JobKind};
+use crate::store::{Applied, Step};
 
 const PAUSE_MAX: Span = Span::minutes(15);
 

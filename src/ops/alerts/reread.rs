@@ -14,8 +14,9 @@ use crate::domain::alert::{AlertRow, AlertStatus, Authenticity, Missing};
 use crate::domain::same_transfer::is_undoing;
 use crate::domain::time::Timestamp;
 use crate::ops::OpError;
-use crate::store::alerts::unread::PAGE;
-use crate::store::{IdKind, acts};
+use crate::store::IdKind;
+use crate::store::tables::acts;
+use crate::store::tables::alerts::unread::PAGE;
 
 /// States of alerts that may be read again.
 pub const STATES: [AlertStatus; 3] =

@@ -4,6 +4,7 @@
 //! What shares a session id or a reference is found over all time; the rest by account, amount and time. An
 //! alert that names no account may be about any.
 
+use super::copies::SHARING_MAX;
 use super::copies::{sharing_session, standing};
 use crate::app::App;
 use crate::domain::account::ReceivingAccount;
@@ -21,8 +22,6 @@ use crate::ops::OpError;
 pub const REVERSAL_WITHIN: Span = Span::days(7);
 /// Alerts of the same account and amount that are compared.
 const SIMILAR_MAX: usize = 200;
-/// Alerts with the same session id or reference that are compared.
-pub const SHARING_MAX: usize = 50;
 /// Credits that one debit may speak of; a reference that more of them show tells none of them.
 pub const LIKELY_MAX: usize = 3;
 /// Debits of the same amount of which it is asked whether they belong to another credit.

@@ -9,8 +9,9 @@ use crate::app::App;
 use crate::domain::alert::{AlertRow, AlertStatus};
 use crate::domain::time::Span;
 use crate::ops::{OpError, RACES_MAX};
-use crate::store::jobs::{self, JobKind};
-use crate::store::{Applied, IdKind, alerts};
+use crate::store::tables::alerts;
+use crate::store::tables::jobs::{self, JobKind};
+use crate::store::{Applied, IdKind};
 
 /// Raw mail is kept this long (decisions 12).
 pub const MAIL_KEPT: Span = Span::days(90);

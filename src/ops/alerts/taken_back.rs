@@ -16,8 +16,9 @@ use crate::domain::same_transfer::{
     is_credit, is_fee, is_undoing, is_vouched, may_be_the_same_money, may_undo, names_the_payer, takes_back,
 };
 use crate::ops::{OpError, RACES_MAX};
-use crate::store::jobs::{self, JobKind};
-use crate::store::{Step, alerts};
+use crate::store::Step;
+use crate::store::tables::alerts;
+use crate::store::tables::jobs::{self, JobKind};
 
 /// Credits of one amount that are looked at.
 const CREDITS_MAX: usize = 500;

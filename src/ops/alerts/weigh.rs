@@ -24,7 +24,7 @@ use crate::ops::payments::like_names::{
     ANY_AMOUNT, Found, Wanted, add_unknown, is_index_unfinished, payments_like,
 };
 use crate::ops::wallet_payments::topup::wallet_doubt;
-use crate::store::settlements::ProvenName;
+use crate::store::tables::settlements::ProvenName;
 
 /// How far back suggestions reach.
 const SUGGEST_WITHIN: Span = Span::days(30);

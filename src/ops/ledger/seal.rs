@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 use crate::app::App;
 use crate::ops::OpError;
 use crate::store::Applied;
-use crate::store::seals::{self, SealableEntry};
+use crate::store::tables::seals::{self, SealableEntry};
 
 /// Entries in one seal.
 pub const SEAL_MAX: usize = 500;

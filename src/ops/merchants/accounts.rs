@@ -10,8 +10,9 @@ use crate::domain::merchant::Mode;
 use crate::domain::text::is_plain_line;
 use crate::domain::time::Timestamp;
 use crate::ops::{OpError, RACES_MAX};
-use crate::store::accounts::{self, ACCOUNTS_MAX};
-use crate::store::{IdKind, acts};
+use crate::store::IdKind;
+use crate::store::tables::accounts::{self, ACCOUNTS_MAX};
+use crate::store::tables::acts;
 
 /// Digits of a Nigerian account number.
 const NUMBER_DIGITS: usize = 10;

@@ -14,7 +14,8 @@ use crate::domain::time::{Span, Timestamp};
 use crate::domain::webhook::Secret;
 use crate::domain::weburl;
 use crate::ops::{OpError, RACES_MAX};
-use crate::store::{Applied, IdKind, acts, deliveries, merchants, wallets};
+use crate::store::tables::{acts, deliveries, merchants, wallets};
+use crate::store::{Applied, IdKind};
 
 /// The secret before stays valid this long beside a new one.
 pub const ROTATION_OVERLAP: Span = Span::hours(24);

@@ -9,7 +9,8 @@ use crate::app::App;
 use crate::domain::merchant::{ApiKey, Mode, key_hash, key_text};
 use crate::domain::time::Span;
 use crate::ops::OpError;
-use crate::store::{Applied, IdKind, acts, merchants};
+use crate::store::tables::{acts, merchants};
+use crate::store::{Applied, IdKind};
 
 /// Characters of a label.
 const LABEL_MAX: usize = 100;

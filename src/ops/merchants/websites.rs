@@ -11,8 +11,9 @@ use crate::domain::merchant::{Website, WebsiteStatus};
 use crate::domain::text::is_plain_line;
 use crate::domain::weburl;
 use crate::ops::{OpError, RACES_MAX, given_reason};
-use crate::store::merchants::{self, WEBSITES_MAX, WebsiteRow};
-use crate::store::{Applied, IdKind, acts, deliveries};
+use crate::store::tables::merchants::{self, WEBSITES_MAX, WebsiteRow};
+use crate::store::tables::{acts, deliveries};
+use crate::store::{Applied, IdKind};
 
 /// Why nothing was changed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -6,6 +6,7 @@
 //! this process, and waits with [`send_now`]; all others leave it to the workers. What the messenger says
 //! of a message afterwards is `message_reports`' matter.
 
+use crate::outbound::message::{LinkParts, Outgoing, SendOutcome};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,9 +21,9 @@ use crate::domain::phone::Phone;
 use crate::domain::time::{Span, Timestamp};
 use crate::ops::OpError;
 use crate::ops::wallets::find::{known_wallet, phone_hash};
-use crate::outbound::messenger::{LOG_PREFIX, LinkParts, Outgoing, SendOutcome};
-use crate::store::jobs::{self, Job, JobKind};
-use crate::store::messages::{self, MessageRow};
+use crate::outbound::messenger::LOG_PREFIX;
+use crate::store::tables::jobs::{self, Job, JobKind};
+use crate::store::tables::messages::{self, MessageRow};
 use crate::store::{Applied, IdKind, Step};
 
 /// How long somebody waits for a message to go out (decisions 11).
@@ -477,7 +478,7 @@ pub struct Listed {
     pub text: String,
 }
 
-/// Messages to one phone or to all, oldest first; the newest `store::messages::LIST_MAX` of them.
+/// Messages to one phone or to all, oldest first; the newest `store::tables::messages::LIST_MAX` of them.
 pub async fn list(app: &App, phone: Option<&Phone>) -> Result<Vec<Listed>, OpError> {
     let hash = phone.map(|phone| phone_hash(app, phone));
     let mut all = Vec::new();

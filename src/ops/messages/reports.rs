@@ -15,9 +15,10 @@ use crate::domain::phone::Phone;
 use crate::domain::time::{Span, Timestamp};
 use crate::ops::wallets::find::phone_hash;
 use crate::ops::{OpError, RACES_MAX};
-use crate::store::jobs::{self, JobKind};
-use crate::store::messages::{self, MessageRow};
-use crate::store::{Step, wallets};
+use crate::store::Step;
+use crate::store::tables::jobs::{self, JobKind};
+use crate::store::tables::messages::{self, MessageRow};
+use crate::store::tables::wallets;
 use crate::vault::Vault;
 
 /// One report.

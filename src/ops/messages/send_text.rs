@@ -21,7 +21,7 @@ use crate::ops::OpError;
 use crate::ops::payments::idempotency::Claim;
 use crate::ops::wallets::find::find;
 use crate::store::Applied;
-use crate::store::messages::is_quota;
+use crate::store::tables::messages::is_quota;
 
 /// What became of the text.
 #[derive(Debug)]

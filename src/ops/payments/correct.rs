@@ -13,8 +13,9 @@ use crate::domain::money::Money;
 use crate::domain::name::Folded;
 use crate::domain::payment::{CORRECTIONS_WINDOW, CorrectRefusal, Kind, Payment};
 use crate::ops::{OpError, RACES_MAX, counting_turn};
-use crate::store::jobs::{self, JobKind};
-use crate::store::{Applied, IdKind, payments};
+use crate::store::tables::jobs::{self, JobKind};
+use crate::store::tables::payments;
+use crate::store::{Applied, IdKind};
 
 /// What became of the request.
 #[derive(Debug)]

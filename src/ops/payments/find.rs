@@ -14,7 +14,7 @@ use crate::domain::name::{Folded, Verdict, fold, verdict_folded};
 use crate::domain::payment::Payment;
 use crate::domain::time::Timestamp;
 use crate::ops::OpError;
-use crate::store::payment_search::Filter;
+use crate::store::tables::payment_search::Filter;
 
 /// A million payments.
 const REACH: Reach = Reach { rows: 100_000, slices: 10 };

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use crate::app::App;
 use crate::domain::time::{Span, Timestamp};
-use crate::store::idempotency::{self, KeyRow, NewClaim};
+use crate::store::tables::idempotency::{self, KeyRow, NewClaim};
 use crate::store::{Applied, Step, Store};
 
 use super::read::PaymentView;

@@ -12,8 +12,9 @@ use crate::domain::name::{Folded, Verdict, may_match, verdict_folded};
 use crate::domain::payment::{Payment, Status};
 use crate::domain::time::Timestamp;
 use crate::ops::OpError;
-use crate::store::payment_names::{self, Named};
-use crate::store::{Step, payments};
+use crate::store::Step;
+use crate::store::tables::payment_names::{self, Named};
+use crate::store::tables::payments;
 
 /// Payments of like names read at once when an account is chosen, whatever their amount. When there are more,
 /// those of about the amount are read by themselves.

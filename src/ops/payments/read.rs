@@ -6,7 +6,7 @@ use crate::domain::merchant::{Mode, Website};
 use crate::domain::payment::{Payment, Status};
 use crate::domain::time::Timestamp;
 use crate::ops::OpError;
-use crate::store::payments::Page;
+use crate::store::tables::payments::Page;
 
 /// `total` of a listing is exact up to here (decisions 4).
 pub const TOTAL_MAX: i64 = 100_000;

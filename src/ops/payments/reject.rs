@@ -4,7 +4,8 @@ use crate::app::App;
 use crate::domain::intent::IntentEnd;
 use crate::domain::payment::{Payment, Status};
 use crate::ops::{OpError, RACES_MAX, given_reason};
-use crate::store::{IdKind, acts, intents, payments};
+use crate::store::IdKind;
+use crate::store::tables::{acts, intents, payments};
 
 /// Why it is not done.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -10,8 +10,8 @@ use crate::domain::account::ReceivingAccount;
 use crate::domain::payment::Payment;
 use crate::domain::time::{Span, Timestamp};
 use crate::ops::OpError;
-use crate::store::alerts::alike::WaitingMails;
-use crate::store::{alerts, idempotency, mailboxes, messages, payment_names, payments};
+use crate::store::tables::alerts::alike::WaitingMails;
+use crate::store::tables::{alerts, idempotency, mailboxes, messages, payment_names, payments};
 
 /// Payments looked at in one read, and reads in one run; the next run goes on.
 const BATCH: usize = 500;

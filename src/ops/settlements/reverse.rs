@@ -15,9 +15,10 @@ use crate::domain::same_transfer::{interval, is_fee, is_same_place, is_undoing, 
 use crate::ops::messages::outbox::{self, By, NOTES_VALID, Note};
 use crate::ops::wallets::find::known_wallet;
 use crate::ops::{OpError, RACES_MAX, given_reason};
-use crate::store::acts;
-use crate::store::settlements::{self, EntryNote};
-use crate::store::{Applied, IdKind, Step, alerts, payments};
+use crate::store::tables::acts;
+use crate::store::tables::settlements::{self, EntryNote};
+use crate::store::tables::{alerts, payments};
+use crate::store::{Applied, IdKind, Step};
 
 /// What a person asks for.
 pub struct Reverse<'a> {

@@ -24,7 +24,8 @@ use crate::domain::wallet::{
 };
 use crate::ops::OpError;
 use crate::ops::wallets::find::known_wallet;
-use crate::store::{Applied, IdKind, Step, intents, wallets};
+use crate::store::tables::{intents, wallets};
+use crate::store::{Applied, IdKind, Step};
 use crate::vault::pin::Ticket;
 
 /// Races one try may lose: every other try of the same wallet or business is one, and there are few.

@@ -8,7 +8,8 @@ use crate::app::App;
 use crate::domain::intent::{Intent, IntentEnd, IntentState};
 use crate::domain::time::Timestamp;
 use crate::ops::OpError;
-use crate::store::{Step, intents, payments};
+use crate::store::Step;
+use crate::store::tables::{intents, payments};
 
 /// Intents looked at in one read, and reads in one run; the next run goes on.
 const BATCH: usize = 500;

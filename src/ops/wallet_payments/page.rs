@@ -16,7 +16,7 @@ use crate::domain::wallet::{Wallet, WalletStatus};
 use crate::domain::weburl::website_address;
 use crate::ops::OpError;
 use crate::ops::wallets::find::{known_wallet, limits};
-use crate::store::wallets::BusinessTries;
+use crate::store::tables::wallets::BusinessTries;
 use crate::vault::Vault;
 
 /// A link's own result is shown so long after its end; then it is like one that never was.

@@ -23,7 +23,8 @@ use crate::domain::wallet::Wallet;
 use crate::ops::OpError;
 use crate::ops::messages::outbox::{self, By, NOTES_VALID, Note, SentNow};
 use crate::ops::wallets::find::known_wallet;
-use crate::store::{IdKind, Unit, intents, wallets};
+use crate::store::tables::{intents, wallets};
+use crate::store::{IdKind, Unit};
 use crate::vault::link::nonce;
 
 /// Races a code may lose: every other code and every try of a PIN of the same wallet is one.

@@ -17,9 +17,10 @@ use crate::ops::messages::outbox::{self, By, NOTES_VALID, Note};
 use crate::ops::wallets::find::{known_wallet, limits};
 use crate::ops::webhooks::body::{self, PAYMENT_APPROVED};
 use crate::ops::{OpError, RACES_MAX};
-use crate::store::settlements::{self, EntryNote, Settlement};
-use crate::store::wallets::{self, Spending};
-use crate::store::{Applied, IdKind, Unit, intents, payments};
+use crate::store::tables::settlements::{self, EntryNote, Settlement};
+use crate::store::tables::wallets::{self, Spending};
+use crate::store::tables::{intents, payments};
+use crate::store::{Applied, IdKind, Unit};
 
 /// Races a settlement may lose; each of them changed something that is looked at again.
 const SETTLE_RACES_MAX: usize = 5 * RACES_MAX;

@@ -24,7 +24,8 @@ use crate::ops::messages::outbox::{self, By, Composed, Note, SentNow};
 use crate::ops::messages::quota::{OverQuota, Quota};
 use crate::ops::payments::create::{fresh_transaction_id, quote_within};
 use crate::ops::wallets::find::{find, limits};
-use crate::store::{Applied, IdKind, intents, payments};
+use crate::store::tables::{intents, payments};
+use crate::store::{Applied, IdKind};
 use crate::vault::Vault;
 use crate::vault::link::nonce;
 

@@ -19,7 +19,8 @@ use crate::ops::payments::like_names::add_payment;
 use crate::ops::payments::read::PaymentView;
 use crate::ops::wallets::find::{find, known_wallet, limits};
 use crate::ops::{OpError, counting_turn};
-use crate::store::{Applied, IdKind, topups};
+use crate::store::tables::topups;
+use crate::store::{Applied, IdKind};
 
 /// Nothing is charged for a top-up.
 const FREE: Schedule =

@@ -12,9 +12,10 @@ use crate::domain::phone::{NotAMobile, Phone};
 use crate::domain::time::Span;
 use crate::domain::wallet::{Tier, TierLimits, Wallet};
 use crate::ops::{OpError, RACES_MAX, given_reason};
-use crate::store::settlements::{self, EntryNote};
-use crate::store::wallets::{self, Change, Credit, StatementLine};
-use crate::store::{IdKind, Step, acts, intents};
+use crate::store::tables::settlements::{self, EntryNote};
+use crate::store::tables::wallets::{self, Change, Credit, StatementLine};
+use crate::store::tables::{acts, intents};
+use crate::store::{IdKind, Step};
 
 /// The same amount to the same wallet within this needs a reference: it looks like one act done twice.
 pub const SAME_CREDIT: Span = Span::minutes(10);

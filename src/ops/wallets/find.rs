@@ -7,7 +7,7 @@ use crate::app::App;
 use crate::domain::phone::Phone;
 use crate::domain::wallet::{Tier, TierLimits, Wallet};
 use crate::ops::{OpError, RACES_MAX};
-use crate::store::wallets::{self, WalletRow};
+use crate::store::tables::wallets::{self, WalletRow};
 use crate::store::{Applied, IdKind};
 
 /// A wallet, and whether it was made just now.

@@ -13,8 +13,8 @@ use crate::domain::account::ReceivingAccount;
 use crate::domain::money::Money;
 use crate::domain::payment::{Kind, Payment};
 use crate::domain::time::Timestamp;
-use crate::store::events::{self, Event};
-use crate::store::jobs::{self, JobKind};
+use crate::store::tables::events::{self, Event};
+use crate::store::tables::jobs::{self, JobKind};
 use crate::store::{IdKind, Step, Store, StoreError};
 
 /// Event sent when a payment was approved (interface 6).

@@ -11,8 +11,8 @@ use super::target::{self, Addressed};
 use crate::app::App;
 use crate::domain::time::{Span, Timestamp};
 use crate::ops::OpError;
-use crate::store::deliveries::{self, Delivery};
-use crate::store::jobs::CLAIM_BATCH;
+use crate::store::tables::deliveries::{self, Delivery};
+use crate::store::tables::jobs::CLAIM_BATCH;
 use crate::store::{Applied, Step, Unit};
 
 /// Deliveries one bulk resend takes; run it again for more.

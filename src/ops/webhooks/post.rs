@@ -13,9 +13,9 @@ use crate::domain::time::Timestamp;
 use crate::domain::webhook::{self, Secret, Verdict};
 use crate::domain::weburl::TargetUrl;
 use crate::outbound::{PostError, PostOutcome};
-use crate::store::deliveries::Attempt;
-use crate::store::events::Parcel;
-use crate::store::jobs::Job;
+use crate::store::tables::deliveries::Attempt;
+use crate::store::tables::events::Parcel;
+use crate::store::tables::jobs::Job;
 
 /// Of an answer this much is kept with the attempt.
 pub const ANSWER_KEPT: usize = 1_024;

@@ -12,7 +12,7 @@ use crate::domain::merchant::{Website, WebsiteStatus};
 use crate::domain::payment::Kind;
 use crate::domain::weburl::{self, TargetUrl};
 use crate::store::StoreError;
-use crate::store::events::Parcel;
+use crate::store::tables::events::Parcel;
 
 /// Where an event is to be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -14,9 +14,9 @@ use crate::domain::time::Span;
 use crate::domain::webhook::Verdict;
 use crate::ops::OpError;
 use crate::store::IdKind;
-use crate::store::deliveries::{self, Attempt};
-use crate::store::events::{self, Parcel};
-use crate::store::jobs::{self, JobKind};
+use crate::store::tables::deliveries::{self, Attempt};
+use crate::store::tables::events::{self, Parcel};
+use crate::store::tables::jobs::{self, JobKind};
 
 /// Beyond twice the deadline of a post: for what stands before and after it.
 const HELD_BEYOND: Span = Span::seconds(30);

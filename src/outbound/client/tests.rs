@@ -13,9 +13,9 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
 use super::*;
+use crate::domain::address::{AddressPolicy, Network};
 use crate::domain::weburl::parse_operator_url;
 use crate::outbound::Resolved;
-use crate::outbound::address::{AddressPolicy, Network};
 
 const SHORT: Duration = Duration::from_millis(250);
 /// Far above any deadline configured here, far below a hanging test.

@@ -10,6 +10,7 @@
 mod answer;
 mod payload;
 
+use crate::outbound::message::{Outgoing, SendOutcome};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
@@ -21,10 +22,9 @@ use tokio::time::{Instant, timeout_at};
 
 pub use answer::{Failure, failure_of};
 
-use super::address::{AddressPolicy, Network};
-use super::messenger::{Outgoing, SendOutcome};
 use super::{Outbound, OutboundConfig, OutboundProblem, PostOutcome};
 use crate::config::{self, ConfigError, Templates};
+use crate::domain::address::{AddressPolicy, Network};
 use crate::domain::weburl::TargetUrl;
 use answer::Verdict;
 

@@ -4,10 +4,10 @@
 //! the account that the money arrived in (of a virtual account, the one it is settled through). A payer can type
 //! another's session id: a person may settle two transfers that show one, if their amounts or payers differ.
 
-use super::super::sql::statements;
-use super::super::{Row, Store, StoreError};
 use super::Clause;
 use crate::domain::money::Money;
+use crate::store::engine::sql::statements;
+use crate::store::{Row, Store, StoreError};
 
 macro_rules! no_key_is_settled_twice {
     ($form:ident) => {

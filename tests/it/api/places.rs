@@ -7,7 +7,8 @@ use tillbell::http::{self, Http, Purpose};
 
 use tillbell::config::Config;
 use tillbell::http::pages::brand::Brand;
-use tillbell::http::server::listen::{Bounds, TLS_PROTOCOLS};
+use tillbell::http::server::bounds::Bounds;
+use tillbell::http::server::listen::TLS_PROTOCOLS;
 use tillbell::tls::Tls;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};

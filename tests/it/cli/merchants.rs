@@ -27,7 +27,7 @@ on_both! {
     }
 
     async fn a_business_whose_wallet_payments_are_stopped_is_shown_so(db: TestDatabase) {
-        use tillbell::store::wallets;
+        use tillbell::store::tables::wallets;
         let desk = Desk::new(&db);
         desk.business("Shop");
         desk.json(&["business", "set", "1", "--wallet", "on"]);

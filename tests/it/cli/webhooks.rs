@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use serde_json::Value;
 use tillbell::domain::time::Span;
-use tillbell::store::jobs::{self, JobKind, Lane};
+use tillbell::store::tables::jobs::{self, JobKind, Lane};
 
 use super::Desk;
 use super::terminal::on_terminal_of;

@@ -26,8 +26,9 @@ use tillbell::ops::merchants::accounts::NewAccount;
 use tillbell::ops::payments::create::{Created, NewPayment, create_payment};
 use tillbell::ops::payments::like_names::move_rows;
 use tillbell::outbound::messenger::Messenger;
-use tillbell::store::sql::{Sql, Text};
-use tillbell::store::{Step, StoreOptions, payment_names, payments};
+use tillbell::store::engine::sql::{Sql, Text};
+use tillbell::store::tables::{payment_names, payments};
+use tillbell::store::{Step, StoreOptions};
 
 use super::databases::TestDatabase;
 

@@ -117,7 +117,9 @@ fn schema() -> Template {
         .expect("read migrations/")
         .map(|entry| entry.expect("read migrations/").path())
         .collect();
-    sources.extend(["src/store/migrate.rs", "src/store/people.rs"].map(|file| root.join(file)));
+    sources.extend(
+        ["migrate.rs", "schema.rs", "people.rs"].map(|file| root.join("src/store/engine").join(file)),
+    );
     sources.sort();
     let mut hasher = DefaultHasher::new();
     for source in sources {

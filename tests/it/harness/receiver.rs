@@ -186,8 +186,8 @@ fn plain(status: u16) -> Response {
 #[cfg(test)]
 mod tests {
     use http::{HeaderName, HeaderValue};
+    use tillbell::domain::address::AddressPolicy;
     use tillbell::domain::weburl::parse_operator_url;
-    use tillbell::outbound::address::AddressPolicy;
     use tillbell::outbound::{Outbound, OutboundConfig, PostOutcome};
 
     use super::*;

@@ -2,7 +2,7 @@
 //! there once afterwards.
 
 use futures_util::StreamExt;
-use tillbell::store::mailboxes::MailboxKey;
+use tillbell::store::tables::mailboxes::MailboxKey;
 
 use super::{Reading, fast, server, until};
 use crate::harness::app::{LATER, TestApp, world};

@@ -48,7 +48,7 @@ on_both! {
         let (t, _) = world(db).await;
         t.advance(LATER);
         let fake = FakeServer::start(Folder::default()).await;
-        let key = tillbell::store::mailboxes::MailboxKey {
+        let key = tillbell::store::tables::mailboxes::MailboxKey {
             host: "127.0.0.1".into(),
             port: fake.address.port(),
             login: "till".into(),

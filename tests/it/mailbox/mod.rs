@@ -21,7 +21,7 @@ use tillbell::config::{Config, ImapServer};
 use tillbell::domain::alert::{AlertRow, AlertStatus};
 use tillbell::mail_intake::imap::{self, Timings};
 use tillbell::mail_intake::ingest::MailRoom;
-use tillbell::store::mailboxes::MailboxRow;
+use tillbell::store::tables::mailboxes::MailboxRow;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;

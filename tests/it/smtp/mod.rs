@@ -17,7 +17,7 @@ use tillbell::config::SmtpAddress;
 use tillbell::domain::alert::AlertRow;
 use tillbell::mail_intake::ingest::MailRoom;
 use tillbell::mail_intake::smtp::{Patience, Receiver};
-use tillbell::store::sql::{Sql, Text};
+use tillbell::store::engine::sql::{Sql, Text};
 use tillbell::tls::Tls;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;

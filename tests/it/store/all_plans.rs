@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
-use tillbell::store::sql::{Dialect, Sql, Text};
+use tillbell::store::engine::sql::{Dialect, Sql, Text};
 use tillbell::store::statements;
 
 use crate::harness::databases::{Engine, TestDatabase, connect};

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use futures_util::future::join_all;
-use tillbell::store::unit::UNIT_MAX_STEPS;
+use tillbell::store::engine::unit::UNIT_MAX_STEPS;
 use tillbell::store::{Applied, IdKind, Step, Store, StoreError, StoreOptions};
 
 use super::*;

@@ -19,7 +19,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::Poll;
 
-use tillbell::store::sql::{Column, Sql, Text};
+use tillbell::store::engine::sql::{Column, Sql, Text};
 use tillbell::store::{Applied, Step, Store, StoreError, StoreOptions, Unit};
 
 pub const fn query(name: &'static str, text: &'static str) -> Sql {

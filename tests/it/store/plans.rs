@@ -3,7 +3,7 @@
 //! Neither engine has statistics here, as on a database that grows quickly, and takes whatever index it likes;
 //! one that names only the account would read every payment of it, which no small test feels. The plan says it.
 
-use tillbell::store::sql::Dialect;
+use tillbell::store::engine::sql::Dialect;
 use tillbell::store::statements;
 
 use super::all_plans::fill;

@@ -3,7 +3,7 @@
 //! PostgreSQL also says of which type each place and each column is: only those that a `Value` can
 //! be are allowed, so that no statement fails for the first time in front of a customer.
 
-use tillbell::store::sql::Dialect;
+use tillbell::store::engine::sql::Dialect;
 use tillbell::store::statements;
 use tokio_postgres::types::Type;
 

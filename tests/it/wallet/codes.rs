@@ -6,7 +6,7 @@ use tillbell::domain::time::Span;
 use tillbell::ops::wallet_payments::confirm::Confirmed;
 use tillbell::ops::wallet_payments::page::{LinkView, view_link};
 use tillbell::ops::wallet_payments::pin_reset::{CodeSent, PinSet, send_code, set_pin};
-use tillbell::outbound::messenger::SendOutcome;
+use tillbell::outbound::message::SendOutcome;
 
 use super::world::{PIN, World, token};
 

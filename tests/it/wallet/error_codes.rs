@@ -1,6 +1,7 @@
 //! Codes of the wallet routes' errors, each driven over HTTP; what there are in all is `api::codes`' to know.
 
 use std::sync::Arc;
+use tillbell::outbound::message::SendOutcome;
 
 use serde_json::json;
 use tillbell::domain::merchant::Mode;
@@ -8,7 +9,7 @@ use tillbell::domain::message::MessageKind;
 use tillbell::ops::wallet_payments::confirm::confirm;
 use tillbell::ops::wallet_payments::pin_reset::{PinSet, send_code, set_pin};
 use tillbell::ops::wallets::desk::{Act, act};
-use tillbell::outbound::messenger::{Messenger, SendOutcome};
+use tillbell::outbound::messenger::Messenger;
 
 use super::routes::{WALLET, phone_body, post, start_body};
 use super::world::{PHONE, PIN, Post, WRONG, fund};

@@ -8,7 +8,7 @@ use tillbell::ops::wallet_payments::confirm::Confirmed;
 use tillbell::ops::wallet_payments::pin_reset::{CodeSent, PinSet, send_code, set_pin};
 use tillbell::ops::wallets::desk::{Act, act};
 use tillbell::store::Step;
-use tillbell::store::wallets::{Spending, lock, spend, take_in};
+use tillbell::store::tables::wallets::{Spending, lock, spend, take_in};
 
 use super::world::{PHONE, PIN, World, token};
 

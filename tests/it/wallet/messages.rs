@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 use tillbell::ops::messages::reports::{note_report, note_writing};
+use tillbell::outbound::message::SendOutcome;
 
 use tillbell::domain::message::{MessageKind, MessageStatus};
 use tillbell::domain::phone::Phone;
@@ -9,7 +10,6 @@ use tillbell::domain::time::Span;
 use tillbell::ops::messages::outbox::list;
 use tillbell::ops::messages::send_text::{TextSent, send_text};
 use tillbell::ops::wallet_payments::start::Started;
-use tillbell::outbound::messenger::SendOutcome;
 
 use super::world::{World, token};
 
@@ -141,7 +141,7 @@ on_both! {
         }
         w.t.advance(Span::minutes(1));
         let over = text(&w, "07035550199", "hello").await;
-        assert!(matches!(over, TextSent::OverQuota(over) if over.scope == tillbell::store::messages::QuotaScope::RecipientDay), "{over:?}");
+        assert!(matches!(over, TextSent::OverQuota(over) if over.scope == tillbell::store::tables::messages::QuotaScope::RecipientDay), "{over:?}");
         w.t.advance(Span::hours(24));
         assert!(matches!(text(&w, "07035550199", "hello").await, TextSent::Sent { .. }));
         w.t.finish().await;
@@ -155,7 +155,7 @@ on_both! {
             assert!(matches!(text(&w, super::world::PHONE, "hello").await, TextSent::Sent { .. }));
         }
         let over = w.try_start(&w.request(100, "k-over")).await;
-        assert!(matches!(over, Started::OverQuota(over) if over.scope == tillbell::store::messages::QuotaScope::RecipientMinute), "{over:?}");
+        assert!(matches!(over, Started::OverQuota(over) if over.scope == tillbell::store::tables::messages::QuotaScope::RecipientMinute), "{over:?}");
         assert!(w.t.app.store.intent_by_key(w.shop.id, "k-over").await.unwrap().is_none(), "nothing was started");
         assert!(matches!(text(&w, super::world::PHONE, "hello").await, TextSent::OverQuota(_)));
         // What was started is answered as before.
@@ -193,7 +193,7 @@ on_both! {
     }
 
     async fn a_business_sends_ten_thousand_a_day(db: TestDatabase) {
-        use tillbell::store::messages::{QuotaScope, use_quota};
+        use tillbell::store::tables::messages::{QuotaScope, use_quota};
         let w = World::start(db).await;
         let (key, now) = (w.shop.id.to_be_bytes(), w.t.app.now());
         for _ in 0..10 {

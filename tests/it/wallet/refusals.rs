@@ -2,6 +2,7 @@
 //! what the merchant is told.
 
 use std::sync::Arc;
+use tillbell::outbound::message::SendOutcome;
 
 use tillbell::domain::merchant::Mode;
 use tillbell::domain::message::MessageKind;
@@ -9,7 +10,7 @@ use tillbell::ops::merchants::businesses::ChargeChange;
 use tillbell::ops::merchants::websites::{NewWebsite, add_website};
 use tillbell::ops::wallet_payments::confirm::confirm;
 use tillbell::ops::wallet_payments::pin_reset::{PinSet, send_code, set_pin};
-use tillbell::outbound::messenger::{Messenger, SendOutcome};
+use tillbell::outbound::messenger::Messenger;
 
 use super::routes::{WALLET, phone_body, post, start_body};
 use super::world::{PHONE, PIN, Post, WRONG, fund};

@@ -5,7 +5,7 @@ use tillbell::domain::intent::PinCode;
 use tillbell::domain::message::MessageKind;
 use tillbell::ops::wallet_payments::page::{LinkView, view_link};
 use tillbell::ops::wallet_payments::pin_reset::{CodeSent, PinSet, send_code, set_pin};
-use tillbell::store::messages::MessageRow;
+use tillbell::store::tables::messages::MessageRow;
 
 use super::world::{PIN, World, token};
 use crate::harness::databases::TestDatabase as Database;

@@ -5,6 +5,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
+use tillbell::outbound::message::{Outgoing, SendOutcome};
 
 use tillbell::app::App;
 use tillbell::directory::Caller;
@@ -19,7 +20,7 @@ use tillbell::ops::wallet_payments::pin_reset::{CodeSent, PinSet, send_code, set
 use tillbell::ops::wallet_payments::start::{StartRequest, Started, StartedPayment, start_wallet_payment};
 use tillbell::ops::wallets::desk::{GivenCredit, credit};
 use tillbell::ops::wallets::find::{ensure, find};
-use tillbell::outbound::messenger::{Carrier, Messenger, Outgoing, SendOutcome};
+use tillbell::outbound::messenger::{Carrier, Messenger};
 
 use crate::harness::app::{Merchant, TestApp};
 use crate::harness::databases::TestDatabase;

@@ -3,7 +3,7 @@
 
 use tillbell::domain::message::MessageKind;
 use tillbell::domain::time::Span;
-use tillbell::outbound::messenger::SendOutcome;
+use tillbell::outbound::message::SendOutcome;
 
 use super::site::{Shown, Site};
 use crate::wallet::world::PIN;

@@ -11,7 +11,7 @@ use tillbell::ops::settlements::reverse::{Reverse, reverse_payment};
 use tillbell::ops::wallet_payments::end::expire_intents;
 use tillbell::ops::wallet_payments::topup::{ToppingUp, start_topup};
 use tillbell::ops::wallets::desk::{Act, act};
-use tillbell::outbound::messenger::SendOutcome;
+use tillbell::outbound::message::SendOutcome;
 
 use super::site::{DEV, Site};
 use crate::harness::app::ACCOUNT;

@@ -3,6 +3,7 @@
 //! The answer holds the link, so it is never stored: the body's own `idempotency_key` makes the same answer
 //! again from the intent, and so does an `Idempotency-Key` header.
 
+use crate::domain::reference::check_reference;
 use crate::http::response::problems::Problems;
 use std::sync::Arc;
 
@@ -12,7 +13,7 @@ use axum::response::Response;
 use super::{
     Entered, answer, impostor_code, multiline, no_wallet, over_quota, payer_name, phone, replay, suspended,
 };
-use crate::domain::impostor::{Impostor, OwnHost, check_direction, check_line, check_reference};
+use crate::domain::impostor::{Impostor, OwnHost, check_direction, check_line};
 use crate::domain::wallet::WalletStatus;
 use crate::domain::weburl::MAX_URL_CHARS;
 use crate::http::Http;

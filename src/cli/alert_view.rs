@@ -1,0 +1,72 @@
+//! An alert as commands print it.
+
+use super::banks::occurred;
+use super::print::{Field, Object};
+use crate::alert_reader::Banks;
+use crate::alert_reader::check::{direction_word, kind_word};
+use crate::app::App;
+use crate::domain::alert::{AlertRow, AlertStatus, Direction};
+use crate::ops::alerts::approve::ApproveRefused;
+
+/// A bank's own name, where it is known.
+pub(super) fn display_name<'a>(banks: &'a Banks, code: Option<&'a str>) -> Option<&'a str> {
+    code.map(|code| banks.by_code(code).map_or(code, |bank| bank.name.as_str()))
+}
+
+pub(super) async fn transaction_id(app: &App, alert: &AlertRow) -> anyhow::Result<Option<String>> {
+    Ok(match alert.payment_id {
+        Some(id) => app.store.payment(id).await?.map(|payment| payment.transaction_id),
+        None => None,
+    })
+}
+
+/// An alert in a list.
+pub(super) fn row(alert: &AlertRow, transaction_id: Option<String>, banks: &Banks) -> Object {
+    let facts = &alert.facts;
+    // One that was approved after all is no longer dismissed.
+    let dismissed_from = alert.dismissed_from.filter(|_| alert.status == AlertStatus::Dismissed);
+    Object::new()
+        .with("id", alert.id)
+        .with("outcome", alert.status.as_str())
+        .with("authentic", alert.authenticity.as_str())
+        .with("dismissed_from", dismissed_from.map(AlertStatus::as_str))
+        .with("bank", display_name(banks, facts.bank.as_deref()))
+        .with("direction", facts.direction.map(direction_word))
+        .with("kind", facts.kind.map(kind_word))
+        .with("amount", facts.amount)
+        .with("currency", facts.currency.as_ref())
+        .with("payer_name", facts.payer_name.as_ref())
+        .with("account_number", facts.virtual_account.as_ref().or(facts.account_number.as_ref()))
+        .with("account_id", alert.account_id)
+        .with("reference", facts.reference.as_ref())
+        .with("session_id", facts.session_id.as_ref())
+        .with("occurred_at", occurred(facts))
+        .with("first_seen_at", alert.first_seen)
+        .with("decided_at", alert.decided_at)
+        .with("transaction_id", transaction_id)
+        .with("linked_alert_id", alert.linked_alert_id)
+        .with("mail_from", alert.mail_from.as_ref())
+        .with("reason", &alert.reason)
+}
+
+/// All that is known of one alert.
+pub(super) async fn object(app: &App, banks: &Banks, id: i64) -> anyhow::Result<Object> {
+    let alert = app.store.alert(id).await?.ok_or(ApproveRefused::NoAlert(id))?;
+    let transaction_id = transaction_id(app, &alert).await?;
+    let facts = &alert.facts;
+    Ok(row(&alert, transaction_id, banks)
+        .with("source", &alert.source)
+        .with("authentic_by", alert.authentic_by.as_ref())
+        .with("template", facts.template.as_ref())
+        .with("shown_account", facts.account_number.as_ref())
+        .with("holder_name", facts.holder_name.as_ref())
+        .with("payer_account_number", facts.payer_account_number.as_ref())
+        .with("payer_bank", facts.payer_bank.as_ref())
+        .with("narration", facts.narration.as_ref())
+        .with("doubts", facts.doubts.clone())
+        .with("subject", alert.subject.as_ref())
+        .with("message_id", alert.message_id.as_ref())
+        .with("mailed_at", alert.mailed_at)
+        .with("is_credit", facts.direction == Some(Direction::Credit))
+        .with("evidence", Field::json(&alert.evidence)))
+}

@@ -1,0 +1,171 @@
+//! The audit's own way into the database: many counts from one snapshot, and the triggers.
+//!
+//! It opens a connection of its own, because an audit of millions of rows takes longer than any
+//! limit the service's connections have, and must not stand in their way.
+
+use rusqlite::OpenFlags;
+use tokio_postgres::types::ToSql;
+
+use crate::store::audit::{Clause, FOUND_MAX};
+use crate::store::engine::schema::{POSTGRES_GUARD, POSTGRES_GUARD_BODY, sqlite_guards};
+use crate::store::engine::sql::Dialect;
+use crate::store::engine::tls;
+use crate::store::{Driver, Store, StoreError, sqlite_path};
+
+/// Tables that a trigger guards against update and delete, as the migrations name them.
+const APPEND_ONLY: [&str; 10] = [
+    "alert_keys",
+    "entries",
+    "postings",
+    "seals",
+    "sealed_entries",
+    "events",
+    "attempts",
+    "corrections",
+    "operator_acts",
+    "wallet_credits",
+];
+
+/// What a clause of the audit came to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counted {
+    /// Rows looked at.
+    pub rows: i64,
+    pub violations: i64,
+    /// Table and id of the first rows that break it, at most [`FOUND_MAX`].
+    pub found: Vec<(String, Option<i64>)>,
+}
+
+/// Each row once; what breaks a clause in two ways is found twice.
+fn first_ones(all: impl Iterator<Item = (String, Option<i64>)>) -> Vec<(String, Option<i64>)> {
+    let mut found = Vec::new();
+    for one in all {
+        if found.len() < FOUND_MAX && !found.contains(&one) {
+            found.push(one);
+        }
+    }
+    found
+}
+
+impl Store {
+    /// For each clause its two counts (rows looked at, violations) and the first rows that break it, all from
+    /// one snapshot.
+    pub async fn count_in_snapshot(&self, clauses: Vec<Clause>) -> Result<Vec<Counted>, StoreError> {
+        let url = self.inner.url.clone();
+        match self.inner.driver {
+            Driver::Sqlite(_) => {
+                blocking(move || {
+                    let connection = open_sqlite(&url)?;
+                    let run = || -> rusqlite::Result<Vec<Counted>> {
+                        connection.execute_batch("begin")?;
+                        clauses.iter().map(|clause| sqlite_counted(&connection, clause)).collect()
+                    };
+                    run().map_err(|error| StoreError::Unavailable(error.to_string()))
+                })
+                .await
+            }
+            Driver::Postgres(_) => {
+                let client = open_postgres(&url).await?;
+                let begin = "set statement_timeout = 0; \
+                             begin transaction isolation level repeatable read read only";
+                client.batch_execute(begin).await.map_err(|e| trouble(&e))?;
+                let mut counts = Vec::with_capacity(clauses.len());
+                for (_, counting, naming) in clauses {
+                    let text = counting.render(Dialect::Postgres);
+                    let row = client.query_one(&text, &[]).await.map_err(|e| trouble(&e))?;
+                    let mut counted = Counted { rows: row.get(0), violations: row.get(1), found: Vec::new() };
+                    if counted.violations != 0 {
+                        let text = naming.render(Dialect::Postgres);
+                        let rows = client.query(&text, &[]).await.map_err(|e| trouble(&e))?;
+                        counted.found = first_ones(rows.iter().map(|row| (row.get(0), row.get(1))));
+                    }
+                    counts.push(counted);
+                }
+                Ok(counts)
+            }
+        }
+    }
+
+    /// How many tables must be append only, and those of them that have lost their guard: it is
+    /// missing, or does something else than the migrations made it do.
+    pub async fn append_only_guards(&self) -> Result<(i64, Vec<&'static str>), StoreError> {
+        let url = self.inner.url.clone();
+        let guarded: Vec<String> = match self.inner.driver {
+            Driver::Sqlite(_) => {
+                let run = move || sqlite_guarded(&open_sqlite(&url)?);
+                blocking(run).await?
+            }
+            Driver::Postgres(_) => {
+                let client = open_postgres(&url).await?;
+                let params: [&(dyn ToSql + Sync); 2] = [&POSTGRES_GUARD, &POSTGRES_GUARD_BODY];
+                let rows = client.query(POSTGRES_GUARDED, &params).await.map_err(|e| trouble(&e))?;
+                rows.iter().map(|row| row.get(0)).collect()
+            }
+        };
+        let lost = APPEND_ONLY.into_iter().filter(|table| !guarded.iter().any(|g| g == table)).collect();
+        Ok((APPEND_ONLY.len() as i64, lost))
+    }
+}
+
+fn sqlite_counted(connection: &rusqlite::Connection, clause: &Clause) -> rusqlite::Result<Counted> {
+    let (_, counting, naming) = clause;
+    let counts = connection
+        .query_row(&counting.render(Dialect::Sqlite), [], |row| Ok((row.get(0)?, row.get::<_, i64>(1)?)))?;
+    let mut counted = Counted { rows: counts.0, violations: counts.1, found: Vec::new() };
+    if counted.violations != 0 {
+        let mut statement = connection.prepare(&naming.render(Dialect::Sqlite))?;
+        let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        counted.found = first_ones(rows.collect::<rusqlite::Result<Vec<_>>>()?.into_iter());
+    }
+    Ok(counted)
+}
+
+/// Tables whose trigger is enabled and calls the migrations' function before every statement that updates
+/// (58: any column), deletes or truncates, under no condition.
+const POSTGRES_GUARDED: &str = "select c.relname::text from pg_trigger t \
+     join pg_class c on c.oid = t.tgrelid join pg_proc p on p.oid = t.tgfoid \
+     where t.tgname = c.relname || '_append_only' and t.tgenabled in ('O', 'A') and t.tgtype = 58 \
+     and t.tgqual is null and cardinality(t.tgattr::int2[]) = 0 \
+     and p.proname = $1 and p.prosrc = $2 and pg_table_is_visible(c.oid)";
+
+/// Tables whose triggers are, word for word, those that the migrations made, and no others.
+fn sqlite_guarded(connection: &rusqlite::Connection) -> Result<Vec<String>, StoreError> {
+    let run = || -> rusqlite::Result<Vec<(String, String)>> {
+        let mut statement =
+            connection.prepare("select tbl_name, sql from sqlite_master where type = 'trigger'")?;
+        let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        rows.collect()
+    };
+    let triggers = run().map_err(|error| StoreError::Unavailable(error.to_string()))?;
+    let is_guarded = |table: &str| {
+        let guards = sqlite_guards(table);
+        let mut own = triggers.iter().filter(|(of, _)| of == table);
+        let known = |sql: &str| guards.iter().any(|guard| sql.strip_prefix("CREATE TRIGGER ") == Some(guard));
+        own.clone().count() == guards.len() && own.all(|(_, sql)| known(sql))
+    };
+    Ok(APPEND_ONLY.iter().filter(|table| is_guarded(table)).map(|table| (*table).to_owned()).collect())
+}
+
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
+) -> Result<T, StoreError> {
+    tokio::task::spawn_blocking(work)
+        .await
+        .map_err(|error| StoreError::Unavailable(format!("the audit's thread failed: {error}")))?
+}
+
+fn open_sqlite(url: &str) -> Result<rusqlite::Connection, StoreError> {
+    rusqlite::Connection::open_with_flags(sqlite_path(url), OpenFlags::SQLITE_OPEN_READ_ONLY)
+        .map_err(|error| StoreError::Unavailable(error.to_string()))
+}
+
+async fn open_postgres(url: &str) -> Result<tokio_postgres::Client, StoreError> {
+    let (client, connection) =
+        tokio_postgres::connect(url, tls::connector()?).await.map_err(|e| trouble(&e))?;
+    tokio::spawn(connection);
+    Ok(client)
+}
+
+fn trouble(error: &tokio_postgres::Error) -> StoreError {
+    StoreError::Unavailable(crate::store::engine::postgres::describe(error))
+}

@@ -1,0 +1,63 @@
+//! What waits for a person or a payment: counts, money and age of alerts by status.
+//!
+//! Read by every node every few seconds, so each status costs no more than its oldest [`COUNTED_MAX`] alerts,
+//! out of an index that holds all that is asked. Used by ops, by the gauges and by the command line.
+
+use crate::domain::alert::AlertStatus;
+use crate::domain::money::Money;
+use crate::domain::time::Timestamp;
+use crate::store::engine::sql::statements;
+use crate::store::{Store, StoreError};
+
+/// Alerts of one status that are counted; more are shown as that many. The statement holds the same
+/// number as a literal, by which PostgreSQL plans.
+pub const COUNTED_MAX: i64 = 100_000;
+
+macro_rules! total {
+    ($status:literal) => {
+        concat!(
+            "select ",
+            $status,
+            ", count(*), cast(coalesce(sum(amount_kobo), 0) as bigint), min(first_seen_at) \
+             from (select amount_kobo, first_seen_at from alerts where status = ",
+            $status,
+            " order by first_seen_at limit 100000) as oldest"
+        )
+    };
+}
+
+statements! {
+    TOTALS: query {
+        concat!(
+            total!("'new'"), " union all ", total!("'review'"), " union all ", total!("'unmatched'"), " union all ",
+            total!("'quarantined'")
+        )
+    }
+}
+
+/// One status with its count, the kobo it holds and its oldest alert.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AlertTotal {
+    pub status: AlertStatus,
+    /// At most [`COUNTED_MAX`].
+    pub count: i64,
+    /// Of as many.
+    pub amount: Money,
+    pub oldest: Timestamp,
+}
+
+impl Store {
+    /// By status, those of which there is no alert left out.
+    pub async fn alert_totals(&self) -> Result<Vec<AlertTotal>, StoreError> {
+        let mut totals = Vec::new();
+        for row in self.read(&TOTALS, Vec::new()).await? {
+            let mut r = row.reader("alerts");
+            let status = r.word("status", AlertStatus::parse)?;
+            let (count, amount) = (r.int("count")?, r.money("sum")?);
+            if let Some(oldest) = r.opt_time("min")? {
+                totals.push(AlertTotal { status, count, amount, oldest });
+            }
+        }
+        Ok(totals)
+    }
+}

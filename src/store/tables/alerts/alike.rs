@@ -1,0 +1,269 @@
+//! Alerts that may tell of the same transfer as another one: by session id and by reference over all time,
+//! each through an index of its own, and by account, amount and time.
+//!
+//! Only what the bank or a person vouches for is found: forged mails must not crowd out genuine ones. Called
+//! by `ops`, which judges what is found.
+
+use super::decode;
+use crate::domain::alert::AlertRow;
+use crate::domain::money::Money;
+use crate::domain::time::{Span, Timestamp};
+use crate::store::engine::sql::{Sql, statements};
+use crate::store::{Store, StoreError, Value};
+
+/// A bank's time that shows the minute is less than this wide; TIMED and WIDE tell it in microseconds.
+const MINUTE: Span = Span::minutes(1);
+/// No bank's time is a longer interval than a day, and some slack.
+const INTERVAL_MAX: Span = Span::hours(26);
+
+/// What is vouched for. Copies tell nothing new, and would fill the reads.
+macro_rules! vouched {
+    () => {
+        " and (authenticity in ('proven', 'trusted') or status = 'matched') and status <> 'duplicate'"
+    };
+}
+
+macro_rules! told {
+    ($place:literal, $when:expr, $last:literal) => {
+        concat!(
+            "select ",
+            columns!(),
+            " from alerts where ",
+            $place,
+            " and amount_kobo = $2",
+            $when,
+            vouched!(),
+            $last
+        )
+    };
+}
+
+macro_rules! here {
+    ($when:expr, $last:literal) => {
+        told!("account_id = $1", $when, $last)
+    };
+}
+
+/// The place of alerts that name no account.
+macro_rules! nowhere {
+    ($when:expr, $last:literal) => {
+        told!("account_id is null and cast($1 as bigint) = 0", $when, $last)
+    };
+}
+
+/// Those whose bank's time is shown, is so wide, and may overlap another one.
+macro_rules! timed {
+    ($place:ident, $width:literal, $which:literal) => {
+        $place!(
+            concat!(
+                " and bank_time_begin_at >= $3 and bank_time_begin_at <= $4 and bank_time_end_at >= $5 \
+                 and bank_time_precision <> 'none' and bank_time_end_at ",
+                $width,
+                " bank_time_begin_at + 60000000",
+                $which
+            ),
+            " order by bank_time_begin_at desc limit $6"
+        )
+    };
+}
+
+/// Of them, all but the credits that show a session id. Of a popular price there are very many of those: they
+/// have no place in the index of these.
+macro_rules! without_session {
+    ($place:ident, $width:literal) => {
+        timed!(
+            $place,
+            $width,
+            " and (session_id is null or direction is null or direction <> 'credit' or kind = 'reversal')"
+        )
+    };
+}
+
+/// Those that no bank's time keeps apart: debits, reversals, and alerts without a time.
+macro_rules! timeless {
+    ($place:ident) => {
+        $place!(
+            " and first_seen_at >= $3 and first_seen_at <= $4 \
+             and (direction = 'debit' or kind = 'reversal' or bank_time_precision = 'none')",
+            " order by first_seen_at desc limit $5"
+        )
+    };
+}
+
+macro_rules! seen {
+    ($place:ident) => {
+        $place!(" and first_seen_at >= $3 and first_seen_at <= $4", " order by first_seen_at desc limit $5")
+    };
+}
+
+statements! {
+    BY_SESSION: query {
+        concat!("select ", columns!(), " from alerts where session_id = $1", vouched!(),
+                " order by first_seen_at desc limit $2")
+    }
+    BY_SESSION_OF_AMOUNT: query {
+        concat!("select ", columns!(), " from alerts where session_id = $1 and amount_kobo + 0 = $3", vouched!(),
+                " order by first_seen_at desc limit $2")
+    }
+    BY_REFERENCE: query {
+        concat!("select ", columns!(), " from alerts where reference = $1 and bank = $2", vouched!(),
+                " order by first_seen_at desc limit $3")
+    }
+    TIMED: query { timed!(here, "<", "") }
+    TIMED_NOWHERE: query { timed!(nowhere, "<", "") }
+    WIDE: query { timed!(here, ">=", "") }
+    WIDE_NOWHERE: query { timed!(nowhere, ">=", "") }
+    TIMED_WITHOUT: query { without_session!(here, "<") }
+    TIMED_WITHOUT_NOWHERE: query { without_session!(nowhere, "<") }
+    WIDE_WITHOUT: query { without_session!(here, ">=") }
+    WIDE_WITHOUT_NOWHERE: query { without_session!(nowhere, ">=") }
+    TIMELESS: query { timeless!(here) }
+    TIMELESS_NOWHERE: query { timeless!(nowhere) }
+    SEEN: query { seen!(here) }
+    SEEN_NOWHERE: query { seen!(nowhere) }
+    WAITING_FOR_A_KEY: query {
+        "select a.account_id, a.bank, min(a.first_seen_at) from alerts a join \
+         (select subject_id from jobs where kind = 'verify' and done_at is null and tries = 0 union all \
+          select subject_id from jobs where kind = 'verify' and done_at is null and tries > 0) j \
+         on j.subject_id = a.id where a.status = 'quarantined' and a.first_seen_at >= $1 \
+         and (a.direction is null or a.direction <> 'debit') group by a.account_id, a.bank limit $2"
+    }
+}
+
+/// Mails of one account that wait for a key of the bank's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WaitingMails {
+    /// The account that they name; `None`: not one of ours that could be told.
+    pub account_id: Option<i64>,
+    pub bank: Option<String>,
+    pub oldest: Timestamp,
+}
+
+impl Store {
+    /// Alerts with this session id, newest first.
+    pub async fn alerts_by_session(
+        &self,
+        session_id: &str,
+        limit: usize,
+    ) -> Result<Vec<AlertRow>, StoreError> {
+        let params = vec![session_id.into(), (limit as i64).into()];
+        self.read(&BY_SESSION, params).await?.into_iter().map(decode).collect()
+    }
+
+    /// The same of one amount: whoever types another's session id into small transfers hides none of them.
+    pub async fn alerts_by_session_of(
+        &self,
+        session_id: &str,
+        amount: Money,
+        limit: usize,
+    ) -> Result<Vec<AlertRow>, StoreError> {
+        let params = vec![session_id.into(), (limit as i64).into(), amount.into()];
+        self.read(&BY_SESSION_OF_AMOUNT, params).await?.into_iter().map(decode).collect()
+    }
+
+    /// Alerts of a bank with this reference, newest first.
+    pub async fn alerts_by_reference(
+        &self,
+        bank: &str,
+        reference: &str,
+        limit: usize,
+    ) -> Result<Vec<AlertRow>, StoreError> {
+        let params = vec![reference.into(), bank.into(), (limit as i64).into()];
+        self.read(&BY_REFERENCE, params).await?.into_iter().map(decode).collect()
+    }
+
+    /// Alerts of one account (`None`: that name none) and amount whose bank's time is shown and overlaps
+    /// `time`, whenever they were seen; newest first, first those that show the minute. `credits_with_session`:
+    /// without it, no credits that show a session id, which are found by that.
+    pub async fn alerts_at(
+        &self,
+        account_id: Option<i64>,
+        amount: Money,
+        time: (Timestamp, Timestamp),
+        credits_with_session: bool,
+        limit: usize,
+    ) -> Result<Vec<AlertRow>, StoreError> {
+        let [timed, wide] = match (account_id, credits_with_session) {
+            (Some(_), true) => [&TIMED, &WIDE],
+            (Some(_), false) => [&TIMED_WITHOUT, &WIDE_WITHOUT],
+            (None, true) => [&TIMED_NOWHERE, &WIDE_NOWHERE],
+            (None, false) => [&TIMED_WITHOUT_NOWHERE, &WIDE_WITHOUT_NOWHERE],
+        };
+        let params = |width: Span| -> Vec<Value> {
+            vec![
+                account_id.unwrap_or(0).into(),
+                amount.into(),
+                (time.0 - width).into(),
+                time.1.into(),
+                time.0.into(),
+                (limit as i64).into(),
+            ]
+        };
+        let (timed, wide) =
+            tokio::try_join!(self.read(timed, params(MINUTE)), self.read(wide, params(INTERVAL_MAX)))?;
+        timed.into_iter().chain(wide).map(decode).collect()
+    }
+
+    /// The debits, the reversals, and the alerts without a time, of one account (`None`: that name none) and
+    /// amount, first seen between two times; newest first.
+    pub async fn timeless_alerts(
+        &self,
+        account_id: Option<i64>,
+        amount: Money,
+        seen: (Timestamp, Timestamp),
+        limit: usize,
+    ) -> Result<Vec<AlertRow>, StoreError> {
+        let sql = if account_id.is_some() { &TIMELESS } else { &TIMELESS_NOWHERE };
+        self.alerts_by(sql, account_id, amount, seen, limit).await
+    }
+
+    /// All alerts of one account (`None`: that name none) and amount, first seen between two times; newest first.
+    pub async fn alerts_seen(
+        &self,
+        account_id: Option<i64>,
+        amount: Money,
+        seen: (Timestamp, Timestamp),
+        limit: usize,
+    ) -> Result<Vec<AlertRow>, StoreError> {
+        let sql = if account_id.is_some() { &SEEN } else { &SEEN_NOWHERE };
+        self.alerts_by(sql, account_id, amount, seen, limit).await
+    }
+
+    async fn alerts_by(
+        &self,
+        sql: &'static Sql,
+        account_id: Option<i64>,
+        amount: Money,
+        seen: (Timestamp, Timestamp),
+        limit: usize,
+    ) -> Result<Vec<AlertRow>, StoreError> {
+        let params = vec![
+            account_id.unwrap_or(0).into(),
+            amount.into(),
+            seen.0.into(),
+            seen.1.into(),
+            (limit as i64).into(),
+        ];
+        self.read(sql, params).await?.into_iter().map(decode).collect()
+    }
+
+    /// Mails first seen since then that wait for a key of the bank's, by the account that they name; debits
+    /// are nobody's payment and not among them.
+    pub async fn mails_waiting_for_a_key(
+        &self,
+        since: Timestamp,
+        limit: usize,
+    ) -> Result<Vec<WaitingMails>, StoreError> {
+        let rows = self.read(&WAITING_FOR_A_KEY, vec![since.into(), (limit as i64).into()]).await?;
+        rows.into_iter()
+            .map(|row| {
+                let mut r = row.reader("alerts");
+                Ok(WaitingMails {
+                    account_id: r.opt_int("account_id")?,
+                    bank: r.opt_text("bank")?,
+                    oldest: r.time("min")?,
+                })
+            })
+            .collect()
+    }
+}

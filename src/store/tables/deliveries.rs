@@ -1,0 +1,306 @@
+//! Deliveries as people see them: the job of a webhook with its event, its log of attempts and its
+//! state, and what a person can do to it.
+//!
+//! The queue itself is `store::tables::jobs`; this file never claims. A delivery is `delivered` or `failed`
+//! when done, `paused` while its target is, and otherwise waits for its `run_at`. The log is append
+//! only and survives resends. Used by ops, and by work for the log and the pauses.
+
+use crate::domain::time::Timestamp;
+use crate::store::engine::sql::statements;
+use crate::store::engine::unit::Step;
+use crate::store::engine::value::{Row, Value};
+use crate::store::{Store, StoreError};
+
+/// Jobs whose attempts are read at once; the statement has as many places.
+const ATTEMPTS_BATCH: usize = 16;
+
+macro_rules! wake {
+    ($lane:literal) => {
+        concat!(
+            "update jobs set run_at = $3, outcome = null where kind = 'deliver' and done_at is null and ",
+            $lane,
+            " and business_id = $1 and outcome = 'paused' and (note = $2 or cast($2 as text) is null)"
+        )
+    };
+}
+macro_rules! delivery {
+    () => {
+        delivery!("jobs j join events e on e.id = j.subject_id")
+    };
+    ($of:literal) => {
+        concat!(
+            "select j.id, j.business_id, j.subject_id, j.run_at, j.held_until_at, j.attempt, j.tries, j.created_at, \
+             j.done_at, j.outcome, j.note, e.kind, e.webhook_id, e.payment_id, p.transaction_id, p.reversed_at, \
+             t.paused_at from ",
+            $of,
+            " left join payments p on p.id = e.payment_id \
+             left join paused_targets t on t.business_id = j.business_id and t.url = j.note "
+        )
+    };
+}
+
+statements! {
+    WAKE_FIRST: query { wake!("tries = 0") }
+    WAKE_AGAIN: query { wake!("tries > 0") }
+    RESEND_FAILED: query {
+        "update jobs set attempt = attempt + 1, tries = 0, run_at = $2, done_at = null, outcome = null, note = null \
+         where id = $1 and kind = 'deliver' and outcome = 'failed'"
+    }
+    RESEND: query {
+        "update jobs set attempt = attempt + 1, tries = 0, run_at = $2, done_at = null, outcome = null, note = null \
+         where id = $1 and kind = 'deliver'"
+    }
+    ATTEMPTS_OF: query {
+        "select id, job_id, try, url, status, error, answer, duration_ms, attempted_at from attempts \
+         where job_id in ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) \
+         order by attempted_at, id"
+    }
+    ATTEMPT: insert(attempts) {
+        id: Int, job_id: Int, try: Int, url: Text, status: Int, error: Text, answer: Text, duration_ms: Int, attempted_at: Int
+    }
+    DELIVERY_BY_ID: query { concat!(delivery!(), "where j.id = $1 and j.kind = 'deliver'") }
+    DELIVERIES_FAILED: query {
+        concat!(delivery!(), "where j.kind = 'deliver' and j.outcome = 'failed' \
+                 order by j.created_at desc, j.id desc limit $1")
+    }
+    DELIVERIES_OF_PAYMENT: query {
+        concat!(delivery!(), "where j.kind = 'deliver' and e.payment_id = $1 order by j.created_at, j.id")
+    }
+    // By way of the events, each of which has a delivery: most jobs are of other kinds. SQLite keeps the order
+    // of a cross join.
+    DELIVERIES: query {
+        concat!(
+            delivery!("events e cross join jobs j"),
+            "where j.subject_id = e.id and j.kind = 'deliver' order by e.created_at desc, e.id desc limit $1"
+        )
+    }
+    FAILED_SINCE: query {
+        concat!(
+            delivery!(),
+            "where j.kind = 'deliver' and j.outcome = 'failed' and j.done_at >= $1 and p.reversed_at is null \
+             and j.id > $2 order by j.id limit $3"
+        )
+    }
+    PAUSE_TARGET: query {
+        "insert into paused_targets (business_id, url, paused_at) values ($1, $2, $3) \
+         on conflict (business_id, url) do nothing"
+    }
+    RESUME_TARGET: query { "delete from paused_targets where business_id = $1 and url = $2" }
+    PAUSED_TARGETS: query {
+        "select business_id, url, paused_at from paused_targets order by paused_at limit 10000"
+    }
+}
+
+/// One delivery as it went, for the log of attempts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Attempt {
+    pub id: i64,
+    pub job_id: i64,
+    /// 1 for the first delivery after creation or a resend.
+    pub number: i64,
+    /// Where it went; `None` when there was nowhere to send it.
+    pub url: Option<String>,
+    pub status: Option<i64>,
+    /// What went wrong; beside a 2xx, what came behind the status.
+    pub error: Option<String>,
+    /// The beginning of the answer's body.
+    pub answer: Option<String>,
+    pub duration_ms: i64,
+    pub at: Timestamp,
+}
+
+/// A webhook delivery as operators see it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Delivery {
+    /// What `webhook resend` takes.
+    pub id: i64,
+    pub business_id: i64,
+    pub event_id: i64,
+    pub run_at: Timestamp,
+    /// `run_at` is the end of a worker's lease, not the time of an attempt.
+    pub is_held: bool,
+    pub attempt: i64,
+    pub tries: i64,
+    pub created_at: Timestamp,
+    pub done_at: Option<Timestamp>,
+    /// Since when its target is paused, where the delivery was put aside for that.
+    pub paused_at: Option<Timestamp>,
+    /// `delivered`, `failed`, `paused`, or `None` while it waits for its next attempt.
+    pub outcome: Option<String>,
+    /// The last error, the paused target, or what is to be noted of an answer that counted.
+    pub note: Option<String>,
+    pub event: String,
+    pub webhook_id: String,
+    pub payment_id: Option<i64>,
+    pub transaction_id: Option<String>,
+    pub reversed_at: Option<Timestamp>,
+    /// Oldest first; those before a resend included.
+    pub attempts: Vec<Attempt>,
+}
+
+/// A target that answered 410.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PausedTarget {
+    pub business_id: i64,
+    pub url: String,
+    pub paused_at: Timestamp,
+}
+
+/// Pauses a target; nothing happens if it is paused already.
+pub fn pause_target(business_id: i64, url: &str, now: Timestamp) -> Step {
+    Step::any(&PAUSE_TARGET, vec![business_id.into(), url.into(), now.into()])
+}
+
+/// Lifts the pause of a target and makes the deliveries that waited for it due now.
+pub fn resume_target(business_id: i64, url: &str, now: Timestamp) -> [Step; 3] {
+    let params = || vec![business_id.into(), url.into(), now.into()];
+    [
+        Step::any(&RESUME_TARGET, vec![business_id.into(), url.into()]),
+        Step::any(&WAKE_FIRST, params()),
+        Step::any(&WAKE_AGAIN, params()),
+    ]
+}
+
+/// Lets every paused delivery of a business look at its target again now: for an op that changed
+/// a webhook URL. Pauses stay; a URL that is still paused puts its deliveries aside again.
+pub fn wake_paused(business_id: i64, now: Timestamp) -> [Step; 2] {
+    let params = || vec![business_id.into(), Value::Null, now.into()];
+    [Step::any(&WAKE_FIRST, params()), Step::any(&WAKE_AGAIN, params())]
+}
+
+/// Starts a delivery's schedule anew at once; a running attempt can no longer write its result.
+pub fn resend(job_id: i64, now: Timestamp) -> Step {
+    Step::one(&RESEND, vec![job_id.into(), now.into()])
+}
+
+/// The same if it is still failed; two bulk resends at once send each delivery once.
+pub fn resend_failed(job_id: i64, now: Timestamp) -> Step {
+    Step::any(&RESEND_FAILED, vec![job_id.into(), now.into()])
+}
+
+/// Adds to the log of attempts.
+pub fn record_attempt(attempt: &Attempt) -> Step {
+    Step::one(
+        &ATTEMPT,
+        vec![
+            attempt.id.into(),
+            attempt.job_id.into(),
+            attempt.number.into(),
+            attempt.url.as_ref().into(),
+            attempt.status.into(),
+            attempt.error.as_ref().into(),
+            attempt.answer.as_ref().into(),
+            attempt.duration_ms.into(),
+            attempt.at.into(),
+        ],
+    )
+}
+
+impl Store {
+    /// One delivery with its attempts.
+    pub async fn delivery(&self, id: i64) -> Result<Option<Delivery>, StoreError> {
+        let rows = self.read(&DELIVERY_BY_ID, vec![id.into()]).await?;
+        Ok(self.with_attempts(rows).await?.pop())
+    }
+
+    /// Deliveries, newest first by the time of their events, at most `limit`, with their attempts.
+    pub async fn deliveries(&self, failed_only: bool, limit: i64) -> Result<Vec<Delivery>, StoreError> {
+        let sql = if failed_only { &DELIVERIES_FAILED } else { &DELIVERIES };
+        let rows = self.read(sql, vec![limit.into()]).await?;
+        self.with_attempts(rows).await
+    }
+
+    /// All deliveries about a payment, with their attempts.
+    pub async fn deliveries_of_payment(&self, payment_id: i64) -> Result<Vec<Delivery>, StoreError> {
+        let rows = self.read(&DELIVERIES_OF_PAYMENT, vec![payment_id.into()]).await?;
+        self.with_attempts(rows).await
+    }
+
+    /// Deliveries that failed for good since then, of payments that were not reversed, with ids over
+    /// `after`, oldest first, at most `limit`; without their attempts.
+    pub async fn failed_deliveries_since(
+        &self,
+        since: Timestamp,
+        after: i64,
+        limit: i64,
+    ) -> Result<Vec<Delivery>, StoreError> {
+        let rows = self.read(&FAILED_SINCE, vec![since.into(), after.into(), limit.into()]).await?;
+        rows.into_iter().map(delivery).collect()
+    }
+
+    /// Targets that answered 410 and wait for a person, oldest first, at most 10,000.
+    pub async fn paused_targets(&self) -> Result<Vec<PausedTarget>, StoreError> {
+        let rows = self.read(&PAUSED_TARGETS, Vec::new()).await?;
+        let paused = |row: Row| {
+            let mut reader = row.reader("paused_targets");
+            Ok(PausedTarget {
+                business_id: reader.int("business_id")?,
+                url: reader.text("url")?,
+                paused_at: reader.time("paused_at")?,
+            })
+        };
+        rows.into_iter().map(paused).collect()
+    }
+
+    async fn with_attempts(&self, rows: Vec<Row>) -> Result<Vec<Delivery>, StoreError> {
+        let mut all = rows.into_iter().map(delivery).collect::<Result<Vec<_>, _>>()?;
+        for some in all.chunks_mut(ATTEMPTS_BATCH) {
+            let mut ids: Vec<Value> = some.iter().map(|one| one.id.into()).collect();
+            ids.resize(ATTEMPTS_BATCH, 0.into());
+            for row in self.read(&ATTEMPTS_OF, ids).await? {
+                let attempt = attempt(row)?;
+                if let Some(one) = some.iter_mut().find(|one| one.id == attempt.job_id) {
+                    one.attempts.push(attempt);
+                }
+            }
+        }
+        Ok(all)
+    }
+}
+
+fn attempt(row: Row) -> Result<Attempt, StoreError> {
+    let mut reader = row.reader("attempts");
+    Ok(Attempt {
+        id: reader.int("id")?,
+        job_id: reader.int("job_id")?,
+        number: reader.int("try")?,
+        url: reader.opt_text("url")?,
+        status: reader.opt_int("status")?,
+        error: reader.opt_text("error")?,
+        answer: reader.opt_text("answer")?,
+        duration_ms: reader.int("duration_ms")?,
+        at: reader.time("attempted_at")?,
+    })
+}
+
+fn delivery(row: Row) -> Result<Delivery, StoreError> {
+    let mut reader = row.reader("jobs");
+    let (id, business_id, event_id) =
+        (reader.int("id")?, reader.int("business_id")?, reader.int("subject_id")?);
+    let run_at = reader.time("run_at")?;
+    let is_held = reader.opt_time("held_until_at")? == Some(run_at);
+    let mut delivery = Delivery {
+        id,
+        business_id,
+        event_id,
+        run_at,
+        is_held,
+        attempt: reader.int("attempt")?,
+        tries: reader.int("tries")?,
+        created_at: reader.time("created_at")?,
+        done_at: reader.opt_time("done_at")?,
+        outcome: reader.opt_text("outcome")?,
+        note: reader.opt_text("note")?,
+        event: reader.text("kind")?,
+        webhook_id: reader.text("webhook_id")?,
+        payment_id: reader.opt_int("payment_id")?,
+        transaction_id: reader.opt_text("transaction_id")?,
+        reversed_at: reader.opt_time("reversed_at")?,
+        paused_at: None,
+        attempts: Vec::new(),
+    };
+    // The note of any other may be the URL of a paused target by chance.
+    let paused_at = reader.opt_time("paused_at")?;
+    delivery.paused_at = paused_at.filter(|_| delivery.outcome.as_deref() == Some("paused"));
+    Ok(delivery)
+}

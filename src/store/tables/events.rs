@@ -1,0 +1,128 @@
+//! Events: what a merchant is told, body byte for byte as every attempt sends it.
+//!
+//! A row never changes after it was written. Where it goes is decided anew at every attempt, so
+//! the rows that decision needs (payment, website, business) are read together with the body, for
+//! a whole batch of jobs in one statement. Written by ops in the Unit of the fact; read by work.
+
+use std::collections::HashMap;
+
+use crate::domain::payment::Kind;
+use crate::domain::time::Timestamp;
+use crate::store::engine::sql::statements;
+use crate::store::engine::unit::Step;
+use crate::store::engine::value::{Row, Value};
+use crate::store::tables::jobs::CLAIM_BATCH;
+use crate::store::{Store, StoreError};
+
+statements! {
+    RECORD: insert(events) {
+        id: Int, business_id: Int, payment_id: Int, kind: Text, webhook_id: Text, body: Bytes, created_at: Int
+    }
+    PARCELS: query {
+        "select e.id, e.business_id, e.kind, e.webhook_id, e.body, p.kind, p.webhook_url, w.webhook_url, \
+         b.webhook_url, b.webhook_secret, b.previous_webhook_secret, b.previous_secret_until_at \
+         from events e join businesses b on b.id = e.business_id \
+         left join payments p on p.id = e.payment_id left join websites w on w.id = p.website_id \
+         where e.id in ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, \
+         $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, $34, $35, $36, $37, $38, $39, \
+         $40, $41, $42, $43, $44, $45, $46, $47, $48, $49, $50, $51, $52, $53, $54, $55, $56, $57, $58, \
+         $59, $60, $61, $62, $63, $64)"
+    }
+}
+
+/// A row of `events`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Event {
+    pub id: i64,
+    pub business_id: i64,
+    pub payment_id: Option<i64>,
+    /// `payment.approved`, `webhook.test`.
+    pub kind: String,
+    /// The `webhook-id` header: the same over all attempts and resends.
+    pub webhook_id: String,
+    pub body: Vec<u8>,
+    pub created_at: Timestamp,
+}
+
+/// An event with all that sending it needs, as it is now.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Parcel {
+    pub event_id: i64,
+    pub business_id: i64,
+    pub kind: String,
+    pub webhook_id: String,
+    pub body: Vec<u8>,
+    /// `None` for an event that is about no payment.
+    pub payment_kind: Option<Kind>,
+    pub payment_url: Option<String>,
+    pub website_url: Option<String>,
+    pub business_url: Option<String>,
+    /// Sealed by the vault at the place `businesses/{id}/webhook_secret`, like the one before it.
+    pub secret: Vec<u8>,
+    pub previous_secret: Option<Vec<u8>>,
+    pub previous_secret_until: Option<Timestamp>,
+}
+
+impl Parcel {
+    /// About no payment, and empty: for asking where an event of the business would go.
+    pub fn of(business_id: i64) -> Parcel {
+        Parcel {
+            event_id: 0,
+            business_id,
+            kind: String::new(),
+            webhook_id: String::new(),
+            body: Vec::new(),
+            payment_kind: None,
+            payment_url: None,
+            website_url: None,
+            business_url: None,
+            secret: Vec::new(),
+            previous_secret: None,
+            previous_secret_until: None,
+        }
+    }
+}
+
+/// Writes an event; a second one about the same payment is refused by the database.
+pub fn record(event: &Event) -> Step {
+    Step::one(
+        &RECORD,
+        vec![
+            event.id.into(),
+            event.business_id.into(),
+            event.payment_id.into(),
+            event.kind.as_str().into(),
+            event.webhook_id.as_str().into(),
+            event.body.as_slice().into(),
+            event.created_at.into(),
+        ],
+    )
+}
+
+impl Store {
+    /// Events by id with what sending them needs; at most [`CLAIM_BATCH`] ids are looked up.
+    pub async fn parcels(&self, event_ids: &[i64]) -> Result<HashMap<i64, Parcel>, StoreError> {
+        let mut ids: Vec<Value> = event_ids.iter().take(CLAIM_BATCH).map(|id| (*id).into()).collect();
+        ids.resize(CLAIM_BATCH, 0.into());
+        let rows = self.read(&PARCELS, ids).await?;
+        rows.into_iter().map(|row| parcel(row).map(|parcel| (parcel.event_id, parcel))).collect()
+    }
+}
+
+fn parcel(row: Row) -> Result<Parcel, StoreError> {
+    let mut reader = row.reader("events");
+    Ok(Parcel {
+        event_id: reader.int("id")?,
+        business_id: reader.int("business_id")?,
+        kind: reader.text("kind")?,
+        webhook_id: reader.text("webhook_id")?,
+        body: reader.bytes("body")?,
+        payment_kind: reader.opt_word("payments.kind", Kind::parse)?,
+        payment_url: reader.opt_text("payments.webhook_url")?,
+        website_url: reader.opt_text("websites.webhook_url")?,
+        business_url: reader.opt_text("businesses.webhook_url")?,
+        secret: reader.bytes("businesses.webhook_secret")?,
+        previous_secret: reader.opt_bytes("businesses.previous_webhook_secret")?,
+        previous_secret_until: reader.opt_time("businesses.previous_secret_until_at")?,
+    })
+}

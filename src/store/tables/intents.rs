@@ -1,0 +1,332 @@
+//! Payment intents, tries of PINs, and one-time codes: rows and the guarded steps that change them.
+//!
+//! An intent's row is changed only while it waits (`state = 'pending_pin'`), so of two who end it at once
+//! one is lost. Neither tokens nor codes are kept: a hash, or nothing. Used by ops alone.
+
+use crate::domain::intent::{Intent, IntentEnd, IntentState, PinCode};
+use crate::domain::time::Timestamp;
+use crate::store::engine::sql::statements;
+use crate::store::{Row, Step, Store, StoreError};
+
+macro_rules! columns {
+    () => {
+        "id, business_id, wallet_id, payment_id, nonce, state, end_reason, tries, wrong_tries, amount_kobo, \
+         order_reference, order_summary, link_base, idempotency_key, fingerprint, message_id, created_at, expires_at, \
+         ended_at"
+    };
+}
+
+statements! {
+    ADD: insert(payment_intents) {
+        id: Int, business_id: Int, wallet_id: Int, payment_id: Int, nonce: Bytes, token_hash: Bytes, state: Text,
+        tries: Int, wrong_tries: Int, amount_kobo: Int, order_reference: Text, order_summary: Text, link_base: Text,
+        idempotency_key: Text, fingerprint: Bytes, message_id: Int, created_at: Int, expires_at: Int
+    }
+    BY_ID: query { concat!("select ", columns!(), " from payment_intents where id = $1") }
+    BY_TOKEN: query { concat!("select ", columns!(), " from payment_intents where token_hash = $1") }
+    BY_PAYMENT: query { concat!("select ", columns!(), " from payment_intents where payment_id = $1") }
+    BY_KEY: query {
+        concat!("select ", columns!(), " from payment_intents where business_id = $1 and idempotency_key = $2")
+    }
+    DUE: query {
+        concat!("select ", columns!(), " from payment_intents where state = 'pending_pin' and expires_at <= $1 \
+                 and expires_at > $2 order by expires_at limit $3")
+    }
+    TAKE_PLACE: query {
+        "update payment_intents set tries = tries + 1 \
+         where id = $1 and state = 'pending_pin' and tries < 5 and expires_at > $2"
+    }
+    GIVE_PLACE_BACK: query { "update payment_intents set tries = tries - 1 where id = $1 and tries > wrong_tries" }
+    COUNT_WRONG: query {
+        "update payment_intents set wrong_tries = wrong_tries + 1 \
+         where id = $1 and state = 'pending_pin' and wrong_tries = $2"
+    }
+    COUNT_LAST_WRONG: query {
+        "update payment_intents set wrong_tries = wrong_tries + 1, state = 'failed', end_reason = 'wrong_pins', \
+         ended_at = $3 where id = $1 and state = 'pending_pin' and wrong_tries = $2"
+    }
+    END: query {
+        "update payment_intents set state = $2, end_reason = $3, ended_at = $4 \
+         where id = $1 and state = 'pending_pin'"
+    }
+    COMPLETE: query {
+        "update payment_intents set state = 'completed', end_reason = 'paid', ended_at = $2, tries = tries - 1 \
+         where id = $1 and state = 'pending_pin' and tries > wrong_tries"
+    }
+    ADD_TRY: insert(pin_tries) {
+        id: Int, wallet_id: Int, business_id: Int, intent_id: Int, outcome: Text, is_cleared: Int, tried_at: Int
+    }
+    JUDGE_TRY: query { "update pin_tries set outcome = $2 where id = $1 and outcome = 'open'" }
+    CLEAR_TRIES: query { "update pin_tries set is_cleared = 1 where wallet_id = $1 and is_cleared = 0 and outcome = 'wrong'" }
+    WALLET_TRIES: query {
+        "select coalesce(sum(case when outcome = 'wrong' then 1 else 0 end), 0), \
+         coalesce(sum(case when outcome = 'open' and tried_at > $3 then 1 else 0 end), 0) \
+         from pin_tries where wallet_id = $1 and tried_at > $2 and is_cleared = 0"
+    }
+    BUSINESS_TRIES: query {
+        "select coalesce(sum(case when outcome = 'wrong' then 1 else 0 end), 0), \
+         coalesce(sum(case when outcome = 'open' and tried_at > $3 then 1 else 0 end), 0) \
+         from pin_tries where business_id = $1 and tried_at > $2"
+    }
+    ADD_CODE: insert(pin_codes) {
+        id: Int, wallet_id: Int, intent_id: Int, nonce: Bytes, tries: Int, created_at: Int, expires_at: Int
+    }
+    CODE: query {
+        "select id, wallet_id, intent_id, nonce, tries, used_at, created_at, expires_at from pin_codes where id = $1"
+    }
+    NEWEST_CODE: query {
+        "select id, wallet_id, intent_id, nonce, tries, used_at, created_at, expires_at from pin_codes \
+         where wallet_id = $1 order by created_at desc, id desc limit 1"
+    }
+    CODES_SINCE: query {
+        "select count(*), coalesce(min(created_at), 0), \
+         coalesce(sum(case when intent_id = $3 then 1 else 0 end), 0) \
+         from pin_codes where wallet_id = $1 and created_at > $2"
+    }
+    TRY_CODE: query {
+        "update pin_codes set tries = tries + 1 where id = $1 and tries < 5 and used_at is null and expires_at > $2"
+    }
+    USE_CODE: query { "update pin_codes set used_at = $2 where id = $1 and used_at is null" }
+}
+
+/// Codes that were made since a time.
+#[derive(Clone, Copy, Debug)]
+pub struct CodesSince {
+    pub count: i64,
+    pub first: Timestamp,
+    /// Of these, those of one intent.
+    pub of_intent: i64,
+}
+
+fn decode(row: Row) -> Result<Intent, StoreError> {
+    let r = &mut row.reader("payment_intents");
+    Ok(Intent {
+        id: r.int("id")?,
+        business_id: r.int("business_id")?,
+        wallet_id: r.int("wallet_id")?,
+        payment_id: r.int("payment_id")?,
+        nonce: r.bytes("nonce")?,
+        state: r.word("state", IntentState::parse)?,
+        end: r.opt_word("end_reason", IntentEnd::parse)?,
+        tries: r.int("tries")?,
+        wrong_tries: r.int("wrong_tries")?,
+        amount: r.money("amount_kobo")?,
+        order_reference: r.text("order_reference")?,
+        order_summary: r.opt_text("order_summary")?,
+        link_base: r.text("link_base")?,
+        idempotency_key: r.text("idempotency_key")?,
+        fingerprint: r.bytes("fingerprint")?,
+        message_id: r.int("message_id")?,
+        created_at: r.time("created_at")?,
+        expires_at: r.time("expires_at")?,
+        ended_at: r.opt_time("ended_at")?,
+    })
+}
+
+fn code(row: Row) -> Result<PinCode, StoreError> {
+    let r = &mut row.reader("pin_codes");
+    Ok(PinCode {
+        id: r.int("id")?,
+        wallet_id: r.int("wallet_id")?,
+        intent_id: r.int("intent_id")?,
+        nonce: r.bytes("nonce")?,
+        tries: r.int("tries")?,
+        used_at: r.opt_time("used_at")?,
+        created_at: r.time("created_at")?,
+        expires_at: r.time("expires_at")?,
+    })
+}
+
+/// A new intent; refused when its business has used the idempotency key before.
+pub fn add(intent: &Intent, token_hash: &[u8]) -> Step {
+    Step::one(
+        &ADD,
+        vec![
+            intent.id.into(),
+            intent.business_id.into(),
+            intent.wallet_id.into(),
+            intent.payment_id.into(),
+            intent.nonce.as_slice().into(),
+            token_hash.into(),
+            intent.state.as_str().into(),
+            intent.tries.into(),
+            intent.wrong_tries.into(),
+            intent.amount.into(),
+            (&intent.order_reference).into(),
+            intent.order_summary.as_ref().into(),
+            (&intent.link_base).into(),
+            (&intent.idempotency_key).into(),
+            intent.fingerprint.as_slice().into(),
+            intent.message_id.into(),
+            intent.created_at.into(),
+            intent.expires_at.into(),
+        ],
+    )
+}
+
+/// Takes one of the five places; lost when there is none, or the intent has ended.
+pub fn take_place(intent_id: i64, now: Timestamp) -> Step {
+    Step::one(&TAKE_PLACE, vec![intent_id.into(), now.into()])
+}
+
+/// Gives a place back that was not used up by a wrong PIN.
+pub fn give_place_back(intent_id: i64) -> Step {
+    Step::any(&GIVE_PLACE_BACK, vec![intent_id.into()])
+}
+
+/// Counts a checked wrong try that is not the last; guarded by the number before.
+pub fn count_wrong(intent: &Intent) -> Step {
+    Step::one(&COUNT_WRONG, vec![intent.id.into(), intent.wrong_tries.into()])
+}
+
+/// Counts the last one and ends the intent.
+pub fn count_last_wrong(intent: &Intent, now: Timestamp) -> Step {
+    Step::one(&COUNT_LAST_WRONG, vec![intent.id.into(), intent.wrong_tries.into(), now.into()])
+}
+
+/// Ends a waiting intent without payment.
+pub fn end(intent_id: i64, end: IntentEnd, now: Timestamp) -> Step {
+    Step::one(&END, vec![intent_id.into(), end.state().as_str().into(), end.as_str().into(), now.into()])
+}
+
+/// Ends a waiting intent as paid, and gives back the place of the right PIN.
+pub fn complete(intent_id: i64, now: Timestamp) -> Step {
+    Step::one(&COMPLETE, vec![intent_id.into(), now.into()])
+}
+
+/// Notes a try before it is checked.
+pub fn add_try(id: i64, intent: &Intent, now: Timestamp) -> Step {
+    Step::one(
+        &ADD_TRY,
+        vec![
+            id.into(),
+            intent.wallet_id.into(),
+            intent.business_id.into(),
+            intent.id.into(),
+            "open".into(),
+            0.into(),
+            now.into(),
+        ],
+    )
+}
+
+/// What came of a try; once.
+pub fn judge_try(id: i64, is_right: bool) -> Step {
+    let outcome = if is_right { "right" } else { "wrong" };
+    Step::one(&JUDGE_TRY, vec![id.into(), outcome.into()])
+}
+
+/// The wallet's wrong tries do not count against it any more; against a business they do.
+pub fn clear_tries(wallet_id: i64) -> Step {
+    Step::any(&CLEAR_TRIES, vec![wallet_id.into()])
+}
+
+pub fn add_code(code: &PinCode) -> Step {
+    Step::one(
+        &ADD_CODE,
+        vec![
+            code.id.into(),
+            code.wallet_id.into(),
+            code.intent_id.into(),
+            code.nonce.as_slice().into(),
+            code.tries.into(),
+            code.created_at.into(),
+            code.expires_at.into(),
+        ],
+    )
+}
+
+/// Counts a try of a code before it is compared; lost when the code has ended.
+pub fn try_code(id: i64, now: Timestamp) -> Step {
+    Step::one(&TRY_CODE, vec![id.into(), now.into()])
+}
+
+/// A code is used once.
+pub fn use_code(id: i64, now: Timestamp) -> Step {
+    Step::one(&USE_CODE, vec![id.into(), now.into()])
+}
+
+impl Store {
+    pub async fn intent(&self, id: i64) -> Result<Option<Intent>, StoreError> {
+        self.read_one(&BY_ID, vec![id.into()]).await?.map(decode).transpose()
+    }
+
+    pub async fn intent_by_token(&self, token_hash: &[u8]) -> Result<Option<Intent>, StoreError> {
+        self.read_one(&BY_TOKEN, vec![token_hash.into()]).await?.map(decode).transpose()
+    }
+
+    pub async fn intent_of_payment(&self, payment_id: i64) -> Result<Option<Intent>, StoreError> {
+        self.read_one(&BY_PAYMENT, vec![payment_id.into()]).await?.map(decode).transpose()
+    }
+
+    pub async fn intent_by_key(&self, business_id: i64, key: &str) -> Result<Option<Intent>, StoreError> {
+        self.read_one(&BY_KEY, vec![business_id.into(), key.into()]).await?.map(decode).transpose()
+    }
+
+    /// Waiting intents whose time ended between two times, oldest first.
+    pub async fn intents_to_expire(
+        &self,
+        after: Timestamp,
+        now: Timestamp,
+        limit: usize,
+    ) -> Result<Vec<Intent>, StoreError> {
+        let params = vec![now.into(), after.into(), (limit as i64).into()];
+        self.read(&DUE, params).await?.into_iter().map(decode).collect()
+    }
+
+    /// Wrong tries of a wallet since a time that were not cleared, and tries begun after `open_since`
+    /// that are being checked.
+    pub async fn wallet_tries(
+        &self,
+        wallet_id: i64,
+        since: Timestamp,
+        open_since: Timestamp,
+    ) -> Result<(i64, i64), StoreError> {
+        let params = vec![wallet_id.into(), since.into(), open_since.into()];
+        let Some(row) = self.read_one(&WALLET_TRIES, params).await? else { return Ok((0, 0)) };
+        let mut r = row.reader("pin_tries");
+        Ok((r.int("wrong")?, r.int("open")?))
+    }
+
+    /// Wrong tries on a business's intents since a time, and tries begun after `open_since` that are being
+    /// checked.
+    pub async fn business_tries(
+        &self,
+        business_id: i64,
+        since: Timestamp,
+        open_since: Timestamp,
+    ) -> Result<(i64, i64), StoreError> {
+        let params = vec![business_id.into(), since.into(), open_since.into()];
+        let Some(row) = self.read_one(&BUSINESS_TRIES, params).await? else { return Ok((0, 0)) };
+        let mut r = row.reader("pin_tries");
+        Ok((r.int("wrong")?, r.int("open")?))
+    }
+
+    pub async fn pin_code(&self, id: i64) -> Result<Option<PinCode>, StoreError> {
+        self.read_one(&CODE, vec![id.into()]).await?.map(code).transpose()
+    }
+
+    /// The only code of a wallet that may count.
+    pub async fn newest_code(&self, wallet_id: i64) -> Result<Option<PinCode>, StoreError> {
+        self.read_one(&NEWEST_CODE, vec![wallet_id.into()]).await?.map(code).transpose()
+    }
+
+    /// A wallet's codes since a time, and how many of them are of one intent.
+    pub async fn codes_since(
+        &self,
+        wallet_id: i64,
+        since: Timestamp,
+        intent_id: i64,
+    ) -> Result<CodesSince, StoreError> {
+        let values = vec![wallet_id.into(), since.into(), intent_id.into()];
+        let Some(row) = self.read_one(&CODES_SINCE, values).await? else {
+            return Ok(CodesSince { count: 0, first: since, of_intent: 0 });
+        };
+        let mut r = row.reader("pin_codes");
+        Ok(CodesSince {
+            count: r.int("count")?,
+            first: r.time("created_at")?,
+            of_intent: r.int("of_intent")?,
+        })
+    }
+}

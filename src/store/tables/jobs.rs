@@ -1,0 +1,337 @@
+//! Jobs: the outbox is the queue. What is to be done later is a row written in the Unit of the
+//! fact it follows from.
+//!
+//! `run_at` is schedule, back-off and lease at once: claiming moves it past the lease, so a dead worker's job
+//! becomes due by itself; `held_until_at` is as claiming left it and tells people a lease from a schedule.
+//! `attempt` is the fence: every claim and every resend raises it, and a result is written only under the
+//! number it was claimed with. `tries` counts real deliveries since the last resend and is the position in the
+//! retry schedule. First tries (`tries = 0`) and later ones are claimed by statements of their own, each with
+//! its own index, so that 50,000 old retries never stand before news. Used by ops (enqueue) and work.
+
+use crate::domain::time::{Span, Timestamp};
+use crate::store::engine::sql::{Sql, statements};
+use crate::store::engine::unit::{Applied, Step, Unit};
+use crate::store::engine::value::{Row, Value};
+use crate::store::{Store, StoreError};
+
+/// Jobs one claim takes. The statements hold the same number as a literal: PostgreSQL plans a
+/// parameter there as a tenth of the table and would read all of it.
+pub const CLAIM_BATCH: usize = 64;
+/// Open jobs that are counted for the metrics; a longer queue is shown as this long.
+pub const COUNT_MAX: i64 = 100_000;
+
+macro_rules! claimed {
+    () => {
+        " returning id, kind, business_id, subject_id, attempt, tries, run_at, created_at, outcome, note"
+    };
+}
+macro_rules! claim {
+    ($lane:literal) => {
+        concat!(
+            "with due as materialized (select id from jobs where kind = $1 and done_at is null and ",
+            $lane,
+            " and run_at <= $2 order by run_at limit 64 {skip_locked}) \
+             update jobs set run_at = $3, held_until_at = $3, attempt = attempt + 1 where id in (select id from due)",
+            claimed!()
+        )
+    };
+}
+macro_rules! depth {
+    ($lane:literal) => {
+        concat!(
+            "select count(*), min(run_at) from (select run_at from jobs where kind = $1 and \
+             done_at is null and ",
+            $lane,
+            " order by run_at limit $2) waiting"
+        )
+    };
+}
+statements! {
+    ENQUEUE: insert(jobs) {
+        id: Int, kind: Text, business_id: Int, subject_id: Int, run_at: Int, attempt: Int, tries: Int, created_at: Int,
+        held_until_at: Int
+    }
+    CLAIM_FIRST: query { claim!("tries = 0") }
+    CLAIM_AGAIN: query { claim!("tries > 0") }
+    DUE_FIRST: query { "select id from jobs where kind = $1 and done_at is null and tries = 0 and run_at <= $2 limit 1" }
+    DUE_AGAIN: query { "select id from jobs where kind = $1 and done_at is null and tries > 0 and run_at <= $2 limit 1" }
+    FINISH: query {
+        "update jobs set done_at = $3, outcome = $4, note = $5, tries = tries + 1 \
+         where id = $1 and attempt = $2 and done_at is null"
+    }
+    FINISH_BY_SUBJECT: query {
+        "update jobs set done_at = $3, outcome = $4 where subject_id = $1 and kind = $2 and done_at is null"
+    }
+    RETRY: query {
+        "update jobs set run_at = $3, note = $4, outcome = null, tries = tries + 1 \
+         where id = $1 and attempt = $2 and done_at is null"
+    }
+    DEFER: query {
+        "update jobs set run_at = $3, outcome = null where id = $1 and attempt = $2 and done_at is null"
+    }
+    PAUSE: query {
+        "update jobs set run_at = $3, outcome = 'paused', note = $4, tries = tries + $5 \
+         where id = $1 and attempt = $2 and done_at is null"
+    }
+    DEPTH_FIRST: query { depth!("tries = 0") }
+    DEPTH_AGAIN: query { depth!("tries > 0") }
+}
+
+/// What a job is about; `subject_id` is the row named here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum JobKind {
+    /// Send an event's webhook: an id of `events`.
+    Deliver,
+    /// Decide an alert: an id of `alerts`.
+    Decide,
+    /// Look at waiting alerts again after a correction: an id of `payments`.
+    Rematch,
+    /// Ask again for the key that could prove a mail: an id of `alerts`.
+    Verify,
+    /// Send a message to a customer: an id of `messages`.
+    Message,
+}
+
+impl JobKind {
+    pub const ALL: [JobKind; 5] =
+        [JobKind::Deliver, JobKind::Decide, JobKind::Rematch, JobKind::Verify, JobKind::Message];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            JobKind::Deliver => "deliver",
+            JobKind::Decide => "decide",
+            JobKind::Rematch => "rematch",
+            JobKind::Verify => "verify",
+            JobKind::Message => "message",
+        }
+    }
+
+    pub fn parse(word: &str) -> Option<JobKind> {
+        JobKind::ALL.into_iter().find(|kind| kind.as_str() == word)
+    }
+}
+
+/// Which of the two queues of a kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lane {
+    /// Never delivered yet.
+    First,
+    /// Retries.
+    Again,
+}
+
+/// A claimed job; `attempt` is what its result must be written under.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Job {
+    pub id: i64,
+    pub kind: JobKind,
+    pub business_id: i64,
+    pub subject_id: i64,
+    pub attempt: i64,
+    /// Deliveries made since the last resend, this one not counted.
+    pub tries: i64,
+    /// End of the lease.
+    pub run_at: Timestamp,
+    pub created_at: Timestamp,
+    /// Was put aside because its target is paused.
+    pub was_paused: bool,
+}
+
+/// How long a queue is, and since when its oldest due job waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Depth {
+    pub kind: JobKind,
+    pub lane: Lane,
+    /// At most [`COUNT_MAX`].
+    pub count: i64,
+    pub oldest_run_at: Option<Timestamp>,
+}
+
+/// A job to be done from `run_at` on. `business_id` is 0 where no business is known yet.
+pub fn enqueue(
+    id: i64,
+    kind: JobKind,
+    business_id: i64,
+    subject_id: i64,
+    run_at: Timestamp,
+    now: Timestamp,
+) -> Step {
+    added(&Job {
+        id,
+        kind,
+        business_id,
+        subject_id,
+        attempt: 0,
+        tries: 0,
+        run_at,
+        created_at: now,
+        was_paused: false,
+    })
+}
+
+/// A job that this process does at once: claimed from its beginning, due for others when `held_until`
+/// is over. Answers it with the step that writes it.
+pub fn enqueue_held(
+    id: i64,
+    kind: JobKind,
+    business_id: i64,
+    subject_id: i64,
+    held_until: Timestamp,
+    now: Timestamp,
+) -> (Job, Step) {
+    let job = Job {
+        id,
+        kind,
+        business_id,
+        subject_id,
+        attempt: 1,
+        tries: 0,
+        run_at: held_until,
+        created_at: now,
+        was_paused: false,
+    };
+    let step = added(&job);
+    (job, step)
+}
+
+fn added(job: &Job) -> Step {
+    Step::one(
+        &ENQUEUE,
+        vec![
+            job.id.into(),
+            job.kind.as_str().into(),
+            job.business_id.into(),
+            job.subject_id.into(),
+            job.run_at.into(),
+            job.attempt.into(),
+            job.tries.into(),
+            job.created_at.into(),
+            (job.attempt > 0).then_some(job.run_at).into(),
+        ],
+    )
+}
+
+/// Ends the open jobs of a subject, whoever runs them: for an op that did their work itself.
+pub fn finish_by_subject(kind: JobKind, subject_id: i64, outcome: &str, now: Timestamp) -> Step {
+    Step::any(&FINISH_BY_SUBJECT, vec![subject_id.into(), kind.as_str().into(), now.into(), outcome.into()])
+}
+
+/// Ends a claimed job; lost if it was resent or claimed anew meanwhile.
+pub fn finish(job: &Job, outcome: &str, note: Option<&str>, now: Timestamp) -> Step {
+    Step::one(&FINISH, vec![job.id.into(), job.attempt.into(), now.into(), outcome.into(), note.into()])
+}
+
+/// Counts the try and makes the job due again at `at`.
+pub fn retry(job: &Job, at: Timestamp, why: &str) -> Step {
+    Step::one(&RETRY, vec![job.id.into(), job.attempt.into(), at.into(), why.into()])
+}
+
+/// Puts a claimed job back untried; `at` may be now.
+pub fn defer(job: &Job, at: Timestamp) -> Step {
+    Step::one(&DEFER, vec![job.id.into(), job.attempt.into(), at.into()])
+}
+
+/// Puts a delivery aside because its target `url` is paused; it looks again at `at`. `tried` says
+/// whether a delivery was made just now.
+pub fn pause(job: &Job, url: &str, tried: bool, at: Timestamp) -> Step {
+    let tries = Value::Int(i64::from(tried));
+    Step::one(&PAUSE, vec![job.id.into(), job.attempt.into(), at.into(), url.into(), tries])
+}
+
+impl Lane {
+    fn claim(self) -> &'static Sql {
+        match self {
+            Lane::First => &CLAIM_FIRST,
+            Lane::Again => &CLAIM_AGAIN,
+        }
+    }
+
+    fn due(self) -> &'static Sql {
+        match self {
+            Lane::First => &DUE_FIRST,
+            Lane::Again => &DUE_AGAIN,
+        }
+    }
+
+    fn depth(self) -> &'static Sql {
+        match self {
+            Lane::First => &DEPTH_FIRST,
+            Lane::Again => &DEPTH_AGAIN,
+        }
+    }
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Lane::First => "first",
+            Lane::Again => "again",
+        }
+    }
+}
+
+impl Store {
+    /// Whether a job of this kind and lane is due: cheap, writes nothing.
+    pub async fn job_is_due(&self, kind: JobKind, lane: Lane, now: Timestamp) -> Result<bool, StoreError> {
+        let row = self.read_one(lane.due(), vec![kind.as_str().into(), now.into()]).await?;
+        Ok(row.is_some())
+    }
+
+    /// Takes up to [`CLAIM_BATCH`] due jobs, oldest first, and holds them until `now + lease`.
+    /// A claim that is sent twice after a broken connection takes others; the first ones come back
+    /// when their lease ends.
+    pub async fn claim_jobs(
+        &self,
+        kind: JobKind,
+        lane: Lane,
+        now: Timestamp,
+        lease: Span,
+    ) -> Result<Vec<Job>, StoreError> {
+        let params = vec![kind.as_str().into(), now.into(), (now + lease).into()];
+        let unit = Unit::new(0, kind as i64).step(Step::returning(lane.claim(), params));
+        self.apply(unit).await?.into_rows().into_iter().map(decode).collect()
+    }
+
+    /// Applies what a claimed job came to. `false`: it was resent or claimed anew, and nothing was
+    /// written. Needs no memory of itself: a second sending finds the job ended and changes nothing.
+    pub async fn conclude_job(
+        &self,
+        job: &Job,
+        steps: impl IntoIterator<Item = Step>,
+    ) -> Result<bool, StoreError> {
+        let unit = Unit::new(0, job.business_id).steps(steps);
+        match self.apply(unit).await? {
+            Applied::Done(_) => Ok(true),
+            Applied::Lost { .. } => Ok(false),
+            Applied::Refused { statement } => Err(StoreError::Fault(format!("{statement} was refused"))),
+        }
+    }
+
+    /// Length and age of every queue.
+    pub async fn job_depths(&self) -> Result<Vec<Depth>, StoreError> {
+        let mut all = Vec::with_capacity(2 * JobKind::ALL.len());
+        for kind in JobKind::ALL {
+            for lane in [Lane::First, Lane::Again] {
+                let params = vec![kind.as_str().into(), COUNT_MAX.into()];
+                let Some(row) = self.read_one(lane.depth(), params).await? else { continue };
+                let mut reader = row.reader("jobs");
+                let count = reader.int("count")?;
+                all.push(Depth { kind, lane, count, oldest_run_at: reader.opt_time("run_at")? });
+            }
+        }
+        Ok(all)
+    }
+}
+
+pub(in crate::store) fn decode(row: Row) -> Result<Job, StoreError> {
+    let mut reader = row.reader("jobs");
+    Ok(Job {
+        id: reader.int("id")?,
+        kind: reader.word("kind", JobKind::parse)?,
+        business_id: reader.int("business_id")?,
+        subject_id: reader.int("subject_id")?,
+        attempt: reader.int("attempt")?,
+        tries: reader.int("tries")?,
+        run_at: reader.time("run_at")?,
+        created_at: reader.time("created_at")?,
+        was_paused: reader.opt_text("outcome")?.is_some(),
+    })
+}

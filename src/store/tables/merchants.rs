@@ -1,0 +1,432 @@
+//! Businesses, their websites and their API keys: the SQL and the reading of the rows.
+//!
+//! Reads answer domain values; changes are Steps that ops put into a Unit. What may be changed
+//! and when is not decided here. Only ops and the directory call this.
+
+use crate::domain::charges::Schedule;
+use crate::domain::merchant::{ApiKey, Business, Mode, Website, WebsiteStatus};
+use crate::domain::time::Timestamp;
+use crate::store::engine::sql::statements;
+use crate::store::{Reader, Row, Step, Store, StoreError, Value};
+
+/// Businesses one list reads.
+pub const BUSINESSES_MAX: i64 = 10_000;
+/// Websites one business may have; adding more is refused.
+pub const WEBSITES_MAX: i64 = 1_000;
+/// Keys one list reads, newest first.
+pub const KEYS_MAX: i64 = 1_000;
+
+macro_rules! business_columns {
+    ($t:literal) => {
+        concat!(
+            $t,
+            "id, ",
+            $t,
+            "name, ",
+            $t,
+            "email, ",
+            $t,
+            "webhook_url, ",
+            $t,
+            "is_active, ",
+            $t,
+            "is_wallet_enabled, ",
+            $t,
+            "rate_limit, ",
+            $t,
+            "wallet_rate_limit, ",
+            $t,
+            "charge_rate, ",
+            $t,
+            "charge_fixed_kobo, ",
+            $t,
+            "charge_cap_kobo, ",
+            $t,
+            "is_charge_paid_by_customer, ",
+            $t,
+            "is_charged, ",
+            $t,
+            "created_at, ",
+            $t,
+            "version"
+        )
+    };
+}
+
+macro_rules! website_columns {
+    () => {
+        "id, business_id, url, host, webhook_url, status, reject_reason, charge_rate, charge_fixed_kobo, \
+         charge_cap_kobo, is_charge_paid_by_customer, is_charged, created_at, updated_at"
+    };
+}
+
+macro_rules! key_columns {
+    ($t:literal) => {
+        concat!(
+            $t,
+            "id, ",
+            $t,
+            "business_id, ",
+            $t,
+            "hint, ",
+            $t,
+            "label, ",
+            $t,
+            "mode, ",
+            $t,
+            "created_at, ",
+            $t,
+            "expires_at, ",
+            $t,
+            "revoked_at, ",
+            $t,
+            "last_used_at"
+        )
+    };
+}
+
+statements! {
+    BUSINESS: query { concat!("select ", business_columns!(""), " from businesses where id = $1") }
+    BUSINESSES: query { concat!("select ", business_columns!(""), " from businesses order by id limit $1") }
+    ADD_BUSINESS: insert(businesses) {
+        id: Int, name: Text, email: Text, webhook_url: Text, is_active: Int, is_wallet_enabled: Int,
+        rate_limit: Int, wallet_rate_limit: Int, charge_rate: Int, charge_fixed_kobo: Int,
+        charge_cap_kobo: Int, is_charge_paid_by_customer: Int, is_charged: Int, webhook_secret: Bytes,
+        created_at: Int, updated_at: Int, version: Int
+    }
+    ADD_BALANCE: insert(merchant_balances) { business_id: Int, balance_kobo: Int }
+    SET_BUSINESS: query {
+        "update businesses set name = $3, email = $4, webhook_url = $5, is_active = $6, is_wallet_enabled = $7, \
+         rate_limit = $8, wallet_rate_limit = $9, charge_rate = $10, charge_fixed_kobo = $11, \
+         charge_cap_kobo = $12, is_charge_paid_by_customer = $13, is_charged = $14, updated_at = $15, \
+         version = version + 1 where id = $1 and version = $2"
+    }
+    SECRETS: query {
+        "select id, webhook_secret, previous_webhook_secret, previous_secret_until_at from businesses where id = $1"
+    }
+    ROTATE_SECRET: query {
+        "update businesses set previous_webhook_secret = webhook_secret, webhook_secret = $3, \
+         previous_secret_until_at = $4, updated_at = $5, version = version + 1 where id = $1 and version = $2"
+    }
+
+    WEBSITE: query { concat!("select ", website_columns!(), " from websites where id = $1") }
+    WEBSITES: query {
+        concat!("select ", website_columns!(), " from websites where business_id = $1 order by id limit $2")
+    }
+    // A site whose host is $1, below $1 or above it; two dev hosts never are in each other's way.
+    OVERLAPPING: query {
+        concat!(
+            "select ", website_columns!(), " from websites where status = 'approved' and business_id <> $2 \
+             and host <> 'localhost' and host <> '127.0.0.1' and (host = $1 \
+             or (length(host) > length(cast($1 as text)) \
+                 and substr(host, length(host) - length(cast($1 as text))) = '.' || cast($1 as text)) \
+             or (length(host) < length(cast($1 as text)) \
+                 and substr(cast($1 as text), length(cast($1 as text)) - length(host)) = '.' || host)) \
+             order by id limit 1"
+        )
+    }
+    ADD_WEBSITE: insert(websites) {
+        id: Int, business_id: Int, url: Text, host: Text, webhook_url: Text, status: Text, charge_rate: Int,
+        charge_fixed_kobo: Int, charge_cap_kobo: Int, is_charge_paid_by_customer: Int, is_charged: Int,
+        created_at: Int, updated_at: Int
+    }
+    SET_WEBSITE: query {
+        "update websites set webhook_url = $3, status = $4, reject_reason = $5, charge_rate = $6, \
+         charge_fixed_kobo = $7, charge_cap_kobo = $8, is_charge_paid_by_customer = $9, is_charged = $10, \
+         updated_at = $11 where id = $1 and updated_at = $2"
+    }
+    APPROVALS: query { "select value from counters where name = 'approvals'" }
+    RAISE_APPROVALS: query { "update counters set value = value + 1 where name = 'approvals' and value = $1" }
+
+    CALLER: query {
+        concat!(
+            "select ", key_columns!("k."), ", ", business_columns!("b."),
+            " from api_keys k join businesses b on b.id = k.business_id where k.hash = $1"
+        )
+    }
+    KEY: query { concat!("select ", key_columns!(""), " from api_keys where id = $1") }
+    KEYS: query {
+        concat!("select ", key_columns!(""), " from api_keys where business_id = $1 order by id desc limit $2")
+    }
+    ADD_KEY: insert(api_keys) {
+        id: Int, business_id: Int, hash: Bytes, hint: Text, label: Text, mode: Text, created_at: Int,
+        expires_at: Int
+    }
+    REVOKE_KEY: query { "update api_keys set revoked_at = $2 where id = $1 and revoked_at is null" }
+    KEY_USED: query {
+        "update api_keys set last_used_at = $2 where id = $1 and (last_used_at is null or last_used_at < $2)"
+    }
+}
+
+/// What signs a business's webhooks, sealed as the vault made it.
+#[derive(Clone, Debug)]
+pub struct SealedSecrets {
+    pub current: Vec<u8>,
+    /// The one before and until when it still signs beside the current one.
+    pub previous: Option<(Vec<u8>, Timestamp)>,
+}
+
+/// A website with the mark that a change of it must name.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WebsiteRow {
+    pub website: Website,
+    /// Raised by every change; the guard of the next.
+    pub updated_at: Timestamp,
+}
+
+fn business(row: &mut Reader) -> Result<Business, StoreError> {
+    Ok(Business {
+        id: row.int("id")?,
+        name: row.text("name")?,
+        email: row.text("email")?,
+        webhook_url: row.opt_text("webhook_url")?,
+        active: row.flag("is_active")?,
+        wallet_enabled: row.flag("is_wallet_enabled")?,
+        rate_limit: row.opt_int("rate_limit")?,
+        wallet_rate_limit: row.opt_int("wallet_rate_limit")?,
+        schedule: Schedule {
+            rate: row.int("charge_rate")?,
+            fixed: row.money("charge_fixed_kobo")?,
+            cap: row.opt_money("charge_cap_kobo")?,
+            paid_by_customer: row.flag("is_charge_paid_by_customer")?,
+            enabled: row.flag("is_charged")?,
+        },
+        created_at: row.time("created_at")?,
+        version: row.int("version")?,
+    })
+}
+
+fn website(row: Row) -> Result<WebsiteRow, StoreError> {
+    let row = &mut row.reader("websites");
+    let mut website = Website {
+        id: row.int("id")?,
+        business_id: row.int("business_id")?,
+        url: row.text("url")?,
+        host: row.text("host")?,
+        webhook_url: row.opt_text("webhook_url")?,
+        status: row.word("status", WebsiteStatus::parse)?,
+        reject_reason: row.opt_text("reject_reason")?,
+        schedule: None,
+        created_at: Timestamp(0),
+    };
+    let rate = row.opt_int("charge_rate")?;
+    let fixed = row.opt_money("charge_fixed_kobo")?;
+    let cap = row.opt_money("charge_cap_kobo")?;
+    let by_customer = row.opt_int("is_charge_paid_by_customer")?;
+    let enabled = row.opt_int("is_charged")?;
+    // The override is there as a whole or not at all.
+    website.schedule = match (rate, fixed, by_customer, enabled) {
+        (Some(rate), Some(fixed), Some(by_customer), Some(enabled)) => {
+            Some(Schedule { rate, fixed, cap, paid_by_customer: by_customer == 1, enabled: enabled == 1 })
+        }
+        (None, None, None, None) => None,
+        _ => return Err(row.corrupt("charge_rate")),
+    };
+    website.created_at = row.time("created_at")?;
+    Ok(WebsiteRow { website, updated_at: row.time("updated_at")? })
+}
+
+fn api_key(row: &mut Reader) -> Result<ApiKey, StoreError> {
+    Ok(ApiKey {
+        id: row.int("id")?,
+        business_id: row.int("business_id")?,
+        hint: row.text("hint")?,
+        label: row.opt_text("label")?,
+        mode: row.word("mode", Mode::parse)?,
+        created_at: row.time("created_at")?,
+        expires_at: row.opt_time("expires_at")?,
+        revoked_at: row.opt_time("revoked_at")?,
+        last_used_at: row.opt_time("last_used_at")?,
+    })
+}
+
+impl Store {
+    pub async fn business(&self, id: i64) -> Result<Option<Business>, StoreError> {
+        let row = self.read_one(&BUSINESS, vec![id.into()]).await?;
+        row.map(|row| business(&mut row.reader("businesses"))).transpose()
+    }
+
+    /// All businesses by id, up to [`BUSINESSES_MAX`].
+    pub async fn businesses(&self) -> Result<Vec<Business>, StoreError> {
+        let rows = self.read(&BUSINESSES, vec![BUSINESSES_MAX.into()]).await?;
+        rows.into_iter().map(|row| business(&mut row.reader("businesses"))).collect()
+    }
+
+    /// The sealed signing secrets of a business.
+    pub async fn sealed_secrets(&self, business_id: i64) -> Result<Option<SealedSecrets>, StoreError> {
+        let Some(row) = self.read_one(&SECRETS, vec![business_id.into()]).await? else { return Ok(None) };
+        let mut row = row.reader("businesses");
+        row.int("id")?;
+        let current = row.bytes("webhook_secret")?;
+        let previous = row.opt_bytes("previous_webhook_secret")?;
+        let until = row.opt_time("previous_secret_until_at")?;
+        Ok(Some(SealedSecrets { current, previous: previous.zip(until) }))
+    }
+
+    pub async fn website(&self, id: i64) -> Result<Option<WebsiteRow>, StoreError> {
+        self.read_one(&WEBSITE, vec![id.into()]).await?.map(website).transpose()
+    }
+
+    /// All websites of a business by id, up to [`WEBSITES_MAX`].
+    pub async fn websites(&self, business_id: i64) -> Result<Vec<Website>, StoreError> {
+        let rows = self.read(&WEBSITES, vec![business_id.into(), WEBSITES_MAX.into()]).await?;
+        rows.into_iter().map(|row| website(row).map(|row| row.website)).collect()
+    }
+
+    /// An approved website of another business whose host is equal to, above or below `host`.
+    pub async fn overlapping_website(
+        &self,
+        host: &str,
+        business_id: i64,
+    ) -> Result<Option<Website>, StoreError> {
+        let row = self.read_one(&OVERLAPPING, vec![host.into(), business_id.into()]).await?;
+        Ok(row.map(website).transpose()?.map(|row| row.website))
+    }
+
+    /// How many approvals there have been; read it before looking for overlapping websites and
+    /// put [`raise_approvals`] with it into the Unit that approves.
+    pub async fn approvals(&self) -> Result<i64, StoreError> {
+        match self.read_one(&APPROVALS, Vec::new()).await? {
+            Some(row) => row.single_int("counters"),
+            None => Err(StoreError::Fault("no counter approvals".into())),
+        }
+    }
+
+    /// The key with this hash and its business, whatever their state.
+    pub async fn caller(&self, hash: &[u8; 32]) -> Result<Option<(ApiKey, Business)>, StoreError> {
+        let Some(row) = self.read_one(&CALLER, vec![hash.as_slice().into()]).await? else { return Ok(None) };
+        let mut row = row.reader("api_keys");
+        Ok(Some((api_key(&mut row)?, business(&mut row)?)))
+    }
+
+    pub async fn api_key(&self, id: i64) -> Result<Option<ApiKey>, StoreError> {
+        let row = self.read_one(&KEY, vec![id.into()]).await?;
+        row.map(|row| api_key(&mut row.reader("api_keys"))).transpose()
+    }
+
+    /// Keys of a business, newest first, revoked ones included, up to [`KEYS_MAX`].
+    pub async fn api_keys(&self, business_id: i64) -> Result<Vec<ApiKey>, StoreError> {
+        let rows = self.read(&KEYS, vec![business_id.into(), KEYS_MAX.into()]).await?;
+        rows.into_iter().map(|row| api_key(&mut row.reader("api_keys"))).collect()
+    }
+}
+
+/// Everything settable of a business, in the order of the columns from `name` to `is_charged`.
+fn settings(business: &Business) -> [Value; 12] {
+    let schedule = business.schedule;
+    [
+        (&business.name).into(),
+        (&business.email).into(),
+        business.webhook_url.as_deref().into(),
+        business.active.into(),
+        business.wallet_enabled.into(),
+        business.rate_limit.into(),
+        business.wallet_rate_limit.into(),
+        schedule.rate.into(),
+        schedule.fixed.into(),
+        schedule.cap.into(),
+        schedule.paid_by_customer.into(),
+        schedule.enabled.into(),
+    ]
+}
+
+/// A new business and its balance of zero; `sealed_secret` signs its webhooks.
+pub fn add_business(business: &Business, sealed_secret: Vec<u8>) -> [Step; 2] {
+    let mut params = vec![business.id.into()];
+    params.extend(settings(business));
+    params.extend([
+        sealed_secret.into(),
+        business.created_at.into(),
+        business.created_at.into(),
+        business.version.into(),
+    ]);
+    [Step::one(&ADD_BUSINESS, params), Step::one(&ADD_BALANCE, vec![business.id.into(), 0.into()])]
+}
+
+/// Writes everything settable of a business, guarded by the version it was read with.
+pub fn set_business(business: &Business, now: Timestamp) -> Step {
+    let mut params = vec![business.id.into(), business.version.into()];
+    params.extend(settings(business));
+    params.push(now.into());
+    Step::one(&SET_BUSINESS, params)
+}
+
+/// Puts a new signing secret in place; the one there signs beside it until `until`.
+pub fn rotate_secret(id: i64, version: i64, sealed: Vec<u8>, until: Timestamp, now: Timestamp) -> Step {
+    Step::one(&ROTATE_SECRET, vec![id.into(), version.into(), sealed.into(), until.into(), now.into()])
+}
+
+/// The five columns of a website's own schedule.
+fn override_columns(schedule: Option<Schedule>) -> [Value; 5] {
+    [
+        schedule.map(|s| s.rate).into(),
+        schedule.map(|s| s.fixed).into(),
+        schedule.and_then(|s| s.cap).into(),
+        schedule.map(|s| s.paid_by_customer).into(),
+        schedule.map(|s| s.enabled).into(),
+    ]
+}
+
+/// A new website, pending or approved at once (then with [`raise_approvals`]).
+pub fn add_website(website: &Website) -> Step {
+    let mut params: Vec<Value> = vec![
+        website.id.into(),
+        website.business_id.into(),
+        (&website.url).into(),
+        (&website.host).into(),
+        website.webhook_url.as_deref().into(),
+        website.status.as_str().into(),
+    ];
+    params.extend(override_columns(website.schedule));
+    params.extend([website.created_at.into(), website.created_at.into()]);
+    Step::one(&ADD_WEBSITE, params)
+}
+
+/// Writes everything settable of a website, guarded by the mark it was read with.
+pub fn set_website(row: &WebsiteRow, now: Timestamp) -> Step {
+    let website = &row.website;
+    let mut params: Vec<Value> = vec![
+        website.id.into(),
+        row.updated_at.into(),
+        website.webhook_url.as_deref().into(),
+        website.status.as_str().into(),
+        website.reject_reason.as_deref().into(),
+    ];
+    params.extend(override_columns(website.schedule));
+    // Always later than the mark before, also when the clock stands still.
+    params.push(now.max(Timestamp(row.updated_at.0 + 1)).into());
+    Step::one(&SET_WEBSITE, params)
+}
+
+/// Every approval raises the one counter from what it read, so that of two approvals made at the
+/// same moment, each of which saw no website in its way, only one is written.
+pub fn raise_approvals(seen: i64) -> Step {
+    Step::one(&RAISE_APPROVALS, vec![seen.into()])
+}
+
+/// A new key; only the hash of its text is kept.
+pub fn add_key(key: &ApiKey, hash: [u8; 32]) -> Step {
+    Step::one(
+        &ADD_KEY,
+        vec![
+            key.id.into(),
+            key.business_id.into(),
+            hash.as_slice().into(),
+            (&key.hint).into(),
+            key.label.as_deref().into(),
+            key.mode.as_str().into(),
+            key.created_at.into(),
+            key.expires_at.into(),
+        ],
+    )
+}
+
+/// Ends a key that is not revoked yet.
+pub fn revoke_key(id: i64, now: Timestamp) -> Step {
+    Step::one(&REVOKE_KEY, vec![id.into(), now.into()])
+}
+
+/// Notes the last use of a key; an earlier time than the noted one changes nothing.
+pub fn key_used(id: i64, at: Timestamp) -> Step {
+    Step::any(&KEY_USED, vec![id.into(), at.into()])
+}

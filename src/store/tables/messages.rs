@@ -1,0 +1,284 @@
+//! Messages to customers: rows, their delivery states, and the quotas of merchants' texts.
+//!
+//! Of a text only a merchant's own is kept, sealed; the others are made again from what they are about.
+//! A quota is a window with a count, raised by one guarded statement, so that any number of callers at
+//! once get exactly as many as there are. Used by ops alone.
+
+use crate::domain::message::{MessageKind, MessageStatus};
+use crate::domain::time::{Span, Timestamp};
+use crate::store::engine::sql::statements;
+use crate::store::{Row, Step, Store, StoreError};
+
+/// Rows of a listing.
+pub const LIST_MAX: i64 = 1_000;
+/// Windows forgotten in one run.
+const FORGET_MAX: i64 = 1_000;
+
+macro_rules! columns {
+    () => {
+        "id, business_id, wallet_id, phone, kind, subject_id, text, status, error, provider_id, attempts, \
+         created_at, valid_until_at, updated_at"
+    };
+}
+
+statements! {
+    ADD: insert(messages) {
+        id: Int, business_id: Int, wallet_id: Int, phone: Bytes, phone_hash: Bytes, kind: Text, subject_id: Int,
+        text: Bytes, status: Text, attempts: Int, created_at: Int, valid_until_at: Int, updated_at: Int
+    }
+    BY_ID: query { concat!("select ", columns!(), " from messages where id = $1") }
+    BY_PROVIDER: query { concat!("select ", columns!(), " from messages where provider_id = $1") }
+    LIST: query {
+        concat!("select ", columns!(), " from messages order by created_at desc, id desc limit $1")
+    }
+    LIST_OF_PHONE: query {
+        concat!("select ", columns!(), " from messages where phone_hash = $1 order by created_at desc, id desc limit $2")
+    }
+    CODE_STATUS: query {
+        "select status from messages where phone_hash = $1 and created_at >= $2 and kind = 'code' and subject_id = $3 \
+         limit 1"
+    }
+    SENT: query {
+        "update messages set status = 'sent', provider_id = $2, error = null, attempts = attempts + 1, updated_at = $3 \
+         where id = $1 and status in ('queued', 'failed')"
+    }
+    NOT_YET: query {
+        "update messages set status = 'queued', error = $2, attempts = attempts + 1, updated_at = $3 \
+         where id = $1 and status in ('queued', 'failed')"
+    }
+    FAILED: query {
+        "update messages set status = 'failed', error = $2, attempts = attempts + 1, updated_at = $3 \
+         where id = $1 and status in ('queued', 'failed')"
+    }
+    REPORTED: query {
+        "update messages set status = $2, error = $3, updated_at = $4 where id = $1 and status = $5"
+    }
+    OPEN_JOB: query {
+        "select id, kind, business_id, subject_id, attempt, tries, run_at, created_at, outcome, note from jobs \
+         where subject_id = $1 and kind = 'message'"
+    }
+    TAKE_JOB: query {
+        "update jobs set attempt = attempt + 1, run_at = $3, done_at = null, outcome = null, note = null \
+         where id = $1 and attempt = $2"
+    }
+    QUOTA: query {
+        "insert into message_quotas (scope, key, window_at, used) values ($1, $2, $3, 1) \
+         on conflict (scope, key) do update set \
+         used = case when message_quotas.window_at <= $4 then 1 else message_quotas.used + 1 end, \
+         window_at = case when message_quotas.window_at <= $4 then $3 else message_quotas.window_at end \
+         where message_quotas.window_at <= $4 or message_quotas.used < $5"
+    }
+    QUOTA_LEFT: query { "select window_at, used from message_quotas where scope = $1 and key = $2" }
+    FORGET_QUOTAS: query {
+        "delete from message_quotas where window_at < $1 and (scope, key) in \
+         (select scope, key from message_quotas where window_at < $1 order by window_at limit $2)"
+    }
+}
+
+/// A message with phone and text still sealed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MessageRow {
+    pub id: i64,
+    pub business_id: Option<i64>,
+    pub wallet_id: Option<i64>,
+    pub sealed_phone: Vec<u8>,
+    pub kind: MessageKind,
+    pub subject_id: i64,
+    /// A merchant's own text.
+    pub sealed_text: Option<Vec<u8>>,
+    pub status: MessageStatus,
+    pub error: Option<String>,
+    pub provider_id: Option<String>,
+    pub attempts: i64,
+    pub created_at: Timestamp,
+    pub valid_until: Timestamp,
+    pub updated_at: Timestamp,
+}
+
+fn decode(row: Row) -> Result<MessageRow, StoreError> {
+    let r = &mut row.reader("messages");
+    Ok(MessageRow {
+        id: r.int("id")?,
+        business_id: r.opt_int("business_id")?,
+        wallet_id: r.opt_int("wallet_id")?,
+        sealed_phone: r.bytes("phone")?,
+        kind: r.word("kind", MessageKind::parse)?,
+        subject_id: r.int("subject_id")?,
+        sealed_text: r.opt_bytes("text")?,
+        status: r.word("status", MessageStatus::parse)?,
+        error: r.opt_text("error")?,
+        provider_id: r.opt_text("provider_id")?,
+        attempts: r.int("attempts")?,
+        created_at: r.time("created_at")?,
+        valid_until: r.time("valid_until_at")?,
+        updated_at: r.time("updated_at")?,
+    })
+}
+
+/// A new message, queued.
+pub fn add(message: &MessageRow, phone_hash: &[u8]) -> Step {
+    Step::one(
+        &ADD,
+        vec![
+            message.id.into(),
+            message.business_id.into(),
+            message.wallet_id.into(),
+            message.sealed_phone.as_slice().into(),
+            phone_hash.into(),
+            message.kind.as_str().into(),
+            message.subject_id.into(),
+            message.sealed_text.as_deref().into(),
+            message.status.as_str().into(),
+            message.attempts.into(),
+            message.created_at.into(),
+            message.valid_until.into(),
+            message.updated_at.into(),
+        ],
+    )
+}
+
+/// The messenger took it; a message that was sent already stays as it is, and the Unit is lost.
+pub fn sent(id: i64, provider_id: &str, now: Timestamp) -> Step {
+    Step::one(&SENT, vec![id.into(), provider_id.into(), now.into()])
+}
+
+/// An attempt failed, and another one follows; without `why` nobody knows whether it failed.
+pub fn not_yet(id: i64, why: Option<&str>, now: Timestamp) -> Step {
+    Step::one(&NOT_YET, vec![id.into(), why.into(), now.into()])
+}
+
+/// The last attempt failed.
+pub fn failed(id: i64, why: &str, now: Timestamp) -> Step {
+    Step::one(&FAILED, vec![id.into(), why.into(), now.into()])
+}
+
+/// What the messenger reports later; guarded by the state that was read.
+pub fn reported(message: &MessageRow, status: MessageStatus, error: Option<&str>, now: Timestamp) -> Step {
+    Step::one(
+        &REPORTED,
+        vec![
+            message.id.into(),
+            status.as_str().into(),
+            error.into(),
+            now.into(),
+            message.status.as_str().into(),
+        ],
+    )
+}
+
+/// Takes a message's job for this process, done or not; guarded by the attempt that was read.
+pub fn take_job(job_id: i64, seen_attempt: i64, held_until: Timestamp) -> Step {
+    Step::one(&TAKE_JOB, vec![job_id.into(), seen_attempt.into(), held_until.into()])
+}
+
+/// What a quota is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QuotaScope {
+    RecipientMinute,
+    RecipientDay,
+    BusinessDay,
+}
+
+impl QuotaScope {
+    pub const ALL: [QuotaScope; 3] =
+        [QuotaScope::RecipientMinute, QuotaScope::RecipientDay, QuotaScope::BusinessDay];
+
+    fn as_str(self) -> &'static str {
+        match self {
+            QuotaScope::RecipientMinute => "recipient_minute",
+            QuotaScope::RecipientDay => "recipient_day",
+            QuotaScope::BusinessDay => "business_day",
+        }
+    }
+
+    /// Length of the window, which opens with its first message.
+    pub fn window(self) -> Span {
+        match self {
+            QuotaScope::RecipientMinute => Span::minutes(1),
+            QuotaScope::RecipientDay | QuotaScope::BusinessDay => Span::hours(24),
+        }
+    }
+
+    /// Messages in a window (decisions 11).
+    pub fn most(self) -> i64 {
+        match self {
+            QuotaScope::RecipientMinute => 30,
+            QuotaScope::RecipientDay => 200,
+            QuotaScope::BusinessDay => 10_000,
+        }
+    }
+}
+
+/// Uses one of a quota; lost when none is left.
+pub fn use_quota(scope: QuotaScope, key: &[u8], now: Timestamp) -> Step {
+    let over_before = now - scope.window();
+    Step::one(
+        &QUOTA,
+        vec![scope.as_str().into(), key.into(), now.into(), over_before.into(), scope.most().into()],
+    )
+}
+
+/// Name of the statement that [`use_quota`] runs.
+pub fn is_quota(statement: &str) -> bool {
+    statement == QUOTA.name
+}
+
+/// Forgets windows that ended long ago.
+pub fn forget_quotas(before: Timestamp) -> Step {
+    Step::any(&FORGET_QUOTAS, vec![before.into(), FORGET_MAX.into()])
+}
+
+impl Store {
+    /// How far the message with a code has come; `made_at` is when the code was made.
+    pub async fn code_status(
+        &self,
+        phone_hash: &[u8],
+        code_id: i64,
+        made_at: Timestamp,
+    ) -> Result<Option<MessageStatus>, StoreError> {
+        let row =
+            self.read_one(&CODE_STATUS, vec![phone_hash.into(), made_at.into(), code_id.into()]).await?;
+        row.map(|row| row.reader("messages").word("status", MessageStatus::parse)).transpose()
+    }
+
+    pub async fn message(&self, id: i64) -> Result<Option<MessageRow>, StoreError> {
+        self.read_one(&BY_ID, vec![id.into()]).await?.map(decode).transpose()
+    }
+
+    pub async fn message_by_provider_id(&self, provider_id: &str) -> Result<Option<MessageRow>, StoreError> {
+        self.read_one(&BY_PROVIDER, vec![provider_id.into()]).await?.map(decode).transpose()
+    }
+
+    /// The newest [`LIST_MAX`] messages, to one phone or to all, oldest first.
+    pub async fn messages(&self, phone_hash: Option<&[u8]>) -> Result<Vec<MessageRow>, StoreError> {
+        let rows = match phone_hash {
+            Some(hash) => self.read(&LIST_OF_PHONE, vec![hash.into(), LIST_MAX.into()]).await?,
+            None => self.read(&LIST, vec![LIST_MAX.into()]).await?,
+        };
+        rows.into_iter().rev().map(decode).collect()
+    }
+
+    /// The job of a message, done or not.
+    pub async fn message_job(
+        &self,
+        message_id: i64,
+    ) -> Result<Option<crate::store::tables::jobs::Job>, StoreError> {
+        let row = self.read_one(&OPEN_JOB, vec![message_id.into()]).await?;
+        row.map(crate::store::tables::jobs::decode).transpose()
+    }
+
+    /// When the window of a used-up quota ends; `None` if there is room.
+    pub async fn quota_ends(
+        &self,
+        scope: QuotaScope,
+        key: &[u8],
+        now: Timestamp,
+    ) -> Result<Option<Timestamp>, StoreError> {
+        let row = self.read_one(&QUOTA_LEFT, vec![scope.as_str().into(), key.into()]).await?;
+        let Some(row) = row else { return Ok(None) };
+        let mut r = row.reader("message_quotas");
+        let (window_at, used) = (r.time("window_at")?, r.int("used")?);
+        let end = window_at + scope.window();
+        Ok((used >= scope.most() && now < end).then_some(end))
+    }
+}

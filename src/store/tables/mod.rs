@@ -1,0 +1,22 @@
+//! A file per noun: its statements, the decoding of its rows, and typed functions.
+
+pub mod accounts;
+pub mod acts;
+pub mod alert_totals;
+pub mod alerts;
+pub mod deliveries;
+pub mod events;
+pub mod idempotency;
+pub mod intents;
+pub mod jobs;
+pub(in crate::store) mod key_check;
+pub mod mailboxes;
+pub mod merchants;
+pub mod messages;
+pub mod payment_names;
+pub mod payment_search;
+pub mod payments;
+pub mod seals;
+pub mod settlements;
+pub mod topups;
+pub mod wallets;

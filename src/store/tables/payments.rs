@@ -1,0 +1,500 @@
+//! Payments: rows, candidates by index, listing, and the steps that change one.
+//!
+//! Every change is guarded by `version`. The indexes behind the reads here are partial ones over
+//! open payments, so that a million of them, or a billion ended ones, cost nothing.
+
+use crate::domain::charges::{Charges, RULE_TOLERANCE_KOBO, Schedule};
+use crate::domain::merchant::Mode;
+use crate::domain::money::Money;
+use crate::domain::payment::{
+    CORRECTIONS_PER_BUSINESS, CORRECTIONS_WINDOW, Kind, PayerDetails, Payment, Status,
+};
+use crate::domain::time::Timestamp;
+use crate::store::engine::sql::statements;
+use crate::store::{Reader, Row, Step, Store, StoreError, Value};
+
+macro_rules! columns {
+    () => {
+        "id, business_id, transaction_id, kind, mode, status, version, amount_kobo, \
+         charge_percentage_kobo, charge_fixed_kobo, business_receives_kobo, schedule_rate, \
+         schedule_fixed_kobo, schedule_cap_kobo, is_schedule_paid_by_customer, is_schedule_enabled, \
+         payer_name, payer_bank, first_name, last_name, registration_number, service, webhook_url, \
+         website_id, external_reference, account_id, corrections, created_at, updated_at, expires_at, \
+         approvable_until_at, matched_at, approved_at, rejected_at, reject_reason, is_swept, reversed_at, \
+         settlement_id, received_kobo, is_mismatch, mismatch_reason, is_name_mismatch, wallet_id"
+    };
+}
+
+/// Whole payments.
+macro_rules! select {
+    ($rest:expr) => {
+        concat!("select ", $crate::store::tables::payments::columns!(), " from payments", $rest)
+    };
+}
+pub(in crate::store) use {columns, select};
+
+/// Rows after a position, newest first.
+macro_rules! listed {
+    ($filter:literal) => {
+        concat!(
+            "select ",
+            columns!(),
+            " from payments where business_id = $1 and kind <> 'topup' and mode = $2 \
+             and created_at >= $3 and created_at <= $4 and (created_at < $4 or id < $5)",
+            $filter,
+            " order by created_at desc, id desc limit $6 offset $7"
+        )
+    };
+}
+
+/// How many there are, up to a limit.
+macro_rules! counted {
+    ($filter:literal) => {
+        concat!(
+            "select count(*) from (select 1 from payments where business_id = $1 and kind <> 'topup' \
+             and mode = $2 and created_at >= $3 and created_at < $4",
+            $filter,
+            " limit $5) as counted"
+        )
+    };
+}
+
+statements! {
+    ADD: insert(payments) {
+        id: Int, business_id: Int, transaction_id: Text, kind: Text, mode: Text, status: Text, version: Int,
+        amount_kobo: Int, charge_percentage_kobo: Int, charge_fixed_kobo: Int, business_receives_kobo: Int,
+        schedule_rate: Int, schedule_fixed_kobo: Int, schedule_cap_kobo: Int,
+        is_schedule_paid_by_customer: Int, is_schedule_enabled: Int, rule_low_kobo: Int, rule_high_kobo: Int,
+        payer_name: Text, payer_bank: Text, first_name: Text, last_name: Text, bvn: Bytes,
+        registration_number: Text, service: Text, webhook_url: Text, website_id: Int,
+        external_reference: Text, account_id: Int, corrections: Int, created_at: Int, updated_at: Int,
+        expires_at: Int, approvable_until_at: Int, is_swept: Int, is_mismatch: Int, is_name_mismatch: Int,
+        name_keys: Int, wallet_id: Int
+    }
+    BY_ID: lookup(payments) { columns!() by id: Int }
+    BY_TRANSACTION: lookup(payments) { columns!() by business_id: Int, transaction_id: Text }
+    OPEN_BY_EXACT: query {
+        select!(" where status = 'pending' and account_id = $1 and amount_kobo = $2 limit $3")
+    }
+    OPEN_BETWEEN: query {
+        select!(" where status = 'pending' and account_id = $1 and amount_kobo between $2 and $3 limit $4")
+    }
+    OPEN_BY_RULE: query {
+        select!(" where status = 'pending' and rule_low_kobo is not null and account_id + 0 = $1 \
+                 and rule_low_kobo between cast($2 as bigint) - 200 and cast($2 as bigint) and rule_high_kobo >= $2 \
+                 limit $3")
+    }
+    OPEN_OF_OTHERS: query {
+        concat!(
+            "select * from (", select!(" where status = 'pending' and account_id = $1 and amount_kobo = $2 \
+                and business_id < $3 limit 1"), ") as below union all \
+             select * from (", select!(" where status = 'pending' and account_id = $1 and amount_kobo = $2 \
+                and business_id > $3 limit 1"), ") as above union all \
+             select * from (", select!(" where status = 'pending' and kind = 'topup' and account_id + 0 = $1 \
+                and amount_kobo = $2 and business_id = $3 limit 1"), ") as topups"
+        )
+    }
+    ENDED_BY_AMOUNT: query {
+        concat!("select ", columns!(), " from payments where status <> 'pending' and account_id = $1 \
+                 and amount_kobo between $2 and $3 and updated_at >= $4 limit $5")
+    }
+    CORRECTED: query {
+        "update payments set amount_kobo = $3, charge_percentage_kobo = $4, charge_fixed_kobo = $5, \
+         business_receives_kobo = $6, rule_low_kobo = $7, rule_high_kobo = $8, corrections = $9, \
+         name_keys = $3, updated_at = $10, version = version + 1 \
+         where id = $1 and version = $2 and status = 'pending' \
+         and (select count(*) from corrections where business_id = $11 and corrected_at > $12) < $13"
+    }
+    CORRECTION_TURN: query { "update businesses set version = version where id = $1" }
+    APPROVED: query {
+        "update payments set status = 'approved', matched_at = $3, approved_at = $4, updated_at = $4, \
+         rejected_at = null, reject_reason = null, is_swept = 0, settlement_id = $5, received_kobo = $6, \
+         charge_percentage_kobo = $7, charge_fixed_kobo = $8, business_receives_kobo = $9, is_mismatch = $10, \
+         mismatch_reason = $11, is_name_mismatch = $12, version = version + 1 \
+         where id = $1 and version = $2 and (status = 'pending' or (status = 'rejected' and is_swept = 1))"
+    }
+    REJECTED: query {
+        "update payments set status = 'rejected', rejected_at = $3, updated_at = $3, reject_reason = $4, \
+         is_swept = $5, version = version + 1 where id = $1 and version = $2 and status = 'pending'"
+    }
+    REVERSED: query {
+        "update payments set reversed_at = $3, updated_at = $3, version = version + 1 \
+         where id = $1 and version = $2 and status = 'approved' and reversed_at is null"
+    }
+    DUE_FOR_SWEEP: query {
+        concat!("select ", columns!(), " from payments where status = 'pending' and kind <> 'wallet' \
+                 and approvable_until_at < $1 and approvable_until_at > $2 \
+                 order by approvable_until_at limit $3")
+    }
+    ADD_CORRECTION: insert(corrections) {
+        id: Int, business_id: Int, payment_id: Int, old_amount_kobo: Int, new_amount_kobo: Int, corrected_at: Int
+    }
+    CORRECTIONS_OF_PAYMENT: query {
+        "select count(*) from corrections where payment_id = $1 and corrected_at > $2"
+    }
+    CORRECTIONS_OF_BUSINESS: query {
+        "select count(*) from corrections where business_id = $1 and corrected_at > $2"
+    }
+    LIST: query { listed!("") }
+    LIST_STATUS: query { listed!(" and status = $8") }
+    LIST_WEBSITE: query { listed!(" and website_id = $8") }
+    LIST_STATUS_WEBSITE: query { listed!(" and status = $8 and website_id = $9") }
+    COUNT: query { counted!("") }
+    COUNT_STATUS: query { counted!(" and status = $6") }
+    COUNT_WEBSITE: query { counted!(" and website_id = $6") }
+    COUNT_STATUS_WEBSITE: query { counted!(" and status = $6 and website_id = $7") }
+}
+
+pub(in crate::store) fn decode(row: Row) -> Result<Payment, StoreError> {
+    let mut r = row.reader("payments");
+    Ok(Payment {
+        id: r.int("id")?,
+        business_id: r.int("business_id")?,
+        transaction_id: r.text("transaction_id")?,
+        kind: r.word("kind", Kind::parse)?,
+        mode: r.word("mode", Mode::parse)?,
+        status: r.word("status", Status::parse)?,
+        version: r.int("version")?,
+        amount: r.money("amount_kobo")?,
+        charges: Charges {
+            percentage: r.money("charge_percentage_kobo")?,
+            fixed: r.money("charge_fixed_kobo")?,
+        },
+        business_receives: r.money("business_receives_kobo")?,
+        schedule: Schedule {
+            rate: r.int("schedule_rate")?,
+            fixed: r.money("schedule_fixed_kobo")?,
+            cap: r.opt_money("schedule_cap_kobo")?,
+            paid_by_customer: r.flag("is_schedule_paid_by_customer")?,
+            enabled: r.flag("is_schedule_enabled")?,
+        },
+        payer_name: r.text("payer_name")?,
+        payer: payer(&mut r)?,
+        webhook_url: r.text("webhook_url")?,
+        website_id: r.opt_int("website_id")?,
+        external_reference: r.opt_text("external_reference")?,
+        account_id: r.opt_int("account_id")?,
+        corrections: r.int("corrections")?,
+        created_at: r.time("created_at")?,
+        updated_at: r.time("updated_at")?,
+        expires_at: r.time("expires_at")?,
+        approvable_until: r.time("approvable_until_at")?,
+        matched_at: r.opt_time("matched_at")?,
+        approved_at: r.opt_time("approved_at")?,
+        rejected_at: r.opt_time("rejected_at")?,
+        reject_reason: r.opt_text("reject_reason")?,
+        swept: r.flag("is_swept")?,
+        reversed_at: r.opt_time("reversed_at")?,
+        settlement_id: r.opt_int("settlement_id")?,
+        received: r.opt_money("received_kobo")?,
+        is_mismatch: r.flag("is_mismatch")?,
+        mismatch_reason: r.opt_text("mismatch_reason")?,
+        name_mismatch: r.flag("is_name_mismatch")?,
+        wallet_id: r.opt_int("wallet_id")?,
+    })
+}
+
+fn payer(r: &mut Reader) -> Result<PayerDetails, StoreError> {
+    Ok(PayerDetails {
+        bank: r.opt_text("payer_bank")?,
+        first_name: r.opt_text("first_name")?,
+        last_name: r.opt_text("last_name")?,
+        registration_number: r.opt_text("registration_number")?,
+        service: r.opt_text("service")?,
+    })
+}
+
+/// The step that brings a new payment into the database; `bvn` is sealed already. The rows of its name go with
+/// it (`payment_names::add`).
+pub fn add(payment: &Payment, bvn: Option<Vec<u8>>) -> Step {
+    let rule = payment.rule_bounds();
+    Step::one(
+        &ADD,
+        vec![
+            payment.id.into(),
+            payment.business_id.into(),
+            (&payment.transaction_id).into(),
+            payment.kind.as_str().into(),
+            payment.mode.as_str().into(),
+            payment.status.as_str().into(),
+            payment.version.into(),
+            payment.amount.into(),
+            payment.charges.percentage.into(),
+            payment.charges.fixed.into(),
+            payment.business_receives.into(),
+            payment.schedule.rate.into(),
+            payment.schedule.fixed.into(),
+            payment.schedule.cap.into(),
+            payment.schedule.paid_by_customer.into(),
+            payment.schedule.enabled.into(),
+            rule.map(|(low, _)| low).into(),
+            rule.map(|(_, high)| high).into(),
+            (&payment.payer_name).into(),
+            payment.payer.bank.as_ref().into(),
+            payment.payer.first_name.as_ref().into(),
+            payment.payer.last_name.as_ref().into(),
+            bvn.into(),
+            payment.payer.registration_number.as_ref().into(),
+            payment.payer.service.as_ref().into(),
+            (&payment.webhook_url).into(),
+            payment.website_id.into(),
+            payment.external_reference.as_ref().into(),
+            payment.account_id.into(),
+            payment.corrections.into(),
+            payment.created_at.into(),
+            payment.updated_at.into(),
+            payment.expires_at.into(),
+            payment.approvable_until.into(),
+            payment.swept.into(),
+            payment.is_mismatch.into(),
+            payment.name_mismatch.into(),
+            payment.amount.into(),
+            payment.wallet_id.into(),
+        ],
+    )
+}
+
+/// Corrections of one business on several nodes take turns: goes before [`corrected`], whose count then holds
+/// every one that is committed. Those of one node must not be under way together.
+pub fn correction_turn(business_id: i64) -> Step {
+    Step::one(&CORRECTION_TURN, vec![business_id.into()])
+}
+
+/// Guarded by the version the correction was decided on, and by fewer than [`CORRECTIONS_PER_BUSINESS`]
+/// corrections of the business in the window before; `after` is the corrected payment.
+pub fn corrected(before: &Payment, after: &Payment) -> Step {
+    let rule = after.rule_bounds();
+    Step::one(
+        &CORRECTED,
+        vec![
+            before.id.into(),
+            before.version.into(),
+            after.amount.into(),
+            after.charges.percentage.into(),
+            after.charges.fixed.into(),
+            after.business_receives.into(),
+            rule.map(|(low, _)| low).into(),
+            rule.map(|(_, high)| high).into(),
+            after.corrections.into(),
+            after.updated_at.into(),
+            after.business_id.into(),
+            (after.updated_at - CORRECTIONS_WINDOW).into(),
+            CORRECTIONS_PER_BUSINESS.into(),
+        ],
+    )
+}
+
+/// Remembers a correction, for the limits on their number.
+pub fn add_correction(id: i64, before: &Payment, after: &Payment) -> Step {
+    Step::one(
+        &ADD_CORRECTION,
+        vec![
+            id.into(),
+            before.business_id.into(),
+            before.id.into(),
+            before.amount.into(),
+            after.amount.into(),
+            after.updated_at.into(),
+        ],
+    )
+}
+
+/// Guarded by version; `after` is what `Payment::approve` answered.
+pub fn approved(before: &Payment, after: &Payment) -> Step {
+    Step::one(
+        &APPROVED,
+        vec![
+            before.id.into(),
+            before.version.into(),
+            after.matched_at.into(),
+            after.approved_at.into(),
+            after.settlement_id.into(),
+            after.received.into(),
+            after.charges.percentage.into(),
+            after.charges.fixed.into(),
+            after.business_receives.into(),
+            after.is_mismatch.into(),
+            after.mismatch_reason.as_ref().into(),
+            after.name_mismatch.into(),
+        ],
+    )
+}
+
+/// Guarded by version; `after` is what `Payment::reject` answered.
+pub fn rejected(before: &Payment, after: &Payment) -> Step {
+    Step::one(
+        &REJECTED,
+        vec![
+            before.id.into(),
+            before.version.into(),
+            after.updated_at.into(),
+            after.reject_reason.as_ref().into(),
+            after.swept.into(),
+        ],
+    )
+}
+
+/// Guarded by version.
+pub fn reversed(before: &Payment, at: Timestamp) -> Step {
+    Step::one(&REVERSED, vec![before.id.into(), before.version.into(), at.into()])
+}
+
+/// One page of a listing: the rows wanted and the position after which they begin.
+pub struct Page {
+    pub status: Option<Status>,
+    pub website_id: Option<i64>,
+    pub mode: Mode,
+    pub from: Timestamp,
+    /// Inclusive; with `before_id` the position of a cursor.
+    pub until: Timestamp,
+    pub before_id: i64,
+    pub limit: i64,
+    pub offset: i64,
+}
+
+impl Store {
+    pub async fn payment(&self, id: i64) -> Result<Option<Payment>, StoreError> {
+        self.read_one(&BY_ID, vec![id.into()]).await?.map(decode).transpose()
+    }
+
+    pub async fn payment_by_transaction(
+        &self,
+        business_id: i64,
+        transaction_id: &str,
+    ) -> Result<Option<Payment>, StoreError> {
+        let params = vec![business_id.into(), transaction_id.into()];
+        self.read_one(&BY_TRANSACTION, params).await?.map(decode).transpose()
+    }
+
+    /// Open payments of the account of exactly this amount: all, or any `limit` of them.
+    pub async fn open_payments(
+        &self,
+        account_id: i64,
+        amount: Money,
+        limit: usize,
+    ) -> Result<Vec<Payment>, StoreError> {
+        let params: Vec<Value> = vec![account_id.into(), amount.into(), (limit as i64).into()];
+        self.read(&OPEN_BY_EXACT, params).await?.into_iter().map(decode).collect()
+    }
+
+    /// Open payments of the account with an amount between two, both included: all, or any `limit` of them.
+    pub async fn open_payments_between(
+        &self,
+        account_id: i64,
+        amounts: (Money, Money),
+        limit: usize,
+    ) -> Result<Vec<Payment>, StoreError> {
+        let params = vec![account_id.into(), amounts.0.into(), amounts.1.into(), (limit as i64).into()];
+        self.read(&OPEN_BETWEEN, params).await?.into_iter().map(decode).collect()
+    }
+
+    /// Open payments of the account that `received` would pay under the charges rule: all, or any `limit` of
+    /// them.
+    pub async fn open_payments_by_rule(
+        &self,
+        account_id: i64,
+        received: Money,
+        limit: usize,
+    ) -> Result<Vec<Payment>, StoreError> {
+        debug_assert_eq!(RULE_TOLERANCE_KOBO, 100, "the width in OPEN_BY_RULE is twice the tolerance");
+        let params: Vec<Value> = vec![account_id.into(), received.into(), (limit as i64).into()];
+        self.read(&OPEN_BY_RULE, params).await?.into_iter().map(decode).collect()
+    }
+
+    /// Open payments of exactly this amount on the account that are not the business's own, top-ups included: one
+    /// or a few of them, if there are any.
+    pub async fn open_payments_of_others(
+        &self,
+        account_id: i64,
+        amount: Money,
+        business_id: i64,
+    ) -> Result<Vec<Payment>, StoreError> {
+        let params = vec![account_id.into(), amount.into(), business_id.into()];
+        self.read(&OPEN_OF_OTHERS, params).await?.into_iter().map(decode).collect()
+    }
+
+    /// Ended payments of the account around an amount, for suggestions.
+    pub async fn ended_payments(
+        &self,
+        account_id: i64,
+        amounts: (Money, Money),
+        since: Timestamp,
+        limit: usize,
+    ) -> Result<Vec<Payment>, StoreError> {
+        let params =
+            vec![account_id.into(), amounts.0.into(), amounts.1.into(), since.into(), (limit as i64).into()];
+        self.read(&ENDED_BY_AMOUNT, params).await?.into_iter().map(decode).collect()
+    }
+
+    /// Open payments whose late window ended between two times, oldest first.
+    pub async fn payments_to_sweep(
+        &self,
+        after: Timestamp,
+        now: Timestamp,
+        limit: usize,
+    ) -> Result<Vec<Payment>, StoreError> {
+        let params = vec![now.into(), after.into(), (limit as i64).into()];
+        self.read(&DUE_FOR_SWEEP, params).await?.into_iter().map(decode).collect()
+    }
+
+    /// Corrections since a time, of the payment and of its business.
+    pub async fn corrections_since(
+        &self,
+        payment: &Payment,
+        since: Timestamp,
+    ) -> Result<(i64, i64), StoreError> {
+        let one = |row: Option<Row>| row.map_or(Ok(0), |row| row.single_int("corrections"));
+        let here = self.read_one(&CORRECTIONS_OF_PAYMENT, vec![payment.id.into(), since.into()]).await?;
+        let all =
+            self.read_one(&CORRECTIONS_OF_BUSINESS, vec![payment.business_id.into(), since.into()]).await?;
+        Ok((one(here)?, one(all)?))
+    }
+
+    /// A page of the business's payments, newest first; top-ups are not among them.
+    pub async fn list_payments(&self, business_id: i64, page: &Page) -> Result<Vec<Payment>, StoreError> {
+        let mut params: Vec<Value> = vec![
+            business_id.into(),
+            page.mode.as_str().into(),
+            page.from.into(),
+            page.until.into(),
+            page.before_id.into(),
+            page.limit.into(),
+            page.offset.into(),
+        ];
+        let sql = match (page.status, page.website_id) {
+            (None, None) => &LIST,
+            (Some(_), None) => &LIST_STATUS,
+            (None, Some(_)) => &LIST_WEBSITE,
+            (Some(_), Some(_)) => &LIST_STATUS_WEBSITE,
+        };
+        params.extend(page.status.map(|status| Value::from(status.as_str())));
+        params.extend(page.website_id.map(Value::from));
+        self.read(sql, params).await?.into_iter().map(decode).collect()
+    }
+
+    /// How many payments a listing has in all, counted up to `limit`.
+    pub async fn count_payments(
+        &self,
+        business_id: i64,
+        page: &Page,
+        until: Timestamp,
+        limit: i64,
+    ) -> Result<i64, StoreError> {
+        let mut params: Vec<Value> =
+            vec![business_id.into(), page.mode.as_str().into(), page.from.into(), until.into(), limit.into()];
+        let sql = match (page.status, page.website_id) {
+            (None, None) => &COUNT,
+            (Some(_), None) => &COUNT_STATUS,
+            (None, Some(_)) => &COUNT_WEBSITE,
+            (Some(_), Some(_)) => &COUNT_STATUS_WEBSITE,
+        };
+        params.extend(page.status.map(|status| Value::from(status.as_str())));
+        params.extend(page.website_id.map(Value::from));
+        self.read_one(sql, params).await?.map_or(Ok(0), |row| row.single_int("payments"))
+    }
+}
+
+/// Name of the statement that [`corrected`] runs: lost there means the payment changed meanwhile.
+pub fn is_correction(statement: &str) -> bool {
+    statement == CORRECTED.name
+}
