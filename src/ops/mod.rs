@@ -46,6 +46,7 @@ pub mod seal;
 pub mod send_text;
 pub mod settle;
 mod settle_wallet;
+pub mod shown_messages;
 mod similar;
 pub mod start_wallet_payment;
 pub mod sweep;

@@ -16,6 +16,7 @@ use tillbell::domain::wallet::Wallet;
 use tillbell::ops::businesses::{BusinessChange, set_business};
 use tillbell::ops::confirm::{Confirmed, confirm};
 use tillbell::ops::pin_reset::{CodeSent, PinSet, send_code, set_pin};
+use tillbell::ops::shown_messages::{self, Listed};
 use tillbell::ops::start_wallet_payment::{StartRequest, Started, StartedPayment, start_wallet_payment};
 use tillbell::ops::wallet_desk::{GivenCredit, credit};
 use tillbell::ops::wallets::{ensure, find};
@@ -33,6 +34,14 @@ pub const HOOK: &str = "https://adire.example/hook";
 pub async fn fund(app: &App, naira: i64) -> Wallet {
     let given = GivenCredit { phone: PHONE, amount: Money(naira * 100), reason: "opening", reference: None };
     credit(app, "ada", &given).await.unwrap().unwrap()
+}
+
+/// Messages to one phone or to all, as an operator sees them.
+pub async fn oldest_first(app: &App, phone: Option<&Phone>) -> Vec<Listed> {
+    let (mut found, more) = shown_messages::list(app, phone, 1_000).await.unwrap();
+    assert!(!more);
+    found.reverse();
+    found
 }
 
 /// What a messenger was given.

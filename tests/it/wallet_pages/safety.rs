@@ -271,7 +271,7 @@ on_both! {
 /// What looking could have changed.
 async fn snapshot(site: &Site) -> (String, usize, usize) {
     let wallet = site.w.wallet().await;
-    let messages = tillbell::ops::messages::list(&site.w.t.app, None).await.unwrap().len();
+    let messages = site.w.t.app.store.messages(None, 1_000).await.unwrap().len();
     (format!("{wallet:?}"), messages, site.w.post.seen().len())
 }
 

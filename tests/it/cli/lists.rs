@@ -1,0 +1,67 @@
+//! Lists that an operator looks at first: messages, keys, mailboxes, and the settings in words.
+
+use tillbell::domain::phone::Phone;
+use tillbell::domain::time::Span;
+use tillbell::ops::send_text::{TextSent, send_text};
+
+use super::Desk;
+use super::terminal::on_terminal_of;
+use crate::harness::app::TestApp;
+use crate::wallet::world::World;
+
+/// Commands on the database of a world whose clock is set by hand.
+fn desk_of(t: &TestApp) -> Desk<'_> {
+    let desk = Desk::bare(t.database());
+    std::fs::copy(t.key_file(), desk.path().join("test.key")).unwrap();
+    desk.text(&["migrate"]);
+    desk
+}
+
+fn texts(list: &serde_json::Value) -> Vec<String> {
+    let rows = list["messages"].as_array().unwrap();
+    rows.iter().map(|row| row["text"].as_str().unwrap().to_owned()).collect()
+}
+
+on_both! {
+    async fn messages_come_newest_first_and_one_is_shown_whole(db: TestDatabase) {
+        let w = World::start(db).await;
+        let (a, b) = ("08035550171", "08035550172");
+        // Ids are taken in blocks by each process: the second node's are higher.
+        let other = w.t.another_node().await;
+        let mut sent = Vec::new();
+        for (n, to) in [a, b, a, a].into_iter().enumerate() {
+            let app = if n == 0 { &other } else { &w.t.app };
+            let text = format!("Your order {n} is ready. {}", "Come soon. ".repeat(30).trim());
+            let done = send_text(app, &w.shop.caller, &Phone::parse(to).unwrap(), &text, None).await.unwrap();
+            assert!(matches!(done, TextSent::Sent { .. }), "{done:?}");
+            sent.push(format!("From adire.example Ltd:\n{text}"));
+            w.t.advance(Span::seconds(7));
+        }
+        let desk = desk_of(&w.t);
+        let shown = desk.text(&["message", "list"]);
+        let places: Vec<usize> =
+            (0..4).map(|n| shown.find(&format!("order {n} ")).unwrap_or_else(|| panic!("{n}: {shown}"))).collect();
+        assert!(places.is_sorted_by(|one, next| one > next), "{places:?}: {shown}");
+        assert!(!shown.contains("--limit"), "{shown}");
+        let two = desk.text(&["message", "list", "--limit", "2"]);
+        assert!(two.contains("order 3 ") && two.contains("order 2 ") && !two.contains("order 1 "), "{two}");
+        assert!(two.ends_with("only the newest 2 are shown; --limit shows more"), "{two}");
+        let of_one = desk.json(&["message", "list", "--phone", a, "--limit", "2"]);
+        assert_eq!((texts(&of_one), &of_one["more"]), (vec![sent[2].clone(), sent[3].clone()], &true.into()));
+        let all = desk.json(&["message", "list"]);
+        assert_eq!((texts(&all), &all["more"]), (sent.clone(), &false.into()), "programs get them oldest first");
+        let id = all["messages"][3]["id"].as_i64().unwrap().to_string();
+        let one = desk.json(&["message", "show", &id]);
+        assert_eq!((&one["text"], &one["phone"]), (&sent[3].as_str().into(), &"+2348035550171".into()));
+        assert_eq!(one["status"], "sent");
+        let narrow = on_terminal_of(&desk, 80, &[], &["message", "list"]);
+        assert!(narrow.lines().all(|line| line.chars().count() <= 80), "{narrow}");
+        let whole = on_terminal_of(&desk, 80, &[], &["message", "show", &id]);
+        assert!(!whole.contains('\u{2026}') && whole.contains("order 3"), "{whole}");
+        assert_eq!(desk.refused(&["message", "show", "990"]), "tillbell: there is no message 990");
+        for wrong in ["0", "1001", "x"] {
+            assert_eq!(desk.run(&["message", "list", "--limit", wrong]).status.code(), Some(2), "{wrong}");
+        }
+        w.t.finish().await;
+    }
+}
