@@ -1,12 +1,14 @@
 //! Lists that an operator looks at first: messages, keys, mailboxes, and the settings in words.
 
+use tillbell::domain::merchant::Mode;
 use tillbell::domain::phone::Phone;
 use tillbell::domain::time::Span;
+use tillbell::ops::keys::{add_key, revoke_key};
 use tillbell::ops::send_text::{TextSent, send_text};
 
 use super::Desk;
 use super::terminal::on_terminal_of;
-use crate::harness::app::TestApp;
+use crate::harness::app::{TestApp, world};
 use crate::wallet::world::World;
 
 /// Commands on the database of a world whose clock is set by hand.
@@ -63,5 +65,40 @@ on_both! {
             assert_eq!(desk.run(&["message", "list", "--limit", wrong]).status.code(), Some(2), "{wrong}");
         }
         w.t.finish().await;
+    }
+
+    async fn a_key_is_active_revoked_or_expired(db: TestDatabase) {
+        let (t, shop) = world(db).await;
+        let make = |life| add_key(&t.app, "ada", shop.id, Mode::Live, Some("till"), life);
+        let (short, ended, both) = (
+            make(Some(Span::hours(5))).await.unwrap().unwrap().key.id,
+            make(None).await.unwrap().unwrap().key.id,
+            make(Some(Span::hours(5))).await.unwrap().unwrap().key.id,
+        );
+        for id in [ended, both] {
+            revoke_key(&t.app, "ada", id).await.unwrap().unwrap();
+        }
+        // The command's clock is months later.
+        let desk = desk_of(&t);
+        let business = shop.id.to_string();
+        let listed = desk.json(&["key", "list", &business]);
+        let state_of = |id: i64| {
+            let rows = listed["keys"].as_array().unwrap();
+            let row = rows.iter().find(|row| row["id"] == id).unwrap();
+            (row["state"].as_str().unwrap().to_owned(), row["active"].as_bool().unwrap())
+        };
+        assert_eq!(state_of(short), ("expired".into(), false));
+        assert_eq!(state_of(ended), ("revoked".into(), false));
+        assert_eq!(state_of(both), ("revoked".into(), false), "a person's act is told first");
+        let rows = listed["keys"].as_array().unwrap();
+        let first = rows.iter().find(|row| row["expires_at"].is_null() && row["revoked_at"].is_null()).unwrap();
+        assert_eq!((&first["state"], &first["active"]), (&"active".into(), &true.into()));
+        let shown = desk.text(&["key", "list", &business]);
+        let head = shown.lines().next().unwrap();
+        assert!(head.contains("STATE") && !head.contains("ACTIVE"), "{head}");
+        for word in ["active", "revoked", "expired"] {
+            assert!(shown.contains(word), "{word}: {shown}");
+        }
+        t.finish().await;
     }
 }
