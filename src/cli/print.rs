@@ -30,6 +30,8 @@ pub(super) use people::for_people;
 #[derive(Clone, Debug)]
 pub(super) enum Field {
     Null,
+    /// Null, which people are told in words.
+    Absent(&'static str),
     Flag(bool),
     Int(i64),
     Text(String),
@@ -120,7 +122,7 @@ impl<T: Into<Field>> From<Vec<T>> for Field {
 impl Serialize for Field {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         match self {
-            Field::Null => to.serialize_none(),
+            Field::Null | Field::Absent(_) => to.serialize_none(),
             Field::Flag(flag) => to.serialize_bool(*flag),
             Field::Int(n) | Field::Age(n) => to.serialize_i64(*n),
             Field::Text(text) => to.serialize_str(text),

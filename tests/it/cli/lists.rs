@@ -11,6 +11,9 @@ use super::terminal::on_terminal_of;
 use crate::harness::app::{TestApp, world};
 use crate::wallet::world::World;
 
+const MAILBOXES: &str = "[[mail.imap]]\nname = \"till\"\nhost = \"imap.till.example\"\nuser = \"alerts@till.example\"\n\
+    password_file = \"pass\"\nfolder = [\"INBOX\", \"Alerts\"]\n";
+
 /// Commands on the database of a world whose clock is set by hand.
 fn desk_of(t: &TestApp) -> Desk<'_> {
     let desk = Desk::bare(t.database());
@@ -100,5 +103,26 @@ on_both! {
             assert!(shown.contains(word), "{word}: {shown}");
         }
         t.finish().await;
+    }
+
+    async fn mailboxes_are_listed_before_they_are_read(db: TestDatabase) {
+        let desk = Desk::new(&db);
+        assert_eq!(desk.text(&["mailbox", "list"]), "no mailboxes");
+        std::fs::write(desk.path().join("till.toml"), MAILBOXES).unwrap();
+        let args = ["--config", "till.toml", "mailbox", "list"];
+        let shown = desk.text(&args);
+        for part in ["INBOX", "Alerts", "not read yet"] {
+            assert!(shown.contains(part), "{part}: {shown}");
+        }
+        assert_eq!(shown.matches("not read yet").count(), 2, "{shown}");
+        let listed = desk.json(&args);
+        let rows = listed["mailboxes"].as_array().unwrap();
+        assert_eq!(rows.len(), 2);
+        for row in rows {
+            assert_eq!((&row["id"], &row["host"]), (&().into(), &"imap.till.example".into()), "{row}");
+            assert_eq!((&row["configured"], &row["last_read_at"]), (&true.into(), &().into()), "{row}");
+        }
+        // The list itself writes nothing: a service that has begun to read them knows them by their ids.
+        assert!(desk.app().await.store.mailboxes(10).await.unwrap().is_empty());
     }
 }
