@@ -286,16 +286,19 @@ impl Config {
         let mut origin = if is_named(&table) { Origin::File } else { Origin::Default };
         for (name, value) in environment {
             if environment::is_database_url(&name) {
+        let mut variables = Vec::new();
                 origin = Origin::Environment;
             }
             environment::overlay(&mut table, &name, value)?;
         }
         for section in passed_over {
+            variables.push(name);
             table.remove(*section);
         }
-        let raw = RawConfig::deserialize(toml::Value::Table(table))
-            .map_err(|error| ConfigError(in_plain_words(&error.to_string())))?;
-        Config::check(raw, origin)
+        let checked = RawConfig::deserialize(toml::Value::Table(table))
+            .map_err(|error| ConfigError(in_plain_words(&error.to_string())))
+            .and_then(|raw| Config::check(raw, origin));
+        checked.map_err(|error| environment::with_variables(error, &variables))
     }
 
     fn check(raw: RawConfig, database_origin: Origin) -> Result<Config, ConfigError> {

@@ -74,6 +74,25 @@ impl Object {
         self
     }
 
+    /// For people alone: what is null or an empty list is told in these words.
+    pub(super) fn or_in_words(self, words: &'static str) -> Object {
+        let told = |field| match field {
+            Field::Null => Field::Absent(words),
+            Field::List(all) if all.is_empty() => Field::Absent(words),
+            Field::Object(inner) => Field::Object(inner.or_in_words(words)),
+            Field::List(all) => Field::List(
+                all.into_iter()
+                    .map(|one| match one {
+                        Field::Object(inner) => Field::Object(inner.or_in_words(words)),
+                        other => other,
+                    })
+                    .collect(),
+            ),
+            other => other,
+        };
+        Object(self.0.into_iter().map(|(key, field)| (key, told(field))).collect())
+    }
+
     /// The text of a field; empty if it has none.
     pub(super) fn text(&self, key: &str) -> &str {
         if let Field::Text(text) = self.get(key) { text } else { "" }

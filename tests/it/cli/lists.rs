@@ -125,4 +125,49 @@ on_both! {
         // The list itself writes nothing: a service that has begun to read them knows them by their ids.
         assert!(desk.app().await.store.mailboxes(10).await.unwrap().is_empty());
     }
+
+    async fn what_is_not_set_is_told_in_words(db: TestDatabase) {
+        let desk = Desk::new(&db);
+        let text = desk.text(&["config"]);
+        for (key, words) in [
+            ("file", "not set"),
+            ("public_url", "not set"),
+            ("operator_listen", "not set"),
+            ("trusted_proxies", "not set"),
+            ("recipients", "not set"),
+            ("imap", "not set"),
+            ("smtp", "not set"),
+            ("logo_file", "not set"),
+            ("extra_ca_file", "not set"),
+        ] {
+            let line = text.lines().find(|line| line.trim_start().starts_with(&format!("{key}:")));
+            let line = line.unwrap_or_else(|| panic!("{key}: {text}"));
+            assert!(line.contains(words), "{line}");
+        }
+        assert!(text.lines().all(|line| !line.ends_with(": -") && !line.ends_with(" none")), "{text}");
+        let json = desk.json(&["config"]);
+        assert!(json["file"].is_null() && json["server"]["public_url"].is_null());
+        assert_eq!(json["mail"]["recipients"], serde_json::json!([]));
+    }
+
+    async fn a_wrong_value_of_a_variable_names_the_variable(db: TestDatabase) {
+        let desk = Desk::new(&db);
+        std::fs::write(desk.path().join("till.toml"), "[payments]\nexpiry = \"1 week\"\n").unwrap();
+        for (args, name, value, told) in [
+            (&["config"][..], "TILLBELL_SERVER__LISTEN", "nowhere", true),
+            (&["config"], "TILLBELL_LIMITS__REQUESTS_PER_MINUTE", "many", true),
+            (&["config"], "TILLBELL_SERVER__LISTN", "127.0.0.1:1", true),
+            (&["config"], "TILLBELL_MESSENGER", "pigeon", true),
+            (&["config"], "TILLBELL_MAIL__RECIPIENTS", "till.example", true),
+            (&["config"], "TILLBELL_DATABASE__URL", "mysql://u:hunter2@h/d", true),
+            // The mistake is in the file.
+            (&["--config", "till.toml", "config"], "TILLBELL_LOG__FORMAT", "json", false),
+        ] {
+            let output = desk.command(args).env(name, value).output().unwrap();
+            let said = String::from_utf8(output.stderr).unwrap();
+            assert_eq!((output.status.code(), said.lines().count()), (Some(1), 1), "{name}: {said}");
+            assert_eq!(said.contains(name), told, "{name}: {said}");
+            assert!(!said.contains("hunter2"), "{said}");
+        }
+    }
 }
