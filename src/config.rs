@@ -16,6 +16,7 @@ use crate::domain::time::Span;
 use crate::outbound::address::Network;
 
 mod environment;
+mod exposed;
 mod imap;
 mod mail;
 mod pages;
@@ -25,6 +26,7 @@ mod warnings;
 mod whatsapp;
 
 pub use environment::Origin;
+pub use exposed::secrets_in;
 pub use imap::{ImapSecret, ImapServer, ImapTls};
 pub use mail::Mail;
 pub use pages::Pages;
@@ -284,15 +286,15 @@ impl Config {
             toml::from_str(file).map_err(|error| ConfigError(syntax(file, &error)))?;
         let is_named = |table: &toml::Table| table.get("database").is_some_and(|d| d.get("url").is_some());
         let mut origin = if is_named(&table) { Origin::File } else { Origin::Default };
+        let mut variables = Vec::new();
         for (name, value) in environment {
             if environment::is_database_url(&name) {
-        let mut variables = Vec::new();
                 origin = Origin::Environment;
             }
             environment::overlay(&mut table, &name, value)?;
+            variables.push(name);
         }
         for section in passed_over {
-            variables.push(name);
             table.remove(*section);
         }
         let checked = RawConfig::deserialize(toml::Value::Table(table))

@@ -20,13 +20,14 @@ mod csv;
 mod database;
 mod demo;
 mod dismissals;
+mod exposed;
 #[cfg(test)]
 mod help_tests;
 mod keys;
 mod logging;
 mod mailboxes;
-mod names;
 mod messages;
+mod names;
 mod options;
 mod payments;
 mod print;

@@ -170,4 +170,40 @@ on_both! {
             assert!(!said.contains("hunter2"), "{said}");
         }
     }
+
+    async fn files_with_secrets_that_others_can_read_are_told_at_the_start(db: TestDatabase) {
+        use std::os::unix::fs::PermissionsExt;
+        let desk = Desk::new(&db);
+        let path = |name: &str| desk.path().join(name);
+        let write = |name: &str, text: &str, mode: u32| {
+            std::fs::write(path(name), text).unwrap();
+            std::fs::set_permissions(path(name), std::fs::Permissions::from_mode(mode)).unwrap();
+        };
+        let warned = |args: &[&str]| String::from_utf8(desk.run(args).stderr).unwrap();
+        let migrate = ["--config", "till.toml", "migrate"];
+        write("till.toml", MAILBOXES, 0o644);
+        write("pass", "s3cret", 0o644);
+        let said = warned(&migrate);
+        assert!(said.contains("mail.imap[1].password_file") && said.contains("chmod 600 pass"), "{said}");
+        assert!(!said.contains("till.toml"), "it holds no secret: {said}");
+        assert!(!said.contains("s3cret"));
+        write("pass", "s3cret", 0o600);
+        assert_eq!(warned(&migrate), "");
+        for secret in [
+            "[[mail.imap]]\nhost = \"imap.till.example\"\nuser = \"a\"\npassword = \"s3cret\"\n",
+            "[whatsapp]\ntoken = \"s3cret\"\n",
+        ] {
+            write("till.toml", secret, 0o604);
+            let said = warned(&["--config", "till.toml", "migrate"]);
+            if secret.contains("imap") {
+                assert!(said.contains("till.toml") && said.contains("chmod 600 till.toml"), "{said}");
+                assert!(said.contains("mail.imap[1].password") && !said.contains("s3cret"), "{said}");
+                write("till.toml", secret, 0o600);
+                assert_eq!(warned(&migrate), "");
+                write("till.toml", secret, 0o644);
+            }
+            // Only what starts something says so.
+            assert!(!warned(&["--config", "till.toml", "business", "list"]).contains("chmod"));
+        }
+    }
 }
