@@ -17,6 +17,7 @@ use crate::config::{Config, SmtpAddress};
 use crate::http::Http;
 use crate::http::listen::{self, Bounds, Purpose, TLS_PROTOCOLS};
 use crate::http::pages::brand::{Brand, LogoProblem};
+use crate::log_limit::warn_of;
 use crate::mail::intake::MailRoom;
 use crate::mail::smtp::SmtpProblem;
 use crate::mail::{Banks, TemplateError, imap};
@@ -239,7 +240,7 @@ async fn keep_house(app: Arc<App>, http: Arc<Http>, stop: CancellationToken) {
             () = stop.cancelled() => break,
             _ = flush.tick() => {
                 if let Err(error) = app.directory.flush().await {
-                    tracing::warn!(%error, "the last use of accounts was not stored; retrying");
+                    warn_of!(app, &error, "the last use of accounts was not stored; retrying");
                 }
             }
             _ = upkeep.tick() => http.upkeep(),

@@ -30,10 +30,12 @@ use crate::http::limits::Verdict;
 use crate::http::routes::PAY;
 use crate::ops::OpError;
 use crate::ops::confirm::{Confirmed, confirm};
+use crate::log_limit::warn_of;
 use crate::ops::pin_reset::{CodeSent, PinSet, send_code, set_pin, typed_code};
 use crate::ops::wallet_page::{Cancelled, LinkView, cancel, view_link};
 
 /// Seconds after which another try is likely to find a free place.
+use crate::store::StoreError;
 const BUSY_SECONDS: i64 = 2;
 
 pub async fn handle(State(http): State<Arc<Http>>, request: Request) -> Response {
@@ -55,7 +57,7 @@ async fn answer(http: &Http, parts: &Parts, body: Body) -> Shown {
     let view = match view_link(&http.app, token).await {
         Ok(LinkView::NotFound) => return words::not_found(),
         Ok(view) => view,
-        Err(error) => return trouble(error),
+        Err(error) => return trouble(http, error),
     };
     let link = Link { http, token, form_token: http.app.vault.form_token(token) };
     let Some(body) = body else { return link.show(view, Told::default(), StatusCode::OK) };
@@ -68,7 +70,7 @@ async fn answer(http: &Http, parts: &Parts, body: Body) -> Shown {
     if let Some(shown) = over_limit(http, http.limits.spend_link(hash).await) {
         return shown;
     }
-    link.act(form.act).await.unwrap_or_else(trouble)
+    link.act(form.act).await.unwrap_or_else(|error| trouble(http, error))
 }
 
 fn address(http: &Http, parts: &Parts) -> std::net::IpAddr {
@@ -86,8 +88,11 @@ fn over_limit(http: &Http, verdict: Verdict) -> Option<Shown> {
     Some(words::throttled(i64::try_from(seconds).unwrap_or(i64::MAX)))
 }
 
-fn trouble(error: OpError) -> Shown {
-    // Logged there, by the same rules as for the API.
+fn trouble(http: &Http, error: OpError) -> Shown {
+    if let OpError::Store(error @ StoreError::Unavailable(_)) = &error {
+        warn_of!(http.app, error, "a page could not be shown");
+    }
+    // Any other error is logged there, as for the API.
     match ApiError::from(error).retry_after() {
         Some(after) => words::trouble(StatusCode::SERVICE_UNAVAILABLE, Some(i64::from(after))),
         None => words::trouble(StatusCode::INTERNAL_SERVER_ERROR, None),

@@ -6,7 +6,7 @@ mod forms;
 mod operator;
 mod resending;
 mod safety;
-mod site;
+pub mod site;
 mod slips;
 mod states;
 mod true_words;
