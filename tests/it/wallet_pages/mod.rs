@@ -5,6 +5,7 @@ mod browsing;
 mod forms;
 mod operator;
 mod resending;
+mod returning;
 mod safety;
 pub mod site;
 mod slips;
