@@ -16,6 +16,7 @@ use crate::domain::money::Money;
 use crate::domain::time::Span;
 
 mod environment;
+mod exposed;
 mod imap;
 mod mail;
 mod one_or_more;
@@ -26,6 +27,7 @@ mod warnings;
 mod whatsapp;
 
 pub use environment::Origin;
+pub use exposed::secrets_in;
 pub use imap::{ImapSecret, ImapServer, ImapTls};
 pub use mail::Mail;
 pub use pages::Pages;
@@ -285,18 +287,21 @@ impl Config {
             toml::from_str(file).map_err(|error| ConfigError(syntax(file, &error)))?;
         let is_named = |table: &toml::Table| table.get("database").is_some_and(|d| d.get("url").is_some());
         let mut origin = if is_named(&table) { Origin::File } else { Origin::Default };
+        let mut variables = Vec::new();
         for (name, value) in environment {
             if environment::is_database_url(&name) {
                 origin = Origin::Environment;
             }
             environment::overlay(&mut table, &name, value)?;
+            variables.push(name);
         }
         for section in passed_over {
             table.remove(*section);
         }
-        let raw = RawConfig::deserialize(toml::Value::Table(table))
-            .map_err(|error| ConfigError(in_plain_words(&error.to_string())))?;
-        Config::check(raw, origin)
+        let checked = RawConfig::deserialize(toml::Value::Table(table))
+            .map_err(|error| ConfigError(in_plain_words(&error.to_string())))
+            .and_then(|raw| Config::check(raw, origin));
+        checked.map_err(|error| environment::with_variables(error, &variables))
     }
 
     fn check(raw: RawConfig, database_origin: Origin) -> Result<Config, ConfigError> {

@@ -1,7 +1,8 @@
 //! Which lines the log still takes of a sort that strangers can make come without end, such as forged mails.
 //!
-//! A sort has so many lines a minute; what is left out is counted, and the count is told with the next line or
-//! when the minute is over. Knows no clock of its own and writes nothing. Held by `App`, asked by ops and work.
+//! A sort has so many lines a minute, and one in ten seconds of what goes wrong because the database is away; what is
+//! left out is counted, and the count is told with the next line or when that time is over. Knows no clock of its
+//! own. Held by `App`, asked by ops and the doors.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -11,6 +12,8 @@ use crate::domain::time::{Span, Timestamp};
 /// Lines of one sort in one [`WINDOW`].
 pub const LINES_MAX: u32 = 30;
 pub const WINDOW: Span = Span::minutes(1);
+/// Of what goes wrong while the database is away there is one line in this time, for each place that says so.
+pub const AWAY_WINDOW: Span = Span::seconds(10);
 /// Sorts that are counted apart; what comes beyond shares one count.
 const SORTS_MAX: usize = 1_024;
 
@@ -23,15 +26,25 @@ pub struct Sort {
 
 struct Window {
     since: Timestamp,
+    length: Span,
     lines: u32,
     left_out: u64,
 }
 
 impl Window {
+    fn new(since: Timestamp, length: Span) -> Window {
+        Window { since, length, lines: 0, left_out: 0 }
+    }
+
     /// A clock that was set back ends a window, too.
     fn is_over(&self, now: Timestamp) -> bool {
-        now < self.since || now >= self.since + WINDOW
+        now < self.since || now >= self.since + self.length
     }
+}
+
+/// What may be said because the database is away, for a while and again and again.
+pub trait MayBeAway {
+    fn is_away(&self) -> bool;
 }
 
 #[derive(Default)]
@@ -42,16 +55,25 @@ pub struct LogLimit {
 impl LogLimit {
     /// Whether a line may be written; then, how many of its sort were left out before it.
     pub fn admit(&self, sort: Sort, now: Timestamp) -> Option<u64> {
+        self.admit_some(sort, LINES_MAX, WINDOW, now)
+    }
+
+    /// The same for an error. Every one is told, but those of a database that is away.
+    pub fn admit_error(&self, what: &'static str, error: &impl MayBeAway, now: Timestamp) -> Option<u64> {
+        if error.is_away() { self.admit_some(Sort { what, whose: 0 }, 1, AWAY_WINDOW, now) } else { Some(0) }
+    }
+
+    fn admit_some(&self, sort: Sort, most: u32, length: Span, now: Timestamp) -> Option<u64> {
         let mut windows = self.lock();
         let is_known = windows.contains_key(&sort) || windows.len() < SORTS_MAX;
         let sort = if is_known { sort } else { Sort { what: sort.what, whose: 0 } };
-        let window = windows.entry(sort).or_insert(Window { since: now, lines: 0, left_out: 0 });
+        let window = windows.entry(sort).or_insert(Window::new(now, length));
         let mut before = 0;
         if window.is_over(now) {
             before = window.left_out;
-            *window = Window { since: now, lines: 0, left_out: 0 };
+            *window = Window::new(now, length);
         }
-        if window.lines >= LINES_MAX {
+        if window.lines >= most {
             window.left_out += 1;
             return None;
         }
@@ -77,9 +99,45 @@ impl LogLimit {
     }
 }
 
+/// `tracing::warn!` of an error, at most once in [`AWAY_WINDOW`] while it is that the database is away.
+macro_rules! warn_of {
+    ($app:expr, $error:expr, { $($field:tt)* }, $what:literal) => {
+        if let Some(left_out) = $app.log_limit.admit_error($what, $error, $app.now()) {
+            let left_out = (left_out > 0).then_some(left_out);
+            tracing::warn!(error = %$error, $($field)* left_out, $what);
+        }
+    };
+    ($app:expr, $error:expr, $what:literal) => {
+        $crate::log_limit::warn_of!($app, $error, {}, $what)
+    };
+}
+pub(crate) use warn_of;
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    struct Failed(bool);
+
+    impl MayBeAway for Failed {
+        fn is_away(&self) -> bool {
+            self.0
+        }
+    }
+
+    #[test]
+    fn a_database_that_is_away_is_told_once_in_a_while_and_nothing_else_is_held_back() {
+        let limit = LogLimit::default();
+        let told = |what, is_away, at| limit.admit_error(what, &Failed(is_away), at);
+        assert_eq!(told("a", true, NOW), Some(0));
+        assert_eq!([told("a", true, NOW), told("a", true, NOW + Span::seconds(9))], [None, None]);
+        assert_eq!(told("b", true, NOW), Some(0), "another place");
+        assert_eq!(told("a", false, NOW), Some(0), "another error");
+        assert_eq!(told("a", true, NOW + AWAY_WINDOW), Some(2));
+        assert_eq!(told("a", true, NOW + AWAY_WINDOW), None);
+        let late = NOW + AWAY_WINDOW + AWAY_WINDOW;
+        assert_eq!(limit.left_out(late), [(Sort { what: "a", whose: 0 }, 1)]);
+    }
 
     const NOW: Timestamp = Timestamp(1_780_000_000_000_000);
 

@@ -19,6 +19,7 @@ use crate::config::{Config, SmtpAddress};
 use crate::http::pages::brand::{Brand, LogoProblem};
 use crate::http::server::bounds::Bounds;
 use crate::http::server::listen::TLS_PROTOCOLS;
+use crate::log_limit::warn_of;
 use crate::mail_intake::imap;
 use crate::mail_intake::ingest::MailRoom;
 use crate::mail_intake::smtp::SmtpProblem;
@@ -241,7 +242,7 @@ async fn keep_house(app: Arc<App>, http: Arc<Http>, stop: CancellationToken) {
             () = stop.cancelled() => break,
             _ = flush.tick() => {
                 if let Err(error) = app.directory.flush().await {
-                    tracing::warn!(%error, "the last use of accounts was not stored; retrying");
+                    warn_of!(app, &error, "the last use of accounts was not stored; retrying");
                 }
             }
             _ = upkeep.tick() => http.upkeep(),

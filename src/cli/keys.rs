@@ -51,6 +51,7 @@ fn object(key: &ApiKey, now: Timestamp) -> Object {
         .with("label", key.label.as_ref())
         .with("mode", key.mode.as_str())
         .with("active", key.is_live_at(now))
+        .with("state", key.state_at(now).as_str())
         .with("created_at", key.created_at)
         .with("expires_at", key.expires_at)
         .with("revoked_at", key.revoked_at)
@@ -81,7 +82,7 @@ pub(super) async fn run(command: KeyCommand, desk: &Desk) -> anyhow::Result<()> 
             let now = app.now();
             let rows = app.store.api_keys(business).await?.iter().map(|key| object(key, now)).collect();
             let columns =
-                ["id", "hint", "label", "mode", "active", "created_at", "expires_at", "last_used_at"];
+                ["id", "hint", "label", "mode", "state", "created_at", "expires_at", "last_used_at"];
             desk.printer.list("keys", &columns, rows)
         }
         KeyCommand::Revoke { id } => {

@@ -5,9 +5,13 @@ use clap::Subcommand;
 
 use super::Desk;
 use super::print::{Field, Object};
+use crate::config::ImapServer;
 use crate::domain::time::Timestamp;
 use crate::ops::mailboxes;
 use crate::store::tables::mailboxes::MailboxRow;
+
+/// Of one that was not read to its end so far.
+const NOT_YET: Field = Field::Absent("not read yet");
 
 #[derive(Subcommand)]
 pub(super) enum MailboxCommand {
@@ -30,7 +34,9 @@ pub(super) async fn run(command: MailboxCommand, desk: &Desk) -> anyhow::Result<
     match command {
         MailboxCommand::List => {
             let now = app.now();
-            let rows = mailboxes::list(&app).await?.iter().map(|row| mailbox(row, now)).collect();
+            let known = mailboxes::list(&app).await?;
+            let mut rows: Vec<Object> = known.iter().map(|row| mailbox(row, now)).collect();
+            rows.extend(not_begun(&app.config.mail.imap, &known));
             let columns =
                 ["id", "name", "folder", "last_read_at", "lag_seconds", "behind", "reader", "error"];
             desk.printer.list("mailboxes", &columns, rows)
@@ -44,6 +50,36 @@ pub(super) async fn run(command: MailboxCommand, desk: &Desk) -> anyhow::Result<
     }
 }
 
+/// Configured folders of which there is no row yet: the first `serve` makes them.
+fn not_begun(servers: &[ImapServer], known: &[MailboxRow]) -> Vec<Object> {
+    let folders = servers.iter().flat_map(|server| server.folders.iter().map(move |folder| (server, folder)));
+    let is_new = |(server, folder): &(&ImapServer, &String)| {
+        !known.iter().any(|row| {
+            row.host == server.host
+                && row.port == i64::from(server.port)
+                && row.login == server.user
+                && row.folder == **folder
+        })
+    };
+    let row = |(server, folder): (&ImapServer, &String)| {
+        Object::new()
+            .with("id", None::<i64>)
+            .with("name", server.folder_name(folder))
+            .with("host", &server.host)
+            .with("port", i64::from(server.port))
+            .with("user", &server.user)
+            .with("folder", folder)
+            .with("configured", true)
+            .with("last_read_at", NOT_YET)
+            .with("lag_seconds", None::<i64>)
+            .with("behind", None::<i64>)
+            .with("last_mail_at", None::<Timestamp>)
+            .with("reader", None::<String>)
+            .with("error", None::<String>)
+    };
+    folders.filter(is_new).map(row).collect()
+}
+
 fn mailbox(row: &MailboxRow, now: Timestamp) -> Object {
     let read = (row.last_read_at != Timestamp(0)).then_some(row.last_read_at);
     let is_configured = now.since(row.configured_at) <= mailboxes::CONFIGURED_FOR;
@@ -55,7 +91,7 @@ fn mailbox(row: &MailboxRow, now: Timestamp) -> Object {
         .with("user", &row.login)
         .with("folder", &row.folder)
         .with("configured", is_configured)
-        .with("last_read_at", read)
+        .with("last_read_at", read.map_or(NOT_YET, Field::Time))
         .with("lag_seconds", read.map(|at| Field::Age(now.since(at).0 / 1_000_000)))
         .with("behind", row.behind)
         .with("last_mail_at", row.last_mail)

@@ -21,11 +21,13 @@ mod csv;
 mod database;
 mod demo;
 mod dismissals;
+mod exposed;
 #[cfg(test)]
 mod help_tests;
 mod keys;
 mod logging;
 mod mailboxes;
+mod messages;
 mod names;
 mod options;
 mod payments;
@@ -132,8 +134,8 @@ enum Command {
     #[command(subcommand, after_help = examples!["wallet show 08031234567"])]
     Wallet(wallets::WalletCommand),
     /// Show the messages that were sent to customers
-    #[command(subcommand, after_help = examples!["message list --phone 08031234567"])]
-    Message(wallets::MessageCommand),
+    #[command(subcommand, after_help = examples!["message list --phone 08031234567", "message show 12"])]
+    Message(messages::MessageCommand),
     /// List, resend and test webhooks
     #[command(subcommand, after_help = examples!["webhook list --failed", "webhook test 1"])]
     Webhook(webhooks::WebhookCommand),
@@ -242,7 +244,7 @@ async fn dispatch(command: Command, desk: &Desk) -> anyhow::Result<ExitCode> {
         Command::Name(command) => names::run(command, desk)?,
         Command::Payment(command) => payments::run(command, desk).await?,
         Command::Wallet(command) => wallets::run(command, desk).await?,
-        Command::Message(command) => wallets::run_messages(command, desk).await?,
+        Command::Message(command) => messages::run(command, desk).await?,
         Command::Webhook(command) => webhooks::run(command, desk).await?,
         Command::Config => settings::show(desk)?,
     }

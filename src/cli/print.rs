@@ -30,6 +30,8 @@ pub(super) use people::for_people;
 #[derive(Clone, Debug)]
 pub(super) enum Field {
     Null,
+    /// Null, which people are told in words.
+    Absent(&'static str),
     Flag(bool),
     Int(i64),
     Text(String),
@@ -70,6 +72,25 @@ impl Object {
     pub(super) fn with(mut self, key: &'static str, value: impl Into<Field>) -> Object {
         self.0.push((key.into(), value.into()));
         self
+    }
+
+    /// For people alone: what is null or an empty list is told in these words.
+    pub(super) fn or_in_words(self, words: &'static str) -> Object {
+        let told = |field| match field {
+            Field::Null => Field::Absent(words),
+            Field::List(all) if all.is_empty() => Field::Absent(words),
+            Field::Object(inner) => Field::Object(inner.or_in_words(words)),
+            Field::List(all) => Field::List(
+                all.into_iter()
+                    .map(|one| match one {
+                        Field::Object(inner) => Field::Object(inner.or_in_words(words)),
+                        other => other,
+                    })
+                    .collect(),
+            ),
+            other => other,
+        };
+        Object(self.0.into_iter().map(|(key, field)| (key, told(field))).collect())
     }
 
     /// The text of a field; empty if it has none.
@@ -120,7 +141,7 @@ impl<T: Into<Field>> From<Vec<T>> for Field {
 impl Serialize for Field {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         match self {
-            Field::Null => to.serialize_none(),
+            Field::Null | Field::Absent(_) => to.serialize_none(),
             Field::Flag(flag) => to.serialize_bool(*flag),
             Field::Int(n) | Field::Age(n) => to.serialize_i64(*n),
             Field::Text(text) => to.serialize_str(text),

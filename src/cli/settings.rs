@@ -1,14 +1,18 @@
 //! `tillbell config`: the effective configuration, secrets redacted.
 
 use super::Desk;
-use super::print::Object;
+use super::print::{Field, Object};
 use crate::config::{Config, ImapSecret, ImapServer, LogFormat, Secret, Smtp, WhatsApp};
 use crate::domain::address::Network;
+use crate::domain::money::Money;
 use crate::domain::time::Span;
 use crate::domain::wallet::TierLimits;
 
 /// Stands where a secret is.
 const REDACTED: &str = "(redacted)";
+/// Stands where nothing was set; programs get null, or an empty list.
+const NOT_SET: &str = "not set";
+const OWN_ADDRESS: Field = Field::Absent("not set (links lead to server.listen)");
 
 pub(super) fn show(desk: &Desk) -> anyhow::Result<()> {
     let all = sections(&desk.config);
@@ -19,11 +23,11 @@ pub(super) fn show(desk: &Desk) -> anyhow::Result<()> {
         let nested = all.into_iter().fold(first, |object, (name, section)| object.with(name, section));
         return desk.printer.object(&nested);
     }
-    desk.printer.line(&format!("file: {}", file.as_deref().unwrap_or("-")))?;
+    desk.printer.line(&format!("file: {}", file.as_deref().unwrap_or(NOT_SET)))?;
     desk.printer.line(&format!("messenger: {messenger}"))?;
     for (name, section) in all {
         desk.printer.line(&format!("[{name}]"))?;
-        desk.printer.object(&section)?;
+        desk.printer.object(&section.or_in_words(NOT_SET))?;
     }
     Ok(())
 }
@@ -43,7 +47,7 @@ fn sections(config: &Config) -> Vec<(&'static str, Object)> {
             Object::new()
                 .with("listen", server.listen.to_string())
                 .with("operator_listen", server.operator_listen.map(|address| address.to_string()))
-                .with("public_url", server.public_url.as_ref())
+                .with("public_url", server.public_url.as_ref().map_or(OWN_ADDRESS, Field::from))
                 .with("trusted_proxies", networks(&server.trusted_proxies))
                 .with("tls_cert", tls.map(|tls| tls.cert.display().to_string()))
                 .with("tls_key", tls.map(|tls| tls.key.display().to_string()))
@@ -147,7 +151,8 @@ fn whatsapp(whatsapp: &WhatsApp) -> Object {
 }
 
 fn tier(limits: TierLimits) -> Object {
-    Object::new().with("balance", limits.balance).with("daily", limits.daily)
+    let most = |limit: Option<Money>| limit.map_or(Field::Absent("no limit"), Field::Money);
+    Object::new().with("balance", most(limits.balance)).with("daily", most(limits.daily))
 }
 
 fn smtp(smtp: &Smtp) -> Object {

@@ -6,8 +6,8 @@ use std::process::ExitCode;
 use clap::Args;
 
 use super::Desk;
-use super::print::Object;
-use crate::ops::ledger::audit::{self};
+use super::print::{self, Object};
+use crate::ops::ledger::audit;
 use crate::serve::{self, Roles, ServeError};
 
 #[derive(Args)]
@@ -26,6 +26,9 @@ pub(super) struct DemoArgs {
 
 pub(super) async fn serve(args: ServeArgs, desk: &Desk) -> anyhow::Result<()> {
     let roles = args.role.unwrap_or(Roles::ALL);
+    for words in desk.exposed_files() {
+        tracing::warn!("{words}");
+    }
     match serve::run(desk.config.clone(), roles, serve::until_told()).await {
         Err(ServeError::Start(error)) => Err(desk.explain(error)),
         done => Ok(done?),
@@ -33,6 +36,9 @@ pub(super) async fn serve(args: ServeArgs, desk: &Desk) -> anyhow::Result<()> {
 }
 
 pub(super) async fn migrate(desk: &Desk) -> anyhow::Result<()> {
+    for words in desk.exposed_files() {
+        print::warn(words);
+    }
     let app = desk.make().await?;
     let migrations = app.prepare().await?;
     let object = Object::new().with("database", app.store.engine()).with("migrations", migrations);

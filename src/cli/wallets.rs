@@ -1,4 +1,4 @@
-//! `tillbell wallet ...` and `tillbell message ...`
+//! `tillbell wallet ...`
 
 use clap::Subcommand;
 
@@ -7,9 +7,7 @@ use super::options::money;
 use super::print::Object;
 use crate::app::App;
 use crate::domain::money::Money;
-use crate::domain::phone::Phone;
 use crate::domain::wallet::{Wallet, WalletStatus};
-use crate::ops::messages::outbox::{self, Listed};
 use crate::ops::wallets::desk::{self, Act, GivenCredit, Sheet};
 use crate::ops::wallets::find::limits;
 use crate::store::tables::wallets::StatementLine;
@@ -71,19 +69,6 @@ pub(super) enum WalletCommand {
         /// Why, for the record
         #[arg(long)]
         reason: String,
-    },
-}
-
-#[derive(Subcommand)]
-pub(super) enum MessageCommand {
-    /// List messages to customers, oldest first
-    ///
-    /// Codes and links are masked, except in dev mode when messages only go to the log.
-    #[command(after_help = examples!["message list", "message list --phone 08031234567"])]
-    List {
-        /// Only messages to this mobile number
-        #[arg(long, value_name = "PHONE")]
-        phone: Option<String>,
     },
 }
 
@@ -155,30 +140,4 @@ fn line(line: &StatementLine) -> Object {
         .with("transaction_id", line.transaction_id.as_ref())
         .with("merchant", line.merchant.as_ref().filter(|_| is_payment))
         .with("memo", &line.memo)
-}
-
-pub(super) async fn run_messages(command: MessageCommand, desk: &Desk) -> anyhow::Result<()> {
-    let MessageCommand::List { phone } = command;
-    let app = desk.open().await?;
-    let phone = match phone {
-        Some(text) => Some(Phone::parse(&text).map_err(|problem| anyhow::anyhow!("the phone {problem}"))?),
-        None => None,
-    };
-    let rows = outbox::list(&app, phone.as_ref()).await?.iter().map(message).collect();
-    let columns = ["id", "phone", "kind", "text", "status", "created_at"];
-    desk.printer.list("messages", &columns, rows)
-}
-
-fn message(listed: &Listed) -> Object {
-    let row = &listed.row;
-    Object::new()
-        .with("id", row.id)
-        .with("phone", listed.phone.e164())
-        .with("text", &listed.text)
-        .with("status", row.status.as_str())
-        .with("created_at", row.created_at)
-        .with("kind", row.kind.as_str())
-        .with("business_id", row.business_id)
-        .with("attempts", row.attempts)
-        .with("error", row.error.as_ref())
 }

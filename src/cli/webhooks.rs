@@ -27,7 +27,8 @@ pub(super) enum WebhookCommand {
     },
     /// Send webhooks again, by id or all that failed
     ///
-    /// Use it once the merchant's server is repaired.
+    /// Use it once the merchant's server is repaired. --failed leaves reversed payments and test events out; by
+    /// their ids they are sent again.
     #[command(after_help = examples!["webhook resend 12 13", "webhook resend --failed --since 24h"])]
     Resend {
         /// Ids of deliveries, from `webhook list`

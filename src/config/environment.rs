@@ -20,6 +20,35 @@ pub(super) fn is_database_url(name: &str) -> bool {
     name.strip_prefix("TILLBELL_").is_some_and(|path| path.eq_ignore_ascii_case("database__url"))
 }
 
+/// The key that a variable sets, such as `server.listen`.
+fn key_of(name: &str) -> Option<String> {
+    let path = name.strip_prefix("TILLBELL_")?.to_lowercase();
+    (path.contains("__") || path == "messenger").then(|| path.replace("__", "."))
+}
+
+/// An error about a value that stands in no file names the variable that it came from.
+pub(super) fn with_variables(error: ConfigError, variables: &[String]) -> ConfigError {
+    let mut told = Vec::new();
+    for name in variables {
+        match key_of(name) {
+            Some(key) if is_about(&error.0, &key) => told.push(format!("{key} is set by {name}")),
+            _ => {}
+        }
+    }
+    if told.is_empty() { error } else { ConfigError(format!("{error} ({})", told.join(", "))) }
+}
+
+/// Whether an error names a key whole, or a part of it as one that is not known.
+fn is_about(text: &str, key: &str) -> bool {
+    let goes_on = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || matches!(c, '_' | '.'));
+    let is_named = text.match_indices(key).any(|(at, _)| {
+        let after = text.get(at + key.len()..).unwrap_or_default();
+        let ends = !goes_on(after.chars().next()) || after.starts_with(". ") || after == ".";
+        ends && !goes_on(text.get(..at).unwrap_or_default().chars().next_back())
+    });
+    is_named || key.split('.').any(|part| text.contains(&format!("unknown field `{part}`")))
+}
+
 /// Sets in `table` what the variable means; one that is none of ours changes nothing.
 pub(super) fn overlay(table: &mut toml::Table, name: &str, value: String) -> Result<(), ConfigError> {
     let Some(path) = name.strip_prefix("TILLBELL_") else { return Ok(()) };

@@ -154,9 +154,36 @@ pub struct ApiKey {
     pub last_used_at: Option<Timestamp>,
 }
 
+/// What a key is good for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyState {
+    Active,
+    /// By a person, whether or not it has expired since.
+    Revoked,
+    Expired,
+}
+
+impl KeyState {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            KeyState::Active => "active",
+            KeyState::Revoked => "revoked",
+            KeyState::Expired => "expired",
+        }
+    }
+}
+
 impl ApiKey {
+    pub fn state_at(&self, now: Timestamp) -> KeyState {
+        match (self.revoked_at, self.expires_at) {
+            (Some(_), _) => KeyState::Revoked,
+            (None, Some(end)) if now >= end => KeyState::Expired,
+            (None, _) => KeyState::Active,
+        }
+    }
+
     pub fn is_live_at(&self, now: Timestamp) -> bool {
-        self.revoked_at.is_none() && self.expires_at.is_none_or(|end| now < end)
+        self.state_at(now) == KeyState::Active
     }
 }
 

@@ -15,6 +15,7 @@ use super::Http;
 use crate::http::request::context::Trace;
 use crate::http::response::error::json_response;
 use crate::http::response::json::Json;
+use crate::log_limit::warn_of;
 
 /// A database that takes longer counts as away.
 const READY_WITHIN: Duration = Duration::from_secs(2);
@@ -38,7 +39,7 @@ pub async fn ready(State(http): State<Arc<Http>>) -> Response {
     match tokio::time::timeout(READY_WITHIN, http.app.store.ping()).await {
         Ok(Ok(())) => status("/readyz", StatusCode::OK, "ready"),
         Ok(Err(error)) => {
-            tracing::warn!(%error, "not ready");
+            warn_of!(http.app, &error, "not ready");
             status("/readyz", StatusCode::SERVICE_UNAVAILABLE, "the database does not answer")
         }
         Err(_) => status("/readyz", StatusCode::SERVICE_UNAVAILABLE, "the database is too slow"),

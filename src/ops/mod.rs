@@ -19,6 +19,7 @@ use std::time::Duration;
 use tokio::sync::MutexGuard;
 
 use crate::app::App;
+use crate::log_limit::MayBeAway;
 use crate::store::StoreError;
 
 /// How often an op reads and decides again after losing a race before it says so.
@@ -55,4 +56,16 @@ pub enum OpError {
     /// A fault of the program or its environment, told in words for operators.
     #[error("{0}")]
     Fault(String),
+}
+
+impl MayBeAway for StoreError {
+    fn is_away(&self) -> bool {
+        matches!(self, StoreError::Unavailable(_))
+    }
+}
+
+impl MayBeAway for OpError {
+    fn is_away(&self) -> bool {
+        matches!(self, OpError::Store(error) if error.is_away())
+    }
 }

@@ -10,7 +10,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::app::App;
 use crate::domain::alert::AlertStatus;
-use crate::ops;
+use crate::log_limit::warn_of;
+use crate::ops::{self, OpError};
 
 /// Seals written in one run; a further backlog waits a second.
 const SEALS_AT_ONCE: usize = 20;
@@ -40,20 +41,13 @@ impl Chore {
         })
     }
 
-    async fn run(self, app: &App) -> Result<(), String> {
+    async fn run(self, app: &App) -> Result<(), OpError> {
         match self {
-            Chore::Sweep => {
-                ops::payments::sweep::sweep(app).await.map(drop).map_err(|error| error.to_string())
-            }
-            Chore::Intents => ops::wallet_payments::end::expire_intents(app)
-                .await
-                .map(drop)
-                .map_err(|error| error.to_string()),
-            Chore::Seal => seal(app).await.map_err(|error| error.to_string()),
-            Chore::Gauges => gauges(app).await.map_err(|error| error.to_string()),
-            Chore::Names => {
-                ops::payments::like_names::key_names(app).await.map_err(|error| error.to_string())
-            }
+            Chore::Sweep => ops::payments::sweep::sweep(app).await.map(drop),
+            Chore::Intents => ops::wallet_payments::end::expire_intents(app).await.map(drop),
+            Chore::Seal => seal(app).await,
+            Chore::Gauges => Ok(gauges(app).await?),
+            Chore::Names => ops::payments::like_names::key_names(app).await,
             Chore::Log => {
                 tell_left_out(app);
                 Ok(())
@@ -66,7 +60,7 @@ impl Chore {
 pub(super) async fn run(app: Arc<App>, chore: Chore, stop: CancellationToken) {
     loop {
         if let Err(error) = chore.run(&app).await {
-            tracing::warn!(?chore, error, "a background task failed");
+            warn_of!(app, &error, { ?chore, }, "a background task failed");
         }
         tokio::select! {
             () = tokio::time::sleep(chore.every()) => {}
@@ -83,13 +77,13 @@ fn tell_left_out(app: &App) {
             what = sort.what,
             business,
             left_out,
-            "lines were left out of the log: too many a minute"
+            "lines were left out of the log: too many in a short time"
         );
     }
 }
 
 /// Seals what waits; after a burst that is more than one seal.
-async fn seal(app: &App) -> Result<(), ops::OpError> {
+async fn seal(app: &App) -> Result<(), OpError> {
     for _ in 0..SEALS_AT_ONCE {
         if ops::ledger::seal::seal(app).await? < ops::ledger::seal::SEAL_MAX {
             break;

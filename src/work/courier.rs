@@ -19,6 +19,7 @@ use super::{PAUSE, POLL, bell, deliver, delivery_lease};
 use crate::app::App;
 use crate::domain::time::Timestamp;
 use crate::domain::weburl::TargetUrl;
+use crate::log_limit::warn_of;
 use crate::ops::webhooks::post::Posted;
 use crate::ops::webhooks::target::{self, Addressed};
 use crate::store::StoreError;
@@ -91,7 +92,7 @@ impl Courier {
                     () = self.stop.cancelled() => {}
                 },
                 Err(error) => {
-                    tracing::warn!(%error, "no deliveries could be claimed");
+                    warn_of!(self.app, &error, "no deliveries could be claimed");
                     tokio::time::sleep(PAUSE).await;
                 }
             }
@@ -240,7 +241,7 @@ impl Courier {
             tracing::error!(job = job.id, event = job.subject_id, "a delivery without its event is parked");
             let step = jobs::finish(&job, "failed", Some("the event is missing"), app.now());
             if let Err(error) = app.store.conclude_job(&job, [step]).await {
-                tracing::warn!(job = job.id, %error, "the result of a job was not stored");
+                warn_of!(app, &error, { job = job.id, }, "the result of a job was not stored");
             }
             drop(place);
         });

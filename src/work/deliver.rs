@@ -9,7 +9,7 @@ use crate::crash;
 use crate::domain::time::{Span, Timestamp};
 use crate::domain::webhook::{self, Verdict};
 use crate::domain::weburl::TargetUrl;
-use crate::log_limit::Sort;
+use crate::log_limit::{Sort, warn_of};
 use crate::ops::webhooks::post::{self, Posted};
 use crate::store::tables::deliveries;
 use crate::store::tables::events::Parcel;
@@ -39,7 +39,7 @@ pub(super) async fn conclude(app: &App, job: &Job, posted: &Posted) {
     count(verdict, posted);
     let attempt_id = match ready(|| app.store.id(IdKind::Attempt)).await {
         Ok(id) => id,
-        Err(error) => return unwritten(job, &error),
+        Err(error) => return unwritten(app, job, &error),
     };
     let attempt = posted.attempt(attempt_id, job);
     let why = attempt.error.clone().unwrap_or_default();
@@ -61,7 +61,7 @@ pub(super) async fn conclude(app: &App, job: &Job, posted: &Posted) {
         Ok(true) if verdict == Verdict::Delivered => {}
         Ok(true) => tell(app, job, posted, &why, next),
         Ok(false) => tracing::info!(job = job.id, "a delivery was superseded while in progress"),
-        Err(error) => unwritten(job, &error),
+        Err(error) => unwritten(app, job, &error),
     }
 }
 
@@ -106,14 +106,14 @@ fn tell(app: &App, job: &Job, posted: &Posted, cause: &str, next: Option<Timesta
 pub(super) async fn put_aside(app: &App, job: &Job, url: &str) {
     let step = jobs::pause(job, url, false, look_again(app, app.now()));
     if let Err(error) = ready(|| app.store.conclude_job(job, [step.clone()])).await {
-        unwritten(job, &error);
+        unwritten(app, job, &error);
     }
 }
 
 /// Gives a claimed delivery back unmade, due again at `at`.
 pub(super) async fn give_back(app: &App, job: &Job, at: Timestamp) {
     if let Err(error) = app.store.conclude_job(job, [jobs::defer(job, at)]).await {
-        unwritten(job, &error);
+        unwritten(app, job, &error);
     }
 }
 
@@ -123,8 +123,13 @@ fn look_again(app: &App, now: Timestamp) -> Timestamp {
 }
 
 /// The lease brings the job back; the receiver sees the same webhook-id again.
-fn unwritten(job: &Job, error: &StoreError) {
-    tracing::warn!(job = job.id, %error, "the result of a delivery was not stored; it will be attempted again");
+fn unwritten(app: &App, job: &Job, error: &StoreError) {
+    warn_of!(
+        app,
+        error,
+        { job = job.id, },
+        "the result of a delivery was not stored; it will be attempted again"
+    );
 }
 
 /// Tries again while the database is away.

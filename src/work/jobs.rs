@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 use super::{POLL, bell};
 use crate::app::App;
 use crate::domain::time::Span;
+use crate::log_limit::warn_of;
 use crate::ops::alerts::prove_later::{Verified, Verifier};
 use crate::ops::{self, OpError};
 use crate::store::tables::jobs::{self, Job, JobKind};
@@ -82,7 +83,7 @@ pub(super) async fn run(ops: Ops, kind: JobKind, mut rings: watch::Receiver<u64>
             },
             Ok(_) => {}
             Err(error) => {
-                tracing::warn!(%error, kind = kind.as_str(), "no jobs could be claimed");
+                warn_of!(ops.app, &error, { kind = kind.as_str(), }, "no jobs could be claimed");
                 tokio::time::sleep(super::PAUSE).await;
             }
         }
@@ -118,7 +119,7 @@ async fn one(ops: Ops, job: Job) {
     // A job that the op has ended itself is lost here, as it should be. One whose result cannot be
     // written comes back when its lease ends; ops may be done twice.
     if let Err(error) = app.store.conclude_job(&job, [step]).await {
-        tracing::warn!(job = job.id, kind, %error, "the result of a job was not stored");
+        warn_of!(app, &error, { job = job.id, kind, }, "the result of a job was not stored");
     }
 }
 

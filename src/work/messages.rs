@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use crate::app::App;
+use crate::log_limit::warn_of;
 use crate::ops::messages::outbox::{HELD, attempt};
 use crate::store::StoreError;
 use crate::store::tables::jobs::{Job, JobKind};
@@ -22,6 +23,6 @@ pub(super) async fn round(app: &Arc<App>) -> Result<usize, StoreError> {
 
 async fn one(app: Arc<App>, job: Job) {
     if let Err(error) = attempt(&app, &job).await {
-        tracing::warn!(job = job.id, message = job.subject_id, %error, "a message could not be attempted");
+        warn_of!(app, &error, { job = job.id, message = job.subject_id, }, "a message could not be attempted");
     }
 }

@@ -5,20 +5,25 @@ use std::time::Duration;
 use tillbell::ops::alerts::draft::{ReadAs, Taken};
 
 use tillbell::domain::alert::{AlertStatus, Authenticity};
+use tillbell::domain::merchant::Mode;
 use tillbell::domain::time::Span;
 use tillbell::domain::webhook::RETRY_SCHEDULE;
-use tillbell::log_limit::{LINES_MAX, WINDOW};
+use tillbell::log_limit::{AWAY_WINDOW, LINES_MAX, WINDOW};
 use tillbell::ops::alerts::take::take_alert;
+use tillbell::ops::merchants::keys::add_key;
+use tillbell::serve::Roles;
 use tillbell::store::engine::sql::{Sql, Text};
 use tillbell::store::tables::jobs::{self, JobKind};
 use tillbell::store::{IdKind, Step};
 use tillbell::work;
 use tokio_util::sync::CancellationToken;
 
+use crate::api::codes::take_away;
 use crate::harness::app::{ACCOUNT, TestApp, world};
 use crate::harness::logs::Logs;
 use crate::harness::mails::Alert;
 use crate::harness::receiver::Answer;
+use crate::wallet_pages::site::{DEV, Site};
 use crate::webhooks_world::{DEADLINE, World};
 
 const PAYER: &str = "Zara Lami Gyang";
@@ -186,6 +191,42 @@ on_both! {
         world.work().await;
         let said = lines(&logs, "a webhook attempt failed");
         assert_eq!(said.iter().filter(|line| line.contains("left_out=12")).count(), 1, "{said:#?}");
+    }
+
+    async fn a_database_that_is_away_does_not_fill_the_log(db: TestDatabase) {
+        let (engine, url) = (db.engine(), db.url().to_owned());
+        let roles = Roles { api: true, pages: true, mail: false, work: false };
+        let site = Site::with_roles(db, DEV, roles).await;
+        let (_, link) = site.w.ready(20_000, 5_000).await;
+        let made = add_key(&site.w.t.app, "ada", site.w.shop.id, Mode::Live, None, None).await.unwrap().unwrap();
+        let key = format!("X-API-Key: {}", made.text.as_str());
+        let form = site.get(&link).await.form("pin");
+        site.w.t.account(ACCOUNT).await;
+        let logs = Logs::keep();
+        take_away(engine, &url).await;
+        site.w.t.app.directory.forget();
+        let fail = async || {
+            let body = r#"{"amount": 4300, "payer_name": "Zara Lami Gyang", "webhook_url": "https://adire.example/hook"}"#;
+            let path = "/api/v1/payment-request";
+            let api = site.send("POST", path, &[key.as_str(), "Content-Type: application/json"], Some(body)).await;
+            assert_eq!((api.status, api.header("retry-after")), (503, Some("2")), "{api:?}");
+            site.submit(&link, &form, &[("pin", "4071")]).await.is(503, "Something went wrong on our side");
+        };
+        for _ in 0..5 {
+            fail().await;
+        }
+        for place in ["a request failed", "a page could not be shown"] {
+            let said = lines(&logs, place);
+            assert!(said.len() == 1 && said[0].contains("WARN") && said[0].contains("not available"), "{said:#?}");
+            assert!(!said[0].contains("left_out"), "{said:#?}");
+        }
+        site.w.t.advance(AWAY_WINDOW);
+        fail().await;
+        for place in ["a request failed", "a page could not be shown"] {
+            let said = lines(&logs, place);
+            assert!(said.len() == 2 && said[1].contains("left_out=4"), "{said:#?}");
+        }
+        site.running.stop().await;
     }
 
     async fn an_alert_that_cannot_be_decided_is_told_and_never_given_up(db: TestDatabase) {

@@ -16,6 +16,7 @@ use tillbell::ops::settlements::reverse::{Reverse, ReverseRefused, reverse_payme
 use crate::counted_once::{PAYER, approve_on, forwarded, told, two_open, without_account};
 use crate::harness::app::{ACCOUNT, LATER, TestApp, at, world};
 use crate::harness::databases::TestDatabase;
+use crate::harness::logs::Logs;
 use crate::harness::mails::Alert;
 
 const CREDITS: usize = 60;
@@ -135,6 +136,26 @@ on_both! {
         let late = take_alert(&t.app, &taken).await.unwrap();
         assert_eq!(late.status, AlertStatus::Review, "{late:?}");
         assert!(late.reason.contains("may have taken this money back"), "{}", late.reason);
+        t.finish().await;
+    }
+
+    async fn an_alarm_names_the_payment_that_the_credit_paid(db: TestDatabase) {
+        let (t, shop) = world(db).await;
+        let paid = t.create(&shop, 5_200, "Halima Garba").await;
+        t.advance(LATER);
+        let credit = Alert::credit(ACCOUNT, 5_200, "Halima Garba", at());
+        let first = t.ingest(&credit.text()).await;
+        assert_eq!(first.status, AlertStatus::Matched, "{first:?}");
+        let logs = Logs::keep();
+        let back = take_back(&t, &debit_of(&credit), None, None).await;
+        let said = logs.text();
+        let alarm = said.lines().find(|line| line.contains("ALARM: a debit or reversal")).unwrap();
+        for part in [
+            format!("credit={} undoing={}", first.alert_id, back.alert_id),
+            format!("transaction_id=\"{}\" business={}", paid.transaction_id, shop.id),
+        ] {
+            assert!(alarm.contains(&part), "{part}: {alarm}");
+        }
         t.finish().await;
     }
 

@@ -272,4 +272,21 @@ on_both! {
         world.work().await;
         assert_eq!(world.delivery(&reversed).await.outcome.as_deref(), Some("delivered"));
     }
+
+    async fn a_bulk_resend_leaves_test_events_out(db: TestDatabase) {
+        let world = World::with(&db, "retry_schedule = [\"0s\"]").await;
+        world.receiver.answer_otherwise(Answer::status(500));
+        let told = world.tell("/hook").await;
+        world.work().await;
+        let url = Some(Some(world.receiver.url("/hook")));
+        let change = businesses::BusinessChange { webhook_url: url, ..Default::default() };
+        businesses::set_business(&world.app, "tests", world.business, &change).await.unwrap().unwrap();
+        let sent = tested(&world, None).await;
+        let (failed, _) = deliveries::list(&world.app, true, 9).await.unwrap();
+        assert_eq!(failed.len(), 2, "{failed:?}");
+        let id = world.delivery(&told).await.id;
+        assert_eq!(deliveries::resend_failed(&world.app, Span::hours(24)).await.unwrap(), [id]);
+        // By its own id it can be sent.
+        assert_eq!(deliveries::resend(&world.app, &[sent.delivery_id]).await.unwrap().ids, [sent.delivery_id]);
+    }
 }

@@ -26,6 +26,7 @@ pub(super) struct Form {
 pub(in crate::cli) fn for_people(field: &Field) -> String {
     match field {
         Field::Null => "-".to_owned(),
+        Field::Absent(words) => (*words).to_owned(),
         Field::Flag(true) => "yes".to_owned(),
         Field::Flag(false) => "no".to_owned(),
         Field::Int(n) => n.to_string(),

@@ -1,8 +1,9 @@
 //! `/pay/{token}`: the page behind the link of a wallet payment, where the customer confirms with a PIN.
 //!
-//! GET and HEAD look and change nothing, because messengers fetch links by themselves. POST does one act and
-//! answers with the page as it is then: sending a form again shows what became of the first, and never pays
-//! twice. Order of checks: the caller's address, the body, the link, who sent the form, the form, the link's
+//! GET and HEAD look and change nothing, because messengers fetch links by themselves. POST does one act. What a
+//! look can tell as well (paid, cancelled, a PIN was set) is answered by leading back to the link, so that neither a
+//! reload nor the back button sends a form again; the rest is answered with the page as it is then. Sending a form
+//! again all the same shows what became of the first, and never pays twice. Order of checks: the caller's address, the body, the link, who sent the form, the form, the link's
 //! own limit. A link that was never made and one that is long over take the same way to the same page.
 
 use std::sync::Arc;
@@ -10,8 +11,9 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::response::Response;
+use http::header::LOCATION;
 use http::request::Parts;
-use http::{Method, StatusCode};
+use http::{HeaderValue, Method, StatusCode};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
@@ -28,10 +30,12 @@ use crate::http::request::auth::{client_address, counted_as};
 use crate::http::request::context::{Peer, Trace};
 use crate::http::response::error::ApiError;
 use crate::http::server::rate_limits::Verdict;
+use crate::log_limit::warn_of;
 use crate::ops::OpError;
 use crate::ops::wallet_payments::confirm::{Confirmed, confirm};
 use crate::ops::wallet_payments::page::{Cancelled, LinkView, cancel, view_link};
 use crate::ops::wallet_payments::pin_reset::{CodeSent, PinSet, send_code, set_pin, typed_code};
+use crate::store::StoreError;
 
 /// Seconds after which another try is likely to find a free place.
 const BUSY_SECONDS: i64 = 2;
@@ -40,6 +44,12 @@ pub async fn handle(State(http): State<Arc<Http>>, request: Request) -> Response
     let (parts, body) = request.into_parts();
     let shown = answer(&http, &parts, body).await;
     let mut response = respond(&http, shown);
+    if response.status() == StatusCode::SEE_OTHER
+        && let Ok(link) = HeaderValue::from_str(token_of(&parts))
+    {
+        // Relative: only a proxy in front knows what path the customer sees before it.
+        response.headers_mut().insert(LOCATION, link);
+    }
     // The template: the path holds the token.
     response.extensions_mut().insert(Trace { route: PAY, business_id: None });
     response
@@ -49,13 +59,13 @@ async fn answer(http: &Http, parts: &Parts, body: Body) -> Shown {
     if let Some(shown) = over_limit(http, http.limits.spend_page(address(http, parts)).await) {
         return shown;
     }
-    let token = parts.uri.path().strip_prefix("/pay/").unwrap_or_default();
+    let token = token_of(parts);
     // Read first, so that the client sees the answer.
     let body = if parts.method == Method::POST { Some(form::read(body).await) } else { None };
     let view = match view_link(&http.app, token).await {
         Ok(LinkView::NotFound) => return words::not_found(),
         Ok(view) => view,
-        Err(error) => return trouble(error),
+        Err(error) => return trouble(http, error),
     };
     let link = Link { http, token, form_token: http.app.vault.form_token(token) };
     let Some(body) = body else { return link.show(view, Told::default(), StatusCode::OK) };
@@ -68,13 +78,17 @@ async fn answer(http: &Http, parts: &Parts, body: Body) -> Shown {
     if let Some(shown) = over_limit(http, http.limits.spend_link(hash).await) {
         return shown;
     }
-    link.act(form.act).await.unwrap_or_else(trouble)
+    link.act(form.act).await.unwrap_or_else(|error| trouble(http, error))
 }
 
 fn address(http: &Http, parts: &Parts) -> std::net::IpAddr {
     let nobody = || Peer(std::net::SocketAddr::from(([0, 0, 0, 0], 0)));
     let peer = parts.extensions.get::<Peer>().copied().unwrap_or_else(nobody);
     counted_as(client_address(peer.0, &parts.headers, &http.app.config.server.trusted_proxies))
+}
+
+fn token_of(parts: &Parts) -> &str {
+    parts.uri.path().strip_prefix("/pay/").unwrap_or_default()
 }
 
 /// In dev mode nobody is kept waiting: tests and demos come from one address.
@@ -86,8 +100,11 @@ fn over_limit(http: &Http, verdict: Verdict) -> Option<Shown> {
     Some(words::throttled(i64::try_from(seconds).unwrap_or(i64::MAX)))
 }
 
-fn trouble(error: OpError) -> Shown {
-    // Logged there, by the same rules as for the API.
+fn trouble(http: &Http, error: OpError) -> Shown {
+    if let OpError::Store(error @ StoreError::Unavailable(_)) = &error {
+        warn_of!(http.app, error, "a page could not be shown");
+    }
+    // Any other error is logged there, as for the API.
     match ApiError::from(error).retry_after() {
         Some(after) => words::trouble(StatusCode::SERVICE_UNAVAILABLE, Some(i64::from(after))),
         None => words::trouble(StatusCode::INTERNAL_SERVER_ERROR, None),
@@ -155,16 +172,18 @@ impl Link<'_> {
                 view => self.over(view),
             }),
             Act::Cancel => Ok(match cancel(&self.http.app, self.token).await? {
-                Cancelled::Done(view) => self.show(view, Told::default(), StatusCode::OK),
+                Cancelled::Done(_) => words::see_link(),
                 Cancelled::Over(view) => self.over(view),
             }),
         }
     }
 
-    /// The act came too late: the page tells what happened before.
+    /// The act came too late: the page tells what happened before. Of two quick taps on "Pay" this answers the second.
     fn over(&self, view: LinkView) -> Shown {
-        let status = if matches!(view, LinkView::Paid(_)) { StatusCode::OK } else { StatusCode::CONFLICT };
-        self.show(view, Told::default(), status)
+        match view {
+            LinkView::Paid(_) => words::see_link(),
+            view => self.show(view, Told::default(), StatusCode::CONFLICT),
+        }
     }
 
     async fn send_code(&self) -> Result<Shown, OpError> {
@@ -200,10 +219,7 @@ impl Link<'_> {
     /// `code` is what was typed: where only the PIN was wrong, it need not be typed again.
     async fn tell_set(&self, set: PinSet, code: &str) -> Result<Shown, OpError> {
         let wrong = match set {
-            PinSet::Done => {
-                let text = "Your PIN is set. You have not paid yet.";
-                return self.look(Told::note(Tone::Good, text), StatusCode::OK).await;
-            }
+            PinSet::Done => return Ok(words::see_link()),
             PinSet::NotOpen(view) => return Ok(self.over(view)),
             PinSet::Suspended => return self.look(Told::default(), StatusCode::FORBIDDEN).await,
             PinSet::Busy => {
@@ -240,13 +256,7 @@ impl Link<'_> {
     async fn tell_confirmed(&self, confirmed: Confirmed) -> Result<Shown, OpError> {
         let none = Told::default();
         match confirmed {
-            Confirmed::Paid(receipt) => {
-                let phone = unbroken(&receipt.order.masked_phone);
-                let text = format!("Your payment is complete. We are sending your receipt to {phone}.");
-                let page = words::paid(&receipt, Note::new(Tone::Good, text));
-                Ok(Shown { status: StatusCode::OK, page, retry_after: None })
-            }
-            Confirmed::AlreadyPaid(receipt) => Ok(self.over(LinkView::Paid(receipt))),
+            Confirmed::Paid(_) | Confirmed::AlreadyPaid(_) => Ok(words::see_link()),
             Confirmed::NotOpen(view) => Ok(self.over(view)),
             Confirmed::WrongPin { tries_left } => {
                 let text = match tries_left {

@@ -45,6 +45,11 @@ impl Told {
         Told { wrong, is_setting: true, typed_code: code, ..Told::default() }
     }
 
+    /// Nothing but the state of the link is to be told.
+    pub fn is_look(&self) -> bool {
+        self.note.is_none() && self.wrong.is_none() && !self.is_setting
+    }
+
     pub fn setting(self) -> Told {
         Told { is_setting: true, ..self }
     }

@@ -14,11 +14,14 @@ use super::page::{Note, Page, Row, Shop, Tone, TopupHint, clock, clock_after, le
 use super::told::{Then, Told};
 use crate::domain::intent::{IntentEnd, PLACES};
 use crate::domain::message::lagos_time;
-use crate::domain::time::Timestamp;
+use crate::domain::time::{Span, Timestamp};
 use crate::domain::wallet::WalletStatus;
 use crate::ops::wallet_payments::page::{EndedLink, LinkView, OpenLink, Receipt};
 
 const NO_MONEY: &str = "No money has left your wallet.";
+const PIN_SET: &str = "Your PIN is set. You have not paid yet.";
+/// As long as this, whoever looks has most likely just paid.
+const JUST_PAID: Span = Span::minutes(10);
 
 /// Who asks, and whom a customer turns to.
 #[derive(Clone, Copy)]
@@ -32,10 +35,7 @@ pub fn link(view: LinkView, told: Told, status: StatusCode, voice: Voice<'_>) ->
     let page = match view {
         LinkView::NotFound => return not_found(),
         LinkView::Open(open) => self::open(*open, told, voice),
-        LinkView::Paid(receipt) => {
-            let again = "You have already paid. You will not be charged again.";
-            paid(&receipt, Note::new(Tone::Good, again))
-        }
+        LinkView::Paid(receipt) => paid(&receipt),
         LinkView::Ended(ended) => self::ended(&ended, told, voice),
     };
     Shown { status, page, retry_after: None }
@@ -50,6 +50,13 @@ pub fn not_found() -> Shown {
             .to_owned(),
     ];
     Shown { status: StatusCode::NOT_FOUND, page, retry_after: None }
+}
+
+/// The act is done, and a look at the link tells it. For browsers that do not go there by themselves.
+pub fn see_link() -> Shown {
+    let mut page = Page::bare("Open the payment");
+    page.look_again = Some("Open the payment");
+    Shown { status: StatusCode::SEE_OTHER, page, retry_after: None }
 }
 
 /// An open payment and nothing to do with it yet.
@@ -78,8 +85,12 @@ pub fn ask_cancel(open: &OpenLink, voice: Voice<'_>) -> Shown {
     Shown { status: StatusCode::OK, page, retry_after: None }
 }
 
-fn open(open: OpenLink, told: Told, voice: Voice<'_>) -> Page {
+fn open(open: OpenLink, mut told: Told, voice: Voice<'_>) -> Page {
     let mut page = order(&open, voice);
+    if open.codes.set_pin && open.wallet == WalletStatus::Active && told.is_look() {
+        let tries = if open.tries_left < PLACES { tries_left(&open) } else { String::new() };
+        told.note = Some(Note::new(Tone::Good, format!("{PIN_SET} {tries}").trim_end()));
+    }
     page.cancel = true;
     match open.wallet {
         WalletStatus::Suspended => {
@@ -175,9 +186,12 @@ fn payable(page: &mut Page, open: &OpenLink, told: &Told) {
         )];
         page.topup = Some(TopupHint { open: open.topups.clone(), until });
     } else if open.tries_left < PLACES && told.wrong.is_none() && told.note.is_none() {
-        let text = format!("You have {} left to enter your PIN.", tries(open.tries_left));
-        page.note = Some(Note::new(Tone::Plain, text));
+        page.note = Some(Note::new(Tone::Plain, tries_left(open)));
     }
+}
+
+fn tries_left(open: &OpenLink) -> String {
+    format!("You have {} left to enter your PIN.", tries(open.tries_left))
 }
 
 /// The link ends before a new day begins.
@@ -206,11 +220,17 @@ fn tell(page: &mut Page, mut told: Told) {
 }
 
 /// A payment that was made, with its receipt.
-pub fn paid(receipt: &Receipt, note: Note) -> Page {
+fn paid(receipt: &Receipt) -> Page {
+    let text = if receipt.now < receipt.paid_at + JUST_PAID {
+        let phone = unbroken(&receipt.order.masked_phone);
+        format!("Your payment is complete. We are sending your receipt to {phone}.")
+    } else {
+        "You have already paid. You will not be charged again.".to_owned()
+    };
     let shop = Shop::new(&receipt.order);
     let mut page = Page::bare("Paid");
     page.title = format!("Paid: {} to {}", shop.price(), shop.merchant);
-    page.note = Some(note);
+    page.note = Some(Note::new(Tone::Good, text));
     page.rows =
         vec![Row::at("Paid on", receipt.paid_at), Row::own("Receipt number", receipt.transaction_id.clone())];
     if let Some(at) = receipt.reversed_at {
@@ -226,7 +246,7 @@ pub fn paid(receipt: &Receipt, note: Note) -> Page {
     page
 }
 
-fn ended(ended: &EndedLink, told: Told, voice: Voice<'_>) -> Page {
+fn ended(ended: &EndedLink, mut told: Told, voice: Voice<'_>) -> Page {
     let at = lagos_time(ended.at);
     let (heading, text, tone) = match ended.end {
         IntentEnd::Expired => ("This link has expired", format!("It was open until {at}."), Tone::Plain),
@@ -271,6 +291,9 @@ fn ended(ended: &EndedLink, told: Told, voice: Voice<'_>) -> Page {
     if let Some(codes) = &ended.codes {
         page.form_token = voice.form_token.to_owned();
         // One that has set the PIN has done what can be done here.
+        if codes.used && told.is_look() {
+            told.note = Some(Note::new(Tone::Good, PIN_SET));
+        }
         if !codes.used {
             set_up(&mut page, codes, true, &told);
         }

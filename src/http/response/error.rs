@@ -3,7 +3,7 @@
 //! The body is `{ "success": false, "message": ..., "code": ... }`, with `errors` and `error_codes` by field
 //! where fields are wrong: on every 422, and on a 400 about a webhook URL.
 //! The status follows from the code. A 500 or 503 shows no internals; what happened is logged where it is turned
-//! into an `ApiError`.
+//! into an `ApiError`, and by the door where the database is away.
 
 use std::borrow::Cow;
 
@@ -44,7 +44,13 @@ enum More {
         /// Unix seconds at which a quota has room again of which the limit's headers say nothing.
         reset_at: Option<i64>,
     },
+    /// The database is away.
+    Away(StoreError),
 }
+
+/// Why a response says that the service is unavailable, for the log; an extension of it.
+#[derive(Clone, Debug)]
+pub struct Away(pub StoreError);
 
 impl ApiError {
     pub fn new(code: Code, message: impl Into<Cow<'static, str>>) -> ApiError {
@@ -126,6 +132,7 @@ impl ApiError {
     pub fn retry_after(&self) -> Option<u32> {
         match self.more {
             More::Retry { after, .. } => Some(after),
+            More::Away(_) => Some(RETRY_SECONDS),
             _ => None,
         }
     }
@@ -140,18 +147,21 @@ impl IntoResponse for ApiError {
         match &self.more {
             More::Fields(problems) => problems.write(&mut json),
             More::Available(available) => json.money("available_balance", *available),
-            More::Nothing | More::Retry { .. } => {}
+            More::Nothing | More::Retry { .. } | More::Away(_) => {}
         }
         let mut response = json_response(self.code.status(), json.finish());
         let headers = response.headers_mut();
-        if let More::Retry { after, reset_at } = self.more {
+        if let Some(after) = self.retry_after() {
             headers.insert(RETRY_AFTER, HeaderValue::from(after));
-            if let Some(reset_at) = reset_at {
-                headers.insert(RATE_LIMIT_RESET, HeaderValue::from(reset_at));
-            }
+        }
+        if let More::Retry { reset_at: Some(reset_at), .. } = self.more {
+            headers.insert(RATE_LIMIT_RESET, HeaderValue::from(reset_at));
         }
         if matches!(self.code, Code::BodyTooLarge | Code::RequestTimeout) {
             headers.insert(CONNECTION, HeaderValue::from_static("close"));
+        }
+        if let More::Away(error) = self.more {
+            response.extensions_mut().insert(Away(error));
         }
         response
     }
@@ -177,11 +187,11 @@ impl From<OpError> for ApiError {
 impl From<StoreError> for ApiError {
     fn from(error: StoreError) -> ApiError {
         match error {
-            StoreError::Unavailable(_) => {
-                tracing::warn!(%error, "a request failed");
-                let message = "The service is temporarily unavailable; try again";
-                ApiError::retry(Code::ServiceUnavailable, message, RETRY_SECONDS)
-            }
+            StoreError::Unavailable(_) => ApiError {
+                code: Code::ServiceUnavailable,
+                message: "The service is temporarily unavailable; try again".into(),
+                more: More::Away(error),
+            },
             StoreError::Corrupt { .. }
             | StoreError::Fault(_)
             | StoreError::Occupied(_)

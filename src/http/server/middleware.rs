@@ -19,7 +19,8 @@ use tracing::Instrument;
 use crate::clock::Random;
 use crate::http::Http;
 use crate::http::paths::UNROUTED;
-use crate::http::response::error::ApiError;
+use crate::http::response::error::{ApiError, Away};
+use crate::log_limit::warn_of;
 
 /// A request that takes longer has a log line even if it went well.
 const SLOW: Duration = Duration::from_secs(1);
@@ -49,6 +50,9 @@ pub async fn answer(
         Err(_) => ApiError::internal().into_response(),
     };
     response.headers_mut().insert(REQUEST_ID, id);
+    if let Some(Away(error)) = response.extensions_mut().remove::<Away>() {
+        span.in_scope(|| warn_of!(http.app, &error, "a request failed"));
+    }
     let trace = response.extensions_mut().remove::<Trace>();
     let trace = trace.unwrap_or(Trace { route: UNROUTED, business_id: None });
     let status = response.status().as_u16();

@@ -18,6 +18,7 @@ use super::wire::{ContentWait, Line, Lost, Received, Wire};
 use crate::alert_reader::mime::MAX_MAIL_BYTES;
 use crate::app::App;
 use crate::config::{Smtp, SmtpProtocol};
+use crate::log_limit::warn_of;
 use crate::mail_intake::ingest::{Arrival, MailRoom, Origin, ingest};
 use crate::slots::Peer;
 use crate::tls::Tls;
@@ -364,7 +365,7 @@ impl Session {
                 return format!("250 2.0.0 kept as alert {}", ingested.outcome.alert_id).into();
             }
             Ok(Ok(Some(Err(error)))) => {
-                tracing::warn!(%error, "a mail could not be stored; its sender will retry");
+                warn_of!(self.reception.app, &error, "a mail could not be stored; its sender will retry");
             }
             Ok(Ok(None) | Err(_)) => tracing::error!("a mail could not be processed; its sender will retry"),
             Err(_) => tracing::warn!("storing a mail took too long; its sender will retry"),

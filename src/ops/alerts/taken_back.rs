@@ -145,7 +145,7 @@ async fn hold_or_alarm(app: &App, credit: AlertRow, undoing: i64) -> Result<(), 
                     return Ok(());
                 }
             }
-            AlertStatus::Matched => return alarm(app, alert.id, undoing).await,
+            AlertStatus::Matched => return alarm(app, &alert, undoing).await,
             _ => return Ok(()),
         }
         // It was decided at this moment: look what became of it.
@@ -157,12 +157,19 @@ async fn hold_or_alarm(app: &App, credit: AlertRow, undoing: i64) -> Result<(), 
     Err(OpError::Contended)
 }
 
-async fn alarm(app: &App, credit: i64, undoing: i64) -> Result<(), OpError> {
-    note(app, credit, alerts::link(credit, undoing)).await?;
+async fn alarm(app: &App, credit: &AlertRow, undoing: i64) -> Result<(), OpError> {
+    note(app, credit.id, alerts::link(credit.id, undoing)).await?;
+    // The alarm is raised also where its payment cannot be read.
+    let payment = match credit.payment_id {
+        Some(id) => app.store.payment(id).await.ok().flatten(),
+        None => None,
+    };
     metrics::counter!("tillbell_alarms_total", "kind" => "money_taken_back").increment(1);
     tracing::error!(
-        credit,
+        credit = credit.id,
         undoing,
+        transaction_id = payment.as_ref().map(|payment| payment.transaction_id.as_str()),
+        business = payment.as_ref().map(|payment| payment.business_id),
         "ALARM: a debit or reversal may have taken back money that was credited; \
          look at both alerts and use `payment reverse` if so"
     );

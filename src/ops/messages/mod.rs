@@ -4,3 +4,4 @@ pub mod outbox;
 pub mod quota;
 pub mod reports;
 pub mod send_text;
+pub mod shown;

@@ -1,5 +1,5 @@
 //! Messages to customers: written down with the fact they tell of, sent by a job, tried again while
-//! that makes sense, and listed without their secrets.
+//! that makes sense. How people see them is `shown_messages`'.
 //!
 //! A text is made when it is sent: links and codes come from the vault and are in no row. Whoever needs
 //! to know at once whether a message went out composes it *held*, so that its first attempt is made by
@@ -21,7 +21,6 @@ use crate::domain::phone::Phone;
 use crate::domain::time::{Span, Timestamp};
 use crate::ops::OpError;
 use crate::ops::wallets::find::{known_wallet, phone_hash};
-use crate::outbound::messenger::LOG_PREFIX;
 use crate::store::tables::jobs::{self, Job, JobKind};
 use crate::store::tables::messages::{self, MessageRow};
 use crate::store::{Applied, IdKind, Step};
@@ -140,8 +139,8 @@ pub async fn compose(app: &App, note: &Note<'_>, by: By) -> Result<Composed, OpE
 }
 
 /// What a message says, made anew.
-struct Words {
-    text: Zeroizing<String>,
+pub(super) struct Words {
+    pub(super) text: Zeroizing<String>,
     link: Option<LinkParts>,
     code: Option<Zeroizing<String>>,
     parts: Vec<Zeroizing<String>>,
@@ -164,7 +163,7 @@ async fn merchant_name(app: &App, business_id: Option<i64>) -> Result<String, Op
     Ok(business.map_or_else(|| "a shop".to_owned(), |business| business.name.clone()))
 }
 
-async fn words(app: &App, row: &MessageRow) -> Result<Words, OpError> {
+pub(super) async fn words(app: &App, row: &MessageRow) -> Result<Words, OpError> {
     let missing = |what: &str| OpError::Fault(format!("message {}: its {what} is missing", row.id));
     let now = app.now();
     match row.kind {
@@ -236,7 +235,7 @@ async fn words(app: &App, row: &MessageRow) -> Result<Words, OpError> {
     }
 }
 
-fn phone_of(app: &App, row: &MessageRow) -> Result<Phone, OpError> {
+pub(super) fn phone_of(app: &App, row: &MessageRow) -> Result<Phone, OpError> {
     let plain = app.vault.unseal(&phone_place(row.id), &row.sealed_phone);
     let plain = plain.map_err(|error| OpError::Fault(error.to_string()))?;
     let phone = std::str::from_utf8(&plain).ok().and_then(Phone::from_digits);
@@ -468,27 +467,4 @@ pub async fn abandon(app: &App, message_id: i64, why: &str) -> Result<bool, OpEr
         .step(messages::failed(message_id, &shortened(why), now))
         .step(jobs::finish_by_subject(JobKind::Message, message_id, "abandoned", now));
     Ok(app.store.apply(unit).await?.is_done())
-}
-
-/// A message for people.
-pub struct Listed {
-    pub row: MessageRow,
-    pub phone: Phone,
-    /// As sent if nobody but the log of a service in dev mode got it, else without codes and links.
-    pub text: String,
-}
-
-/// Messages to one phone or to all, oldest first; the newest `store::tables::messages::LIST_MAX` of them.
-pub async fn list(app: &App, phone: Option<&Phone>) -> Result<Vec<Listed>, OpError> {
-    let hash = phone.map(|phone| phone_hash(app, phone));
-    let mut all = Vec::new();
-    for row in app.store.messages(hash.as_ref().map(<[u8; 32]>::as_slice)).await? {
-        let text = words(app, &row).await?.text;
-        // By the row: the one who lists may be configured otherwise than the one who sent.
-        let is_logged = row.provider_id.as_deref().is_some_and(|id| id.starts_with(LOG_PREFIX));
-        let shown =
-            if is_logged && app.config.server.dev { text.to_string() } else { message::masked(&text) };
-        all.push(Listed { phone: phone_of(app, &row)?, text: shown, row });
-    }
-    Ok(all)
 }

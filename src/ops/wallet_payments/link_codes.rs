@@ -20,7 +20,9 @@ pub struct LinkCodes {
     pub open: Option<OpenCode>,
     /// The newest code of this link did not go out.
     pub failed: bool,
-    /// The newest code of this link has set the PIN since the payment ended.
+    /// The newest code of this link has set the PIN.
+    pub set_pin: bool,
+    /// It did so since the payment ended.
     pub used: bool,
     /// A code of this link was sent moments ago; the next may be asked for then.
     pub next_at: Option<Timestamp>,
@@ -76,6 +78,7 @@ pub(in crate::ops) async fn link_codes(
             tries_left: CODE_TRIES - code.tries,
         }),
         failed: is_ours && has_failed,
+        set_pin: is_ours && used_at.is_some(),
         used: is_ours && used_at.zip(intent.ended_at).is_some_and(|(used, ended)| used > ended),
         next_at: next_at.filter(|_| is_ours),
         sent_elsewhere: !is_ours && next_at.is_some() && good.is_some(),

@@ -97,6 +97,7 @@ pub struct OpenTopup {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Receipt {
     pub order: Order,
+    pub now: Timestamp,
     pub transaction_id: String,
     pub paid_at: Timestamp,
     /// The money came back later.
@@ -181,6 +182,7 @@ pub(in crate::ops) async fn view(app: &App, intent: &Intent) -> Result<LinkView,
         (IntentState::PendingPin, _) => Ok(ended(IntentEnd::Expired, intent.expires_at)),
         (IntentState::Completed, _) => Ok(LinkView::Paid(Box::new(Receipt {
             order,
+            now,
             transaction_id: payment.transaction_id,
             paid_at: payment.approved_at.unwrap_or(now),
             reversed_at: payment.reversed_at,

@@ -2,8 +2,9 @@
 //!
 //! A resend raises the attempt of the same job and starts its schedule anew; the log of attempts
 //! stays. It also lifts the pause of the target it goes to, so that everything that waited there
-//! goes on. Resending in bulk leaves payments out that were reversed:
-//! a merchant must not be told again of money that went back. Used by the command line and pages.
+//! goes on. Resending in bulk leaves payments out that were reversed: a merchant must not be told again of
+//! money that went back. It leaves test events out, too: whoever tried a target saw the answer. Used by the
+//! command line and pages.
 
 use std::collections::HashSet;
 
@@ -52,7 +53,7 @@ pub async fn resend(app: &App, ids: &[i64]) -> Result<Resent, OpError> {
     Ok(resent)
 }
 
-/// Sends again what failed for good within the last `since`, reversed payments left out. Answers
+/// Sends again what failed for good within the last `since`, reversed payments and test events left out. Answers
 /// the ids, at most [`BULK_MAX`].
 pub async fn resend_failed(app: &App, since: Span) -> Result<Vec<i64>, OpError> {
     let (from, limit) = (app.now() - since, (CLAIM_BATCH / 2) as i64);

@@ -78,7 +78,7 @@ statements! {
         concat!(
             delivery!(),
             "where j.kind = 'deliver' and j.outcome = 'failed' and j.done_at >= $1 and p.reversed_at is null \
-             and j.id > $2 order by j.id limit $3"
+             and e.kind <> 'webhook.test' and j.id > $2 order by j.id limit $3"
         )
     }
     PAUSE_TARGET: query {
@@ -216,8 +216,8 @@ impl Store {
         self.with_attempts(rows).await
     }
 
-    /// Deliveries that failed for good since then, of payments that were not reversed, with ids over
-    /// `after`, oldest first, at most `limit`; without their attempts.
+    /// Deliveries that failed for good since then, of payments that were not reversed and no test events, with
+    /// ids over `after`, oldest first, at most `limit`; without their attempts.
     pub async fn failed_deliveries_since(
         &self,
         since: Timestamp,

@@ -9,8 +9,6 @@ use crate::domain::time::{Span, Timestamp};
 use crate::store::engine::sql::statements;
 use crate::store::{Row, Step, Store, StoreError};
 
-/// Rows of a listing.
-pub const LIST_MAX: i64 = 1_000;
 /// Windows forgotten in one run.
 const FORGET_MAX: i64 = 1_000;
 
@@ -249,13 +247,17 @@ impl Store {
         self.read_one(&BY_PROVIDER, vec![provider_id.into()]).await?.map(decode).transpose()
     }
 
-    /// The newest [`LIST_MAX`] messages, to one phone or to all, oldest first.
-    pub async fn messages(&self, phone_hash: Option<&[u8]>) -> Result<Vec<MessageRow>, StoreError> {
+    /// Messages to one phone or to all, newest first, at most `limit`.
+    pub async fn messages(
+        &self,
+        phone_hash: Option<&[u8]>,
+        limit: i64,
+    ) -> Result<Vec<MessageRow>, StoreError> {
         let rows = match phone_hash {
-            Some(hash) => self.read(&LIST_OF_PHONE, vec![hash.into(), LIST_MAX.into()]).await?,
-            None => self.read(&LIST, vec![LIST_MAX.into()]).await?,
+            Some(hash) => self.read(&LIST_OF_PHONE, vec![hash.into(), limit.into()]).await?,
+            None => self.read(&LIST, vec![limit.into()]).await?,
         };
-        rows.into_iter().rev().map(decode).collect()
+        rows.into_iter().map(decode).collect()
     }
 
     /// The job of a message, done or not.

@@ -435,7 +435,7 @@ on_both! {
 }
 
 /// From now on the service cannot write, as when a disk is gone, or reach its server.
-async fn take_away(engine: Engine, url: &str) {
+pub async fn take_away(engine: Engine, url: &str) {
     match engine {
         Engine::Sqlite => {
             let path = url.strip_prefix("sqlite:").unwrap();

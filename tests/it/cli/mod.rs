@@ -7,6 +7,7 @@
 mod accounts;
 mod demo;
 mod files;
+mod lists;
 mod merchants;
 mod money;
 mod nowhere;

@@ -256,7 +256,7 @@ on_both! {
             let died = killed(&w, &Doing::Text { key: point }, point);
             w.t.advance(Span::seconds(31));
             w.send_messages().await;
-            let rows = w.t.app.store.messages(None).await.unwrap().len();
+            let rows = w.t.app.store.messages(None, 1_000).await.unwrap().len();
             match claim(&w.t.app, w.shop.id, point, &[7; 32]).await.unwrap() {
                 // The key stands for the message, which nobody sends any more.
                 Claimed::Replay(200, kept) => {
@@ -268,7 +268,7 @@ on_both! {
                 Claimed::New(claim) => {
                     let sent = send_text(&w.t.app, &w.shop.caller, &w.phone(), "hello", Some(claim)).await.unwrap();
                     assert!(died && matches!(sent, TextSent::Sent { .. }), "{point}: {sent:?}");
-                    assert_eq!(w.t.app.store.messages(None).await.unwrap().len(), rows + 1, "{point}");
+                    assert_eq!(w.t.app.store.messages(None, 1_000).await.unwrap().len(), rows + 1, "{point}");
                 }
                 _ => panic!("{point}: neither done nor free"),
             }

@@ -7,11 +7,10 @@ use tillbell::outbound::message::SendOutcome;
 use tillbell::domain::message::{MessageKind, MessageStatus};
 use tillbell::domain::phone::Phone;
 use tillbell::domain::time::Span;
-use tillbell::ops::messages::outbox::list;
 use tillbell::ops::messages::send_text::{TextSent, send_text};
 use tillbell::ops::wallet_payments::start::Started;
 
-use super::world::{World, token};
+use super::world::{World, oldest_first, token};
 
 fn refused(why: &str) -> SendOutcome {
     SendOutcome::Refused { why: why.into() }
@@ -74,7 +73,7 @@ on_both! {
         // It went out without the merchant's doing; the same request is now answered well.
         assert!(matches!(w.try_start(&w.request(5_000, "k-1")).await, Started::Waiting(_)));
         assert_eq!(w.post.count(MessageKind::Link), 3);
-        let shown = list(&w.t.app, None).await.unwrap();
+        let shown = oldest_first(&w.t.app, None).await;
         let row = &shown[0].row;
         assert_eq!((row.status, row.attempts, row.error.as_deref()), (MessageStatus::Sent, 3, None));
         w.t.finish().await;
@@ -117,10 +116,10 @@ on_both! {
         w.t.advance(Span::hours(1));
         w.send_messages().await;
         assert_eq!(w.post.seen().len(), before, "not sent later");
-        let shown = list(&w.t.app, Some(&Phone::parse("07035550199").unwrap())).await.unwrap();
+        let shown = oldest_first(&w.t.app, Some(&Phone::parse("07035550199").unwrap())).await;
         assert_eq!(shown.len(), 4);
         assert_eq!(shown[0].text, "From adire.example Ltd:\nYour order is ****", "the messenger is not the log");
-        assert!(list(&w.t.app, Some(&w.phone())).await.unwrap().is_empty());
+        assert!(oldest_first(&w.t.app, Some(&w.phone())).await.is_empty());
         w.t.finish().await;
     }
 
@@ -175,7 +174,7 @@ on_both! {
         let sent = w.begin(100, "k-2").await;
         w.post.answer(refused("no"));
         assert!(matches!(w.try_start(&w.request(100, "k-3")).await, Started::NotSent(_)));
-        let shown = list(&w.t.app, None).await.unwrap();
+        let shown = oldest_first(&w.t.app, None).await;
         assert!(shown[0].text.contains(&logged.confirm_url));
         assert!(!shown[1].text.contains(&token(&sent)) && shown[1].text.contains("://***"), "{}", shown[1].text);
         assert!(shown[2].text.contains("://***"), "{}", shown[2].text);
@@ -187,7 +186,7 @@ on_both! {
         w.funded(20_000).await;
         w.post.answer(SendOutcome::Sent { provider_id: "log-1".into() });
         let started = w.begin(100, "k-1").await;
-        let shown = list(&w.t.app, None).await.unwrap();
+        let shown = oldest_first(&w.t.app, None).await;
         assert!(!shown[0].text.contains(&token(&started)), "{}", shown[0].text);
         w.t.finish().await;
     }

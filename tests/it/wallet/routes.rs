@@ -14,6 +14,7 @@ use super::world::{PHONE, PIN, Post, WRONG, fund};
 use crate::api::server::{Reply, Server, Shop, WALLET_HOOK, names};
 use crate::harness::databases::{Engine, TestDatabase, connect};
 use crate::harness::logs::Logs;
+use crate::wallet::world::oldest_first;
 
 pub const WALLET: &str = "/api/v1/wallet";
 
@@ -274,7 +275,7 @@ on_both! {
             let other = server.json_with("POST", &shop.key, &path, &other, &[&key]).await;
             other.fails_on(&["idempotency_key"]);
         }
-        assert_eq!(server.app().store.messages(None).await.unwrap().len(), 2, "one text and one link");
+        assert_eq!(server.app().store.messages(None, 9).await.unwrap().len(), 2, "one text and one link");
         let rows = dump(engine, &url).await;
         assert!(!holds(&rows, "5550142"), "a remembered answer holds the phone");
     }
@@ -367,7 +368,7 @@ on_both! {
         let started = post(&server, &shop, "pay/start", &start_body("")).await.json();
         let link = started["data"]["confirm_url"].as_str().unwrap().rsplit('/').next().unwrap().to_owned();
         assert!(matches!(send_code(app, &link).await.unwrap(), CodeSent::Sent { .. }));
-        let shown = tillbell::ops::messages::outbox::list(app, None).await.unwrap();
+        let shown = oldest_first(app, None).await;
         let stored = app.store.pin_code(shown.last().unwrap().row.subject_id).await.unwrap().unwrap();
         let code = app.vault.code(stored.id, &stored.nonce, 6).to_string();
         assert!(!shown.iter().any(|one| one.text.contains(&code) || one.text.contains(&link)), "no dev mode");

@@ -15,6 +15,7 @@ use tillbell::domain::payment::Payment;
 use tillbell::domain::phone::Phone;
 use tillbell::domain::wallet::Wallet;
 use tillbell::ops::merchants::businesses::{BusinessChange, set_business};
+use tillbell::ops::messages::shown::{self, Listed};
 use tillbell::ops::wallet_payments::confirm::{Confirmed, confirm};
 use tillbell::ops::wallet_payments::pin_reset::{CodeSent, PinSet, send_code, set_pin};
 use tillbell::ops::wallet_payments::start::{StartRequest, Started, StartedPayment, start_wallet_payment};
@@ -34,6 +35,14 @@ pub const HOOK: &str = "https://adire.example/hook";
 pub async fn fund(app: &App, naira: i64) -> Wallet {
     let given = GivenCredit { phone: PHONE, amount: Money(naira * 100), reason: "opening", reference: None };
     credit(app, "ada", &given).await.unwrap().unwrap()
+}
+
+/// Messages to one phone or to all, as an operator sees them.
+pub async fn oldest_first(app: &App, phone: Option<&Phone>) -> Vec<Listed> {
+    let (mut found, more) = shown::list(app, phone, 1_000).await.unwrap();
+    assert!(!more);
+    found.reverse();
+    found
 }
 
 /// What a messenger was given.

@@ -37,6 +37,14 @@ impl Shown {
         self.headers.iter().find(|(found, _)| found == name).map(|(_, value)| value.as_str())
     }
 
+    /// The path that a browser goes to from the page of this link.
+    #[track_caller]
+    pub fn leads_to(&self, token: &str) -> String {
+        let page = url::Url::parse(&format!("http://till.example/pay/{token}")).unwrap();
+        let location = self.header("location").unwrap_or_else(|| panic!("leads nowhere: {self:?}"));
+        page.join(location).unwrap().path().to_owned()
+    }
+
     fn html(&self) -> Html {
         Html::parse_document(&self.body)
     }
@@ -164,7 +172,11 @@ impl Site {
     }
 
     pub async fn get(&self, token: &str) -> Shown {
-        self.send("GET", &format!("/pay/{token}"), &[], None).await
+        self.get_path(&format!("/pay/{token}")).await
+    }
+
+    async fn get_path(&self, path: &str) -> Shown {
+        self.send("GET", path, &[], None).await
     }
 
     /// Sends a form as an older browser does under our policy: with `Origin: null` and nothing else.
@@ -178,7 +190,14 @@ impl Site {
         self.post(token, &["Origin: null"], &fields).await
     }
 
+    /// Sends a form and goes where the answer leads, as browsers do.
     pub async fn post(&self, token: &str, headers: &[&str], fields: &[(&str, &str)]) -> Shown {
+        let answer = self.post_once(token, headers, fields).await;
+        if answer.status == 303 { self.get_path(&answer.leads_to(token)).await } else { answer }
+    }
+
+    /// The answer itself.
+    pub async fn post_once(&self, token: &str, headers: &[&str], fields: &[(&str, &str)]) -> Shown {
         let body = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
         let mut lines = vec!["Content-Type: application/x-www-form-urlencoded"];
         lines.extend(headers);

@@ -79,7 +79,9 @@ on_both! {
             assert!(paid.text().contains(shown), "{shown:?} in {}", paid.text());
         }
         assert!(paid.forms().is_empty());
-        // Reloading the answer sends the same form again.
+        // Whoever sends the same form again sees what became of the first.
+        site.submit(&token, &form, &[("pin", PIN)]).await.is(200, "Your payment is complete.");
+        site.w.t.advance(Span::minutes(10));
         site.submit(&token, &form, &[("pin", PIN)]).await.is(200, "You have already paid.");
         site.submit(&token, &form, &[("pin", WRONG)]).await.is(200, "You have already paid.");
         site.get(&token).await.is(200, "You have already paid. You will not be charged again.");
@@ -319,11 +321,12 @@ on_both! {
         let form = site.get(&link).await.form("pin");
         let tries = (0..100).map(|_| site.submit(&link, &form, &[("pin", PIN)]));
         let shown = futures_util::future::join_all(tries).await;
-        let made = shown.iter().filter(|page| page.body.contains("Your payment is complete.")).count();
-        assert_eq!(made, 1);
+        let mut told = 0;
         for page in &shown {
             assert!(matches!(page.status, 200 | 429), "{page:?}");
+            told += usize::from(page.body.contains("Your payment is complete."));
         }
+        assert!(told > 0 && told == shown.iter().filter(|page| page.status == 200).count());
         assert_eq!(site.w.wallet().await.balance, Money(1_500_000));
         let events = site.w.t.app.store.deliveries_of_payment(site.w.payment(&started).await.id).await.unwrap();
         assert_eq!(events.len(), 1);

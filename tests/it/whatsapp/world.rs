@@ -3,11 +3,11 @@
 
 use std::sync::Arc;
 use std::time::Duration;
+use tillbell::ops::messages::shown::Listed;
 
 use serde_json::Value;
 use tillbell::config::Config;
 use tillbell::domain::phone::Phone;
-use tillbell::ops::messages::outbox::{Listed, list};
 use tillbell::ops::wallets::find::ensure;
 use tillbell::outbound::messenger::Messenger;
 use tillbell::outbound::whatsapp::WhatsApp;
@@ -16,7 +16,7 @@ use crate::api::server::{Reply, Server, Shop, WALLET_HOOK};
 use crate::harness::app::TestApp;
 use crate::harness::cloud_api::{APP_SECRET, CloudApi, signature};
 use crate::harness::databases::TestDatabase;
-use crate::wallet::world::{HOOK, PHONE, Post, World, fund};
+use crate::wallet::world::{HOOK, PHONE, Post, World, fund, oldest_first};
 
 pub const DIGITS: &str = "2348035550142";
 pub const WEBHOOK: &str = "/whatsapp/webhook";
@@ -80,7 +80,7 @@ impl Desk {
 
     /// All messages, oldest first.
     pub async fn messages(&self) -> Vec<Listed> {
-        list(self.server.app(), None).await.unwrap()
+        oldest_first(self.server.app(), None).await
     }
 
     /// State and error of the newest message.

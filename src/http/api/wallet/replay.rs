@@ -11,6 +11,7 @@ use crate::http::api::Answer;
 use crate::http::api::once::{self, Begun};
 use crate::http::request::body::Fields;
 use crate::http::response::error::ApiError;
+use crate::log_limit::warn_of;
 use crate::ops::payments::idempotency::{Claim, keep_answer};
 
 /// Stands for the phone in a remembered answer; no text of JSON holds this byte.
@@ -50,7 +51,7 @@ pub async fn end(
         && let Err(error) = keep_answer(&http.app, claim, answer.status.as_u16(), kept(answer)).await
     {
         // It was done, and the caller is told so.
-        tracing::warn!(%error, "an answer could not be remembered under its idempotency key");
+        warn_of!(http.app, &error, "an answer could not be remembered under its idempotency key");
     }
     once::end(claim, &result).await;
     result

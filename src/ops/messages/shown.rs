@@ -1,0 +1,47 @@
+//! Messages as an operator sees them: the newest of a list, or one, without the secrets that were in them.
+
+use super::outbox::{phone_of, words};
+use crate::app::App;
+use crate::domain::message;
+use crate::domain::phone::Phone;
+use crate::ops::OpError;
+use crate::ops::wallets::find::phone_hash;
+use crate::outbound::messenger::LOG_PREFIX;
+use crate::store::tables::messages::MessageRow;
+
+/// A message for people.
+pub struct Listed {
+    pub row: MessageRow,
+    pub phone: Phone,
+    /// As sent if nobody but the log of a service in dev mode got it, else without codes and links.
+    pub text: String,
+}
+
+/// Messages to one phone or to all, newest first, at most `limit`; and whether there are more.
+pub async fn list(app: &App, phone: Option<&Phone>, limit: u32) -> Result<(Vec<Listed>, bool), OpError> {
+    let hash = phone.map(|phone| phone_hash(app, phone));
+    let hash = hash.as_ref().map(<[u8; 32]>::as_slice);
+    let mut rows = app.store.messages(hash, i64::from(limit) + 1).await?;
+    let more = rows.len() > limit as usize;
+    rows.truncate(limit as usize);
+    let mut all = Vec::with_capacity(rows.len());
+    for row in rows {
+        all.push(listed(app, row).await?);
+    }
+    Ok((all, more))
+}
+
+pub async fn show(app: &App, id: i64) -> Result<Option<Listed>, OpError> {
+    match app.store.message(id).await? {
+        Some(row) => Ok(Some(listed(app, row).await?)),
+        None => Ok(None),
+    }
+}
+
+async fn listed(app: &App, row: MessageRow) -> Result<Listed, OpError> {
+    let text = words(app, &row).await?.text;
+    // By the row: the one who lists may be configured otherwise than the one who sent.
+    let is_logged = row.provider_id.as_deref().is_some_and(|id| id.starts_with(LOG_PREFIX));
+    let text = if is_logged && app.config.server.dev { text.to_string() } else { message::masked(&text) };
+    Ok(Listed { phone: phone_of(app, &row)?, text, row })
+}
