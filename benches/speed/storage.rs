@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use tillbell::app::App;
 use tillbell::domain::account::ReceivingAccount;
-use tillbell::ops::settlements::settle::{Settled, Settling, settle};
+use tillbell::ops::alerts::settle::{Settled, Settling, settle};
 use tillbell::ops::webhooks::body as webhook_body;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, NoTls, Statement};

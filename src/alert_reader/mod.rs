@@ -357,12 +357,13 @@ fn understand(
         facts.doubts.push("text that the payer typed runs into markup that is not the bank's".into());
     }
     let outcome = match (facts.direction, facts.amount) {
-        (Some(Direction::Debit), _) => {
+        (Some(Direction::Debit), Some(_)) => {
             why.push("a debit".into());
             Outcome::Ignored
         }
         (Some(Direction::Credit), Some(_)) => Outcome::Read,
-        (Some(Direction::Credit), None) => {
+        // A debit, too: it may take back what was credited.
+        (Some(_), None) => {
             why.push("the amount could not be read".into());
             Outcome::Unreadable
         }

@@ -16,9 +16,9 @@ use crate::domain::merchant::Mode;
 use crate::domain::money::{Money, naira};
 use crate::domain::payment::{Kind, Payment, Status};
 use crate::domain::time::Timestamp;
+use crate::ops::alerts::reverse::{Reverse, ReverseRefused, reverse_payment};
 use crate::ops::payments::find::{FoundPayments, Search, find_payments, whose_payment};
 use crate::ops::payments::read::{PaymentView, view};
-use crate::ops::settlements::reverse::{Reverse, ReverseRefused, reverse_payment};
 use crate::store::tables::payment_search::Filter;
 use crate::store::tables::settlements::Settlement;
 use crate::terminal;
@@ -319,5 +319,6 @@ fn settlement(settlement: &Settlement) -> Object {
         .with("settled_at", settlement.settled_at)
         .with("reversed_at", settlement.reversed_at)
         .with("reverse_reason", settlement.reverse_reason.as_ref())
+        .with("undoing_alert_id", settlement.undoing_alert)
         .with("evidence", Field::json(&settlement.evidence))
 }

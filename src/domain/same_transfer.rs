@@ -6,12 +6,12 @@
 
 use sha2::{Digest, Sha256};
 
-use super::account::ReceivingAccount;
+use super::account::{ReceivingAccount, mask_fits};
 use super::alert::{AlertKind, AlertRow, AlertStatus, Direction, TimePrecision};
 use super::matching::Interval;
 use super::money::Money;
 use super::name::{Verdict, fold, verdict};
-use super::time::Timestamp;
+use super::time::{Span, Timestamp};
 
 /// A kind of key and the key.
 pub type Key = (&'static str, String);
@@ -26,6 +26,8 @@ const REFERENCE_MIN: usize = 6;
 /// Letters of a word that counts as a part of a name, and words that make one.
 const WORD_MIN: usize = 3;
 const WORDS_MIN: usize = 2;
+/// What banks charge for a transfer or a month of messages stays below.
+const FEE_MOST: Money = Money(50_000);
 
 /// Where money for the account `id` arrives ([`ReceivingAccount::place`]).
 pub fn place_of(accounts: &[ReceivingAccount], id: i64) -> i64 {
@@ -57,6 +59,13 @@ pub fn transfer_keys(alert: &AlertRow, place: Option<i64>) -> Vec<Key> {
 /// stored already is not at hand.
 pub fn keys_of(alert: &AlertRow, place: Option<i64>, content_hash: Option<&[u8; 32]>) -> Vec<Key> {
     let mut keys = transfer_keys(alert, place);
+    keys.extend(mail_keys(alert, content_hash));
+    keys
+}
+
+/// The keys of the mail itself. A debit has no others: the session id that it shows is its credit's.
+pub fn mail_keys(alert: &AlertRow, content_hash: Option<&[u8; 32]>) -> Vec<Key> {
+    let mut keys = Vec::new();
     if let Some(id) = alert.message_id.as_ref().filter(|id| !id.is_empty()) {
         // No signature need cover it, so it may be of any length; an index takes no such key.
         let long = id.len() > MESSAGE_ID_MAX;
@@ -70,13 +79,18 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
+/// The key of a session id on which a second settlement stands.
+pub fn beside_key(session: &str, received: Money) -> String {
+    format!("{session}|{}", received.kobo())
+}
+
 /// The transfer's keys for a settlement beside another one that stands on its session id with other money. The
 /// amount makes it a key that only one such settlement can have.
 pub fn keys_beside_another(alert: &AlertRow, place: i64, received: Money) -> Vec<Key> {
     let mut keys = transfer_keys(alert, Some(place));
     for (kind, key) in &mut keys {
         if *kind == SESSION {
-            *key = format!("{key}|{}", received.kobo());
+            *key = beside_key(key, received);
         }
     }
     keys
@@ -121,7 +135,7 @@ pub fn is_other_money(a: &AlertRow, b: &AlertRow) -> bool {
         (Some(x), Some(y)) => verdict(x, y, &[]) == Verdict::Different,
         _ => false,
     };
-    a.facts.amount != b.facts.amount || payers_differ
+    a.facts.amount != b.facts.amount || payers_differ && are_apart(a, b)
 }
 
 /// The same session id; or, on one account, a reference that the bank calls unique: one that several may bear is
@@ -141,18 +155,42 @@ pub fn telling(reference: &Option<String>) -> Option<&str> {
     is_telling.then_some(reference)
 }
 
-/// Money moves between accounts of ours under one session id: a debit of one is no reversal on another.
+/// Money moves between accounts of ours under one session id: a debit of one is no reversal on another. An alert
+/// whose account could not be told may be about any that fits what it shows.
 pub fn is_same_place(a: &AlertRow, b: &AlertRow, accounts: &[ReceivingAccount]) -> bool {
+    let of = |id: i64| accounts.iter().find(|account| account.id == id);
     match (a.account_id, b.account_id) {
         (Some(x), Some(y)) => place_of(accounts, x) == place_of(accounts, y),
-        _ => true,
+        (Some(x), None) => of(x).is_none_or(|account| may_be_about(b, account)),
+        (None, Some(y)) => of(y).is_none_or(|account| may_be_about(a, account)),
+        (None, None) => a.facts.bank.is_none() || b.facts.bank.is_none() || a.facts.bank == b.facts.bank,
+    }
+}
+
+/// Whether an alert may be about an account, or about one that is settled through it.
+pub fn may_be_about(alert: &AlertRow, account: &ReceivingAccount) -> bool {
+    match (alert.account_id, &alert.facts.account_number) {
+        (Some(id), _) => account.id == id || account.via == Some(id),
+        // It names none, so it may be any of the bank's; or it shows too little to tell which of those that fit.
+        (None, shown) => {
+            let at_bank = alert.facts.bank.as_ref().is_none_or(|bank| *bank == account.bank);
+            at_bank && shown.as_ref().is_none_or(|shown| mask_fits(shown, &account.number))
+        }
     }
 }
 
 /// Whether a debit or reversal of the same money may undo a credit: unless the bank's own times show that
 /// it was before. Mails overtake one another, so the order in which we saw them shows nothing.
 pub fn may_undo(undoing: &AlertRow, credit: &AlertRow) -> bool {
-    undoing.first_seen >= credit.first_seen || interval(undoing).end >= interval(credit).begin
+    undoing.first_seen >= credit.first_seen || !is_before(undoing, credit)
+}
+
+/// Whether it was before, by the bank's own times. Midnight to the second is the day of a value date.
+pub fn is_before(undoing: &AlertRow, credit: &AlertRow) -> bool {
+    let told = told_time(undoing);
+    let is_day = is_timed(undoing) && (told.begin - Span(1)).lagos_day() != told.begin.lagos_day();
+    let end = if is_day { told.end.max(told.begin + Span::days(1)) } else { told.end };
+    end < told_time(credit).begin
 }
 
 /// A debit or a reversal, which may undo a credit. What the bank takes for itself does not, though it may
@@ -168,17 +206,22 @@ pub fn is_fee(alert: &AlertRow) -> bool {
 }
 
 /// Whether this takes money away as what undoes that credit does. A debit repeats what the payer wrote, so a
-/// remark such as "transfer fee" makes a reversal read as the bank's fee: of the credit's whole amount, and
-/// naming it or its payer, it is none.
+/// remark such as "transfer fee" makes a reversal read as the bank's fee. It is none if it takes exactly the
+/// credit's amount and that is more than banks charge, or at least half of it and names the credit or its payer.
 pub fn takes_back(undoing: &AlertRow, credit: &AlertRow) -> bool {
+    if !is_fee(undoing) {
+        return is_undoing(undoing);
+    }
     let (debit, credited) = (&undoing.facts, &credit.facts);
+    let (Some(taken), Some(came)) = (debit.amount, credited.amount) else { return false };
     let is_named = || {
         let shares = |a: &Option<String>, b: &Option<String>| a.is_some() && a == b;
         shares(&debit.session_id, &credited.session_id)
             || telling(&debit.reference).is_some() && shares(&debit.reference, &credited.reference)
             || names_the_payer(undoing, credit)
     };
-    is_undoing(undoing) || is_fee(undoing) && debit.amount == credited.amount && is_named()
+    let is_half = i128::from(taken.kobo()) * 2 >= i128::from(came.kobo());
+    taken == came && taken > FEE_MOST || is_half && is_named()
 }
 
 /// Whether the narration of a debit or reversal names the payer of a credit.

@@ -9,7 +9,6 @@ pub mod mailboxes;
 pub mod merchants;
 pub mod messages;
 pub mod payments;
-pub mod settlements;
 pub mod wallet_payments;
 pub mod wallets;
 pub mod webhooks;

@@ -15,11 +15,11 @@ use tillbell::ops;
 use tillbell::ops::alerts::approve::{Approve, approve_alert};
 use tillbell::ops::alerts::decide::decide_alert;
 use tillbell::ops::alerts::rematch::rematch;
+use tillbell::ops::alerts::reverse::{Reverse, reverse_payment};
 use tillbell::ops::alerts::take::take_alert;
 use tillbell::ops::payments::correct::{Corrected, correct_amount};
 use tillbell::ops::payments::idempotency::{Claimed, claim};
 use tillbell::ops::payments::sweep::sweep;
-use tillbell::ops::settlements::reverse::{Reverse, reverse_payment};
 
 use crate::harness::app::{ACCOUNT, LATER, TestApp, at, world};
 use crate::harness::databases::{Engine, TestDatabase, run_on};

@@ -2,8 +2,8 @@
 
 use tillbell::domain::alert::AlertStatus;
 use tillbell::domain::time::Span;
+use tillbell::ops::alerts::reverse::{Reverse, reverse_payment};
 use tillbell::ops::ledger::audit::{audit, what_to_do};
-use tillbell::ops::settlements::reverse::{Reverse, reverse_payment};
 
 use crate::harness::app::{ACCOUNT, LATER, TestApp, at, world};
 use crate::harness::databases::{Engine, connect};

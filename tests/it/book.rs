@@ -12,9 +12,9 @@ use tillbell::domain::charges::{Schedule, quote};
 use tillbell::domain::money::Money;
 use tillbell::domain::payment::{Payment, Status};
 use tillbell::domain::time::Span;
+use tillbell::ops::alerts::reverse::{Reverse, reverse_payment};
 use tillbell::ops::payments::correct::{Corrected, correct_amount};
 use tillbell::ops::payments::sweep::sweep;
-use tillbell::ops::settlements::reverse::{Reverse, reverse_payment};
 
 use crate::harness::app::{Merchant, TestApp};
 use crate::harness::mails::Alert;

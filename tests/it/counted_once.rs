@@ -11,9 +11,9 @@ use tillbell::domain::time::Span;
 use tillbell::ops::alerts::approve::{Approve, ApproveRefused, approve_alert};
 use tillbell::ops::alerts::decide::{AlertOutcome, decide_alert};
 use tillbell::ops::alerts::dismiss::dismiss_alert;
+use tillbell::ops::alerts::reverse::{Reverse, reverse_payment};
 use tillbell::ops::alerts::take::take_alert;
 use tillbell::ops::merchants::accounts::NewAccount;
-use tillbell::ops::settlements::reverse::{Reverse, reverse_payment};
 
 use crate::forged::{MAILBOX, Scene};
 use crate::harness::app::{ACCOUNT, LATER, Merchant, TestApp, at, world};
@@ -48,7 +48,7 @@ pub fn told(session: bool) -> Alert {
 }
 
 /// The same transfer in a mail of its own.
-fn told_again(alert: &Alert) -> Alert {
+pub fn told_again(alert: &Alert) -> Alert {
     let message_id = format!("<again.{}", &alert.message_id[1..]);
     Alert { message_id, holder: "TILL AND BELL LIMITED".into(), ..alert.clone() }
 }
@@ -88,12 +88,12 @@ pub async fn approve_on(
     approve_alert(app, &ask).await.unwrap().map(drop)
 }
 
-async fn approved(t: &TestApp, alert: &AlertOutcome, payment: &Payment, despite: Option<&str>) {
+pub async fn approved(t: &TestApp, alert: &AlertOutcome, payment: &Payment, despite: Option<&str>) {
     approve_on(&t.app, alert.alert_id, payment, despite).await.unwrap();
     assert_eq!(t.payment(payment).await.status, Status::Approved);
 }
 
-async fn is_open(t: &TestApp, payment: &Payment) {
+pub async fn is_open(t: &TestApp, payment: &Payment) {
     assert_eq!(t.payment(payment).await.status, Status::Pending);
 }
 
@@ -275,31 +275,6 @@ on_both! {
         let refused = approve_on(&t.app, first.alert_id, &one, Some("once more")).await.unwrap_err();
         assert!(!matches!(refused, ApproveRefused::Obstacles(_)), "{refused}");
         t.finish().await;
-    }
-
-    async fn a_typed_session_id_that_settled_first_locks_no_genuine_transfer(db: TestDatabase) {
-        for (naira, thief) in [(50, "Sani Lawal"), (8_400, "Sani Lawal"), (50, PAYER)] {
-            let (t, shop, one, two) = two_open(TestDatabase::migrated(db.engine()).await).await;
-            let small = t.create(&shop, naira, thief).await;
-            t.advance(LATER);
-            let bank = told(true);
-            let mut typed = t.taken(&Alert::credit(ACCOUNT, naira, thief, t.app.now()).text(), true);
-            typed.facts.session_id = Some(bank.session.clone());
-            let typed = take_alert(&t.app, &typed).await.unwrap();
-            assert_eq!((typed.status, t.payment(&small).await.status), (AlertStatus::Matched, Status::Approved));
-            let genuine = t.ingest(&bank.text()).await;
-            assert_eq!(genuine.status, AlertStatus::Review, "{genuine:?}");
-            let refused = approve_on(&t.app, genuine.alert_id, &one, None).await.unwrap_err();
-            assert!(matches!(refused, ApproveRefused::Obstacles(_)), "{refused}");
-            assert!(refused.to_string().contains("may have typed it"), "{refused}");
-            approved(&t, &genuine, &one, Some("both stand on the statement")).await;
-            // The genuine one itself still pays once.
-            let again = t.ingest(&forwarded(&told_again(&bank).text())).await;
-            let refused = approve_on(&t.app, again.alert_id, &two, Some("I am sure")).await.unwrap_err();
-            assert!(matches!(refused, ApproveRefused::Settled(..)), "{refused}");
-            is_open(&t, &two).await;
-            t.finish().await;
-        }
     }
 
     async fn two_transfers_under_one_message_id_are_not_one(db: TestDatabase) {

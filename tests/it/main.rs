@@ -35,6 +35,8 @@ mod store;
 mod taken_back;
 mod telling;
 mod two_nodes;
+mod typed_session;
+mod undoing;
 mod unsigned;
 mod vouched;
 mod waiting;

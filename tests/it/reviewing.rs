@@ -6,7 +6,7 @@ use tillbell::domain::payment::{Payment, Status};
 use tillbell::domain::time::Span;
 use tillbell::ops::alerts::approve::{Approve, ApproveRefused, approve_alert};
 use tillbell::ops::alerts::decide::AlertOutcome;
-use tillbell::ops::settlements::reverse::{Reverse, reverse_payment};
+use tillbell::ops::alerts::reverse::{Reverse, reverse_payment};
 
 use crate::harness::app::{ACCOUNT, LATER, TestApp, at, world};
 use crate::harness::mails::Alert;

@@ -15,10 +15,10 @@ use tillbell::ops::alerts::approve::{Approve, ApproveRefused, approve_alert};
 use tillbell::ops::alerts::decide::decide_alert;
 use tillbell::ops::alerts::dismiss::dismiss_alert;
 use tillbell::ops::alerts::rematch::rematch;
+use tillbell::ops::alerts::reverse::{Reverse, ReverseRefused, reverse_payment};
 use tillbell::ops::alerts::take::take_alert;
 use tillbell::ops::payments::correct::{Corrected, correct_amount};
 use tillbell::ops::payments::sweep::sweep;
-use tillbell::ops::settlements::reverse::{Reverse, ReverseRefused, reverse_payment};
 
 use crate::harness::app::{ACCOUNT, LATER, START, TestApp, at, world};
 use crate::harness::mails::Alert;

@@ -111,4 +111,21 @@ on_both! {
             assert!(said.iter().any(|line| line.contains(expected)), "{expected}: {said:?}");
         }
     }
+
+    async fn files_of_secrets_that_others_can_read_are_warned_of(db: TestDatabase) {
+        use std::os::unix::fs::PermissionsExt;
+        let here = Installation::new(db).await;
+        let pass = here.folder.path().join("pass").to_str().unwrap().to_owned();
+        std::fs::write(&pass, "s3cret").unwrap();
+        let mailbox =
+            format!("[{{host = \"localhost\", port = 1, tls = \"none\", user = \"a\", password_file = \"{pass}\"}}]");
+        for (mode, is_told) in [(0o600, false), (0o644, true)] {
+            std::fs::set_permissions(&pass, std::fs::Permissions::from_mode(mode)).unwrap();
+            let words = format!("run chmod 600 {pass}");
+            let expected: &[&str] = if is_told { &[&words] } else { &[] };
+            let said = warnings(&here, &[("TILLBELL_MAIL__IMAP", &mailbox)], expected);
+            assert_eq!(said.iter().any(|line| line.contains(&words)), is_told, "{mode:o}: {said:?}");
+            assert!(!said.iter().any(|line| line.contains("s3cret")), "{said:?}");
+        }
+    }
 }

@@ -1,17 +1,15 @@
 //! Money that the bank takes back: the debit or reversal finds its credit by session id and reference, whatever
 //! the amount, the account it names and the order in which the mails came, and leaves the others alone.
 
-use tillbell::app::App;
 use tillbell::domain::alert::{AlertKind, AlertRow, AlertStatus};
 use tillbell::domain::money::Money;
 use tillbell::domain::payment::{Payment, Status};
-use tillbell::domain::time::{Span, Timestamp};
+use tillbell::domain::time::Span;
 use tillbell::ops::alerts::decide::AlertOutcome;
 use tillbell::ops::alerts::dismiss::dismiss_alert;
 use tillbell::ops::alerts::rematch::rematch;
 use tillbell::ops::alerts::take::take_alert;
 use tillbell::ops::payments::correct::correct_amount;
-use tillbell::ops::settlements::reverse::{Reverse, ReverseRefused, reverse_payment};
 
 use crate::counted_once::{PAYER, approve_on, forwarded, told, two_open, without_account};
 use crate::harness::app::{ACCOUNT, LATER, TestApp, at, world};
@@ -28,13 +26,13 @@ fn payer(n: usize) -> String {
     format!("{first} {last}")
 }
 
-fn debit_of(credit: &Alert) -> Alert {
+pub fn debit_of(credit: &Alert) -> Alert {
     let message_id = format!("<back.{}", &credit.message_id[1..]);
     Alert { direction: "DEBIT", message_id, session: String::new(), ..credit.clone() }
 }
 
 /// Takes a debit in, with what the bank's layout tells of the transfer it is about.
-async fn take_back(
+pub async fn take_back(
     t: &TestApp,
     debit: &Alert,
     session: Option<&str>,
@@ -48,7 +46,7 @@ async fn take_back(
     outcome
 }
 
-async fn alert(t: &TestApp, id: i64) -> AlertRow {
+pub async fn alert(t: &TestApp, id: i64) -> AlertRow {
     t.app.store.alert(id).await.unwrap().unwrap()
 }
 
@@ -85,18 +83,6 @@ fn with_reference(mail: &str, reference: &str) -> String {
     let row = "Document Number</td><td>:</td><td>";
     assert!(mail.contains(row));
     mail.replace(row, &format!("{row}{reference}"))
-}
-
-async fn undo(app: &App, payment: &Payment, by: i64, despite: Option<&str>) -> Result<(), ReverseRefused> {
-    let ask = Reverse {
-        business_id: payment.business_id,
-        transaction_id: &payment.transaction_id,
-        reason: "the bank took it back",
-        operator: "ife",
-        undoing_alert: Some(by),
-        despite,
-    };
-    reverse_payment(app, &ask).await.unwrap().map(drop)
 }
 
 async fn stays_open(t: &TestApp, payment: &Payment) {
@@ -372,68 +358,96 @@ on_both! {
         }
     }
 
-    async fn a_debit_undoes_the_transfer_that_it_fits_and_no_second_one(db: TestDatabase) {
-        let (t, _, one, two) = two_open(db).await;
-        let (bank, again) = (told(true), Alert { at: at() + Span::minutes(2), ..told(true) });
-        t.advance(Span::minutes(3));
-        let mut funded = Vec::new();
-        for credit in [&bank, &again] {
-            let credit = t.ingest(&credit.text()).await;
-            assert_eq!(credit.status, AlertStatus::Matched, "{credit:?}");
-            funded.push(alert(&t, credit.alert_id).await.payment_id);
+    async fn a_reversal_known_first_holds_its_credit_whatever_our_clock_says(db: TestDatabase) {
+        for value_date in [false, true] {
+            let (t, shop) = world(TestDatabase::migrated(db.engine()).await).await;
+            t.create(&shop, 6_450, "Halima Garba").await;
+            t.advance(LATER);
+            // The bank's clock is a minute ahead of ours.
+            let ahead = t.app.now() + Span::minutes(1);
+            let credit = Alert { session: String::new(), ..Alert::credit(ACCOUNT, 6_450, "Halima Garba", ahead) };
+            let debit = Alert { at: ahead + Span::seconds(3), ..debit_of(&credit) };
+            let mut taken = t.taken(&debit.text(), true);
+            if value_date {
+                let midnight = tillbell::domain::time::Timestamp::from_utc_date(2026, 3, 10).unwrap() - Span::hours(1);
+                let told = taken.facts.occurred.as_mut().unwrap();
+                (told.begin, told.end) = (midnight, midnight + Span::seconds(1));
+            }
+            let back = take_alert(&t.app, &taken).await.unwrap();
+            t.advance(Span::seconds(2));
+            let late = t.ingest(&credit.text()).await;
+            assert_eq!(late.status, AlertStatus::Review, "{value_date}: {late:?}");
+            assert_eq!(alert(&t, late.alert_id).await.linked_alert_id, Some(back.alert_id));
+            t.finish().await;
         }
-        let (first, second) = if funded[0] == Some(one.id) { (&one, &two) } else { (&two, &one) };
-        let later = |credit: &Alert| Alert { at: at() + Span::minutes(2), ..debit_of(credit) };
-        let back = take_back(&t, &later(&bank), Some(&bank.session), None).await;
-        let early = Alert { at: at() - Span::hours(3), ..debit_of(&again) };
-        let early = take_back(&t, &early, Some(&again.session), None).await;
-        let less = Alert { amount: "840".into(), ..later(&told(false)) };
-        let less = take_back(&t, &less, None, None).await;
-        let fee = later(&told(false));
-        let line = format!("VIA GAPS PAYMENT FROM {}", fee.payer);
-        let fee = t.ingest(&fee.text().replace(&line, "ACCOUNT MAINTENANCE FEE")).await;
-        t.account("0123450096").await;
-        let elsewhere = Alert { account: "******0096".into(), ..later(&told(false)) };
-        let elsewhere = take_back(&t, &elsewhere, None, None).await;
-        for (by, why) in [
-            (back.alert_id, "session id"),
-            (early.alert_id, "from before the transfer"),
-            (less.alert_id, "reports NGN 840.00"),
-            (fee.alert_id, "fee"),
-            (elsewhere.alert_id, "another account"),
-        ] {
-            let refused = undo(&t.app, second, by, None).await.unwrap_err();
-            assert!(matches!(&refused, ReverseRefused::Obstacles(all) if all.len() == 1), "{why}: {refused}");
-            assert!(refused.to_string().contains(why), "{refused}");
-        }
-        undo(&t.app, first, back.alert_id, None).await.unwrap();
-        let refused = undo(&t.app, second, back.alert_id, None).await.unwrap_err();
-        assert!(refused.to_string().contains("has undone the transfer of alert"), "{refused}");
-        undo(&t.app, second, back.alert_id, Some("one debit for both, says the bank")).await.unwrap();
-        let about = format!("payment {}", second.transaction_id);
-        let [act] = &t.app.store.acts(Some(&about), Timestamp::MIN, 5).await.unwrap()[..] else { panic!("one act") };
-        assert_eq!((&*act.operator, &*act.act), ("ife", "reverse"));
-        assert!(act.reason.contains("says the bank") && act.reason.contains("has undone"), "{act:?}");
+    }
+
+    async fn a_small_transfer_with_a_typed_session_id_hides_no_nameless_reversal(db: TestDatabase) {
+        let (t, shop) = world(db).await;
+        t.create(&shop, 51_300, "Halima Garba").await;
+        t.advance(LATER);
+        let session = "000013260318091544000000000077";
+        let credit = Alert { session: String::new(), ..Alert::credit(ACCOUNT, 51_300, "Halima Garba", at()) };
+        let paid = t.ingest(&credit.text()).await;
+        assert_eq!(paid.status, AlertStatus::Matched, "{paid:?}");
+        let mut typed = t.taken(&Alert::credit(ACCOUNT, 100, "Sani Lawal", at()).text(), true);
+        typed.facts.session_id = Some(session.to_owned());
+        take_alert(&t.app, &typed).await.unwrap();
+        let nameless = Alert { payer: "RETURN".into(), ..debit_of(&credit) };
+        let back = take_back(&t, &nameless, Some(session), None).await;
+        assert_eq!(alert(&t, paid.alert_id).await.linked_alert_id, Some(back.alert_id), "the alarm");
         t.finish().await;
     }
 
-    async fn two_people_undo_one_transfer_each_by_one_debit_and_one_is_asked(db: TestDatabase) {
-        let (t, _, one, two) = two_open(db).await;
-        let (bank, again) = (told(false), Alert { at: at() + Span::minutes(2), ..told(false) });
-        t.advance(Span::minutes(3));
-        for credit in [&bank, &again] {
-            let credit = t.ingest(&credit.text()).await;
-            assert_eq!(credit.status, AlertStatus::Matched, "{credit:?}");
+    async fn many_small_typed_session_ids_push_no_partial_reversal_out(db: TestDatabase) {
+        let (t, shop) = world(db).await;
+        t.create(&shop, 65_400, "Halima Garba").await;
+        t.advance(LATER);
+        let credit = Alert::credit(ACCOUNT, 65_400, "Halima Garba", at() + Span::seconds(9));
+        for n in 0..5 {
+            let mut typed = t.taken(&Alert::credit(ACCOUNT, 150 + n, "Sani Lawal", at()).text(), true);
+            typed.facts.session_id = Some(credit.session.clone());
+            take_alert(&t.app, &typed).await.unwrap();
         }
-        let debit = Alert { at: at() + Span::minutes(2), ..debit_of(&bank) };
-        let back = take_back(&t, &debit, None, None).await;
-        let other = t.another_node().await;
-        let (here, there) =
-            tokio::join!(undo(&t.app, &one, back.alert_id, None), undo(&other, &two, back.alert_id, None));
-        assert!(here.is_ok() != there.is_ok(), "{here:?} {there:?}");
-        let refused = here.and(there).unwrap_err();
-        assert!(matches!(refused, ReverseRefused::Obstacles(_)), "{refused}");
+        let held = t.ingest(&credit.text()).await;
+        assert_eq!(held.status, AlertStatus::Review, "{held:?}");
+        let partial = Alert { amount: "65389.25".into(), ..debit_of(&credit) };
+        let back = take_back(&t, &partial, Some(&credit.session), None).await;
+        assert_eq!(alert(&t, held.alert_id).await.linked_alert_id, Some(back.alert_id));
         t.finish().await;
+    }
+
+    async fn all_credits_of_the_payer_that_a_reversal_names_are_held(db: TestDatabase) {
+        let (t, _) = world(db).await;
+        t.advance(Span::hours(1));
+        let mut credits = Vec::new();
+        for n in 0..5 {
+            let at = t.app.now() - Span::minutes(10 * (n + 1));
+            let credit = Alert { session: String::new(), ..Alert::credit(ACCOUNT, 15_650, "Halima Garba", at) };
+            let taken = t.ingest(&credit.text()).await;
+            credits.push((credit, taken.alert_id));
+        }
+        let back = take_back(&t, &debit_of(&credits[0].0), None, None).await;
+        for (_, id) in &credits {
+            assert_eq!(alert(&t, *id).await.linked_alert_id, Some(back.alert_id));
+        }
+        t.finish().await;
+    }
+
+    async fn a_fee_word_hides_no_reversal_of_about_the_amount(db: TestDatabase) {
+        for (naira, named) in [("8410.75", true), ("8300", true), ("8400", false)] {
+            let (t, _, _, _) = two_open(TestDatabase::migrated(db.engine()).await).await;
+            let bank = told(true);
+            let paid = t.ingest(&bank.text()).await;
+            assert_eq!(paid.status, AlertStatus::Matched, "{paid:?}");
+            let debit = Alert { amount: naira.into(), ..debit_of(&bank) };
+            let line = format!("VIA GAPS PAYMENT FROM {}", bank.payer);
+            let mut taken = t.taken(&debit.text().replace(&line, "TRANSFER FEE"), true);
+            taken.facts.session_id = named.then(|| bank.session.clone());
+            let back = take_alert(&t.app, &taken).await.unwrap();
+            assert_eq!(alert(&t, paid.alert_id).await.linked_alert_id, Some(back.alert_id), "{naira}");
+            t.finish().await;
+        }
     }
 
     async fn a_transfer_between_accounts_of_ours_takes_nothing_back(db: TestDatabase) {
@@ -444,7 +458,7 @@ on_both! {
         take_back(&t, &away, Some(&bank.session), None).await;
         let credit = t.ingest(&bank.text()).await;
         assert_eq!(credit.status, AlertStatus::Matched, "{credit:?}");
-        let again = Alert { message_id: "<away2@gens.example>".into(), ..away };
+        let again = Alert { message_id: "<away2@gens.example>".into(), at: away.at + Span::seconds(1), ..away };
         take_back(&t, &again, Some(&bank.session), None).await;
         assert_eq!(alert(&t, credit.alert_id).await.linked_alert_id, None);
         t.finish().await;

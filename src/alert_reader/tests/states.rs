@@ -19,6 +19,19 @@ fn doubted(reading: &Reading) -> bool {
 }
 
 #[test]
+fn a_debit_without_a_readable_amount_is_not_ignored() {
+    for bank in MADE {
+        for (amount, expected) in
+            [("50,200.00 + 10.75 fee", Outcome::Unreadable), ("50,200.00", Outcome::Ignored)]
+        {
+            let told = Told { credit: false, amount: amount.into(), ..Told::default() };
+            let reading = made(bank, &told).read_text();
+            assert_eq!(reading.outcome, expected, "{bank}: {amount}: {:?}", reading.why);
+        }
+    }
+}
+
+#[test]
 fn a_row_that_tells_another_state_than_success_is_a_doubt() {
     for bank in MADE {
         for (label, value, fine) in [

@@ -1,10 +1,11 @@
 //! `/pay/{token}`: the page behind the link of a wallet payment, where the customer confirms with a PIN.
 //!
 //! GET and HEAD look and change nothing, because messengers fetch links by themselves. POST does one act. What a
-//! look can tell as well (paid, cancelled, a PIN was set) is answered by leading back to the link, so that neither a
-//! reload nor the back button sends a form again; the rest is answered with the page as it is then. Sending a form
-//! again all the same shows what became of the first, and never pays twice. Order of checks: the caller's address, the body, the link, who sent the form, the form, the link's
-//! own limit. A link that was never made and one that is long over take the same way to the same page.
+//! look can tell as well (paid, cancelled, a PIN was set) is answered by leading back to the link, so that neither
+//! a reload nor the back button sends a form again; the rest is answered with the page as it is then. Sending a
+//! form again all the same shows what became of the first, and never pays twice. Order of checks: the caller's
+//! address, the body, the link, who sent the form, the form, the link's own limit. A link that was never made and
+//! one that is long over take the same way to the same page.
 
 use std::sync::Arc;
 
@@ -178,7 +179,8 @@ impl Link<'_> {
         }
     }
 
-    /// The act came too late: the page tells what happened before. Of two quick taps on "Pay" this answers the second.
+    /// The act came too late: the page tells what happened before. Of two quick taps on "Pay" this answers the
+    /// second.
     fn over(&self, view: LinkView) -> Shown {
         match view {
             LinkView::Paid(_) => words::see_link(),

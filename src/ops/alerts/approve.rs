@@ -15,7 +15,7 @@ use crate::domain::money::{CURRENCY, Money, naira};
 use crate::domain::name::{Comparison, Verdict, compare, fold};
 use crate::domain::payment::{Kind, Payment, Status};
 use crate::domain::same_transfer::{Key, interval, keys_of};
-use crate::ops::settlements::settle::{ByOperator, Settled, Settling, settle};
+use crate::ops::alerts::settle::{ByOperator, Settled, Settling, settle};
 use crate::ops::wallet_payments::topup::wallet_doubt;
 use crate::ops::{OpError, RACES_MAX, given_reason};
 use crate::store::tables::settlements::ProvenName;

@@ -4,7 +4,8 @@
 //! Part of a narration is the payer's own: a key alone puts nobody's alert aside, the rest must agree.
 
 use crate::domain::same_transfer::{
-    Key, MESSAGE, SESSION, are_apart, describe, is_credit, is_other_money, tells_the_same, transfer_keys,
+    Key, MESSAGE, SESSION, are_apart, beside_key, describe, is_credit, is_other_money, tells_the_same,
+    transfer_keys,
 };
 
 use crate::app::App;
@@ -41,7 +42,9 @@ pub async fn judge_copies(app: &App, alert: &mut AlertRow, keys: &[Key]) -> Resu
         tells_the_same(alert, other) && (kind != MESSAGE || !are_apart(alert, other))
     };
     let same = others.iter().find(|(kind, other)| is_copy(kind, other));
-    let Some((kind, other)) = same.or(others.first()) else { return Ok(fresh) };
+    // What a debit shares with its credit makes it no copy.
+    let like = if is_credit(alert) { others.first() } else { None };
+    let Some((kind, other)) = same.or(like) else { return Ok(fresh) };
     alert.linked_alert_id = Some(other.id);
     if same.is_some() && counts {
         alert.status = AlertStatus::Duplicate;
@@ -105,6 +108,14 @@ pub async fn standing(
         if let Some(settled) = app.store.alert(settled).await? {
             all.push(Standing::of(describe(kind), alert, &settled));
         }
+    }
+    // Another one that was settled beside: of one amount there is one such.
+    if let (Some(session), Some(amount)) = (&alert.facts.session_id, alert.facts.amount)
+        && let Some(settlement) = app.store.settlement_by_key(SESSION, &beside_key(session, amount)).await?
+        && let Some(id) = app.store.settlement(settlement).await?.and_then(|one| one.alert_id)
+        && id != alert.id
+    {
+        all.push(Standing { what: describe(SESSION), alert_id: id, is_other_money: false });
     }
     for one in sharing.iter().filter(|one| one.status == AlertStatus::Matched && one.id != alert.id) {
         if all.iter().all(|known| known.alert_id != one.id) {

@@ -19,7 +19,7 @@ use crate::domain::alert::{AlertRow, AlertStatus};
 use crate::domain::matching::Verdicts;
 use crate::domain::payment::Payment;
 use crate::ops::OpError;
-use crate::ops::settlements::settle::{Settled, Settling, settle};
+use crate::ops::alerts::settle::{Settled, Settling, settle};
 use crate::store::Applied;
 use crate::store::tables::alerts;
 use crate::store::tables::jobs::{self, JobKind};

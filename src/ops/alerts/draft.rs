@@ -12,7 +12,7 @@ use crate::domain::account::{ReceivingAccount, Resolved, resolve};
 use crate::domain::alert::{AlertFacts, AlertKind, AlertRow, AlertStatus, Authenticity, Direction, Missing};
 use crate::domain::money::CURRENCY;
 use crate::domain::name::{Verdict, verdict};
-use crate::domain::same_transfer::{Key, keys_of, place_of};
+use crate::domain::same_transfer::{Key, keys_of, mail_keys, place_of};
 use crate::domain::time::{Span, Timestamp};
 use crate::ops::OpError;
 use crate::store::tables::alerts;
@@ -233,15 +233,18 @@ pub(in crate::ops) async fn alert_unit(
     Ok(unit)
 }
 
-/// Looks for copies of a credit. Answers the keys under which copies of it will be known: only what the bank
+/// Looks for copies of a credit, or of the mail of a debit: one that was told twice takes nothing back twice. Answers the keys under which copies of it will be known: only what the bank
 /// or a person vouches for makes others duplicates (decisions 8).
 async fn copies(app: &App, alert: &mut AlertRow, content_hash: &[u8; 32]) -> Result<Vec<Key>, OpError> {
-    if alert.status != AlertStatus::New {
+    let keys = if alert.status == AlertStatus::New {
+        let accounts = app.directory.accounts().await?;
+        let place = alert.account_id.map(|id| place_of(&accounts, id));
+        keys_of(alert, place, Some(content_hash))
+    } else if undoes(alert) {
+        mail_keys(alert, Some(content_hash))
+    } else {
         return Ok(Vec::new());
-    }
-    let accounts = app.directory.accounts().await?;
-    let place = alert.account_id.map(|id| place_of(&accounts, id));
-    let keys = keys_of(alert, place, Some(content_hash));
+    };
     let fresh = judge_copies(app, alert, &keys).await?;
     Ok(if alert.authenticity.counts() { fresh } else { Vec::new() })
 }

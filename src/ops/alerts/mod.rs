@@ -13,6 +13,8 @@ pub mod other_accounts;
 pub mod prove_later;
 pub mod rematch;
 pub mod reread;
+pub mod reverse;
+pub mod settle;
 pub mod similar;
 pub mod take;
 pub mod taken_back;

@@ -64,7 +64,9 @@ pub enum Reread {
 pub fn may_be_reread(alert: &AlertRow) -> Result<(), RereadRefused> {
     let is_known = alert.facts.bank.is_some();
     match (alert.status, alert.authenticity) {
-        (AlertStatus::Ignored, _) if is_undoing(alert) => Err(RereadRefused::Undoing(alert.id)),
+        (AlertStatus::Ignored, _) if is_undoing(alert) || alert.linked_alert_id.is_some() => {
+            Err(RereadRefused::Undoing(alert.id))
+        }
         (AlertStatus::Unreadable | AlertStatus::Quarantined, Authenticity::Refuted) if is_known => {
             Err(RereadRefused::Refuted(alert.id))
         }

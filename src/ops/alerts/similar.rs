@@ -12,7 +12,7 @@ use crate::domain::alert::{AlertRow, AlertStatus};
 use crate::domain::money::Money;
 use crate::domain::same_transfer::{
     is_credit, is_one_transfer, is_same_place, is_timed, is_vouched, may_be_the_same_money, may_undo,
-    place_of, takes_back, telling, told_time,
+    names_the_payer, place_of, takes_back, telling, told_time,
 };
 use crate::domain::time::Span;
 use crate::ops::OpError;
@@ -143,7 +143,7 @@ async fn compare(
     }
     let mut asked = 0;
     for other in others {
-        if known.contains(&other.id) || !is_vouched(&other) {
+        if known.contains(&other.id) || !is_vouched(&other) || !is_same_place(alert, &other, accounts) {
             continue;
         }
         known.push(other.id);
@@ -200,8 +200,9 @@ async fn gather(
     Ok((others, full))
 }
 
-/// The credits that a debit or reversal names by its session id or, where that fits none, by its reference;
-/// first those of its amount, then what was credited, then the oldest: others can type a session id.
+/// The credits that a debit or reversal names by its session id or, where none of those is of its amount, by its
+/// reference; first those of its amount, then those whose payer it names, then the nearest: others can type a
+/// session id.
 pub async fn named_by(
     app: &App,
     undoing: &AlertRow,
@@ -227,15 +228,25 @@ pub async fn named_by(
         }
         found.retain(fits);
     }
-    if let (true, Some(bank), Some(reference)) = (found.is_empty(), &facts.bank, telling(&facts.reference)) {
-        found = app.store.alerts_by_reference(bank, reference, SHARING_MAX).await?;
-        found.retain(fits);
-        if found.len() > LIKELY_MAX {
-            found.clear();
+    // Those of its session id are perhaps somebody else's, who typed it.
+    let is_settled = found.iter().any(|credit| credit.facts.amount == facts.amount);
+    if let (false, Some(bank), Some(reference)) = (is_settled, &facts.bank, telling(&facts.reference)) {
+        let mut by_reference = app.store.alerts_by_reference(bank, reference, SHARING_MAX).await?;
+        by_reference.retain(|credit| fits(credit) && found.iter().all(|known| known.id != credit.id));
+        if by_reference.len() <= LIKELY_MAX {
+            found.extend(by_reference);
         }
     }
+    let kobo = |alert: &AlertRow| alert.facts.amount.unwrap_or_default().kobo();
+    let far = |credit: &AlertRow| kobo(credit).abs_diff(kobo(undoing));
     found.sort_by_key(|credit| {
-        (credit.facts.amount != facts.amount, credit.status != AlertStatus::Matched, credit.id)
+        (
+            far(credit) > 0,
+            !names_the_payer(undoing, credit),
+            far(credit),
+            credit.status != AlertStatus::Matched,
+            credit.id,
+        )
     });
     found.truncate(LIKELY_MAX);
     Ok(found)

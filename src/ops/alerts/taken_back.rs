@@ -2,24 +2,26 @@
 //! raises an alarm (decisions 8). Nothing is reversed by itself.
 //!
 //! It speaks of the credits that it names by session id or reference, and of other tellings of their money. Anybody
-//! can type a session id into a small transfer: where none of those named is of its amount, the credits of its account
-//! and amount whose payer its narration names are meant as well. Where it names no credit, it speaks of those; and
-//! where it names nobody, of any, as long as they are few: an alarm for each of sixty credits would hide the one that
-//! matters.
+//! can type a session id into a small transfer: where none of those named is of its amount, it speaks of the credits of
+//! its account and amount as well. Of these it means those whose payer its narration names; where it names nobody, any,
+//! as long as they are few: an alarm for each of sixty credits would hide the one that matters.
 
 use super::alert_log;
 use super::similar::{LIKELY_MAX, REVERSAL_WITHIN, named_by};
 use crate::app::App;
-use crate::domain::account::{ReceivingAccount, mask_fits};
-use crate::domain::alert::{AlertRow, AlertStatus};
+use crate::domain::account::ReceivingAccount;
+use crate::domain::alert::{AlertKind, AlertRow, AlertStatus};
 use crate::domain::same_transfer::{
-    is_credit, is_fee, is_undoing, is_vouched, may_be_the_same_money, may_undo, names_the_payer, takes_back,
+    is_credit, is_fee, is_undoing, is_vouched, may_be_about, may_be_the_same_money, may_undo,
+    names_the_payer, takes_back,
 };
 use crate::ops::{OpError, RACES_MAX};
 use crate::store::Step;
 use crate::store::tables::alerts;
 use crate::store::tables::jobs::{self, JobKind};
 
+/// Credits that one alarm names.
+const TOLD_MAX: usize = 10;
 /// Credits of one amount that are looked at.
 const CREDITS_MAX: usize = 500;
 
@@ -32,32 +34,32 @@ pub(in crate::ops) fn undoes(alert: &AlertRow) -> bool {
 /// Finds what it may have taken back, and holds it or raises the alarm. May be run again after a crash: it
 /// repeats the alarm at most.
 pub(in crate::ops) async fn link_undone(app: &App, undoing: &AlertRow) -> Result<(), OpError> {
-    let accounts = app.directory.accounts().await?;
-    let mut likely = named_by(app, undoing, &accounts).await?;
-    likely.retain(|credit| takes_back(undoing, credit));
-    let mut any = Vec::new();
-    let of_amount = of_its_account_and_amount(app, undoing, &accounts).await?;
-    if likely.is_empty() {
-        (likely, any) = likely_ones(undoing, of_amount);
-    } else {
-        let more = beside_the_named(undoing, &likely, of_amount);
-        likely.extend(more);
+    let Meant { each, one_of } = meant_by(app, undoing).await?;
+    if each.is_empty() && one_of.is_empty() && undoing.facts.kind == Some(AlertKind::Reversal) {
+        tracing::warn!(undoing = undoing.id, "a reversal fits no credit; look at the bank's statement");
     }
-    if let ([only], None) = (&likely[..], undoing.linked_alert_id) {
+    if let ([only], None) = (&each[..], undoing.linked_alert_id) {
         note(app, undoing.id, alerts::link(undoing.id, only.id)).await?;
     }
-    for credit in likely {
+    for credit in each {
         hold_or_alarm(app, credit, undoing.id).await?;
     }
-    let (waiting, settled): (Vec<_>, Vec<_>) = any.into_iter().partition(|credit| credit.status.is_waiting());
+    let (waiting, others): (Vec<_>, Vec<_>) =
+        one_of.into_iter().partition(|credit| credit.status.is_waiting());
     for credit in waiting {
         hold_or_alarm(app, credit, undoing.id).await?;
     }
+    let settled: Vec<i64> = others
+        .iter()
+        .filter(|credit| credit.status == AlertStatus::Matched)
+        .map(|credit| credit.id)
+        .collect();
     if !settled.is_empty() {
         metrics::counter!("tillbell_alarms_total", "kind" => "money_taken_back").increment(1);
         tracing::error!(
             undoing = undoing.id,
             credits = settled.len(),
+            first = ?&settled[..settled.len().min(TOLD_MAX)],
             "ALARM: a debit or reversal may have taken back one of several credits of this amount; look at the \
              bank's statement and use `payment reverse` if so"
         );
@@ -65,29 +67,40 @@ pub(in crate::ops) async fn link_undone(app: &App, undoing: &AlertRow) -> Result
     Ok(())
 }
 
-/// The credits of its account and amount that are meant beside those that it names: other tellings of the same
-/// money; and where none that it names is of its amount, those whose payer its narration names.
-fn beside_the_named(undoing: &AlertRow, named: &[AlertRow], of_amount: Vec<AlertRow>) -> Vec<AlertRow> {
-    let amount_agrees = named.iter().any(|credit| credit.facts.amount == undoing.facts.amount);
-    let is_meant = |credit: &AlertRow| {
-        named.iter().all(|known| known.id != credit.id)
-            && if amount_agrees {
-                named.iter().any(|known| may_be_the_same_money(known, credit))
-            } else {
-                names_the_payer(undoing, credit)
-            }
-    };
-    of_amount.into_iter().filter(is_meant).take(LIKELY_MAX).collect()
+/// The credits that a debit or reversal speaks of, those among them that were reversed already included: it then
+/// speaks of them and of no others.
+pub(in crate::ops) struct Meant {
+    /// Each of them may be meant.
+    pub each: Vec<AlertRow>,
+    /// One of them is meant, and which cannot be told.
+    pub one_of: Vec<AlertRow>,
+}
+
+pub(in crate::ops) async fn meant_by(app: &App, undoing: &AlertRow) -> Result<Meant, OpError> {
+    let accounts = app.directory.accounts().await?;
+    let mut named = named_by(app, undoing, &accounts).await?;
+    named.retain(|credit| takes_back(undoing, credit));
+    let mut of_amount = of_its_account_and_amount(app, undoing, &accounts).await?;
+    of_amount.retain(|credit| named.iter().all(|known| known.id != credit.id));
+    if named.iter().any(|credit| credit.facts.amount == undoing.facts.amount) {
+        // Other tellings of the same money.
+        let is_told_again =
+            |credit: &AlertRow| named.iter().any(|known| may_be_the_same_money(known, credit));
+        let again: Vec<AlertRow> = of_amount.into_iter().filter(is_told_again).take(LIKELY_MAX).collect();
+        named.extend(again);
+        return Ok(Meant { each: named, one_of: Vec::new() });
+    }
+    // Anybody can type a session id into a small transfer, so those of its amount are meant as well.
+    let (likely, one_of) = likely_ones(undoing, of_amount);
+    named.extend(likely);
+    Ok(Meant { each: named, one_of })
 }
 
 /// Of the credits of its account and amount the likely ones, or else all among which it cannot be told.
 fn likely_ones(undoing: &AlertRow, found: Vec<AlertRow>) -> (Vec<AlertRow>, Vec<AlertRow>) {
-    let mut named: Vec<AlertRow> =
+    let of_payer: Vec<AlertRow> =
         found.iter().filter(|credit| names_the_payer(undoing, credit)).cloned().collect();
-    if !named.is_empty() {
-        named.truncate(LIKELY_MAX);
-        return (named, Vec::new());
-    }
+    let found = if of_payer.is_empty() { found } else { of_payer };
     if found.len() <= LIKELY_MAX { (found, Vec::new()) } else { (Vec::new(), found) }
 }
 
@@ -98,25 +111,15 @@ async fn of_its_account_and_amount(
     accounts: &[ReceivingAccount],
 ) -> Result<Vec<AlertRow>, OpError> {
     let Some(amount) = undoing.facts.amount else { return Ok(Vec::new()) };
-    let bank = undoing.facts.bank.as_ref();
-    let is_about = |one: &ReceivingAccount| match (undoing.account_id, &undoing.facts.account_number) {
-        // What came over a virtual account leaves from the one that it is settled through.
-        (Some(id), _) => one.id == id || one.via == Some(id),
-        // It names none, so it may be any of the bank's; or it shows too little to tell which of those that fit.
-        (None, shown) => {
-            bank.is_none_or(|bank| *bank == one.bank)
-                && shown.as_ref().is_none_or(|shown| mask_fits(shown, &one.number))
-        }
-    };
     // A mail that was proven late may have been overtaken by credits that it is about.
     let seen = (undoing.first_seen - REVERSAL_WITHIN, undoing.first_seen + REVERSAL_WITHIN);
     let mut found = Vec::new();
-    for one in accounts.iter().filter(|one| is_about(one)) {
+    for one in accounts.iter().filter(|one| may_be_about(undoing, one)) {
         found.extend(app.store.alerts_seen(Some(one.id), amount, seen, CREDITS_MAX).await?);
     }
     found.retain(|credit| {
-        let alive = credit.status.is_waiting() || credit.status == AlertStatus::Matched;
-        alive
+        let was_decided = matches!(credit.status, AlertStatus::Matched | AlertStatus::Reversed);
+        (credit.status.is_waiting() || was_decided)
             && is_credit(credit)
             && is_vouched(credit)
             && takes_back(undoing, credit)

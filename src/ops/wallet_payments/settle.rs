@@ -140,6 +140,7 @@ async fn unit(app: &App, d: &Debit<'_>) -> Result<Option<(Unit, Payment)>, OpErr
         settled_at: now,
         reversed_at: None,
         reverse_reason: None,
+        undoing_alert: None,
     };
     let entry = Entry::wallet_payment(
         d.wallet.id,

@@ -16,7 +16,10 @@ macro_rules! no_key_is_settled_twice {
             ("settlements", "twice.settlement_id", "(select a.session_id, max(s.id) as settlement_id from settlements s join alerts a on a.id = s.alert_id \
                  where s.reversed_at is null and a.session_id is not null \
                  group by a.session_id having sum(case when s.operator is null then 1 else 0 end) > 1 \
-                 or count(*) > count(distinct cast(a.amount_kobo as text) || '|' || coalesce(a.payer_name, ''))) twice"),
+                 or count(*) > count(distinct cast(a.amount_kobo as text) || '|' || coalesce(a.payer_name, '')) \
+                 or count(*) > count(distinct cast(a.amount_kobo as text) || '|' || \
+                    cast(coalesce(a.bank_time_begin_at, 0) as text) || '|' || \
+                    cast(coalesce(a.balance_kobo, 0) as text))) twice"),
             ("settlements", "twice.settlement_id", "(select coalesce(r.via_account_id, r.id), a.reference, max(s.id) as settlement_id from settlements s \
                  join alerts a on a.id = s.alert_id join receiving_accounts r on r.id = a.account_id \
                  where s.reversed_at is null and a.is_reference_unique = 1 and a.reference is not null \

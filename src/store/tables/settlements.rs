@@ -12,7 +12,7 @@ use crate::store::{Row, Step, Store, StoreError};
 macro_rules! columns {
     () => {
         "id, kind, business_id, payment_id, alert_id, received_kobo, business_receives_kobo, charge_kobo, \
-         rule, evidence, operator, settled_at, reversed_at, reverse_reason"
+         rule, evidence, operator, settled_at, reversed_at, reverse_reason, undoing_alert_id"
     };
 }
 
@@ -30,7 +30,8 @@ statements! {
     }
     MOVE_WALLET: query { "update wallets set balance_kobo = balance_kobo + $2 where id = $1" }
     REVERSED: query {
-        "update settlements set reversed_at = $2, reverse_reason = $3 where id = $1 and reversed_at is null"
+        "update settlements set reversed_at = $2, reverse_reason = $3, undoing_alert_id = $4 \
+         where id = $1 and reversed_at is null"
     }
     BY_ID: query {
         concat!("select ", columns!(), " from settlements where id = $1")
@@ -44,6 +45,7 @@ statements! {
         "select p.account, p.side, p.amount_kobo from postings p join entries e on e.id = p.entry_id \
          where e.settlement_id = $1 and e.kind = 'settlement' order by p.line"
     }
+    UNDONE_BY: query { "select id from settlements where undoing_alert_id = $1 order by id limit 10" }
     MERCHANT_BALANCE: query { "select balance_kobo from merchant_balances where business_id = $1" }
     PROVEN_NAME: query {
         "select count(*) from proven_names where business_id = $1 and expected = $2 and received = $3 \
@@ -79,6 +81,8 @@ pub struct Settlement {
     pub settled_at: Timestamp,
     pub reversed_at: Option<Timestamp>,
     pub reverse_reason: Option<String>,
+    /// The debit or reversal of the bank's that undid it.
+    pub undoing_alert: Option<i64>,
 }
 
 fn decode(row: Row) -> Result<Settlement, StoreError> {
@@ -98,6 +102,7 @@ fn decode(row: Row) -> Result<Settlement, StoreError> {
         settled_at: r.time("settled_at")?,
         reversed_at: r.opt_time("reversed_at")?,
         reverse_reason: r.opt_text("reverse_reason")?,
+        undoing_alert: r.opt_int("undoing_alert_id")?,
     })
 }
 
@@ -188,8 +193,8 @@ pub fn post(note: &EntryNote<'_>, entry: &Entry) -> Vec<Step> {
 }
 
 /// Guarded: a settlement is reversed once.
-pub fn reversed(settlement_id: i64, at: Timestamp, reason: &str) -> Step {
-    Step::one(&REVERSED, vec![settlement_id.into(), at.into(), reason.into()])
+pub fn reversed(settlement_id: i64, at: Timestamp, reason: &str, undoing_alert: Option<i64>) -> Step {
+    Step::one(&REVERSED, vec![settlement_id.into(), at.into(), reason.into(), undoing_alert.into()])
 }
 
 /// A payer whose close name a person has accepted (names rule 8).
@@ -241,6 +246,12 @@ impl Store {
 
     pub async fn settlement(&self, id: i64) -> Result<Option<Settlement>, StoreError> {
         self.read_one(&BY_ID, vec![id.into()]).await?.map(decode).transpose()
+    }
+
+    /// The first settlements that a debit or reversal undid; there should be one.
+    pub async fn settlements_undone_by(&self, alert_id: i64) -> Result<Vec<i64>, StoreError> {
+        let rows = self.read(&UNDONE_BY, vec![alert_id.into()]).await?;
+        rows.into_iter().map(|row| row.single_int("settlements")).collect()
     }
 
     /// All settlements of a payment, reversed ones included, oldest first.

@@ -3,7 +3,7 @@
 use tillbell::domain::alert::AlertStatus;
 use tillbell::domain::money::Money;
 use tillbell::domain::time::Span;
-use tillbell::ops::settlements::reverse::{Reverse, reverse_payment};
+use tillbell::ops::alerts::reverse::{Reverse, reverse_payment};
 use tillbell::ops::wallet_payments::confirm::Confirmed;
 use tillbell::ops::wallet_payments::topup::{ToppingUp, start_topup};
 use tillbell::ops::wallets::desk::sheet;

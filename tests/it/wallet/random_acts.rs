@@ -7,7 +7,7 @@ use tillbell::domain::money::Money;
 use tillbell::domain::payment::Status;
 use tillbell::domain::time::{Span, Timestamp};
 use tillbell::domain::wallet::{LOCK_AFTER, LOCKED_FOR, STOP_AFTER, TRIES_WINDOW, WalletStatus};
-use tillbell::ops::settlements::reverse::{Reverse, reverse_payment};
+use tillbell::ops::alerts::reverse::{Reverse, reverse_payment};
 use tillbell::ops::wallet_payments::confirm::Confirmed;
 use tillbell::ops::wallet_payments::end::expire_intents;
 use tillbell::ops::wallet_payments::page::{Cancelled, cancel};

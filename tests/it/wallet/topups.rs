@@ -6,9 +6,9 @@ use tillbell::domain::money::Money;
 use tillbell::domain::payment::{CorrectRefusal, Payment, Status};
 use tillbell::domain::time::Span;
 use tillbell::ops::alerts::approve::{Approve, ApproveRefused, approve_alert};
+use tillbell::ops::alerts::reverse::{Reverse, reverse_payment};
 use tillbell::ops::payments::correct::{Corrected, correct_amount};
 use tillbell::ops::payments::read::read_payment;
-use tillbell::ops::settlements::reverse::{Reverse, reverse_payment};
 use tillbell::ops::wallet_payments::topup::{ToppingUp, start_topup};
 use tillbell::ops::wallets::desk::{Act, GivenCredit, act, credit};
 

@@ -11,7 +11,8 @@ use crate::domain::alert::{AlertRow, AlertStatus};
 use crate::domain::message::MessageKind;
 use crate::domain::money::naira;
 use crate::domain::payment::{Kind, Payment};
-use crate::domain::same_transfer::{interval, is_fee, is_same_place, is_undoing, takes_back};
+use crate::domain::same_transfer::{is_before, is_fee, is_same_place, is_undoing, takes_back};
+use crate::ops::alerts::taken_back::meant_by;
 use crate::ops::messages::outbox::{self, By, NOTES_VALID, Note};
 use crate::ops::wallets::find::known_wallet;
 use crate::ops::{OpError, RACES_MAX, given_reason};
@@ -128,16 +129,20 @@ async fn obstacles(app: &App, undoing: &AlertRow, credit: Option<&AlertRow>) -> 
     {
         all.push(format!("alert {id} shows the session id {x}, but the transfer's is {y}"));
     }
-    if interval(undoing).end < interval(credit).begin {
+    if is_before(undoing, credit) {
         all.push(format!("alert {id} is from before the transfer, by the bank's time"));
     }
     if is_fee(undoing) && !takes_back(undoing, credit) {
         all.push(format!("alert {id} reads as a fee of the bank's"));
     }
-    if let Some(other) = undoing.linked_alert_id.filter(|other| *other != credit.id)
-        && app.store.alert(other).await?.is_some_and(|one| one.status == AlertStatus::Reversed)
-    {
-        all.push(format!("alert {id} has undone the transfer of alert {other} already"));
+    let meant = meant_by(app, undoing).await?.each;
+    if let Some(other) = meant.first().filter(|_| meant.iter().all(|one| one.id != credit.id)) {
+        let payer = other.facts.payer_name.as_deref().unwrap_or("no name");
+        let came = naira(other.facts.amount.unwrap_or_default());
+        all.push(format!("alert {id} seems to be about alert {} ({came} from {payer})", other.id));
+    }
+    for undone in app.store.settlements_undone_by(id).await? {
+        all.push(format!("alert {id} has undone another payment already (settlement {undone})"));
     }
     Ok(all)
 }
@@ -184,7 +189,7 @@ async fn mirror(app: &App, ask: &Reverse<'_>, reversal: &Reversal) -> Result<Opt
     let unit = unit
         .steps(told)
         .step(payments::reversed(payment, now))
-        .step(settlements::reversed(settlement_id, now, ask.reason))
+        .step(settlements::reversed(settlement_id, now, ask.reason, ask.undoing_alert))
         .step(settlements::forget_keys(settlement_id))
         .step(settlements::forget_proven_name(settlement_id))
         .steps(settlements::post(&note, &entry))

@@ -105,6 +105,7 @@ pub async fn settle(app: &App, s: &Settling<'_>) -> Result<Settled, OpError> {
         settled_at: now,
         reversed_at: None,
         reverse_reason: None,
+        undoing_alert: None,
     };
     let credited = match credit(app, s, &after).await? {
         Some(credited) => credited,
