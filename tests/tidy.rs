@@ -14,6 +14,8 @@ use std::path::Path;
 mod arrows;
 #[path = "tidy/circles.rs"]
 mod circles;
+#[path = "tidy/references.rs"]
+mod references;
 #[path = "tidy/rules.rs"]
 mod rules;
 #[path = "tidy/scan.rs"]
@@ -93,6 +95,7 @@ fn the_repository_is_tidy() {
     }
     let mut findings = rules::check(&files);
     circles::check(files.iter().map(|file| (&*file.path, &*file.text)), &mut findings);
+    references::check(&files, &mut findings);
     let list: Vec<String> = findings.iter().map(Finding::to_string).collect();
     assert!(list.is_empty(), "{} things to tidy:\n{}\n", list.len(), list.join("\n"));
 }

@@ -84,7 +84,7 @@ pub fn judge<'b>(letter: &Letter, sheets: &[Sheet], banks: &'b Banks) -> Judgeme
 }
 
 impl Judgement<'_> {
-    /// A person's word replaces a missing proof, and not a From that is exactly the bank's (decisions 8).
+    /// A person's word replaces a missing proof, and not a From that is exactly the bank's (contract/alerts.md#a13).
     /// The bank's own signature does: such a mail goes to a person.
     pub fn vouched(&mut self) {
         if self.stranger && self.authenticity == Authenticity::Unproven {

@@ -67,7 +67,7 @@ impl Intake {
         Intake { now, trusted: true, ..Intake::default() }
     }
 
-    /// The fields that something may be read from (decisions 8).
+    /// The fields that something may be read from (contract/alerts.md#a8).
     fn covered(&self) -> Covered {
         match &self.proof.verdict {
             _ if self.trusted => Covered::ALL,

@@ -176,7 +176,7 @@ fn tell(reading: &Reading, live: &Live, banks: &Banks, desk: &Desk) -> anyhow::R
     Ok(())
 }
 
-/// A reading with the fields of the contract, in its order, but for the lists at its end.
+/// A reading with the fields of contract/alerts.md#a24, in its order, but for the lists at its end.
 fn reading_object(reading: &Reading, banks: &Banks) -> Object {
     let facts = &reading.facts;
     let balance = facts.balance.map(|balance| match balance {

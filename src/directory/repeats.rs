@@ -1,5 +1,5 @@
 //! Which account a repeated request got. A business that asks for the same amount from the same payer
-//! again and again gets the account of its newest such payment again (decisions 5); the many
+//! again and again gets the account of its newest such payment again (contract/payments.md#p29); the many
 //! payments that show this need not be read for each of them. Remembered for half a second, for repeats
 //! alone; what it forgets is read anew.
 

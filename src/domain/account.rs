@@ -8,9 +8,9 @@ use super::matching::Beneficiary;
 use super::merchant::Mode;
 use super::time::Timestamp;
 
-/// An alert that shows fewer digits of its account never matches by itself (decisions 6.2).
+/// An alert that shows fewer digits of its account never matches by itself (contract/matching.md#m6).
 pub const VISIBLE_DIGITS_MIN: usize = 3;
-/// Pool accounts that colliding payments of one business may occupy (decisions 5).
+/// Pool accounts that colliding payments of one business may occupy (contract/payments.md#p29).
 pub const OWN_COLLISION_ACCOUNTS: usize = 3;
 
 /// An account of ours at a bank.

@@ -41,7 +41,7 @@ pub struct BankTime {
     pub precision: TimePrecision,
 }
 
-/// Whether the mail is the bank's own word (decisions 8).
+/// Whether the mail is the bank's own word (contract/alerts.md#a1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Authenticity {
     /// A signature we verified ourselves, or the named provider's verdict.

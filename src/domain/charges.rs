@@ -9,7 +9,7 @@ use super::money::Money;
 /// Hundredths of a percent: 100 is 1 %, 10,000 is everything.
 pub const RATE_WHOLE: i64 = 10_000;
 
-/// The tolerance of the charges rule: one naira, in kobo (interface 6.4).
+/// The tolerance of the charges rule: one naira, in kobo (contract/matching.md#m3).
 pub const RULE_TOLERANCE_KOBO: i64 = 100;
 
 /// How charges are computed.

@@ -91,7 +91,7 @@ pub fn check_hosts(text: &str) -> Result<(), Impostor> {
 }
 
 /// Refuses a number of six digits beside a word that makes it a code for the wallet's PIN: those come from us
-/// alone, from the same number. A shop's own one-time codes pass (interface 4.5).
+/// alone, from the same number. A shop's own one-time codes pass (contract/wallet.md#w8).
 pub fn check_code(text: &str) -> Result<(), Impostor> {
     let folded = folded(text);
     let words: Vec<&str> = folded.split_whitespace().collect();

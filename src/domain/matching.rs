@@ -1,4 +1,4 @@
-//! Which payment an alert funds: a pure decision with its reasons (decisions 6).
+//! Which payment an alert funds: a pure decision with its reasons (contract/matching.md).
 //!
 //! The caller has found the account, read the candidates by index and gathered what speaks
 //! against an automatic decision. Here all of it is weighed: one winner, a review with reasons
@@ -84,7 +84,7 @@ pub struct Incoming<'a> {
 pub struct Candidate<'a> {
     pub payment: &'a Payment,
     pub beneficiary: Beneficiary,
-    /// A person has accepted this payer under this name before (names 8).
+    /// A person has accepted this payer under this name before (contract/names.md#n16).
     pub proven: bool,
 }
 

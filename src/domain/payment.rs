@@ -12,7 +12,7 @@ use super::money::Money;
 use super::time::{Span, Timestamp};
 
 /// Corrections one payment may have in 24 hours, and one business: a merchant must not fish for
-/// other people's transfers (decisions 4).
+/// other people's transfers (contract/payments.md#p41).
 pub const CORRECTIONS_PER_PAYMENT: i64 = 10;
 pub const CORRECTIONS_PER_BUSINESS: i64 = 100;
 pub const CORRECTIONS_WINDOW: Span = Span::hours(24);
@@ -146,7 +146,7 @@ pub struct TransferRequest {
     pub late_window: Span,
 }
 
-/// Why an amount cannot be corrected. The texts are the API's (decisions 4).
+/// Why an amount cannot be corrected. The texts are the API's (contract/payments.md#p41).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CorrectRefusal {
     #[error("Only bank-transfer payments can have their amount corrected")]

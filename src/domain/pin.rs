@@ -1,6 +1,6 @@
 //! A PIN of four digits: its form, and which ones are too easy to guess.
 //!
-//! Refused at set-up: one repeated digit, runs up or down, years 1950 to 2029 (decisions 11); they
+//! Refused at set-up: one repeated digit, runs up or down, years 1950 to 2029 (contract/wallet.md#w24); they
 //! cover what people choose most. A PIN is wiped from memory when dropped and has no `Debug`. How it
 //! is hashed and compared is `vault::pin`'s.
 

@@ -49,7 +49,7 @@ pub struct TierLimits {
 pub struct Tiers(pub [TierLimits; 3]);
 
 impl Tiers {
-    /// Decisions 11: 50,000 / 50,000, 200,000 / 200,000, no cap.
+    /// contract/wallet.md#w4: 50,000 / 50,000, 200,000 / 200,000, no cap.
     pub const DEFAULT: Tiers = Tiers([
         TierLimits { balance: Some(Money(5_000_000)), daily: Some(Money(5_000_000)) },
         TierLimits { balance: Some(Money(20_000_000)), daily: Some(Money(20_000_000)) },

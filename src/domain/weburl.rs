@@ -9,7 +9,7 @@ use std::net::Ipv4Addr;
 
 use url::{Host, Url};
 
-/// The most characters a URL may have (decisions: limits).
+/// The most characters a URL may have (contract/limits.md#x6).
 pub const MAX_URL_CHARS: usize = 500;
 /// The most characters a host name may have in DNS, and a label of it.
 const MAX_HOST_CHARS: usize = 253;

@@ -1,7 +1,7 @@
 //! From a mail's bytes to a decided alert: reads it off the async threads and hands it to the op.
 //!
 //! The one way in for mails of every origin. Where a mail came from decides what may prove it
-//! ([`Origin`], decisions 8): a person's word at the command line replaces a missing proof, and makes
+//! ([`Origin`], contract/alerts.md#a5): a person's word at the command line replaces a missing proof, and makes
 //! nothing good that speaks against the mail.
 
 use crate::ops::alerts::draft::{ReadAs, Taken, status_of};
@@ -30,7 +30,7 @@ pub struct Ingested {
     pub outcome: AlertOutcome,
 }
 
-/// Where a mail came from; decides what may prove it (decisions 8).
+/// Where a mail came from; decides what may prove it (contract/alerts.md#a5).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// A file at the command line; `trusted`: a person vouches for it.

@@ -1,4 +1,4 @@
-//! Is it proven that the bank sent this mail (decisions 8)? Brings the parts together: the mail's own
+//! Is it proven that the bank sent this mail (contract/alerts.md#a6)? Brings the parts together: the mail's own
 //! signatures (`dkim`), their keys (`dns`), and the verdict of a provider whom the operator named
 //! (`verdict`).
 //!

@@ -33,7 +33,7 @@ impl Chore {
     fn every(self) -> Duration {
         Duration::from_secs(match self {
             Chore::Sweep => 30,
-            // A payment whose link has ended is rejected at once (decisions 11).
+            // A payment whose link has ended is rejected at once (contract/wallet.md#w20).
             Chore::Intents | Chore::Seal => 1,
             Chore::Gauges | Chore::Log => 5,
             // Finds something after an upgrade alone, while nodes of before may still make payments.

@@ -1,4 +1,4 @@
-//! The host rule against look-alikes: what reliability asks for, case by case.
+//! The host rule against look-alikes: contract/webhooks.md#h9, case by case.
 
 use proptest::prelude::*;
 

@@ -1,4 +1,4 @@
-//! `PATCH /payment/{transaction_id}/amount`: corrects what a pending payment expects (interface 4.2).
+//! `PATCH /payment/{transaction_id}/amount`: corrects what a pending payment expects (contract/payments.md#p40).
 
 use std::sync::Arc;
 

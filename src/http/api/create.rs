@@ -1,4 +1,4 @@
-//! `POST /payment-request`: creates a payment request (interface 4.1).
+//! `POST /payment-request`: creates a payment request (contract/payments.md#p9).
 
 use crate::http::response::problems::Problems;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ use crate::ops::payments::create::{Created, NewPayment, create_payment};
 use crate::ops::payments::idempotency::{Claim, Remember};
 use crate::ops::payments::read::PaymentView;
 
-/// Characters of most texts, of the two short names, and of the numbers (decisions 2).
+/// Characters of most texts, of the two short names, and of the numbers (contract/limits.md#x6).
 const TEXT_MAX: usize = 255;
 const SHORT_NAME_MAX: usize = 100;
 const BVN_MAX: usize = 30;

@@ -1,4 +1,4 @@
-//! `GET /payments`: the business's payments, newest first, by page or by cursor (interface 4.4).
+//! `GET /payments`: the business's payments, newest first, by page or by cursor (contract/payments.md#p44).
 //!
 //! A cursor is opaque to callers: the position of the last row, with a check that ties it to the
 //! business. It makes a typing error a 422 instead of a strange page; it guards no secret.

@@ -1,4 +1,4 @@
-//! The `Idempotency-Key` header: read, claimed before the work, settled after it (decisions 4).
+//! The `Idempotency-Key` header: read, claimed before the work, settled after it (contract/payments.md#p31).
 
 use http::StatusCode;
 

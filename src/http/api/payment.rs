@@ -1,4 +1,4 @@
-//! How a payment is written, once for each of its three answers (interface 2.1 to 2.3). The sets of
+//! How a payment is written, once for each of its three answers (contract/payments.md#p9). The sets of
 //! members differ on purpose: merchants' programs are written against them.
 
 use crate::domain::intent::reject_word;

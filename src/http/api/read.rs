@@ -1,4 +1,4 @@
-//! `GET /payment/{transaction_id}`: one payment of the caller's business (interface 4.3).
+//! `GET /payment/{transaction_id}`: one payment of the caller's business (contract/payments.md#p9).
 
 use std::sync::Arc;
 

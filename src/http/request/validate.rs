@@ -1,7 +1,7 @@
 //! Turns raw members into values and collects everything that is wrong, field by field.
 //!
 //! Texts are trimmed, empty ones count as absent, control characters are refused, lengths are
-//! counted in characters (decisions 2). Amounts are read from the raw token, never through a
+//! counted in characters (contract/payments.md#p4). Amounts are read from the raw token, never through a
 //! float. What a value means to the business is not judged here.
 
 use crate::http::response::problems::Problems;

@@ -19,7 +19,7 @@ use crate::domain::money::Money;
 use crate::ops::OpError;
 use crate::store::StoreError;
 
-/// Unix seconds at which a limit has room again (decisions 3).
+/// Unix seconds at which a limit has room again (contract/limits.md#x4).
 pub const RATE_LIMIT_RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
 
 /// Seconds after which a caller may ask again when the database was away.

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use crate::domain::merchant::Business;
 
 pub const WINDOW: Duration = Duration::from_secs(60);
-/// Requests for pages from one address (decisions 3): a whole village may share one behind its
+/// Requests for pages from one address (contract/limits.md#x10): a whole village may share one behind its
 /// provider's translation, so this stops machines, not people.
 pub const PAGES_A_WINDOW: u32 = 600;
 /// Forms sent on one link. Tries of PINs and codes have limits of their own, far below; this one spares the

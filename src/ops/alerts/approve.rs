@@ -205,7 +205,7 @@ async fn fresh_keys(app: &App, alert: &AlertRow, place: i64) -> Result<Vec<Key>,
     Ok(fresh)
 }
 
-/// What must be overridden with a reason (decisions 6.9).
+/// What must be overridden with a reason (contract/matching.md#m25).
 fn obstacles(
     alert: &AlertRow,
     payment: &Payment,
@@ -289,7 +289,7 @@ fn another_account(
     }
 }
 
-/// A close name that counts as proven from now on, for exactly this payer (names rule 8).
+/// A close name that counts as proven from now on, for exactly this payer (contract/names.md#n16).
 async fn newly_proven<'a>(
     app: &App,
     alert: &'a AlertRow,

@@ -1,5 +1,5 @@
 //! The keys by which a second telling of a transfer is known, over all time: which keys an alert has, who has
-//! them already, and whether a settlement stands on one of them (decisions 8).
+//! them already, and whether a settlement stands on one of them (contract/alerts.md#a25).
 //!
 //! Part of a narration is the payer's own: a key alone puts nobody's alert aside, the rest must agree.
 

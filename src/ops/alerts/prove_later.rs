@@ -1,5 +1,5 @@
 //! Mails that could not be proven because a key was not to be had: asked about again with growing
-//! pauses, until the proof is there, is refused, or there has been patience enough (decisions 8).
+//! pauses, until the proof is there, is refused, or there has been patience enough (contract/alerts.md#a11).
 //!
 //! The asking is the mail door's ([`Verifier`]); here is what follows from its answer. A mail that is
 //! proven late becomes an alert as if it had come proven, in one Unit guarded by its version, with its

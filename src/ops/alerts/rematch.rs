@@ -1,7 +1,7 @@
 //! After a correction: looks again at the alerts that wait on the payment's own account.
 //!
 //! A corrected payment takes a waiting alert only if the alert came after the payment was created
-//! and nobody else's payment on that account bears a name like the alert's (decisions 6.6): a
+//! and nobody else's payment on that account bears a name like the alert's (contract/matching.md#m18): a
 //! merchant must not fish for other people's money by correcting amounts.
 
 use super::decide::conclude;

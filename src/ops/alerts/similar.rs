@@ -1,5 +1,5 @@
 //! Alerts that may tell of the same money as another one: second tellings of a transfer, and debits or
-//! reversals that took it back (decisions 8). Read only; whoever asks decides what follows.
+//! reversals that took it back (contract/alerts.md#a27). Read only; whoever asks decides what follows.
 //!
 //! What shares a session id or a reference is found over all time; the rest by account, amount and time. An
 //! alert that names no account may be about any.

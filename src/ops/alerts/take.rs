@@ -13,7 +13,7 @@ use crate::store::tables::alerts;
 use crate::store::tables::jobs::{self, JobKind};
 use crate::store::{Applied, IdKind};
 
-/// Raw mail is kept this long (decisions 12).
+/// Raw mail is kept this long (contract/limits.md#x18).
 pub const MAIL_KEPT: Span = Span::days(90);
 /// Stores a mail and has it decided; what cannot be decided in time is left to the workers. Answers
 /// [`OpError::Contended`] and stores nothing if a step of `with` misses its guard.

@@ -1,5 +1,5 @@
 //! A debit or reversal arrived: credits that it may have taken back are held in review, and an approved one
-//! raises an alarm (decisions 8). Nothing is reversed by itself.
+//! raises an alarm (contract/alerts.md#a31). Nothing is reversed by itself.
 //!
 //! It speaks of the credits that it names by session id or reference, and of other tellings of their money. Anybody
 //! can type a session id into a small transfer: where none of those named is of its amount, it speaks of the credits of

@@ -2,7 +2,7 @@
 //!
 //! Read only. Used when an alert is new, when a correction looks at waiting alerts, and when a
 //! person asks for suggestions. All reads begin after the alert's own commit, so of an alert and a
-//! correction that happen at the same moment at least one sees the other (decisions 6.8).
+//! correction that happen at the same moment at least one sees the other (contract/matching.md#m21).
 
 use super::other_accounts::on_other_accounts;
 use super::similar::{Similar, similar_alerts};

@@ -1,5 +1,5 @@
 //! Weighs an alert more strictly where the payment it would pay was corrected: a merchant must not fish for other
-//! people's money by correcting amounts (decisions 6.6). Read only.
+//! people's money by correcting amounts (contract/matching.md#m18). Read only.
 //!
 //! Asked for an alert that waits when a correction comes (`rematch`), and for one that comes when the correction
 //! was made after the money (`decide`).

@@ -1,7 +1,7 @@
 //! Websites: adding, approving, rejecting, changing.
 //!
 //! A host has one owner: it may not be equal to, above or below an approved host of another
-//! business, because webhooks of the one could then be sent to the other (decisions 4). Two
+//! business, because webhooks of the one could then be sent to the other (contract/payments.md#p22). Two
 //! approvals at the same moment cannot both slip through: each raises one counter from the value
 //! it read before it looked for others, so the second is lost and looks again.
 

@@ -25,7 +25,7 @@ use crate::store::tables::jobs::{self, Job, JobKind};
 use crate::store::tables::messages::{self, MessageRow};
 use crate::store::{Applied, IdKind, Step};
 
-/// How long somebody waits for a message to go out (decisions 11).
+/// How long somebody waits for a message to go out (contract/wallet.md#w10).
 pub const FIRST_ATTEMPTS: Duration = Duration::from_secs(10);
 /// How long an attempt holds its job: more than twice what the messenger may take.
 pub const HELD: Span = Span::seconds(30);

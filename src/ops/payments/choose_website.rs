@@ -1,7 +1,7 @@
 //! Which of the business's websites a payment belongs to, and whether its webhook URL is allowed.
 //!
 //! `business_website_id` wins over the host of `website_url`, which wins over the host of
-//! `webhook_url` (decisions 4). Where several approved hosts fit, the longest one does: a shop's
+//! `webhook_url` (contract/payments.md#p21). Where several approved hosts fit, the longest one does: a shop's
 //! own sub-domain before the domain. Used by doors before they create a payment.
 
 use crate::domain::merchant::{Website, WebsiteStatus};

@@ -2,7 +2,7 @@
 //!
 //! The account is chosen by reading the open payments that the same money could approve. Two
 //! creates at the same moment may still collide; then an alert that fits both goes to review
-//! (decisions 5 and 6.5), so nothing needs to be locked here.
+//! (contract/payments.md#p28, contract/matching.md#m13), so nothing needs to be locked here.
 
 use super::idempotency::Remember;
 use super::like_names::{LikeNamed, add_payment, like_named};

@@ -17,7 +17,7 @@ use crate::ops::{OpError, RACES_MAX};
 
 /// How long a request may work under its claim before another may take it over.
 pub const LEASE: Span = Span::seconds(30);
-/// How long an answer is remembered (decisions 4).
+/// How long an answer is remembered (contract/payments.md#p32).
 pub const REMEMBERED: Span = Span::hours(24);
 /// How long a second request waits for the first one's answer.
 const WAIT: Duration = Duration::from_secs(2);

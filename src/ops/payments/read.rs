@@ -8,7 +8,7 @@ use crate::domain::time::Timestamp;
 use crate::ops::OpError;
 use crate::store::tables::payments::Page;
 
-/// `total` of a listing is exact up to here (decisions 4).
+/// `total` of a listing is exact up to here (contract/payments.md#p47).
 pub const TOTAL_MAX: i64 = 100_000;
 /// A page number so far back that skipping to it would cost more than a cursor should.
 pub const OFFSET_MAX: i64 = 1_000_000;

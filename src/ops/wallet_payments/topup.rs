@@ -102,7 +102,7 @@ pub async fn start_topup(
     }
 }
 
-/// What speaks against putting money into the wallet of a top-up without a person (decisions 11).
+/// What speaks against putting money into the wallet of a top-up without a person (contract/wallet.md#w6).
 pub async fn wallet_doubt(app: &App, payment: &Payment, received: Money) -> Result<Option<String>, OpError> {
     let Beneficiary::Wallet(id) = Beneficiary::of(payment) else { return Ok(None) };
     let wallet = known_wallet(app, id).await?;

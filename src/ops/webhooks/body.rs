@@ -1,6 +1,6 @@
 //! The bodies of webhooks, made once and stored; every attempt sends these bytes.
 //!
-//! `payment.approved` has the fields of interface 6.3 in that order, amounts as JSON numbers with
+//! `payment.approved` has the fields of contract/webhooks.md#h3 in that order, amounts as JSON numbers with
 //! two decimals, null fields kept. `name_mismatch` is always there: a receiver that looks for it
 //! should not have to know that only mismatches carry it. `webhook.test` is an addition of ours.
 //! Nothing is sent here; `record` gives the steps that put an event and its job into a Unit.
@@ -17,7 +17,7 @@ use crate::store::tables::events::{self, Event};
 use crate::store::tables::jobs::{self, JobKind};
 use crate::store::{IdKind, Step, Store, StoreError};
 
-/// Event sent when a payment was approved (interface 6).
+/// Event sent when a payment was approved (contract/webhooks.md#h1).
 pub const PAYMENT_APPROVED: &str = "payment.approved";
 /// Event an operator or merchant sends to try a target.
 pub const WEBHOOK_TEST: &str = "webhook.test";

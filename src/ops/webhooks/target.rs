@@ -1,6 +1,6 @@
 //! Where a webhook goes, decided anew at every attempt, so that a repaired URL works at the next.
 //!
-//! Order of interface 6.2: the website's webhook URL, the payment's, the business's. Exactly one of them is
+//! By contract/webhooks.md#h8: the website's webhook URL, the payment's, the business's. Exactly one of them is
 //! chosen; if it may not be sent to there is no second choice, because a merchant who looks for missing
 //! webhooks must find them at one place. Whoever wrote the URL, its host must be within an approved website of
 //! the business at the time of sending. A wallet payment goes to the URL given to pay/start alone, which may

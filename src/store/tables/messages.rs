@@ -197,7 +197,7 @@ impl QuotaScope {
         }
     }
 
-    /// Messages in a window (decisions 11).
+    /// Messages in a window (contract/wallet.md#w9).
     pub fn most(self) -> i64 {
         match self {
             QuotaScope::RecipientMinute => 30,

@@ -197,7 +197,7 @@ pub fn reversed(settlement_id: i64, at: Timestamp, reason: &str, undoing_alert: 
     Step::one(&REVERSED, vec![settlement_id.into(), at.into(), reason.into(), undoing_alert.into()])
 }
 
-/// A payer whose close name a person has accepted (names rule 8).
+/// A payer whose close name a person has accepted (contract/names.md#n16).
 pub struct ProvenName<'a> {
     pub business_id: i64,
     /// Folded.

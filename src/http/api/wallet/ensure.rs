@@ -1,4 +1,4 @@
-//! `POST /{wallet}/ensure`: the number's wallet, made if there is none (interface 4.5).
+//! `POST /{wallet}/ensure`: the number's wallet, made if there is none (contract/wallet.md#w3).
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! `POST /{wallet}/lookup`: what a number's wallet holds (interface 4.5).
+//! `POST /{wallet}/lookup`: what a number's wallet holds (contract/wallet.md#w3).
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! `POST /{wallet}/send-message`: a merchant's own text to a customer (interface 4.5).
+//! `POST /{wallet}/send-message`: a merchant's own text to a customer (contract/wallet.md#w7).
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::http::response::error::ApiError;
 use crate::http::response::json::Json;
 use crate::ops::messages::send_text::{TextSent, refusal, send_text, text_sent_before};
 
-/// Characters of a text (interface 8).
+/// Characters of a text (contract/limits.md#x6).
 const MESSAGE_MAX: usize = 4_000;
 
 pub async fn handle(State(http): State<Arc<Http>>, request: Request) -> Response {

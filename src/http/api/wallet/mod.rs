@@ -32,7 +32,7 @@ use crate::store::tables::messages::QuotaScope;
 
 /// Characters of a phone number with everything people write into it.
 const PHONE_MAX: usize = 40;
-/// Characters of a payer's name (decisions 2).
+/// Characters of a payer's name (contract/limits.md#x6).
 const PAYER_NAME_MAX: usize = 120;
 const OFF: &str = "The messaging wallet is not enabled for this business";
 const LIVE_ONLY: &str = "The messaging wallet accepts live keys only";

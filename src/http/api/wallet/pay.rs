@@ -1,4 +1,4 @@
-//! `POST /{wallet}/pay/start`: starts a payment that the customer confirms with a PIN (interface 4.5).
+//! `POST /{wallet}/pay/start`: starts a payment that the customer confirms with a PIN (contract/wallet.md#w17).
 //!
 //! The answer holds the link, so it is never stored: the body's own `idempotency_key` makes the same answer
 //! again from the intent, and so does an `Idempotency-Key` header.
@@ -30,7 +30,7 @@ use crate::ops::wallet_payments::start::{
     webhook_refusal,
 };
 
-/// Characters of the texts (decisions 2).
+/// Characters of the texts (contract/limits.md#x6).
 const REFERENCE_MAX: usize = 120;
 const SUMMARY_MAX: usize = 8_000;
 const KEY_MAX: usize = 255;

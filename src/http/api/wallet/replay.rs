@@ -1,4 +1,4 @@
-//! The `Idempotency-Key` header on the wallet's routes (decisions 4), without anything private being kept.
+//! The `Idempotency-Key` header on the wallet's routes (contract/payments.md#p31), without anything private being kept.
 //!
 //! A remembered answer holds a mark in the place of the customer's number, which the same request brings
 //! again; of pay/start nothing is remembered but that it was done, because its answer holds the link.
