@@ -303,3 +303,383 @@ fn times_overlap(a: &AlertRow, b: &AlertRow) -> bool {
 pub fn are_apart(a: &AlertRow, b: &AlertRow) -> bool {
     balances_differ(a, b) || is_timed(a) && is_timed(b) && !times_overlap(a, b)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::alert::{AlertFacts, Authenticity, Balance, BankTime};
+    use crate::domain::merchant::Mode;
+
+    const MINUTE: Span = Span::minutes(1);
+
+    /// Noon in Lagos on some day.
+    fn noon() -> Timestamp {
+        Timestamp::from_utc_date(2026, 3, 10).unwrap() + Span::hours(11)
+    }
+
+    fn timed(begin: Timestamp, width: Span) -> Option<BankTime> {
+        let precision = if width < MINUTE { TimePrecision::Second } else { TimePrecision::Minute };
+        Some(BankTime { begin, end: begin + width, precision })
+    }
+
+    fn credit() -> AlertRow {
+        AlertRow {
+            id: 1,
+            status: AlertStatus::Matched,
+            version: 1,
+            settlement_id: None,
+            source: "file".into(),
+            authenticity: Authenticity::Proven,
+            facts: AlertFacts {
+                bank: Some("gtbank".into()),
+                direction: Some(Direction::Credit),
+                kind: Some(AlertKind::Payment),
+                amount: Some(Money(840_000)),
+                payer_name: Some("NGOZI UMEADI".into()),
+                occurred: timed(noon(), Span::seconds(1)),
+                ..AlertFacts::default()
+            },
+            account_id: Some(1),
+            message_id: None,
+            mail_from: None,
+            subject: None,
+            mailed_at: None,
+            first_seen: noon() + MINUTE,
+            decided_at: None,
+            payment_id: None,
+            linked_alert_id: None,
+            reason: String::new(),
+            evidence: String::new(),
+            authentic_by: None,
+            dismissed_from: None,
+        }
+    }
+
+    fn with(alert: &AlertRow, change: impl FnOnce(&mut AlertRow)) -> AlertRow {
+        let mut changed = alert.clone();
+        change(&mut changed);
+        changed
+    }
+
+    fn debit(kind: AlertKind) -> AlertRow {
+        with(&credit(), |alert| {
+            alert.id = 2;
+            alert.status = AlertStatus::Ignored;
+            alert.facts.direction = Some(Direction::Debit);
+            alert.facts.kind = Some(kind);
+            alert.facts.payer_name = None;
+        })
+    }
+
+    fn account(id: i64, number: &str, via: Option<i64>) -> ReceivingAccount {
+        ReceivingAccount {
+            id,
+            bank: "gtbank".into(),
+            bank_name: "GTBank".into(),
+            number: number.into(),
+            name: "TILL".into(),
+            business_id: None,
+            via,
+            mode: Mode::Live,
+            forced: false,
+            mask_shared: false,
+            created_at: Timestamp(0),
+            retired_at: None,
+            last_used_at: Timestamp(0),
+        }
+    }
+
+    fn text(words: &str) -> Option<String> {
+        Some(words.to_owned())
+    }
+
+    #[test]
+    fn a_transfer_has_its_session_id_and_a_unique_reference_as_keys() {
+        let mut alert = credit();
+        assert_eq!(transfer_keys(&alert, Some(7)), []);
+        alert.facts.session_id = text("S1");
+        alert.facts.reference = text("R1");
+        assert_eq!(transfer_keys(&alert, Some(7)), [(SESSION, "S1".into())]);
+        alert.facts.reference_is_unique = true;
+        assert_eq!(transfer_keys(&alert, Some(7)), [(SESSION, "S1".into()), (REFERENCE, "7|R1".into())]);
+        assert_eq!(transfer_keys(&alert, None).len(), 1);
+        alert.facts.account_number = text("**17");
+        assert_eq!(transfer_keys(&alert, None)[1], (REFERENCE, "gtbank|**17|R1".into()));
+        assert_eq!(
+            keys_beside_another(&alert, 7, Money(5_000)),
+            [(SESSION, "S1|5000".into()), (REFERENCE, "7|R1".into())]
+        );
+    }
+
+    #[test]
+    fn a_mail_has_its_message_id_and_content_as_keys() {
+        let mut alert = credit();
+        assert_eq!(mail_keys(&alert, None), []);
+        alert.message_id = text("");
+        assert_eq!(mail_keys(&alert, Some(&[0xab; 32])), [("content", "ab".repeat(32))]);
+        alert.message_id = text("<1@x>");
+        alert.facts.session_id = text("S1");
+        let keys = keys_of(&alert, Some(7), Some(&[1; 32]));
+        let kinds: Vec<&str> = keys.iter().map(|(kind, _)| *kind).collect();
+        assert_eq!(kinds, [SESSION, MESSAGE, "content"]);
+        assert_eq!(keys[1].1, "<1@x>");
+        for (length, hashed) in [(MESSAGE_ID_MAX, false), (MESSAGE_ID_MAX + 1, true)] {
+            alert.message_id = Some("x".repeat(length));
+            let key = &mail_keys(&alert, None)[0].1;
+            assert_eq!(key.len() == 64, hashed, "{length}");
+        }
+        assert_eq!(
+            [SESSION, REFERENCE, MESSAGE, "content"].map(describe),
+            ["NIP session id", "reference", "Message-ID", "content"]
+        );
+    }
+
+    #[test]
+    fn a_copy_agrees_in_all_that_tells_transfers_apart() {
+        let one = with(&credit(), |a| {
+            a.facts.session_id = text("S1");
+            a.facts.reference = text("R1");
+        });
+        assert!(tells_the_same(&one, &one));
+        let other: [fn(&mut AlertRow); 7] = [
+            |a| a.facts.amount = Some(Money(1)),
+            |a| a.facts.direction = Some(Direction::Debit),
+            |a| a.facts.occurred = timed(noon() + Span::days(1), Span::seconds(1)),
+            |a| a.account_id = Some(2),
+            |a| a.facts.session_id = text("S2"),
+            |a| a.facts.reference = text("R2"),
+            |a| a.facts.payer_name = text("SANI LAWAL"),
+        ];
+        for (n, change) in other.into_iter().enumerate() {
+            assert!(!tells_the_same(&one, &with(&one, change)), "{n}");
+        }
+        let silent: [fn(&mut AlertRow); 4] = [
+            |a| a.facts.occurred = None,
+            |a| a.facts.session_id = None,
+            |a| a.facts.reference = None,
+            |a| a.facts.payer_name = None,
+        ];
+        for (n, change) in silent.into_iter().enumerate() {
+            assert!(tells_the_same(&one, &with(&one, change)), "{n}");
+        }
+        let unique = with(&one, |a| a.facts.reference_is_unique = true);
+        let by_reference = |a: &AlertRow, b: &AlertRow| {
+            is_one_transfer(a, b, &[account(1, "1", None), account(2, "2", None)])
+        };
+        let bare = with(&unique, |a| a.facts.session_id = None);
+        assert!(by_reference(&one, &with(&one, |a| a.facts.reference = None)), "one session id");
+        assert!(by_reference(&bare, &unique));
+        assert!(!by_reference(&bare, &with(&unique, |a| a.account_id = Some(2))));
+        assert!(!by_reference(&bare, &with(&unique, |a| a.facts.reference = text("R2"))));
+        assert!(!by_reference(&bare, &with(&one, |a| a.facts.session_id = None)), "not unique in both");
+        let nothing = with(&credit(), |_| ());
+        assert!(!by_reference(&nothing, &nothing), "no key at all");
+    }
+
+    #[test]
+    fn clock_balance_and_payer_tell_money_apart() {
+        let one = with(&credit(), |a| a.facts.balance = Some(Balance::Available(Money(500))));
+        let later = with(&one, |a| a.facts.occurred = timed(noon() + MINUTE, Span::seconds(1)));
+        let richer = with(&one, |a| a.facts.balance = Some(Balance::Available(Money(501))));
+        let ledger = with(&one, |a| a.facts.balance = Some(Balance::Ledger(Money(501))));
+        let untimed = with(&one, |a| a.facts.occurred = None);
+        for (other, apart) in
+            [(&one, false), (&later, true), (&richer, true), (&ledger, false), (&untimed, false)]
+        {
+            assert_eq!(are_apart(&one, other), apart);
+        }
+        assert!(may_be_the_same_money(&one, &ledger));
+        assert!(!may_be_the_same_money(&one, &later) && !may_be_the_same_money(&one, &richer));
+        let stranger = with(&one, |a| a.facts.payer_name = text("SANI LAWAL"));
+        assert!(!may_be_the_same_money(&one, &stranger));
+        for mark in [
+            |a: &mut AlertRow, t: &str| a.facts.session_id = text(t),
+            |a: &mut AlertRow, t: &str| a.facts.reference = text(t),
+        ] {
+            let (x, y) = (with(&one, |a| mark(a, "1")), with(&one, |a| mark(a, "2")));
+            assert!(!may_be_the_same_money(&x, &y) && may_be_the_same_money(&x, &one));
+        }
+        // Another amount, or another payer whose transfer clock or balance tell apart.
+        assert!(
+            !is_other_money(&one, &one) && !is_other_money(&one, &stranger) && !is_other_money(&one, &richer)
+        );
+        assert!(is_other_money(&one, &with(&one, |a| a.facts.amount = Some(Money(1)))));
+        assert!(is_other_money(&one, &with(&richer, |a| a.facts.payer_name = text("SANI LAWAL"))));
+        assert!(!is_other_money(&one, &with(&richer, |a| a.facts.payer_name = None)));
+    }
+
+    #[test]
+    fn places_are_told_by_account_mask_and_bank() {
+        let accounts = [
+            account(1, "0040003311", None),
+            account(2, "0140008822", None),
+            account(3, "9012345678", Some(1)),
+        ];
+        assert_eq!([1, 2, 3, 9].map(|id| place_of(&accounts, id)), [1, 2, 1, 9]);
+        let at = |id: Option<i64>, shown: Option<&str>, bank: Option<&str>| {
+            with(&credit(), |a| {
+                a.account_id = id;
+                a.facts.account_number = shown.map(str::to_owned);
+                a.facts.bank = bank.map(str::to_owned);
+            })
+        };
+        let same = |a: &AlertRow, b: &AlertRow| {
+            assert_eq!(is_same_place(a, b, &accounts), is_same_place(b, a, &accounts));
+            is_same_place(a, b, &accounts)
+        };
+        let here = at(Some(1), None, Some("gtbank"));
+        assert!(
+            same(&here, &at(Some(3), None, Some("gtbank")))
+                && !same(&here, &at(Some(2), None, Some("gtbank")))
+        );
+        let told = [
+            (Some("******3311"), Some("gtbank"), true),
+            (Some("******8822"), Some("gtbank"), false),
+            (Some("******3311"), Some("uba"), false),
+            (None, Some("uba"), false),
+            (None, Some("gtbank"), true),
+            (None, None, true),
+        ];
+        for (shown, bank, expected) in told {
+            assert_eq!(same(&here, &at(None, shown, bank)), expected, "{shown:?} {bank:?}");
+        }
+        let nowhere = |bank| at(None, None, bank);
+        assert!(
+            same(&nowhere(Some("uba")), &nowhere(Some("uba"))) && same(&nowhere(None), &nowhere(Some("uba")))
+        );
+        assert!(!same(&nowhere(Some("gtbank")), &nowhere(Some("uba"))));
+        assert!(may_be_about(&here, &accounts[0]) && may_be_about(&here, &accounts[2]));
+        assert!(!may_be_about(&here, &accounts[1]));
+    }
+
+    #[test]
+    fn a_debit_from_before_takes_nothing_back() {
+        let came = credit();
+        let taken = |seconds: i64, seen: i64| {
+            with(&debit(AlertKind::Payment), |a| {
+                a.facts.occurred = timed(noon() + Span::seconds(seconds), Span::seconds(1));
+                a.first_seen = came.first_seen + Span::seconds(seen);
+            })
+        };
+        // By the bank's time, or where we saw it later.
+        for (seconds, seen, expected) in
+            [(0, -9, true), (-1, -9, true), (-2, -9, false), (-2, 0, true), (-2, -1, false)]
+        {
+            assert_eq!(may_undo(&taken(seconds, seen), &came), expected, "{seconds} {seen}");
+        }
+        // Our clock is behind the bank's.
+        let ahead = with(&came, |a| a.first_seen = noon() - MINUTE);
+        assert!(may_undo(&with(&taken(3, 0), |a| a.first_seen = noon() - MINUTE - MINUTE), &ahead));
+        // A value date is the whole day; a second past midnight is a time.
+        let midnight = noon() - Span::hours(12);
+        for (begin, before) in
+            [(midnight, false), (midnight + Span::seconds(1), true), (midnight - Span::days(1), true)]
+        {
+            let dated = with(&taken(0, -9), |a| a.facts.occurred = timed(begin, Span::seconds(1)));
+            assert_eq!(is_before(&dated, &came), before, "{begin}");
+        }
+        let untimed = with(&taken(0, -9), |a| {
+            a.facts.occurred = None;
+            a.mailed_at = Some(noon() - MINUTE);
+        });
+        assert!(is_before(&untimed, &came));
+    }
+
+    #[test]
+    fn bank_times_are_cut_at_our_sight_or_told_as_they_are() {
+        let ahead = with(&credit(), |a| {
+            a.first_seen = noon();
+            a.facts.occurred = timed(noon() - MINUTE, MINUTE + MINUTE);
+        });
+        assert_eq!(interval(&ahead), Interval { begin: noon() - MINUTE, end: noon() });
+        assert_eq!(told_time(&ahead), Interval { begin: noon() - MINUTE, end: noon() + MINUTE });
+        let future = with(&ahead, |a| a.facts.occurred = timed(noon() + MINUTE, MINUTE));
+        assert_eq!(interval(&future), Interval { begin: noon() + MINUTE, end: noon() });
+        let none = with(&ahead, |a| a.facts.occurred = None);
+        assert_eq!(interval(&none), Interval { begin: Timestamp::MIN, end: noon() });
+        let mailed = with(&none, |a| a.mailed_at = Some(noon() - MINUTE));
+        assert_eq!((interval(&mailed).end, told_time(&mailed).end), (noon() - MINUTE, noon() - MINUTE));
+        let precision_none = with(&ahead, |a| {
+            a.facts.occurred = Some(BankTime { begin: noon(), end: noon(), precision: TimePrecision::None });
+        });
+        assert!(is_timed(&ahead) && !is_timed(&none) && !is_timed(&precision_none));
+        assert_eq!(interval(&precision_none).begin, Timestamp::MIN);
+    }
+
+    #[test]
+    fn a_fee_is_no_reversal_unless_it_takes_what_no_bank_charges() {
+        let came = with(&credit(), |a| {
+            a.facts.session_id = text("S1");
+            a.facts.reference = text("CT-778190");
+        });
+        assert!(
+            takes_back(&debit(AlertKind::Payment), &came) && takes_back(&debit(AlertKind::Reversal), &came)
+        );
+        assert!(!takes_back(&debit(AlertKind::Notice), &came));
+        assert!(
+            is_undoing(&debit(AlertKind::Reversal))
+                && !is_undoing(&debit(AlertKind::Fee))
+                && !is_undoing(&came)
+        );
+        let fee = |kobo: i64| with(&debit(AlertKind::Fee), |a| a.facts.amount = Some(Money(kobo)));
+        assert!(is_fee(&fee(1)) && !is_fee(&debit(AlertKind::Payment)));
+        assert!(!is_fee(&with(&credit(), |a| a.facts.kind = Some(AlertKind::Fee))), "money that came");
+        assert!(takes_back(&fee(840_000), &came), "exactly, and more than banks charge");
+        let small = |kobo: i64| with(&came, |a| a.facts.amount = Some(Money(kobo)));
+        assert!(!takes_back(&fee(50_000), &small(50_000)) && takes_back(&fee(50_001), &small(50_001)));
+        assert!(
+            !takes_back(&fee(839_999), &came)
+                && !takes_back(&with(&fee(1), |a| a.facts.amount = None), &came)
+        );
+        let ties: [fn(&mut AlertRow); 3] = [
+            |a| a.facts.session_id = text("S1"),
+            |a| a.facts.reference = text("CT-778190"),
+            |a| a.facts.narration = text("UMEADI NGOZI transfer fee"),
+        ];
+        for (n, tie) in ties.into_iter().enumerate() {
+            for (kobo, expected) in [(420_000, true), (419_999, false), (841_075, true)] {
+                assert_eq!(takes_back(&with(&fee(kobo), tie), &came), expected, "{n} {kobo}");
+            }
+        }
+        let placeholder = |a: &mut AlertRow| a.facts.reference = text("000000");
+        assert!(!takes_back(&with(&fee(500_000), placeholder), &with(&came, placeholder)));
+    }
+
+    #[test]
+    fn a_reference_must_say_something_and_a_payer_be_named_by_two_words() {
+        for (reference, says) in
+            [("CT-778", false), ("CT-7781", true), ("111111", false), ("------CT", false)]
+        {
+            assert_eq!(telling(&text(reference)).is_some(), says, "{reference}");
+        }
+        assert_eq!(telling(&None), None);
+        for (narration, payer, named) in [
+            ("RVSL FROM NGOZI ADA UMEADI", "NGOZI UMEADI", true),
+            ("RVSL FROM NGOZI", "NGOZI UMEADI", false),
+            ("RVSL FROM NGOZI", "NGOZI", true),
+            ("RVSL FROM AL", "AL BA", false),
+            ("RVSL", "NGOZI UMEADI", false),
+            ("RVSL ADA UMEADI", "NGOZI ADA UMEADI", true),
+        ] {
+            let back = with(&debit(AlertKind::Reversal), |a| a.facts.narration = text(narration));
+            let came = with(&credit(), |a| a.facts.payer_name = text(payer));
+            assert_eq!(names_the_payer(&back, &came), named, "{narration}: {payer}");
+            assert!(!names_the_payer(&with(&back, |a| a.facts.narration = None), &came));
+        }
+    }
+
+    #[test]
+    fn credits_are_payments_that_somebody_vouches_for() {
+        assert!(is_credit(&credit()) && !is_credit(&debit(AlertKind::Payment)));
+        assert!(is_credit(&with(&credit(), |a| a.facts.kind = None)));
+        assert!(!is_credit(&with(&credit(), |a| a.facts.kind = Some(AlertKind::Fee))));
+        for (authenticity, status, vouched) in [
+            (Authenticity::Proven, AlertStatus::Review, true),
+            (Authenticity::Forwarded, AlertStatus::Matched, true),
+            (Authenticity::Forwarded, AlertStatus::Review, false),
+        ] {
+            let alert = with(&credit(), |a| (a.authenticity, a.status) = (authenticity, status));
+            assert_eq!(is_vouched(&alert), vouched);
+        }
+    }
+}
