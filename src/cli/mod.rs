@@ -210,9 +210,9 @@ fn start(cli: Cli) -> anyhow::Result<ExitCode> {
     let is_long_running = matches!(cli.command, Command::Serve(_));
     // The service's log must not hold it up; a command's few warnings may. Dropped last.
     let _log = if is_long_running {
-        Some(crate::serve::logging::start(config.log_format).context("starting the log")?)
+        Some(crate::serve::logging::start(config.log_format)?)
     } else {
-        logging::start(config.log_format);
+        logging::start(config.log_format)?;
         None
     };
     let printer = Printer::new(cli.json, cli.wide);

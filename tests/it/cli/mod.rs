@@ -10,6 +10,7 @@ mod files;
 mod merchants;
 mod money;
 mod nowhere;
+mod operators;
 mod payments;
 mod proofs;
 mod quarantine;
