@@ -1,7 +1,7 @@
 //! `tillbell alert ...`: bank mails from files, and what became of them.
 
 use super::alert_view::{display_name, object, row, transaction_id};
-use super::options::{LIST_MAX, LIST_USUAL};
+use super::options::{LIST_MAX, LIST_USUAL, newest};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -22,7 +22,8 @@ use crate::domain::time::Timestamp;
 use crate::mail_intake::files::Mails;
 use crate::mail_intake::ingest::{Arrival, Ingested, MailRoom, Origin, ingest};
 use crate::ops::OpError;
-use crate::ops::alerts::approve::{Approve, ApproveRefused, approve_alert};
+use crate::ops::alerts::approve::{Approve, ApproveRefused, approve_alert, difference};
+use crate::ops::alerts::draft::Voucher;
 use crate::ops::payments::find::whose_payment;
 use crate::store::StoreError;
 use crate::store::tables::alert_totals::AlertTotal;
@@ -138,7 +139,10 @@ pub(super) async fn run(command: AlertCommand, desk: &Desk) -> anyhow::Result<()
                 despite: despite.as_deref(),
             };
             approve_alert(&app, &ask).await??;
-            payments::show(&app, business, &payment, desk).await
+            payments::show(&app, business, &payment, desk).await?;
+            let done = app.store.payment_by_transaction(business, &payment).await?;
+            let differs = done.and_then(|done| difference(&done, done.received?));
+            desk.printer.remark(differs.is_some(), &differs.unwrap_or_default())
         }
         AlertCommand::Dismiss(args) => dismissals::run(&app, &banks, &args, desk).await,
         AlertCommand::Reread(args) => reread::run(&app, banks, &args, desk).await,
@@ -167,7 +171,11 @@ async fn ingest_files(app: &App, banks: Arc<Banks>, args: &IngestArgs, desk: &De
             let row = match item.raw {
                 Err(reason) => untaken(&item.file, AlertStatus::Unreadable.as_str(), &reason),
                 Ok(raw) => {
-                    let origin = Origin::File { trusted: args.trusted };
+                    let voucher = || Voucher { operator: desk.operator.clone(), file: item.file.clone() };
+                    let origin = match args.trusted {
+                        true => Origin::Vouched(voucher()),
+                        false => Origin::File { trusted: false },
+                    };
                     let arrival = Arrival { raw, source: "file".into(), origin, with: Vec::new() };
                     match ingest(app, &room, arrival).await {
                         Ok(taken) => {
@@ -274,7 +282,7 @@ async fn list(
     let totals = app.store.alert_totals().await?;
     let beside = Object::new().with("waiting", waiting(&totals, now)?).with("more", more);
     desk.printer.list_with("alerts", &columns, rows, beside)?;
-    desk.printer.remark(more, &format!("only the newest {limit} are shown; --limit shows more"))?;
+    desk.printer.remark(more, &newest(limit))?;
     desk.printer.remark(true, &format!("\n{}", in_words(&totals, now)?))
 }
 

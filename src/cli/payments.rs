@@ -7,8 +7,7 @@ use anyhow::bail;
 use clap::{Args, Subcommand};
 
 use super::Desk;
-use super::options::{LIST_MAX, LIST_USUAL};
-use super::options::{Since, money, since};
+use super::options::{LIST_MAX, LIST_USUAL, Since, money, newest, since};
 use super::print::{Field, Object};
 use super::webhooks::delivery;
 use crate::app::App;
@@ -231,7 +230,7 @@ async fn list(app: &App, args: ListArgs, desk: &Desk) -> anyhow::Result<()> {
         beside = beside.with("searched_back_to", at);
     }
     desk.printer.list_with("payments", &columns, rows, beside)?;
-    desk.printer.remark(more, &format!("only the newest {limit} are shown; --limit shows more"))?;
+    desk.printer.remark(more, &newest(limit))?;
     let Some(at) = searched_back_to else { return Ok(()) };
     let time: String = at.to_string().replace('T', " ").chars().take("2026-03-10 08:00:00".len()).collect();
     let wider = if search.filter.business_id.is_none() { "; --business searches further back" } else { "" };

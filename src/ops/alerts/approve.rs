@@ -3,6 +3,8 @@
 //! A person may do what the rules may not, but not by oversight: whatever speaks against it is
 //! named and must be overridden with a reason, which is kept with the settlement.
 
+use std::cmp::Ordering;
+
 use super::copies::{Standing, sharing_session, standing};
 use super::evidence::{self, OperatorApproval};
 use super::similar::similar_for_person;
@@ -117,6 +119,9 @@ pub async fn approve_alert(app: &App, ask: &Approve<'_>) -> Result<Result<Paymen
             received,
             requested: payment.amount,
             before: &alert.evidence,
+        let differs =
+            difference(&payment, received).map(|differs| format!(" ({differs})")).unwrap_or_default();
+        let reason = format!("{}{differs}", despite.unwrap_or("there were no obstacles"));
         });
         let (expected, seen) =
             (fold(&payment.payer_name), fold(alert.facts.payer_name.as_deref().unwrap_or_default()));
@@ -130,7 +135,7 @@ pub async fn approve_alert(app: &App, ask: &Approve<'_>) -> Result<Result<Paymen
             name_mismatch: name.verdict != Verdict::Match,
             operator: Some(ByOperator {
                 name: ask.operator,
-                reason: despite.unwrap_or("there were no obstacles"),
+                reason: &reason,
                 proven: newly_proven(app, &alert, &payment, &name, (&expected, &seen)).await?,
                 keys: fresh_keys(app, &alert, place).await?,
                 beside_another: !standing.is_empty(),
@@ -153,6 +158,17 @@ async fn load(app: &App, ask: &Approve<'_>) -> Result<Result<(AlertRow, Payment)
     };
     if !matches!(alert.status, AlertStatus::Review | AlertStatus::Unmatched | AlertStatus::Dismissed) {
         return Ok(Err(ApproveRefused::AlertStatus(alert.id, alert.status.as_str())));
+/// What was received beside what was asked for, in words; `None` where they are the same.
+pub fn difference(payment: &Payment, received: Money) -> Option<String> {
+    let (got, asked) = (received.kobo(), payment.amount.kobo());
+    let by = |kobo: i64| naira(Money(kobo));
+    match got.cmp(&asked) {
+        Ordering::Less => Some(format!("received {} less than requested", by(asked - got))),
+        Ordering::Equal => None,
+        Ordering::Greater => Some(format!("received {} more than requested", by(got - asked))),
+    }
+}
+
     }
     if let Some(before) = alert.dismissed_from.filter(|_| alert.is_aside_for_good()) {
         return Ok(Err(match before {

@@ -39,6 +39,74 @@ fn new_layout(words: &str) -> String {
 }
 
 on_both! {
+    async fn a_person_who_vouches_for_a_mail_leaves_a_name(db: TestDatabase) {
+        let desk = Desk::new(&db);
+        let key = furnish(&desk);
+        let txn = pay(&desk, &key, 6_400, "Ngozi Bala Eze").await;
+        let mail = Alert::credit(ACCOUNT, 6_400, "Eze Ngozi Bala", now()).text();
+        let taken = trusted(&desk, "vouched.eml", &mail);
+        assert_eq!((&taken["outcome"], &taken["transaction_id"]), (&"matched".into(), &txn.clone().into()));
+        let id = taken["alert_id"].to_string();
+        let about = format!("alert {id}");
+        assert_eq!(acts(&desk, &["--about", &about]), [format!("ingest --trusted, {about}, vouched.eml")]);
+        let by = desk.json(&["activity", "--about", &about])["acts"][0]["operator"].as_str().unwrap().to_owned();
+        let shown = desk.json(&["alert", "show", &id]);
+        assert_eq!(shown["authentic_by"], format!("taken in with --trusted by {by}"));
+        // Without the flag nobody vouches.
+        let other = Alert::credit(ACCOUNT, 6_500, "Eze Ngozi Bala", now()).text();
+        write(&desk, "other.eml", &other);
+        let other = desk.json(&["alert", "ingest", "other.eml"])["results"][0]["alert_id"].to_string();
+        assert!(acts(&desk, &["--about", &format!("alert {other}")]).is_empty());
+        assert_eq!(desk.json(&["audit"])["ok"], true);
+    }
+
+    async fn resending_and_forgetting_leave_a_name(db: TestDatabase) {
+        let desk = Desk::new(&db);
+        let key = furnish(&desk);
+        pay(&desk, &key, 6_400, "Ngozi Bala Eze").await;
+        trusted(&desk, "one.eml", &Alert::credit(ACCOUNT, 6_400, "Eze Ngozi Bala", now()).text());
+        let id = desk.json(&["webhook", "list"])["webhooks"][0]["id"].to_string();
+        desk.json(&["webhook", "resend", &id]);
+        let about = format!("webhook {id}");
+        assert_eq!(acts(&desk, &["--about", &about]), [format!("webhook resend, {about}, -")]);
+        let app = desk.app().await;
+        let key = MailboxKey {
+            host: "mail.example".into(), port: 993, login: "till".into(), folder: "INBOX".into(),
+        };
+        let row = mailboxes::configure(&app, &key, "alerts").await.unwrap();
+        desk.json(&["mailbox", "forget", &row.id.to_string()]);
+        let about = format!("mailbox {}", row.id);
+        assert_eq!(acts(&desk, &["--about", &about]), [format!("mailbox forget, {about}, -")]);
+    }
+
+    async fn settings_and_wallets_are_told_as_they_changed(db: TestDatabase) {
+        let desk = Desk::new(&db);
+        let business = desk.business("Ijo Fabrics");
+        desk.json(&["business", "set", &business, "--name", "Ijo Cloth", "--rate-limit", "90"]);
+        let about = format!("business {business}");
+        let told = acts(&desk, &["--about", &about]);
+        assert!(
+            told[0].ends_with("name from \"Ijo Fabrics\" to \"Ijo Cloth\", rate_limit from default to 90"), "{told:?}"
+        );
+        desk.json(&["business", "set", &business, "--percentage", "1.5"]);
+        let told = acts(&desk, &["--about", &about]);
+        assert!(told[0].contains("charges from ") && told[0].contains("1.50%"), "{told:?}");
+        let app = desk.app().await;
+        let phone = tillbell::domain::phone::Phone::parse("08031230045").unwrap();
+        tillbell::ops::wallets::find::ensure(&app, &phone).await.unwrap();
+        desk.json(&["wallet", "credit", "08031230045", "250", "--reason", "goodwill"]);
+        let masked = phone.masked();
+        let told = acts(&desk, &["--about", "wallet 08031230045"]);
+        assert_eq!(told, [format!("wallet credit, wallet {masked}, NGN 250.00: goodwill")]);
+        let told = desk.text(&["activity"]);
+        assert!(told.contains(&masked) && !told.contains("wallet 1"), "{told}");
+        desk.json(&["wallet", "suspend", "08031230045", "--reason", "stolen"]);
+        let again = desk.refused(&["wallet", "suspend", "08031230045", "--reason", "stolen"]);
+        assert!(again.contains("already suspended"), "{again}");
+        desk.json(&["wallet", "resume", "08031230045", "--reason", "found"]);
+        assert!(desk.refused(&["wallet", "resume", "08031230045", "--reason", "found"]).contains("not suspended"));
+    }
+
     async fn a_level_that_is_none_is_refused(db: TestDatabase) {
         let desk = Desk::new(&db);
         for command in [&["account", "list"][..], &["serve"]] {
