@@ -45,7 +45,8 @@ pub(super) enum AlertCommand {
     /// List alerts, newest first, and the total of those that wait
     #[command(after_help = examples!["alert list --outcome review", "alert list --limit 20 --json"])]
     List {
-        /// Only alerts with this outcome, for example review or unmatched
+        /// Only alerts with this outcome: new, matched, review, unmatched, duplicate, quarantined, ignored,
+        /// unreadable, dismissed, reversed
         #[arg(long, value_name = "OUTCOME", value_parser = outcome)]
         outcome: Option<AlertStatus>,
         /// Largest number of alerts to show
@@ -324,8 +325,8 @@ fn sum_object(sum: &Sum, now: Timestamp) -> Object {
         .with("age_seconds", sum.oldest.map(|at| age(now, at)))
 }
 
-/// Credits that wait for a person or a payment, in all and by status. What is quarantined is told by status
-/// alone: nothing proves that its money is there.
+/// Credits that wait for a person or a payment, in all and by status. What is quarantined or unreadable is told by
+/// status alone: nothing proves or tells that its money is there.
 fn waiting(totals: &[AlertTotal], now: Timestamp) -> anyhow::Result<Object> {
     let mut by_status = Object::new();
     for status in AlertStatus::COUNTED {
@@ -360,3 +361,12 @@ fn in_words(totals: &[AlertTotal], now: Timestamp) -> anyhow::Result<String> {
 async fn show(app: &App, banks: &Banks, id: i64, desk: &Desk) -> anyhow::Result<()> {
     desk.printer.object(&object(app, banks, id).await?)
 }
+    let unread = sum(totals.iter().filter(|total| total.status == AlertStatus::Unreadable))?;
+    if let Some(oldest) = unread.oldest {
+        let mails = if unread.count == 1 { "mail" } else { "mails" };
+        let age = for_people(&age(now, oldest));
+        words.push_str(&format!(
+            "\n{} {mails} could not be read, and may tell of money, the oldest {age} old: `alert list --outcome unreadable`",
+            unread.count
+        ));
+    }

@@ -107,6 +107,59 @@ on_both! {
         assert!(desk.refused(&["wallet", "resume", "08031230045", "--reason", "found"]).contains("not suspended"));
     }
 
+    async fn a_mail_in_a_new_layout_is_counted(db: TestDatabase) {
+        let desk = Desk::new(&db);
+        let taken = trusted(&desk, "new.eml", &new_layout("A transfer of NGN 7,300.00 has reached you"));
+        assert_eq!(taken["outcome"], "unreadable", "{taken}");
+        assert_eq!(desk.json(&["alert", "list"])["waiting"]["by_status"]["unreadable"]["count"], 1);
+        let told = desk.text(&["alert", "list"]);
+        assert!(told.contains("1 mail could not be read"), "{told}");
+        desk.json(&["alert", "dismiss", "1", "--reason", "seen"]);
+        assert_eq!(desk.json(&["alert", "list"])["waiting"]["by_status"]["unreadable"]["count"], 0);
+        assert!(!desk.text(&["alert", "list"]).contains("mail could not be read"));
+    }
+
+    async fn a_credit_that_a_rule_sets_aside_says_so_and_can_be_approved(db: TestDatabase) {
+        let desk = Desk::new(&db);
+        let key = furnish(&desk);
+        let txn = pay(&desk, &key, 3_200, "Amaka Dike Obi").await;
+        let mut alert = Alert::credit(ACCOUNT, 3_200, "X", now());
+        alert.session = String::new();
+        let mail = alert.text().replace("VIA GAPS PAYMENT FROM X", "NIP CHARGES REFUND TO AMAKA DIKE OBI");
+        let taken = trusted(&desk, "fee.eml", &mail);
+        let (id, reason) = (taken["alert_id"].to_string(), taken["reason"].as_str().unwrap());
+        assert_eq!(taken["outcome"], "ignored", "{taken}");
+        assert!(reason.contains("a fee: the narration matches") && reason.contains("NIP CHARGES REFUND"), "{reason}");
+        let tried = desk.json(&["bank", "try", "fee.eml"]).to_string();
+        assert!(tried.contains("a fee: the narration matches"), "{tried}");
+        let approve = ["alert", "approve", &id, "--payment", &txn];
+        let refused = desk.refused(&approve);
+        assert!(refused.contains("was set aside as a fee") && refused.contains("--despite"), "{refused}");
+        let done = desk.json(&[&approve[..], &["--despite", "she typed that"]].concat());
+        assert_eq!(done["status"], "approved");
+        let shown = desk.json(&["alert", "show", &id]);
+        assert_eq!((&shown["outcome"], &shown["kind"]), (&"matched".into(), &"payment".into()));
+        // The same money does not pay a second time unseen.
+        let other = pay(&desk, &key, 3_200, "Amaka Dike Obi").await;
+        let copy = trusted(&desk, "copy.eml", &mail.replace("Message-ID: <", "Message-ID: <again."))["alert_id"].to_string();
+        let refused = desk.refused(&["alert", "approve", &copy, "--payment", &other]);
+        assert!(refused.contains(&format!("alert {id}")), "{refused}");
+        assert_eq!(desk.json(&["audit"])["ok"], true);
+        // The next one is put aside.
+        let mut next = Alert::credit(ACCOUNT, 3_300, "X", now());
+        next.session = String::new();
+        let mail = next.text().replace("VIA GAPS PAYMENT FROM X", "NIP CHARGES REFUND TO AMAKA DIKE OBI");
+        let id = trusted(&desk, "next.eml", &mail)["alert_id"].to_string();
+        let done = desk.json(&["alert", "dismiss", &id, "--reason", "a refund of the bank's"]);
+        assert_eq!((&done["outcome"], &done["was"]), (&"dismissed".into(), &"ignored".into()));
+        assert_eq!(desk.json(&["alert", "show", &id])["dismissed_from"], "ignored");
+        // A debit is nothing to approve.
+        let mut debit = Alert::credit(ACCOUNT, 3_400, "X", now());
+        debit.direction = "DEBIT";
+        let id = trusted(&desk, "debit.eml", &debit.text())["alert_id"].to_string();
+        assert!(desk.refused(&["alert", "approve", &id, "--payment", &txn, "--despite", "x"]).contains("ignored"));
+    }
+
     async fn a_level_that_is_none_is_refused(db: TestDatabase) {
         let desk = Desk::new(&db);
         for command in [&["account", "list"][..], &["serve"]] {
