@@ -10,7 +10,7 @@ use clap::{Args, Subcommand};
 use indicatif::ProgressBar;
 
 use super::banks::occurred;
-use super::print::{Field, Object, for_people};
+use super::print::{self, Field, Object, for_people};
 use super::reread::{self, RereadArgs};
 use super::{Desk, dismissals, payments};
 use crate::alert_reader::Banks;
@@ -203,11 +203,17 @@ async fn ingest_files(app: &App, banks: Arc<Banks>, args: &IngestArgs, desk: &De
                 break 'files;
             }
             bar.inc(1);
-            bar.set_message(format!("{} mails taken", bar.position()));
+            bar.set_message(match bar.position() {
+                1 => "1 mail taken".to_owned(),
+                some => format!("{some} mails taken"),
+            });
         }
     }
     bar.finish_and_clear();
     results.end()?;
+    if outcomes.is_empty() && trouble.is_none() {
+        print::warn(format_args!("no mails were found in {}", args.files.join(", ")));
+    }
     let told: Vec<String> = outcomes.iter().map(|(outcome, count)| format!("{count} {outcome}")).collect();
     desk.printer.remark(outcomes.values().sum::<usize>() > 1, &told.join(", "))?;
     trouble.map_or(Ok(()), Err)
@@ -355,12 +361,6 @@ fn in_words(totals: &[AlertTotal], now: Timestamp) -> anyhow::Result<String> {
         words.push('\n');
         words.push_str(&say(&aside, "in quarantine (not proven to be from the bank)"));
     }
-    Ok(words)
-}
-
-async fn show(app: &App, banks: &Banks, id: i64, desk: &Desk) -> anyhow::Result<()> {
-    desk.printer.object(&object(app, banks, id).await?)
-}
     let unread = sum(totals.iter().filter(|total| total.status == AlertStatus::Unreadable))?;
     if let Some(oldest) = unread.oldest {
         let mails = if unread.count == 1 { "mail" } else { "mails" };
@@ -370,3 +370,9 @@ async fn show(app: &App, banks: &Banks, id: i64, desk: &Desk) -> anyhow::Result<
             unread.count
         ));
     }
+    Ok(words)
+}
+
+async fn show(app: &App, banks: &Banks, id: i64, desk: &Desk) -> anyhow::Result<()> {
+    desk.printer.object(&object(app, banks, id).await?)
+}

@@ -146,7 +146,7 @@ enum Command {
     /// Check that the books are in order; exit 1 if they are not
     ///
     /// Recomputes every balance, charge and seal from the stored entries, and names the rows that are wrong.
-    /// Changes nothing. Run it daily, and before you restore or move a database.
+    /// Changes nothing. Run it daily, after a restore, and before you move a database.
     #[command(after_help = examples!["audit", "audit --json"])]
     Audit,
     /// Show the configuration in effect, without its secrets

@@ -122,7 +122,7 @@ pub(super) enum PaymentCommand {
         /// Id of the alert in which the bank reports its reversal, if there is one
         #[arg(long, value_name = "ID")]
         alert: Option<i64>,
-        /// Your reason to go on although that alert does not look like this transfer's
+        /// Why you reverse it although the alert does not fit this transfer
         #[arg(long, value_name = "REASON", requires = "alert")]
         despite: Option<String>,
         /// Do not ask first
@@ -221,9 +221,14 @@ async fn list(app: &App, args: ListArgs, desk: &Desk) -> anyhow::Result<()> {
     if payments.iter().any(|payment| payment.reversed_at.is_some()) {
         columns.push("reversed_at");
     }
+    if payments.iter().any(|payment| payment.received.is_some_and(|received| received != payment.amount)) {
+        let after = columns.iter().position(|name| *name == "amount").map_or(0, |at| at + 1);
+        columns.insert(after, "received");
+    }
     let mut rows = Vec::with_capacity(payments.len());
     for payment in payments {
-        rows.push(object(&view(app, payment).await?));
+        let view = view(app, payment).await?;
+        rows.push(if desk.printer.json { object(&view) } else { listed(&view) });
     }
     let mut beside = Object::new().with("more", more);
     if let Some(at) = searched_back_to {
@@ -272,7 +277,18 @@ fn charges(payment: &Payment) -> Object {
         .with("business_receives", payment.business_receives)
 }
 
+/// A payment in a list for people: approved and then reversed is one word.
+fn listed(view: &PaymentView) -> Object {
+    let payment = &view.payment;
+    let status = if payment.reversed_at.is_some() { "reversed" } else { payment.status.as_str() };
+    object_as(view, status).with("received", payment.received)
+}
+
 fn object(view: &PaymentView) -> Object {
+    object_as(view, view.payment.status.as_str())
+}
+
+fn object_as(view: &PaymentView, status: &'static str) -> Object {
     let PaymentView { payment, account, website } = view;
     let website = website.as_ref().map(|site| Object::new().with("id", site.id).with("url", &site.url));
     Object::new()
@@ -280,7 +296,7 @@ fn object(view: &PaymentView) -> Object {
         .with("business_id", payment.business_id)
         .with("kind", kind_word(payment.kind))
         .with("mode", payment.mode.as_str())
-        .with("status", payment.status.as_str())
+        .with("status", status)
         .with("amount", payment.amount)
         .with("received_amount", payment.received)
         .with("payer_name", &payment.payer_name)

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::Args;
 
 use super::Desk;
-use super::print::Object;
+use super::print::{self, Object};
 use crate::ops::ledger::audit::{self};
 use crate::serve::{self, Roles, ServeError};
 
@@ -26,6 +26,7 @@ pub(super) struct DemoArgs {
 
 pub(super) async fn serve(args: ServeArgs, desk: &Desk) -> anyhow::Result<()> {
     let roles = args.role.unwrap_or(Roles::ALL);
+    tracing::info!(configuration = desk.configured_by(), database = desk.database(), "starting");
     match serve::run(desk.config.clone(), roles, serve::until_told()).await {
         Err(ServeError::Start(error)) => Err(desk.explain(error)),
         done => Ok(done?),
@@ -35,6 +36,7 @@ pub(super) async fn serve(args: ServeArgs, desk: &Desk) -> anyhow::Result<()> {
 pub(super) async fn migrate(desk: &Desk) -> anyhow::Result<()> {
     let app = desk.make().await?;
     let migrations = app.prepare().await?;
+    print::note(format_args!("{}; database: {}", desk.configured_by(), desk.database()));
     let object = Object::new().with("database", app.store.engine()).with("migrations", migrations);
     desk.printer.object(&object)
 }

@@ -79,6 +79,35 @@ on_both! {
         assert_eq!(acts(&desk, &["--about", &about]), [format!("mailbox forget, {about}, -")]);
     }
 
+    async fn an_approval_is_found_by_its_alert_and_by_its_payment(db: TestDatabase) {
+        let desk = Desk::new(&db);
+        let key = furnish(&desk);
+        let txn = pay(&desk, &key, 9_000, "Sade Ayo Balogun").await;
+        let mail = Alert::credit(ACCOUNT, 8_500, "Balogun Sade Ayo", now()).text();
+        let id = trusted(&desk, "short.eml", &mail)["alert_id"].to_string();
+        let args = ["alert", "approve", &id, "--payment", &txn, "--despite", "the rest in cash"];
+        let told = desk.text(&args);
+        assert!(told.ends_with("received NGN 500.00 less than requested"), "{told}");
+        let approval = format!("approve, alert {id} onto payment {txn}, the rest in cash (received NGN 500.00 less than requested)");
+        assert_eq!(acts(&desk, &["--about", &format!("alert {id}")])[0], approval);
+        assert_eq!(acts(&desk, &["--about", &format!("payment {txn}")]), [approval]);
+        assert!(acts(&desk, &["--about", &format!("alert {id}0")]).is_empty());
+        for garbage in [&id[..], "garbage", "alert", "alert x", "payment ", "wallet x"] {
+            let output = desk.run(&["activity", "--about", garbage]);
+            assert_eq!(output.status.code(), Some(2), "{garbage}");
+            let told = String::from_utf8(output.stderr).unwrap();
+            assert!(told.contains("alert 42") && told.contains("payment ORDER-81"), "{told}");
+        }
+        // The money that differs is seen in the list.
+        let list = desk.text(&["payment", "list"]);
+        assert!(list.contains("RECEIVED") && list.contains("8,500.00"), "{list}");
+        desk.json(&["payment", "reverse", &txn, "--reason", "wrong"]);
+        let list = desk.text(&["payment", "list"]);
+        assert!(list.contains("reversed") && !list.contains("approved"), "{list}");
+        let one = &desk.json(&["payment", "list"])["payments"][0];
+        assert_eq!((&one["status"], one["reversed_at"].is_string()), (&"approved".into(), true));
+    }
+
     async fn settings_and_wallets_are_told_as_they_changed(db: TestDatabase) {
         let desk = Desk::new(&db);
         let business = desk.business("Ijo Fabrics");
@@ -177,4 +206,71 @@ on_both! {
             assert_eq!(output.status.code(), Some(0), "{level}: {}", String::from_utf8_lossy(&output.stderr));
         }
     }
+
+    async fn small_answers_are_said_well(db: TestDatabase) {
+        let desk = Desk::new(&db);
+        std::fs::create_dir(desk.path().join("nothing")).unwrap();
+        write(&desk, "nothing/readme.txt", "no mail");
+        let told = desk.refused(&["alert", "ingest", "nothing"]);
+        assert!(told.contains("nothing cannot be opened: no mails were found"), "{told}");
+        let told = desk.refused(&["alert", "ingest", "-"]);
+        assert!(told.contains("standard input is empty"), "{told}");
+        let help = desk.text(&["alert", "list", "--help"]);
+        assert!(help.contains("quarantined, ignored, unreadable, dismissed, reversed"), "{help}");
+        let help = desk.text(&["payment", "reverse", "--help"]);
+        assert!(help.contains("Why you reverse it although the alert does not fit this transfer"), "{help}");
+        let help = desk.text(&["business", "add", "--help"]);
+        assert!(help.contains("1 percent plus NGN 50.00"), "{help}");
+        let mail = Alert::credit(ACCOUNT, 700, "Ene Agaba", now()).text();
+        write(&desk, "open.eml", &mail);
+        let reason = desk.json(&["alert", "ingest", "open.eml"])["results"][0]["reason"].as_str().unwrap().to_owned();
+        assert!(!reason.contains("Authentication-Results"), "{reason}");
+        std::fs::create_dir(desk.path().join("templates")).unwrap();
+        write(&desk, "templates/bad.toml", "code = 3\nname =\n");
+        let mut command = desk.command(&["bank", "list"]);
+        let output = command.env("TILLBELL_BANKS__FOLDER", desk.path().join("templates")).output().unwrap();
+        let told = String::from_utf8(output.stderr).unwrap();
+        assert!(told.contains("banks.folder"), "{told}");
+        let mut command = desk.command(&["account", "list"]);
+        let url = "postgres://till:p@ss/w@127.0.0.1:1/none";
+        let told = String::from_utf8(command.env("TILLBELL_DATABASE__URL", url).output().unwrap().stderr).unwrap();
+        assert!(!told.contains("ss/w") && !told.contains("p@ss"), "{told}");
+    }
+
+    async fn which_files_are_used_is_said(db: TestDatabase) {
+        let desk = Desk::bare(&db);
+        let output = desk.run(&["migrate"]);
+        let told = String::from_utf8(output.stderr).unwrap();
+        assert!(told.contains("configuration file: none") && told.contains("database: "), "{told}");
+        assert!(!told.contains("p@ss"), "{told}");
+    }
+}
+
+#[test]
+fn a_new_database_that_nobody_named_is_a_warning() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |args: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tillbell"));
+        command
+            .args(args)
+            .current_dir(folder.path())
+            .env_clear()
+            .env("TILLBELL_SERVER__LISTEN", "127.0.0.1:0");
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    };
+    let mut child = run(&["serve"]);
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    assert!(line.starts_with("listening on"), "{line}");
+    child.kill().unwrap();
+    let told = String::from_utf8(child.wait_with_output().unwrap().stderr).unwrap();
+    for part in
+        ["a new, empty database was created", "tillbell.db", "no configuration file", "no mails will arrive"]
+    {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+    // It is there now.
+    let told = run(&["migrate"]).wait_with_output().unwrap();
+    let told = String::from_utf8(told.stderr).unwrap();
+    assert!(!told.contains("was created") && told.contains("tillbell.db"), "{told}");
 }
