@@ -164,8 +164,11 @@ fn read_as_it_says(raw: &[u8], banks: &Banks, intake: &Intake) -> Reading {
         }
     };
     // What decided comes first: where that is the content, what proves the mail stands behind it.
-    let is_by_content = matches!(content, Outcome::Ignored | Outcome::Unreadable);
-    let at = if is_by_content && judgement.authenticity.counts() { 0 } else { why.len() };
+    let speaks = judgement.authenticity.counts()
+        || judgement.authenticity == Authenticity::Unproven
+            && (intake.trusted || content == Outcome::Unreadable);
+    let is_by_content = speaks && matches!(content, Outcome::Ignored | Outcome::Unreadable);
+    let at = if is_by_content { 0 } else { why.len() };
     why.splice(at..at, told);
     doubts.append(&mut facts.doubts);
     doubts.dedup();

@@ -26,8 +26,8 @@ pub(super) struct DemoArgs {
 
 pub(super) async fn serve(args: ServeArgs, desk: &Desk) -> anyhow::Result<()> {
     let roles = args.role.unwrap_or(Roles::ALL);
-    tracing::info!(configuration = desk.configured_by(), database = desk.database(), "starting");
-    match serve::run(desk.config.clone(), roles, serve::until_told()).await {
+    let used = serve::Used { configuration: desk.configured_by(), database: desk.database() };
+    match serve::run(desk.config.clone(), roles, &used, serve::until_told()).await {
         Err(ServeError::Start(error)) => Err(desk.explain(error)),
         done => Ok(done?),
     }

@@ -482,7 +482,7 @@ fn a_mail_that_tells_of_money_is_not_set_aside_unread() {
         "Open a savings account and get a free debit card. Call 0700 4826 6328 today.",
         "Get a loan at 24% a year. Credit decisions within 5 minutes!",
         "Our branch at 205 Marina will be closed on 1 May 2026.",
-        "Our transfer service is unavailable from 12:00 to 13:30 on 10.03.2026.",
+        "Our transfer service is unavailable from 12:00 to 13:30 on Sunday.",
         "The value of trust: 40 years of banking.",
     ] {
         let reading = take(&format!("{HEAD}\n{words}\n"));

@@ -324,9 +324,9 @@ fn told(old: &Business, new: &Business) -> String {
 /// Charges as a person says them.
 fn in_words(schedule: &Schedule) -> String {
     let payer = if schedule.paid_by_customer { "the customer" } else { "the merchant" };
-    let cap = schedule.cap.map(|cap| format!(", at most {}", naira(cap))).unwrap_or_default();
-    let off = if schedule.enabled { "" } else { " (off)" };
-    format!("{}% + {}{cap}, paid by {payer}{off}", Money(schedule.rate), naira(schedule.fixed))
+    let cap = schedule.cap.map(|cap| format!(" up to {}", naira(cap))).unwrap_or_default();
+    let off = if schedule.enabled { "" } else { ", off" };
+    format!("{}% + {}{cap} (paid by {payer}{off})", Money(schedule.rate), naira(schedule.fixed))
 }
 
 /// A name as it is stored: trimmed, not empty, everything in it to be seen.
