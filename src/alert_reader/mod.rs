@@ -167,7 +167,8 @@ fn read_as_it_says(raw: &[u8], banks: &Banks, intake: &Intake) -> Reading {
     let speaks = judgement.authenticity.counts()
         || judgement.authenticity == Authenticity::Unproven
             && (intake.trusted || content == Outcome::Unreadable);
-    let is_by_content = speaks && matches!(content, Outcome::Ignored | Outcome::Unreadable);
+    let is_aside = facts.kind.is_some_and(|kind| kind != AlertKind::Payment);
+    let is_by_content = speaks && (is_aside || matches!(content, Outcome::Ignored | Outcome::Unreadable));
     let at = if is_by_content { 0 } else { why.len() };
     why.splice(at..at, told);
     doubts.append(&mut facts.doubts);
