@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 use tokio::sync::Notify;
 
 use crate::clock::{Clock, Random, SystemClock, SystemRandom};
-use crate::config::{Config, MessengerChoice, Secret};
+use crate::config::{Config, MessengerChoice, Origin, Secret};
 use crate::directory::Directory;
 use crate::domain::address::AddressPolicy;
 use crate::domain::time::Timestamp;
@@ -131,7 +131,9 @@ impl App {
     /// For the programs that make what is not there yet. Does not migrate.
     pub async fn make(config: Config, options: &StoreOptions) -> Result<App, StartError> {
         let place = || look::place(&options.url);
-        let has_key = match look::look(&options.url).await? {
+        let found = look::look(&options.url).await?;
+        let found_nothing = found == Found::Nothing;
+        let has_key = match found {
             // A server's databases are made by whoever runs it.
             Found::Nothing if !options.url.starts_with("sqlite:") => {
                 return Err(Standing::Nothing(place()).into());
@@ -146,7 +148,16 @@ impl App {
         if has_key {
             refuse_lost_key(&config.secret)?;
         }
-        App::open(config, options).await
+        let is_new = found_nothing && config.database_origin == Origin::Default;
+        let app = App::open(config, options).await?;
+        if is_new {
+            tracing::warn!(
+                database = place(),
+                "a new, empty database was created, because no configuration file and no environment variable names \
+                 one; if you have one already, name it in database.url"
+            );
+        }
+        Ok(app)
     }
 
     /// For all others: takes what is there, whole and up to date, and makes nothing.

@@ -313,6 +313,16 @@ impl Config {
                 "database.url must begin with sqlite: or postgres://, such as sqlite:tillbell.db".into(),
             ));
         }
+        // A password with these signs in it would be cut in two, and its end shown as the name of the server.
+        if scheme != Some("sqlite")
+            && database_url.split(['?', '#']).next().unwrap_or_default().matches('@').count() > 1
+        {
+            return Err(ConfigError(
+                "database.url has more than one @: write an @ in the password as %40 (and / as %2F, : as %3A, ? as %3F, \
+                 # as %23)"
+                    .into(),
+            ));
+        }
         // Neither is a name that SQLite keeps for itself: what it names ends with the process.
         if database_url.strip_prefix("sqlite:").is_some_and(|path| path.is_empty() || path.starts_with(':')) {
             return Err(wrong(

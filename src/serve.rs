@@ -106,10 +106,23 @@ pub struct Running {
     tasks: Vec<JoinHandle<()>>,
 }
 
+/// What a start names in the log, so that nobody looks for data in another database.
+pub struct Used {
+    pub configuration: String,
+    /// Without a password.
+    pub database: String,
+}
+
 /// Opens, migrates, listens, and serves until `shutdown`. Prints one line to stdout when ready.
-pub async fn run(config: Config, roles: Roles, shutdown: impl Future<Output = ()>) -> Result<(), ServeError> {
+pub async fn run(
+    config: Config,
+    roles: Roles,
+    used: &Used,
+    shutdown: impl Future<Output = ()>,
+) -> Result<(), ServeError> {
     let options = StoreOptions::service(config.database_url());
     let app = App::make(config, &options).await?;
+    tracing::info!(configuration = used.configuration, database = used.database, "starting");
     if app.config.server.dev {
         tracing::warn!(
             messenger = app.messenger.name(),

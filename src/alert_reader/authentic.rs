@@ -71,14 +71,13 @@ pub fn judge<'b>(letter: &Letter, sheets: &[Sheet], banks: &'b Banks) -> Judgeme
         });
         return judgement;
     };
-    match letter.verdicts.first() {
-        Some(top) => match against(top, bank) {
+    if let Some(top) = letter.verdicts.first() {
+        match against(top, bank) {
             Some(reason) => judgement.refute(&reason),
             None => judgement
                 .why
                 .push("its Authentication-Results say nothing against it; they prove nothing here".into()),
-        },
-        None => judgement.why.push("it has no Authentication-Results header".into()),
+        }
     }
     judgement
 }

@@ -102,7 +102,14 @@ pub fn facts(
     };
     facts.reference_is_unique =
         layout.reference_is_unique && facts.reference.as_deref().is_some_and(|r| !placeholder(r));
-    facts.kind = direction.map(|d| reader.kind(d, facts.narration.as_deref(), bank, shared));
+    if let Some(direction) = direction {
+        let (kind, rule) = reader.kind(direction, facts.narration.as_deref(), bank, shared);
+        facts.kind = Some(kind);
+        // The cause stands first.
+        if let Some(rule) = rule {
+            why.insert(0, rule);
+        }
+    }
     if direction == Some(Direction::Debit) {
         facts.payer_name = None;
         facts.payer_name_cut = false;

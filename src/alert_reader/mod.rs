@@ -152,16 +152,25 @@ fn read_as_it_says(raw: &[u8], banks: &Banks, intake: &Intake) -> Reading {
     why.extend(judgement.why.iter().cloned());
     doubts.extend(judgement.doubts.iter().cloned());
     let seen = Seen { sheets: quoted_part(sheets, &judgement), is_whole };
+    let mut told = Vec::new();
     let (content, mut facts) = match judgement.bank {
-        Some(bank) => understand(bank, banks, &letter, &seen, intake, &mut why),
+        Some(bank) => understand(bank, banks, &letter, &seen, intake, &mut told),
         None => {
             // Not for an imitation of a known bank's address.
             if judgement.why.iter().any(|w| w.ends_with("is not a known bank's address")) {
-                why.push(UNKNOWN_BANK.into());
+                told.push(UNKNOWN_BANK.into());
             }
             (Outcome::Quarantined, AlertFacts::default())
         }
     };
+    // What decided comes first: where that is the content, what proves the mail stands behind it.
+    let speaks = judgement.authenticity.counts()
+        || judgement.authenticity == Authenticity::Unproven
+            && (intake.trusted || content == Outcome::Unreadable);
+    let is_aside = facts.kind.is_some_and(|kind| kind != AlertKind::Payment);
+    let is_by_content = speaks && (is_aside || matches!(content, Outcome::Ignored | Outcome::Unreadable));
+    let at = if is_by_content { 0 } else { why.len() };
+    why.splice(at..at, told);
     doubts.append(&mut facts.doubts);
     doubts.dedup();
     facts.doubts = doubts;
@@ -316,14 +325,16 @@ fn understand(
     let subject = letter.subject.as_deref().unwrap_or_default();
     let Some(layout) = extract::recognise(bank, &text, subject) else {
         let own = bank.notices.iter().any(|r| r.is_match(subject) || r.is_match(&text));
+        let speaks =
+            |text: &str| speaks_of_money(text) || banks.shared.moves.iter().any(|r| r.is_match(text));
         // "Never tell anybody your code" stands below alerts too: it makes no notice of a mail that
         // says what happened to the account.
-        let happened = banks.shared.transactions.iter().any(|r| r.is_match(&text)) && speaks_of_money(&text);
+        let happened = banks.shared.transactions.iter().any(|r| r.is_match(&text)) && speaks(&text);
         let common = |text: &str| banks.shared.notices.iter().any(|r| r.is_match(text));
         let notice = own || common(subject) || common(&text) && !happened;
         let mut facts = AlertFacts { bank: Some(bank.code.clone()), ..AlertFacts::default() };
         // What cannot be seen may have spoken of money.
-        if notice || !speaks_of_money(&text) && seen.is_whole {
+        if notice || !speaks(&text) && seen.is_whole {
             why.push(format!("{}: not a transaction", bank.name));
             facts.kind = Some(AlertKind::Notice);
             return (Outcome::Ignored, facts);
@@ -344,6 +355,8 @@ fn understand(
         explain: intake.explain,
     };
     let mut facts = extract::facts(bank, &banks.shared, layout, sheets, &head, why);
+    // The cause stands first.
+    let mut because = |cause: &str| why.insert(0, cause.to_owned());
     let free = layout.free_labels();
     let labels = html::seams::Labels {
         free: &free,
@@ -358,17 +371,17 @@ fn understand(
     }
     let outcome = match (facts.direction, facts.amount) {
         (Some(Direction::Debit), Some(_)) => {
-            why.push("a debit".into());
+            because("a debit");
             Outcome::Ignored
         }
         (Some(Direction::Credit), Some(_)) => Outcome::Read,
         // A debit, too: it may take back what was credited.
         (Some(_), None) => {
-            why.push("the amount could not be read".into());
+            because("the amount could not be read");
             Outcome::Unreadable
         }
         (None, _) => {
-            why.push("the direction could not be read".into());
+            because("the direction could not be read");
             Outcome::Unreadable
         }
     };

@@ -35,6 +35,8 @@ pub enum TemplateError {
     Value { file: String, key: String, message: String },
     #[error("{file}: cannot be read: {message}")]
     Io { file: String, message: String },
+    #[error("banks.folder: {0}")]
+    Configured(Box<TemplateError>),
 }
 
 /// How many digits of an account number a bank's alerts leave visible.
@@ -205,6 +207,7 @@ pub(super) struct Shared {
     pub not_in_loose_names: Vec<Pattern>,
     pub notices: Vec<Pattern>,
     pub transactions: Vec<Pattern>,
+    pub moves: Vec<Pattern>,
     pub reversals: Vec<Pattern>,
     pub states: States,
     pub claims: Claims,
@@ -303,7 +306,7 @@ impl Banks {
     /// The built-in templates, with those of the configured folder if there is one.
     pub fn configured(folder: Option<&Path>) -> Result<Banks, TemplateError> {
         match folder {
-            Some(folder) => Banks::load(folder),
+            Some(folder) => Banks::load(folder).map_err(|error| TemplateError::Configured(Box::new(error))),
             None => Banks::embedded(),
         }
     }

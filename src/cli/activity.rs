@@ -1,18 +1,24 @@
 //! `tillbell activity`: who did what, and why.
 
+use anyhow::bail;
 use clap::Args;
 
 use super::Desk;
-use super::options::{Since, since};
+use super::options::{Since, newest, since};
 use super::print::Object;
+use crate::app::App;
+use crate::domain::phone::Phone;
 use crate::domain::time::Timestamp;
+use crate::ops::wallets::find;
 use crate::store::tables::acts::OperatorAct;
 
 #[derive(Args)]
 pub(super) struct ActivityArgs {
-    /// Only what was done to this, in the words of the list, such as "alert 42" or "payment ORDER-81"
-    #[arg(long, value_name = "WHAT")]
-    about: Option<String>,
+    /// Only what was done to this: "alert 42", "payment ORDER-81", "wallet 08031234567", "business 1" and so on
+    ///
+    /// Also "website 1", "key 1", "account 1", "mailbox 1" and "webhook 1".
+    #[arg(long, value_name = "WHAT", value_parser = about)]
+    about: Option<About>,
     /// Acts of the last 24h, 7d, ... or since a day (2026-03-10, UTC)
     #[arg(long, value_name = "TIME", value_parser = since)]
     since: Option<Since>,
@@ -21,25 +27,77 @@ pub(super) struct ActivityArgs {
     limit: u32,
 }
 
+/// What acts are looked for by.
+#[derive(Clone, Debug)]
+enum About {
+    /// In the words of the record.
+    Subject(String),
+    Wallet(Phone),
+}
+
+/// Things that the record names by their number.
+const NUMBERED: [&str; 8] =
+    ["alert", "wallet", "business", "website", "key", "account", "mailbox", "webhook"];
+
+/// A form that no act has would find nothing, and pass for "nobody did anything".
+fn about(text: &str) -> Result<About, String> {
+    let wrong = || {
+        "must be one of \"alert 42\", \"payment ORDER-81\", \"wallet 08031234567\", \"business 1\", \"website 1\", \
+         \"key 1\", \"account 1\", \"mailbox 1\", \"webhook 1\""
+            .to_owned()
+    };
+    let (thing, which) = text.trim().split_once(' ').ok_or_else(wrong)?;
+    let which = which.trim();
+    if thing == "payment" && !which.is_empty() {
+        return Ok(About::Subject(format!("payment {which}")));
+    }
+    if thing == "wallet"
+        && let Ok(phone) = Phone::parse(which)
+    {
+        return Ok(About::Wallet(phone));
+    }
+    let id: i64 = which.parse().map_err(|_| wrong())?;
+    if NUMBERED.contains(&thing) { Ok(About::Subject(format!("{thing} {id}"))) } else { Err(wrong()) }
+}
+
 pub(super) async fn run(args: &ActivityArgs, desk: &Desk) -> anyhow::Result<()> {
     let app = desk.open().await?;
     let since = args.since.as_ref().map_or(Timestamp::MIN, |since| since.before(app.now()));
     let limit = args.limit as usize;
-    let mut acts = app.store.acts(args.about.as_deref(), since, limit + 1).await?;
+    let subject = match &args.about {
+        None => None,
+        Some(About::Subject(subject)) => Some(subject.clone()),
+        Some(About::Wallet(phone)) => match find::find(&app, phone).await? {
+            Some(wallet) => Some(format!("wallet {}", wallet.id)),
+            None => bail!("the number {} has no wallet", phone.masked()),
+        },
+    };
+    let mut acts = app.store.acts(subject.as_deref(), since, limit + 1).await?;
     let more = acts.len() > limit;
     acts.truncate(limit);
     let columns = ["at", "operator", "act", "about", "reason"];
-    let rows = acts.iter().map(object).collect();
+    let mut rows = Vec::with_capacity(acts.len());
+    for act in &acts {
+        rows.push(object(act, thing(&app, &act.subject).await?));
+    }
     desk.printer.list_with("acts", &columns, rows, Object::new().with("more", more))?;
-    desk.printer.remark(more, &format!("only the newest {limit} are shown; --limit shows more"))
+    desk.printer.remark(more, &newest(args.limit))
 }
 
-fn object(act: &OperatorAct) -> Object {
+/// What an act is about, as people know it: a wallet by its number, masked.
+async fn thing(app: &App, subject: &str) -> anyhow::Result<String> {
+    let id = subject.strip_prefix("wallet ").and_then(|id| id.parse().ok());
+    let Some(id) = id else { return Ok(subject.to_owned()) };
+    let wallet = find::wallet(app, id).await?;
+    Ok(wallet.map_or_else(|| subject.to_owned(), |wallet| format!("wallet {}", wallet.phone.masked())))
+}
+
+fn object(act: &OperatorAct, about: String) -> Object {
     Object::new()
         .with("id", act.id)
         .with("at", act.at)
         .with("operator", &act.operator)
         .with("act", &act.act)
-        .with("about", &act.subject)
+        .with("about", about)
         .with("reason", Some(&act.reason).filter(|reason| !reason.is_empty()))
 }

@@ -1,7 +1,7 @@
 //! `tillbell alert ...`: bank mails from files, and what became of them.
 
 use super::alert_view::{display_name, object, row, transaction_id};
-use super::options::{LIST_MAX, LIST_USUAL};
+use super::options::{LIST_MAX, LIST_USUAL, newest};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use clap::{Args, Subcommand};
 use indicatif::ProgressBar;
 
 use super::banks::occurred;
-use super::print::{Field, Object, for_people};
+use super::print::{self, Field, Object, for_people};
 use super::reread::{self, RereadArgs};
 use super::{Desk, dismissals, payments};
 use crate::alert_reader::Banks;
@@ -22,7 +22,8 @@ use crate::domain::time::Timestamp;
 use crate::mail_intake::files::Mails;
 use crate::mail_intake::ingest::{Arrival, Ingested, MailRoom, Origin, ingest};
 use crate::ops::OpError;
-use crate::ops::alerts::approve::{Approve, ApproveRefused, approve_alert};
+use crate::ops::alerts::approve::{Approve, ApproveRefused, approve_alert, difference};
+use crate::ops::alerts::draft::Voucher;
 use crate::ops::payments::find::whose_payment;
 use crate::store::StoreError;
 use crate::store::tables::alert_totals::AlertTotal;
@@ -44,7 +45,8 @@ pub(super) enum AlertCommand {
     /// List alerts, newest first, and the total of those that wait
     #[command(after_help = examples!["alert list --outcome review", "alert list --limit 20 --json"])]
     List {
-        /// Only alerts with this outcome, for example review or unmatched
+        /// Only alerts with this outcome: new, matched, review, unmatched, duplicate, quarantined, ignored,
+        /// unreadable, dismissed, reversed
         #[arg(long, value_name = "OUTCOME", value_parser = outcome)]
         outcome: Option<AlertStatus>,
         /// Largest number of alerts to show
@@ -138,7 +140,10 @@ pub(super) async fn run(command: AlertCommand, desk: &Desk) -> anyhow::Result<()
                 despite: despite.as_deref(),
             };
             approve_alert(&app, &ask).await??;
-            payments::show(&app, business, &payment, desk).await
+            payments::show(&app, business, &payment, desk).await?;
+            let done = app.store.payment_by_transaction(business, &payment).await?;
+            let differs = done.and_then(|done| difference(&done, done.received?));
+            desk.printer.remark(differs.is_some(), &differs.unwrap_or_default())
         }
         AlertCommand::Dismiss(args) => dismissals::run(&app, &banks, &args, desk).await,
         AlertCommand::Reread(args) => reread::run(&app, banks, &args, desk).await,
@@ -167,7 +172,11 @@ async fn ingest_files(app: &App, banks: Arc<Banks>, args: &IngestArgs, desk: &De
             let row = match item.raw {
                 Err(reason) => untaken(&item.file, AlertStatus::Unreadable.as_str(), &reason),
                 Ok(raw) => {
-                    let origin = Origin::File { trusted: args.trusted };
+                    let voucher = || Voucher { operator: desk.operator.clone(), file: item.file.clone() };
+                    let origin = match args.trusted {
+                        true => Origin::Vouched(voucher()),
+                        false => Origin::File { trusted: false },
+                    };
                     let arrival = Arrival { raw, source: "file".into(), origin, with: Vec::new() };
                     match ingest(app, &room, arrival).await {
                         Ok(taken) => {
@@ -194,11 +203,17 @@ async fn ingest_files(app: &App, banks: Arc<Banks>, args: &IngestArgs, desk: &De
                 break 'files;
             }
             bar.inc(1);
-            bar.set_message(format!("{} mails taken", bar.position()));
+            bar.set_message(match bar.position() {
+                1 => "1 mail taken".to_owned(),
+                some => format!("{some} mails taken"),
+            });
         }
     }
     bar.finish_and_clear();
     results.end()?;
+    if outcomes.is_empty() && trouble.is_none() {
+        print::warn(format_args!("no mails were found in {}", args.files.join(", ")));
+    }
     let told: Vec<String> = outcomes.iter().map(|(outcome, count)| format!("{count} {outcome}")).collect();
     desk.printer.remark(outcomes.values().sum::<usize>() > 1, &told.join(", "))?;
     trouble.map_or(Ok(()), Err)
@@ -274,7 +289,7 @@ async fn list(
     let totals = app.store.alert_totals().await?;
     let beside = Object::new().with("waiting", waiting(&totals, now)?).with("more", more);
     desk.printer.list_with("alerts", &columns, rows, beside)?;
-    desk.printer.remark(more, &format!("only the newest {limit} are shown; --limit shows more"))?;
+    desk.printer.remark(more, &newest(limit))?;
     desk.printer.remark(true, &format!("\n{}", in_words(&totals, now)?))
 }
 
@@ -316,8 +331,8 @@ fn sum_object(sum: &Sum, now: Timestamp) -> Object {
         .with("age_seconds", sum.oldest.map(|at| age(now, at)))
 }
 
-/// Credits that wait for a person or a payment, in all and by status. What is quarantined is told by status
-/// alone: nothing proves that its money is there.
+/// Credits that wait for a person or a payment, in all and by status. What is quarantined or unreadable is told by
+/// status alone: nothing proves or tells that its money is there.
 fn waiting(totals: &[AlertTotal], now: Timestamp) -> anyhow::Result<Object> {
     let mut by_status = Object::new();
     for status in AlertStatus::COUNTED {
@@ -345,6 +360,15 @@ fn in_words(totals: &[AlertTotal], now: Timestamp) -> anyhow::Result<String> {
     if aside.count > 0 {
         words.push('\n');
         words.push_str(&say(&aside, "in quarantine (not proven to be from the bank)"));
+    }
+    let unread = sum(totals.iter().filter(|total| total.status == AlertStatus::Unreadable))?;
+    if let Some(oldest) = unread.oldest {
+        let mails = if unread.count == 1 { "mail" } else { "mails" };
+        let age = for_people(&age(now, oldest));
+        words.push_str(&format!(
+            "\n{} {mails} could not be read, and may tell of money, the oldest {age} old: `alert list --outcome unreadable`",
+            unread.count
+        ));
     }
     Ok(words)
 }

@@ -13,6 +13,8 @@ use crate::ops::merchants::businesses::{self, BusinessChange, BusinessRefusal, N
 #[derive(Subcommand)]
 pub(super) enum BusinessCommand {
     /// Add a business; its webhook secret is shown only this once
+    ///
+    /// Unless you name others, its charges are 1 percent plus NGN 50.00 of each payment, paid by the merchant.
     #[command(after_help = examples![
         "business add --name \"Suya Spot\" --email till@suya-spot.example",
         "business add --name Kilishi --email a@kilishi.example --cap 2000",

@@ -10,6 +10,7 @@ use anyhow::anyhow;
 use super::Desk;
 use crate::app::{App, Standing, StartError};
 use crate::config::Origin;
+use crate::store::engine::look::place;
 use crate::store::{StoreError, StoreOptions};
 
 /// The variable that names the configuration file once for all commands.
@@ -40,6 +41,19 @@ impl ConfigFile {
 }
 
 impl Desk {
+    /// Which configuration counts, for the log and for `migrate`.
+    pub(super) fn configured_by(&self) -> String {
+        match &self.file {
+            Some(file) => file.told(),
+            None => "configuration file: none (set --config FILE or TILLBELL_CONFIG to use one)".to_owned(),
+        }
+    }
+
+    /// Which database counts, without a password.
+    pub(super) fn database(&self) -> String {
+        format!("{} ({})", place(self.config.database_url()), self.whence())
+    }
+
     /// Opens the database that is there, vault and the rest.
     pub(super) async fn open(&self) -> anyhow::Result<App> {
         let options = StoreOptions::command(self.config.database_url());

@@ -6,17 +6,13 @@
 
 use std::io::{self, IsTerminal, Write};
 
-use tracing_subscriber::EnvFilter;
-
 use crate::config::LogFormat;
+use crate::serve::logging::filter;
 use crate::terminal::harmless_log;
 
-/// Variable with the filter.
-const FILTER: &str = "TILLBELL_LOG";
-
 /// Starts logging for the rest of the process; the first call counts.
-pub(super) fn start(format: LogFormat) {
-    let filter = EnvFilter::try_from_env(FILTER).unwrap_or_else(|_| EnvFilter::new("warn"));
+pub(super) fn start(format: LogFormat) -> io::Result<()> {
+    let filter = filter("warn")?;
     let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(|| Lines);
     let is_terminal = std::io::stderr().is_terminal();
     // A second start (tests in one process) keeps the first.
@@ -24,6 +20,7 @@ pub(super) fn start(format: LogFormat) {
         LogFormat::Json => builder.json().try_init(),
         LogFormat::Auto | LogFormat::Pretty => builder.with_ansi(is_terminal).try_init(),
     };
+    Ok(())
 }
 
 /// Stderr; a terminal gets nothing of a stranger's that it would act upon. A line comes in one piece.

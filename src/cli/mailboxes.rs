@@ -42,7 +42,7 @@ pub(super) async fn run(command: MailboxCommand, desk: &Desk) -> anyhow::Result<
             desk.printer.list("mailboxes", &columns, rows)
         }
         MailboxCommand::Forget { id } => {
-            if !mailboxes::forget(&app, id).await? {
+            if !mailboxes::forget(&app, &desk.operator, id).await? {
                 bail!("there is no mailbox {id}");
             }
             desk.printer.object(&Object::new().with("id", id).with("configured", false))

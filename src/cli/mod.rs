@@ -148,7 +148,7 @@ enum Command {
     /// Check that the books are in order; exit 1 if they are not
     ///
     /// Recomputes every balance, charge and seal from the stored entries, and names the rows that are wrong.
-    /// Changes nothing. Run it daily, and before you restore or move a database.
+    /// Changes nothing. Run it daily, after a restore, and before you move a database.
     #[command(after_help = examples!["audit", "audit --json"])]
     Audit,
     /// Show the configuration in effect, without its secrets
@@ -212,9 +212,9 @@ fn start(cli: Cli) -> anyhow::Result<ExitCode> {
     let is_long_running = matches!(cli.command, Command::Serve(_));
     // The service's log must not hold it up; a command's few warnings may. Dropped last.
     let _log = if is_long_running {
-        Some(crate::serve::logging::start(config.log_format).context("starting the log")?)
+        Some(crate::serve::logging::start(config.log_format)?)
     } else {
-        logging::start(config.log_format);
+        logging::start(config.log_format)?;
         None
     };
     let printer = Printer::new(cli.json, cli.wide);

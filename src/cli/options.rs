@@ -14,6 +14,14 @@ use crate::ops::merchants::businesses::ChargeChange;
 pub(super) const LIST_USUAL: u32 = 500;
 pub(super) const LIST_MAX: i64 = 100_000;
 
+/// Below a list that ends before everything was shown.
+pub(super) fn newest(limit: u32) -> String {
+    match limit {
+        1 => "only the newest one is shown; --limit shows more".to_owned(),
+        _ => format!("only the newest {limit} are shown; --limit shows more"),
+    }
+}
+
 /// A switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum Switch {

@@ -7,8 +7,7 @@ use anyhow::bail;
 use clap::{Args, Subcommand};
 
 use super::Desk;
-use super::options::{LIST_MAX, LIST_USUAL};
-use super::options::{Since, money, since};
+use super::options::{LIST_MAX, LIST_USUAL, Since, money, newest, since};
 use super::print::{Field, Object};
 use super::webhooks::delivery;
 use crate::app::App;
@@ -123,7 +122,7 @@ pub(super) enum PaymentCommand {
         /// Id of the alert in which the bank reports its reversal, if there is one
         #[arg(long, value_name = "ID")]
         alert: Option<i64>,
-        /// Your reason to go on although that alert does not look like this transfer's
+        /// Why you reverse it although the alert does not fit this transfer
         #[arg(long, value_name = "REASON", requires = "alert")]
         despite: Option<String>,
         /// Do not ask first
@@ -222,16 +221,21 @@ async fn list(app: &App, args: ListArgs, desk: &Desk) -> anyhow::Result<()> {
     if payments.iter().any(|payment| payment.reversed_at.is_some()) {
         columns.push("reversed_at");
     }
+    if payments.iter().any(|payment| payment.received.is_some_and(|received| received != payment.amount)) {
+        let after = columns.iter().position(|name| *name == "amount").map_or(0, |at| at + 1);
+        columns.insert(after, "received");
+    }
     let mut rows = Vec::with_capacity(payments.len());
     for payment in payments {
-        rows.push(object(&view(app, payment).await?));
+        let view = view(app, payment).await?;
+        rows.push(if desk.printer.json { object(&view) } else { listed(&view) });
     }
     let mut beside = Object::new().with("more", more);
     if let Some(at) = searched_back_to {
         beside = beside.with("searched_back_to", at);
     }
     desk.printer.list_with("payments", &columns, rows, beside)?;
-    desk.printer.remark(more, &format!("only the newest {limit} are shown; --limit shows more"))?;
+    desk.printer.remark(more, &newest(limit))?;
     let Some(at) = searched_back_to else { return Ok(()) };
     let time: String = at.to_string().replace('T', " ").chars().take("2026-03-10 08:00:00".len()).collect();
     let wider = if search.filter.business_id.is_none() { "; --business searches further back" } else { "" };
@@ -273,7 +277,18 @@ fn charges(payment: &Payment) -> Object {
         .with("business_receives", payment.business_receives)
 }
 
+/// A payment in a list for people: approved and then reversed is one word.
+fn listed(view: &PaymentView) -> Object {
+    let payment = &view.payment;
+    let status = if payment.reversed_at.is_some() { "reversed" } else { payment.status.as_str() };
+    object_as(view, status).with("received", payment.received)
+}
+
 fn object(view: &PaymentView) -> Object {
+    object_as(view, view.payment.status.as_str())
+}
+
+fn object_as(view: &PaymentView, status: &'static str) -> Object {
     let PaymentView { payment, account, website } = view;
     let website = website.as_ref().map(|site| Object::new().with("id", site.id).with("url", &site.url));
     Object::new()
@@ -281,7 +296,7 @@ fn object(view: &PaymentView) -> Object {
         .with("business_id", payment.business_id)
         .with("kind", kind_word(payment.kind))
         .with("mode", payment.mode.as_str())
-        .with("status", payment.status.as_str())
+        .with("status", status)
         .with("amount", payment.amount)
         .with("received_amount", payment.received)
         .with("payer_name", &payment.payer_name)

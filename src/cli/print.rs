@@ -305,6 +305,11 @@ fn item(row: &Object, form: Form) -> Vec<Line> {
     lines
 }
 
+/// Something that is said beside the answer.
+pub(super) fn note(what: impl std::fmt::Display) {
+    eprintln!("{}", terminal::harmless_line(&what.to_string()));
+}
+
 /// Something the operator should know although the command did what it was asked to.
 pub(super) fn warn(what: impl std::fmt::Display) {
     eprintln!("warning: {}", terminal::harmless_line(&what.to_string()));

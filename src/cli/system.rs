@@ -29,7 +29,8 @@ pub(super) async fn serve(args: ServeArgs, desk: &Desk) -> anyhow::Result<()> {
     for words in desk.exposed_files() {
         tracing::warn!("{words}");
     }
-    match serve::run(desk.config.clone(), roles, serve::until_told()).await {
+    let used = serve::Used { configuration: desk.configured_by(), database: desk.database() };
+    match serve::run(desk.config.clone(), roles, &used, serve::until_told()).await {
         Err(ServeError::Start(error)) => Err(desk.explain(error)),
         done => Ok(done?),
     }
@@ -41,6 +42,7 @@ pub(super) async fn migrate(desk: &Desk) -> anyhow::Result<()> {
     }
     let app = desk.make().await?;
     let migrations = app.prepare().await?;
+    print::note(format_args!("{}; database: {}", desk.configured_by(), desk.database()));
     let object = Object::new().with("database", app.store.engine()).with("migrations", migrations);
     desk.printer.object(&object)
 }

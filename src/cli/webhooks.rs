@@ -177,9 +177,9 @@ pub(super) async fn run(command: WebhookCommand, desk: &Desk) -> anyhow::Result<
         }
         WebhookCommand::Resend { ids, since, .. } => {
             let (resent, unknown) = match since {
-                Some(since) => (deliveries::resend_failed(&app, since).await?, Vec::new()),
+                Some(since) => (deliveries::resend_failed(&app, &desk.operator, since).await?, Vec::new()),
                 None => {
-                    let done = deliveries::resend(&app, &ids).await?;
+                    let done = deliveries::resend(&app, &desk.operator, &ids).await?;
                     (done.ids, done.unknown)
                 }
             };

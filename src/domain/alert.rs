@@ -172,6 +172,22 @@ impl AlertKind {
     }
 }
 
+impl AlertKind {
+    /// What a rule for narrations set aside, in words, where a person may still call it a payment. A reversal has
+    /// taken effect.
+    pub fn set_aside_as(self) -> Option<&'static str> {
+        match self {
+            AlertKind::Fee => Some("a fee"),
+            AlertKind::OwnTransfer => Some("a transfer between own accounts"),
+            AlertKind::Payment | AlertKind::Reversal | AlertKind::Notice => None,
+        }
+    }
+
+    pub fn may_be_a_payment(self) -> bool {
+        self == AlertKind::Payment || self.set_aside_as().is_some()
+    }
+}
+
 impl TimePrecision {
     pub fn as_str(self) -> &'static str {
         match self {
@@ -292,9 +308,15 @@ impl AlertStatus {
 }
 
 impl AlertStatus {
-    /// What is counted for whoever watches: credits that wait, and mails that nothing proves.
-    pub const COUNTED: [AlertStatus; 4] =
-        [AlertStatus::New, AlertStatus::Review, AlertStatus::Unmatched, AlertStatus::Quarantined];
+    /// What is counted for whoever watches: credits that wait, mails that nothing proves, and those that could not
+    /// be read, for money may be behind each.
+    pub const COUNTED: [AlertStatus; 5] = [
+        AlertStatus::New,
+        AlertStatus::Review,
+        AlertStatus::Unmatched,
+        AlertStatus::Quarantined,
+        AlertStatus::Unreadable,
+    ];
 
     /// Nothing proved it or told what it is: put aside as such, nobody may approve it.
     pub fn tells_nothing(self) -> bool {
@@ -340,6 +362,16 @@ pub struct AlertRow {
 }
 
 impl AlertRow {
+    /// A credit that a rule set aside for its narration, and that a person may know better: money that came must be
+    /// within reach.
+    pub fn is_credit_aside(&self) -> bool {
+        self.status == AlertStatus::Ignored
+            && self.authenticity.counts()
+            && self.facts.direction == Some(Direction::Credit)
+            && self.facts.amount.is_some()
+            && self.facts.kind.is_some_and(|kind| kind.set_aside_as().is_some())
+    }
+
     /// Dismissed when nothing proved or told what it is: nobody may approve it any more.
     pub fn is_aside_for_good(&self) -> bool {
         self.status == AlertStatus::Dismissed && self.dismissed_from.is_some_and(AlertStatus::tells_nothing)

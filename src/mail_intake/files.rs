@@ -35,7 +35,11 @@ impl Mails {
     /// Opens a file, an mbox, a Maildir, or `-`.
     pub fn open(path: &str) -> io::Result<Mails> {
         if path == "-" {
-            return Ok(Mails::from_reader("-", Box::new(BufReader::new(io::stdin()))));
+            let mut input = BufReader::new(io::stdin());
+            if input.fill_buf()?.is_empty() {
+                return Err(io::Error::other("standard input is empty"));
+            }
+            return Ok(Mails::from_reader("-", Box::new(input)));
         }
         let given = Path::new(path);
         if !given.is_dir() {
@@ -54,6 +58,12 @@ impl Mails {
                     files.push(path);
                 }
             }
+        }
+        // A Maildir may well be empty at the moment; another folder is most likely the wrong one.
+        if files.is_empty() && !maildir {
+            return Err(io::Error::other(
+                "no mails were found: it has no .eml or .mbox files, and no folders cur and new (Maildir)",
+            ));
         }
         // Maildir names begin with the time of delivery.
         files.sort_by_key(|p| p.file_name().map(std::ffi::OsStr::to_owned));

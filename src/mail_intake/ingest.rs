@@ -4,7 +4,7 @@
 //! ([`Origin`], contract/alerts.md#a5): a person's word at the command line replaces a missing proof, and makes
 //! nothing good that speaks against the mail.
 
-use crate::ops::alerts::draft::{ReadAs, Taken, status_of};
+use crate::ops::alerts::draft::{ReadAs, Taken, Voucher, status_of};
 use std::sync::Arc;
 
 use super::threads::Threads;
@@ -33,8 +33,11 @@ pub struct Ingested {
 /// Where a mail came from; decides what may prove it (contract/alerts.md#a5).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// A file at the command line; `trusted`: a person vouches for it.
+    /// A file. `trusted`: it needs no proof, and nobody is named who said so (a mail of the program's own, or one
+    /// for which a person vouched before).
     File { trusted: bool },
+    /// A file for which a person vouches.
+    Vouched(Voucher),
     /// Fetched from a mailbox; the provider's own verdict counts where the operator named its
     /// authserv-id.
     Imap { authserv_id: Option<String> },
@@ -47,6 +50,7 @@ impl Origin {
     fn is_trusted(&self, dev: bool) -> bool {
         match self {
             Origin::File { trusted } => *trusted,
+            Origin::Vouched(_) => true,
             Origin::Imap { .. } => false,
             Origin::Smtp { from_loopback } => dev && *from_loopback,
         }
@@ -144,7 +148,7 @@ impl MailRoom {
         let trusted = origin.is_trusted(self.dev);
         let authserv_id = match origin {
             Origin::Imap { authserv_id } => authserv_id.clone(),
-            Origin::File { .. } | Origin::Smtp { .. } => None,
+            Origin::File { .. } | Origin::Vouched(_) | Origin::Smtp { .. } => None,
         };
         let raw = Arc::new(raw);
         let within = if trusted { DNS_WITHIN_FOR_FILES } else { DNS_WITHIN };
@@ -267,8 +271,24 @@ impl MailRoom {
     }
 }
 
-/// Stands behind what proves a mail for which a person vouched as well.
-pub(super) const VOUCHED: &str = ", taken in with --trusted";
+/// How the words begin that tell of a person's vouching; they stand behind what proves a mail, or alone.
+const VOUCHED: &str = "taken in with --trusted";
+
+/// What is kept of a proof, and the words of the person's vouching in it.
+pub(super) fn proof_and_word(authentic_by: &str) -> (Option<&str>, Option<&str>) {
+    match authentic_by.find(VOUCHED) {
+        None => (Some(authentic_by), None),
+        Some(at) => (authentic_by[..at].strip_suffix(", "), Some(&authentic_by[at..])),
+    }
+}
+
+/// The two as they are kept.
+pub(super) fn with_word(proof: Option<String>, word: Option<String>) -> Option<String> {
+    match (proof, word) {
+        (Some(proof), Some(word)) => Some(format!("{proof}, {word}")),
+        (proof, word) => proof.or(word),
+    }
+}
 
 fn taken(reading: &Reading, arrival: Arrival, trusted: bool) -> Taken {
     let Arrival { mut raw, source, origin, with } = arrival;
@@ -287,10 +307,20 @@ fn taken(reading: &Reading, arrival: Arrival, trusted: bool) -> Taken {
     if trusted && authenticity == Authenticity::Unproven {
         authenticity = Authenticity::Trusted;
     }
-    if matches!(origin, Origin::File { trusted: true }) && authenticity == Authenticity::Proven {
-        // A proof does not take the person's word away: a later look may find less proof.
-        authentic_by = authentic_by.map(|by| format!("{}{VOUCHED}", by.trim_end_matches(VOUCHED)));
-    }
+    let is_trusted_file = matches!(origin, Origin::File { trusted: true });
+    let vouched_by = match origin {
+        Origin::Vouched(voucher) => Some(voucher),
+        Origin::File { .. } | Origin::Imap { .. } | Origin::Smtp { .. } => None,
+    };
+    // A proof does not take the person's word away: a later look may find less proof.
+    let word = match (&vouched_by, authenticity) {
+        (Some(voucher), Authenticity::Proven | Authenticity::Trusted) => {
+            Some(format!("{VOUCHED} by {}", voucher.operator))
+        }
+        (None, Authenticity::Proven) if is_trusted_file => Some(VOUCHED.to_owned()),
+        _ => None,
+    };
+    authentic_by = with_word(authentic_by, word);
     if trusted && authenticity == Authenticity::Forwarded && facts.amount.is_some() {
         facts.doubts.push("it was forwarded by hand".into());
         read_as = ReadAs::Credit;
@@ -308,6 +338,7 @@ fn taken(reading: &Reading, arrival: Arrival, trusted: bool) -> Taken {
         content_hash: reading.content_hash,
         why: reading.why.clone(),
         authentic_by,
+        vouched_by,
         waits: reading.waits.filter(|_| !trusted),
         with,
     }

@@ -5,7 +5,7 @@
 //! was not found may be found now, with the keys that DNS holds. `ops::alerts::reread` says what follows. Called by the
 //! command line.
 
-use super::ingest::{Arrival, KEPT_OF_OVERSIZED, MailRoom, Origin, VOUCHED};
+use super::ingest::{Arrival, KEPT_OF_OVERSIZED, MailRoom, Origin, proof_and_word, with_word};
 use crate::alert_reader::{Bank, Banks};
 use crate::app::App;
 use crate::domain::alert::{AlertRow, Authenticity};
@@ -62,16 +62,20 @@ async fn read_again(
     if raw.len() == KEPT_OF_OVERSIZED {
         return Ok(Err(RereadRefused::Beginning(alert_id)));
     }
-    let is_vouched = alert.authentic_by.as_deref().is_some_and(|by| by.ends_with(VOUCHED));
+    let (proof, word) = alert.authentic_by.as_deref().map(proof_and_word).unwrap_or_default();
     let origin = match alert.authenticity {
         Authenticity::Trusted => Origin::File { trusted: true },
-        Authenticity::Proven if is_vouched => Origin::File { trusted: true },
+        Authenticity::Proven if word.is_some() => Origin::File { trusted: true },
         _ => Origin::Imap { authserv_id: room.provider_of(&alert.source) },
     };
-    let stood = alert.authentic_by.as_deref().filter(|_| alert.authenticity == Authenticity::Proven);
+    let stood = proof.filter(|_| alert.authenticity == Authenticity::Proven);
     let (raw, reading) = room.read_again(raw, &origin, alert.first_seen, stood).await?;
     let arrival = Arrival { raw, source: alert.source.clone(), origin, with: Vec::new() };
-    let taken = room.taken(&reading, arrival);
+    let mut taken = room.taken(&reading, arrival);
+    if taken.authenticity.counts() {
+        let (proof, _) = taken.authentic_by.as_deref().map(proof_and_word).unwrap_or_default();
+        taken.authentic_by = with_word(proof.map(str::to_owned), word.map(str::to_owned));
+    }
     Ok(Ok((alert, taken)))
 }
 

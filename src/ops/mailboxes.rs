@@ -7,6 +7,7 @@
 use crate::app::App;
 use crate::domain::time::{Span, Timestamp};
 use crate::ops::OpError;
+use crate::store::tables::acts;
 use crate::store::tables::mailboxes::{self, Lease, MailboxKey, MailboxRow, TakenMail};
 use crate::store::{IdKind, Step};
 
@@ -121,8 +122,10 @@ pub async fn list(app: &App) -> Result<Vec<MailboxRow>, OpError> {
 }
 
 /// Lets nothing wait for a mailbox that is read no more; `false` if there is no such mailbox.
-pub async fn forget(app: &App, id: i64) -> Result<bool, OpError> {
-    let unit = app.store.unit(id).await?.step(mailboxes::forgotten(id));
+pub async fn forget(app: &App, operator: &str, id: i64) -> Result<bool, OpError> {
+    let act = app.store.id(IdKind::Act).await?;
+    let noted = acts::record(act, operator, "mailbox forget", &format!("mailbox {id}"), "", app.now());
+    let unit = app.store.unit(id).await?.step(mailboxes::forgotten(id)).step(noted);
     Ok(app.store.apply(unit).await?.is_done())
 }
 

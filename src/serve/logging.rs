@@ -53,13 +53,51 @@ impl Drop for Logging {
     }
 }
 
+/// The levels, as a person writes them.
+const LEVELS: [&str; 6] = ["error", "warn", "info", "debug", "trace", "off"];
+
+/// What `TILLBELL_LOG` asks for, or `usual`. A word that is no level would be taken for the name of a part of the
+/// program, and silence all others.
+pub fn filter(usual: &str) -> io::Result<EnvFilter> {
+    let Some(text) = std::env::var_os("TILLBELL_LOG") else { return Ok(EnvFilter::new(usual)) };
+    let wrong = |why: String| {
+        let levels = LEVELS.join(", ");
+        io::Error::other(format!(
+            "TILLBELL_LOG: {why}; write a level ({levels}), or several parts such as info,tillbell::store=debug"
+        ))
+    };
+    let text = text.to_str().ok_or_else(|| wrong("it is not UTF-8".into()))?;
+    let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty()).map(directive);
+    let parts = parts.collect::<Result<Vec<String>, String>>().map_err(wrong)?;
+    if parts.is_empty() {
+        return Ok(EnvFilter::new(usual));
+    }
+    EnvFilter::try_new(parts.join(",")).map_err(|error| wrong(error.to_string()))
+}
+
+/// One part of the filter, with its level as the library writes it.
+fn directive(part: &str) -> Result<String, String> {
+    let (target, word) = match part.rsplit_once('=') {
+        Some((target, word)) => (Some(target.trim()), word.trim()),
+        // A part of the program alone: all that it says.
+        None if part.contains("::") || part == env!("CARGO_PKG_NAME") => return Ok(part.to_owned()),
+        None => (None, part),
+    };
+    let level = word.to_ascii_lowercase();
+    let level = if level == "warning" { "warn" } else { level.as_str() };
+    if !LEVELS.contains(&level) {
+        return Err(format!("{word:?} is not a level"));
+    }
+    Ok(target.map_or_else(|| level.to_owned(), |target| format!("{target}={level}")))
+}
+
 /// Starts logging for the process. A second call changes nothing.
 pub fn start(format: LogFormat) -> io::Result<Logging> {
+    let filter = filter(DEFAULT_FILTER)?;
     let (queue, received) = sync_channel(LINES_MAX);
     let lines = Lines { queue, lost: Arc::default() };
     let lost = lines.lost.clone();
     std::thread::Builder::new().name("tillbell-log".into()).spawn(move || write_lines(&received, &lost))?;
-    let filter = EnvFilter::try_from_env("TILLBELL_LOG").unwrap_or_else(|_| EnvFilter::new(DEFAULT_FILTER));
     let on_terminal = io::stderr().is_terminal();
     let json = match format {
         LogFormat::Json => true,

@@ -65,7 +65,7 @@ on_both! {
         assert!(requests.iter().all(|one| one.header("webhook-id") == delivery.webhook_id));
         // A resend starts the schedule anew and keeps the log.
         world.receiver.answer_otherwise(Answer::status(204));
-        let resent = deliveries::resend(&world.app, &[delivery.id, 987_654_321]).await.unwrap();
+        let resent = deliveries::resend(&world.app, "ada", &[delivery.id, 987_654_321]).await.unwrap();
         assert_eq!((resent.ids, resent.unknown), (vec![delivery.id], vec![987_654_321]));
         assert_eq!(world.work().await, 1);
         let again = world.delivery(&told).await;
@@ -112,7 +112,7 @@ on_both! {
         assert_eq!(world.delivery(&second).await.tries, 0, "nothing was sent, no try is counted");
         assert_eq!(world.app.store.paused_targets().await.unwrap().len(), 1);
         let id = world.delivery(&first).await.id;
-        deliveries::resend(&world.app, &[id]).await.unwrap();
+        deliveries::resend(&world.app, "ada", &[id]).await.unwrap();
         world.work().await;
         for told in [&first, &second] {
             assert_eq!(world.delivery(told).await.outcome.as_deref(), Some("delivered"));
@@ -259,8 +259,8 @@ on_both! {
         assert_eq!((all.len(), more, all[0].id), (3, false, two[0].id));
         world.receiver.answer_otherwise(Answer::status(200));
         let id = world.delivery(&kept).await.id;
-        assert_eq!(deliveries::resend_failed(&world.app, Span::hours(24)).await.unwrap(), [id]);
-        assert_eq!(deliveries::resend_failed(&world.app, Span::hours(24)).await.unwrap(), Vec::<i64>::new());
+        assert_eq!(deliveries::resend_failed(&world.app, "ada", Span::hours(24)).await.unwrap(), [id]);
+        assert_eq!(deliveries::resend_failed(&world.app, "ada", Span::hours(24)).await.unwrap(), Vec::<i64>::new());
         world.work().await;
         assert_eq!(world.delivery(&kept).await.outcome.as_deref(), Some("delivered"));
         for told in [&old, &reversed] {
@@ -268,7 +268,7 @@ on_both! {
         }
         // By its own id it can be sent: then a person has looked.
         let id = world.delivery(&reversed).await.id;
-        deliveries::resend(&world.app, &[id]).await.unwrap();
+        deliveries::resend(&world.app, "ada", &[id]).await.unwrap();
         world.work().await;
         assert_eq!(world.delivery(&reversed).await.outcome.as_deref(), Some("delivered"));
     }
@@ -285,8 +285,8 @@ on_both! {
         let (failed, _) = deliveries::list(&world.app, true, 9).await.unwrap();
         assert_eq!(failed.len(), 2, "{failed:?}");
         let id = world.delivery(&told).await.id;
-        assert_eq!(deliveries::resend_failed(&world.app, Span::hours(24)).await.unwrap(), [id]);
+        assert_eq!(deliveries::resend_failed(&world.app, "test", Span::hours(24)).await.unwrap(), [id]);
         // By its own id it can be sent.
-        assert_eq!(deliveries::resend(&world.app, &[sent.delivery_id]).await.unwrap().ids, [sent.delivery_id]);
+        assert_eq!(deliveries::resend(&world.app, "test", &[sent.delivery_id]).await.unwrap().ids, [sent.delivery_id]);
     }
 }

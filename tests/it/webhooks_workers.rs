@@ -26,7 +26,7 @@ on_both! {
         let running = tokio::spawn(async move { work::run_due(&app).await });
         world.receiver.wait_for(1, DEADLINE).await;
         let before = world.delivery(&told).await;
-        deliveries::resend(&world.app, &[before.id]).await.unwrap();
+        deliveries::resend(&world.app, "ada", &[before.id]).await.unwrap();
         running.await.unwrap().unwrap();
         world.work().await;
         let after = world.delivery(&told).await;

@@ -125,21 +125,30 @@ impl Reader<'_> {
         (Some(text.chars().take(MAX_NARRATION_CHARS).collect()), filled)
     }
 
+    /// The kind, and which rule made it so where it is another one than a payment.
     pub(super) fn kind(
         &mut self,
         direction: Direction,
         narration: Option<&str>,
         bank: &Bank,
         shared: &Shared,
-    ) -> AlertKind {
+    ) -> (AlertKind, Option<String>) {
         let text = narration.unwrap_or_default();
-        for rule in bank.kinds.iter().chain(&shared.kinds) {
-            if rule.direction.is_some_and(|d| d != direction) || !rule.pattern.is_match(text) {
+        let own = bank.kinds.iter().map(|rule| (rule, "a rule of the bank's template"));
+        for (rule, whose) in own.chain(shared.kinds.iter().map(|rule| (rule, "a rule for all banks"))) {
+            if rule.direction.is_some_and(|d| d != direction) {
                 continue;
             }
+            let Some(found) = rule.pattern.find(text) else { continue };
             match rule.kind {
                 // Words of the payer's set no credit aside.
-                Some(kind) if direction == Direction::Debit || !bank.narration_is_typed => return kind,
+                Some(kind) if direction == Direction::Debit || !bank.narration_is_typed => {
+                    let what = in_words(kind);
+                    return (
+                        kind,
+                        Some(format!("{what}: the narration matches {whose} with {:?}", found.as_str())),
+                    );
+                }
                 _ => self.doubt(
                     "the narration may mean a refund, a reversal, a return, a failed transfer or a transfer \
                      between own accounts",
@@ -152,7 +161,18 @@ impl Reader<'_> {
         if direction == Direction::Credit {
             self.states(shared);
         }
-        AlertKind::Payment
+        (AlertKind::Payment, None)
+    }
+}
+
+/// A kind as a person says it.
+pub fn in_words(kind: AlertKind) -> &'static str {
+    match kind {
+        AlertKind::Payment => "a payment",
+        AlertKind::Reversal => "a reversal",
+        AlertKind::Fee => "a fee",
+        AlertKind::OwnTransfer => "a transfer between own accounts",
+        AlertKind::Notice => "a notice",
     }
 }
 

@@ -133,9 +133,11 @@ impl Place<'_> {
 }
 
 fn parse<T: serde::de::DeserializeOwned>(file: &str, text: &str) -> Result<T, TemplateError> {
-    toml::from_str(text).map_err(|e| TemplateError::Parse {
-        file: file.to_owned(),
-        message: e.to_string().trim_end().to_owned(),
+    toml::from_str(text).map_err(|error: toml::de::Error| {
+        let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
+        let line = before.split('\n').count();
+        let message = format!("line {line}: {}", error.message());
+        TemplateError::Parse { file: file.to_owned(), message }
     })
 }
 
@@ -174,6 +176,7 @@ pub fn shared(text: &str, words: &str, institutions: Institutions) -> Result<Sha
         not_in_loose_names: place.regexes("not_in_loose_names", &raw.not_in_loose_names)?,
         notices: place.regexes("notices", &raw.notices)?,
         transactions: place.regexes("transactions", &raw.transactions)?,
+        moves: place.regexes("moves", &raw.moves)?,
         reversals: place.regexes("reversals", &raw.reversals)?,
         states: States {
             labels: raw.states.labels.iter().map(|l| fold_label(l)).collect(),

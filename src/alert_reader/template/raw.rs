@@ -208,6 +208,8 @@ pub struct RawShared {
     pub notices: Vec<String>,
     /// Found in a mail, they tell that something happened to the account, so that it is no notice.
     pub transactions: Vec<String>,
+    /// Found in a mail, each of them tells of an amount of money that moved.
+    pub moves: Vec<String>,
     /// Found in the subject or in a short row of a credit, they send it to a person.
     pub reversals: Vec<String>,
     pub states: RawStates,

@@ -456,3 +456,36 @@ fn raised_digits_are_not_joined_to_a_figure() {
     let sentence = "Content-Type: text/html\n\n<p>Your account ******4417 has been credited with NGN 500<sup>50</sup> today.</p>";
     assert_eq!(take(&format!("{HEAD}{sentence}")).facts.amount, None);
 }
+
+/// In words of the bank's that no layout knows: a person must see it.
+#[test]
+fn a_mail_that_tells_of_money_is_not_set_aside_unread() {
+    for words in [
+        "Credit Alert! Sum: 4300 From: TARI WOKO Account: 0033120045",
+        "Credit Alert\nSum\t4300\nFrom\tTARI WOKO",
+        "Value: \u{20a6}4,300 in from TARI WOKO",
+        "Inflow of 4,300.00 on account 0033120045",
+        "Inflow of 4300 on account 0033120045",
+        "Your account was credited with 4300 naira.",
+        "You have been paid 4,300 by TARI WOKO",
+        "N4,300 just came in from TARI WOKO",
+        "Lodgement of NGN4,300 by TARI WOKO",
+    ] {
+        let reading = take(&format!("{HEAD}\n{words}\n"));
+        assert_eq!(reading.outcome, Outcome::Unreadable, "{words}: {:?}", reading.why);
+    }
+    for words in [
+        "Your OTP is 445566. It expires in 5 minutes.",
+        "Use code 445566 to confirm your transfer.",
+        "Your account statement for March 2026 is ready.",
+        "You logged in on 2026-03-10 at 10:20.",
+        "Open a savings account and get a free debit card. Call 0700 4826 6328 today.",
+        "Get a loan at 24% a year. Credit decisions within 5 minutes!",
+        "Our branch at 205 Marina will be closed on 1 May 2026.",
+        "Our transfer service is unavailable from 12:00 to 13:30 on Sunday.",
+        "The value of trust: 40 years of banking.",
+    ] {
+        let reading = take(&format!("{HEAD}\n{words}\n"));
+        assert_eq!(reading.outcome, Outcome::Ignored, "{words}: {:?}", reading.why);
+    }
+}

@@ -3,6 +3,8 @@
 //! A person may do what the rules may not, but not by oversight: whatever speaks against it is
 //! named and must be overridden with a reason, which is kept with the settlement.
 
+use std::cmp::Ordering;
+
 use super::copies::{Standing, sharing_session, standing};
 use super::evidence::{self, OperatorApproval};
 use super::similar::similar_for_person;
@@ -37,7 +39,9 @@ pub enum ApproveRefused {
     NoAlert(i64),
     #[error("business {0} has no payment {1}")]
     NoPayment(i64, String),
-    #[error("alert {0} is {1}; only alerts in review, unmatched or dismissed can be approved")]
+    #[error(
+        "alert {0} is {1}; only alerts in review, unmatched or dismissed, and credits set aside as a fee or an own transfer, can be approved"
+    )]
     AlertStatus(i64, &'static str),
     #[error("a reason is required: at most 500 characters, no control characters")]
     Reason,
@@ -77,10 +81,15 @@ pub async fn approve_alert(app: &App, ask: &Approve<'_>) -> Result<Result<Paymen
         None => None,
     };
     for _ in 0..RACES_MAX {
-        let (alert, payment) = match load(app, ask).await? {
+        let (mut alert, payment) = match load(app, ask).await? {
             Ok(both) => both,
             Err(refused) => return Ok(Err(refused)),
         };
+        let aside = alert.facts.kind.and_then(AlertKind::set_aside_as);
+        if aside.is_some() {
+            // A person says that it is one: copies of it are looked for like those of any other.
+            alert.facts.kind = Some(AlertKind::Payment);
+        }
         let received = alert.facts.amount.unwrap_or_default();
         let name = compare_names(&alert, &payment);
         let accounts = app.directory.accounts().await?;
@@ -101,12 +110,18 @@ pub async fn approve_alert(app: &App, ask: &Approve<'_>) -> Result<Result<Paymen
         }
         let asked_on = accounts.iter().find(|one| Some(one.id) == payment.account_id);
         let mut obstacles = obstacles(&alert, &payment, (account, asked_on), received, &name);
+        if let Some(aside) = aside {
+            obstacles.insert(0, format!("alert {} was set aside as {aside}: {}", alert.id, alert.reason));
+        }
         obstacles.extend(standing.iter().map(typed_perhaps));
         obstacles.extend(similar_for_person(app, &alert, account.id, received).await?.doubts);
         obstacles.extend(wallet_doubt(app, &payment, received).await?);
         if !obstacles.is_empty() && despite.is_none() {
             return Ok(Err(ApproveRefused::Obstacles(obstacles)));
         }
+        let differs =
+            difference(&payment, received).map(|differs| format!(" ({differs})")).unwrap_or_default();
+        let reason = format!("{}{differs}", despite.unwrap_or("there were no obstacles"));
         let text = evidence::encode_operator(&OperatorApproval {
             now: app.now(),
             operator: ask.operator,
@@ -130,7 +145,7 @@ pub async fn approve_alert(app: &App, ask: &Approve<'_>) -> Result<Result<Paymen
             name_mismatch: name.verdict != Verdict::Match,
             operator: Some(ByOperator {
                 name: ask.operator,
-                reason: despite.unwrap_or("there were no obstacles"),
+                reason: &reason,
                 proven: newly_proven(app, &alert, &payment, &name, (&expected, &seen)).await?,
                 keys: fresh_keys(app, &alert, place).await?,
                 beside_another: !standing.is_empty(),
@@ -143,6 +158,17 @@ pub async fn approve_alert(app: &App, ask: &Approve<'_>) -> Result<Result<Paymen
     Ok(Err(ApproveRefused::Changed))
 }
 
+/// What was received beside what was asked for, in words; `None` where they are the same.
+pub fn difference(payment: &Payment, received: Money) -> Option<String> {
+    let (got, asked) = (received.kobo(), payment.amount.kobo());
+    let by = |kobo: i64| naira(Money(kobo));
+    match got.cmp(&asked) {
+        Ordering::Less => Some(format!("received {} less than requested", by(asked - got))),
+        Ordering::Equal => None,
+        Ordering::Greater => Some(format!("received {} more than requested", by(got - asked))),
+    }
+}
+
 async fn load(app: &App, ask: &Approve<'_>) -> Result<Result<(AlertRow, Payment), ApproveRefused>, OpError> {
     let Some(alert) = app.store.alert(ask.alert_id).await? else {
         return Ok(Err(ApproveRefused::NoAlert(ask.alert_id)));
@@ -151,7 +177,10 @@ async fn load(app: &App, ask: &Approve<'_>) -> Result<Result<(AlertRow, Payment)
     let Some(payment) = found else {
         return Ok(Err(ApproveRefused::NoPayment(ask.business_id, ask.transaction_id.to_owned())));
     };
-    if !matches!(alert.status, AlertStatus::Review | AlertStatus::Unmatched | AlertStatus::Dismissed) {
+    let is_open =
+        matches!(alert.status, AlertStatus::Review | AlertStatus::Unmatched | AlertStatus::Dismissed)
+            || alert.is_credit_aside();
+    if !is_open {
         return Ok(Err(ApproveRefused::AlertStatus(alert.id, alert.status.as_str())));
     }
     if let Some(before) = alert.dismissed_from.filter(|_| alert.is_aside_for_good()) {
@@ -165,7 +194,7 @@ async fn load(app: &App, ask: &Approve<'_>) -> Result<Result<(AlertRow, Payment)
     }
     let facts = &alert.facts;
     let is_credit = facts.direction == Some(Direction::Credit)
-        && facts.kind.is_none_or(|kind| kind == AlertKind::Payment)
+        && facts.kind.is_none_or(AlertKind::may_be_a_payment)
         && facts.currency.as_deref().is_none_or(|currency| currency == CURRENCY)
         && facts.amount.is_some_and(Money::is_positive);
     if !is_credit {

@@ -25,7 +25,9 @@ const ASKED_MAX: i64 = 10_000;
 pub enum DismissRefused {
     #[error("there is no alert {0}")]
     NoAlert(i64),
-    #[error("alert {0} is {1}; only alerts in review, unmatched, quarantined or unreadable can be dismissed")]
+    #[error(
+        "alert {0} is {1}; only alerts in review, unmatched, quarantined or unreadable, and credits set aside as a fee or an own transfer, can be dismissed"
+    )]
     NotWaiting(i64, &'static str),
     #[error("a reason is required: at most 500 characters, no control characters")]
     Reason,
@@ -128,7 +130,8 @@ async fn put_aside(
                 false => DismissRefused::Changed(id),
             }));
         }
-        let is_waiting = matches!(alert.status, AlertStatus::Review | AlertStatus::Unmatched);
+        let is_waiting =
+            matches!(alert.status, AlertStatus::Review | AlertStatus::Unmatched) || alert.is_credit_aside();
         let tells_nothing = alert.status.tells_nothing();
         if !is_waiting && !tells_nothing {
             return Ok(Err(DismissRefused::NotWaiting(id, alert.status.as_str())));

@@ -14,9 +14,9 @@ use crate::domain::money::CURRENCY;
 use crate::domain::name::{Verdict, verdict};
 use crate::domain::same_transfer::{Key, keys_of, mail_keys, place_of};
 use crate::domain::time::{Span, Timestamp};
-use crate::ops::OpError;
-use crate::store::tables::alerts;
+use crate::ops::{OpError, REASON_MAX};
 use crate::store::tables::jobs::{self, JobKind};
+use crate::store::tables::{acts, alerts};
 use crate::store::{IdKind, Step, Unit};
 
 /// The work of a debit or reversal that this process did not end is taken up after this.
@@ -35,6 +35,13 @@ pub enum ReadAs {
     Quarantined,
 }
 
+/// Who said that a mail is the bank's own, and of which file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Voucher {
+    pub operator: String,
+    pub file: String,
+}
+
 /// A mail and what was read from it.
 #[derive(Clone, Debug)]
 pub struct Taken {
@@ -51,11 +58,22 @@ pub struct Taken {
     pub why: Vec<String>,
     /// What proves it, where it is proven.
     pub authentic_by: Option<String>,
+    /// The person who vouches for it, if one does.
+    pub vouched_by: Option<Voucher>,
     /// Nothing proves it yet because a key could not be had: it is asked for again, see `prove_later`.
     pub waits: Option<Missing>,
     /// The intake's own guarded steps, such as a mailbox cursor; they happen with the alert or not
     /// at all.
     pub with: Vec<Step>,
+}
+
+/// The act of whoever vouches for the mail, in the Unit of its alert.
+pub(in crate::ops) async fn vouching(app: &App, id: i64, taken: &Taken) -> Result<Option<Step>, OpError> {
+    let Some(Voucher { operator, file }) = &taken.vouched_by else { return Ok(None) };
+    let act = app.store.id(IdKind::Act).await?;
+    // A file's name may hold anything.
+    let file: String = file.chars().filter(|c| !c.is_control()).take(REASON_MAX).collect();
+    Ok(Some(acts::record(act, operator, "ingest --trusted", &format!("alert {id}"), &file, app.now())))
 }
 
 /// The reason of a mail that waits.

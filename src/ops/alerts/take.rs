@@ -3,7 +3,7 @@
 
 use super::alert_log;
 use super::decide::{AlertOutcome, decide_alert, left_to_service, outcome};
-use super::draft::{FIRST_PAUSE, Taken, alert_unit, draft, place};
+use super::draft::{FIRST_PAUSE, Taken, alert_unit, draft, place, vouching};
 use super::taken_back::{link_undone, undoes};
 use crate::app::App;
 use crate::domain::alert::{AlertRow, AlertStatus};
@@ -32,7 +32,11 @@ pub async fn take_alert(app: &App, taken: &Taken) -> Result<AlertOutcome, OpErro
             let at = now + FIRST_PAUSE;
             unit = unit.step(jobs::enqueue(job, JobKind::Verify, 0, id, at, now));
         }
-        match app.store.apply(unit.steps(taken.with.iter().cloned())).await? {
+        match app
+            .store
+            .apply(unit.steps(vouching(app, id, taken).await?).steps(taken.with.iter().cloned()))
+            .await?
+        {
             Applied::Done(_) => {
                 crate::crash::point("alert.stored");
                 alert_log::stored(app, &alert, taken.waits);

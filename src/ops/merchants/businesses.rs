@@ -8,7 +8,7 @@ use zeroize::Zeroizing;
 use crate::app::App;
 use crate::domain::charges::{RATE_WHOLE, Schedule};
 use crate::domain::merchant::Business;
-use crate::domain::money::Money;
+use crate::domain::money::{Money, naira};
 use crate::domain::text::is_plain_line;
 use crate::domain::time::{Span, Timestamp};
 use crate::domain::webhook::Secret;
@@ -301,18 +301,32 @@ fn changed(app: &App, old: &Business, change: &BusinessChange) -> Result<Busines
 
 /// Which settings an act changed, for the record; values are left to the row.
 fn told(old: &Business, new: &Business) -> String {
+    let quoted = |text: &str| format!("{text:?}");
+    let url = |url: &Option<String>| url.as_deref().map_or_else(|| "none".to_owned(), quoted);
+    let switch = |on: bool| if on { "on" } else { "off" }.to_owned();
+    let rate = |limit: Option<i64>| limit.map_or_else(|| "default".to_owned(), |limit| limit.to_string());
+    let both = |of: &dyn Fn(&Business) -> String| (of(old), of(new));
     let parts = [
-        ("name", old.name != new.name),
-        ("email", old.email != new.email),
-        ("webhook_url", old.webhook_url != new.webhook_url),
-        ("active", old.active != new.active),
-        ("wallet", old.wallet_enabled != new.wallet_enabled),
-        ("rate_limit", old.rate_limit != new.rate_limit),
-        ("wallet_rate_limit", old.wallet_rate_limit != new.wallet_rate_limit),
-        ("charges", old.schedule != new.schedule),
+        ("name", both(&|one| quoted(&one.name))),
+        ("email", both(&|one| quoted(&one.email))),
+        ("webhook_url", both(&|one| url(&one.webhook_url))),
+        ("active", both(&|one| switch(one.active))),
+        ("wallet", both(&|one| switch(one.wallet_enabled))),
+        ("rate_limit", both(&|one| rate(one.rate_limit))),
+        ("wallet_rate_limit", both(&|one| rate(one.wallet_rate_limit))),
+        ("charges", both(&|one| in_words(&one.schedule))),
     ];
-    let names: Vec<&str> = parts.iter().filter(|(_, differs)| *differs).map(|(name, _)| *name).collect();
-    names.join(", ")
+    let changed = parts.iter().filter(|(_, (from, to))| from != to);
+    let told: Vec<String> = changed.map(|(name, (from, to))| format!("{name} from {from} to {to}")).collect();
+    told.join(", ")
+}
+
+/// Charges as a person says them.
+fn in_words(schedule: &Schedule) -> String {
+    let payer = if schedule.paid_by_customer { "the customer" } else { "the merchant" };
+    let cap = schedule.cap.map(|cap| format!(" up to {}", naira(cap))).unwrap_or_default();
+    let off = if schedule.enabled { "" } else { ", off" };
+    format!("{}% + {}{cap} (paid by {payer}{off})", Money(schedule.rate), naira(schedule.fixed))
 }
 
 /// A name as it is stored: trimmed, not empty, everything in it to be seen.

@@ -7,7 +7,7 @@
 use super::find::{find, limits};
 use crate::app::App;
 use crate::domain::ledger::{Entry, LedgerAccount};
-use crate::domain::money::Money;
+use crate::domain::money::{Money, naira};
 use crate::domain::phone::{NotAMobile, Phone};
 use crate::domain::time::Span;
 use crate::domain::wallet::{Tier, TierLimits, Wallet};
@@ -48,6 +48,10 @@ pub enum DeskRefusal {
     OverTier { tier: i64, most: Money },
     #[error("the tier must be 1, 2 or 3")]
     Tier,
+    #[error("this wallet is already suspended")]
+    Suspended,
+    #[error("this wallet is not suspended")]
+    NotSuspended,
 }
 
 /// Everything an operator asks about a wallet.
@@ -187,7 +191,8 @@ async fn credit_steps(
     steps.extend(settlements::post(&note, &entry));
     steps.push(wallets::add_credit(&row));
     let act = app.store.id(IdKind::Act).await?;
-    steps.push(acts::record(act, operator, "wallet credit", &subject(wallet), reason, now));
+    let told = format!("{}: {reason}", naira(amount));
+    steps.push(acts::record(act, operator, "wallet credit", &subject(wallet), &told, now));
     Ok(steps)
 }
 
@@ -240,6 +245,8 @@ pub async fn act(app: &App, operator: &str, phone: &str, act: Act, reason: &str)
                 change.tier = tier.number();
                 ("wallet tier", None)
             }
+            Act::Suspend if wallet.suspended => return Ok(Err(DeskRefusal::Suspended)),
+            Act::Resume if !wallet.suspended => return Ok(Err(DeskRefusal::NotSuspended)),
             Act::Suspend => {
                 change.suspended = true;
                 ("wallet suspend", None)

@@ -12,9 +12,10 @@ use super::target::{self, Addressed};
 use crate::app::App;
 use crate::domain::time::{Span, Timestamp};
 use crate::ops::OpError;
+use crate::store::tables::acts;
 use crate::store::tables::deliveries::{self, Delivery};
 use crate::store::tables::jobs::CLAIM_BATCH;
-use crate::store::{Applied, Step, Unit};
+use crate::store::{Applied, IdKind, Step, Unit};
 
 /// Deliveries one bulk resend takes; run it again for more.
 pub const BULK_MAX: usize = 100_000;
@@ -35,10 +36,10 @@ pub async fn list(app: &App, failed_only: bool, limit: u32) -> Result<(Vec<Deliv
     Ok((found, more))
 }
 
-/// Sends the named deliveries again, whatever became of them before.
-pub async fn resend(app: &App, ids: &[i64]) -> Result<Resent, OpError> {
+/// Sends the named deliveries again, whatever became of them before; each is an act of the operator's.
+pub async fn resend(app: &App, operator: &str, ids: &[i64]) -> Result<Resent, OpError> {
     let mut resent = Resent::default();
-    for some in ids.chunks(CLAIM_BATCH / 2) {
+    for some in ids.chunks(CLAIM_BATCH / 4) {
         let mut found = Vec::new();
         for id in some {
             match app.store.delivery(*id).await? {
@@ -46,7 +47,11 @@ pub async fn resend(app: &App, ids: &[i64]) -> Result<Resent, OpError> {
                 None => resent.unknown.push(*id),
             }
         }
-        again(app, &found, deliveries::resend).await?;
+        let mut noted = Vec::new();
+        for delivery in &found {
+            noted.push(act(app, operator, &format!("webhook {}", delivery.id), "").await?);
+        }
+        again(app, &found, deliveries::resend, noted).await?;
         resent.ids.extend(found.iter().map(|delivery| delivery.id));
     }
     app.wake.notify_waiters();
@@ -54,8 +59,8 @@ pub async fn resend(app: &App, ids: &[i64]) -> Result<Resent, OpError> {
 }
 
 /// Sends again what failed for good within the last `since`, reversed payments and test events left out. Answers
-/// the ids, at most [`BULK_MAX`].
-pub async fn resend_failed(app: &App, since: Span) -> Result<Vec<i64>, OpError> {
+/// the ids, at most [`BULK_MAX`]. The acts name them batch by batch: a line for each would hide all other acts.
+pub async fn resend_failed(app: &App, operator: &str, since: Span) -> Result<Vec<i64>, OpError> {
     let (from, limit) = (app.now() - since, (CLAIM_BATCH / 2) as i64);
     let mut ids: Vec<i64> = Vec::new();
     while ids.len() < BULK_MAX {
@@ -64,15 +69,27 @@ pub async fn resend_failed(app: &App, since: Span) -> Result<Vec<i64>, OpError> 
         if found.is_empty() {
             break;
         }
-        again(app, &found, deliveries::resend_failed).await?;
+        let some: Vec<String> = found.iter().map(|delivery| delivery.id.to_string()).collect();
+        let noted = act(app, operator, "failed webhooks", &format!("webhooks {}", some.join(", "))).await?;
+        again(app, &found, deliveries::resend_failed, vec![noted]).await?;
         ids.extend(found.iter().map(|delivery| delivery.id));
         app.wake.notify_waiters();
     }
     Ok(ids)
 }
 
-/// Lifts the pauses in the way of these deliveries and makes them due.
-async fn again(app: &App, deliveries: &[Delivery], step: fn(i64, Timestamp) -> Step) -> Result<(), OpError> {
+async fn act(app: &App, operator: &str, subject: &str, reason: &str) -> Result<Step, OpError> {
+    let id = app.store.id(IdKind::Act).await?;
+    Ok(acts::record(id, operator, "webhook resend", subject, reason, app.now()))
+}
+
+/// Lifts the pauses in the way of these deliveries and makes them due, with what is noted of it.
+async fn again(
+    app: &App,
+    deliveries: &[Delivery],
+    step: fn(i64, Timestamp) -> Step,
+    noted: Vec<Step>,
+) -> Result<(), OpError> {
     let Some(first) = deliveries.first() else { return Ok(()) };
     let now = app.now();
     let events: Vec<i64> = deliveries.iter().map(|delivery| delivery.event_id).collect();
@@ -89,7 +106,7 @@ async fn again(app: &App, deliveries: &[Delivery], step: fn(i64, Timestamp) -> S
         }
     }
     let steps = deliveries.iter().map(|delivery| step(delivery.id, now));
-    apply(app, app.store.unit(first.business_id).await?.steps(steps)).await
+    apply(app, app.store.unit(first.business_id).await?.steps(steps).steps(noted)).await
 }
 
 pub(in crate::ops) async fn apply(app: &App, unit: Unit) -> Result<(), OpError> {

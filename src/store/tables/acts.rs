@@ -12,6 +12,23 @@ macro_rules! columns {
     };
 }
 
+macro_rules! about {
+    ($column:literal) => {
+        concat!(
+            "select ",
+            columns!(),
+            " from (select ",
+            columns!(),
+            " from operator_acts where ",
+            $column,
+            " = $1 and \
+             acted_at >= $2 order by acted_at desc, id desc limit $3) as ",
+            $column,
+            "s"
+        )
+    };
+}
+
 statements! {
     RECORD: insert(operator_acts) { id: Int, operator: Text, act: Text, subject: Text, reason: Text, acted_at: Int }
     NEWEST: query {
@@ -19,8 +36,10 @@ statements! {
                  limit $2")
     }
     ABOUT: query {
-        concat!("select ", columns!(), " from operator_acts where subject = $1 and acted_at >= $2 \
-                 order by acted_at desc, id desc limit $3")
+        concat!(
+            "select ", columns!(), " from (", about!("subject"), " union all ", about!("approved_alert"),
+            " union all ", about!("approved_payment"), ") as found order by acted_at desc, id desc limit $3"
+        )
     }
 }
 
@@ -60,7 +79,7 @@ pub fn record(id: i64, operator: &str, act: &str, subject: &str, reason: &str, n
 }
 
 impl Store {
-    /// Acts since a time, newest first; of one subject if it is given.
+    /// Acts since a time, newest first; of one subject if it is given. An approval is about its alert and its payment.
     pub async fn acts(
         &self,
         subject: Option<&str>,

@@ -30,7 +30,7 @@ statements! {
     TOTALS: query {
         concat!(
             total!("'new'"), " union all ", total!("'review'"), " union all ", total!("'unmatched'"), " union all ",
-            total!("'quarantined'")
+            total!("'quarantined'"), " union all ", total!("'unreadable'")
         )
     }
 }

@@ -61,9 +61,10 @@ statements! {
         "update alerts set status = 'matched', settlement_id = $3, payment_id = $4, matched_at = $5, \
          decided_at = $5, reason = $6, evidence = $7, account_id = coalesce(account_id, $8), \
          authenticity = case when authenticity = 'proven' then authenticity else 'trusted' end, \
-         authentic_by = coalesce(authentic_by, $9), version = version + 1 \
-         where id = $1 and version = $2 and (status in ('new', 'review', 'unmatched') or (status = 'dismissed' \
-         and coalesce(dismissed_from, 'review') in ('review', 'unmatched')))"
+         authentic_by = coalesce(authentic_by, $9), kind = case when kind in ('fee', 'own_transfer') then 'payment' else \
+         kind end, version = version + 1 where id = $1 and version = $2 and (status in ('new', 'review', 'unmatched') \
+         or (status = 'ignored' and direction = 'credit' and kind in ('fee', 'own_transfer')) or (status = 'dismissed' \
+         and coalesce(dismissed_from, 'review') in ('review', 'unmatched', 'ignored')))"
     }
     UNMATCHED_AGAIN: query {
         "update alerts set status = $3, settlement_id = null, payment_id = null, matched_at = null, \
@@ -72,7 +73,8 @@ statements! {
     DISMISSED: query {
         "update alerts set status = 'dismissed', dismissed_from = status, reason = $3, decided_at = $4, \
          version = version + 1 \
-         where id = $1 and version = $2 and status in ('review', 'unmatched', 'quarantined', 'unreadable')"
+         where id = $1 and version = $2 and (status in ('review', 'unmatched', 'quarantined', 'unreadable') \
+         or status = 'ignored' and direction = 'credit' and kind in ('fee', 'own_transfer'))"
     }
     HELD: query {
         "update alerts set status = 'review', reason = $3, linked_alert_id = $4, doubts = $5, version = version + 1 \

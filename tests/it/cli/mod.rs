@@ -11,6 +11,7 @@ mod lists;
 mod merchants;
 mod money;
 mod nowhere;
+mod operators;
 mod payments;
 mod proofs;
 mod quarantine;

@@ -17,6 +17,8 @@ fn mails(desk: &Desk<'_>) -> Vec<String> {
     let files = NAMES.iter().enumerate().map(|(n, name)| {
         let file = format!("{n}.eml");
         let mail = Alert::credit("0123456781", 1_000_000 + n as i64, name, now()).text();
+        // A provider's word, about which there is more to say than a terminal has room for.
+        let mail = format!("Authentication-Results: mx.till.example; spf=none\r\n{mail}");
         std::fs::write(desk.path().join(&file), mail).unwrap();
         file
     });

@@ -135,8 +135,8 @@ on_both! {
         sweep(&t.app).await.unwrap();
         assert_eq!(t.payment(&first).await.status, PaymentStatus::Pending);
         let row = t.app.store.mailboxes(1).await.unwrap().remove(0);
-        assert!(mailboxes::forget(&t.app, row.id).await.unwrap());
-        assert!(!mailboxes::forget(&t.app, row.id + 1).await.unwrap());
+        assert!(mailboxes::forget(&t.app, "ada", row.id).await.unwrap());
+        assert!(!mailboxes::forget(&t.app, "ada", row.id + 1).await.unwrap());
         sweep(&t.app).await.unwrap();
         assert_eq!(t.payment(&first).await.status, PaymentStatus::Rejected);
         // A running service says again that it is configured; after a week of silence it counts no more.

@@ -91,6 +91,7 @@ fn texts_of_before_are_brought_to_bytes() {
         let db = TestDatabase::sorted(LINGUISTIC).await;
         before_texts_by_bytes(&db).await;
         let undo = "drop schema people cascade;
+            alter table operator_acts drop column approved_alert, drop column approved_payment;
             do $$ declare c record; begin
                 for c in select table_name, column_name from information_schema.columns
                          where table_schema = 'public' and data_type = 'text' loop
