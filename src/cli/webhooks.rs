@@ -145,7 +145,7 @@ pub(super) fn delivery(delivery: &Delivery, now: Timestamp) -> Object {
 fn tell_test(sent: &TestSent, desk: &Desk) -> anyhow::Result<()> {
     let attempt = &sent.attempt;
     let is_delivered = sent.verdict == Verdict::Delivered;
-    let object = Object::new()
+    let mut object = Object::new()
         .with("delivery_id", sent.delivery_id)
         .with("webhook_id", &sent.webhook_id)
         .with("url", &sent.url)
@@ -154,8 +154,10 @@ fn tell_test(sent: &TestSent, desk: &Desk) -> anyhow::Result<()> {
         .with("duration_ms", attempt.duration_ms)
         .with("note", attempt.error.as_ref())
         .with("answer", attempt.answer.as_ref())
-        .with("resumed", sent.resumed)
-        .with("wallet_payments_only", sent.wallet_payments_only);
+        .with("resumed", sent.resumed);
+    if sent.wallet_payments_only {
+        object = object.with("wallet_payments_only", true);
+    }
     desk.printer.object(&object)?;
     desk.printer.remark(sent.wallet_payments_only, WALLET_PAYMENTS_ONLY)?;
     if !is_delivered {
