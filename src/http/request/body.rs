@@ -251,7 +251,7 @@ fn word_at(bytes: &[u8], line: usize, column: usize) -> Option<String> {
     let text = bytes.split(|byte| *byte == b'\n').nth(line.checked_sub(1)?)?;
     let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'+' | b'.');
     let near = column.min(text.len());
-    let begin = text[..near].iter().rposition(|byte| is_part(byte)).filter(|at| at + 2 >= near)?;
+    let begin = text[..near].iter().rposition(is_part).filter(|at| at + 2 >= near)?;
     let from = text[..begin].iter().rposition(|byte| !is_part(byte)).map_or(0, |at| at + 1);
     let until = text[begin..].iter().position(|byte| !is_part(byte)).map_or(text.len(), |at| begin + at);
     let word = &text[from..until];
