@@ -4,11 +4,16 @@ use clap::Subcommand;
 
 use super::Desk;
 use super::options::{ChargeOptions, Rate, Switch, rate};
-use super::print::{Field, Object};
+use super::print::{Field, Object, warn};
+use super::webhooks::WALLET_PAYMENTS_ONLY;
 use crate::domain::charges::Schedule;
 use crate::domain::merchant::Business;
 use crate::domain::time::Timestamp;
+use crate::domain::weburl;
 use crate::ops::merchants::businesses::{self, BusinessChange, BusinessRefusal, NewBusiness, WithSecret};
+use crate::ops::webhooks::target::is_on_a_website;
+
+const SECRET_ONCE: &str = "keep the webhook secret now: it is shown only once";
 
 #[derive(Subcommand)]
 pub(super) enum BusinessCommand {
@@ -132,7 +137,8 @@ pub(super) async fn run(command: BusinessCommand, desk: &Desk) -> anyhow::Result
         BusinessCommand::Add { name, email, webhook_url, charges } => {
             let new = NewBusiness { name, email, webhook_url, charges: charges.change() };
             let made = businesses::add_business(&app, &desk.operator, &new).await??;
-            desk.printer.object(&with_secret(&made))
+            desk.printer.object(&with_secret(&made))?;
+            desk.printer.remark(true, SECRET_ONCE)
         }
         BusinessCommand::Set {
             id,
@@ -156,8 +162,17 @@ pub(super) async fn run(command: BusinessCommand, desk: &Desk) -> anyhow::Result
                 wallet_rate_limit: wallet_rate_limit.map(|rate| rate.0),
                 charges: charges.change(),
             };
+            let is_url_new = matches!(change.webhook_url, Some(Some(_)));
             let business = businesses::set_business(&app, &desk.operator, id, &change).await??;
-            desk.printer.object(&object(&business))
+            desk.printer.object(&object(&business))?;
+            if is_url_new && let Some(url) = business.webhook_url.as_deref() {
+                let websites = app.store.websites(id).await?;
+                let target = weburl::parse_target(url, app.config.server.dev);
+                if target.is_ok_and(|target| !is_on_a_website(&target, &websites)) {
+                    warn(WALLET_PAYMENTS_ONLY);
+                }
+            }
+            Ok(())
         }
         BusinessCommand::List => {
             let rows = app.store.businesses().await?.iter().map(object).collect();
@@ -172,7 +187,8 @@ pub(super) async fn run(command: BusinessCommand, desk: &Desk) -> anyhow::Result
         }
         BusinessCommand::RotateSecret { id } => {
             let made = businesses::rotate_secret(&app, &desk.operator, id).await??;
-            desk.printer.object(&with_secret(&made))
+            desk.printer.object(&with_secret(&made))?;
+            desk.printer.remark(true, SECRET_ONCE)
         }
     }
 }

@@ -73,7 +73,8 @@ pub(super) async fn run(command: KeyCommand, desk: &Desk) -> anyhow::Result<()> 
                 .with("mode", mode.as_str())
                 .with("created_at", new.key.created_at)
                 .with("expires_at", new.key.expires_at);
-            desk.printer.object(&object)
+            desk.printer.object(&object)?;
+            desk.printer.remark(true, "keep this API key now: it is shown only once")
         }
         KeyCommand::List { business } => {
             if app.store.business(business).await?.is_none() {

@@ -9,7 +9,7 @@ use super::options::{LIST_MAX, LIST_USUAL};
 use super::print::{Field, Object};
 use crate::domain::time::{Span, Timestamp};
 use crate::domain::webhook::Verdict;
-use crate::ops::webhooks::deliveries;
+use crate::ops::webhooks::deliveries::{self, Resent};
 use crate::ops::webhooks::test_event::{TestSent, Tested, send_test};
 use crate::store::tables::deliveries::{Attempt, Delivery};
 
@@ -27,8 +27,8 @@ pub(super) enum WebhookCommand {
     },
     /// Send webhooks again, by id or all that failed
     ///
-    /// Use it once the merchant's server is repaired. --failed leaves reversed payments and test events out; by
-    /// their ids they are sent again.
+    /// Use it once the merchant's server is repaired. A webhook about a payment that was reversed is not sent
+    /// again. --failed leaves test events out; by their ids they are sent again.
     #[command(after_help = examples!["webhook resend 12 13", "webhook resend --failed --since 24h"])]
     Resend {
         /// Ids of deliveries, from `webhook list`
@@ -56,6 +56,10 @@ pub(super) enum WebhookCommand {
     },
 }
 
+/// Of a webhook URL of the business's own that is on none of its websites.
+pub(super) const WALLET_PAYMENTS_ONLY: &str = "this webhook URL is not on an approved website of the business: only \
+     wallet payments can use it, and webhooks of bank transfers are not sent there";
+
 fn attempt(attempt: &Attempt) -> Object {
     Object::new()
         .with("number", attempt.number)
@@ -78,6 +82,25 @@ pub(super) fn missing(command: &WebhookCommand) -> Option<&'static str> {
     }
 }
 
+/// What was not resent, and why.
+fn not_resent(done: &Resent) -> Option<String> {
+    let list = |ids: &[i64]| ids.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    let mut why = Vec::new();
+    if !done.unknown.is_empty() {
+        why.push(format!("there is no delivery {}", list(&done.unknown)));
+    }
+    if !done.reversed.is_empty() {
+        let (ids, plural) = (list(&done.reversed), done.reversed.len() > 1);
+        let (them, their) =
+            if plural { ("deliveries", "their payments were") } else { ("delivery", "its payment was") };
+        why.push(format!(
+            "{them} {ids} will not be sent again: {their} reversed, and the merchant must not be told that the \
+             money is there"
+        ));
+    }
+    (!why.is_empty()).then(|| why.join("; "))
+}
+
 /// When the next attempt is made: of what is due or held by a worker, now; of what is paused nobody knows.
 fn next_attempt(delivery: &Delivery, now: Timestamp) -> Option<Field> {
     if delivery.done_at.is_some() || delivery.outcome.is_some() {
@@ -95,7 +118,7 @@ fn note(delivery: &Delivery) -> Option<String> {
     }
     let id = delivery.id;
     Some(format!(
-        "HTTP 410 Gone from {url}; goes on after `webhook resend {id}`, a delivered test event or a change of the URL"
+        "HTTP 410 Gone from {url}; resumes after `webhook resend {id}`, a delivered test event or a change of the URL"
     ))
 }
 
@@ -122,7 +145,7 @@ pub(super) fn delivery(delivery: &Delivery, now: Timestamp) -> Object {
 fn tell_test(sent: &TestSent, desk: &Desk) -> anyhow::Result<()> {
     let attempt = &sent.attempt;
     let is_delivered = sent.verdict == Verdict::Delivered;
-    let object = Object::new()
+    let mut object = Object::new()
         .with("delivery_id", sent.delivery_id)
         .with("webhook_id", &sent.webhook_id)
         .with("url", &sent.url)
@@ -132,7 +155,11 @@ fn tell_test(sent: &TestSent, desk: &Desk) -> anyhow::Result<()> {
         .with("note", attempt.error.as_ref())
         .with("answer", attempt.answer.as_ref())
         .with("resumed", sent.resumed);
+    if sent.wallet_payments_only {
+        object = object.with("wallet_payments_only", true);
+    }
     desk.printer.object(&object)?;
+    desk.printer.remark(sent.wallet_payments_only, WALLET_PAYMENTS_ONLY)?;
     if !is_delivered {
         let paused = if sent.verdict == Verdict::Gone { "; the target is paused" } else { "" };
         let why = attempt.error.as_deref().unwrap_or_default();
@@ -155,6 +182,9 @@ pub(super) async fn run(command: WebhookCommand, desk: &Desk) -> anyhow::Result<
                     "there is no target to send to: {why}; set one with `business set {business} --webhook-url URL`, \
                      or choose a payment's own with --payment TXN"
                 ),
+                Tested::Unfit { url, why } => {
+                    bail!("nothing was sent to {url}: {why}")
+                }
             }
         }
         WebhookCommand::List { failed, limit } => {
@@ -176,22 +206,22 @@ pub(super) async fn run(command: WebhookCommand, desk: &Desk) -> anyhow::Result<
             desk.printer.remark(more, &format!("only the newest {limit} are shown; --limit shows more"))
         }
         WebhookCommand::Resend { ids, since, .. } => {
-            let (resent, unknown) = match since {
-                Some(since) => (deliveries::resend_failed(&app, &desk.operator, since).await?, Vec::new()),
-                None => {
-                    let done = deliveries::resend(&app, &desk.operator, &ids).await?;
-                    (done.ids, done.unknown)
+            let done = match since {
+                Some(since) => {
+                    let ids = deliveries::resend_failed(&app, &desk.operator, since).await?;
+                    Resent { ids, ..Resent::default() }
                 }
+                None => deliveries::resend(&app, &desk.operator, &ids).await?,
             };
+            let refused = not_resent(&done);
             // With nothing done there is no answer, only the error.
-            if !resent.is_empty() || unknown.is_empty() {
-                desk.printer.object(&Object::new().with("resent", resent))?;
+            if !done.ids.is_empty() || refused.is_none() {
+                desk.printer.object(&Object::new().with("resent", done.ids))?;
             }
-            if !unknown.is_empty() {
-                let ids: Vec<String> = unknown.iter().map(ToString::to_string).collect();
-                bail!("there is no delivery {}", ids.join(", "));
+            match refused {
+                Some(why) => bail!(why),
+                None => Ok(()),
             }
-            Ok(())
         }
     }
 }

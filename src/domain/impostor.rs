@@ -41,6 +41,8 @@ pub enum Impostor {
         "must not contain invisible characters, line separators or characters that change the direction of text"
     )]
     Invisible,
+    #[error("must not contain characters that change the direction of text")]
+    Turned,
     #[error(
         "must not contain a six-digit number near the words PIN or wallet: only the payment service sends such codes"
     )]
@@ -58,7 +60,7 @@ const CODE_DIGITS: usize = 6;
 
 /// Refuses characters that make a text read otherwise than it is written.
 pub fn check_direction(text: &str) -> Result<(), Impostor> {
-    if text.chars().any(turns) { Err(Impostor::Invisible) } else { Ok(()) }
+    if text.chars().any(turns) { Err(Impostor::Turned) } else { Ok(()) }
 }
 
 /// Refuses what is no plain piece of one line: links, invisible characters, separators of lines.

@@ -153,9 +153,11 @@ pub enum CorrectRefusal {
     NotATransfer,
     #[error("Only pending payments can have their amount corrected. Current status: {}", .0.as_str())]
     NotPending(Status),
-    #[error("This payment has expired and cannot be corrected")]
+    #[error("This payment has expired and cannot be corrected; create a new one")]
     Expired,
-    #[error("The amount of this payment was corrected 10 times in the last 24 hours, which is the maximum")]
+    #[error(
+        "The amount of this payment was corrected 10 times in the last 24 hours, which is the maximum; create a new one"
+    )]
     TooOften,
     #[error("Your business corrected 100 amounts in the last 24 hours, which is the maximum")]
     TooManyInBusiness,

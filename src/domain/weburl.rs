@@ -81,22 +81,49 @@ impl TargetUrl {
     }
 }
 
+/// A webhook URL with everything that is wrong with it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LookedAt {
+    /// As far as it could be read; its host tells whose it is, whatever else is wrong.
+    pub target: Option<TargetUrl>,
+    pub problems: Vec<UrlProblem>,
+}
+
 /// Reads a webhook URL. https only; `dev` also takes http, and the hosts `localhost` and
 /// `127.0.0.1` on any port. Refuses userinfo, IP literals in any notation, backslashes, public
 /// suffixes, and ports of other protocols. A fragment is dropped: it is never sent.
 pub fn parse_target(text: &str, dev: bool) -> Result<TargetUrl, UrlProblem> {
-    let target = read_url(text)?;
-    refuse_localhost(&target.url, dev)?;
+    let LookedAt { target, problems } = look_at_target(text, dev);
+    match (problems.into_iter().next(), target) {
+        (None, Some(target)) => Ok(target),
+        (problem, _) => Err(problem.unwrap_or(UrlProblem::NotAUrl("must be a valid URL"))),
+    }
+}
+
+/// The same, for callers who tell all that is wrong.
+pub fn look_at_target(text: &str, dev: bool) -> LookedAt {
+    let (target, user) = match read_with_user(text) {
+        Ok(read) => read,
+        Err(problem) => return LookedAt { target: None, problems: vec![problem] },
+    };
+    let mut problems = Vec::from_iter(user);
+    // Told before anything else: with https it would not do either.
+    let localhost = refuse_localhost(&target.url, dev).err();
+    problems.extend(localhost);
     if !(target.is_https() || (dev && target.url.scheme() == "http")) {
-        return Err(UrlProblem::NotAllowed(if dev { HTTP_OR_HTTPS } else { "must use https" }));
+        problems.push(UrlProblem::NotAllowed(if dev { HTTP_OR_HTTPS } else { "must use https" }));
     }
-    check_host(&target.url, dev)?;
+    if localhost.is_none() {
+        problems.extend(check_host(&target.url, dev).err());
+    }
     // Dev mode's own hosts may use any port there is.
-    let port = target.port();
-    if port == 0 || (FOREIGN_PORTS.contains(&port) && !(dev && is_dev_host(target.host()))) {
-        return Err(UrlProblem::NotAllowed("must not use a port that is reserved for another protocol"));
+    let is_foreign =
+        |port| port == 0 || (FOREIGN_PORTS.contains(&port) && !(dev && is_dev_host(target.host())));
+    // The scheme's own port is the scheme's fault.
+    if target.url.port().is_some_and(is_foreign) {
+        problems.push(UrlProblem::NotAllowed("must not use a port that is reserved for another protocol"));
     }
-    Ok(target)
+    LookedAt { target: Some(target), problems }
 }
 
 /// Reads a URL an operator wrote into the configuration (a messenger's base address): http
@@ -166,6 +193,14 @@ pub fn same_url(a: &str, b: &str) -> bool {
 
 /// Parses and brings to normal form; knows nothing yet of which hosts are good.
 fn read_url(text: &str) -> Result<TargetUrl, UrlProblem> {
+    match read_with_user(text)? {
+        (target, None) => Ok(target),
+        (_, Some(problem)) => Err(problem),
+    }
+}
+
+/// The same; a user name is told beside the rest.
+fn read_with_user(text: &str) -> Result<(TargetUrl, Option<UrlProblem>), UrlProblem> {
     use UrlProblem::{NotAUrl, NotAllowed};
     let text = text.trim();
     if text.chars().nth(MAX_URL_CHARS).is_some() {
@@ -186,9 +221,8 @@ fn read_url(text: &str) -> Result<TargetUrl, UrlProblem> {
     let Some(host) = url.host_str().filter(|host| !host.is_empty() && written_out) else {
         return Err(NotAUrl("must be a full URL with a host name"));
     };
-    if !url.username().is_empty() || url.password().is_some() || authority_of(text).contains('@') {
-        return Err(NotAllowed("must not contain a user name or password"));
-    }
+    let has_user = !url.username().is_empty() || url.password().is_some() || authority_of(text).contains('@');
+    let user = has_user.then_some(NotAllowed("must not contain a user name or password"));
     if let Some(plain) = host.strip_suffix('.') {
         let plain = plain.to_owned();
         url.set_host(Some(&plain)).map_err(|_| NotAUrl("must have a valid host name"))?;
@@ -197,7 +231,7 @@ fn read_url(text: &str) -> Result<TargetUrl, UrlProblem> {
         return Err(NotAUrl("must have a valid host name"));
     }
     url.set_fragment(None);
-    Ok(TargetUrl { url })
+    Ok((TargetUrl { url }, user))
 }
 
 /// What stands between `://` and the path; for the userinfo the parser forgets when it is empty.
@@ -211,7 +245,6 @@ fn is_dns_name(name: &str) -> bool {
         && name.split('.').all(|label| !label.is_empty() && label.len() <= MAX_LABEL_CHARS)
 }
 
-/// Told before anything else that is wrong with the address: with https it would not do either.
 fn refuse_localhost(url: &Url, dev: bool) -> Result<(), UrlProblem> {
     match url.host() {
         Some(Host::Domain("localhost")) if !dev => Err(UrlProblem::NotAllowed(

@@ -21,7 +21,9 @@ use super::causes::{self, Part};
 use super::connect::{Connector, Resolve, Stream, SystemResolver};
 use super::meter::Allowance;
 use super::pool::{Conn, Pool};
-use super::{MAX_ANSWER_BYTES, MAX_HEAD_BYTES, OutboundConfig, OutboundProblem, PostError, PostOutcome};
+use super::{
+    MAX_ANSWER_BYTES, MAX_HEAD_BYTES, MAX_HEADERS, OutboundConfig, OutboundProblem, PostError, PostOutcome,
+};
 use crate::domain::weburl::TargetUrl;
 
 /// How long an idle connection may take to finish its last exchange before a new one is made.
@@ -156,6 +158,7 @@ async fn handshake((stream, allowance): (Stream, Allowance)) -> Result<Conn, Pos
     let (sender, connection) = http1::Builder::new()
         .max_buf_size(MAX_HEAD_BYTES)
         .max_header_size(MAX_HEAD_BYTES)
+        .max_headers(MAX_HEADERS)
         .handshake(TokioIo::new(stream))
         .await
         .map_err(|error| causes::exchange(&error, Part::Head))?;

@@ -31,8 +31,11 @@ use crate::domain::address::AddressPolicy;
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(15);
 /// The most of an answer's body that is read; the rest is cut off with its connection.
 pub const MAX_ANSWER_BYTES: usize = 16 * 1024;
-/// The most an answer's status line and headers may take. They may be 100 in number.
+/// The most an answer's status line and headers may take.
 pub const MAX_HEAD_BYTES: usize = 64 * 1024;
+/// The most headers an answer may have: more than servers send. Room for all of them is made for every interim
+/// answer too, so a far larger number would let a receiver keep us busy.
+pub const MAX_HEADERS: usize = 500;
 
 /// How a client is set up; the same for all that it sends.
 #[derive(Clone, Debug)]

@@ -156,6 +156,10 @@ impl Courier {
                 self.park(job, place);
                 continue;
             };
+            if parcel.reversed_at.is_some() {
+                self.not_any_more(job, place);
+                continue;
+            }
             let target = match target::address(&self.app, &parcel).await? {
                 Addressed::Target(target) => target,
                 Addressed::Nowhere { url, why } => {
@@ -196,9 +200,16 @@ impl Courier {
     /// Keeps a slot of the host busy until nothing waits for it.
     async fn use_slot(self: Arc<Self>, key: HostKey, first: Piece) {
         let mut next = Some(first);
+        let mut has_waited = false;
         while let Some(piece) = next.take() {
-            let (took, answered) = if self.stop.is_cancelled() || piece.claimed.elapsed() > self.wait_max {
+            let reversed = if has_waited { self.is_reversed(&piece).await } else { Some(false) };
+            has_waited = true;
+            let is_late = self.stop.is_cancelled() || piece.claimed.elapsed() > self.wait_max;
+            let (took, answered) = if is_late || reversed.is_none() {
                 self.give_back(piece, self.app.now());
+                (None, false)
+            } else if reversed == Some(true) {
+                self.not_any_more(piece.job, piece._place);
                 (None, false)
             } else {
                 let result = deliver::post(&self.app, &piece.parcel, &piece.target).await;
@@ -219,6 +230,27 @@ impl Courier {
                 self.give_back(piece, at);
             }
         }
+    }
+
+    /// Whether a payment was reversed while its approval waited for the host; `None` if that cannot be read now.
+    async fn is_reversed(&self, piece: &Piece) -> Option<bool> {
+        match self.app.store.parcels(&[piece.parcel.event_id]).await {
+            Ok(parcels) => {
+                Some(parcels.get(&piece.parcel.event_id).is_some_and(|one| one.reversed_at.is_some()))
+            }
+            Err(error) => {
+                tracing::warn!(job = piece.job.id, %error, "a delivery was put off");
+                None
+            }
+        }
+    }
+
+    fn not_any_more(self: &Arc<Self>, job: Job, place: OwnedSemaphorePermit) {
+        let app = self.app.clone();
+        self.tasks.spawn(async move {
+            deliver::not_any_more(&app, &job).await;
+            drop(place);
+        });
     }
 
     fn conclude(self: &Arc<Self>, job: Job, result: Posted, place: OwnedSemaphorePermit) {

@@ -110,6 +110,22 @@ pub(super) async fn put_aside(app: &App, job: &Job, url: &str) {
     }
 }
 
+/// Ends the delivery of an approval whose payment was reversed: nobody delivers goods for money that went back.
+pub(super) async fn not_any_more(app: &App, job: &Job) {
+    let again = if job.tries > 0 { " again" } else { "" };
+    let note = format!("not sent{again}: the payment was reversed");
+    let step = jobs::drop_untried(job, deliveries::NOT_SENT, &note, app.now());
+    match ready(|| app.store.conclude_job(job, [step.clone()])).await {
+        Ok(true) => tracing::info!(
+            business = job.business_id,
+            delivery = job.id,
+            "a webhook is not sent any more: its payment was reversed"
+        ),
+        Ok(false) => {}
+        Err(error) => unwritten(app, job, &error),
+    }
+}
+
 /// Gives a claimed delivery back unmade, due again at `at`.
 pub(super) async fn give_back(app: &App, job: &Job, at: Timestamp) {
     if let Err(error) = app.store.conclude_job(job, [jobs::defer(job, at)]).await {

@@ -2,7 +2,7 @@
 
 use tillbell::domain::time::Span;
 use tillbell::domain::webhook::{RETRY_SCHEDULE, Verdict};
-use tillbell::ops::merchants::businesses;
+use tillbell::ops::merchants::businesses::{self, BusinessChange};
 use tillbell::ops::merchants::websites::{self, NewWebsite, WebsiteChange};
 use tillbell::ops::webhooks::body as webhook_body;
 use tillbell::ops::webhooks::deliveries;
@@ -266,11 +266,82 @@ on_both! {
         for told in [&old, &reversed] {
             assert_eq!(world.delivery(told).await.outcome.as_deref(), Some("failed"));
         }
-        // By its own id it can be sent: then a person has looked.
+        // Nor by its own id: nobody is told of money that went back.
         let id = world.delivery(&reversed).await.id;
-        deliveries::resend(&world.app, "ada", &[id]).await.unwrap();
+        let refused = deliveries::resend(&world.app, "ada", &[id]).await.unwrap();
+        assert!(refused.ids.is_empty(), "{refused:?}");
         world.work().await;
-        assert_eq!(world.delivery(&reversed).await.outcome.as_deref(), Some("delivered"));
+        assert_eq!(world.delivery(&reversed).await.outcome.as_deref(), Some("failed"));
+    }
+
+    async fn an_approval_is_not_told_once_its_payment_is_reversed(db: TestDatabase) {
+        let world = World::new(&db).await;
+        // Before its first attempt, before a retry, and while its target is paused.
+        let first = world.tell("/first").await;
+        world.reverse(&first).await;
+        world.receiver.answer_next(Answer::status(500));
+        let again = world.tell("/again").await;
+        world.work().await;
+        world.reverse(&again).await;
+        world.receiver.answer_next(Answer::status(410));
+        let paused = world.tell("/paused").await;
+        world.work().await;
+        world.reverse(&paused).await;
+        let kept = world.tell("/kept").await;
+        world.advance(Span::hours(5));
+        world.work().await;
+        assert_eq!(world.delivery(&kept).await.outcome.as_deref(), Some("delivered"));
+        assert_eq!(world.receiver.received().len(), 3, "one failed, one was gone, one is about money that stayed");
+        for (told, note, attempts) in [
+            (&first, "not sent: the payment was reversed", 0),
+            (&again, "not sent again: the payment was reversed", 1),
+            (&paused, "not sent again: the payment was reversed", 1),
+        ] {
+            let delivery = world.delivery(told).await;
+            assert_eq!(delivery.outcome.as_deref(), Some("not_sent"), "{delivery:?}");
+            assert!(delivery.note.as_deref().unwrap().starts_with(note), "{delivery:?}");
+            assert!(delivery.done_at.is_some());
+            assert_eq!((delivery.attempts.len(), delivery.tries), (attempts, i64::try_from(attempts).unwrap()));
+        }
+        world.advance(Span::hours(100));
+        assert_eq!(world.work().await, 0);
+        // What was delivered before stays so.
+        world.reverse(&kept).await;
+        assert_eq!(world.delivery(&kept).await.outcome.as_deref(), Some("delivered"));
+    }
+
+    async fn a_delivery_that_waits_for_its_host_looks_again(db: TestDatabase) {
+        let world = World::new(&db).await;
+        world.receiver.answer_next(Answer::status(500));
+        let last = world.tell("/last").await;
+        world.work().await;
+        world.advance(Span::seconds(6));
+        // First attempts take all places of the host; the retry waits behind them while its payment is reversed.
+        world.receiver.answer_otherwise(Answer::status(200).after(std::time::Duration::from_secs(2)));
+        let mut told = Vec::new();
+        for n in 0..64 {
+            told.push(world.tell(&format!("/{n}")).await);
+        }
+        let app = world.app.clone();
+        let working = tokio::spawn(async move { tillbell::work::run_due(&app).await.unwrap() });
+        world.receiver.wait_for(65, DEADLINE).await;
+        world.reverse(&last).await;
+        working.await.unwrap();
+        world.work().await;
+        assert_eq!(world.delivery(&last).await.outcome.as_deref(), Some("not_sent"));
+        assert_eq!(world.receiver.received().iter().filter(|one| one.target == "/last").count(), 1);
+        assert_eq!(world.delivery(&told[0]).await.outcome.as_deref(), Some("delivered"));
+    }
+
+    async fn a_test_event_goes_to_the_saved_url_that_wallet_payments_use(db: TestDatabase) {
+        let world = World::new(&db).await;
+        // The website is 127.0.0.1; this host is none.
+        let saved = world.receiver.url("/till").replace("127.0.0.1", "localhost");
+        let change = BusinessChange { webhook_url: Some(Some(saved.clone())), ..Default::default() };
+        businesses::set_business(&world.app, "tests", world.business, &change).await.unwrap().unwrap();
+        world.app.directory.forget();
+        let sent = tested(&world, None).await;
+        assert_eq!((sent.url, sent.verdict), (saved, Verdict::Delivered));
     }
 
     async fn a_bulk_resend_leaves_test_events_out(db: TestDatabase) {

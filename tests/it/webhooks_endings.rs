@@ -137,6 +137,16 @@ on_both! {
         assert!(world.app.store.paused_targets().await.unwrap().is_empty());
     }
 
+    async fn many_short_headers_are_no_failure(db: TestDatabase) {
+        let receiver = TlsReceiver::start().await;
+        let world = World::with(&db, &receiver.trusted()).await;
+        for count in [150, 490] {
+            let answer = format!("HTTP/1.1 200 OK\r\n{}content-length: 0\r\n\r\n", "x-tag: a\r\n".repeat(count));
+            let delivery = outcome(&world, &receiver, &answer, End::Polite).await;
+            assert_eq!(delivery.outcome.as_deref(), Some("delivered"), "{count}: {:?}", delivery.note);
+        }
+    }
+
     async fn every_failure_is_told_in_plain_words(db: TestDatabase) {
         let (trusted, stranger) = (TlsReceiver::start().await, TlsReceiver::start().await);
         let world = World::with(&db, &trusted.trusted()).await;

@@ -46,7 +46,7 @@ async fn correct(
 ) -> Result<Answer, ApiError> {
     let mut check = Checker::new(fields);
     let Some(amount) = check.amount("new_amount", http.app.config.payments.max_amount) else {
-        return Err(ApiError::invalid(check.problems));
+        return Err(once::invalid(received, check.problems));
     };
     let id = match id {
         Ok(Path(id)) if is_storable(&id) => id,

@@ -21,7 +21,7 @@ use crate::http::request::validate::Checker;
 use crate::http::response::code::{Code, FieldCode};
 use crate::http::response::error::ApiError;
 use crate::http::response::json::Json;
-use crate::ops::payments::choose_website::{Wanted, WebsiteProblem, choose_website};
+use crate::ops::payments::choose_website::{NotAllowed, Wanted, WebsiteProblem, choose_website};
 use crate::ops::payments::create::{Created, NewPayment, create_payment};
 use crate::ops::payments::idempotency::{Claim, Remember};
 use crate::ops::payments::read::PaymentView;
@@ -68,7 +68,10 @@ async fn create(
 ) -> Result<Answer, ApiError> {
     let wire = match read(fields, http.app.config.payments.max_amount) {
         Ok(wire) => wire,
-        Err(bad) => return Err(tell_all(http, admitted, bad).await),
+        Err(mut bad) => {
+            once::look_at_key(received, &mut bad.problems);
+            return Err(tell_all(http, admitted, bad).await);
+        }
     };
     let claim = match once::begin(http, admitted, received, fields).await? {
         Begun::Done(answer) => return Ok(answer),
@@ -100,6 +103,7 @@ async fn work(
         }
     };
     let remember = claim.map(|claim| Remember { claim, render: &render });
+    let transaction_id = wire.transaction_id.clone();
     let new = NewPayment {
         transaction_id: wire.transaction_id,
         base: wire.amount,
@@ -114,19 +118,33 @@ async fn work(
         Created::DuplicateTransactionId => {
             Err(ApiError::field("transaction_id", FieldCode::TransactionIdTaken, TAKEN))
         }
-        Created::NoAccount => {
-            let accounts = http.app.directory.accounts().await?;
-            let message = match admitted.caller.mode {
-                Mode::Test if accounts.iter().all(|account| account.mode != Mode::Test) => {
-                    "There is no test account yet; ask the operator to add one with `tillbell account add --test`"
-                }
-                _ => "No receiving account is available for this payment right now; try again later",
-            };
-            Err(ApiError::retry(Code::NoAccountAvailable, message, NO_ACCOUNT_RETRY))
-        }
+        Created::NoAccount => Err(no_account(http, admitted, transaction_id.as_deref()).await?),
         Created::TooLarge => Err(too_large("amount", http.app.config.payments.max_amount)),
         Created::LeaseLost => Err(once::still_running()),
     }
+}
+
+/// Why there is no account. An id that is taken is told first: no account would help it.
+async fn no_account(
+    http: &Http,
+    admitted: &Admitted,
+    transaction_id: Option<&str>,
+) -> Result<ApiError, ApiError> {
+    let caller = &admitted.caller;
+    if let Some(id) = transaction_id
+        && http.app.store.payment_by_transaction(caller.business.id, id).await?.is_some()
+    {
+        return Ok(ApiError::field("transaction_id", FieldCode::TransactionIdTaken, TAKEN));
+    }
+    let accounts = http.app.directory.accounts().await?;
+    if caller.mode == Mode::Test && accounts.iter().all(|account| account.mode != Mode::Test) {
+        // Nothing changes until a person acts, so it names no time.
+        let message =
+            "There is no test account yet; ask the operator to add one with `tillbell account add --test`";
+        return Ok(ApiError::new(Code::NoAccountAvailable, message));
+    }
+    let message = "No receiving account is available for this payment right now; try again later";
+    Ok(ApiError::retry(Code::NoAccountAvailable, message, NO_ACCOUNT_RETRY))
 }
 
 fn render(view: &PaymentView) -> (u16, Vec<u8>) {
@@ -217,7 +235,7 @@ async fn tell_all(http: &Http, admitted: &Admitted, bad: Bad) -> ApiError {
 struct Refusal {
     problems: Problems,
     /// Why the webhook URL may not be used: 400 if that is all.
-    not_allowed: Option<String>,
+    not_allowed: Option<NotAllowed>,
 }
 
 impl Refusal {
@@ -240,11 +258,7 @@ impl Refusal {
                 WebsiteProblem::WebhookNotAUrl(reason) => {
                     problems.complain("webhook_url", FieldCode::InvalidUrl, reason);
                 }
-                WebsiteProblem::WebhookNotAllowed(reason) => {
-                    let reason = reason.map(|reason| format!(", and it {reason}")).unwrap_or_default();
-                    self.not_allowed =
-                        Some(format!("The webhook URL must be from the approved website domain{reason}"));
-                }
+                WebsiteProblem::WebhookNotAllowed(why) => self.not_allowed = Some(why),
             }
         }
     }
@@ -265,18 +279,16 @@ impl Refusal {
                 Err(error) => return error.into(),
             }
         }
-        match self.not_allowed {
-            Some(message) if self.problems.is_empty() => ApiError::about(
-                Code::WebsiteNotApproved,
-                "webhook_url",
-                FieldCode::WebsiteNotApproved,
-                message,
-            ),
-            Some(message) => {
-                self.problems.add("webhook_url", FieldCode::WebsiteNotApproved, format!("{message}."));
-                ApiError::invalid(self.problems)
-            }
-            None => ApiError::invalid(self.problems),
+        let Some(why) = self.not_allowed else { return ApiError::invalid(self.problems) };
+        let (code, field_code) = match why.off_domain {
+            true => (Code::WebsiteNotApproved, FieldCode::WebsiteNotApproved),
+            false => (Code::WebhookUrlNotAllowed, FieldCode::WebhookUrlNotAllowed),
+        };
+        let message = format!("The webhook URL {}", why.words());
+        if self.problems.is_empty() {
+            return ApiError::about(code, "webhook_url", field_code, message);
         }
+        self.problems.add("webhook_url", field_code, format!("{message}."));
+        ApiError::invalid(self.problems)
     }
 }

@@ -92,12 +92,16 @@ fn read(query: &str, business_id: i64, mode: Mode) -> Result<ListFilter, Problem
     for (name, value) in NAMES.into_iter().zip(&given) {
         let Some(value) = value else { continue };
         if let Err((code, what)) = set(&mut filter, name, value, business_id) {
-            problems.complain(name, code, what);
+            problems.complain_of_parameter(name, code, what);
         }
     }
     // As they are written, year first: the last days of all are one and the same time.
     if filter.from.is_some() && filter.until.is_some() && given[FROM_DATE] > given[TO_DATE] {
-        problems.complain("from_date", FieldCode::DatesReversed, "must not be later than the to date");
+        problems.complain_of_parameter(
+            "from_date",
+            FieldCode::DatesReversed,
+            "must not be later than to_date",
+        );
     }
     if problems.is_empty() { Ok(filter) } else { Err(problems) }
 }
@@ -107,7 +111,7 @@ const NAMES: [&str; 7] = ["status", "from_date", "to_date", "website_id", "per_p
 const FROM_DATE: usize = 1;
 const TO_DATE: usize = 2;
 
-/// What is wrong with a parameter; the words complete "The from date ...".
+/// What is wrong with a parameter; the words complete "from_date ...".
 type Mistake = (FieldCode, &'static str);
 
 fn set(filter: &mut ListFilter, name: &str, value: &str, business_id: i64) -> Result<(), Mistake> {
@@ -258,8 +262,8 @@ mod tests {
         ] {
             assert!(!wrong(query).is_empty(), "{query}");
         }
-        assert_eq!(wrong("page=999999999999999999999"), "The page is out of range.");
-        assert_eq!(wrong("page=0"), "The page must be a whole number of at least 1.");
+        assert_eq!(wrong("page=999999999999999999999"), "page is out of range.");
+        assert_eq!(wrong("page=0"), "page must be a whole number of at least 1.");
         assert!(wrong("status=x&page=0&cursor=%00").ends_with("(and 2 more errors)"));
     }
 

@@ -88,6 +88,12 @@ impl Received {
         Received { parts, peer, bytes: Err(BodyProblem::Empty) }
     }
 
+    /// The body names the field of the key, in whatever notation it is written.
+    fn names_key(&self) -> bool {
+        let name = b"api_key";
+        matches!(&self.bytes, Ok(bytes) if bytes.windows(name.len()).any(|part| part == name))
+    }
+
     pub fn fields(&self) -> Result<Fields<'_>, BodyProblem> {
         match &self.bytes {
             Err(problem) => Err(problem.clone()),
@@ -151,6 +157,7 @@ pub async fn admit_to(
     let (token, hidden) = match fields {
         Ok(fields) => (fields.get("api_key"), None),
         Err(problem) if problem.hides_key() => (None, Some(problem)),
+        Err(problem @ BodyProblem::NotJson) if received.names_key() => (None, Some(problem)),
         Err(_) => (None, None),
     };
     admit(http, received, token, hidden, route, group).await

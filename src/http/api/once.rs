@@ -8,6 +8,7 @@ use crate::http::request::body::Fields;
 use crate::http::request::validate::check_text;
 use crate::http::response::code::{Code, FieldCode};
 use crate::http::response::error::ApiError;
+use crate::http::response::problems::Problems;
 use crate::ops::payments::idempotency::{Claim, Claimed, claim};
 
 const KEY_MAX: usize = 255;
@@ -39,7 +40,8 @@ pub async fn begin_as(
     fields: &Fields<'_>,
     kept: impl Fn([u8; 32]) -> [u8; 32],
 ) -> Result<Begun, ApiError> {
-    let Some(key) = read_key(received)? else { return Ok(Begun::Work(None)) };
+    let key = read_key(received).map_err(|(code, message)| ApiError::field(FIELD, code, message))?;
+    let Some(key) = key else { return Ok(Begun::Work(None)) };
     // With the mode: a live request must never be answered with a test account to pay into.
     let method = format!("{} {}", admitted.caller.mode.as_str(), received.parts.method);
     let fingerprint = kept(fields.fingerprint(&method, received.parts.uri.path()));
@@ -73,10 +75,23 @@ pub async fn end(claim: Option<Claim>, result: &Result<Answer, ApiError>) {
     }
 }
 
-fn read_key(received: &Received) -> Result<Option<String>, ApiError> {
+/// 422 for a request with these problems, and with its key's.
+pub fn invalid(received: &Received, mut problems: Problems) -> ApiError {
+    look_at_key(received, &mut problems);
+    ApiError::invalid(problems)
+}
+
+/// Adds what is wrong with the key of a request that is refused anyway.
+pub fn look_at_key(received: &Received, problems: &mut Problems) {
+    if let Err((code, message)) = read_key(received) {
+        problems.add(FIELD, code, message);
+    }
+}
+
+fn read_key(received: &Received) -> Result<Option<String>, (FieldCode, String)> {
     let mut values = received.parts.headers.get_all("idempotency-key").iter();
     let Some(value) = values.next() else { return Ok(None) };
-    let wrong = |code, what: &str| ApiError::field(FIELD, code, format!("The Idempotency-Key {what}."));
+    let wrong = |code, what: &str| (code, format!("The Idempotency-Key {what}."));
     if values.any(|other| other != value) {
         return Err(wrong(FieldCode::SentTwice, "must not be sent twice with different values"));
     }

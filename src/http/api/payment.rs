@@ -2,7 +2,8 @@
 //! members differ on purpose: merchants' programs are written against them.
 
 use crate::domain::intent::reject_word;
-use crate::domain::payment::Payment;
+use crate::domain::money::Money;
+use crate::domain::payment::{Kind, Payment};
 use crate::http::response::json::Json;
 use crate::ops::payments::read::PaymentView;
 
@@ -20,7 +21,9 @@ pub fn write_created(json: &mut Json, view: &PaymentView) {
     write_parts(json, payment);
     json.flag("paid_by_customer", payment.schedule.paid_by_customer);
     json.money("amount_to_pay", payment.amount);
-    json.money("business_receives", payment.business_receives);
+    // A top-up is the customer's money.
+    let is_topup = payment.kind == Kind::Topup;
+    json.money("business_receives", if is_topup { Money::ZERO } else { payment.business_receives });
     json.end();
     write_website(json, view);
 }
@@ -77,6 +80,7 @@ fn write_full(json: &mut Json, view: &PaymentView) {
     json.flag("is_mismatch", payment.is_mismatch);
     json.opt_text("mismatch_reason", payment.mismatch_reason.as_deref());
     json.flag("name_mismatch", payment.name_mismatch);
+    json.text("mode", payment.mode.as_str());
 }
 
 /// The receiving account; a wallet payment has none.

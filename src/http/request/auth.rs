@@ -39,7 +39,10 @@ pub fn presented<'a>(headers: &'a HeaderMap, body_token: Option<&str>) -> Presen
         }
     }
     if let Some(token) = body_token {
-        let Ok(text) = serde_json::from_str::<String>(token) else { return Presented::Unusable };
+        let Ok(text) = serde_json::from_str::<String>(token) else {
+            // No key; beside one in the header it is another one.
+            return if shown.is_some() { Presented::Differing } else { Presented::Unusable };
+        };
         match (text.trim(), &shown) {
             ("", _) => {}
             (key, Some(other)) if key != other => return Presented::Differing,
@@ -110,10 +113,11 @@ mod tests {
         assert_eq!(presented(&one, Some("\"k1\"")), key("k1"));
         assert_eq!(presented(&one, Some("\" \"")), key("k1"));
         assert_eq!(presented(&one, Some("\"k2\"")), Presented::Differing);
-        assert_eq!(presented(&one, Some("5")), Presented::Unusable);
+        assert_eq!(presented(&one, Some("5")), Presented::Differing);
         let none = headers(&[("authorization", "k1"), ("x-api-key", "")]);
         assert_eq!(presented(&none, None), Presented::None);
         assert_eq!(presented(&none, Some("\"k2\"")), key("k2"));
+        assert_eq!(presented(&none, Some("5")), Presented::Unusable);
         let two = headers(&[("x-api-key", "k1"), ("x-api-key", "k2")]);
         assert_eq!(presented(&two, None), Presented::Unusable);
     }

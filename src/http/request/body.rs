@@ -32,6 +32,9 @@ const BODY_TIMEOUT: Duration = Duration::from_secs(10);
 /// Objects and lists inside one another, the outermost counted.
 pub const NESTING_MAX: usize = 32;
 
+/// A longer word that is no JSON is not shown.
+const WORD_SHOWN: usize = 40;
+
 /// Some editors write it before the first character; JSON has no place for it (RFC 8259, 8.1).
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
@@ -207,10 +210,10 @@ pub fn parse(bytes: &[u8]) -> Result<Fields<'_>, BodyProblem> {
     if *first != b'{' {
         return match serde_json::from_slice::<serde::de::IgnoredAny>(bytes) {
             Ok(_) => Err(BodyProblem::NotAnObject),
-            Err(error) => Err(broken(&error)),
+            Err(error) => Err(broken(&error, bytes)),
         };
     }
-    let fields = serde_json::from_slice::<Fields<'_>>(bytes).map_err(|error| broken(&error))?;
+    let fields = serde_json::from_slice::<Fields<'_>>(bytes).map_err(|error| broken(&error, bytes))?;
     // A set: a body of thousands of members must not cost the square of them, key or no key.
     let mut seen = HashSet::with_capacity(fields.members.len());
     for (name, _) in &fields.members {
@@ -221,7 +224,7 @@ pub fn parse(bytes: &[u8]) -> Result<Fields<'_>, BodyProblem> {
     Ok(fields)
 }
 
-fn broken(error: &serde_json::Error) -> BodyProblem {
+fn broken(error: &serde_json::Error, bytes: &[u8]) -> BodyProblem {
     let text = error.to_string();
     // serde_json appends the place; it is told apart from the text here.
     let what = text.rsplit_once(" at line ").map_or(text.as_str(), |(what, _)| what);
@@ -230,9 +233,29 @@ fn broken(error: &serde_json::Error) -> BodyProblem {
         None if what.ends_with("hex escape") => {
             "a field's name has an unpaired surrogate (\\ud800 to \\udfff)".into()
         }
+        None if matches!(what, "expected value" | "expected ident") => {
+            match word_at(bytes, error.line(), error.column()) {
+                Some(word) => format!("`{word}` is not a JSON value"),
+                None => "a value is expected here".into(),
+            }
+        }
+        None if what == "key must be a string" => "a field's name must be in double quotes".into(),
+        None if what == "trailing characters" => "something follows the end of the object".into(),
         None => what.to_owned(),
     };
     BodyProblem::Broken { line: error.line(), column: error.column(), what }
+}
+
+/// The bare word at or just before a place; `None` where there is none, or one too long to be a slip.
+fn word_at(bytes: &[u8], line: usize, column: usize) -> Option<String> {
+    let text = bytes.split(|byte| *byte == b'\n').nth(line.checked_sub(1)?)?;
+    let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'+' | b'.');
+    let near = column.min(text.len());
+    let begin = text[..near].iter().rposition(is_part).filter(|at| at + 2 >= near)?;
+    let from = text[..begin].iter().rposition(|byte| !is_part(byte)).map_or(0, |at| at + 1);
+    let until = text[begin..].iter().position(|byte| !is_part(byte)).map_or(text.len(), |at| begin + at);
+    let word = &text[from..until];
+    (word.len() <= WORD_SHOWN).then(|| word.iter().map(|byte| char::from(*byte)).collect())
 }
 
 /// Counts brackets outside of strings. The parser's own limit is another number, and raw tokens

@@ -16,6 +16,8 @@ use crate::http::response::code::FieldCode;
 /// What is wrong with a value; the words complete "The field ...".
 pub type Wrong = (FieldCode, Cow<'static, str>);
 
+const TOO_SMALL: &str = "must be at least 0.01";
+
 /// The string that a token of JSON holds.
 pub fn read_string(token: &str) -> Result<String, Wrong> {
     serde_json::from_str(token).map_err(|_| {
@@ -109,11 +111,16 @@ impl<'a, 'b> Checker<'a, 'b> {
         match parsed {
             None => self.problems.require(field),
             Some(Err(error)) => {
+                let is_negative = token.trim_start_matches(['"', ' ']).starts_with('-');
+                let too_fine = matches!(error, MoneyError::TooManyDecimals);
                 let (code, what) = wrong_amount(error, max);
                 self.complain(field, code, &what);
+                if too_fine && is_negative {
+                    self.complain(field, FieldCode::TooSmall, TOO_SMALL);
+                }
             }
             Some(Ok(money)) if !money.is_positive() => {
-                self.complain(field, FieldCode::TooSmall, "must be at least 0.01");
+                self.complain(field, FieldCode::TooSmall, TOO_SMALL);
             }
             Some(Ok(money)) if money > max => {
                 let (code, what) = wrong_amount(MoneyError::TooLarge, max);

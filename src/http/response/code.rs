@@ -33,6 +33,7 @@ codes! {
     BodyIncomplete = "body_incomplete", BAD_REQUEST;
     AmbiguousRequest = "ambiguous_request", BAD_REQUEST;
     WebsiteNotApproved = "website_not_approved", BAD_REQUEST;
+    WebhookUrlNotAllowed = "webhook_url_not_allowed", BAD_REQUEST;
     WebhookUrlNotSaved = "webhook_url_not_saved", BAD_REQUEST;
     PaymentNotPending = "payment_not_pending", BAD_REQUEST;
     PaymentExpired = "payment_expired", BAD_REQUEST;
@@ -116,6 +117,7 @@ field_codes! {
     ReservedId = "reserved_id";
     InvalidUrl = "invalid_url";
     WebsiteNotApproved = "website_not_approved";
+    WebhookUrlNotAllowed = "webhook_url_not_allowed";
     WebhookUrlNotSaved = "webhook_url_not_saved";
     InvalidPhone = "invalid_phone";
     PaymentPageLink = "payment_page_link";

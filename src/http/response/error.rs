@@ -39,6 +39,8 @@ enum More {
     Fields(Problems),
     /// What the wallet holds.
     Available(Money),
+    /// What exists all the same: the object `data`, written out.
+    Data(Vec<u8>),
     Retry {
         after: u32,
         /// Unix seconds at which a quota has room again of which the limit's headers say nothing.
@@ -93,8 +95,19 @@ impl ApiError {
     }
 
     pub fn insufficient_balance(available: Money) -> ApiError {
-        let more = More::Available(available);
-        ApiError { code: Code::InsufficientBalance, message: "Insufficient balance".into(), more }
+        let message = "Insufficient balance. Ask the customer to top up the wallet";
+        ApiError {
+            code: Code::InsufficientBalance,
+            message: message.into(),
+            more: More::Available(available),
+        }
+    }
+
+    /// Something exists although the request failed; `write` tells what.
+    pub fn with_data(code: Code, message: String, write: impl FnOnce(&mut Json)) -> ApiError {
+        let mut data = Json::object();
+        write(&mut data);
+        ApiError { code, message: message.into(), more: More::Data(data.finish()) }
     }
 
     /// The limit's headers are added by whoever knows them.
@@ -147,6 +160,7 @@ impl IntoResponse for ApiError {
         match &self.more {
             More::Fields(problems) => problems.write(&mut json),
             More::Available(available) => json.money("available_balance", *available),
+            More::Data(data) => json.written("data", data),
             More::Nothing | More::Retry { .. } | More::Away(_) => {}
         }
         let mut response = json_response(self.code.status(), json.finish());

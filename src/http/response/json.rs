@@ -70,6 +70,12 @@ impl Json {
         self.out.extend_from_slice(if flag { b"true" } else { b"false" });
     }
 
+    /// A value that [`Json`] wrote before.
+    pub fn written(&mut self, name: &str, json: &[u8]) {
+        self.name(name);
+        self.out.extend_from_slice(json);
+    }
+
     pub fn int(&mut self, name: &str, n: i64) {
         self.name(name);
         drop(write!(self.out, "{n}"));

@@ -29,6 +29,11 @@ impl Problems {
         self.add(field, code, format!("The {} {what}.", label(field)));
     }
 
+    /// The same for a parameter, which is named as it is sent.
+    pub fn complain_of_parameter(&mut self, name: &'static str, code: FieldCode, what: &str) {
+        self.add(name, code, format!("{name} {what}."));
+    }
+
     pub fn require(&mut self, field: &'static str) {
         self.complain(field, FieldCode::Required, "field is required");
     }
@@ -90,6 +95,8 @@ fn label(field: &str) -> String {
         "id" => "ID",
         "url" => "URL",
         "bvn" => "BVN",
+        "fname" => "first name (fname)",
+        "lname" => "last name (lname)",
         word => word,
     });
     words.collect::<Vec<_>>().join(" ")

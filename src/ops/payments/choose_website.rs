@@ -5,7 +5,7 @@
 //! own sub-domain before the domain. Used by doors before they create a payment.
 
 use crate::domain::merchant::{Website, WebsiteStatus};
-use crate::domain::weburl::{UrlProblem, host_is_within, parse_target, parse_website};
+use crate::domain::weburl::{UrlProblem, host_is_within, look_at_target, parse_website};
 
 const NOT_OURS: UrlProblem = UrlProblem::NotAllowed("must be on one of your approved websites");
 
@@ -27,9 +27,52 @@ pub enum WebsiteProblem {
     WebsiteUrl(UrlProblem),
     /// `webhook_url` is not a URL at all; in words.
     WebhookNotAUrl(&'static str),
-    /// `webhook_url` is a URL, but not one of an approved website's domain; in words where there
-    /// is more to say than that.
-    WebhookNotAllowed(Option<&'static str>),
+    /// `webhook_url` is a URL, but not one that webhooks may go to.
+    WebhookNotAllowed(NotAllowed),
+}
+
+/// Why webhooks may not go to a URL.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotAllowed {
+    /// It is on no approved website's domain.
+    pub off_domain: bool,
+    /// What else is wrong with it; each completes "The webhook URL ...".
+    pub reasons: Vec<&'static str>,
+}
+
+impl NotAllowed {
+    /// All of it; completes "The webhook URL ...".
+    pub fn words(&self) -> String {
+        let domain = self.off_domain.then_some("must be from the approved website domain");
+        let all: Vec<&str> = domain.into_iter().chain(self.reasons.iter().copied()).collect();
+        all.join(", and it ")
+    }
+}
+
+/// A webhook URL beside the websites of a business.
+pub enum Judged<'a> {
+    NotAUrl(&'static str),
+    NotAllowed(NotAllowed),
+    /// Good by itself, with the approved website that is closest to it.
+    Good(Option<&'a Website>),
+}
+
+/// Looks at a webhook URL: first by itself, then whose it is.
+pub fn judge_webhook<'a>(websites: &'a [Website], url: &str, dev: bool) -> Judged<'a> {
+    let looked = look_at_target(url, dev);
+    let approved = websites.iter().filter(|site| site.status == WebsiteStatus::Approved);
+    let site = looked.target.and_then(|target| closest(approved, target.host()));
+    let mut reasons = Vec::new();
+    for problem in looked.problems {
+        match problem {
+            UrlProblem::NotAUrl(reason) => return Judged::NotAUrl(reason),
+            UrlProblem::NotAllowed(reason) => reasons.push(reason),
+        }
+    }
+    match reasons.is_empty() {
+        true => Judged::Good(site),
+        false => Judged::NotAllowed(NotAllowed { off_domain: site.is_none(), reasons }),
+    }
 }
 
 /// Answers the website, or everything that is wrong.
@@ -57,15 +100,14 @@ pub fn choose_website(
         }
     }
     if let Some(url) = wanted.webhook_url {
-        match parse_target(url, dev) {
-            Err(UrlProblem::NotAUrl(reason)) => problems.push(WebsiteProblem::WebhookNotAUrl(reason)),
-            Err(UrlProblem::NotAllowed(reason)) => {
-                problems.push(WebsiteProblem::WebhookNotAllowed(Some(reason)));
+        match judge_webhook(websites, url, dev) {
+            Judged::NotAUrl(reason) => problems.push(WebsiteProblem::WebhookNotAUrl(reason)),
+            Judged::NotAllowed(why) => problems.push(WebsiteProblem::WebhookNotAllowed(why)),
+            Judged::Good(Some(site)) => chosen = chosen.or(Some(site)),
+            Judged::Good(None) => {
+                let why = NotAllowed { off_domain: true, reasons: Vec::new() };
+                problems.push(WebsiteProblem::WebhookNotAllowed(why));
             }
-            Ok(target) => match closest(approved(), target.host()) {
-                Some(site) => chosen = chosen.or(Some(site)),
-                None => problems.push(WebsiteProblem::WebhookNotAllowed(None)),
-            },
         }
     }
     match chosen {
@@ -136,17 +178,21 @@ mod tests {
             Err(vec![
                 WebsiteProblem::UnknownId,
                 WebsiteProblem::WebsiteUrl(NOT_OURS),
-                WebsiteProblem::WebhookNotAllowed(None),
+                WebsiteProblem::WebhookNotAllowed(NotAllowed { off_domain: true, reasons: Vec::new() }),
             ])
         );
         let named = |webhook_url| chosen(Wanted { webhook_url: Some(webhook_url), ..Wanted::default() });
         assert!(
             matches!(named("no url"), Err(all) if matches!(all[..], [WebsiteProblem::WebhookNotAUrl(_)]))
         );
-        assert!(matches!(named("http://ankara.example/"), Err(all)
-            if matches!(all[..], [WebsiteProblem::WebhookNotAllowed(Some(_))])));
-        assert!(matches!(named("https://evilankara.example/"), Err(all)
-            if matches!(all[..], [WebsiteProblem::WebhookNotAllowed(None)])));
+        for (url, words) in [
+            ("http://ankara.example/", "must use https"),
+            ("https://evilankara.example/", "must be from the approved website domain"),
+            ("http://evilankara.example/", "must be from the approved website domain, and it must use https"),
+        ] {
+            assert!(matches!(named(url), Err(all)
+                if matches!(&all[..], [WebsiteProblem::WebhookNotAllowed(why)] if why.words() == words)));
+        }
     }
 
     #[test]

@@ -18,10 +18,11 @@ use crate::domain::payment::{Kind, PayerDetails, Payment, TransferRequest};
 use crate::domain::phone::Phone;
 use crate::domain::time::Span;
 use crate::domain::wallet::{Wallet, WalletStatus};
-use crate::domain::weburl::{self, UrlProblem, host_is_within, same_url};
+use crate::domain::weburl::same_url;
 use crate::ops::OpError;
 use crate::ops::messages::outbox::{self, By, Composed, Note, SentNow};
 use crate::ops::messages::quota::{OverQuota, Quota};
+use crate::ops::payments::choose_website::{Judged, NotAllowed, judge_webhook};
 use crate::ops::payments::create::{fresh_transaction_id, quote_within};
 use crate::ops::wallets::find::{find, limits};
 use crate::store::tables::{intents, payments};
@@ -62,7 +63,7 @@ pub struct StartedPayment {
 pub enum Started {
     Waiting(Box<StartedPayment>),
     /// The intent is there, but its message failed for good; why.
-    NotSent(String),
+    NotSent(Box<StartedPayment>, String),
     /// The idempotency key belongs to another request.
     OtherRequest,
     /// Too many wrong PINs were tried on this business's payments; an operator must look.
@@ -79,14 +80,14 @@ pub enum Started {
 }
 
 /// Why webhooks cannot go where the request wants them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WebhookRefusal {
     /// It is no URL at all; in words.
     NotAUrl(&'static str),
     /// It is neither the business's saved URL nor an approved website's, though it is on an approved domain.
     NotSaved,
-    /// It is on no approved domain, or cannot be used for webhooks at all; in words where there are some.
-    NotOnDomain(Option<&'static str>),
+    /// It is on no approved domain, or cannot be used for webhooks at all.
+    NotAllowed(NotAllowed),
 }
 
 pub async fn start_wallet_payment(
@@ -173,12 +174,11 @@ async fn again(app: &Arc<App>, request: &StartRequest, intent: Intent) -> Result
 }
 
 fn answer(app: &App, intent: Intent, transaction_id: String, sent: SentNow, again: bool) -> Started {
+    let started = Box::new(started(app, intent, transaction_id, again));
     match sent {
-        SentNow::Failed(why) | SentNow::Unknown(why) => Started::NotSent(why),
+        SentNow::Failed(why) | SentNow::Unknown(why) => Started::NotSent(started, why),
         // The message is a durable job: what failed for a passing reason is sent by the workers.
-        SentNow::Sent | SentNow::Later(_) | SentNow::UnderWay => {
-            Started::Waiting(Box::new(started(app, intent, transaction_id, again)))
-        }
+        SentNow::Sent | SentNow::Later(_) | SentNow::UnderWay => Started::Waiting(started),
     }
 }
 
@@ -198,19 +198,19 @@ async fn webhook_website(
     caller: &Caller,
     url: &str,
 ) -> Result<Result<Option<Website>, WebhookRefusal>, OpError> {
-    let target = match weburl::parse_target(url, app.config.server.dev) {
-        Ok(target) => target,
-        Err(UrlProblem::NotAUrl(reason)) => return Ok(Err(WebhookRefusal::NotAUrl(reason))),
-        Err(UrlProblem::NotAllowed(reason)) => return Ok(Err(WebhookRefusal::NotOnDomain(Some(reason)))),
-    };
     let websites = app.directory.websites(caller.business.id).await?;
-    let approved = || websites.iter().filter(|site| site.status == WebsiteStatus::Approved);
-    let owner = approved().find(|site| site.webhook_url.as_deref().is_some_and(|own| same_url(own, url)));
+    let closest = match judge_webhook(&websites, url, app.config.server.dev) {
+        Judged::NotAUrl(reason) => return Ok(Err(WebhookRefusal::NotAUrl(reason))),
+        Judged::NotAllowed(why) => return Ok(Err(WebhookRefusal::NotAllowed(why))),
+        Judged::Good(closest) => closest,
+    };
+    let mut approved = websites.iter().filter(|site| site.status == WebsiteStatus::Approved);
+    let owner = approved.find(|site| site.webhook_url.as_deref().is_some_and(|own| same_url(own, url)));
     let is_saved = caller.business.webhook_url.as_deref().is_some_and(|saved| same_url(saved, url));
-    let within = approved().filter(|site| host_is_within(target.host(), &site.host));
-    let closest = within.max_by_key(|site| (site.host.len(), std::cmp::Reverse(site.id)));
     Ok(match (owner, is_saved, closest) {
-        (None, false, None) => Err(WebhookRefusal::NotOnDomain(None)),
+        (None, false, None) => {
+            Err(WebhookRefusal::NotAllowed(NotAllowed { off_domain: true, reasons: Vec::new() }))
+        }
         (None, false, Some(_)) => Err(WebhookRefusal::NotSaved),
         (owner, _, closest) => Ok(owner.or(closest).cloned()),
     })

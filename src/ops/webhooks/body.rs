@@ -76,6 +76,7 @@ struct Approved<'a> {
     mismatch_reason: Option<&'a str>,
     name_mismatch: bool,
     charges: ChargesBody,
+    mode: &'static str,
     timestamp: Instant,
     email_data: EmailData<'a>,
 }
@@ -150,6 +151,7 @@ pub fn payment_approved(
             business_receives: Figure(payment.business_receives),
             paid_by_customer: payment.is_mismatch.then_some(payment.schedule.paid_by_customer),
         },
+        mode: payment.mode.as_str(),
         timestamp: Instant(payment.approved_at.unwrap_or(payment.updated_at)),
         email_data,
     };
@@ -311,7 +313,7 @@ mod tests {
                 r#""bank":"Kuda","payer_account_number":"2000111222","account_number":"0011223344","#,
                 r#""is_mismatch":false,"mismatch_reason":null,"name_mismatch":false,"#,
                 r#""charges":{"percentage":125.00,"fixed":50.00,"total":175.00,"business_receives":12325.00},"#,
-                r#""timestamp":"2026-09-21T14:13:20.000001Z","#,
+                r#""mode":"live","timestamp":"2026-09-21T14:13:20.000001Z","#,
                 r#""email_data":{"from":"alerts@bank.example","subject":null,"#,
                 r#""received_at":"2026-09-21T14:13:20.000000Z","message_id":"a@b"}}"#
             )
@@ -333,6 +335,9 @@ mod tests {
         assert_eq!(body["external_reference"], "REF 1");
         assert_eq!(body["bank"], "Wema", "as given when the alert does not tell");
         assert_eq!(body["received_amount"], 12325.0);
+        payment.mode = Mode::Test;
+        let body = text(payment_approved(&payment, Some(&account()), None));
+        assert!(body.contains(r#""mode":"test","timestamp""#), "{body}");
     }
 
     #[test]

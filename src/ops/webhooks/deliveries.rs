@@ -2,9 +2,9 @@
 //!
 //! A resend raises the attempt of the same job and starts its schedule anew; the log of attempts
 //! stays. It also lifts the pause of the target it goes to, so that everything that waited there
-//! goes on. Resending in bulk leaves payments out that were reversed: a merchant must not be told again of
-//! money that went back. It leaves test events out, too: whoever tried a target saw the answer. Used by the
-//! command line and pages.
+//! resumes. The approval of a payment that was reversed is never sent again: a merchant must not be told of money that
+//! went back. In bulk test events are left out, too: whoever tried a target saw the answer. Used by the command line
+//! and pages.
 
 use std::collections::HashSet;
 
@@ -26,6 +26,8 @@ pub struct Resent {
     pub ids: Vec<i64>,
     /// No delivery has these ids.
     pub unknown: Vec<i64>,
+    /// Their payments were reversed, so these are not sent again.
+    pub reversed: Vec<i64>,
 }
 
 /// Deliveries, newest first, with their attempts, at most `limit`; and whether there are more.
@@ -36,13 +38,15 @@ pub async fn list(app: &App, failed_only: bool, limit: u32) -> Result<(Vec<Deliv
     Ok((found, more))
 }
 
-/// Sends the named deliveries again, whatever became of them before; each is an act of the operator's.
+/// Sends the named deliveries again, whatever became of them before, but for reversed payments; each is an act of the
+/// operator's.
 pub async fn resend(app: &App, operator: &str, ids: &[i64]) -> Result<Resent, OpError> {
     let mut resent = Resent::default();
     for some in ids.chunks(CLAIM_BATCH / 4) {
         let mut found = Vec::new();
         for id in some {
             match app.store.delivery(*id).await? {
+                Some(delivery) if delivery.reversed_at.is_some() => resent.reversed.push(*id),
                 Some(delivery) => found.push(delivery),
                 None => resent.unknown.push(*id),
             }

@@ -28,8 +28,13 @@ pub enum Tested {
     UnknownBusiness,
     /// The business has no payment of that transaction id.
     UnknownPayment,
-    /// There is no target that may be sent to, and why.
+    /// There is no target, and why.
     Nowhere(String),
+    /// The target may not be sent to, and why.
+    Unfit {
+        url: String,
+        why: String,
+    },
 }
 
 /// A test event that was sent.
@@ -41,8 +46,10 @@ pub struct TestSent {
     pub verdict: Verdict,
     /// Status, cause, answer and time taken.
     pub attempt: Attempt,
-    /// The target was paused, and goes on.
+    /// The target was paused, and is resumed.
     pub resumed: bool,
+    /// The target is the business's own and on no approved website, so only wallet payments use it.
+    pub wallet_payments_only: bool,
 }
 
 /// Sends `webhook.test` to the business's target (its own webhook URL, else its first website's), or to that of
@@ -51,12 +58,12 @@ pub async fn send_test(app: &App, business_id: i64, transaction_id: Option<&str>
     let Some(business) = app.directory.business(business_id).await? else {
         return Ok(Tested::UnknownBusiness);
     };
+    let websites = app.directory.websites(business_id).await?;
     let mut about = Parcel { business_url: business.webhook_url.clone(), ..Parcel::of(business_id) };
     if let Some(transaction_id) = transaction_id {
         let Some(payment) = app.store.payment_by_transaction(business_id, transaction_id).await? else {
             return Ok(Tested::UnknownPayment);
         };
-        let websites = app.directory.websites(business_id).await?;
         let website = websites.iter().find(|website| Some(website.id) == payment.website_id);
         about.website_url = website.and_then(|website| website.webhook_url.clone());
         about.payment_kind = Some(payment.kind);
@@ -64,8 +71,10 @@ pub async fn send_test(app: &App, business_id: i64, transaction_id: Option<&str>
     }
     let target = match target::address(app, &about).await? {
         Addressed::Target(target) => target,
-        Addressed::Nowhere { why, .. } => return Ok(Tested::Nowhere(why)),
+        Addressed::Nowhere { url: Some(url), why } => return Ok(Tested::Unfit { url, why }),
+        Addressed::Nowhere { url: None, why } => return Ok(Tested::Nowhere(why)),
     };
+    let wallet_payments_only = !target::is_on_a_website(&target, &websites);
 
     let now = app.now();
     let body = body::webhook_test(business_id, now);
@@ -108,5 +117,6 @@ pub async fn send_test(app: &App, business_id: i64, transaction_id: Option<&str>
         verdict,
         attempt,
         resumed: was_paused && verdict == Verdict::Delivered,
+        wallet_payments_only,
     })))
 }

@@ -2,8 +2,8 @@
 //! state, and what a person can do to it.
 //!
 //! The queue itself is `store::tables::jobs`; this file never claims. A delivery is `delivered` or `failed`
-//! when done, `paused` while its target is, and otherwise waits for its `run_at`. The log is append
-//! only and survives resends. Used by ops, and by work for the log and the pauses.
+//! when done, or `not_sent` because its payment was reversed; it is `paused` while its target is, and otherwise
+//! waits for its `run_at`. The log is append only and survives resends. Used by ops, and by work for the log and the pauses.
 
 use crate::domain::time::Timestamp;
 use crate::store::engine::sql::statements;
@@ -91,6 +91,9 @@ statements! {
     }
 }
 
+/// Outcome of a delivery that is not made any more.
+pub const NOT_SENT: &str = "not_sent";
+
 /// One delivery as it went, for the log of attempts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attempt {
@@ -125,7 +128,7 @@ pub struct Delivery {
     pub done_at: Option<Timestamp>,
     /// Since when its target is paused, where the delivery was put aside for that.
     pub paused_at: Option<Timestamp>,
-    /// `delivered`, `failed`, `paused`, or `None` while it waits for its next attempt.
+    /// `delivered`, `failed`, `not_sent`, `paused`, or `None` while it waits for its next attempt.
     pub outcome: Option<String>,
     /// The last error, the paused target, or what is to be noted of an answer that counted.
     pub note: Option<String>,

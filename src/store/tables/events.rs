@@ -19,7 +19,7 @@ statements! {
         id: Int, business_id: Int, payment_id: Int, kind: Text, webhook_id: Text, body: Bytes, created_at: Int
     }
     PARCELS: query {
-        "select e.id, e.business_id, e.kind, e.webhook_id, e.body, p.kind, p.webhook_url, w.webhook_url, \
+        "select e.id, e.business_id, e.kind, e.webhook_id, e.body, p.kind, p.webhook_url, p.reversed_at, w.webhook_url, \
          b.webhook_url, b.webhook_secret, b.previous_webhook_secret, b.previous_secret_until_at \
          from events e join businesses b on b.id = e.business_id \
          left join payments p on p.id = e.payment_id left join websites w on w.id = p.website_id \
@@ -55,6 +55,8 @@ pub struct Parcel {
     /// `None` for an event that is about no payment.
     pub payment_kind: Option<Kind>,
     pub payment_url: Option<String>,
+    /// When the payment was reversed.
+    pub reversed_at: Option<Timestamp>,
     pub website_url: Option<String>,
     pub business_url: Option<String>,
     /// Sealed by the vault at the place `businesses/{id}/webhook_secret`, like the one before it.
@@ -74,6 +76,7 @@ impl Parcel {
             body: Vec::new(),
             payment_kind: None,
             payment_url: None,
+            reversed_at: None,
             website_url: None,
             business_url: None,
             secret: Vec::new(),
@@ -119,6 +122,7 @@ fn parcel(row: Row) -> Result<Parcel, StoreError> {
         body: reader.bytes("body")?,
         payment_kind: reader.opt_word("payments.kind", Kind::parse)?,
         payment_url: reader.opt_text("payments.webhook_url")?,
+        reversed_at: reader.opt_time("payments.reversed_at")?,
         website_url: reader.opt_text("websites.webhook_url")?,
         business_url: reader.opt_text("businesses.webhook_url")?,
         secret: reader.bytes("businesses.webhook_secret")?,

@@ -59,6 +59,9 @@ statements! {
         "update jobs set done_at = $3, outcome = $4, note = $5, tries = tries + 1 \
          where id = $1 and attempt = $2 and done_at is null"
     }
+    DROP: query {
+        "update jobs set done_at = $3, outcome = $4, note = $5 where id = $1 and attempt = $2 and done_at is null"
+    }
     FINISH_BY_SUBJECT: query {
         "update jobs set done_at = $3, outcome = $4 where subject_id = $1 and kind = $2 and done_at is null"
     }
@@ -219,6 +222,11 @@ pub fn finish_by_subject(kind: JobKind, subject_id: i64, outcome: &str, now: Tim
 /// Ends a claimed job; lost if it was resent or claimed anew meanwhile.
 pub fn finish(job: &Job, outcome: &str, note: Option<&str>, now: Timestamp) -> Step {
     Step::one(&FINISH, vec![job.id.into(), job.attempt.into(), now.into(), outcome.into(), note.into()])
+}
+
+/// Ends a claimed job that is not to be done any more; no try is counted.
+pub fn drop_untried(job: &Job, outcome: &str, note: &str, now: Timestamp) -> Step {
+    Step::one(&DROP, vec![job.id.into(), job.attempt.into(), now.into(), outcome.into(), note.into()])
 }
 
 /// Counts the try and makes the job due again at `at`.

@@ -52,7 +52,7 @@ on_both! {
         assert_eq!(names(data), set(&["transaction_id", "amount", "payer_name", "bank", "account_number",
             "account_name", "bank_name", "status", "webhook_url", "expires_at", "matched_at", "approved_at",
             "created_at", "updated_at", "charges", "website", "received_amount", "is_mismatch", "mismatch_reason",
-            "name_mismatch"]));
+            "name_mismatch", "mode"]));
         assert_eq!(names(&data["charges"]), set(&["percentage", "fixed", "total", "business_receives"]));
         assert!(data["matched_at"].is_null() && data["approved_at"].is_null());
         assert!(!read.body.contains("22200011122"), "a bank verification number is never answered");
@@ -205,10 +205,18 @@ on_both! {
             server.create(&shop, &format!(r#""business_website_id": {id}"#)).await.fails_on(&["business_website_id"]);
         }
         for url in ["https://stranger.example/in", "https://waiting.example/in", "https://notkola.example/in",
-            "https://kola.example.evil.example/in", "https://user@kola.example/in", "http://kola.example/in",
+            "https://kola.example.evil.example/in", "https://user@stranger.example/in", "http://stranger.example/in",
             "https://127.0.0.1/in", "https://localhost/in", "https://com.ng/in"] {
             let reply = server.create(&shop, &format!(r#""webhook_url": "{url}""#)).await;
             reply.fails(400, "must be from the approved website domain");
+        }
+        // Of the domain nothing is said where it is right.
+        for (url, told) in [
+            ("https://user@kola.example/in", "The webhook URL must not contain a user name or password"),
+            ("http://kola.example/in", "The webhook URL must use https"),
+        ] {
+            let json = server.create(&shop, &format!(r#""webhook_url": "{url}""#)).await.fails(400, told);
+            assert_eq!((&json["message"], &json["code"]), (&told.into(), &"webhook_url_not_allowed".into()));
         }
     }
 
@@ -218,8 +226,8 @@ on_both! {
         server.account("2200110011", Mode::Live).await;
         for port in [0, 1, 22, 25, 53, 110, 143, 3306, 5432, 6379, 6667, 10_080, 11_211, 27_017] {
             let reply = server.create(&shop, &format!(r#""webhook_url": "https://kola.example:{port}/in""#)).await;
-            reply.fails(400, "must be from the approved website domain");
-            reply.fails(400, "port");
+            let json = reply.fails(400, "must not use a port that is reserved for another protocol");
+            assert_eq!(json["code"], "webhook_url_not_allowed");
         }
         let good = server.create(&shop, r#""webhook_url": "https://kola.example:8443/in""#).await;
         assert_eq!(good.status, 201, "{good:?}");

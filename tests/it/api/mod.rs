@@ -11,6 +11,7 @@ mod correcting;
 mod creating;
 mod framing;
 mod idempotency;
+mod integrating;
 mod limits;
 mod listing;
 mod places;

@@ -55,6 +55,55 @@ on_both! {
         assert_eq!((&row["status"], &row["paused_at"], &row["note"]), (&"waiting".into(), &Value::Null, &Value::Null));
     }
 
+    async fn a_webhook_about_a_reversed_payment_is_not_resent(db: TestDatabase) {
+        let world = World::new(&db).await;
+        let desk = desk_of(&db);
+        let (kept, back) = (world.tell("/kept").await, world.tell("/back").await);
+        world.work().await;
+        world.reverse(&back).await;
+        let ids = [world.delivery(&kept).await.id.to_string(), world.delivery(&back).await.id.to_string()];
+        let told = desk.refused(&["webhook", "resend", &ids[1]]);
+        let expected = format!("delivery {} will not be sent again: its payment was reversed", ids[1]);
+        assert!(told.contains(&expected), "{told}");
+        let out = desk.run(&["webhook", "resend", &ids[0], &ids[1], "--json"]);
+        assert!(!out.status.success());
+        assert!(String::from_utf8_lossy(&out.stdout).contains(&format!("\"resent\":[{}]", ids[0])), "{out:?}");
+        assert!(String::from_utf8_lossy(&out.stderr).contains(&expected), "{out:?}");
+        // The command's clock is the machine's.
+        world.advance(Span::minutes(3));
+        assert_eq!(world.work().await, 1);
+        assert_eq!(world.receiver.received().len(), 3);
+    }
+
+    async fn a_saved_url_off_every_website_is_named_as_what_it_is(db: TestDatabase) {
+        let desk = Desk::new(&db);
+        let id = desk.business("Zobo Bar");
+        desk.text(&["website", "add", &id, "https://zobo-bar.example", "--approve"]);
+        let set = |url: &str| {
+            let out = desk.run(&["business", "set", &id, "--webhook-url", url]);
+            assert!(out.status.success(), "{out:?}");
+            String::from_utf8_lossy(&out.stderr).into_owned()
+        };
+        let told = set("https://till.example/hook");
+        assert!(told.starts_with("warning: ") && told.contains("only wallet payments can use it"), "{told}");
+        assert!(!set("https://hooks.zobo-bar.example/in").contains("wallet"));
+        // A URL that may not be sent to is named, and no other is asked for.
+        desk.text(&["website", "set", "1", "--webhook-url", "https://zobo-bar.example/in"]);
+        desk.text(&["business", "set", &id, "--no-webhook-url"]);
+        desk.text(&["website", "reject", "1", "--reason", "sold"]);
+        assert!(desk.refused(&["webhook", "test", &id]).contains("set one with `business set"));
+    }
+
+    async fn what_is_shown_once_says_so_to_people(db: TestDatabase) {
+        let desk = Desk::new(&db);
+        let once = "it is shown only once";
+        let made = desk.text(&["business", "add", "--name", "Zobo Bar", "--email", "till@zobo-bar.example"]);
+        assert!(made.contains("keep the webhook secret now") && made.contains(once), "{made}");
+        assert!(desk.text(&["business", "rotate-secret", "1"]).contains(once));
+        assert!(desk.text(&["key", "add", "1"]).contains(once));
+        assert!(!desk.json_text(&["key", "add", "1"]).contains(once));
+    }
+
     async fn what_a_worker_holds_is_due_now_and_a_retry_at_its_time(db: TestDatabase) {
         let world = World::new(&db).await;
         let desk = desk_of(&db);

@@ -31,10 +31,10 @@ on_both! {
         w.post.answer(refused("template is paused"));
         let request = w.request(5_000, "k-1");
         let failed = w.try_start(&request).await;
-        assert!(matches!(&failed, Started::NotSent(why) if why == "template is paused"), "{failed:?}");
+        assert!(matches!(&failed, Started::NotSent(_, why) if why == "template is paused"), "{failed:?}");
         let intent = w.t.app.store.intent_by_key(w.shop.id, "k-1").await.unwrap().unwrap();
         w.post.answer(refused("still paused"));
-        assert!(matches!(w.try_start(&request).await, Started::NotSent(why) if why == "still paused"));
+        assert!(matches!(w.try_start(&request).await, Started::NotSent(_, why) if why == "still paused"));
         let Started::Waiting(started) = w.try_start(&request).await else { panic!("not sent") };
         assert_eq!(started.intent.id, intent.id);
         assert_eq!(w.post.count(MessageKind::Link), 3);
@@ -88,7 +88,7 @@ on_both! {
         w.t.advance(Span::minutes(31));
         w.send_messages().await;
         assert_eq!(w.post.count(MessageKind::Link), 1);
-        assert!(matches!(w.try_start(&request).await, Started::NotSent(_)));
+        assert!(matches!(w.try_start(&request).await, Started::NotSent(..)));
         assert_eq!(w.post.count(MessageKind::Link), 1);
         w.t.finish().await;
     }
@@ -173,7 +173,7 @@ on_both! {
         let logged = w.begin(100, "k-1").await;
         let sent = w.begin(100, "k-2").await;
         w.post.answer(refused("no"));
-        assert!(matches!(w.try_start(&w.request(100, "k-3")).await, Started::NotSent(_)));
+        assert!(matches!(w.try_start(&w.request(100, "k-3")).await, Started::NotSent(..)));
         let shown = oldest_first(&w.t.app, None).await;
         assert!(shown[0].text.contains(&logged.confirm_url));
         assert!(!shown[1].text.contains(&token(&sent)) && shown[1].text.contains("://***"), "{}", shown[1].text);

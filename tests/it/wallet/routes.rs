@@ -144,7 +144,7 @@ on_both! {
         for (other, told) in [
             ("https://kola.example/other", "saved for your business"),
             ("https://evil.example/hook", "approved website domain"),
-            ("http://kola.example/hook", "approved website domain"),
+            ("http://kola.example/hook", "must use https"),
         ] {
             start(&format!(r#""webhook_url": "{other}", "idempotency_key": "k-bad""#)).await.fails(400, told);
         }

@@ -32,7 +32,7 @@ async fn send(http: &Http, entered: &Entered, fields: &Fields<'_>) -> Result<Ans
         if let Some(why) = text.and_then(|text| refusal(&http.app, &text)) {
             check.problems.complain("message", impostor_code(why), &why.to_string());
         }
-        return Err(ApiError::invalid(check.problems));
+        return Err(once::invalid(&entered.received, check.problems));
     };
     match replay::begin(http, entered, fields, &phone).await? {
         // Remembered is which message it was; what became of it may be known only now.

@@ -14,7 +14,7 @@ pub mod topup;
 use axum::extract::Request;
 use axum::response::Response;
 
-use super::once::Begun;
+use super::once::{self, Begun};
 use super::{Admitted, Answer, Received, admit_to};
 use crate::domain::impostor::Impostor;
 use crate::domain::merchant::Mode;
@@ -34,8 +34,8 @@ use crate::store::tables::messages::QuotaScope;
 const PHONE_MAX: usize = 40;
 /// Characters of a payer's name (contract/limits.md#x6).
 const PAYER_NAME_MAX: usize = 120;
-const OFF: &str = "The messaging wallet is not enabled for this business";
-const LIVE_ONLY: &str = "The messaging wallet accepts live keys only";
+const OFF: &str = "Wallets are not enabled for this business; ask the operator";
+const LIVE_ONLY: &str = "Wallet routes accept live keys only";
 
 /// A request that was let in.
 struct Entered {
@@ -66,7 +66,9 @@ where
 {
     answer(http, request, route, async |entered, fields| {
         let mut check = Checker::new(fields);
-        let Some(phone) = phone(&mut check) else { return Err(ApiError::invalid(check.problems)) };
+        let Some(phone) = phone(&mut check) else {
+            return Err(once::invalid(&entered.received, check.problems));
+        };
         let claim = match replay::begin(http, entered, fields, &phone).await? {
             Begun::Done(answer) => return Ok(answer),
             Begun::Work(claim) => claim,
@@ -156,7 +158,7 @@ fn impostor_code(why: Impostor) -> FieldCode {
     match why {
         Impostor::OwnHost | Impostor::OwnLink => FieldCode::PaymentPageLink,
         Impostor::EncodedHost | Impostor::Link => FieldCode::Link,
-        Impostor::Invisible => FieldCode::InvisibleCharacters,
+        Impostor::Invisible | Impostor::Turned => FieldCode::InvisibleCharacters,
         Impostor::Code | Impostor::SecretWord | Impostor::Phone => FieldCode::WalletCode,
     }
 }
@@ -167,7 +169,7 @@ fn no_wallet() -> ApiError {
 }
 
 fn suspended() -> ApiError {
-    ApiError::new(Code::WalletSuspended, "This wallet is suspended")
+    ApiError::new(Code::WalletSuspended, "This wallet is suspended; the customer must contact the operator")
 }
 
 /// Too many messages, texts and links together.

@@ -17,7 +17,7 @@ use crate::domain::impostor::{Impostor, OwnHost, check_direction, check_line};
 use crate::domain::wallet::WalletStatus;
 use crate::domain::weburl::MAX_URL_CHARS;
 use crate::http::Http;
-use crate::http::api::once::Begun;
+use crate::http::api::once::{self, Begun};
 use crate::http::api::{Answer, too_large};
 use crate::http::paths::WALLET_PAY;
 use crate::http::request::body::Fields;
@@ -42,7 +42,10 @@ pub async fn handle(State(http): State<Arc<Http>>, request: Request) -> Response
 async fn start(http: &Http, entered: &Entered, fields: &Fields<'_>) -> Result<Answer, ApiError> {
     let request = match read(http, fields) {
         Ok(request) => request,
-        Err(bad) => return Err(tell_all(http, entered, bad).await),
+        Err(mut bad) => {
+            once::look_at_key(&entered.received, &mut bad.problems);
+            return Err(tell_all(http, entered, bad).await);
+        }
     };
     let claim = match replay::begin(http, entered, fields, &request.phone).await? {
         Begun::Done(_) => {
@@ -64,9 +67,9 @@ fn told(started: &StartedPayment) -> Answer {
 async fn work(http: &Http, entered: &Entered, request: &StartRequest) -> Result<Answer, ApiError> {
     match start_wallet_payment(&http.app, &entered.admitted.caller, request).await? {
         Started::Waiting(started) => Ok(told(&started)),
-        Started::NotSent(why) => {
+        Started::NotSent(started, why) => {
             let message = format!("The message with the link could not be sent: {why}");
-            Err(ApiError::new(Code::MessageNotSent, message))
+            Err(ApiError::with_data(Code::MessageNotSent, message, |json| write_started(json, &started)))
         }
         Started::OtherRequest => Err(ApiError::field(
             "idempotency_key",
@@ -88,7 +91,8 @@ async fn work(http: &Http, entered: &Entered, request: &StartRequest) -> Result<
         Started::NoWallet => Err(no_wallet()),
         Started::NotActive(WalletStatus::Suspended) => Err(suspended()),
         Started::NotActive(_) => {
-            let message = "This wallet is locked because too many wrong PINs were entered";
+            let message = "This wallet is locked because too many wrong PINs were entered; \
+                           retry after 24 hours, or have the customer set a new PIN on a payment link";
             Err(ApiError::new(Code::WalletLocked, message))
         }
         Started::InsufficientBalance(available) => Err(ApiError::insufficient_balance(available)),
@@ -102,15 +106,11 @@ async fn work(http: &Http, entered: &Entered, request: &StartRequest) -> Result<
     }
 }
 
-/// The domain is named only where it is at fault.
 fn not_saved(refused: WebhookRefusal) -> String {
     let saved =
         "The webhook URL must be one that is saved for your business or for one of its approved websites";
     match refused {
-        WebhookRefusal::NotOnDomain(why) => {
-            let why = why.map(|why| format!(", and it {why}")).unwrap_or_default();
-            format!("{saved}; it must be from the approved website domain{why}")
-        }
+        WebhookRefusal::NotAllowed(why) => format!("{saved}; it {}", why.words()),
         WebhookRefusal::NotSaved | WebhookRefusal::NotAUrl(_) => saved.to_owned(),
     }
 }
@@ -198,6 +198,12 @@ fn render(started: &StartedPayment) -> Vec<u8> {
     json.flag("success", true);
     json.text("message", "The customer was sent a link to confirm the payment");
     json.begin("data");
+    write_started(&mut json, started);
+    json.end();
+    json.finish()
+}
+
+fn write_started(json: &mut Json, started: &StartedPayment) {
     json.int("payment_intent_id", started.intent.id);
     json.text("transaction_id", &started.transaction_id);
     json.text("status", "pending_pin");
@@ -205,6 +211,4 @@ fn render(started: &StartedPayment) -> Vec<u8> {
     json.time("expires_at", started.intent.expires_at);
     json.text("order_reference", &started.intent.order_reference);
     json.money("amount", started.intent.amount);
-    json.end();
-    json.finish()
 }

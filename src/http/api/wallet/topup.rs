@@ -39,7 +39,7 @@ async fn start(http: &Http, entered: &Entered, fields: &Fields<'_>) -> Result<An
     let amount = check.amount("amount", http.app.config.payments.max_amount);
     let payer_name = payer_name(&mut check);
     let (Some(phone), Some(amount), Some(payer_name)) = (phone, amount, payer_name) else {
-        return Err(ApiError::invalid(check.problems));
+        return Err(once::invalid(&entered.received, check.problems));
     };
     let claim = match replay::begin(http, entered, fields, &phone).await? {
         Begun::Done(answer) => return Ok(answer),
