@@ -51,6 +51,10 @@ pub(in crate::store) const MIGRATIONS: &[Migration] = &[
         text: include_str!("../../../migrations/0014_alerts_without_session.sql"),
     },
     Migration { name: "0015_activity", text: include_str!("../../../migrations/0015_activity.sql") },
+    Migration {
+        name: "0019_forms_count_once",
+        text: include_str!("../../../migrations/0019_forms_count_once.sql"),
+    },
 ];
 
 impl Migration {

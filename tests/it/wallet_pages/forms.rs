@@ -128,14 +128,14 @@ on_both! {
         assert_eq!(over.status, 429);
         let elsewhere = site.send("GET", &path, &["X-Forwarded-For: 203.0.113.8"], None).await;
         assert_eq!(elsewhere.status, 200);
-        let token = site.w.t.app.vault.form_token(&link).to_string();
+        let token = site.w.t.app.vault.form_token(&link, &[7; 16]).to_string();
         let body = [("form_token", token.as_str()), ("pin", "407")];
         for n in 0..120 {
             let from = format!("X-Forwarded-For: 198.51.100.{n}");
             site.post(&link, &[&from], &body).await.is(422, "must be 4 digits");
         }
         site.post(&link, &["X-Forwarded-For: 198.51.100.200"], &body).await.is(429, "too many requests");
-        let token = site.w.t.app.vault.form_token(&other).to_string();
+        let token = site.w.t.app.vault.form_token(&other, &[7; 16]).to_string();
         let body = [("form_token", token.as_str()), ("pin", PIN)];
         site.post(&other, &["X-Forwarded-For: 198.51.100.200"], &body).await.is(200, "Your payment is complete.");
         site.finish().await;

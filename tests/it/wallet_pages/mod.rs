@@ -3,6 +3,7 @@
 
 mod browsing;
 mod forms;
+mod once;
 mod operator;
 mod resending;
 mod returning;

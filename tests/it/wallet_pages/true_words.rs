@@ -32,7 +32,7 @@ fn titled(page: &Shown, begin: &str) {
 async fn stop(site: &Site, link: &str) {
     let form = site.get(link).await.form("pin");
     for _ in 0..5 {
-        site.submit(link, &form, &[("pin", WRONG)]).await;
+        site.submit_anew(link, &form, &[("pin", WRONG)]).await;
     }
 }
 
@@ -42,14 +42,14 @@ on_both! {
         site.w.funded(20_000).await;
         let (_, link) = site.begin(5_000, "k-1").await;
         let ask = site.get(&link).await.form("send_code");
-        let mut last = site.submit(&link, &ask, &[]).await;
+        let mut last = site.submit_anew(&link, &ask, &[]).await;
         for _ in 0..2 {
             site.w.t.advance(Span::minutes(1));
-            last = site.submit(&link, &ask, &[]).await;
+            last = site.submit_anew(&link, &ask, &[]).await;
         }
         let again = "You have had 3 codes in an hour. If this code does not work, you can get another at 10:00. \
                      Ask the shop for a new link after that.";
-        let refused = site.submit(&link, &ask, &[]).await;
+        let refused = site.submit_anew(&link, &ask, &[]).await;
         assert_eq!((last.status, refused.status), (200, 429));
         for page in [last, site.get(&link).await, refused] {
             says(&page, again);
@@ -62,7 +62,7 @@ on_both! {
         let mut over = None;
         for _ in 0..5 {
             let typed = [("code", wrong), ("new_pin", PIN), ("new_pin_again", PIN)];
-            over = Some(site.submit(&link, &form, &typed).await);
+            over = Some(site.submit_anew(&link, &form, &typed).await);
         }
         let over = over.unwrap();
         says(&over, "That was the last try, so this code no longer works.");
@@ -92,7 +92,7 @@ on_both! {
         let ask = site.get(&link).await.form("send_code");
         for (n, pause) in [0, 1, 1, 59, 1].into_iter().enumerate() {
             site.w.t.advance(Span::minutes(pause));
-            let page = site.submit(&link, &ask, &[]).await;
+            let page = site.submit_anew(&link, &ask, &[]).await;
             page.is(200, "We sent a code to");
             match n {
                 // The link is still open then.
