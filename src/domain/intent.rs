@@ -171,6 +171,8 @@ pub struct PinCode {
     pub nonce: Vec<u8>,
     pub tries: i64,
     pub used_at: Option<Timestamp>,
+    /// The PIN that it set has lifted a lock.
+    pub unlocked: bool,
     pub created_at: Timestamp,
     pub expires_at: Timestamp,
 }

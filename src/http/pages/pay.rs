@@ -113,6 +113,10 @@ fn trouble(http: &Http, error: OpError) -> Shown {
     }
 }
 
+fn locks_next(view: &LinkView) -> bool {
+    matches!(view, LinkView::Open(open) if open.locks_next)
+}
+
 /// Why a form is not listened to.
 enum NotOurs {
     Sender,
@@ -194,14 +198,14 @@ impl Link<'_> {
     async fn send_code(&self, form: Option<FormKey>) -> Result<Shown, OpError> {
         let sent = |phone: &str| {
             let text = format!("We sent a code to {}. It can take a minute to arrive.", unbroken(phone));
-            Told::note(Tone::Good, text).asked()
+            Told::note(Tone::Good, text).setting()
         };
         match send_code(&self.http.app, self.token, form).await? {
             CodeSent::Sent { masked_phone, .. } => self.look(sent(&masked_phone), StatusCode::OK).await,
             CodeSent::Again { masked_phone } => {
                 let view = view_link(&self.http.app, self.token).await?;
                 let is_open = view.codes().is_some_and(|codes| codes.open.is_some());
-                let told = if is_open { sent(&masked_phone) } else { Told::default().asked() };
+                let told = if is_open { sent(&masked_phone) } else { Told::default().setting() };
                 Ok(self.show(view, told, StatusCode::OK))
             }
             CodeSent::TooSoon { again_at } | CodeSent::TooMany { again_at } => {
@@ -215,12 +219,12 @@ impl Link<'_> {
             }
             CodeSent::NotSent(why) => {
                 tracing::warn!(%why, "a code could not be sent");
-                self.look(Told::note(Tone::Bad, codes::NOT_SENT).asked(), StatusCode::BAD_GATEWAY).await
+                self.look(Told::note(Tone::Bad, codes::NOT_SENT).setting(), StatusCode::BAD_GATEWAY).await
             }
             CodeSent::Late(why) => {
                 tracing::warn!(%why, "a code could not be sent yet");
                 let text = "Your code is taking longer than usual. We are still trying to send it.";
-                self.look(Told::note(Tone::Plain, text).asked(), StatusCode::BAD_GATEWAY).await
+                self.look(Told::note(Tone::Plain, text).setting(), StatusCode::BAD_GATEWAY).await
             }
             CodeSent::NotOpen(view) => Ok(self.over(view)),
             CodeSent::Suspended => self.look(Told::default(), StatusCode::FORBIDDEN).await,
@@ -241,9 +245,9 @@ impl Link<'_> {
                 let told = Told::note(Tone::Good, "Your PIN is already set.").then(Then::EnterPin);
                 return self.look(told, StatusCode::CONFLICT).await;
             }
-            PinSet::NoCode => {
-                Told::note(Tone::Bad, "This code no longer works.").setting().then(Then::AskForCode)
-            }
+            PinSet::NoCode => Told::note(Tone::Bad, "This code no longer works. Your PIN was not saved.")
+                .setting()
+                .then(Then::AskForCode),
             PinSet::WrongCode { tries_left: 0 } => {
                 let text = "Wrong code. That was the last try, so this code no longer works.";
                 Told::note(Tone::Bad, text).setting().then(Then::AskForCode)
@@ -270,12 +274,14 @@ impl Link<'_> {
             Confirmed::Paid(_) | Confirmed::AlreadyPaid(_) => Ok(words::see_link()),
             Confirmed::NotOpen(view) => Ok(self.over(view)),
             Confirmed::WrongPin { tries_left } => {
+                let view = view_link(&self.http.app, self.token).await?;
                 let text = match tries_left {
+                    _ if locks_next(&view) => format!("Wrong PIN. {}", words::last_before_lock(&view)),
                     1 => "Wrong PIN. You have 1 try left. One more wrong PIN and we will stop this payment."
                         .to_owned(),
                     _ => format!("Wrong PIN. You have {} left.", tries(tries_left)),
                 };
-                self.look(Told::wrong(Field::Pin, text), StatusCode::UNPROCESSABLE_ENTITY).await
+                Ok(self.show(view, Told::wrong(Field::Pin, text), StatusCode::UNPROCESSABLE_ENTITY))
             }
             Confirmed::Failed(view) => Ok(self.show(view, none, StatusCode::UNPROCESSABLE_ENTITY)),
             Confirmed::NotAPin(problem) => {
@@ -287,8 +293,12 @@ impl Link<'_> {
             }
             Confirmed::NoPin => self.look(none, StatusCode::CONFLICT).await,
             Confirmed::BalanceTooLow => {
-                let text = "You have not paid: your balance is too low.";
-                self.look(Told::note(Tone::Bad, text), StatusCode::CONFLICT).await
+                let view = view_link(&self.http.app, self.token).await?;
+                // The page says it by itself, unless the money has come in at this moment.
+                let says = matches!(&view, LinkView::Open(open) if !open.balance_covers);
+                let text = "You have not paid: your balance was too low. Enter your PIN again.";
+                let told = if says { none } else { Told::note(Tone::Bad, text) };
+                Ok(self.show(view, told, StatusCode::CONFLICT))
             }
             Confirmed::OverDailyLimit => {
                 let text = "You have not paid: this is over your daily limit.";

@@ -19,7 +19,7 @@ use crate::domain::intent::{CODE_DIGITS, CODE_LIFE, CODE_TRIES, FormKey, Intent,
 use crate::domain::message::MessageKind;
 use crate::domain::pin::{Pin, PinProblem};
 use crate::domain::time::Timestamp;
-use crate::domain::wallet::Wallet;
+use crate::domain::wallet::{Wallet, WalletStatus};
 use crate::ops::OpError;
 use crate::ops::messages::outbox::{self, By, NOTES_VALID, Note, SentNow};
 use crate::ops::wallets::find::known_wallet;
@@ -70,7 +70,7 @@ pub async fn send_code(app: &Arc<App>, token: &str, form: Option<FormKey>) -> Re
     for _ in 0..CODE_RACES_MAX {
         let wallet = known_wallet(app, intent.wallet_id).await?;
         let now = app.now();
-        let refused = not_now(app, &wallet, intent.id, now).await?;
+        let refused = not_now(app, &wallet, now).await?;
         // After that: what refuses it may be the code of another tap.
         if let Some(form) = &form
             && app.store.has_asked_for_code(intent.id, form).await?
@@ -87,6 +87,7 @@ pub async fn send_code(app: &Arc<App>, token: &str, form: Option<FormKey>) -> Re
             nonce: nonce(app.random.as_ref()),
             tries: 0,
             used_at: None,
+            unlocked: false,
             created_at: now,
             expires_at: now + CODE_LIFE,
         };
@@ -123,13 +124,8 @@ pub async fn send_code(app: &Arc<App>, token: &str, form: Option<FormKey>) -> Re
 
 /// Why no code is sent now, if none is. Read after the wallet: a code that is made meanwhile moves its clock,
 /// so of two nodes that both find none one loses, and finds the other's.
-async fn not_now(
-    app: &App,
-    wallet: &Wallet,
-    intent_id: i64,
-    now: Timestamp,
-) -> Result<Option<CodeSent>, OpError> {
-    if let Some(used_up) = used_up(app, wallet.id, intent_id, now).await? {
+async fn not_now(app: &App, wallet: &Wallet, now: Timestamp) -> Result<Option<CodeSent>, OpError> {
+    if let Some(used_up) = used_up(app, wallet.id, now).await? {
         return Ok(Some(CodeSent::TooMany { again_at: used_up.again_at }));
     }
     let newest = app.store.newest_code(wallet.id).await?;
@@ -313,7 +309,7 @@ async fn set_unit(
     let composed = outbox::compose(app, &note, By::Workers).await?;
     let unit = app.store.unit(intent.business_id).await?;
     Ok(unit
-        .step(intents::use_code(code.id, now))
+        .step(intents::use_code(code.id, matches!(wallet.status(now), WalletStatus::Locked(_)), now))
         .step(wallets::tick(wallet.id, wallet.pin_clock))
         .step(wallets::set_pin(wallet.id, wallet.pin_version, hashed, now))
         .step(intents::clear_tries(wallet.id))

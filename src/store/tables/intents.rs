@@ -81,21 +81,20 @@ statements! {
     ADD_CODE_TRY: insert(code_tries) { code_id: Int, form_key: Bytes, tried_at: Int }
     CODE_TRY_OF_FORM: query { "select count(*) from code_tries where code_id = $1 and form_key = $2" }
     CODE: query {
-        "select id, wallet_id, intent_id, nonce, tries, used_at, created_at, expires_at from pin_codes where id = $1"
+        "select id, wallet_id, intent_id, nonce, tries, used_at, unlocked, created_at, expires_at from pin_codes where id = $1"
     }
     NEWEST_CODE: query {
-        "select id, wallet_id, intent_id, nonce, tries, used_at, created_at, expires_at from pin_codes \
+        "select id, wallet_id, intent_id, nonce, tries, used_at, unlocked, created_at, expires_at from pin_codes \
          where wallet_id = $1 order by created_at desc, id desc limit 1"
     }
     CODES_SINCE: query {
-        "select count(*), coalesce(min(created_at), 0), \
-         coalesce(sum(case when intent_id = $3 then 1 else 0 end), 0) \
+        "select count(*), coalesce(min(created_at), 0) \
          from pin_codes where wallet_id = $1 and created_at > $2"
     }
     TRY_CODE: query {
         "update pin_codes set tries = tries + 1 where id = $1 and tries < 5 and used_at is null and expires_at > $2"
     }
-    USE_CODE: query { "update pin_codes set used_at = $2 where id = $1 and used_at is null" }
+    USE_CODE: query { "update pin_codes set used_at = $2, unlocked = $3 where id = $1 and used_at is null" }
 }
 
 /// A try that a form took.
@@ -111,8 +110,6 @@ pub enum FormTry {
 pub struct CodesSince {
     pub count: i64,
     pub first: Timestamp,
-    /// Of these, those of one intent.
-    pub of_intent: i64,
 }
 
 fn decode(row: Row) -> Result<Intent, StoreError> {
@@ -149,6 +146,7 @@ fn code(row: Row) -> Result<PinCode, StoreError> {
         nonce: r.bytes("nonce")?,
         tries: r.int("tries")?,
         used_at: r.opt_time("used_at")?,
+        unlocked: r.opt_int("unlocked")? == Some(1),
         created_at: r.time("created_at")?,
         expires_at: r.time("expires_at")?,
     })
@@ -266,8 +264,8 @@ pub fn add_code_try(code_id: i64, form: &FormKey, now: Timestamp) -> Step {
 }
 
 /// A code is used once.
-pub fn use_code(id: i64, now: Timestamp) -> Step {
-    Step::one(&USE_CODE, vec![id.into(), now.into()])
+pub fn use_code(id: i64, unlocks: bool, now: Timestamp) -> Step {
+    Step::one(&USE_CODE, vec![id.into(), now.into(), unlocks.into()])
 }
 
 impl Store {
@@ -357,22 +355,13 @@ impl Store {
         self.read_one(&NEWEST_CODE, vec![wallet_id.into()]).await?.map(code).transpose()
     }
 
-    /// A wallet's codes since a time, and how many of them are of one intent.
-    pub async fn codes_since(
-        &self,
-        wallet_id: i64,
-        since: Timestamp,
-        intent_id: i64,
-    ) -> Result<CodesSince, StoreError> {
-        let values = vec![wallet_id.into(), since.into(), intent_id.into()];
+    /// A wallet's codes since a time.
+    pub async fn codes_since(&self, wallet_id: i64, since: Timestamp) -> Result<CodesSince, StoreError> {
+        let values = vec![wallet_id.into(), since.into()];
         let Some(row) = self.read_one(&CODES_SINCE, values).await? else {
-            return Ok(CodesSince { count: 0, first: since, of_intent: 0 });
+            return Ok(CodesSince { count: 0, first: since });
         };
         let mut r = row.reader("pin_codes");
-        Ok(CodesSince {
-            count: r.int("count")?,
-            first: r.time("created_at")?,
-            of_intent: r.int("of_intent")?,
-        })
+        Ok(CodesSince { count: r.int("count")?, first: r.time("created_at")? })
     }
 }

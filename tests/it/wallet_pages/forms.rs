@@ -36,7 +36,7 @@ on_both! {
                 let fields: Vec<_> = token.map(|token| ("form_token", token)).into_iter().chain([act]).collect();
                 let shown = site.post(&link, headers, &fields).await;
                 assert_eq!(shown.status, 403, "{headers:?} {token:?} {act:?}: {shown:?}");
-                shown.is(403, "did not come from our payment page, so we stopped it to keep you safe. Nothing was charged.");
+                shown.is(403, "We could not accept that form. Please open the payment again. This did not change your payment.");
                 assert_eq!(shown.heading(), "Open the payment again");
             }
         }
@@ -79,7 +79,7 @@ on_both! {
             let kind = format!("Content-Type: {kind}");
             let shown = site.send("POST", &path, &[&kind, "Sec-Fetch-Site: same-origin"], Some(&sent)).await;
             assert_eq!(shown.status, status, "{kind} {}: {shown:?}", &sent[..sent.len().min(60)]);
-            shown.is(status, "Nothing was charged. Open the payment and try again.");
+            shown.is(status, "This did not change your payment. Open it to see where it stands.");
             if status == 400 {
                 shown.is(400, "We did not receive your form completely.");
             }

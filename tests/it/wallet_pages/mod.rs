@@ -5,6 +5,7 @@ mod browsing;
 mod forms;
 mod once;
 mod operator;
+mod plain_words;
 mod resending;
 mod returning;
 mod safety;

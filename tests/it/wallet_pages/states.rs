@@ -123,7 +123,7 @@ on_both! {
         }
         let form = site.get(&second).await;
         assert!(form.has_form("reset") && !form.has_form("pin") && !form.has_form("cancel"), "{}", form.text());
-        form.is(200, "Your wallet is locked until 11 Mar 2026, 09:00 because of too many wrong PINs.");
+        form.is(200, "Your wallet is locked until 09:00 on 11 Mar 2026 because of too many wrong PINs.");
         let locked = site.get(&third).await;
         locked.is(200, "to protect your money. No money has left your wallet. To unlock it now, set a new PIN");
         assert!(locked.text().contains("Or wait: it unlocks at 09:00 on 11 Mar 2026."), "{}", locked.text());
@@ -156,7 +156,7 @@ on_both! {
         site.get(&expiring).await.is(200, "Pay before 09:30 (1 minute left)");
         site.w.t.advance(Span::minutes(1));
         let expired = site.submit(&expiring, &form, &[("pin", PIN)]).await;
-        expired.is(409, "It was open until 10 Mar 2026, 09:30. No money has left your wallet.");
+        expired.is(409, "The link worked until 10 Mar 2026, 09:30. No money has left your wallet.");
         assert_eq!(expired.heading(), "This link has expired");
         site.get(&expiring).await.is(200, "This link has expired");
         for late in ["send_code", "reset", "cancel"] {
