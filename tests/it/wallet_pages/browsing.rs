@@ -287,7 +287,9 @@ async fn lock_and_reset(walk: &Walk) {
     browser.shows("Payment failed");
     browser.shows("No money has left your wallet.");
     walk.look("10-failed");
-    for said in ["4 tries left", "3 tries left", "2 tries left", "1 try left", "Payment failed"] {
+    for said in
+        ["4 tries left", "3 tries left", "2 tries left", "locks your wallet until tomorrow", "Payment failed"]
+    {
         walk.open(&second);
         walk.pay(WRONG);
         browser.shows(said);
