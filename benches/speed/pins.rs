@@ -61,13 +61,13 @@ async fn customer(app: &Arc<App>, caller: &Caller, n: usize) -> String {
     credit(app, "bench", &given).await.expect("a store").expect("a credit");
     let kept = begin(app, caller, &phone, &format!("kept-{n}")).await;
     let paid = begin(app, caller, &phone, &format!("paid-{n}")).await;
-    send_code(app, &kept).await.expect("a code");
+    send_code(app, &kept, None).await.expect("a code");
     let wallet = ensure(app, &phone).await.expect("a wallet").wallet;
     let code = app.store.newest_code(wallet.id).await.expect("a store").expect("a code");
     let digits = app.vault.code(code.id, &code.nonce, CODE_DIGITS);
-    let set = set_pin(app, &kept, &digits, PIN, PIN).await.expect("a store");
+    let set = set_pin(app, &kept, &digits, PIN, PIN, None).await.expect("a store");
     assert!(matches!(set, PinSet::Done), "{set:?}");
-    let confirmed = confirm(app, &paid, PIN).await.expect("a store");
+    let confirmed = confirm(app, &paid, PIN, None).await.expect("a store");
     assert!(matches!(confirmed, Confirmed::Paid(_)), "{confirmed:?}");
     kept
 }
@@ -106,7 +106,7 @@ fn p99(address: SocketAddr, requests: &Requests, size: &Size) -> f64 {
 fn trying(running: &Running, links: &[String], stop: &Arc<AtomicBool>) -> Vec<tokio::task::JoinHandle<u64>> {
     let one = |link: &String| {
         let (address, stop) = (running.address, stop.clone());
-        let token = running.app.vault.form_token(link);
+        let token = running.app.vault.form_token(link, &[7; 16]);
         let request = form(&format!("/pay/{link}"), &format!("form_token={}&pin={PIN}", token.as_str()));
         tokio::spawn(async move {
             let mut stream = TcpStream::connect(address).await.expect("connect to the server");

@@ -20,6 +20,10 @@ pub const CODES_A_DAY: i64 = 5;
 /// Between two codes to one wallet: the first may still be on its way, and the second ends it.
 pub const CODE_PAUSE: Span = Span::seconds(60);
 
+/// By what a form of the confirm page is known when it comes again: made from its token and what was typed, under
+/// the vault's key.
+pub type FormKey = [u8; 32];
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IntentState {
     PendingPin,
@@ -167,6 +171,8 @@ pub struct PinCode {
     pub nonce: Vec<u8>,
     pub tries: i64,
     pub used_at: Option<Timestamp>,
+    /// The PIN that it set has lifted a lock.
+    pub unlocked: bool,
     pub created_at: Timestamp,
     pub expires_at: Timestamp,
 }

@@ -186,7 +186,7 @@ pub fn refunded(merchant: &str, reference: Option<&str>) -> String {
 /// counts the payment.
 pub fn refund_text(from: &str, amount: Money, at: Timestamp) -> String {
     format!(
-        "The {} that you paid to {from} was returned to your wallet on {}. It is part of your balance again.",
+        "The {} that you paid to {from} was returned to your wallet on {}.",
         naira(amount),
         lagos_time(at)
     )

@@ -11,7 +11,9 @@ use axum::Router;
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, patch, post};
+use http::header::ACCEPT;
 use http::request::Parts;
+use http::{HeaderValue, Method};
 
 use super::{Http, api, health, pages, whatsapp};
 use crate::http::request::context::Peer;
@@ -45,7 +47,14 @@ pub fn main(http: Arc<Http>, with_api: bool, with_pages: bool) -> Router {
             router = router.route(LOGO, get(pages::brand::logo));
         }
     }
-    router.fallback(unknown).method_not_allowed_fallback(wrong_verb).with_state(http)
+    let anywhere = move |State(http): State<Arc<Http>>, request: Request| async move {
+        if with_pages && wants_page(&request) {
+            lost(http, request).await
+        } else {
+            unknown(State(http), request).await
+        }
+    };
+    router.fallback(anywhere).method_not_allowed_fallback(wrong_verb).with_state(http)
 }
 
 /// The operator listener's routes.
@@ -61,6 +70,18 @@ pub fn operator(http: Arc<Http>) -> Router {
 
 async fn unknown(State(http): State<Arc<Http>>, request: Request) -> Response {
     outside(&http, request.into_parts().0, ApiError::unknown_path()).await
+}
+
+/// A person with a browser, not a program.
+fn wants_page(request: &Request) -> bool {
+    let takes = |value: &HeaderValue| value.to_str().is_ok_and(|accept| accept.contains("text/html"));
+    matches!(*request.method(), Method::GET | Method::HEAD)
+        && request.headers().get(ACCEPT).is_some_and(takes)
+}
+
+/// A path that is no link leads nowhere, as a link that is unknown does.
+async fn lost(http: Arc<Http>, request: Request) -> Response {
+    pages::pay::handle(State(http), request).await
 }
 
 async fn wrong_verb(State(http): State<Arc<Http>>, request: Request) -> Response {

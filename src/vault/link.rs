@@ -44,9 +44,23 @@ impl Vault {
         Sha256::digest(token.as_bytes()).into()
     }
 
-    /// What a form on the page of `token` carries: whoever has it has read that page.
-    pub fn form_token(&self, token: &str) -> Zeroizing<String> {
-        Zeroizing::new(URL_SAFE_NO_PAD.encode(self.keyed("page form", token.as_bytes())))
+    /// What the forms of one page of `token` carry: whoever has it has read that page. `nonce` is the page's own.
+    pub fn form_token(&self, token: &str, nonce: &[u8]) -> Zeroizing<String> {
+        let proof = self.keyed("page form", &[nonce, token.as_bytes()].concat());
+        Zeroizing::new(format!("{}.{}", URL_SAFE_NO_PAD.encode(nonce), URL_SAFE_NO_PAD.encode(proof)))
+    }
+
+    /// Whether a page of `token` gave this out.
+    pub fn is_form_token(&self, token: &str, given: &str) -> bool {
+        let nonce = given.split_once('.').and_then(|(nonce, _)| URL_SAFE_NO_PAD.decode(nonce).ok());
+        let nonce = nonce.filter(|nonce| nonce.len() == NONCE_BYTES);
+        nonce.is_some_and(|nonce| self.form_token(token, &nonce).as_bytes().ct_eq(given.as_bytes()).into())
+    }
+
+    /// By what the same form is known when it comes again, with the same typed into it. The form's token is kept
+    /// nowhere, so from a key nobody finds out what was typed, the vault's key at hand or not.
+    pub fn form_key(&self, form_token: &str, typed: &str) -> [u8; 32] {
+        self.keyed("form use", format!("{form_token} {typed}").as_bytes())
     }
 
     /// The digits of a one-time code.
@@ -129,9 +143,17 @@ mod tests {
         assert_ne!(vault.link_token(7, b"n"), vault.link_token(7, b"m"));
         assert_ne!(vault.link_token(7, b"n"), other.link_token(7, b"n"));
         let token = vault.link_token(7, b"n");
-        assert_eq!(vault.form_token(&token), open("a").form_token(&token));
-        assert_ne!(vault.form_token(&token), vault.form_token(&vault.link_token(8, b"n")));
-        assert_ne!(vault.form_token(&token), other.form_token(&token));
+        let page = nonce(&SeededRandom::new(5));
+        let form = vault.form_token(&token, &page);
+        assert!(open("a").is_form_token(&token, &form) && !other.is_form_token(&token, &form));
+        assert!(!vault.is_form_token(&vault.link_token(8, b"n"), &form));
+        assert_ne!(form, vault.form_token(&token, &nonce(&SeededRandom::new(6))));
+        for bad in ["", ".", "AAAA.", &form[..40], &form[1..], &format!("{}A", form.as_str()), &token] {
+            assert!(!vault.is_form_token(&token, bad), "{bad}");
+        }
+        assert_eq!(vault.form_key(&form, "4071"), open("a").form_key(&form, "4071"));
+        assert_ne!(vault.form_key(&form, "4071"), vault.form_key(&form, "4072"));
+        assert_ne!(vault.form_key(&form, "4071"), other.form_key(&form, "4071"));
         assert_ne!(vault.phone_hash("2348031234567"), other.phone_hash("2348031234567"));
         let reference = vault.message_reference(7, b"n");
         assert_eq!(Vault::referenced_message(&reference), Some(7));

@@ -1,10 +1,10 @@
 //! What the page says of one-time codes: the form for one that was sent, the button for the next, and when
 //! there is none to be had.
 //!
-//! A look tells of this link's own codes. What other links of the same wallet have to do with it, only the answer
-//! to who asked for a code tells, and never which links those are.
+//! A look tells of this link's own codes, and that the wallet's are used up. What else other links of the same wallet
+//! have to do with it, only the answer to who asked for a code tells, and never which links those are.
 
-use super::page::{CodeForm, Page, Tone, clock, clock_after, tries, unbroken, wait};
+use super::page::{CodeForm, Field, Page, Tone, clock, clock_after, tries, unbroken, wait};
 use super::told::Told;
 use crate::domain::intent::{CODE_PAUSE, CODE_TRIES};
 use crate::domain::time::{Span, Timestamp};
@@ -18,9 +18,15 @@ pub fn set_up(page: &mut Page, codes: &LinkCodes, has_pin: bool, told: &Told) {
     if let Some(code) = codes.open {
         let tells_tries = told.wrong.is_none() && code.tries_left < CODE_TRIES;
         let hint = code_hint(code, codes.now, tells_tries);
-        page.code = Some(CodeForm { hint, typed: told.typed_code.clone() });
+        let then = match has_pin {
+            _ if page.over => "To pay, ask the shop for a new link.",
+            true => "Saving your PIN does not pay. You confirm the payment next.",
+            // The page begins with it.
+            false => "The same 4 digits again.",
+        };
+        page.code = Some(CodeForm { hint, then, typed: told.typed_code.clone() });
     }
-    if let Some(used_up) = known_used_up(codes, told) {
+    if let Some(used_up) = known_used_up(codes) {
         page.send_hint = told.next_code_at.is_none().then(|| no_more(codes, used_up));
         return;
     }
@@ -36,9 +42,12 @@ pub fn set_up(page: &mut Page, codes: &LinkCodes, has_pin: bool, told: &Told) {
     if next_at(codes, told).is_some_and(|at| at > codes.now + CODE_PAUSE) {
         return;
     }
+    // What is wrong with a code says it already.
+    let is_told = told.wrong.as_ref().is_some_and(|wrong| wrong.field == Field::Code);
+    let newest = if is_told { "" } else { " Use the newest code." };
     page.send_hint = match (when, codes.open) {
-        (Some(when), Some(_)) => Some(format!("{when} Use the newest code.")),
-        (None, Some(_)) => Some("A new code replaces the old one. Use the newest code.".to_owned()),
+        (Some(when), Some(_)) => Some(format!("{when}{newest}")),
+        (None, Some(_)) => Some(format!("A new code replaces the old one.{newest}")),
         (when, None) => when,
     };
     match codes.open {
@@ -49,8 +58,8 @@ pub fn set_up(page: &mut Page, codes: &LinkCodes, has_pin: bool, told: &Told) {
 }
 
 /// What comes before a code is sent to somebody who forgot the PIN, or that none can be sent.
-pub fn forgot(page: &mut Page, codes: &LinkCodes, told: &Told, masked_phone: &str) {
-    match known_used_up(codes, told) {
+pub fn forgot(page: &mut Page, codes: &LinkCodes, masked_phone: &str) {
+    match known_used_up(codes) {
         Some(used_up) => page.send_hint = Some(format!("Forgot your PIN? {}", no_more(codes, used_up))),
         None => {
             page.forgot = Some(format!(
@@ -76,12 +85,12 @@ pub fn unlock(codes: &LinkCodes, told: &Told, masked_phone: &str) -> Option<Stri
 
 /// A code may be asked for, now or after a pause.
 pub fn may_ask(codes: &LinkCodes, told: &Told) -> bool {
-    known_used_up(codes, told).is_none() && !is_last_code(codes, told)
+    known_used_up(codes).is_none() && !is_last_code(codes, told)
 }
 
-/// That there are no more codes, as far as this page may know.
-fn known_used_up<'a>(codes: &'a LinkCodes, told: &Told) -> Option<&'a UsedUp> {
-    codes.used_up.as_ref().filter(|used_up| used_up.is_own || told.has_asked)
+/// That there are no more codes: told on every link of the wallet, because nobody is helped by a button that fails.
+fn known_used_up(codes: &LinkCodes) -> Option<&UsedUp> {
+    codes.used_up.as_ref()
 }
 
 /// When the pause ends; nothing is promised that the limits forbid.
@@ -134,7 +143,7 @@ pub fn no_code_now(codes: &LinkCodes, again_at: Timestamp) -> Told {
         None => (Tone::Bad, ""),
     };
     let text = format!("{before} {when}").trim_start().to_owned();
-    Told { next_code_at: Some(again_at), ..Told::note(tone, text).asked() }
+    Told { next_code_at: Some(again_at), ..Told::note(tone, text).setting() }
 }
 
 fn code_hint(code: OpenCode, now: Timestamp, tells_tries: bool) -> String {

@@ -159,6 +159,8 @@ impl Row {
 pub struct CodeForm {
     /// Under the code.
     pub hint: String,
+    /// Under the second PIN: what comes after it.
+    pub then: &'static str,
     /// The code that came with a form whose PIN has to be chosen anew: six digits, not yet checked.
     pub typed: Option<Zeroizing<String>>,
 }
@@ -180,9 +182,9 @@ impl TopupHint {
         plain(&topup.payer_name)
     }
 
-    /// One of them lets the customer pay.
-    fn is_enough(&self) -> bool {
-        self.open.iter().any(|topup| topup.is_enough)
+    /// How many of them let the customer pay, each by itself. They come first.
+    fn enough(&self) -> usize {
+        self.open.iter().filter(|topup| topup.is_enough).count()
     }
 
     fn until(&self, topup: &OpenTopup) -> String {
@@ -220,6 +222,10 @@ pub struct Page {
     pub cancel: bool,
     /// The customer is asked whether to cancel, and nothing else.
     pub ask_cancel: bool,
+    /// The way to a code comes before the order.
+    pub ask_first: bool,
+    /// Below the amount: what of it are charges.
+    pub including: Option<String>,
     /// The link to the shop.
     pub back: bool,
     /// The payment is over: what can be done here is to set a PIN.
@@ -254,6 +260,8 @@ impl Page {
             forgot: None,
             cancel: false,
             ask_cancel: false,
+            ask_first: false,
+            including: None,
             back: false,
             over: false,
             look_again: None,
@@ -262,9 +270,9 @@ impl Page {
         }
     }
 
-    /// A code is at hand and nothing else is to be done: its form comes before the order.
-    fn form_first(&self) -> bool {
-        self.code.is_some() && !self.pin
+    /// Whose payment it is.
+    pub fn merchant(&self) -> &str {
+        self.shop.as_ref().map_or("", |shop| shop.merchant.as_str())
     }
 
     /// The amount stays in view while a form is filled in, also above a keyboard.
@@ -276,7 +284,7 @@ impl Page {
     fn has_cursor(&self, field: &str) -> bool {
         match (&self.wrong, &self.code) {
             (Some(wrong), _) => wrong.field.name() == field,
-            (None, Some(form)) if self.form_first() => {
+            (None, Some(form)) if !self.pin => {
                 let next = if form.typed.is_some() { Field::NewPin } else { Field::Code };
                 next.name() == field
             }

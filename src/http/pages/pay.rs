@@ -3,9 +3,9 @@
 //! GET and HEAD look and change nothing, because messengers fetch links by themselves. POST does one act. What a
 //! look can tell as well (paid, cancelled, a PIN was set) is answered by leading back to the link, so that neither
 //! a reload nor the back button sends a form again; the rest is answered with the page as it is then. Sending a
-//! form again all the same shows what became of the first, and never pays twice. Order of checks: the caller's
-//! address, the body, the link, who sent the form, the form, the link's own limit. A link that was never made and
-//! one that is long over take the same way to the same page.
+//! form again all the same shows what became of the first: it counts nothing and never pays twice. Order of checks:
+//! the caller's address, the body, the link, who sent the form, the form, the link's own limit. A link that was never
+//! made and one that is long over take the same way to the same page.
 
 use std::sync::Arc;
 
@@ -16,7 +16,6 @@ use http::header::LOCATION;
 use http::request::Parts;
 use http::{HeaderValue, Method, StatusCode};
 use sha2::{Digest, Sha256};
-use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
 use super::form::{Act, Form, FormProblem};
@@ -25,6 +24,7 @@ use super::page::{Field, Note, Tone, tries, unbroken, whole_seconds};
 use super::told::{Then, Told};
 use super::words::{self, Voice};
 use super::{Shown, codes, form, respond};
+use crate::domain::intent::FormKey;
 use crate::http::Http;
 use crate::http::paths::PAY;
 use crate::http::request::auth::{client_address, counted_as};
@@ -37,6 +37,7 @@ use crate::ops::wallet_payments::confirm::{Confirmed, confirm};
 use crate::ops::wallet_payments::page::{Cancelled, LinkView, cancel, view_link};
 use crate::ops::wallet_payments::pin_reset::{CodeSent, PinSet, send_code, set_pin, typed_code};
 use crate::store::StoreError;
+use crate::vault::link::nonce;
 
 /// Seconds after which another try is likely to find a free place.
 const BUSY_SECONDS: i64 = 2;
@@ -68,7 +69,8 @@ async fn answer(http: &Http, parts: &Parts, body: Body) -> Shown {
         Ok(view) => view,
         Err(error) => return trouble(http, error),
     };
-    let link = Link { http, token, form_token: http.app.vault.form_token(token) };
+    let link =
+        Link { http, token, form_token: http.app.vault.form_token(token, &nonce(http.app.random.as_ref())) };
     let Some(body) = body else { return link.show(view, Told::default(), StatusCode::OK) };
     let form = match link.admit(parts, body) {
         Ok(form) => form,
@@ -79,7 +81,7 @@ async fn answer(http: &Http, parts: &Parts, body: Body) -> Shown {
     if let Some(shown) = over_limit(http, http.limits.spend_link(hash).await) {
         return shown;
     }
-    link.act(form.act).await.unwrap_or_else(|error| trouble(http, error))
+    link.act(form).await.unwrap_or_else(|error| trouble(http, error))
 }
 
 fn address(http: &Http, parts: &Parts) -> std::net::IpAddr {
@@ -112,6 +114,10 @@ fn trouble(http: &Http, error: OpError) -> Shown {
     }
 }
 
+fn locks_next(view: &LinkView) -> bool {
+    matches!(view, LinkView::Open(open) if open.locks_next)
+}
+
 /// Why a form is not listened to.
 enum NotOurs {
     Sender,
@@ -122,7 +128,7 @@ enum NotOurs {
 struct Link<'a> {
     http: &'a Http,
     token: &'a str,
-    /// What our page puts into its forms.
+    /// What our page puts into its forms; no two pages have the same.
     form_token: Zeroizing<String>,
 }
 
@@ -148,7 +154,7 @@ impl Link<'_> {
             return Err(NotOurs::Sender);
         }
         let form = body.and_then(|body| form::parse(&parts.headers, &body)).map_err(NotOurs::Form)?;
-        let is_right = |token: &Zeroizing<String>| token.as_bytes().ct_eq(self.form_token.as_bytes()).into();
+        let is_right = |given: &Zeroizing<String>| self.http.app.vault.is_form_token(self.token, given);
         match form.token.as_ref().map(is_right) {
             Some(true) => Ok(form),
             None if sender == Sender::OurPage => Ok(form),
@@ -156,15 +162,18 @@ impl Link<'_> {
         }
     }
 
-    async fn act(&self, act: Act) -> Result<Shown, OpError> {
-        match act {
-            Act::SendCode | Act::Reset => self.send_code().await,
+    async fn act(&self, form: Form) -> Result<Shown, OpError> {
+        let app = &self.http.app;
+        // Two taps on a slow line, or a reload of the answer, are the same form with the same typed into it.
+        let key = |typed: &str| form.token.as_ref().map(|given| app.vault.form_key(given, typed));
+        match form.act {
+            Act::SendCode | Act::Reset => self.send_code(key("")).await,
             Act::SetPin { code, new_pin, new_pin_again } => {
-                let set = set_pin(&self.http.app, self.token, &code, &new_pin, &new_pin_again).await?;
+                let set = set_pin(app, self.token, &code, &new_pin, &new_pin_again, key(&code)).await?;
                 self.tell_set(set, &code).await
             }
             Act::Pay { pin } => {
-                let confirmed = confirm(&self.http.app, self.token, &pin).await?;
+                let confirmed = confirm(app, self.token, &pin, key(&pin)).await?;
                 self.tell_confirmed(confirmed).await
             }
             // Nothing is done yet: a thumb that slipped must not end a payment.
@@ -188,12 +197,18 @@ impl Link<'_> {
         }
     }
 
-    async fn send_code(&self) -> Result<Shown, OpError> {
-        match send_code(&self.http.app, self.token).await? {
-            CodeSent::Sent { masked_phone, .. } => {
-                let phone = unbroken(&masked_phone);
-                let text = format!("We sent a code to {phone}. It can take a minute to arrive.");
-                self.look(Told::note(Tone::Good, text).asked(), StatusCode::OK).await
+    async fn send_code(&self, form: Option<FormKey>) -> Result<Shown, OpError> {
+        let sent = |phone: &str| {
+            let text = format!("We sent a code to {}. It can take a minute to arrive.", unbroken(phone));
+            Told::note(Tone::Good, text).setting()
+        };
+        match send_code(&self.http.app, self.token, form).await? {
+            CodeSent::Sent { masked_phone, .. } => self.look(sent(&masked_phone), StatusCode::OK).await,
+            CodeSent::Again { masked_phone } => {
+                let view = view_link(&self.http.app, self.token).await?;
+                let is_open = view.codes().is_some_and(|codes| codes.open.is_some());
+                let told = if is_open { sent(&masked_phone) } else { Told::default().setting() };
+                Ok(self.show(view, told, StatusCode::OK))
             }
             CodeSent::TooSoon { again_at } | CodeSent::TooMany { again_at } => {
                 let view = view_link(&self.http.app, self.token).await?;
@@ -206,12 +221,12 @@ impl Link<'_> {
             }
             CodeSent::NotSent(why) => {
                 tracing::warn!(%why, "a code could not be sent");
-                self.look(Told::note(Tone::Bad, codes::NOT_SENT).asked(), StatusCode::BAD_GATEWAY).await
+                self.look(Told::note(Tone::Bad, codes::NOT_SENT).setting(), StatusCode::BAD_GATEWAY).await
             }
             CodeSent::Late(why) => {
                 tracing::warn!(%why, "a code could not be sent yet");
                 let text = "Your code is taking longer than usual. We are still trying to send it.";
-                self.look(Told::note(Tone::Plain, text).asked(), StatusCode::BAD_GATEWAY).await
+                self.look(Told::note(Tone::Plain, text).setting(), StatusCode::BAD_GATEWAY).await
             }
             CodeSent::NotOpen(view) => Ok(self.over(view)),
             CodeSent::Suspended => self.look(Told::default(), StatusCode::FORBIDDEN).await,
@@ -232,9 +247,9 @@ impl Link<'_> {
                 let told = Told::note(Tone::Good, "Your PIN is already set.").then(Then::EnterPin);
                 return self.look(told, StatusCode::CONFLICT).await;
             }
-            PinSet::NoCode => {
-                Told::note(Tone::Bad, "This code no longer works.").setting().then(Then::AskForCode)
-            }
+            PinSet::NoCode => Told::note(Tone::Bad, "This code no longer works. Your PIN was not saved.")
+                .setting()
+                .then(Then::AskForCode),
             PinSet::WrongCode { tries_left: 0 } => {
                 let text = "Wrong code. That was the last try, so this code no longer works.";
                 Told::note(Tone::Bad, text).setting().then(Then::AskForCode)
@@ -261,12 +276,14 @@ impl Link<'_> {
             Confirmed::Paid(_) | Confirmed::AlreadyPaid(_) => Ok(words::see_link()),
             Confirmed::NotOpen(view) => Ok(self.over(view)),
             Confirmed::WrongPin { tries_left } => {
+                let view = view_link(&self.http.app, self.token).await?;
                 let text = match tries_left {
+                    _ if locks_next(&view) => format!("Wrong PIN. {}", words::last_before_lock(&view)),
                     1 => "Wrong PIN. You have 1 try left. One more wrong PIN and we will stop this payment."
                         .to_owned(),
                     _ => format!("Wrong PIN. You have {} left.", tries(tries_left)),
                 };
-                self.look(Told::wrong(Field::Pin, text), StatusCode::UNPROCESSABLE_ENTITY).await
+                Ok(self.show(view, Told::wrong(Field::Pin, text), StatusCode::UNPROCESSABLE_ENTITY))
             }
             Confirmed::Failed(view) => Ok(self.show(view, none, StatusCode::UNPROCESSABLE_ENTITY)),
             Confirmed::NotAPin(problem) => {
@@ -278,8 +295,12 @@ impl Link<'_> {
             }
             Confirmed::NoPin => self.look(none, StatusCode::CONFLICT).await,
             Confirmed::BalanceTooLow => {
-                let text = "You have not paid: your balance is too low.";
-                self.look(Told::note(Tone::Bad, text), StatusCode::CONFLICT).await
+                let view = view_link(&self.http.app, self.token).await?;
+                // The page says it by itself, unless the money has come in at this moment.
+                let says = matches!(&view, LinkView::Open(open) if !open.balance_covers);
+                let text = "You have not paid: your balance was too low. Enter your PIN again.";
+                let told = if says { none } else { Told::note(Tone::Bad, text) };
+                Ok(self.show(view, told, StatusCode::CONFLICT))
             }
             Confirmed::OverDailyLimit => {
                 let text = "You have not paid: this is over your daily limit.";

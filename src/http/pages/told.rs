@@ -13,8 +13,6 @@ pub struct Told {
     pub then: Option<Then>,
     /// The customer is setting a PIN: the payment itself comes after that.
     pub is_setting: bool,
-    /// This answers who asked for a code, and may tell what a look may not.
-    pub has_asked: bool,
     /// No code was sent: the next may be asked for then, which the note has told.
     pub next_code_at: Option<Timestamp>,
     /// The code of a form whose PIN has to be chosen anew. It was neither checked nor counted.
@@ -52,11 +50,6 @@ impl Told {
 
     pub fn setting(self) -> Told {
         Told { is_setting: true, ..self }
-    }
-
-    /// Answers who asked for a code.
-    pub fn asked(self) -> Told {
-        Told { has_asked: true, ..self.setting() }
     }
 
     pub fn then(self, then: Then) -> Told {

@@ -14,11 +14,13 @@ use super::page::{Note, Page, Row, Shop, Tone, TopupHint, clock, clock_after, le
 use super::told::{Then, Told};
 use crate::domain::intent::{IntentEnd, PLACES};
 use crate::domain::message::lagos_time;
+use crate::domain::money::{Money, naira};
 use crate::domain::time::{Span, Timestamp};
-use crate::domain::wallet::WalletStatus;
+use crate::domain::wallet::{LOCKED_FOR, WalletStatus};
 use crate::ops::wallet_payments::page::{EndedLink, LinkView, OpenLink, Receipt};
 
 const NO_MONEY: &str = "No money has left your wallet.";
+const NOT_CHANGED: &str = "This did not change your payment. Open it to see where it stands.";
 const PIN_SET: &str = "Your PIN is set. You have not paid yet.";
 /// As long as this, whoever looks has most likely just paid.
 const JUST_PAID: Span = Span::minutes(10);
@@ -65,7 +67,13 @@ fn order(open: &OpenLink, voice: Voice<'_>) -> Page {
     let mut page = Page::bare("Confirm your payment");
     page.title = format!("Pay {} to {}", shop.price(), shop.merchant);
     let until = format!("{} ({})", clock(open.expires_at, open.now), left(open.expires_at, open.now));
-    page.rows = vec![Row::new("Pay before", until)];
+    page.rows = Vec::with_capacity(3);
+    if let Some(charges) = open.order.charges {
+        let order = Money(open.order.amount.kobo() - charges.kobo());
+        page.rows.extend([Row::new("Order amount", naira(order)), Row::new("Charges", naira(charges))]);
+        page.including = Some(format!("including charges of {}", naira(charges)));
+    }
+    page.rows.push(Row::new("Pay before", until));
     page.shop = Some(shop);
     page.form_token = voice.form_token.to_owned();
     page
@@ -75,7 +83,7 @@ fn order(open: &OpenLink, voice: Voice<'_>) -> Page {
 pub fn ask_cancel(open: &OpenLink, voice: Voice<'_>) -> Shown {
     let mut page = order(open, voice);
     page.heading = "Cancel this payment?".to_owned();
-    page.title = format!("{} {}", page.heading, page.title);
+    page.title = format!("{} {} to {}", page.heading, naira(open.order.amount), page.merchant());
     page.paragraphs = vec![
         "If you cancel, no money leaves your wallet and this link stops working. To pay later, you will need a new link \
          from the shop."
@@ -125,6 +133,7 @@ fn open(open: OpenLink, mut told: Told, voice: Voice<'_>) -> Page {
                 clock_after(until, open.now)
             )];
             set_up(&mut page, &open.codes, open.has_pin, &told);
+            ask_first(&mut page, "Send me a code to unlock");
         }
         WalletStatus::Active if !open.has_pin => {
             page.heading = "Create your wallet PIN".to_owned();
@@ -142,12 +151,24 @@ fn open(open: OpenLink, mut told: Told, voice: Voice<'_>) -> Page {
         }
         WalletStatus::Active => payable(&mut page, &open, &told),
     }
+    // What cannot be paid at this step is not titled so.
+    if !page.pin || page.tone == Some(Tone::Bad) {
+        page.title = format!("{}: {} to {}", page.heading, naira(open.order.amount), page.merchant());
+    }
     let asks = page.send_code.is_some() || page.reset.is_some() || page.forgot.is_some();
     if open.codes.failed && (asks || page.send_hint.is_some()) && told.wrong.is_none() {
         page.note.get_or_insert(Note::new(Tone::Bad, NOT_SENT));
     }
     tell(&mut page, told);
     page
+}
+
+/// The button for a code comes right below the text that leads to it, and says what it is for.
+fn ask_first(page: &mut Page, text: &'static str) {
+    page.ask_first = page.code.is_none();
+    if page.code.is_none() {
+        page.reset = page.reset.map(|_| text);
+    }
 }
 
 /// A wallet that may pay, if the PIN is right and the balance covers it.
@@ -163,7 +184,7 @@ fn payable(page: &mut Page, open: &OpenLink, told: &Told) {
     if open.codes.open.is_some() {
         set_up(page, &open.codes, open.has_pin, told);
     } else if page.pin {
-        forgot(page, &open.codes, told, &open.order.masked_phone);
+        forgot(page, &open.codes, &open.order.masked_phone);
     }
     let until = clock(open.expires_at, open.now);
     if !open.within_daily_limit && (open.balance_covers || !page.pin) {
@@ -182,12 +203,25 @@ fn payable(page: &mut Page, open: &OpenLink, told: &Told) {
         page.heading = "Your balance is too low".to_owned();
         page.tone = Some(Tone::Bad);
         page.paragraphs = vec![format!(
-            "{NO_MONEY} Top up your wallet, then come back here by {until} and enter your PIN to pay."
+            "You have not paid. {NO_MONEY} Top up your wallet, then come back here by {until} and enter your PIN to pay."
         )];
         page.topup = Some(TopupHint { open: open.topups.clone(), until });
     } else if open.tries_left < PLACES && told.wrong.is_none() && told.note.is_none() {
         page.note = Some(Note::new(Tone::Plain, tries_left(open)));
     }
+}
+
+/// After a wrong PIN, where the next locks the wallet. A lock is as long as from one time of a day to the same of the
+/// next.
+pub fn last_before_lock(view: &LinkView) -> String {
+    let LinkView::Open(open) = view else { return String::new() };
+    let at = clock_after(open.now + LOCKED_FOR, open.now);
+    let at = at.split(' ').next().unwrap_or_default();
+    let forgot = match may_ask(&open.codes, &Told::default()) || open.codes.open.is_some() {
+        true => " Not sure? Use 'Forgot your PIN?' below.",
+        false => "",
+    };
+    format!("One more wrong PIN locks your wallet until tomorrow, {at}.{forgot}")
 }
 
 fn tries_left(open: &OpenLink) -> String {
@@ -212,8 +246,6 @@ fn tell(page: &mut Page, mut told: Told) {
     // What is read out first.
     if let Some(text) = first {
         page.title = format!("{text} {}", page.title);
-    } else if page.tone == Some(Tone::Bad) && !page.over {
-        page.title = format!("{}: {}", page.heading, page.title);
     }
     page.wrong = told.wrong;
     page.note = told.note.or(page.note.take());
@@ -241,15 +273,21 @@ fn paid(receipt: &Receipt) -> Page {
         page.tone = Some(Tone::Plain);
         page.rows.insert(1, Row::at("Returned on", at));
     }
+    if shop.website.is_none() {
+        page.paragraphs.push("You can close this page.".to_owned());
+    }
+    if let Some(charges) = receipt.order.charges {
+        page.including = Some(format!("including charges of {}", naira(charges)));
+    }
     page.shop = Some(shop);
     page.back = true;
     page
 }
 
-fn ended(ended: &EndedLink, mut told: Told, voice: Voice<'_>) -> Page {
+fn ended(ended: &EndedLink, told: Told, voice: Voice<'_>) -> Page {
     let at = lagos_time(ended.at);
     let (heading, text, tone) = match ended.end {
-        IntentEnd::Expired => ("This link has expired", format!("It was open until {at}."), Tone::Plain),
+        IntentEnd::Expired => ("This link has expired", format!("The link worked until {at}."), Tone::Plain),
         IntentEnd::WrongPins => {
             let text = "The PIN was wrong too many times, so we stopped this payment to protect your money.";
             ("Payment failed", text.to_owned(), Tone::Bad)
@@ -272,7 +310,7 @@ fn ended(ended: &EndedLink, mut told: Told, voice: Voice<'_>) -> Page {
         (_, Some(until)) => format!(
             "Your wallet is locked until {} because of too many wrong PINs. To pay after that, ask the shop for a new \
              link. {}",
-            lagos_time(until),
+            clock_after(until, ended.now),
             unlock.unwrap_or(format!("To unlock your wallet sooner, contact {}.", voice.provider))
         ),
         (IntentEnd::WrongPins, None) if ended.codes.as_ref().is_some_and(|codes| !codes.used) => {
@@ -291,12 +329,22 @@ fn ended(ended: &EndedLink, mut told: Told, voice: Voice<'_>) -> Page {
     if let Some(codes) = &ended.codes {
         page.form_token = voice.form_token.to_owned();
         // One that has set the PIN has done what can be done here.
-        if codes.used && told.is_look() {
-            told.note = Some(Note::new(Tone::Good, PIN_SET));
+        if codes.used {
+            let unlocked = if codes.unlocked { " and your wallet is unlocked" } else { "" };
+            let text = format!(
+                "Your new PIN is set{unlocked}. This payment has ended: ask the shop for a new link."
+            );
+            page.heading = "Your new PIN is set".to_owned();
+            page.title = format!("{text} {}", page.title);
+            (page.tone, page.paragraphs) = (Some(Tone::Good), vec![text]);
+            return page;
         }
-        if !codes.used {
-            set_up(&mut page, codes, true, &told);
-        }
+        set_up(&mut page, codes, true, &told);
+        let text = match ended.locked_until {
+            Some(_) => "Send me a code to unlock",
+            None => "Send me a code for a new PIN",
+        };
+        ask_first(&mut page, text);
         if codes.failed && told.wrong.is_none() {
             page.note = Some(Note::new(Tone::Bad, NOT_SENT));
         }
@@ -310,8 +358,8 @@ pub fn throttled(seconds: i64) -> Shown {
     let mut page = Page::bare("Please wait a moment");
     let wait = if seconds == 1 { "1 second".to_owned() } else { format!("{seconds} seconds") };
     page.paragraphs = vec![format!(
-        "There were too many requests in a short time, so we did not go on with this one. Nothing was charged. Wait \
-         {wait}, then open your link again."
+        "There were too many requests in a short time, so we did not go on with this one. It did not change your \
+         payment. Wait {wait}, then open your link again."
     )];
     Shown { status: StatusCode::TOO_MANY_REQUESTS, page, retry_after: Some(seconds) }
 }
@@ -320,9 +368,8 @@ pub fn throttled(seconds: i64) -> Shown {
 pub fn foreign() -> Shown {
     let mut page = Page::bare("Open the payment again");
     page.paragraphs = vec![
-        "What you sent did not come from our payment page, so we stopped it to keep you safe. Nothing was charged. Open \
-         the payment and try again there."
-            .to_owned(),
+        "We could not accept that form. Please open the payment again.".to_owned(),
+        NOT_CHANGED.to_owned(),
     ];
     page.look_again = Some("Open the payment");
     Shown { status: StatusCode::FORBIDDEN, page, retry_after: None }
@@ -341,7 +388,7 @@ pub fn unusable(problem: FormProblem) -> Shown {
         FormProblem::Broken => (StatusCode::BAD_REQUEST, INCOMPLETE),
     };
     let mut page = Page::bare("Please try again");
-    page.paragraphs = vec![format!("{why} Nothing was charged. Open the payment and try again.")];
+    page.paragraphs = vec![format!("{why} {NOT_CHANGED}")];
     page.look_again = Some("Open the payment");
     Shown { status, page, retry_after: None }
 }

@@ -16,7 +16,7 @@ use super::page::{LinkView, Receipt, intent_by_token, may_confirm, view, view_li
 use super::settle::{Settled, settle};
 use crate::app::App;
 use crate::crash;
-use crate::domain::intent::{Intent, IntentEnd, IntentState, PLACES};
+use crate::domain::intent::{FormKey, Intent, IntentEnd, IntentState, PLACES};
 use crate::domain::pin::{Pin, PinProblem};
 use crate::domain::time::Timestamp;
 use crate::domain::wallet::{
@@ -24,7 +24,8 @@ use crate::domain::wallet::{
 };
 use crate::ops::OpError;
 use crate::ops::wallets::find::known_wallet;
-use crate::store::tables::{intents, wallets};
+use crate::store::tables::intents::{self, FormTry};
+use crate::store::tables::wallets;
 use crate::store::{Applied, IdKind, Step};
 use crate::vault::pin::Ticket;
 
@@ -80,14 +81,20 @@ struct Try {
 enum Taken {
     Place(Box<Try>),
     Not(Confirmed),
-    /// All of the business's places are taken by tries that are being checked.
+    /// All of the business's places are taken by tries that are being checked, or the same form is.
     Crowded,
     /// Somebody was faster; looked at again.
     Lost,
 }
 
-/// Tries `pin` on the intent of a link. Goes on when the caller goes away.
-pub async fn confirm(app: &Arc<App>, token: &str, pin: &str) -> Result<Confirmed, OpError> {
+/// Tries `pin` on the intent of a link. Goes on when the caller goes away. The same `form` counts once: when it
+/// comes again, on any node, it is told what it came to before, and counts nothing.
+pub async fn confirm(
+    app: &Arc<App>,
+    token: &str,
+    pin: &str,
+    form: Option<FormKey>,
+) -> Result<Confirmed, OpError> {
     let pin = match Pin::parse(pin) {
         Ok(pin) => pin,
         Err(problem) => {
@@ -99,11 +106,11 @@ pub async fn confirm(app: &Arc<App>, token: &str, pin: &str) -> Result<Confirmed
         }
     };
     let (app, token) = (app.clone(), Zeroizing::new(token.to_owned()));
-    let trying = tokio::spawn(async move { try_pin(&app, &token, pin).await });
+    let trying = tokio::spawn(async move { try_pin(&app, &token, pin, form).await });
     trying.await.map_err(|_| OpError::Fault("a PIN could not be checked".into()))?
 }
 
-async fn try_pin(app: &App, token: &str, pin: Pin) -> Result<Confirmed, OpError> {
+async fn try_pin(app: &App, token: &str, pin: Pin, form: Option<FormKey>) -> Result<Confirmed, OpError> {
     let Some(intent) = intent_by_token(app, token).await? else {
         return Ok(Confirmed::NotOpen(LinkView::NotFound));
     };
@@ -112,7 +119,7 @@ async fn try_pin(app: &App, token: &str, pin: Pin) -> Result<Confirmed, OpError>
     }
     // Before a place is taken: a try that cannot be checked must not use one up.
     let Ok(ticket) = app.pins.enter() else { return Ok(Confirmed::Busy) };
-    let taken = match take_place(app, intent.id).await? {
+    let taken = match take_place(app, intent.id, form.as_ref()).await? {
         Ok(taken) => taken,
         Err(confirmed) => return Ok(confirmed),
     };
@@ -139,14 +146,19 @@ async fn over(app: &App, intent: &Intent) -> Result<Confirmed, OpError> {
 }
 
 /// Takes a place under the intent's five, the wallet's ten and the business's twenty. Where only tries that
-/// are being checked are in the way of a business's next customer, it waits for them.
-async fn take_place(app: &App, intent_id: i64) -> Result<Result<Box<Try>, Confirmed>, OpError> {
+/// are being checked are in the way of a business's next customer, it waits for them; so it does for the first of
+/// two taps.
+async fn take_place(
+    app: &App,
+    intent_id: i64,
+    form: Option<&FormKey>,
+) -> Result<Result<Box<Try>, Confirmed>, OpError> {
     let (mut races, mut looks) = (0, 0);
     while races < TRY_RACES_MAX {
         // One at a time on this node: tries of one business would otherwise lose to one another for long.
         let looked = {
             let _turn = app.place_turn.lock().await;
-            look_for_place(app, intent_id).await?
+            look_for_place(app, intent_id, form).await?
         };
         match looked {
             Taken::Place(taken) => return Ok(Ok(taken)),
@@ -162,7 +174,12 @@ async fn take_place(app: &App, intent_id: i64) -> Result<Result<Box<Try>, Confir
     Err(OpError::Contended)
 }
 
-async fn look_for_place(app: &App, intent_id: i64) -> Result<Taken, OpError> {
+async fn look_for_place(app: &App, intent_id: i64, form: Option<&FormKey>) -> Result<Taken, OpError> {
+    // Before the intent, so that what was counted with it is in there.
+    let before = match form {
+        Some(form) => app.store.try_of_form(intent_id, form).await?,
+        None => None,
+    };
     let intent = known_intent(app, intent_id).await?;
     let wallet = known_wallet(app, intent.wallet_id).await?;
     let now = app.now();
@@ -173,6 +190,13 @@ async fn look_for_place(app: &App, intent_id: i64) -> Result<Taken, OpError> {
         WalletStatus::Active => {}
         WalletStatus::Locked(until) => return Ok(Taken::Not(Confirmed::Locked { until })),
         WalletStatus::Suspended => return Ok(Taken::Not(Confirmed::Suspended)),
+    }
+    match before {
+        Some(FormTry::Wrong) => {
+            return Ok(Taken::Not(Confirmed::WrongPin { tries_left: intent.tries_left() }));
+        }
+        Some(FormTry::Open) => return Ok(Taken::Crowded),
+        None => {}
     }
     let Some(business) = app.store.wallet_business(intent.business_id).await? else {
         let known = app.store.unit(intent.business_id).await?;
@@ -204,7 +228,7 @@ async fn look_for_place(app: &App, intent_id: i64) -> Result<Taken, OpError> {
         .step(intents::take_place(intent.id, now))
         .step(wallets::tick(wallet.id, wallet.pin_clock))
         .step(wallets::tick_business(intent.business_id, business.wrong_clock))
-        .step(intents::add_try(id, &intent, now));
+        .step(intents::add_try(id, &intent, form, now));
     let is_taken = app.store.apply(unit).await?.is_done();
     Ok(if is_taken { Taken::Place(Box::new(Try { id, intent, wallet })) } else { Taken::Lost })
 }

@@ -1,7 +1,8 @@
 //! The one-time codes of a wallet, as far as the page of one link may tell of them.
 //!
 //! Reads only. The merchant holds the link too: a look at it must not tell that the customer asked for codes on
-//! links of others. So what counts all of a wallet's codes is marked, and told only to who asks for a code.
+//! links of others, but for one thing: where the wallet's codes are used up, every link says so, because a button
+//! that fails helps nobody.
 
 use crate::app::App;
 use crate::domain::intent::{CODE_TRIES, CODES_A_DAY, CODES_AN_HOUR, Intent};
@@ -24,6 +25,8 @@ pub struct LinkCodes {
     pub set_pin: bool,
     /// It did so since the payment ended.
     pub used: bool,
+    /// It lifted a lock with that.
+    pub unlocked: bool,
     /// A code of this link was sent moments ago; the next may be asked for then.
     pub next_at: Option<Timestamp>,
     /// The code that was sent moments ago was one of another link. Only for who asks for a code.
@@ -46,8 +49,6 @@ pub struct UsedUp {
     pub window: Span,
     /// The next may be asked for then.
     pub again_at: Timestamp,
-    /// All of them were of this link; else only who asks for a code is told.
-    pub is_own: bool,
 }
 
 pub(in crate::ops) async fn link_codes(
@@ -80,9 +81,10 @@ pub(in crate::ops) async fn link_codes(
         failed: is_ours && has_failed,
         set_pin: is_ours && used_at.is_some(),
         used: is_ours && used_at.zip(intent.ended_at).is_some_and(|(used, ended)| used > ended),
+        unlocked: is_ours && newest.as_ref().is_some_and(|code| code.unlocked),
         next_at: next_at.filter(|_| is_ours),
         sent_elsewhere: !is_ours && next_at.is_some() && good.is_some(),
-        used_up: used_up(app, wallet.id, intent.id, now).await?,
+        used_up: used_up(app, wallet.id, now).await?,
     })
 }
 
@@ -91,16 +93,14 @@ pub(in crate::ops) async fn link_codes(
 pub(in crate::ops) async fn used_up(
     app: &App,
     wallet_id: i64,
-    intent_id: i64,
     now: Timestamp,
 ) -> Result<Option<UsedUp>, OpError> {
     let mut latest: Option<UsedUp> = None;
     for (window, most) in [(Span::hours(24), CODES_A_DAY), (Span::hours(1), CODES_AN_HOUR)] {
-        let codes = app.store.codes_since(wallet_id, now - window, intent_id).await?;
+        let codes = app.store.codes_since(wallet_id, now - window).await?;
         let again_at = codes.first + window;
         if codes.count >= most && latest.is_none_or(|before| before.again_at < again_at) {
-            let is_own = codes.of_intent == codes.count;
-            latest = Some(UsedUp { count: codes.count, window, again_at, is_own });
+            latest = Some(UsedUp { count: codes.count, window, again_at });
         }
     }
     Ok(latest)

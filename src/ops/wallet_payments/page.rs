@@ -12,7 +12,7 @@ use crate::domain::intent::{Intent, IntentEnd, IntentState};
 use crate::domain::merchant::WebsiteStatus;
 use crate::domain::money::Money;
 use crate::domain::time::{Span, Timestamp};
-use crate::domain::wallet::{Wallet, WalletStatus};
+use crate::domain::wallet::{LOCK_AFTER, TRIES_WINDOW, Wallet, WalletStatus};
 use crate::domain::weburl::website_address;
 use crate::ops::OpError;
 use crate::ops::wallets::find::{known_wallet, limits};
@@ -23,8 +23,9 @@ use crate::vault::Vault;
 pub const SHOWN_FOR: Span = Span::days(30);
 /// A longer text is no token of ours; it is not even hashed whole.
 const TOKEN_MAX: usize = 200;
-/// Open top-ups shown with a balance that is too low.
-const TOPUPS_SHOWN: i64 = 3;
+/// Open top-ups shown with a balance that is too low, those that cover the payment first, and looked at for it.
+const TOPUPS_SHOWN: usize = 3;
+const TOPUPS_READ: i64 = 20;
 
 /// What a link leads to.
 #[derive(Debug)]
@@ -42,6 +43,8 @@ pub struct Order {
     pub merchant: String,
     /// What the customer pays.
     pub amount: Money,
+    /// What of it are charges, where the customer pays them.
+    pub charges: Option<Money>,
     pub reference: String,
     /// May hold line breaks.
     pub summary: Option<String>,
@@ -67,6 +70,8 @@ pub struct OpenLink {
     pub expires_at: Timestamp,
     pub has_pin: bool,
     pub tries_left: i64,
+    /// One more wrong PIN locks the wallet, on whichever link. Only for who has just entered a wrong one.
+    pub locks_next: bool,
     pub wallet: WalletStatus,
     /// Payments of this business may be confirmed now.
     pub shop_may: bool,
@@ -109,6 +114,7 @@ pub struct Receipt {
 pub struct EndedLink {
     pub order: Order,
     pub end: IntentEnd,
+    pub now: Timestamp,
     pub at: Timestamp,
     /// The wallet is locked until then.
     pub locked_until: Option<Timestamp>,
@@ -153,6 +159,8 @@ pub(in crate::ops) async fn view(app: &App, intent: &Intent) -> Result<LinkView,
     let order = Order {
         merchant: business.map(|business| business.name.clone()).unwrap_or_default(),
         amount: intent.amount,
+        charges: Some(payment.charges.total())
+            .filter(|charges| payment.schedule.paid_by_customer && *charges > Money::ZERO),
         reference: intent.order_reference.clone(),
         summary: intent.order_summary.clone(),
         masked_phone: wallet.phone.masked(),
@@ -168,6 +176,7 @@ pub(in crate::ops) async fn view(app: &App, intent: &Intent) -> Result<LinkView,
         LinkView::Ended(Box::new(EndedLink {
             order: order.clone(),
             end,
+            now,
             at,
             locked_until,
             codes: codes.clone(),
@@ -234,6 +243,7 @@ async fn open(
         expires_at: intent.expires_at,
         has_pin: wallet.has_pin(),
         tries_left: intent.tries_left(),
+        locks_next: app.store.wallet_tries(wallet.id, now - TRIES_WINDOW, now).await?.0 + 1 >= LOCK_AFTER,
         wallet: wallet.status(now),
         shop_may: may_confirm(app, intent.business_id, stopped.as_ref()).await?,
         balance_covers,
@@ -262,7 +272,7 @@ async fn open_topups(
     missing: Money,
     now: Timestamp,
 ) -> Result<Vec<OpenTopup>, OpError> {
-    let ids = app.store.open_topups(intent.wallet_id, intent.business_id, TOPUPS_SHOWN).await?;
+    let ids = app.store.open_topups(intent.wallet_id, intent.business_id, TOPUPS_READ).await?;
     let accounts = app.directory.accounts().await?;
     let mut topups = Vec::with_capacity(ids.len());
     for id in ids {
@@ -280,6 +290,8 @@ async fn open_topups(
             });
         }
     }
+    topups.sort_by_key(|topup| !topup.is_enough);
+    topups.truncate(TOPUPS_SHOWN);
     Ok(topups)
 }
 

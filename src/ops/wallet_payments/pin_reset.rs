@@ -15,11 +15,11 @@ use super::link_codes::used_up;
 use super::page::{LinkView, intent_by_token, view};
 use crate::app::App;
 use crate::crash;
-use crate::domain::intent::{CODE_DIGITS, CODE_LIFE, CODE_TRIES, Intent, PinCode};
+use crate::domain::intent::{CODE_DIGITS, CODE_LIFE, CODE_TRIES, FormKey, Intent, PinCode};
 use crate::domain::message::MessageKind;
 use crate::domain::pin::{Pin, PinProblem};
 use crate::domain::time::Timestamp;
-use crate::domain::wallet::Wallet;
+use crate::domain::wallet::{Wallet, WalletStatus};
 use crate::ops::OpError;
 use crate::ops::messages::outbox::{self, By, NOTES_VALID, Note, SentNow};
 use crate::ops::wallets::find::known_wallet;
@@ -36,6 +36,10 @@ pub enum CodeSent {
     Sent {
         masked_phone: String,
         expires_at: Timestamp,
+    },
+    /// The same form has asked before; nothing was sent and nothing counted.
+    Again {
+        masked_phone: String,
     },
     /// The wallet's codes for the hour or the day are used up.
     TooMany {
@@ -54,8 +58,8 @@ pub enum CodeSent {
     Suspended,
 }
 
-/// Sends a fresh code to the wallet's phone; it takes the place of any before.
-pub async fn send_code(app: &Arc<App>, token: &str) -> Result<CodeSent, OpError> {
+/// Sends a fresh code to the wallet's phone; it takes the place of any before. The same `form` gets one.
+pub async fn send_code(app: &Arc<App>, token: &str, form: Option<FormKey>) -> Result<CodeSent, OpError> {
     let (intent, wallet) = match opened(app, token).await? {
         Ok(both) => both,
         Err(view) => return Ok(CodeSent::NotOpen(view)),
@@ -66,7 +70,14 @@ pub async fn send_code(app: &Arc<App>, token: &str) -> Result<CodeSent, OpError>
     for _ in 0..CODE_RACES_MAX {
         let wallet = known_wallet(app, intent.wallet_id).await?;
         let now = app.now();
-        if let Some(refused) = not_now(app, &wallet, intent.id, now).await? {
+        let refused = not_now(app, &wallet, now).await?;
+        // After that: what refuses it may be the code of another tap.
+        if let Some(form) = &form
+            && app.store.has_asked_for_code(intent.id, form).await?
+        {
+            return Ok(CodeSent::Again { masked_phone: wallet.phone.masked() });
+        }
+        if let Some(refused) = refused {
             return Ok(refused);
         }
         let code = PinCode {
@@ -76,6 +87,7 @@ pub async fn send_code(app: &Arc<App>, token: &str) -> Result<CodeSent, OpError>
             nonce: nonce(app.random.as_ref()),
             tries: 0,
             used_at: None,
+            unlocked: false,
             created_at: now,
             expires_at: now + CODE_LIFE,
         };
@@ -94,7 +106,7 @@ pub async fn send_code(app: &Arc<App>, token: &str) -> Result<CodeSent, OpError>
             .unit(intent.business_id)
             .await?
             .step(wallets::tick(wallet.id, wallet.pin_clock))
-            .step(intents::add_code(&code))
+            .step(intents::add_code(&code, form.as_ref()))
             .steps(composed.steps);
         if app.store.apply(unit).await?.is_done() {
             crash::point("code.stored");
@@ -112,13 +124,8 @@ pub async fn send_code(app: &Arc<App>, token: &str) -> Result<CodeSent, OpError>
 
 /// Why no code is sent now, if none is. Read after the wallet: a code that is made meanwhile moves its clock,
 /// so of two nodes that both find none one loses, and finds the other's.
-async fn not_now(
-    app: &App,
-    wallet: &Wallet,
-    intent_id: i64,
-    now: Timestamp,
-) -> Result<Option<CodeSent>, OpError> {
-    if let Some(used_up) = used_up(app, wallet.id, intent_id, now).await? {
+async fn not_now(app: &App, wallet: &Wallet, now: Timestamp) -> Result<Option<CodeSent>, OpError> {
+    if let Some(used_up) = used_up(app, wallet.id, now).await? {
         return Ok(Some(CodeSent::TooMany { again_at: used_up.again_at }));
     }
     let newest = app.store.newest_code(wallet.id).await?;
@@ -159,13 +166,14 @@ pub enum PinSet {
     Busy,
 }
 
-/// Sets the PIN of the link's wallet if the code is right. Does not pay.
+/// Sets the PIN of the link's wallet if the code is right. Does not pay. The same `form` tries the code once.
 pub async fn set_pin(
     app: &Arc<App>,
     token: &str,
     code: &str,
     new_pin: &str,
     new_pin_again: &str,
+    form: Option<FormKey>,
 ) -> Result<PinSet, OpError> {
     let (intent, wallet) = match opened(app, token).await? {
         Ok(both) => both,
@@ -184,7 +192,7 @@ pub async fn set_pin(
     };
     // Goes on when the caller goes away: a code that was right must not be used up for nothing.
     let app = app.clone();
-    let setting = tokio::spawn(async move { with_code(&app, &intent, &given, &pin).await });
+    let setting = tokio::spawn(async move { with_code(&app, &intent, &given, &pin, form).await });
     setting.await.map_err(|_| OpError::Fault("a PIN could not be set".into()))?
 }
 
@@ -195,17 +203,22 @@ pub fn typed_code(text: &str) -> Option<Zeroizing<String>> {
     is_code.then_some(given)
 }
 
-async fn with_code(app: &App, intent: &Intent, given: &str, pin: &Pin) -> Result<PinSet, OpError> {
+async fn with_code(
+    app: &App,
+    intent: &Intent,
+    given: &str,
+    pin: &Pin,
+    form: Option<FormKey>,
+) -> Result<PinSet, OpError> {
     let Ok(ticket) = app.pins.enter() else { return Ok(PinSet::Busy) };
     let now = app.now();
     let newest = app.store.newest_code(intent.wallet_id).await?;
     let code = match newest.filter(|code| code.intent_id == intent.id) {
         Some(code) if code.used_at.is_some() => return Ok(PinSet::AlreadySet),
-        Some(code) if code.is_good(now) => code,
+        Some(code) if now < code.expires_at => code,
         _ => return Ok(PinSet::NoCode),
     };
-    let counted = app.store.unit(intent.business_id).await?.step(intents::try_code(code.id, now));
-    if !app.store.apply(counted).await?.is_done() {
+    if !is_counted(app, intent, &code, form.as_ref(), now).await? {
         let after = app.store.pin_code(code.id).await?;
         let is_used = after.is_some_and(|code| code.used_at.is_some());
         return Ok(if is_used { PinSet::AlreadySet } else { PinSet::NoCode });
@@ -222,6 +235,32 @@ async fn with_code(app: &App, intent: &Intent, given: &str, pin: &Pin) -> Result
         ticket.make(plain, app.random.as_ref()).await.map_err(|error| OpError::Fault(error.to_string()))?;
     let hashed = made.ok_or_else(|| OpError::Fault("a PIN could not be hashed".into()))?;
     store_pin(app, intent, &code, hashed).await
+}
+
+/// Counts a try of a code, unless its form has been counted; `false`: the code has ended.
+async fn is_counted(
+    app: &App,
+    intent: &Intent,
+    code: &PinCode,
+    form: Option<&FormKey>,
+    now: Timestamp,
+) -> Result<bool, OpError> {
+    let has_tried = async || match form {
+        Some(form) => app.store.has_tried_code(code.id, form).await,
+        None => Ok(false),
+    };
+    if has_tried().await? {
+        return Ok(true);
+    }
+    if !code.is_good(now) {
+        return Ok(false);
+    }
+    let mut unit = app.store.unit(intent.business_id).await?.step(intents::try_code(code.id, now));
+    if let Some(form) = form {
+        unit = unit.step(intents::add_code_try(code.id, form, now));
+    }
+    // Another tap of the same form may have been faster.
+    Ok(app.store.apply(unit).await?.is_done() || has_tried().await?)
 }
 
 /// One Unit: the code is used, the PIN is new, wrong tries are forgotten, the customer is told. Guarded by
@@ -270,7 +309,7 @@ async fn set_unit(
     let composed = outbox::compose(app, &note, By::Workers).await?;
     let unit = app.store.unit(intent.business_id).await?;
     Ok(unit
-        .step(intents::use_code(code.id, now))
+        .step(intents::use_code(code.id, matches!(wallet.status(now), WalletStatus::Locked(_)), now))
         .step(wallets::tick(wallet.id, wallet.pin_clock))
         .step(wallets::set_pin(wallet.id, wallet.pin_version, hashed, now))
         .step(intents::clear_tries(wallet.id))

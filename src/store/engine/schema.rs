@@ -51,7 +51,11 @@ pub(in crate::store) const MIGRATIONS: &[Migration] = &[
         text: include_str!("../../../migrations/0014_alerts_without_session.sql"),
     },
     Migration { name: "0015_activity", text: include_str!("../../../migrations/0015_activity.sql") },
-    Migration { name: "0018_undone_by", text: include_str!("../../../migrations/0018_undone_by.sql") },
+    Migration { name: "0016_undone_by", text: include_str!("../../../migrations/0016_undone_by.sql") },
+    Migration {
+        name: "0017_forms_count_once",
+        text: include_str!("../../../migrations/0017_forms_count_once.sql"),
+    },
 ];
 
 impl Migration {

@@ -3,7 +3,7 @@
 //! An intent's row is changed only while it waits (`state = 'pending_pin'`), so of two who end it at once
 //! one is lost. Neither tokens nor codes are kept: a hash, or nothing. Used by ops alone.
 
-use crate::domain::intent::{Intent, IntentEnd, IntentState, PinCode};
+use crate::domain::intent::{FormKey, Intent, IntentEnd, IntentState, PinCode};
 use crate::domain::time::Timestamp;
 use crate::store::engine::sql::statements;
 use crate::store::{Row, Step, Store, StoreError};
@@ -54,9 +54,14 @@ statements! {
          where id = $1 and state = 'pending_pin' and tries > wrong_tries"
     }
     ADD_TRY: insert(pin_tries) {
-        id: Int, wallet_id: Int, business_id: Int, intent_id: Int, outcome: Text, is_cleared: Int, tried_at: Int
+        id: Int, wallet_id: Int, business_id: Int, intent_id: Int, outcome: Text, is_cleared: Int, tried_at: Int,
+        form_key: Bytes
     }
-    JUDGE_TRY: query { "update pin_tries set outcome = $2 where id = $1 and outcome = 'open'" }
+    TRY_WAS_WRONG: query { "update pin_tries set outcome = 'wrong' where id = $1 and outcome = 'open'" }
+    TRY_WAS_RIGHT: query {
+        "update pin_tries set outcome = 'right', form_key = null where id = $1 and outcome = 'open'"
+    }
+    TRY_OF_FORM: query { "select outcome from pin_tries where intent_id = $1 and form_key = $2" }
     CLEAR_TRIES: query { "update pin_tries set is_cleared = 1 where wallet_id = $1 and is_cleared = 0 and outcome = 'wrong'" }
     WALLET_TRIES: query {
         "select coalesce(sum(case when outcome = 'wrong' then 1 else 0 end), 0), \
@@ -69,24 +74,35 @@ statements! {
          from pin_tries where business_id = $1 and tried_at > $2"
     }
     ADD_CODE: insert(pin_codes) {
-        id: Int, wallet_id: Int, intent_id: Int, nonce: Bytes, tries: Int, created_at: Int, expires_at: Int
+        id: Int, wallet_id: Int, intent_id: Int, nonce: Bytes, tries: Int, created_at: Int, expires_at: Int,
+        form_key: Bytes
     }
+    CODE_OF_FORM: query { "select count(*) from pin_codes where intent_id = $1 and form_key = $2" }
+    ADD_CODE_TRY: insert(code_tries) { code_id: Int, form_key: Bytes, tried_at: Int }
+    CODE_TRY_OF_FORM: query { "select count(*) from code_tries where code_id = $1 and form_key = $2" }
     CODE: query {
-        "select id, wallet_id, intent_id, nonce, tries, used_at, created_at, expires_at from pin_codes where id = $1"
+        "select id, wallet_id, intent_id, nonce, tries, used_at, unlocked, created_at, expires_at from pin_codes where id = $1"
     }
     NEWEST_CODE: query {
-        "select id, wallet_id, intent_id, nonce, tries, used_at, created_at, expires_at from pin_codes \
+        "select id, wallet_id, intent_id, nonce, tries, used_at, unlocked, created_at, expires_at from pin_codes \
          where wallet_id = $1 order by created_at desc, id desc limit 1"
     }
     CODES_SINCE: query {
-        "select count(*), coalesce(min(created_at), 0), \
-         coalesce(sum(case when intent_id = $3 then 1 else 0 end), 0) \
+        "select count(*), coalesce(min(created_at), 0) \
          from pin_codes where wallet_id = $1 and created_at > $2"
     }
     TRY_CODE: query {
         "update pin_codes set tries = tries + 1 where id = $1 and tries < 5 and used_at is null and expires_at > $2"
     }
-    USE_CODE: query { "update pin_codes set used_at = $2 where id = $1 and used_at is null" }
+    USE_CODE: query { "update pin_codes set used_at = $2, unlocked = $3 where id = $1 and used_at is null" }
+}
+
+/// A try that a form took.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FormTry {
+    /// It is being checked, or its process died.
+    Open,
+    Wrong,
 }
 
 /// Codes that were made since a time.
@@ -94,8 +110,6 @@ statements! {
 pub struct CodesSince {
     pub count: i64,
     pub first: Timestamp,
-    /// Of these, those of one intent.
-    pub of_intent: i64,
 }
 
 fn decode(row: Row) -> Result<Intent, StoreError> {
@@ -132,6 +146,7 @@ fn code(row: Row) -> Result<PinCode, StoreError> {
         nonce: r.bytes("nonce")?,
         tries: r.int("tries")?,
         used_at: r.opt_time("used_at")?,
+        unlocked: r.opt_int("unlocked")? == Some(1),
         created_at: r.time("created_at")?,
         expires_at: r.time("expires_at")?,
     })
@@ -194,8 +209,8 @@ pub fn complete(intent_id: i64, now: Timestamp) -> Step {
     Step::one(&COMPLETE, vec![intent_id.into(), now.into()])
 }
 
-/// Notes a try before it is checked.
-pub fn add_try(id: i64, intent: &Intent, now: Timestamp) -> Step {
+/// Notes a try before it is checked; refused when the same form has one that was wrong or is being checked.
+pub fn add_try(id: i64, intent: &Intent, form: Option<&FormKey>, now: Timestamp) -> Step {
     Step::one(
         &ADD_TRY,
         vec![
@@ -206,14 +221,14 @@ pub fn add_try(id: i64, intent: &Intent, now: Timestamp) -> Step {
             "open".into(),
             0.into(),
             now.into(),
+            form.map(FormKey::as_slice).into(),
         ],
     )
 }
 
-/// What came of a try; once.
+/// What came of a try; once. A right PIN cost nothing, so its form may be sent again.
 pub fn judge_try(id: i64, is_right: bool) -> Step {
-    let outcome = if is_right { "right" } else { "wrong" };
-    Step::one(&JUDGE_TRY, vec![id.into(), outcome.into()])
+    Step::one(if is_right { &TRY_WAS_RIGHT } else { &TRY_WAS_WRONG }, vec![id.into()])
 }
 
 /// The wallet's wrong tries do not count against it any more; against a business they do.
@@ -221,7 +236,8 @@ pub fn clear_tries(wallet_id: i64) -> Step {
     Step::any(&CLEAR_TRIES, vec![wallet_id.into()])
 }
 
-pub fn add_code(code: &PinCode) -> Step {
+/// A new code; refused when the same form has asked for one.
+pub fn add_code(code: &PinCode, form: Option<&FormKey>) -> Step {
     Step::one(
         &ADD_CODE,
         vec![
@@ -232,6 +248,7 @@ pub fn add_code(code: &PinCode) -> Step {
             code.tries.into(),
             code.created_at.into(),
             code.expires_at.into(),
+            form.map(FormKey::as_slice).into(),
         ],
     )
 }
@@ -241,9 +258,14 @@ pub fn try_code(id: i64, now: Timestamp) -> Step {
     Step::one(&TRY_CODE, vec![id.into(), now.into()])
 }
 
+/// With [`try_code`]: the form that tries it; refused when it has done so before.
+pub fn add_code_try(code_id: i64, form: &FormKey, now: Timestamp) -> Step {
+    Step::one(&ADD_CODE_TRY, vec![code_id.into(), form.as_slice().into(), now.into()])
+}
+
 /// A code is used once.
-pub fn use_code(id: i64, now: Timestamp) -> Step {
-    Step::one(&USE_CODE, vec![id.into(), now.into()])
+pub fn use_code(id: i64, unlocks: bool, now: Timestamp) -> Step {
+    Step::one(&USE_CODE, vec![id.into(), now.into(), unlocks.into()])
 }
 
 impl Store {
@@ -302,6 +324,28 @@ impl Store {
         Ok((r.int("wrong")?, r.int("open")?))
     }
 
+    /// What a form that comes again was before, if it was not right.
+    pub async fn try_of_form(&self, intent_id: i64, form: &FormKey) -> Result<Option<FormTry>, StoreError> {
+        let params = vec![intent_id.into(), form.as_slice().into()];
+        let Some(row) = self.read_one(&TRY_OF_FORM, params).await? else { return Ok(None) };
+        let outcome = row.reader("pin_tries").text("outcome")?;
+        Ok(Some(if outcome == "open" { FormTry::Open } else { FormTry::Wrong }))
+    }
+
+    /// Whether this form has asked for a code.
+    pub async fn has_asked_for_code(&self, intent_id: i64, form: &FormKey) -> Result<bool, StoreError> {
+        let params = vec![intent_id.into(), form.as_slice().into()];
+        let row = self.read_one(&CODE_OF_FORM, params).await?;
+        Ok(row.map_or(Ok(0), |row| row.single_int("pin_codes"))? > 0)
+    }
+
+    /// Whether this form has tried the code; it was counted then.
+    pub async fn has_tried_code(&self, code_id: i64, form: &FormKey) -> Result<bool, StoreError> {
+        let params = vec![code_id.into(), form.as_slice().into()];
+        let row = self.read_one(&CODE_TRY_OF_FORM, params).await?;
+        Ok(row.map_or(Ok(0), |row| row.single_int("code_tries"))? > 0)
+    }
+
     pub async fn pin_code(&self, id: i64) -> Result<Option<PinCode>, StoreError> {
         self.read_one(&CODE, vec![id.into()]).await?.map(code).transpose()
     }
@@ -311,22 +355,13 @@ impl Store {
         self.read_one(&NEWEST_CODE, vec![wallet_id.into()]).await?.map(code).transpose()
     }
 
-    /// A wallet's codes since a time, and how many of them are of one intent.
-    pub async fn codes_since(
-        &self,
-        wallet_id: i64,
-        since: Timestamp,
-        intent_id: i64,
-    ) -> Result<CodesSince, StoreError> {
-        let values = vec![wallet_id.into(), since.into(), intent_id.into()];
+    /// A wallet's codes since a time.
+    pub async fn codes_since(&self, wallet_id: i64, since: Timestamp) -> Result<CodesSince, StoreError> {
+        let values = vec![wallet_id.into(), since.into()];
         let Some(row) = self.read_one(&CODES_SINCE, values).await? else {
-            return Ok(CodesSince { count: 0, first: since, of_intent: 0 });
+            return Ok(CodesSince { count: 0, first: since });
         };
         let mut r = row.reader("pin_codes");
-        Ok(CodesSince {
-            count: r.int("count")?,
-            first: r.time("created_at")?,
-            of_intent: r.int("of_intent")?,
-        })
+        Ok(CodesSince { count: r.int("count")?, first: r.time("created_at")? })
     }
 }

@@ -61,11 +61,11 @@ on_both! {
         assert_eq!(told(&server, &shop, &expired.1).await, None);
         assert!(matches!(cancel(app, &cancelled.0).await.unwrap(), Cancelled::Done(_)));
         assert_eq!(told(&server, &shop, &cancelled.1).await, Some(json!("cancelled")));
-        send_code(app, &wrong.0).await.unwrap();
+        send_code(app, &wrong.0, None).await.unwrap();
         let code = sent.last(MessageKind::Code).code.unwrap();
-        assert!(matches!(set_pin(app, &wrong.0, &code, PIN, PIN).await.unwrap(), PinSet::Done));
+        assert!(matches!(set_pin(app, &wrong.0, &code, PIN, PIN, None).await.unwrap(), PinSet::Done));
         for _ in 0..5 {
-            confirm(app, &wrong.0, WRONG).await.unwrap();
+            confirm(app, &wrong.0, WRONG, None).await.unwrap();
         }
         assert_eq!(told(&server, &shop, &wrong.1).await, Some(json!("wrong_pins")));
         reject_payment(app, shop.id, &person.1, "ada", "asked for").await.unwrap().unwrap();

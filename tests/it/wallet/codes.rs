@@ -17,13 +17,13 @@ fn another(code: &str) -> String {
 }
 
 async fn ask(w: &World, link: &str) -> String {
-    let sent = send_code(&w.t.app, link).await.unwrap();
+    let sent = send_code(&w.t.app, link, None).await.unwrap();
     assert!(matches!(sent, CodeSent::Sent { .. }), "{sent:?}");
     w.post.last(MessageKind::Code).code.unwrap()
 }
 
 async fn set(w: &World, link: &str, code: &str, pin: &str) -> PinSet {
-    set_pin(&w.t.app, link, code, pin, pin).await.unwrap()
+    set_pin(&w.t.app, link, code, pin, pin, None).await.unwrap()
 }
 
 on_both! {
@@ -39,7 +39,7 @@ on_both! {
         assert!(w.post.last(MessageKind::Code).text.contains("Never share it with anyone, including adire.example Ltd"));
         assert!(matches!(set(&w, &link, &first, PIN).await, PinSet::WrongCode { tries_left: 4 }));
         for (code, pin, again) in [(second.as_str(), "1234", "1234"), ("12345", PIN, PIN), (second.as_str(), PIN, "4070")] {
-            let refused = set_pin(&w.t.app, &link, code, pin, again).await.unwrap();
+            let refused = set_pin(&w.t.app, &link, code, pin, again, None).await.unwrap();
             assert!(matches!(refused, PinSet::BadPin(_) | PinSet::NotACode | PinSet::NotTheSame), "{refused:?}");
         }
         let LinkView::Open(open) = view_link(&w.t.app, &link).await.unwrap() else { panic!() };
@@ -98,7 +98,7 @@ on_both! {
         let other = w.t.another_node().await;
         for round in 1..=3_usize {
             let nodes = [&w.t.app, &other];
-            let taps = (0..6).map(|n| send_code(nodes[n % 2], &link));
+            let taps = (0..6).map(|n| send_code(nodes[n % 2], &link, None));
             let all = futures_util::future::join_all(taps).await;
             let sent = all.iter().filter(|sent| matches!(sent, Ok(CodeSent::Sent { .. }))).count();
             assert_eq!((sent, w.post.count(MessageKind::Code)), (1, round), "{all:?}");
@@ -118,14 +118,14 @@ on_both! {
             ask(&w, &link).await;
             w.t.advance(CODE_PAUSE);
         }
-        let refused = send_code(&w.t.app, &link).await.unwrap();
+        let refused = send_code(&w.t.app, &link, None).await.unwrap();
         assert!(matches!(refused, CodeSent::TooMany { again_at } if again_at == began + Span::hours(1)), "{refused:?}");
         w.t.advance(Span::hours(1));
         for _ in 0..2 {
             ask(&w, &link).await;
             w.t.advance(CODE_PAUSE);
         }
-        let refused = send_code(&w.t.app, &link).await.unwrap();
+        let refused = send_code(&w.t.app, &link, None).await.unwrap();
         assert!(matches!(refused, CodeSent::TooMany { again_at } if again_at == began + Span::hours(24)), "{refused:?}");
         assert_eq!(w.post.count(MessageKind::Code), 5);
         w.t.finish().await;
@@ -136,9 +136,9 @@ on_both! {
         w.funded(10_000).await;
         let link = token(&w.begin(500, "k-1").await);
         w.post.answer(SendOutcome::NotOnWhatsApp);
-        let sent = send_code(&w.t.app, &link).await.unwrap();
+        let sent = send_code(&w.t.app, &link, None).await.unwrap();
         assert!(matches!(&sent, CodeSent::NotSent(why) if why.contains("not on WhatsApp")), "{sent:?}");
-        assert!(matches!(send_code(&w.t.app, "none").await.unwrap(), CodeSent::NotOpen(LinkView::NotFound)));
+        assert!(matches!(send_code(&w.t.app, "none", None).await.unwrap(), CodeSent::NotOpen(LinkView::NotFound)));
         w.t.finish().await;
     }
 }

@@ -78,8 +78,8 @@ fn child() {
         let app = App::open_with(config, &options, clock, Arc::new(SeededRandom::new(seed))).await.unwrap();
         let app = Arc::new(app);
         match act {
-            ["confirm", link, pin] => drop(confirm(&app, link, pin).await.unwrap()),
-            ["set_pin", link, code, pin] => drop(set_pin(&app, link, code, pin, pin).await.unwrap()),
+            ["confirm", link, pin] => drop(confirm(&app, link, pin, None).await.unwrap()),
+            ["set_pin", link, code, pin] => drop(set_pin(&app, link, code, pin, pin, None).await.unwrap()),
             ["start", key, business] => {
                 let business = app.directory.business(business.parse().unwrap()).await.unwrap().unwrap();
                 let caller = Caller { business, key_id: 1, mode: Mode::Live };
@@ -223,17 +223,17 @@ on_both! {
             // Five codes a day.
             w.t.advance(Span::hours(6));
             let link = token(&w.begin(100, point).await);
-            assert!(matches!(send_code(&w.t.app, &link).await.unwrap(), CodeSent::Sent { .. }), "{point}");
+            assert!(matches!(send_code(&w.t.app, &link, None).await.unwrap(), CodeSent::Sent { .. }), "{point}");
             let code = w.post.last(MessageKind::Code).code.unwrap();
             let pin = pins.next().unwrap();
             let before = w.wallet().await.pin_version;
             let died = killed(&w, &Doing::SetPin { link: &link, code: &code, pin }, point);
             if w.wallet().await.pin_version == before {
-                let again = set_pin(&w.t.app, &link, &code, pin, pin).await.unwrap();
+                let again = set_pin(&w.t.app, &link, &code, pin, pin, None).await.unwrap();
                 assert!(matches!(again, PinSet::Done), "{point}: {again:?}");
             } else {
                 set += usize::from(died);
-                let again = set_pin(&w.t.app, &link, &code, pin, pin).await.unwrap();
+                let again = set_pin(&w.t.app, &link, &code, pin, pin, None).await.unwrap();
                 assert!(matches!(again, PinSet::AlreadySet), "{point}: used once: {again:?}");
             }
             assert_eq!(w.wallet().await.pin_version, before + 1, "{point}");

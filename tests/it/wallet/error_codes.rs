@@ -59,13 +59,13 @@ on_both! {
         let patch = format!("/api/v1/payment/{}/amount", links[0].1);
         seen.note(&server.json("PATCH", &shop.key, &patch, r#"{"new_amount": 5}"#).await, "not_a_bank_transfer");
         let app = &server.running.app;
-        send_code(app, &links[0].0).await.unwrap();
+        send_code(app, &links[0].0, None).await.unwrap();
         let code = sent.last(MessageKind::Code).code.unwrap();
-        assert!(matches!(set_pin(app, &links[0].0, &code, PIN, PIN).await.unwrap(), PinSet::Done));
+        assert!(matches!(set_pin(app, &links[0].0, &code, PIN, PIN, None).await.unwrap(), PinSet::Done));
         let try_wrong_pins = async |links: &[(String, String)]| {
             for (link, _) in links {
                 for _ in 0..5 {
-                    confirm(app, link, WRONG).await.unwrap();
+                    confirm(app, link, WRONG, None).await.unwrap();
                 }
             }
         };

@@ -80,11 +80,11 @@ on_both! {
             w.t.advance(Span::hours(6));
             let started = w.begin(100, &format!("p-{n}")).await;
             let link = token(&started);
-            assert!(matches!(send_code(&w.t.app, &link).await.unwrap(), CodeSent::Sent { .. }));
+            assert!(matches!(send_code(&w.t.app, &link, None).await.unwrap(), CodeSent::Sent { .. }));
             let code = w.post.last(tillbell::domain::message::MessageKind::Code).code.unwrap();
             let before = w.wallet().await.balance;
             // The new PIN stands in the queue first; the old one takes its place before the new one is set.
-            let setting = set_pin(&w.t.app, &link, &code, new, new);
+            let setting = set_pin(&w.t.app, &link, &code, new, new, None);
             let confirming = async {
                 while w.t.app.store.newest_code(1).await.unwrap().unwrap().tries == 0 {
                     tokio::task::yield_now().await;

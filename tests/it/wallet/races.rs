@@ -22,7 +22,7 @@ async fn tries(w: &World, links: &[String], pin: &'static str, count: usize) -> 
     for n in 0..count {
         let app = if n % 2 == 0 { w.t.app.clone() } else { other.clone() };
         let link = links[n % links.len()].clone();
-        running.spawn(async move { confirm(&app, &link, pin).await.unwrap() });
+        running.spawn(async move { confirm(&app, &link, pin, None).await.unwrap() });
     }
     running.join_all().await
 }

@@ -82,12 +82,12 @@ on_both! {
         for n in 0..4 {
             links.push(link(&start(&server, &shop, &format!("k-{n}")).await));
         }
-        send_code(app, &links[0]).await.unwrap();
+        send_code(app, &links[0], None).await.unwrap();
         let code = sent.last(MessageKind::Code).code.unwrap();
-        assert!(matches!(set_pin(app, &links[0], &code, PIN, PIN).await.unwrap(), PinSet::Done));
+        assert!(matches!(set_pin(app, &links[0], &code, PIN, PIN, None).await.unwrap(), PinSet::Done));
         for wallet_link in &links[..2] {
             for _ in 0..5 {
-                confirm(app, wallet_link, WRONG).await.unwrap();
+                confirm(app, wallet_link, WRONG, None).await.unwrap();
             }
         }
         start(&server, &shop, "k-4").await.fails(400, "locked");
@@ -96,7 +96,7 @@ on_both! {
         act(tillbell::ops::wallets::desk::Act::Unlock).await.unwrap().unwrap();
         for wallet_link in &links[2..] {
             for _ in 0..5 {
-                confirm(app, wallet_link, WRONG).await.unwrap();
+                confirm(app, wallet_link, WRONG, None).await.unwrap();
             }
         }
         start(&server, &shop, "k-5").await.fails(403, "stopped");

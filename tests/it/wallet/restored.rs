@@ -33,7 +33,7 @@ on_both! {
             w.funded(10_000).await;
             let started = w.begin(500, "k-1").await;
             let link = token(&started);
-            let sent = send_code(&w.t.app, &link).await.unwrap();
+            let sent = send_code(&w.t.app, &link, None).await.unwrap();
             assert!(matches!(sent, CodeSent::Sent { .. }), "{sent:?}");
             let again = w.begin(500, "k-1").await;
             assert_eq!(again.confirm_url, started.confirm_url, "made anew, it is the same");
@@ -47,7 +47,7 @@ on_both! {
         let (first, second) = (newest(&before).await, newest(&after).await);
         assert_eq!(first.id, second.id);
         let code = before.post.last(MessageKind::Code).code.unwrap();
-        let set = set_pin(&after.t.app, new, &code, PIN, PIN).await.unwrap();
+        let set = set_pin(&after.t.app, new, &code, PIN, PIN, None).await.unwrap();
         assert!(matches!(set, PinSet::WrongCode { tries_left: 4 }), "{set:?}");
         let (first, second) = (message(&before, *id).await, message(&after, *id).await);
         assert_eq!(first.id, second.id);

@@ -367,15 +367,15 @@ on_both! {
         assert_eq!(post(&server, &shop, "send-message", &told).await.status, 200);
         let started = post(&server, &shop, "pay/start", &start_body("")).await.json();
         let link = started["data"]["confirm_url"].as_str().unwrap().rsplit('/').next().unwrap().to_owned();
-        assert!(matches!(send_code(app, &link).await.unwrap(), CodeSent::Sent { .. }));
+        assert!(matches!(send_code(app, &link, None).await.unwrap(), CodeSent::Sent { .. }));
         let shown = oldest_first(app, None).await;
         let stored = app.store.pin_code(shown.last().unwrap().row.subject_id).await.unwrap().unwrap();
         let code = app.vault.code(stored.id, &stored.nonce, 6).to_string();
         assert!(!shown.iter().any(|one| one.text.contains(&code) || one.text.contains(&link)), "no dev mode");
-        assert!(matches!(set_pin(app, &link, "1x3", PIN, PIN).await.unwrap(), PinSet::NotACode));
-        assert!(matches!(set_pin(app, &link, &code, PIN, PIN).await.unwrap(), PinSet::Done));
-        assert!(matches!(confirm(app, &link, WRONG).await.unwrap(), Confirmed::WrongPin { .. }));
-        assert!(matches!(confirm(app, &link, PIN).await.unwrap(), Confirmed::Paid(_)));
+        assert!(matches!(set_pin(app, &link, "1x3", PIN, PIN, None).await.unwrap(), PinSet::NotACode));
+        assert!(matches!(set_pin(app, &link, &code, PIN, PIN, None).await.unwrap(), PinSet::Done));
+        assert!(matches!(confirm(app, &link, WRONG, None).await.unwrap(), Confirmed::WrongPin { .. }));
+        assert!(matches!(confirm(app, &link, PIN, None).await.unwrap(), Confirmed::Paid(_)));
         // Error paths that saw them.
         for body in [format!(r#"{{"phone": "{PHONE}9"}}"#), start_body(r#""amount": 7"#), r#"{"phone": "#.into()] {
             let reply = post(&server, &shop, "pay/start", &body).await;

@@ -184,10 +184,10 @@ impl World {
 
     /// Sets the customer's PIN through a link.
     pub async fn set_pin(&self, token: &str, pin: &str) {
-        let sent = send_code(&self.t.app, token).await.unwrap();
+        let sent = send_code(&self.t.app, token, None).await.unwrap();
         assert!(matches!(sent, CodeSent::Sent { .. }), "{sent:?}");
         let code = self.post.last(MessageKind::Code).code.unwrap();
-        let set = set_pin(&self.t.app, token, &code, pin, pin).await.unwrap();
+        let set = set_pin(&self.t.app, token, &code, pin, pin, None).await.unwrap();
         assert!(matches!(set, PinSet::Done), "{set:?}");
     }
 
@@ -201,7 +201,7 @@ impl World {
     }
 
     pub async fn confirm(&self, token: &str, pin: &str) -> Confirmed {
-        confirm(&self.t.app, token, pin).await.unwrap()
+        confirm(&self.t.app, token, pin, None).await.unwrap()
     }
 
     pub async fn payment(&self, started: &StartedPayment) -> Payment {

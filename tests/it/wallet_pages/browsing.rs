@@ -256,7 +256,7 @@ async fn first_payment(walk: &Walk) {
     browser.shows("We are sending your receipt to +234 803 *** **42.");
     browser.shows(&started.transaction_id);
     assert!(browser.size(".own dd").1 <= LINE_MAX, "the receipt's number is on a line of its own");
-    browser.shows("Back to adire.example");
+    browser.shows("Back to adire.example Ltd");
     walk.look("07-paid");
     walk.check_large_text("07-paid");
     assert_eq!(site.w.wallet().await.balance, Money(1_500_000));
@@ -287,7 +287,9 @@ async fn lock_and_reset(walk: &Walk) {
     browser.shows("Payment failed");
     browser.shows("No money has left your wallet.");
     walk.look("10-failed");
-    for said in ["4 tries left", "3 tries left", "2 tries left", "1 try left", "Payment failed"] {
+    for said in
+        ["4 tries left", "3 tries left", "2 tries left", "locks your wallet until tomorrow", "Payment failed"]
+    {
         walk.open(&second);
         walk.pay(WRONG);
         browser.shows(said);

@@ -36,7 +36,7 @@ on_both! {
                 let fields: Vec<_> = token.map(|token| ("form_token", token)).into_iter().chain([act]).collect();
                 let shown = site.post(&link, headers, &fields).await;
                 assert_eq!(shown.status, 403, "{headers:?} {token:?} {act:?}: {shown:?}");
-                shown.is(403, "did not come from our payment page, so we stopped it to keep you safe. Nothing was charged.");
+                shown.is(403, "We could not accept that form. Please open the payment again. This did not change your payment.");
                 assert_eq!(shown.heading(), "Open the payment again");
             }
         }
@@ -79,7 +79,7 @@ on_both! {
             let kind = format!("Content-Type: {kind}");
             let shown = site.send("POST", &path, &[&kind, "Sec-Fetch-Site: same-origin"], Some(&sent)).await;
             assert_eq!(shown.status, status, "{kind} {}: {shown:?}", &sent[..sent.len().min(60)]);
-            shown.is(status, "Nothing was charged. Open the payment and try again.");
+            shown.is(status, "This did not change your payment. Open it to see where it stands.");
             if status == 400 {
                 shown.is(400, "We did not receive your form completely.");
             }
@@ -128,14 +128,14 @@ on_both! {
         assert_eq!(over.status, 429);
         let elsewhere = site.send("GET", &path, &["X-Forwarded-For: 203.0.113.8"], None).await;
         assert_eq!(elsewhere.status, 200);
-        let token = site.w.t.app.vault.form_token(&link).to_string();
+        let token = site.w.t.app.vault.form_token(&link, &[7; 16]).to_string();
         let body = [("form_token", token.as_str()), ("pin", "407")];
         for n in 0..120 {
             let from = format!("X-Forwarded-For: 198.51.100.{n}");
             site.post(&link, &[&from], &body).await.is(422, "must be 4 digits");
         }
         site.post(&link, &["X-Forwarded-For: 198.51.100.200"], &body).await.is(429, "too many requests");
-        let token = site.w.t.app.vault.form_token(&other).to_string();
+        let token = site.w.t.app.vault.form_token(&other, &[7; 16]).to_string();
         let body = [("form_token", token.as_str()), ("pin", PIN)];
         site.post(&other, &["X-Forwarded-For: 198.51.100.200"], &body).await.is(200, "Your payment is complete.");
         site.finish().await;

@@ -3,7 +3,9 @@
 
 mod browsing;
 mod forms;
+mod once;
 mod operator;
+mod plain_words;
 mod resending;
 mod returning;
 mod safety;

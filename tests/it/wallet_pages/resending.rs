@@ -28,14 +28,14 @@ on_both! {
         let ask = first.form("send_code");
         site.w.t.advance(Span::seconds(20));
         site.get(&link).await.is(200, "You can ask for another code in 40 seconds. Use the newest code.");
-        let early = site.submit(&link, &ask, &[]).await;
+        let early = site.submit_anew(&link, &ask, &[]).await;
         early.is(429, "You can ask for another code in 40 seconds.");
         assert_eq!(early.header("retry-after"), Some("40"));
         assert_eq!(early.text().matches("40 seconds").count(), 1, "told once: {}", early.text());
         assert!(early.has_form("code") && early.has_form("send_code"), "{}", early.text());
         assert_eq!(early.names("[autofocus]"), ["code"]);
         site.w.t.advance(Span(39_000_001));
-        site.submit(&link, &ask, &[]).await.is(429, "You can ask for another code in 1 second.");
+        site.submit_anew(&link, &ask, &[]).await.is(429, "You can ask for another code in 1 second.");
         assert_eq!(site.w.post.count(MessageKind::Code), 1);
         // The pause does not end the code.
         site.submit(&link, &first.form("code"), &[("code", &code), ("new_pin", PIN), ("new_pin_again", "4072")])
@@ -45,7 +45,7 @@ on_both! {
         let page = site.get(&link).await;
         assert!(!page.text().contains("another code in"), "{}", page.text());
         page.is(200, "Use the newest code.");
-        site.submit(&link, &ask, &[]).await.is(200, "We sent a code to");
+        site.submit_anew(&link, &ask, &[]).await.is(200, "We sent a code to");
         assert_eq!(site.w.post.count(MessageKind::Code), 2);
         if site.code() != code {
             let typed = [("code", code.as_str()), ("new_pin", PIN), ("new_pin_again", PIN)];
@@ -82,11 +82,11 @@ on_both! {
         let (_, link) = site.begin(5_000, "k-1").await;
         let ask = site.get(&link).await.form("send_code");
         site.w.t.advance(Span::seconds(29 * 60 + 10));
-        let sent = site.submit(&link, &ask, &[]).await;
+        let sent = site.submit_anew(&link, &ask, &[]).await;
         sent.is(200, "We sent a code to");
         sent.is(200, "It works until 09:30.");
         let never = "We cannot send another code before this link expires at 09:30.";
-        for page in [sent, site.get(&link).await, site.submit(&link, &ask, &[]).await] {
+        for page in [sent, site.get(&link).await, site.submit_anew(&link, &ask, &[]).await] {
             assert!(page.text().contains(never), "{}", page.text());
             assert!(page.text().contains("ask the shop for a new link"), "{}", page.text());
             assert!(page.has_form("code") && !page.has_form("send_code"), "{}", page.text());
@@ -98,10 +98,10 @@ on_both! {
         let ask = site.get(&second).await.form("send_code");
         for _ in 0..2 {
             site.w.t.advance(Span::minutes(1));
-            site.submit(&second, &ask, &[]).await.is(200, "We sent a code to");
+            site.submit_anew(&second, &ask, &[]).await.is(200, "We sent a code to");
         }
         site.w.t.advance(Span::minutes(1));
-        let many = site.submit(&second, &ask, &[]).await;
+        let many = site.submit_anew(&second, &ask, &[]).await;
         many.is(429, "You have had 3 codes in an hour. If this code does not work, you can get another at 10:30.");
         assert!(many.has_form("code") && !many.has_form("send_code"), "{}", many.text());
         assert_eq!(site.w.post.count(MessageKind::Code), 3);

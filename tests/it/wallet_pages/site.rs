@@ -2,11 +2,13 @@
 //! HTTP by hand and reads forms as a browser does.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 
 use scraper::{Html, Selector};
 use tillbell::domain::message::MessageKind;
 use tillbell::ops::wallet_payments::start::StartedPayment;
 use tillbell::serve::{Roles, Running, start};
+use tillbell::vault::link::nonce;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -145,30 +147,7 @@ impl Site {
         headers: &[&str],
         body: Option<&str>,
     ) -> (u16, Vec<(String, String)>, Vec<u8>) {
-        let mut head = format!("{method} {path} HTTP/1.1\r\nConnection: close\r\n");
-        if !headers.iter().any(|line| line.to_lowercase().starts_with("host:")) {
-            head.push_str(&format!("Host: {}\r\n", self.running.address));
-        }
-        for line in headers {
-            head.push_str(&format!("{line}\r\n"));
-        }
-        if let Some(body) = body {
-            head.push_str(&format!("Content-Length: {}\r\n", body.len()));
-        }
-        head.push_str("\r\n");
-        head.push_str(body.unwrap_or_default());
-        let mut stream = TcpStream::connect(self.running.address).await.unwrap();
-        stream.write_all(head.as_bytes()).await.unwrap();
-        let mut bytes = Vec::new();
-        stream.read_to_end(&mut bytes).await.unwrap();
-        let end = bytes.windows(4).position(|four| four == b"\r\n\r\n");
-        let end = end.unwrap_or_else(|| panic!("no answer: {:?}", String::from_utf8_lossy(&bytes)));
-        let head = String::from_utf8(bytes[..end].to_vec()).unwrap();
-        let mut lines = head.split("\r\n");
-        let status = lines.next().unwrap().split(' ').nth(1).unwrap().parse().unwrap();
-        let headers = lines.filter_map(|line| line.split_once(": "));
-        let headers = headers.map(|(name, value)| (name.to_lowercase(), value.to_owned())).collect();
-        (status, headers, bytes[end + 4..].to_vec())
+        exchange(self.running.address, method, path, headers, body).await
     }
 
     pub async fn get(&self, token: &str) -> Shown {
@@ -190,6 +169,17 @@ impl Site {
         self.post(token, &["Origin: null"], &fields).await
     }
 
+    /// The same from a page that was opened just now: no repetition.
+    pub async fn submit_anew(&self, token: &str, form: &Form, filled: &[(&str, &str)]) -> Shown {
+        let app = &self.w.t.app;
+        let fresh = app.vault.form_token(token, &nonce(app.random.as_ref()));
+        let form = form.iter().map(|(name, value)| match name.as_str() {
+            "form_token" => (name.clone(), fresh.to_string()),
+            _ => (name.clone(), value.clone()),
+        });
+        self.submit(token, &form.collect(), filled).await
+    }
+
     /// Sends a form and goes where the answer leads, as browsers do.
     pub async fn post(&self, token: &str, headers: &[&str], fields: &[(&str, &str)]) -> Shown {
         let answer = self.post_once(token, headers, fields).await;
@@ -198,10 +188,7 @@ impl Site {
 
     /// The answer itself.
     pub async fn post_once(&self, token: &str, headers: &[&str], fields: &[(&str, &str)]) -> Shown {
-        let body = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
-        let mut lines = vec!["Content-Type: application/x-www-form-urlencoded"];
-        lines.extend(headers);
-        self.send("POST", &format!("/pay/{token}"), &lines, Some(&body)).await
+        post_at(self.running.address, token, headers, fields).await
     }
 
     /// Gets the page and sends its form with this field, filled in.
@@ -224,4 +211,47 @@ impl Site {
         let token = token(&started);
         (started, token)
     }
+}
+
+/// The answer of the node that listens there to a form.
+pub async fn post_at(address: SocketAddr, token: &str, headers: &[&str], fields: &[(&str, &str)]) -> Shown {
+    let body = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
+    let mut lines = vec!["Content-Type: application/x-www-form-urlencoded"];
+    lines.extend(headers);
+    let path = format!("/pay/{token}");
+    let (status, headers, body) = exchange(address, "POST", &path, &lines, Some(&body)).await;
+    Shown { status, headers, body: String::from_utf8(body).unwrap() }
+}
+
+async fn exchange(
+    address: SocketAddr,
+    method: &str,
+    path: &str,
+    headers: &[&str],
+    body: Option<&str>,
+) -> (u16, Vec<(String, String)>, Vec<u8>) {
+    let mut head = format!("{method} {path} HTTP/1.1\r\nConnection: close\r\n");
+    if !headers.iter().any(|line| line.to_lowercase().starts_with("host:")) {
+        head.push_str(&format!("Host: {}\r\n", address));
+    }
+    for line in headers {
+        head.push_str(&format!("{line}\r\n"));
+    }
+    if let Some(body) = body {
+        head.push_str(&format!("Content-Length: {}\r\n", body.len()));
+    }
+    head.push_str("\r\n");
+    head.push_str(body.unwrap_or_default());
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    stream.write_all(head.as_bytes()).await.unwrap();
+    let mut bytes = Vec::new();
+    stream.read_to_end(&mut bytes).await.unwrap();
+    let end = bytes.windows(4).position(|four| four == b"\r\n\r\n");
+    let end = end.unwrap_or_else(|| panic!("no answer: {:?}", String::from_utf8_lossy(&bytes)));
+    let head = String::from_utf8(bytes[..end].to_vec()).unwrap();
+    let mut lines = head.split("\r\n");
+    let status = lines.next().unwrap().split(' ').nth(1).unwrap().parse().unwrap();
+    let headers = lines.filter_map(|line| line.split_once(": "));
+    let headers = headers.map(|(name, value)| (name.to_lowercase(), value.to_owned())).collect();
+    (status, headers, bytes[end + 4..].to_vec())
 }

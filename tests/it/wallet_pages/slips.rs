@@ -119,8 +119,8 @@ on_both! {
         let sure = asked.form("cancel");
         assert_ne!(sure["cancel"], page["cancel"]);
         let foreign = [("form_token", sure["form_token"].as_str()), ("cancel", &sure["cancel"])];
-        site.post(&link, &["Origin: https://evil.example"], &foreign).await.is(403, "Nothing was charged.");
-        site.post(&link, &["Origin: null"], &foreign[1..]).await.is(403, "Nothing was charged.");
+        site.post(&link, &["Origin: https://evil.example"], &foreign).await.is(403, "This did not change your payment.");
+        site.post(&link, &["Origin: null"], &foreign[1..]).await.is(403, "This did not change your payment.");
         assert_eq!(site.w.payment(&started).await.status, Status::Pending);
         let done = site.submit(&link, &sure, &[]).await;
         done.is(200, "No money has left your wallet.");
@@ -137,7 +137,7 @@ on_both! {
         let (_, link) = site.w.ready(20_000, 5_000).await;
         assert_eq!(site.get(&link).await.attributes("a", "href"), [None::<String>; 0], "not before");
         let paid = site.pay(&link, PIN).await;
-        paid.is(200, "Back to adire.example");
+        paid.is(200, "Back to adire.example Ltd");
         let home = Some("https://adire.example/".to_owned());
         assert_eq!(paid.attributes("a", "href"), std::slice::from_ref(&home));
         assert_eq!(paid.attributes("a", "rel"), [Some("noreferrer".to_owned())]);
@@ -162,7 +162,7 @@ on_both! {
         let Started::Waiting(started) = site.w.try_start(&request).await else { panic!("not started") };
         let lace = token(&started);
         let paid = site.pay(&lace, PIN).await;
-        paid.is(200, "Back to www.shop.lace.example");
+        paid.is(200, "www.shop.lace.example");
         assert_eq!(paid.attributes("a", "href"), [Some("http://www.shop.lace.example/sale?x=%22%3E%3Cb%3E".to_owned())]);
         assert_eq!(site.get(&link).await.attributes("a", "href"), std::slice::from_ref(&home));
         // A website that is not approved any more, and a business that is switched off, are led to by nobody.

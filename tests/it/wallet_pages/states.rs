@@ -119,11 +119,11 @@ on_both! {
         assert_eq!((shown.status, shown.heading().as_str()), (status, "Payment failed"));
         let open = site.get(&second).await.form("pin");
         for _ in 0..5 {
-            site.submit(&second, &open, &[("pin", WRONG)]).await;
+            site.submit_anew(&second, &open, &[("pin", WRONG)]).await;
         }
         let form = site.get(&second).await;
         assert!(form.has_form("reset") && !form.has_form("pin") && !form.has_form("cancel"), "{}", form.text());
-        form.is(200, "Your wallet is locked until 11 Mar 2026, 09:00 because of too many wrong PINs.");
+        form.is(200, "Your wallet is locked until 09:00 on 11 Mar 2026 because of too many wrong PINs.");
         let locked = site.get(&third).await;
         locked.is(200, "to protect your money. No money has left your wallet. To unlock it now, set a new PIN");
         assert!(locked.text().contains("Or wait: it unlocks at 09:00 on 11 Mar 2026."), "{}", locked.text());
@@ -156,7 +156,7 @@ on_both! {
         site.get(&expiring).await.is(200, "Pay before 09:30 (1 minute left)");
         site.w.t.advance(Span::minutes(1));
         let expired = site.submit(&expiring, &form, &[("pin", PIN)]).await;
-        expired.is(409, "It was open until 10 Mar 2026, 09:30. No money has left your wallet.");
+        expired.is(409, "The link worked until 10 Mar 2026, 09:30. No money has left your wallet.");
         assert_eq!(expired.heading(), "This link has expired");
         site.get(&expiring).await.is(200, "This link has expired");
         for late in ["send_code", "reset", "cancel"] {
@@ -233,7 +233,7 @@ on_both! {
         for link in [&first, &second] {
             let form = site.get(link).await.form("pin");
             for _ in 0..5 {
-                site.submit(link, &form, &[("pin", WRONG)]).await;
+                site.submit_anew(link, &form, &[("pin", WRONG)]).await;
             }
         }
         let off = BusinessChange { active: Some(false), ..BusinessChange::default() };
@@ -274,7 +274,7 @@ on_both! {
         site.submit(&second, &reset.form("send_code"), &[]).await.is(502, "We could not send your code.");
         assert_eq!(site.w.post.count(MessageKind::Code), codes + 1);
         site.w.t.advance(Span::minutes(1));
-        let many = site.submit(&second, &reset.form("send_code"), &[]).await;
+        let many = site.submit_anew(&second, &reset.form("send_code"), &[]).await;
         many.is(429, "You have had 3 codes in an hour. You can get another at 10:00.");
         assert_eq!(many.header("retry-after"), Some("3480"));
         assert!(!many.has_form("send_code") && !many.has_form("reset"));
@@ -299,7 +299,7 @@ on_both! {
         let code = site.code();
         let enter = |code: String| {
             let (site, link, form) = (&site, &link, &form);
-            async move { site.submit(link, form, &[("code", &code), ("new_pin", PIN), ("new_pin_again", PIN)]).await }
+            async move { site.submit_anew(link, form, &[("code", &code), ("new_pin", PIN), ("new_pin_again", PIN)]).await }
         };
         if old != code {
             enter(old).await.is(422, "Wrong code. You have 4 tries left.");
@@ -336,6 +336,6 @@ on_both! {
 
 /// A form as a page that was opened before the lock has it.
 fn open_form(site: &Site, link: &str) -> super::site::Form {
-    let token = site.w.t.app.vault.form_token(link).to_string();
+    let token = site.w.t.app.vault.form_token(link, &[7; 16]).to_string();
     [("form_token".to_owned(), token), ("pin".to_owned(), PIN.to_owned())].into()
 }

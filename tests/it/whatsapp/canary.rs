@@ -44,9 +44,9 @@ on_both! {
         credit(desk.server.app(), "ada", &given).await.unwrap().unwrap();
         let others = link_of(&desk.start_for(OTHER, "k-5").await);
         desk.api.error_next(400, 132_000);
-        let sent = send_code(&desk.server.running.app, &others).await.unwrap();
+        let sent = send_code(&desk.server.running.app, &others, None).await.unwrap();
         assert!(matches!(sent, CodeSent::NotSent(_)), "{sent:?}");
-        assert!(matches!(send_code(&desk.server.running.app, &link).await.unwrap(), CodeSent::Sent { .. }));
+        assert!(matches!(send_code(&desk.server.running.app, &link, None).await.unwrap(), CodeSent::Sent { .. }));
         let code = desk.api.last().button.unwrap();
         desk.api.open_window(DIGITS);
         assert_eq!(desk.told(&written(DIGITS, desk.seconds(), "text")).await.status, 200);

@@ -44,12 +44,12 @@ on_both! {
         w.funded(20_000).await;
         let started = w.begin(5_000, "k-1").await;
         let token = token(&started);
-        assert!(matches!(send_code(&w.t.app, &token).await.unwrap(), CodeSent::Sent { .. }));
+        assert!(matches!(send_code(&w.t.app, &token, None).await.unwrap(), CodeSent::Sent { .. }));
         let sent = api.last();
         let code = sent.button.clone().unwrap();
         assert_eq!(sent.form, "tillbell_code");
         assert!(code.len() == 6 && sent.words.starts_with(&format!("{code} is your verification code")), "{sent:?}");
-        assert!(matches!(set_pin(&w.t.app, &token, &code, PIN, PIN).await.unwrap(), PinSet::Done));
+        assert!(matches!(set_pin(&w.t.app, &token, &code, PIN, PIN, None).await.unwrap(), PinSet::Done));
         w.send_messages().await;
         assert_eq!(api.last().form, "tillbell_pin_changed");
         assert!(api.last().words.contains("PIN was set on 10 Mar 2026"), "{:?}", api.last());
@@ -88,7 +88,7 @@ on_both! {
         note_writing(&w.t.app, &w.phone(), w.t.app.now()).await.unwrap();
         let second = w.begin(500, "k-2").await;
         let token = crate::wallet::world::token(&second);
-        assert!(matches!(send_code(&w.t.app, &token).await.unwrap(), CodeSent::Sent { .. }));
+        assert!(matches!(send_code(&w.t.app, &token, None).await.unwrap(), CodeSent::Sent { .. }));
         assert!(api.last().form == "text" && api.last().words.contains("Never share it with anyone"), "{:?}", api.last());
         assert!(matches!(w.confirm(&token, PIN).await, Confirmed::Paid(_)));
         w.send_messages().await;
