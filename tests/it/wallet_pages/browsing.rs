@@ -128,7 +128,7 @@ impl Walk {
     fn check_keyboard(&self, name: &str) {
         let browser = &self.browser;
         browser.resize(WITH_KEYBOARD);
-        for field in ["#pin", "#code", "#new_pin", "#new_pin_again"] {
+        for field in ["#code", "#new_pin", "#new_pin_again", "#pin"] {
             if !browser.has(field) {
                 continue;
             }
