@@ -37,6 +37,9 @@ fn a_file_has_at_most_500_lines() {
     let code = |lines: usize| "//\n".repeat(lines - 2);
     none(source("src/ops/settle.rs", &code(500)));
     one(source("tests/it/settle.rs", &code(501)), 501, "501 lines");
+    let tests = format!("#[cfg(test)]\nmod tests {{\n{}}}\n", "    const A: u8 = 1;\n".repeat(80));
+    none(source("src/ops/settle.rs", &format!("{}{tests}", code(500))));
+    one(source("src/ops/settle.rs", &format!("{}{tests}", code(501))), 501, "501 lines");
 }
 
 #[test]

@@ -179,7 +179,11 @@ on_both! {
             std::fs::write(path(name), text).unwrap();
             std::fs::set_permissions(path(name), std::fs::Permissions::from_mode(mode)).unwrap();
         };
-        let warned = |args: &[&str]| String::from_utf8(desk.run(args).stderr).unwrap();
+        // Besides, it is told which files are used.
+        let warned = |args: &[&str]| {
+            let told = String::from_utf8(desk.run(args).stderr).unwrap();
+            told.lines().filter(|line| line.contains("chmod")).map(str::to_owned).collect::<Vec<_>>().join("\n")
+        };
         let migrate = ["--config", "till.toml", "migrate"];
         write("till.toml", MAILBOXES, 0o644);
         write("pass", "s3cret", 0o644);
