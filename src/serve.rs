@@ -130,6 +130,13 @@ pub async fn run(
              customers' messages. Do not let other machines reach it"
         );
     }
+    // Of the demo it is known.
+    if roles.mail && app.config.mail.smtp.is_none() && app.config.mail.imap.is_empty() {
+        tracing::warn!(
+            "no mails will arrive: neither mail.imap nor mail.smtp is set, so payments are approved only by mails \
+             that `alert ingest` takes in"
+        );
+    }
     let running = start(Arc::new(app), roles).await?;
     println!("listening on {}", running.url());
     let reload =

@@ -41,11 +41,6 @@ pub(super) async fn start(
     let mail = &app.config.mail;
     if mail.smtp.is_some() || !mail.imap.is_empty() {
         room.warn_without_recipients();
-    } else {
-        tracing::warn!(
-            "no mails will arrive: neither mail.imap nor mail.smtp is set, so payments are approved only by mails \
-             that `alert ingest` takes in"
-        );
     }
     if let Some(smtp) = &mail.smtp {
         intake.tls = smtp.tls.as_ref().map(|files| Tls::load(files, &[])).transpose()?.map(Arc::new);
