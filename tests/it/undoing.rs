@@ -1,14 +1,16 @@
 //! A person reverses a payment by the bank's own debit: the debit must fit the transfer, and undoes one.
 
 use tillbell::app::App;
-use tillbell::domain::alert::AlertStatus;
+use tillbell::domain::alert::{AlertKind, AlertStatus};
 use tillbell::domain::payment::{Payment, Status};
 use tillbell::domain::time::{Span, Timestamp};
+use tillbell::ops::alerts::approve::ApproveRefused;
+use tillbell::ops::alerts::dismiss::dismiss_alert;
 use tillbell::ops::alerts::reread::{RereadRefused, may_be_reread};
 use tillbell::ops::alerts::reverse::{Reverse, ReverseRefused, reverse_payment};
 use tillbell::ops::alerts::take::take_alert;
 
-use crate::counted_once::{told, two_open};
+use crate::counted_once::{approve_on, told, two_open};
 use crate::harness::app::{ACCOUNT, LATER, at, world};
 use crate::harness::mails::Alert;
 use crate::taken_back::{alert, debit_of, take_back};
@@ -100,9 +102,63 @@ on_both! {
             let refused = undo(&t.app, &theirs, by, None).await.unwrap_err();
             assert!(refused.to_string().contains(&format!("about alert {first_id}")), "{refused}");
         }
-        assert!(matches!(undo(&t.app, &theirs, again.alert_id, None).await, Err(ReverseRefused::Obstacles(_))));
+        assert!(matches!(undo(&t.app, &theirs, again.alert_id, None).await, Err(ReverseRefused::Copy(..))));
         let settled = t.app.store.settlements_undone_by(back.alert_id).await.unwrap();
         assert_eq!(settled.len(), 1);
+        t.finish().await;
+    }
+
+    async fn a_dismissed_credit_draws_no_reversal_to_itself(db: TestDatabase) {
+        let (t, shop) = world(db).await;
+        let payment = t.create(&shop, 7_250, "Halima Garba").await;
+        t.advance(LATER);
+        let session = "000013260318091544000000000099";
+        let credit = Alert { session: String::new(), ..Alert::credit(ACCOUNT, 7_250, "Halima Garba", at()) };
+        let paid = t.ingest(&credit.text()).await;
+        assert_eq!(paid.status, AlertStatus::Matched, "{paid:?}");
+        let mut typed = t.taken(&Alert::credit(ACCOUNT, 7_250, "Sani Lawal", at()).text(), true);
+        typed.facts.session_id = Some(session.to_owned());
+        let typed = take_alert(&t.app, &typed).await.unwrap();
+        dismiss_alert(&t.app, typed.alert_id, "ada", "sent back").await.unwrap().unwrap();
+        let debit = Alert { at: at() + Span::minutes(1), ..debit_of(&credit) };
+        let back = take_back(&t, &debit, Some(session), None).await;
+        assert_eq!(alert(&t, paid.alert_id).await.linked_alert_id, Some(back.alert_id), "the alarm");
+        undo(&t.app, &payment, back.alert_id, None).await.unwrap();
+        t.finish().await;
+    }
+
+    async fn a_copy_of_a_debit_undoes_nothing(db: TestDatabase) {
+        let (t, _, one, two) = two_open(db).await;
+        let (bank, again) = (told(false), Alert { at: at() + Span::minutes(2), ..told(false) });
+        t.advance(Span::minutes(3));
+        for credit in [&bank, &again] {
+            assert_eq!(t.ingest(&credit.text()).await.status, AlertStatus::Matched);
+        }
+        let debit = Alert { at: at() + Span::minutes(2), ..debit_of(&bank) };
+        let back = t.ingest(&debit.text()).await;
+        let copy = t.ingest(&debit.text()).await;
+        assert_eq!(copy.status, AlertStatus::Duplicate, "{copy:?}");
+        undo(&t.app, &one, back.alert_id, None).await.unwrap();
+        for despite in [None, Some("I am sure")] {
+            let refused = undo(&t.app, &two, copy.alert_id, despite).await.unwrap_err();
+            assert_eq!(refused, ReverseRefused::Copy(copy.alert_id, back.alert_id));
+        }
+        t.finish().await;
+    }
+
+    async fn a_credit_that_was_set_aside_pays_once_however_often_its_mail_is_taken_in(db: TestDatabase) {
+        let (t, _, one, two) = two_open(db).await;
+        let bank = told(true);
+        let mut aside = t.taken(&bank.text(), true);
+        aside.facts.kind = Some(AlertKind::OwnTransfer);
+        aside.facts.session_id = None;
+        let first = take_alert(&t.app, &aside).await.unwrap();
+        let second = take_alert(&t.app, &aside).await.unwrap();
+        assert_eq!((first.status, second.status), (AlertStatus::Ignored, AlertStatus::Ignored));
+        approve_on(&t.app, first.alert_id, &one, Some("it is a customer's")).await.unwrap();
+        let refused = approve_on(&t.app, second.alert_id, &two, Some("once more")).await.unwrap_err();
+        assert!(matches!(refused, ApproveRefused::Settled(..)), "{refused}");
+        assert_eq!(t.payment(&two).await.status, Status::Pending);
         t.finish().await;
     }
 

@@ -5,7 +5,7 @@
 
 use std::cmp::Ordering;
 
-use super::copies::{Standing, sharing_session, standing};
+use super::copies::{Standing, settled_copy, sharing_session, standing};
 use super::evidence::{self, OperatorApproval};
 use super::similar::similar_for_person;
 use super::weigh::{cut_lengths, is_full_account_number};
@@ -16,7 +16,7 @@ use crate::domain::matching::{AmountFit, CLOCK_SLACK};
 use crate::domain::money::{CURRENCY, Money, naira};
 use crate::domain::name::{Comparison, Verdict, compare, fold};
 use crate::domain::payment::{Kind, Payment, Status};
-use crate::domain::same_transfer::{Key, interval, keys_of};
+use crate::domain::same_transfer::{Key, MESSAGE, describe, interval, keys_of};
 use crate::ops::alerts::settle::{ByOperator, Settled, Settling, settle};
 use crate::ops::wallet_payments::topup::wallet_doubt;
 use crate::ops::{OpError, RACES_MAX, given_reason};
@@ -107,6 +107,9 @@ pub async fn approve_alert(app: &App, ask: &Approve<'_>) -> Result<Result<Paymen
         let standing = standing(app, &alert, place, &sharing).await?;
         if let Some(same) = standing.iter().find(|one| !one.is_other_money) {
             return Ok(Err(ApproveRefused::Settled(alert.id, same.what, same.alert_id)));
+        }
+        if let Some(other) = settled_copy(app, &alert).await? {
+            return Ok(Err(ApproveRefused::Settled(alert.id, describe(MESSAGE), other)));
         }
         let asked_on = accounts.iter().find(|one| Some(one.id) == payment.account_id);
         let mut obstacles = obstacles(&alert, &payment, (account, asked_on), received, &name);

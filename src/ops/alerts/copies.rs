@@ -4,8 +4,8 @@
 //! Part of a narration is the payer's own: a key alone puts nobody's alert aside, the rest must agree.
 
 use crate::domain::same_transfer::{
-    Key, MESSAGE, SESSION, are_apart, beside_key, describe, is_credit, is_other_money, tells_the_same,
-    transfer_keys,
+    Key, MESSAGE, SESSION, are_apart, beside_key, describe, is_credit, is_other_money, mail_keys,
+    tells_the_same, transfer_keys,
 };
 
 use crate::app::App;
@@ -82,6 +82,24 @@ impl Standing {
         let is_other_money = what == describe(SESSION) && is_other_money(alert, settled);
         Standing { what, alert_id: settled.id, is_other_money }
     }
+}
+
+/// An alert of the same mail (by its Message-ID) whose money was settled: a mail that is taken in again where no copies
+/// are looked for, as a credit that a rule sets aside, pays nothing a second time.
+pub async fn settled_copy(app: &App, alert: &AlertRow) -> Result<Option<i64>, OpError> {
+    for (kind, key) in mail_keys(alert, None) {
+        let Some(owner) = app.store.alert_by_key(kind, &key).await?.filter(|owner| *owner != alert.id) else {
+            continue;
+        };
+        let other = app.store.alert(owner).await?;
+        let is_settled = |other: &AlertRow| {
+            other.status == AlertStatus::Matched && tells_the_same(alert, other) && !are_apart(alert, other)
+        };
+        if other.as_ref().is_some_and(is_settled) {
+            return Ok(Some(owner));
+        }
+    }
+    Ok(None)
 }
 
 /// Alerts that show this session id, newest first.

@@ -43,6 +43,8 @@ pub enum ReverseRefused {
     Reason,
     #[error("there is no alert {0}")]
     NoAlert(i64),
+    #[error("alert {0} is a copy of alert {1}; name that one")]
+    Copy(i64, i64),
     #[error("alert {0} is not an authentic debit or reversal")]
     NotUndoing(i64),
     #[error("{}; to reverse it anyway, give your reason with --despite", .0.join("; "))]
@@ -83,6 +85,9 @@ pub async fn reverse_payment(
             None => None,
             Some(id) => match app.store.alert(id).await? {
                 None => return Ok(Err(ReverseRefused::NoAlert(id))),
+                Some(AlertRow { status: AlertStatus::Duplicate, linked_alert_id: Some(of), .. }) => {
+                    return Ok(Err(ReverseRefused::Copy(id, of)));
+                }
                 Some(alert) if !leaves(&alert) || !alert.authenticity.counts() => {
                     return Ok(Err(ReverseRefused::NotUndoing(id)));
                 }
@@ -135,7 +140,8 @@ async fn obstacles(app: &App, undoing: &AlertRow, credit: Option<&AlertRow>) -> 
     if is_fee(undoing) && !takes_back(undoing, credit) {
         all.push(format!("alert {id} reads as a fee of the bank's"));
     }
-    let meant = meant_by(app, undoing).await?.each;
+    let meant = meant_by(app, undoing).await?;
+    let meant = [meant.each, meant.one_of].concat();
     if let Some(other) = meant.first().filter(|_| meant.iter().all(|one| one.id != credit.id)) {
         let payer = other.facts.payer_name.as_deref().unwrap_or("no name");
         let came = naira(other.facts.amount.unwrap_or_default());

@@ -150,7 +150,9 @@ async fn compare(
         if takes_back(&other, alert) {
             asked += 1;
             // A credit of another amount that bears its session id may be anybody's, who typed it.
-            let of_its_amount = |credit: &AlertRow| credit.facts.amount == other.facts.amount;
+            let of_its_amount = |credit: &AlertRow| {
+                credit.facts.amount == other.facts.amount && credit.status != AlertStatus::Dismissed
+            };
             let belongs_elsewhere = asked <= UNDOING_ASKED_MAX
                 && named_by(app, &other, accounts).await?.iter().any(of_its_amount);
             if may_undo(&other, alert) && !belongs_elsewhere {

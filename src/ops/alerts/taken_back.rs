@@ -82,7 +82,11 @@ pub(in crate::ops) async fn meant_by(app: &App, undoing: &AlertRow) -> Result<Me
     named.retain(|credit| takes_back(undoing, credit));
     let mut of_amount = of_its_account_and_amount(app, undoing, &accounts).await?;
     of_amount.retain(|credit| named.iter().all(|known| known.id != credit.id));
-    if named.iter().any(|credit| credit.facts.amount == undoing.facts.amount) {
+    // One that was dismissed pays nothing, so it may have been sent to draw the reversal of another one to itself.
+    let speaks = |credit: &AlertRow| {
+        credit.facts.amount == undoing.facts.amount && credit.status != AlertStatus::Dismissed
+    };
+    if named.iter().any(speaks) {
         // Other tellings of the same money.
         let is_told_again =
             |credit: &AlertRow| named.iter().any(|known| may_be_the_same_money(known, credit));
