@@ -641,6 +641,7 @@ mod tests {
                 assert_eq!(takes_back(&with(&fee(kobo), tie), &came), expected, "{n} {kobo}");
             }
         }
+        assert!(!takes_back(&fee(500_000), &credit()), "two that show no session id share none");
         let placeholder = |a: &mut AlertRow| a.facts.reference = text("000000");
         assert!(!takes_back(&with(&fee(500_000), placeholder), &with(&came, placeholder)));
     }
