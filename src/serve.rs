@@ -3,7 +3,6 @@
 //! [`run`] is what the command calls; [`start`] and [`Running`] are its parts, so that tests and the
 //! demo can serve inside their own process. Nothing is decided here.
 
-use crate::http::{self, Http, Purpose};
 use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -19,6 +18,7 @@ use crate::config::{Config, SmtpAddress};
 use crate::http::pages::brand::{Brand, LogoProblem};
 use crate::http::server::bounds::Bounds;
 use crate::http::server::listen::TLS_PROTOCOLS;
+use crate::http::{self, Http, Purpose};
 use crate::log_limit::warn_of;
 use crate::mail_intake::imap;
 use crate::mail_intake::ingest::MailRoom;

@@ -1,7 +1,5 @@
 //! `tillbell alert ...`: bank mails from files, and what became of them.
 
-use super::alert_view::{display_name, object, row, transaction_id};
-use super::options::{LIST_MAX, LIST_USUAL, newest};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -9,7 +7,9 @@ use anyhow::{Context, anyhow};
 use clap::{Args, Subcommand};
 use indicatif::ProgressBar;
 
+use super::alert_view::{display_name, object, row, transaction_id};
 use super::banks::occurred;
+use super::options::{LIST_MAX, LIST_USUAL, newest};
 use super::print::{self, Field, Object, for_people};
 use super::reread::{self, RereadArgs};
 use super::{Desk, dismissals, payments};

@@ -1,6 +1,5 @@
 //! `tillbell payment ...`: finding payments, and what a person does to one.
 
-use crate::ops::payments::reject::reject_payment;
 use std::io::{BufRead, IsTerminal, Read};
 
 use anyhow::bail;
@@ -18,6 +17,7 @@ use crate::domain::time::Timestamp;
 use crate::ops::alerts::reverse::{Reverse, ReverseRefused, reverse_payment};
 use crate::ops::payments::find::{FoundPayments, Search, find_payments, whose_payment};
 use crate::ops::payments::read::{PaymentView, view};
+use crate::ops::payments::reject::reject_payment;
 use crate::store::tables::payment_search::Filter;
 use crate::store::tables::settlements::Settlement;
 use crate::terminal;

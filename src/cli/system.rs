@@ -1,6 +1,5 @@
 //! `serve`, `demo`, `migrate`, `audit`: commands about the installation as a whole.
 
-use crate::ops::ledger::check::{Check, Found};
 use std::process::ExitCode;
 
 use clap::Args;
@@ -8,6 +7,7 @@ use clap::Args;
 use super::Desk;
 use super::print::{self, Object};
 use crate::ops::ledger::audit;
+use crate::ops::ledger::check::{Check, Found};
 use crate::serve::{self, Roles, ServeError};
 
 #[derive(Args)]

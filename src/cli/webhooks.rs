@@ -4,8 +4,7 @@ use anyhow::bail;
 use clap::Subcommand;
 
 use super::Desk;
-use super::options::span;
-use super::options::{LIST_MAX, LIST_USUAL};
+use super::options::{LIST_MAX, LIST_USUAL, span};
 use super::print::{Field, Object};
 use crate::domain::time::{Span, Timestamp};
 use crate::domain::webhook::Verdict;

@@ -3,12 +3,12 @@
 //!
 //! Checked like every other part: each mistake names its key. Called by `config` alone.
 
-use super::one_or_more::OneOrMore;
 use std::net::{IpAddr, SocketAddr};
 
 use serde::Deserialize;
 
 use super::imap::{self, ImapServer, RawImap};
+use super::one_or_more::OneOrMore;
 use super::smtp::{RawSmtp, Smtp};
 use super::{ConfigError, TlsFiles, span, wrong};
 use crate::domain::time::Span;

@@ -161,6 +161,28 @@ pub fn choose(
 }
 
 #[cfg(test)]
+impl ReceivingAccount {
+    /// A pool account for unit tests.
+    pub(crate) fn sample(id: i64, number: &str) -> ReceivingAccount {
+        ReceivingAccount {
+            id,
+            bank: "gtbank".into(),
+            bank_name: "GTBank".into(),
+            number: number.into(),
+            name: "MAKO STORES".into(),
+            business_id: None,
+            via: None,
+            mode: Mode::Live,
+            forced: false,
+            mask_shared: false,
+            created_at: Timestamp(0),
+            retired_at: None,
+            last_used_at: Timestamp(0),
+        }
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
 
@@ -193,27 +215,13 @@ mod tests {
         }
     }
 
-    fn account(id: i64, number: &str) -> ReceivingAccount {
-        ReceivingAccount {
-            id,
-            bank: "gtbank".into(),
-            bank_name: "GTBank".into(),
-            number: number.into(),
-            name: "MAKO STORES".into(),
-            business_id: None,
-            via: None,
-            mode: Mode::Live,
-            forced: false,
-            mask_shared: false,
-            created_at: Timestamp(0),
-            retired_at: None,
-            last_used_at: Timestamp(0),
-        }
-    }
-
     #[test]
     fn only_one_fitting_account_is_an_answer() {
-        let all = [account(1, "0123454417"), account(2, "9923454417"), account(3, "0123450000")];
+        let all = [
+            ReceivingAccount::sample(1, "0123454417"),
+            ReceivingAccount::sample(2, "9923454417"),
+            ReceivingAccount::sample(3, "0123450000"),
+        ];
         assert_eq!(resolve("******0000", "gtbank", all.iter()), Resolved::Account(3));
         assert_eq!(resolve("******4417", "gtbank", all.iter()), Resolved::Ambiguous);
         assert_eq!(resolve("******4417", "zenith", all.iter()), Resolved::Unknown);
@@ -247,8 +255,8 @@ mod tests {
 
     #[test]
     fn the_money_of_a_virtual_account_arrives_in_the_one_it_is_settled_through() {
-        assert_eq!(account(7, "0123454417").place(), 7);
-        assert_eq!(ReceivingAccount { via: Some(3), ..account(7, "0123454417") }.place(), 3);
+        assert_eq!(ReceivingAccount::sample(7, "0123454417").place(), 7);
+        assert_eq!(ReceivingAccount { via: Some(3), ..ReceivingAccount::sample(7, "0123454417") }.place(), 3);
     }
 
     fn hit(account_id: i64, business_id: i64, at: i64) -> Collision {

@@ -105,6 +105,12 @@ pub fn describe(kind: &str) -> &'static str {
     }
 }
 
+/// Whether two alerts that share a key of this kind are one telling. A mailer may give two mails one Message-ID: then
+/// clock and balance must agree as well.
+pub fn is_copy(kind: &str, a: &AlertRow, b: &AlertRow) -> bool {
+    tells_the_same(a, b) && (kind != MESSAGE || !are_apart(a, b))
+}
+
 /// Amount, direction, day, account and payer agree. The last two as well because part of a narration
 /// is the payer's own: whoever saw another's session id must not be able to have that one's alert
 /// put aside by writing it into a transfer of his own. Two that each show a session id or a reference
@@ -200,6 +206,11 @@ pub fn is_undoing(alert: &AlertRow) -> bool {
     alert.facts.is_outgoing() && !is_the_banks
 }
 
+/// Money that leaves and may undo a credit: also what reads as a fee, see [`takes_back`].
+pub fn takes_money(alert: &AlertRow) -> bool {
+    is_undoing(alert) || is_fee(alert)
+}
+
 /// A debit of the bank's own.
 pub fn is_fee(alert: &AlertRow) -> bool {
     alert.facts.is_outgoing() && alert.facts.kind == Some(AlertKind::Fee)
@@ -234,6 +245,12 @@ pub fn names_the_payer(undoing: &AlertRow, credit: &AlertRow) -> bool {
     let words: Vec<&str> = payer.split(' ').filter(|word| word.len() >= WORD_MIN).collect();
     let agreeing = words.iter().filter(|word| told.contains(word)).count();
     agreeing >= WORDS_MIN.min(words.len()) && agreeing > 0
+}
+
+/// Whether a debit that names this credit speaks of it alone: of its amount, and it was not dismissed. Such a one
+/// pays nothing, so it may have been sent to draw the reversal of another credit to itself.
+pub fn speaks_of(undoing: &AlertRow, named: &AlertRow) -> bool {
+    undoing.facts.amount == named.facts.amount && named.status != AlertStatus::Dismissed
 }
 
 /// A credit of kind payment.
@@ -308,7 +325,6 @@ pub fn are_apart(a: &AlertRow, b: &AlertRow) -> bool {
 mod tests {
     use super::*;
     use crate::domain::alert::{AlertFacts, Authenticity, Balance, BankTime};
-    use crate::domain::merchant::Mode;
 
     const MINUTE: Span = Span::minutes(1);
 
@@ -372,21 +388,7 @@ mod tests {
     }
 
     fn account(id: i64, number: &str, via: Option<i64>) -> ReceivingAccount {
-        ReceivingAccount {
-            id,
-            bank: "gtbank".into(),
-            bank_name: "GTBank".into(),
-            number: number.into(),
-            name: "TILL".into(),
-            business_id: None,
-            via,
-            mode: Mode::Live,
-            forced: false,
-            mask_shared: false,
-            created_at: Timestamp(0),
-            retired_at: None,
-            last_used_at: Timestamp(0),
-        }
+        ReceivingAccount { via, ..ReceivingAccount::sample(id, number) }
     }
 
     fn text(words: &str) -> Option<String> {
@@ -498,6 +500,14 @@ mod tests {
         ] {
             let (x, y) = (with(&one, |a| mark(a, "1")), with(&one, |a| mark(a, "2")));
             assert!(!may_be_the_same_money(&x, &y) && may_be_the_same_money(&x, &one));
+        }
+        for (kind, other, expected) in [
+            (MESSAGE, &later, false),
+            (SESSION, &later, true),
+            (MESSAGE, &one, true),
+            (SESSION, &stranger, false),
+        ] {
+            assert_eq!(is_copy(kind, &one, other), expected, "{kind}");
         }
         // Another amount, or another payer whose transfer clock or balance tell apart.
         assert!(
@@ -623,6 +633,8 @@ mod tests {
         );
         let fee = |kobo: i64| with(&debit(AlertKind::Fee), |a| a.facts.amount = Some(Money(kobo)));
         assert!(is_fee(&fee(1)) && !is_fee(&debit(AlertKind::Payment)));
+        assert!(takes_money(&fee(1)) && takes_money(&debit(AlertKind::Payment)));
+        assert!(!takes_money(&came) && !takes_money(&debit(AlertKind::Notice)));
         assert!(!is_fee(&with(&credit(), |a| a.facts.kind = Some(AlertKind::Fee))), "money that came");
         assert!(takes_back(&fee(840_000), &came), "exactly, and more than banks charge");
         let small = |kobo: i64| with(&came, |a| a.facts.amount = Some(Money(kobo)));
@@ -667,6 +679,14 @@ mod tests {
             assert_eq!(names_the_payer(&back, &came), named, "{narration}: {payer}");
             assert!(!names_the_payer(&with(&back, |a| a.facts.narration = None), &came));
         }
+    }
+
+    #[test]
+    fn a_debit_speaks_of_a_named_credit_of_its_amount_that_was_not_dismissed() {
+        let back = debit(AlertKind::Reversal);
+        let dismissed = with(&credit(), |a| a.status = AlertStatus::Dismissed);
+        let other = with(&credit(), |a| a.facts.amount = Some(Money(1)));
+        assert!(speaks_of(&back, &credit()) && !speaks_of(&back, &dismissed) && !speaks_of(&back, &other));
     }
 
     #[test]

@@ -1,10 +1,6 @@
 //! Every address the service answers, on one page. Unknown paths and wrong verbs are answered in
 //! the JSON form of errors, with `Allow` where there is something to allow.
 
-use super::paths::{
-    API, LOGO, PAYMENT, PAYMENT_AMOUNT, PAYMENT_REQUEST, PAYMENTS, WALLET_ENSURE, WALLET_LOOKUP,
-    WALLET_MESSAGE, WALLET_PAY, WALLET_TOPUP, WHATSAPP,
-};
 use std::sync::Arc;
 
 use axum::Router;
@@ -15,6 +11,10 @@ use http::header::ACCEPT;
 use http::request::Parts;
 use http::{HeaderValue, Method};
 
+use super::paths::{
+    API, LOGO, PAYMENT, PAYMENT_AMOUNT, PAYMENT_REQUEST, PAYMENTS, WALLET_ENSURE, WALLET_LOOKUP,
+    WALLET_MESSAGE, WALLET_PAY, WALLET_TOPUP, WHATSAPP,
+};
 use super::{Http, api, health, pages, whatsapp};
 use crate::http::request::context::Peer;
 use crate::http::response::code::Code;

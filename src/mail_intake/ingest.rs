@@ -4,7 +4,6 @@
 //! ([`Origin`], contract/alerts.md#a5): a person's word at the command line replaces a missing proof, and makes
 //! nothing good that speaks against the mail.
 
-use crate::ops::alerts::draft::{ReadAs, Taken, Voucher, status_of};
 use std::sync::Arc;
 
 use super::threads::Threads;
@@ -17,6 +16,7 @@ use crate::mail_proof::dns::Keys;
 use crate::mail_proof::{self, DNS_WITHIN, DNS_WITHIN_FOR_FILES, Question, prove};
 use crate::ops::OpError;
 use crate::ops::alerts::decide::AlertOutcome;
+use crate::ops::alerts::draft::{ReadAs, Taken, Voucher, status_of};
 use crate::ops::alerts::take::take_alert;
 use crate::store::Step;
 

@@ -1,6 +1,5 @@
 //! `POST /payment-request`: creates a payment request (contract/payments.md#p9).
 
-use crate::http::response::problems::Problems;
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
@@ -21,6 +20,7 @@ use crate::http::request::validate::Checker;
 use crate::http::response::code::{Code, FieldCode};
 use crate::http::response::error::ApiError;
 use crate::http::response::json::Json;
+use crate::http::response::problems::Problems;
 use crate::ops::payments::choose_website::{NotAllowed, Wanted, WebsiteProblem, choose_website};
 use crate::ops::payments::create::{Created, NewPayment, create_payment};
 use crate::ops::payments::idempotency::{Claim, Remember};

@@ -3,7 +3,6 @@
 //! A cursor is opaque to callers: the position of the last row, with a check that ties it to the
 //! business. It makes a typing error a 422 instead of a strange page; it guards no secret.
 
-use crate::http::response::problems::Problems;
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
@@ -22,6 +21,7 @@ use crate::http::paths::PAYMENTS;
 use crate::http::response::code::FieldCode;
 use crate::http::response::error::ApiError;
 use crate::http::response::json::Json;
+use crate::http::response::problems::Problems;
 use crate::ops::payments::read::{Cursor, ListFilter, Listed, list_payments};
 
 const PER_PAGE_DEFAULT: i64 = 15;

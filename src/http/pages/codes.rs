@@ -26,7 +26,8 @@ pub fn set_up(page: &mut Page, codes: &LinkCodes, has_pin: bool, told: &Told) {
         };
         page.code = Some(CodeForm { hint, then, typed: told.typed_code.clone() });
     }
-    if let Some(used_up) = known_used_up(codes) {
+    // Told on every link of the wallet, because nobody is helped by a button that fails.
+    if let Some(used_up) = &codes.used_up {
         page.send_hint = told.next_code_at.is_none().then(|| no_more(codes, used_up));
         return;
     }
@@ -59,7 +60,7 @@ pub fn set_up(page: &mut Page, codes: &LinkCodes, has_pin: bool, told: &Told) {
 
 /// What comes before a code is sent to somebody who forgot the PIN, or that none can be sent.
 pub fn forgot(page: &mut Page, codes: &LinkCodes, masked_phone: &str) {
-    match known_used_up(codes) {
+    match &codes.used_up {
         Some(used_up) => page.send_hint = Some(format!("Forgot your PIN? {}", no_more(codes, used_up))),
         None => {
             page.forgot = Some(format!(
@@ -85,12 +86,7 @@ pub fn unlock(codes: &LinkCodes, told: &Told, masked_phone: &str) -> Option<Stri
 
 /// A code may be asked for, now or after a pause.
 pub fn may_ask(codes: &LinkCodes, told: &Told) -> bool {
-    known_used_up(codes).is_none() && !is_last_code(codes, told)
-}
-
-/// That there are no more codes: told on every link of the wallet, because nobody is helped by a button that fails.
-fn known_used_up(codes: &LinkCodes) -> Option<&UsedUp> {
-    codes.used_up.as_ref()
+    codes.used_up.is_none() && !is_last_code(codes, told)
 }
 
 /// When the pause ends; nothing is promised that the limits forbid.

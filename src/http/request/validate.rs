@@ -4,7 +4,6 @@
 //! counted in characters (contract/payments.md#p4). Amounts are read from the raw token, never through a
 //! float. What a value means to the business is not judged here.
 
-use crate::http::response::problems::Problems;
 use std::borrow::Cow;
 
 use super::body::Fields;
@@ -12,6 +11,7 @@ use crate::domain::impostor::Impostor;
 use crate::domain::money::{Money, MoneyError};
 use crate::domain::text::is_plain_line;
 use crate::http::response::code::FieldCode;
+use crate::http::response::problems::Problems;
 
 /// What is wrong with a value; the words complete "The field ...".
 pub type Wrong = (FieldCode, Cow<'static, str>);

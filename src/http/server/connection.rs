@@ -1,7 +1,6 @@
 //! One connection: shakes hands, speaks HTTP, and ends when nothing happens on it, when a request lasts
 //! too long, or when the service ends. For `listen` alone.
 
-use super::bounds::Bounds;
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::pin::pin;
@@ -23,6 +22,7 @@ use tokio::net::TcpStream;
 use tokio_util::io::InspectReader;
 use tokio_util::sync::CancellationToken;
 
+use super::bounds::Bounds;
 use super::framing::{Framing, Heads, Watch};
 use super::middleware;
 use super::pulse::{AnswerBody, Over, Pulse};

@@ -3,7 +3,6 @@
 //! Without TLS only HTTP/1.1 is spoken, with it also HTTP/2. Plain HTTP is answered to this machine
 //! and to configured proxies alone. What happens on a connection is `connection`'s.
 
-use super::bounds::Bounds;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,6 +12,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use super::bounds::Bounds;
 use super::connection::{self, Connection};
 use crate::http::Http;
 use crate::slots::{NoPlace, Peer, Slot, Slots};

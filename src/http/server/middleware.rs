@@ -1,7 +1,6 @@
 //! What happens around every request, in one function: an id, a catch for panics, the log line,
 //! the meters. Not the place for anything that depends on the route.
 
-use crate::http::request::context::{Peer, Trace};
 use std::net::SocketAddr;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -19,6 +18,7 @@ use tracing::Instrument;
 use crate::clock::Random;
 use crate::http::Http;
 use crate::http::paths::UNROUTED;
+use crate::http::request::context::{Peer, Trace};
 use crate::http::response::error::{ApiError, Away};
 use crate::log_limit::warn_of;
 

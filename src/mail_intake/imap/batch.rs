@@ -5,7 +5,6 @@
 //! all others, a few times with growing pauses, and is then kept as unreadable with its UID, so that
 //! a person learns of it and nothing else waits for it. Used by `catch_up`.
 
-use super::suspects::Suspects;
 use std::time::Instant;
 
 use futures_util::StreamExt;
@@ -14,6 +13,7 @@ use sha2::{Digest, Sha256};
 use super::Trouble;
 use super::reader::{Memory, Reader};
 use super::session::{Head, Session};
+use super::suspects::Suspects;
 use crate::alert_reader::mime::MAX_MAIL_BYTES;
 use crate::alert_reader::{Intake, Outcome, read};
 use crate::domain::alert::AlertFacts;

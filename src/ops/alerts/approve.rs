@@ -5,7 +5,7 @@
 
 use std::cmp::Ordering;
 
-use super::copies::{Standing, settled_copy, sharing_session, standing};
+use super::copies::{Standing, settled_copy, settled_on, sharing_session, standing};
 use super::evidence::{self, OperatorApproval};
 use super::similar::similar_for_person;
 use super::weigh::{cut_lengths, is_full_account_number};
@@ -104,7 +104,7 @@ pub async fn approve_alert(app: &App, ask: &Approve<'_>) -> Result<Result<Paymen
         let place = account.place();
         let ticks = app.store.amount_ticks(place, received).await?;
         let sharing = sharing_session(app, alert.facts.session_id.as_deref()).await?;
-        let standing = standing(app, &alert, place, &sharing).await?;
+        let standing = standing(&alert, settled_on(app, &alert, place).await?, &sharing);
         if let Some(same) = standing.iter().find(|one| !one.is_other_money) {
             return Ok(Err(ApproveRefused::Settled(alert.id, same.what, same.alert_id)));
         }

@@ -3,13 +3,11 @@
 //!
 //! Part of a narration is the payer's own: a key alone puts nobody's alert aside, the rest must agree.
 
-use crate::domain::same_transfer::{
-    Key, MESSAGE, SESSION, are_apart, beside_key, describe, is_credit, is_other_money, mail_keys,
-    tells_the_same, transfer_keys,
-};
-
 use crate::app::App;
 use crate::domain::alert::{AlertRow, AlertStatus};
+use crate::domain::same_transfer::{
+    Key, SESSION, beside_key, describe, is_copy, is_credit, is_other_money, mail_keys, transfer_keys,
+};
 use crate::ops::OpError;
 
 /// Alerts with the same session id or reference that are compared.
@@ -37,11 +35,7 @@ pub async fn judge_copies(app: &App, alert: &mut AlertRow, keys: &[Key]) -> Resu
         }
     }
     let counts = alert.authenticity.counts();
-    // A mailer may give two mails one Message-ID: of a copy clock and balance agree as well.
-    let is_copy = |kind: &str, other: &AlertRow| {
-        tells_the_same(alert, other) && (kind != MESSAGE || !are_apart(alert, other))
-    };
-    let same = others.iter().find(|(kind, other)| is_copy(kind, other));
+    let same = others.iter().find(|(kind, other)| is_copy(kind, alert, other));
     // What a debit shares with its credit makes it no copy.
     let like = if is_credit(alert) { others.first() } else { None };
     let Some((kind, other)) = same.or(like) else { return Ok(fresh) };
@@ -92,10 +86,7 @@ pub async fn settled_copy(app: &App, alert: &AlertRow) -> Result<Option<i64>, Op
             continue;
         };
         let other = app.store.alert(owner).await?;
-        let is_settled = |other: &AlertRow| {
-            other.status == AlertStatus::Matched && tells_the_same(alert, other) && !are_apart(alert, other)
-        };
-        if other.as_ref().is_some_and(is_settled) {
+        if other.is_some_and(|other| other.status == AlertStatus::Matched && is_copy(kind, alert, &other)) {
             return Ok(Some(owner));
         }
     }
@@ -110,35 +101,41 @@ pub async fn sharing_session(app: &App, session: Option<&str>) -> Result<Vec<Ale
     }
 }
 
-/// The settlements that stand on the transfer's session id or its unique reference. The alerts with its session id
-/// (`sharing`) are asked as well: a program of before kept no key with the settlement.
-pub async fn standing(
-    app: &App,
-    alert: &AlertRow,
-    place: i64,
-    sharing: &[AlertRow],
-) -> Result<Vec<Standing>, OpError> {
-    let mut all: Vec<Standing> = Vec::new();
+/// The settlements that stand on the transfer's session id or its unique reference, by the keys that were kept with
+/// them.
+pub async fn settled_on(app: &App, alert: &AlertRow, place: i64) -> Result<Vec<Standing>, OpError> {
+    let mut all = Vec::new();
     for (kind, key) in transfer_keys(alert, Some(place)) {
-        let Some(settlement) = app.store.settlement_by_key(kind, &key).await? else { continue };
-        let funded_by = app.store.settlement(settlement).await?.and_then(|one| one.alert_id);
-        let Some(settled) = funded_by.filter(|id| *id != alert.id) else { continue };
-        if let Some(settled) = app.store.alert(settled).await? {
+        if let Some(settled) = holder(app, alert, kind, &key).await? {
             all.push(Standing::of(describe(kind), alert, &settled));
         }
     }
     // Another one that was settled beside: of one amount there is one such.
     if let (Some(session), Some(amount)) = (&alert.facts.session_id, alert.facts.amount)
-        && let Some(settlement) = app.store.settlement_by_key(SESSION, &beside_key(session, amount)).await?
-        && let Some(id) = app.store.settlement(settlement).await?.and_then(|one| one.alert_id)
-        && id != alert.id
+        && let Some(settled) = holder(app, alert, SESSION, &beside_key(session, amount)).await?
     {
-        all.push(Standing { what: describe(SESSION), alert_id: id, is_other_money: false });
+        all.push(Standing { what: describe(SESSION), alert_id: settled.id, is_other_money: false });
     }
+    Ok(all)
+}
+
+/// The other alert whose settlement stands on a key.
+async fn holder(app: &App, alert: &AlertRow, kind: &str, key: &str) -> Result<Option<AlertRow>, OpError> {
+    let Some(settlement) = app.store.settlement_by_key(kind, key).await? else { return Ok(None) };
+    let funded_by = app.store.settlement(settlement).await?.and_then(|one| one.alert_id);
+    match funded_by.filter(|id| *id != alert.id) {
+        Some(id) => Ok(app.store.alert(id).await?),
+        None => Ok(None),
+    }
+}
+
+/// The same, with what the alerts that share its session id tell: a program of before kept no key with the settlement.
+pub fn standing(alert: &AlertRow, by_key: Vec<Standing>, sharing: &[AlertRow]) -> Vec<Standing> {
+    let mut all = by_key;
     for one in sharing.iter().filter(|one| one.status == AlertStatus::Matched && one.id != alert.id) {
         if all.iter().all(|known| known.alert_id != one.id) {
             all.push(Standing::of(describe(SESSION), alert, one));
         }
     }
-    Ok(all)
+    all
 }

@@ -6,18 +6,17 @@
 //! looking again, so that many processes with many equal amounts get through; who loses too often leaves the
 //! alert to the service, whose decide job is as durable as the alert.
 
-use crate::domain::same_transfer::interval;
 use std::time::Duration;
 
-use super::alert_log;
-use super::evidence;
 use super::taken_back::{link_undone, undoes};
 use super::weigh::Weighed;
 use super::weigh_corrected::weigh_corrected;
+use super::{alert_log, evidence};
 use crate::app::App;
 use crate::domain::alert::{AlertRow, AlertStatus};
 use crate::domain::matching::Verdicts;
 use crate::domain::payment::Payment;
+use crate::domain::same_transfer::interval;
 use crate::ops::OpError;
 use crate::ops::alerts::settle::{Settled, Settling, settle};
 use crate::store::Applied;

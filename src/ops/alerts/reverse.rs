@@ -11,14 +11,13 @@ use crate::domain::alert::{AlertRow, AlertStatus};
 use crate::domain::message::MessageKind;
 use crate::domain::money::naira;
 use crate::domain::payment::{Kind, Payment};
-use crate::domain::same_transfer::{is_before, is_fee, is_same_place, is_undoing, takes_back};
+use crate::domain::same_transfer::{is_before, is_fee, is_same_place, takes_back, takes_money};
 use crate::ops::alerts::taken_back::meant_by;
 use crate::ops::messages::outbox::{self, By, NOTES_VALID, Note};
 use crate::ops::wallets::find::known_wallet;
 use crate::ops::{OpError, RACES_MAX, given_reason};
-use crate::store::tables::acts;
 use crate::store::tables::settlements::{self, EntryNote};
-use crate::store::tables::{alerts, payments};
+use crate::store::tables::{acts, alerts, payments};
 use crate::store::{Applied, IdKind, Step};
 
 /// What a person asks for.
@@ -88,7 +87,7 @@ pub async fn reverse_payment(
                 Some(AlertRow { status: AlertStatus::Duplicate, linked_alert_id: Some(of), .. }) => {
                     return Ok(Err(ReverseRefused::Copy(id, of)));
                 }
-                Some(alert) if !leaves(&alert) || !alert.authenticity.counts() => {
+                Some(alert) if !takes_money(&alert) || !alert.authenticity.counts() => {
                     return Ok(Err(ReverseRefused::NotUndoing(id)));
                 }
                 Some(alert) => Some(alert),
@@ -107,10 +106,6 @@ pub async fn reverse_payment(
         }
     }
     Ok(Err(ReverseRefused::Changed))
-}
-
-fn leaves(alert: &AlertRow) -> bool {
-    is_undoing(alert) || is_fee(alert)
 }
 
 /// What shows that a debit or reversal is not that of the transfer, or has undone another one already.

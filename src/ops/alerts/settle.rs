@@ -18,10 +18,9 @@ use crate::ops::messages::outbox::{self, By, NOTES_VALID, Note};
 use crate::ops::wallet_payments::topup::wallet_doubt;
 use crate::ops::wallets::find::{known_wallet, limits};
 use crate::ops::webhooks::body::{self, AlertNote, PAYMENT_APPROVED};
-use crate::store::tables::acts;
 use crate::store::tables::jobs::{self, JobKind};
 use crate::store::tables::settlements::{self, EntryNote, ProvenName, Settlement};
-use crate::store::tables::{alerts, payments, wallets};
+use crate::store::tables::{acts, alerts, payments, wallets};
 use crate::store::{Applied, IdKind, Step};
 
 /// A person's part in an approval.

@@ -4,15 +4,14 @@
 //! What shares a session id or a reference is found over all time; the rest by account, amount and time. An
 //! alert that names no account may be about any.
 
-use super::copies::SHARING_MAX;
-use super::copies::{sharing_session, standing};
+use super::copies::{SHARING_MAX, settled_on, sharing_session, standing};
 use crate::app::App;
 use crate::domain::account::ReceivingAccount;
 use crate::domain::alert::{AlertRow, AlertStatus};
 use crate::domain::money::Money;
 use crate::domain::same_transfer::{
     is_credit, is_one_transfer, is_same_place, is_timed, is_vouched, may_be_the_same_money, may_undo,
-    names_the_payer, place_of, takes_back, telling, told_time,
+    names_the_payer, place_of, speaks_of, takes_back, telling, told_time,
 };
 use crate::domain::time::Span;
 use crate::ops::OpError;
@@ -107,14 +106,14 @@ async fn compare(
     asking: Asking,
 ) -> Result<Similar, OpError> {
     let facts = &alert.facts;
-    let by_key = async {
-        let by_session = sharing_session(app, facts.session_id.as_deref()).await?;
-        Ok((standing(app, alert, place, &by_session).await?, by_session))
-    };
-    let ((standing, by_session), by_reference, others) =
-        tokio::try_join!(by_key, sharing_reference(app, alert), gather(app, alert, places, received))?;
+    let (by_key, by_session, by_reference, others) = tokio::try_join!(
+        settled_on(app, alert, place),
+        sharing_session(app, facts.session_id.as_deref()),
+        sharing_reference(app, alert),
+        gather(app, alert, places, received),
+    )?;
     let mut similar = Similar::default();
-    for settled in standing {
+    for settled in standing(alert, by_key, &by_session) {
         similar.doubt(format!(
             "it has the same {} as alert {}, which is settled",
             settled.what, settled.alert_id
@@ -150,11 +149,8 @@ async fn compare(
         if takes_back(&other, alert) {
             asked += 1;
             // A credit of another amount that bears its session id may be anybody's, who typed it.
-            let of_its_amount = |credit: &AlertRow| {
-                credit.facts.amount == other.facts.amount && credit.status != AlertStatus::Dismissed
-            };
             let belongs_elsewhere = asked <= UNDOING_ASKED_MAX
-                && named_by(app, &other, accounts).await?.iter().any(of_its_amount);
+                && named_by(app, &other, accounts).await?.iter().any(|named| speaks_of(&other, named));
             if may_undo(&other, alert) && !belongs_elsewhere {
                 similar.undone(&other);
             }

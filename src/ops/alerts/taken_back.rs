@@ -12,8 +12,8 @@ use crate::app::App;
 use crate::domain::account::ReceivingAccount;
 use crate::domain::alert::{AlertKind, AlertRow, AlertStatus};
 use crate::domain::same_transfer::{
-    is_credit, is_fee, is_undoing, is_vouched, may_be_about, may_be_the_same_money, may_undo,
-    names_the_payer, takes_back,
+    is_credit, is_vouched, may_be_about, may_be_the_same_money, may_undo, names_the_payer, speaks_of,
+    takes_back, takes_money,
 };
 use crate::ops::{OpError, RACES_MAX};
 use crate::store::Step;
@@ -27,8 +27,7 @@ const CREDITS_MAX: usize = 500;
 
 /// A debit or reversal that the bank or a person vouches for, or what reads as a fee and may be one.
 pub(in crate::ops) fn undoes(alert: &AlertRow) -> bool {
-    let leaves = is_undoing(alert) || is_fee(alert);
-    alert.status == AlertStatus::Ignored && alert.authenticity.counts() && leaves
+    alert.status == AlertStatus::Ignored && alert.authenticity.counts() && takes_money(alert)
 }
 
 /// Finds what it may have taken back, and holds it or raises the alarm. May be run again after a crash: it
@@ -82,11 +81,7 @@ pub(in crate::ops) async fn meant_by(app: &App, undoing: &AlertRow) -> Result<Me
     named.retain(|credit| takes_back(undoing, credit));
     let mut of_amount = of_its_account_and_amount(app, undoing, &accounts).await?;
     of_amount.retain(|credit| named.iter().all(|known| known.id != credit.id));
-    // One that was dismissed pays nothing, so it may have been sent to draw the reversal of another one to itself.
-    let speaks = |credit: &AlertRow| {
-        credit.facts.amount == undoing.facts.amount && credit.status != AlertStatus::Dismissed
-    };
-    if named.iter().any(speaks) {
+    if named.iter().any(|credit| speaks_of(undoing, credit)) {
         // Other tellings of the same money.
         let is_told_again =
             |credit: &AlertRow| named.iter().any(|known| may_be_the_same_money(known, credit));

@@ -6,7 +6,6 @@
 //! this process, and waits with [`send_now`]; all others leave it to the workers. What the messenger says
 //! of a message afterwards is `message_reports`' matter.
 
-use crate::outbound::message::{LinkParts, Outgoing, SendOutcome};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -21,6 +20,7 @@ use crate::domain::phone::Phone;
 use crate::domain::time::{Span, Timestamp};
 use crate::ops::OpError;
 use crate::ops::wallets::find::{known_wallet, phone_hash};
+use crate::outbound::message::{LinkParts, Outgoing, SendOutcome};
 use crate::store::tables::jobs::{self, Job, JobKind};
 use crate::store::tables::messages::{self, MessageRow};
 use crate::store::{Applied, IdKind, Step};

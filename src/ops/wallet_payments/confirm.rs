@@ -5,13 +5,12 @@
 //! gives its place back; a wrong one is counted against the intent, the wallet and the business, with what
 //! follows, in one Unit. A process that dies in between has used up a place and nothing else.
 
-use super::end::known_intent;
 use std::sync::Arc;
 use std::time::Duration;
 
 use zeroize::Zeroizing;
 
-use super::end::ending;
+use super::end::{ending, known_intent};
 use super::page::{LinkView, Receipt, intent_by_token, may_confirm, view, view_link};
 use super::settle::{Settled, settle};
 use crate::app::App;

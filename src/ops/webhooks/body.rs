@@ -273,24 +273,6 @@ mod tests {
         }
     }
 
-    fn account() -> ReceivingAccount {
-        ReceivingAccount {
-            id: 1,
-            bank: "gtbank".into(),
-            bank_name: "GTBank".into(),
-            number: "0011223344".into(),
-            name: "MAKO STORES".into(),
-            business_id: None,
-            via: None,
-            mode: Mode::Live,
-            forced: false,
-            mask_shared: false,
-            created_at: Timestamp(0),
-            retired_at: None,
-            last_used_at: Timestamp(0),
-        }
-    }
-
     fn text(body: Vec<u8>) -> String {
         String::from_utf8(body).unwrap()
     }
@@ -306,7 +288,11 @@ mod tests {
             message_id: Some("a@b".into()),
         };
         assert_eq!(
-            text(payment_approved(&payment(), Some(&account()), Some(&alert))),
+            text(payment_approved(
+                &payment(),
+                Some(&ReceivingAccount::sample(1, "0011223344")),
+                Some(&alert)
+            )),
             concat!(
                 r#"{"event":"payment.approved","transaction_id":"ORDER-81","status":"approved","#,
                 r#""amount":12500.00,"received_amount":12500.00,"payer_name":"Bisi \"B\" Okafor","#,
@@ -328,22 +314,30 @@ mod tests {
         payment.mismatch_reason = Some("175.00 less".into());
         payment.schedule.paid_by_customer = true;
         payment.external_reference = Some("REF 1".into());
-        let body: serde_json::Value =
-            serde_json::from_slice(&payment_approved(&payment, Some(&account()), None)).unwrap();
+        let body: serde_json::Value = serde_json::from_slice(&payment_approved(
+            &payment,
+            Some(&ReceivingAccount::sample(1, "0011223344")),
+            None,
+        ))
+        .unwrap();
         assert_eq!(body["charges"]["paid_by_customer"], true);
         assert_eq!(body["mismatch_reason"], "175.00 less");
         assert_eq!(body["external_reference"], "REF 1");
         assert_eq!(body["bank"], "Wema", "as given when the alert does not tell");
         assert_eq!(body["received_amount"], 12325.0);
         payment.mode = Mode::Test;
-        let body = text(payment_approved(&payment, Some(&account()), None));
+        let body = text(payment_approved(&payment, Some(&ReceivingAccount::sample(1, "0011223344")), None));
         assert!(body.contains(r#""mode":"test","timestamp""#), "{body}");
     }
 
     #[test]
     fn a_wallet_payment_has_no_bank() {
         let wallet = Payment { kind: Kind::Wallet, ..payment() };
-        let body = text(payment_approved(&wallet, Some(&account()), Some(&AlertNote::default())));
+        let body = text(payment_approved(
+            &wallet,
+            Some(&ReceivingAccount::sample(1, "0011223344")),
+            Some(&AlertNote::default()),
+        ));
         assert!(body.contains(r#""bank":null,"payer_account_number":null,"account_number":null"#), "{body}");
         assert!(body.ends_with(r#""email_data":{}}"#), "{body}");
     }

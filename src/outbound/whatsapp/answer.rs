@@ -5,12 +5,12 @@
 //! failure is told with are ours: the API's own may repeat what was sent, so that only `details`, with
 //! everything that could be a secret taken out, goes to the log. Pure; used by `super` and `http`.
 
-use crate::outbound::message::SendOutcome;
 use std::time::Duration;
 
 use serde::Deserialize;
 
 use crate::domain::message::masked;
+use crate::outbound::message::SendOutcome;
 use crate::outbound::{PostError, PostOutcome};
 
 /// To one customer a message may go every 6 seconds.

@@ -5,12 +5,12 @@
 //! API refuses them. After `.../whatsapp/messages/text-messages`, `.../templates/utility-templates` and
 //! `.../templates/authentication-templates`. Pure; used by `super` alone.
 
-use crate::outbound::message::Outgoing;
 use bytes::Bytes;
 use serde_json::{Value, json};
 
 use crate::config::Templates;
 use crate::domain::message::MessageKind;
+use crate::outbound::message::Outgoing;
 
 /// Characters of one parameter. A template filled out has at most 1024, and ours have up to 450 of their
 /// own; a merchant's name has up to 255 and a reference 120, so that only a merchant's text is longer.

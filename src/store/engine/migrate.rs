@@ -1,8 +1,8 @@
 //! Runs the migrations of `schema`: each once, under a lock, with a checksum.
 
-use super::schema::{MIGRATIONS, Migration, tables};
 use rusqlite::Connection;
 
+use super::schema::{MIGRATIONS, Migration, tables};
 use crate::crash;
 use crate::domain::time::Timestamp;
 use crate::store::StoreError;

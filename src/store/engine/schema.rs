@@ -18,44 +18,33 @@ pub(in crate::store) struct Migration {
     pub text: &'static str,
 }
 
-pub(in crate::store) const MIGRATIONS: &[Migration] = &[
-    Migration { name: "0001_first", text: include_str!("../../../migrations/0001_first.sql") },
-    Migration { name: "0002_name_marks", text: include_str!("../../../migrations/0002_name_marks.sql") },
-    Migration { name: "0003_mailboxes", text: include_str!("../../../migrations/0003_mailboxes.sql") },
-    Migration { name: "0004_alert_proofs", text: include_str!("../../../migrations/0004_alert_proofs.sql") },
-    Migration { name: "0006_wallets", text: include_str!("../../../migrations/0006_wallets.sql") },
-    Migration {
-        name: "0007_texts_by_bytes",
-        text: include_str!("../../../migrations/0007_texts_by_bytes.sql"),
-    },
-    Migration { name: "0008_counted_once", text: include_str!("../../../migrations/0008_counted_once.sql") },
-    Migration {
-        name: "0009_payment_names",
-        text: include_str!("../../../migrations/0009_payment_names.sql"),
-    },
-    Migration {
-        name: "0010_one_index_each",
-        text: include_str!("../../../migrations/0010_one_index_each.sql"),
-    },
-    Migration {
-        name: "0011_payments_found",
-        text: include_str!("../../../migrations/0011_payments_found.sql"),
-    },
-    Migration { name: "0012_newest_first", text: include_str!("../../../migrations/0012_newest_first.sql") },
-    Migration {
-        name: "0013_told_as_it_is",
-        text: include_str!("../../../migrations/0013_told_as_it_is.sql"),
-    },
-    Migration {
-        name: "0014_alerts_without_session",
-        text: include_str!("../../../migrations/0014_alerts_without_session.sql"),
-    },
-    Migration { name: "0015_activity", text: include_str!("../../../migrations/0015_activity.sql") },
-    Migration { name: "0016_undone_by", text: include_str!("../../../migrations/0016_undone_by.sql") },
-    Migration {
-        name: "0017_forms_count_once",
-        text: include_str!("../../../migrations/0017_forms_count_once.sql"),
-    },
+macro_rules! migrations {
+    ($($name:literal),+ $(,)?) => {
+        &[$(Migration {
+            name: $name,
+            text: include_str!(concat!("../../../migrations/", $name, ".sql")),
+        }),+]
+    };
+}
+
+/// The first first.
+pub(in crate::store) const MIGRATIONS: &[Migration] = migrations![
+    "0001_first",
+    "0002_name_marks",
+    "0003_mailboxes",
+    "0004_alert_proofs",
+    "0006_wallets",
+    "0007_texts_by_bytes",
+    "0008_counted_once",
+    "0009_payment_names",
+    "0010_one_index_each",
+    "0011_payments_found",
+    "0012_newest_first",
+    "0013_told_as_it_is",
+    "0014_alerts_without_session",
+    "0015_activity",
+    "0016_undone_by",
+    "0017_forms_count_once",
 ];
 
 impl Migration {

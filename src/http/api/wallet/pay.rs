@@ -3,8 +3,6 @@
 //! The answer holds the link, so it is never stored: the body's own `idempotency_key` makes the same answer
 //! again from the intent, and so does an `Idempotency-Key` header.
 
-use crate::domain::reference::check_reference;
-use crate::http::response::problems::Problems;
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
@@ -14,6 +12,7 @@ use super::{
     Entered, answer, impostor_code, multiline, no_wallet, over_quota, payer_name, phone, replay, suspended,
 };
 use crate::domain::impostor::{Impostor, OwnHost, check_direction, check_line};
+use crate::domain::reference::check_reference;
 use crate::domain::wallet::WalletStatus;
 use crate::domain::weburl::MAX_URL_CHARS;
 use crate::http::Http;
@@ -25,6 +24,7 @@ use crate::http::request::validate::Checker;
 use crate::http::response::code::{Code, FieldCode};
 use crate::http::response::error::ApiError;
 use crate::http::response::json::Json;
+use crate::http::response::problems::Problems;
 use crate::ops::wallet_payments::start::{
     StartRequest, Started, StartedPayment, WebhookRefusal, start_wallet_payment, started_before,
     webhook_refusal,

@@ -2,13 +2,13 @@
 //! compared before the commit. Says what went wrong and whose fault it was; what then happens to
 //! the Units is decided in `group.rs`, its only caller.
 
-use super::errors::{Meaning, away, describe, fault, meaning};
 use std::future::Future;
 use std::pin::Pin;
 
 use tokio_postgres::types::ToSql;
 
 use super::connection::{Connection, check_count};
+use super::errors::{Meaning, away, describe, fault, meaning};
 use super::{ANSWER_TIMEOUT, convert};
 use crate::crash;
 use crate::store::StoreError;

@@ -3,7 +3,6 @@
 //! Here it is decided what an error of the server means ([`Meaning`]); what follows from that is
 //! the caller's business. Used by the readers and the writers of this engine only.
 
-use super::errors::{Meaning, away, describe, fault, meaning};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,6 +14,7 @@ use tokio_postgres::types::ToSql;
 use tokio_postgres::{AsyncMessage, Client, Statement};
 use tokio_util::task::AbortOnDropHandle;
 
+use super::errors::{Meaning, away, describe, fault, meaning};
 use super::{ANSWER_TIMEOUT, CONNECT_TIMEOUT, convert};
 use crate::store::StoreError;
 use crate::store::engine::sql::{Dialect, Sql, Text};

@@ -6,7 +6,6 @@
 //! commit leaves the end unknown; the Units are sent again under the same ids, and their rows in
 //! `units` tell whether it had happened. "Done" is said only of what the server confirmed.
 
-use super::errors::away;
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,6 +15,7 @@ use tokio::time::Instant;
 
 use super::batch::{self, Trouble};
 use super::connection::{Connection, Question, Slot, Unread};
+use super::errors::away;
 use crate::store::StoreError;
 use crate::store::engine::sql::statements;
 use crate::store::engine::unit::{Applied, Unit};

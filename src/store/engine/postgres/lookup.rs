@@ -4,15 +4,14 @@
 //! look-up from many connections at once. Nothing waits for company: a look-up that is alone goes
 //! alone. Each begins after it was asked, as every read does. The readers' side of `postgres.rs`.
 
-use super::errors::{away, fault};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
 use super::connection::{Question, Slot};
-use crate::store::StoreError;
+use super::errors::{away, fault};
 use crate::store::engine::sql::Sql;
 use crate::store::engine::value::{Row, Value};
-use crate::store::{WAIT_MAX, overloaded};
+use crate::store::{StoreError, WAIT_MAX, overloaded};
 
 /// Keys in one statement.
 const KEYS_MAX: usize = 128;
