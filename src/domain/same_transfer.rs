@@ -7,7 +7,7 @@
 use sha2::{Digest, Sha256};
 
 use super::account::{ReceivingAccount, mask_fits};
-use super::alert::{AlertKind, AlertRow, AlertStatus, Direction, TimePrecision};
+use super::alert::{AlertKind, AlertRow, AlertStatus, BankTime, Direction, TimePrecision};
 use super::matching::Interval;
 use super::money::Money;
 use super::name::{Verdict, fold, verdict};
@@ -19,6 +19,7 @@ pub type Key = (&'static str, String);
 pub const SESSION: &str = "session";
 const REFERENCE: &str = "reference";
 pub const MESSAGE: &str = "message";
+const CONTENT: &str = "content";
 /// A longer Message-ID is known by its hash.
 const MESSAGE_ID_MAX: usize = 250;
 /// Signs of a reference that says something.
@@ -27,7 +28,7 @@ const REFERENCE_MIN: usize = 6;
 const WORD_MIN: usize = 3;
 const WORDS_MIN: usize = 2;
 /// What banks charge for a transfer or a month of messages stays below.
-const FEE_MOST: Money = Money(50_000);
+pub const FEE_MOST: Money = Money(50_000);
 
 /// Where money for the account `id` arrives ([`ReceivingAccount::place`]).
 pub fn place_of(accounts: &[ReceivingAccount], id: i64) -> i64 {
@@ -71,7 +72,7 @@ pub fn mail_keys(alert: &AlertRow, content_hash: Option<&[u8; 32]>) -> Vec<Key> 
         let long = id.len() > MESSAGE_ID_MAX;
         keys.push((MESSAGE, if long { hex(&Sha256::digest(id.as_bytes())) } else { id.clone() }));
     }
-    keys.extend(content_hash.map(|hash| ("content", hex(hash))));
+    keys.extend(content_hash.map(|hash| (CONTENT, hex(hash))));
     keys
 }
 
@@ -106,9 +107,26 @@ pub fn describe(kind: &str) -> &'static str {
 }
 
 /// Whether two alerts that share a key of this kind are one telling. A mailer may give two mails one Message-ID: then
-/// clock and balance must agree as well.
+/// clock and balance must agree as well, and of debits what they say. Two debits of one content are two where it shows
+/// neither the second nor a balance: a bank that took the same amount twice writes the same words twice.
 pub fn is_copy(kind: &str, a: &AlertRow, b: &AlertRow) -> bool {
-    tells_the_same(a, b) && (kind != MESSAGE || !are_apart(a, b))
+    let is_by_mail = match (kind, a.facts.is_outgoing()) {
+        (MESSAGE, false) => !are_apart(a, b),
+        (MESSAGE, true) => !are_apart(a, b) && !differ(&a.facts.narration, &b.facts.narration),
+        (CONTENT, true) => [a, b].iter().all(|alert| is_unmistakable(alert)),
+        _ => true,
+    };
+    is_by_mail && tells_the_same(a, b)
+}
+
+/// Whether it shows what no second transfer of the same words would: the second, or the balance after it.
+fn is_unmistakable(alert: &AlertRow) -> bool {
+    let to_the_second = |time: BankTime| time.precision == TimePrecision::Second;
+    alert.facts.balance.is_some() || alert.facts.occurred.is_some_and(to_the_second)
+}
+
+fn differ(a: &Option<String>, b: &Option<String>) -> bool {
+    a.is_some() && b.is_some() && a != b
 }
 
 /// Amount, direction, day, account and payer agree. The last two as well because part of a narration
@@ -121,7 +139,6 @@ pub fn tells_the_same(a: &AlertRow, b: &AlertRow) -> bool {
         (Some(x), Some(y)) => x == y,
         _ => true,
     };
-    let differ = |a: &Option<String>, b: &Option<String>| a.is_some() && b.is_some() && a != b;
     let is_one =
         !differ(&a.facts.session_id, &b.facts.session_id) && !differ(&a.facts.reference, &b.facts.reference);
     let names_agree = match (&a.facts.payer_name, &b.facts.payer_name) {
@@ -235,9 +252,10 @@ pub fn takes_back(undoing: &AlertRow, credit: &AlertRow) -> bool {
     taken == came && taken > FEE_MOST || is_half && is_named()
 }
 
-/// Whether the narration of a debit or reversal names the payer of a credit.
-pub fn names_the_payer(undoing: &AlertRow, credit: &AlertRow) -> bool {
-    let (Some(narration), Some(payer)) = (&undoing.facts.narration, &credit.facts.payer_name) else {
+/// Whether the narration of an alert names the payer of a credit. That of a debit or reversal repeats the transfer's
+/// own, of which a part is the payer's remark.
+pub fn names_the_payer(telling: &AlertRow, credit: &AlertRow) -> bool {
+    let (Some(narration), Some(payer)) = (&telling.facts.narration, &credit.facts.payer_name) else {
         return false;
     };
     let (narration, payer) = (fold(narration), fold(payer));
@@ -247,10 +265,28 @@ pub fn names_the_payer(undoing: &AlertRow, credit: &AlertRow) -> bool {
     agreeing >= WORDS_MIN.min(words.len()) && agreeing > 0
 }
 
-/// Whether a debit that names this credit speaks of it alone: of its amount, and it was not dismissed. Such a one
-/// pays nothing, so it may have been sent to draw the reversal of another credit to itself.
+/// Whether a debit that names a credit by a key speaks of it: of its amount, and it was not dismissed. One that was
+/// dismissed pays nothing, so it may have been sent to draw the reversal of another credit to itself.
 pub fn speaks_of(undoing: &AlertRow, named: &AlertRow) -> bool {
     undoing.facts.amount == named.facts.amount && named.status != AlertStatus::Dismissed
+}
+
+/// Whether a debit that names that credit by a key is about no other one, such as this. A key can be typed into a
+/// transfer of the same amount, so it can be of this one as well where this shows no key of its own, unless the debit
+/// names the payer of that one alone.
+pub fn leaves_alone(undoing: &AlertRow, named: &AlertRow, other: &AlertRow) -> bool {
+    let (debit, of_named, of_other) = (&undoing.facts, &named.facts, &other.facts);
+    let by_session = debit.session_id.is_some() && debit.session_id == of_named.session_id;
+    let by_reference = debit.reference.is_some() && debit.reference == of_named.reference;
+    let has_its_own = by_session && of_other.session_id.is_some()
+        || by_reference && telling(&of_other.reference).is_some() && of_other.reference != debit.reference;
+    let names_that_one = names_the_payer(undoing, named) && !names_the_payer(undoing, other);
+    speaks_of(undoing, named) && (has_its_own || names_that_one)
+}
+
+/// Money that came, also where a rule set it aside as a fee or a transfer between own accounts.
+pub fn has_come(alert: &AlertRow) -> bool {
+    is_credit(alert) || alert.is_credit_aside()
 }
 
 /// A credit of kind payment.
@@ -293,7 +329,6 @@ pub fn told_time(alert: &AlertRow) -> Interval {
 /// Same amount, names not different, bank times that overlap: one payment told twice, unless
 /// session ids, references or balances of one kind show that they are two.
 pub fn may_be_the_same_money(a: &AlertRow, b: &AlertRow) -> bool {
-    let differ = |a: &Option<String>, b: &Option<String>| a.is_some() && b.is_some() && a != b;
     if differ(&a.facts.session_id, &b.facts.session_id) || differ(&a.facts.reference, &b.facts.reference) {
         return false;
     }
@@ -679,6 +714,70 @@ mod tests {
             assert_eq!(names_the_payer(&back, &came), named, "{narration}: {payer}");
             assert!(!names_the_payer(&with(&back, |a| a.facts.narration = None), &came));
         }
+    }
+
+    #[test]
+    fn debits_are_copies_only_where_nothing_sets_them_apart() {
+        let plain = with(&debit(AlertKind::Payment), |a| (a.facts.occurred, a.facts.balance) = (None, None));
+        let says = |words: &str| with(&plain, |a| a.facts.narration = text(words));
+        assert!(
+            is_copy(MESSAGE, &plain, &says("RVSL 1")) && is_copy(MESSAGE, &says("RVSL 1"), &says("RVSL 1"))
+        );
+        assert!(!is_copy(MESSAGE, &says("RVSL 1"), &says("RVSL 2")));
+        assert!(!is_copy(CONTENT, &plain, &plain));
+        let told = |precision| Some(BankTime { begin: Timestamp(0), end: Timestamp(0), precision });
+        let minute = with(&plain, |a| a.facts.occurred = told(TimePrecision::Minute));
+        let second = with(&plain, |a| a.facts.occurred = told(TimePrecision::Second));
+        let balance = with(&plain, |a| a.facts.balance = Some(Balance::Available(Money(500))));
+        assert!(!is_copy(CONTENT, &minute, &minute));
+        assert!(is_copy(CONTENT, &second, &second) && is_copy(CONTENT, &balance, &balance));
+        assert!(!is_copy(CONTENT, &second, &plain));
+        let came = with(&credit(), |a| (a.facts.occurred, a.facts.balance) = (None, None));
+        assert!(is_copy(CONTENT, &came, &came), "a credit that is told twice pays once");
+    }
+
+    #[test]
+    fn a_key_that_somebody_typed_draws_no_debit_from_a_credit_without_one() {
+        let back = with(&debit(AlertKind::Reversal), |a| {
+            (a.facts.session_id, a.facts.reference) = (text("1"), text("FT123456"));
+            a.facts.narration = text("RVSL");
+        });
+        let bare = with(&credit(), |a| (a.facts.session_id, a.facts.reference) = (None, None));
+        let named = with(&bare, |a| a.facts.session_id = text("1"));
+        assert!(!leaves_alone(&back, &named, &bare));
+        assert!(leaves_alone(&back, &named, &with(&bare, |a| a.facts.session_id = text("2"))));
+        let other_reference = with(&bare, |a| a.facts.reference = text("FT654321"));
+        assert!(!leaves_alone(&back, &named, &other_reference), "not the key that names it");
+        let by_reference = with(&bare, |a| a.facts.reference = text("FT123456"));
+        assert!(leaves_alone(&back, &by_reference, &other_reference));
+        assert!(
+            !leaves_alone(&back, &by_reference, &bare) && !leaves_alone(&back, &by_reference, &by_reference)
+        );
+        let no_key = with(&bare, |a| a.facts.reference = text("000000"));
+        assert!(!leaves_alone(&back, &by_reference, &no_key), "a placeholder");
+        let session = with(&bare, |a| a.facts.session_id = text("2"));
+        assert!(!leaves_alone(&back, &by_reference, &session));
+        let keyless = with(&back, |a| (a.facts.session_id, a.facts.reference) = (None, None));
+        assert!(!leaves_alone(&keyless, &bare, &session), "it names none by a key");
+        // Names.
+        let of = |payer: &str, alert: &AlertRow| with(alert, |a| a.facts.payer_name = text(payer));
+        let (named, other) = (of("SANI LAWAL", &named), of("HALIMA GARBA", &bare));
+        let says = |words: &str| with(&back, |a| a.facts.narration = text(words));
+        assert!(leaves_alone(&says("RVSL SANI LAWAL"), &named, &other));
+        assert!(!leaves_alone(&says("RVSL HALIMA GARBA"), &named, &other));
+        assert!(!leaves_alone(&says("RVSL HALIMA GARBA SANI LAWAL"), &named, &other));
+        let dismissed = with(&named, |a| a.status = AlertStatus::Dismissed);
+        assert!(!leaves_alone(&says("RVSL SANI LAWAL"), &dismissed, &other));
+    }
+
+    #[test]
+    fn money_has_come_also_where_it_was_set_aside() {
+        let aside = with(&credit(), |a| {
+            (a.status, a.facts.kind) = (AlertStatus::Ignored, Some(AlertKind::OwnTransfer));
+        });
+        assert!(has_come(&credit()) && has_come(&aside) && !is_credit(&aside));
+        assert!(!has_come(&with(&aside, |a| a.status = AlertStatus::Review)));
+        assert!(!has_come(&debit(AlertKind::Payment)));
     }
 
     #[test]

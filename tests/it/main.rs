@@ -48,3 +48,4 @@ mod webhooks_flood;
 mod webhooks_workers;
 mod webhooks_world;
 mod whatsapp;
+mod which_credit;

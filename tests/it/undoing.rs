@@ -12,10 +12,16 @@ use tillbell::ops::alerts::take::take_alert;
 
 use crate::counted_once::{approve_on, told, two_open};
 use crate::harness::app::{ACCOUNT, LATER, at, world};
+use crate::harness::databases::TestDatabase;
 use crate::harness::mails::Alert;
 use crate::taken_back::{alert, debit_of, take_back};
 
-async fn undo(app: &App, payment: &Payment, by: i64, despite: Option<&str>) -> Result<(), ReverseRefused> {
+pub async fn undo(
+    app: &App,
+    payment: &Payment,
+    by: i64,
+    despite: Option<&str>,
+) -> Result<(), ReverseRefused> {
     let ask = Reverse {
         business_id: payment.business_id,
         transaction_id: &payment.transaction_id,
@@ -191,6 +197,28 @@ on_both! {
         let refused = may_be_reread(&alert(&t, fee.alert_id).await).unwrap_err();
         assert!(matches!(refused, RereadRefused::Undoing(_)), "{refused}");
         t.finish().await;
+    }
+
+    async fn another_telling_of_a_debit_undoes_no_second_payment(db: TestDatabase) {
+        for session in [Some("000013260318091544000000000163"), None] {
+            let (t, _, one, two) = two_open(TestDatabase::migrated(db.engine()).await).await;
+            let (bank, again) = (told(false), Alert { at: at() + Span::minutes(2), ..told(false) });
+            t.advance(Span::minutes(3));
+            for credit in [&bank, &again] {
+                assert_eq!(t.ingest(&credit.text()).await.status, AlertStatus::Matched);
+            }
+            let debit = Alert { at: at() + Span::minutes(2), ..debit_of(&bank) };
+            let back = take_back(&t, &debit, session, None).await;
+            // The bank's second mail about it, in other words.
+            let holder = "TILL AND BELL LIMITED".into();
+            let other = Alert { message_id: "<other@gens.example>".into(), holder, ..debit };
+            let other = take_back(&t, &other, session, None).await;
+            undo(&t.app, &one, back.alert_id, None).await.unwrap();
+            let refused = undo(&t.app, &two, other.alert_id, None).await.unwrap_err();
+            assert!(refused.to_string().contains("may report the same debit as alert"), "{refused}");
+            undo(&t.app, &two, other.alert_id, Some("both stand on the statement")).await.unwrap();
+            t.finish().await;
+        }
     }
 
     async fn two_people_undo_one_transfer_each_by_one_debit_and_one_is_asked(db: TestDatabase) {

@@ -8,6 +8,7 @@ use std::cmp::Ordering;
 use super::copies::{Standing, settled_copy, settled_on, sharing_session, standing};
 use super::evidence::{self, OperatorApproval};
 use super::similar::similar_for_person;
+use super::taken_back::alarm;
 use super::weigh::{cut_lengths, is_full_account_number};
 use crate::app::App;
 use crate::domain::account::{ReceivingAccount, mask_fits};
@@ -155,10 +156,27 @@ pub async fn approve_alert(app: &App, ask: &Approve<'_>) -> Result<Result<Paymen
             }),
         };
         if settle(app, &settling).await? == Settled::Done {
+            alarm_if_undone(app, &alert, account.id, received).await?;
             return Ok(Ok(payment));
         }
     }
     Ok(Err(ApproveRefused::Changed))
+}
+
+/// A debit that came while the person decided found nothing to raise an alarm for: nobody vouched for the money yet.
+async fn alarm_if_undone(
+    app: &App,
+    alert: &AlertRow,
+    account_id: i64,
+    received: Money,
+) -> Result<(), OpError> {
+    let Some(by) = similar_for_person(app, alert, account_id, received).await?.undone_by else {
+        return Ok(());
+    };
+    match app.store.alert(alert.id).await? {
+        Some(credited) => alarm(app, &credited, by).await,
+        None => Ok(()),
+    }
 }
 
 /// What was received beside what was asked for, in words; `None` where they are the same.

@@ -12,7 +12,7 @@ use crate::domain::message::MessageKind;
 use crate::domain::money::naira;
 use crate::domain::payment::{Kind, Payment};
 use crate::domain::same_transfer::{is_before, is_fee, is_same_place, takes_back, takes_money};
-use crate::ops::alerts::taken_back::meant_by;
+use crate::ops::alerts::taken_back::{meant_by, told_again};
 use crate::ops::messages::outbox::{self, By, NOTES_VALID, Note};
 use crate::ops::wallets::find::known_wallet;
 use crate::ops::{OpError, RACES_MAX, given_reason};
@@ -144,6 +144,15 @@ async fn obstacles(app: &App, undoing: &AlertRow, credit: Option<&AlertRow>) -> 
     }
     for undone in app.store.settlements_undone_by(id).await? {
         all.push(format!("alert {id} has undone another payment already (settlement {undone})"));
+    }
+    for other in told_again(app, undoing).await? {
+        for undone in app.store.settlements_undone_by(other.id).await? {
+            all.push(format!(
+                "alert {id} may report the same debit as alert {}, which has undone another payment already \
+                 (settlement {undone})",
+                other.id
+            ));
+        }
     }
     Ok(all)
 }

@@ -10,8 +10,8 @@ use crate::domain::account::ReceivingAccount;
 use crate::domain::alert::{AlertRow, AlertStatus};
 use crate::domain::money::Money;
 use crate::domain::same_transfer::{
-    is_credit, is_one_transfer, is_same_place, is_timed, is_vouched, may_be_the_same_money, may_undo,
-    names_the_payer, place_of, speaks_of, takes_back, telling, told_time,
+    has_come, is_credit, is_one_transfer, is_same_place, is_timed, is_vouched, leaves_alone,
+    may_be_the_same_money, may_undo, names_the_payer, place_of, speaks_of, takes_back, telling, told_time,
 };
 use crate::domain::time::Span;
 use crate::ops::OpError;
@@ -148,9 +148,9 @@ async fn compare(
         known.push(other.id);
         if takes_back(&other, alert) {
             asked += 1;
-            // A credit of another amount that bears its session id may be anybody's, who typed it.
-            let belongs_elsewhere = asked <= UNDOING_ASKED_MAX
-                && named_by(app, &other, accounts).await?.iter().any(|named| speaks_of(&other, named));
+            let is_elsewhere = |named: &AlertRow| leaves_alone(&other, named, alert);
+            let belongs_elsewhere =
+                asked <= UNDOING_ASKED_MAX && named_by(app, &other, accounts).await?.iter().any(is_elsewhere);
             if may_undo(&other, alert) && !belongs_elsewhere {
                 similar.undone(&other);
             }
@@ -209,7 +209,7 @@ pub async fn named_by(
     let facts = &undoing.facts;
     let fits = |credit: &AlertRow| {
         credit.id != undoing.id
-            && is_credit(credit)
+            && has_come(credit)
             && credit.status != AlertStatus::Duplicate
             && is_same_place(undoing, credit, accounts)
     };
@@ -227,8 +227,8 @@ pub async fn named_by(
         found.retain(fits);
     }
     // Those of its session id are perhaps somebody else's, who typed it.
-    let is_settled = found.iter().any(|credit| credit.facts.amount == facts.amount);
-    if let (false, Some(bank), Some(reference)) = (is_settled, &facts.bank, telling(&facts.reference)) {
+    let is_told = found.iter().any(|credit| speaks_of(undoing, credit));
+    if let (false, Some(bank), Some(reference)) = (is_told, &facts.bank, telling(&facts.reference)) {
         let mut by_reference = app.store.alerts_by_reference(bank, reference, SHARING_MAX).await?;
         by_reference.retain(|credit| fits(credit) && found.iter().all(|known| known.id != credit.id));
         if by_reference.len() <= LIKELY_MAX {

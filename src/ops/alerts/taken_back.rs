@@ -2,18 +2,20 @@
 //! raises an alarm (contract/alerts.md#a31). Nothing is reversed by itself.
 //!
 //! It speaks of the credits that it names by session id or reference, and of other tellings of their money. Anybody
-//! can type a session id into a small transfer: where none of those named is of its amount, it speaks of the credits of
-//! its account and amount as well. Of these it means those whose payer its narration names; where it names nobody, any,
-//! as long as they are few: an alarm for each of sixty credits would hide the one that matters.
+//! can type a session id into a transfer: so it speaks of the credits of its account and amount as well, unless one of
+//! those named is of its amount and the others show keys of their own or other payers. Of these it means those whose
+//! payer its narration names; where it names nobody, any, as long as they are few: an alarm for each of sixty credits
+//! would hide the one that matters.
 
 use super::alert_log;
+use super::copies::SHARING_MAX;
 use super::similar::{LIKELY_MAX, REVERSAL_WITHIN, named_by};
 use crate::app::App;
 use crate::domain::account::ReceivingAccount;
 use crate::domain::alert::{AlertKind, AlertRow, AlertStatus};
 use crate::domain::same_transfer::{
-    is_credit, is_vouched, may_be_about, may_be_the_same_money, may_undo, names_the_payer, speaks_of,
-    takes_back, takes_money,
+    FEE_MOST, has_come, is_fee, is_same_place, is_vouched, leaves_alone, may_be_about, may_be_the_same_money,
+    may_undo, names_the_payer, speaks_of, takes_back, takes_money,
 };
 use crate::ops::{OpError, RACES_MAX};
 use crate::store::Step;
@@ -34,8 +36,16 @@ pub(in crate::ops) fn undoes(alert: &AlertRow) -> bool {
 /// repeats the alarm at most.
 pub(in crate::ops) async fn link_undone(app: &App, undoing: &AlertRow) -> Result<(), OpError> {
     let Meant { each, one_of } = meant_by(app, undoing).await?;
-    if each.is_empty() && one_of.is_empty() && undoing.facts.kind == Some(AlertKind::Reversal) {
-        tracing::warn!(undoing = undoing.id, "a reversal fits no credit; look at the bank's statement");
+    if each.is_empty() && one_of.is_empty() {
+        if undoing.facts.kind == Some(AlertKind::Reversal) {
+            tracing::warn!(undoing = undoing.id, "a reversal fits no credit; look at the bank's statement");
+        } else if is_fee(undoing) && undoing.facts.amount > Some(FEE_MOST) {
+            tracing::warn!(
+                undoing = undoing.id,
+                "a debit reads as a fee, but takes more than banks charge and fits no credit; look at the bank's \
+                 statement"
+            );
+        }
     }
     if let ([only], None) = (&each[..], undoing.linked_alert_id) {
         note(app, undoing.id, alerts::link(undoing.id, only.id)).await?;
@@ -82,12 +92,13 @@ pub(in crate::ops) async fn meant_by(app: &App, undoing: &AlertRow) -> Result<Me
     let mut of_amount = of_its_account_and_amount(app, undoing, &accounts).await?;
     of_amount.retain(|credit| named.iter().all(|known| known.id != credit.id));
     if named.iter().any(|credit| speaks_of(undoing, credit)) {
-        // Other tellings of the same money.
-        let is_told_again =
-            |credit: &AlertRow| named.iter().any(|known| may_be_the_same_money(known, credit));
-        let again: Vec<AlertRow> = of_amount.into_iter().filter(is_told_again).take(LIKELY_MAX).collect();
-        named.extend(again);
-        return Ok(Meant { each: named, one_of: Vec::new() });
+        // Other tellings of the same money, and those of which the key may be as well.
+        let (again, others): (Vec<_>, Vec<_>) = of_amount
+            .into_iter()
+            .partition(|credit| named.iter().any(|known| may_be_the_same_money(known, credit)));
+        of_amount = others;
+        of_amount.retain(|credit| !named.iter().any(|known| leaves_alone(undoing, known, credit)));
+        named.extend(again.into_iter().take(LIKELY_MAX));
     }
     // Anybody can type a session id into a small transfer, so those of its amount are meant as well.
     let (likely, one_of) = likely_ones(undoing, of_amount);
@@ -99,7 +110,14 @@ pub(in crate::ops) async fn meant_by(app: &App, undoing: &AlertRow) -> Result<Me
 fn likely_ones(undoing: &AlertRow, found: Vec<AlertRow>) -> (Vec<AlertRow>, Vec<AlertRow>) {
     let of_payer: Vec<AlertRow> =
         found.iter().filter(|credit| names_the_payer(undoing, credit)).cloned().collect();
-    let found = if of_payer.is_empty() { found } else { of_payer };
+    // The name may be another payer's remark, which the debit repeats: then the credit that it is of names him too.
+    let may_be_meant = |credit: &AlertRow| {
+        of_payer.iter().any(|known| known.id == credit.id || names_the_payer(credit, known))
+    };
+    let found = match of_payer.is_empty() {
+        true => found,
+        false => found.into_iter().filter(may_be_meant).collect(),
+    };
     if found.len() <= LIKELY_MAX { (found, Vec::new()) } else { (Vec::new(), found) }
 }
 
@@ -118,11 +136,38 @@ async fn of_its_account_and_amount(
     }
     found.retain(|credit| {
         let was_decided = matches!(credit.status, AlertStatus::Matched | AlertStatus::Reversed);
-        (credit.status.is_waiting() || was_decided)
-            && is_credit(credit)
+        (credit.status.is_waiting() || was_decided || credit.is_credit_aside())
+            && has_come(credit)
             && is_vouched(credit)
             && takes_back(undoing, credit)
             && may_undo(undoing, credit)
+    });
+    Ok(found)
+}
+
+/// Other debits or reversals that may tell of the same money as this one: of its session id and amount over all time,
+/// else of its account, amount and time.
+pub(in crate::ops) async fn told_again(app: &App, undoing: &AlertRow) -> Result<Vec<AlertRow>, OpError> {
+    let Some(amount) = undoing.facts.amount else { return Ok(Vec::new()) };
+    let accounts = app.directory.accounts().await?;
+    let session = undoing.facts.session_id.as_deref();
+    let mut found = match session {
+        Some(session) => app.store.alerts_by_session_of(session, amount, SHARING_MAX).await?,
+        None => Vec::new(),
+    };
+    let seen = (undoing.first_seen - REVERSAL_WITHIN, undoing.first_seen + REVERSAL_WITHIN);
+    let places = accounts.iter().filter(|one| may_be_about(undoing, one)).map(|one| Some(one.id));
+    for place in places.chain([None]) {
+        found.extend(app.store.alerts_seen(place, amount, seen, CREDITS_MAX).await?);
+    }
+    let mut known = vec![undoing.id];
+    found.retain(|other| {
+        let of_its_session = session.is_some() && other.facts.session_id.as_deref() == session;
+        let is_told = of_its_session || may_be_the_same_money(undoing, other);
+        let fits = takes_money(other) && is_told && is_same_place(undoing, other, &accounts);
+        let is_first = fits && !known.contains(&other.id);
+        known.push(other.id);
+        is_first
     });
     Ok(found)
 }
@@ -159,7 +204,8 @@ async fn hold_or_alarm(app: &App, credit: AlertRow, undoing: i64) -> Result<(), 
     Err(OpError::Contended)
 }
 
-async fn alarm(app: &App, credit: &AlertRow, undoing: i64) -> Result<(), OpError> {
+/// Tells that money which was credited may be gone, and links the credit to what may have taken it back.
+pub(in crate::ops) async fn alarm(app: &App, credit: &AlertRow, undoing: i64) -> Result<(), OpError> {
     note(app, credit.id, alerts::link(credit.id, undoing)).await?;
     // The alarm is raised also where its payment cannot be read.
     let payment = match credit.payment_id {
