@@ -71,7 +71,7 @@ pub async fn run(report: &mut Report, size: &Size) {
 }
 
 fn is_of_others(reason: &str) -> bool {
-    reason.contains("beneficiar") || reason.contains("could be looked at")
+    reason.contains("beneficiar") || reason.contains("not all were checked")
 }
 
 async fn accounts(world: &World) -> Vec<ReceivingAccount> {

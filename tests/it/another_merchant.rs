@@ -125,6 +125,51 @@ on_both! {
         t.finish().await;
     }
 
+    async fn no_number_of_payments_hides_a_name_with_what_may_be_a_title(db: TestDatabase) {
+        for (asked, bait, payer) in [
+            ("Igwe Garba", "Ngozi Garba", "GARBA NGOZI"),
+            ("Ngozi Garba", "Igwe Garba", "IGWE GARBA"),
+            ("Garba Yerima", "Ngozi Garba", "YERIMA NGOZI GARBA"),
+        ] {
+            let (t, victim) = world(TestDatabase::migrated(db.engine()).await).await;
+            let other = t.merchant("bolu.example").await;
+            let mine = t.create(&victim, 5_000, asked).await;
+            crowd(&t, &other, 5_000, 30, "Zainab").await;
+            let wanted = create_payment(&t.app, &other.caller, t.request(&other, 5_000, bait), None).await.unwrap();
+            let outcome = paid(&t, 5_000, payer).await;
+            let theirs = match wanted {
+                Created::Payment(view) => t.payment(&view.payment).await.status,
+                Created::NoAccount => Status::Pending,
+                other => panic!("{other:?}"),
+            };
+            assert_eq!(theirs, Status::Pending, "{asked}: {outcome:?}");
+            if outcome.status == AlertStatus::Review {
+                let suggested = suggested(&t, outcome.alert_id).await;
+                assert!(suggested.contains(&mine.transaction_id), "{asked}: {suggested:?}");
+            } else {
+                assert_eq!(outcome.transaction_id, Some(mine.transaction_id), "{asked}: {outcome:?}");
+            }
+            t.finish().await;
+        }
+    }
+
+    async fn no_number_of_waiting_alerts_hides_one_from_a_correction(db: TestDatabase) {
+        let (t, shop) = world(db).await;
+        let payment = t.create(&shop, 5_000, "Halima Garba").await;
+        t.advance(LATER);
+        for n in 0..205 {
+            t.advance(Span::seconds(1));
+            let payer = format!("{} {}", GIVEN[n % 12], FAMILY[n % 10]);
+            let waiting = t.ingest(&Alert::credit(ACCOUNT, 6_500, &payer, t.app.now()).text()).await;
+            assert!(waiting.status.is_waiting(), "{waiting:?}");
+        }
+        let last = t.ingest(&Alert::credit(ACCOUNT, 6_500, "Halima Garba", t.app.now()).text()).await;
+        assert!(last.status.is_waiting(), "{last:?}");
+        correct(&t, &shop, &payment, 6_500).await;
+        assert_eq!(t.payment(&payment).await.status, Status::Approved);
+        t.finish().await;
+    }
+
     async fn no_number_of_payments_hides_one_when_an_account_is_chosen(db: TestDatabase) {
         let (t, victim) = world(db).await;
         let other = t.merchant("bolu.example").await;

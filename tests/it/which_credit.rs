@@ -90,6 +90,35 @@ on_both! {
         }
     }
 
+    async fn many_typed_session_ids_hide_no_reversal_of_another_amount(db: TestDatabase) {
+        for is_first in [true, false] {
+            let (t, shop) = world(TestDatabase::migrated(db.engine()).await).await;
+            t.create(&shop, NAIRA, VICTIM).await;
+            t.advance(LATER);
+            let genuine = Alert::credit(ACCOUNT, NAIRA, VICTIM, t.app.now() - Span::seconds(5));
+            let less = Alert { amount: format!("{}.25", NAIRA - 11), payer: "RETURN".into(), ..debit_of(&genuine) };
+            let debit = Alert { at: t.app.now(), ..less };
+            let (mut back, mut credit) = (None, None);
+            for begins in [true, false] {
+                if begins == is_first {
+                    back = Some(take_back(&t, &debit, Some(&genuine.session), None).await);
+                } else {
+                    credit = Some(t.ingest(&genuine.text()).await);
+                }
+                for n in 0..if begins { 55 } else { 0 } {
+                    t.advance(Span::seconds(1));
+                    let small = Alert::credit(ACCOUNT, 50 + n, THIEF, t.app.now());
+                    let mut small = t.taken(&small.text(), true);
+                    small.facts.session_id = Some(genuine.session.clone());
+                    take_alert(&t.app, &small).await.unwrap();
+                }
+            }
+            let linked = alert(&t, credit.unwrap().alert_id).await.linked_alert_id;
+            assert_eq!(linked, back.map(|back| back.alert_id), "{is_first}");
+            t.finish().await;
+        }
+    }
+
     async fn a_dismissed_credit_with_a_typed_session_id_hides_no_reference(db: TestDatabase) {
         let (t, shop) = world(db).await;
         let mut credits = Vec::new();

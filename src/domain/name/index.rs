@@ -38,9 +38,9 @@ pub struct SoughtKeys {
     pub keys: Vec<i64>,
     /// Some names that are not different may be stored under other keys.
     pub is_incomplete: bool,
-    /// The name has an initial, which a stored name may write out: that one shares a single word, which is no
-    /// key.
-    pub has_initial: bool,
+    /// A stored name that is close to this one may share a single word with it, which is no key: this one has an
+    /// initial, which that one may write out, or a word that may be a title.
+    pub may_share_one_word: bool,
 }
 
 /// How like the name a stored one must be to be found.
@@ -72,8 +72,8 @@ pub fn stored_keys(name: &Folded) -> Vec<i64> {
         found.wholes(own);
     }
     found.pairs_within(&keys);
-    // Written out in another name, an initial leaves one word in common.
-    if name.words.iter().any(|word| word.kind == Kind::Initial) {
+    // Written out in another name, an initial leaves one word in common; and so does a title that may be a name.
+    if name.words.iter().any(|word| word.kind == Kind::Initial || word.may_be_title) {
         keys.iter().for_each(|own| found.singles(own));
     }
     if words.len() <= WORDS_WITH_ENDS_MAX {
@@ -107,14 +107,22 @@ pub fn sought_keys(name: &Folded, likeness: Likeness) -> SoughtKeys {
     }
     if nearly {
         found.near(&words, &related);
+        // A title that was dropped here may stand in the other name as a name.
+        for title in
+            name.words.iter().filter(|word| word.kind == Kind::Title && related::is_name_as_well(word))
+        {
+            let own = related::stored_text(&title.text);
+            related.iter().for_each(|keys| found.pairs(&own, keys));
+        }
     }
     found.joined_words(name, &words, &related);
     found.split_words(&words);
     found.pairs_of_all(&related, &unheard);
     // A single word is close to every name that holds it, among whatever others.
     let is_incomplete = name.too_long || found.is_full() || ((nearly || name.business) && words.len() < 2);
-    let has_initial = nearly && name.words.iter().any(|word| word.kind == Kind::Initial);
-    SoughtKeys { is_incomplete, has_initial, keys: found.hashed.into_iter().collect() }
+    let is_one_word = |word: &Word| word.kind == Kind::Initial || word.may_be_title;
+    let may_share_one_word = nearly && name.words.iter().any(is_one_word);
+    SoughtKeys { is_incomplete, may_share_one_word, keys: found.hashed.into_iter().collect() }
 }
 
 const SINGLE: &str = "1";

@@ -104,7 +104,7 @@ pub async fn approve_alert(app: &App, ask: &Approve<'_>) -> Result<Result<Paymen
         // Read before similar alerts are: whatever comes or is settled after this makes it a lost race.
         let place = account.place();
         let ticks = app.store.amount_ticks(place, received).await?;
-        let sharing = sharing_session(app, alert.facts.session_id.as_deref()).await?;
+        let sharing = sharing_session(app, alert.facts.session_id.as_deref(), Some(received)).await?;
         let standing = standing(&alert, settled_on(app, &alert, place).await?, &sharing);
         if let Some(same) = standing.iter().find(|one| !one.is_other_money) {
             return Ok(Err(ApproveRefused::Settled(alert.id, same.what, same.alert_id)));

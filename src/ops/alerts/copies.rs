@@ -5,6 +5,7 @@
 
 use crate::app::App;
 use crate::domain::alert::{AlertRow, AlertStatus};
+use crate::domain::money::Money;
 use crate::domain::same_transfer::{
     Key, SESSION, beside_key, describe, is_copy, is_credit, is_other_money, mail_keys, transfer_keys,
 };
@@ -28,7 +29,7 @@ pub async fn judge_copies(app: &App, alert: &mut AlertRow, keys: &[Key]) -> Resu
     // The owner is perhaps somebody who typed it: the others that show it count as well.
     let session =
         alert.facts.session_id.as_deref().filter(|_| others.iter().any(|(kind, _)| *kind == SESSION));
-    for other in sharing_session(app, session).await? {
+    for other in sharing_session(app, session, alert.facts.amount).await? {
         let is_known = other.id == alert.id || others.iter().any(|(_, one)| one.id == other.id);
         if is_credit(&other) && other.status != AlertStatus::Duplicate && !is_known {
             others.push((SESSION, other));
@@ -93,10 +94,14 @@ pub async fn settled_copy(app: &App, alert: &AlertRow) -> Result<Option<i64>, Op
     Ok(None)
 }
 
-/// Alerts that show this session id, newest first.
-pub async fn sharing_session(app: &App, session: Option<&str>) -> Result<Vec<AlertRow>, OpError> {
+/// Alerts that show this session id: all while they are few, and always those of this amount.
+pub async fn sharing_session(
+    app: &App,
+    session: Option<&str>,
+    amount: Option<Money>,
+) -> Result<Vec<AlertRow>, OpError> {
     match session {
-        Some(session) => Ok(app.store.alerts_by_session(session, SHARING_MAX).await?),
+        Some(session) => Ok(app.store.alerts_by_session(session, amount, SHARING_MAX).await?),
         None => Ok(Vec::new()),
     }
 }

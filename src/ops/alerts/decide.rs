@@ -132,7 +132,8 @@ pub async fn conclude(app: &App, alert: &AlertRow, weighed: &Weighed) -> Result<
     if status == alert.status && evidence::is_told(&weighed.decision, &alert.evidence) {
         return Ok(true); // nothing new to say
     }
-    let linked = weighed.undone_by.filter(|_| alert.linked_alert_id.is_none());
+    // That the money may be gone says more than that it may be a copy.
+    let linked = weighed.undone_by.filter(|undoing| alert.linked_alert_id != Some(*undoing));
     let unit = app
         .store
         .unit(alert.id)

@@ -12,8 +12,9 @@ use crate::domain::matching::Verdicts;
 use crate::domain::payment::{Payment, Status};
 use crate::ops::{OpError, RACES_MAX};
 
-/// Waiting alerts looked at for one correction, oldest first.
-const WAITING_MAX: usize = 100;
+/// Waiting alerts read at once, oldest first, and such reads for one correction.
+const WAITING_READ: usize = 100;
+const READS_MAX: usize = 20;
 
 /// Idempotent: run again, it finds nothing left to do.
 pub async fn rematch(app: &App, payment_id: i64) -> Result<(), OpError> {
@@ -23,13 +24,31 @@ pub async fn rematch(app: &App, payment_id: i64) -> Result<(), OpError> {
         return Ok(());
     }
     let low = payment.rule_bounds().map_or(payment.amount, |(low, _)| low.min(payment.amount));
-    let waiting =
-        app.store.waiting_alerts(account_id, (low, payment.amount), payment.created_at, WAITING_MAX).await?;
-    for alert in waiting {
-        if alert.authenticity.counts() && look_again(app, &alert, &payment).await? {
-            return Ok(());
+    let mut since = payment.created_at;
+    let mut known: Vec<i64> = Vec::new();
+    for _ in 0..READS_MAX {
+        let waiting =
+            app.store.waiting_alerts(account_id, (low, payment.amount), since, WAITING_READ).await?;
+        let (read, last) = (waiting.len(), waiting.last().map(|alert| alert.first_seen));
+        for alert in waiting {
+            if known.contains(&alert.id) {
+                continue;
+            }
+            known.push(alert.id);
+            if alert.authenticity.counts() && look_again(app, &alert, &payment).await? {
+                return Ok(());
+            }
+        }
+        match last.filter(|last| read >= WAITING_READ && *last > since) {
+            Some(last) => since = last,
+            None => return Ok(()),
         }
     }
+    tracing::warn!(
+        transaction_id = payment.transaction_id,
+        looked_at = known.len(),
+        "more alerts wait on the account than one correction looks at; approve by hand what is missing"
+    );
     Ok(())
 }
 

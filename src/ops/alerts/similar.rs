@@ -108,7 +108,7 @@ async fn compare(
     let facts = &alert.facts;
     let (by_key, by_session, by_reference, others) = tokio::try_join!(
         settled_on(app, alert, place),
-        sharing_session(app, facts.session_id.as_deref()),
+        sharing_session(app, facts.session_id.as_deref(), Some(received)),
         sharing_reference(app, alert),
         gather(app, alert, places, received),
     )?;
@@ -213,19 +213,8 @@ pub async fn named_by(
             && credit.status != AlertStatus::Duplicate
             && is_same_place(undoing, credit, accounts)
     };
-    let mut found = Vec::new();
-    if let Some(session) = &facts.session_id {
-        found = app.store.alerts_by_session(session, SHARING_MAX).await?;
-        // Very many were typed by somebody: those of its amount are read by themselves.
-        if let (true, Some(amount)) = (found.len() >= SHARING_MAX, facts.amount) {
-            for one in app.store.alerts_by_session_of(session, amount, SHARING_MAX).await? {
-                if found.iter().all(|known| known.id != one.id) {
-                    found.push(one);
-                }
-            }
-        }
-        found.retain(fits);
-    }
+    let mut found = sharing_session(app, facts.session_id.as_deref(), facts.amount).await?;
+    found.retain(fits);
     // Those of its session id are perhaps somebody else's, who typed it.
     let is_told = found.iter().any(|credit| speaks_of(undoing, credit));
     if let (false, Some(bank), Some(reference)) = (is_told, &facts.bank, telling(&facts.reference)) {

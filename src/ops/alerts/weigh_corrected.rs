@@ -82,7 +82,8 @@ async fn somebody_else(app: &App, alert: &AlertRow, payment: &Payment) -> Result
         );
         return Ok(Some(Objection { reason, about: Some(other.clone()) }));
     }
-    let cannot_be_sure = found.may_be_more || !cut.is_empty() || is_index_unfinished(app).await?;
+    let cannot_be_sure =
+        found.may_be_more || found.misses_close_ones || !cut.is_empty() || is_index_unfinished(app).await?;
     let reason =
         "the amount was corrected, and not all payments on the account with a similar name could be checked";
     Ok(cannot_be_sure.then(|| Objection { reason: reason.into(), about: None }))

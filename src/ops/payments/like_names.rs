@@ -129,7 +129,7 @@ pub struct Wanted<'a> {
 pub struct Found {
     pub payments: Vec<Payment>,
     pub may_be_more: bool,
-    /// The payer's name has an initial: some names that are close to it are not found.
+    /// The payer's name has an initial or what may be a title: some names that are close to it are not found.
     pub misses_close_ones: bool,
 }
 
@@ -145,7 +145,7 @@ pub async fn payments_like(app: &App, wanted: &Wanted<'_>) -> Result<Found, OpEr
     };
     let payments = app.store.payments_named(&named).await?;
     let may_be_more = sought.is_incomplete || payments.len() >= wanted.limit;
-    Ok(Found { payments, may_be_more, misses_close_ones: sought.has_initial })
+    Ok(Found { payments, may_be_more, misses_close_ones: sought.may_share_one_word })
 }
 
 /// Adds those that are not there yet.

@@ -41,6 +41,8 @@ const EXPECTED: &[(&str, &str)] = &[
     ("FORGET_KEYS", "settled_keys_settlement"),
     ("UNDECIDED_ON_ACCOUNT", "alerts_undecided"),
     ("BY_SESSION", "alerts_session"),
+    ("BY_SESSION_OLDEST", "alerts_session"),
+    ("BY_SESSION_DEBITS", "alerts_session"),
     ("BY_SESSION_OF_AMOUNT", "alerts_session"),
 ];
 

@@ -71,14 +71,10 @@ fn labelled_pairs_that_are_not_different_share_a_key() {
             Verdict::Close => Likeness::NotDifferent,
             Verdict::Different => continue,
         };
-        // Igwe Okafor is close to every Okafor, should Igwe be a title: nobody looks through all of them.
-        let title_kept = |name: &Folded| name.words.iter().any(|word| word.may_be_title);
-        if wanted == Likeness::NotDifferent && (title_kept(&e) || title_kept(&r)) {
-            continue;
-        }
         let sought = sought_keys(&r, wanted);
-        let shared =
-            sought.has_initial || e.too_long || stored_keys(&e).iter().any(|key| sought.keys.contains(key));
+        let shared = sought.may_share_one_word
+            || e.too_long
+            || stored_keys(&e).iter().any(|key| sought.keys.contains(key));
         if shared || (sought.is_incomplete && wanted == Likeness::NotDifferent) {
             met += 1;
         } else {

@@ -101,6 +101,14 @@ statements! {
         concat!("select ", columns!(), " from alerts where session_id = $1", vouched!(),
                 " order by first_seen_at desc limit $2")
     }
+    BY_SESSION_OLDEST: query {
+        concat!("select ", columns!(), " from alerts where session_id = $1", vouched!(),
+                " order by first_seen_at limit $2")
+    }
+    BY_SESSION_DEBITS: query {
+        concat!("select ", columns!(), " from alerts where session_id = $1 and direction = 'debit'", vouched!(),
+                " order by first_seen_at desc limit $2")
+    }
     BY_SESSION_OF_AMOUNT: query {
         concat!("select ", columns!(), " from alerts where session_id = $1 and amount_kobo + 0 = $3", vouched!(),
                 " order by first_seen_at desc limit $2")
@@ -140,17 +148,39 @@ pub struct WaitingMails {
 }
 
 impl Store {
-    /// Alerts with this session id, newest first.
+    /// Alerts with this session id, newest first. Where there are more than `limit`, the oldest, the debits and those of
+    /// the amount are read by themselves and follow: whoever types another's session id into small transfers hides
+    /// none of them.
     pub async fn alerts_by_session(
         &self,
         session_id: &str,
+        amount: Option<Money>,
         limit: usize,
     ) -> Result<Vec<AlertRow>, StoreError> {
-        let params = vec![session_id.into(), (limit as i64).into()];
-        self.read(&BY_SESSION, params).await?.into_iter().map(decode).collect()
+        let params = || vec![session_id.into(), (limit as i64).into()];
+        let mut found: Vec<AlertRow> =
+            self.read(&BY_SESSION, params()).await?.into_iter().map(decode).collect::<Result<_, _>>()?;
+        if found.len() < limit {
+            return Ok(found);
+        }
+        let (oldest, debits) = tokio::try_join!(
+            self.read(&BY_SESSION_OLDEST, params()),
+            self.read(&BY_SESSION_DEBITS, params())
+        )?;
+        let mut more: Vec<AlertRow> =
+            oldest.into_iter().chain(debits).map(decode).collect::<Result<_, _>>()?;
+        if let Some(amount) = amount {
+            more.extend(self.alerts_by_session_of(session_id, amount, limit).await?);
+        }
+        for one in more {
+            if found.iter().all(|known| known.id != one.id) {
+                found.push(one);
+            }
+        }
+        Ok(found)
     }
 
-    /// The same of one amount: whoever types another's session id into small transfers hides none of them.
+    /// Those of one amount, newest first.
     pub async fn alerts_by_session_of(
         &self,
         session_id: &str,
