@@ -9,6 +9,7 @@ pub mod decide;
 pub mod dismiss;
 pub mod draft;
 pub mod evidence;
+pub mod find;
 pub mod other_accounts;
 pub mod prove_later;
 pub mod rematch;
