@@ -339,7 +339,7 @@ async fn list(app: &App, banks: &Banks, args: ListArgs, desk: &Desk) -> anyhow::
         "reason",
     ];
     if rows.iter().any(|row| !row.text("alarm").is_empty()) {
-        columns.push("alarm");
+        columns.insert(columns.len() - 1, "alarm");
     }
     // Whose mails they are matters most where they are to be dismissed by their sender.
     if desk.printer.has_room() || outcome == Some(AlertStatus::Quarantined) {
