@@ -28,6 +28,7 @@ mod other_accounts;
 mod quarantine;
 mod reread;
 mod reviewing;
+mod reviewing_doubts;
 mod settling;
 mod smtp;
 mod starting;
