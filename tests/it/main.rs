@@ -10,6 +10,7 @@
 #[macro_use]
 mod harness;
 
+mod account_added;
 mod another_merchant;
 pub mod api;
 mod attacks;

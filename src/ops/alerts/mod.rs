@@ -2,6 +2,7 @@
 //!
 //! The highest subject: it asks all others, and none of them asks it.
 
+pub mod account_added;
 pub mod alert_log;
 pub mod approve;
 pub mod copies;

@@ -81,6 +81,10 @@ statements! {
         "update alerts set status = 'review', reason = $3, linked_alert_id = $4, doubts = $5, version = version + 1 \
          where id = $1 and version = $2 and status in ('new', 'review', 'unmatched')"
     }
+    PLACED: query {
+        "update alerts set status = 'new', account_id = $3, doubts = $4, decided_at = null, version = version + 1 \
+         where id = $1 and version = $2 and status = 'review' and account_id is null"
+    }
     LINK: query { "update alerts set linked_alert_id = $2, version = version + 1 where id = $1" }
     UNDID: query { "update alerts set linked_alert_id = $3, version = version + 1 where id = $1 and version = $2" }
     WAITING_ON_ACCOUNT: query {
@@ -325,6 +329,13 @@ pub fn dismissed(alert: &AlertRow, reason: &str, at: Timestamp) -> Step {
 pub fn held(alert: &AlertRow, reason: &str, linked: i64) -> Step {
     let doubts = doubts_with(alert, reason);
     Step::one(&HELD, vec![alert.id.into(), alert.version.into(), reason.into(), linked.into(), doubts.into()])
+}
+
+/// An alert that named no account of ours is about this one after all: it is to be decided again, with the doubts
+/// that it has now. Guarded by version.
+pub fn placed(alert: &AlertRow, account_id: i64) -> Step {
+    let doubts = alert.facts.doubts.join("\n");
+    Step::one(&PLACED, vec![alert.id.into(), alert.version.into(), account_id.into(), doubts.into()])
 }
 
 /// Notes on an alert that another one refers to it.
