@@ -6,6 +6,7 @@
 
 mod figures;
 mod parts;
+pub mod tried;
 mod wording;
 
 use super::narration::{self, Setting};
@@ -28,7 +29,7 @@ pub struct Head<'a> {
     pub subject: Option<&'a str>,
     pub date: Option<Timestamp>,
     pub now: Timestamp,
-    /// Tell which rules for narrations were tried.
+    /// Tell which rules and expressions were tried.
     pub explain: bool,
 }
 
@@ -120,6 +121,9 @@ pub fn facts(
         facts.payer_name_cut = false;
     }
     parts::compare(&mut reader, &facts, &shared.claims);
+    if head.explain {
+        why.extend(tried::unread(&reader, &facts));
+    }
     facts.doubts = reader.doubts;
     facts
 }

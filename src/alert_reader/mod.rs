@@ -57,7 +57,7 @@ pub struct Intake {
     /// A person vouches for it: what is missing for a proof is not missed.
     pub trusted: bool,
     pub proof: Proof,
-    /// A person wants to know which rules for narrations were tried; `why` tells it then.
+    /// A person wants to know which rules and expressions were tried; `why` tells it then.
     pub explain: bool,
 }
 
@@ -324,6 +324,10 @@ fn understand(
     let text: String = sheets.iter().map(Sheet::text).collect();
     let subject = letter.subject.as_deref().unwrap_or_default();
     let Some(layout) = extract::recognise(bank, &text, subject) else {
+        let tried = || match intake.explain {
+            true => extract::tried::layouts(bank, &text, subject),
+            false => Vec::new(),
+        };
         let own = bank.notices.iter().any(|r| r.is_match(subject) || r.is_match(&text));
         let speaks =
             |text: &str| speaks_of_money(text) || banks.shared.moves.iter().any(|r| r.is_match(text));
@@ -336,6 +340,7 @@ fn understand(
         // What cannot be seen may have spoken of money.
         if notice || !speaks(&text) && seen.is_whole {
             why.push(format!("{}: not a transaction", bank.name));
+            why.extend(tried());
             facts.kind = Some(AlertKind::Notice);
             return (Outcome::Ignored, facts);
         }
@@ -344,6 +349,7 @@ fn understand(
              docs/banks.md; check it with `bank try`",
             bank.name
         ));
+        why.extend(tried());
         return (Outcome::Unreadable, facts);
     };
     why.push(format!("{}: layout {}", bank.name, layout.name));

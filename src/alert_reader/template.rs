@@ -12,7 +12,7 @@ pub mod raw;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
-use pattern::Pattern;
+pub(super) use pattern::Pattern;
 
 use crate::domain::alert::{AlertKind, Direction};
 
@@ -193,6 +193,45 @@ pub(super) enum FieldName {
     Time,
     Available,
     Ledger,
+}
+
+impl FieldName {
+    pub const ALL: [FieldName; 14] = [
+        FieldName::Amount,
+        FieldName::Currency,
+        FieldName::Account,
+        FieldName::Holder,
+        FieldName::Narration,
+        FieldName::Reference,
+        FieldName::Session,
+        FieldName::Payer,
+        FieldName::PayerAccount,
+        FieldName::PayerBank,
+        FieldName::Date,
+        FieldName::Time,
+        FieldName::Available,
+        FieldName::Ledger,
+    ];
+
+    /// As templates call it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            FieldName::Amount => "amount",
+            FieldName::Currency => "currency",
+            FieldName::Account => "account",
+            FieldName::Holder => "holder",
+            FieldName::Narration => "narration",
+            FieldName::Reference => "reference",
+            FieldName::Session => "session",
+            FieldName::Payer => "payer",
+            FieldName::PayerAccount => "payer_account",
+            FieldName::PayerBank => "payer_bank",
+            FieldName::Date => "date",
+            FieldName::Time => "time",
+            FieldName::Available => "available",
+            FieldName::Ledger => "ledger",
+        }
+    }
 }
 
 /// What holds for every bank.

@@ -21,7 +21,12 @@ pub(super) async fn transaction_id(app: &App, alert: &AlertRow) -> anyhow::Resul
 }
 
 /// An alert in a list.
-pub(super) fn row(alert: &AlertRow, transaction_id: Option<String>, banks: &Banks) -> Object {
+pub(super) fn row(
+    alert: &AlertRow,
+    transaction_id: Option<String>,
+    banks: &Banks,
+    alarm: Option<i64>,
+) -> Object {
     let facts = &alert.facts;
     // One that was approved after all is no longer dismissed.
     let dismissed_from = alert.dismissed_from.filter(|_| alert.status == AlertStatus::Dismissed);
@@ -45,6 +50,7 @@ pub(super) fn row(alert: &AlertRow, transaction_id: Option<String>, banks: &Bank
         .with("decided_at", alert.decided_at)
         .with("transaction_id", transaction_id)
         .with("linked_alert_id", alert.linked_alert_id)
+        .with("alarm_alert_id", alarm)
         .with("mail_from", alert.mail_from.as_ref())
         .with("reason", &alert.reason)
 }
@@ -54,7 +60,8 @@ pub(super) async fn object(app: &App, banks: &Banks, id: i64) -> anyhow::Result<
     let alert = app.store.alert(id).await?.ok_or(ApproveRefused::NoAlert(id))?;
     let transaction_id = transaction_id(app, &alert).await?;
     let facts = &alert.facts;
-    Ok(row(&alert, transaction_id, banks)
+    let alarm = app.store.alarm_of(alert.id).await?;
+    Ok(row(&alert, transaction_id, banks, alarm)
         .with("source", &alert.source)
         .with("authentic_by", alert.authentic_by.as_ref())
         .with("template", facts.template.as_ref())

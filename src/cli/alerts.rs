@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use anyhow::{Context, anyhow};
+use anyhow::{Context, anyhow, bail};
 use clap::{Args, Subcommand};
 use indicatif::ProgressBar;
 
 use super::alert_view::{display_name, object, row, transaction_id};
 use super::banks::occurred;
-use super::options::{LIST_MAX, LIST_USUAL, newest};
+use super::options::{LIST_MAX, LIST_USUAL, Since, money, newest, not_searched, since};
+use super::payments::taken_back;
 use super::print::{self, Field, Object, for_people};
 use super::reread::{self, RereadArgs};
 use super::{Desk, dismissals, payments};
@@ -24,9 +25,12 @@ use crate::mail_intake::ingest::{Arrival, Ingested, MailRoom, Origin, ingest};
 use crate::ops::OpError;
 use crate::ops::alerts::approve::{Approve, ApproveRefused, approve_alert, difference};
 use crate::ops::alerts::draft::Voucher;
+use crate::ops::alerts::find::{Search, find_alerts, open_alarms};
+use crate::ops::look_back::Found;
 use crate::ops::payments::find::whose_payment;
 use crate::store::StoreError;
 use crate::store::tables::alert_totals::AlertTotal;
+use crate::store::tables::alerts::search::Filter;
 
 /// Mails in a row that the database was away for; then no more are tried.
 const AWAY_MAX: usize = 3;
@@ -43,16 +47,23 @@ pub(super) enum AlertCommand {
     ])]
     Ingest(IngestArgs),
     /// List alerts, newest first, and the total of those that wait
-    #[command(after_help = examples!["alert list --outcome review", "alert list --limit 20 --json"])]
-    List {
-        /// Only alerts with this outcome: new, matched, review, unmatched, duplicate, quarantined, ignored,
-        /// unreadable, dismissed, reversed
-        #[arg(long, value_name = "OUTCOME", value_parser = outcome)]
-        outcome: Option<AlertStatus>,
-        /// Largest number of alerts to show
-        #[arg(long, value_name = "N", default_value_t = LIST_USUAL, value_parser = clap::value_parser!(u32).range(1..=LIST_MAX))]
-        limit: u32,
-    },
+    ///
+    /// Options combine: an alert is listed only if it fits all of them.
+    ///
+    /// --name looks for words that begin so: "okafor ch" finds Chidi Okafor. Where no payer's name was read, it looks
+    /// in the narration. --account also finds alerts that show a mask of the number and no account of yours.
+    ///
+    /// --alarms lists approved credits whose money the bank may have taken back. An alarm ends when the payment is
+    /// reversed, or when you dismiss the debit because it took nothing back.
+    ///
+    /// A search covers the newest 1,000,000 alerts (200,000 with --name or --account). It says so if older alerts
+    /// were left out.
+    #[command(after_help = examples![
+        "alert list --outcome review",
+        "alert list --amount 5000 --name okafor --since 7d",
+        "alert list --alarms --json",
+    ])]
+    List(ListArgs),
     /// Show one alert, why it was decided so, and the payments it may pay
     #[command(after_help = examples!["alert show 42", "alert show 42 --mail > alert.eml"])]
     Show {
@@ -82,7 +93,7 @@ pub(super) enum AlertCommand {
         #[arg(long, value_name = "REASON")]
         despite: Option<String>,
     },
-    /// Dismiss alerts that pay nothing, or quarantined and unreadable ones that nobody needs
+    /// Dismiss alerts that pay nothing, debits that took nothing back, or quarantined and unreadable mails
     #[command(after_help = examples![
         "alert dismiss 42 --reason \"refund from a supplier\"",
         "alert dismiss --from promo@bank.example --reason \"advertising\"",
@@ -93,6 +104,36 @@ pub(super) enum AlertCommand {
     /// An alert keeps the time at which it was first seen and is decided by it. Mails are kept for 90 days.
     #[command(after_help = examples!["alert reread 17 18", "alert reread --bank GTBank --since 7d"])]
     Reread(RereadArgs),
+}
+
+/// What alerts are looked for.
+#[derive(Args)]
+pub(super) struct ListArgs {
+    /// Only alerts with this outcome, which is one of: new, matched, review, unmatched, duplicate, quarantined,
+    /// ignored, unreadable, dismissed, reversed
+    #[arg(long, value_name = "OUTCOME", value_parser = outcome)]
+    outcome: Option<AlertStatus>,
+    /// Only credits whose money the bank may have taken back, with which nobody has dealt yet
+    #[arg(long, conflicts_with = "outcome")]
+    alarms: bool,
+    /// Amount of the transfer, for example 5000 or 5000.50
+    #[arg(long, value_name = "NAIRA", value_parser = money)]
+    amount: Option<Money>,
+    /// Words of the payer's name or their beginnings, in any order
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+    /// Number of the account that the money came to
+    #[arg(long, value_name = "NUMBER")]
+    account: Option<String>,
+    /// Name, code or alias of the bank, from `bank list`
+    #[arg(long, value_name = "BANK")]
+    bank: Option<String>,
+    /// Alerts first seen in the last 24h, 7d, ... or since a day (2026-03-10, UTC)
+    #[arg(long, value_name = "TIME", value_parser = since)]
+    since: Option<Since>,
+    /// Largest number of alerts to show
+    #[arg(long, value_name = "N", default_value_t = LIST_USUAL, value_parser = clap::value_parser!(u32).range(1..=LIST_MAX))]
+    limit: u32,
 }
 
 #[derive(Args)]
@@ -127,7 +168,7 @@ pub(super) async fn run(command: AlertCommand, desk: &Desk) -> anyhow::Result<()
     let app = desk.open().await?;
     match command {
         AlertCommand::Ingest(args) => ingest_files(&app, banks, &args, desk).await,
-        AlertCommand::List { outcome, limit } => list(&app, &banks, outcome, limit, desk).await,
+        AlertCommand::List(args) => list(&app, &banks, args, desk).await,
         AlertCommand::Show { id, mail: true } => write_mail(&app, id, desk).await,
         AlertCommand::Show { id, mail: false } => show(&app, &banks, id, desk).await,
         AlertCommand::Approve { id, payment, business, despite } => {
@@ -255,21 +296,36 @@ fn untaken(file: &str, outcome: &str, reason: &str) -> Object {
     object.with("reason", reason)
 }
 
-async fn list(
-    app: &App,
-    banks: &Banks,
-    outcome: Option<AlertStatus>,
-    limit: u32,
-    desk: &Desk,
-) -> anyhow::Result<()> {
-    let mut alerts = app.store.list_alerts(outcome, i64::from(limit) + 1).await?;
-    let more = alerts.len() > limit as usize;
-    alerts.truncate(limit as usize);
+async fn list(app: &App, banks: &Banks, args: ListArgs, desk: &Desk) -> anyhow::Result<()> {
+    let (outcome, limit) = (args.outcome, args.limit);
+    let bank = match &args.bank {
+        Some(name) => match banks.by_name_or_alias(name) {
+            Some(bank) => Some(bank.code.clone()),
+            None => bail!("no template knows the bank {name}; `bank list` shows the banks"),
+        },
+        None => None,
+    };
+    let search = Search {
+        filter: Filter {
+            status: outcome,
+            alarms: args.alarms,
+            amount: args.amount,
+            bank,
+            account: args.account,
+        },
+        name: args.name,
+        since: args.since.map_or(Timestamp::MIN, |since| since.before(app.now())),
+        limit: limit as usize,
+    };
+    let Found { rows: alerts, more, searched_back_to } = find_alerts(app, &search).await??;
+    let alarms = open_alarms(app).await?;
     let (now, mut rows) = (app.now(), Vec::new());
     for alert in alerts {
         let transaction_id = transaction_id(app, &alert).await?;
         let age = AlertStatus::COUNTED.contains(&alert.status).then(|| age(now, alert.first_seen));
-        rows.push(row(&alert, transaction_id, banks).with("age", age));
+        let alarm = alarms.of_credit(alert.id);
+        let row = row(&alert, transaction_id, banks, alarm).with("age", age);
+        rows.push(if desk.printer.json { row } else { row.with("alarm", alarm.map(taken_back)) });
     }
     let mut columns = vec![
         "id",
@@ -282,15 +338,32 @@ async fn list(
         "transaction_id",
         "reason",
     ];
+    if rows.iter().any(|row| !row.text("alarm").is_empty()) {
+        columns.insert(columns.len() - 1, "alarm");
+    }
     // Whose mails they are matters most where they are to be dismissed by their sender.
     if desk.printer.has_room() || outcome == Some(AlertStatus::Quarantined) {
         columns.insert(3, "mail_from");
     }
     let totals = app.store.alert_totals().await?;
-    let beside = Object::new().with("waiting", waiting(&totals, now)?).with("more", more);
+    let mut beside = Object::new()
+        .with("waiting", waiting(&totals, now)?)
+        .with("open_alarms", alarms.count() as i64)
+        .with("more", more);
+    if let Some(at) = searched_back_to {
+        beside = beside.with("searched_back_to", at);
+    }
     desk.printer.list_with("alerts", &columns, rows, beside)?;
     desk.printer.remark(more, &newest(limit))?;
-    desk.printer.remark(true, &format!("\n{}", in_words(&totals, now)?))
+    if let Some(at) = searched_back_to {
+        desk.printer.remark(true, &not_searched("alerts first seen", at))?;
+    }
+    desk.printer.remark(true, &format!("\n{}", in_words(&totals, now)?))?;
+    let open = match alarms.count() {
+        1 => "the money of 1 approved credit may have been taken back".to_owned(),
+        some => format!("the money of {some} approved credits may have been taken back"),
+    };
+    desk.printer.remark(alarms.count() > 0 && !args.alarms, &format!("{open}: `alert list --alarms`"))
 }
 
 fn age(now: Timestamp, since: Timestamp) -> Field {
@@ -301,7 +374,7 @@ fn age(now: Timestamp, since: Timestamp) -> Field {
 async fn write_mail(app: &App, id: i64, desk: &Desk) -> anyhow::Result<()> {
     let alert = app.store.alert(id).await?.ok_or(ApproveRefused::NoAlert(id))?;
     let Some(raw) = app.store.mail(alert.id).await? else {
-        anyhow::bail!("the mail of alert {id} was deleted: mails are kept for 90 days");
+        bail!("the mail of alert {id} was deleted: mails are kept for 90 days");
     };
     desk.printer.bytes(&raw)
 }

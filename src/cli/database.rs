@@ -35,17 +35,22 @@ impl ConfigFile {
 
     /// For an error about the file.
     pub(super) fn told(&self) -> String {
+        format!("configuration file {}", self.place())
+    }
+
+    /// Where it is, and who says so.
+    fn place(&self) -> String {
         let by = if self.is_by_variable { " (named by TILLBELL_CONFIG)" } else { "" };
-        format!("configuration file {}{by}", self.path.display())
+        format!("{}{by}", self.path.display())
     }
 }
 
 impl Desk {
-    /// Which configuration counts, for the log and for `migrate`.
+    /// Which configuration file counts, for the log and for `migrate`, which both name what it is.
     pub(super) fn configured_by(&self) -> String {
         match &self.file {
-            Some(file) => file.told(),
-            None => "configuration file: none (set --config FILE or TILLBELL_CONFIG to use one)".to_owned(),
+            Some(file) => file.place(),
+            None => "none (set --config FILE or TILLBELL_CONFIG to use one)".to_owned(),
         }
     }
 

@@ -4,6 +4,7 @@ use anyhow::bail;
 use clap::Subcommand;
 
 use super::Desk;
+use super::options::newest;
 use super::print::Object;
 use crate::domain::phone::Phone;
 use crate::ops::messages::shown::{self, Listed};
@@ -62,7 +63,7 @@ pub(super) async fn run(command: MessageCommand, desk: &Desk) -> anyhow::Result<
     }
     let columns = ["id", "created_at", "status", "phone", "kind", "text"];
     desk.printer.list_with("messages", &columns, rows, Object::new().with("more", more))?;
-    desk.printer.remark(more, &format!("only the newest {limit} are shown; --limit shows more"))
+    desk.printer.remark(more, &newest(limit))
 }
 
 fn message(listed: &Listed) -> Object {

@@ -22,6 +22,12 @@ pub(super) fn newest(limit: u32) -> String {
     }
 }
 
+/// Below a list of which not all was looked at: what was not, and from when.
+pub(super) fn not_searched(what: &str, at: Timestamp) -> String {
+    let time: String = at.to_string().replace('T', " ").chars().take("2026-03-10 08:00:00".len()).collect();
+    format!("{what} before {time} UTC were not searched")
+}
+
 /// A switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum Switch {

@@ -6,7 +6,7 @@ use anyhow::bail;
 use clap::{Args, Subcommand};
 
 use super::Desk;
-use super::options::{LIST_MAX, LIST_USUAL, Since, money, newest, since};
+use super::options::{LIST_MAX, LIST_USUAL, Since, money, newest, not_searched, since};
 use super::print::{Field, Object};
 use super::webhooks::delivery;
 use crate::app::App;
@@ -14,6 +14,7 @@ use crate::domain::merchant::Mode;
 use crate::domain::money::{Money, naira};
 use crate::domain::payment::{Kind, Payment, Status};
 use crate::domain::time::Timestamp;
+use crate::ops::alerts::find::open_alarms;
 use crate::ops::alerts::reverse::{Reverse, ReverseRefused, reverse_payment};
 use crate::ops::payments::find::{FoundPayments, Search, find_payments, whose_payment};
 use crate::ops::payments::read::{PaymentView, view};
@@ -225,10 +226,19 @@ async fn list(app: &App, args: ListArgs, desk: &Desk) -> anyhow::Result<()> {
         let after = columns.iter().position(|name| *name == "amount").map_or(0, |at| at + 1);
         columns.insert(after, "received");
     }
+    let alarms = open_alarms(app).await?;
     let mut rows = Vec::with_capacity(payments.len());
     for payment in payments {
+        let alarm = alarms.of_payment(payment.id);
         let view = view(app, payment).await?;
-        rows.push(if desk.printer.json { object(&view) } else { listed(&view) });
+        rows.push(if desk.printer.json {
+            object(&view, alarm)
+        } else {
+            listed(&view).with("alarm", alarm.map(taken_back))
+        });
+    }
+    if rows.iter().any(|row| !row.text("alarm").is_empty()) {
+        columns.push("alarm");
     }
     let mut beside = Object::new().with("more", more);
     if let Some(at) = searched_back_to {
@@ -237,17 +247,21 @@ async fn list(app: &App, args: ListArgs, desk: &Desk) -> anyhow::Result<()> {
     desk.printer.list_with("payments", &columns, rows, beside)?;
     desk.printer.remark(more, &newest(limit))?;
     let Some(at) = searched_back_to else { return Ok(()) };
-    let time: String = at.to_string().replace('T', " ").chars().take("2026-03-10 08:00:00".len()).collect();
     let wider = if search.filter.business_id.is_none() { "; --business searches further back" } else { "" };
-    desk.printer.remark(true, &format!("payments created before {time} UTC were not searched{wider}"))
+    desk.printer.remark(true, &format!("{}{wider}", not_searched("payments created", at)))
 }
 
 /// Prints a payment with everything an operator asks about it.
 pub(super) async fn show(app: &App, business: i64, transaction_id: &str, desk: &Desk) -> anyhow::Result<()> {
     let found = app.store.payment_by_transaction(business, transaction_id).await?;
     let payment = found.ok_or_else(|| ReverseRefused::NoPayment(business, transaction_id.to_owned()))?;
-    let settlements: Vec<Object> =
-        app.store.settlements_of(payment.id).await?.iter().map(settlement).collect();
+    let settlements = app.store.settlements_of(payment.id).await?;
+    let credit = settlements.iter().find(|one| one.reversed_at.is_none()).and_then(|one| one.alert_id);
+    let alarm = match credit {
+        Some(id) => app.store.alarm_of(id).await?,
+        None => None,
+    };
+    let settlements: Vec<Object> = settlements.iter().map(settlement).collect();
     let deliveries: Vec<Object> = app
         .store
         .deliveries_of_payment(payment.id)
@@ -256,8 +270,20 @@ pub(super) async fn show(app: &App, business: i64, transaction_id: &str, desk: &
         .map(|one| delivery(one, app.now()))
         .collect();
     let view = view(app, payment).await?;
-    let object = object(&view).with("settlements", settlements).with("deliveries", deliveries);
-    desk.printer.object(&object)
+    let object = object(&view, alarm).with("settlements", settlements).with("deliveries", deliveries);
+    desk.printer.object(&object)?;
+    let Some(alarm) = alarm else { return Ok(()) };
+    let words = format!(
+        "\n{}. If it did, run `payment reverse {transaction_id} --alert {alarm} --reason WHY`; if not, `alert dismiss \
+         {alarm} --reason WHY`.",
+        taken_back(alarm)
+    );
+    desk.printer.remark(true, &words)
+}
+
+/// An open alarm in words.
+pub(super) fn taken_back(undoing: i64) -> String {
+    format!("alert {undoing} may have taken this money back")
 }
 
 fn kind_word(kind: Kind) -> &'static str {
@@ -281,14 +307,14 @@ fn charges(payment: &Payment) -> Object {
 fn listed(view: &PaymentView) -> Object {
     let payment = &view.payment;
     let status = if payment.reversed_at.is_some() { "reversed" } else { payment.status.as_str() };
-    object_as(view, status).with("received", payment.received)
+    object_as(view, status, None).with("received", payment.received)
 }
 
-fn object(view: &PaymentView) -> Object {
-    object_as(view, view.payment.status.as_str())
+fn object(view: &PaymentView, alarm: Option<i64>) -> Object {
+    object_as(view, view.payment.status.as_str(), alarm)
 }
 
-fn object_as(view: &PaymentView, status: &'static str) -> Object {
+fn object_as(view: &PaymentView, status: &'static str, alarm: Option<i64>) -> Object {
     let PaymentView { payment, account, website } = view;
     let website = website.as_ref().map(|site| Object::new().with("id", site.id).with("url", &site.url));
     Object::new()
@@ -316,6 +342,7 @@ fn object_as(view: &PaymentView, status: &'static str) -> Object {
         .with("rejected_at", payment.rejected_at)
         .with("reject_reason", payment.reject_reason.as_ref())
         .with("reversed_at", payment.reversed_at)
+        .with("alarm_alert_id", alarm)
         .with("created_at", payment.created_at)
         .with("updated_at", payment.updated_at)
         .with("charges", charges(payment))

@@ -1,29 +1,32 @@
 //! `tillbell webhook ...`
 
-use anyhow::bail;
-use clap::Subcommand;
+use anyhow::{anyhow, bail};
+use clap::{Args, Subcommand};
 
 use super::Desk;
-use super::options::{LIST_MAX, LIST_USUAL, span};
+use super::options::{LIST_MAX, LIST_USUAL, Since, newest, not_searched, since, span};
 use super::print::{Field, Object};
+use crate::app::App;
 use crate::domain::time::{Span, Timestamp};
 use crate::domain::webhook::Verdict;
-use crate::ops::webhooks::deliveries::{self, Resent};
+use crate::ops::look_back::Found;
+use crate::ops::payments::find::whose_payment;
+use crate::ops::webhooks::deliveries::{self, Resent, Search};
 use crate::ops::webhooks::test_event::{TestSent, Tested, send_test};
-use crate::store::tables::deliveries::{Attempt, Delivery};
+use crate::store::tables::deliveries::{Attempt, Delivery, DeliveryStatus};
 
 #[derive(Subcommand)]
 pub(super) enum WebhookCommand {
     /// List webhook deliveries, newest first
-    #[command(after_help = examples!["webhook list", "webhook list --failed --limit 20"])]
-    List {
-        /// Only deliveries that failed for good
-        #[arg(long)]
-        failed: bool,
-        /// Largest number of deliveries to show
-        #[arg(long, value_name = "N", default_value_t = LIST_USUAL, value_parser = clap::value_parser!(u32).range(1..=LIST_MAX))]
-        limit: u32,
-    },
+    ///
+    /// Options combine: a delivery is listed only if it fits all of them. A search covers the newest 1,000,000
+    /// webhooks (all that failed), and says so if older ones were left out.
+    #[command(after_help = examples![
+        "webhook list",
+        "webhook list --failed --business 1 --since 24h",
+        "webhook list --payment ORDER-81",
+    ])]
+    List(ListArgs),
     /// Send webhooks again, by id or all that failed
     ///
     /// Use it once the merchant's server is repaired. A webhook about a payment that was reversed is not sent
@@ -53,6 +56,34 @@ pub(super) enum WebhookCommand {
         #[arg(long, value_name = "TXN")]
         payment: Option<String>,
     },
+}
+
+/// What deliveries are looked for.
+#[derive(Args)]
+pub(super) struct ListArgs {
+    /// Only deliveries to this business
+    #[arg(long, value_name = "ID")]
+    business: Option<i64>,
+    /// Only deliveries about the payment with this transaction id
+    #[arg(long, value_name = "TXN")]
+    payment: Option<String>,
+    /// Only deliveries with this status: waiting, delivered, failed, paused or not_sent
+    #[arg(long, value_name = "STATUS", value_parser = status)]
+    status: Option<DeliveryStatus>,
+    /// Only deliveries that failed for good; the same as --status failed
+    #[arg(long, conflicts_with = "status")]
+    failed: bool,
+    /// Deliveries created in the last 24h, 7d, ... or since a day (2026-03-10, UTC)
+    #[arg(long, value_name = "TIME", value_parser = since)]
+    since: Option<Since>,
+    /// Largest number of deliveries to show
+    #[arg(long, value_name = "N", default_value_t = LIST_USUAL, value_parser = clap::value_parser!(u32).range(1..=LIST_MAX))]
+    limit: u32,
+}
+
+fn status(word: &str) -> Result<DeliveryStatus, String> {
+    DeliveryStatus::parse(word)
+        .ok_or_else(|| "must be waiting, delivered, failed, paused or not_sent".to_owned())
 }
 
 /// Of a webhook URL of the business's own that is on none of its websites.
@@ -130,7 +161,7 @@ pub(super) fn delivery(delivery: &Delivery, now: Timestamp) -> Object {
         .with("webhook_id", &delivery.webhook_id)
         .with("business_id", delivery.business_id)
         .with("transaction_id", delivery.transaction_id.as_ref())
-        .with("status", delivery.outcome.as_deref().unwrap_or("waiting"))
+        .with("status", delivery.status())
         .with("tries", delivery.tries)
         .with("created_at", delivery.created_at)
         .with("next_at", next_attempt(delivery, now))
@@ -167,6 +198,51 @@ fn tell_test(sent: &TestSent, desk: &Desk) -> anyhow::Result<()> {
     Ok(())
 }
 
+async fn list(app: &App, args: ListArgs, desk: &Desk) -> anyhow::Result<()> {
+    if let Some(id) = args.business
+        && app.store.business(id).await?.is_none()
+    {
+        bail!("there is no business {id}");
+    }
+    let payment_id = match &args.payment {
+        Some(transaction_id) => {
+            let business = whose_payment(app, transaction_id, args.business).await??;
+            let found = app.store.payment_by_transaction(business, transaction_id).await?;
+            Some(found.ok_or_else(|| anyhow!("business {business} has no payment {transaction_id}"))?.id)
+        }
+        None => None,
+    };
+    let search = Search {
+        business_id: args.business,
+        payment_id,
+        status: args.status.or_else(|| args.failed.then_some(DeliveryStatus::Failed)),
+        since: args.since.map_or(Timestamp::MIN, |since| since.before(app.now())),
+        limit: args.limit as usize,
+    };
+    let Found { rows, more, searched_back_to } = deliveries::find(app, &search).await?;
+    let rows = rows.iter().map(|one| delivery(one, app.now())).collect();
+    let columns = [
+        "id",
+        "created_at",
+        "status",
+        "transaction_id",
+        "tries",
+        "next_at",
+        "paused_at",
+        "event",
+        "business_id",
+        "note",
+    ];
+    let mut beside = Object::new().with("more", more);
+    if let Some(at) = searched_back_to {
+        beside = beside.with("searched_back_to", at);
+    }
+    desk.printer.list_with("webhooks", &columns, rows, beside)?;
+    desk.printer.remark(more, &newest(args.limit))?;
+    let Some(at) = searched_back_to else { return Ok(()) };
+    desk.printer.remark(true, &not_searched("webhooks created", at))
+}
+
 pub(super) async fn run(command: WebhookCommand, desk: &Desk) -> anyhow::Result<()> {
     let app = desk.open().await?;
     match command {
@@ -186,24 +262,7 @@ pub(super) async fn run(command: WebhookCommand, desk: &Desk) -> anyhow::Result<
                 }
             }
         }
-        WebhookCommand::List { failed, limit } => {
-            let (found, more) = deliveries::list(&app, failed, limit).await?;
-            let rows = found.iter().map(|one| delivery(one, app.now())).collect();
-            let columns = [
-                "id",
-                "created_at",
-                "status",
-                "transaction_id",
-                "tries",
-                "next_at",
-                "paused_at",
-                "event",
-                "business_id",
-                "note",
-            ];
-            desk.printer.list_with("webhooks", &columns, rows, Object::new().with("more", more))?;
-            desk.printer.remark(more, &format!("only the newest {limit} are shown; --limit shows more"))
-        }
+        WebhookCommand::List(args) => list(&app, args, desk).await,
         WebhookCommand::Resend { ids, since, .. } => {
             let done = match since {
                 Some(since) => {

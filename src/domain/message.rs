@@ -149,12 +149,17 @@ pub fn code_text(code: &str, merchant: &str, until: Timestamp) -> String {
     )
 }
 
-/// `number` is the payment's id, as the page shows it.
-pub fn receipt_text(merchant: &str, amount: Money, reference: &str, at: Timestamp, number: &str) -> String {
+/// What was paid, and what of it were charges, where the customer pays them.
+pub fn paid_words(amount: Money, charges: Option<Money>) -> String {
+    let charges = charges.map(|charges| format!(" (including charges of {})", naira(charges)));
+    format!("{}{}", naira(amount), charges.unwrap_or_default())
+}
+
+/// `paid` is what [`paid_words`] makes, `number` the payment's id, as the page shows it.
+pub fn receipt_text(merchant: &str, paid: &str, reference: &str, at: Timestamp, number: &str) -> String {
     format!(
-        "You paid {} to {merchant} for order {reference} on {}.\n\nReceipt number: {number}\n\nKeep this message as your \
+        "You paid {paid} to {merchant} for order {reference} on {}.\n\nReceipt number: {number}\n\nKeep this message as your \
          receipt.",
-        naira(amount),
         lagos_time(at)
     )
 }

@@ -209,6 +209,11 @@ pub struct Approval {
 }
 
 impl Payment {
+    /// What of the amount are charges, where the customer pays them.
+    pub fn charges_on_top(&self) -> Option<Money> {
+        Some(self.charges.total()).filter(|charges| self.schedule.paid_by_customer && charges.is_positive())
+    }
+
     /// A payment as it begins: pending, nothing received.
     pub fn requested(request: TransferRequest) -> Payment {
         let expires_at = request.at + request.expiry;

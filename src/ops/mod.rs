@@ -5,6 +5,7 @@
 
 pub mod alerts;
 pub mod ledger;
+pub mod look_back;
 pub mod mailboxes;
 pub mod merchants;
 pub mod messages;

@@ -63,6 +63,7 @@ pub fn statements() -> Vec<&'static Sql> {
         tables::alerts::ALL,
         tables::alerts::alike::ALL,
         tables::alerts::quarantine::ALL,
+        tables::alerts::search::ALL,
         tables::alerts::unread::ALL,
         audit::ALL,
         audit::counted_once::ALL,

@@ -1,5 +1,5 @@
-//! Jobs that are an op of ours and nothing else: decide an alert, look again after a correction or at
-//! a proof that could not be had.
+//! Jobs that are an op of ours and nothing else: decide an alert, look again after a correction, after an account was
+//! added, or at a proof that could not be had.
 //!
 //! The op usually ends its own job in the Unit of its effect; what is written here is for those
 //! that had nothing left to do. A job that fails is tried again with growing pauses and parked when it
@@ -44,8 +44,8 @@ impl Ops {
     /// The kinds this node can do.
     pub fn kinds(&self) -> &'static [JobKind] {
         match self.verifier {
-            Some(_) => &[JobKind::Decide, JobKind::Rematch, JobKind::Verify],
-            None => &[JobKind::Decide, JobKind::Rematch],
+            Some(_) => &[JobKind::Decide, JobKind::Rematch, JobKind::Place, JobKind::Verify],
+            None => &[JobKind::Decide, JobKind::Rematch, JobKind::Place],
         }
     }
 
@@ -55,6 +55,9 @@ impl Ops {
         match (job.kind, &self.verifier) {
             (JobKind::Decide, _) => ops::alerts::decide::decide_alert(app, job.subject_id).await.map(drop)?,
             (JobKind::Rematch, _) => ops::alerts::rematch::rematch(app, job.subject_id).await?,
+            (JobKind::Place, _) => {
+                ops::alerts::account_added::place_alerts(app, job.subject_id).await?;
+            }
             (JobKind::Verify, Some(verifier)) => {
                 return verifier.verify(app, job.subject_id, job.tries).await;
             }

@@ -231,6 +231,9 @@ on_both! {
 
     async fn an_alert_that_cannot_be_decided_is_told_and_never_given_up(db: TestDatabase) {
         let (t, _) = world(db).await;
+        // What adding the account left to do.
+        t.advance(Span::seconds(5));
+        work::run_due(&t.app).await.unwrap();
         let metrics = metrics_exporter_prometheus::PrometheusBuilder::new().install_recorder().unwrap();
         let logs = Logs::keep();
         let id = t.ingest(&alert(&t, 5_830, PAYER).text()).await.alert_id;

@@ -10,6 +10,7 @@
 #[macro_use]
 mod harness;
 
+mod account_added;
 mod another_merchant;
 pub mod api;
 mod attacks;
@@ -28,6 +29,7 @@ mod other_accounts;
 mod quarantine;
 mod reread;
 mod reviewing;
+mod reviewing_doubts;
 mod settling;
 mod smtp;
 mod starting;

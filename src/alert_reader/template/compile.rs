@@ -319,21 +319,5 @@ fn compile_field(place: &Place<'_>, key: &str, raw: &RawField) -> Result<Field, 
 }
 
 fn field_name(name: &str) -> Option<FieldName> {
-    Some(match name {
-        "amount" => FieldName::Amount,
-        "currency" => FieldName::Currency,
-        "account" => FieldName::Account,
-        "holder" => FieldName::Holder,
-        "narration" => FieldName::Narration,
-        "reference" => FieldName::Reference,
-        "session" => FieldName::Session,
-        "payer" => FieldName::Payer,
-        "payer_account" => FieldName::PayerAccount,
-        "payer_bank" => FieldName::PayerBank,
-        "date" => FieldName::Date,
-        "time" => FieldName::Time,
-        "available" => FieldName::Available,
-        "ledger" => FieldName::Ledger,
-        _ => return None,
-    })
+    FieldName::ALL.into_iter().find(|field| field.as_str() == name)
 }

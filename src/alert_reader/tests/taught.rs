@@ -53,3 +53,56 @@ fn every_rule_that_was_tried_says_what_did_not_fit() {
     let none = tried(&banks, "").why.join("\n");
     assert!(none.contains("no narration was found"), "{none}");
 }
+
+/// What a person is told of a mail that this template reads.
+fn why(template: &str, mail: &str) -> String {
+    let (file, own) = TEMPLATES.iter().find(|(file, _)| file.contains("gtbank")).unwrap();
+    let head = own.split("[[layout]]").next().unwrap();
+    let banks = Banks::assemble(vec![((*file).to_owned(), format!("{head}{template}"))]).unwrap();
+    let raw = format!("{HEAD}\n{mail}").replace('\n', "\r\n");
+    read(raw.as_bytes(), &banks, &Intake { explain: true, ..Intake::trusted(now()) }).why.join("\n")
+}
+
+const TAUGHT: &str = "[[layout]]\nname = 'slip'\nall = ['(?i)credit slip']\n\
+    [layout.direction]\ncredit = ['(?i)credit slip']\n\
+    [layout.fields]\namount = { labels = ['Total Paid'] }\n\
+    [[layout]]\nname = 'rows'\nall = ['(?i)wish to inform', '(?i)amount credited: NGN']\nnone = ['(?i)dear']\nsubject = ['^Slip']\n\
+    [layout.direction]\ncredit = ['x']\n\
+    [layout.fields]\namount = { labels = ['Amount'] }\n";
+
+#[test]
+fn a_layout_that_does_not_fit_says_which_expression_of_it() {
+    let told = why(TAUGHT, ROWS);
+    for part in [
+        "none of the known layouts fits",
+        "layout slip does not fit: `(?i)credit slip` (all) does not match",
+        "layout rows does not fit: `(?i)amount credited: NGN` (all) does not match; `(?i)dear` (none) matches; no \
+         expression of subject matches",
+    ] {
+        assert!(told.contains(part), "{part}\n{told}");
+    }
+    let quiet = read(
+        format!("{HEAD}\n{ROWS}").replace('\n', "\r\n").as_bytes(),
+        &Banks::embedded().unwrap(),
+        &Intake::trusted(now()),
+    );
+    assert!(!quiet.why.iter().any(|line| line.contains("field ")), "{:?}", quiet.why);
+}
+
+#[test]
+fn a_field_that_was_not_read_says_what_was_looked_for() {
+    let template = "[[layout]]\nname = 'rows'\nall = ['(?i)wish to inform']\n\
+        [layout.direction]\ncredit = ['(?i)money came']\ndebit = ['(?i)money went']\n\
+        [layout.fields]\namount = { labels = ['Sum Paid'], lines = ['with the sum of (?P<v>[0-9]+)'] }\n\
+        reference = { labels = ['Description'] }\n\
+        date = { labels = ['Value Date'] }\n";
+    let told = why(template, ROWS);
+    for part in [
+        "field amount was not read: no row is labelled \"sum paid\"; `with the sum of (?P<v>[0-9]+)` (lines) does not match",
+        "direction was not read: `(?i)money came` (credit) does not match; `(?i)money went` (debit) does not match",
+        "field reference was not read: it found \"",
+    ] {
+        assert!(told.contains(part), "{part}\n{told}");
+    }
+    assert!(!told.contains("field date"), "{told}");
+}

@@ -198,19 +198,17 @@ fn read(fields: &Fields<'_>, max_amount: Money) -> Result<Wire, Bad> {
 /// `name` wins over `payer_name`; without either the complaint is about `payer_name`.
 fn payer_name(check: &mut Checker<'_, '_>) -> Option<String> {
     let good_so_far = check.problems.count();
-    let name = check.line("name", TEXT_MAX);
-    let payer_name = check.line("payer_name", TEXT_MAX);
-    let (field, chosen) = match (name, payer_name) {
-        (Some(name), _) => ("name", name),
-        (None, Some(name)) => ("payer_name", name),
-        (None, None) => {
-            if check.problems.count() == good_so_far {
-                check.problems.require("payer_name");
-            }
-            return None;
-        }
+    let name = check.name("name", TEXT_MAX);
+    // Of one that is not used a letter is not asked for.
+    let payer_name = match &name {
+        Some(_) => check.line("payer_name", TEXT_MAX),
+        None => check.name("payer_name", TEXT_MAX),
     };
-    check.with_letter(field, chosen)
+    let chosen = name.or(payer_name);
+    if chosen.is_none() && check.problems.count() == good_so_far {
+        check.problems.require("payer_name");
+    }
+    chosen
 }
 
 /// A bad request is told what is wrong with its website and its id too, in the same answer.

@@ -40,7 +40,11 @@ pub async fn begin_as(
     fields: &Fields<'_>,
     kept: impl Fn([u8; 32]) -> [u8; 32],
 ) -> Result<Begun, ApiError> {
-    let key = read_key(received).map_err(|(code, message)| ApiError::field(FIELD, code, message))?;
+    let key = read_key(received).map_err(|wrong| {
+        let mut problems = Problems::default();
+        wrong.into_iter().for_each(|(code, message)| problems.add(FIELD, code, message));
+        ApiError::invalid(problems)
+    })?;
     let Some(key) = key else { return Ok(Begun::Work(None)) };
     // With the mode: a live request must never be answered with a test account to pay into.
     let method = format!("{} {}", admitted.caller.mode.as_str(), received.parts.method);
@@ -83,24 +87,24 @@ pub fn invalid(received: &Received, mut problems: Problems) -> ApiError {
 
 /// Adds what is wrong with the key of a request that is refused anyway.
 pub fn look_at_key(received: &Received, problems: &mut Problems) {
-    if let Err((code, message)) = read_key(received) {
+    for (code, message) in read_key(received).err().unwrap_or_default() {
         problems.add(FIELD, code, message);
     }
 }
 
-fn read_key(received: &Received) -> Result<Option<String>, (FieldCode, String)> {
+fn read_key(received: &Received) -> Result<Option<String>, Vec<(FieldCode, String)>> {
     let mut values = received.parts.headers.get_all("idempotency-key").iter();
     let Some(value) = values.next() else { return Ok(None) };
     let wrong = |code, what: &str| (code, format!("The Idempotency-Key {what}."));
     if values.any(|other| other != value) {
-        return Err(wrong(FieldCode::SentTwice, "must not be sent twice with different values"));
+        return Err(vec![wrong(FieldCode::SentTwice, "must not be sent twice with different values")]);
     }
-    let not_a_text = |_| wrong(FieldCode::NotAText, "must be valid UTF-8");
+    let not_a_text = |_| vec![wrong(FieldCode::NotAText, "must be valid UTF-8")];
     let text = std::str::from_utf8(value.as_bytes()).map_err(not_a_text)?;
     match check_text(text.to_owned(), KEY_MAX) {
         Ok(Some(key)) => Ok(Some(key)),
         // An empty key is a fault of the caller's program, who believes to be protected by it.
-        Ok(None) => Err(wrong(FieldCode::Required, "must not be empty")),
-        Err((code, what)) => Err(wrong(code, &what)),
+        Ok(None) => Err(vec![wrong(FieldCode::Required, "must not be empty")]),
+        Err(all) => Err(all.into_iter().map(|(code, what)| wrong(code, &what)).collect()),
     }
 }

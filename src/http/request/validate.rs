@@ -47,14 +47,32 @@ impl<'a, 'b> Checker<'a, 'b> {
 
     /// An optional text of at most `max` characters.
     pub fn text(&mut self, field: &'static str, max: usize) -> Option<String> {
+        self.text_that(field, max, |_| Vec::new())
+    }
+
+    /// The same with more that may be wrong with it. All of it is told at once.
+    fn text_that(
+        &mut self,
+        field: &'static str,
+        max: usize,
+        more: impl FnOnce(&str) -> Vec<Wrong>,
+    ) -> Option<String> {
         let token = self.fields.get(field)?;
-        match read_string(token).and_then(|text| check_text(text, max)) {
+        let text = match read_string(token) {
             Ok(text) => text,
             Err((code, what)) => {
                 self.complain(field, code, &what);
-                None
+                return None;
             }
+        };
+        let more = if text.trim().is_empty() { Vec::new() } else { more(text.trim()) };
+        let checked = check_text(text, max);
+        let mut wrong = checked.as_ref().err().cloned().unwrap_or_default();
+        wrong.extend(more);
+        for (code, what) in &wrong {
+            self.complain(field, *code, what);
         }
+        checked.ok().flatten().filter(|_| wrong.is_empty())
     }
 
     pub fn required_text(&mut self, field: &'static str, max: usize) -> Option<String> {
@@ -63,14 +81,24 @@ impl<'a, 'b> Checker<'a, 'b> {
         self.required(field, before, text)
     }
 
-    /// An optional text that people read in one line (a name, an id): nothing in it is invisible.
+    /// An optional text that people read in one line (an id, an address): nothing in it is invisible.
     pub fn line(&mut self, field: &'static str, max: usize) -> Option<String> {
-        let text = self.text(field, max)?;
-        if is_plain_line(&text) {
-            return Some(text);
-        }
-        self.complain(field, FieldCode::InvisibleCharacters, &Impostor::Invisible.to_string());
-        None
+        self.text_that(field, max, |text| invisible(text).into_iter().collect())
+    }
+
+    /// An optional name, read in one line: without a letter it is none.
+    pub fn name(&mut self, field: &'static str, max: usize) -> Option<String> {
+        self.text_that(field, max, |text| {
+            let no_letter = (FieldCode::NoLetter, "must contain at least one letter".into());
+            let has_letter = text.chars().any(char::is_alphabetic);
+            invisible(text).into_iter().chain((!has_letter).then_some(no_letter)).collect()
+        })
+    }
+
+    pub fn required_name(&mut self, field: &'static str, max: usize) -> Option<String> {
+        let before = self.problems.count();
+        let name = self.name(field, max);
+        self.required(field, before, name)
     }
 
     pub fn required_line(&mut self, field: &'static str, max: usize) -> Option<String> {
@@ -85,15 +113,6 @@ impl<'a, 'b> Checker<'a, 'b> {
             self.problems.require(field);
         }
         text
-    }
-
-    /// A name: without a letter it is none.
-    pub fn with_letter(&mut self, field: &'static str, name: String) -> Option<String> {
-        if name.chars().any(char::is_alphabetic) {
-            return Some(name);
-        }
-        self.complain(field, FieldCode::NoLetter, "must contain at least one letter");
-        None
     }
 
     /// A required amount above zero and up to `max`, as a JSON number or a text holding one.
@@ -157,20 +176,29 @@ fn wrong_amount(error: MoneyError, max: Money) -> Wrong {
     }
 }
 
-/// Trims; `None` when nothing is left.
-pub fn check_text(text: String, max: usize) -> Result<Option<String>, Wrong> {
+/// Control characters are told by themselves.
+fn invisible(text: &str) -> Option<Wrong> {
+    let shown: String = text.chars().filter(|c| !c.is_control()).collect();
+    (!is_plain_line(&shown)).then(|| (FieldCode::InvisibleCharacters, Impostor::Invisible.to_string().into()))
+}
+
+/// Trims; `None` when nothing is left. Tells everything that is wrong.
+pub fn check_text(text: String, max: usize) -> Result<Option<String>, Vec<Wrong>> {
     let trimmed = text.trim();
+    let mut wrong = Vec::new();
     if trimmed.chars().any(char::is_control) {
-        return Err((FieldCode::ControlCharacters, "must not contain control characters".into()));
-    }
-    if trimmed.is_empty() {
-        return Ok(None);
+        wrong.push((FieldCode::ControlCharacters, "must not contain control characters".into()));
     }
     // Bytes first: most texts are shorter than the limit however they are counted.
     if trimmed.len() > max && trimmed.chars().count() > max {
-        return Err((FieldCode::TooLong, format!("must not be longer than {max} characters").into()));
+        wrong.push((FieldCode::TooLong, format!("must not be longer than {max} characters").into()));
     }
-    if trimmed.len() == text.len() { Ok(Some(text)) } else { Ok(Some(trimmed.to_owned())) }
+    match (wrong.is_empty(), trimmed.is_empty()) {
+        (false, _) => Err(wrong),
+        (true, true) => Ok(None),
+        (true, false) if trimmed.len() == text.len() => Ok(Some(text)),
+        (true, false) => Ok(Some(trimmed.to_owned())),
+    }
 }
 
 #[cfg(test)]
@@ -257,6 +285,24 @@ mod tests {
         for half in ["\"\\ud800\"", "\"a\\udfffb\""] {
             assert!(text(half, 9).unwrap_err().starts_with("The payer name must be valid Unicode"), "{half}");
         }
+    }
+
+    #[test]
+    fn everything_wrong_with_a_text_is_told_at_once() {
+        let told = |token: &str, max: usize| {
+            let text = format!("{{\"payer_name\": {token}}}");
+            let fields = parse(text.as_bytes()).unwrap();
+            let mut checker = Checker::new(&fields);
+            assert_eq!(checker.required_name("payer_name", max), None);
+            checker.problems.summary()
+        };
+        let four = told("\"\\u0007 12345 \\u200b\"", 3);
+        assert_eq!(four, "The payer name must not contain control characters. (and 3 more errors)");
+        let three = told("\"12345\\u200b\"", 3);
+        assert_eq!(three, "The payer name must not be longer than 3 characters. (and 2 more errors)");
+        assert_eq!(told("\"123\"", 3), "The payer name must contain at least one letter.");
+        assert_eq!(told("\"\"", 3), "The payer name field is required.");
+        assert_eq!(told("5", 3), "The payer name must be a string.");
     }
 
     #[test]

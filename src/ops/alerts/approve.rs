@@ -308,7 +308,26 @@ fn obstacles(
     if let Some(linked) = alert.linked_alert_id {
         all.push(format!("alert {linked} may be a copy or a reversal of this one"));
     }
+    let doubts = alert.facts.doubts.iter().filter(|doubt| !is_answered(doubt));
+    all.extend(doubts.map(|doubt| format!("the mail is doubtful: {doubt}")));
     all
+}
+
+/// Doubts that are no obstacle. That no one account could be told, that the bank has no template, and that a person
+/// forwarded the mail are why a person decides; whoever names the payment names its account, and one that does not fit is told above. Of money that
+/// was taken back the other alerts are asked anew. Who reversed a wrong match knows of it.
+fn is_answered(doubt: &str) -> bool {
+    const WHOLE: [&str; 2] = ["the alert names no account", "it was forwarded by hand"];
+    const BEGINNINGS: [&str; 4] = [
+        "no registered account at that bank fits ",
+        "several registered accounts at that bank fit ",
+        "the account was added with --force",
+        "reversed: ",
+    ];
+    const ENDS: [&str; 2] = [" shows fewer than three digits", " may have taken this money back"];
+    WHOLE.contains(&doubt)
+        || BEGINNINGS.iter().any(|begin| doubt.starts_with(begin))
+        || ENDS.iter().any(|end| doubt.ends_with(end))
 }
 
 /// A settlement of other money that stands on the alert's session id.

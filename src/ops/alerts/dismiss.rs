@@ -1,4 +1,5 @@
-//! A person puts alerts aside: what pays nothing, and what was quarantined or unreadable.
+//! A person puts alerts aside: what pays nothing, what was quarantined or unreadable, and debits or reversals that
+//! took back nothing that was credited, which ends their alarm.
 //!
 //! What it was is kept beside what proved it. One that was quarantined or unreadable is aside for good: nobody
 //! asks for its proof or reads it any more, and nobody can approve it. A genuine copy that is fed later is an
@@ -8,6 +9,7 @@
 use crate::app::App;
 use crate::domain::alert::{AlertRow, AlertStatus};
 use crate::domain::time::Timestamp;
+use crate::ops::alerts::taken_back::undoes;
 use crate::ops::{OpError, RACES_MAX, given_reason};
 use crate::store::tables::jobs::{self, JobKind};
 use crate::store::tables::{acts, alerts};
@@ -26,7 +28,7 @@ pub enum DismissRefused {
     #[error("there is no alert {0}")]
     NoAlert(i64),
     #[error(
-        "alert {0} is {1}; only alerts in review, unmatched, quarantined or unreadable, and credits set aside as a fee or an own transfer, can be dismissed"
+        "alert {0} is {1}; only alerts in review, unmatched, quarantined or unreadable, credits set aside as a fee or an own transfer, and debits or reversals can be dismissed"
     )]
     NotWaiting(i64, &'static str),
     #[error("a reason is required: at most 500 characters, no control characters")]
@@ -130,8 +132,9 @@ async fn put_aside(
                 false => DismissRefused::Changed(id),
             }));
         }
-        let is_waiting =
-            matches!(alert.status, AlertStatus::Review | AlertStatus::Unmatched) || alert.is_credit_aside();
+        let is_waiting = matches!(alert.status, AlertStatus::Review | AlertStatus::Unmatched)
+            || alert.is_credit_aside()
+            || undoes(&alert);
         let tells_nothing = alert.status.tells_nothing();
         if !is_waiting && !tells_nothing {
             return Ok(Err(DismissRefused::NotWaiting(id, alert.status.as_str())));

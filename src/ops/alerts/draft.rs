@@ -157,7 +157,12 @@ pub(in crate::ops) async fn place(app: &App, alert: &mut AlertRow) -> Result<(),
     Ok(())
 }
 
-fn find_account<'a>(
+/// The doubt about an alert that shows a number of none of our accounts.
+pub(super) fn no_account_fits(shown: &str) -> String {
+    format!("no registered account at that bank fits {shown}")
+}
+
+pub(super) fn find_account<'a>(
     facts: &AlertFacts,
     accounts: &'a [ReceivingAccount],
 ) -> (Option<&'a ReceivingAccount>, Vec<String>) {
@@ -173,7 +178,7 @@ fn find_account<'a>(
             None
         }
         Resolved::Unknown => {
-            doubts.push(format!("no registered account at that bank fits {shown}"));
+            doubts.push(no_account_fits(shown));
             None
         }
         Resolved::Ambiguous => {

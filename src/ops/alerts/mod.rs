@@ -2,6 +2,7 @@
 //!
 //! The highest subject: it asks all others, and none of them asks it.
 
+pub mod account_added;
 pub mod alert_log;
 pub mod approve;
 pub mod copies;
@@ -9,6 +10,7 @@ pub mod decide;
 pub mod dismiss;
 pub mod draft;
 pub mod evidence;
+pub mod find;
 pub mod other_accounts;
 pub mod prove_later;
 pub mod rematch;

@@ -2,20 +2,24 @@
 //!
 //! Which bank a name means is known by the bank templates, which ops do not read: the caller
 //! resolves it and hands over what matters here ([`GivenBank`]). An account whose alerts could be
-//! taken for another one's is refused unless forced, and marked when forced.
+//! taken for another one's is refused unless forced, and marked when forced. With a new account a job is enqueued that
+//! places alerts on it that came before.
 
 use crate::app::App;
 use crate::domain::account::{ReceivingAccount, look_alike, nuban_is_valid};
 use crate::domain::merchant::Mode;
 use crate::domain::text::is_plain_line;
-use crate::domain::time::Timestamp;
+use crate::domain::time::{Span, Timestamp};
 use crate::ops::{OpError, RACES_MAX};
 use crate::store::IdKind;
 use crate::store::tables::accounts::{self, ACCOUNTS_MAX};
 use crate::store::tables::acts;
+use crate::store::tables::jobs::{self, JobKind};
 
 /// Digits of a Nigerian account number.
 const NUMBER_DIGITS: usize = 10;
+/// When alerts that show an added account's number are looked at: every process knows the account then.
+const PLACE_AFTER: Span = Span::seconds(2);
 /// Characters of the holder's name and of a bank's.
 const NAME_MAX: usize = 255;
 
@@ -139,7 +143,9 @@ pub async fn add_account(
             unit = unit.step(accounts::reopen_account(&account));
         } else {
             account.id = app.store.id(IdKind::Account).await?;
-            unit = unit.step(accounts::add_account(&account));
+            let (job, now) = (app.store.id(IdKind::Job).await?, app.now());
+            let look = jobs::enqueue(job, JobKind::Place, 0, account.id, now + PLACE_AFTER, now);
+            unit = unit.step(accounts::add_account(&account)).step(look);
         }
         let act_id = app.store.id(IdKind::Act).await?;
         let subject = format!("account {}", account.id);

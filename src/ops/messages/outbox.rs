@@ -209,9 +209,10 @@ pub(super) async fn words(app: &App, row: &MessageRow) -> Result<Words, OpError>
             let payment = app.store.payment(intent.payment_id).await?.ok_or_else(|| missing("payment"))?;
             let at = intent.ended_at.unwrap_or(row.created_at);
             let reference = message::unlinked(&intent.order_reference);
-            let number = payment.transaction_id;
-            let text = message::receipt_text(&merchant, intent.amount, &reference, at, &number);
-            let parts = [naira(intent.amount), merchant, reference, message::lagos_time(at), number];
+            let (charges, number) = (payment.charges_on_top(), payment.transaction_id);
+            let paid = message::paid_words(intent.amount, charges);
+            let text = message::receipt_text(&merchant, &paid, &reference, at, &number);
+            let parts = [paid, merchant, reference, message::lagos_time(at), number];
             Ok(Words::plain(text, parts))
         }
         MessageKind::PinChanged => {

@@ -14,25 +14,14 @@ use crate::domain::name::{Folded, Verdict, fold, verdict_folded};
 use crate::domain::payment::Payment;
 use crate::domain::time::Timestamp;
 use crate::ops::OpError;
+pub use crate::ops::look_back::Reach;
+use crate::ops::look_back::{Found, NAMED_REACH, REACH, look_back};
 use crate::store::tables::payment_search::Filter;
 
-/// A million payments.
-const REACH: Reach = Reach { rows: 100_000, slices: 10 };
-/// Where names are compared rows come out of the database: two hundred thousand.
-const NAMED_REACH: Reach = Reach { rows: 5_000, slices: 40 };
 /// Payments of like names read through the index.
 const LIKE_MAX: usize = 1_000;
 /// Businesses named where several have the same transaction id.
 const NAMED_BUSINESSES: usize = 20;
-
-/// How far back a search goes.
-#[derive(Clone, Copy, Debug)]
-pub struct Reach {
-    /// Payments looked at in one read.
-    pub rows: usize,
-    /// Reads.
-    pub slices: usize,
-}
 
 /// What is looked for.
 #[derive(Clone, Debug)]
@@ -93,59 +82,54 @@ pub async fn find_within(
         return Ok(Err(FindRefused::NoAccount(number.clone())));
     }
     let mut found = match &search.name {
-        None => look_back(app, search, None, reach).await?,
+        None => newest(app, search, None, reach).await?,
         Some(name) => {
-            let words: Vec<String> = fold(name).split(' ').map(str::to_owned).collect();
-            if words.iter().all(String::is_empty) {
-                return Ok(Err(FindRefused::Name));
-            }
-            let mut found = look_back(app, search, Some(&words), reach).await?;
-            add_unknown(&mut found.payments, of_like_names(app, search, name).await?);
+            let Some(words) = words_of(name) else { return Ok(Err(FindRefused::Name)) };
+            let mut found = newest(app, search, Some(&words), reach).await?;
+            add_unknown(&mut found.rows, of_like_names(app, search, name).await?);
             found
         }
     };
-    found.payments.sort_by_key(|payment| Reverse((payment.created_at, payment.id)));
-    found.more |= found.payments.len() > search.limit;
-    found.payments.truncate(search.limit);
-    // Nobody asks about what is older than the last one shown.
-    found.searched_back_to = found.searched_back_to.filter(|_| !found.more);
-    Ok(Ok(found))
+    found.rows.sort_by_key(|payment| Reverse((payment.created_at, payment.id)));
+    let Found { rows: payments, more, searched_back_to } = found.first(search.limit);
+    Ok(Ok(FoundPayments { payments, more, searched_back_to }))
 }
 
 /// Looks at payments from the newest backwards.
-async fn look_back(
+async fn newest(
     app: &App,
     search: &Search,
     words: Option<&[String]>,
     reach: Reach,
-) -> Result<FoundPayments, OpError> {
+) -> Result<Found<Payment>, OpError> {
     let filter = &search.filter;
     let is_filtered =
         filter.status.is_some() || filter.amount.is_some() || filter.account.is_some() || words.is_some();
     // A slice holds all that was made at its first moment, which may be a few more.
     let most = words.map_or(search.limit + 1, |_| 2 * reach.rows);
-    let (mut payments, mut until, mut searched_back_to) = (Vec::new(), Timestamp::MAX, None);
-    for _ in 0..reach.slices {
-        let end = match is_filtered {
-            true => app.store.slice_end(filter.business_id, (search.since, until), reach.rows).await?,
-            false => None,
-        };
-        let slice = (end.unwrap_or(search.since), until);
-        let read = app.store.payments_found(filter, slice, most).await?;
-        payments.extend(read.into_iter().filter(|payment| words.is_none_or(|words| bears(payment, words))));
-        searched_back_to = end;
-        match end {
-            Some(end) if payments.len() <= search.limit => until = end,
-            _ => break,
-        }
-    }
-    let more = payments.len() > search.limit;
-    Ok(FoundPayments { payments, more, searched_back_to })
+    look_back(
+        search.since,
+        search.limit,
+        is_filtered.then_some(reach),
+        async |time, rows| app.store.slice_end(filter.business_id, time, rows).await,
+        async |time| {
+            let mut read = app.store.payments_found(filter, time, most).await?;
+            read.retain(|payment| words.is_none_or(|words| bears(&payment.payer_name, words)));
+            Ok(read)
+        },
+    )
+    .await
 }
 
-/// Whether words of the payer's name begin with these, in any order.
-fn bears(payment: &Payment, words: &[String]) -> bool {
-    let name = fold(&payment.payer_name);
+/// The words of a name that is looked for; `None` if there is none.
+pub(in crate::ops) fn words_of(name: &str) -> Option<Vec<String>> {
+    let words: Vec<String> = fold(name).split(' ').map(str::to_owned).collect();
+    (!words.iter().all(String::is_empty)).then_some(words)
+}
+
+/// Whether words of a name begin with these, in any order.
+pub(in crate::ops) fn bears(name: &str, words: &[String]) -> bool {
+    let name = fold(name);
     words.iter().all(|wanted| name.split(' ').any(|word| word.starts_with(wanted.as_str())))
 }
 

@@ -159,8 +159,7 @@ pub(in crate::ops) async fn view(app: &App, intent: &Intent) -> Result<LinkView,
     let order = Order {
         merchant: business.map(|business| business.name.clone()).unwrap_or_default(),
         amount: intent.amount,
-        charges: Some(payment.charges.total())
-            .filter(|charges| payment.schedule.paid_by_customer && *charges > Money::ZERO),
+        charges: payment.charges_on_top(),
         reference: intent.order_reference.clone(),
         summary: intent.order_summary.clone(),
         masked_phone: wallet.phone.masked(),

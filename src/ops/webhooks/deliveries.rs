@@ -12,8 +12,9 @@ use super::target::{self, Addressed};
 use crate::app::App;
 use crate::domain::time::{Span, Timestamp};
 use crate::ops::OpError;
+use crate::ops::look_back::{Found, REACH, look_back};
 use crate::store::tables::acts;
-use crate::store::tables::deliveries::{self, Delivery};
+use crate::store::tables::deliveries::{self, Delivery, DeliveryStatus};
 use crate::store::tables::jobs::CLAIM_BATCH;
 use crate::store::{Applied, IdKind, Step, Unit};
 
@@ -30,12 +31,45 @@ pub struct Resent {
     pub reversed: Vec<i64>,
 }
 
-/// Deliveries, newest first, with their attempts, at most `limit`; and whether there are more.
-pub async fn list(app: &App, failed_only: bool, limit: u32) -> Result<(Vec<Delivery>, bool), OpError> {
-    let mut found = app.store.deliveries(failed_only, i64::from(limit) + 1).await?;
-    let more = found.len() > limit as usize;
-    found.truncate(limit as usize);
-    Ok((found, more))
+/// What is looked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Search {
+    pub business_id: Option<i64>,
+    /// Id of the payment that they are about.
+    pub payment_id: Option<i64>,
+    pub status: Option<DeliveryStatus>,
+    pub since: Timestamp,
+    pub limit: usize,
+}
+
+/// Deliveries that fit, newest first, with their attempts.
+pub async fn find(app: &App, search: &Search) -> Result<Found<Delivery>, OpError> {
+    let Search { business_id, payment_id, status, since, limit } = *search;
+    let most = limit as i64 + 1;
+    if let Some(payment_id) = payment_id {
+        let mut rows = app.store.deliveries_of_payment(payment_id).await?;
+        rows.retain(|one| {
+            business_id.is_none_or(|id| id == one.business_id)
+                && status.is_none_or(|status| status.as_str() == one.status())
+                && one.created_at >= since
+        });
+        rows.reverse();
+        return Ok(Found { rows, more: false, searched_back_to: None }.first(limit));
+    }
+    if status == Some(DeliveryStatus::Failed) {
+        let rows = app.store.failed_deliveries(business_id, since, most).await?;
+        return Ok(Found { rows, more: false, searched_back_to: None }.first(limit));
+    }
+    let is_filtered = business_id.is_some() || status.is_some();
+    let found = look_back(
+        since,
+        limit,
+        is_filtered.then_some(REACH),
+        async |time, rows| app.store.event_slice_end(time, rows).await,
+        async |time| app.store.deliveries_found(business_id, status, time, most).await,
+    )
+    .await?;
+    Ok(found.first(limit))
 }
 
 /// Sends the named deliveries again, whatever became of them before, but for reversed payments; each is an act of the

@@ -24,6 +24,7 @@ macro_rules! columns {
 
 pub mod alike;
 pub mod quarantine;
+pub mod search;
 pub mod unread;
 
 statements! {
@@ -74,11 +75,15 @@ statements! {
         "update alerts set status = 'dismissed', dismissed_from = status, reason = $3, decided_at = $4, \
          version = version + 1 \
          where id = $1 and version = $2 and (status in ('review', 'unmatched', 'quarantined', 'unreadable') \
-         or status = 'ignored' and direction = 'credit' and kind in ('fee', 'own_transfer'))"
+         or status = 'ignored' and (direction = 'debit' or kind in ('fee', 'own_transfer', 'reversal')))"
     }
     HELD: query {
         "update alerts set status = 'review', reason = $3, linked_alert_id = $4, doubts = $5, version = version + 1 \
          where id = $1 and version = $2 and status in ('new', 'review', 'unmatched')"
+    }
+    PLACED: query {
+        "update alerts set status = 'new', account_id = $3, doubts = $4, decided_at = null, version = version + 1 \
+         where id = $1 and version = $2 and status = 'review' and account_id is null"
     }
     LINK: query { "update alerts set linked_alert_id = $2, version = version + 1 where id = $1" }
     UNDID: query { "update alerts set linked_alert_id = $3, version = version + 1 where id = $1 and version = $2" }
@@ -89,11 +94,6 @@ statements! {
     }
     UNDECIDED_ON_ACCOUNT: query {
         "select count(*) from alerts where account_id = $1 and status = 'new'"
-    }
-    LIST: query { concat!("select ", columns!(), " from alerts order by first_seen_at desc, id desc limit $1") }
-    LIST_BY_STATUS: query {
-        concat!("select ", columns!(), " from alerts where status = $1 \
-                 order by first_seen_at desc, id desc limit $2")
     }
     TICK: query {
         "insert into amount_clocks (account_id, amount_kobo, ticks) values ($1, $2, 1) \
@@ -331,6 +331,13 @@ pub fn held(alert: &AlertRow, reason: &str, linked: i64) -> Step {
     Step::one(&HELD, vec![alert.id.into(), alert.version.into(), reason.into(), linked.into(), doubts.into()])
 }
 
+/// An alert that named no account of ours is about this one after all: it is to be decided again, with the doubts
+/// that it has now. Guarded by version.
+pub fn placed(alert: &AlertRow, account_id: i64) -> Step {
+    let doubts = alert.facts.doubts.join("\n");
+    Step::one(&PLACED, vec![alert.id.into(), alert.version.into(), account_id.into(), doubts.into()])
+}
+
 /// Notes on an alert that another one refers to it.
 pub fn link(alert_id: i64, linked: i64) -> Step {
     Step::one(&LINK, vec![alert_id.into(), linked.into()])
@@ -404,10 +411,8 @@ impl Store {
         status: Option<AlertStatus>,
         limit: i64,
     ) -> Result<Vec<AlertRow>, StoreError> {
-        let rows = match status {
-            None => self.read(&LIST, vec![limit.into()]).await?,
-            Some(status) => self.read(&LIST_BY_STATUS, vec![status.as_str().into(), limit.into()]).await?,
-        };
-        rows.into_iter().map(decode).collect()
+        let filter = search::Filter { status, ..search::Filter::default() };
+        self.alerts_found(&filter, (Timestamp::MIN, Timestamp::MAX), usize::try_from(limit).unwrap_or(0))
+            .await
     }
 }

@@ -60,7 +60,9 @@ statements! {
     }
     DELIVERY_BY_ID: query { concat!(delivery!(), "where j.id = $1 and j.kind = 'deliver'") }
     DELIVERIES_FAILED: query {
+        // Its index holds failed deliveries alone, newest first.
         concat!(delivery!(), "where j.kind = 'deliver' and j.outcome = 'failed' \
+                 and j.created_at >= $2 and (cast($3 as bigint) = 0 or j.business_id = $3) \
                  order by j.created_at desc, j.id desc limit $1")
     }
     DELIVERIES_OF_PAYMENT: query {
@@ -68,11 +70,18 @@ statements! {
     }
     // By way of the events, each of which has a delivery: most jobs are of other kinds. SQLite keeps the order
     // of a cross join.
-    DELIVERIES: query {
+    DELIVERIES_FOUND: query {
         concat!(
             delivery!("events e cross join jobs j"),
-            "where j.subject_id = e.id and j.kind = 'deliver' order by e.created_at desc, e.id desc limit $1"
+            "where e.created_at >= $1 and e.created_at < $2 and j.subject_id = e.id and j.kind = 'deliver' \
+             and (cast($3 as bigint) = 0 or j.business_id = $3) \
+             and (cast($4 as text) = '' or coalesce(j.outcome, 'waiting') = $4) \
+             order by e.created_at desc, e.id desc limit $5"
         )
+    }
+    EVENT_SLICE_END: query {
+        "select created_at from events where created_at >= $1 and created_at < $2 \
+         order by created_at desc limit 1 offset $3"
     }
     FAILED_SINCE: query {
         concat!(
@@ -112,6 +121,40 @@ pub struct Attempt {
     pub at: Timestamp,
 }
 
+/// What became of a delivery, as it is listed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DeliveryStatus {
+    Waiting,
+    Delivered,
+    Failed,
+    Paused,
+    NotSent,
+}
+
+impl DeliveryStatus {
+    pub const ALL: [DeliveryStatus; 5] = [
+        DeliveryStatus::Waiting,
+        DeliveryStatus::Delivered,
+        DeliveryStatus::Failed,
+        DeliveryStatus::Paused,
+        DeliveryStatus::NotSent,
+    ];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            DeliveryStatus::Waiting => "waiting",
+            DeliveryStatus::Delivered => "delivered",
+            DeliveryStatus::Failed => "failed",
+            DeliveryStatus::Paused => "paused",
+            DeliveryStatus::NotSent => NOT_SENT,
+        }
+    }
+
+    pub fn parse(word: &str) -> Option<DeliveryStatus> {
+        DeliveryStatus::ALL.into_iter().find(|status| status.as_str() == word)
+    }
+}
+
 /// A webhook delivery as operators see it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Delivery {
@@ -139,6 +182,13 @@ pub struct Delivery {
     pub reversed_at: Option<Timestamp>,
     /// Oldest first; those before a resend included.
     pub attempts: Vec<Attempt>,
+}
+
+impl Delivery {
+    /// Its status in a word.
+    pub fn status(&self) -> &str {
+        self.outcome.as_deref().unwrap_or(DeliveryStatus::Waiting.as_str())
+    }
 }
 
 /// A target that answered 410.
@@ -208,9 +258,54 @@ impl Store {
 
     /// Deliveries, newest first by the time of their events, at most `limit`, with their attempts.
     pub async fn deliveries(&self, failed_only: bool, limit: i64) -> Result<Vec<Delivery>, StoreError> {
-        let sql = if failed_only { &DELIVERIES_FAILED } else { &DELIVERIES };
-        let rows = self.read(sql, vec![limit.into()]).await?;
+        if failed_only {
+            return self.failed_deliveries(None, Timestamp::MIN, limit).await;
+        }
+        self.deliveries_found(None, None, (Timestamp::MIN, Timestamp::MAX), limit).await
+    }
+
+    /// Those that failed for good, made since then, newest first, with their attempts.
+    pub async fn failed_deliveries(
+        &self,
+        business_id: Option<i64>,
+        since: Timestamp,
+        limit: i64,
+    ) -> Result<Vec<Delivery>, StoreError> {
+        let params = vec![limit.into(), since.into(), business_id.unwrap_or(0).into()];
+        let rows = self.read(&DELIVERIES_FAILED, params).await?;
         self.with_attempts(rows).await
+    }
+
+    /// Deliveries whose events were made in a time (its end excluded) and that fit, newest first, with their attempts.
+    pub async fn deliveries_found(
+        &self,
+        business_id: Option<i64>,
+        status: Option<DeliveryStatus>,
+        (from, until): (Timestamp, Timestamp),
+        limit: i64,
+    ) -> Result<Vec<Delivery>, StoreError> {
+        let params = vec![
+            from.into(),
+            until.into(),
+            business_id.unwrap_or(0).into(),
+            status.map_or("", DeliveryStatus::as_str).into(),
+            limit.into(),
+        ];
+        let rows = self.read(&DELIVERIES_FOUND, params).await?;
+        self.with_attempts(rows).await
+    }
+
+    /// Where the newest `rows` events of a time end; `None` when there are no more than these.
+    pub async fn event_slice_end(
+        &self,
+        (from, until): (Timestamp, Timestamp),
+        rows: usize,
+    ) -> Result<Option<Timestamp>, StoreError> {
+        let params = vec![from.into(), until.into(), (rows as i64).into()];
+        match self.read_one(&EVENT_SLICE_END, params).await? {
+            Some(row) => row.reader("events").time("created_at").map(Some),
+            None => Ok(None),
+        }
     }
 
     /// All deliveries about a payment, with their attempts.

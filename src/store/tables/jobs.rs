@@ -89,6 +89,8 @@ pub enum JobKind {
     Decide,
     /// Look at waiting alerts again after a correction: an id of `payments`.
     Rematch,
+    /// Place alerts that wait on an account that was added: an id of `receiving_accounts`.
+    Place,
     /// Ask again for the key that could prove a mail: an id of `alerts`.
     Verify,
     /// Send a message to a customer: an id of `messages`.
@@ -96,14 +98,21 @@ pub enum JobKind {
 }
 
 impl JobKind {
-    pub const ALL: [JobKind; 5] =
-        [JobKind::Deliver, JobKind::Decide, JobKind::Rematch, JobKind::Verify, JobKind::Message];
+    pub const ALL: [JobKind; 6] = [
+        JobKind::Deliver,
+        JobKind::Decide,
+        JobKind::Rematch,
+        JobKind::Place,
+        JobKind::Verify,
+        JobKind::Message,
+    ];
 
     pub fn as_str(self) -> &'static str {
         match self {
             JobKind::Deliver => "deliver",
             JobKind::Decide => "decide",
             JobKind::Rematch => "rematch",
+            JobKind::Place => "place",
             JobKind::Verify => "verify",
             JobKind::Message => "message",
         }

@@ -15,7 +15,7 @@ const MAILBOXES: &str = "[[mail.imap]]\nname = \"till\"\nhost = \"imap.till.exam
     password_file = \"pass\"\nfolder = [\"INBOX\", \"Alerts\"]\n";
 
 /// Commands on the database of a world whose clock is set by hand.
-fn desk_of(t: &TestApp) -> Desk<'_> {
+pub fn desk_of(t: &TestApp) -> Desk<'_> {
     let desk = Desk::bare(t.database());
     std::fs::copy(t.key_file(), desk.path().join("test.key")).unwrap();
     desk.text(&["migrate"]);

@@ -5,6 +5,8 @@
 //! turn `50.00` into `50.0` and hide the difference.
 
 mod accounts;
+mod alarms;
+mod alert_search;
 mod demo;
 mod files;
 mod lists;

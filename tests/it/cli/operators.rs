@@ -243,6 +243,10 @@ on_both! {
         let told = String::from_utf8(output.stderr).unwrap();
         assert!(told.contains("configuration file: none") && told.contains("database: "), "{told}");
         assert!(!told.contains("p@ss"), "{told}");
+        std::fs::write(desk.path().join("own.toml"), "").unwrap();
+        let told = desk.run(&["--config", "own.toml", "migrate"]).stderr;
+        let told = String::from_utf8(told).unwrap();
+        assert!(told.contains("configuration file: own.toml; database: "), "{told}");
     }
 }
 

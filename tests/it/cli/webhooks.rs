@@ -55,6 +55,62 @@ on_both! {
         assert_eq!((&row["status"], &row["paused_at"], &row["note"]), (&"waiting".into(), &Value::Null, &Value::Null));
     }
 
+    async fn deliveries_are_found_by_business_payment_status_and_time(db: TestDatabase) {
+        let world = World::new(&db).await;
+        let desk = desk_of(&db);
+        world.receiver.answer_next(Answer::status(410));
+        let gone = world.tell("/gone").await;
+        world.work().await;
+        let good = world.tell("/good").await;
+        world.work().await;
+        let late = world.tell("/late").await;
+        let mut ids = Vec::new();
+        for told in [&gone, &good, &late] {
+            ids.push(world.delivery(told).await.id);
+        }
+        let [gone_id, good_id, late_id] = ids[..] else { panic!("{ids:?}") };
+        let found = |options: &str| -> Vec<i64> {
+            let args: Vec<&str> = ["webhook", "list"].into_iter().chain(options.split_whitespace()).collect();
+            let list = desk.json(&args);
+            assert_eq!(list["more"], false, "{list}");
+            list["webhooks"].as_array().unwrap().iter().map(|row| row["id"].as_i64().unwrap()).collect()
+        };
+        let (business, txn) = (world.business, &good.payment.transaction_id);
+        let mut all = found("");
+        all.sort_unstable();
+        assert_eq!(all, ids);
+        for (options, expected) in [
+            ("--status paused".to_owned(), &[gone_id][..]),
+            ("--status delivered".into(), &[good_id]),
+            ("--status waiting".into(), &[late_id]),
+            ("--status failed".into(), &[]),
+            ("--failed".into(), &[]),
+            (format!("--payment {txn}"), &[good_id]),
+            (format!("--payment {txn} --business {business}"), &[good_id]),
+            (format!("--payment {txn} --status paused"), &[]),
+            (format!("--payment {txn} --since 2099-01-01"), &[]),
+            (format!("--business {business} --status paused --since 2020-01-01"), &[gone_id]),
+            ("--since 2099-01-01".into(), &[]),
+        ] {
+            assert_eq!(found(&options), expected, "{options}");
+        }
+        assert_eq!(found(&format!("--business {business}")).len(), 3);
+        assert_eq!(found("--since 2020-01-01").len(), 3);
+        for (wrong, told) in [
+            (["--business", "990"], "there is no business 990"),
+            (["--payment", "TXN-none"], "no business has a payment TXN-none"),
+        ] {
+            assert!(desk.refused(&[&["webhook", "list"], &wrong[..]].concat()).contains(told), "{wrong:?}");
+        }
+        for usage in [&["--status", "sent"][..], &["--since", "yesterday"], &["--failed", "--status", "paused"]] {
+            assert_eq!(desk.run(&[&["webhook", "list"], usage].concat()).status.code(), Some(2), "{usage:?}");
+        }
+        let one = desk.text(&["webhook", "list", "--limit", "1"]);
+        assert!(one.ends_with("only the newest one is shown; --limit shows more"), "{one}");
+        let some = desk.text(&["webhook", "list", "--limit", "2", "--business", &business.to_string()]);
+        assert!(some.ends_with("only the newest 2 are shown; --limit shows more"), "{some}");
+    }
+
     async fn a_webhook_about_a_reversed_payment_is_not_resent(db: TestDatabase) {
         let world = World::new(&db).await;
         let desk = desk_of(&db);

@@ -40,6 +40,7 @@ const EXPECTED: &[(&str, &str)] = &[
     ("WAITING_FOR_A_KEY", "jobs_again"),
     ("FORGET_KEYS", "settled_keys_settlement"),
     ("UNDECIDED_ON_ACCOUNT", "alerts_undecided"),
+    ("FOUND_ALARMS", "alerts_linked"),
     ("BY_SESSION", "alerts_session"),
     ("BY_SESSION_OLDEST", "alerts_session"),
     ("BY_SESSION_DEBITS", "alerts_session"),

@@ -164,6 +164,10 @@ on_both! {
         says(&page, "Order amount NGN 2,000.00");
         says(&page, &format!("Charges {charges}"));
         site.pay(&link, PIN).await.is(200, &format!("including charges of {charges}"));
+        site.w.send_messages().await;
+        let receipt = site.w.post.last(MessageKind::Receipt).text;
+        let paid = tillbell::domain::money::naira(payment.amount);
+        assert!(receipt.starts_with(&format!("You paid {paid} (including charges of {charges}) to ")), "{receipt}");
         site.finish().await;
     }
 

@@ -110,8 +110,7 @@ fn phone(check: &mut Checker<'_, '_>) -> Option<Phone> {
 
 /// The required payer's name: at least one letter.
 fn payer_name(check: &mut Checker<'_, '_>) -> Option<String> {
-    let name = check.required_line("payer_name", PAYER_NAME_MAX)?;
-    check.with_letter("payer_name", name)
+    check.required_name("payer_name", PAYER_NAME_MAX)
 }
 
 /// A text that may have line breaks and tabs; other control characters are refused.
@@ -147,8 +146,10 @@ fn multiline(
             None
         }
         Ok(None) => None,
-        Err((code, what)) => {
-            problems.complain(field, code, &what);
+        Err(wrong) => {
+            for (code, what) in &wrong {
+                problems.complain(field, *code, what);
+            }
             None
         }
     }

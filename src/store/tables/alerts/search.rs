@@ -1,0 +1,130 @@
+//! Alerts that an operator looks for, by when they were first seen, and those whose money may have been taken back.
+//!
+//! A search reads one slice of time after another, newest first, and its filters are judged row by row, as for payments
+//! (`store::tables::payment_search`). Used by ops alone.
+
+use super::decode;
+use crate::domain::alert::{AlertRow, AlertStatus};
+use crate::domain::money::Money;
+use crate::domain::time::Timestamp;
+use crate::store::engine::sql::statements;
+use crate::store::{Store, StoreError, Value};
+
+/// Alerts first seen from $2 until before $3 that fit the filters, newest first. An empty text, or an amount of -1,
+/// asks nothing. Of an account those that may be about it: a mask is read outside.
+macro_rules! found {
+    ($which:expr) => {
+        concat!(
+            "select ",
+            columns!(),
+            " from alerts where ",
+            $which,
+            " and first_seen_at >= $2 and first_seen_at < $3 \
+             and (cast($4 as bigint) = -1 or amount_kobo = $4) and (cast($5 as text) = '' or bank = $5) \
+             and (cast($6 as text) = '' or account_id is null or account_shown = $6 or virtual_account = $6 \
+                  or account_id in (select r.id from receiving_accounts r where r.number = $6)) \
+             order by first_seen_at desc, id desc limit $7"
+        )
+    };
+}
+
+/// A credit that paid something, linked to a debit or reversal that nobody has dealt with: it was not dismissed, it has
+/// undone no payment, and no person approved the credit in spite of it. What has an alarm has a payment, so that
+/// the status need not choose the index. The count is asked for each of the few credits; of an `exists` PostgreSQL
+/// makes a join that reads all debits. Whether one is a debit must not choose an index either.
+macro_rules! alarm {
+    () => {
+        "linked_alert_id is not null and payment_id is not null and status || '' = 'matched' \
+         and (select count(*) from alerts u where u.id = alerts.linked_alert_id and u.status = 'ignored' \
+                     and (u.direction || '' = 'debit' or u.kind || '' = 'reversal') \
+                     and not exists (select 1 from settlements d where d.undoing_alert_id = u.id) \
+                     and not exists (select 1 from settlements s where s.id = alerts.settlement_id \
+                                     and s.operator is not null and s.settled_at >= u.decided_at)) = 1"
+    };
+}
+
+macro_rules! slice_end {
+    ($which:literal) => {
+        concat!(
+            "select first_seen_at from alerts where ",
+            $which,
+            " and first_seen_at >= $2 and first_seen_at < $3 order by first_seen_at desc limit 1 offset $4"
+        )
+    };
+}
+
+statements! {
+    FOUND: query { found!("cast($1 as text) = ''") }
+    FOUND_OF_STATUS: query { found!("status = $1") }
+    FOUND_ALARMS: query { found!(concat!("cast($1 as text) = '' and ", alarm!())) }
+    ALERT_SLICE_END: query { slice_end!("cast($1 as text) = ''") }
+    ALERT_SLICE_END_OF_STATUS: query { slice_end!("status = $1") }
+    ALARM_OF: query { concat!("select linked_alert_id from alerts where id = $1 and ", alarm!()) }
+}
+
+/// What is looked for.
+#[derive(Clone, Debug, Default)]
+pub struct Filter {
+    pub status: Option<AlertStatus>,
+    /// Credits whose money may have been taken back, and nobody has dealt with that; whatever the status.
+    pub alarms: bool,
+    pub amount: Option<Money>,
+    /// Code of the bank.
+    pub bank: Option<String>,
+    /// Number of the account that the money came to.
+    pub account: Option<String>,
+}
+
+impl Filter {
+    fn status_word(&self) -> &'static str {
+        self.status.filter(|_| !self.alarms).map_or("", AlertStatus::as_str)
+    }
+}
+
+impl Store {
+    /// Alerts first seen in a time (its end excluded) that fit, newest first. Those that name no account of ours
+    /// are among them, whatever account is asked for.
+    pub async fn alerts_found(
+        &self,
+        filter: &Filter,
+        (from, until): (Timestamp, Timestamp),
+        limit: usize,
+    ) -> Result<Vec<AlertRow>, StoreError> {
+        let sql = match (filter.alarms, filter.status) {
+            (true, _) => &FOUND_ALARMS,
+            (false, Some(_)) => &FOUND_OF_STATUS,
+            (false, None) => &FOUND,
+        };
+        let params: Vec<Value> = vec![
+            filter.status_word().into(),
+            from.into(),
+            until.into(),
+            filter.amount.unwrap_or(Money(-1)).into(),
+            filter.bank.as_deref().unwrap_or("").into(),
+            filter.account.as_deref().unwrap_or("").into(),
+            (limit as i64).into(),
+        ];
+        self.read(sql, params).await?.into_iter().map(decode).collect()
+    }
+
+    /// Where the newest `rows` alerts of a status and time end; `None` when there are no more than these.
+    pub async fn alert_slice_end(
+        &self,
+        filter: &Filter,
+        (from, until): (Timestamp, Timestamp),
+        rows: usize,
+    ) -> Result<Option<Timestamp>, StoreError> {
+        let sql = if filter.status.is_some() { &ALERT_SLICE_END_OF_STATUS } else { &ALERT_SLICE_END };
+        let params = vec![filter.status_word().into(), from.into(), until.into(), (rows as i64).into()];
+        match self.read_one(sql, params).await? {
+            Some(row) => row.reader("alerts").time("first_seen_at").map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// The debit or reversal that may have taken the money of this alert back, if nobody has dealt with it.
+    pub async fn alarm_of(&self, alert_id: i64) -> Result<Option<i64>, StoreError> {
+        let row = self.read_one(&ALARM_OF, vec![alert_id.into()]).await?;
+        row.map(|row| row.single_int("alerts")).transpose()
+    }
+}
