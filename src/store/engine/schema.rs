@@ -169,3 +169,54 @@ pub(in crate::store) const POSTGRES_GUARD_BODY: &str =
 pub(in crate::store) fn names() -> impl Iterator<Item = &'static str> {
     MIGRATIONS.iter().map(|migration| migration.name)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::MIGRATIONS;
+
+    /// SHA-256 of every released migration, as databases note it. A line is added with a migration's release, and
+    /// none is ever changed: migrations/README.md.
+    const FROZEN: [(&str, &str); 16] = [
+        ("0001_first", "f8b6f9aa27063ca0f716d9d96df8eee27e8afd05be6621bed28843c477b7af50"),
+        ("0002_name_marks", "e67ddafbbc7fe211281c579dc4e250989527e185fa60871800aba48c18fa1766"),
+        ("0003_mailboxes", "b4bbbe376cd794e88afff997edf6e27fcb67d27c2b941ff3aa8f72a4bcf51c0e"),
+        ("0004_alert_proofs", "17542bd312c826ae6c0c5e73f5b9fb9937d0d9974f0968c741d30fff333e5196"),
+        ("0006_wallets", "27933af8fc0686f672ecf087d58fbef687a0e2993326cd89f45fb8e0e1c20f04"),
+        ("0007_texts_by_bytes", "d2fe2f5861e300e0c7bcb64777df4da1b5c1f7bc12af06b789bcfb0d5e5c01b5"),
+        ("0008_counted_once", "3685b45ce4f36cc1bba2d353ba093adb79f804d8245765e759afdb5ee0eae65a"),
+        ("0009_payment_names", "6d39d16c1cec9c4623c0a498f8eb2984001e7b085657e3e86b27bb77e64921a3"),
+        ("0010_one_index_each", "cecf1dba6b117e94624900b80c7b2a6224ea87ee4d0cacfa8f5ee3f41394716b"),
+        ("0011_payments_found", "27648443d58a20a09930b3b9e22a4129251c44f53d279cff775e618a006f3b90"),
+        ("0012_newest_first", "c27dfd35a74568cf8cf41783cf1b6b74ada9c83db1b25880d3bbe5fabc9aa5a8"),
+        ("0013_told_as_it_is", "8339c18e3e77f1d9533798318c176000c9e6f36faaf352c54344df16c6a39cc9"),
+        ("0014_alerts_without_session", "6a036e7fe09dad787e7328c5294cac1991b5db3e0e093956e7387680a150c514"),
+        ("0015_activity", "0d8d5de76d1ac29f51c3f2d3ac839f4914c702065d633daae0ecf7276208630d"),
+        ("0016_undone_by", "75afd64c3de7b1bbf7c26445190ee4d62f17a0fed3f89ff8390d1ab99919a965"),
+        ("0017_forms_count_once", "7b701e4f9649a77c9cf9b6c3c9bc76b0f03963b200ce8b7a3750d74b8d2e488a"),
+    ];
+
+    #[test]
+    fn released_migrations_stay_as_they_are() {
+        for (name, hash) in FROZEN {
+            let migration = MIGRATIONS.iter().find(|migration| migration.name == name);
+            let found = migration.map(super::Migration::checksum);
+            assert_eq!(found.as_deref(), Some(hash), "{name} was released; make a new migration");
+        }
+    }
+
+    #[test]
+    fn every_file_is_run_in_the_order_of_its_number_and_is_frozen() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/migrations");
+        let files = std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().file_name());
+        let mut files: Vec<String> =
+            files.filter_map(|name| Some(name.to_str()?.strip_suffix(".sql")?.to_owned())).collect();
+        files.sort();
+        let run: Vec<&str> = MIGRATIONS.iter().map(|migration| migration.name).collect();
+        assert_eq!(files, run);
+        assert_eq!(run, FROZEN.map(|(name, _)| name), "a migration without its hash in FROZEN");
+        let numbers = run.iter().map(|name| name[..4].parse::<usize>().unwrap());
+        let missing = |number: &usize| !run.iter().any(|name| name.starts_with(&format!("{number:04}_")));
+        let gaps: Vec<usize> = (1..=numbers.max().unwrap()).filter(missing).collect();
+        assert_eq!(gaps, [5], "migrations/README.md says why");
+    }
+}
