@@ -260,7 +260,7 @@ on_both! {
 
 /// A statement about one alert that this program has no need of.
 async fn set(t: &TestApp, text: &'static str, alert_id: i64) {
-    let sql: &'static Sql = Box::leak(Box::new(Sql { name: "BY_HAND", text: Text::Plain(text) }));
+    let sql: &'static Sql = Box::leak(Box::new(Sql::new("BY_HAND", Text::Plain(text))));
     let unit = t.app.store.unit(alert_id).await.unwrap();
     let unit = unit.step(Step::one(sql, vec![alert_id.into()]));
     assert!(t.app.store.apply(unit).await.unwrap().is_done());

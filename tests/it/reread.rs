@@ -76,7 +76,7 @@ fn outcome(done: &Reread) -> AlertStatus {
 
 /// Changes an alert as another command would at that moment.
 async fn by_hand(s: &Scene, text: &'static str, id: i64) {
-    let sql: &'static Sql = Box::leak(Box::new(Sql { name: "BY_HAND", text: Text::Plain(text) }));
+    let sql: &'static Sql = Box::leak(Box::new(Sql::new("BY_HAND", Text::Plain(text))));
     let unit = s.t.app.store.unit(id).await.unwrap().step(Step::one(sql, vec![id.into()]));
     assert!(s.t.app.store.apply(unit).await.unwrap().is_done());
 }

@@ -56,7 +56,7 @@ statements! {
          order by attempted_at, id"
     }
     ATTEMPT: insert(attempts) {
-        id: Int, job_id: Int, try: Int, url: Text, status: Int, error: Text, answer: Text, duration_ms: Int, attempted_at: Int
+        id: Int, job_id: Int, r#try: Int, url: Text, status: Int, error: Text, answer: Text, duration_ms: Int, attempted_at: Int
     }
     DELIVERY_BY_ID: query { concat!(delivery!(), "where j.id = $1 and j.kind = 'deliver'") }
     DELIVERIES_FAILED: query {
@@ -183,20 +183,17 @@ pub fn resend_failed(job_id: i64, now: Timestamp) -> Step {
 
 /// Adds to the log of attempts.
 pub fn record_attempt(attempt: &Attempt) -> Step {
-    Step::one(
-        &ATTEMPT,
-        vec![
-            attempt.id.into(),
-            attempt.job_id.into(),
-            attempt.number.into(),
-            attempt.url.as_ref().into(),
-            attempt.status.into(),
-            attempt.error.as_ref().into(),
-            attempt.answer.as_ref().into(),
-            attempt.duration_ms.into(),
-            attempt.at.into(),
-        ],
-    )
+    Step::insert(ATTEMPT {
+        id: attempt.id.into(),
+        job_id: attempt.job_id.into(),
+        r#try: attempt.number.into(),
+        url: attempt.url.as_ref().into(),
+        status: attempt.status.into(),
+        error: attempt.error.as_ref().into(),
+        answer: attempt.answer.as_ref().into(),
+        duration_ms: attempt.duration_ms.into(),
+        attempted_at: attempt.at.into(),
+    })
 }
 
 impl Store {

@@ -39,7 +39,7 @@ macro_rules! claim {
 macro_rules! depth {
     ($lane:literal) => {
         concat!(
-            "select count(*), min(run_at) from (select run_at from jobs where kind = $1 and \
+            "select count(*) as count, min(run_at) as run_at from (select run_at from jobs where kind = $1 and \
              done_at is null and ",
             $lane,
             " order by run_at limit $2) waiting"
@@ -198,20 +198,17 @@ pub fn enqueue_held(
 }
 
 fn added(job: &Job) -> Step {
-    Step::one(
-        &ENQUEUE,
-        vec![
-            job.id.into(),
-            job.kind.as_str().into(),
-            job.business_id.into(),
-            job.subject_id.into(),
-            job.run_at.into(),
-            job.attempt.into(),
-            job.tries.into(),
-            job.created_at.into(),
-            (job.attempt > 0).then_some(job.run_at).into(),
-        ],
-    )
+    Step::insert(ENQUEUE {
+        id: job.id.into(),
+        kind: job.kind.as_str().into(),
+        business_id: job.business_id.into(),
+        subject_id: job.subject_id.into(),
+        run_at: job.run_at.into(),
+        attempt: job.attempt.into(),
+        tries: job.tries.into(),
+        created_at: job.created_at.into(),
+        held_until_at: (job.attempt > 0).then_some(job.run_at).into(),
+    })
 }
 
 /// Ends the open jobs of a subject, whoever runs them: for an op that did their work itself.

@@ -208,50 +208,47 @@ fn payer(r: &mut Reader) -> Result<PayerDetails, StoreError> {
 /// it (`payment_names::add`).
 pub fn add(payment: &Payment, bvn: Option<Vec<u8>>) -> Step {
     let rule = payment.rule_bounds();
-    Step::one(
-        &ADD,
-        vec![
-            payment.id.into(),
-            payment.business_id.into(),
-            (&payment.transaction_id).into(),
-            payment.kind.as_str().into(),
-            payment.mode.as_str().into(),
-            payment.status.as_str().into(),
-            payment.version.into(),
-            payment.amount.into(),
-            payment.charges.percentage.into(),
-            payment.charges.fixed.into(),
-            payment.business_receives.into(),
-            payment.schedule.rate.into(),
-            payment.schedule.fixed.into(),
-            payment.schedule.cap.into(),
-            payment.schedule.paid_by_customer.into(),
-            payment.schedule.enabled.into(),
-            rule.map(|(low, _)| low).into(),
-            rule.map(|(_, high)| high).into(),
-            (&payment.payer_name).into(),
-            payment.payer.bank.as_ref().into(),
-            payment.payer.first_name.as_ref().into(),
-            payment.payer.last_name.as_ref().into(),
-            bvn.into(),
-            payment.payer.registration_number.as_ref().into(),
-            payment.payer.service.as_ref().into(),
-            (&payment.webhook_url).into(),
-            payment.website_id.into(),
-            payment.external_reference.as_ref().into(),
-            payment.account_id.into(),
-            payment.corrections.into(),
-            payment.created_at.into(),
-            payment.updated_at.into(),
-            payment.expires_at.into(),
-            payment.approvable_until.into(),
-            payment.swept.into(),
-            payment.is_mismatch.into(),
-            payment.name_mismatch.into(),
-            payment.amount.into(),
-            payment.wallet_id.into(),
-        ],
-    )
+    Step::insert(ADD {
+        id: payment.id.into(),
+        business_id: payment.business_id.into(),
+        transaction_id: (&payment.transaction_id).into(),
+        kind: payment.kind.as_str().into(),
+        mode: payment.mode.as_str().into(),
+        status: payment.status.as_str().into(),
+        version: payment.version.into(),
+        amount_kobo: payment.amount.into(),
+        charge_percentage_kobo: payment.charges.percentage.into(),
+        charge_fixed_kobo: payment.charges.fixed.into(),
+        business_receives_kobo: payment.business_receives.into(),
+        schedule_rate: payment.schedule.rate.into(),
+        schedule_fixed_kobo: payment.schedule.fixed.into(),
+        schedule_cap_kobo: payment.schedule.cap.into(),
+        is_schedule_paid_by_customer: payment.schedule.paid_by_customer.into(),
+        is_schedule_enabled: payment.schedule.enabled.into(),
+        rule_low_kobo: rule.map(|(low, _)| low).into(),
+        rule_high_kobo: rule.map(|(_, high)| high).into(),
+        payer_name: (&payment.payer_name).into(),
+        payer_bank: payment.payer.bank.as_ref().into(),
+        first_name: payment.payer.first_name.as_ref().into(),
+        last_name: payment.payer.last_name.as_ref().into(),
+        bvn: bvn.into(),
+        registration_number: payment.payer.registration_number.as_ref().into(),
+        service: payment.payer.service.as_ref().into(),
+        webhook_url: (&payment.webhook_url).into(),
+        website_id: payment.website_id.into(),
+        external_reference: payment.external_reference.as_ref().into(),
+        account_id: payment.account_id.into(),
+        corrections: payment.corrections.into(),
+        created_at: payment.created_at.into(),
+        updated_at: payment.updated_at.into(),
+        expires_at: payment.expires_at.into(),
+        approvable_until_at: payment.approvable_until.into(),
+        is_swept: payment.swept.into(),
+        is_mismatch: payment.is_mismatch.into(),
+        is_name_mismatch: payment.name_mismatch.into(),
+        name_keys: payment.amount.into(),
+        wallet_id: payment.wallet_id.into(),
+    })
 }
 
 /// Corrections of one business on several nodes take turns: goes before [`corrected`], whose count then holds
@@ -286,17 +283,14 @@ pub fn corrected(before: &Payment, after: &Payment) -> Step {
 
 /// Remembers a correction, for the limits on their number.
 pub fn add_correction(id: i64, before: &Payment, after: &Payment) -> Step {
-    Step::one(
-        &ADD_CORRECTION,
-        vec![
-            id.into(),
-            before.business_id.into(),
-            before.id.into(),
-            before.amount.into(),
-            after.amount.into(),
-            after.updated_at.into(),
-        ],
-    )
+    Step::insert(ADD_CORRECTION {
+        id: id.into(),
+        business_id: before.business_id.into(),
+        payment_id: before.id.into(),
+        old_amount_kobo: before.amount.into(),
+        new_amount_kobo: after.amount.into(),
+        corrected_at: after.updated_at.into(),
+    })
 }
 
 /// Guarded by version; `after` is what `Payment::approve` answered.

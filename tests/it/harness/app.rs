@@ -232,8 +232,7 @@ impl TestApp {
 
     /// The payment as a program of before the index of names left it.
     pub async fn forget_name_rows(&self, payment: &Payment) {
-        static UNKEY: Sql =
-            Sql { name: "UNKEY", text: Text::Plain("update payments set name_keys = 0 where id = $1") };
+        static UNKEY: Sql = Sql::new("UNKEY", Text::Plain("update payments set name_keys = 0 where id = $1"));
         let keys = stored_keys(&Folded::new(&payment.payer_name));
         let unit = self.app.store.unit(payment.business_id).await.unwrap();
         let unit = unit
@@ -244,7 +243,7 @@ impl TestApp {
 
     /// A statement about one payment that this program has no need of.
     pub async fn run(&self, text: &'static str, payment: &Payment) {
-        let sql: &'static Sql = Box::leak(Box::new(Sql { name: "BY_HAND", text: Text::Plain(text) }));
+        let sql: &'static Sql = Box::leak(Box::new(Sql::new("BY_HAND", Text::Plain(text))));
         let unit = self.app.store.unit(payment.business_id).await.unwrap();
         assert!(
             self.app.store.apply(unit.step(Step::one(sql, vec![payment.id.into()]))).await.unwrap().is_done()

@@ -12,9 +12,9 @@ use super::*;
 static AT_LEAST: Sql =
     query("AT_LEAST", "update counters set value = value + 1 where name = $1 and value >= $2");
 static ALL_ZERO: Sql = query("ALL_ZERO", "update counters set value = 0 where name = $1 or name = $2");
-static NEW_JOB: Sql = Sql {
-    name: "NEW_JOB",
-    text: Text::Insert {
+static NEW_JOB: Sql = Sql::new(
+    "NEW_JOB",
+    Text::Insert {
         table: "jobs",
         columns: &[
             ("id", Column::Int),
@@ -27,10 +27,10 @@ static NEW_JOB: Sql = Sql {
             ("created_at", Column::Int),
         ],
     },
-};
-static NEW_ATTEMPT: Sql = Sql {
-    name: "NEW_ATTEMPT",
-    text: Text::Insert {
+);
+static NEW_ATTEMPT: Sql = Sql::new(
+    "NEW_ATTEMPT",
+    Text::Insert {
         table: "attempts",
         columns: &[
             ("id", Column::Int),
@@ -40,20 +40,20 @@ static NEW_ATTEMPT: Sql = Sql {
             ("attempted_at", Column::Int),
         ],
     },
-};
+);
 
-static OF_NAME: Sql = Sql {
-    name: "OF_NAME",
-    text: Text::Lookup { table: "counters", columns: "value, name", keys: &[("name", Column::Text)] },
-};
-static OF_NAME_AND_VALUE: Sql = Sql {
-    name: "OF_NAME_AND_VALUE",
-    text: Text::Lookup {
+static OF_NAME: Sql = Sql::new(
+    "OF_NAME",
+    Text::Lookup { table: "counters", columns: "value, name", keys: &[("name", Column::Text)] },
+);
+static OF_NAME_AND_VALUE: Sql = Sql::new(
+    "OF_NAME_AND_VALUE",
+    Text::Lookup {
         table: "counters",
         columns: "value, name",
         keys: &[("name", Column::Text), ("value", Column::Int)],
     },
-};
+);
 
 fn job(id: i64) -> Step {
     let numbers = [0, 0, 0, 0, 0, 0].map(|n: i64| n.into());

@@ -122,7 +122,7 @@ statements! {
     SEEN: query { seen!(here) }
     SEEN_NOWHERE: query { seen!(nowhere) }
     WAITING_FOR_A_KEY: query {
-        "select a.account_id, a.bank, min(a.first_seen_at) from alerts a join \
+        "select a.account_id, a.bank, min(a.first_seen_at) as oldest from alerts a join \
          (select subject_id from jobs where kind = 'verify' and done_at is null and tries = 0 union all \
           select subject_id from jobs where kind = 'verify' and done_at is null and tries > 0) j \
          on j.subject_id = a.id where a.status = 'quarantined' and a.first_seen_at >= $1 \
@@ -261,7 +261,7 @@ impl Store {
                 Ok(WaitingMails {
                     account_id: r.opt_int("account_id")?,
                     bank: r.opt_text("bank")?,
-                    oldest: r.time("min")?,
+                    oldest: r.time("oldest")?,
                 })
             })
             .collect()
