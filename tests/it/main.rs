@@ -27,6 +27,7 @@ mod mailbox;
 mod other_accounts;
 mod quarantine;
 mod reread;
+mod retention;
 mod reviewing;
 mod settling;
 mod smtp;

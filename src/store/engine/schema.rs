@@ -2,7 +2,8 @@
 //!
 //! A text uses only BIGINT, TEXT and BYTEA. For SQLite the words are replaced by its own and every
 //! table becomes STRICT; one that ends in `);--! by_key` lives in the tree of its key. A line
-//! `--! append_only TABLE` puts triggers on a table that refuse update and delete. A generated column
+//! `--! append_only TABLE` puts triggers on a table that refuse update and delete; `--! attempts_of_open_jobs_stay`
+//! changes those of one table. A generated column
 //! (`stored`) is computed by SQLite when it is read. PostgreSQL keeps every text `collate "C"`, as SQLite
 //! does, and `--! texts_by_bytes` brings the columns of before that to it. After each migration it gets a
 //! schema `people` of plain views, one per table (`people.rs`).
@@ -45,6 +46,8 @@ pub(in crate::store) const MIGRATIONS: &[Migration] = migrations![
     "0015_activity",
     "0016_undone_by",
     "0017_forms_count_once",
+    "0019_retention",
+    "0020_counter_rows",
 ];
 
 impl Migration {
@@ -58,6 +61,8 @@ impl Migration {
         for line in self.text.lines() {
             if let Some(table) = line.strip_prefix("--! append_only ") {
                 out.push_str(&append_only(table.trim(), dialect));
+            } else if line == "--! attempts_of_open_jobs_stay" {
+                out.push_str(&attempts_of_open_jobs_stay(dialect));
             } else if line == "--! texts_by_bytes" {
                 if dialect == Dialect::Postgres {
                     out.push_str(&TEXTS_BY_BYTES.replace("{tables}", &tables().join(",")));
@@ -140,7 +145,9 @@ pub(in crate::store) fn table_rank(table: &str) -> usize {
 
 fn append_only(table: &str, dialect: Dialect) -> String {
     match dialect {
-        Dialect::Sqlite => sqlite_guards(table).map(|guard| format!("create trigger {guard};\n")).concat(),
+        Dialect::Sqlite => {
+            append_only_guards(table).map(|guard| format!("create trigger {guard};\n")).concat()
+        }
         Dialect::Postgres => format!(
             "create or replace function {POSTGRES_GUARD}() returns trigger language plpgsql as \
              $${POSTGRES_GUARD_BODY}$$;\n\
@@ -150,8 +157,40 @@ fn append_only(table: &str, dialect: Dialect) -> String {
     }
 }
 
-/// What stands behind `create trigger` for a table that is append only; SQLite keeps the text as it is.
+/// Attempts are deleted in time, those of a finished delivery alone; nothing else about them changes.
+fn attempts_of_open_jobs_stay(dialect: Dialect) -> String {
+    match dialect {
+        Dialect::Sqlite => {
+            let [_, guard] = sqlite_guards(ATTEMPTS);
+            format!("drop trigger {ATTEMPTS}_no_delete;\ncreate trigger {guard};\n")
+        }
+        Dialect::Postgres => format!(
+            "drop trigger {ATTEMPTS}_append_only on {ATTEMPTS};\n\
+             create trigger {ATTEMPTS}_append_only before update or truncate on {ATTEMPTS} \
+             for each statement execute function {POSTGRES_GUARD}();\n\
+             create or replace function {POSTGRES_OPEN_GUARD}() returns trigger language plpgsql as \
+             $${POSTGRES_OPEN_GUARD_BODY}$$;\n\
+             create trigger {ATTEMPTS}_open_stay before delete on {ATTEMPTS} \
+             for each row execute function {POSTGRES_OPEN_GUARD}();\n"
+        ),
+    }
+}
+
+/// What stands behind `create trigger` for a guarded table; SQLite keeps the text as it is.
 pub(in crate::store) fn sqlite_guards(table: &str) -> [String; 2] {
+    let [update, delete] = append_only_guards(table);
+    if table != ATTEMPTS {
+        return [update, delete];
+    }
+    let open = format!(
+        "{ATTEMPTS}_no_delete before delete on {ATTEMPTS} \
+         when exists (select 1 from jobs where id = old.job_id and done_at is null) \
+         begin select raise(abort, 'attempts of open jobs stay'); end"
+    );
+    [update, open]
+}
+
+fn append_only_guards(table: &str) -> [String; 2] {
     ["update", "delete"].map(|verb| {
         format!(
             "{table}_no_{verb} before {verb} on {table} \
@@ -165,6 +204,13 @@ pub(in crate::store) const POSTGRES_GUARD: &str = "tillbell_append_only";
 pub(in crate::store) const POSTGRES_GUARD_BODY: &str =
     " begin raise exception '% is append only', tg_table_name; end ";
 
+/// The table whose rows may go once their jobs are done, and what keeps the others on PostgreSQL.
+pub(in crate::store) const ATTEMPTS: &str = "attempts";
+pub(in crate::store) const POSTGRES_OPEN_GUARD: &str = "tillbell_open_jobs";
+pub(in crate::store) const POSTGRES_OPEN_GUARD_BODY: &str = " begin \
+     if exists (select 1 from jobs where id = old.job_id and done_at is null) then \
+     raise exception 'attempts of open jobs stay'; end if; return old; end ";
+
 /// Names of all migrations, the first first.
 pub(in crate::store) fn names() -> impl Iterator<Item = &'static str> {
     MIGRATIONS.iter().map(|migration| migration.name)
@@ -176,7 +222,7 @@ mod tests {
 
     /// SHA-256 of every released migration, as databases note it. A line is added with a migration's release, and
     /// none is ever changed: migrations/README.md.
-    const FROZEN: [(&str, &str); 16] = [
+    const FROZEN: [(&str, &str); 18] = [
         ("0001_first", "f8b6f9aa27063ca0f716d9d96df8eee27e8afd05be6621bed28843c477b7af50"),
         ("0002_name_marks", "e67ddafbbc7fe211281c579dc4e250989527e185fa60871800aba48c18fa1766"),
         ("0003_mailboxes", "b4bbbe376cd794e88afff997edf6e27fcb67d27c2b941ff3aa8f72a4bcf51c0e"),
@@ -193,6 +239,8 @@ mod tests {
         ("0015_activity", "0d8d5de76d1ac29f51c3f2d3ac839f4914c702065d633daae0ecf7276208630d"),
         ("0016_undone_by", "75afd64c3de7b1bbf7c26445190ee4d62f17a0fed3f89ff8390d1ab99919a965"),
         ("0017_forms_count_once", "7b701e4f9649a77c9cf9b6c3c9bc76b0f03963b200ce8b7a3750d74b8d2e488a"),
+        ("0019_retention", "86560e4168971695ee6a5d4c5791d74bd4d6009c8983d54868c46a4bf16d6b57"),
+        ("0020_counter_rows", "b10b38e3905cc73eca167dfc6567138335ee357673337462ee9cc7f8e6d2ac75"),
     ];
 
     #[test]
@@ -217,6 +265,6 @@ mod tests {
         let numbers = run.iter().map(|name| name[..4].parse::<usize>().unwrap());
         let missing = |number: &usize| !run.iter().any(|name| name.starts_with(&format!("{number:04}_")));
         let gaps: Vec<usize> = (1..=numbers.max().unwrap()).filter(missing).collect();
-        assert_eq!(gaps, [5], "migrations/README.md says why");
+        assert_eq!(gaps, [5, 18], "migrations/README.md says why");
     }
 }

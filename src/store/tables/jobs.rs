@@ -17,6 +17,8 @@ use crate::store::{Store, StoreError};
 /// Jobs one claim takes. The statements hold the same number as a literal: PostgreSQL plans a
 /// parameter there as a tenth of the table and would read all of it.
 pub const CLAIM_BATCH: usize = 64;
+/// Finished jobs forgotten in one Unit; the statement holds the same number as a literal.
+pub const FORGET_BATCH: usize = 500;
 /// Open jobs that are counted for the metrics; a longer queue is shown as this long.
 pub const COUNT_MAX: i64 = 100_000;
 
@@ -75,6 +77,11 @@ statements! {
     PAUSE: query {
         "update jobs set run_at = $3, outcome = 'paused', note = $4, tries = tries + $5 \
          where id = $1 and attempt = $2 and done_at is null"
+    }
+    // Said of the row itself too: it may have been taken up again meanwhile.
+    FORGET_FINISHED: query {
+        "delete from jobs where done_at < $1 and kind <> 'deliver' and id in \
+         (select id from jobs where done_at < $1 and kind <> 'deliver' order by done_at limit 500) returning id"
     }
     DEPTH_FIRST: query { depth!("tries = 0") }
     DEPTH_AGAIN: query { depth!("tries > 0") }
@@ -308,6 +315,12 @@ impl Store {
             Applied::Lost { .. } => Ok(false),
             Applied::Refused { statement } => Err(StoreError::Fault(format!("{statement} was refused"))),
         }
+    }
+
+    /// Forgets jobs other than deliveries that were finished before a time, at most [`FORGET_BATCH`], and answers
+    /// how many those were.
+    pub async fn forget_finished_jobs(&self, before: Timestamp) -> Result<usize, StoreError> {
+        Ok(self.write(&FORGET_FINISHED, vec![before.into()]).await?.into_rows().len())
     }
 
     /// Length and age of every queue.

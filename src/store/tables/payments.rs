@@ -6,9 +6,7 @@
 use crate::domain::charges::{Charges, RULE_TOLERANCE_KOBO, Schedule};
 use crate::domain::merchant::Mode;
 use crate::domain::money::Money;
-use crate::domain::payment::{
-    CORRECTIONS_PER_BUSINESS, CORRECTIONS_WINDOW, Kind, PayerDetails, Payment, Status,
-};
+use crate::domain::payment::{Kind, PayerDetails, Payment, Status};
 use crate::domain::time::Timestamp;
 use crate::store::engine::sql::statements;
 use crate::store::{Reader, Row, Step, Store, StoreError, Value};
@@ -102,10 +100,8 @@ statements! {
         "update payments set amount_kobo = $3, charge_percentage_kobo = $4, charge_fixed_kobo = $5, \
          business_receives_kobo = $6, rule_low_kobo = $7, rule_high_kobo = $8, corrections = $9, \
          name_keys = $3, updated_at = $10, version = version + 1 \
-         where id = $1 and version = $2 and status = 'pending' \
-         and (select count(*) from corrections where business_id = $11 and corrected_at > $12) < $13"
+         where id = $1 and version = $2 and status = 'pending'"
     }
-    CORRECTION_TURN: query { "update businesses set version = version where id = $1" }
     APPROVED: query {
         "update payments set status = 'approved', matched_at = $3, approved_at = $4, updated_at = $4, \
          rejected_at = null, reject_reason = null, is_swept = 0, settlement_id = $5, received_kobo = $6, \
@@ -125,15 +121,6 @@ statements! {
         concat!("select ", columns!(), " from payments where status = 'pending' and kind <> 'wallet' \
                  and approvable_until_at < $1 and approvable_until_at > $2 \
                  order by approvable_until_at limit $3")
-    }
-    ADD_CORRECTION: insert(corrections) {
-        id: Int, business_id: Int, payment_id: Int, old_amount_kobo: Int, new_amount_kobo: Int, corrected_at: Int
-    }
-    CORRECTIONS_OF_PAYMENT: query {
-        "select count(*) from corrections where payment_id = $1 and corrected_at > $2"
-    }
-    CORRECTIONS_OF_BUSINESS: query {
-        "select count(*) from corrections where business_id = $1 and corrected_at > $2"
     }
     LIST: query { listed!("") }
     LIST_STATUS: query { listed!(" and status = $8") }
@@ -251,14 +238,7 @@ pub fn add(payment: &Payment, bvn: Option<Vec<u8>>) -> Step {
     })
 }
 
-/// Corrections of one business on several nodes take turns: goes before [`corrected`], whose count then holds
-/// every one that is committed. Those of one node must not be under way together.
-pub fn correction_turn(business_id: i64) -> Step {
-    Step::one(&CORRECTION_TURN, vec![business_id.into()])
-}
-
-/// Guarded by the version the correction was decided on, and by fewer than [`CORRECTIONS_PER_BUSINESS`]
-/// corrections of the business in the window before; `after` is the corrected payment.
+/// Guarded by the version the correction was decided on; `after` is the corrected payment.
 pub fn corrected(before: &Payment, after: &Payment) -> Step {
     let rule = after.rule_bounds();
     Step::one(
@@ -274,23 +254,8 @@ pub fn corrected(before: &Payment, after: &Payment) -> Step {
             rule.map(|(_, high)| high).into(),
             after.corrections.into(),
             after.updated_at.into(),
-            after.business_id.into(),
-            (after.updated_at - CORRECTIONS_WINDOW).into(),
-            CORRECTIONS_PER_BUSINESS.into(),
         ],
     )
-}
-
-/// Remembers a correction, for the limits on their number.
-pub fn add_correction(id: i64, before: &Payment, after: &Payment) -> Step {
-    Step::insert(ADD_CORRECTION {
-        id: id.into(),
-        business_id: before.business_id.into(),
-        payment_id: before.id.into(),
-        old_amount_kobo: before.amount.into(),
-        new_amount_kobo: after.amount.into(),
-        corrected_at: after.updated_at.into(),
-    })
 }
 
 /// Guarded by version; `after` is what `Payment::approve` answered.
@@ -429,19 +394,6 @@ impl Store {
     ) -> Result<Vec<Payment>, StoreError> {
         let params = vec![now.into(), after.into(), (limit as i64).into()];
         self.read(&DUE_FOR_SWEEP, params).await?.into_iter().map(decode).collect()
-    }
-
-    /// Corrections since a time, of the payment and of its business.
-    pub async fn corrections_since(
-        &self,
-        payment: &Payment,
-        since: Timestamp,
-    ) -> Result<(i64, i64), StoreError> {
-        let one = |row: Option<Row>| row.map_or(Ok(0), |row| row.single_int("corrections"));
-        let here = self.read_one(&CORRECTIONS_OF_PAYMENT, vec![payment.id.into(), since.into()]).await?;
-        let all =
-            self.read_one(&CORRECTIONS_OF_BUSINESS, vec![payment.business_id.into(), since.into()]).await?;
-        Ok((one(here)?, one(all)?))
     }
 
     /// A page of the business's payments, newest first; top-ups are not among them.
