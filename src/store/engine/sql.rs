@@ -173,7 +173,7 @@ macro_rules! under {
 macro_rules! statements {
     (@item insert $name:ident $table:ident { $($column:ident : $kind:ident),+ $(,)? }) => {
         /// One row of an insert, its values by column.
-        #[allow(non_camel_case_types)]
+        #[allow(non_camel_case_types, clippy::upper_case_acronyms)]
         pub(in crate::store) struct $name { $(pub $column: $crate::store::engine::value::Value),+ }
 
         #[allow(dead_code)]

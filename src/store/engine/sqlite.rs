@@ -256,7 +256,7 @@ fn query(
 ) -> rusqlite::Result<Vec<Row>> {
     let mut statement = connection.prepare_cached(texts.get(sql))?;
     let columns = statement.column_count();
-    let names = sql.answers(|| statement.column_names().into_iter().map(str::to_owned).collect());
+    let names = sql.answers(|| statement.column_names().map(str::to_owned).collect());
     let mut rows = statement.query(rusqlite::params_from_iter(params))?;
     let mut all = Vec::new();
     while let Some(row) = rows.next()? {

@@ -8,6 +8,7 @@ use tillbell::store::engine::unit::UNIT_MAX_STEPS;
 use tillbell::store::{Applied, IdKind, Step, Store, StoreError, StoreOptions};
 
 use super::*;
+use crate::harness::databases::Engine;
 
 static AT_LEAST: Sql =
     query("AT_LEAST", "update counters set value = value + 1 where name = $1 and value >= $2");
@@ -88,8 +89,14 @@ on_both! {
             let found: Vec<i64> = rows.into_iter().map(|row| row.reader("counters").int("value").unwrap()).collect();
             assert_eq!(found, if *is_missing { vec![] } else { vec![*n as i64] });
         }
+        // PostgreSQL refuses a number where a text belongs; SQLite, whose values have types of their own, finds nothing.
         let wrong = join_all((0..20).map(|_| store.read(&OF_NAME, vec![1.into()])));
-        assert!(wrong.await.into_iter().all(|answer| matches!(answer, Err(StoreError::Fault(_)) | Ok(_))));
+        for answer in wrong.await {
+            match db.engine() {
+                Engine::Sqlite => assert_eq!(answer.unwrap(), []),
+                Engine::Postgres => assert!(matches!(answer, Err(StoreError::Fault(_))), "{answer:?}"),
+            }
+        }
         assert_eq!(store.read(&OF_NAME, vec!["c1".into()]).await.unwrap().len(), 1, "one at fault harms nobody after");
     }
 

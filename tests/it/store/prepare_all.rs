@@ -34,7 +34,7 @@ async fn answers_have_the_same_names_on_both_engines() {
     let mut wrong = Vec::new();
     for sql in statements() {
         let statement = file.prepare(&sql.render(Dialect::Sqlite)).unwrap();
-        let here: Vec<String> = statement.column_names().into_iter().map(str::to_owned).collect();
+        let here: Vec<String> = statement.column_names().map(str::to_owned).collect();
         let statement = client.prepare(&sql.render(Dialect::Postgres)).await.unwrap();
         let there: Vec<&str> = statement.columns().iter().map(|column| column.name()).collect();
         let is_single = here.len() == 1 && there.len() == 1;
