@@ -33,8 +33,6 @@ pub struct App {
     pub pins: PinDesk,
     /// Held while a PIN's try takes its places, so that tries of one node do not race one another.
     pub place_turn: tokio::sync::Mutex<()>,
-    /// Held while rows are counted and one more is committed (`ops::counting_turn`).
-    pub counting_turn: tokio::sync::Mutex<()>,
     /// The way to customers' phones.
     pub messenger: Messenger,
     /// Base of links to our own pages where the configuration names none; set once it is listened.
@@ -220,7 +218,6 @@ impl App {
             outbound,
             pins: PinDesk::new(&vault),
             place_turn: tokio::sync::Mutex::new(()),
-            counting_turn: tokio::sync::Mutex::new(()),
             vault,
             messenger,
             own_url: OnceLock::new(),

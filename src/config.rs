@@ -21,6 +21,7 @@ mod imap;
 mod mail;
 mod one_or_more;
 mod pages;
+mod retention;
 mod smtp;
 mod wallet;
 mod warnings;
@@ -31,6 +32,7 @@ pub use exposed::secrets_in;
 pub use imap::{ImapSecret, ImapServer, ImapTls};
 pub use mail::Mail;
 pub use pages::Pages;
+pub use retention::Retention;
 pub use smtp::{Smtp, SmtpAddress, SmtpProtocol};
 pub use wallet::Wallet;
 pub use whatsapp::{MessengerChoice, Templates, WebhookSecrets, WhatsApp};
@@ -50,6 +52,7 @@ pub struct Config {
     /// How messages go to customers.
     pub messenger: MessengerChoice,
     pub limits: Limits,
+    pub retention: Retention,
     /// A folder of templates that add to or replace the built-in ones.
     pub banks_folder: Option<PathBuf>,
     pub mail: Mail,
@@ -150,6 +153,7 @@ struct RawConfig {
     messenger: Option<String>,
     whatsapp: Option<whatsapp::RawWhatsApp>,
     limits: RawLimits,
+    retention: retention::RawRetention,
     banks: RawBanks,
     mail: mail::RawMail,
     log: RawLog,
@@ -360,6 +364,7 @@ impl Config {
                     30,
                 )?,
             },
+            retention: raw.retention.check()?,
             banks_folder: raw.banks.folder,
             log_format: match raw.log.format.as_deref() {
                 None => LogFormat::Auto,

@@ -94,6 +94,12 @@ fn sections(config: &Config) -> Vec<(&'static str, Object)> {
                 .with("wallet_requests_per_minute", config.limits.wallet_requests_per_minute),
         ),
         (
+            "retention",
+            Object::new()
+                .with("finished_jobs", told(config.retention.finished_jobs))
+                .with("attempts", told(config.retention.attempts)),
+        ),
+        (
             "banks",
             Object::new()
                 .with("folder", config.banks_folder.as_ref().map(|folder| folder.display().to_string())),

@@ -358,12 +358,18 @@ fn meant_for_another(
     let others = considered.iter().filter(|c| {
         c.beneficiary != winner
             && c.status == Status::Pending
-            && c.time_fit == TimeFit::Fits
+            // A bank's clock may be slow, and a day may be shown as its midnight.
+            && c.time_fit != TimeFit::Outside
             && !c.is_name_undecidable
     });
     others.into_iter().find_map(|c| match c.name {
         Verdict::Close if c.amount_fit.approves() => Some(format!(
             "payment {} of another beneficiary also fits the amount, and its payer's name is close",
+            c.transaction_id
+        )),
+        // A close name may be one that a person has accepted, or be close for its last name alone.
+        Verdict::Close if low <= c.amount && c.amount <= high => Some(format!(
+            "payment {} of another beneficiary has a close payer's name and a similar amount",
             c.transaction_id
         )),
         Verdict::Match if low <= c.amount && c.amount <= high && !c.wins_alone() => Some(format!(

@@ -7,7 +7,7 @@
 use sha2::{Digest, Sha256};
 
 use super::account::{ReceivingAccount, mask_fits};
-use super::alert::{AlertKind, AlertRow, AlertStatus, BankTime, Direction, TimePrecision};
+use super::alert::{AlertKind, AlertRow, AlertStatus, Authenticity, BankTime, Direction, TimePrecision};
 use super::matching::Interval;
 use super::money::Money;
 use super::name::{Verdict, fold, verdict};
@@ -153,12 +153,19 @@ pub fn tells_the_same(a: &AlertRow, b: &AlertRow) -> bool {
         && names_agree
 }
 
+/// Whether a person passed it on: he could have written anything into it, so a session id, clock or balance of its
+/// own shows nothing.
+pub fn is_forwarded(alert: &AlertRow) -> bool {
+    alert.authenticity == Authenticity::Forwarded
+}
+
 pub fn is_other_money(a: &AlertRow, b: &AlertRow) -> bool {
     let payers_differ = match (&a.facts.payer_name, &b.facts.payer_name) {
         (Some(x), Some(y)) => verdict(x, y, &[]) == Verdict::Different,
         _ => false,
     };
-    a.facts.amount != b.facts.amount || payers_differ && are_apart(a, b)
+    let by_the_bank = !is_forwarded(a) && !is_forwarded(b);
+    a.facts.amount != b.facts.amount || by_the_bank && payers_differ && are_apart(a, b)
 }
 
 /// The same session id; or, on one account, a reference that the bank calls unique: one that several may bear is
@@ -205,7 +212,7 @@ pub fn may_be_about(alert: &AlertRow, account: &ReceivingAccount) -> bool {
 /// Whether a debit or reversal of the same money may undo a credit: unless the bank's own times show that
 /// it was before. Mails overtake one another, so the order in which we saw them shows nothing.
 pub fn may_undo(undoing: &AlertRow, credit: &AlertRow) -> bool {
-    undoing.first_seen >= credit.first_seen || !is_before(undoing, credit)
+    undoing.first_seen >= credit.first_seen || !is_before(undoing, credit) || is_forwarded(credit)
 }
 
 /// Whether it was before, by the bank's own times. Midnight to the second is the day of a value date.
@@ -273,14 +280,16 @@ pub fn speaks_of(undoing: &AlertRow, named: &AlertRow) -> bool {
 
 /// Whether a debit that names that credit by a key is about no other one, such as this. A key can be typed into a
 /// transfer of the same amount, so it can be of this one as well where this shows no key of its own, unless the debit
-/// names the payer of that one alone.
+/// names the payer of that one alone, and this one's narration, which the debit may repeat, does not.
 pub fn leaves_alone(undoing: &AlertRow, named: &AlertRow, other: &AlertRow) -> bool {
     let (debit, of_named, of_other) = (&undoing.facts, &named.facts, &other.facts);
     let by_session = debit.session_id.is_some() && debit.session_id == of_named.session_id;
     let by_reference = debit.reference.is_some() && debit.reference == of_named.reference;
     let has_its_own = by_session && of_other.session_id.is_some()
         || by_reference && telling(&of_other.reference).is_some() && of_other.reference != debit.reference;
-    let names_that_one = names_the_payer(undoing, named) && !names_the_payer(undoing, other);
+    let has_its_own = has_its_own && !is_forwarded(other);
+    let names_that_one =
+        names_the_payer(undoing, named) && !names_the_payer(undoing, other) && !names_the_payer(other, named);
     speaks_of(undoing, named) && (has_its_own || names_that_one)
 }
 
@@ -327,19 +336,19 @@ pub fn told_time(alert: &AlertRow) -> Interval {
 }
 
 /// Same amount, names not different, bank times that overlap: one payment told twice, unless
-/// session ids, references or balances of one kind show that they are two.
+/// session ids, references or balances of one kind show that they are two. Of a forwarded one, amount and name alone:
+/// the caller compares those of a few days.
 pub fn may_be_the_same_money(a: &AlertRow, b: &AlertRow) -> bool {
-    if differ(&a.facts.session_id, &b.facts.session_id) || differ(&a.facts.reference, &b.facts.reference) {
-        return false;
-    }
-    if balances_differ(a, b) {
-        return false;
-    }
     let names = match (&a.facts.payer_name, &b.facts.payer_name) {
         (Some(x), Some(y)) => verdict(x, y, &[]) != Verdict::Different,
         _ => true,
     };
-    times_overlap(a, b) && names
+    if is_forwarded(a) || is_forwarded(b) {
+        return names && a.facts.amount == b.facts.amount;
+    }
+    let keys_differ =
+        differ(&a.facts.session_id, &b.facts.session_id) || differ(&a.facts.reference, &b.facts.reference);
+    !keys_differ && !balances_differ(a, b) && times_overlap(a, b) && names
 }
 
 fn balances_differ(a: &AlertRow, b: &AlertRow) -> bool {
@@ -359,7 +368,7 @@ pub fn are_apart(a: &AlertRow, b: &AlertRow) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::alert::{AlertFacts, Authenticity, Balance, BankTime};
+    use crate::domain::alert::{AlertFacts, Balance};
 
     const MINUTE: Span = Span::minutes(1);
 

@@ -10,15 +10,11 @@ pub mod mailboxes;
 pub mod merchants;
 pub mod messages;
 pub mod payments;
+pub mod retention;
 pub mod wallet_payments;
 pub mod wallets;
 pub mod webhooks;
 
-use std::time::Duration;
-
-use tokio::sync::MutexGuard;
-
-use crate::app::App;
 use crate::log_limit::MayBeAway;
 use crate::store::StoreError;
 
@@ -27,16 +23,6 @@ pub const RACES_MAX: usize = 3;
 
 /// Characters of a reason that a person gives.
 const REASON_MAX: usize = 500;
-
-/// How long an op waits for its turn; each one before it takes a few reads and a commit.
-const TURN_WAIT_MAX: Duration = Duration::from_secs(5);
-
-/// The turn of an op whose guard counts rows that its own Unit adds one to. Units of one node may go into one
-/// transaction, where neither would be in the other's count; nodes wait for a row that the Unit takes first.
-async fn counting_turn(app: &App) -> Result<MutexGuard<'_, ()>, OpError> {
-    let turn = tokio::time::timeout(TURN_WAIT_MAX, app.counting_turn.lock()).await;
-    turn.map_err(|_| OpError::Contended)
-}
 
 /// A person's reason, trimmed; `None` if it says nothing, is too long, or could move a cursor.
 fn given_reason(text: &str) -> Option<&str> {

@@ -12,7 +12,7 @@ pub const FOUND_MAX: usize = 20;
 /// How many rows a clause looks at, and how many break it.
 macro_rules! counted {
     ($rows:literal, $(($table:literal, $id:literal, $from:literal)),+ $(,)?) => {
-        concat!("select ", $rows, ", 0" $(, " + (select count(*) from ", $from, ")")+)
+        concat!("select ", $rows, " as looked_at, 0" $(, " + (select count(*) from ", $from, ")")+, " as violations")
     };
 }
 

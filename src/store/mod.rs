@@ -67,6 +67,7 @@ pub fn statements() -> Vec<&'static Sql> {
         tables::alerts::unread::ALL,
         audit::ALL,
         audit::counted_once::ALL,
+        tables::corrections::ALL,
         tables::deliveries::ALL,
         tables::events::ALL,
         tables::idempotency::ALL,

@@ -1,5 +1,5 @@
 //! What is done by the clock, on every node: the sweep, the end of intents, the ledger's seal, the gauges of
-//! the queues, the index of payers' names, the count of lines that the log did not take. (The directory's notes
+//! the queues, the index of payers' names, what is kept no longer, the count of lines that the log did not take. (The directory's notes
 //! of last use are written by `serve`: every node has them.) Each runs alone and again after its pause; nodes
 //! that do the same at once lose races and do no harm. A failure is logged and waits for the next time.
 
@@ -23,11 +23,12 @@ pub(super) enum Chore {
     Seal,
     Gauges,
     Names,
+    Retention,
     Log,
 }
 
-pub(super) const ALL: [Chore; 6] =
-    [Chore::Sweep, Chore::Intents, Chore::Seal, Chore::Gauges, Chore::Names, Chore::Log];
+pub(super) const ALL: [Chore; 7] =
+    [Chore::Sweep, Chore::Intents, Chore::Seal, Chore::Gauges, Chore::Names, Chore::Retention, Chore::Log];
 
 impl Chore {
     fn every(self) -> Duration {
@@ -38,6 +39,7 @@ impl Chore {
             Chore::Gauges | Chore::Log => 5,
             // Finds something after an upgrade alone, while nodes of before may still make payments.
             Chore::Names => 60,
+            Chore::Retention => 600,
         })
     }
 
@@ -48,6 +50,7 @@ impl Chore {
             Chore::Seal => seal(app).await,
             Chore::Gauges => Ok(gauges(app).await?),
             Chore::Names => ops::payments::like_names::key_names(app).await,
+            Chore::Retention => ops::retention::forget_old(app).await.map(drop),
             Chore::Log => {
                 tell_left_out(app);
                 Ok(())

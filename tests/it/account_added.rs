@@ -47,7 +47,6 @@ on_both! {
         let again = Alert { message_id: "<again@gens.example>".into(), ..credit };
         let again = t.ingest(&again.text()).await;
         assert_ne!(again.status, AlertStatus::Matched, "{again:?}");
-        t.finish().await;
     }
 
     async fn an_alert_that_a_person_dealt_with_is_left_alone(db: TestDatabase) {
@@ -58,6 +57,5 @@ on_both! {
         work(&t).await;
         let left = alert(&t, came.alert_id).await;
         assert_eq!((left.account_id, left.status), (None, AlertStatus::Dismissed));
-        t.finish().await;
     }
 }

@@ -91,7 +91,6 @@ on_both! {
         assert_eq!(outcome.status, AlertStatus::Review, "{outcome:?}");
         let both = suggested(&t, outcome.alert_id).await;
         assert!(both.contains(&mine.transaction_id) && both.contains(&bait.transaction_id), "{both:?}");
-        t.finish().await;
     }
 
     async fn a_correction_that_cannot_be_told_from_anothers_payment_is_refused(db: TestDatabase) {
@@ -112,7 +111,6 @@ on_both! {
         }
         let outcome = paid(&t, 5_000, "EKAETTE BASSEY").await;
         assert_eq!(outcome.transaction_id, Some(mine.transaction_id), "{}", outcome.reason);
-        t.finish().await;
     }
 
     async fn a_correction_within_one_merchant_is_its_own_affair(db: TestDatabase) {
@@ -122,7 +120,6 @@ on_both! {
         assert!(matches!(correct(&t, &shop, &second, 5_000).await, Corrected::Payment(_)));
         let outcome = paid(&t, 5_000, "EKAETTE BASSEY").await;
         assert_eq!(outcome.status, AlertStatus::Matched, "{outcome:?}");
-        t.finish().await;
     }
 
     async fn no_number_of_payments_hides_a_name_with_what_may_be_a_title(db: TestDatabase) {
@@ -149,7 +146,6 @@ on_both! {
             } else {
                 assert_eq!(outcome.transaction_id, Some(mine.transaction_id), "{asked}: {outcome:?}");
             }
-            t.finish().await;
         }
     }
 
@@ -167,7 +163,6 @@ on_both! {
         assert!(last.status.is_waiting(), "{last:?}");
         correct(&t, &shop, &payment, 6_500).await;
         assert_eq!(t.payment(&payment).await.status, Status::Approved);
-        t.finish().await;
     }
 
     async fn no_number_of_payments_hides_one_when_an_account_is_chosen(db: TestDatabase) {
@@ -180,7 +175,6 @@ on_both! {
         assert!(matches!(like.unwrap(), Created::NoAccount), "the only account is taken");
         let outcome = paid(&t, 5_000, "HALIMA GARBA").await;
         assert_eq!(outcome.transaction_id, Some(mine.transaction_id), "{}", outcome.reason);
-        t.finish().await;
     }
 
     async fn no_number_of_payments_hides_one_when_an_alert_is_decided(db: TestDatabase) {
@@ -195,7 +189,6 @@ on_both! {
         assert_eq!(outcome.status, AlertStatus::Review, "{outcome:?}");
         let both = suggested(&t, outcome.alert_id).await;
         assert!(both.contains(&mine.transaction_id) && both.contains(&theirs.transaction_id), "{both:?}");
-        t.finish().await;
     }
 
     async fn a_close_name_among_many_of_its_amount_is_seen(db: TestDatabase) {
@@ -207,7 +200,6 @@ on_both! {
         t.correct_unasked(&theirs, 5_000).await;
         let outcome = paid(&t, 5_000, "HALIMA GARBA").await;
         assert_eq!(outcome.status, AlertStatus::Review, "a slip of the victim's customer: {outcome:?}");
-        t.finish().await;
     }
 
     async fn money_that_was_rounded_up_to_anothers_price_goes_to_a_person(db: TestDatabase) {
@@ -221,7 +213,7 @@ on_both! {
             let outcome = paid(&t, theirs, "NWOSU CHIKE").await;
             let wanted = if review { AlertStatus::Review } else { AlertStatus::Matched };
             assert_eq!(outcome.status, wanted, "{asked} and {theirs}: {outcome:?}");
-            t.finish().await;
+            t.audited().await;
         }
     }
 
@@ -238,7 +230,6 @@ on_both! {
         assert_eq!((after.status, t.payment(&bait).await.status), (AlertStatus::Review, Status::Pending), "{}", after.reason);
         let both = suggested(&t, waiting.alert_id).await;
         assert!(both.contains(&mine.transaction_id) && both.contains(&bait.transaction_id), "{both:?}");
-        t.finish().await;
     }
 
     async fn like_named_payments_of_two_merchants_are_kept_on_two_accounts(db: TestDatabase) {
@@ -253,7 +244,6 @@ on_both! {
         let third = t.merchant("third.example").await;
         let crowded = t.create(&third, 12_000, "Halima Garba").await;
         assert!(crowded.account_id.is_some(), "preferred, not needed");
-        t.finish().await;
     }
 
     async fn names_that_never_match_shut_no_price(db: TestDatabase) {
@@ -272,7 +262,6 @@ on_both! {
         t.advance(LATER + Span::seconds(20));
         let outcome = t.ingest(&Alert::credit(&account.number, 5_000, "HALIMA GARBA", at()).text()).await;
         assert_eq!(outcome.status, AlertStatus::Matched, "{outcome:?}");
-        t.finish().await;
     }
 
     async fn thousands_of_one_price_stop_nobodys_alerts_and_corrections(db: TestDatabase) {
@@ -287,7 +276,6 @@ on_both! {
         assert_eq!(waiting.status, AlertStatus::Review);
         assert!(matches!(correct(&t, &victim, &wrong, 9_000).await, Corrected::Payment(_)));
         assert_eq!(t.payment(&wrong).await.status, Status::Approved);
-        t.finish().await;
     }
 
     async fn payments_of_before_are_found_once_their_names_are_indexed(db: TestDatabase) {
@@ -305,7 +293,6 @@ on_both! {
         assert_eq!(t.app.store.unkeyed_payments(1).await.unwrap().len(), 0);
         let like = create_payment(&t.app, &other.caller, t.request(&other, 5_000, "Bassey Ekaette"), None).await;
         assert!(matches!(like.unwrap(), Created::NoAccount));
-        t.finish().await;
     }
 
     async fn names_are_forgotten_a_month_after_their_payments(db: TestDatabase) {
@@ -329,7 +316,6 @@ on_both! {
         t.advance(Span::days(2));
         ops::payments::sweep::sweep(&t.app).await.unwrap();
         assert_eq!(rows().await, 0);
-        t.finish().await;
     }
 
     async fn a_program_of_befores_correction_and_other_keys_are_indexed_anew(db: TestDatabase) {
@@ -358,7 +344,6 @@ on_both! {
         assert_eq!(t.app.store.unkeyed_payments(1).await.unwrap().len(), 0);
         let like = create_payment(&t.app, &other.caller, t.request(&other, 5_000, "Garba Halima"), None).await;
         assert!(matches!(like.unwrap(), Created::NoAccount));
-        t.finish().await;
     }
 
     async fn ended_payments_of_a_name_send_nobodys_alerts_to_a_person(db: TestDatabase) {
@@ -389,7 +374,6 @@ on_both! {
         let mine = t.create(&victim, 5_000, "Halima Garba").await;
         let outcome = paid(&t, 5_000, "HALIMA GARBA").await;
         assert_eq!(outcome.transaction_id, Some(mine.transaction_id), "{}", outcome.reason);
-        t.finish().await;
     }
 
     async fn of_a_name_that_its_bank_cut_others_of_about_the_amount_are_seen(db: TestDatabase) {
@@ -403,6 +387,5 @@ on_both! {
         taken.facts.payer_name_cut = true;
         let outcome = ops::alerts::take::take_alert(&t.app, &taken).await.unwrap();
         assert_eq!(outcome.status, AlertStatus::Review, "{outcome:?}");
-        t.finish().await;
     }
 }

@@ -60,7 +60,6 @@ on_both! {
             assert_eq!(taken.status, AlertStatus::Review, "{to}: {taken:?}");
         }
         assert_eq!(t.payment(&payment).await.status, Status::Pending);
-        t.finish().await;
     }
 
     async fn a_persons_word_does_not_make_another_mailbox_of_the_bank_good(db: TestDatabase) {
@@ -71,7 +70,6 @@ on_both! {
         let taken = t.ingest(&alert.replace("From: GeNS@", "From: other@")).await;
         assert_eq!(taken.status, AlertStatus::Quarantined, "{taken:?}");
         assert_eq!(t.payment(&payment).await.status, Status::Pending);
-        t.finish().await;
     }
 
     async fn two_payments_with_one_message_id_are_both_kept(db: TestDatabase) {
@@ -86,7 +84,6 @@ on_both! {
             assert_eq!(taken.status, AlertStatus::Review, "never put aside as a copy: {taken:?}");
         }
         assert_eq!(t.payment(&payment).await.status, Status::Pending);
-        t.finish().await;
     }
 
     async fn a_correction_does_not_take_what_a_debit_spoke_against(db: TestDatabase) {
@@ -105,7 +102,6 @@ on_both! {
         rematch(&t.app, payment.id).await.unwrap();
         assert_eq!(t.payment(&payment).await.status, Status::Pending);
         assert_eq!(status_of(&t, waiting.alert_id).await, AlertStatus::Review);
-        t.finish().await;
     }
 
     async fn a_correction_does_not_take_what_a_person_took_back(db: TestDatabase) {
@@ -127,7 +123,6 @@ on_both! {
         rematch(&t.app, bait.id).await.unwrap();
         assert_eq!(t.payment(&bait).await.status, Status::Pending);
         assert_eq!(status_of(&t, alert.alert_id).await, AlertStatus::Review);
-        t.finish().await;
     }
 
     async fn corrections_at_one_moment_on_two_nodes_keep_to_the_limit_of_a_business(db: TestDatabase) {
@@ -158,7 +153,6 @@ on_both! {
             }
         }
         assert_eq!(corrected, 10);
-        t.finish().await;
     }
 
     async fn a_strangers_session_id_does_not_put_a_genuine_alert_aside(db: TestDatabase) {
@@ -181,7 +175,6 @@ on_both! {
             despite: Some("two payers, one session id"),
         };
         approve_alert(&t.app, &ask).await.unwrap().unwrap();
-        t.finish().await;
     }
 
     async fn forged_mails_do_not_crowd_out_genuine_ones(db: TestDatabase) {
@@ -199,7 +192,6 @@ on_both! {
         t.advance(Span::seconds(1));
         let again = t.ingest(&two.text()).await;
         assert_eq!(again.status, AlertStatus::Review, "{again:?}");
-        t.finish().await;
     }
 
     async fn a_popular_amount_does_not_hide_a_second_telling(db: TestDatabase) {
@@ -223,7 +215,6 @@ on_both! {
         t.advance(Span::seconds(1));
         let again = t.ingest(&two.text()).await;
         assert_eq!(again.status, AlertStatus::Review, "{again:?}");
-        t.finish().await;
     }
 
     async fn a_second_telling_is_not_approved_by_oversight(db: TestDatabase) {
@@ -260,7 +251,6 @@ on_both! {
         assert!(refused.to_string().contains("same money"), "{refused}");
         ask.despite = Some("she paid twice; the statement shows both");
         approve_alert(&t.app, &ask).await.unwrap().unwrap();
-        t.finish().await;
     }
 
     async fn a_mail_with_signs_no_database_takes_is_stored_all_the_same(db: TestDatabase) {
@@ -282,7 +272,6 @@ on_both! {
         assert_eq!(outcome.status, AlertStatus::Matched, "{outcome:?}");
         assert_eq!(take_alert(&t.app, &taken).await.unwrap().status, AlertStatus::Duplicate);
         assert_eq!(t.payment(&payment).await.status, Status::Approved);
-        t.finish().await;
     }
 
     async fn a_debit_that_was_stored_but_not_worked_on_is_worked_on_later(db: TestDatabase) {
@@ -302,7 +291,6 @@ on_both! {
         let held = t.app.store.alert(waiting.alert_id).await.unwrap().unwrap();
         assert_eq!(held.linked_alert_id, Some(debit.alert_id));
         assert!(held.reason.contains("taken this money back"), "{}", held.reason);
-        t.finish().await;
     }
 
     async fn idempotency_keys_are_forgotten_after_their_day(db: TestDatabase) {
@@ -316,7 +304,6 @@ on_both! {
         t.advance(Span::hours(25));
         sweep(&t.app).await.unwrap();
         assert!(t.app.store.idempotency_key(shop.id, "order-7").await.unwrap().is_none());
-        t.finish().await;
     }
 }
 
@@ -388,7 +375,7 @@ async fn by_hand(db: TestDatabase) {
         despite: None,
     };
     reverse_payment(&t.app, &ask).await.unwrap().unwrap();
-    t.finish().await;
+    t.audited().await;
     let settlement = t.payment(&payment).await.settlement_id.unwrap();
     assert_eq!((payment.id, settlement), (1, 1), "the changes below name them");
     the_audit_tells_of_each(&t, &BY_HAND).await;
@@ -418,7 +405,6 @@ pub async fn the_audit_tells_of_each(t: &TestApp, changes: &[(&str, &str)]) {
         assert!(!found.found.is_empty(), "{check} names no row of: {sql}");
         drop(file);
         restore(path, &saved);
-        t.finish().await;
     }
 }
 

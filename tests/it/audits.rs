@@ -33,11 +33,12 @@ pub async fn violations(t: &TestApp, check: &str) -> i64 {
 on_both! {
     async fn an_entry_whose_seal_is_gone_is_told(db: TestDatabase) {
         let (t, shop) = world(db).await;
+        t.without_audit("seals are deleted by hand");
         t.create(&shop, 5_000, "Halima Garba").await;
         t.advance(LATER + Span::seconds(20));
         let paid = t.ingest(&Alert::credit(ACCOUNT, 5_000, "Halima Garba", at()).text()).await;
         assert_eq!(paid.status, AlertStatus::Matched);
-        t.finish().await; // seals the entry
+        t.audited().await; // seals the entry
         assert_eq!(violations(&t, "entries_are_sealed").await, 0);
         let trigger = "create trigger seals_no_delete before delete on seals \
                        begin select raise(abort, 'seals is append only'); end";
@@ -48,6 +49,7 @@ on_both! {
 
     async fn a_guard_that_guards_nothing_is_told(db: TestDatabase) {
         let (t, _) = world(db).await;
+        t.without_audit("triggers are dropped by hand");
         assert_eq!(violations(&t, "append_only_is_guarded").await, 0);
         let sqlite = |body: &str| format!("drop trigger entries_no_update; create trigger entries_no_update {body}");
         let remade = |body: &str| format!("drop trigger entries_append_only on entries; \
@@ -94,6 +96,7 @@ on_both! {
 
     async fn two_settlements_on_one_key_are_told(db: TestDatabase) {
         let (t, shop) = world(db).await;
+        t.without_audit("a second settlement is written by hand");
         for naira in [5_100, 6_200] {
             t.create(&shop, naira, "Halima Garba").await;
         }
@@ -102,7 +105,7 @@ on_both! {
             let paid = t.ingest(&Alert::credit(ACCOUNT, naira, "Halima Garba", at()).text()).await;
             assert_eq!(paid.status, AlertStatus::Matched);
         }
-        t.finish().await;
+        t.audited().await;
         let check = "no_key_is_settled_twice";
         for sql in [
             "update alerts set session_id = (select min(session_id) from alerts)",
@@ -129,6 +132,7 @@ on_both! {
 
     async fn a_webhook_that_tells_another_figure_than_the_ledger_is_told(db: TestDatabase) {
         let (t, shop) = world(db).await;
+        t.without_audit("an event is rewritten by hand");
         t.create(&shop, 5_100, "Halima Garba").await;
         t.advance(LATER + Span::seconds(20));
         let mail = Alert { amount: "4999.30".into(), ..Alert::credit(ACCOUNT, 5_100, "Halima Garba", at()) };
@@ -147,6 +151,7 @@ on_both! {
 
     async fn a_reversal_explains_no_other_debit(db: TestDatabase) {
         let (t, shop) = world(db).await;
+        t.without_audit("a debit is written by hand");
         let payment = t.create(&shop, 5_100, "Halima Garba").await;
         t.advance(LATER + Span::seconds(20));
         let paid = t.ingest(&Alert::credit(ACCOUNT, 5_100, "Halima Garba", at()).text()).await;
@@ -175,6 +180,7 @@ on_both! {
 
     async fn the_first_rows_of_each_violation_are_named(db: TestDatabase) {
         let (t, shop) = world(db).await;
+        t.without_audit("payments are forged by hand");
         let mut paid = Vec::new();
         for n in 0..23 {
             let payment = t.create(&shop, 3_000 + n * 400, "Halima Garba").await;
@@ -183,7 +189,7 @@ on_both! {
         t.advance(LATER + Span::seconds(20));
         let mail = Alert::credit(ACCOUNT, 3_000, "Halima Garba", at()).text();
         assert_eq!(t.ingest(&mail).await.status, AlertStatus::Matched);
-        t.finish().await;
+        t.audited().await;
         let told = audit(&t.app).await.unwrap();
         assert!(told.iter().all(|check| check.found.is_empty()), "{told:?}");
         // Every payment but the approved one says when it was matched.

@@ -214,6 +214,5 @@ on_both! {
             let balance = t.app.store.merchant_balance(merchant.id).await.unwrap();
             assert_eq!(balance, Some(Money(*expected)), "seed {seed}");
         }
-        t.finish().await;
     }
 }

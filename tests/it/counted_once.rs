@@ -122,7 +122,6 @@ on_both! {
         let bare = Alert { session: String::new(), ..Alert::credit(ACCOUNT, 7_350, "BLESSING UDOM", t.app.now()) };
         let taken = t.ingest(&bare.text()).await;
         assert_eq!(taken.status, AlertStatus::Review, "{taken:?}");
-        t.finish().await;
     }
 
     async fn a_reference_that_several_may_bear_hides_no_second_telling(db: TestDatabase) {
@@ -146,7 +145,6 @@ on_both! {
             let by_hand = approve_on(&t.app, second.alert_id, &other, None).await;
             assert!(matches!(by_hand, Err(ApproveRefused::Obstacles(_))), "{by_hand:?}");
         }
-        t.finish().await;
     }
 
     async fn what_came_over_a_virtual_account_is_not_credited_on_the_one_behind_it(db: TestDatabase) {
@@ -172,7 +170,6 @@ on_both! {
         let second = take_alert(&t.app, &told()).await.unwrap();
         assert_eq!(second.status, AlertStatus::Review, "{second:?}");
         assert_eq!(t.payment(&behind).await.status, Status::Pending);
-        t.finish().await;
     }
 
     async fn the_banks_own_mail_days_after_an_approved_forward_is_a_copy(db: TestDatabase) {
@@ -189,7 +186,6 @@ on_both! {
         assert_eq!(again.status, AlertStatus::Review, "a forward is nobody's copy by itself: {again:?}");
         assert!(again.reason.contains(&format!("as alert {}", forward.alert_id)), "{}", again.reason);
         is_open(&t, &two).await;
-        t.finish().await;
     }
 
     async fn the_same_without_a_session_id_waits_for_a_person(db: TestDatabase) {
@@ -202,7 +198,6 @@ on_both! {
         assert_eq!(late.status, AlertStatus::Review, "{late:?}");
         assert!(late.reason.contains("same money"), "{}", late.reason);
         is_open(&t, &two).await;
-        t.finish().await;
     }
 
     async fn a_mail_without_account_that_a_person_approved_counts_for_that_account(db: TestDatabase) {
@@ -217,7 +212,7 @@ on_both! {
             let full = t.ingest(&bank.text()).await;
             assert!(matches!(full.status, AlertStatus::Review | AlertStatus::Duplicate), "{full:?}");
             is_open(&t, &two).await;
-            t.finish().await;
+            t.audited().await;
         }
     }
 
@@ -230,7 +225,6 @@ on_both! {
         approved(&t, &full, &one, Some("seen on the statement, once")).await;
         let refused = approve_on(&t.app, short.alert_id, &two, None).await.unwrap_err();
         assert!(refused.to_string().contains(&format!("alert {}", full.alert_id)), "{refused}");
-        t.finish().await;
     }
 
     async fn the_second_of_two_twins_by_hand_is_asked_about(db: TestDatabase) {
@@ -248,7 +242,6 @@ on_both! {
         assert!(refused.to_string().contains("same money"), "{refused}");
         assert!(!refused.to_string().contains("different account"), "none is named: {refused}");
         approved(&t, &second, &two, Some("the statement shows both")).await;
-        t.finish().await;
     }
 
     async fn no_reason_makes_one_session_id_pay_twice(db: TestDatabase) {
@@ -274,7 +267,6 @@ on_both! {
         approved(&t, &second, &two, Some("I am sure")).await;
         let refused = approve_on(&t.app, first.alert_id, &one, Some("once more")).await.unwrap_err();
         assert!(!matches!(refused, ApproveRefused::Obstacles(_)), "{refused}");
-        t.finish().await;
     }
 
     async fn two_transfers_under_one_message_id_are_not_one(db: TestDatabase) {
@@ -297,7 +289,6 @@ on_both! {
             assert_eq!(second.status, expected, "{second:?}");
         }
         assert_eq!(count_approved(&t, [&one, &two]).await, 1);
-        t.finish().await;
     }
 
     async fn what_was_dismissed_or_reversed_approves_nothing_when_told_again(db: TestDatabase) {
@@ -333,7 +324,7 @@ on_both! {
             let again = t.ingest(&told_again(&bank).text()).await;
             assert_eq!(again.status, AlertStatus::Review, "{reversed}: {again:?}");
             is_open(&t, &two).await;
-            t.finish().await;
+            t.audited().await;
         }
     }
 
@@ -365,7 +356,7 @@ on_both! {
                     assert_ne!(trusted().await.status, AlertStatus::Matched, "{fields:?}");
                 }
                 assert_eq!(count_approved(&s.t, [&open, &third]).await, 1);
-                s.t.finish().await;
+                s.t.audited().await;
             }
         }
     }
@@ -401,7 +392,6 @@ on_both! {
             let count = count_approved(&t, [&one, &two]).await;
             assert!(count <= 1, "round {round}: {original:?} {person:?}");
         }
-        t.finish().await;
     }
 }
 
@@ -440,7 +430,6 @@ async fn at_the_gate(db: TestDatabase) {
         let (original, person) = (by_rule.await.unwrap(), by_hand.await.unwrap());
         assert_eq!(count_approved(&t, [&one, &two]).await, 1, "{session}: {original:?} {person:?}");
         assert!(person.is_err(), "{session}: {original:?} {person:?}");
-        t.finish().await;
     }
 }
 

@@ -110,7 +110,6 @@ on_both! {
         let by = alert.authentic_by.unwrap();
         assert!(by.starts_with("dkim d=gtbank.com s=mail key=sha256:") && by.len() == 100, "{by}");
         assert_eq!(s.names.asked(), [KEY_NAME]);
-        s.t.finish().await;
     }
 
     async fn a_replay_under_another_message_id_after_a_key_rotation_is_a_duplicate(db: TestDatabase) {
@@ -131,7 +130,6 @@ on_both! {
         let s = Scene { room, ..s };
         let late = s.take(&replayed, MAILBOX).await;
         assert_eq!(late.status, AlertStatus::Quarantined, "{late:?}");
-        s.t.finish().await;
     }
 
     async fn forged_and_altered_mails_are_quarantined(db: TestDatabase) {
@@ -156,7 +154,6 @@ on_both! {
             genuine().split_once("\r\n\r\n").unwrap().1
         );
         s.is_quarantined(Signer::bank().sign(&by_hand), MAILBOX, "forwarded by hand").await;
-        s.t.finish().await;
     }
 
     async fn how_the_content_is_to_be_read_must_be_signed_too(db: TestDatabase) {
@@ -167,7 +164,6 @@ on_both! {
         s.goes_to_review(encoded, MAILBOX, "how the content is read").await;
         let plain = format!("Content-Transfer-Encoding: 8bit\r\n{}", Signer::bank().sign(&genuine()));
         assert!(!s.take(plain, MAILBOX).await.reason.contains("how the content"));
-        s.t.finish().await;
     }
 
     async fn a_message_id_that_nobody_signed_makes_no_copy(db: TestDatabase) {
@@ -179,7 +175,6 @@ on_both! {
         let first = s.take(unsigned_id.sign(&mine.text()), MAILBOX).await;
         assert!(first.account_id.is_none() && first.message_id.is_none(), "{first:?}");
         s.goes_through(Signer::bank().sign(&victim.text()), MAILBOX).await;
-        s.t.finish().await;
     }
 
     async fn strangers_signatures_prove_nothing(db: TestDatabase) {
@@ -208,7 +203,6 @@ on_both! {
         let alert = s.take(signer.sign(&mail), MAILBOX).await;
         assert!(!alert.authenticity.counts() && alert.authentic_by.is_none(), "{alert:?}");
         assert!(alert.reason.contains("may not sign for no-reply@alat.ng"), "{}", alert.reason);
-        s.t.finish().await;
     }
 
     async fn a_domain_signs_for_the_addresses_below_it(db: TestDatabase) {
@@ -219,7 +213,6 @@ on_both! {
         let alert = s.take(signer.sign(&below), MAILBOX).await;
         assert_eq!(alert.authenticity, Authenticity::Proven, "{alert:?}");
         assert!(!s.is_approved().await);
-        s.t.finish().await;
     }
 
     async fn weak_and_bent_signatures_prove_nothing(db: TestDatabase) {
@@ -250,7 +243,6 @@ on_both! {
         let five = "DKIM-Signature: v=1; a=rsa-sha256; d=thief.example; s=x; h=from; bh=AAAA; b=AAAA\r\n".repeat(5);
         s.is_quarantined(format!("{five}{}", bank().sign(&genuine())), MAILBOX, "only the first 5").await;
         assert_eq!(s.names.asked(), [KEY_NAME]);
-        s.t.finish().await;
     }
 
     async fn keys_that_may_not_be_used_prove_nothing(db: TestDatabase) {
@@ -289,7 +281,6 @@ on_both! {
             assert_eq!(alert.status, AlertStatus::Quarantined);
             assert!(alert.reason.contains("shorter than 1024"), "{}", alert.reason);
         }
-        s.t.finish().await;
     }
 
     async fn signatures_of_three_other_hands_are_verified(db: TestDatabase) {
@@ -314,7 +305,6 @@ on_both! {
         // What opendkim-testmsg signs is SHA-1.
         let alert = s.take(signing::by_opendkim(&genuine()), MAILBOX).await;
         assert!(alert.reason.contains("SHA-1"), "{}", alert.reason);
-        s.t.finish().await;
     }
 
     async fn what_is_not_signed_is_not_read(db: TestDatabase) {
@@ -328,7 +318,6 @@ on_both! {
         let other = changed(&other, "Subject: T", "Subject: Fresh t").replacen("gens.example", "x.example", 1);
         let copy = s.take(other, MAILBOX).await;
         assert_eq!(copy.status, AlertStatus::Duplicate, "{copy:?}");
-        s.t.finish().await;
     }
 
     async fn genuine_mails_about_others_money_go_to_a_person(db: TestDatabase) {
@@ -342,7 +331,6 @@ on_both! {
         let sender = genuine().replace("GeNS@gtbank.com", "careers@gtbank.com");
         s.goes_to_review(Signer::bank().sign(&sender), MAILBOX, "known senders").await;
         s.goes_through(Signer::bank().sign(&genuine()), MAILBOX).await;
-        s.t.finish().await;
     }
 }
 

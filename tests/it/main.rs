@@ -28,6 +28,7 @@ mod mailbox;
 mod other_accounts;
 mod quarantine;
 mod reread;
+mod retention;
 mod reviewing;
 mod reviewing_doubts;
 mod settling;

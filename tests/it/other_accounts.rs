@@ -97,7 +97,6 @@ on_both! {
         assert_eq!(suggested(&kept["before"]), [elsewhere(&payment)], "what was shown is kept");
         let settled = t.app.store.settlements_of(payment.id).await.unwrap();
         assert!(settled[0].evidence.contains(r#""account":"another account""#), "{}", settled[0].evidence);
-        t.finish().await;
     }
 
     async fn the_accounts_own_payments_come_first_and_decide_alone(db: TestDatabase) {
@@ -118,7 +117,6 @@ on_both! {
         assert_eq!(seen.last(), Some(&elsewhere(&there)), "{seen:?}");
         assert!(seen.contains(&(dear.transaction_id.clone(), "the alert's account".to_owned())), "{seen:?}");
         assert_eq!(t.payment(&there).await.status, Status::Pending);
-        t.finish().await;
     }
 
     async fn what_no_person_may_approve_or_the_money_cannot_be_for_is_not_shown(db: TestDatabase) {
@@ -147,7 +145,6 @@ on_both! {
         assert!(named.iter().any(|one| one.contains(&format!("belongs to business {}, but", rival.id))), "{named:?}");
         let alert = paid_to(&t, "0123459902", 7_000).await;
         assert_eq!(suggested_elsewhere(&t, &alert).await, 0, "a test account: {alert:?}");
-        t.finish().await;
     }
 
     async fn a_review_names_the_payment_on_another_account_that_fits_exactly(db: TestDatabase) {
@@ -169,7 +166,6 @@ on_both! {
         let row = t.app.store.alert(alert.alert_id).await.unwrap().unwrap();
         assert_eq!(seen["taken_at"], row.decided_at.unwrap().to_string());
         assert_eq!(t.payment(&there).await.status, Status::Pending);
-        t.finish().await;
     }
 
     async fn payments_that_nobody_may_approve_hide_none_that_a_person_may(db: TestDatabase) {
@@ -184,6 +180,5 @@ on_both! {
         let came = if number_of(&t, &payment).await == OTHER { ACCOUNT } else { OTHER };
         let alert = paid_to(&t, came, 5_300).await;
         assert_eq!(suggested(&evidence(&t, alert.alert_id).await), [elsewhere(&payment)], "{alert:?}");
-        t.finish().await;
     }
 }

@@ -87,7 +87,6 @@ on_both! {
         // Its money is not lost: a copy of the mail is an alert of its own, which nothing holds back.
         let copy = s.t.ingest(&mail).await;
         assert_eq!(copy.status, AlertStatus::Matched, "{copy:?}");
-        s.t.finish().await;
     }
 
     async fn a_mail_proven_first_is_not_put_aside_as_quarantined(db: TestDatabase) {
@@ -99,7 +98,6 @@ on_both! {
         let refused = dismiss_alert(&s.t.app, before.id, "ife", "spam").await.unwrap().unwrap_err();
         assert_eq!(refused, DismissRefused::NotWaiting(before.id, "matched"));
         assert!(s.is_approved().await);
-        s.t.finish().await;
     }
 
     async fn of_a_proof_and_a_dismissal_at_one_moment_one_wins_whole(db: TestDatabase) {
@@ -134,7 +132,6 @@ on_both! {
             }
         }
         assert!(dismissed <= 12);
-        s.t.finish().await;
     }
 
     async fn a_forwarded_mail_put_aside_cannot_be_approved_by_that_way(db: TestDatabase) {
@@ -150,7 +147,6 @@ on_both! {
         let refused = insist(&s, alert.alert_id).await;
         assert!(matches!(refused, ApproveRefused::NotAuthentic(_)), "{refused}");
         assert!(!s.is_approved().await);
-        s.t.finish().await;
     }
 
     async fn quarantine_is_cleared_by_sender_in_bounds(db: TestDatabase) {
@@ -180,7 +176,6 @@ on_both! {
         // Forged mails that were put aside speak against nothing.
         let genuine = t.ingest(&Alert::credit(ACCOUNT, 5_000, "Halima Garba", at()).text()).await;
         assert_eq!(genuine.status, AlertStatus::Matched, "{genuine:?}");
-        t.finish().await;
     }
 
     async fn clearing_by_sender_leaves_what_may_still_be_proven(db: TestDatabase) {
@@ -196,6 +191,5 @@ on_both! {
         run_due_with(&s.t.app, Some(std::sync::Arc::new(s.room.clone()))).await.unwrap();
         assert!(s.is_approved().await, "{:?}", s.alert(asked.id).await);
         assert!(!s.t.app.store.job_is_due(JobKind::Verify, Lane::First, s.t.app.now()).await.unwrap());
-        s.t.finish().await;
     }
 }

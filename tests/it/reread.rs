@@ -76,7 +76,7 @@ fn outcome(done: &Reread) -> AlertStatus {
 
 /// Changes an alert as another command would at that moment.
 async fn by_hand(s: &Scene, text: &'static str, id: i64) {
-    let sql: &'static Sql = Box::leak(Box::new(Sql { name: "BY_HAND", text: Text::Plain(text) }));
+    let sql: &'static Sql = Box::leak(Box::new(Sql::new("BY_HAND", Text::Plain(text))));
     let unit = s.t.app.store.unit(id).await.unwrap().step(Step::one(sql, vec![id.into()]));
     assert!(s.t.app.store.apply(unit).await.unwrap().is_done());
 }
@@ -110,7 +110,6 @@ on_both! {
         s.names.say(KEY_NAME, Say::Text(record("rsa2048")));
         let s = Scene { room: room(&s, Banks::embedded().unwrap()), ..s };
         assert_eq!(s.take(&mail, MAILBOX).await.status, AlertStatus::Duplicate);
-        s.t.finish().await;
     }
 
     async fn a_copy_that_was_taken_in_meanwhile_makes_it_a_duplicate(db: TestDatabase) {
@@ -121,7 +120,6 @@ on_both! {
         assert_eq!(s.take(&mail, MAILBOX).await.status, AlertStatus::Matched);
         let done = again(&s, &taught, unread.id).await.unwrap();
         assert_eq!(outcome(&done), AlertStatus::Duplicate, "{done:?}");
-        s.t.finish().await;
     }
 
     async fn a_payment_made_after_the_mail_came_is_not_paid_by_it(db: TestDatabase) {
@@ -134,7 +132,6 @@ on_both! {
         let done = again(&s, &taught, unread.id).await.unwrap();
         assert!(matches!(outcome(&done), AlertStatus::Unmatched | AlertStatus::Review), "{done:?}");
         assert_eq!(s.t.payment(&later).await.status, Status::Pending);
-        s.t.finish().await;
     }
 
     async fn a_mail_is_never_believed_more_than_when_it_came(db: TestDatabase) {
@@ -146,7 +143,6 @@ on_both! {
         let file = s.take(genuine(), Origin::File { trusted: false }).await;
         assert_eq!(outcome(&again(&s, &taught, file.id).await.unwrap()), AlertStatus::Quarantined);
         assert!(!s.is_approved().await);
-        s.t.finish().await;
     }
 
     async fn what_was_refuted_stays_so_and_a_missing_key_changes_nothing(db: TestDatabase) {
@@ -166,7 +162,6 @@ on_both! {
         assert_eq!(again(&s, &taught, away.id).await, Err(RereadRefused::KeyAway(away.id)));
         assert_eq!(s.alert(away.id).await, away);
         assert!(!s.is_approved().await);
-        s.t.finish().await;
     }
 
     async fn a_person_who_vouched_for_a_file_still_does(db: TestDatabase) {
@@ -175,7 +170,6 @@ on_both! {
         assert_eq!((trusted.status, trusted.authenticity), (AlertStatus::Unreadable, Authenticity::Trusted));
         assert_eq!(outcome(&again(&s, &taught, trusted.id).await.unwrap()), AlertStatus::Matched);
         assert_eq!(s.alert(trusted.id).await.authenticity, Authenticity::Trusted);
-        s.t.finish().await;
     }
 
     async fn a_persons_word_stands_beside_a_proof(db: TestDatabase) {
@@ -192,7 +186,6 @@ on_both! {
         let done = again(&s, &taught, unread.id).await.unwrap();
         assert_eq!(outcome(&done), AlertStatus::Matched, "{done:?}");
         assert_eq!(s.alert(unread.id).await.authenticity, Authenticity::Trusted);
-        s.t.finish().await;
     }
 
     async fn an_unread_alert_put_aside_is_neither_read_again_nor_approved(db: TestDatabase) {
@@ -222,7 +215,6 @@ on_both! {
         assert!(refused.to_string().contains("was unreadable when it was dismissed"), "{refused}");
         assert!(!s.is_approved().await);
         assert_eq!(s.alert(unread.id).await.status, AlertStatus::Dismissed);
-        s.t.finish().await;
     }
 
     async fn a_copy_of_an_unread_mail_put_aside_is_an_alert_of_its_own(db: TestDatabase) {
@@ -233,7 +225,6 @@ on_both! {
         let s = Scene { room: taught, ..s };
         assert_eq!(s.take(&mail, MAILBOX).await.status, AlertStatus::Matched);
         assert!(s.is_approved().await, "its money is not lost");
-        s.t.finish().await;
     }
 
     async fn of_a_reading_and_a_dismissal_at_one_moment_one_wins(db: TestDatabase) {
@@ -255,7 +246,6 @@ on_both! {
                 assert!(is_told && now.status == AlertStatus::Matched && s.is_approved().await, "{refused}: {now:?}");
             }
         }
-        s.t.finish().await;
     }
 
     async fn a_bank_that_nobody_knew_is_known_afterwards(db: TestDatabase) {
@@ -271,7 +261,6 @@ on_both! {
         let done = again(&s, &taught, strange.id).await.unwrap();
         assert_eq!(outcome(&done), AlertStatus::Matched, "{done:?}");
         assert!(s.is_approved().await);
-        s.t.finish().await;
     }
 
     async fn what_cannot_be_read_again_says_so(db: TestDatabase) {
@@ -289,7 +278,6 @@ on_both! {
         debit.direction = "DEBIT";
         let debit = s.take(Signer::bank().sign(&debit.text()), MAILBOX).await;
         assert_eq!(again(&s, &taught, debit.id).await, Err(RereadRefused::Undoing(debit.id)));
-        s.t.finish().await;
     }
 
     async fn of_two_operators_one_reads_it(db: TestDatabase) {
@@ -305,7 +293,6 @@ on_both! {
         let late = done.iter().filter(|one| matches!(one, Err(RereadRefused::Status(..)))).count();
         assert_eq!((read, late), (1, 1), "{done:?}");
         assert!(s.is_approved().await);
-        s.t.finish().await;
     }
 
     async fn what_changed_while_it_was_read_stands(db: TestDatabase) {
@@ -322,7 +309,6 @@ on_both! {
         assert_eq!(late, Err(RereadRefused::Status(unread.id, "dismissed")));
         assert_eq!(s.alert(unread.id).await.status, AlertStatus::Dismissed);
         assert!(!s.is_approved().await);
-        s.t.finish().await;
     }
 
     async fn all_unread_alerts_of_a_bank_are_found(db: TestDatabase) {
@@ -344,7 +330,6 @@ on_both! {
         assert_eq!(all.iter().map(|alert| alert.id).collect::<Vec<_>>(), ids);
         let late = found(s.t.app.now() - Span::minutes(25)).await;
         assert_eq!(late.len(), 2);
-        s.t.finish().await;
     }
 
     async fn of_many_those_that_take_money_back_are_read_first(db: TestDatabase) {
@@ -361,7 +346,6 @@ on_both! {
         }
         assert_eq!(s.alert(credit.id).await.status, AlertStatus::Review);
         assert!(!s.is_approved().await, "the money is gone again");
-        s.t.finish().await;
     }
 
     async fn the_command_reads_one_or_all_of_a_bank(db: TestDatabase) {

@@ -54,7 +54,6 @@ on_both! {
         // By the bank's own times this one was paid out before the other came in.
         let other = t.ingest(&Alert::credit(ACCOUNT, 6_000, "Musa Danladi", at()).text()).await;
         assert_eq!(other.status, AlertStatus::Matched, "{other:?}");
-        t.finish().await;
     }
 
     async fn money_that_neither_name_nor_amount_ties_to_a_payment_needs_a_reason(db: TestDatabase) {
@@ -77,7 +76,6 @@ on_both! {
             ["the alert shows no payer name, and NGN 5,000.00 was received for a payment of NGN 5,500.00"]
         );
         approve(&t, nameless.alert_id, &exact).await.unwrap();
-        t.finish().await;
     }
 
     async fn a_close_name_that_a_person_approved_counts_for_that_payer_account_until_it_is_reversed(db: TestDatabase) {
@@ -108,7 +106,6 @@ on_both! {
         reverse_payment(&t.app, &undo).await.unwrap().unwrap();
         let after = pay(8_000, "7035550187", 3).await;
         assert_eq!(after.status, AlertStatus::Review, "{after:?}");
-        t.finish().await;
     }
 
     async fn a_nickname_goes_to_a_person_until_one_has_accepted_the_pair(db: TestDatabase) {
@@ -122,7 +119,6 @@ on_both! {
         let alert = t.ingest(&palmpay(6_000, "LANRE DIMKPA", "7035550187", 1)).await;
         assert_eq!(alert.status, AlertStatus::Matched, "{alert:?}");
         assert_eq!(t.payment(&second).await.status, Status::Approved);
-        t.finish().await;
     }
 
     async fn a_payer_whose_name_is_a_title_too_matches_herself(db: TestDatabase) {
@@ -136,6 +132,5 @@ on_both! {
         let alert = t.ingest(&palmpay(6_000, "WURAOLA DIMKPA", "7035550187", 1)).await;
         assert_eq!(alert.status, AlertStatus::Review, "{alert:?}");
         assert_eq!(t.payment(&other).await.status, Status::Pending);
-        t.finish().await;
     }
 }

@@ -30,7 +30,6 @@ on_both! {
         assert!(all[0].starts_with("the mail is doubtful: the mail has hidden content"), "{all:?}");
         approve_on(&t.app, held.alert_id, &payment, Some("it is on the bank's statement")).await.unwrap();
         assert_eq!(t.payment(&payment).await.status, Status::Approved);
-        t.finish().await;
     }
 
     async fn doubts_that_a_person_answers_by_naming_the_payment_need_no_reason(db: TestDatabase) {
@@ -58,6 +57,5 @@ on_both! {
         reverse_payment(&t.app, &undo).await.unwrap().unwrap();
         approve_on(&t.app, held.alert_id, &one, None).await.unwrap();
         assert_eq!(t.payment(&one).await.status, Status::Approved);
-        t.finish().await;
     }
 }

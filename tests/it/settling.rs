@@ -42,7 +42,6 @@ on_both! {
         assert_eq!(balance(&t, shop.id).await, Money(490_000));
         let deliveries = t.app.store.deliveries_of_payment(payment.id).await.unwrap();
         assert_eq!(deliveries.len(), 1);
-        t.finish().await;
     }
 
     async fn short_by_the_charges_is_a_mismatch_and_credits_less(db: TestDatabase) {
@@ -64,7 +63,6 @@ on_both! {
         assert_eq!(outcome.status, AlertStatus::Matched, "{outcome:?}");
         assert!(!outcome.reason.contains("exactly"), "{outcome:?}");
         assert!(t.payment(&near).await.mismatch_reason.unwrap().contains("about the amount of the charges"));
-        t.finish().await;
     }
 
     async fn copies_of_any_kind_credit_once(db: TestDatabase) {
@@ -84,7 +82,6 @@ on_both! {
         assert!(outcome.reason.contains("the same NIP session id"), "{outcome:?}");
         assert!(outcome.reason.contains("reference, balance or payer"), "{outcome:?}");
         assert_eq!(balance(&t, shop.id).await, Money(490_000));
-        t.finish().await;
     }
 
     async fn fifty_copies_at_once_over_two_nodes_credit_once(db: TestDatabase) {
@@ -105,7 +102,6 @@ on_both! {
         assert_eq!(statuses.iter().filter(|s| **s == AlertStatus::Matched).count(), 1, "{statuses:?}");
         assert_eq!(statuses.iter().filter(|s| **s == AlertStatus::Duplicate).count(), 49, "{statuses:?}");
         assert_eq!(balance(&t, shop.id).await, Money(490_000));
-        t.finish().await;
     }
 
     async fn two_tellings_without_proof_that_they_are_two_credit_once(db: TestDatabase) {
@@ -132,7 +128,6 @@ on_both! {
         let second = Alert { balance: "5077.00".into(), message_id: "<third@gens.example>".into(), ..base };
         let third = t.ingest(&second.text()).await;
         assert_eq!(third.status, AlertStatus::Matched, "{third:?}");
-        t.finish().await;
     }
 
     async fn what_nothing_proves_is_quarantined_and_never_matches(db: TestDatabase) {
@@ -157,7 +152,6 @@ on_both! {
         assert!(matches!(refused, ApproveRefused::AlertStatus(..)), "{refused:?}");
         // The very same mail, declared trusted, is no duplicate of the unproven one.
         assert_eq!(t.ingest(&mail).await.status, AlertStatus::Matched);
-        t.finish().await;
     }
 
     async fn money_that_fits_two_businesses_waits_for_a_person(db: TestDatabase) {
@@ -181,7 +175,6 @@ on_both! {
         approve_alert(&t.app, &ask).await.unwrap().unwrap();
         assert_eq!(t.payment(&mine).await.status, Status::Approved);
         assert_eq!(t.payment(&theirs).await.status, Status::Pending);
-        t.finish().await;
     }
 
     async fn a_correction_takes_the_waiting_alert(db: TestDatabase) {
@@ -196,7 +189,6 @@ on_both! {
         assert_eq!(after.status, Status::Approved);
         assert!(!after.is_mismatch);
         assert_eq!(decide_alert(&t.app, waiting.alert_id).await.unwrap().status, AlertStatus::Matched);
-        t.finish().await;
     }
 
     async fn a_correction_does_not_fish_for_other_peoples_money(db: TestDatabase) {
@@ -220,7 +212,6 @@ on_both! {
         for suggested in [&hers, &bait] {
             assert!(alert.evidence.contains(&suggested.transaction_id), "{}", alert.evidence);
         }
-        t.finish().await;
     }
 
     async fn expiry_waits_for_the_late_window_and_spares_undecided_money(db: TestDatabase) {
@@ -249,7 +240,6 @@ on_both! {
         };
         approve_alert(&t.app, &ask).await.unwrap().unwrap();
         assert_eq!(t.payment(&never).await.status, Status::Approved);
-        t.finish().await;
     }
 
     async fn what_a_person_rejected_stays_rejected(db: TestDatabase) {
@@ -269,7 +259,6 @@ on_both! {
         let refused = approve_alert(&t.app, &ask).await.unwrap().unwrap_err();
         assert!(matches!(refused, ApproveRefused::PaymentStatus(..)), "{refused:?}");
         dismiss_alert(&t.app, outcome.alert_id, "ada", "sent back").await.unwrap().unwrap();
-        t.finish().await;
     }
 
     async fn a_person_must_name_a_reason_against_what_speaks_against_it(db: TestDatabase) {
@@ -293,7 +282,6 @@ on_both! {
         assert!(after.is_mismatch && after.name_mismatch);
         // 1 % + 50 of 5,000 is 100; received 1,000.
         assert_eq!(after.business_receives, Money(90_000));
-        t.finish().await;
     }
 
     async fn a_mail_forwarded_by_hand_waits_for_a_person_even_if_trusted(db: TestDatabase) {
@@ -326,7 +314,6 @@ on_both! {
         t.advance(Span::minutes(1));
         let genuine = t.ingest(&original.text()).await;
         assert_ne!(genuine.status, AlertStatus::Matched, "{genuine:?}");
-        t.finish().await;
     }
 
     async fn a_reversal_posts_the_mirror_once(db: TestDatabase) {
@@ -366,7 +353,6 @@ on_both! {
             despite: Some("created after, but it is hers"),
         };
         approve_alert(&t.app, &ask).await.unwrap().unwrap();
-        t.finish().await;
     }
 
     async fn a_debit_of_the_same_money_holds_what_waits_and_is_noted_on_what_was_credited(db: TestDatabase) {
@@ -387,7 +373,6 @@ on_both! {
         assert!(held.linked_alert_id.is_some());
         let noted = t.app.store.alert(matched.alert_id).await.unwrap().unwrap();
         assert!(noted.status == AlertStatus::Matched && noted.linked_alert_id.is_some());
-        t.finish().await;
     }
 
     async fn a_correction_and_a_match_at_the_same_moment_have_one_winner(db: TestDatabase) {
@@ -421,7 +406,6 @@ on_both! {
             }
         }
         assert_eq!(balance(&t, shop.id).await, expected);
-        t.finish().await;
     }
 
     async fn a_repeated_request_occupies_three_accounts_and_then_shares_the_newest(db: TestDatabase) {
@@ -445,7 +429,6 @@ on_both! {
         let free = pool.into_iter().find(|id| !given.contains(id));
         assert_eq!(t.create(&other, 5_000, "Halima Garba").await.account_id, free);
         assert_ne!(t.create(&shop, 5_000, "Chinedu Okafor").await.account_id, Some(last));
-        t.finish().await;
     }
 
     async fn test_and_live_never_meet(db: TestDatabase) {
@@ -470,7 +453,6 @@ on_both! {
         };
         reverse_payment(&t.app, &ask).await.unwrap().unwrap();
         assert_eq!(balance(&t, shop.id).await, Money(0));
-        t.finish().await;
     }
 
     async fn accounts_are_chosen_without_collisions(db: TestDatabase) {
@@ -488,6 +470,5 @@ on_both! {
         let c = t.create(&other, 5_000, "Chinedu Okafor").await;
         let d = t.create(&other, 6_000, "Halima Garba").await;
         assert!([first, second].contains(&c.account_id.unwrap()) && d.account_id.is_some());
-        t.finish().await;
     }
 }

@@ -122,7 +122,6 @@ on_both! {
         let late = take_alert(&t.app, &taken).await.unwrap();
         assert_eq!(late.status, AlertStatus::Review, "{late:?}");
         assert!(late.reason.contains("may have taken this money back"), "{}", late.reason);
-        t.finish().await;
     }
 
     async fn an_alarm_names_the_payment_that_the_credit_paid(db: TestDatabase) {
@@ -142,7 +141,6 @@ on_both! {
         ] {
             assert!(alarm.contains(&part), "{part}: {alarm}");
         }
-        t.finish().await;
     }
 
     async fn many_small_transfers_with_a_typed_session_id_hide_no_reversal(db: TestDatabase) {
@@ -167,7 +165,6 @@ on_both! {
         debit.facts.account_number = Some(format!("********{}", &ACCOUNT[ACCOUNT.len() - 2..]));
         let back = take_alert(&t.app, &debit).await.unwrap();
         assert_eq!(alert(&t, first.alert_id).await.linked_alert_id, Some(back.alert_id), "the alarm");
-        t.finish().await;
     }
 
     async fn a_debit_that_shows_two_digits_is_about_the_accounts_that_fit(db: TestDatabase) {
@@ -189,7 +186,6 @@ on_both! {
             linked.push(alert(&t, first.alert_id).await.linked_alert_id == Some(back.alert_id));
         }
         assert_eq!(linked, [false, true]);
-        t.finish().await;
     }
 
     async fn a_reversal_that_names_a_second_telling_means_the_first_as_well(db: TestDatabase) {
@@ -209,7 +205,6 @@ on_both! {
         dismiss_alert(&t.app, second.alert_id, "ada", "told twice").await.unwrap().unwrap();
         let back = take_back(&t, &debit_of(&credit), Some(&session), None).await;
         assert_eq!(alert(&t, first.alert_id).await.linked_alert_id, Some(back.alert_id), "the alarm");
-        t.finish().await;
     }
 
     async fn the_one_of_sixty_that_the_session_id_names_is_told(db: TestDatabase) {
@@ -221,7 +216,6 @@ on_both! {
         assert_eq!(linked(&t, &credits).await, [0]);
         assert_eq!(alert(&t, credits[0].1).await.linked_alert_id, Some(back.alert_id));
         assert_eq!(alert(&t, back.alert_id).await.linked_alert_id, Some(credits[0].1));
-        t.finish().await;
     }
 
     async fn without_session_id_the_name_tells_and_without_a_name_nobody_is_accused(db: TestDatabase) {
@@ -235,7 +229,6 @@ on_both! {
         let nobody = Alert { payer: "SUPPLIER OF BOXES".into(), ..debit_of(&named) };
         take_back(&t, &nobody, None, None).await;
         assert_eq!(linked(&t, &credits).await, [7], "any of sixty: no alarm for each");
-        t.finish().await;
     }
 
     async fn an_approved_forward_that_is_taken_back_is_told(db: TestDatabase) {
@@ -248,7 +241,6 @@ on_both! {
         let debit = Alert { at: t.app.now(), amount: "8375".into(), ..debit_of(&bank) };
         let back = take_back(&t, &debit, Some(&bank.session), None).await;
         assert_eq!(alert(&t, forward.alert_id).await.linked_alert_id, Some(back.alert_id));
-        t.finish().await;
     }
 
     async fn a_reversal_seen_before_its_credit_holds_it_whatever_the_amount(db: TestDatabase) {
@@ -265,7 +257,7 @@ on_both! {
                 stays_open(&t, payment).await;
             }
             assert!(approve_on(&t.app, credit.alert_id, &one, None).await.is_err(), "not without a reason");
-            t.finish().await;
+            t.audited().await;
         }
     }
 
@@ -283,7 +275,6 @@ on_both! {
         correct_amount(&t.app, &shop.caller, &one.transaction_id, Money(990_000), None).await.unwrap();
         rematch(&t.app, one.id).await.unwrap();
         stays_open(&t, &one).await;
-        t.finish().await;
     }
 
     async fn a_debit_without_account_and_session_id_finds_its_credit_by_the_name(db: TestDatabase) {
@@ -295,7 +286,6 @@ on_both! {
         let back = take_alert(&t.app, &debit).await.unwrap();
         assert_eq!(back.status, AlertStatus::Ignored, "{back:?}");
         assert_eq!(alert(&t, credit.alert_id).await.linked_alert_id, Some(back.alert_id));
-        t.finish().await;
     }
 
     async fn a_fee_or_levy_takes_nothing_back(db: TestDatabase) {
@@ -318,7 +308,6 @@ on_both! {
         taken.facts.session_id = Some(bank.session.clone());
         take_alert(&t.app, &taken).await.unwrap();
         assert_eq!(alert(&t, credit.alert_id).await.linked_alert_id, None);
-        t.finish().await;
     }
 
     async fn a_fee_word_that_the_payer_wrote_hides_no_reversal(db: TestDatabase) {
@@ -353,7 +342,7 @@ on_both! {
                 };
                 let told = alert(&t, credit.alert_id).await;
                 assert_eq!(told.linked_alert_id, Some(back.alert_id), "{by} {credit_first}");
-                t.finish().await;
+                t.audited().await;
             }
         }
     }
@@ -378,7 +367,7 @@ on_both! {
             let late = t.ingest(&credit.text()).await;
             assert_eq!(late.status, AlertStatus::Review, "{value_date}: {late:?}");
             assert_eq!(alert(&t, late.alert_id).await.linked_alert_id, Some(back.alert_id));
-            t.finish().await;
+            t.audited().await;
         }
     }
 
@@ -396,7 +385,6 @@ on_both! {
         let nameless = Alert { payer: "RETURN".into(), ..debit_of(&credit) };
         let back = take_back(&t, &nameless, Some(session), None).await;
         assert_eq!(alert(&t, paid.alert_id).await.linked_alert_id, Some(back.alert_id), "the alarm");
-        t.finish().await;
     }
 
     async fn many_small_typed_session_ids_push_no_partial_reversal_out(db: TestDatabase) {
@@ -414,7 +402,6 @@ on_both! {
         let partial = Alert { amount: "65389.25".into(), ..debit_of(&credit) };
         let back = take_back(&t, &partial, Some(&credit.session), None).await;
         assert_eq!(alert(&t, held.alert_id).await.linked_alert_id, Some(back.alert_id));
-        t.finish().await;
     }
 
     async fn all_credits_of_the_payer_that_a_reversal_names_are_held(db: TestDatabase) {
@@ -431,7 +418,6 @@ on_both! {
         for (_, id) in &credits {
             assert_eq!(alert(&t, *id).await.linked_alert_id, Some(back.alert_id));
         }
-        t.finish().await;
     }
 
     async fn a_fee_word_hides_no_reversal_of_about_the_amount(db: TestDatabase) {
@@ -446,7 +432,7 @@ on_both! {
             taken.facts.session_id = named.then(|| bank.session.clone());
             let back = take_alert(&t.app, &taken).await.unwrap();
             assert_eq!(alert(&t, paid.alert_id).await.linked_alert_id, Some(back.alert_id), "{naira}");
-            t.finish().await;
+            t.audited().await;
         }
     }
 
@@ -461,7 +447,6 @@ on_both! {
         let again = Alert { message_id: "<away2@gens.example>".into(), at: away.at + Span::seconds(1), ..away };
         take_back(&t, &again, Some(&bank.session), None).await;
         assert_eq!(alert(&t, credit.alert_id).await.linked_alert_id, None);
-        t.finish().await;
     }
 
     async fn a_debit_that_names_another_credit_leaves_this_one_alone(db: TestDatabase) {
@@ -475,6 +460,5 @@ on_both! {
         assert_eq!((held.status, held.linked_alert_id), (AlertStatus::Review, Some(back.alert_id)));
         let credit = t.ingest(&bank.text()).await;
         assert_eq!(credit.status, AlertStatus::Matched, "{credit:?}");
-        t.finish().await;
     }
 }

@@ -61,7 +61,6 @@ on_both! {
         let same = "You received NGN 3,101.00 from ZARA LAMI GYANG.";
         let mail = beside(&alert(&t, 3_101).text(), same);
         assert_eq!(outcome(&t, &shop, 3_101, &mail).await, (AlertStatus::Matched, true));
-        t.finish().await;
     }
 
     async fn money_that_did_not_come_goes_to_review(db: TestDatabase) {
@@ -87,7 +86,6 @@ on_both! {
         }
         let mail = row("Transaction Status", "Successful")(alert(&t, 4_101).text());
         assert_eq!(outcome(&t, &shop, 4_101, &mail).await, (AlertStatus::Matched, true));
-        t.finish().await;
     }
 
     async fn a_mail_on_one_line_is_as_good(db: TestDatabase) {
@@ -96,7 +94,6 @@ on_both! {
         let (head, body) = text.split_once("\r\n\r\n").unwrap();
         let mail = format!("{head}\r\n\r\n{}", body.replace("\r\n", ""));
         assert_eq!(outcome(&t, &shop, 5_001, &mail).await, (AlertStatus::Matched, true));
-        t.finish().await;
     }
 
     async fn a_direction_in_the_subject_of_a_trusted_mail_decides(db: TestDatabase) {
@@ -116,7 +113,6 @@ on_both! {
         let taken = t.ingest(&mail).await;
         assert_eq!(taken.status, AlertStatus::Matched, "{taken:?}");
         assert_eq!(t.payment(&payment).await.status, Status::Approved);
-        t.finish().await;
     }
 
     async fn a_debit_keeps_the_session_id_it_tells(db: TestDatabase) {
@@ -129,7 +125,6 @@ on_both! {
             let kept = t.app.store.alert(taken.alert_id).await.unwrap().unwrap();
             assert_eq!(kept.facts.session_id.as_deref(), Some(debit.session.as_str()), "{told}");
         }
-        t.finish().await;
     }
 
     async fn a_collection_that_names_no_virtual_account_goes_to_review(db: TestDatabase) {
@@ -149,6 +144,5 @@ on_both! {
         }
         // A transfer to the settlement account itself.
         assert_eq!(outcome(&t, &shop, 7_201, &alert(&t, 7_201).text()).await, (AlertStatus::Matched, true));
-        t.finish().await;
     }
 }

@@ -102,7 +102,6 @@ on_both! {
         let listed = store.deliveries(true, 3).await.unwrap();
         let names: Vec<String> = listed.into_iter().filter_map(|one| one.transaction_id).collect();
         assert_eq!(names, told[..3], "failed ones");
-        t.finish().await;
     }
 
     async fn the_payments_of_two_nodes_are_listed_once_each_and_newest_first(db: TestDatabase) {

@@ -33,7 +33,7 @@ on_both! {
             let refused = approve_on(&t.app, again.alert_id, &two, Some("I am sure")).await.unwrap_err();
             assert!(matches!(refused, ApproveRefused::Settled(..)), "{refused}");
             is_open(&t, &two).await;
-            t.finish().await;
+            t.audited().await;
         }
     }
 
@@ -49,7 +49,6 @@ on_both! {
         let open = if t.payment(&one).await.status == Status::Pending { &one } else { &two };
         let refused = approve_on(&t.app, other.alert_id, open, Some("I am sure")).await.unwrap_err();
         assert!(matches!(refused, ApproveRefused::Settled(..)), "{refused}");
-        t.finish().await;
     }
 
     async fn of_transfers_beside_one_session_id_the_third_is_told_what_stands_in_its_way(db: TestDatabase) {
@@ -70,6 +69,5 @@ on_both! {
         let refused = approve_on(&t.app, third.alert_id, &two, Some("I am sure")).await.unwrap_err();
         let in_the_way = matches!(refused, ApproveRefused::Settled(_, _, id) if id == genuine.alert_id);
         assert!(in_the_way, "{refused}");
-        t.finish().await;
     }
 }

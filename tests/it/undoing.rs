@@ -76,7 +76,6 @@ on_both! {
         let [act] = &t.app.store.acts(Some(&about), Timestamp::MIN, 5).await.unwrap()[..] else { panic!("one act") };
         assert_eq!((&*act.operator, &*act.act), ("ife", "reverse"));
         assert!(act.reason.contains("says the bank") && act.reason.contains("has undone"), "{act:?}");
-        t.finish().await;
     }
 
     async fn a_reversal_told_twice_takes_back_nothing_else(db: TestDatabase) {
@@ -111,7 +110,6 @@ on_both! {
         assert!(matches!(undo(&t.app, &theirs, again.alert_id, None).await, Err(ReverseRefused::Copy(..))));
         let settled = t.app.store.settlements_undone_by(back.alert_id).await.unwrap();
         assert_eq!(settled.len(), 1);
-        t.finish().await;
     }
 
     async fn a_dismissed_credit_draws_no_reversal_to_itself(db: TestDatabase) {
@@ -130,7 +128,6 @@ on_both! {
         let back = take_back(&t, &debit, Some(session), None).await;
         assert_eq!(alert(&t, paid.alert_id).await.linked_alert_id, Some(back.alert_id), "the alarm");
         undo(&t.app, &payment, back.alert_id, None).await.unwrap();
-        t.finish().await;
     }
 
     async fn a_copy_of_a_debit_undoes_nothing(db: TestDatabase) {
@@ -149,7 +146,6 @@ on_both! {
             let refused = undo(&t.app, &two, copy.alert_id, despite).await.unwrap_err();
             assert_eq!(refused, ReverseRefused::Copy(copy.alert_id, back.alert_id));
         }
-        t.finish().await;
     }
 
     async fn a_credit_that_was_set_aside_pays_once_however_often_its_mail_is_taken_in(db: TestDatabase) {
@@ -165,7 +161,6 @@ on_both! {
         let refused = approve_on(&t.app, second.alert_id, &two, Some("once more")).await.unwrap_err();
         assert!(matches!(refused, ApproveRefused::Settled(..)), "{refused}");
         assert_eq!(t.payment(&two).await.status, Status::Pending);
-        t.finish().await;
     }
 
     async fn a_debit_of_a_foreign_account_undoes_nothing_of_ours(db: TestDatabase) {
@@ -183,7 +178,6 @@ on_both! {
             let refused = undo(&t.app, payment, back.alert_id, None).await.unwrap_err();
             assert!(refused.to_string().contains("another account"), "{refused}");
         }
-        t.finish().await;
     }
 
     async fn a_debit_that_took_effect_is_not_read_anew(db: TestDatabase) {
@@ -196,7 +190,6 @@ on_both! {
         assert_eq!(alert(&t, paid.alert_id).await.linked_alert_id, Some(fee.alert_id));
         let refused = may_be_reread(&alert(&t, fee.alert_id).await).unwrap_err();
         assert!(matches!(refused, RereadRefused::Undoing(_)), "{refused}");
-        t.finish().await;
     }
 
     async fn another_telling_of_a_debit_undoes_no_second_payment(db: TestDatabase) {
@@ -217,7 +210,6 @@ on_both! {
             let refused = undo(&t.app, &two, other.alert_id, None).await.unwrap_err();
             assert!(refused.to_string().contains("may report the same debit as alert"), "{refused}");
             undo(&t.app, &two, other.alert_id, Some("both stand on the statement")).await.unwrap();
-            t.finish().await;
         }
     }
 
@@ -237,6 +229,5 @@ on_both! {
         assert!(here.is_ok() != there.is_ok(), "{here:?} {there:?}");
         let refused = here.and(there).unwrap_err();
         assert!(matches!(refused, ReverseRefused::Obstacles(_)), "{refused}");
-        t.finish().await;
     }
 }

@@ -62,7 +62,6 @@ on_both! {
         assert_eq!((stolen.status, stolen.authenticity), (AlertStatus::Review, Authenticity::Proven), "{stolen:?}");
         assert!(stolen.reason.contains("does not cover Content-Type"), "{}", stolen.reason);
         assert!(!s.is_approved().await);
-        s.t.finish().await;
     }
 
     async fn a_debit_is_the_banks_only_if_its_body_says_what_it_is(db: TestDatabase) {
@@ -77,7 +76,7 @@ on_both! {
             let bent = s.take(retyped(&debit(typed()).replace(TYPED, TABBED), ""), MAILBOX).await;
             let told = (bent.status, bent.facts.direction, bent.facts.amount);
             assert_eq!(told, (AlertStatus::Unreadable, None, None), "{said}: {bent:?}");
-            s.t.finish().await;
+            s.t.audited().await;
         }
     }
 
@@ -91,7 +90,6 @@ on_both! {
             let copy = s.take(retyped(&bare().sign(&genuine()), form), MAILBOX).await;
             assert_ne!(copy.status, AlertStatus::Matched, "{form}: {copy:?}");
         }
-        s.t.finish().await;
     }
 
     async fn under_no_other_type_does_such_a_mail_approve(db: TestDatabase) {
@@ -118,7 +116,6 @@ on_both! {
         let alert = s.take(bare().sign(&typed()), MAILBOX).await;
         assert_eq!(alert.facts.amount, Some(Money(5_000)), "{alert:?}");
         assert!(alert.status != AlertStatus::Matched && !s.is_approved().await);
-        s.t.finish().await;
     }
 
     async fn a_transfer_encoding_that_nobody_signed_is_never_excused(db: TestDatabase) {
@@ -139,6 +136,5 @@ on_both! {
         let alert = s.take(signer.sign(&encoded), MAILBOX).await;
         assert_ne!(alert.status, AlertStatus::Quarantined, "{alert:?}");
         assert!(!alert.reason.contains("Content-T"), "{alert:?}");
-        s.t.finish().await;
     }
 }

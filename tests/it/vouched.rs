@@ -125,7 +125,7 @@ async fn after_trouble(db: TestDatabase, then: Say, other: &str) -> AlertRow {
     run_due_with(&s.t.app, Some(Arc::new(s.room.clone()))).await.unwrap();
     let alert = s.alert(alert.id).await;
     assert_eq!(s.is_approved().await, alert.status == AlertStatus::Matched);
-    s.t.finish().await;
+    s.t.audited().await;
     alert
 }
 
@@ -140,7 +140,6 @@ on_both! {
         let alert = s.take(under(&results, &rewritten()), named()).await;
         assert_eq!((alert.status, alert.authenticity), (AlertStatus::Matched, Authenticity::Proven), "{alert:?}");
         assert_eq!(alert.authentic_by.as_deref(), Some("authserv-id mx.till.example d=gtbank.com"));
-        s.t.finish().await;
     }
 
     async fn nobody_elses_verdict_credits(db: TestDatabase) {
@@ -185,7 +184,6 @@ on_both! {
         not(under(&pass, &rewritten()), MAILBOX, "not what was signed").await;
         not(under(&pass, &rewritten()), Origin::Smtp { from_loopback: false }, "not what was signed").await;
         not(under(&pass, &rewritten()), Origin::File { trusted: false }, "not what was signed").await;
-        s.t.finish().await;
     }
 
     async fn a_providers_word_overrides_nothing_that_we_find_ourselves(db: TestDatabase) {
@@ -227,7 +225,6 @@ on_both! {
         let withdrawn = Signer { selector: "gone".into(), ..Signer::bank() }.sign(&genuine());
         let alert = s.take(under(&pass, &withdrawn), named()).await;
         assert_eq!((alert.status, alert.authenticity), (AlertStatus::Matched, Authenticity::Proven), "{alert:?}");
-        s.t.finish().await;
     }
 
     async fn a_vouched_mail_waits_for_a_name_server_in_trouble(db: TestDatabase) {
@@ -273,7 +270,6 @@ on_both! {
         let alert = s.take(under(&format!("{ID}; {pass}"), &mail), named()).await;
         assert_eq!(alert.status, AlertStatus::Quarantined, "{alert:?}");
         assert!(!s.is_approved().await);
-        s.t.finish().await;
     }
 
     async fn the_headers_of_known_programs_are_understood(db: TestDatabase) {
@@ -288,7 +284,6 @@ on_both! {
             let alert = s.take(under(&said.replace("ID", ID), &Signer::bank().sign(&genuine())), named()).await;
             assert_eq!(alert.status, AlertStatus::Quarantined, "{said}: {alert:?}");
         }
-        s.t.finish().await;
     }
 
     async fn fields_count_only_if_every_signature_of_the_bank_covers_them(db: TestDatabase) {
@@ -299,7 +294,6 @@ on_both! {
         let alert = s.take(under(&format!("{ID}; dkim=pass header.d=gtbank.com"), &mail), named()).await;
         assert_eq!(alert.status, AlertStatus::Review, "{alert:?}");
         assert!(alert.reason.contains("no signed To") && alert.subject.is_none() && alert.mailed_at.is_some());
-        s.t.finish().await;
     }
 
     async fn a_persons_word_replaces_a_proof_but_not_a_signature_that_fails(db: TestDatabase) {
@@ -322,7 +316,6 @@ on_both! {
         // Signed by the bank and vouched for: the better of the two is recorded.
         let proven = s.take(Signer::bank().sign(&genuine()), trusted).await;
         assert_eq!(proven.authenticity, Authenticity::Proven);
-        s.t.finish().await;
     }
 
     async fn development_mode_trusts_smtp_from_this_machine_alone(db: TestDatabase) {
@@ -340,7 +333,6 @@ on_both! {
         let dev = Scene { room: MailRoom::new(&config, real.t.banks.clone()), ..real };
         let local = dev.take(genuine(), Origin::Smtp { from_loopback: true }).await;
         assert_eq!((local.status, local.authenticity), (AlertStatus::Matched, Authenticity::Trusted));
-        dev.t.finish().await;
     }
 
     async fn a_long_answer_is_fetched_again_over_tcp(db: TestDatabase) {
@@ -348,7 +340,6 @@ on_both! {
         s.names.say(KEY_NAME, Say::Cut(record("rsa2048")));
         let alert = s.take(Signer::bank().sign(&genuine()), MAILBOX).await;
         assert_eq!(alert.status, AlertStatus::Matched, "{alert:?}");
-        s.t.finish().await;
     }
 
     async fn many_files_do_not_each_wait_for_a_silent_name_server(db: TestDatabase) {
@@ -361,6 +352,5 @@ on_both! {
             s.take(Signer::bank().sign(&genuine()), trusted.clone()).await;
         }
         assert_eq!(s.names.asked().len(), asked);
-        s.t.finish().await;
     }
 }

@@ -80,13 +80,11 @@ on_both! {
         // A second copy is known by the keys.
         let copy = s.take(Signer::bank().sign(&genuine()), MAILBOX).await;
         assert_ne!(copy.status, AlertStatus::Matched);
-        s.t.finish().await;
     }
 
     async fn silence_is_trouble_and_does_not_hold_up_the_intake_for_ever(db: TestDatabase) {
         let s = Scene::new(db).await;
         waiting(&s, Say::Silence).await;
-        s.t.finish().await;
     }
 
     async fn after_a_day_it_stays_quarantined(db: TestDatabase) {
@@ -105,7 +103,6 @@ on_both! {
         let asked = s.names.asked().len();
         work(&s).await;
         assert_eq!((s.names.asked().len(), s.is_approved().await), (asked, false));
-        s.t.finish().await;
     }
 
     async fn a_key_that_the_name_server_does_not_know_yet_is_waited_for(db: TestDatabase) {
@@ -121,7 +118,6 @@ on_both! {
         run_due_with(&s.t.app, Some(forgetful(&s))).await.unwrap();
         assert_eq!(s.alert(alert.id).await.status, AlertStatus::Matched);
         assert!(s.is_approved().await);
-        s.t.finish().await;
     }
 
     async fn a_key_that_is_not_there_after_an_hour_is_given_up(db: TestDatabase) {
@@ -136,7 +132,6 @@ on_both! {
         s.t.advance(Span::hours(2));
         run_due_with(&s.t.app, Some(forgetful(&s))).await.unwrap();
         assert_eq!((s.alert(alert.id).await, s.is_approved().await), (given_up, false));
-        s.t.finish().await;
     }
 
     async fn a_mail_that_proves_to_be_forged_stays_quarantined(db: TestDatabase) {
@@ -148,7 +143,6 @@ on_both! {
         let refused = s.alert(alert.id).await;
         assert_eq!((refused.status, refused.authenticity), (AlertStatus::Quarantined, Authenticity::Refuted));
         assert!(refused.reason.contains("fails") && !s.is_approved().await, "{}", refused.reason);
-        s.t.finish().await;
     }
 
     async fn a_worker_that_dies_leaves_the_job_to_another_and_two_at_once_credit_once(db: TestDatabase) {
@@ -171,7 +165,6 @@ on_both! {
         work(&s).await;
         assert_eq!(s.alert(alert.id).await.status, AlertStatus::Matched);
         assert!(s.is_approved().await);
-        s.t.finish().await;
     }
 
     async fn a_copy_that_was_proven_meanwhile_makes_it_a_duplicate(db: TestDatabase) {
@@ -185,7 +178,6 @@ on_both! {
         s.t.advance(Span::minutes(1));
         work(&s).await;
         assert_eq!(s.alert(first.id).await.status, AlertStatus::Duplicate);
-        s.t.finish().await;
     }
 
     async fn a_payment_is_not_swept_while_a_mail_waits_for_its_key(db: TestDatabase) {
@@ -206,7 +198,6 @@ on_both! {
         work(&s).await;
         assert_eq!(s.alert(alert.id).await.status, AlertStatus::Matched);
         assert!(s.is_approved().await);
-        s.t.finish().await;
     }
 
     async fn a_mail_that_waits_holds_what_may_be_its_own_and_not_for_ever(db: TestDatabase) {
@@ -247,7 +238,6 @@ on_both! {
         }
         sweep(&s.t.app).await.unwrap();
         assert_eq!(status(&mine).await, Status::Rejected);
-        s.t.finish().await;
     }
 
     async fn a_correction_while_a_mail_waits_for_its_key_takes_nothing_of_anothers(db: TestDatabase) {
@@ -272,7 +262,7 @@ on_both! {
             // Of an amount that nobody else asks for it may take it.
             let wanted = if corrected == 5_000 { AlertStatus::Review } else { AlertStatus::Matched };
             assert_eq!(lifted.status, wanted, "{lifted:?}");
-            s.t.finish().await;
+            s.t.audited().await;
         }
     }
 }

@@ -70,7 +70,6 @@ on_both! {
             let back = take_back(&t, &debit, Some(SESSION), None).await;
             let linked = alert(&t, first).await.linked_alert_id;
             assert_eq!(linked == Some(back.alert_id), is_told, "{named} {is_reversed}");
-            t.finish().await;
         }
     }
 
@@ -86,7 +85,6 @@ on_both! {
             late.facts.session_id = has_its_own.then(|| SESSION.replace("151", "152"));
             let late = take_alert(&t.app, &late).await.unwrap();
             assert_eq!(late.status, expected, "{late:?}");
-            t.finish().await;
         }
     }
 
@@ -115,7 +113,6 @@ on_both! {
             }
             let linked = alert(&t, credit.unwrap().alert_id).await.linked_alert_id;
             assert_eq!(linked, back.map(|back| back.alert_id), "{is_first}");
-            t.finish().await;
         }
     }
 
@@ -136,7 +133,6 @@ on_both! {
         for other in &credits[1..] {
             assert_eq!(alert(&t, *other).await.linked_alert_id, None);
         }
-        t.finish().await;
     }
 
     async fn a_remark_with_another_customers_name_points_at_its_own_payer_as_well(db: TestDatabase) {
@@ -151,7 +147,6 @@ on_both! {
         for (id, linked) in [(credit, Some(back.alert_id)), (innocent, Some(back.alert_id)), (other, None)] {
             assert_eq!(alert(&t, id).await.linked_alert_id, linked);
         }
-        t.finish().await;
     }
 
     async fn a_debit_about_a_credit_that_was_set_aside_accuses_nobody_else(db: TestDatabase) {
@@ -166,7 +161,6 @@ on_both! {
             let debit = Alert { at: t.app.now(), ..debit_of(&credit) };
             take_back(&t, &debit, by_session.then_some(SESSION), None).await;
             assert_eq!(alert(&t, innocent).await.linked_alert_id, None, "{by_session}");
-            t.finish().await;
         }
     }
 
@@ -187,7 +181,6 @@ on_both! {
             taken.message_id = Some("another@gens.example".into());
             let second = take_alert(&t.app, &taken).await.unwrap();
             assert_eq!(second.status, expected, "{to_the_second} {has_balance}: {second:?}");
-            t.finish().await;
         }
     }
 
@@ -204,7 +197,6 @@ on_both! {
             statuses.push(take_alert(&t.app, &taken).await.unwrap().status);
         }
         assert_eq!(statuses, [AlertStatus::Ignored, AlertStatus::Ignored, AlertStatus::Duplicate]);
-        t.finish().await;
     }
 
     async fn a_debit_that_comes_while_a_person_approves_is_told(db: TestDatabase) {
@@ -221,7 +213,6 @@ on_both! {
             approved.unwrap();
             let linked = alert(&t, forward.alert_id).await.linked_alert_id;
             assert_eq!(linked, Some(back.unwrap().alert_id), "round {n}");
-            t.finish().await;
         }
     }
 
@@ -236,6 +227,5 @@ on_both! {
             take_alert(&t.app, &fee).await.unwrap();
             assert_eq!(logs.text().contains("takes more than banks charge"), is_told, "{naira}");
         }
-        t.finish().await;
     }
 }

@@ -7,11 +7,13 @@
 //! Nothing is reversed by itself.
 
 use crate::app::App;
-use crate::domain::alert::{AlertRow, AlertStatus};
+use crate::domain::alert::{AlertRow, AlertStatus, Direction};
 use crate::domain::message::MessageKind;
 use crate::domain::money::naira;
 use crate::domain::payment::{Kind, Payment};
-use crate::domain::same_transfer::{is_before, is_fee, is_same_place, takes_back, takes_money};
+use crate::domain::same_transfer::{
+    is_before, is_fee, is_forwarded, is_same_place, may_be_the_same_money, takes_back, takes_money,
+};
 use crate::ops::alerts::taken_back::{meant_by, told_again};
 use crate::ops::messages::outbox::{self, By, NOTES_VALID, Note};
 use crate::ops::wallets::find::known_wallet;
@@ -94,7 +96,7 @@ pub async fn reverse_payment(
             },
         };
         let obstacles = match &undoing {
-            Some(undoing) => obstacles(app, undoing, credit.as_ref()).await?,
+            Some(undoing) => obstacles(app, undoing, credit.as_ref(), ask.business_id).await?,
             None => Vec::new(),
         };
         if !obstacles.is_empty() && despite.is_none() {
@@ -109,7 +111,12 @@ pub async fn reverse_payment(
 }
 
 /// What shows that a debit or reversal is not that of the transfer, or has undone another one already.
-async fn obstacles(app: &App, undoing: &AlertRow, credit: Option<&AlertRow>) -> Result<Vec<String>, OpError> {
+async fn obstacles(
+    app: &App,
+    undoing: &AlertRow,
+    credit: Option<&AlertRow>,
+    business_id: i64,
+) -> Result<Vec<String>, OpError> {
     let id = undoing.id;
     let Some(credit) = credit else {
         return Ok(vec![format!("no bank transfer funded the payment, so alert {id} cannot have undone it")]);
@@ -129,7 +136,10 @@ async fn obstacles(app: &App, undoing: &AlertRow, credit: Option<&AlertRow>) -> 
     {
         all.push(format!("alert {id} shows the session id {x}, but the transfer's is {y}"));
     }
-    if is_before(undoing, credit) {
+    if undoing.facts.direction == Some(Direction::Credit) {
+        all.push(format!("alert {id} reports money that came, whatever its narration says"));
+    }
+    if is_before(undoing, credit) && !is_forwarded(credit) {
         all.push(format!("alert {id} is from before the transfer, by the bank's time"));
     }
     if is_fee(undoing) && !takes_back(undoing, credit) {
@@ -141,6 +151,19 @@ async fn obstacles(app: &App, undoing: &AlertRow, credit: Option<&AlertRow>) -> 
         let payer = other.facts.payer_name.as_deref().unwrap_or("no name");
         let came = naira(other.facts.amount.unwrap_or_default());
         all.push(format!("alert {id} seems to be about alert {} ({came} from {payer})", other.id));
+    }
+    for other in meant.iter().filter(|other| other.id != credit.id && !may_be_the_same_money(other, credit)) {
+        let payment = match other.payment_id {
+            Some(payment) => app.store.payment(payment).await?,
+            None => None,
+        };
+        let is_of_others = payment.as_ref().is_none_or(|payment| payment.business_id != business_id);
+        if is_of_others && meant.iter().any(|one| one.id == credit.id) {
+            all.push(format!(
+                "alert {id} may as well be about alert {}; look at the bank's statement",
+                other.id
+            ));
+        }
     }
     for undone in app.store.settlements_undone_by(id).await? {
         all.push(format!("alert {id} has undone another payment already (settlement {undone})"));

@@ -10,7 +10,7 @@ use crate::domain::account::ReceivingAccount;
 use crate::domain::alert::{AlertRow, AlertStatus};
 use crate::domain::money::Money;
 use crate::domain::same_transfer::{
-    has_come, is_credit, is_one_transfer, is_same_place, is_timed, is_vouched, leaves_alone,
+    has_come, is_credit, is_forwarded, is_one_transfer, is_same_place, is_timed, is_vouched, leaves_alone,
     may_be_the_same_money, may_undo, names_the_payer, place_of, speaks_of, takes_back, telling, told_time,
 };
 use crate::domain::time::Span;
@@ -19,6 +19,9 @@ use crate::ops::OpError;
 /// Without a session id, a reference or a time that tells more, alerts this far apart in our sight are not
 /// about the same money.
 pub const REVERSAL_WITHIN: Span = Span::days(7);
+/// A mailbox may have been unread for as long as a payment can be open; then the bank's own mail follows one that was
+/// forwarded.
+const FORWARDED_WITHIN: Span = Span::days(14);
 /// Alerts of the same account and amount that are compared.
 const SIMILAR_MAX: usize = 200;
 /// Credits that one debit may speak of; a reference that more of them show tells none of them.
@@ -106,11 +109,12 @@ async fn compare(
     asking: Asking,
 ) -> Result<Similar, OpError> {
     let facts = &alert.facts;
-    let (by_key, by_session, by_reference, others) = tokio::try_join!(
+    let (by_key, by_session, by_reference, others, forwarded) = tokio::try_join!(
         settled_on(app, alert, place),
         sharing_session(app, facts.session_id.as_deref(), Some(received)),
         sharing_reference(app, alert),
         gather(app, alert, places, received),
+        paid_by_forwards(app, alert, received),
     )?;
     let mut similar = Similar::default();
     for settled in standing(alert, by_key, &by_session) {
@@ -139,6 +143,13 @@ async fn compare(
     let (others, full) = others;
     if full {
         similar.doubt(format!("the account has more than {SIMILAR_MAX} alerts with this amount and time"));
+    }
+    for other in forwarded {
+        // Whatever account it shows: that was a person's to write as well.
+        if !known.contains(&other.id) && may_be_the_same_money(alert, &other) {
+            known.push(other.id);
+            similar.doubt(format!("it may report the same money as alert {}, which was forwarded", other.id));
+        }
     }
     let mut asked = 0;
     for other in others {
@@ -169,7 +180,14 @@ async fn sharing_reference(app: &App, alert: &AlertRow) -> Result<Vec<AlertRow>,
     Ok(app.store.alerts_by_reference(bank, reference, SHARING_MAX).await?)
 }
 
-/// Alerts of these accounts and of this amount whose time may be the same, and whether there are more.
+/// Alerts of the amount that were forwarded and paid something.
+async fn paid_by_forwards(app: &App, alert: &AlertRow, received: Money) -> Result<Vec<AlertRow>, OpError> {
+    let seen = (alert.first_seen - FORWARDED_WITHIN, alert.first_seen + FORWARDED_WITHIN);
+    Ok(app.store.forwarded_and_paid(received, seen, SIMILAR_MAX).await?)
+}
+
+/// Alerts of these accounts and of this amount whose time may be the same, and whether there are more. Of a forwarded
+/// alert the time that it shows is a person's to write.
 async fn gather(
     app: &App,
     alert: &AlertRow,
@@ -180,7 +198,7 @@ async fn gather(
     let time = told_time(alert);
     let (mut others, mut full) = (Vec::new(), false);
     for place in places.iter().copied() {
-        let (timed, rest) = if is_timed(alert) {
+        let (timed, rest) = if is_timed(alert) && !is_forwarded(alert) {
             let time = (time.begin, time.end);
             // A credit of its own session id is found by that; one of another session id is other money.
             let credits_with_session = alert.facts.session_id.is_none();

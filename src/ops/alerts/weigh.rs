@@ -313,7 +313,7 @@ async fn about_amount(app: &App, alert: &AlertRow, winner: &Payment) -> Result<F
     };
     let amounts = about(received);
     if !alert.facts.payer_name_cut && !is_index_unfinished(app).await? {
-        let (likeness, open_after) = (Likeness::Agreeing, open_after(alert));
+        let (likeness, open_after) = (Likeness::NotDifferent, open_after(alert));
         let (account_id, limit) = (Some(account_id), CANDIDATES_MAX);
         let wanted = Wanted { account_id, payer_name, likeness, amounts, open_after, limit };
         let found = payments_like(app, &wanted).await?;

@@ -7,7 +7,7 @@
 use super::weigh::{Objection, Weighed, cut_lengths, weigh, weigh_against};
 use crate::app::App;
 use crate::domain::alert::AlertRow;
-use crate::domain::matching::{Beneficiary, Verdicts};
+use crate::domain::matching::{Beneficiary, Verdicts, about};
 use crate::domain::name::index::Likeness;
 use crate::domain::name::{Folded, Verdict, verdict_folded};
 use crate::domain::payment::{Payment, Status};
@@ -37,8 +37,8 @@ pub(in crate::ops) async fn weigh_corrected(
 }
 
 /// What speaks against the corrected payment: on this account a payment of another beneficiary, open or ended
-/// lately, whose name is like the alert's; or an open one of exactly the amount, whatever its name, for people
-/// pay from the accounts of others.
+/// lately, whose name is like the alert's; or an open one of the amount or about it, whatever its name, for people
+/// pay from the accounts of others, and round.
 async fn somebody_else(app: &App, alert: &AlertRow, payment: &Payment) -> Result<Option<Objection>, OpError> {
     let (Some(account_id), Some(name), Some(received)) =
         (payment.account_id, &alert.facts.payer_name, alert.facts.amount)
@@ -46,12 +46,21 @@ async fn somebody_else(app: &App, alert: &AlertRow, payment: &Payment) -> Result
         return Ok(None);
     };
     let own = Beneficiary::of(payment);
-    let others = app.store.open_payments_of_others(account_id, received, payment.business_id).await?;
-    if let Some(other) = others.into_iter().find(|other| Beneficiary::of(other) != own) {
+    let (exact, by_rule, near) = tokio::try_join!(
+        app.store.open_payments_of_others(account_id, received, payment.business_id),
+        app.store.open_payments_by_rule(account_id, received, OTHERS_MAX),
+        app.store.open_payments_between(account_id, about(received), OTHERS_MAX),
+    )?;
+    let may_be_more = by_rule.len() >= OTHERS_MAX || near.len() >= OTHERS_MAX;
+    let mut others = exact.into_iter().chain(by_rule).chain(near);
+    if let Some(other) = others.find(|other| Beneficiary::of(other) != own) {
+        let asks_for = match other.amount == received {
+            true => "asks for exactly what was received",
+            false => "asks for about what was received",
+        };
         return Ok(Some(Objection {
             reason: format!(
-                "the amount was corrected, and payment {} of another beneficiary on this account asks for exactly \
-                 what was received",
+                "the amount was corrected, and payment {} of another beneficiary on this account {asks_for}",
                 other.transaction_id
             ),
             about: Some(other),
@@ -82,8 +91,11 @@ async fn somebody_else(app: &App, alert: &AlertRow, payment: &Payment) -> Result
         );
         return Ok(Some(Objection { reason, about: Some(other.clone()) }));
     }
-    let cannot_be_sure =
-        found.may_be_more || found.misses_close_ones || !cut.is_empty() || is_index_unfinished(app).await?;
+    let cannot_be_sure = may_be_more
+        || found.may_be_more
+        || found.misses_close_ones
+        || !cut.is_empty()
+        || is_index_unfinished(app).await?;
     let reason =
         "the amount was corrected, and not all payments on the account with a similar name could be checked";
     Ok(cannot_be_sure.then(|| Objection { reason: reason.into(), about: None }))

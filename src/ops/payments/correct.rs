@@ -12,9 +12,9 @@ use crate::domain::matching::Beneficiary;
 use crate::domain::money::Money;
 use crate::domain::name::Folded;
 use crate::domain::payment::{CORRECTIONS_WINDOW, CorrectRefusal, Kind, Payment};
-use crate::ops::{OpError, RACES_MAX, counting_turn};
+use crate::ops::{OpError, RACES_MAX};
 use crate::store::tables::jobs::{self, JobKind};
-use crate::store::tables::payments;
+use crate::store::tables::{corrections, payments};
 use crate::store::{Applied, IdKind};
 
 /// What became of the request.
@@ -35,15 +35,14 @@ pub async fn correct_amount(
     base: Money,
     remember: Option<&Remember<'_>>,
 ) -> Result<Corrected, OpError> {
-    let _turn = counting_turn(app).await?;
     for _ in 0..RACES_MAX {
         let now = app.now();
         let found = app.store.payment_by_transaction(caller.business.id, transaction_id).await?;
         let Some(before) = found.filter(|p| p.kind != Kind::Topup && p.mode == caller.mode) else {
             return Ok(Corrected::Unknown);
         };
-        let (here, in_business) = app.store.corrections_since(&before, now - CORRECTIONS_WINDOW).await?;
-        let after = match before.correct(base, now, here, in_business) {
+        let recent = app.store.corrections_since(&before, now - CORRECTIONS_WINDOW).await?;
+        let after = match before.correct(base, now, recent.of_payment, recent.of_business) {
             Ok(after) => after,
             Err(refusal) => return Ok(Corrected::Refused(refusal)),
         };
@@ -59,10 +58,10 @@ pub async fn correct_amount(
             .store
             .unit(after.business_id)
             .await?
-            .step(payments::correction_turn(after.business_id))
+            .step(corrections::count_correction(after.business_id, &recent))
             .step(payments::corrected(&before, after))
             .steps(move_rows(&before, after))
-            .step(payments::add_correction(app.store.id(IdKind::Correction).await?, &before, after))
+            .step(corrections::add_correction(app.store.id(IdKind::Correction).await?, &before, after))
             .step(jobs::enqueue(
                 app.store.id(IdKind::Job).await?,
                 JobKind::Rematch,
@@ -79,7 +78,8 @@ pub async fn correct_amount(
                 app.wake.notify_waiters();
                 return Ok(Corrected::Payment(Box::new(shown)));
             }
-            Applied::Lost { statement } if payments::is_correction(statement) => {}
+            Applied::Lost { statement }
+                if payments::is_correction(statement) || corrections::is_count(statement) => {}
             Applied::Lost { .. } | Applied::Refused { .. } => return Ok(Corrected::LeaseLost),
         }
     }

@@ -18,7 +18,7 @@ use crate::ops::payments::idempotency::Remember;
 use crate::ops::payments::like_names::add_payment;
 use crate::ops::payments::read::PaymentView;
 use crate::ops::wallets::find::{find, known_wallet, limits};
-use crate::ops::{OpError, counting_turn};
+use crate::ops::{OpError, RACES_MAX};
 use crate::store::tables::topups;
 use crate::store::{Applied, IdKind};
 
@@ -48,18 +48,71 @@ pub async fn start_topup(
     payer_name: &str,
     remember: Option<&Remember<'_>>,
 ) -> Result<ToppingUp, OpError> {
-    let Some(wallet) = find(app, phone).await? else { return Ok(ToppingUp::NoWallet) };
-    if wallet.suspended {
-        return Ok(ToppingUp::Suspended);
+    for _ in 0..RACES_MAX {
+        let Some(wallet) = find(app, phone).await? else { return Ok(ToppingUp::NoWallet) };
+        if wallet.suspended {
+            return Ok(ToppingUp::Suspended);
+        }
+        if let Some(end) = ask(app, caller, wallet, amount, payer_name, remember).await? {
+            return Ok(end);
+        }
     }
-    let _turn = counting_turn(app).await?;
+    Err(OpError::Contended)
+}
+
+/// `None`: the wallet's balance rose, or the business asked for another top-up, while this was decided.
+async fn ask(
+    app: &App,
+    caller: &Caller,
+    wallet: Wallet,
+    amount: Money,
+    payer_name: &str,
+    remember: Option<&Remember<'_>>,
+) -> Result<Option<ToppingUp>, OpError> {
     // Others' do not count: one merchant's would keep the customer from topping up anywhere else. What arrives
     // beyond the tier goes to review.
-    let expected = app.store.expected_topups_by(wallet.id, caller.business.id).await?;
+    let room = app.store.topup_room(wallet.id, caller.business.id).await?;
+    let room = room.ok_or_else(|| OpError::Fault(format!("wallet {} is missing", wallet.id)))?;
+    let wallet = Wallet { balance: room.balance, ..wallet };
     let most = limits(app, &wallet);
-    if !wallet.may_hold(amount, expected, most) {
-        return Ok(ToppingUp::OverTier);
+    if !wallet.may_hold(amount, room.expected, most) {
+        return Ok(Some(ToppingUp::OverTier));
     }
+    let payment = requested(app, caller, &wallet, amount, payer_name).await?;
+    let now = payment.created_at;
+    let payer = Folded::new(payer_name);
+    let Some(account) = choose_account(app, &payment, &payer).await? else {
+        return Ok(Some(ToppingUp::NoAccount));
+    };
+    let payment = Payment { account_id: Some(account.id), ..payment };
+    let mut unit = app.store.unit(payment.business_id).await?.steps(add_payment(&payment, &payer, None));
+    if let Some(most) = most.balance {
+        unit = unit.steps(topups::count_topup(wallet.id, caller.business.id, amount, &room, most));
+    }
+    let account_id = account.id;
+    let view = PaymentView { payment, account: Some(account), website: None };
+    if let Some(remember) = remember {
+        unit = unit.step(remember.step(&view));
+    }
+    match app.store.apply(unit).await? {
+        Applied::Done(_) => {
+            app.directory.touch_account(account_id, now);
+            Ok(Some(ToppingUp::Waiting(Box::new(view), Box::new(wallet))))
+        }
+        Applied::Lost { statement } if topups::is_count(statement) => Ok(None),
+        Applied::Lost { .. } => Ok(Some(ToppingUp::LeaseLost)),
+        Applied::Refused { statement } => Err(OpError::Fault(format!("the database refused {statement}"))),
+    }
+}
+
+/// The top-up as a payment, still without an account.
+async fn requested(
+    app: &App,
+    caller: &Caller,
+    wallet: &Wallet,
+    amount: Money,
+    payer_name: &str,
+) -> Result<Payment, OpError> {
     let now = app.now();
     let mut payment = Payment::requested(TransferRequest {
         id: app.store.id(IdKind::Payment).await?,
@@ -79,27 +132,7 @@ pub async fn start_topup(
     });
     payment.kind = Kind::Topup;
     payment.wallet_id = Some(wallet.id);
-    let payer = Folded::new(payer_name);
-    let Some(account) = choose_account(app, &payment, &payer).await? else { return Ok(ToppingUp::NoAccount) };
-    payment.account_id = Some(account.id);
-    let mut unit = app.store.unit(payment.business_id).await?.steps(add_payment(&payment, &payer, None));
-    if let Some(most) = most.balance {
-        unit = unit.steps(topups::room(wallet.id, caller.business.id, amount, most));
-    }
-    let account_id = account.id;
-    let view = PaymentView { payment, account: Some(account), website: None };
-    if let Some(remember) = remember {
-        unit = unit.step(remember.step(&view));
-    }
-    match app.store.apply(unit).await? {
-        Applied::Done(_) => {
-            app.directory.touch_account(account_id, now);
-            Ok(ToppingUp::Waiting(Box::new(view), Box::new(wallet)))
-        }
-        Applied::Lost { statement } if topups::is_room(statement) => Ok(ToppingUp::OverTier),
-        Applied::Lost { .. } => Ok(ToppingUp::LeaseLost),
-        Applied::Refused { statement } => Err(OpError::Fault(format!("the database refused {statement}"))),
-    }
+    Ok(payment)
 }
 
 /// What speaks against putting money into the wallet of a top-up without a person (contract/wallet.md#w6).

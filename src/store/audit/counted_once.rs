@@ -36,12 +36,12 @@ statements! {
     BODIES_WITH_ENTRIES: query {
         "select v.id, v.kind, v.body, p.transaction_id, p.amount_kobo, \
          cast(coalesce((select sum(g.amount_kobo) from postings g where g.entry_id = e.id and g.side = 'debit'), 0) \
-            as bigint), \
+            as bigint) as received, \
          cast(coalesce((select sum(g.amount_kobo) from postings g where g.entry_id = e.id and g.side = 'credit' \
-            and g.account in ('fees', 'test:fees')), 0) as bigint), \
+            and g.account in ('fees', 'test:fees')), 0) as bigint) as fees, \
          cast(coalesce((select sum(g.amount_kobo) from postings g where g.entry_id = e.id and g.side = 'credit' \
             and g.account in ('merchant:' || cast(s.business_id as text), \
-            'test:merchant:' || cast(s.business_id as text))), 0) as bigint) \
+            'test:merchant:' || cast(s.business_id as text))), 0) as bigint) as business_receives \
          from events v join payments p on p.id = v.payment_id join settlements s on s.id = p.settlement_id \
          join entries e on e.settlement_id = s.id and e.kind = 'settlement' \
          where v.id > $1 and p.status = 'approved' order by v.id limit 200"
@@ -74,8 +74,8 @@ fn decode(row: Row) -> Result<ToldAndPosted, StoreError> {
         event_id: r.int("id")?,
         event_kind: r.text("kind")?,
         body: r.bytes("body")?,
-        transaction_id: r.text("payments.transaction_id")?,
-        amount: r.money("payments.amount_kobo")?,
+        transaction_id: r.text("transaction_id")?,
+        amount: r.money("amount_kobo")?,
         received: r.money("received")?,
         fees: r.money("fees")?,
         business_receives: r.money("business_receives")?,

@@ -4,6 +4,7 @@
 //! is unique for ever, also over nodes; gaps are normal. Order of ids is not order of time.
 
 use std::sync::Mutex;
+use std::time::{Duration, Instant};
 
 use crate::store::engine::sql::statements;
 use crate::store::engine::unit::{Expect, Step, Unit};
@@ -12,16 +13,29 @@ use crate::store::{Applied, Store, StoreError};
 statements! {
     TAKE: query { "update counters set value = value + $2 where name = $1 returning value" }
     FORGET_UNITS: query {
-        "delete from units where id < (select value from counters where name = 'unit') - 5000000"
+        "delete from units where id < (select value from counters where name = 'unit') - 5000000 \
+         and id in (select id from units where id < (select value from counters where name = 'unit') - 5000000 \
+         order by id limit 5000) returning id"
     }
     PING: query { "select 1 from counters where name = 'unit'" }
 }
 
+/// Units forgotten in one step, which the statement holds as a literal, and steps of one run: at twice a minute
+/// more than the fastest load makes.
+const FORGET_BATCH: usize = 5_000;
+const FORGET_STEPS_MAX: usize = 40;
+
 impl Store {
-    /// Forgets Units so old that nobody can still be in doubt about them: ids run with time, and
-    /// five million are more than an hour of the fastest load measured.
+    /// Forgets Units so old that nobody can still be in doubt about them: an id is used within
+    /// [`UNIT_IDS_KEPT`], a Unit in doubt is sent again within seconds, and five million ids are more than an hour of
+    /// the fastest load measured.
     pub async fn forget_units(&self) -> Result<(), StoreError> {
-        self.apply(self.unit(0).await?.step(Step::any(&FORGET_UNITS, Vec::new()))).await.map(drop)
+        for _ in 0..FORGET_STEPS_MAX {
+            if self.write(&FORGET_UNITS, Vec::new()).await?.into_rows().len() < FORGET_BATCH {
+                break;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -88,10 +102,16 @@ impl IdKind {
     }
 }
 
+/// A block of ids of Units is thrown away when it is this old: a node with little to do would otherwise use ids
+/// that busy ones have left so far behind that [`Store::forget_units`] takes the Unit for an old one.
+const UNIT_IDS_KEPT: Duration = Duration::from_secs(600);
+
 #[derive(Clone, Copy, Default)]
 struct Block {
     next: i64,
     end: i64,
+    /// `None`: for as long as it lasts.
+    good_until: Option<Instant>,
 }
 
 /// The blocks this process holds.
@@ -110,7 +130,8 @@ impl Ids {
     fn take(&self, kind: IdKind) -> Option<i64> {
         let mut held = self.held.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let block = &mut held[kind as usize];
-        (block.next < block.end).then(|| {
+        let is_good = block.good_until.is_none_or(|until| Instant::now() < until);
+        (is_good && block.next < block.end).then(|| {
             block.next += 1;
             block.next - 1
         })
@@ -139,7 +160,29 @@ impl Ids {
             _ => return Err(StoreError::Fault("counters cannot refuse".into())),
         };
         let mut held = self.held.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        held[kind as usize] = Block { next: end - size + 2, end: end + 1 };
+        let good_until = (kind == IdKind::Unit).then(|| Instant::now() + UNIT_IDS_KEPT);
+        held[kind as usize] = Block { next: end - size + 2, end: end + 1, good_until };
         Ok(end - size + 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_of_units_are_not_used_once_they_are_old() {
+        let ids = Ids::new(100);
+        let later = Some(Instant::now() + UNIT_IDS_KEPT);
+        let over = Some(Instant::now());
+        let hold = |good_until| {
+            ids.held.lock().unwrap()[IdKind::Unit as usize] = Block { next: 7, end: 100, good_until };
+        };
+        hold(later);
+        assert_eq!(ids.take(IdKind::Unit), Some(7));
+        hold(over);
+        assert_eq!(ids.take(IdKind::Unit), None, "other nodes may be millions ahead");
+        hold(None);
+        assert_eq!(ids.take(IdKind::Unit), Some(7));
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! A text uses only BIGINT, TEXT and BYTEA. For SQLite the words are replaced by its own and every
 //! table becomes STRICT; one that ends in `);--! by_key` lives in the tree of its key. A line
-//! `--! append_only TABLE` puts triggers on a table that refuse update and delete. A generated column
+//! `--! append_only TABLE` puts triggers on a table that refuse update and delete; `--! attempts_of_open_jobs_stay`
+//! changes those of one table. A generated column
 //! (`stored`) is computed by SQLite when it is read. PostgreSQL keeps every text `collate "C"`, as SQLite
 //! does, and `--! texts_by_bytes` brings the columns of before that to it. After each migration it gets a
 //! schema `people` of plain views, one per table (`people.rs`).
@@ -46,6 +47,9 @@ pub(in crate::store) const MIGRATIONS: &[Migration] = migrations![
     "0016_undone_by",
     "0017_forms_count_once",
     "0018_open_alarms",
+    "0019_retention",
+    "0020_counter_rows",
+    "0024_forwarded_and_paid",
 ];
 
 impl Migration {
@@ -59,6 +63,8 @@ impl Migration {
         for line in self.text.lines() {
             if let Some(table) = line.strip_prefix("--! append_only ") {
                 out.push_str(&append_only(table.trim(), dialect));
+            } else if line == "--! attempts_of_open_jobs_stay" {
+                out.push_str(&attempts_of_open_jobs_stay(dialect));
             } else if line == "--! texts_by_bytes" {
                 if dialect == Dialect::Postgres {
                     out.push_str(&TEXTS_BY_BYTES.replace("{tables}", &tables().join(",")));
@@ -141,7 +147,9 @@ pub(in crate::store) fn table_rank(table: &str) -> usize {
 
 fn append_only(table: &str, dialect: Dialect) -> String {
     match dialect {
-        Dialect::Sqlite => sqlite_guards(table).map(|guard| format!("create trigger {guard};\n")).concat(),
+        Dialect::Sqlite => {
+            append_only_guards(table).map(|guard| format!("create trigger {guard};\n")).concat()
+        }
         Dialect::Postgres => format!(
             "create or replace function {POSTGRES_GUARD}() returns trigger language plpgsql as \
              $${POSTGRES_GUARD_BODY}$$;\n\
@@ -151,8 +159,40 @@ fn append_only(table: &str, dialect: Dialect) -> String {
     }
 }
 
-/// What stands behind `create trigger` for a table that is append only; SQLite keeps the text as it is.
+/// Attempts are deleted in time, those of a finished delivery alone; nothing else about them changes.
+fn attempts_of_open_jobs_stay(dialect: Dialect) -> String {
+    match dialect {
+        Dialect::Sqlite => {
+            let [_, guard] = sqlite_guards(ATTEMPTS);
+            format!("drop trigger {ATTEMPTS}_no_delete;\ncreate trigger {guard};\n")
+        }
+        Dialect::Postgres => format!(
+            "drop trigger {ATTEMPTS}_append_only on {ATTEMPTS};\n\
+             create trigger {ATTEMPTS}_append_only before update or truncate on {ATTEMPTS} \
+             for each statement execute function {POSTGRES_GUARD}();\n\
+             create or replace function {POSTGRES_OPEN_GUARD}() returns trigger language plpgsql as \
+             $${POSTGRES_OPEN_GUARD_BODY}$$;\n\
+             create trigger {ATTEMPTS}_open_stay before delete on {ATTEMPTS} \
+             for each row execute function {POSTGRES_OPEN_GUARD}();\n"
+        ),
+    }
+}
+
+/// What stands behind `create trigger` for a guarded table; SQLite keeps the text as it is.
 pub(in crate::store) fn sqlite_guards(table: &str) -> [String; 2] {
+    let [update, delete] = append_only_guards(table);
+    if table != ATTEMPTS {
+        return [update, delete];
+    }
+    let open = format!(
+        "{ATTEMPTS}_no_delete before delete on {ATTEMPTS} \
+         when exists (select 1 from jobs where id = old.job_id and done_at is null) \
+         begin select raise(abort, 'attempts of open jobs stay'); end"
+    );
+    [update, open]
+}
+
+fn append_only_guards(table: &str) -> [String; 2] {
     ["update", "delete"].map(|verb| {
         format!(
             "{table}_no_{verb} before {verb} on {table} \
@@ -166,7 +206,70 @@ pub(in crate::store) const POSTGRES_GUARD: &str = "tillbell_append_only";
 pub(in crate::store) const POSTGRES_GUARD_BODY: &str =
     " begin raise exception '% is append only', tg_table_name; end ";
 
+/// The table whose rows may go once their jobs are done, and what keeps the others on PostgreSQL.
+pub(in crate::store) const ATTEMPTS: &str = "attempts";
+pub(in crate::store) const POSTGRES_OPEN_GUARD: &str = "tillbell_open_jobs";
+pub(in crate::store) const POSTGRES_OPEN_GUARD_BODY: &str = " begin \
+     if exists (select 1 from jobs where id = old.job_id and done_at is null) then \
+     raise exception 'attempts of open jobs stay'; end if; return old; end ";
+
 /// Names of all migrations, the first first.
 pub(in crate::store) fn names() -> impl Iterator<Item = &'static str> {
     MIGRATIONS.iter().map(|migration| migration.name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::MIGRATIONS;
+
+    /// SHA-256 of every released migration, as databases note it. A line is added with a migration's release, and
+    /// none is ever changed: migrations/README.md.
+    const FROZEN: &[(&str, &str)] = &[
+        ("0001_first", "f8b6f9aa27063ca0f716d9d96df8eee27e8afd05be6621bed28843c477b7af50"),
+        ("0002_name_marks", "e67ddafbbc7fe211281c579dc4e250989527e185fa60871800aba48c18fa1766"),
+        ("0003_mailboxes", "b4bbbe376cd794e88afff997edf6e27fcb67d27c2b941ff3aa8f72a4bcf51c0e"),
+        ("0004_alert_proofs", "17542bd312c826ae6c0c5e73f5b9fb9937d0d9974f0968c741d30fff333e5196"),
+        ("0006_wallets", "27933af8fc0686f672ecf087d58fbef687a0e2993326cd89f45fb8e0e1c20f04"),
+        ("0007_texts_by_bytes", "d2fe2f5861e300e0c7bcb64777df4da1b5c1f7bc12af06b789bcfb0d5e5c01b5"),
+        ("0008_counted_once", "3685b45ce4f36cc1bba2d353ba093adb79f804d8245765e759afdb5ee0eae65a"),
+        ("0009_payment_names", "6d39d16c1cec9c4623c0a498f8eb2984001e7b085657e3e86b27bb77e64921a3"),
+        ("0010_one_index_each", "cecf1dba6b117e94624900b80c7b2a6224ea87ee4d0cacfa8f5ee3f41394716b"),
+        ("0011_payments_found", "27648443d58a20a09930b3b9e22a4129251c44f53d279cff775e618a006f3b90"),
+        ("0012_newest_first", "c27dfd35a74568cf8cf41783cf1b6b74ada9c83db1b25880d3bbe5fabc9aa5a8"),
+        ("0013_told_as_it_is", "8339c18e3e77f1d9533798318c176000c9e6f36faaf352c54344df16c6a39cc9"),
+        ("0014_alerts_without_session", "6a036e7fe09dad787e7328c5294cac1991b5db3e0e093956e7387680a150c514"),
+        ("0015_activity", "0d8d5de76d1ac29f51c3f2d3ac839f4914c702065d633daae0ecf7276208630d"),
+        ("0016_undone_by", "75afd64c3de7b1bbf7c26445190ee4d62f17a0fed3f89ff8390d1ab99919a965"),
+        ("0017_forms_count_once", "7b701e4f9649a77c9cf9b6c3c9bc76b0f03963b200ce8b7a3750d74b8d2e488a"),
+        ("0018_open_alarms", "39af9a5113bfa4dadcd5999e4c0bc1da5bb3118c7ce4d376959552d3a607242b"),
+        ("0019_retention", "86560e4168971695ee6a5d4c5791d74bd4d6009c8983d54868c46a4bf16d6b57"),
+        ("0020_counter_rows", "b10b38e3905cc73eca167dfc6567138335ee357673337462ee9cc7f8e6d2ac75"),
+        ("0024_forwarded_and_paid", "25e9b0f441062e56ff775f2dd5fad0f4bc56826f8887aa7ec93b465aacfa644a"),
+    ];
+
+    #[test]
+    fn released_migrations_stay_as_they_are() {
+        for (name, hash) in FROZEN.iter().copied() {
+            let migration = MIGRATIONS.iter().find(|migration| migration.name == name);
+            let found = migration.map(super::Migration::checksum);
+            assert_eq!(found.as_deref(), Some(hash), "{name} was released; make a new migration");
+        }
+    }
+
+    #[test]
+    fn every_file_is_run_in_the_order_of_its_number_and_is_frozen() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/migrations");
+        let files = std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().file_name());
+        let mut files: Vec<String> =
+            files.filter_map(|name| Some(name.to_str()?.strip_suffix(".sql")?.to_owned())).collect();
+        files.sort();
+        let run: Vec<&str> = MIGRATIONS.iter().map(|migration| migration.name).collect();
+        assert_eq!(files, run);
+        let frozen: Vec<&str> = FROZEN.iter().map(|(name, _)| *name).collect();
+        assert_eq!(run, frozen, "a migration without its hash in FROZEN");
+        let numbers = run.iter().map(|name| name[..4].parse::<usize>().unwrap());
+        let missing = |number: &usize| !run.iter().any(|name| name.starts_with(&format!("{number:04}_")));
+        let gaps: Vec<usize> = (1..=numbers.max().unwrap()).filter(missing).collect();
+        assert_eq!(gaps, [5], "migrations/README.md says why");
+    }
 }

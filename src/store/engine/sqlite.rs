@@ -256,6 +256,7 @@ fn query(
 ) -> rusqlite::Result<Vec<Row>> {
     let mut statement = connection.prepare_cached(texts.get(sql))?;
     let columns = statement.column_count();
+    let names = sql.answers(|| statement.column_names().map(str::to_owned).collect());
     let mut rows = statement.query(rusqlite::params_from_iter(params))?;
     let mut all = Vec::new();
     while let Some(row) = rows.next()? {
@@ -269,7 +270,7 @@ fn query(
                 ValueRef::Real(_) => return Err(rusqlite::Error::InvalidQuery),
             });
         }
-        all.push(Row(values));
+        all.push(Row::new(names, values));
     }
     Ok(all)
 }

@@ -8,7 +8,7 @@
 //! are checked before the commit instead of fencing every statement in SQL.
 
 use crate::store::StoreError;
-use crate::store::engine::sql::{Sql, Text};
+use crate::store::engine::sql::{InsertRow, Sql, Text};
 use crate::store::engine::value::{Row, Value};
 
 /// Statements one Unit may hold; a larger one is a fault of the program. The largest is a seal over
@@ -37,6 +37,11 @@ impl Step {
     /// A guard or an insert: it must touch exactly one row.
     pub fn one(sql: &'static Sql, params: Vec<Value>) -> Step {
         Step { sql, params, expect: Expect::Rows(1) }
+    }
+
+    /// One new row.
+    pub(in crate::store) fn insert(row: impl InsertRow) -> Step {
+        Step::one(row.sql(), row.values())
     }
 
     /// A statement that may touch any number of rows.

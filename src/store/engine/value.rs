@@ -70,32 +70,50 @@ impl<T: Into<Value>> From<Option<T>> for Value {
     }
 }
 
-/// One row of an answer, columns in the order of the select list.
+/// One row of an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Row(pub(in crate::store) Vec<Value>);
+pub struct Row {
+    /// The columns' names, in their order.
+    names: &'static [String],
+    pub(in crate::store) values: Vec<Value>,
+}
 
 impl Row {
+    pub(in crate::store) fn new(names: &'static [String], values: Vec<Value>) -> Row {
+        Row { names, values }
+    }
+
     /// Starts reading; `table` is named in errors.
     pub fn reader(self, table: &'static str) -> Reader {
-        let row = match self.0.first() {
+        let row = match self.values.first() {
             Some(Value::Int(id)) => id.to_string(),
             Some(Value::Text(text)) => text.clone(),
             _ => String::from("?"),
         };
-        Reader { table, row, columns: self.0.into_iter() }
+        Reader { table, row, names: self.names, prefix: "", values: self.values, next: 0, read: 0 }
     }
 
     /// The only column of a row, as a count or sum.
     pub fn single_int(self, table: &'static str) -> Result<i64, StoreError> {
-        self.reader(table).int("value")
+        match self.values[..] {
+            [Value::Int(value)] => Ok(value),
+            _ => Err(self.reader(table).corrupt("value")),
+        }
     }
 }
 
-/// Takes a row's columns one after another.
+/// Takes a row's columns by their names, so that no two of them change places. What is most often read in the
+/// order in which it stands costs one comparison.
 pub struct Reader {
     table: &'static str,
     row: String,
-    columns: std::vec::IntoIter<Value>,
+    names: &'static [String],
+    prefix: &'static str,
+    values: Vec<Value>,
+    /// Place after the one that was read last.
+    next: usize,
+    /// A bit for each place that was read; a second reading would find nothing.
+    read: u128,
 }
 
 impl Reader {
@@ -104,12 +122,31 @@ impl Reader {
         StoreError::Corrupt { table: self.table, column, row: self.row.clone() }
     }
 
-    fn next(&mut self) -> Value {
-        self.columns.next().unwrap_or(Value::Null)
+    /// From now on columns whose names begin so are read, by the rest of their names.
+    pub fn under(&mut self, prefix: &'static str) -> &mut Reader {
+        self.prefix = prefix;
+        self
+    }
+
+    fn take(&mut self, column: &'static str) -> Result<Value, StoreError> {
+        let is_it = |name: &String| name.strip_prefix(self.prefix) == Some(column);
+        let at = match self.names.get(self.next) {
+            Some(name) if is_it(name) => Some(self.next),
+            _ => self.names.iter().position(is_it),
+        };
+        let bit = |at: usize| u32::try_from(at).ok().and_then(|at| 1_u128.checked_shl(at)).unwrap_or(0);
+        let place = at.filter(|at| self.read & bit(*at) == 0);
+        let Some((at, value)) = place.and_then(|at| Some((at, self.values.get_mut(at)?))) else {
+            let (table, prefix) = (self.table, self.prefix);
+            return Err(StoreError::Fault(format!("{table}: no column {prefix}{column}, or read twice")));
+        };
+        self.next = at + 1;
+        self.read |= bit(at);
+        Ok(std::mem::replace(value, Value::Null))
     }
 
     pub fn opt_int(&mut self, column: &'static str) -> Result<Option<i64>, StoreError> {
-        match self.next() {
+        match self.take(column)? {
             Value::Int(n) => Ok(Some(n)),
             Value::Null => Ok(None),
             _ => Err(self.corrupt(column)),
@@ -117,7 +154,7 @@ impl Reader {
     }
 
     pub fn opt_text(&mut self, column: &'static str) -> Result<Option<String>, StoreError> {
-        match self.next() {
+        match self.take(column)? {
             Value::Text(text) => Ok(Some(text)),
             Value::Null => Ok(None),
             _ => Err(self.corrupt(column)),
@@ -125,7 +162,7 @@ impl Reader {
     }
 
     pub fn opt_bytes(&mut self, column: &'static str) -> Result<Option<Vec<u8>>, StoreError> {
-        match self.next() {
+        match self.take(column)? {
             Value::Bytes(bytes) => Ok(Some(bytes)),
             Value::Null => Ok(None),
             _ => Err(self.corrupt(column)),
@@ -183,5 +220,32 @@ impl Reader {
             None => Ok(None),
             Some(text) => parse(&text).map(Some).ok_or_else(|| self.corrupt(column)),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row() -> Row {
+        let names = ["id", "begun_at", "ended_at", "b_id"].map(str::to_owned).to_vec();
+        Row::new(Vec::leak(names), [7, 4, 9, 30].map(Value::Int).to_vec())
+    }
+
+    #[test]
+    fn columns_are_read_by_name_in_whatever_order_they_stand() {
+        let mut r = row().reader("samples");
+        assert_eq!(r.time("ended_at").unwrap(), Timestamp(9));
+        assert_eq!(r.time("begun_at").unwrap(), Timestamp(4));
+        assert_eq!(r.int("id").unwrap(), 7);
+        assert_eq!(r.under("b_").int("id").unwrap(), 30);
+    }
+
+    #[test]
+    fn a_column_that_is_not_there_or_was_read_is_a_fault_and_no_null() {
+        let mut r = row().reader("samples");
+        assert!(matches!(r.opt_time("done_at"), Err(StoreError::Fault(_))));
+        assert_eq!(r.opt_int("id").unwrap(), Some(7));
+        assert!(matches!(r.opt_int("id"), Err(StoreError::Fault(_))));
     }
 }

@@ -73,23 +73,20 @@ impl Store {
 
 /// A new account. Its last use is the beginning of time, so that it is chosen next.
 pub fn add_account(account: &ReceivingAccount) -> Step {
-    Step::one(
-        &ADD_ACCOUNT,
-        vec![
-            account.id.into(),
-            (&account.bank).into(),
-            (&account.bank_name).into(),
-            (&account.number).into(),
-            (&account.name).into(),
-            account.business_id.into(),
-            account.via.into(),
-            account.mode.as_str().into(),
-            account.forced.into(),
-            account.mask_shared.into(),
-            account.created_at.into(),
-            account.last_used_at.into(),
-        ],
-    )
+    Step::insert(ADD_ACCOUNT {
+        id: account.id.into(),
+        bank: (&account.bank).into(),
+        bank_name: (&account.bank_name).into(),
+        number: (&account.number).into(),
+        name: (&account.name).into(),
+        business_id: account.business_id.into(),
+        via_account_id: account.via.into(),
+        mode: account.mode.as_str().into(),
+        is_forced: account.forced.into(),
+        is_mask_shared: account.mask_shared.into(),
+        created_at: account.created_at.into(),
+        last_used_at: account.last_used_at.into(),
+    })
 }
 
 /// Takes a retired account into use again, with what was said about it now.

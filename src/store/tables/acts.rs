@@ -72,10 +72,14 @@ fn decode(row: Row) -> Result<OperatorAct, StoreError> {
 
 /// Notes an act. `subject` names the row in words, such as `website 4`; `id` is of `IdKind::Act`.
 pub fn record(id: i64, operator: &str, act: &str, subject: &str, reason: &str, now: Timestamp) -> Step {
-    Step::one(
-        &RECORD,
-        vec![id.into(), operator.into(), act.into(), subject.into(), reason.into(), now.into()],
-    )
+    Step::insert(RECORD {
+        id: id.into(),
+        operator: operator.into(),
+        act: act.into(),
+        subject: subject.into(),
+        reason: reason.into(),
+        acted_at: now.into(),
+    })
 }
 
 impl Store {

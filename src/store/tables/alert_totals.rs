@@ -18,8 +18,8 @@ macro_rules! total {
         concat!(
             "select ",
             $status,
-            ", count(*), cast(coalesce(sum(amount_kobo), 0) as bigint), min(first_seen_at) \
-             from (select amount_kobo, first_seen_at from alerts where status = ",
+            " as status, count(*) as count, cast(coalesce(sum(amount_kobo), 0) as bigint) as amount, \
+             min(first_seen_at) as oldest from (select amount_kobo, first_seen_at from alerts where status = ",
             $status,
             " order by first_seen_at limit 100000) as oldest"
         )
@@ -53,8 +53,8 @@ impl Store {
         for row in self.read(&TOTALS, Vec::new()).await? {
             let mut r = row.reader("alerts");
             let status = r.word("status", AlertStatus::parse)?;
-            let (count, amount) = (r.int("count")?, r.money("sum")?);
-            if let Some(oldest) = r.opt_time("min")? {
+            let (count, amount) = (r.int("count")?, r.money("amount")?);
+            if let Some(oldest) = r.opt_time("oldest")? {
                 totals.push(AlertTotal { status, count, amount, oldest });
             }
         }

@@ -8,8 +8,8 @@ use crate::domain::alert::{
 };
 use crate::domain::money::Money;
 use crate::domain::time::Timestamp;
-use crate::store::engine::sql::statements;
-use crate::store::{Row, Step, Store, StoreError, Value};
+use crate::store::engine::sql::{InsertRow, statements};
+use crate::store::{Row, Step, Store, StoreError};
 
 macro_rules! columns {
     () => {
@@ -183,17 +183,17 @@ fn decode(row: Row) -> Result<AlertRow, StoreError> {
 
 /// The step that stores an alert as it was first taken.
 pub fn add(alert: &AlertRow) -> Step {
-    Step::one(&ADD, values(alert))
+    Step::insert(row(alert))
 }
 
 /// The step that writes an alert anew that told nothing so far, now that more is known of the mail; guarded by
 /// the version it was read with. First sight and everything that tells which mail it is stay.
 pub fn lifted(alert: &AlertRow) -> Step {
-    Step::one(&LIFTED, values(alert))
+    Step::one(&LIFTED, row(alert).values())
 }
 
-/// All columns that are written when an alert is taken, in the order of both statements.
-fn values(alert: &AlertRow) -> Vec<Value> {
+/// All columns that are written when an alert is taken; `LIFTED` numbers them as they stand in `ADD`.
+fn row(alert: &AlertRow) -> ADD {
     let facts = &alert.facts;
     let (balance_kind, balance) = match facts.balance {
         Some(Balance::Available(money)) => (Some("available"), Some(money)),
@@ -201,58 +201,58 @@ fn values(alert: &AlertRow) -> Vec<Value> {
         None => (None, None),
     };
     let precision = facts.occurred.map_or(TimePrecision::None, |time| time.precision);
-    vec![
-        alert.id.into(),
-        alert.status.as_str().into(),
-        alert.version.into(),
-        (&alert.source).into(),
-        alert.authenticity.as_str().into(),
-        facts.bank.as_ref().into(),
-        facts.template.as_ref().into(),
-        facts.direction.map(Direction::as_str).into(),
-        facts.kind.map(AlertKind::as_str).into(),
-        facts.amount.into(),
-        facts.currency.as_ref().into(),
-        facts.account_number.as_ref().into(),
-        alert.account_id.into(),
-        facts.virtual_account.as_ref().into(),
-        facts.virtual_amount.into(),
-        facts.virtual_day.into(),
-        facts.holder_name.as_ref().into(),
-        facts.payer_name.as_ref().into(),
-        facts.payer_name_cut.into(),
-        facts.payer_account_number.as_ref().into(),
-        facts.payer_bank.as_ref().into(),
-        facts.narration.as_ref().into(),
-        facts.reference.as_ref().into(),
-        facts.reference_is_unique.into(),
-        facts.session_id.as_ref().into(),
-        facts.occurred.map(|time| time.begin).into(),
-        facts.occurred.map(|time| time.end).into(),
-        precision.as_str().into(),
-        balance_kind.into(),
-        balance.into(),
-        facts.doubts.join("\n").into(),
-        alert.message_id.as_ref().into(),
-        alert.mail_from.as_ref().into(),
-        alert.subject.as_ref().into(),
-        alert.mailed_at.into(),
-        alert.first_seen.into(),
-        alert.decided_at.into(),
-        alert.linked_alert_id.into(),
-        (&alert.reason).into(),
-        (&alert.evidence).into(),
-        alert.authentic_by.as_ref().into(),
-    ]
+    ADD {
+        id: alert.id.into(),
+        status: alert.status.as_str().into(),
+        version: alert.version.into(),
+        source: (&alert.source).into(),
+        authenticity: alert.authenticity.as_str().into(),
+        bank: facts.bank.as_ref().into(),
+        template: facts.template.as_ref().into(),
+        direction: facts.direction.map(Direction::as_str).into(),
+        kind: facts.kind.map(AlertKind::as_str).into(),
+        amount_kobo: facts.amount.into(),
+        currency: facts.currency.as_ref().into(),
+        account_shown: facts.account_number.as_ref().into(),
+        account_id: alert.account_id.into(),
+        virtual_account: facts.virtual_account.as_ref().into(),
+        virtual_amount_kobo: facts.virtual_amount.into(),
+        virtual_day: facts.virtual_day.into(),
+        holder_name: facts.holder_name.as_ref().into(),
+        payer_name: facts.payer_name.as_ref().into(),
+        is_payer_name_cut: facts.payer_name_cut.into(),
+        payer_account: facts.payer_account_number.as_ref().into(),
+        payer_bank: facts.payer_bank.as_ref().into(),
+        narration: facts.narration.as_ref().into(),
+        reference: facts.reference.as_ref().into(),
+        is_reference_unique: facts.reference_is_unique.into(),
+        session_id: facts.session_id.as_ref().into(),
+        bank_time_begin_at: facts.occurred.map(|time| time.begin).into(),
+        bank_time_end_at: facts.occurred.map(|time| time.end).into(),
+        bank_time_precision: precision.as_str().into(),
+        balance_kind: balance_kind.into(),
+        balance_kobo: balance.into(),
+        doubts: facts.doubts.join("\n").into(),
+        message_id: alert.message_id.as_ref().into(),
+        mail_from: alert.mail_from.as_ref().into(),
+        subject: alert.subject.as_ref().into(),
+        mailed_at: alert.mailed_at.into(),
+        first_seen_at: alert.first_seen.into(),
+        decided_at: alert.decided_at.into(),
+        linked_alert_id: alert.linked_alert_id.into(),
+        reason: (&alert.reason).into(),
+        evidence: (&alert.evidence).into(),
+        authentic_by: alert.authentic_by.as_ref().into(),
+    }
 }
 
 /// A key under which a copy of this alert would be known.
 pub fn add_key(kind: &str, key: &str, alert_id: i64) -> Step {
-    Step::one(&ADD_KEY, vec![kind.into(), key.into(), alert_id.into()])
+    Step::insert(ADD_KEY { kind: kind.into(), key: key.into(), alert_id: alert_id.into() })
 }
 
 pub fn add_mail(alert_id: i64, raw: &[u8], kept_until: Timestamp) -> Step {
-    Step::one(&ADD_MAIL, vec![alert_id.into(), raw.into(), kept_until.into()])
+    Step::insert(ADD_MAIL { alert_id: alert_id.into(), raw: raw.into(), kept_until_at: kept_until.into() })
 }
 
 /// An outcome other than a match; guarded by version.
@@ -414,5 +414,26 @@ impl Store {
         let filter = search::Filter { status, ..search::Filter::default() };
         self.alerts_found(&filter, (Timestamp::MIN, Timestamp::MAX), usize::try_from(limit).unwrap_or(0))
             .await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ADD, LIFTED};
+    use crate::store::engine::sql::Text;
+
+    /// The values of the one go to the places of the other.
+    #[test]
+    fn rewriting_an_alert_numbers_the_columns_as_taking_one_does() {
+        let (Text::Insert { columns, .. }, Text::Plain(text)) = (&ADD::sql().text, &LIFTED.text) else {
+            panic!("an insert and an update");
+        };
+        let text = text.replace(['(', ')', ','], " ");
+        let words: Vec<&str> = text.split_whitespace().collect();
+        for (n, (column, _)) in columns.iter().enumerate() {
+            let (place, name) = (format!("${}", n + 1), *column);
+            let named = words.windows(3).any(|words| words == [name, "=", place.as_str()]);
+            assert!(named, "{name} is not {place} in LIFTED");
+        }
     }
 }

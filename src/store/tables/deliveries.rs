@@ -3,7 +3,8 @@
 //!
 //! The queue itself is `store::tables::jobs`; this file never claims. A delivery is `delivered` or `failed`
 //! when done, or `not_sent` because its payment was reversed; it is `paused` while its target is, and otherwise
-//! waits for its `run_at`. The log is append only and survives resends. Used by ops, and by work for the log and the pauses.
+//! waits for its `run_at`. The log survives resends; an attempt never changes, and is deleted when it is
+//! old and its delivery is over. Used by ops, and by work for the log and the pauses.
 
 use crate::domain::time::Timestamp;
 use crate::store::engine::sql::statements;
@@ -11,6 +12,8 @@ use crate::store::engine::unit::Step;
 use crate::store::engine::value::{Row, Value};
 use crate::store::{Store, StoreError};
 
+/// Attempts forgotten in one Unit; the statement holds the same number as a literal.
+pub const FORGET_BATCH: usize = 500;
 /// Jobs whose attempts are read at once; the statement has as many places.
 const ATTEMPTS_BATCH: usize = 16;
 
@@ -56,7 +59,11 @@ statements! {
          order by attempted_at, id"
     }
     ATTEMPT: insert(attempts) {
-        id: Int, job_id: Int, try: Int, url: Text, status: Int, error: Text, answer: Text, duration_ms: Int, attempted_at: Int
+        id: Int, job_id: Int, r#try: Int, url: Text, status: Int, error: Text, answer: Text, duration_ms: Int, attempted_at: Int
+    }
+    FORGET_ATTEMPTS: query {
+        "delete from attempts where attempted_at < $1 and id in (select a.id from attempts a join jobs j on j.id = a.job_id \
+         where a.attempted_at < $1 and j.done_at is not null order by a.attempted_at limit 500) returning id"
     }
     DELIVERY_BY_ID: query { concat!(delivery!(), "where j.id = $1 and j.kind = 'deliver'") }
     DELIVERIES_FAILED: query {
@@ -233,20 +240,17 @@ pub fn resend_failed(job_id: i64, now: Timestamp) -> Step {
 
 /// Adds to the log of attempts.
 pub fn record_attempt(attempt: &Attempt) -> Step {
-    Step::one(
-        &ATTEMPT,
-        vec![
-            attempt.id.into(),
-            attempt.job_id.into(),
-            attempt.number.into(),
-            attempt.url.as_ref().into(),
-            attempt.status.into(),
-            attempt.error.as_ref().into(),
-            attempt.answer.as_ref().into(),
-            attempt.duration_ms.into(),
-            attempt.at.into(),
-        ],
-    )
+    Step::insert(ATTEMPT {
+        id: attempt.id.into(),
+        job_id: attempt.job_id.into(),
+        r#try: attempt.number.into(),
+        url: attempt.url.as_ref().into(),
+        status: attempt.status.into(),
+        error: attempt.error.as_ref().into(),
+        answer: attempt.answer.as_ref().into(),
+        duration_ms: attempt.duration_ms.into(),
+        attempted_at: attempt.at.into(),
+    })
 }
 
 impl Store {
@@ -324,6 +328,12 @@ impl Store {
     ) -> Result<Vec<Delivery>, StoreError> {
         let rows = self.read(&FAILED_SINCE, vec![since.into(), after.into(), limit.into()]).await?;
         rows.into_iter().map(delivery).collect()
+    }
+
+    /// Forgets attempts made before a time whose deliveries are over, at most [`FORGET_BATCH`], and answers how
+    /// many those were.
+    pub async fn forget_attempts(&self, before: Timestamp) -> Result<usize, StoreError> {
+        Ok(self.write(&FORGET_ATTEMPTS, vec![before.into()]).await?.into_rows().len())
     }
 
     /// Targets that answered 410 and wait for a person, oldest first, at most 10,000.

@@ -19,8 +19,9 @@ statements! {
         id: Int, business_id: Int, payment_id: Int, kind: Text, webhook_id: Text, body: Bytes, created_at: Int
     }
     PARCELS: query {
-        "select e.id, e.business_id, e.kind, e.webhook_id, e.body, p.kind, p.webhook_url, p.reversed_at, w.webhook_url, \
-         b.webhook_url, b.webhook_secret, b.previous_webhook_secret, b.previous_secret_until_at \
+        "select e.id, e.business_id, e.kind, e.webhook_id, e.body, p.kind as payment_kind, \
+         p.webhook_url as payment_url, p.reversed_at, w.webhook_url as website_url, \
+         b.webhook_url as business_url, b.webhook_secret, b.previous_webhook_secret, b.previous_secret_until_at \
          from events e join businesses b on b.id = e.business_id \
          left join payments p on p.id = e.payment_id left join websites w on w.id = p.website_id \
          where e.id in ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, \
@@ -88,18 +89,15 @@ impl Parcel {
 
 /// Writes an event; a second one about the same payment is refused by the database.
 pub fn record(event: &Event) -> Step {
-    Step::one(
-        &RECORD,
-        vec![
-            event.id.into(),
-            event.business_id.into(),
-            event.payment_id.into(),
-            event.kind.as_str().into(),
-            event.webhook_id.as_str().into(),
-            event.body.as_slice().into(),
-            event.created_at.into(),
-        ],
-    )
+    Step::insert(RECORD {
+        id: event.id.into(),
+        business_id: event.business_id.into(),
+        payment_id: event.payment_id.into(),
+        kind: event.kind.as_str().into(),
+        webhook_id: event.webhook_id.as_str().into(),
+        body: event.body.as_slice().into(),
+        created_at: event.created_at.into(),
+    })
 }
 
 impl Store {
@@ -120,13 +118,13 @@ fn parcel(row: Row) -> Result<Parcel, StoreError> {
         kind: reader.text("kind")?,
         webhook_id: reader.text("webhook_id")?,
         body: reader.bytes("body")?,
-        payment_kind: reader.opt_word("payments.kind", Kind::parse)?,
-        payment_url: reader.opt_text("payments.webhook_url")?,
-        reversed_at: reader.opt_time("payments.reversed_at")?,
-        website_url: reader.opt_text("websites.webhook_url")?,
-        business_url: reader.opt_text("businesses.webhook_url")?,
-        secret: reader.bytes("businesses.webhook_secret")?,
-        previous_secret: reader.opt_bytes("businesses.previous_webhook_secret")?,
-        previous_secret_until: reader.opt_time("businesses.previous_secret_until_at")?,
+        payment_kind: reader.opt_word("payment_kind", Kind::parse)?,
+        payment_url: reader.opt_text("payment_url")?,
+        reversed_at: reader.opt_time("reversed_at")?,
+        website_url: reader.opt_text("website_url")?,
+        business_url: reader.opt_text("business_url")?,
+        secret: reader.bytes("webhook_secret")?,
+        previous_secret: reader.opt_bytes("previous_webhook_secret")?,
+        previous_secret_until: reader.opt_time("previous_secret_until_at")?,
     })
 }

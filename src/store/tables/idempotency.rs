@@ -6,7 +6,7 @@
 
 use crate::domain::time::Timestamp;
 use crate::store::engine::sql::{Sql, statements};
-use crate::store::{Applied, Reader, Step, Store, StoreError};
+use crate::store::{Applied, Reader, Step, Store, StoreError, Value};
 
 /// Rows one sweep step removes at most.
 pub const FORGET_MAX: i64 = 1_000;
@@ -74,17 +74,17 @@ impl Store {
 
     /// False when somebody else wrote a row for this key first.
     pub async fn claim_idempotency_key(&self, claim: &NewClaim<'_>) -> Result<bool, StoreError> {
-        let params = vec![
-            claim.business_id.into(),
-            claim.key.into(),
-            claim.fingerprint.into(),
-            claim.token.into(),
-            claim.running_until.into(),
-            crate::store::Value::Null,
-            crate::store::Value::Null,
-            claim.now.into(),
-        ];
-        let unit = self.unit(claim.business_id).await?.step(Step::one(&CLAIM, params));
+        let row = CLAIM {
+            business_id: claim.business_id.into(),
+            key: claim.key.into(),
+            fingerprint: claim.fingerprint.into(),
+            token: claim.token.into(),
+            running_until_at: claim.running_until.into(),
+            status: Value::Null,
+            answer: Value::Null,
+            created_at: claim.now.into(),
+        };
+        let unit = self.unit(claim.business_id).await?.step(Step::insert(row));
         self.apply(unit).await.map(|applied| applied.is_done())
     }
 

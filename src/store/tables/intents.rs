@@ -64,13 +64,13 @@ statements! {
     TRY_OF_FORM: query { "select outcome from pin_tries where intent_id = $1 and form_key = $2" }
     CLEAR_TRIES: query { "update pin_tries set is_cleared = 1 where wallet_id = $1 and is_cleared = 0 and outcome = 'wrong'" }
     WALLET_TRIES: query {
-        "select coalesce(sum(case when outcome = 'wrong' then 1 else 0 end), 0), \
-         coalesce(sum(case when outcome = 'open' and tried_at > $3 then 1 else 0 end), 0) \
+        "select coalesce(sum(case when outcome = 'wrong' then 1 else 0 end), 0) as wrong, \
+         coalesce(sum(case when outcome = 'open' and tried_at > $3 then 1 else 0 end), 0) as being_checked \
          from pin_tries where wallet_id = $1 and tried_at > $2 and is_cleared = 0"
     }
     BUSINESS_TRIES: query {
-        "select coalesce(sum(case when outcome = 'wrong' then 1 else 0 end), 0), \
-         coalesce(sum(case when outcome = 'open' and tried_at > $3 then 1 else 0 end), 0) \
+        "select coalesce(sum(case when outcome = 'wrong' then 1 else 0 end), 0) as wrong, \
+         coalesce(sum(case when outcome = 'open' and tried_at > $3 then 1 else 0 end), 0) as being_checked \
          from pin_tries where business_id = $1 and tried_at > $2"
     }
     ADD_CODE: insert(pin_codes) {
@@ -88,7 +88,7 @@ statements! {
          where wallet_id = $1 order by created_at desc, id desc limit 1"
     }
     CODES_SINCE: query {
-        "select count(*), coalesce(min(created_at), 0) \
+        "select count(*) as count, coalesce(min(created_at), 0) as created_at \
          from pin_codes where wallet_id = $1 and created_at > $2"
     }
     TRY_CODE: query {
@@ -154,29 +154,26 @@ fn code(row: Row) -> Result<PinCode, StoreError> {
 
 /// A new intent; refused when its business has used the idempotency key before.
 pub fn add(intent: &Intent, token_hash: &[u8]) -> Step {
-    Step::one(
-        &ADD,
-        vec![
-            intent.id.into(),
-            intent.business_id.into(),
-            intent.wallet_id.into(),
-            intent.payment_id.into(),
-            intent.nonce.as_slice().into(),
-            token_hash.into(),
-            intent.state.as_str().into(),
-            intent.tries.into(),
-            intent.wrong_tries.into(),
-            intent.amount.into(),
-            (&intent.order_reference).into(),
-            intent.order_summary.as_ref().into(),
-            (&intent.link_base).into(),
-            (&intent.idempotency_key).into(),
-            intent.fingerprint.as_slice().into(),
-            intent.message_id.into(),
-            intent.created_at.into(),
-            intent.expires_at.into(),
-        ],
-    )
+    Step::insert(ADD {
+        id: intent.id.into(),
+        business_id: intent.business_id.into(),
+        wallet_id: intent.wallet_id.into(),
+        payment_id: intent.payment_id.into(),
+        nonce: intent.nonce.as_slice().into(),
+        token_hash: token_hash.into(),
+        state: intent.state.as_str().into(),
+        tries: intent.tries.into(),
+        wrong_tries: intent.wrong_tries.into(),
+        amount_kobo: intent.amount.into(),
+        order_reference: (&intent.order_reference).into(),
+        order_summary: intent.order_summary.as_ref().into(),
+        link_base: (&intent.link_base).into(),
+        idempotency_key: (&intent.idempotency_key).into(),
+        fingerprint: intent.fingerprint.as_slice().into(),
+        message_id: intent.message_id.into(),
+        created_at: intent.created_at.into(),
+        expires_at: intent.expires_at.into(),
+    })
 }
 
 /// Takes one of the five places; lost when there is none, or the intent has ended.
@@ -211,19 +208,16 @@ pub fn complete(intent_id: i64, now: Timestamp) -> Step {
 
 /// Notes a try before it is checked; refused when the same form has one that was wrong or is being checked.
 pub fn add_try(id: i64, intent: &Intent, form: Option<&FormKey>, now: Timestamp) -> Step {
-    Step::one(
-        &ADD_TRY,
-        vec![
-            id.into(),
-            intent.wallet_id.into(),
-            intent.business_id.into(),
-            intent.id.into(),
-            "open".into(),
-            0.into(),
-            now.into(),
-            form.map(FormKey::as_slice).into(),
-        ],
-    )
+    Step::insert(ADD_TRY {
+        id: id.into(),
+        wallet_id: intent.wallet_id.into(),
+        business_id: intent.business_id.into(),
+        intent_id: intent.id.into(),
+        outcome: "open".into(),
+        is_cleared: 0.into(),
+        tried_at: now.into(),
+        form_key: form.map(FormKey::as_slice).into(),
+    })
 }
 
 /// What came of a try; once. A right PIN cost nothing, so its form may be sent again.
@@ -238,19 +232,16 @@ pub fn clear_tries(wallet_id: i64) -> Step {
 
 /// A new code; refused when the same form has asked for one.
 pub fn add_code(code: &PinCode, form: Option<&FormKey>) -> Step {
-    Step::one(
-        &ADD_CODE,
-        vec![
-            code.id.into(),
-            code.wallet_id.into(),
-            code.intent_id.into(),
-            code.nonce.as_slice().into(),
-            code.tries.into(),
-            code.created_at.into(),
-            code.expires_at.into(),
-            form.map(FormKey::as_slice).into(),
-        ],
-    )
+    Step::insert(ADD_CODE {
+        id: code.id.into(),
+        wallet_id: code.wallet_id.into(),
+        intent_id: code.intent_id.into(),
+        nonce: code.nonce.as_slice().into(),
+        tries: code.tries.into(),
+        created_at: code.created_at.into(),
+        expires_at: code.expires_at.into(),
+        form_key: form.map(FormKey::as_slice).into(),
+    })
 }
 
 /// Counts a try of a code before it is compared; lost when the code has ended.
@@ -260,7 +251,11 @@ pub fn try_code(id: i64, now: Timestamp) -> Step {
 
 /// With [`try_code`]: the form that tries it; refused when it has done so before.
 pub fn add_code_try(code_id: i64, form: &FormKey, now: Timestamp) -> Step {
-    Step::one(&ADD_CODE_TRY, vec![code_id.into(), form.as_slice().into(), now.into()])
+    Step::insert(ADD_CODE_TRY {
+        code_id: code_id.into(),
+        form_key: form.as_slice().into(),
+        tried_at: now.into(),
+    })
 }
 
 /// A code is used once.
@@ -307,7 +302,7 @@ impl Store {
         let params = vec![wallet_id.into(), since.into(), open_since.into()];
         let Some(row) = self.read_one(&WALLET_TRIES, params).await? else { return Ok((0, 0)) };
         let mut r = row.reader("pin_tries");
-        Ok((r.int("wrong")?, r.int("open")?))
+        Ok((r.int("wrong")?, r.int("being_checked")?))
     }
 
     /// Wrong tries on a business's intents since a time, and tries begun after `open_since` that are being
@@ -321,7 +316,7 @@ impl Store {
         let params = vec![business_id.into(), since.into(), open_since.into()];
         let Some(row) = self.read_one(&BUSINESS_TRIES, params).await? else { return Ok((0, 0)) };
         let mut r = row.reader("pin_tries");
-        Ok((r.int("wrong")?, r.int("open")?))
+        Ok((r.int("wrong")?, r.int("being_checked")?))
     }
 
     /// What a form that comes again was before, if it was not right.

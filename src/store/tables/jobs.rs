@@ -17,6 +17,8 @@ use crate::store::{Store, StoreError};
 /// Jobs one claim takes. The statements hold the same number as a literal: PostgreSQL plans a
 /// parameter there as a tenth of the table and would read all of it.
 pub const CLAIM_BATCH: usize = 64;
+/// Finished jobs forgotten in one Unit; the statement holds the same number as a literal.
+pub const FORGET_BATCH: usize = 500;
 /// Open jobs that are counted for the metrics; a longer queue is shown as this long.
 pub const COUNT_MAX: i64 = 100_000;
 
@@ -39,7 +41,7 @@ macro_rules! claim {
 macro_rules! depth {
     ($lane:literal) => {
         concat!(
-            "select count(*), min(run_at) from (select run_at from jobs where kind = $1 and \
+            "select count(*) as count, min(run_at) as run_at from (select run_at from jobs where kind = $1 and \
              done_at is null and ",
             $lane,
             " order by run_at limit $2) waiting"
@@ -75,6 +77,11 @@ statements! {
     PAUSE: query {
         "update jobs set run_at = $3, outcome = 'paused', note = $4, tries = tries + $5 \
          where id = $1 and attempt = $2 and done_at is null"
+    }
+    // Said of the row itself too: it may have been taken up again meanwhile.
+    FORGET_FINISHED: query {
+        "delete from jobs where done_at < $1 and kind <> 'deliver' and id in \
+         (select id from jobs where done_at < $1 and kind <> 'deliver' order by done_at limit 500) returning id"
     }
     DEPTH_FIRST: query { depth!("tries = 0") }
     DEPTH_AGAIN: query { depth!("tries > 0") }
@@ -207,20 +214,17 @@ pub fn enqueue_held(
 }
 
 fn added(job: &Job) -> Step {
-    Step::one(
-        &ENQUEUE,
-        vec![
-            job.id.into(),
-            job.kind.as_str().into(),
-            job.business_id.into(),
-            job.subject_id.into(),
-            job.run_at.into(),
-            job.attempt.into(),
-            job.tries.into(),
-            job.created_at.into(),
-            (job.attempt > 0).then_some(job.run_at).into(),
-        ],
-    )
+    Step::insert(ENQUEUE {
+        id: job.id.into(),
+        kind: job.kind.as_str().into(),
+        business_id: job.business_id.into(),
+        subject_id: job.subject_id.into(),
+        run_at: job.run_at.into(),
+        attempt: job.attempt.into(),
+        tries: job.tries.into(),
+        created_at: job.created_at.into(),
+        held_until_at: (job.attempt > 0).then_some(job.run_at).into(),
+    })
 }
 
 /// Ends the open jobs of a subject, whoever runs them: for an op that did their work itself.
@@ -320,6 +324,12 @@ impl Store {
             Applied::Lost { .. } => Ok(false),
             Applied::Refused { statement } => Err(StoreError::Fault(format!("{statement} was refused"))),
         }
+    }
+
+    /// Forgets jobs other than deliveries that were finished before a time, at most [`FORGET_BATCH`], and answers
+    /// how many those were.
+    pub async fn forget_finished_jobs(&self, before: Timestamp) -> Result<usize, StoreError> {
+        Ok(self.write(&FORGET_FINISHED, vec![before.into()]).await?.into_rows().len())
     }
 
     /// Length and age of every queue.

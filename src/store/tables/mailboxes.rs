@@ -63,7 +63,7 @@ statements! {
     KNOWN: query {
         "select count(*) from mailbox_mails where mailbox_id = $1 and digest = $2 and generation < $3"
     }
-    OLDEST_READ: query { "select min(last_read_at) from mailboxes where configured_at >= $1" }
+    OLDEST_READ: query { "select min(last_read_at) as last_read_at from mailboxes where configured_at >= $1" }
     FORGET_TAKEN: query {
         "delete from mailbox_mails where taken_at < $1 and (mailbox_id, generation, uid) in \
          (select mailbox_id, generation, uid from mailbox_mails where taken_at < $1 order by taken_at limit 1000)"
@@ -137,17 +137,14 @@ pub struct Lease {
 
 /// Notes that the mail was taken; the Unit is refused if it was taken before.
 pub fn take(mail: &TakenMail, now: Timestamp) -> Step {
-    Step::one(
-        &TAKE,
-        vec![
-            mail.mailbox_id.into(),
-            mail.generation.into(),
-            mail.uid.into(),
-            mail.arrived_at.into(),
-            mail.digest.to_vec().into(),
-            now.into(),
-        ],
-    )
+    Step::insert(TAKE {
+        mailbox_id: mail.mailbox_id.into(),
+        generation: mail.generation.into(),
+        uid: mail.uid.into(),
+        arrived_at: mail.arrived_at.into(),
+        digest: mail.digest.to_vec().into(),
+        taken_at: now.into(),
+    })
 }
 
 /// A mailbox seen for the first time; nothing happens where it is known.

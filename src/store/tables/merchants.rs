@@ -6,7 +6,7 @@
 use crate::domain::charges::Schedule;
 use crate::domain::merchant::{ApiKey, Business, Mode, Website, WebsiteStatus};
 use crate::domain::time::Timestamp;
-use crate::store::engine::sql::statements;
+use crate::store::engine::sql::{plain, statements, under};
 use crate::store::{Reader, Row, Step, Store, StoreError, Value};
 
 /// Businesses one list reads.
@@ -16,39 +16,13 @@ pub const WEBSITES_MAX: i64 = 1_000;
 /// Keys one list reads, newest first.
 pub const KEYS_MAX: i64 = 1_000;
 
+/// In the form of `plain` or, with the table's letter, of `under`.
 macro_rules! business_columns {
-    ($t:literal) => {
-        concat!(
-            $t,
-            "id, ",
-            $t,
-            "name, ",
-            $t,
-            "email, ",
-            $t,
-            "webhook_url, ",
-            $t,
-            "is_active, ",
-            $t,
-            "is_wallet_enabled, ",
-            $t,
-            "rate_limit, ",
-            $t,
-            "wallet_rate_limit, ",
-            $t,
-            "charge_rate, ",
-            $t,
-            "charge_fixed_kobo, ",
-            $t,
-            "charge_cap_kobo, ",
-            $t,
-            "is_charge_paid_by_customer, ",
-            $t,
-            "is_charged, ",
-            $t,
-            "created_at, ",
-            $t,
-            "version"
+    ($form:ident $(, $t:literal)?) => {
+        $form!(
+            $($t,)? "id", "name", "email", "webhook_url", "is_active", "is_wallet_enabled", "rate_limit",
+            "wallet_rate_limit", "charge_rate", "charge_fixed_kobo", "charge_cap_kobo", "is_charge_paid_by_customer",
+            "is_charged", "created_at", "version"
         )
     };
 }
@@ -60,34 +34,19 @@ macro_rules! website_columns {
     };
 }
 
+/// As [`business_columns`].
 macro_rules! key_columns {
-    ($t:literal) => {
-        concat!(
-            $t,
-            "id, ",
-            $t,
-            "business_id, ",
-            $t,
-            "hint, ",
-            $t,
-            "label, ",
-            $t,
-            "mode, ",
-            $t,
-            "created_at, ",
-            $t,
-            "expires_at, ",
-            $t,
-            "revoked_at, ",
-            $t,
+    ($form:ident $(, $t:literal)?) => {
+        $form!(
+            $($t,)? "id", "business_id", "hint", "label", "mode", "created_at", "expires_at", "revoked_at",
             "last_used_at"
         )
     };
 }
 
 statements! {
-    BUSINESS: query { concat!("select ", business_columns!(""), " from businesses where id = $1") }
-    BUSINESSES: query { concat!("select ", business_columns!(""), " from businesses order by id limit $1") }
+    BUSINESS: query { concat!("select ", business_columns!(plain), " from businesses where id = $1") }
+    BUSINESSES: query { concat!("select ", business_columns!(plain), " from businesses order by id limit $1") }
     ADD_BUSINESS: insert(businesses) {
         id: Int, name: Text, email: Text, webhook_url: Text, is_active: Int, is_wallet_enabled: Int,
         rate_limit: Int, wallet_rate_limit: Int, charge_rate: Int, charge_fixed_kobo: Int,
@@ -140,13 +99,13 @@ statements! {
 
     CALLER: query {
         concat!(
-            "select ", key_columns!("k."), ", ", business_columns!("b."),
+            "select ", key_columns!(under, "k"), ", ", business_columns!(under, "b"),
             " from api_keys k join businesses b on b.id = k.business_id where k.hash = $1"
         )
     }
-    KEY: query { concat!("select ", key_columns!(""), " from api_keys where id = $1") }
+    KEY: query { concat!("select ", key_columns!(plain), " from api_keys where id = $1") }
     KEYS: query {
-        concat!("select ", key_columns!(""), " from api_keys where business_id = $1 order by id desc limit $2")
+        concat!("select ", key_columns!(plain), " from api_keys where business_id = $1 order by id desc limit $2")
     }
     ADD_KEY: insert(api_keys) {
         id: Int, business_id: Int, hash: Bytes, hint: Text, label: Text, mode: Text, created_at: Int,
@@ -296,7 +255,7 @@ impl Store {
     pub async fn caller(&self, hash: &[u8; 32]) -> Result<Option<(ApiKey, Business)>, StoreError> {
         let Some(row) = self.read_one(&CALLER, vec![hash.as_slice().into()]).await? else { return Ok(None) };
         let mut row = row.reader("api_keys");
-        Ok(Some((api_key(&mut row)?, business(&mut row)?)))
+        Ok(Some((api_key(row.under("k_"))?, business(row.under("b_"))?)))
     }
 
     pub async fn api_key(&self, id: i64) -> Result<Option<ApiKey>, StoreError> {
@@ -311,44 +270,54 @@ impl Store {
     }
 }
 
-/// Everything settable of a business, in the order of the columns from `name` to `is_charged`.
-fn settings(business: &Business) -> [Value; 12] {
-    let schedule = business.schedule;
-    [
-        (&business.name).into(),
-        (&business.email).into(),
-        business.webhook_url.as_deref().into(),
-        business.active.into(),
-        business.wallet_enabled.into(),
-        business.rate_limit.into(),
-        business.wallet_rate_limit.into(),
-        schedule.rate.into(),
-        schedule.fixed.into(),
-        schedule.cap.into(),
-        schedule.paid_by_customer.into(),
-        schedule.enabled.into(),
-    ]
-}
-
 /// A new business and its balance of zero; `sealed_secret` signs its webhooks.
 pub fn add_business(business: &Business, sealed_secret: Vec<u8>) -> [Step; 2] {
-    let mut params = vec![business.id.into()];
-    params.extend(settings(business));
-    params.extend([
-        sealed_secret.into(),
-        business.created_at.into(),
-        business.created_at.into(),
-        business.version.into(),
-    ]);
-    [Step::one(&ADD_BUSINESS, params), Step::one(&ADD_BALANCE, vec![business.id.into(), 0.into()])]
+    let schedule = business.schedule;
+    let row = ADD_BUSINESS {
+        id: business.id.into(),
+        name: (&business.name).into(),
+        email: (&business.email).into(),
+        webhook_url: business.webhook_url.as_deref().into(),
+        is_active: business.active.into(),
+        is_wallet_enabled: business.wallet_enabled.into(),
+        rate_limit: business.rate_limit.into(),
+        wallet_rate_limit: business.wallet_rate_limit.into(),
+        charge_rate: schedule.rate.into(),
+        charge_fixed_kobo: schedule.fixed.into(),
+        charge_cap_kobo: schedule.cap.into(),
+        is_charge_paid_by_customer: schedule.paid_by_customer.into(),
+        is_charged: schedule.enabled.into(),
+        webhook_secret: sealed_secret.into(),
+        created_at: business.created_at.into(),
+        updated_at: business.created_at.into(),
+        version: business.version.into(),
+    };
+    [Step::insert(row), Step::insert(ADD_BALANCE { business_id: business.id.into(), balance_kobo: 0.into() })]
 }
 
 /// Writes everything settable of a business, guarded by the version it was read with.
 pub fn set_business(business: &Business, now: Timestamp) -> Step {
-    let mut params = vec![business.id.into(), business.version.into()];
-    params.extend(settings(business));
-    params.push(now.into());
-    Step::one(&SET_BUSINESS, params)
+    let schedule = business.schedule;
+    Step::one(
+        &SET_BUSINESS,
+        vec![
+            business.id.into(),
+            business.version.into(),
+            (&business.name).into(),
+            (&business.email).into(),
+            business.webhook_url.as_deref().into(),
+            business.active.into(),
+            business.wallet_enabled.into(),
+            business.rate_limit.into(),
+            business.wallet_rate_limit.into(),
+            schedule.rate.into(),
+            schedule.fixed.into(),
+            schedule.cap.into(),
+            schedule.paid_by_customer.into(),
+            schedule.enabled.into(),
+            now.into(),
+        ],
+    )
 }
 
 /// Puts a new signing secret in place; the one there signs beside it until `until`.
@@ -369,17 +338,22 @@ fn override_columns(schedule: Option<Schedule>) -> [Value; 5] {
 
 /// A new website, pending or approved at once (then with [`raise_approvals`]).
 pub fn add_website(website: &Website) -> Step {
-    let mut params: Vec<Value> = vec![
-        website.id.into(),
-        website.business_id.into(),
-        (&website.url).into(),
-        (&website.host).into(),
-        website.webhook_url.as_deref().into(),
-        website.status.as_str().into(),
-    ];
-    params.extend(override_columns(website.schedule));
-    params.extend([website.created_at.into(), website.created_at.into()]);
-    Step::one(&ADD_WEBSITE, params)
+    let [rate, fixed, cap, by_customer, enabled] = override_columns(website.schedule);
+    Step::insert(ADD_WEBSITE {
+        id: website.id.into(),
+        business_id: website.business_id.into(),
+        url: (&website.url).into(),
+        host: (&website.host).into(),
+        webhook_url: website.webhook_url.as_deref().into(),
+        status: website.status.as_str().into(),
+        charge_rate: rate,
+        charge_fixed_kobo: fixed,
+        charge_cap_kobo: cap,
+        is_charge_paid_by_customer: by_customer,
+        is_charged: enabled,
+        created_at: website.created_at.into(),
+        updated_at: website.created_at.into(),
+    })
 }
 
 /// Writes everything settable of a website, guarded by the mark it was read with.
@@ -406,19 +380,16 @@ pub fn raise_approvals(seen: i64) -> Step {
 
 /// A new key; only the hash of its text is kept.
 pub fn add_key(key: &ApiKey, hash: [u8; 32]) -> Step {
-    Step::one(
-        &ADD_KEY,
-        vec![
-            key.id.into(),
-            key.business_id.into(),
-            hash.as_slice().into(),
-            (&key.hint).into(),
-            key.label.as_deref().into(),
-            key.mode.as_str().into(),
-            key.created_at.into(),
-            key.expires_at.into(),
-        ],
-    )
+    Step::insert(ADD_KEY {
+        id: key.id.into(),
+        business_id: key.business_id.into(),
+        hash: hash.as_slice().into(),
+        hint: (&key.hint).into(),
+        label: key.label.as_deref().into(),
+        mode: key.mode.as_str().into(),
+        created_at: key.created_at.into(),
+        expires_at: key.expires_at.into(),
+    })
 }
 
 /// Ends a key that is not revoked yet.

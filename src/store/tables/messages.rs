@@ -115,24 +115,21 @@ fn decode(row: Row) -> Result<MessageRow, StoreError> {
 
 /// A new message, queued.
 pub fn add(message: &MessageRow, phone_hash: &[u8]) -> Step {
-    Step::one(
-        &ADD,
-        vec![
-            message.id.into(),
-            message.business_id.into(),
-            message.wallet_id.into(),
-            message.sealed_phone.as_slice().into(),
-            phone_hash.into(),
-            message.kind.as_str().into(),
-            message.subject_id.into(),
-            message.sealed_text.as_deref().into(),
-            message.status.as_str().into(),
-            message.attempts.into(),
-            message.created_at.into(),
-            message.valid_until.into(),
-            message.updated_at.into(),
-        ],
-    )
+    Step::insert(ADD {
+        id: message.id.into(),
+        business_id: message.business_id.into(),
+        wallet_id: message.wallet_id.into(),
+        phone: message.sealed_phone.as_slice().into(),
+        phone_hash: phone_hash.into(),
+        kind: message.kind.as_str().into(),
+        subject_id: message.subject_id.into(),
+        text: message.sealed_text.as_deref().into(),
+        status: message.status.as_str().into(),
+        attempts: message.attempts.into(),
+        created_at: message.created_at.into(),
+        valid_until_at: message.valid_until.into(),
+        updated_at: message.updated_at.into(),
+    })
 }
 
 /// The messenger took it; a message that was sent already stays as it is, and the Unit is lost.

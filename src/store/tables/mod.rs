@@ -4,6 +4,7 @@ pub mod accounts;
 pub mod acts;
 pub mod alert_totals;
 pub mod alerts;
+pub mod corrections;
 pub mod deliveries;
 pub mod events;
 pub mod idempotency;

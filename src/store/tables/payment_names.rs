@@ -106,16 +106,14 @@ statements! {
 /// The rows of a payment's name under its amount; none without an account.
 pub fn add(payment: &Payment, keys: &[i64]) -> Vec<Step> {
     let Some(account_id) = payment.account_id else { return Vec::new() };
-    let row = |key: &i64| {
-        vec![
-            (*key).into(),
-            payment.amount.into(),
-            account_id.into(),
-            payment.id.into(),
-            (payment.approvable_until + KEPT).into(),
-        ]
+    let row = |key: &i64| ADD {
+        name_key: (*key).into(),
+        amount_kobo: payment.amount.into(),
+        account_id: account_id.into(),
+        payment_id: payment.id.into(),
+        forget_at: (payment.approvable_until + KEPT).into(),
     };
-    keys.iter().map(|key| Step::one(&ADD, row(key))).collect()
+    keys.iter().map(|key| Step::insert(row(key))).collect()
 }
 
 /// Takes the rows of a payment away that it has under its amount; there may be none yet.

@@ -6,9 +6,7 @@
 use crate::domain::charges::{Charges, RULE_TOLERANCE_KOBO, Schedule};
 use crate::domain::merchant::Mode;
 use crate::domain::money::Money;
-use crate::domain::payment::{
-    CORRECTIONS_PER_BUSINESS, CORRECTIONS_WINDOW, Kind, PayerDetails, Payment, Status,
-};
+use crate::domain::payment::{Kind, PayerDetails, Payment, Status};
 use crate::domain::time::Timestamp;
 use crate::store::engine::sql::statements;
 use crate::store::{Reader, Row, Step, Store, StoreError, Value};
@@ -102,10 +100,8 @@ statements! {
         "update payments set amount_kobo = $3, charge_percentage_kobo = $4, charge_fixed_kobo = $5, \
          business_receives_kobo = $6, rule_low_kobo = $7, rule_high_kobo = $8, corrections = $9, \
          name_keys = $3, updated_at = $10, version = version + 1 \
-         where id = $1 and version = $2 and status = 'pending' \
-         and (select count(*) from corrections where business_id = $11 and corrected_at > $12) < $13"
+         where id = $1 and version = $2 and status = 'pending'"
     }
-    CORRECTION_TURN: query { "update businesses set version = version where id = $1" }
     APPROVED: query {
         "update payments set status = 'approved', matched_at = $3, approved_at = $4, updated_at = $4, \
          rejected_at = null, reject_reason = null, is_swept = 0, settlement_id = $5, received_kobo = $6, \
@@ -125,15 +121,6 @@ statements! {
         concat!("select ", columns!(), " from payments where status = 'pending' and kind <> 'wallet' \
                  and approvable_until_at < $1 and approvable_until_at > $2 \
                  order by approvable_until_at limit $3")
-    }
-    ADD_CORRECTION: insert(corrections) {
-        id: Int, business_id: Int, payment_id: Int, old_amount_kobo: Int, new_amount_kobo: Int, corrected_at: Int
-    }
-    CORRECTIONS_OF_PAYMENT: query {
-        "select count(*) from corrections where payment_id = $1 and corrected_at > $2"
-    }
-    CORRECTIONS_OF_BUSINESS: query {
-        "select count(*) from corrections where business_id = $1 and corrected_at > $2"
     }
     LIST: query { listed!("") }
     LIST_STATUS: query { listed!(" and status = $8") }
@@ -208,60 +195,50 @@ fn payer(r: &mut Reader) -> Result<PayerDetails, StoreError> {
 /// it (`payment_names::add`).
 pub fn add(payment: &Payment, bvn: Option<Vec<u8>>) -> Step {
     let rule = payment.rule_bounds();
-    Step::one(
-        &ADD,
-        vec![
-            payment.id.into(),
-            payment.business_id.into(),
-            (&payment.transaction_id).into(),
-            payment.kind.as_str().into(),
-            payment.mode.as_str().into(),
-            payment.status.as_str().into(),
-            payment.version.into(),
-            payment.amount.into(),
-            payment.charges.percentage.into(),
-            payment.charges.fixed.into(),
-            payment.business_receives.into(),
-            payment.schedule.rate.into(),
-            payment.schedule.fixed.into(),
-            payment.schedule.cap.into(),
-            payment.schedule.paid_by_customer.into(),
-            payment.schedule.enabled.into(),
-            rule.map(|(low, _)| low).into(),
-            rule.map(|(_, high)| high).into(),
-            (&payment.payer_name).into(),
-            payment.payer.bank.as_ref().into(),
-            payment.payer.first_name.as_ref().into(),
-            payment.payer.last_name.as_ref().into(),
-            bvn.into(),
-            payment.payer.registration_number.as_ref().into(),
-            payment.payer.service.as_ref().into(),
-            (&payment.webhook_url).into(),
-            payment.website_id.into(),
-            payment.external_reference.as_ref().into(),
-            payment.account_id.into(),
-            payment.corrections.into(),
-            payment.created_at.into(),
-            payment.updated_at.into(),
-            payment.expires_at.into(),
-            payment.approvable_until.into(),
-            payment.swept.into(),
-            payment.is_mismatch.into(),
-            payment.name_mismatch.into(),
-            payment.amount.into(),
-            payment.wallet_id.into(),
-        ],
-    )
+    Step::insert(ADD {
+        id: payment.id.into(),
+        business_id: payment.business_id.into(),
+        transaction_id: (&payment.transaction_id).into(),
+        kind: payment.kind.as_str().into(),
+        mode: payment.mode.as_str().into(),
+        status: payment.status.as_str().into(),
+        version: payment.version.into(),
+        amount_kobo: payment.amount.into(),
+        charge_percentage_kobo: payment.charges.percentage.into(),
+        charge_fixed_kobo: payment.charges.fixed.into(),
+        business_receives_kobo: payment.business_receives.into(),
+        schedule_rate: payment.schedule.rate.into(),
+        schedule_fixed_kobo: payment.schedule.fixed.into(),
+        schedule_cap_kobo: payment.schedule.cap.into(),
+        is_schedule_paid_by_customer: payment.schedule.paid_by_customer.into(),
+        is_schedule_enabled: payment.schedule.enabled.into(),
+        rule_low_kobo: rule.map(|(low, _)| low).into(),
+        rule_high_kobo: rule.map(|(_, high)| high).into(),
+        payer_name: (&payment.payer_name).into(),
+        payer_bank: payment.payer.bank.as_ref().into(),
+        first_name: payment.payer.first_name.as_ref().into(),
+        last_name: payment.payer.last_name.as_ref().into(),
+        bvn: bvn.into(),
+        registration_number: payment.payer.registration_number.as_ref().into(),
+        service: payment.payer.service.as_ref().into(),
+        webhook_url: (&payment.webhook_url).into(),
+        website_id: payment.website_id.into(),
+        external_reference: payment.external_reference.as_ref().into(),
+        account_id: payment.account_id.into(),
+        corrections: payment.corrections.into(),
+        created_at: payment.created_at.into(),
+        updated_at: payment.updated_at.into(),
+        expires_at: payment.expires_at.into(),
+        approvable_until_at: payment.approvable_until.into(),
+        is_swept: payment.swept.into(),
+        is_mismatch: payment.is_mismatch.into(),
+        is_name_mismatch: payment.name_mismatch.into(),
+        name_keys: payment.amount.into(),
+        wallet_id: payment.wallet_id.into(),
+    })
 }
 
-/// Corrections of one business on several nodes take turns: goes before [`corrected`], whose count then holds
-/// every one that is committed. Those of one node must not be under way together.
-pub fn correction_turn(business_id: i64) -> Step {
-    Step::one(&CORRECTION_TURN, vec![business_id.into()])
-}
-
-/// Guarded by the version the correction was decided on, and by fewer than [`CORRECTIONS_PER_BUSINESS`]
-/// corrections of the business in the window before; `after` is the corrected payment.
+/// Guarded by the version the correction was decided on; `after` is the corrected payment.
 pub fn corrected(before: &Payment, after: &Payment) -> Step {
     let rule = after.rule_bounds();
     Step::one(
@@ -276,24 +253,6 @@ pub fn corrected(before: &Payment, after: &Payment) -> Step {
             rule.map(|(low, _)| low).into(),
             rule.map(|(_, high)| high).into(),
             after.corrections.into(),
-            after.updated_at.into(),
-            after.business_id.into(),
-            (after.updated_at - CORRECTIONS_WINDOW).into(),
-            CORRECTIONS_PER_BUSINESS.into(),
-        ],
-    )
-}
-
-/// Remembers a correction, for the limits on their number.
-pub fn add_correction(id: i64, before: &Payment, after: &Payment) -> Step {
-    Step::one(
-        &ADD_CORRECTION,
-        vec![
-            id.into(),
-            before.business_id.into(),
-            before.id.into(),
-            before.amount.into(),
-            after.amount.into(),
             after.updated_at.into(),
         ],
     )
@@ -435,19 +394,6 @@ impl Store {
     ) -> Result<Vec<Payment>, StoreError> {
         let params = vec![now.into(), after.into(), (limit as i64).into()];
         self.read(&DUE_FOR_SWEEP, params).await?.into_iter().map(decode).collect()
-    }
-
-    /// Corrections since a time, of the payment and of its business.
-    pub async fn corrections_since(
-        &self,
-        payment: &Payment,
-        since: Timestamp,
-    ) -> Result<(i64, i64), StoreError> {
-        let one = |row: Option<Row>| row.map_or(Ok(0), |row| row.single_int("corrections"));
-        let here = self.read_one(&CORRECTIONS_OF_PAYMENT, vec![payment.id.into(), since.into()]).await?;
-        let all =
-            self.read_one(&CORRECTIONS_OF_BUSINESS, vec![payment.business_id.into(), since.into()]).await?;
-        Ok((one(here)?, one(all)?))
     }
 
     /// A page of the business's payments, newest first; top-ups are not among them.

@@ -39,7 +39,7 @@ pub struct Seal {
 
 /// Puts an entry on the list for the next seal; part of the entry's own Unit.
 pub fn add_unsealed(entry_id: i64) -> Step {
-    Step::one(&ADD_UNSEALED, vec![entry_id.into()])
+    Step::insert(ADD_UNSEALED { entry_id: entry_id.into() })
 }
 
 /// The steps that write one seal. Another node that writes the same seal makes it lost or refused.
@@ -49,13 +49,16 @@ pub fn add(id: i64, hash: &[u8], entries: &[SealableEntry], at: Timestamp) -> Ve
     let first = entries.first().map_or(0, |entry| entry.id);
     let mut steps = Vec::with_capacity(entries.len() * 2 + 1);
     // The seal first: its entries refer to it.
-    steps.push(Step::one(
-        &ADD,
-        vec![id.into(), first.into(), (entries.len() as i64).into(), hash.into(), at.into()],
-    ));
+    steps.push(Step::insert(ADD {
+        id: id.into(),
+        first_entry_id: first.into(),
+        entry_count: (entries.len() as i64).into(),
+        hash: hash.into(),
+        sealed_at: at.into(),
+    }));
     for entry in entries {
         steps.push(Step::one(&TAKEN, vec![entry.id.into()]));
-        steps.push(Step::one(&ADD_ENTRY, vec![entry.id.into(), id.into()]));
+        steps.push(Step::insert(ADD_ENTRY { entry_id: entry.id.into(), seal_id: id.into() }));
     }
     steps
 }

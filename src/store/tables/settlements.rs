@@ -107,23 +107,20 @@ fn decode(row: Row) -> Result<Settlement, StoreError> {
 }
 
 pub fn add(settlement: &Settlement) -> Step {
-    Step::one(
-        &ADD,
-        vec![
-            settlement.id.into(),
-            (&settlement.kind).into(),
-            settlement.business_id.into(),
-            settlement.payment_id.into(),
-            settlement.alert_id.into(),
-            settlement.received.into(),
-            settlement.business_receives.into(),
-            settlement.charge.into(),
-            (&settlement.rule).into(),
-            (&settlement.evidence).into(),
-            settlement.operator.as_ref().into(),
-            settlement.settled_at.into(),
-        ],
-    )
+    Step::insert(ADD {
+        id: settlement.id.into(),
+        kind: (&settlement.kind).into(),
+        business_id: settlement.business_id.into(),
+        payment_id: settlement.payment_id.into(),
+        alert_id: settlement.alert_id.into(),
+        received_kobo: settlement.received.into(),
+        business_receives_kobo: settlement.business_receives.into(),
+        charge_kobo: settlement.charge.into(),
+        rule: (&settlement.rule).into(),
+        evidence: (&settlement.evidence).into(),
+        operator: settlement.operator.as_ref().into(),
+        settled_at: settlement.settled_at.into(),
+    })
 }
 
 /// What an entry in the ledger is for.
@@ -154,29 +151,23 @@ impl<'a> EntryNote<'a> {
 
 /// The steps that post an entry and move the balances it touches.
 pub fn post(note: &EntryNote<'_>, entry: &Entry) -> Vec<Step> {
-    let mut steps = vec![Step::one(
-        &ADD_ENTRY,
-        vec![
-            note.id.into(),
-            note.kind.into(),
-            note.settlement_id.into(),
-            note.business_id.into(),
-            note.memo.into(),
-            note.at.into(),
-        ],
-    )];
+    let mut steps = vec![Step::insert(ADD_ENTRY {
+        id: note.id.into(),
+        kind: note.kind.into(),
+        settlement_id: note.settlement_id.into(),
+        business_id: note.business_id.into(),
+        memo: note.memo.into(),
+        posted_at: note.at.into(),
+    })];
     steps.push(crate::store::tables::seals::add_unsealed(note.id));
     for (line, posting) in entry.postings.iter().enumerate() {
-        steps.push(Step::one(
-            &ADD_POSTING,
-            vec![
-                note.id.into(),
-                (line as i64).into(),
-                posting.account.to_string().into(),
-                posting.side.as_str().into(),
-                posting.amount.into(),
-            ],
-        ));
+        steps.push(Step::insert(ADD_POSTING {
+            entry_id: note.id.into(),
+            line: (line as i64).into(),
+            account: posting.account.to_string().into(),
+            side: posting.side.as_str().into(),
+            amount_kobo: posting.amount.into(),
+        }));
         let sign = if posting.side == Side::Credit { 1 } else { -1 };
         let change = sign * posting.amount.kobo();
         match posting.account {
@@ -210,17 +201,14 @@ pub struct ProvenName<'a> {
 
 /// Remembers a name that is not remembered yet; refused if it is.
 pub fn add_proven_name(name: &ProvenName<'_>, settlement_id: i64) -> Step {
-    Step::one(
-        &ADD_PROVEN_NAME,
-        vec![
-            name.business_id.into(),
-            name.expected.into(),
-            name.received.into(),
-            name.payer_bank.into(),
-            name.payer_account.into(),
-            settlement_id.into(),
-        ],
-    )
+    Step::insert(ADD_PROVEN_NAME {
+        business_id: name.business_id.into(),
+        expected: name.expected.into(),
+        received: name.received.into(),
+        payer_bank: name.payer_bank.into(),
+        payer_account: name.payer_account.into(),
+        settlement_id: settlement_id.into(),
+    })
 }
 
 pub fn forget_proven_name(settlement_id: i64) -> Step {
@@ -229,7 +217,7 @@ pub fn forget_proven_name(settlement_id: i64) -> Step {
 
 /// A session id or unique reference on which this settlement stands; refused while another stands on it.
 pub fn add_key(kind: &str, key: &str, settlement_id: i64) -> Step {
-    Step::one(&ADD_KEY, vec![kind.into(), key.into(), settlement_id.into()])
+    Step::insert(ADD_KEY { kind: kind.into(), key: key.into(), settlement_id: settlement_id.into() })
 }
 
 /// Of a settlement that is reversed.

@@ -12,16 +12,19 @@ statements! {
         "select cast(coalesce(sum(amount_kobo), 0) as bigint) from payments \
          where wallet_id = $1 and status = 'pending' and kind = 'topup'"
     }
-    EXPECTED_BY: query {
-        "select cast(coalesce(sum(amount_kobo), 0) as bigint) from payments \
-         where wallet_id = $1 and status = 'pending' and kind = 'topup' and business_id = $2"
+    // Of one moment, so that what the sum lacks is in the difference of what was asked.
+    ROOM: query {
+        "select w.balance_kobo, \
+         coalesce((select t.asked_kobo from topup_sums t where t.wallet_id = $1 and t.business_id = $2), 0) as asked_kobo, \
+         cast(coalesce((select sum(p.amount_kobo) from payments p where p.wallet_id = $1 and p.status = 'pending' \
+         and p.kind = 'topup' and p.business_id = $2), 0) as bigint) as expected_kobo from wallets w where w.id = $1"
     }
     // Not the id: SQLite would look through all tables that name one.
-    TURN: query { "update wallets set version = version where id = $1" }
-    ROOM: query {
-        "update wallets set version = version where id = $1 and balance_kobo + $3 + \
-         (select cast(coalesce(sum(amount_kobo), 0) as bigint) from payments \
-          where wallet_id = $1 and status = 'pending' and kind = 'topup' and business_id = $2) <= $4"
+    HOLDS_NO_MORE: query { "update wallets set version = version where id = $1 and balance_kobo <= $2" }
+    COUNT_TOPUP: query {
+        "insert into topup_sums (wallet_id, business_id, asked_kobo) values ($1, $2, $3) \
+         on conflict (wallet_id, business_id) do update set asked_kobo = topup_sums.asked_kobo + $3 \
+         where topup_sums.asked_kobo <= $4"
     }
     OPEN_TOPUPS: query {
         "select id from payments where wallet_id = $1 and status = 'pending' and kind = 'topup' \
@@ -29,17 +32,28 @@ statements! {
     }
 }
 
-/// Guards of a new top-up: the wallet may hold it, beside its balance and what the business expects already.
-/// Top-ups of one wallet on several nodes take turns by the first; those of one node must not be under way
-/// together.
-pub fn room(wallet_id: i64, business_id: i64, amount: Money, most: Money) -> [Step; 2] {
-    let room = vec![wallet_id.into(), business_id.into(), amount.into(), most.into()];
-    [Step::one(&TURN, vec![wallet_id.into()]), Step::one(&ROOM, room)]
+/// What a wallet holds and a business expects for it already, at one moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Room {
+    pub balance: Money,
+    /// The sum of the business's top-ups that may still be approved.
+    pub expected: Money,
+    /// The sum of all that it ever asked for.
+    asked: Money,
 }
 
-/// Whether the statement that was lost is the one that asks for room.
-pub fn is_room(statement: &str) -> bool {
-    statement == ROOM.name
+/// Guards of a new top-up of `amount`: the wallet holds no more than when `room` was read, and what the business asked
+/// for since then leaves it below `most`. Lost otherwise, however many are under way at once.
+pub fn count_topup(wallet_id: i64, business_id: i64, amount: Money, room: &Room, most: Money) -> [Step; 2] {
+    let left = most.kobo().saturating_sub(room.balance.kobo()).saturating_sub(room.expected.kobo());
+    let asked_at_most = room.asked.kobo().saturating_add(left).saturating_sub(amount.kobo());
+    let count = vec![wallet_id.into(), business_id.into(), amount.into(), asked_at_most.into()];
+    [Step::one(&HOLDS_NO_MORE, vec![wallet_id.into(), room.balance.into()]), Step::one(&COUNT_TOPUP, count)]
+}
+
+/// Whether the statement is one of [`count_topup`]: lost there means that the room is to be read again.
+pub fn is_count(statement: &str) -> bool {
+    [HOLDS_NO_MORE.name, COUNT_TOPUP.name].contains(&statement)
 }
 
 impl Store {
@@ -49,10 +63,18 @@ impl Store {
         row.map_or(Ok(Money::ZERO), |row| row.single_int("payments").map(Money))
     }
 
-    /// The same of those that one business asked for.
-    pub async fn expected_topups_by(&self, wallet_id: i64, business_id: i64) -> Result<Money, StoreError> {
-        let row = self.read_one(&EXPECTED_BY, vec![wallet_id.into(), business_id.into()]).await?;
-        row.map_or(Ok(Money::ZERO), |row| row.single_int("payments").map(Money))
+    /// What a new top-up of a business must leave room for; `None` without such a wallet.
+    pub async fn topup_room(&self, wallet_id: i64, business_id: i64) -> Result<Option<Room>, StoreError> {
+        let row = self.read_one(&ROOM, vec![wallet_id.into(), business_id.into()]).await?;
+        row.map(|row| {
+            let mut r = row.reader("wallets");
+            Ok(Room {
+                balance: r.money("balance_kobo")?,
+                expected: r.money("expected_kobo")?,
+                asked: r.money("asked_kobo")?,
+            })
+        })
+        .transpose()
     }
 
     /// Ids of a wallet's open top-ups that one business asked for, newest first.

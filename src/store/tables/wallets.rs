@@ -46,14 +46,14 @@ statements! {
     WROTE: query { "update wallets set wrote_at = $2 where phone_hash = $1 and (wrote_at is null or wrote_at < $2)" }
     CLOSE_WINDOW: query { "update wallets set wrote_at = null where id = $1 and wrote_at < $2" }
     ADD_CREDIT: insert(wallet_credits) {
-        id: Int, wallet_id: Int, entry_id: Int, amount_kobo: Int, ref: Text, reason: Text, operator: Text, credited_at: Int
+        id: Int, wallet_id: Int, entry_id: Int, amount_kobo: Int, r#ref: Text, reason: Text, operator: Text, credited_at: Int
     }
     CREDITS_LIKE: query {
         "select count(*) from wallet_credits where wallet_id = $1 and amount_kobo = $2 and credited_at > $3"
     }
     CREDIT_BY_REF: query { "select wallet_id, amount_kobo from wallet_credits where ref = $1" }
     LINES: query {
-        "select e.posted_at, e.kind, e.memo, p.side, p.amount_kobo, s.kind, y.transaction_id, b.name \
+        "select e.posted_at, e.kind, e.memo, p.side, p.amount_kobo, s.kind as settlement_kind, y.transaction_id, b.name \
          from postings p join entries e on e.id = p.entry_id left join settlements s on s.id = e.settlement_id \
          left join payments y on y.id = s.payment_id left join businesses b on b.id = y.business_id \
          where p.account = $1 order by e.posted_at desc, p.entry_id desc limit $2"
@@ -117,24 +117,21 @@ fn decode(row: Row) -> Result<WalletRow, StoreError> {
 /// A new wallet: empty, active, without a PIN. A second one of the same phone is refused.
 pub fn add(id: i64, sealed_phone: Vec<u8>, phone_hash: &[u8], tier: i64, now: Timestamp) -> Step {
     let zero = || 0.into();
-    Step::one(
-        &ADD,
-        vec![
-            id.into(),
-            sealed_phone.into(),
-            phone_hash.into(),
-            tier.into(),
-            zero(),
-            zero(),
-            zero(),
-            zero(),
-            zero(),
-            zero(),
-            now.into(),
-            now.into(),
-            1.into(),
-        ],
-    )
+    Step::insert(ADD {
+        id: id.into(),
+        phone: sealed_phone.into(),
+        phone_hash: phone_hash.into(),
+        tier: tier.into(),
+        is_suspended: zero(),
+        pin_version: zero(),
+        balance_kobo: zero(),
+        spent_day: zero(),
+        spent_kobo: zero(),
+        pin_clock: zero(),
+        created_at: now.into(),
+        updated_at: now.into(),
+        version: 1.into(),
+    })
 }
 
 /// What a debit rests on.
@@ -224,19 +221,16 @@ pub struct Credit<'a> {
 }
 
 pub fn add_credit(credit: &Credit<'_>) -> Step {
-    Step::one(
-        &ADD_CREDIT,
-        vec![
-            credit.id.into(),
-            credit.wallet_id.into(),
-            credit.entry_id.into(),
-            credit.amount.into(),
-            credit.reference.into(),
-            credit.reason.into(),
-            credit.operator.into(),
-            credit.at.into(),
-        ],
-    )
+    Step::insert(ADD_CREDIT {
+        id: credit.id.into(),
+        wallet_id: credit.wallet_id.into(),
+        entry_id: credit.entry_id.into(),
+        amount_kobo: credit.amount.into(),
+        r#ref: credit.reference.into(),
+        reason: credit.reason.into(),
+        operator: credit.operator.into(),
+        credited_at: credit.at.into(),
+    })
 }
 
 /// The customer wrote to us; any number of rows, because the sender may have no wallet.
@@ -310,7 +304,7 @@ fn line(row: Row) -> Result<StatementLine, StoreError> {
         memo: r.text("memo")?,
         is_credit: r.text("side")? == "credit",
         amount: r.money("amount_kobo")?,
-        settlement_kind: r.opt_text("kind")?,
+        settlement_kind: r.opt_text("settlement_kind")?,
         transaction_id: r.opt_text("transaction_id")?,
         merchant: r.opt_text("name")?,
     })

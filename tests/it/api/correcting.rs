@@ -1,5 +1,7 @@
 //! `PATCH /payment/{id}/amount`: what it refuses and in which words.
 
+use tillbell::store::engine::sql::{Sql, Text};
+
 use super::server::Server;
 
 const NEW: &str = r#"{"new_amount": 120.00}"#;
@@ -24,11 +26,13 @@ on_both! {
     }
 
     async fn an_expired_payment_cannot_be_corrected(db: TestDatabase) {
-        let server = Server::with(db, "[payments]\nexpiry = \"50ms\"").await;
+        static EXPIRE: Sql =
+            Sql::new("EXPIRE", Text::Plain("update payments set expires_at = created_at where transaction_id = $1"));
+        let server = Server::start(db).await;
         let shop = server.shop("kola.example").await;
         server.account("2200110011", tillbell::domain::merchant::Mode::Live).await;
         assert_eq!(server.create(&shop, r#""transaction_id": "e1""#).await.status, 201);
-        tokio::time::sleep(std::time::Duration::from_millis(80)).await;
+        assert!(server.app().store.write(&EXPIRE, vec!["e1".into()]).await.unwrap().is_done());
         let reply = server.json("PATCH", &shop.key, "/api/v1/payment/e1/amount", NEW).await;
         reply.fails(400, "This payment has expired and cannot be corrected");
         let read = server.get(&shop.key, "/api/v1/payment/e1").await;

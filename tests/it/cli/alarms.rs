@@ -68,7 +68,6 @@ on_both! {
         assert_eq!(alarm_of(&desk, &payment), Value::Null);
         assert!(!desk.text(&["payment", "list"]).contains("may have taken"));
         assert!(!desk.text(&["alert", "list"]).contains("--alarms"));
-        t.finish().await;
     }
 
     async fn a_debit_that_undid_another_payment_or_was_overridden_is_no_open_alarm(db: TestDatabase) {
@@ -93,7 +92,6 @@ on_both! {
         let args = ["payment", "reverse", &second.transaction_id, "--reason", "wrong sum", "--alert", &by, "--despite", "both"];
         desk.text(&args);
         assert_eq!(alarms(&desk, &[]), [], "{first} {other_back}");
-        t.finish().await;
     }
 
     async fn a_debit_that_takes_nothing_back_is_dismissed(db: TestDatabase) {
@@ -110,6 +108,5 @@ on_both! {
         let again = desk.refused(&["alert", "dismiss", &back.to_string(), "--reason", "again"]);
         assert!(again.contains("is dismissed"), "{again}");
         // A copy of its mail raises none.
-        t.finish().await;
     }
 }

@@ -67,7 +67,6 @@ on_both! {
         for wrong in ["0", "1001", "x"] {
             assert_eq!(desk.run(&["message", "list", "--limit", wrong]).status.code(), Some(2), "{wrong}");
         }
-        w.t.finish().await;
     }
 
     async fn a_key_is_active_revoked_or_expired(db: TestDatabase) {
@@ -102,7 +101,6 @@ on_both! {
         for word in ["active", "revoked", "expired"] {
             assert!(shown.contains(word), "{word}: {shown}");
         }
-        t.finish().await;
     }
 
     async fn mailboxes_are_listed_before_they_are_read(db: TestDatabase) {

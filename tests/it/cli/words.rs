@@ -1,7 +1,7 @@
 //! Small words: what is empty, what is told once, what is wrong and what to do about it.
 
 use super::Desk;
-use crate::harness::databases::{Engine, TestDatabase, connect};
+use crate::harness::databases::{Engine, TestDatabase, connect, run_on};
 
 /// What a command that was typed wrongly says.
 fn misused(desk: &Desk<'_>, args: &[&str]) -> String {
@@ -9,6 +9,26 @@ fn misused(desk: &Desk<'_>, args: &[&str]) -> String {
     assert_eq!(output.status.code(), Some(2), "{args:?}");
     assert!(output.stdout.is_empty(), "{args:?}");
     String::from_utf8(output.stderr).unwrap()
+}
+
+#[test]
+fn a_server_that_refuses_says_where_it_was_looked_for() {
+    run_on(Engine::Postgres, |db| async move {
+        let desk = Desk::new(&db);
+        let away = "postgres://nobody@127.0.0.1:1/none";
+        let output =
+            desk.command(&["business", "list"]).env("TILLBELL_DATABASE__URL", away).output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        for part in [
+            "PostgreSQL: 127.0.0.1:1: ",
+            "Connection refused",
+            "is the server running",
+            "TILLBELL_DATABASE__URL",
+        ] {
+            assert!(said.contains(part), "{part}: {said}");
+        }
+        assert_eq!(said.lines().count(), 1, "{said}");
+    });
 }
 
 on_both! {
@@ -48,20 +68,6 @@ on_both! {
         assert!(!said.contains("0001_first"), "a list of everything tells nothing: {said}");
         desk.text(&["migrate"]);
         desk.text(&["business", "list"]);
-    }
-
-    async fn a_server_that_refuses_says_where_it_was_looked_for(db: TestDatabase) {
-        if db.engine() != Engine::Postgres {
-            return;
-        }
-        let desk = Desk::new(&db);
-        let away = "postgres://nobody@127.0.0.1:1/none";
-        let output = desk.command(&["business", "list"]).env("TILLBELL_DATABASE__URL", away).output().unwrap();
-        let said = String::from_utf8(output.stderr).unwrap();
-        for part in ["PostgreSQL: 127.0.0.1:1: ", "Connection refused", "is the server running", "TILLBELL_DATABASE__URL"] {
-            assert!(said.contains(part), "{part}: {said}");
-        }
-        assert_eq!(said.lines().count(), 1, "{said}");
     }
 
     async fn what_is_typed_wrongly_says_what_to_type(db: TestDatabase) {

@@ -1,10 +1,10 @@
 //! A whole tillbell in a test: a database, a clock that is set by hand, seeded randomness.
 //!
 //! `TestApp` owns one `App`; `restart` drops it and opens another on the same database, as after a
-//! crash. The audit is run by `finish`, so a test that moved money ends with proof that all of it
-//! adds up.
+//! crash. When it is dropped the audit is run, so every test ends with proof that all money adds up; one that breaks
+//! rows on purpose says so (`without_audit`).
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use tillbell::ops::alerts::draft::{ReadAs, Taken};
 
 use tillbell::alert_reader::{self, Banks, Intake};
@@ -39,6 +39,9 @@ pub const START: Timestamp = Timestamp(1_773_129_600_000_000);
 pub const ACCOUNT: &str = "0123454417";
 pub const LATER: Span = Span::minutes(10);
 
+/// Seals that a test's entries need at most.
+const SEALS_MAX: usize = 100;
+
 /// When the customers of [`world`] pay.
 pub fn at() -> Timestamp {
     START + LATER
@@ -60,6 +63,22 @@ pub struct TestApp {
     folder: tempfile::TempDir,
     settings: String,
     messenger: Option<Messenger>,
+    /// Why there is nothing to audit at the end.
+    unaudited: OnceLock<&'static str>,
+}
+
+/// The audit, whoever thought of it.
+impl Drop for TestApp {
+    fn drop(&mut self) {
+        // A test that failed says why itself.
+        if std::thread::panicking() || self.unaudited.get().is_some() {
+            return;
+        }
+        let runtime = tokio::runtime::Handle::current();
+        let t = &*self;
+        let end = std::thread::scope(|scope| scope.spawn(|| runtime.block_on(t.audited())).join());
+        end.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+    }
 }
 
 /// One merchant of the test's world.
@@ -91,7 +110,7 @@ impl TestApp {
         let settings = settings.to_owned();
         let app = open(&database, &folder, clock.clone(), 1, &settings, messenger.clone()).await;
         let banks = Arc::new(Banks::embedded().unwrap());
-        TestApp { app, clock, banks, database, folder, settings, messenger }
+        TestApp { app, clock, banks, database, folder, settings, messenger, unaudited: OnceLock::new() }
     }
 
     /// A second node on the same database, with the same clock and key.
@@ -232,8 +251,7 @@ impl TestApp {
 
     /// The payment as a program of before the index of names left it.
     pub async fn forget_name_rows(&self, payment: &Payment) {
-        static UNKEY: Sql =
-            Sql { name: "UNKEY", text: Text::Plain("update payments set name_keys = 0 where id = $1") };
+        static UNKEY: Sql = Sql::new("UNKEY", Text::Plain("update payments set name_keys = 0 where id = $1"));
         let keys = stored_keys(&Folded::new(&payment.payer_name));
         let unit = self.app.store.unit(payment.business_id).await.unwrap();
         let unit = unit
@@ -244,7 +262,7 @@ impl TestApp {
 
     /// A statement about one payment that this program has no need of.
     pub async fn run(&self, text: &'static str, payment: &Payment) {
-        let sql: &'static Sql = Box::leak(Box::new(Sql { name: "BY_HAND", text: Text::Plain(text) }));
+        let sql: &'static Sql = Box::leak(Box::new(Sql::new("BY_HAND", Text::Plain(text))));
         let unit = self.app.store.unit(payment.business_id).await.unwrap();
         assert!(
             self.app.store.apply(unit.step(Step::one(sql, vec![payment.id.into()]))).await.unwrap().is_done()
@@ -277,10 +295,23 @@ impl TestApp {
         taken
     }
 
-    /// The audit, without a violation.
-    pub async fn finish(&self) {
-        while ops::ledger::seal::seal(&self.app).await.unwrap() > 0 {}
-        assert!(self.app.store.unsealed_entries(1).await.unwrap().is_empty(), "entries stay unsealed");
+    /// This world is broken on purpose, and its audit would say so.
+    pub fn without_audit(&self, why: &'static str) {
+        assert!(why.len() > 10, "without a reason");
+        self.unaudited.get_or_init(|| why);
+    }
+
+    /// The audit, without a violation. A test that ends asks for it by that alone.
+    pub async fn audited(&self) {
+        let is_sealed = || async { self.app.store.unsealed_entries(1).await.unwrap().is_empty() };
+        // A service that still runs may be faster with a seal.
+        for _ in 0..SEALS_MAX {
+            ops::ledger::seal::seal(&self.app).await.unwrap();
+            if is_sealed().await {
+                break;
+            }
+        }
+        assert!(is_sealed().await, "entries stay unsealed");
         for check in ops::ledger::audit::audit(&self.app).await.unwrap() {
             assert_eq!(check.violations, 0, "audit: {check:?}");
         }

@@ -32,7 +32,6 @@ on_both! {
         })
         .await;
         until_read(&t.app, 2).await;
-        t.finish().await;
     }
 
     async fn a_mail_is_taken_over_every_kind_of_connection_and_stays_unseen(db: TestDatabase) {
@@ -58,7 +57,6 @@ on_both! {
         let all = alerts(&t.app).await;
         assert_once(&all);
         assert!(all[0].source.starts_with("imap localhost/INBOX"), "{}", all[0].source);
-        t.finish().await;
     }
 
     async fn after_a_restart_it_goes_on_where_it_ended(db: TestDatabase) {
@@ -183,6 +181,5 @@ on_both! {
         until_read(&t.app, 1_000).await;
         reading.end().await;
         t.advance(Span::minutes(1));
-        t.finish().await;
     }
 }

@@ -98,6 +98,5 @@ on_both! {
             (t.payment(&payment).await.status == Status::Approved).then_some(())
         })
         .await;
-        t.finish().await;
     }
 }

@@ -37,7 +37,7 @@ pub const DEV: &str = "[server]\ndev = true\n";
 pub const SMTP: &str = "[mail]\nrecipients = [\"alerts@till.example\"]\n\
                         [mail.smtp]\nlisten = \"127.0.0.1:0\"\n";
 
-static RAW: Sql = Sql { name: "RAW", text: Text::Plain("select raw from mails where alert_id = $1") };
+static RAW: Sql = Sql::new("RAW", Text::Plain("select raw from mails where alert_id = $1"));
 
 /// Where the database does not matter, one is enough.
 fn on_sqlite<F: Future<Output = ()>>(test: fn(TestDatabase) -> F) {

@@ -54,7 +54,6 @@ on_both! {
         assert!(output.status.success(), "{said}");
         assert!(said.contains("250 2.0.0 kept as alert"), "{said}");
         assert_eq!(house.alerts().await[0].payment_id, Some(payment.id));
-        house.t.finish().await;
     }
 
     async fn a_relay_keeps_a_mail_until_it_is_stored(db: TestDatabase) {
@@ -79,7 +78,7 @@ on_both! {
             let matched: Vec<_> = alerts.iter().filter(|a| a.status == AlertStatus::Matched).collect();
             assert_eq!((matched.len(), matched[0].payment_id), (1, Some(payment.id)), "{alerts:?}");
             assert!(alerts.len() == 1 || alerts.iter().skip(1).all(|a| a.status == AlertStatus::Duplicate));
-            house.t.finish().await;
+            house.t.audited().await;
         }
     }
 }

@@ -8,13 +8,14 @@ use tillbell::store::engine::unit::UNIT_MAX_STEPS;
 use tillbell::store::{Applied, IdKind, Step, Store, StoreError, StoreOptions};
 
 use super::*;
+use crate::harness::databases::Engine;
 
 static AT_LEAST: Sql =
     query("AT_LEAST", "update counters set value = value + 1 where name = $1 and value >= $2");
 static ALL_ZERO: Sql = query("ALL_ZERO", "update counters set value = 0 where name = $1 or name = $2");
-static NEW_JOB: Sql = Sql {
-    name: "NEW_JOB",
-    text: Text::Insert {
+static NEW_JOB: Sql = Sql::new(
+    "NEW_JOB",
+    Text::Insert {
         table: "jobs",
         columns: &[
             ("id", Column::Int),
@@ -27,10 +28,10 @@ static NEW_JOB: Sql = Sql {
             ("created_at", Column::Int),
         ],
     },
-};
-static NEW_ATTEMPT: Sql = Sql {
-    name: "NEW_ATTEMPT",
-    text: Text::Insert {
+);
+static NEW_ATTEMPT: Sql = Sql::new(
+    "NEW_ATTEMPT",
+    Text::Insert {
         table: "attempts",
         columns: &[
             ("id", Column::Int),
@@ -40,20 +41,20 @@ static NEW_ATTEMPT: Sql = Sql {
             ("attempted_at", Column::Int),
         ],
     },
-};
+);
 
-static OF_NAME: Sql = Sql {
-    name: "OF_NAME",
-    text: Text::Lookup { table: "counters", columns: "value, name", keys: &[("name", Column::Text)] },
-};
-static OF_NAME_AND_VALUE: Sql = Sql {
-    name: "OF_NAME_AND_VALUE",
-    text: Text::Lookup {
+static OF_NAME: Sql = Sql::new(
+    "OF_NAME",
+    Text::Lookup { table: "counters", columns: "value, name", keys: &[("name", Column::Text)] },
+);
+static OF_NAME_AND_VALUE: Sql = Sql::new(
+    "OF_NAME_AND_VALUE",
+    Text::Lookup {
         table: "counters",
         columns: "value, name",
         keys: &[("name", Column::Text), ("value", Column::Int)],
     },
-};
+);
 
 fn job(id: i64) -> Step {
     let numbers = [0, 0, 0, 0, 0, 0].map(|n: i64| n.into());
@@ -88,8 +89,14 @@ on_both! {
             let found: Vec<i64> = rows.into_iter().map(|row| row.reader("counters").int("value").unwrap()).collect();
             assert_eq!(found, if *is_missing { vec![] } else { vec![*n as i64] });
         }
+        // PostgreSQL refuses a number where a text belongs; SQLite, whose values have types of their own, finds nothing.
         let wrong = join_all((0..20).map(|_| store.read(&OF_NAME, vec![1.into()])));
-        assert!(wrong.await.into_iter().all(|answer| matches!(answer, Err(StoreError::Fault(_)) | Ok(_))));
+        for answer in wrong.await {
+            match db.engine() {
+                Engine::Sqlite => assert_eq!(answer.unwrap(), []),
+                Engine::Postgres => assert!(matches!(answer, Err(StoreError::Fault(_))), "{answer:?}"),
+            }
+        }
         assert_eq!(store.read(&OF_NAME, vec!["c1".into()]).await.unwrap().len(), 1, "one at fault harms nobody after");
     }
 

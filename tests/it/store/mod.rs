@@ -23,7 +23,7 @@ use tillbell::store::engine::sql::{Column, Sql, Text};
 use tillbell::store::{Applied, Step, Store, StoreError, StoreOptions, Unit};
 
 pub const fn query(name: &'static str, text: &'static str) -> Sql {
-    Sql { name, text: Text::Plain(text) }
+    Sql::new(name, Text::Plain(text))
 }
 
 pub static ADD_TO: Sql = query("ADD_TO", "update counters set value = value + $2 where name = $1");
@@ -34,15 +34,15 @@ pub static VALUE: Sql = query("VALUE", "select value from counters where name = 
 /// The total beside the number of Units that left a row, from one snapshot.
 pub static TOTAL_AND_MARKS: Sql = query(
     "TOTAL_AND_MARKS",
-    "select (select value from counters where name = 'total'), \
-     (select count(*) from counters where name >= 'mark' and name < 'marl')",
+    "select (select value from counters where name = 'total') as total, \
+     (select count(*) from counters where name >= 'mark' and name < 'marl') as marks",
 );
 pub static MARKS: Sql =
     query("MARKS", "select name from counters where name >= 'mark' and name < 'marl' order by name");
-pub static NEW_COUNTER: Sql = Sql {
-    name: "NEW_COUNTER",
-    text: Text::Insert { table: "counters", columns: &[("name", Column::Text), ("value", Column::Int)] },
-};
+pub static NEW_COUNTER: Sql = Sql::new(
+    "NEW_COUNTER",
+    Text::Insert { table: "counters", columns: &[("name", Column::Text), ("value", Column::Int)] },
+);
 
 /// As the service opens it: several writers and readers, ids in blocks.
 pub async fn open(url: &str) -> Store {

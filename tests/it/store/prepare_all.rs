@@ -1,7 +1,10 @@
 //! Every statement of the program prepares on a fresh database of each engine.
 //!
 //! PostgreSQL also says of which type each place and each column is: only those that a `Value` can
-//! be are allowed, so that no statement fails for the first time in front of a customer.
+//! be are allowed, so that no statement fails for the first time in front of a customer. An answer's columns are
+//! read by name: both engines must call them the same, and no two of one statement alike.
+
+use std::collections::HashSet;
 
 use tillbell::store::engine::sql::Dialect;
 use tillbell::store::statements;
@@ -20,6 +23,30 @@ on_both! {
         };
         assert!(wrong.is_empty(), "{} statements do not prepare:\n{}", wrong.len(), wrong.join("\n"));
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn answers_have_the_same_names_on_both_engines() {
+    let (sqlite, postgres) =
+        (TestDatabase::migrated(Engine::Sqlite).await, TestDatabase::migrated(Engine::Postgres).await);
+    let file = rusqlite::Connection::open(sqlite.url().strip_prefix("sqlite:").unwrap()).unwrap();
+    let client = connect(postgres.url()).await;
+    let mut wrong = Vec::new();
+    for sql in statements() {
+        let statement = file.prepare(&sql.render(Dialect::Sqlite)).unwrap();
+        let here: Vec<String> = statement.column_names().map(str::to_owned).collect();
+        let statement = client.prepare(&sql.render(Dialect::Postgres)).await.unwrap();
+        let there: Vec<&str> = statement.columns().iter().map(|column| column.name()).collect();
+        let is_single = here.len() == 1 && there.len() == 1;
+        if here != there && !is_single {
+            wrong.push(format!("{}: {here:?} and {there:?}", sql.name));
+        }
+        let names: HashSet<&str> = there.iter().copied().collect();
+        if names.len() < there.len() {
+            wrong.push(format!("{}: two of {there:?} have one name", sql.name));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 fn on_sqlite(db: &TestDatabase, all: &[&'static Sql]) -> Vec<String> {

@@ -24,7 +24,7 @@ async fn limit_pages(store: &Store, pages: i64) {
     // A pragma takes no parameters, and a statement of the store is static.
     let text = format!("pragma max_page_count = {pages}");
     let sql: &'static Sql =
-        Box::leak(Box::new(Sql { name: "LIMIT", text: Text::Plain(Box::leak(text.into_boxed_str())) }));
+        Box::leak(Box::new(Sql::new("LIMIT", Text::Plain(Box::leak(text.into_boxed_str())))));
     assert!(store.write(sql, Vec::<Value>::new()).await.unwrap().is_done());
 }
 

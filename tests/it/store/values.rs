@@ -4,9 +4,9 @@ use tillbell::store::{Applied, Row, Step, StoreError, Value};
 
 use super::*;
 
-static NEW_BUSINESS: Sql = Sql {
-    name: "NEW_BUSINESS",
-    text: Text::Insert {
+static NEW_BUSINESS: Sql = Sql::new(
+    "NEW_BUSINESS",
+    Text::Insert {
         table: "businesses",
         columns: &[
             ("id", Column::Int),
@@ -27,7 +27,7 @@ static NEW_BUSINESS: Sql = Sql {
             ("version", Column::Int),
         ],
     },
-};
+);
 static BUSINESS: Sql = query(
     "BUSINESS",
     "select name, webhook_url, rate_limit, webhook_secret, previous_webhook_secret from businesses where id = $1",
@@ -36,9 +36,9 @@ static FORGET_URL: Sql = query(
     "FORGET_URL",
     "update businesses set webhook_url = $2, rate_limit = $3, previous_webhook_secret = $4 where id = $1",
 );
-static NEW_ACT: Sql = Sql {
-    name: "NEW_ACT",
-    text: Text::Insert {
+static NEW_ACT: Sql = Sql::new(
+    "NEW_ACT",
+    Text::Insert {
         table: "operator_acts",
         columns: &[
             ("id", Column::Int),
@@ -49,7 +49,7 @@ static NEW_ACT: Sql = Sql {
             ("acted_at", Column::Int),
         ],
     },
-};
+);
 static ACTS: Sql = query("ACTS", "select reason from operator_acts order by id");
 static CHANGE_ACT: Sql = query("CHANGE_ACT", "update operator_acts set reason = $2 where id = $1");
 static DELETE_ACT: Sql = query("DELETE_ACT", "delete from operator_acts where id = $1");
@@ -95,7 +95,7 @@ impl Filling {
         assert_eq!(row.opt_text("webhook_url").unwrap(), self.url);
         assert_eq!(row.opt_int("rate_limit").unwrap(), self.limit);
         assert!(row.bytes("webhook_secret").unwrap() == self.secret, "secret differs");
-        assert_eq!(row.opt_bytes("previous").unwrap(), self.previous);
+        assert_eq!(row.opt_bytes("previous_webhook_secret").unwrap(), self.previous);
     }
 }
 

@@ -62,7 +62,6 @@ on_both! {
         let sheet = sheet(&w.t.app, PHONE).await.unwrap().unwrap();
         let naira: Vec<i64> = sheet.lines.iter().map(|line| line.amount.kobo() / 100).collect();
         assert_eq!(naira, [6, 5, 4, 3, 2, 1]);
-        w.t.finish().await;
     }
 
     async fn a_statement_tells_of_every_movement(db: TestDatabase) {
@@ -86,7 +85,6 @@ on_both! {
         assert_eq!(sheet.lines[3].merchant.as_deref(), Some("adire.example Ltd"));
         let sum: i64 = lines.iter().map(|(_, _, is_credit, kobo)| if *is_credit { *kobo } else { -kobo }).sum();
         assert_eq!((sheet.wallet.balance, sheet.spent_today), (Money(sum), Money(600_000)));
-        w.t.finish().await;
     }
 }
 
@@ -132,7 +130,7 @@ const BY_HAND: [(&str, &str); 15] = [
 fn the_audit_tells_of_every_change_of_a_wallet_by_hand() {
     run_on(Engine::Sqlite, |db| async move {
         let w = lived_in(db).await;
-        w.t.finish().await;
+        w.t.audited().await;
         the_audit_tells_of_each(&w.t, &BY_HAND).await;
     });
 }

@@ -48,7 +48,6 @@ on_both! {
         assert!(matches!(set(&w, &link, &second, "8305").await, PinSet::AlreadySet), "used");
         assert!(matches!(w.confirm(&link, PIN).await, Confirmed::Paid(_)));
         assert!(matches!(set(&w, &link, &second, PIN).await, PinSet::NotOpen(LinkView::Paid(_))));
-        w.t.finish().await;
     }
 
     async fn a_code_is_of_its_link_and_ends_after_five_tries_or_ten_minutes(db: TestDatabase) {
@@ -69,7 +68,6 @@ on_both! {
         w.t.advance(Span::minutes(10));
         assert!(matches!(set(&w, &link, &late, PIN).await, PinSet::NoCode), "too old");
         assert!(!w.wallet().await.has_pin());
-        w.t.finish().await;
     }
 
     async fn tries_of_a_code_at_once_are_all_counted(db: TestDatabase) {
@@ -88,7 +86,6 @@ on_both! {
         let all = futures_util::future::join_all((0..4).map(|_| set(&w, &link, &code, PIN))).await;
         assert_eq!(all.iter().filter(|set| matches!(set, PinSet::Done)).count(), 1, "{all:?}");
         assert_eq!(w.wallet().await.pin_version, 1);
-        w.t.finish().await;
     }
 
     async fn taps_at_the_same_moment_on_two_nodes_send_one_code(db: TestDatabase) {
@@ -106,7 +103,6 @@ on_both! {
         }
         let code = w.post.last(MessageKind::Code).code.unwrap();
         assert!(matches!(set(&w, &link, &code, PIN).await, PinSet::Done), "the one that was sent");
-        w.t.finish().await;
     }
 
     async fn codes_are_three_an_hour_and_five_a_day(db: TestDatabase) {
@@ -128,7 +124,6 @@ on_both! {
         let refused = send_code(&w.t.app, &link, None).await.unwrap();
         assert!(matches!(refused, CodeSent::TooMany { again_at } if again_at == began + Span::hours(24)), "{refused:?}");
         assert_eq!(w.post.count(MessageKind::Code), 5);
-        w.t.finish().await;
     }
 
     async fn a_code_that_is_not_sent_is_told_and_counts(db: TestDatabase) {
@@ -139,6 +134,5 @@ on_both! {
         let sent = send_code(&w.t.app, &link, None).await.unwrap();
         assert!(matches!(&sent, CodeSent::NotSent(why) if why.contains("not on WhatsApp")), "{sent:?}");
         assert!(matches!(send_code(&w.t.app, "none", None).await.unwrap(), CodeSent::NotOpen(LinkView::NotFound)));
-        w.t.finish().await;
     }
 }

@@ -85,7 +85,6 @@ on_both! {
         w.send_messages().await;
         assert!(w.post.last(MessageKind::Receipt).text.starts_with("You paid NGN 5,000.00 to adire.example Ltd for order ORDER k-1"));
         assert!(w.post.last(MessageKind::PinChanged).text.contains("PIN was set"));
-        w.t.finish().await;
     }
 
     async fn the_webhook_comes_once_to_the_url_of_pay_start(db: TestDatabase) {
@@ -121,7 +120,6 @@ on_both! {
         assert_eq!((&body["status"], &body["is_mismatch"], &body["payer_name"]), (&"approved".into(), &false.into(), &"Ifeoma Danladi".into()));
         assert_eq!(body["charges"], serde_json::json!({"percentage": 50.0, "fixed": 50.0, "total": 100.0, "business_receives": 4900.0}));
         assert!(!String::from_utf8_lossy(&received[0].body).contains("5550142"));
-        w.t.finish().await;
     }
 
     async fn what_the_customer_pays_is_one_amount_everywhere(db: TestDatabase) {
@@ -147,7 +145,6 @@ on_both! {
         assert_eq!((w.wallet().await.balance, w.merchant_balance().await), (Money(1_499_900), Money(500_000)));
         assert!(matches!(w.try_start(&w.request(5_001, "k-2")).await, Started::OverDailyLimit), "5,101.01 on top of 5,100.00");
         assert!(matches!(w.try_start(&w.request(5_000, "k-3")).await, Started::Waiting(_)));
-        w.t.finish().await;
     }
 
     async fn no_alert_and_no_correction_ever_meets_a_wallet_payment(db: TestDatabase) {
@@ -168,7 +165,6 @@ on_both! {
         assert!(refused.to_string().contains("not a bank transfer"), "{refused}");
         assert_eq!(w.payment(&started).await.status, Status::Pending);
         assert!(matches!(w.confirm(&link, PIN).await, Confirmed::Paid(_)));
-        w.t.finish().await;
     }
 
     async fn wrong_pins_are_counted_and_the_fifth_fails_the_payment(db: TestDatabase) {
@@ -186,7 +182,6 @@ on_both! {
         let after = w.payment(&started).await;
         assert_eq!((after.status, after.swept), (Status::Rejected, false));
         assert_eq!(w.wallet().await.balance, Money(2_000_000));
-        w.t.finish().await;
     }
 
     async fn ten_wrong_pins_lock_the_wallet_and_a_reset_or_a_day_or_an_operator_opens_it(db: TestDatabase) {
@@ -217,7 +212,6 @@ on_both! {
         assert!(matches!(w.confirm(&fourth, "8305").await, Confirmed::Paid(_)));
         let unlocked = act(&w.t.app, "ada", PHONE, Act::Unlock, "").await.unwrap().unwrap();
         assert_eq!(unlocked.status(w.t.app.now()), WalletStatus::Active);
-        w.t.finish().await;
     }
 
     async fn a_lock_ends_after_a_day_and_an_operator_ends_it_at_once(db: TestDatabase) {
@@ -242,7 +236,6 @@ on_both! {
         assert!(matches!(w.wallet().await.status(w.t.app.now()), WalletStatus::Locked(_)));
         w.t.advance(Span::hours(24));
         assert_eq!(w.wallet().await.status(w.t.app.now()), WalletStatus::Active);
-        w.t.finish().await;
     }
 
     async fn twenty_wrong_pins_stop_a_business_until_somebody_looks(db: TestDatabase) {
@@ -273,7 +266,6 @@ on_both! {
         let link = token(&w.begin(100, "k-9").await);
         assert!(matches!(w.confirm(&link, WRONG).await, Confirmed::WrongPin { .. }));
         assert!(matches!(w.try_start(&w.request(100, "k-10")).await, Started::Waiting(_)), "one more is one");
-        w.t.finish().await;
     }
 
     async fn an_expired_a_cancelled_and_a_rejected_payment_end_with_their_intents(db: TestDatabase) {
@@ -309,7 +301,6 @@ on_both! {
         assert!(matches!(w.confirm("no such link", PIN).await, Confirmed::NotOpen(LinkView::NotFound)));
         w.t.advance(Span::days(31));
         assert!(matches!(view_link(&w.t.app, &expired).await.unwrap(), LinkView::NotFound), "long gone");
-        w.t.finish().await;
     }
 
     async fn a_right_pin_that_cannot_pay_gives_its_place_back(db: TestDatabase) {
@@ -327,7 +318,6 @@ on_both! {
         assert!(matches!(w.try_start(&w.request(10, "k-7")).await, Started::NotActive(WalletStatus::Suspended)));
         act(&w.t.app, "ada", PHONE, Act::Resume, "sorted out").await.unwrap().unwrap();
         assert!(matches!(w.confirm(&second, PIN).await, Confirmed::BalanceTooLow));
-        w.t.finish().await;
     }
 
     async fn the_days_limit_holds_at_start_and_at_the_debit(db: TestDatabase) {
@@ -343,7 +333,6 @@ on_both! {
         w.t.advance(Span::hours(15));
         let third = token(&w.begin(6_000, "k-5").await);
         assert!(matches!(w.confirm(&third, PIN).await, Confirmed::Paid(_)));
-        w.t.finish().await;
     }
 
     async fn a_reversal_gives_the_customer_the_money_back(db: TestDatabase) {
@@ -368,6 +357,5 @@ on_both! {
         let text = w.post.last(MessageKind::Refund).text.clone();
         let told = "The NGN 5,000.00 that you paid to adire.example Ltd for order ORDER k-1 was returned";
         assert!(text.contains(told) && !text.contains("use it now"), "the day's limit still counts it: {text}");
-        w.t.finish().await;
     }
 }

@@ -179,7 +179,6 @@ on_both! {
         .await;
         // After the last commit, and nowhere before it.
         assert!(died > 30 && moved == 1, "{died} died, {moved} of them after the money had moved");
-        w.t.finish().await;
     }
 
     async fn a_wrong_pin_killed_at_any_point_gives_no_further_try(db: TestDatabase) {
@@ -211,7 +210,6 @@ on_both! {
         }
         let died = at_every_point(try_at).await;
         assert!(died > 15 && counted >= 2, "{died} died, {counted} of them after the count");
-        w.t.finish().await;
     }
 
     async fn a_new_pin_killed_at_any_point_is_set_or_not(db: TestDatabase) {
@@ -245,7 +243,6 @@ on_both! {
         }
         let died = at_every_point(set_at).await;
         assert!(died > 8 && set == 2, "{died} died, {set} of them with the PIN set");
-        w.t.finish().await;
     }
 
     async fn a_text_killed_at_any_point_is_never_sent_again_under_its_key(db: TestDatabase) {
@@ -279,7 +276,6 @@ on_both! {
         }
         let died = at_every_point(text_at).await;
         assert!(died > 8 && bound > 3, "{died} died, {bound} of them with the message written");
-        w.t.finish().await;
     }
 
     async fn a_start_killed_at_any_point_is_taken_up_by_the_same_request(db: TestDatabase) {
@@ -306,6 +302,5 @@ on_both! {
         }
         let died = at_every_point(start_at).await;
         assert!(died > 10, "{died}");
-        w.t.finish().await;
     }
 }

@@ -34,7 +34,6 @@ on_both! {
         assert_eq!(credit(&w.t.app, "ada", &blank).await.unwrap().unwrap_err(), DeskRefusal::Reason);
         let sheet = sheet(&w.t.app, PHONE).await.unwrap().unwrap();
         assert_eq!((sheet.wallet.balance, sheet.lines.len()), (Money(30_000), 3));
-        w.t.finish().await;
     }
 
     async fn the_commands_of_a_wallet(db: TestDatabase) {

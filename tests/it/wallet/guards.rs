@@ -68,7 +68,6 @@ on_both! {
         assert!(passes(&w, take(i64::MAX / 2, 1, None)).await);
         act(&w.t.app, "ada", PHONE, Act::Suspend, "asked for").await.unwrap().unwrap();
         assert!(!passes(&w, take(1, 1, None)).await, "suspended");
-        w.t.finish().await;
     }
 
     async fn a_pin_that_is_changed_while_it_is_checked_does_not_pay(db: TestDatabase) {
@@ -112,6 +111,5 @@ on_both! {
             }
         }
         assert!(changed > 0, "the old PIN was never caught between its check and the debit");
-        w.t.finish().await;
     }
 }

@@ -42,7 +42,6 @@ on_both! {
         assert_eq!(w.post.count(MessageKind::Link), 3, "sent once");
         let other = tillbell::ops::wallet_payments::start::StartRequest { fingerprint: [8; 32], ..request };
         assert!(matches!(w.try_start(&other).await, Started::OtherRequest));
-        w.t.finish().await;
     }
 
     async fn a_short_trouble_of_the_messenger_is_waited_out(db: TestDatabase) {
@@ -51,7 +50,6 @@ on_both! {
         w.post.answer(later("busy"));
         assert!(matches!(w.try_start(&w.request(5_000, "k-1")).await, Started::Waiting(_)));
         assert_eq!(w.post.count(MessageKind::Link), 2);
-        w.t.finish().await;
     }
 
     async fn a_long_trouble_is_no_refusal_and_workers_go_on_until_the_link_ends(db: TestDatabase) {
@@ -76,7 +74,6 @@ on_both! {
         let shown = oldest_first(&w.t.app, None).await;
         let row = &shown[0].row;
         assert_eq!((row.status, row.attempts, row.error.as_deref()), (MessageStatus::Sent, 3, None));
-        w.t.finish().await;
     }
 
     async fn a_link_that_has_ended_is_not_sent_any_more(db: TestDatabase) {
@@ -90,7 +87,6 @@ on_both! {
         assert_eq!(w.post.count(MessageKind::Link), 1);
         assert!(matches!(w.try_start(&request).await, Started::NotSent(..)));
         assert_eq!(w.post.count(MessageKind::Link), 1);
-        w.t.finish().await;
     }
 
     async fn texts_go_to_any_number_once_and_never_lead_to_our_pages(db: TestDatabase) {
@@ -120,7 +116,6 @@ on_both! {
         assert_eq!(shown.len(), 4);
         assert_eq!(shown[0].text, "From adire.example Ltd:\nYour order is ****", "the messenger is not the log");
         assert!(oldest_first(&w.t.app, Some(&w.phone())).await.is_empty());
-        w.t.finish().await;
     }
 
     async fn quotas_are_exact_and_end_with_their_windows(db: TestDatabase) {
@@ -143,7 +138,6 @@ on_both! {
         assert!(matches!(over, TextSent::OverQuota(over) if over.scope == tillbell::store::tables::messages::QuotaScope::RecipientDay), "{over:?}");
         w.t.advance(Span::hours(24));
         assert!(matches!(text(&w, "07035550199", "hello").await, TextSent::Sent { .. }));
-        w.t.finish().await;
     }
 
     async fn links_count_like_texts(db: TestDatabase) {
@@ -162,7 +156,6 @@ on_both! {
         assert_eq!(w.post.seen().len(), 30);
         w.t.advance(Span::minutes(1));
         w.begin(100, "k-over").await;
-        w.t.finish().await;
     }
 
     async fn only_what_the_log_got_in_dev_mode_is_listed_in_clear(db: TestDatabase) {
@@ -178,7 +171,6 @@ on_both! {
         assert!(shown[0].text.contains(&logged.confirm_url));
         assert!(!shown[1].text.contains(&token(&sent)) && shown[1].text.contains("://***"), "{}", shown[1].text);
         assert!(shown[2].text.contains("://***"), "{}", shown[2].text);
-        w.t.finish().await;
     }
 
     async fn without_dev_mode_nothing_is_listed_in_clear(db: TestDatabase) {
@@ -188,7 +180,6 @@ on_both! {
         let started = w.begin(100, "k-1").await;
         let shown = oldest_first(&w.t.app, None).await;
         assert!(!shown[0].text.contains(&token(&started)), "{}", shown[0].text);
-        w.t.finish().await;
     }
 
     async fn a_business_sends_ten_thousand_a_day(db: TestDatabase) {
@@ -205,7 +196,6 @@ on_both! {
         assert_eq!(w.post.seen().len(), 0);
         w.t.advance(Span::hours(24));
         assert!(matches!(text(&w, "07035550199", "hello").await, TextSent::Sent { .. }));
-        w.t.finish().await;
     }
 
     async fn reports_move_a_message_on_and_never_back(db: TestDatabase) {
@@ -224,7 +214,6 @@ on_both! {
         assert!(note_report(&w.t.app, &id, MessageStatus::Failed, Some("blocked")).await.unwrap());
         let row = w.t.app.store.message(second.intent.message_id).await.unwrap().unwrap();
         assert_eq!((row.status, row.error.as_deref()), (MessageStatus::Failed, Some("blocked")));
-        w.t.finish().await;
     }
 
     async fn who_wrote_within_a_day_may_be_sent_plain_text(db: TestDatabase) {
@@ -239,6 +228,5 @@ on_both! {
         w.begin(500, "k-3").await;
         assert!(!w.post.last(MessageKind::Link).is_window_open);
         assert!(!token(&first).is_empty());
-        w.t.finish().await;
     }
 }

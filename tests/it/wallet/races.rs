@@ -58,7 +58,6 @@ on_both! {
         assert_eq!(w.t.app.store.deliveries_of_payment(payment.id).await.unwrap().len(), 1);
         let intent = w.t.app.store.intent(started.intent.id).await.unwrap().unwrap();
         assert_eq!((intent.state, intent.wrong_tries), (IntentState::Completed, 0));
-        w.t.finish().await;
     }
 
     async fn fifty_wrong_pins_at_once_are_counted_and_end_the_payment(db: TestDatabase) {
@@ -75,7 +74,6 @@ on_both! {
         assert_eq!(w.payment(&started).await.status, Status::Rejected);
         let since = w.t.app.now() - tillbell::domain::time::Span::hours(1);
         assert_eq!(w.t.app.store.business_tries(w.shop.id, since, since).await.unwrap(), (5, 0));
-        w.t.finish().await;
     }
 
     async fn wrong_pins_on_many_links_at_once_stop_at_ten_for_the_wallet(db: TestDatabase) {
@@ -93,7 +91,6 @@ on_both! {
         let since = w.t.app.now() - tillbell::domain::time::Span::hours(1);
         assert_eq!(w.t.app.store.business_tries(w.shop.id, since, since).await.unwrap(), (10, 0));
         assert!(matches!(w.confirm(&links[5], PIN).await, Confirmed::Locked { .. } | Confirmed::NotOpen(_)));
-        w.t.finish().await;
     }
 
     async fn wrong_pins_on_links_of_many_wallets_at_once_stop_at_twenty_for_the_business(db: TestDatabase) {
@@ -106,7 +103,6 @@ on_both! {
         assert_eq!(w.t.app.store.business_tries(w.shop.id, since, since).await.unwrap(), (20, 0));
         let stopped = w.t.app.store.wallet_business(w.shop.id).await.unwrap().unwrap();
         assert!(stopped.stopped_at.is_some());
-        w.t.finish().await;
     }
 
     async fn more_customers_at_once_than_a_business_has_places_are_all_served(db: TestDatabase) {
@@ -114,7 +110,6 @@ on_both! {
         let links = customers(&w, 26).await;
         let all = tries(&w, &links, PIN, 26).await;
         assert!(all.iter().all(|c| matches!(c, Confirmed::Paid(_))), "{all:?}");
-        w.t.finish().await;
     }
 
     async fn two_payments_of_the_whole_balance_leave_one(db: TestDatabase) {
@@ -125,7 +120,6 @@ on_both! {
         assert_eq!(all.iter().filter(|c| matches!(c, Confirmed::Paid(_))).count(), 1, "{all:?}");
         assert_eq!(all.iter().filter(|c| matches!(c, Confirmed::BalanceTooLow)).count(), 1, "{all:?}");
         assert_eq!(w.wallet().await.balance, Money(0));
-        w.t.finish().await;
     }
 
     async fn a_right_pin_and_an_end_at_the_same_moment_leave_one_of_them(db: TestDatabase) {
@@ -152,7 +146,6 @@ on_both! {
             paid += i64::from(is_paid);
         }
         assert_eq!(w.wallet().await.balance, Money(2_000_000 - 10_000 * paid));
-        w.t.finish().await;
     }
 
     async fn a_hundred_ensures_make_one_wallet(db: TestDatabase) {
@@ -167,7 +160,6 @@ on_both! {
         let all = running.join_all().await;
         assert_eq!(all.iter().filter(|ensured| ensured.created).count(), 1);
         assert!(all.iter().all(|ensured| ensured.wallet.id == all[0].wallet.id));
-        w.t.finish().await;
     }
 
     async fn the_same_request_many_times_at_once_makes_one_intent_and_one_message(db: TestDatabase) {
@@ -192,6 +184,5 @@ on_both! {
             .collect();
         assert!(urls.iter().all(|url| *url == urls[0]), "{urls:?}");
         assert_eq!(w.post.count(MessageKind::Link), 1);
-        w.t.finish().await;
     }
 }

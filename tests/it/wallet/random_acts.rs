@@ -324,6 +324,5 @@ on_both! {
             println!("act {n}: {what}");
             run.compare().await;
         }
-        run.w.t.finish().await;
     }
 }

@@ -54,7 +54,6 @@ on_both! {
         let reference = before.t.app.vault.message_reference(first.id, &first.sealed_phone);
         assert!(before.t.app.vault.is_reference(&reference, first.id, &first.sealed_phone));
         assert!(!after.t.app.vault.is_reference(&reference, second.id, &second.sealed_phone));
-        before.t.finish().await;
-        after.t.finish().await;
+        before.t.audited().await;
     }
 }

@@ -65,7 +65,6 @@ on_both! {
         w.enabled(&w.shop, HOOK).await;
         assert!(may(&w, open).await);
         assert!(matches!(w.confirm(open, PIN).await, Confirmed::Paid(_)));
-        w.t.finish().await;
     }
 
     async fn one_wrong_pin_does_not_stop_a_business_that_somebody_let_go_on(db: TestDatabase) {
@@ -92,7 +91,6 @@ on_both! {
         assert!(matches!(w.try_start(&w.request(100, "k-10")).await, Started::Stopped), "time does not help");
         w.enabled(&w.shop, HOOK).await;
         assert!(matches!(w.try_start(&w.request(100, "k-10")).await, Started::Waiting(_)));
-        w.t.finish().await;
     }
 
     async fn a_business_that_is_off_confirms_nothing_until_it_is_on(db: TestDatabase) {
@@ -111,7 +109,6 @@ on_both! {
         }
         assert_eq!(wrong_ones(&w).await, 0);
         assert!(matches!(w.confirm(&link, PIN).await, Confirmed::Paid(_)));
-        w.t.finish().await;
     }
 
     async fn a_customer_whom_one_merchant_locked_out_resets_through_anothers_link(db: TestDatabase) {
@@ -136,6 +133,5 @@ on_both! {
         assert!(matches!(w.confirm(&third, "8305").await, Confirmed::Paid(_)));
         w.send_messages().await;
         assert_eq!(w.post.count(MessageKind::PinChanged), 2);
-        w.t.finish().await;
     }
 }

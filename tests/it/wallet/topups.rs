@@ -55,7 +55,6 @@ on_both! {
         assert!(seen.is_none(), "not the merchant's");
         w.send_messages().await;
         assert!(w.post.last(MessageKind::Topup).text.starts_with("NGN 7,500.00 was added to your wallet"));
-        w.t.finish().await;
     }
 
     async fn topups_at_one_moment_on_two_nodes_keep_to_the_tier(db: TestDatabase) {
@@ -82,7 +81,6 @@ on_both! {
         }
         // Nine of 5,000 fit beside 1,000 into 50,000.
         assert_eq!(expected / 500_000, 9);
-        w.t.finish().await;
     }
 
     async fn only_the_exact_amount_and_name_fill_it(db: TestDatabase) {
@@ -95,7 +93,6 @@ on_both! {
         let other = w.t.ingest(&Alert::credit(ACCOUNT, 7_500, "Segun Adebayo", at()).text()).await;
         assert_eq!(other.status, AlertStatus::Unmatched, "{other:?}");
         assert_eq!(w.wallet().await.balance, Money(100_000));
-        w.t.finish().await;
     }
 
     async fn a_topup_and_a_payment_of_one_business_are_two_beneficiaries(db: TestDatabase) {
@@ -115,7 +112,6 @@ on_both! {
         let outcome = w.t.ingest(&Alert::credit(ACCOUNT, 7_500, PAYER, at()).text()).await;
         assert_eq!(outcome.status, AlertStatus::Matched, "{outcome:?}");
         assert_eq!(w.wallet().await.balance, Money(850_000));
-        w.t.finish().await;
     }
 
     async fn money_that_fits_a_wallet_and_a_merchant_is_nobodys_until_a_person_says(db: TestDatabase) {
@@ -141,7 +137,6 @@ on_both! {
         };
         approve_alert(&w.t.app, &approve).await.unwrap().unwrap();
         assert_eq!(w.wallet().await.balance, Money(850_000));
-        w.t.finish().await;
     }
 
     async fn the_tier_bounds_what_may_be_expected_and_what_arrives(db: TestDatabase) {
@@ -172,7 +167,6 @@ on_both! {
         assert!(matches!(&refused, ApproveRefused::Obstacles(all) if all[0].contains("suspended")), "{refused:?}");
         approve_alert(&w.t.app, &despite(Some("it is the customer's money"))).await.unwrap().unwrap();
         assert_eq!(w.wallet().await.balance, Money(5_500_000));
-        w.t.finish().await;
     }
 
     async fn what_one_merchant_expects_keeps_nobody_from_topping_up_elsewhere(db: TestDatabase) {
@@ -193,7 +187,6 @@ on_both! {
         assert!(over.reason.contains("above the limit of its tier"), "{over:?}");
         assert_eq!(w.t.payment(&held.payment).await.status, Status::Pending);
         assert_eq!(w.wallet().await.balance, Money(4_100_000));
-        w.t.finish().await;
     }
 
     async fn a_bank_that_takes_a_topup_back_may_leave_the_wallet_below_zero(db: TestDatabase) {
@@ -216,7 +209,8 @@ on_both! {
         };
         reverse_payment(&w.t.app, &ask).await.unwrap().unwrap();
         assert_eq!(w.wallet().await.balance, Money(-700_000));
-        w.t.finish().await;
+        w.t.audited().await;
+        w.t.without_audit("a debit is written by hand");
         // What went out after it is explained by no reversal.
         let id = w.wallet().await.id;
         let sql = format!(
@@ -240,6 +234,5 @@ on_both! {
         assert_eq!(tillbell::ops::payments::sweep::sweep(&w.t.app).await.unwrap().rejected, 1);
         assert_eq!(w.t.payment(&asked).await.status, Status::Rejected);
         topup(&w, 20_000, PAYER).await;
-        w.t.finish().await;
     }
 }

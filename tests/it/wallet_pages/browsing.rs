@@ -426,7 +426,7 @@ on_both! {
         long_texts(&walk).await;
         let Walk { site, browser, .. } = walk;
         drop(browser);
-        site.finish().await;
+        site.close().await;
     }
 
     async fn the_operators_logo_on_a_phone(db: TestDatabase) {
@@ -446,6 +446,6 @@ on_both! {
         walk.look("31-logo-paid");
         let Walk { site, browser, .. } = walk;
         drop(browser);
-        site.finish().await;
+        site.close().await;
     }
 }

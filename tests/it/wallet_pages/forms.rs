@@ -56,7 +56,7 @@ on_both! {
             let fields: Vec<_> = token.map(|token| ("form_token", token)).into_iter().chain([("pin", "407")]).collect();
             site.post(&link, headers, &fields).await.is(422, "must be 4 digits");
         }
-        site.finish().await;
+        site.close().await;
     }
 
     async fn bodies_that_are_no_form_do_nothing(db: TestDatabase) {
@@ -95,7 +95,7 @@ on_both! {
         assert_eq!(site.w.payment(&started).await.status, Status::Pending);
         site.pay(&link, PIN).await.is(200, "Your payment is complete.");
         assert_eq!(site.w.wallet().await.balance, Money(1_500_000));
-        site.finish().await;
+        site.close().await;
     }
 
     async fn a_node_without_the_role_has_no_pages(db: TestDatabase) {
@@ -105,7 +105,7 @@ on_both! {
         let shown = site.get(&link).await;
         assert_eq!((shown.status, shown.header("content-type")), (404, Some("application/json")));
         assert_eq!(site.send("GET", "/api/v1/payments", &[], None).await.status, 401);
-        site.finish().await;
+        site.close().await;
     }
 
     async fn addresses_and_links_have_their_limits(db: TestDatabase) {
@@ -138,6 +138,6 @@ on_both! {
         let token = site.w.t.app.vault.form_token(&other, &[7; 16]).to_string();
         let body = [("form_token", token.as_str()), ("pin", PIN)];
         site.post(&other, &["X-Forwarded-For: 198.51.100.200"], &body).await.is(200, "Your payment is complete.");
-        site.finish().await;
+        site.close().await;
     }
 }

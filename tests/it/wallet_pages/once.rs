@@ -63,7 +63,7 @@ on_both! {
         }
         site.submit(&link, &form, &[("pin", PIN)]).await.is(200, "Your payment is complete.");
         other.stop().await;
-        site.finish().await;
+        site.close().await;
     }
 
     async fn a_fresh_form_and_another_pin_are_tries_of_their_own(db: TestDatabase) {
@@ -82,7 +82,7 @@ on_both! {
         }
         assert_eq!(wrong_tries(&site, &started).await, (5, 5));
         assert_eq!(site.w.payment(&started).await.status, Status::Rejected);
-        site.finish().await;
+        site.close().await;
     }
 
     async fn a_right_pin_that_could_not_pay_may_be_sent_again(db: TestDatabase) {
@@ -98,7 +98,7 @@ on_both! {
         crate::wallet::world::fund(&site.w.t.app, 1_000).await;
         site.submit(&link, &form, &[("pin", PIN)]).await.is(200, "Your payment is complete.");
         assert_eq!(site.w.wallet().await.balance, Money(0));
-        site.finish().await;
+        site.close().await;
     }
 
     async fn a_wrong_code_tapped_many_times_is_one_try(db: TestDatabase) {
@@ -124,7 +124,7 @@ on_both! {
             page.is(422, "Wrong code. That was the last try, so this code no longer works.");
         }
         other.stop().await;
-        site.finish().await;
+        site.close().await;
     }
 
     async fn a_right_code_tapped_many_times_sets_the_pin_once(db: TestDatabase) {
@@ -142,7 +142,7 @@ on_both! {
         }
         assert_eq!(site.w.wallet().await.pin_version, 1);
         other.stop().await;
-        site.finish().await;
+        site.close().await;
     }
 
     async fn a_code_is_asked_for_once_by_the_same_form(db: TestDatabase) {
@@ -170,6 +170,6 @@ on_both! {
         site.submit(&link, &over.form("send_code"), &[]).await.is(200, "We sent a code to");
         assert_eq!(site.w.post.count(MessageKind::Code), 2);
         other.stop().await;
-        site.finish().await;
+        site.close().await;
     }
 }

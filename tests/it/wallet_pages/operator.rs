@@ -51,7 +51,7 @@ on_both! {
         assert_eq!(status, 405);
         site.pay(&link, PIN).await.is(200, "Your payment is complete.");
         assert_eq!(site.get("nothing").await.attributes("img", "src").len(), 1);
-        site.finish().await;
+        site.close().await;
     }
 
     async fn a_name_alone_is_shown_and_named_in_words(db: TestDatabase) {
@@ -67,7 +67,7 @@ on_both! {
         site.w.send_messages().await;
         let told = site.w.post.last(tillbell::domain::message::MessageKind::PinChanged).text;
         assert!(told.ends_with("If this was not you, contact Kudi Basket straight away."), "{told}");
-        site.finish().await;
+        site.close().await;
     }
 
     async fn a_logo_that_cannot_be_shown_ends_the_start(db: TestDatabase) {
@@ -94,6 +94,5 @@ on_both! {
         // A node that serves no pages has no need of it.
         let running = start(w.t.app.clone(), Roles { pages: false, api: true, ..pages }).await.unwrap();
         running.stop().await;
-        w.t.finish().await;
     }
 }

@@ -58,7 +58,7 @@ on_both! {
         not(&page, "stop this payment");
         assert!(page.has_form("reset"), "{}", page.text());
         not(&site.get(&second).await, "locks your wallet");
-        site.finish().await;
+        site.close().await;
     }
 
     async fn one_lock_has_one_time(db: TestDatabase) {
@@ -76,7 +76,7 @@ on_both! {
             says(&page, text);
             ordered(&page, text, "<section class=\"card\"");
         }
-        site.finish().await;
+        site.close().await;
     }
 
     async fn a_new_pin_on_an_ended_payment_is_told_in_one_sentence(db: TestDatabase) {
@@ -99,7 +99,7 @@ on_both! {
         wrong(&site, &third, 5).await;
         let set = set_pin(&site, &third, "reset", "8306").await;
         says(&set, &format!("Your new PIN is set and your wallet is unlocked.{ended}"));
-        site.finish().await;
+        site.close().await;
     }
 
     async fn errors_do_not_say_what_they_do_not_know(db: TestDatabase) {
@@ -122,7 +122,7 @@ on_both! {
         }
         let page = site.send("POST", &path, &["Origin: https://shop.example", form], Some("pin=1")).await;
         page.is(403, "We could not accept that form. Please open the payment again.");
-        site.finish().await;
+        site.close().await;
     }
 
     async fn top_ups_that_cover_the_payment_come_first(db: TestDatabase) {
@@ -147,7 +147,7 @@ on_both! {
         assert_eq!(short.status, 409);
         assert_eq!(short.attributes(".note, .state", "role"), [Some("alert".to_owned())], "{}", short.text());
         says(&short, "You have not paid.");
-        site.finish().await;
+        site.close().await;
     }
 
     async fn charges_on_top_are_named(db: TestDatabase) {
@@ -168,7 +168,7 @@ on_both! {
         let receipt = site.w.post.last(MessageKind::Receipt).text;
         let paid = tillbell::domain::money::naira(payment.amount);
         assert!(receipt.starts_with(&format!("You paid {paid} (including charges of {charges}) to ")), "{receipt}");
-        site.finish().await;
+        site.close().await;
     }
 
     async fn codes_that_are_used_up_are_told_on_every_link(db: TestDatabase) {
@@ -183,7 +183,7 @@ on_both! {
         let look = site.get(&other).await;
         says(&look, "You have had 3 codes in an hour. You can get another at 10:00.");
         assert!(!look.has_form("send_code"), "{}", look.text());
-        site.finish().await;
+        site.close().await;
     }
 
     async fn a_code_that_is_open_comes_first(db: TestDatabase) {
@@ -198,7 +198,7 @@ on_both! {
         let typed = [("code", "604218"), ("new_pin", "8305"), ("new_pin_again", "8305")];
         site.submit(&link, &form, &typed).await.is(422, "This code no longer works. Your PIN was not saved.");
         assert_eq!(site.w.post.count(MessageKind::Code), 2);
-        site.finish().await;
+        site.close().await;
     }
 
     async fn the_page_speaks_plainly(db: TestDatabase) {
@@ -217,7 +217,7 @@ on_both! {
         let expired = site.begin(700, "k-2").await.1;
         site.w.t.advance(Span::minutes(31));
         site.get(&expired).await.is(200, "The link worked until 10 Mar 2026, 09:30.");
-        site.finish().await;
+        site.close().await;
     }
 
     async fn a_browser_that_is_lost_is_shown_a_page(db: TestDatabase) {
@@ -230,6 +230,6 @@ on_both! {
         assert_eq!((json.status, json.header("content-type")), (404, Some("application/json")));
         let json = site.send("GET", "/payment", &[], None).await;
         assert_eq!((json.status, json.header("content-type")), (404, Some("application/json")));
-        site.finish().await;
+        site.close().await;
     }
 }

@@ -52,7 +52,7 @@ on_both! {
             let old = site.submit(&link, &first.form("code"), &typed).await;
             old.is(422, "Wrong code. You have 4 tries left. Use the code from your newest message.");
         }
-        site.finish().await;
+        site.close().await;
     }
 
     async fn a_code_of_another_link_keeps_the_pause_and_says_nothing_of_it(db: TestDatabase) {
@@ -73,7 +73,7 @@ on_both! {
         site.act(&link, "code", &typed).await.is(200, "Your PIN is set.");
         // A code that did its work is waited for by nobody.
         site.act(&other, "reset", &[]).await.is(200, "We sent a code to");
-        site.finish().await;
+        site.close().await;
     }
 
     async fn a_code_that_could_only_come_after_the_link_is_not_offered(db: TestDatabase) {
@@ -105,7 +105,7 @@ on_both! {
         many.is(429, "You have had 3 codes in an hour. If this code does not work, you can get another at 10:30.");
         assert!(many.has_form("code") && !many.has_form("send_code"), "{}", many.text());
         assert_eq!(site.w.post.count(MessageKind::Code), 3);
-        site.finish().await;
+        site.close().await;
     }
 
     async fn a_code_that_was_not_sent_is_not_asked_for(db: TestDatabase) {
@@ -127,7 +127,7 @@ on_both! {
         }
         site.w.t.advance(Span::seconds(50));
         site.submit(&link, &failed.form("send_code"), &[]).await.is(200, "We sent a code to");
-        site.finish().await;
+        site.close().await;
     }
 
     async fn forgot_pin_says_what_comes_before_a_code_is_sent(db: TestDatabase) {
@@ -148,7 +148,7 @@ on_both! {
         let sent = site.submit(&link, &page.form("reset"), &[]).await;
         sent.is(200, "We sent a code to");
         assert_eq!(sent.names("[autofocus]"), ["code"]);
-        site.finish().await;
+        site.close().await;
     }
 
     async fn the_cursor_is_in_the_code_box_after_a_code_was_sent(db: TestDatabase) {
@@ -175,6 +175,6 @@ on_both! {
         let both = site.get(&link).await;
         assert!(both.has_form("pin") && both.has_form("code"));
         assert_eq!(both.names("[autofocus]"), [""; 0]);
-        site.finish().await;
+        site.close().await;
     }
 }

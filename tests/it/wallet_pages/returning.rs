@@ -62,7 +62,7 @@ on_both! {
         assert_eq!(site.w.wallet().await.balance, Money(1_500_000));
         site.w.send_messages().await;
         assert_eq!(site.w.post.count(MessageKind::Receipt), 1);
-        site.finish().await;
+        site.close().await;
     }
 
     async fn a_cancelled_payment_leads_to_its_end(db: TestDatabase) {
@@ -79,7 +79,7 @@ on_both! {
         assert_eq!(site.w.payment(&started).await.status, Status::Rejected);
         let late = answer(&site, &link, &pin, &[("pin", PIN)]).await;
         late.is(409, "Payment cancelled");
-        site.finish().await;
+        site.close().await;
     }
 
     async fn a_new_pin_leads_to_the_payment_which_says_so(db: TestDatabase) {
@@ -106,6 +106,6 @@ on_both! {
         // The next code is another matter.
         site.act(&link, "reset", &[]).await.is(200, "We sent a code to");
         assert!(!site.get(&link).await.text().contains(set));
-        site.finish().await;
+        site.close().await;
     }
 }

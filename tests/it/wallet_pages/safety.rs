@@ -150,7 +150,7 @@ on_both! {
         check(&site.post(&low, &["Origin: https://evil.example"], &[("pin", PIN)]).await);
         check(&site.post(&low, &["Sec-Fetch-Site: same-origin"], &[]).await);
         check(&site.send("POST", &format!("/pay/{low}"), &[], Some(&"x".repeat(9_000))).await);
-        site.finish().await;
+        site.close().await;
     }
 
     async fn stored_texts_stay_texts(db: TestDatabase) {
@@ -177,7 +177,7 @@ on_both! {
             check(&site.pay(&link, PIN).await);
             check(&site.get(&link).await);
         }
-        site.finish().await;
+        site.close().await;
     }
 
     async fn the_longest_texts_make_no_page_of_30_kb(db: TestDatabase) {
@@ -195,7 +195,7 @@ on_both! {
             check(&site.pay(&link, PIN).await);
             site.w.t.advance(tillbell::domain::time::Span::hours(24));
         }
-        site.finish().await;
+        site.close().await;
     }
 
     async fn looking_changes_nothing(db: TestDatabase) {
@@ -226,7 +226,7 @@ on_both! {
         assert_eq!(snapshot(&site).await, before);
         let intent = site.w.t.app.store.intent(started.intent.id).await.unwrap().unwrap();
         assert_eq!(intent, started.intent);
-        site.finish().await;
+        site.close().await;
     }
 
     async fn links_that_lead_nowhere_are_all_alike(db: TestDatabase) {
@@ -264,7 +264,7 @@ on_both! {
                 assert_eq!(apart(&shown), apart(&first), "{verb} {path}");
             }
         }
-        site.finish().await;
+        site.close().await;
     }
 }
 
@@ -314,7 +314,7 @@ on_both! {
             let word = regex::Regex::new(&format!(r"\b{digits}\b")).unwrap();
             assert!(!word.is_match(&logs), "{digits} is in the log");
         }
-        site.finish().await;
+        site.close().await;
     }
 }
 

@@ -127,10 +127,9 @@ impl Site {
         Site { w, running }
     }
 
-    /// The audit at the end, without a violation.
-    pub async fn finish(self) {
+    /// Ends the service; its world is audited when that is dropped.
+    pub async fn close(self) {
         self.running.stop().await;
-        self.w.t.finish().await;
     }
 
     /// A request as it is written; answers what came back until the end of the connection.

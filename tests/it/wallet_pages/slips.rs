@@ -69,7 +69,7 @@ on_both! {
         let page = enter(&code, "1111", "1111").await;
         let again = page.form("code");
         site.submit(&link, &again, &[("new_pin", PIN), ("new_pin_again", PIN)]).await.is(200, "Your PIN is set.");
-        site.finish().await;
+        site.close().await;
     }
 
     async fn a_wrong_pin_counts_and_has_the_cursor(db: TestDatabase) {
@@ -86,7 +86,7 @@ on_both! {
         let intent = site.w.t.app.store.intent(started.intent.id).await.unwrap().unwrap();
         assert_eq!(intent.wrong_tries, 1);
         assert_eq!(site.get(&link).await.names("[autofocus]"), [""; 0]);
-        site.finish().await;
+        site.close().await;
     }
 
     async fn the_amount_stands_before_every_form(db: TestDatabase) {
@@ -102,7 +102,7 @@ on_both! {
             assert!(amount < form, "{}", page.text());
             assert_eq!(page.attributes(".sum data", "value"), [Some("5000.00".to_owned())]);
         }
-        site.finish().await;
+        site.close().await;
     }
 
     async fn cancel_asks_once(db: TestDatabase) {
@@ -129,7 +129,7 @@ on_both! {
         for late in [&page, &sure] {
             site.submit(&link, late, &[]).await.is(409, "Payment cancelled");
         }
-        site.finish().await;
+        site.close().await;
     }
 
     async fn paid_leads_back_to_the_shop_and_nowhere_else(db: TestDatabase) {
@@ -174,7 +174,7 @@ on_both! {
         set_business(app, "test", site.w.shop.id, &off).await.unwrap().unwrap();
         app.directory.forget();
         assert_eq!(site.get(&link).await.attributes("a", "href"), [None::<String>; 0]);
-        site.finish().await;
+        site.close().await;
     }
 
     async fn a_long_summary_says_that_it_goes_on(db: TestDatabase) {
@@ -197,6 +197,6 @@ on_both! {
             let words = summary.matches("lace").count();
             assert_eq!(page.body.matches("lace").count(), words, "all of it is there, once");
         }
-        site.finish().await;
+        site.close().await;
     }
 }

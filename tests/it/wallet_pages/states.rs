@@ -102,7 +102,7 @@ on_both! {
         };
         reverse_payment(&site.w.t.app, &ask).await.unwrap().unwrap();
         site.get(&token).await.is(200, "The money is back in your wallet.");
-        site.finish().await;
+        site.close().await;
     }
 
     async fn wrong_pins_fail_a_payment_and_lock_the_wallet(db: TestDatabase) {
@@ -135,7 +135,7 @@ on_both! {
         let done = site.submit(&third, &sent.form("code"), &[("code", &code), ("new_pin", "8305"), ("new_pin_again", "8305")]).await;
         done.is(200, "Your PIN is set.");
         site.submit(&third, &done.form("pin"), &[("pin", "8305")]).await.is(200, "Your payment is complete.");
-        site.finish().await;
+        site.close().await;
     }
 
     async fn links_that_ended_tell_how(db: TestDatabase) {
@@ -167,7 +167,7 @@ on_both! {
         site.w.t.advance(Span::days(31));
         let gone = site.get(&expiring).await;
         assert_eq!((gone.status, gone.body), (404, site.get("nothing").await.body));
-        site.finish().await;
+        site.close().await;
     }
 
     async fn a_balance_that_is_too_low_shows_the_way_to_top_up(db: TestDatabase) {
@@ -201,7 +201,7 @@ on_both! {
         site.w.t.advance(view.payment.expires_at.since(site.w.t.app.now()));
         let (_, third) = site.begin(100, "k-3").await;
         site.get(&third).await.is(200, "Pay before");
-        site.finish().await;
+        site.close().await;
     }
 
     async fn a_stopped_shops_payment_cannot_be_confirmed_now(db: TestDatabase) {
@@ -223,7 +223,7 @@ on_both! {
         }
         switch(true).await;
         site.pay(&first, PIN).await.is(200, "Your payment is complete.");
-        site.finish().await;
+        site.close().await;
     }
 
     async fn a_locked_wallets_pin_is_reset_on_a_stopped_shops_page_too(db: TestDatabase) {
@@ -248,7 +248,7 @@ on_both! {
         site.submit(&third, &sent.form("code"), &filled).await.is(200, "Your PIN is set.");
         assert_eq!(site.w.wallet().await.status(site.w.t.app.now()), WalletStatus::Active);
         assert!(!site.get(&third).await.has_form("pin"));
-        site.finish().await;
+        site.close().await;
     }
 
     async fn limits_of_the_day_suspension_and_codes(db: TestDatabase) {
@@ -285,7 +285,7 @@ on_both! {
         assert!(!suspended.has_form("pin") && !suspended.has_form("send_code") && suspended.has_form("cancel"));
         site.submit(&second, &form, &[("pin", PIN)]).await.is(403, "Your wallet is on hold");
         site.post(&second, &["Sec-Fetch-Site: same-origin"], &[("reset", "1")]).await.is(403, "Your wallet is on hold");
-        site.finish().await;
+        site.close().await;
     }
 
     async fn a_code_ends_after_five_wrong_tries_and_the_newest_counts(db: TestDatabase) {
@@ -312,7 +312,7 @@ on_both! {
         last.is(422, "Wrong code. That was the last try, so this code no longer works. Ask for a new one.");
         assert!(last.has_form("send_code") && !last.has_form("code"));
         enter(code).await.is(422, "This code no longer works.");
-        site.finish().await;
+        site.close().await;
     }
 
     async fn a_hundred_right_pins_at_once_pay_once(db: TestDatabase) {
@@ -330,7 +330,7 @@ on_both! {
         assert_eq!(site.w.wallet().await.balance, Money(1_500_000));
         let events = site.w.t.app.store.deliveries_of_payment(site.w.payment(&started).await.id).await.unwrap();
         assert_eq!(events.len(), 1);
-        site.finish().await;
+        site.close().await;
     }
 }
 

@@ -83,7 +83,7 @@ on_both! {
         site.w.t.advance(Span::minutes(58));
         let (_, late) = site.begin(700, "k-3").await;
         site.act(&late, "send_code", &[]).await.is(200, "We sent a code to");
-        site.finish().await;
+        site.close().await;
     }
 
     async fn codes_of_the_day_are_told_too(db: TestDatabase) {
@@ -112,7 +112,7 @@ on_both! {
         set.is(200, "Your PIN is set.");
         says(&set, "Forgot your PIN? You have had 5 codes in a day. You can get another at 09:00 on 11 Mar 2026.");
         assert!(set.has_form("pin") && !set.has_form("reset"), "{}", set.text());
-        site.finish().await;
+        site.close().await;
     }
 
     async fn a_payment_that_wrong_pins_stopped_lets_the_customer_set_a_new_pin(db: TestDatabase) {
@@ -147,7 +147,7 @@ on_both! {
         let late = site.get(&first).await;
         assert!(late.forms().is_empty(), "{}", late.text());
         site.post(&first, &["Sec-Fetch-Site: same-origin"], &[("reset", "1")]).await.is(409, "Payment failed");
-        site.finish().await;
+        site.close().await;
     }
 
     async fn a_pin_that_is_set_is_told_to_who_sends_the_form_again(db: TestDatabase) {
@@ -167,7 +167,7 @@ on_both! {
         assert_eq!(site.w.post.count(MessageKind::Code), 1);
         assert_eq!(site.w.wallet().await.pin_version, 1);
         site.pay(&link, PIN).await.is(200, "Your payment is complete.");
-        site.finish().await;
+        site.close().await;
     }
 
     async fn a_code_of_another_shops_link_is_told_without_the_shop(db: TestDatabase) {
@@ -188,7 +188,7 @@ on_both! {
         let asked = site.submit(&link, &look.form("send_code"), &[]).await;
         asked.is(429, "A code was just sent to your WhatsApp. You can ask for another code in 45 seconds.");
         not(&asked, "kente");
-        site.finish().await;
+        site.close().await;
     }
 
     async fn a_state_that_stands_in_the_way_is_in_the_title(db: TestDatabase) {
@@ -224,7 +224,7 @@ on_both! {
         let page = site.get(&eighth).await;
         titled(&page, "Your wallet is locked: NGN 100.00");
         page.is(200, "unlocks at 00:00 on 12 Mar 2026. You will need a new link then.");
-        site.finish().await;
+        site.close().await;
     }
 
     async fn a_code_tells_until_when_it_works(db: TestDatabase) {
@@ -238,7 +238,7 @@ on_both! {
         let text = site.w.post.last(MessageKind::Code).text.clone();
         assert!(text.contains("It works until 09:30.") && !text.contains("10 minutes"), "{text}");
         assert!(text.contains("Never share it with anyone, including adire.example Ltd and us"), "{text}");
-        site.finish().await;
+        site.close().await;
     }
 
     async fn of_two_top_ups_one_is_to_be_chosen(db: TestDatabase) {
@@ -256,13 +256,13 @@ on_both! {
             says(&page, "To pay this order, send it before 09:30.");
         }
         says(&site.get(&second).await, "Pay before");
-        site.finish().await;
+        site.close().await;
     }
 
     async fn the_summary_says_who_wrote_it(db: TestDatabase) {
         let site = Site::start(db).await;
         let (_, link) = site.w.ready(20_000, 5_000).await;
         says(&site.get(&link).await, "From the shop: your order");
-        site.finish().await;
+        site.close().await;
     }
 }

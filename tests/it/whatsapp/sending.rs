@@ -96,7 +96,6 @@ on_both! {
         let number = format!("Receipt number: {}", second.transaction_id);
         assert!(api.last().words.lines().any(|line| line == number), "{:?}", api.last());
         assert_eq!(api.problems(), [""; 0]);
-        w.t.finish().await;
     }
 
     async fn a_window_that_turns_out_closed_costs_a_template_and_nothing_twice(db: TestDatabase) {

@@ -44,7 +44,6 @@ on_both! {
         w.t.advance(Span::minutes(5));
         w.send_messages().await;
         assert_eq!((status(&w).await, api.requests().len()), (MessageStatus::Delivered, 1), "sent once");
-        w.t.finish().await;
     }
 
     async fn without_a_report_it_is_sent_again_after_a_minute(db: TestDatabase) {
@@ -71,7 +70,6 @@ on_both! {
         let failed = News::Failed { why: "late".into(), again: tillbell::ops::messages::reports::Again::Never };
         assert!(told(&w, &taken[1], failed).await);
         assert_eq!(status(&w).await, MessageStatus::Read);
-        w.t.finish().await;
     }
 
     async fn a_first_report_may_be_that_it_was_read(db: TestDatabase) {
@@ -87,7 +85,6 @@ on_both! {
         let (started, is_ours) = tokio::join!(started, read);
         assert!(is_ours && matches!(started, Started::Waiting(_)), "{started:?}");
         assert_eq!((status(&w).await, api.requests().len()), (MessageStatus::Read, 1));
-        w.t.finish().await;
     }
 
     async fn a_merchants_text_without_an_answer_is_not_sent_again_and_its_report_is_kept(db: TestDatabase) {
@@ -104,7 +101,6 @@ on_both! {
         assert_eq!(api.requests().len(), 1);
         assert!(told(&w, &api.last(), News::Delivered).await);
         assert_eq!(status(&w).await, MessageStatus::Delivered, "the log tells the truth");
-        w.t.finish().await;
     }
 
     async fn a_report_of_another_deployment_changes_nothing(db: TestDatabase) {
@@ -125,6 +121,5 @@ on_both! {
         let (started, ()) = tokio::join!(started, strange);
         assert!(matches!(started, Started::Waiting(_)), "{started:?}");
         assert_eq!(status(&w).await, MessageStatus::Queued);
-        w.t.finish().await;
     }
 }

@@ -141,7 +141,8 @@ async fn send_step<'a>(
         if step.expect == Expect::Returned {
             let rows = connection.client.query(&statement, &params).await;
             let rows = rows.map_err(|error| Failure::Server(name, error))?;
-            let rows: Result<Vec<Row>, StoreError> = rows.iter().map(|row| convert::row(name, row)).collect();
+            let rows: Result<Vec<Row>, StoreError> =
+                rows.iter().map(|row| convert::row(step.sql, row)).collect();
             rows.map(StepAnswer::Rows).map_err(Failure::Program)
         } else {
             let count = connection.client.execute(&statement, &params).await;
@@ -222,7 +223,7 @@ fn gather<'a>(units: &[&'a Unit], made: &'a [Vec<Value>]) -> Vec<Gathered<'a>> {
     };
     for (n, unit) in units.iter().enumerate() {
         if unit.id != 0 {
-            add(&UNIT_MADE, &made[n], n);
+            add(UNIT_MADE::sql(), &made[n], n);
         }
         for step in unit.steps.iter().filter(|step| step.is_insert()) {
             add(step.sql, &step.params, n);

@@ -268,7 +268,7 @@ impl Connection {
             rows.map_err(|error| unread(sql, &error))
         };
         let rows = tokio::time::timeout(ANSWER_TIMEOUT, run).await.unwrap_or(Err(Unread::Silent))?;
-        rows.iter().map(|row| convert::row(sql.name, row)).collect::<Result<_, _>>().map_err(Unread::Final)
+        rows.iter().map(|row| convert::row(sql, row)).collect::<Result<_, _>>().map_err(Unread::Final)
     }
 }
 

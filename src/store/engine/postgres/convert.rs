@@ -7,7 +7,7 @@ use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
 
 use super::errors::{WrongType, fault as fault_of};
 use crate::store::StoreError;
-use crate::store::engine::sql::Column;
+use crate::store::engine::sql::{Column, Sql};
 use crate::store::engine::value::{Row, Value};
 
 impl ToSql for Value {
@@ -81,8 +81,9 @@ pub(super) fn arrays(
     Ok(all)
 }
 
-pub(super) fn row(statement: &str, row: &tokio_postgres::Row) -> Result<Row, StoreError> {
-    let fault = |error: String| fault_of(statement, error);
+pub(super) fn row(sql: &'static Sql, row: &tokio_postgres::Row) -> Result<Row, StoreError> {
+    let fault = |error: String| fault_of(sql.name, error);
+    let names = sql.answers(|| row.columns().iter().map(|column| column.name().to_owned()).collect());
     let mut values = Vec::with_capacity(row.len());
     for (i, column) in row.columns().iter().enumerate() {
         let value = match *column.type_() {
@@ -94,5 +95,5 @@ pub(super) fn row(statement: &str, row: &tokio_postgres::Row) -> Result<Row, Sto
         };
         values.push(value.map_err(|error| fault(error.to_string()))?);
     }
-    Ok(Row(values))
+    Ok(Row::new(names, values))
 }

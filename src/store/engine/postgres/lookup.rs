@@ -84,13 +84,13 @@ async fn answer_all(slot: &Slot, group: Vec<Job>) {
 /// The rows of each key; the last column of an answer is the key's place, counted from 1.
 fn by_place(sql: &Sql, keys: usize, rows: Vec<Row>) -> Result<Vec<Vec<Row>>, StoreError> {
     let mut found: Vec<Vec<Row>> = (0..keys).map(|_| Vec::new()).collect();
-    for Row(mut values) in rows {
-        let place = match values.pop() {
+    for mut row in rows {
+        let place = match row.values.pop() {
             Some(Value::Int(place)) => usize::try_from(place - 1).ok(),
             _ => None,
         };
         let slot = place.and_then(|place| found.get_mut(place));
-        slot.ok_or_else(|| fault(sql.name, "a row without its place"))?.push(Row(values));
+        slot.ok_or_else(|| fault(sql.name, "a row without its place"))?.push(row);
     }
     Ok(found)
 }

@@ -129,8 +129,12 @@ statements! {
     TIMELESS_NOWHERE: query { timeless!(nowhere) }
     SEEN: query { seen!(here) }
     SEEN_NOWHERE: query { seen!(nowhere) }
+    FORWARDED: query {
+        concat!("select ", columns!(), " from alerts where amount_kobo = $1 and first_seen_at between $2 and $3 \
+                 and authenticity = 'forwarded' and status = 'matched' order by first_seen_at desc limit $4")
+    }
     WAITING_FOR_A_KEY: query {
-        "select a.account_id, a.bank, min(a.first_seen_at) from alerts a join \
+        "select a.account_id, a.bank, min(a.first_seen_at) as oldest from alerts a join \
          (select subject_id from jobs where kind = 'verify' and done_at is null and tries = 0 union all \
           select subject_id from jobs where kind = 'verify' and done_at is null and tries > 0) j \
          on j.subject_id = a.id where a.status = 'quarantined' and a.first_seen_at >= $1 \
@@ -259,6 +263,17 @@ impl Store {
         self.alerts_by(sql, account_id, amount, seen, limit).await
     }
 
+    /// Alerts of this amount that a person forwarded and a person approved, whatever account they show, newest first.
+    pub async fn forwarded_and_paid(
+        &self,
+        amount: Money,
+        seen: (Timestamp, Timestamp),
+        limit: usize,
+    ) -> Result<Vec<AlertRow>, StoreError> {
+        let params = vec![amount.into(), seen.0.into(), seen.1.into(), (limit as i64).into()];
+        self.read(&FORWARDED, params).await?.into_iter().map(decode).collect()
+    }
+
     async fn alerts_by(
         &self,
         sql: &'static Sql,
@@ -291,7 +306,7 @@ impl Store {
                 Ok(WaitingMails {
                     account_id: r.opt_int("account_id")?,
                     bank: r.opt_text("bank")?,
-                    oldest: r.time("min")?,
+                    oldest: r.time("oldest")?,
                 })
             })
             .collect()

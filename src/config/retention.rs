@@ -1,0 +1,43 @@
+//! The `[retention]` part of the configuration: how long what is over is kept.
+//!
+//! Checked like every other part: each mistake names its key. Called by `config` alone.
+
+use serde::Deserialize;
+
+use super::{ConfigError, span};
+use crate::domain::time::Span;
+
+/// Less would take what is still needed: a message is tried for a day, a delivery for about three, and a person
+/// who looks for a cause comes after a weekend.
+const LEAST: Span = Span::days(7);
+
+#[derive(Clone, Debug)]
+pub struct Retention {
+    /// Jobs that are done, other than deliveries.
+    pub finished_jobs: Span,
+    /// Webhook attempts whose delivery is over.
+    pub attempts: Span,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(deny_unknown_fields, default, expecting = "a section")]
+pub(super) struct RawRetention {
+    finished_jobs: Option<String>,
+    attempts: Option<String>,
+}
+
+impl RawRetention {
+    pub(super) fn check(self) -> Result<Retention, ConfigError> {
+        let kept = |key: &str, text: Option<String>, default: Span| {
+            let kept = span(key, text, default)?;
+            if kept < LEAST {
+                return Err(ConfigError(format!("{key} must be 7d or more")));
+            }
+            Ok(kept)
+        };
+        Ok(Retention {
+            finished_jobs: kept("retention.finished_jobs", self.finished_jobs, Span::days(30))?,
+            attempts: kept("retention.attempts", self.attempts, Span::days(90))?,
+        })
+    }
+}

@@ -1,0 +1,42 @@
+//! What is over is forgotten after a stated time: finished jobs, and the log of webhook attempts.
+//!
+//! Nothing that is money or proof goes. The row of a delivery stays, as its event does: it says that the merchant was
+//! told, and lets a person send it again. Attempts of a delivery that is not over stay, whatever their age. Several
+//! nodes may do this at once, and any may die in between: each step is one Unit. Called by work.
+
+use crate::app::App;
+use crate::crash;
+use crate::ops::OpError;
+use crate::store::tables::{deliveries, jobs};
+
+/// Units of each kind in one run; the next run goes on.
+const STEPS_MAX: usize = 40;
+
+/// How much one run forgot.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Forgotten {
+    pub jobs: usize,
+    pub attempts: usize,
+}
+
+pub async fn forget_old(app: &App) -> Result<Forgotten, OpError> {
+    let (now, kept) = (app.now(), &app.config.retention);
+    let mut forgotten = Forgotten::default();
+    for _ in 0..STEPS_MAX {
+        let gone = app.store.forget_finished_jobs(now - kept.finished_jobs).await?;
+        crash::point("retention.step");
+        forgotten.jobs += gone;
+        if gone < jobs::FORGET_BATCH {
+            break;
+        }
+    }
+    for _ in 0..STEPS_MAX {
+        let gone = app.store.forget_attempts(now - kept.attempts).await?;
+        crash::point("retention.step");
+        forgotten.attempts += gone;
+        if gone < deliveries::FORGET_BATCH {
+            break;
+        }
+    }
+    Ok(forgotten)
+}
