@@ -29,13 +29,20 @@ const FAMILY: [&str; 10] =
 
 /// Many open payments of one merchant and one amount, under names that are not the victim's: every fourth
 /// shares a word with it.
-async fn crowd(t: &TestApp, merchant: &Merchant, naira: i64, count: usize, shared: &str) {
+pub async fn crowd(t: &TestApp, merchant: &Merchant, naira: i64, count: usize, shared: &str) {
     let first = t.create(merchant, naira, "Yetunde Zubair").await;
+    let name = |n: usize| {
+        let (given, family) = (GIVEN[n % 12], FAMILY[n / 12 % 10]);
+        if n.is_multiple_of(4) { format!("{shared} {family} {given}") } else { format!("{given} {family}") }
+    };
+    copies(t, &first, count, name).await;
+}
+
+/// The payment so often again, under names of the test's own.
+pub async fn copies(t: &TestApp, first: &Payment, count: usize, name: impl Fn(usize) -> String) {
     let mut steps: Vec<Step> = Vec::new();
     for n in 0..count {
-        let (given, family) = (GIVEN[n % 12], FAMILY[n / 12 % 10]);
-        let payer_name =
-            if n % 4 == 0 { format!("{shared} {family} {given}") } else { format!("{given} {family}") };
+        let payer_name = name(n);
         let id = t.app.store.id(IdKind::Payment).await.unwrap();
         let payment = Payment {
             id,
@@ -57,7 +64,7 @@ async fn apply(t: &TestApp, steps: Vec<Step>) {
     assert!(t.app.store.apply(unit).await.unwrap().is_done());
 }
 
-async fn correct(t: &TestApp, merchant: &Merchant, payment: &Payment, naira: i64) -> Corrected {
+pub async fn correct(t: &TestApp, merchant: &Merchant, payment: &Payment, naira: i64) -> Corrected {
     let corrected =
         correct_amount(&t.app, &merchant.caller, &payment.transaction_id, Money(naira * 100), None);
     let corrected = corrected.await.unwrap();
@@ -65,13 +72,13 @@ async fn correct(t: &TestApp, merchant: &Merchant, payment: &Payment, naira: i64
     corrected
 }
 
-async fn paid(t: &TestApp, naira: i64, payer: &str) -> AlertOutcome {
+pub async fn paid(t: &TestApp, naira: i64, payer: &str) -> AlertOutcome {
     t.advance(LATER + Span::seconds(20));
     t.ingest(&Alert::credit(ACCOUNT, naira, payer, at()).text()).await
 }
 
 /// The payments suggested to the person who looks at the alert.
-async fn suggested(t: &TestApp, alert_id: i64) -> Vec<String> {
+pub async fn suggested(t: &TestApp, alert_id: i64) -> Vec<String> {
     let alert = t.app.store.alert(alert_id).await.unwrap().unwrap();
     let evidence: serde_json::Value = serde_json::from_str(&alert.evidence).unwrap();
     let considered = evidence["considered"].as_array().unwrap();
@@ -253,10 +260,16 @@ on_both! {
             t.account(number).await;
         }
         let long = "Ada Bem Chi Dan Efe Fola Gozie Hauwa Ima Jide Kola";
+        let mut baited = Vec::new();
         for n in 0..4 {
             let bait = t.create(&other, 31_000 + n, long).await;
             assert!(matches!(correct(&t, &other, &bait, 5_000).await, Corrected::Payment(_)));
+            baited.push(bait.account_id.unwrap());
         }
+        let mut all: Vec<i64> = t.app.store.accounts().await.unwrap().iter().map(|account| account.id).collect();
+        baited.sort_unstable();
+        all.sort_unstable();
+        assert_eq!((baited.len(), &baited), (4, &all), "one on each account");
         let mine = t.create(&victim, 5_000, "Halima Garba").await;
         let account = t.app.store.accounts().await.unwrap().into_iter().find(|a| Some(a.id) == mine.account_id).unwrap();
         t.advance(LATER + Span::seconds(20));

@@ -6,19 +6,23 @@ use tillbell::ops::alerts::reverse::{Reverse, reverse_payment};
 use tillbell::ops::ledger::audit::{audit, what_to_do};
 
 use crate::harness::app::{ACCOUNT, LATER, TestApp, at, world};
-use crate::harness::databases::{Engine, connect};
+use crate::harness::databases::{Engine, TestDatabase, connect};
 use crate::harness::mails::Alert;
 
 /// Runs statements as somebody who may do everything, and whom no trigger stops.
 pub async fn by_hand(t: &TestApp, sqlite: &str, postgres: &str) {
-    match t.database().engine() {
+    by_hand_on(t.database(), sqlite, postgres).await;
+}
+
+pub async fn by_hand_on(database: &TestDatabase, sqlite: &str, postgres: &str) {
+    match database.engine() {
         Engine::Sqlite => {
-            let path = t.database().url().strip_prefix("sqlite:").unwrap();
+            let path = database.url().strip_prefix("sqlite:").unwrap();
             let file = rusqlite::Connection::open(path).unwrap();
             file.execute_batch(&format!("pragma foreign_keys = off; {sqlite}")).unwrap();
         }
         Engine::Postgres => {
-            let client = connect(t.database().url()).await;
+            let client = connect(database.url()).await;
             let text = format!("set session_replication_role = replica; {postgres}");
             client.batch_execute(&text).await.unwrap();
         }
@@ -120,6 +124,11 @@ on_both! {
             ("update settlements set operator = 'ife' where id = (select max(id) from settlements)", 0),
             ("update alerts set amount_kobo = 700", 1),
             ("update alerts set payer_name = 'SANI LAWAL' where id = (select max(id) from alerts)", 0),
+            // Other payers, but of one amount at one time and with one balance: one transfer in two tellings.
+            ("update alerts set balance_kobo = 990000", 1),
+            ("update alerts set bank_time_begin_at = 5 where id = (select max(id) from alerts)", 0),
+            ("update alerts set bank_time_begin_at = 5", 1),
+            ("update alerts set balance_kobo = 990001 where id = (select max(id) from alerts)", 0),
             ("update alerts set payer_name = 'SANI LAWAL'", 1),
         ] {
             by_hand(&t, sql, sql).await;

@@ -9,10 +9,13 @@ use std::process::Stdio;
 
 use serde_json::Value;
 use tillbell::domain::alert::AlertStatus;
+use tillbell::domain::merchant::Mode;
+use tillbell::domain::payment::Status;
 use tillbell::domain::time::Span;
+use tillbell::ops::payments::sweep::{SweepReport, sweep};
 
 use crate::crashes::{self, ENOUGH, Installation, Service, now, request};
-use crate::harness::app::{ACCOUNT, LATER, at};
+use crate::harness::app::{ACCOUNT, LATER, at, world};
 use crate::harness::databases::{Engine, TestDatabase, connect};
 use crate::harness::mails::Alert;
 use crate::smtp::{DEV, House, SMTP};
@@ -186,5 +189,28 @@ on_both! {
         tillbell::work::run_due(&house.t.app).await.unwrap();
         let alerts = house.alerts().await;
         assert_eq!((alerts.len(), alerts[0].payment_id), (1, Some(payment.id)));
+    }
+
+    async fn an_alert_that_is_stored_and_not_decided_keeps_the_payments_of_its_account_open(db: TestDatabase) {
+        let (t, shop) = world(db).await;
+        let other = t.merchant("bolu.example").await;
+        t.account_for("0123459982", Some(other.id), Mode::Live).await;
+        let paid = t.create(&shop, HELD, "Halima Garba").await;
+        let unpaid = t.create(&shop, 9_000, "Chinedu Okafor").await;
+        let elsewhere = t.create(&other, 9_000, "Musa Danladi").await;
+        t.advance(Span::hours(47));
+        hold(t.database()).await;
+        let alert = t.ingest(&Alert::credit(ACCOUNT, HELD, "Halima Garba", t.app.now()).text()).await;
+        assert_eq!(alert.status, AlertStatus::New, "{alert:?}");
+        // Past the late window of all three.
+        t.advance(Span::hours(2));
+        assert_eq!(sweep(&t.app).await.unwrap(), SweepReport { rejected: 1, left: 2 });
+        assert_eq!(t.payment(&elsewhere).await.status, Status::Rejected);
+        release(t.database()).await;
+        tillbell::work::run_due(&t.app).await.unwrap();
+        assert_eq!(t.payment(&paid).await.status, Status::Approved, "by the alert that came in time");
+        assert_eq!(sweep(&t.app).await.unwrap(), SweepReport { rejected: 1, left: 0 });
+        assert_eq!(t.payment(&unpaid).await.status, Status::Rejected);
+        t.finish().await;
     }
 }

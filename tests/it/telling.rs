@@ -6,6 +6,7 @@ use tillbell::domain::payment::Status;
 use tillbell::domain::time::Span;
 use tillbell::ops::merchants::accounts::NewAccount;
 
+use crate::counted_once::approved;
 use crate::harness::app::{ACCOUNT, TestApp, world};
 use crate::harness::mails::Alert;
 
@@ -39,6 +40,23 @@ async fn outcome(
     let approved = t.payment(&payment).await.status == Status::Approved;
     assert_eq!(approved, taken.status == AlertStatus::Matched, "{taken:?}");
     (taken.status, approved)
+}
+
+/// Not credited by itself; and a person who has looked may still approve it, so it is not put aside for good.
+async fn waits_for_a_person(
+    t: &TestApp,
+    shop: &crate::harness::app::Merchant,
+    naira: i64,
+    mail: &str,
+    told: &str,
+) {
+    let payment = t.create(shop, naira, PAYER).await;
+    t.advance(Span::minutes(1));
+    let taken = t.ingest(mail).await;
+    assert_eq!(taken.status, AlertStatus::Review, "{told}: {taken:?}");
+    let doubts = t.app.store.alert(taken.alert_id).await.unwrap().unwrap().facts.doubts;
+    assert!(!doubts.is_empty(), "it waits for another reason: {told}: {taken:?}");
+    approved(t, &taken, &payment, Some("it is on the statement")).await;
 }
 
 on_both! {
@@ -144,5 +162,54 @@ on_both! {
         }
         // A transfer to the settlement account itself.
         assert_eq!(outcome(&t, &shop, 7_201, &alert(&t, 7_201).text()).await, (AlertStatus::Matched, true));
+    }
+
+    async fn no_word_of_return_or_failure_is_credited_or_put_aside_for_good(db: TestDatabase) {
+        let (t, shop) = world(db).await;
+        let mut naira = 8_001;
+        for word in [
+            "failed", "bounced", "recall", "recalled", "uncleared", "DECLINED", "RVS", "RVSL", "REVRSL", "RTN", "returned",
+            "REJECTED", "reversed",
+        ] {
+            // As the bank's own word, in the payer's remark, and at the end, where either may have written it.
+            for (from, to) in [
+                ("-TRANSFER-OPAY-", format!("-{word}-OPAY-")),
+                ("-TRANSFER-OPAY-", format!("-rent {word} May-OPAY-")),
+                ("ZARA LAMI GYANG</td>", format!("ZARA LAMI GYANG {word}</td>")),
+            ] {
+                naira += 1;
+                let plain = alert(&t, naira).text();
+                let mail = plain.replace(from, &to);
+                assert_ne!(mail, plain);
+                waits_for_a_person(&t, &shop, naira, &mail, &to).await;
+            }
+        }
+        t.finish().await;
+    }
+
+    async fn no_state_but_success_and_no_amount_in_brackets_is_credited(db: TestDatabase) {
+        let (t, shop) = world(db).await;
+        let mut naira = 9_001;
+        for (label, value) in [
+            ("Status", "Pending confirmation"),
+            ("Status", "Uncleared"),
+            ("Transaction Status", "Declined"),
+            ("Transaction Status", "Bounced"),
+            ("Transaction Status", "RVS"),
+        ] {
+            naira += 1;
+            let row = format!("<tr><td>{label}</td><td>:</td><td>{value}</td></tr>\r\n<tr><td>Value Date");
+            let mail = alert(&t, naira).text().replace("<tr><td>Value Date", &row);
+            waits_for_a_person(&t, &shop, naira, &mail, value).await;
+        }
+        for shown in ["({})", "NGN ({}.00)", "(NGN {})", "NGN {}-", "-NGN {}"] {
+            naira += 1;
+            let plain = alert(&t, naira).text();
+            let amount = shown.replace("{}", &naira.to_string());
+            let mail = plain.replace(&format!("<td>NGN {naira}</td>"), &format!("<td>{amount}</td>"));
+            assert_ne!(mail, plain);
+            waits_for_a_person(&t, &shop, naira, &mail, &amount).await;
+        }
+        t.finish().await;
     }
 }

@@ -1,5 +1,6 @@
-//! Receivers that answer without end before they answer: what is read of them has a limit, and they
-//! get no more attempts at once on another port.
+//! Receivers that answer without end before they answer: what is read of them has a limit. That they get no more
+//! attempts at once on another port is tested in `work::hosts`: here all receivers are programs of one machine, and
+//! count by port.
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;

@@ -308,6 +308,25 @@ fn a_part_that_tells_something_else_is_a_doubt_in_every_layout() {
     assert!(quiet.is_empty(), "{} of {count} pass:\n{}", quiet.len(), quiet.join("\n"));
 }
 
+/// Banks whose mails once were read as clean credits, whatever amount their text part told.
+const ONCE_READ_CLEAN: [&str; 6] = ["firstbank", "stanbic", "uba", "fcmb", "union", "moniepoint"];
+
+#[test]
+fn layouts_that_once_let_a_second_amount_pass_are_among_those_tried() {
+    let all = credits();
+    for bank in ONCE_READ_CLEAN {
+        let mut own = all.iter().filter(|credit| credit.name.starts_with(&format!("{bank}: "))).peekable();
+        assert!(own.peek().is_some(), "{bank} has no credit among the examples");
+        for credit in own {
+            let other = format!("Your account has been credited with NGN {}9.00", credit.amount().len());
+            let reading = credit.beside(&other);
+            assert!(stopped(&reading), "{}: {other}: {:?}", credit.name, reading.facts.doubts);
+            let is_told = reading.facts.doubts.iter().any(|doubt| doubt.contains("amount"));
+            assert!(is_told, "{}: {:?}", credit.name, reading.facts.doubts);
+        }
+    }
+}
+
 #[test]
 fn a_copy_with_one_thing_changed_is_a_doubt_in_every_layout() {
     let mut quiet = Vec::new();

@@ -38,4 +38,18 @@ on_both! {
         let read = server.get(&shop.key, "/api/v1/payment/e1").await;
         assert_eq!(read.json()["data"]["status"], "pending");
     }
+
+    async fn a_correction_moves_no_expiry(db: TestDatabase) {
+        let (server, shop) = Server::with_shop(db).await;
+        let made = server.create(&shop, r#""transaction_id": "x1""#).await.json()["data"]["expires_at"].clone();
+        // A clock that has moved on would show.
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        let corrected = server.json("PATCH", &shop.key, "/api/v1/payment/x1/amount", NEW).await;
+        assert_eq!(corrected.status, 200, "{corrected:?}");
+        let data = corrected.json()["data"].clone();
+        let read = server.get(&shop.key, "/api/v1/payment/x1").await.json()["data"].clone();
+        assert_eq!((&data["amount"], &read["amount"]), (&120.00.into(), &120.00.into()));
+        assert!(made.is_string(), "{made}");
+        assert_eq!((&data["expires_at"], &read["expires_at"]), (&made, &made));
+    }
 }

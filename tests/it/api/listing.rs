@@ -1,6 +1,7 @@
 //! `GET /payments`: pages, cursors, filters, and what is refused.
 
 use super::server::{Reply, Server, Shop, names};
+use crate::audits::by_hand_on;
 
 fn ids(reply: &Reply) -> Vec<String> {
     assert_eq!(reply.status, 200, "{reply:?}");
@@ -16,6 +17,11 @@ async fn fill(server: &Server, shop: &Shop, n: usize) {
             server.create(shop, &format!(r#""transaction_id": "p{at}", "amount": {}"#, 100 + at * 300)).await;
         assert_eq!(reply.status, 201, "{reply:?}");
     }
+}
+
+async fn fill_one_more(server: &Server, shop: &Shop) {
+    let reply = server.create(shop, r#""transaction_id": "last", "amount": 12345"#).await;
+    assert_eq!(reply.status, 201, "{reply:?}");
 }
 
 on_both! {
@@ -82,5 +88,28 @@ on_both! {
         ] {
             server.get(&shop.key, &format!("/api/v1/payments?{query}")).await.fails_on(&fields);
         }
+    }
+
+    async fn a_total_is_exact_up_to_its_limit_and_then_says_that_it_is_capped(db: TestDatabase) {
+        let (server, shop) = Server::with_shop(db).await;
+        fill(&server, &shop, 1).await;
+        let columns = "business_id, kind, mode, status, version, amount_kobo, charge_percentage_kobo, \
+            charge_fixed_kobo, business_receives_kobo, schedule_rate, schedule_fixed_kobo, \
+            is_schedule_paid_by_customer, is_schedule_enabled, payer_name, webhook_url, corrections, \
+            created_at, updated_at, expires_at, approvable_until_at, is_swept, is_mismatch, is_name_mismatch";
+        let more = format!(
+            "insert into payments (id, transaction_id, {columns}) \
+             with recursive more(n) as (select 1 union all select n + 1 from more where n < 99999) \
+             select 1000000 + n, 'more-' || cast(n as text), {columns} from more, (select * from payments limit 1) as first"
+        );
+        by_hand_on(&server.database, &more, &more).await;
+        let totals = async || {
+            let reply = server.get(&shop.key, "/api/v1/payments?per_page=100").await;
+            let meta = reply.json()["meta"].clone();
+            (meta["total"].as_i64().unwrap(), meta["last_page"].as_i64().unwrap(), meta["total_is_capped"].clone())
+        };
+        assert_eq!(totals().await, (100_000, 1_000, serde_json::Value::Null));
+        fill_one_more(&server, &shop).await;
+        assert_eq!(totals().await, (100_000, 1_000, true.into()));
     }
 }

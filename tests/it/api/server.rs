@@ -26,7 +26,7 @@ pub const CREATE: &str = "/api/v1/payment-request";
 
 pub struct Server {
     pub running: Running,
-    _database: TestDatabase,
+    pub database: TestDatabase,
     _folder: tempfile::TempDir,
 }
 
@@ -112,7 +112,7 @@ impl Server {
         let mut app = App::open(config, &options).await.unwrap();
         app.messenger = messenger.unwrap_or(app.messenger);
         let running = start(Arc::new(app), Roles::ALL).await.unwrap();
-        Server { running, _database: database, _folder: folder }
+        Server { running, database, _folder: folder }
     }
 
     pub fn app(&self) -> &App {
