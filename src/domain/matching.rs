@@ -359,7 +359,7 @@ fn meant_for_another(
         c.beneficiary != winner
             && c.status == Status::Pending
             // A bank's clock may be slow, and a day may be shown as its midnight.
-            && c.time_fit != TimeFit::Outside
+            && (c.time_fit == TimeFit::Fits || c.time_fit == TimeFit::Near && c.created_at < incoming.first_seen)
             && !c.is_name_undecidable
     });
     others.into_iter().find_map(|c| match c.name {

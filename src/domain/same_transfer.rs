@@ -306,7 +306,7 @@ pub fn is_credit(alert: &AlertRow) -> bool {
 
 /// The bank or a person vouches for it: a forwarded mail that a person approved tells of money like any other.
 pub fn is_vouched(alert: &AlertRow) -> bool {
-    alert.authenticity.counts() || alert.status == AlertStatus::Matched
+    alert.authenticity.counts() || matches!(alert.status, AlertStatus::Matched | AlertStatus::Reversed)
 }
 
 /// The alert's bank time; with nothing shown, anything up to the mail's Date.

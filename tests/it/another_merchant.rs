@@ -156,6 +156,55 @@ on_both! {
         }
     }
 
+    async fn a_slow_clock_or_a_value_date_lets_no_other_merchant_take_it(db: TestDatabase) {
+        for slow in [Span::minutes(3), Span::hours(9)] {
+            let (t, victim) = world(TestDatabase::migrated(db.engine()).await).await;
+            let other = t.merchant("bolu.example").await;
+            let bait = t.create(&other, 5_050, "Halima Garba").await;
+            t.advance(Span::hours(20));
+            t.create(&victim, 5_000, "Halima").await;
+            t.create(&victim, 5_000, "Halima Garba").await;
+            t.advance(Span::minutes(1));
+            let shown = t.app.now() - slow;
+            let outcome = t.ingest(&Alert::credit(ACCOUNT, 5_050, "HALIMA GARBA", shown).text()).await;
+            assert_eq!(outcome.status, AlertStatus::Review, "{outcome:?}");
+            assert_eq!(t.payment(&bait).await.status, Status::Pending);
+        }
+    }
+
+    async fn a_correction_takes_no_money_that_is_about_anothers_amount(db: TestDatabase) {
+        for asked in [4_960, 5_150, 5_101] {
+            let (t, victim) = world(TestDatabase::migrated(db.engine()).await).await;
+            let other = t.merchant("bolu.example").await;
+            let mine = t.create(&victim, asked, "Zainab Hassan").await;
+            let bait = t.create(&other, 21_000, "Musa Danladi").await;
+            let waiting = paid(&t, 5_000, "MUSA DANLADI").await;
+            assert!(waiting.status.is_waiting(), "{waiting:?}");
+            assert!(matches!(correct(&t, &other, &bait, 5_000).await, Corrected::Payment(_)));
+            assert_eq!(t.payment(&bait).await.status, Status::Pending, "{asked}");
+            let alert = t.app.store.alert(waiting.alert_id).await.unwrap().unwrap();
+            assert!(alert.reason.contains(&mine.transaction_id), "{}", alert.reason);
+        }
+    }
+
+    async fn a_rounded_transfer_of_a_close_name_of_another_goes_to_a_person(db: TestDatabase) {
+        for (asked, lname) in [("Halima", None), ("Halima Garba", Some("Danladi"))] {
+            let (t, victim) = world(TestDatabase::migrated(db.engine()).await).await;
+            let other = t.merchant("bolu.example").await;
+            let bait = t.create(&other, 5_000, "Halima Garba").await;
+            let mut new = t.request(&victim, 4_980, asked);
+            new.payer.last_name = lname.map(str::to_owned);
+            let mine = match create_payment(&t.app, &victim.caller, new, None).await.unwrap() {
+                Created::Payment(view) => view.payment,
+                other => panic!("{other:?}"),
+            };
+            assert_eq!(mine.account_id, bait.account_id);
+            let outcome = paid(&t, 5_000, "HALIMA GARBA").await;
+            assert_eq!(outcome.status, AlertStatus::Review, "{asked}: {outcome:?}");
+            assert_eq!(t.payment(&bait).await.status, Status::Pending);
+        }
+    }
+
     async fn no_number_of_waiting_alerts_hides_one_from_a_correction(db: TestDatabase) {
         let (t, shop) = world(db).await;
         let payment = t.create(&shop, 5_000, "Halima Garba").await;

@@ -44,7 +44,6 @@ on_both! {
                 assert!(taken.reason.contains("the amount or the day in the narration"), "{}", taken.reason);
                 is_open(&t, &meant).await;
             }
-            t.finish().await;
         }
     }
 }

@@ -32,7 +32,6 @@ on_both! {
         assert!(outcome.reason.contains(LIMIT), "{}", outcome.reason);
         let seen = suggested(&t, outcome.alert_id).await;
         assert_eq!(seen.first(), Some(&exact.transaction_id), "{seen:?}");
-        t.finish().await;
     }
 
     async fn a_name_that_its_bank_cut_among_more_than_are_read_goes_to_a_person(db: TestDatabase) {
@@ -52,7 +51,6 @@ on_both! {
                 let seen = suggested(&t, outcome.alert_id).await;
                 assert_eq!(seen.first(), Some(&exact.transaction_id), "{seen:?}");
             }
-            t.finish().await;
         }
     }
 
@@ -67,7 +65,6 @@ on_both! {
         assert_eq!(outcome.status, AlertStatus::Review, "{outcome:?}");
         let both = suggested(&t, outcome.alert_id).await;
         assert!(both.contains(&mine.transaction_id) && both.contains(&bait.transaction_id), "{both:?}");
-        t.finish().await;
     }
 
     async fn many_payments_of_its_very_name_hide_none_when_an_account_is_chosen(db: TestDatabase) {
@@ -94,6 +91,5 @@ on_both! {
         }
         let outcome = paid(&t, 5_000, "HALIMA GARBA").await;
         assert_eq!(outcome.transaction_id, Some(mine.transaction_id), "{}", outcome.reason);
-        t.finish().await;
     }
 }

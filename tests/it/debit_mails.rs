@@ -50,7 +50,6 @@ on_both! {
                 assert_eq!(alert(&t, *id).await.linked_alert_id, expected, "{prefix}");
                 assert_eq!(t.payment(payment).await.status, Status::Approved, "nothing is reversed by itself");
             }
-            t.finish().await;
         }
     }
 
@@ -72,7 +71,6 @@ on_both! {
             assert!(alarm.contains(&part), "{part}: {alarm}");
         }
         assert_eq!(alert(&t, forward.alert_id).await.linked_alert_id, Some(debit.alert_id));
-        t.finish().await;
     }
 
     async fn a_forward_whose_reversal_came_first_is_not_approved_by_oversight(db: TestDatabase) {
@@ -91,6 +89,5 @@ on_both! {
         assert!(told.contains(&expected), "{told:?}");
         is_open(&t, &one).await;
         approved(&t, &forward, &one, Some("the bank sent it once more")).await;
-        t.finish().await;
     }
 }

@@ -63,7 +63,6 @@ on_both! {
                 } else {
                     is_not_taken(&t, &bait, alert, &ended).await;
                 }
-                t.finish().await;
             }
         }
     }
@@ -88,7 +87,7 @@ on_both! {
             } else {
                 is_not_taken(&w.t, &bait, alert, &topup.payment).await;
             }
-            w.t.finish().await;
+            w.t.audited().await;
         }
     }
 }

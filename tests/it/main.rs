@@ -26,6 +26,7 @@ mod debit_mails;
 mod finding;
 mod fished;
 mod forged;
+mod hearsay;
 mod intake;
 mod log_lines;
 mod mailbox;

@@ -42,7 +42,6 @@ on_both! {
         let just = pay("10000", "Musa Danladi").await;
         assert_eq!(just.status, AlertStatus::Review, "{just:?}");
         approved(&t, &just, &twice, None).await;
-        t.finish().await;
     }
 
     async fn less_than_half_the_amount_needs_a_reason(db: TestDatabase) {
@@ -58,7 +57,6 @@ on_both! {
         let told = "only NGN 2,499.99 was received, less than half of NGN 5,000.00";
         needs_a_reason(&t, &little, &payment, told).await;
         approved(&t, &pay("2500", "Musa Danladi").await, &half, None).await;
-        t.finish().await;
     }
 
     async fn a_payment_that_was_created_after_the_money_needs_a_reason(db: TestDatabase) {
@@ -71,6 +69,5 @@ on_both! {
         let told = "the payment was created after the transfer, by the bank's time";
         needs_a_reason(&t, &early, &payment, told).await;
         assert_eq!(t.payment(&payment).await.status, Status::Approved);
-        t.finish().await;
     }
 }

@@ -28,7 +28,6 @@ on_both! {
         let taken = t.ingest(&Alert::credit(ACCOUNT, 5_000, "Halima Garba", at()).text()).await;
         assert_eq!(taken.status, AlertStatus::Matched, "{taken:?}");
         assert_eq!(t.payment(&payment).await.status, Status::Approved);
-        t.finish().await;
     }
 
     async fn a_retired_account_still_makes_a_mask_ambiguous(db: TestDatabase) {
@@ -42,7 +41,6 @@ on_both! {
         assert_eq!(taken.status, AlertStatus::Review, "{taken:?}");
         assert!(taken.reason.contains("several registered accounts at that bank"), "{}", taken.reason);
         is_open(&t, &payment).await;
-        t.finish().await;
     }
 
     async fn fewer_than_three_digits_name_no_account(db: TestDatabase) {
@@ -61,7 +59,6 @@ on_both! {
                 assert!(taken.reason.contains("account"), "{}", taken.reason);
                 is_open(&t, &payment).await;
             }
-            t.finish().await;
         }
     }
 
@@ -81,7 +78,6 @@ on_both! {
         assert_eq!(taken.status, AlertStatus::Matched, "{taken:?}");
         assert_eq!(t.payment(&mine).await.status, Status::Approved);
         is_open(&t, &theirs).await;
-        t.finish().await;
     }
 
     async fn a_disabled_business_is_credited_and_told(db: TestDatabase) {
@@ -114,6 +110,5 @@ on_both! {
         let told = receiver.received();
         assert_eq!(told.len(), 1);
         assert_eq!(told[0].json()["transaction_id"], made.payment.transaction_id.as_str());
-        t.finish().await;
     }
 }

@@ -53,7 +53,7 @@ on_both! {
         assert_eq!(alert.status, AlertStatus::Matched, "{alert:?}");
         assert_eq!((alert.authenticity, alert.facts.doubts), (Authenticity::Proven, Vec::new()));
         assert_eq!(s.t.payment(&payment).await.status, Status::Approved);
-        s.t.finish().await;
+        s.t.audited().await;
     }
 
     async fn a_subject_that_nobody_signed_gives_no_direction(db: TestDatabase) {
@@ -67,7 +67,7 @@ on_both! {
         assert_eq!((alert.facts.direction, alert.status), (None, AlertStatus::Unreadable), "{alert:?}");
         assert!(alert.reason.contains("direction"), "{}", alert.reason);
         assert_eq!(s.t.payment(&payment).await.status, Status::Pending);
-        s.t.finish().await;
+        s.t.audited().await;
     }
 
     async fn a_signed_subject_that_tells_a_debit_is_one(db: TestDatabase) {
@@ -75,6 +75,6 @@ on_both! {
         let alert = s.take(signer(&ALL).sign(&mail(&s, "Skye Bank - Debit Alert")), MAILBOX).await;
         assert_eq!((alert.facts.direction, alert.status), (Some(Direction::Debit), AlertStatus::Ignored), "{alert:?}");
         assert_eq!(s.t.payment(&payment).await.status, Status::Pending);
-        s.t.finish().await;
+        s.t.audited().await;
     }
 }

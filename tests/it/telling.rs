@@ -184,7 +184,6 @@ on_both! {
                 waits_for_a_person(&t, &shop, naira, &mail, &to).await;
             }
         }
-        t.finish().await;
     }
 
     async fn no_state_but_success_and_no_amount_in_brackets_is_credited(db: TestDatabase) {
@@ -210,6 +209,5 @@ on_both! {
             assert_ne!(mail, plain);
             waits_for_a_person(&t, &shop, naira, &mail, &amount).await;
         }
-        t.finish().await;
     }
 }

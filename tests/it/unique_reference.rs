@@ -112,7 +112,6 @@ on_both! {
         let third = t.ingest(&opay(&t, "5@opay", theirs, "NGN 6,150.00", "DOOSHIMA IORFA", REFERENCE)).await;
         assert_eq!(third.status, AlertStatus::Matched, "{third:?}");
         assert_eq!(t.payment(&beside).await.status, Status::Approved);
-        t.finish().await;
     }
 
     async fn a_unique_reference_pays_once_by_hand_as_well(db: TestDatabase) {
@@ -138,6 +137,5 @@ on_both! {
         let third = t.ingest(&third).await;
         assert_eq!(third.status, AlertStatus::Review, "{third:?}");
         approved(&t, &third, &beside, None).await;
-        t.finish().await;
     }
 }

@@ -149,6 +149,56 @@ on_both! {
         }
     }
 
+    async fn a_typed_session_id_with_the_name_in_a_remark_draws_no_reversal(db: TestDatabase) {
+        for is_first in [false, true] {
+            let (t, shop) = world(TestDatabase::migrated(db.engine()).await).await;
+            let other = t.merchant("bolu.example").await;
+            let remark = |facts: &mut AlertFacts| facts.narration = Some("FOR HALIMA GARBA FROM LI WU".into());
+            // A second transfer of the amount, with the first one's session id typed into it.
+            let (drawing, drawn) = paid(&t, &shop, VICTIM, typed).await;
+            let mut taken = None;
+            if is_first {
+                t.create(&other, NAIRA, "Sani Lawal").await;
+                t.advance(LATER);
+                let (_, mut later) = nameless(&t, THIEF);
+                remark(&mut later.facts);
+                taken = Some(later);
+            }
+            let first = if is_first { None } else { Some(paid(&t, &other, THIEF, remark).await.1) };
+            let mut back = t.taken(&Alert { at: t.app.now(), ..debit_of(&drawing) }.text(), true);
+            back.facts.session_id = Some(SESSION.into());
+            back.facts.narration = Some("RVSL FOR HALIMA GARBA FROM".into());
+            let back = take_alert(&t.app, &back).await.unwrap();
+            let first = match (first, taken) {
+                (Some(first), _) => first,
+                (None, taken) => {
+                    let late = take_alert(&t.app, &taken.unwrap()).await.unwrap();
+                    assert_eq!(late.status, AlertStatus::Review, "{late:?}");
+                    late.alert_id
+                }
+            };
+            assert_eq!(alert(&t, first).await.linked_alert_id, Some(back.alert_id), "{is_first}");
+            let payment = alert(&t, drawn).await.payment_id.unwrap();
+            let payment = t.app.store.payment(payment).await.unwrap().unwrap();
+            if !is_first {
+                let refused = undo(&t.app, &payment, back.alert_id, None).await.unwrap_err();
+                assert!(refused.to_string().contains("may as well be about"), "{refused}");
+            }
+        }
+    }
+
+    async fn money_that_came_undoes_nothing_without_a_reason(db: TestDatabase) {
+        let (t, shop) = world(db).await;
+        let (_, first) = paid(&t, &shop, VICTIM, nothing).await;
+        let (_, mut came) = nameless(&t, VICTIM);
+        came.facts.kind = Some(AlertKind::Reversal);
+        let came = take_alert(&t.app, &came).await.unwrap();
+        let payment = alert(&t, first).await.payment_id.unwrap();
+        let payment = t.app.store.payment(payment).await.unwrap().unwrap();
+        let refused = undo(&t.app, &payment, came.alert_id, None).await.unwrap_err();
+        assert!(refused.to_string().contains("reports money that came"), "{refused}");
+    }
+
     async fn a_debit_about_a_credit_that_was_set_aside_accuses_nobody_else(db: TestDatabase) {
         for by_session in [true, false] {
             let (t, shop) = world(TestDatabase::migrated(db.engine()).await).await;

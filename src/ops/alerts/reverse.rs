@@ -152,13 +152,17 @@ async fn obstacles(
         let came = naira(other.facts.amount.unwrap_or_default());
         all.push(format!("alert {id} seems to be about alert {} ({came} from {payer})", other.id));
     }
-    for other in meant.iter().filter(|other| other.id != credit.id && !may_be_the_same_money(other, credit)) {
-        let payment = match other.payment_id {
-            Some(payment) => app.store.payment(payment).await?,
-            None => None,
+    let is_meant = meant.iter().any(|one| one.id == credit.id);
+    let others = meant.iter().filter(|other| other.id != credit.id && !may_be_the_same_money(other, credit));
+    for other in others.filter(|_| is_meant) {
+        let is_of_others = match other.payment_id {
+            Some(payment) => {
+                let payment = app.store.payment(payment).await?;
+                payment.is_some_and(|payment| payment.business_id != business_id)
+            }
+            None => false,
         };
-        let is_of_others = payment.as_ref().is_none_or(|payment| payment.business_id != business_id);
-        if is_of_others && meant.iter().any(|one| one.id == credit.id) {
+        if other.status.is_waiting() || other.status == AlertStatus::Matched && is_of_others {
             all.push(format!(
                 "alert {id} may as well be about alert {}; look at the bank's statement",
                 other.id

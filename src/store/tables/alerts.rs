@@ -61,7 +61,6 @@ statements! {
     MATCHED: query {
         "update alerts set status = 'matched', settlement_id = $3, payment_id = $4, matched_at = $5, \
          decided_at = $5, reason = $6, evidence = $7, account_id = coalesce(account_id, $8), \
-         authenticity = case when authenticity = 'proven' then authenticity else 'trusted' end, \
          authentic_by = coalesce(authentic_by, $9), kind = case when kind in ('fee', 'own_transfer') then 'payment' else \
          kind end, version = version + 1 where id = $1 and version = $2 and (status in ('new', 'review', 'unmatched') \
          or (status = 'ignored' and direction = 'credit' and kind in ('fee', 'own_transfer')) or (status = 'dismissed' \

@@ -42,6 +42,7 @@ const EXPECTED: &[(&str, &str)] = &[
     ("UNDECIDED_ON_ACCOUNT", "alerts_undecided"),
     ("FOUND_ALARMS", "alerts_linked"),
     ("BY_SESSION", "alerts_session"),
+    ("FORWARDED", "alerts_forwarded"),
     ("BY_SESSION_OLDEST", "alerts_session"),
     ("BY_SESSION_DEBITS", "alerts_session"),
     ("BY_SESSION_OF_AMOUNT", "alerts_session"),

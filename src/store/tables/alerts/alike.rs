@@ -19,7 +19,7 @@ const INTERVAL_MAX: Span = Span::hours(26);
 /// What is vouched for. Copies tell nothing new, and would fill the reads.
 macro_rules! vouched {
     () => {
-        " and (authenticity in ('proven', 'trusted') or status = 'matched') and status <> 'duplicate'"
+        " and (authenticity in ('proven', 'trusted') or status in ('matched', 'reversed')) and status <> 'duplicate'"
     };
 }
 
@@ -131,7 +131,7 @@ statements! {
     SEEN_NOWHERE: query { seen!(nowhere) }
     FORWARDED: query {
         concat!("select ", columns!(), " from alerts where amount_kobo = $1 and first_seen_at between $2 and $3 \
-                 and authenticity = 'forwarded' and status = 'matched' order by first_seen_at desc limit $4")
+                 and authenticity = 'forwarded' and status in ('matched', 'reversed') order by first_seen_at desc limit $4")
     }
     WAITING_FOR_A_KEY: query {
         "select a.account_id, a.bank, min(a.first_seen_at) as oldest from alerts a join \
