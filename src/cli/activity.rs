@@ -19,10 +19,10 @@ pub(super) struct ActivityArgs {
     /// Also "website 1", "key 1", "account 1", "mailbox 1" and "webhook 1".
     #[arg(long, value_name = "WHAT", value_parser = about)]
     about: Option<About>,
-    /// Acts of the last 24h, 7d, ... or since a day (2026-03-10, UTC)
+    /// Actions of the last 24h, 7d, ... or since a day (2026-03-10, UTC)
     #[arg(long, value_name = "TIME", value_parser = since)]
     since: Option<Since>,
-    /// Largest number of acts to show
+    /// Largest number of actions to show
     #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     limit: u32,
 }
@@ -79,6 +79,9 @@ pub(super) async fn run(args: &ActivityArgs, desk: &Desk) -> anyhow::Result<()> 
     let mut rows = Vec::with_capacity(acts.len());
     for act in &acts {
         rows.push(object(act, thing(&app, &act.subject).await?));
+    }
+    if rows.is_empty() && !desk.printer.json {
+        return desk.printer.line("no actions");
     }
     desk.printer.list_with("acts", &columns, rows, Object::new().with("more", more))?;
     desk.printer.remark(more, &newest(args.limit))

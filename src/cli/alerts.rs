@@ -78,7 +78,7 @@ pub(super) enum AlertCommand {
     /// Use it for alerts in review and for money that matched no payment. `alert show` suggests payments.
     #[command(after_help = examples![
         "alert approve 42 --payment A-81",
-        "alert approve 42 --payment A-81 --despite \"his sister\"",
+        "alert approve 42 --payment A-81 --despite \"the payer is her sister\"",
     ])]
     Approve {
         /// Id of the alert
@@ -439,7 +439,7 @@ fn in_words(totals: &[AlertTotal], now: Timestamp) -> anyhow::Result<String> {
         let mails = if unread.count == 1 { "mail" } else { "mails" };
         let age = for_people(&age(now, oldest));
         words.push_str(&format!(
-            "\n{} {mails} could not be read, and may tell of money, the oldest {age} old: `alert list --outcome unreadable`",
+            "\n{} {mails} could not be read and may contain a payment, the oldest {age} old: `alert list --outcome unreadable`",
             unread.count
         ));
     }

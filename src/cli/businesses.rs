@@ -31,7 +31,7 @@ pub(super) enum BusinessCommand {
         /// E-mail address of the business
         #[arg(long)]
         email: String,
-        /// Where webhooks go if neither the payment nor the website names a URL
+        /// Webhook URL for test events and wallet payments; bank transfers name their own
         #[arg(long, value_name = "URL")]
         webhook_url: Option<String>,
         #[command(flatten)]
@@ -52,7 +52,7 @@ pub(super) enum BusinessCommand {
         /// New e-mail address
         #[arg(long)]
         email: Option<String>,
-        /// Where webhooks go if neither the payment nor the website names a URL
+        /// Webhook URL for test events and wallet payments; bank transfers name their own
         #[arg(long, value_name = "URL")]
         webhook_url: Option<String>,
         /// Remove the webhook URL

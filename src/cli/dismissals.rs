@@ -59,7 +59,7 @@ pub(super) async fn run(app: &App, banks: &Banks, args: &DismissArgs, desk: &Des
 
 /// What follows from putting such alerts aside.
 const FOR_GOOD: &str = "Those that were quarantined or unreadable are not checked or read again and cannot be \
-                        approved. If a mail is genuine after all, take in a copy: tillbell alert ingest FILE --trusted";
+                        approved. If a mail is genuine after all, ingest a copy: tillbell alert ingest FILE --trusted";
 
 fn is_for_good(was: AlertStatus) -> bool {
     matches!(was, AlertStatus::Quarantined | AlertStatus::Unreadable)
@@ -75,7 +75,7 @@ async fn dismiss(app: &App, banks: &Banks, args: &DismissArgs, desk: &Desk) -> a
         desk.printer.object(&object)?;
         let for_good = format!(
             "It was {}, so it is not checked or read again and cannot be approved. If the mail is genuine after all, \
-             take in a copy: tillbell alert ingest FILE --trusted",
+             ingest a copy: tillbell alert ingest FILE --trusted",
             was.as_str()
         );
         return desk.printer.remark(is_for_good(was), &for_good);

@@ -6,7 +6,7 @@
 use clap::{Args, ValueEnum};
 
 use crate::config::parse_span;
-use crate::domain::money::Money;
+use crate::domain::money::{CURRENCY, Money, MoneyError};
 use crate::domain::time::{Span, Timestamp};
 use crate::ops::merchants::businesses::ChargeChange;
 
@@ -53,7 +53,7 @@ pub(super) struct ChargeOptions {
     /// Charge at most this much for one payment, in naira
     #[arg(long, value_name = "NAIRA", value_parser = money, conflicts_with = "no_cap")]
     cap: Option<Money>,
-    /// Remove the cap
+    /// No cap
     #[arg(long)]
     no_cap: bool,
     /// The customer pays the charges on top of the amount
@@ -62,10 +62,10 @@ pub(super) struct ChargeOptions {
     /// The merchant receives the amount less the charges (the default)
     #[arg(long)]
     paid_by_merchant: bool,
-    /// Charge nothing; the other settings are kept
+    /// Charge nothing; percentage, fixed part and cap are kept for later
     #[arg(long, conflicts_with = "charges")]
     no_charges: bool,
-    /// Switch charging on again after --no-charges (a new business has it on)
+    /// Charge payments (the default); ends --no-charges
     #[arg(long)]
     charges: bool,
 }
@@ -83,9 +83,29 @@ impl ChargeOptions {
     }
 }
 
-/// Naira with at most two decimals.
+/// Naira with at most two decimals, typed plainly or as lists print them: `12150`, `12,150.00`, `NGN 12,150.00`.
 pub(super) fn money(text: &str) -> Result<Money, String> {
-    Money::parse(text).map_err(|error| error.to_string())
+    let text = text.trim();
+    let bare = match text.split_at_checked(CURRENCY.len()) {
+        Some((currency, amount)) if currency.eq_ignore_ascii_case(CURRENCY) => amount.trim_start(),
+        _ => text,
+    };
+    let wrong = || "must be an amount such as 5000, 5,000.00 or \"NGN 5,000.00\"".to_owned();
+    let plain = without_separators(bare).ok_or_else(wrong)?;
+    Money::parse(&plain).map_err(|error| match error {
+        MoneyError::NotANumber => wrong(),
+        error => error.to_string(),
+    })
+}
+
+/// Commas go where they part thousands; anywhere else they are a slip (`12,50`).
+fn without_separators(text: &str) -> Option<String> {
+    let (whole, fraction) = text.split_at(text.find('.').unwrap_or(text.len()));
+    let mut groups = whole.split(',');
+    let first = groups.next().unwrap_or_default();
+    let is_right =
+        !whole.contains(',') || ((1..=3).contains(&first.len()) && groups.all(|group| group.len() == 3));
+    (is_right && !fraction.contains(',')).then(|| whole.replace(',', "") + fraction)
 }
 
 /// A percentage with at most two decimals, as hundredths of a percent.

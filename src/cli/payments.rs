@@ -46,7 +46,7 @@ pub(super) struct ListArgs {
     /// Only payments with this status: pending, approved or rejected
     #[arg(long, value_name = "STATUS", value_parser = status)]
     status: Option<Status>,
-    /// Amount that was requested or received, for example 5000 or 5000.50
+    /// Amount that was requested or received, for example 5000 or 5,000.50
     #[arg(long, value_name = "NAIRA", value_parser = money)]
     amount: Option<Money>,
     /// Words of the payer's name or their beginnings, in any order

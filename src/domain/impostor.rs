@@ -63,32 +63,51 @@ pub fn check_direction(text: &str) -> Result<(), Impostor> {
     if text.chars().any(turns) { Err(Impostor::Turned) } else { Ok(()) }
 }
 
-/// Refuses what is no plain piece of one line: links, invisible characters, separators of lines.
+/// Refuses what is no plain piece of one line: links, invisible characters, separators of lines. A link is `://`,
+/// `www.`, or a host with a path; a host alone may be a company's name.
 pub fn check_line(text: &str) -> Result<(), Impostor> {
     if !is_plain_line(text) {
         return Err(Impostor::Invisible);
     }
-    let folded = joined(&folded(text));
-    if folded.contains("://") || folded.contains("www.") {
+    let folded = folded(text);
+    let whole = joined(&folded);
+    let has_link = whole.contains("://") || whole.contains("www.");
+    if has_link || folded.split(". ").map(joined).any(|sentence| leads_to_a_path(&sentence)) {
         return Err(Impostor::Link);
     }
     Ok(())
+}
+
+/// A host and behind it, perhaps after a port, a slash.
+fn leads_to_a_path(text: &str) -> bool {
+    text.match_indices('/').any(|(at, _)| {
+        let before = &text[..at];
+        let before = match before.rsplit_once(':') {
+            Some((host, port)) if port.chars().all(|c| c.is_ascii_digit()) => host,
+            _ => before,
+        };
+        before.rsplit(|c: char| !is_part_of_a_host(c)).next().is_some_and(is_host)
+    })
+}
+
+fn is_part_of_a_host(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '.' | '-')
+}
+
+/// Whether a folded word is a host under a suffix that is known.
+fn is_host(name: &str) -> bool {
+    let name = name.trim_matches(|c| c == '.' || c == '-');
+    let Some((_, top)) = name.rsplit_once('.') else { return false };
+    top.chars().all(char::is_alphabetic)
+        && psl::suffix(name.as_bytes()).is_some_and(|end| end.is_known() && end.as_bytes().len() < name.len())
 }
 
 /// Refuses a name that a messenger makes a link of, such as `shop.com` or `shop.com/x`. A dot before a blank
 /// ends a sentence: no messenger makes a link across it (`A-7. To follow`).
 pub fn check_hosts(text: &str) -> Result<(), Impostor> {
     let folded = folded(text);
-    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '.' | '-');
-    let is_host = |name: &str| {
-        let name = name.trim_matches(|c| c == '.' || c == '-');
-        let Some((_, top)) = name.rsplit_once('.') else { return false };
-        top.chars().all(char::is_alphabetic)
-            && psl::suffix(name.as_bytes())
-                .is_some_and(|end| end.is_known() && end.as_bytes().len() < name.len())
-    };
     let mut sentences = folded.split(". ").map(joined);
-    let has_host = sentences.any(|sentence| sentence.split(|c: char| !is_part(c)).any(is_host));
+    let has_host = sentences.any(|sentence| sentence.split(|c: char| !is_part_of_a_host(c)).any(is_host));
     if has_host { Err(Impostor::Link) } else { Ok(()) }
 }
 
@@ -381,7 +400,14 @@ mod tests {
         ] {
             assert!(check_line(bad).is_err(), "{bad:?}");
         }
-        for good in ["A-7", "INV/2026/11.3", "Ẹ̀bùn ❤\u{fe0f}", "Order: 12 / 3", "Dr. Okoro-Bello"] {
+        for bad in "shop.com/x|Ada shop.com.ng / x|ｓｈｏｐ．ng/7|bit.ly/7|shop[.]com/x|see shop.com:8080/"
+            .split('|')
+        {
+            assert_eq!(check_line(bad), Err(Impostor::Link), "{bad:?}");
+        }
+        let good = "A-7|INV/2026/11.3|Ẹ̀bùn ❤\u{fe0f}|Order: 12 / 3|Dr. Okoro-Bello|\
+                    Ada S/O Bello|A. B/C|shop.com|12.50/3";
+        for good in good.split('|') {
             assert_eq!(check_line(good), Ok(()), "{good:?}");
         }
         for bad in [

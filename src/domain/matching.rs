@@ -9,7 +9,7 @@ use std::cmp::Ordering;
 use std::collections::HashSet;
 
 use super::money::Money;
-use super::name::{CutLengths, Folded, Verdict, compare_folded, surname_agrees, verdict_folded};
+use super::name::{Comparison, CutLengths, Folded, Verdict, compare_folded, surname_agrees, verdict_folded};
 use super::payment::{Kind, Payment, Status};
 use super::time::{Span, Timestamp};
 
@@ -264,20 +264,13 @@ fn one_of_each_first(considered: &mut [Considered]) {
 fn consider(incoming: &Incoming<'_>, received: Option<&Folded>, candidate: &Candidate<'_>) -> Considered {
     let payment = candidate.payment;
     let expected = Folded::new(&payment.payer_name);
-    let (mut name, mut name_reason) = match received {
+    let (mut name, mut name_reason) = match received.zip(incoming.payer_name) {
         None => (Verdict::Different, "the alert shows no payer name".to_owned()),
         Some(received) => {
-            let comparison = compare_folded(&expected, received, incoming.cut);
+            let comparison = compare_folded_payer(payment, &expected, received, incoming.cut);
             (comparison.verdict, comparison.reason)
         }
     };
-    if let (Verdict::Match, Some(last), Some(text)) =
-        (name, payment.payer.last_name.as_deref(), incoming.payer_name)
-        && !surname_agrees(last, &payment.payer_name, text, incoming.cut)
-    {
-        name = Verdict::Close;
-        name_reason = format!("{name_reason}; but the last name given with the payment is not one of them");
-    }
     if name == Verdict::Close && candidate.proven {
         name = Verdict::Match;
         name_reason = format!("{name_reason}; a person accepted this payer under this name before");
@@ -299,6 +292,29 @@ fn consider(incoming: &Incoming<'_>, received: Option<&Folded>, candidate: &Cand
         created_at: payment.created_at,
         beneficiary: candidate.beneficiary,
     }
+}
+
+/// Whether the name that an alert shows is that of the payment's payer: by the names, and by the last name that was
+/// given with the payment (contract/names.md#n15). The one rule, for decisions of the program and of people.
+pub fn compare_payer(payment: &Payment, received: &str, cut: CutLengths<'_>) -> Comparison {
+    let expected = Folded::new(&payment.payer_name);
+    compare_folded_payer(payment, &expected, (&Folded::new(received), received), cut)
+}
+
+fn compare_folded_payer(
+    payment: &Payment,
+    expected: &Folded,
+    (received, text): (&Folded, &str),
+    cut: CutLengths<'_>,
+) -> Comparison {
+    let mut comparison = compare_folded(expected, received, cut);
+    if let (Verdict::Match, Some(last)) = (comparison.verdict, payment.payer.last_name.as_deref())
+        && !surname_agrees(last, &payment.payer_name, text, cut)
+    {
+        comparison.verdict = Verdict::Close;
+        comparison.reason.push_str("; but the last name given with the payment is not one of them");
+    }
+    comparison
 }
 
 fn judge(incoming: &Incoming<'_>, received: Option<&Folded>, considered: &[Considered]) -> Verdicts {

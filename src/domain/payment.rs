@@ -153,10 +153,10 @@ pub enum CorrectRefusal {
     NotATransfer,
     #[error("Only pending payments can have their amount corrected. Current status: {}", .0.as_str())]
     NotPending(Status),
-    #[error("This payment has expired and cannot be corrected; create a new one")]
+    #[error("This payment has expired and cannot be corrected; create a new payment")]
     Expired,
     #[error(
-        "The amount of this payment was corrected 10 times in the last 24 hours, which is the maximum; create a new one"
+        "The amount of this payment was corrected 10 times in the last 24 hours, which is the maximum; create a new payment"
     )]
     TooOften,
     #[error("Your business corrected 100 amounts in the last 24 hours, which is the maximum")]
@@ -164,7 +164,7 @@ pub enum CorrectRefusal {
     #[error("The amount plus charges is too large")]
     TooLarge,
     #[error(
-        "A transfer of this amount could be mistaken for one for another payment on the same account. \
+        "A transfer of this amount could be mistaken for a transfer for another payment on the same account. \
          Create a new payment with the right amount instead"
     )]
     NotTellable,

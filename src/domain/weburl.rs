@@ -30,7 +30,7 @@ const FOREIGN_PORTS: [u16; 110] = [
     9300, 11211, 26379, 27017, 27018, 27019, 33060,
 ];
 
-const HTTP_OR_HTTPS: &str = "must use http or https";
+pub const HTTP_OR_HTTPS: &str = "must use http or https";
 
 /// Why a text is not taken as an address; the reason completes the sentence "the URL ...".
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -272,11 +272,13 @@ impl MailRoom {
 }
 
 /// How the words begin that tell of a person's vouching; they stand behind what proves a mail, or alone.
-const VOUCHED: &str = "taken in with --trusted";
+const VOUCHED: &str = "ingested with --trusted";
+/// The same in rows of before.
+const VOUCHED_BEFORE: &str = "taken in with --trusted";
 
 /// What is kept of a proof, and the words of the person's vouching in it.
 pub(super) fn proof_and_word(authentic_by: &str) -> (Option<&str>, Option<&str>) {
-    match authentic_by.find(VOUCHED) {
+    match authentic_by.find(VOUCHED).or_else(|| authentic_by.find(VOUCHED_BEFORE)) {
         None => (Some(authentic_by), None),
         Some(at) => (authentic_by[..at].strip_suffix(", "), Some(&authentic_by[at..])),
     }

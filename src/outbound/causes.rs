@@ -115,9 +115,13 @@ fn tls(error: &rustls::Error, setting: &str) -> String {
     let words = match error {
         Tls::InvalidCertificate(CertificateError::UnknownIssuer) => {
             return format!(
-                "the issuer of its certificate is not trusted here (UnknownIssuer); the server must send its \
-                 intermediate certificates, or its private authority must be listed in {setting}"
+                "the issuer of its certificate is not trusted here (UnknownIssuer); {}",
+                hint(setting)
             );
+        }
+        // An authority of that name is trusted, but with another key: an older one of the same owner, for example.
+        Tls::InvalidCertificate(why @ CertificateError::BadSignature) => {
+            return format!("{}; {}", certificate(why), hint(setting));
         }
         Tls::InvalidCertificate(why) => certificate(why),
         Tls::AlertReceived(alert) => refused(*alert),
@@ -129,6 +133,13 @@ fn tls(error: &rustls::Error, setting: &str) -> String {
         _ => "the TLS handshake failed",
     };
     words.to_owned()
+}
+
+/// What helps where the issuer is not one that is trusted.
+fn hint(setting: &str) -> String {
+    format!(
+        "the server must send its intermediate certificates, or its private authority must be listed in {setting}"
+    )
 }
 
 fn certificate(why: &CertificateError) -> &'static str {
@@ -214,6 +225,8 @@ mod tests {
         for (why, expected) in [
             (CertificateError::UnknownIssuer, "(UnknownIssuer)"),
             (CertificateError::UnknownIssuer, "webhooks.extra_ca_file"),
+            (CertificateError::BadSignature, "webhooks.extra_ca_file"),
+            (CertificateError::BadSignature, "is not signed by the issuer that it names"),
             (CertificateError::Expired, "has expired"),
             (CertificateError::NotValidYet, "not valid yet"),
             (CertificateError::NotValidForName, "another host name"),

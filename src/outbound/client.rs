@@ -22,7 +22,8 @@ use super::connect::{Connector, Resolve, Stream, SystemResolver};
 use super::meter::Allowance;
 use super::pool::{Conn, Pool};
 use super::{
-    MAX_ANSWER_BYTES, MAX_HEAD_BYTES, MAX_HEADERS, OutboundConfig, OutboundProblem, PostError, PostOutcome,
+    BODY_PATIENCE, MAX_ANSWER_BYTES, MAX_HEAD_BYTES, MAX_HEADERS, OutboundConfig, OutboundProblem, PostError,
+    PostOutcome,
 };
 use crate::domain::weburl::TargetUrl;
 
@@ -78,10 +79,31 @@ impl Outbound {
         headers: &[(HeaderName, HeaderValue)],
         body: Bytes,
     ) -> PostOutcome {
+        self.send(url, headers, body, None).await
+    }
+
+    /// The same where the status decides: for the body behind it nobody waits longer than [`BODY_PATIENCE`], so
+    /// that a receiver that holds it open holds no place.
+    pub async fn post_for_status(
+        &self,
+        url: &TargetUrl,
+        headers: &[(HeaderName, HeaderValue)],
+        body: Bytes,
+    ) -> PostOutcome {
+        self.send(url, headers, body, Some(BODY_PATIENCE)).await
+    }
+
+    async fn send(
+        &self,
+        url: &TargetUrl,
+        headers: &[(HeaderName, HeaderValue)],
+        body: Bytes,
+        patience: Option<Duration>,
+    ) -> PostOutcome {
         let started = Instant::now();
         let deadline = started + self.shared.timeout;
         let mut outcome = PostOutcome::default();
-        let exchange = self.shared.exchange(url, headers, body, deadline, &mut outcome);
+        let exchange = self.shared.exchange(url, headers, body, (deadline, patience), &mut outcome);
         outcome.error = match timeout_at(deadline, exchange).await {
             Ok(Ok(())) => None,
             Ok(Err(error)) => Some(error),
@@ -100,18 +122,18 @@ impl Shared {
         url: &TargetUrl,
         headers: &[(HeaderName, HeaderValue)],
         body: Bytes,
-        deadline: Instant,
+        (deadline, patience): (Instant, Option<Duration>),
         outcome: &mut PostOutcome,
     ) -> Result<(), PostError> {
         let host = &url.url()[..Position::BeforePath];
         if let Some(conn) = self.kept(host).await {
-            match self.converse(conn, host, request(url, headers, body.clone())?, outcome).await {
+            match self.converse(conn, host, request(url, headers, body.clone())?, patience, outcome).await {
                 Err(broken) if broken.repeat => {}
                 done => return done.map_err(|broken| broken.error),
             }
         }
         let conn = handshake(self.connector.open(url, deadline).await?).await?;
-        let done = self.converse(conn, host, request(url, headers, body)?, outcome).await;
+        let done = self.converse(conn, host, request(url, headers, body)?, patience, outcome).await;
         done.map_err(|broken| broken.error)
     }
 
@@ -129,6 +151,7 @@ impl Shared {
         mut conn: Conn,
         host: &str,
         request: Request<Full<Bytes>>,
+        patience: Option<Duration>,
         outcome: &mut PostOutcome,
     ) -> Result<(), Broken> {
         let repeatable = REPEATABLE.iter().any(|name| request.headers().contains_key(*name));
@@ -146,7 +169,8 @@ impl Shared {
                 return Err(Broken { error, repeat });
             }
         };
-        let whole = take_answer(answer, outcome).await.map_err(|error| Broken { error, repeat: false })?;
+        let taken = take_answer(answer, patience, outcome).await;
+        let whole = taken.map_err(|error| Broken { error, repeat: false })?;
         if whole {
             self.pool.put(host, conn);
         }
@@ -193,8 +217,13 @@ fn request(
     Ok(request)
 }
 
-/// Reads status, Retry-After and up to the limit of the body; tells whether that was all of it.
-async fn take_answer(answer: Response<Incoming>, outcome: &mut PostOutcome) -> Result<bool, PostError> {
+/// Reads status, Retry-After and up to the limit of the body, for which it waits no longer than `patience`; tells
+/// whether that was all of it.
+async fn take_answer(
+    answer: Response<Incoming>,
+    patience: Option<Duration>,
+    outcome: &mut PostOutcome,
+) -> Result<bool, PostError> {
     outcome.status = Some(answer.status().as_u16());
     outcome.retry_after = answer
         .headers()
@@ -204,8 +233,16 @@ async fn take_answer(answer: Response<Incoming>, outcome: &mut PostOutcome) -> R
         .map(str::to_owned);
     let mut body = answer.into_body();
     let mut read = Vec::new();
+    let until = patience.map(|patience| Instant::now() + patience);
     let ended = loop {
-        match body.frame().await {
+        let frame = match until {
+            None => body.frame().await,
+            Some(until) => match timeout_at(until, body.frame()).await {
+                Ok(frame) => frame,
+                Err(_) => break Err(PostError::BodyOpen),
+            },
+        };
+        match frame {
             None => break Ok(true),
             Some(Err(error)) => break Err(causes::exchange(&error, Part::Body)),
             Some(Ok(frame)) => {

@@ -29,6 +29,8 @@ use crate::domain::address::AddressPolicy;
 
 /// From the look-up of the name to the last byte of the answer (`webhooks.timeout`).
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(15);
+/// How long the body of an answer may take whose status alone counts.
+pub const BODY_PATIENCE: Duration = Duration::from_secs(1);
 /// The most of an answer's body that is read; the rest is cut off with its connection.
 pub const MAX_ANSWER_BYTES: usize = 16 * 1024;
 /// The most an answer's status line and headers may take.
@@ -107,6 +109,9 @@ pub enum PostError {
     Tls(String),
     #[error("timed out")]
     Timeout,
+    /// The status was there, and that was enough.
+    #[error("the body did not end within {} s", BODY_PATIENCE.as_secs())]
+    BodyOpen,
     /// More headers, interim answers or framing than are read.
     #[error("the response is too large: endless headers, interim responses or framing")]
     TooLarge,

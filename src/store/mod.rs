@@ -79,6 +79,7 @@ pub fn statements() -> Vec<&'static Sql> {
         tables::merchants::ALL,
         tables::messages::ALL,
         tables::payment_names::ALL,
+        tables::payment_list::ALL,
         tables::payment_search::ALL,
         tables::payments::ALL,
         &postgres::statements(),

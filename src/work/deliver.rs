@@ -119,7 +119,7 @@ pub(super) async fn not_any_more(app: &App, job: &Job) {
         Ok(true) => tracing::info!(
             business = job.business_id,
             delivery = job.id,
-            "a webhook is not sent any more: its payment was reversed"
+            "a webhook is no longer sent: its payment was reversed"
         ),
         Ok(false) => {}
         Err(error) => unwritten(app, job, &error),

@@ -232,6 +232,7 @@ on_both! {
             from: None,
             until: None,
             website_id: None,
+            reversed: None,
             mode: Mode::Live,
             per_page: 15,
             page: 1,

@@ -19,6 +19,7 @@ use tillbell::work;
 use tokio_util::sync::CancellationToken;
 
 use crate::api::codes::take_away;
+use crate::api::server::Server;
 use crate::harness::app::{ACCOUNT, TestApp, world};
 use crate::harness::logs::Logs;
 use crate::harness::mails::Alert;
@@ -140,6 +141,25 @@ on_both! {
         working.await.unwrap();
     }
 
+    async fn a_failed_request_is_one_line_with_its_code(db: TestDatabase) {
+        let (server, shop) = Server::with_shop(db).await;
+        let logs = Logs::keep();
+        server.get(&shop.key, "/api/v1/payment/none").await.fails(404, "");
+        server.get("tb_live_wrong", "/api/v1/payments").await.fails(401, "");
+        server.create(&shop, r#""amount": 0, "payer_name": """#).await.fails(422, "");
+        server.create(&shop, r#""webhook_url": "https://zobo-bar.com/in""#).await.fails(400, "");
+        let said: Vec<String> = lines(&logs, "method=").into_iter().filter(|line| line.contains("INFO")).collect();
+        let codes = ["payment_not_found", "api_key_invalid", "invalid_fields", "website_not_approved"];
+        assert_eq!(said.len(), codes.len(), "{said:#?}");
+        for (line, code) in said.iter().zip(codes) {
+            assert!(line.contains(&format!("code=\"{code}\"")), "{line}");
+            let (_, ms) = line.split_once("ms=").unwrap();
+            let ms = ms.split(' ').next().unwrap();
+            assert!(ms.split_once('.').is_none_or(|(_, digits)| digits.len() <= 3), "{line}");
+        }
+        server.running.stop().await;
+    }
+
     async fn a_failed_webhook_attempt_is_one_line_without_path_or_query(db: TestDatabase) {
         let world = World::new(&db).await;
         let logs = Logs::keep();
@@ -152,7 +172,7 @@ on_both! {
         for part in [
             "WARN".to_owned(),
             format!("business={} delivery={} host=\"127.0.0.1\" status=503 ", world.business, delivery.id),
-            "cause=\"HTTP 503 Service Unavailable, it asks to wait 600 s\" attempt=1 ".to_owned(),
+            "cause=\"HTTP 503 Service Unavailable, Retry-After: 600 s\" attempt=1 ".to_owned(),
             format!("next_at={}", delivery.run_at),
         ] {
             assert!(said[0].contains(&part), "{part}: {}", said[0]);

@@ -176,7 +176,7 @@ on_both! {
         let (s, _) = before(db, unread_banks()).await;
         let unread = s.take(Signer::bank().sign(&genuine()), Origin::File { trusted: true }).await;
         assert_eq!((unread.status, unread.authenticity), (AlertStatus::Unreadable, Authenticity::Proven));
-        assert!(unread.authentic_by.as_deref().unwrap().ends_with(", taken in with --trusted"), "{unread:?}");
+        assert!(unread.authentic_by.as_deref().unwrap().ends_with(", ingested with --trusted"), "{unread:?}");
         // The template that was taught names another domain, so that the signature proves nothing by it.
         let all = TEMPLATES.iter().map(|(file, text)| {
             ((*file).to_owned(), text.replace("dkim_domains = [\"gtbank.com\"]", "dkim_domains = [\"alerts-gtb.example\"]"))

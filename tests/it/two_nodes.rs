@@ -28,6 +28,7 @@ fn filter(per_page: i64) -> ListFilter {
         from: None,
         until: None,
         website_id: None,
+        reversed: None,
         mode: Mode::Live,
         per_page,
         page: 1,

@@ -111,7 +111,8 @@ on_both! {
         let [unbounded, ..] = bodies("200 OK");
         let delivery = outcome(&world, &receiver, &unbounded, End::Open).await;
         assert_eq!(delivery.outcome.as_deref(), Some("delivered"));
-        assert!(delivery.note.unwrap().ends_with("HTTP 200 OK, then: timed out"));
+        assert_eq!(delivery.note.unwrap(), "HTTP 200 OK, then: the body did not end within 1 s");
+        assert!(delivery.attempts[0].answer.as_deref().unwrap().starts_with("noted"));
         let [unbounded, ..] = bodies("410 Gone");
         let delivery = outcome(&world, &receiver, &unbounded, End::Open).await;
         assert_eq!(delivery.outcome.as_deref(), Some("paused"));
@@ -120,6 +121,26 @@ on_both! {
         let note = delivery.note.unwrap();
         assert_eq!((delivery.outcome, delivery.attempts[0].status), (None, None));
         assert!(note.starts_with("timed out: no answer within 3.") && note.ends_with(" s"), "{note}");
+    }
+
+    async fn bodies_that_are_held_open_free_their_places(db: TestDatabase) {
+        let receiver = TlsReceiver::start().await;
+        let world = World::with(&db, &format!("{}\ntimeout = \"5s\"", receiver.trusted())).await;
+        let [_, _, held, ..] = bodies("200 OK");
+        receiver.answer(held.as_str(), End::Open);
+        for n in 0..10 {
+            world.tell_at(&receiver.url(&format!("/{n}")), None).await;
+        }
+        let mut done = 0;
+        while done < 10 {
+            done += world.work().await;
+            world.advance(Span::seconds(1));
+        }
+        for delivery in world.deliveries().await {
+            assert_eq!((delivery.outcome.as_deref(), delivery.tries), (Some("delivered"), 1), "{delivery:?}");
+            let note = delivery.note.unwrap_or_default();
+            assert!(!note.contains("timed out"), "the status was there at once: {note}");
+        }
     }
 
     async fn without_a_whole_head_there_is_no_answer(db: TestDatabase) {

@@ -3,7 +3,6 @@
 //! Lines are made of spans, text and its tone. What a terminal would act upon is written out span by span, and
 //! only then are our own colours added. Only `cli::print` uses this.
 
-use std::borrow::Cow;
 use std::io::{IsTerminal, Write};
 
 use crate::terminal;
@@ -99,10 +98,11 @@ fn columns_told() -> Option<usize> {
     std::env::var("COLUMNS").ok()?.parse().ok().filter(|columns| *columns > 0)
 }
 
-/// Text on stdout as it is; a terminal gets nothing that it would act upon.
+/// Text on stdout, without anything that a terminal would act upon: what goes into a pipe may be shown on one
+/// later, and JSON stays the same JSON.
 pub(super) fn put(text: &str, end: &str) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
-    let text = if out.is_terminal() { terminal::harmless(text) } else { Cow::Borrowed(text) };
+    let text = terminal::harmless(text);
     write!(out, "{text}{end}")?;
     Ok(out.flush()?)
 }

@@ -91,7 +91,8 @@ fn column(key: &str, rows: &[Object], form: Form) -> Column {
         .collect();
     let is_number =
         |row: &Object| matches!(row.get(key), Field::Int(_) | Field::Money(_) | Field::Percent(_));
-    let head = key.trim_end_matches("_at").trim_end_matches("_seconds").replace('_', " ").to_uppercase();
+    let named = if key == "tries" { "attempts" } else { key };
+    let head = named.trim_end_matches("_at").trim_end_matches("_seconds").replace('_', " ").to_uppercase();
     let natural = cells.iter().map(|cell| columns_of(&cell.text)).max().unwrap_or(0).max(columns_of(&head));
     Column {
         head,

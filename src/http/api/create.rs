@@ -12,7 +12,7 @@ use super::{Admitted, Answer, NO_ACCOUNT_RETRY, Received, admit_with_body, too_l
 use crate::domain::merchant::Mode;
 use crate::domain::money::Money;
 use crate::domain::payment::PayerDetails;
-use crate::domain::weburl::{MAX_URL_CHARS, UrlProblem};
+use crate::domain::weburl::{HTTP_OR_HTTPS, MAX_URL_CHARS, UrlProblem};
 use crate::http::Http;
 use crate::http::paths::PAYMENT_REQUEST;
 use crate::http::request::body::Fields;
@@ -248,7 +248,10 @@ impl Refusal {
                 ),
                 WebsiteProblem::WebsiteUrl(problem) => {
                     let code = match problem {
-                        UrlProblem::NotAUrl(_) => FieldCode::InvalidUrl,
+                        // Of the scheme, whether its host is approved or not.
+                        UrlProblem::NotAUrl(_) | UrlProblem::NotAllowed(HTTP_OR_HTTPS) => {
+                            FieldCode::InvalidUrl
+                        }
                         UrlProblem::NotAllowed(_) => FieldCode::WebsiteNotApproved,
                     };
                     problems.complain("website_url", code, problem.reason());

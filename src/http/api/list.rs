@@ -77,6 +77,7 @@ fn read(query: &str, business_id: i64, mode: Mode) -> Result<ListFilter, Problem
         from: None,
         until: None,
         website_id: None,
+        reversed: None,
         mode,
         per_page: PER_PAGE_DEFAULT,
         page: 1,
@@ -107,7 +108,8 @@ fn read(query: &str, business_id: i64, mode: Mode) -> Result<ListFilter, Problem
 }
 
 /// The parameters, in the order in which mistakes are told.
-const NAMES: [&str; 7] = ["status", "from_date", "to_date", "website_id", "per_page", "page", "cursor"];
+const NAMES: [&str; 8] =
+    ["status", "from_date", "to_date", "website_id", "reversed", "per_page", "page", "cursor"];
 const FROM_DATE: usize = 1;
 const TO_DATE: usize = 2;
 
@@ -118,6 +120,7 @@ fn set(filter: &mut ListFilter, name: &str, value: &str, business_id: i64) -> Re
     const DATE: Mistake =
         (FieldCode::InvalidDate, "must be a date in the form YYYY-MM-DD, such as 2026-01-31");
     const STATUS: Mistake = (FieldCode::UnknownValue, "must be pending, approved or rejected");
+    const REVERSED: Mistake = (FieldCode::UnknownValue, "must be true or false");
     const WHOLE: Mistake = (FieldCode::NotAWholeNumber, "must be a whole number");
     const PER_PAGE: Mistake = (FieldCode::OutOfRange, "must be a whole number from 1 to 100");
     const PAGE: Mistake = (FieldCode::OutOfRange, "must be a whole number of at least 1");
@@ -136,6 +139,13 @@ fn set(filter: &mut ListFilter, name: &str, value: &str, business_id: i64) -> Re
             let whole = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
             // A number below 1 or beyond the range is the id of no website, as any unknown one.
             filter.website_id = Some(whole.then(|| value.parse().unwrap_or(i64::MAX)).ok_or(WHOLE)?);
+        }
+        "reversed" => {
+            filter.reversed = Some(match value {
+                "true" => true,
+                "false" => false,
+                _ => return Err(REVERSED),
+            });
         }
         "per_page" => {
             let n = whole(value).filter(|n| *n <= PER_PAGE_MAX);
@@ -242,6 +252,8 @@ mod tests {
         for query in [
             "status=paid",
             "status=Pending",
+            "reversed=1",
+            "reversed=True",
             "from_date=2026-02-30",
             "from_date=01-02-2026",
             "from_date=2026-1-1",

@@ -54,6 +54,10 @@ enum More {
 #[derive(Clone, Debug)]
 pub struct Away(pub StoreError);
 
+/// The code of an error, for the log line of its request; an extension of its response.
+#[derive(Clone, Copy, Debug)]
+pub struct Failed(pub &'static str);
+
 impl ApiError {
     pub fn new(code: Code, message: impl Into<Cow<'static, str>>) -> ApiError {
         ApiError { code, message: message.into(), more: More::Nothing }
@@ -164,6 +168,7 @@ impl IntoResponse for ApiError {
             More::Nothing | More::Retry { .. } | More::Away(_) => {}
         }
         let mut response = json_response(self.code.status(), json.finish());
+        response.extensions_mut().insert(Failed(self.code.word()));
         let headers = response.headers_mut();
         if let Some(after) = self.retry_after() {
             headers.insert(RETRY_AFTER, HeaderValue::from(after));

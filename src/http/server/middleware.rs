@@ -19,7 +19,7 @@ use crate::clock::Random;
 use crate::http::Http;
 use crate::http::paths::UNROUTED;
 use crate::http::request::context::{Peer, Trace};
-use crate::http::response::error::{ApiError, Away};
+use crate::http::response::error::{ApiError, Away, Failed};
 use crate::log_limit::warn_of;
 
 /// A request that takes longer has a log line even if it went well.
@@ -53,6 +53,7 @@ pub async fn answer(
     if let Some(Away(error)) = response.extensions_mut().remove::<Away>() {
         span.in_scope(|| warn_of!(http.app, &error, "a request failed"));
     }
+    let code = response.extensions_mut().remove::<Failed>().map(|Failed(code)| code);
     let trace = response.extensions_mut().remove::<Trace>();
     let trace = trace.unwrap_or(Trace { route: UNROUTED, business_id: None });
     let status = response.status().as_u16();
@@ -70,8 +71,9 @@ pub async fn answer(
             %method,
             route = trace.route,
             status,
+            code,
             business = trace.business_id,
-            ms = took.as_secs_f64() * 1000.0,
+            ms = took.as_micros() as f64 / 1000.0,
             "request"
         );
     });

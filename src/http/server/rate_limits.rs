@@ -11,7 +11,7 @@ use std::future::Future;
 use std::hash::{BuildHasher, RandomState};
 use std::net::IpAddr;
 use std::pin::Pin;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::domain::merchant::Business;
@@ -82,6 +82,8 @@ pub enum Hit {
 /// never fail the request.
 pub trait RateCounter: Send + Sync {
     fn hit(&self, key: CounterKey, limit: u32) -> Hit;
+    /// Takes back one hit that was allowed.
+    fn give_back(&self, key: CounterKey);
 }
 
 /// The limits of this deployment.
@@ -97,19 +99,27 @@ impl Limits {
         Limits { counter, api, wallet }
     }
 
-    /// Spends one request of a business; on a wallet route also one of its wallet limit. Answers
-    /// the tighter of the two.
+    /// Spends one request of a business; on a wallet route also one of its wallet limit, or neither if one of them
+    /// is used up. Answers the tighter of the two.
     pub async fn spend_business(&self, business: &Business, group: Group) -> Verdict {
         let own = |limit: Option<i64>, default: u32| {
             limit.map_or(default, |n| u32::try_from(n.max(0)).unwrap_or(u32::MAX))
         };
         let who = Who::Business(business.id);
-        let api = self.hit(Group::Api, who, own(business.rate_limit, self.api)).await;
-        if group == Group::Api || !api.allowed {
-            return api;
+        let api = own(business.rate_limit, self.api);
+        if group == Group::Api {
+            return self.hit(Group::Api, who, api).await;
         }
         let wallet = self.hit(Group::Wallet, who, own(business.wallet_rate_limit, self.wallet)).await;
-        if wallet.allowed && api.remaining < wallet.remaining { api } else { wallet }
+        if !wallet.allowed {
+            return wallet;
+        }
+        let api = self.hit(Group::Api, who, api).await;
+        if !api.allowed {
+            self.counter.give_back(CounterKey { group: Group::Wallet, who });
+            return api;
+        }
+        if api.remaining < wallet.remaining { api } else { wallet }
     }
 
     /// Spends one request of a caller without a good key.
@@ -181,9 +191,13 @@ impl LocalCounter {
         LocalCounter { hasher: RandomState::new(), shards: std::array::from_fn(|_| Mutex::new(empty())) }
     }
 
-    fn hit_at(&self, key: CounterKey, limit: u32, now: Instant) -> Verdict {
+    fn shard(&self, key: CounterKey) -> MutexGuard<'_, Shard> {
         let at = usize::try_from(self.hasher.hash_one(key) % SHARDS as u64).unwrap_or(0);
-        let mut shard = self.shards[at].lock().unwrap_or_else(PoisonError::into_inner);
+        self.shards[at].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn hit_at(&self, key: CounterKey, limit: u32, now: Instant) -> Verdict {
+        let mut shard = self.shard(key);
         let shard = &mut *shard;
         if let Some(window) = shard.windows.get_mut(&key) {
             return window.hit(now, limit);
@@ -208,6 +222,12 @@ impl Default for LocalCounter {
 impl RateCounter for LocalCounter {
     fn hit(&self, key: CounterKey, limit: u32) -> Hit {
         Hit::Now(self.hit_at(key, limit, Instant::now()))
+    }
+
+    fn give_back(&self, key: CounterKey) {
+        if let Some(window) = self.shard(key).windows.get_mut(&key) {
+            window.used = window.used.saturating_sub(1);
+        }
     }
 }
 
@@ -288,8 +308,17 @@ mod tests {
         assert_eq!(limits.spend_business(&business, Group::Wallet).await.remaining, 0);
         let refused = limits.spend_business(&business, Group::Wallet).await;
         assert_eq!((refused.allowed, refused.limit), (false, 2));
-        assert_eq!(limits.spend_business(&business, Group::Api).await.remaining, 1);
+        assert_eq!(
+            limits.spend_business(&business, Group::Api).await.remaining,
+            2,
+            "a 429 costs neither window"
+        );
+        business.rate_limit = Some(3);
+        business.wallet_rate_limit = Some(10);
+        let refused = limits.spend_business(&business, Group::Wallet).await;
+        assert_eq!((refused.allowed, refused.limit), (false, 3));
         business.rate_limit = Some(100);
+        assert_eq!(limits.spend_business(&business, Group::Wallet).await.remaining, 7);
         assert_eq!(limits.spend_business(&business, Group::Api).await.remaining, 95);
     }
 }

@@ -13,9 +13,9 @@ use super::weigh::{cut_lengths, is_full_account_number};
 use crate::app::App;
 use crate::domain::account::{ReceivingAccount, mask_fits};
 use crate::domain::alert::{AlertKind, AlertRow, AlertStatus, Direction};
-use crate::domain::matching::{AmountFit, CLOCK_SLACK};
+use crate::domain::matching::{AmountFit, CLOCK_SLACK, compare_payer};
 use crate::domain::money::{CURRENCY, Money, naira};
-use crate::domain::name::{Comparison, Verdict, compare, fold};
+use crate::domain::name::{Comparison, Verdict, fold};
 use crate::domain::payment::{Kind, Payment, Status};
 use crate::domain::same_transfer::{Key, MESSAGE, describe, interval, keys_of};
 use crate::ops::alerts::settle::{ByOperator, Settled, Settling, settle};
@@ -239,7 +239,7 @@ async fn load(app: &App, ask: &Approve<'_>) -> Result<Result<(AlertRow, Payment)
 
 fn compare_names(alert: &AlertRow, payment: &Payment) -> Comparison {
     match &alert.facts.payer_name {
-        Some(name) => compare(&payment.payer_name, name, &cut_lengths(alert)),
+        Some(name) => compare_payer(payment, name, &cut_lengths(alert)),
         None => Comparison { verdict: Verdict::Close, reason: "the alert shows no payer name".into() },
     }
 }

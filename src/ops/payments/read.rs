@@ -6,7 +6,7 @@ use crate::domain::merchant::{Mode, Website};
 use crate::domain::payment::{Payment, Status};
 use crate::domain::time::Timestamp;
 use crate::ops::OpError;
-use crate::store::tables::payments::Page;
+use crate::store::tables::payment_list::Page;
 
 /// `total` of a listing is exact up to here (contract/payments.md#p47).
 pub const TOTAL_MAX: i64 = 100_000;
@@ -35,6 +35,8 @@ pub struct ListFilter {
     pub from: Option<Timestamp>,
     pub until: Option<Timestamp>,
     pub website_id: Option<i64>,
+    /// Only payments that were reversed, or only the others.
+    pub reversed: Option<bool>,
     pub mode: Mode,
     pub per_page: i64,
     /// From 1; ignored when there is a cursor.
@@ -90,7 +92,9 @@ pub async fn list_payments(app: &App, business_id: i64, filter: &ListFilter) -> 
     };
     let page = Page {
         status: filter.status,
-        website_id: filter.website_id,
+        // Ids begin at 1: numbers below are all the same nobody's.
+        website_id: filter.website_id.map(|id| id.max(0)),
+        reversed: filter.reversed,
         mode: filter.mode,
         from: filter.from.unwrap_or(Timestamp::MIN),
         until: position,

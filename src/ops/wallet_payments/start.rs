@@ -22,7 +22,7 @@ use crate::domain::weburl::same_url;
 use crate::ops::OpError;
 use crate::ops::messages::outbox::{self, By, Composed, Note, SentNow};
 use crate::ops::messages::quota::{OverQuota, Quota};
-use crate::ops::payments::choose_website::{Judged, NotAllowed, judge_webhook};
+use crate::ops::payments::choose_website::{Judged, judge_webhook};
 use crate::ops::payments::create::{fresh_transaction_id, quote_within};
 use crate::ops::wallets::find::{find, limits};
 use crate::store::tables::{intents, payments};
@@ -84,10 +84,8 @@ pub enum Started {
 pub enum WebhookRefusal {
     /// It is no URL at all; in words.
     NotAUrl(&'static str),
-    /// It is neither the business's saved URL nor an approved website's, though it is on an approved domain.
+    /// It is neither the business's saved URL nor an approved website's, whatever else is wrong with it.
     NotSaved,
-    /// It is on no approved domain, or cannot be used for webhooks at all.
-    NotAllowed(NotAllowed),
 }
 
 pub async fn start_wallet_payment(
@@ -201,17 +199,14 @@ async fn webhook_website(
     let websites = app.directory.websites(caller.business.id).await?;
     let closest = match judge_webhook(&websites, url, app.config.server.dev) {
         Judged::NotAUrl(reason) => return Ok(Err(WebhookRefusal::NotAUrl(reason))),
-        Judged::NotAllowed(why) => return Ok(Err(WebhookRefusal::NotAllowed(why))),
+        Judged::NotAllowed(_) => return Ok(Err(WebhookRefusal::NotSaved)),
         Judged::Good(closest) => closest,
     };
     let mut approved = websites.iter().filter(|site| site.status == WebsiteStatus::Approved);
     let owner = approved.find(|site| site.webhook_url.as_deref().is_some_and(|own| same_url(own, url)));
     let is_saved = caller.business.webhook_url.as_deref().is_some_and(|saved| same_url(saved, url));
     Ok(match (owner, is_saved, closest) {
-        (None, false, None) => {
-            Err(WebhookRefusal::NotAllowed(NotAllowed { off_domain: true, reasons: Vec::new() }))
-        }
-        (None, false, Some(_)) => Err(WebhookRefusal::NotSaved),
+        (None, false, _) => Err(WebhookRefusal::NotSaved),
         (owner, _, closest) => Ok(owner.or(closest).cloned()),
     })
 }

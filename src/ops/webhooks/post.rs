@@ -81,7 +81,7 @@ pub async fn post(app: &App, parcel: &Parcel, target: &TargetUrl) -> Posted {
             return Posted::obstacle(url, at, why);
         }
     };
-    let outcome = app.outbound.post(target, &headers, parcel.body.clone().into()).await;
+    let outcome = app.outbound.post_for_status(target, &headers, parcel.body.clone().into()).await;
     Posted { url, at, outcome, obstacle: None }
 }
 
@@ -129,14 +129,14 @@ fn note(outcome: &PostOutcome) -> Option<String> {
     }
 }
 
-/// `HTTP 503 Service Unavailable, it asks to wait 120 s`.
+/// `HTTP 503 Service Unavailable, Retry-After: 120 s`.
 fn answered(status: u16, retry_after: Option<&str>) -> String {
     let known = StatusCode::from_u16(status).ok().and_then(|status| status.canonical_reason());
     let name = known.map(|reason| format!(" {reason}")).unwrap_or_default();
     let seconds = retry_after.and_then(|text| text.trim().parse::<u64>().ok());
     let more = match (status, seconds) {
         (300..=399, _) => ", redirects are not followed".to_owned(),
-        (429 | 503, Some(seconds)) => format!(", it asks to wait {seconds} s"),
+        (429 | 503, Some(seconds)) => format!(", Retry-After: {seconds} s"),
         _ => String::new(),
     };
     format!("HTTP {status}{name}{more}")
@@ -161,7 +161,7 @@ mod tests {
             (500, None, "HTTP 500 Internal Server Error"),
             (599, None, "HTTP 599"),
             (307, None, "HTTP 307 Temporary Redirect, redirects are not followed"),
-            (503, Some("120"), "HTTP 503 Service Unavailable, it asks to wait 120 s"),
+            (503, Some("120"), "HTTP 503 Service Unavailable, Retry-After: 120 s"),
             (429, Some("Thu, 28 May 2026 20:28:40 GMT"), "HTTP 429 Too Many Requests"),
             (410, None, "HTTP 410 Gone"),
         ] {

@@ -14,6 +14,7 @@ pub(in crate::store) mod key_check;
 pub mod mailboxes;
 pub mod merchants;
 pub mod messages;
+pub mod payment_list;
 pub mod payment_names;
 pub mod payment_search;
 pub mod payments;

@@ -1,4 +1,4 @@
-//! Payments: rows, candidates by index, listing, and the steps that change one.
+//! Payments: rows, candidates by index, and the steps that change one. Their listing is in `payment_list`.
 //!
 //! Every change is guarded by `version`. The indexes behind the reads here are partial ones over
 //! open payments, so that a million of them, or a billion ended ones, cost nothing.
@@ -30,32 +30,6 @@ macro_rules! select {
     };
 }
 pub(in crate::store) use {columns, select};
-
-/// Rows after a position, newest first.
-macro_rules! listed {
-    ($filter:literal) => {
-        concat!(
-            "select ",
-            columns!(),
-            " from payments where business_id = $1 and kind <> 'topup' and mode = $2 \
-             and created_at >= $3 and created_at <= $4 and (created_at < $4 or id < $5)",
-            $filter,
-            " order by created_at desc, id desc limit $6 offset $7"
-        )
-    };
-}
-
-/// How many there are, up to a limit.
-macro_rules! counted {
-    ($filter:literal) => {
-        concat!(
-            "select count(*) from (select 1 from payments where business_id = $1 and kind <> 'topup' \
-             and mode = $2 and created_at >= $3 and created_at < $4",
-            $filter,
-            " limit $5) as counted"
-        )
-    };
-}
 
 statements! {
     ADD: insert(payments) {
@@ -122,14 +96,6 @@ statements! {
                  and approvable_until_at < $1 and approvable_until_at > $2 \
                  order by approvable_until_at limit $3")
     }
-    LIST: query { listed!("") }
-    LIST_STATUS: query { listed!(" and status = $8") }
-    LIST_WEBSITE: query { listed!(" and website_id = $8") }
-    LIST_STATUS_WEBSITE: query { listed!(" and status = $8 and website_id = $9") }
-    COUNT: query { counted!("") }
-    COUNT_STATUS: query { counted!(" and status = $6") }
-    COUNT_WEBSITE: query { counted!(" and website_id = $6") }
-    COUNT_STATUS_WEBSITE: query { counted!(" and status = $6 and website_id = $7") }
 }
 
 pub(in crate::store) fn decode(row: Row) -> Result<Payment, StoreError> {
@@ -298,19 +264,6 @@ pub fn reversed(before: &Payment, at: Timestamp) -> Step {
     Step::one(&REVERSED, vec![before.id.into(), before.version.into(), at.into()])
 }
 
-/// One page of a listing: the rows wanted and the position after which they begin.
-pub struct Page {
-    pub status: Option<Status>,
-    pub website_id: Option<i64>,
-    pub mode: Mode,
-    pub from: Timestamp,
-    /// Inclusive; with `before_id` the position of a cursor.
-    pub until: Timestamp,
-    pub before_id: i64,
-    pub limit: i64,
-    pub offset: i64,
-}
-
 impl Store {
     pub async fn payment(&self, id: i64) -> Result<Option<Payment>, StoreError> {
         self.read_one(&BY_ID, vec![id.into()]).await?.map(decode).transpose()
@@ -394,49 +347,6 @@ impl Store {
     ) -> Result<Vec<Payment>, StoreError> {
         let params = vec![now.into(), after.into(), (limit as i64).into()];
         self.read(&DUE_FOR_SWEEP, params).await?.into_iter().map(decode).collect()
-    }
-
-    /// A page of the business's payments, newest first; top-ups are not among them.
-    pub async fn list_payments(&self, business_id: i64, page: &Page) -> Result<Vec<Payment>, StoreError> {
-        let mut params: Vec<Value> = vec![
-            business_id.into(),
-            page.mode.as_str().into(),
-            page.from.into(),
-            page.until.into(),
-            page.before_id.into(),
-            page.limit.into(),
-            page.offset.into(),
-        ];
-        let sql = match (page.status, page.website_id) {
-            (None, None) => &LIST,
-            (Some(_), None) => &LIST_STATUS,
-            (None, Some(_)) => &LIST_WEBSITE,
-            (Some(_), Some(_)) => &LIST_STATUS_WEBSITE,
-        };
-        params.extend(page.status.map(|status| Value::from(status.as_str())));
-        params.extend(page.website_id.map(Value::from));
-        self.read(sql, params).await?.into_iter().map(decode).collect()
-    }
-
-    /// How many payments a listing has in all, counted up to `limit`.
-    pub async fn count_payments(
-        &self,
-        business_id: i64,
-        page: &Page,
-        until: Timestamp,
-        limit: i64,
-    ) -> Result<i64, StoreError> {
-        let mut params: Vec<Value> =
-            vec![business_id.into(), page.mode.as_str().into(), page.from.into(), until.into(), limit.into()];
-        let sql = match (page.status, page.website_id) {
-            (None, None) => &COUNT,
-            (Some(_), None) => &COUNT_STATUS,
-            (None, Some(_)) => &COUNT_WEBSITE,
-            (Some(_), Some(_)) => &COUNT_STATUS_WEBSITE,
-        };
-        params.extend(page.status.map(|status| Value::from(status.as_str())));
-        params.extend(page.website_id.map(Value::from));
-        self.read_one(sql, params).await?.map_or(Ok(0), |row| row.single_int("payments"))
     }
 }
 

@@ -40,6 +40,19 @@ on_both! {
         }
     }
 
+    async fn a_website_url_with_another_scheme_is_told_its_scheme(db: TestDatabase) {
+        let (server, shop) = Server::with_shop(db).await;
+        for (url, code, told) in [
+            ("ftp://kola.example", "invalid_url", "must use http or https"),
+            ("ws://kola.example/in", "invalid_url", "must use http or https"),
+            ("https://zobo-bar.com", "website_not_approved", "must be on one of your approved websites"),
+        ] {
+            let json = server.create(&shop, &format!(r#""website_url": "{url}""#)).await.fails_on(&["website_url"]);
+            assert_eq!(json["errors"]["website_url"], json!([format!("The website URL {told}.")]), "{url}");
+            assert_eq!(json["error_codes"]["website_url"], json!([code]), "{url}");
+        }
+    }
+
     async fn an_amount_and_a_bad_idempotency_key_are_told_whole(db: TestDatabase) {
         let server = Server::sending(db, "", Some(Messenger::Other(Arc::new(Post::default())))).await;
         let shop = server.wallet_shop().await;

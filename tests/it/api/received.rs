@@ -6,6 +6,7 @@ use tillbell::domain::merchant::Mode;
 use tillbell::mail_intake::ingest::{Arrival, MailRoom, Origin, ingest};
 use tillbell::ops::alerts::approve::{Approve, approve_alert};
 use tillbell::ops::alerts::decide::AlertOutcome;
+use tillbell::ops::alerts::reverse::{Reverse, reverse_payment};
 use tillbell::ops::merchants::accounts::{GivenBank, MaskDigits, NewAccount, add_account};
 
 use super::server::{Reply, Server};
@@ -104,6 +105,87 @@ on_both! {
             assert_eq!((is_mismatch, name), (&json!(!differs), &json!(differs)), "{id}");
             assert_eq!(reason.as_str().is_some_and(|text| text == "The received amount is 500.00 less than requested"), !differs, "{reason}");
         }
+        server.running.stop().await;
+    }
+
+    async fn a_last_name_that_is_not_among_the_payers_is_told_after_a_person_approved(db: TestDatabase) {
+        let (server, shop) = furnished(db).await;
+        for (id, amount, last) in [("kin", 4_000, "Danjuma"), ("own", 7_000, "Ibekwe")] {
+            let members = format!(
+                r#""transaction_id": "{id}", "amount": {amount}, "payer_name": "Ngozi Ibekwe", "lname": "{last}""#
+            );
+            let reply = server.create(&shop, &members).await;
+            assert_eq!(reply.status, 201, "{reply:?}");
+        }
+        assert_eq!(paid(&server, 7_000, "IBEKWE NGOZI").await.transaction_id.as_deref(), Some("own"));
+        let alert = paid(&server, 4_000, "IBEKWE NGOZI").await;
+        assert_eq!(alert.transaction_id, None, "{alert:?}");
+        let ask = Approve { alert_id: alert.alert_id, business_id: shop.id, transaction_id: "kin", operator: "ada", despite: None };
+        approve_alert(server.app(), &ask).await.unwrap().unwrap();
+        for (id, differs) in [("kin", true), ("own", false)] {
+            assert_eq!(read(&server, &shop.key, id).await.json()["data"]["name_mismatch"], differs, "{id}");
+            let payment = server.app().store.payment_by_transaction(shop.id, id).await.unwrap().unwrap();
+            let event = server.app().store.deliveries_of_payment(payment.id).await.unwrap().remove(0);
+            let parcels = server.app().store.parcels(&[event.event_id]).await.unwrap();
+            let body: Value = serde_json::from_slice(&parcels[&event.event_id].body).unwrap();
+            assert_eq!(body["name_mismatch"], differs, "{id}");
+        }
+        let kept = server.app().store.alert(alert.alert_id).await.unwrap().unwrap();
+        let evidence: Value = serde_json::from_str(&kept.evidence).unwrap();
+        assert_eq!(evidence["name"], "close", "{evidence}");
+        assert!(evidence["name_reason"].as_str().unwrap().contains("last name"), "{evidence}");
+        server.running.stop().await;
+    }
+
+    async fn payments_that_were_reversed_are_found(db: TestDatabase) {
+        let (server, shop) = furnished(db).await;
+        let ids = async |query: &str| -> Vec<String> {
+            let reply = server.get(&shop.key, &format!("/api/v1/payments?{query}")).await;
+            assert_eq!(reply.status, 200, "{reply:?}");
+            let json = reply.json();
+            let rows = json["data"].as_array().unwrap();
+            if !query.contains("per_page") {
+                assert_eq!(json["meta"]["total"], rows.len(), "{json}");
+            }
+            rows.iter().map(|row| row["transaction_id"].as_str().unwrap().to_owned()).collect()
+        };
+        for (id, amount, payer) in [("a", 4_000, "Ngozi Ibekwe"), ("b", 6_000, "Tunde Fadipe"), ("c", 8_000, "Amaka Udeh"), ("d", 9_000, "Bola Ahmed")] {
+            let members = format!(r#""transaction_id": "{id}", "amount": {amount}, "payer_name": "{payer}""#);
+            assert_eq!(server.create(&shop, &members).await.status, 201);
+            if id != "d" {
+                assert_eq!(paid(&server, amount, payer).await.transaction_id.as_deref(), Some(id));
+            }
+        }
+        assert_eq!(ids("reversed=true").await, [""; 0]);
+        for id in ["a", "c"] {
+            let undo = Reverse { business_id: shop.id, transaction_id: id, operator: "ada", reason: "sent back", undoing_alert: None, despite: None };
+            reverse_payment(server.app(), &undo).await.unwrap().unwrap();
+        }
+        let website = shop.website;
+        for (query, expected) in [
+            ("reversed=true".to_owned(), &["c", "a"][..]),
+            ("reversed=false".into(), &["d", "b"]),
+            ("reversed=".into(), &["d", "c", "b", "a"]),
+            ("reversed=true&status=approved".into(), &["c", "a"]),
+            ("reversed=true&status=pending".into(), &[]),
+            ("reversed=false&status=approved".into(), &["b"]),
+            (format!("reversed=true&website_id={website}"), &["c", "a"]),
+            (format!("reversed=true&status=approved&website_id={website}"), &["c", "a"]),
+            ("reversed=true&website_id=987654".into(), &[]),
+            (format!("reversed=false&website_id={website}"), &["d", "b"]),
+            (format!("reversed=false&status=pending&website_id={website}"), &["d"]),
+            ("reversed=true&from_date=2099-01-01".into(), &[]),
+            ("reversed=true&per_page=1&page=2".into(), &["a"]),
+        ] {
+            assert_eq!(ids(&query).await, expected, "{query}");
+        }
+        let first = server.get(&shop.key, "/api/v1/payments?reversed=true&per_page=1").await.json();
+        let cursor = first["meta"]["next_cursor"].as_str().unwrap();
+        assert_eq!(ids(&format!("reversed=true&per_page=1&cursor={cursor}")).await, ["a"]);
+        assert_eq!(ids("per_page=100&reversed=true").await.len(), 2);
+        let wrong = server.get(&shop.key, "/api/v1/payments?reversed=yes").await.fails_on(&["reversed"]);
+        assert_eq!(wrong["error_codes"], json!({ "reversed": ["unknown_value"] }));
+        assert_eq!(wrong["message"], "reversed must be true or false.");
         server.running.stop().await;
     }
 }

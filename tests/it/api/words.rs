@@ -71,7 +71,7 @@ on_both! {
             let members = format!(r#""webhook_url": "{url}""#);
             server.create(&shop, &members).await.fails(400, "The webhook URL must use http or https");
             let start = server.json("POST", &shop.key, &format!("{WALLET}/pay/start"), &start_body(&members)).await;
-            start.fails(400, "websites; it must use http or https");
+            start.fails(400, "one of its approved websites");
         }
         let taken = server.create(&shop, r#""webhook_url": "http://kola.example/in""#).await;
         assert_eq!(taken.status, 201, "{taken:?}");
@@ -80,8 +80,8 @@ on_both! {
     async fn a_refused_webhook_url_is_told_by_its_field_too(db: TestDatabase) {
         let server = Server::sending(db, "", Some(Messenger::Other(std::sync::Arc::new(Post::default())))).await;
         let shop = server.wallet_shop().await;
-        let told = |reply: &super::server::Reply, code: &str| {
-            let json = reply.fails(400, "must be from the approved website domain");
+        let told = |reply: &super::server::Reply, code: &str, words: &str| {
+            let json = reply.fails(400, words);
             assert_eq!(json["code"], code);
             assert_eq!(json["error_codes"], json!({ "webhook_url": [code] }));
             let message = format!("{}.", json["message"].as_str().unwrap());
@@ -89,9 +89,9 @@ on_both! {
         };
         for url in ["https://elsewhere.example/in", "ftp://elsewhere.example/in"] {
             let members = format!(r#""webhook_url": "{url}""#);
-            told(&server.create(&shop, &members).await, "website_not_approved");
+            told(&server.create(&shop, &members).await, "website_not_approved", "must be from the approved website domain");
             let start = server.json("POST", &shop.key, &format!("{WALLET}/pay/start"), &start_body(&members)).await;
-            told(&start, "webhook_url_not_saved");
+            told(&start, "webhook_url_not_saved", "must be one that is saved for your business");
         }
         // Other refusals are about no field.
         let missing = server.get(&shop.key, "/api/v1/payment/none").await.fails(404, "");

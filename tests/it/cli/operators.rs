@@ -51,7 +51,7 @@ on_both! {
         assert_eq!(acts(&desk, &["--about", &about]), [format!("ingest --trusted, {about}, vouched.eml")]);
         let by = desk.json(&["activity", "--about", &about])["acts"][0]["operator"].as_str().unwrap().to_owned();
         let shown = desk.json(&["alert", "show", &id]);
-        assert_eq!(shown["authentic_by"], format!("taken in with --trusted by {by}"));
+        assert_eq!(shown["authentic_by"], format!("ingested with --trusted by {by}"));
         // Without the flag nobody vouches.
         let other = Alert::credit(ACCOUNT, 6_500, "Eze Ngozi Bala", now()).text();
         write(&desk, "other.eml", &other);

@@ -72,6 +72,8 @@ on_both! {
             ("--amount 7500", &["b-1", "a-1"]),
             ("--amount 7500 --business 2", &["b-1"]),
             ("--amount 7375.00", &["a-1"]),
+            ("--amount 7,500.00", &["b-1", "a-1"]),
+            ("--amount 7,375.00", &["a-1"]),
             ("--amount 0", &[]),
             ("--name balo", &["a-1"]),
             ("--name OKORO", &["a-2"]),
@@ -83,6 +85,15 @@ on_both! {
             ("--since 2099-01-01", &[]),
         ] {
             assert_eq!(found(&desk, options), ids, "{options}");
+        }
+        // As lists print it.
+        for amount in ["NGN 7,500.00", "NGN 7,500", "ngn 7500", " 7,500.00 "] {
+            let list = desk.json(&["payment", "list", "--amount", amount, "--business", "1"]);
+            assert_eq!(list["payments"][0]["transaction_id"], "a-1", "{amount}: {list}");
+        }
+        for wrong in ["75,00", "7,500,00", ",750", "7,5000", "7500,000", "NGN", "NGN NGN 5", "USD 5", "1,000.000"] {
+            let output = desk.run(&["payment", "list", "--amount", wrong]);
+            assert_eq!(output.status.code(), Some(2), "{wrong}");
         }
         // Another spelling, by the index of names.
         let like = desk.json(&["payment", "list", "--name", "Muhammad Danjuma", "--business", "2"]);

@@ -66,7 +66,7 @@ on_both! {
 
     async fn who_did_what_is_listed(db: TestDatabase) {
         let desk = Desk::new(&db);
-        assert!(desk.text(&["activity"]).starts_with("no acts"), "{}", desk.text(&["activity"]));
+        assert!(desk.text(&["activity"]).starts_with("no actions"), "{}", desk.text(&["activity"]));
         quarantined(&desk, 3);
         for (id, reason) in [("1", "spam"), ("2", "an old copy"), ("3", "spam")] {
             desk.text(&["alert", "dismiss", id, "--reason", reason]);

@@ -90,6 +90,20 @@ on_both! {
         assert!(desk.refused(&["webhook", "test", &one, "--payment", "TXN-none"]).contains("no payment TXN-none"));
     }
 
+    async fn an_answer_is_escaped_in_json_too(db: TestDatabase) {
+        let desk = Desk::dev(&db);
+        let receiver = Receiver::start().await;
+        let one = desk.business("Ijo Fabrics");
+        desk.json(&["website", "add", &one, &receiver.url(""), "--approve"]);
+        desk.json(&["business", "set", &one, "--webhook-url", &receiver.url("/hook")]);
+        let body = "paid \u{202e}dnuf\u{2066}\u{200b}\u{feff} ₦5";
+        receiver.answer_next(Answer::status(200).body(body));
+        let text = desk.json_text(&["webhook", "test", &one]);
+        assert!(text.contains("paid \\u202ednuf\\u2066\\u200b\\ufeff ₦5"), "{}", text.escape_debug());
+        let sent: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(sent["answer"], body, "it is the same JSON");
+    }
+
     async fn a_private_authority_is_trusted_by_a_setting_or_by_the_environment(db: TestDatabase) {
         let desk = Desk::dev(&db);
         let (receiver, other) = (TlsReceiver::start().await, TlsReceiver::start().await);

@@ -21,6 +21,8 @@ const EXPECTED: &[(&str, &str)] = &[
     ("ON_ACCOUNT_MANY", "USING PRIMARY KEY (name_key=? AND amount_kobo>? AND amount_kobo<?)"),
     ("ANYWHERE_FEW", "USING PRIMARY KEY (name_key=? AND amount_kobo>? AND amount_kobo<?)"),
     ("FORGET_NAMES", "payment_names_forget"),
+    ("LIST_REVERSED", "payments_reversed (<expr>=? AND mode=? AND created_at>? AND created_at<?)"),
+    ("COUNT_REVERSED", "payments_reversed (<expr>=? AND mode=? AND created_at>? AND created_at<?)"),
     ("ENDED_BY_AMOUNT", "payments_ended"),
     ("DUE_FOR_SWEEP", "payments_open_until"),
     ("BY_REFERENCE", "alerts_reference"),

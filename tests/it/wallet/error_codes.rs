@@ -113,13 +113,8 @@ on_both! {
         let start = async |members: &str| post(&server, &shop, "pay/start", &start_body(members)).await;
         for url in ["https://kola.example/other", "https://evil.example/hook", "ftp://kola.example/hook"] {
             let alone = start(&format!(r#""webhook_url": "{url}""#)).await.fails(400, saved);
-            // The domain is at fault only where it is.
-            let why = match url {
-                "https://kola.example/other" => "websites",
-                "https://evil.example/hook" => "; it must be from the approved website domain",
-                _ => "websites; it must use https",
-            };
-            assert!(alone["message"].as_str().unwrap().ends_with(why), "{alone}");
+            // Whatever else is wrong with it: only a saved one will do.
+            assert_eq!(alone["message"], format!("The webhook URL {saved}"), "{url}");
             let reply = start(&format!(r#""webhook_url": "{url}", "amount": 0"#)).await;
             let among = reply.fails_on(&["amount", "webhook_url"]);
             assert!(among["errors"]["webhook_url"][0].as_str().unwrap().contains(saved), "{among}");

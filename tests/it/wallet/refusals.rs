@@ -133,7 +133,7 @@ on_both! {
             assert!(!refused["message"].as_str().unwrap().contains("domain"), "the domain is right: {refused}");
         }
         let waiting = start_to("https://waiting.example/own?a=1", "k-2").await;
-        waiting.fails(400, "must be from the approved website domain");
+        waiting.fails(400, "one that is saved for your business");
         let test_key = server.key(shop.id, Mode::Test).await;
         server.json("POST", &test_key, &format!("{WALLET}/pay/start"), &start_body("")).await.fails(403, "live keys");
     }

@@ -121,7 +121,12 @@ on_both! {
         for (text, fields) in [
             ("A-7. Pay here: https://evil.example", &["order_reference", "payer_name"][..]),
             ("A-7 www.evil.example", &["order_reference", "payer_name"]),
-            ("A-7 evil.com/pin", &["order_reference"]),
+            ("A-7 evil.com/pin", &["order_reference", "payer_name"]),
+            ("evil.com/pin", &["order_reference", "payer_name"]),
+            ("Ada Obi ｅｖｉｌ．ｎｇ/７", &["order_reference", "payer_name"]),
+            ("go to evil.com now", &["order_reference"]),
+            ("evil.com", &[]),
+            ("Ada S/O Bello", &[]),
             ("A pay.tills.example", &["order_reference", "order_summary", "payer_name"]),
             ("A-7\u{2028}\u{2028}Confirm here", &["order_reference", "payer_name"]),
             ("A\u{202e}7", &["order_reference", "order_summary", "payer_name"]),
@@ -143,8 +148,8 @@ on_both! {
         start(&format!(r#""order_reference": "{long}", "idempotency_key": "k-bad""#)).await.fails_on(&["order_reference"]);
         for (other, told) in [
             ("https://kola.example/other", "saved for your business"),
-            ("https://evil.example/hook", "approved website domain"),
-            ("http://kola.example/hook", "must use https"),
+            ("https://evil.example/hook", "saved for your business"),
+            ("http://kola.example/hook", "saved for your business"),
         ] {
             start(&format!(r#""webhook_url": "{other}", "idempotency_key": "k-bad""#)).await.fails(400, told);
         }
@@ -189,7 +194,18 @@ on_both! {
         refused.fails(429, "Too many requests");
         assert!(refused.header("retry-after").is_some() && refused.header("x-ratelimit-reset").is_some());
         let other = server.get(&shop.key, "/api/v1/payments").await;
-        assert_eq!((other.status, other.header("x-ratelimit-remaining")), (200, Some("28")), "31 of 60 were used");
+        assert_eq!((other.status, other.header("x-ratelimit-remaining")), (200, Some("29")), "31 of 60 were used, the refused one is none of them");
+        // Where the business's own window is used up, the wallet's loses nothing either.
+        server.change(shop.id, |change| {
+            change.wallet_rate_limit = Some(Some(40));
+            change.rate_limit = Some(Some(31));
+        }).await;
+        for _ in 0..3 {
+            post(&server, &shop, "lookup", &phone_body()).await.fails(429, "Too many requests");
+        }
+        server.change(shop.id, |change| change.rate_limit = Some(Some(1_000))).await;
+        let next = post(&server, &shop, "lookup", &phone_body()).await;
+        assert_eq!((next.status, next.header("x-ratelimit-remaining")), (200, Some("9")), "31 of 40 were used");
     }
 
     async fn where_no_messenger_is_set_up_nothing_is_taken_for_sent(db: TestDatabase) {

@@ -34,6 +34,8 @@ use crate::ops::wallet_payments::start::{
 const REFERENCE_MAX: usize = 120;
 const SUMMARY_MAX: usize = 8_000;
 const KEY_MAX: usize = 255;
+const NOT_SAVED: &str =
+    "The webhook URL must be one that is saved for your business or for one of its approved websites";
 
 pub async fn handle(State(http): State<Arc<Http>>, request: Request) -> Response {
     answer(&http, request, WALLET_PAY, async |entered, fields| start(&http, entered, fields).await).await
@@ -84,9 +86,9 @@ async fn work(http: &Http, entered: &Entered, request: &StartRequest) -> Result<
             let message = format!("The webhook URL {why}.");
             Err(ApiError::field("webhook_url", FieldCode::InvalidUrl, message))
         }
-        Started::Webhook(refused) => {
+        Started::Webhook(WebhookRefusal::NotSaved) => {
             let (code, field_code) = (Code::WebhookUrlNotSaved, FieldCode::WebhookUrlNotSaved);
-            Err(ApiError::about(code, "webhook_url", field_code, not_saved(refused)))
+            Err(ApiError::about(code, "webhook_url", field_code, NOT_SAVED))
         }
         Started::NoWallet => Err(no_wallet()),
         Started::NotActive(WalletStatus::Suspended) => Err(suspended()),
@@ -106,15 +108,6 @@ async fn work(http: &Http, entered: &Entered, request: &StartRequest) -> Result<
     }
 }
 
-fn not_saved(refused: WebhookRefusal) -> String {
-    let saved =
-        "The webhook URL must be one that is saved for your business or for one of its approved websites";
-    match refused {
-        WebhookRefusal::NotAllowed(why) => format!("{saved}; it {}", why.words()),
-        WebhookRefusal::NotSaved | WebhookRefusal::NotAUrl(_) => saved.to_owned(),
-    }
-}
-
 /// A request that failed by itself, with its webhook URL.
 struct Bad {
     problems: Problems,
@@ -130,9 +123,8 @@ async fn tell_all(http: &Http, entered: &Entered, bad: Bad) -> ApiError {
             Ok(Some(WebhookRefusal::NotAUrl(why))) => {
                 problems.complain("webhook_url", FieldCode::InvalidUrl, why);
             }
-            Ok(Some(refused)) => {
-                let message = format!("{}.", not_saved(refused));
-                problems.add("webhook_url", FieldCode::WebhookUrlNotSaved, message);
+            Ok(Some(WebhookRefusal::NotSaved)) => {
+                problems.add("webhook_url", FieldCode::WebhookUrlNotSaved, format!("{NOT_SAVED}."));
             }
             Err(error) => return error.into(),
         }

@@ -49,7 +49,7 @@ async fn read(client: &Client, config: &Config) -> Result<Found, StoreError> {
     let row = client.query_one(HISTORY, &[]).await.map_err(trouble)?;
     if row.get::<_, Option<String>>(0).is_none() {
         return Err(StoreError::Denied(format!(
-            "the PostgreSQL user {user} may use no schema of the database {database}; as its owner run: \
+            "the PostgreSQL user {user} has no access to any schema of the database {database}; as its owner run: \
              grant usage, create on schema public to {quoted}",
             user = refusal::user(config),
             database = refusal::database(config),
