@@ -45,6 +45,7 @@ pub(in crate::store) const MIGRATIONS: &[Migration] = migrations![
     "0015_activity",
     "0016_undone_by",
     "0017_forms_count_once",
+    "0021_wrong_pins_told",
 ];
 
 impl Migration {
@@ -125,10 +126,15 @@ pub(in crate::store) fn tables() -> &'static [&'static str] {
     static TABLES: OnceLock<Vec<&'static str>> = OnceLock::new();
     TABLES.get_or_init(|| {
         let lines = MIGRATIONS.iter().flat_map(|migration| migration.text.lines());
-        lines
-            .filter_map(|line| line.strip_prefix("create table ")?.split(' ').next())
-            .chain(["schema_migrations"])
-            .collect()
+        let made = lines.filter_map(|line| line.strip_prefix("create table ")?.split(' ').next());
+        let mut tables = Vec::new();
+        for table in made.chain(["schema_migrations"]) {
+            // One that was made anew keeps its place.
+            if !tables.contains(&table) {
+                tables.push(table);
+            }
+        }
+        tables
     })
 }
 

@@ -190,7 +190,7 @@ on_both! {
             let open = site.get(&link).await;
             check(&open);
             let is_whole = *letter == "a";
-            assert_eq!(open.body.contains("The shop's summary is longer"), !is_whole, "{letter:?}");
+            assert_eq!(open.body.contains("The shop’s summary is longer"), !is_whole, "{letter:?}");
             check(&site.act(&link, "reset", &[]).await);
             check(&site.pay(&link, PIN).await);
             site.w.t.advance(tillbell::domain::time::Span::hours(24));

@@ -123,10 +123,10 @@ on_both! {
         }
         let form = site.get(&second).await;
         assert!(form.has_form("reset") && !form.has_form("pin") && !form.has_form("cancel"), "{}", form.text());
-        form.is(200, "Your wallet is locked until 09:00 on 11 Mar 2026 because of too many wrong PINs.");
+        form.is(200, "Your wallet is locked until 11 Mar 2026, 09:00 because of too many wrong PINs.");
         let locked = site.get(&third).await;
         locked.is(200, "to protect your money. No money has left your wallet. To unlock it now, set a new PIN");
-        assert!(locked.text().contains("Or wait: it unlocks at 09:00 on 11 Mar 2026."), "{}", locked.text());
+        assert!(locked.text().contains("Or wait: it unlocks on 11 Mar 2026, 09:00."), "{}", locked.text());
         assert!(!locked.has_form("pin") && locked.has_form("reset") && locked.has_form("cancel"));
         let refused = site.submit(&third, &open_form(&site, &third), &[]).await;
         refused.is(403, "The PIN was wrong too many times");
@@ -215,7 +215,7 @@ on_both! {
         };
         switch(false).await;
         let page = site.get(&first).await;
-        page.is(200, "No money has left your wallet. Ask the shop what to do next.");
+        page.is(200, "No money has left your wallet. Try again later, or pay another way.");
         assert_eq!(page.heading(), "You cannot pay this shop right now");
         assert!(!page.has_form("pin") && !page.has_form("reset") && page.has_form("cancel"));
         for pin in [PIN, WRONG] {
