@@ -7,6 +7,7 @@
 pub mod brand;
 mod codes;
 mod form;
+mod look;
 mod origin;
 mod page;
 pub mod pay;
@@ -32,12 +33,12 @@ struct Shown {
     /// Seconds after which it makes sense to come again.
     retry_after: Option<i64>,
     /// What of the link a form leads to.
-    leads_to: pay::Look,
+    leads_to: look::Look,
 }
 
 impl Shown {
     fn new(status: StatusCode, page: Page) -> Shown {
-        Shown { status, page, retry_after: None, leads_to: pay::Look::Payment }
+        Shown { status, page, retry_after: None, leads_to: look::Look::Payment }
     }
 }
 

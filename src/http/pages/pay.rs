@@ -20,6 +20,7 @@ use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
 use super::form::{Act, Form, FormProblem};
+use super::look::Look;
 use super::origin::{Sender, sender};
 use super::page::{Field, Note, Tone, tries, whole_seconds};
 use super::told::{Then, Told};
@@ -40,38 +41,6 @@ use crate::ops::wallet_payments::pin_reset::{CodeSent, PinSet, send_code, set_pi
 use crate::store::StoreError;
 use crate::vault::link::nonce;
 
-/// What of a link a look asks for. Whoever wrote the address, the page says what is so.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Look {
-    Payment,
-    /// The form for a code that was sent, if there is one.
-    Code,
-    /// Whether to cancel, if it can be cancelled.
-    Cancel,
-}
-
-impl Look {
-    fn of(query: Option<&str>) -> Look {
-        let pairs = url::form_urlencoded::parse(query.unwrap_or_default().as_bytes());
-        let known = pairs.take(LOOK_FIELDS_MAX).find_map(|(name, value)| match (&*name, &*value) {
-            ("code", "1") => Some(Look::Code),
-            ("cancel", "1") => Some(Look::Cancel),
-            _ => None,
-        });
-        known.unwrap_or(Look::Payment)
-    }
-
-    fn query(self) -> &'static str {
-        match self {
-            Look::Payment => "",
-            Look::Code => "?code=1",
-            Look::Cancel => "?cancel=1",
-        }
-    }
-}
-
-/// Fields of an address that are read; messengers append some of their own.
-const LOOK_FIELDS_MAX: usize = 16;
 /// Seconds after which another try is likely to find a free place.
 const BUSY_SECONDS: i64 = 2;
 

@@ -10,10 +10,10 @@ use http::StatusCode;
 use super::Shown;
 use super::codes::{forgot, may_ask, not_sent, set_up, unlock};
 use super::form::FormProblem;
+use super::look::Look;
 use super::page::{
     Note, Page, Row, Shop, Tone, TopupHint, at_clock_after, clock, clock_after, left, moment, tries, unbroken,
 };
-use super::pay::Look;
 use super::told::{Then, Told};
 use crate::domain::intent::{IntentEnd, PLACES};
 use crate::domain::message::with_stop;

@@ -76,7 +76,7 @@ on_both! {
         let site = Site::with(db, &format!("{DEV}{pages}")).await;
         let (_, link) = site.w.ready(20_000, 5_000).await;
         let page = site.get(&link).await;
-        assert!(page.body.contains("Your wallet is provided by <bdi>Kudi Basket Ltd.</bdi> Help"), "one full stop: {}", page.body);
+        assert!(page.body.contains("Your wallet is provided by <bdi>Kudi Basket Ltd.</bdi> <span>Help"), "one full stop: {}", page.body);
         assert!(page.body.contains("Help: <bdi>0700 555 0100 &#60;b&#62;</bdi>"), "{}", page.body);
         let none = site.get("nothing").await;
         assert!(none.body.contains("Help: <bdi>0700 555 0100"), "{}", none.body);

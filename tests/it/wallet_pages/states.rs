@@ -245,7 +245,9 @@ on_both! {
         let sent = site.submit(&third, &page.form("reset"), &[]).await;
         let filled = [("code", site.code()), ("new_pin", "8305".to_owned()), ("new_pin_again", "8305".to_owned())];
         let filled = filled.each_ref().map(|(name, value)| (*name, value.as_str()));
-        site.submit(&third, &sent.form("code"), &filled).await.is(200, "Your PIN is set.");
+        let set = site.submit(&third, &sent.form("code"), &filled).await;
+        set.is(200, "You cannot pay this shop right now");
+        assert!(!set.text().contains("locked"), "{}", set.text());
         assert_eq!(site.w.wallet().await.status(site.w.t.app.now()), WalletStatus::Active);
         assert!(!site.get(&third).await.has_form("pin"));
         site.finish().await;
@@ -259,7 +261,7 @@ on_both! {
         let form = site.get(&over).await.form("pin");
         site.pay(&first, PIN).await.is(200, "Your payment is complete.");
         let over = site.submit(&over, &form, &[("pin", PIN)]).await;
-        over.is(409, "over the amount that your wallet can spend in one day.");
+        over.is(409, "This payment is NGN 1,000.00 over what you can still spend today.");
         assert_eq!(over.heading(), "This is over your daily limit");
         let form = site.get(&second).await.form("pin");
         // One code was sent to set the PIN; two more may follow within the hour.
