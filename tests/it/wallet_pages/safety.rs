@@ -79,8 +79,8 @@ fn check(page: &Shown) {
         assert!(to == "?" || to == "https://adire.example/", "only to this very page and to the shop: {to}");
     }
     for form in all("form") {
-        let fields = form.select(&Selector::parse("input").unwrap());
-        let fields = fields.map(|field| field.value().attr("name").unwrap()).collect::<Vec<_>>();
+        let input = Selector::parse("input").unwrap();
+        let fields = form.select(&input).map(|field| field.value().attr("name").unwrap()).collect::<Vec<_>>();
         // To be asked whether to cancel is a look; what changes something is not, and carries a token.
         let method = if fields == ["cancel"] { "get" } else { "post" };
         assert_eq!((form.value().attr("method"), form.value().attr("action")), (Some(method), None));
@@ -170,7 +170,8 @@ on_both! {
             let open = site.get(&link).await;
             check(&open);
             let fields: Vec<Vec<String>> = open.forms().iter().map(|form| form.keys().cloned().collect()).collect();
-            assert_eq!(fields, [["form_token", "pin"], ["form_token", "reset"], ["cancel", "form_token"]], "{text}");
+            let expected: [&[&str]; 3] = [&["form_token", "pin"], &["form_token", "reset"], &["cancel"]];
+            assert_eq!(fields, expected, "{text}");
             let seen = text.replace(['\u{202e}', '\u{202c}'], "");
             let seen = seen.split_whitespace().collect::<Vec<_>>().join(" ");
             let shown = open.text();
