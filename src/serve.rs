@@ -172,6 +172,9 @@ pub async fn start(app: Arc<App>, roles: Roles) -> Result<Running, ServeError> {
         );
     }
     tell_of_whatsapp(&app);
+    if roles.pages && app.config.pages.operator_name.is_none() {
+        tell_of_name(&app).await?;
+    }
     let operator = match server.operator_listen {
         Some(address) => Some(bind(address).await?),
         None => None,
@@ -222,6 +225,17 @@ fn tell_of_whatsapp(app: &App) {
              customers get templates even if they have just written"
         );
     }
+}
+
+/// Customers do not see whose wallet it is.
+async fn tell_of_name(app: &App) -> Result<(), ServeError> {
+    if app.store.businesses().await?.iter().any(|business| business.wallet_enabled) {
+        tracing::warn!(
+            "wallets are on, but pages.operator_name is not set: pages and messages do not say whose wallet it is, \
+             and tell customers to contact \"your wallet provider\". Set pages.support as well, so that they know how"
+        );
+    }
+    Ok(())
 }
 
 async fn bind(address: SocketAddr) -> Result<(TcpListener, SocketAddr), ServeError> {

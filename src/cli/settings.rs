@@ -85,7 +85,8 @@ fn sections(config: &Config) -> Vec<(&'static str, Object)> {
             "pages",
             Object::new()
                 .with("operator_name", config.pages.operator_name.as_ref())
-                .with("logo_file", config.pages.logo_file.as_ref().map(|file| file.display().to_string())),
+                .with("logo_file", config.pages.logo_file.as_ref().map(|file| file.display().to_string()))
+                .with("support", config.pages.support.as_ref()),
         ),
         (
             "limits",
@@ -151,6 +152,7 @@ fn whatsapp(whatsapp: &WhatsApp) -> Object {
         .with("pin_changed_template", named(&templates.pin_changed))
         .with("topup_template", named(&templates.topup))
         .with("refund_template", named(&templates.refund))
+        .with("wrong_pins_template", named(&templates.wrong_pins))
         .with("merchant_template", named(&templates.merchant))
         .with("app_secret", webhook)
         .with("verify_token", webhook)

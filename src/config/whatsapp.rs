@@ -83,6 +83,8 @@ pub struct Templates {
     pub pin_changed: Option<String>,
     pub topup: Option<String>,
     pub refund: Option<String>,
+    /// For payments that wrong PINs stopped, and wallets that they locked.
+    pub wrong_pins: Option<String>,
     /// For merchants' own texts; only if the operator wants it.
     pub merchant: Option<String>,
 }
@@ -107,6 +109,7 @@ pub(super) struct RawWhatsApp {
     pin_changed_template: Option<String>,
     topup_template: Option<String>,
     refund_template: Option<String>,
+    wrong_pins_template: Option<String>,
     merchant_template: Option<String>,
     app_secret: Option<Word>,
     verify_token: Option<Word>,
@@ -193,6 +196,7 @@ impl RawWhatsApp {
                 )?,
                 topup: named("topup_template", self.topup_template, "tillbell_topup")?,
                 refund: named("refund_template", self.refund_template, "tillbell_refund")?,
+                wrong_pins: named("wrong_pins_template", self.wrong_pins_template, "tillbell_wrong_pins")?,
                 merchant: named("merchant_template", self.merchant_template, "none")?,
             },
             webhook: webhook(self.app_secret, self.verify_token)?,

@@ -24,10 +24,14 @@ pub enum MessageKind {
     Topup,
     /// A payment came back; about a payment.
     Refund,
+    /// Wrong PINs stopped a payment; about an intent.
+    Stopped,
+    /// Wrong PINs locked the wallet; about the intent of the last one.
+    Locked,
 }
 
 impl MessageKind {
-    pub const ALL: [MessageKind; 7] = [
+    pub const ALL: [MessageKind; 9] = [
         MessageKind::Merchant,
         MessageKind::Link,
         MessageKind::Code,
@@ -35,6 +39,8 @@ impl MessageKind {
         MessageKind::PinChanged,
         MessageKind::Topup,
         MessageKind::Refund,
+        MessageKind::Stopped,
+        MessageKind::Locked,
     ];
 
     pub fn as_str(self) -> &'static str {
@@ -46,6 +52,8 @@ impl MessageKind {
             MessageKind::PinChanged => "pin_changed",
             MessageKind::Topup => "topup",
             MessageKind::Refund => "refund",
+            MessageKind::Stopped => "stopped",
+            MessageKind::Locked => "locked",
         }
     }
 
@@ -96,6 +104,25 @@ pub fn lagos_time(at: Timestamp) -> String {
     }
 }
 
+/// With a full stop, unless the text ends in one, as some names do.
+pub fn with_stop(text: impl Into<String>) -> String {
+    let mut text = text.into();
+    if !text.ends_with('.') {
+        text.push('.');
+    }
+    text
+}
+
+/// `wallet`, or `Kudi Basket wallet` where it is known who runs it.
+pub fn wallet_name(operator: Option<&str>) -> String {
+    operator.map_or("wallet".to_owned(), |name| format!("{name} wallet"))
+}
+
+/// ` from your Kudi Basket wallet`; nothing where it is not known who runs it.
+fn from_wallet(operator: Option<&str>) -> String {
+    operator.map(|name| format!(" from your {}", wallet_name(Some(name)))).unwrap_or_default()
+}
+
 /// What a link message tells.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinkWords<'a> {
@@ -105,15 +132,17 @@ pub struct LinkWords<'a> {
     pub url: &'a str,
     /// Until when the link is good.
     pub until: Timestamp,
+    /// Who runs the wallet, as customers know them.
+    pub operator: Option<&'a str>,
 }
 
 pub fn link_text(words: &LinkWords<'_>) -> String {
+    let order = with_stop(format!("order {}{}", words.reference, from_wallet(words.operator)));
     format!(
-        "{} asks you to pay {} for order {}.\n\nCheck the order and pay with your PIN here:\n{}\n\nThis link works until {}. \
+        "{} asks you to pay {} for {order}\n\nCheck the order and pay with your PIN here:\n{}\n\nThis link works until {}. \
          Not your order? Ignore this message: no money leaves your wallet without your PIN.",
         words.merchant,
         naira(words.amount),
-        words.reference,
         words.url,
         lagos_time(words.until)
     )
@@ -139,11 +168,12 @@ pub fn unlinked(reference: &str) -> String {
 }
 
 /// `code` has six digits. Its end is told by the clock: it may come late, and the link may end first.
-pub fn code_text(code: &str, merchant: &str, until: Timestamp) -> String {
+pub fn code_text(code: &str, merchant: &str, until: Timestamp, operator: Option<&str>) -> String {
+    let wallet = wallet_name(operator);
     let until = lagos_time(until);
     let until = until.split_once(", ").map_or(until.as_str(), |(_, clock)| clock);
     format!(
-        "{code} is your code to set your wallet PIN. It works until {until}.\n\nEnter it on the payment page only. Never \
+        "{code} is your code to set your {wallet} PIN. It works until {until}.\n\nEnter it on the payment page only. Never \
          share it with anyone, including {merchant} and us: anyone who has it can spend your money. Did not ask for it? \
          Ignore this message."
     )
@@ -156,9 +186,17 @@ pub fn paid_words(amount: Money, charges: Option<Money>) -> String {
 }
 
 /// `paid` is what [`paid_words`] makes, `number` the payment's id, as the page shows it.
-pub fn receipt_text(merchant: &str, paid: &str, reference: &str, at: Timestamp, number: &str) -> String {
+pub fn receipt_text(
+    merchant: &str,
+    paid: &str,
+    reference: &str,
+    at: Timestamp,
+    number: &str,
+    operator: Option<&str>,
+) -> String {
+    let from = from_wallet(operator);
     format!(
-        "You paid {paid} to {merchant} for order {reference} on {}.\n\nReceipt number: {number}\n\nKeep this message as your \
+        "You paid {paid} to {merchant} for order {reference}{from} on {}.\n\nReceipt number: {number}\n\nKeep this message as your \
          receipt.",
         lagos_time(at)
     )
@@ -169,11 +207,29 @@ pub fn pin_changed_word(is_first: bool) -> &'static str {
     if is_first { "set" } else { "changed" }
 }
 
-/// `provider` is who runs the wallet, as customers know them.
-pub fn pin_changed_text(is_first: bool, at: Timestamp, provider: &str) -> String {
+/// `contact` is who runs the wallet, and how they are reached.
+pub fn pin_changed_text(is_first: bool, at: Timestamp, contact: &str) -> String {
     let what = pin_changed_word(is_first);
     format!(
-        "Your wallet PIN was {what} on {}. If this was not you, contact {provider} straight away.",
+        "Your wallet PIN was {what} on {}. If this was not you, contact {contact} straight away.",
+        lagos_time(at)
+    )
+}
+
+/// What wrong PINs came to: a template has it within a sentence, before the time.
+pub fn stopped_words(merchant: &str, amount: Money) -> String {
+    format!("your payment of {} to {merchant} was stopped", naira(amount))
+}
+
+pub fn locked_words(operator: Option<&str>) -> String {
+    format!("your {} was locked", wallet_name(operator))
+}
+
+/// `what` is one of the two above; `then` a sentence of its own, or nothing.
+pub fn wrong_pins_text(what: &str, at: Timestamp, then: &str, contact: &str) -> String {
+    let what = what.replacen('y', "Y", 1);
+    format!(
+        "{what} on {} after wrong PINs. {then}If this was not you, contact {contact} straight away.",
         lagos_time(at)
     )
 }
@@ -191,7 +247,7 @@ pub fn refunded(merchant: &str, reference: Option<&str>) -> String {
 /// counts the payment.
 pub fn refund_text(from: &str, amount: Money, at: Timestamp) -> String {
     format!(
-        "The {} that you paid to {from} was returned to your wallet on {}.",
+        "The {} that you paid to {from} was refunded to your wallet on {}.",
         naira(amount),
         lagos_time(at)
     )
@@ -279,6 +335,7 @@ mod tests {
             reference: "A-7",
             url: "https://pay.example.com/pay/abcDEF123456",
             until: Timestamp(0),
+            operator: None,
         };
         let text = link_text(&words);
         assert!(text.contains("Mako Stores asks you to pay NGN 5,000.00 for order A-7"), "{text}");
@@ -293,10 +350,11 @@ mod tests {
             reference: "A-7",
             url: "https://pay.example.com/pay/abcDEF123456",
             until: Timestamp(0),
+            operator: None,
         };
         let shown = masked(&link_text(&words));
         assert!(!shown.contains("abcDEF") && shown.contains("https://***\n"), "{shown}");
-        let shown = masked(&code_text("493017", "Mako", Timestamp(1_773_129_600_000_000)));
+        let shown = masked(&code_text("493017", "Mako", Timestamp(1_773_129_600_000_000), None));
         assert!(shown.starts_with("**** is your code") && shown.contains("It works until 09:00."), "{shown}");
         assert_eq!(masked("code:12345, HTTP://a.b/c?d x"), "code:****, HTTP://*** x");
         assert_eq!(masked("a 123 b"), "a 123 b");

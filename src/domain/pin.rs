@@ -1,12 +1,18 @@
 //! A PIN of four digits: its form, and which ones are too easy to guess.
 //!
-//! Refused at set-up: one repeated digit, runs up or down, years 1950 to 2029 (contract/wallet.md#w24); they
-//! cover what people choose most. A PIN is wiped from memory when dropped and has no `Debug`. How it
+//! Refused at set-up: one repeated digit, two pairs, runs up or down, lines and corners of the keypad, years 1950
+//! to 2029 (contract/wallet.md#w24); they cover what people choose most. A PIN is wiped from memory when dropped and has no `Debug`. How it
 //! is hashed and compared is `vault::pin`'s.
 
 use zeroize::Zeroizing;
 
 pub const PIN_DIGITS: usize = 4;
+
+/// Columns of the keypad that go on to the 0, and its corners around, in both directions.
+const ON_KEYPAD: [&[u8; PIN_DIGITS]; 14] = [
+    b"2580", b"0852", b"1470", b"0741", b"3690", b"0963", b"1397", b"3971", b"9713", b"7139", b"1793",
+    b"7931", b"9317", b"3179",
+];
 
 /// Four digits.
 pub struct Pin(Zeroizing<[u8; PIN_DIGITS]>);
@@ -22,6 +28,10 @@ pub enum PinProblem {
     Run,
     #[error("That PIN is too easy to guess: it looks like a year. Choose another")]
     Year,
+    #[error("That PIN is too easy to guess: it is made of pairs. Choose another")]
+    Pairs,
+    #[error("That PIN is too easy to guess: it is a pattern on the keypad. Choose another")]
+    Keypad,
 }
 
 impl Pin {
@@ -50,6 +60,13 @@ impl Pin {
         if (1950..=2029).contains(&year) {
             return Err(PinProblem::Year);
         }
+        let [a, b, c, d] = **digits;
+        if (a == c && b == d) || (a == b && c == d) {
+            return Err(PinProblem::Pairs);
+        }
+        if ON_KEYPAD.contains(&&**digits) {
+            return Err(PinProblem::Keypad);
+        }
         Ok(pin)
     }
 
@@ -70,8 +87,8 @@ mod tests {
             assert!(Pin::parse(&text).is_ok());
             refused += usize::from(Pin::choose(&text).is_err());
         }
-        // 10 repeated, 7 up, 7 down, 80 years.
-        assert_eq!(refused, 104);
+        // 10 repeated, 7 up, 7 down, 80 years, 180 pairs of which one is a year, 14 on the keypad.
+        assert_eq!(refused, 297);
         for (text, problem) in [
             ("7777", PinProblem::Repeated),
             ("0123", PinProblem::Run),
@@ -79,6 +96,12 @@ mod tests {
             ("3210", PinProblem::Run),
             ("1950", PinProblem::Year),
             ("2029", PinProblem::Year),
+            ("1212", PinProblem::Pairs),
+            ("6969", PinProblem::Pairs),
+            ("1122", PinProblem::Pairs),
+            ("2580", PinProblem::Keypad),
+            ("0852", PinProblem::Keypad),
+            ("1397", PinProblem::Keypad),
             ("12345", PinProblem::Form),
             ("12a4", PinProblem::Form),
             ("\u{661}234", PinProblem::Form),
@@ -87,5 +110,6 @@ mod tests {
             assert_eq!(Pin::choose(text).err(), Some(problem), "{text}");
         }
         assert!(Pin::choose(" 1949 ").is_ok() && Pin::choose("2030").is_ok() && Pin::choose("1243").is_ok());
+        assert!(Pin::choose("1221").is_ok() && Pin::choose("2589").is_ok());
     }
 }

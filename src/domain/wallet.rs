@@ -15,8 +15,10 @@ pub const LOCKED_FOR: Span = Span::hours(24);
 pub const TRIES_WINDOW: Span = Span::hours(24);
 /// A try that is being checked counts as wrong for so long; after that its process must have died.
 pub const OPEN_TRY: Span = Span::seconds(60);
-/// Wrong PINs within [`TRIES_WINDOW`] on payments of one business that stop them all.
+/// Wrong PINs within [`TRIES_WINDOW`] on payments of one business that stop them all, and how many of them one
+/// wallet's can be: each wallet has its own lock, and two forgetful customers must not shut a shop.
 pub const STOP_AFTER: i64 = 20;
+pub const STOP_SHARE: i64 = 3;
 
 /// How much is known of a wallet's holder: 1 the phone only, 2 and 3 more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -130,6 +132,13 @@ impl Wallet {
         limits.daily.is_none_or(|most| total.is_some_and(|total| total <= most))
     }
 
+    /// How much of `amount` is over what may still go out today.
+    pub fn over_daily(&self, amount: Money, limits: TierLimits, now: Timestamp) -> Money {
+        let Some(most) = limits.daily else { return Money::ZERO };
+        let left = most.0.saturating_sub(self.spent_on(now).0).max(0);
+        Money(amount.0.saturating_sub(left).max(0))
+    }
+
     /// Whether the wallet may hold `more` beside what it has and `expected` besides.
     pub fn may_hold(&self, more: Money, expected: Money, limits: TierLimits) -> bool {
         let total = self.balance.checked_add(expected).and_then(|sum| sum.checked_add(more));
@@ -168,6 +177,9 @@ mod tests {
         let noon = Timestamp::from_utc_date(1970, 1, 1).unwrap() + Span::hours(12);
         assert!(wallet.may_spend(Money(2_000_000), limits, noon));
         assert!(!wallet.may_spend(Money(2_000_001), limits, noon));
+        for (amount, over) in [(2_000_000, 0), (2_000_100, 100), (9_000_000, 7_000_000)] {
+            assert_eq!(wallet.over_daily(Money(amount), limits, noon), Money(over));
+        }
         // A clock that is behind does not begin the day anew.
         assert!(!wallet.may_spend(Money(2_000_001), limits, noon - Span::hours(24)));
         // 23:00 UTC is the next day in Lagos.

@@ -19,11 +19,13 @@ pub const WHATSAPP: &str = "/whatsapp/webhook";
 pub const PAY: &str = "/pay/{token}";
 /// The operator's logo; only where one is configured.
 pub const LOGO: &str = "/brand/logo";
+/// The icon of every page.
+pub const ICON: &str = "/brand/icon.svg";
 /// What no route of ours answered.
 pub const UNROUTED: &str = "unrouted";
 
 /// Names that logs and metrics know.
-pub const ROUTES: [&str; 16] = [
+pub const ROUTES: [&str; 17] = [
     PAYMENT_REQUEST,
     PAYMENT,
     PAYMENT_AMOUNT,
@@ -36,6 +38,7 @@ pub const ROUTES: [&str; 16] = [
     WHATSAPP,
     PAY,
     LOGO,
+    ICON,
     "/healthz",
     "/readyz",
     "/metrics",

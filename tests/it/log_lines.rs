@@ -21,6 +21,7 @@ use tokio_util::sync::CancellationToken;
 use crate::api::codes::take_away;
 use crate::api::server::Server;
 use crate::harness::app::{ACCOUNT, TestApp, world};
+use crate::harness::databases::Engine;
 use crate::harness::logs::Logs;
 use crate::harness::mails::Alert;
 use crate::harness::receiver::Answer;
@@ -242,6 +243,13 @@ on_both! {
         for place in ["a request failed", "a page could not be shown"] {
             let said = lines(&logs, place);
             assert!(said.len() == 2 && said[1].contains("left_out=4"), "{said:#?}");
+        }
+        // SQLite can still be read.
+        if engine == Engine::Postgres {
+            let look = site.get(&link).await;
+            let words = "You have not paid anything by opening it. Try again in a minute.";
+            look.is(503, &format!("We cannot show this payment right now {words}"));
+            assert_eq!(look.attributes("a.main", "href"), [Some("?".to_owned())], "{}", look.body);
         }
         site.running.stop().await;
     }

@@ -1,8 +1,8 @@
-//! The operator's name and logo, as pages show them.
+//! The operator's name and logo, as pages show them, and the icon of every page.
 //!
 //! The logo is read once, at the start, and served from memory under an address of its own. PNG, JPEG and
 //! WebP only: an SVG can hold scripts and load from elsewhere. What is wrong with the file ends the start with
-//! its key. Without a logo the policy of pages allows no pictures.
+//! its key. The icon is ours, so it may be an SVG. Pages may load pictures from us alone.
 
 use std::fs::File;
 use std::io::Read;
@@ -25,7 +25,7 @@ use url::Url;
 use super::page::STYLE;
 use crate::config::Pages;
 use crate::http::Http;
-use crate::http::paths::LOGO;
+use crate::http::paths::{ICON, LOGO};
 use crate::http::request::context::Trace;
 use crate::http::response::error::ApiError;
 
@@ -33,6 +33,9 @@ use crate::http::response::error::ApiError;
 pub const LOGO_MAX: usize = 64 * 1024;
 /// Hexadecimal digits of the file's hash in its address, so that a new logo is not taken for the old one.
 const MARK_DIGITS: usize = 12;
+
+/// What browsers show beside a page's title.
+const ICON_FILE: &[u8] = include_bytes!("../../../assets/icon.svg");
 
 /// Why the logo cannot be shown.
 #[derive(Debug, thiserror::Error)]
@@ -51,8 +54,10 @@ struct Logo {
 /// What pages show of the operator, and what they therefore may load.
 pub struct Brand {
     pub name: Option<String>,
-    /// Who a customer turns to.
-    pub provider: String,
+    /// How a customer reaches them.
+    pub support: Option<String>,
+    /// Who a customer turns to, and how.
+    pub contact: String,
     logo: Option<Logo>,
     pub(super) policy: HeaderValue,
 }
@@ -61,15 +66,18 @@ impl Brand {
     /// Reads the logo, if there is one.
     pub fn load(pages: &Pages) -> Result<Brand, LogoProblem> {
         let logo = pages.logo_file.as_deref().map(read).transpose()?;
-        let provider = pages.provider().to_owned();
-        let policy = policy(logo.is_some());
-        Ok(Brand { name: pages.operator_name.clone(), provider, logo, policy })
+        Ok(Brand { logo, ..Brand::plain(pages) })
     }
 
     /// Without a logo, for nodes that serve no pages.
     pub fn plain(pages: &Pages) -> Brand {
-        let provider = pages.provider().to_owned();
-        Brand { name: pages.operator_name.clone(), provider, logo: None, policy: policy(false) }
+        Brand {
+            name: pages.operator_name.clone(),
+            support: pages.support.clone(),
+            contact: pages.contact(),
+            logo: None,
+            policy: policy(),
+        }
     }
 
     pub fn has_logo(&self) -> bool {
@@ -79,17 +87,23 @@ impl Brand {
     /// Where the logo is, below the path under which a proxy publishes us.
     pub(super) fn logo_address(&self, public_url: &str) -> Option<String> {
         let logo = self.logo.as_ref()?;
-        let base = Url::parse(public_url).map(|url| url.path().trim_end_matches('/').to_owned());
-        Some(format!("{}{LOGO}?v={}", base.unwrap_or_default(), logo.mark))
+        Some(format!("{}{LOGO}?v={}", base(public_url), logo.mark))
+    }
+
+    pub(super) fn icon_address(&self, public_url: &str) -> String {
+        format!("{}{ICON}", base(public_url))
     }
 }
 
-/// Nothing but our one stylesheet and the logo, forms to ourselves, and no frame around us.
-fn policy(with_logo: bool) -> HeaderValue {
+fn base(public_url: &str) -> String {
+    Url::parse(public_url).map(|url| url.path().trim_end_matches('/').to_owned()).unwrap_or_default()
+}
+
+/// Nothing but our one stylesheet, our icon and the logo, forms to ourselves, and no frame around us.
+fn policy() -> HeaderValue {
     let hash = STANDARD.encode(Sha256::digest(STYLE.as_bytes()));
-    let pictures = if with_logo { " img-src 'self';" } else { "" };
     let policy = format!(
-        "default-src 'none'; style-src 'sha256-{hash}';{pictures} form-action 'self'; frame-ancestors 'none'; \
+        "default-src 'none'; style-src 'sha256-{hash}'; img-src 'self'; form-action 'self'; frame-ancestors 'none'; \
          base-uri 'none'"
     );
     HeaderValue::try_from(policy).unwrap_or(HeaderValue::from_static("default-src 'none'"))
@@ -138,9 +152,18 @@ pub async fn logo(State(http): State<Arc<Http>>) -> Response {
     let Some(logo) = &http.brand.logo else {
         return axum::response::IntoResponse::into_response(ApiError::unknown_path());
     };
-    let mut response = Response::new(Body::from(logo.bytes.clone()));
+    served(LOGO, logo.kind, logo.bytes.clone())
+}
+
+/// The icon, from memory.
+pub async fn icon() -> Response {
+    served(ICON, "image/svg+xml", Bytes::from_static(ICON_FILE))
+}
+
+fn served(route: &'static str, kind: &'static str, bytes: Bytes) -> Response {
+    let mut response = Response::new(Body::from(bytes));
     for (name, value) in [
-        (CONTENT_TYPE, logo.kind),
+        (CONTENT_TYPE, kind),
         (CACHE_CONTROL, "public, max-age=86400"),
         (X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (CONTENT_SECURITY_POLICY, "default-src 'none'; sandbox"),
@@ -148,7 +171,7 @@ pub async fn logo(State(http): State<Arc<Http>>) -> Response {
     ] {
         response.headers_mut().insert(name, HeaderValue::from_static(value));
     }
-    response.extensions_mut().insert(Trace { route: LOGO, business_id: None });
+    response.extensions_mut().insert(Trace { route, business_id: None });
     response
 }
 
@@ -174,12 +197,12 @@ mod tests {
         let file = tempfile::Builder::new().suffix(".png").tempfile().unwrap();
         std::fs::write(file.path(), b"\x89PNG\r\n\x1a\n").unwrap();
         let name = Some("Kudi Basket".to_owned());
-        let pages = Pages { operator_name: name, logo_file: Some(file.path().to_owned()) };
+        let pages = Pages { operator_name: name, logo_file: Some(file.path().to_owned()), support: None };
         let brand = Brand::load(&pages).unwrap();
         let address = brand.logo_address("https://pay.example.com/tills").unwrap();
         assert!(address.starts_with("/tills/brand/logo?v="), "{address}");
         assert!(brand.logo_address("https://pay.example.com").unwrap().starts_with("/brand/logo?v="));
-        assert!(brand.policy.to_str().unwrap().contains(" img-src 'self';"));
+        assert_eq!(brand.icon_address("https://pay.example.com/tills"), "/tills/brand/icon.svg");
         assert_eq!(Brand::plain(&pages).logo_address("https://pay.example.com"), None);
         std::fs::write(file.path(), vec![0; LOGO_MAX + 1]).unwrap();
         let error = Brand::load(&pages).err().unwrap().to_string();

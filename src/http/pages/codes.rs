@@ -4,14 +4,40 @@
 //! A look tells of this link's own codes, and that the wallet's are used up. What else other links of the same wallet
 //! have to do with it, only the answer to who asked for a code tells, and never which links those are.
 
-use super::page::{CodeForm, Field, Page, Tone, clock, clock_after, tries, unbroken, wait};
+use super::page::{
+    CodeForm, Field, Page, Tone, at_clock, at_clock_after, clock, clock_after, tries, unbroken,
+};
 use super::told::Told;
 use crate::domain::intent::{CODE_PAUSE, CODE_TRIES};
 use crate::domain::time::{Span, Timestamp};
 use crate::ops::wallet_payments::link_codes::{LinkCodes, OpenCode, UsedUp};
+use crate::ops::wallet_payments::page::LinkView;
 
 /// Told at once, and for as long as that code would have been good.
-pub const NOT_SENT: &str = "We could not send your code.";
+const NOT_SENT: &str = "We could not send your code.";
+
+/// Where the code of this very link can be entered: that it was sent, and to whom.
+pub fn sent(view: &LinkView) -> Told {
+    let (codes, order) = match view {
+        LinkView::Open(open) => (Some(&open.codes), &open.order),
+        LinkView::Ended(ended) => (ended.codes.as_ref(), &ended.order),
+        LinkView::NotFound | LinkView::Paid(_) => return Told::default(),
+    };
+    let Some(codes) = codes.filter(|codes| codes.open.is_some()) else { return Told::default() };
+    let soon = if codes.next_at.is_some() { " It can take a minute to arrive." } else { "" };
+    let text = format!("We sent a code to {}.{soon}", unbroken(&order.masked_phone));
+    Told::note(Tone::Good, text).setting()
+}
+
+/// No code came of it, and what to do.
+pub fn not_sent(codes: Option<&LinkCodes>) -> String {
+    let then = match codes {
+        Some(codes) if !may_ask(codes, &Told::default()) => "",
+        Some(codes) if codes.next_at.is_some() => " Wait a minute, then ask again.",
+        _ => " Ask again.",
+    };
+    format!("{NOT_SENT}{then}")
+}
 
 /// The way to a new PIN: the form for a code that was sent, and a button for the next one.
 pub fn set_up(page: &mut Page, codes: &LinkCodes, has_pin: bool, told: &Told) {
@@ -19,10 +45,10 @@ pub fn set_up(page: &mut Page, codes: &LinkCodes, has_pin: bool, told: &Told) {
         let tells_tries = told.wrong.is_none() && code.tries_left < CODE_TRIES;
         let hint = code_hint(code, codes.now, tells_tries);
         let then = match has_pin {
-            _ if page.over => "To pay, ask the shop for a new link.",
-            true => "Saving your PIN does not pay. You confirm the payment next.",
+            _ if page.over => Some("To pay, ask the shop for a new link."),
+            true => Some("This only saves your PIN. You confirm the payment in the next step."),
             // The page begins with it.
-            false => "The same 4 digits again.",
+            false => None,
         };
         page.code = Some(CodeForm { hint, then, typed: told.typed_code.clone() });
     }
@@ -43,18 +69,25 @@ pub fn set_up(page: &mut Page, codes: &LinkCodes, has_pin: bool, told: &Told) {
     if next_at(codes, told).is_some_and(|at| at > codes.now + CODE_PAUSE) {
         return;
     }
+    if codes.open.is_some() || !codes.failed {
+        page.send_hint = send_hint(codes, told, when);
+    }
+    match codes.open {
+        Some(_) => page.send_code = Some("Send a new code"),
+        None if has_pin && !told.is_setting => page.reset = Some("Send a code"),
+        None => page.send_code = Some("Send a code"),
+    }
+}
+
+/// When the next code may be asked for, and which one counts. That none was sent, a note tells.
+fn send_hint(codes: &LinkCodes, told: &Told, when: Option<String>) -> Option<String> {
     // What is wrong with a code says it already.
     let is_told = told.wrong.as_ref().is_some_and(|wrong| wrong.field == Field::Code);
     let newest = if is_told { "" } else { " Use the newest code." };
-    page.send_hint = match (when, codes.open) {
+    match (when, codes.open) {
         (Some(when), Some(_)) => Some(format!("{when}{newest}")),
         (None, Some(_)) => Some(format!("A new code replaces the old one.{newest}")),
         (when, None) => when,
-    };
-    match codes.open {
-        Some(_) => page.send_code = Some("Send me a new code"),
-        None if has_pin && !told.is_setting => page.reset = Some("Send me a code"),
-        None => page.send_code = Some("Send me a code"),
     }
 }
 
@@ -99,15 +132,16 @@ fn is_last_code(codes: &LinkCodes, told: &Told) -> bool {
     next_at(codes, told).is_some_and(|at| at >= codes.ends_at)
 }
 
-/// When the next code may be asked for: seconds for a pause, a time for what is longer.
+/// When the next code may be asked for, by the clock: nothing on the page counts down.
 fn next_code(codes: &LinkCodes, at: Timestamp) -> String {
     if at >= codes.ends_at {
-        let until = clock(codes.ends_at, codes.now);
-        format!("We cannot send another code before this link expires at {until}.")
-    } else if at > codes.now + CODE_PAUSE {
-        format!("You can ask for another code at {}.", clock_after(at, codes.now))
+        let another = if codes.failed { "a" } else { "another" };
+        let until = at_clock(codes.ends_at, codes.now);
+        format!("We cannot send {another} code before this link expires {until}.")
+    } else if codes.open.is_some() && at <= codes.now + CODE_PAUSE {
+        format!("No code by {}? Ask for a new one then.", clock_after(at, codes.now))
     } else {
-        format!("You can ask for another code in {}.", wait(at, codes.now))
+        format!("You can ask for another code {}.", at_clock_after(at, codes.now))
     }
 }
 
@@ -118,9 +152,9 @@ fn no_more(codes: &LinkCodes, used_up: &UsedUp) -> String {
         Some(_) => "If this code does not work, you can get another",
         None => "You can get another",
     };
-    let at = clock_after(used_up.again_at, codes.now);
+    let at = at_clock_after(used_up.again_at, codes.now);
     let then = if used_up.again_at < codes.ends_at { "" } else { " Ask the shop for a new link after that." };
-    format!("You have had {} codes in {window}. {again} at {at}.{then}", used_up.count)
+    format!("You have had {} codes in {window}. {again} {at}.{then}", used_up.count)
 }
 
 /// No code was sent now: what became of the one before, and when the next may be asked for. Of two quick taps
@@ -132,6 +166,10 @@ pub fn no_code_now(codes: &LinkCodes, again_at: Timestamp) -> Told {
     };
     let (tone, before) = match codes.open {
         Some(_) => (Tone::Plain, "We have already sent you a code."),
+        None if codes.failed && codes.used_up.is_none() => {
+            let told = Told::note(Tone::Bad, not_sent(Some(codes))).setting();
+            return Told { next_code_at: Some(again_at), ..told };
+        }
         None if codes.failed => (Tone::Bad, NOT_SENT),
         None if codes.sent_elsewhere && codes.used_up.is_none() => {
             (Tone::Plain, "A code was just sent to your WhatsApp.")

@@ -1,12 +1,13 @@
 //! The door for people: HTML that works without scripts, and what every page of it has in common.
 //!
-//! A page holds no script, loads nothing but the operator's logo (`brand`), and is kept nowhere: one stylesheet
-//! inside it, named in the policy by its hash. `pay` is the page behind a confirm link. What a page says is
+//! A page holds no script, loads nothing but its icon and the operator's logo (`brand`), and is kept nowhere: one
+//! stylesheet inside it, named in the policy by its hash. `pay` is the page behind a confirm link. What a page says is
 //! `words`', how it looks is in `templates/` and `assets/`; nothing here knows how money moves, that is `ops`'.
 
 pub mod brand;
 mod codes;
 mod form;
+mod look;
 mod origin;
 mod page;
 pub mod pay;
@@ -31,6 +32,14 @@ struct Shown {
     page: Page,
     /// Seconds after which it makes sense to come again.
     retry_after: Option<i64>,
+    /// What of the link a form leads to.
+    leads_to: look::Look,
+}
+
+impl Shown {
+    fn new(status: StatusCode, page: Page) -> Shown {
+        Shown { status, page, retry_after: None, leads_to: look::Look::Payment }
+    }
 }
 
 const ROBOTS: HeaderName = HeaderName::from_static("x-robots-tag");
@@ -39,7 +48,10 @@ const RESOURCE: HeaderName = HeaderName::from_static("cross-origin-resource-poli
 
 fn respond(http: &Http, mut shown: Shown) -> Response {
     shown.page.operator = http.brand.name.clone();
-    shown.page.logo = http.brand.logo_address(&http.app.public_url());
+    shown.page.support = http.brand.support.clone();
+    let public_url = http.app.public_url();
+    shown.page.logo = http.brand.logo_address(&public_url);
+    shown.page.icon = http.brand.icon_address(&public_url);
     let (status, html) = match shown.page.render() {
         Ok(html) => (shown.status, html),
         Err(error) => {

@@ -103,6 +103,9 @@ pub struct Shop {
     pub website: Option<ShopSite>,
 }
 
+/// Characters of a shop's name that a button does not show any more.
+const BACK_NAME: usize = 30;
+
 impl Shop {
     pub fn new(order: &Order) -> Shop {
         let summary = order.summary.as_deref().map(plain).unwrap_or_default();
@@ -130,6 +133,11 @@ impl Shop {
     pub fn price(&self) -> String {
         naira(self.amount)
     }
+
+    /// The name fits on a button.
+    fn is_short(&self) -> bool {
+        self.merchant.chars().count() < BACK_NAME
+    }
 }
 
 /// A line of the list below the amount.
@@ -151,7 +159,7 @@ impl Row {
 
     /// `10 Mar 2026, 14:35`.
     pub fn at(name: &'static str, at: Timestamp) -> Row {
-        Row::new(name, lagos_time(at))
+        Row::new(name, moment(at))
     }
 }
 
@@ -159,8 +167,8 @@ impl Row {
 pub struct CodeForm {
     /// Under the code.
     pub hint: String,
-    /// Under the second PIN: what comes after it.
-    pub then: &'static str,
+    /// Above the button: what comes after it.
+    pub then: Option<&'static str>,
     /// The code that came with a form whose PIN has to be chosen anew: six digits, not yet checked.
     pub typed: Option<Zeroizing<String>>,
 }
@@ -188,7 +196,7 @@ impl TopupHint {
     }
 
     fn until(&self, topup: &OpenTopup) -> String {
-        lagos_time(topup.expires_at)
+        moment(topup.expires_at)
     }
 }
 
@@ -197,9 +205,11 @@ impl TopupHint {
 #[template(path = "pay/page.html")]
 pub struct Page {
     pub style: &'static str,
-    /// Who runs the wallet, and where their logo is.
+    /// Who runs the wallet, how they are reached, and where their logo is.
     pub operator: Option<String>,
+    pub support: Option<String>,
     pub logo: Option<String>,
+    pub icon: String,
     pub title: String,
     pub heading: String,
     pub note: Option<Note>,
@@ -230,8 +240,9 @@ pub struct Page {
     pub back: bool,
     /// The payment is over: what can be done here is to set a PIN.
     pub over: bool,
-    /// A link to the page as it is now.
+    /// A link to the payment as it is now; it comes first where there is nothing else to do.
     pub look_again: Option<&'static str>,
+    pub look_first: bool,
     pub wrong: Option<Wrong>,
     pub form_token: String,
 }
@@ -243,7 +254,9 @@ impl Page {
         Page {
             style: STYLE,
             operator: None,
+            support: None,
             logo: None,
+            icon: String::new(),
             title: heading.clone(),
             heading,
             note: None,
@@ -265,9 +278,15 @@ impl Page {
             back: false,
             over: false,
             look_again: None,
+            look_first: false,
             wrong: None,
             form_token: String::new(),
         }
+    }
+
+    /// A page with nothing on it but the way to the payment.
+    pub fn lead(heading: &str, paragraphs: Vec<String>) -> Page {
+        Page { paragraphs, look_again: Some("Open the payment"), look_first: true, ..Page::bare(heading) }
     }
 
     /// Whose payment it is.
@@ -278,6 +297,16 @@ impl Page {
     /// The amount stays in view while a form is filled in, also above a keyboard.
     fn is_form(&self) -> bool {
         !self.over && (self.pin || self.code.is_some())
+    }
+
+    /// The way to the shop is what is left to do.
+    fn is_back_first(&self) -> bool {
+        !self.cancel && (!self.over || self.form_token.is_empty())
+    }
+
+    /// A full stop, unless the name ends in one.
+    fn stop(&self, name: &str) -> &'static str {
+        if name.ends_with('.') { "" } else { "." }
     }
 
     /// The cursor is where something has to be mended, else where the code is typed that was asked for.
@@ -305,20 +334,41 @@ impl Page {
     }
 }
 
-/// `14:35`, with the day where it is another one than `now`'s in Lagos.
+/// `10 Mar 2026, 14:35`, the day in one piece.
+pub fn moment(at: Timestamp) -> String {
+    match lagos_time(at).split_once(", ") {
+        Some((day, clock)) => format!("{}, {clock}", unbroken(day)),
+        None => at.to_string(),
+    }
+}
+
+/// `14:35`, with the day before it where it is another one than `now`'s in Lagos.
 pub fn clock(at: Timestamp, now: Timestamp) -> String {
-    let text = lagos_time(at);
+    let text = moment(at);
     match text.split_once(", ") {
         Some((_, clock)) if at.lagos_day() == now.lagos_day() => clock.to_owned(),
-        Some((day, clock)) => format!("{clock} on {day}"),
-        None => text,
+        _ => text,
     }
+}
+
+/// `at 14:35`, or `on 11 Mar 2026, 14:35`.
+pub fn at_clock(at: Timestamp, now: Timestamp) -> String {
+    let word = if at.lagos_day() == now.lagos_day() { "at" } else { "on" };
+    format!("{word} {}", clock(at, now))
 }
 
 /// The same for what is not before then: a minute that has begun is over.
 pub fn clock_after(at: Timestamp, now: Timestamp) -> String {
+    clock(whole_minute(at), now)
+}
+
+pub fn at_clock_after(at: Timestamp, now: Timestamp) -> String {
+    at_clock(whole_minute(at), now)
+}
+
+fn whole_minute(at: Timestamp) -> Timestamp {
     const MINUTE: i64 = 60_000_000;
-    clock(Timestamp(at.0.saturating_add(MINUTE - 1).div_euclid(MINUTE) * MINUTE), now)
+    Timestamp(at.0.saturating_add(MINUTE - 1).div_euclid(MINUTE) * MINUTE)
 }
 
 /// `23 minutes left`; begun minutes are not counted, so nobody is promised too much.
@@ -327,14 +377,6 @@ pub fn left(until: Timestamp, now: Timestamp) -> String {
         0 => "less than a minute left".to_owned(),
         1 => "1 minute left".to_owned(),
         minutes => format!("{minutes} minutes left"),
-    }
-}
-
-/// `1 second`, `40 seconds`; begun seconds are counted, so nobody comes back too early.
-pub fn wait(until: Timestamp, now: Timestamp) -> String {
-    match whole_seconds(until, now) {
-        1 => "1 second".to_owned(),
-        seconds => format!("{seconds} seconds"),
     }
 }
 
@@ -350,7 +392,7 @@ pub fn tries(count: i64) -> String {
     text
 }
 
-/// In one piece: a masked number is hard to read over two lines.
+/// In one piece: a masked number, an amount or a day is hard to read over two lines.
 pub fn unbroken(phone: &str) -> String {
     phone.replace(' ', "\u{a0}")
 }
@@ -403,7 +445,10 @@ mod tests {
     fn times_are_told_as_people_do() {
         let now = Timestamp::from_utc_date(2026, 3, 10).unwrap() + Span::hours(22);
         assert_eq!(clock(now + Span::minutes(30), now), "23:30");
-        assert_eq!(clock(now + Span::minutes(70), now), "00:10 on 11 Mar 2026");
+        let tomorrow = "11\u{a0}Mar\u{a0}2026, 00:10";
+        assert_eq!(clock(now + Span::minutes(70), now), tomorrow);
+        assert_eq!(at_clock(now + Span::minutes(70), now), format!("on {tomorrow}"));
+        assert_eq!(at_clock_after(now + Span::minutes(30), now), "at 23:30");
         assert_eq!(clock_after(now + Span::minutes(30), now), "23:30");
         assert_eq!(clock_after(now + Span::minutes(30) + Span(1), now), "23:31");
         for (seconds, text) in [
@@ -416,10 +461,8 @@ mod tests {
             assert_eq!(left(Timestamp(now.0 + seconds * 1_000_000), now), text);
         }
         assert_eq!((tries(1), tries(4)), ("1 try".to_owned(), "4 tries".to_owned()));
-        for (micros, text) in
-            [(-5, "1 second"), (1, "1 second"), (1_000_001, "2 seconds"), (60_000_000, "60 seconds")]
-        {
-            assert_eq!(wait(Timestamp(now.0 + micros), now), text);
+        for (micros, seconds) in [(-5, 1), (1, 1), (1_000_001, 2), (60_000_000, 60)] {
+            assert_eq!(whole_seconds(Timestamp(now.0 + micros), now), seconds);
         }
     }
 

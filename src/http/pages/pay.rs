@@ -1,8 +1,9 @@
 //! `/pay/{token}`: the page behind the link of a wallet payment, where the customer confirms with a PIN.
 //!
-//! GET and HEAD look and change nothing, because messengers fetch links by themselves. POST does one act. What a
-//! look can tell as well (paid, cancelled, a PIN was set) is answered by leading back to the link, so that neither
-//! a reload nor the back button sends a form again; the rest is answered with the page as it is then. Sending a
+//! GET and HEAD look and change nothing, because messengers fetch links by themselves; the address may say which part
+//! of the payment is looked at, and claims nothing. POST does one act. What a look can tell as well (paid, cancelled, a
+//! PIN was set, a code was sent) is answered by leading back to the link, so that neither a reload nor the back button
+//! sends a form again; the rest is answered with the page as it is then. Sending a
 //! form again all the same shows what became of the first: it counts nothing and never pays twice. Order of checks:
 //! the caller's address, the body, the link, who sent the form, the form, the link's own limit. A link that was never
 //! made and one that is long over take the same way to the same page.
@@ -19,8 +20,9 @@ use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
 use super::form::{Act, Form, FormProblem};
+use super::look::Look;
 use super::origin::{Sender, sender};
-use super::page::{Field, Note, Tone, tries, unbroken, whole_seconds};
+use super::page::{Field, Note, Tone, tries, whole_seconds};
 use super::told::{Then, Told};
 use super::words::{self, Voice};
 use super::{Shown, codes, form, respond};
@@ -45,9 +47,10 @@ const BUSY_SECONDS: i64 = 2;
 pub async fn handle(State(http): State<Arc<Http>>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
     let shown = answer(&http, &parts, body).await;
+    let query = shown.leads_to.query();
     let mut response = respond(&http, shown);
     if response.status() == StatusCode::SEE_OTHER
-        && let Ok(link) = HeaderValue::from_str(token_of(&parts))
+        && let Ok(link) = HeaderValue::from_str(&format!("{}{query}", token_of(&parts)))
     {
         // Relative: only a proxy in front knows what path the customer sees before it.
         response.headers_mut().insert(LOCATION, link);
@@ -58,7 +61,8 @@ pub async fn handle(State(http): State<Arc<Http>>, request: Request) -> Response
 }
 
 async fn answer(http: &Http, parts: &Parts, body: Body) -> Shown {
-    if let Some(shown) = over_limit(http, http.limits.spend_page(address(http, parts)).await) {
+    if let Some(shown) = over_limit(http, http.limits.spend_page(address(http, parts)).await, words::CROWDED)
+    {
         return shown;
     }
     let token = token_of(parts);
@@ -67,21 +71,21 @@ async fn answer(http: &Http, parts: &Parts, body: Body) -> Shown {
     let view = match view_link(&http.app, token).await {
         Ok(LinkView::NotFound) => return words::not_found(),
         Ok(view) => view,
-        Err(error) => return trouble(http, error),
+        Err(error) => return trouble(http, error, body.is_some()),
     };
     let link =
         Link { http, token, form_token: http.app.vault.form_token(token, &nonce(http.app.random.as_ref())) };
-    let Some(body) = body else { return link.show(view, Told::default(), StatusCode::OK) };
+    let Some(body) = body else { return link.look_at(view, Look::of(parts.uri.query())) };
     let form = match link.admit(parts, body) {
         Ok(form) => form,
         Err(NotOurs::Sender) => return words::foreign(),
         Err(NotOurs::Form(problem)) => return words::unusable(problem),
     };
     let hash: [u8; 32] = Sha256::digest(token.as_bytes()).into();
-    if let Some(shown) = over_limit(http, http.limits.spend_link(hash).await) {
+    if let Some(shown) = over_limit(http, http.limits.spend_link(hash).await, words::TAPPED) {
         return shown;
     }
-    link.act(form).await.unwrap_or_else(|error| trouble(http, error))
+    link.act(form).await.unwrap_or_else(|error| trouble(http, error, true))
 }
 
 fn address(http: &Http, parts: &Parts) -> std::net::IpAddr {
@@ -95,23 +99,24 @@ fn token_of(parts: &Parts) -> &str {
 }
 
 /// In dev mode nobody is kept waiting: tests and demos come from one address.
-fn over_limit(http: &Http, verdict: Verdict) -> Option<Shown> {
+fn over_limit(http: &Http, verdict: Verdict, why: &str) -> Option<Shown> {
     if verdict.allowed || http.app.config.server.dev {
         return None;
     }
     let seconds = verdict.reset_after.as_secs() + 1;
-    Some(words::throttled(i64::try_from(seconds).unwrap_or(i64::MAX)))
+    Some(words::throttled(why, i64::try_from(seconds).unwrap_or(i64::MAX)))
 }
 
-fn trouble(http: &Http, error: OpError) -> Shown {
+fn trouble(http: &Http, error: OpError, is_form: bool) -> Shown {
     if let OpError::Store(error @ StoreError::Unavailable(_)) = &error {
         warn_of!(http.app, error, "a page could not be shown");
     }
     // Any other error is logged there, as for the API.
-    match ApiError::from(error).retry_after() {
-        Some(after) => words::trouble(StatusCode::SERVICE_UNAVAILABLE, Some(i64::from(after))),
-        None => words::trouble(StatusCode::INTERNAL_SERVER_ERROR, None),
-    }
+    let (status, after) = match ApiError::from(error).retry_after() {
+        Some(after) => (StatusCode::SERVICE_UNAVAILABLE, Some(i64::from(after))),
+        None => (StatusCode::INTERNAL_SERVER_ERROR, None),
+    };
+    Shown { retry_after: after, ..words::trouble(status, is_form) }
 }
 
 fn locks_next(view: &LinkView) -> bool {
@@ -138,7 +143,19 @@ impl Link<'_> {
     }
 
     fn voice(&self) -> Voice<'_> {
-        Voice { form_token: &self.form_token, provider: &self.http.brand.provider }
+        Voice { form_token: &self.form_token, contact: &self.http.brand.contact }
+    }
+
+    /// A look at that part of the link.
+    fn look_at(&self, view: LinkView, look: Look) -> Shown {
+        match (view, look) {
+            (LinkView::Open(open), Look::Cancel) => words::ask_cancel(&open, self.voice()),
+            (view, Look::Code) => {
+                let told = codes::sent(&view);
+                self.show(view, told, StatusCode::OK)
+            }
+            (view, _) => self.show(view, Told::default(), StatusCode::OK),
+        }
     }
 
     /// The link as it is now, with `told` on top.
@@ -176,13 +193,13 @@ impl Link<'_> {
                 let confirmed = confirm(app, self.token, &pin, key(&pin)).await?;
                 self.tell_confirmed(confirmed).await
             }
-            // Nothing is done yet: a thumb that slipped must not end a payment.
+            // Nothing is done yet: a thumb that slipped must not end a payment. Our pages ask by a look.
             Act::AskCancel => Ok(match view_link(&self.http.app, self.token).await? {
-                LinkView::Open(open) => words::ask_cancel(&open, self.voice()),
+                LinkView::Open(_) => words::see(Look::Cancel),
                 view => self.over(view),
             }),
             Act::Cancel => Ok(match cancel(&self.http.app, self.token).await? {
-                Cancelled::Done(_) => words::see_link(),
+                Cancelled::Done(_) => words::see(Look::Payment),
                 Cancelled::Over(view) => self.over(view),
             }),
         }
@@ -192,23 +209,20 @@ impl Link<'_> {
     /// second.
     fn over(&self, view: LinkView) -> Shown {
         match view {
-            LinkView::Paid(_) => words::see_link(),
+            LinkView::Paid(_) => words::see(Look::Payment),
             view => self.show(view, Told::default(), StatusCode::CONFLICT),
         }
     }
 
     async fn send_code(&self, form: Option<FormKey>) -> Result<Shown, OpError> {
-        let sent = |phone: &str| {
-            let text = format!("We sent a code to {}. It can take a minute to arrive.", unbroken(phone));
-            Told::note(Tone::Good, text).setting()
-        };
         match send_code(&self.http.app, self.token, form).await? {
-            CodeSent::Sent { masked_phone, .. } => self.look(sent(&masked_phone), StatusCode::OK).await,
-            CodeSent::Again { masked_phone } => {
+            CodeSent::Sent { .. } => Ok(words::see(Look::Code)),
+            CodeSent::Again { .. } => {
                 let view = view_link(&self.http.app, self.token).await?;
-                let is_open = view.codes().is_some_and(|codes| codes.open.is_some());
-                let told = if is_open { sent(&masked_phone) } else { Told::default().setting() };
-                Ok(self.show(view, told, StatusCode::OK))
+                if view.codes().is_some_and(|codes| codes.open.is_some()) {
+                    return Ok(words::see(Look::Code));
+                }
+                Ok(self.show(view, Told::default().setting(), StatusCode::OK))
             }
             CodeSent::TooSoon { again_at } | CodeSent::TooMany { again_at } => {
                 let view = view_link(&self.http.app, self.token).await?;
@@ -221,7 +235,9 @@ impl Link<'_> {
             }
             CodeSent::NotSent(why) => {
                 tracing::warn!(%why, "a code could not be sent");
-                self.look(Told::note(Tone::Bad, codes::NOT_SENT).setting(), StatusCode::BAD_GATEWAY).await
+                let view = view_link(&self.http.app, self.token).await?;
+                let told = Told::note(Tone::Bad, codes::not_sent(view.codes())).setting();
+                Ok(self.show(view, told, StatusCode::BAD_GATEWAY))
             }
             CodeSent::Late(why) => {
                 tracing::warn!(%why, "a code could not be sent yet");
@@ -236,7 +252,7 @@ impl Link<'_> {
     /// `code` is what was typed: where only the PIN was wrong, it need not be typed again.
     async fn tell_set(&self, set: PinSet, code: &str) -> Result<Shown, OpError> {
         let wrong = match set {
-            PinSet::Done => return Ok(words::see_link()),
+            PinSet::Done => return Ok(words::see(Look::Payment)),
             PinSet::NotOpen(view) => return Ok(self.over(view)),
             PinSet::Suspended => return self.look(Told::default(), StatusCode::FORBIDDEN).await,
             PinSet::Busy => {
@@ -273,7 +289,7 @@ impl Link<'_> {
     async fn tell_confirmed(&self, confirmed: Confirmed) -> Result<Shown, OpError> {
         let none = Told::default();
         match confirmed {
-            Confirmed::Paid(_) | Confirmed::AlreadyPaid(_) => Ok(words::see_link()),
+            Confirmed::Paid(_) | Confirmed::AlreadyPaid(_) => Ok(words::see(Look::Payment)),
             Confirmed::NotOpen(view) => Ok(self.over(view)),
             Confirmed::WrongPin { tries_left } => {
                 let view = view_link(&self.http.app, self.token).await?;
@@ -294,17 +310,18 @@ impl Link<'_> {
                 self.look(none, StatusCode::FORBIDDEN).await
             }
             Confirmed::NoPin => self.look(none, StatusCode::CONFLICT).await,
-            Confirmed::BalanceTooLow => {
+            Confirmed::BalanceTooLow(missing) => {
                 let view = view_link(&self.http.app, self.token).await?;
                 // The page says it by itself, unless the money has come in at this moment.
                 let says = matches!(&view, LinkView::Open(open) if !open.balance_covers);
                 let text = "You have not paid: your balance was too low. Enter your PIN again.";
-                let told = if says { none } else { Told::note(Tone::Bad, text) };
+                let told = if says { Told::short(missing) } else { Told::note(Tone::Bad, text) };
                 Ok(self.show(view, told, StatusCode::CONFLICT))
             }
-            Confirmed::OverDailyLimit => {
+            Confirmed::OverDailyLimit(over) => {
                 let text = "You have not paid: this is over your daily limit.";
-                self.look(Told::note(Tone::Bad, text), StatusCode::CONFLICT).await
+                let told = Told { short: Some(over), ..Told::note(Tone::Bad, text) };
+                self.look(told, StatusCode::CONFLICT).await
             }
             Confirmed::PinChanged => {
                 let text = "Your PIN was changed just now. Enter the new one.";

@@ -3,6 +3,7 @@
 use zeroize::Zeroizing;
 
 use super::page::{Field, Note, Tone, Wrong};
+use crate::domain::money::Money;
 use crate::domain::time::Timestamp;
 
 #[derive(Default)]
@@ -15,6 +16,8 @@ pub struct Told {
     pub is_setting: bool,
     /// No code was sent: the next may be asked for then, which the note has told.
     pub next_code_at: Option<Timestamp>,
+    /// What the balance, or the day's limit, is short of: for the owner alone, who has just entered the right PIN.
+    pub short: Option<Money>,
     /// The code of a form whose PIN has to be chosen anew. It was neither checked nor counted.
     pub typed_code: Option<Zeroizing<String>>,
 }
@@ -46,6 +49,10 @@ impl Told {
     /// Nothing but the state of the link is to be told.
     pub fn is_look(&self) -> bool {
         self.note.is_none() && self.wrong.is_none() && !self.is_setting
+    }
+
+    pub fn short(amount: Money) -> Told {
+        Told { short: Some(amount), ..Told::default() }
     }
 
     pub fn setting(self) -> Told {

@@ -1,19 +1,22 @@
 //! What the payment page says in every state, and with which status.
 //!
 //! Takes what ops found and makes a page of it; asks nobody and changes nothing. The merchant holds the
-//! link too, so no page tells the balance or more of the phone than its last digits. A page that was asked
-//! for by a form of its own differs from a plain look by its note alone. Customers read this on small phones:
+//! link too, so no page tells the balance or more of the phone than its last digits; what is missing, only
+//! the answer to a right PIN tells. A page that was asked for by a form of its own differs from a plain look by its note alone. Customers read this on small phones:
 //! short sentences, what happens to the money first, and what to do next last.
 
 use http::StatusCode;
 
 use super::Shown;
-use super::codes::{NOT_SENT, forgot, may_ask, set_up, unlock};
+use super::codes::{forgot, may_ask, not_sent, set_up, unlock};
 use super::form::FormProblem;
-use super::page::{Note, Page, Row, Shop, Tone, TopupHint, clock, clock_after, left, tries, unbroken};
+use super::look::Look;
+use super::page::{
+    Note, Page, Row, Shop, Tone, TopupHint, at_clock_after, clock, clock_after, left, moment, tries, unbroken,
+};
 use super::told::{Then, Told};
 use crate::domain::intent::{IntentEnd, PLACES};
-use crate::domain::message::lagos_time;
+use crate::domain::message::with_stop;
 use crate::domain::money::{Money, naira};
 use crate::domain::time::{Span, Timestamp};
 use crate::domain::wallet::{LOCKED_FOR, WalletStatus};
@@ -29,7 +32,7 @@ const JUST_PAID: Span = Span::minutes(10);
 #[derive(Clone, Copy)]
 pub struct Voice<'a> {
     pub form_token: &'a str,
-    pub provider: &'a str,
+    pub contact: &'a str,
 }
 
 /// The state of a link, with `told` on top where it is open.
@@ -40,7 +43,7 @@ pub fn link(view: LinkView, told: Told, status: StatusCode, voice: Voice<'_>) ->
         LinkView::Paid(receipt) => paid(&receipt),
         LinkView::Ended(ended) => self::ended(&ended, told, voice),
     };
-    Shown { status, page, retry_after: None }
+    Shown::new(status, page)
 }
 
 /// The one page for every link that leads nowhere.
@@ -51,14 +54,13 @@ pub fn not_found() -> Shown {
         "Open the link again from your message. If it still does not work, ask the shop for a new one."
             .to_owned(),
     ];
-    Shown { status: StatusCode::NOT_FOUND, page, retry_after: None }
+    Shown::new(StatusCode::NOT_FOUND, page)
 }
 
 /// The act is done, and a look at the link tells it. For browsers that do not go there by themselves.
-pub fn see_link() -> Shown {
-    let mut page = Page::bare("Open the payment");
-    page.look_again = Some("Open the payment");
-    Shown { status: StatusCode::SEE_OTHER, page, retry_after: None }
+pub fn see(look: Look) -> Shown {
+    let page = Page::lead("Open the payment", Vec::new());
+    Shown { leads_to: look, ..Shown::new(StatusCode::SEE_OTHER, page) }
 }
 
 /// An open payment and nothing to do with it yet.
@@ -90,29 +92,26 @@ pub fn ask_cancel(open: &OpenLink, voice: Voice<'_>) -> Shown {
             .to_owned(),
     ];
     page.ask_cancel = true;
-    Shown { status: StatusCode::OK, page, retry_after: None }
+    Shown::new(StatusCode::OK, page)
 }
 
 fn open(open: OpenLink, mut told: Told, voice: Voice<'_>) -> Page {
     let mut page = order(&open, voice);
-    if open.codes.set_pin && open.wallet == WalletStatus::Active && told.is_look() {
-        let tries = if open.tries_left < PLACES { tries_left(&open) } else { String::new() };
-        told.note = Some(Note::new(Tone::Good, format!("{PIN_SET} {tries}").trim_end()));
-    }
     page.cancel = true;
     match open.wallet {
         WalletStatus::Suspended => {
             page.heading = "Your wallet is on hold".to_owned();
             page.tone = Some(Tone::Bad);
             let ask =
-                format!("{NO_MONEY} You cannot pay from it for now. Contact {} for help.", voice.provider);
+                format!("{NO_MONEY} You cannot pay from it for now. Contact {} for help.", voice.contact);
             page.paragraphs = vec![ask];
+            ways_on(&mut page);
         }
         status if !open.shop_may => {
             page.heading = "You cannot pay this shop right now".to_owned();
             page.tone = Some(Tone::Bad);
-            page.paragraphs = vec![format!("{NO_MONEY} Ask the shop what to do next.")];
-            page.look_again = Some("Check again");
+            page.paragraphs = vec![format!("{NO_MONEY} Try again later, or pay another way.")];
+            ways_on(&mut page);
             // A lock is the wallet's, whoever's link is open.
             if matches!(status, WalletStatus::Locked(_)) {
                 let locked = "Your wallet is locked too, because the PIN was wrong too many times.";
@@ -129,11 +128,11 @@ fn open(open: OpenLink, mut told: Told, voice: Voice<'_>) -> Page {
             let then = if until < open.expires_at { "" } else { " You will need a new link then." };
             page.paragraphs = vec![format!(
                 "The PIN was wrong too many times, so we locked your wallet to protect your money. {NO_MONEY} {unlock} \
-                 unlocks at {}.{then}",
-                clock_after(until, open.now)
+                 unlocks {}.{then}",
+                at_clock_after(until, open.now)
             )];
             set_up(&mut page, &open.codes, open.has_pin, &told);
-            ask_first(&mut page, "Send me a code to unlock");
+            ask_first(&mut page, "Send a code to unlock");
         }
         WalletStatus::Active if !open.has_pin => {
             page.heading = "Create your wallet PIN".to_owned();
@@ -149,7 +148,7 @@ fn open(open: OpenLink, mut told: Told, voice: Voice<'_>) -> Page {
             }];
             set_up(&mut page, &open.codes, open.has_pin, &told);
         }
-        WalletStatus::Active => payable(&mut page, &open, &told),
+        WalletStatus::Active => payable(&mut page, &open, &mut told),
     }
     // What cannot be paid at this step is not titled so.
     if !page.pin || page.tone == Some(Tone::Bad) {
@@ -157,10 +156,16 @@ fn open(open: OpenLink, mut told: Told, voice: Voice<'_>) -> Page {
     }
     let asks = page.send_code.is_some() || page.reset.is_some() || page.forgot.is_some();
     if open.codes.failed && (asks || page.send_hint.is_some()) && told.wrong.is_none() {
-        page.note.get_or_insert(Note::new(Tone::Bad, NOT_SENT));
+        page.note.get_or_insert(Note::new(Tone::Bad, not_sent(Some(&open.codes))));
     }
     tell(&mut page, told);
     page
+}
+
+/// For who cannot pay now: beside cancelling, to look again and to leave.
+fn ways_on(page: &mut Page) {
+    page.look_again = Some("Check again");
+    page.back = true;
 }
 
 /// The button for a code comes right below the text that leads to it, and says what it is for.
@@ -172,7 +177,7 @@ fn ask_first(page: &mut Page, text: &'static str) {
 }
 
 /// A wallet that may pay, if the PIN is right and the balance covers it.
-fn payable(page: &mut Page, open: &OpenLink, told: &Told) {
+fn payable(page: &mut Page, open: &OpenLink, told: &mut Told) {
     if told.is_setting {
         page.heading = "Set a new PIN".to_owned();
         set_up(page, &open.codes, open.has_pin, told);
@@ -196,16 +201,30 @@ fn payable(page: &mut Page, open: &OpenLink, told: &Told) {
                 format!("Try again after midnight, before {until}. Or ask the shop for a smaller amount.")
             }
         };
-        page.paragraphs = vec![format!(
-            "{NO_MONEY} This payment would take you over the amount that your wallet can spend in one day. {then}"
-        )];
+        let why = told.short.map_or_else(
+            || {
+                "This payment would take you over the amount that your wallet can spend in one day."
+                    .to_owned()
+            },
+            |over| format!("This payment is {} over what you can still spend today.", unbroken(&naira(over))),
+        );
+        page.paragraphs = vec![format!("{NO_MONEY} {why} {then}")];
+        ways_on(page);
     } else if !open.balance_covers {
         page.heading = "Your balance is too low".to_owned();
         page.tone = Some(Tone::Bad);
+        let missing = told
+            .short
+            .map(|missing| format!("You need {} more. ", unbroken(&naira(missing))))
+            .unwrap_or_default();
         page.paragraphs = vec![format!(
-            "You have not paid. {NO_MONEY} Top up your wallet, then come back here by {until} and enter your PIN to pay."
+            "You have not paid. {NO_MONEY} {missing}Top up your wallet, then come back here by {until} and enter your \
+             PIN to pay."
         )];
         page.topup = Some(TopupHint { open: open.topups.clone(), until });
+    } else if open.codes.set_pin && told.is_look() {
+        let tries = if open.tries_left < PLACES { tries_left(open) } else { String::new() };
+        told.note = Some(Note::new(Tone::Good, format!("{PIN_SET} {tries}").trim_end()));
     } else if open.tries_left < PLACES && told.wrong.is_none() && told.note.is_none() {
         page.note = Some(Note::new(Tone::Plain, tries_left(open)));
     }
@@ -216,9 +235,9 @@ fn payable(page: &mut Page, open: &OpenLink, told: &Told) {
 pub fn last_before_lock(view: &LinkView) -> String {
     let LinkView::Open(open) = view else { return String::new() };
     let at = clock_after(open.now + LOCKED_FOR, open.now);
-    let at = at.split(' ').next().unwrap_or_default();
+    let at = at.rsplit(' ').next().unwrap_or_default();
     let forgot = match may_ask(&open.codes, &Told::default()) || open.codes.open.is_some() {
-        true => " Not sure? Use 'Forgot your PIN?' below.",
+        true => " Not sure? Use “Forgot your PIN?” below.",
         false => "",
     };
     format!("One more wrong PIN locks your wallet until tomorrow, {at}.{forgot}")
@@ -266,12 +285,12 @@ fn paid(receipt: &Receipt) -> Page {
     page.rows =
         vec![Row::at("Paid on", receipt.paid_at), Row::own("Receipt number", receipt.transaction_id.clone())];
     if let Some(at) = receipt.reversed_at {
-        page.heading = "Payment returned".to_owned();
-        page.title = format!("Returned: {} from {}", shop.price(), shop.merchant);
+        page.heading = "Payment refunded".to_owned();
+        page.title = format!("Refunded: {} from {}", shop.price(), shop.merchant);
         page.note = None;
-        page.paragraphs = vec!["This payment was reversed. The money is back in your wallet.".to_owned()];
+        page.paragraphs = vec!["This payment was refunded. The money is back in your wallet.".to_owned()];
         page.tone = Some(Tone::Plain);
-        page.rows.insert(1, Row::at("Returned on", at));
+        page.rows.insert(1, Row::at("Refunded on", at));
     }
     if shop.website.is_none() {
         page.paragraphs.push("You can close this page.".to_owned());
@@ -285,7 +304,7 @@ fn paid(receipt: &Receipt) -> Page {
 }
 
 fn ended(ended: &EndedLink, told: Told, voice: Voice<'_>) -> Page {
-    let at = lagos_time(ended.at);
+    let at = moment(ended.at);
     let (heading, text, tone) = match ended.end {
         IntentEnd::Expired => ("This link has expired", format!("The link worked until {at}."), Tone::Plain),
         IntentEnd::WrongPins => {
@@ -311,7 +330,7 @@ fn ended(ended: &EndedLink, told: Told, voice: Voice<'_>) -> Page {
             "Your wallet is locked until {} because of too many wrong PINs. To pay after that, ask the shop for a new \
              link. {}",
             clock_after(until, ended.now),
-            unlock.unwrap_or(format!("To unlock your wallet sooner, contact {}.", voice.provider))
+            unlock.unwrap_or(with_stop(format!("To unlock your wallet sooner, contact {}", voice.contact)))
         ),
         (IntentEnd::WrongPins, None) if ended.codes.as_ref().is_some_and(|codes| !codes.used) => {
             "To try again, ask the shop for a new link. If you forgot your PIN, set a new one here first."
@@ -330,49 +349,43 @@ fn ended(ended: &EndedLink, told: Told, voice: Voice<'_>) -> Page {
         page.form_token = voice.form_token.to_owned();
         // One that has set the PIN has done what can be done here.
         if codes.used {
-            let unlocked = if codes.unlocked { " and your wallet is unlocked" } else { "" };
-            let text = format!(
-                "Your new PIN is set{unlocked}. This payment has ended: ask the shop for a new link."
-            );
+            let unlocked = if codes.unlocked { "Your wallet is unlocked. " } else { "" };
+            let text = format!("{unlocked}You have not paid. Ask the shop for a new link.");
             page.heading = "Your new PIN is set".to_owned();
-            page.title = format!("{text} {}", page.title);
+            page.title = format!("{}. {text} {}", page.heading, page.title);
             (page.tone, page.paragraphs) = (Some(Tone::Good), vec![text]);
             return page;
         }
         set_up(&mut page, codes, true, &told);
         let text = match ended.locked_until {
-            Some(_) => "Send me a code to unlock",
-            None => "Send me a code for a new PIN",
+            Some(_) => "Send a code to unlock",
+            None => "Send a code for a new PIN",
         };
         ask_first(&mut page, text);
         if codes.failed && told.wrong.is_none() {
-            page.note = Some(Note::new(Tone::Bad, NOT_SENT));
+            page.note = Some(Note::new(Tone::Bad, not_sent(Some(codes))));
         }
         tell(&mut page, told);
     }
     page
 }
 
-/// Too many requests from one address, or on one link.
-pub fn throttled(seconds: i64) -> Shown {
-    let mut page = Page::bare("Please wait a moment");
+/// Why a request has to wait: too many from one address, or too many forms on one link.
+pub const CROWDED: &str = "Too many people are using this connection.";
+pub const TAPPED: &str = "There were too many tries on this link in a short time.";
+
+pub fn throttled(why: &str, seconds: i64) -> Shown {
     let wait = if seconds == 1 { "1 second".to_owned() } else { format!("{seconds} seconds") };
-    page.paragraphs = vec![format!(
-        "There were too many requests in a short time, so we did not go on with this one. It did not change your \
-         payment. Wait {wait}, then open your link again."
-    )];
-    Shown { status: StatusCode::TOO_MANY_REQUESTS, page, retry_after: Some(seconds) }
+    let text = format!("{why} Your payment has not changed. Try again in {wait}.");
+    let page = Page::lead("Please wait a moment", vec![text]);
+    Shown { retry_after: Some(seconds), ..Shown::new(StatusCode::TOO_MANY_REQUESTS, page) }
 }
 
 /// A form that did not come from our page.
 pub fn foreign() -> Shown {
-    let mut page = Page::bare("Open the payment again");
-    page.paragraphs = vec![
-        "We could not accept that form. Please open the payment again.".to_owned(),
-        NOT_CHANGED.to_owned(),
-    ];
-    page.look_again = Some("Open the payment");
-    Shown { status: StatusCode::FORBIDDEN, page, retry_after: None }
+    let text = "We could not accept that form. Please open the payment again.".to_owned();
+    let page = Page::lead("Open the payment again", vec![text, NOT_CHANGED.to_owned()]);
+    Shown::new(StatusCode::FORBIDDEN, page)
 }
 
 pub fn unusable(problem: FormProblem) -> Shown {
@@ -387,19 +400,20 @@ pub fn unusable(problem: FormProblem) -> Shown {
         }
         FormProblem::Broken => (StatusCode::BAD_REQUEST, INCOMPLETE),
     };
-    let mut page = Page::bare("Please try again");
-    page.paragraphs = vec![format!("{why} {NOT_CHANGED}")];
-    page.look_again = Some("Open the payment");
-    Shown { status, page, retry_after: None }
+    Shown::new(status, Page::lead("Please try again", vec![format!("{why} {NOT_CHANGED}")]))
 }
 
-/// The database was away, or something is broken; what a form came to is then not known.
-pub fn trouble(status: StatusCode, seconds: Option<i64>) -> Shown {
-    let mut page = Page::bare("Something went wrong on our side");
-    page.paragraphs = vec![
-        "We are sorry. Open the payment again in a moment to see whether you have paid. You cannot be charged twice."
-            .to_owned(),
-    ];
-    page.look_again = Some("Open the payment");
-    Shown { status, page, retry_after: seconds }
+/// The database was away, or something is broken. What a form came to is then not known; a look came to nothing.
+pub fn trouble(status: StatusCode, is_form: bool) -> Shown {
+    let (heading, text) = match is_form {
+        true => (
+            "Something went wrong on our side",
+            "We are sorry. Open the payment again in a moment to see whether you have paid. You cannot be charged twice.",
+        ),
+        false => (
+            "We cannot show this payment right now",
+            "You have not paid anything by opening it. Try again in a minute.",
+        ),
+    };
+    Shown::new(status, Page::lead(heading, vec![text.to_owned()]))
 }

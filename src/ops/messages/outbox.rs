@@ -58,7 +58,7 @@ pub struct Note<'a> {
     pub business_id: Option<i64>,
     pub wallet_id: Option<i64>,
     pub kind: MessageKind,
-    /// An intent (link, receipt), a code, a payment (top-up, refund), the PIN's version (PIN changed).
+    /// An intent (link, receipt, stopped, locked), a code, a payment (top-up, refund), the PIN's version (PIN changed).
     pub subject_id: i64,
     /// A merchant's own text.
     pub text: Option<&'a str>,
@@ -166,6 +166,7 @@ async fn merchant_name(app: &App, business_id: Option<i64>) -> Result<String, Op
 pub(super) async fn words(app: &App, row: &MessageRow) -> Result<Words, OpError> {
     let missing = |what: &str| OpError::Fault(format!("message {}: its {what} is missing", row.id));
     let now = app.now();
+    let (operator, contact) = (app.config.pages.operator_name.as_deref(), app.config.pages.contact());
     match row.kind {
         MessageKind::Merchant => {
             let sealed = row.sealed_text.as_deref().ok_or_else(|| missing("text"))?;
@@ -187,6 +188,7 @@ pub(super) async fn words(app: &App, row: &MessageRow) -> Result<Words, OpError>
                 reference: &reference,
                 url: &url,
                 until: intent.expires_at,
+                operator,
             });
             let amount = naira(intent.amount);
             let stale = (!intent.is_open(now)).then_some("the payment has ended");
@@ -199,7 +201,7 @@ pub(super) async fn words(app: &App, row: &MessageRow) -> Result<Words, OpError>
             let intent = app.store.intent(code.intent_id).await?.ok_or_else(|| missing("intent"))?;
             let digits = app.vault.code(code.id, &code.nonce, CODE_DIGITS);
             let until = code.expires_at.min(intent.expires_at);
-            let text = Zeroizing::new(message::code_text(&digits, &merchant, until));
+            let text = Zeroizing::new(message::code_text(&digits, &merchant, until, operator));
             let stale = (!code.is_good(now)).then_some("the code has ended");
             Ok(Words { text, link: None, code: Some(digits), parts: Vec::new(), stale })
         }
@@ -211,15 +213,26 @@ pub(super) async fn words(app: &App, row: &MessageRow) -> Result<Words, OpError>
             let reference = message::unlinked(&intent.order_reference);
             let (charges, number) = (payment.charges_on_top(), payment.transaction_id);
             let paid = message::paid_words(intent.amount, charges);
-            let text = message::receipt_text(&merchant, &paid, &reference, at, &number);
+            let text = message::receipt_text(&merchant, &paid, &reference, at, &number, operator);
             let parts = [paid, merchant, reference, message::lagos_time(at), number];
             Ok(Words::plain(text, parts))
         }
         MessageKind::PinChanged => {
             let is_first = row.subject_id == 1;
             let parts = [message::pin_changed_word(is_first).into(), message::lagos_time(row.created_at)];
-            let provider = app.config.pages.provider();
-            Ok(Words::plain(message::pin_changed_text(is_first, row.created_at, provider), parts))
+            Ok(Words::plain(message::pin_changed_text(is_first, row.created_at, &contact), parts))
+        }
+        MessageKind::Stopped => {
+            let intent = app.store.intent(row.subject_id).await?.ok_or_else(|| missing("intent"))?;
+            let what = message::stopped_words(&merchant_name(app, row.business_id).await?, intent.amount);
+            let then = format!("No money has left your {}. ", message::wallet_name(operator));
+            let text = message::wrong_pins_text(&what, row.created_at, &then, &contact);
+            Ok(Words::plain(text, [what, message::lagos_time(row.created_at)]))
+        }
+        MessageKind::Locked => {
+            let what = message::locked_words(operator);
+            let text = message::wrong_pins_text(&what, row.created_at, "", &contact);
+            Ok(Words::plain(text, [what, message::lagos_time(row.created_at)]))
         }
         MessageKind::Topup | MessageKind::Refund => {
             let payment = app.store.payment(row.subject_id).await?.ok_or_else(|| missing("payment"))?;

@@ -1,7 +1,7 @@
 //! Confirms a wallet payment with the customer's PIN: the one way in which money leaves a wallet.
 //!
 //! A try takes one of the intent's five places, of the wallet's ten and of the business's twenty before the PIN
-//! is checked, so no number of tries at once gets more. A right PIN leads to one Unit (`settle_wallet`) or
+//! is checked, so no number of tries at once gets more; of the twenty three at most are one wallet's. A right PIN leads to one Unit (`settle_wallet`) or
 //! gives its place back; a wrong one is counted against the intent, the wallet and the business, with what
 //! follows, in one Unit. A process that dies in between has used up a place and nothing else.
 
@@ -16,12 +16,15 @@ use super::settle::{Settled, settle};
 use crate::app::App;
 use crate::crash;
 use crate::domain::intent::{FormKey, Intent, IntentEnd, IntentState, PLACES};
+use crate::domain::message::MessageKind;
+use crate::domain::money::Money;
 use crate::domain::pin::{Pin, PinProblem};
 use crate::domain::time::Timestamp;
 use crate::domain::wallet::{
     LOCK_AFTER, LOCKED_FOR, OPEN_TRY, STOP_AFTER, TRIES_WINDOW, Wallet, WalletStatus,
 };
 use crate::ops::OpError;
+use crate::ops::messages::outbox::{self, By, NOTES_VALID, Note};
 use crate::ops::wallets::find::known_wallet;
 use crate::store::tables::intents::{self, FormTry};
 use crate::store::tables::wallets;
@@ -60,10 +63,10 @@ pub enum Confirmed {
     NoPin,
     /// What came is no PIN; it was not counted.
     NotAPin(PinProblem),
-    /// The PIN was right, but the balance is too low.
-    BalanceTooLow,
-    /// The PIN was right, but the day's limit does not let the amount out.
-    OverDailyLimit,
+    /// The PIN was right, but the balance is too low, by so much.
+    BalanceTooLow(Money),
+    /// The PIN was right, but so much of the amount is over the day's limit.
+    OverDailyLimit(Money),
     /// The PIN was changed at this moment; the new one counts.
     PinChanged,
     /// Other tries are being checked; nothing was counted.
@@ -215,7 +218,7 @@ async fn look_for_place(app: &App, intent_id: i64, form: Option<&FormKey>) -> Re
         return Ok(Taken::Not(Confirmed::Busy));
     }
     let since = business.counted_since(since);
-    let (wrong, open) = app.store.business_tries(intent.business_id, since, open_since).await?;
+    let (wrong, open) = app.store.business_tries(intent.business_id, since, open_since, None).await?;
     if wrong + open >= STOP_AFTER {
         return Ok(Taken::Crowded);
     }
@@ -243,8 +246,8 @@ async fn pay(app: &App, taken: &Try) -> Result<Confirmed, OpError> {
             };
         }
         Settled::Over(intent) => over(app, &intent).await?,
-        Settled::BalanceTooLow => Confirmed::BalanceTooLow,
-        Settled::OverDailyLimit => Confirmed::OverDailyLimit,
+        Settled::BalanceTooLow(missing) => Confirmed::BalanceTooLow(missing),
+        Settled::OverDailyLimit(over) => Confirmed::OverDailyLimit(over),
         Settled::PinChanged => Confirmed::PinChanged,
         Settled::Locked(until) => Confirmed::Locked { until },
         Settled::Suspended => Confirmed::Suspended,
@@ -272,6 +275,8 @@ struct Wrong {
     confirmed: WrongEnd,
     stops: bool,
     locks: bool,
+    /// The owner is told.
+    tells: bool,
 }
 
 enum WrongEnd {
@@ -290,6 +295,9 @@ async fn count_wrong(app: &App, taken: &Try) -> Result<Confirmed, OpError> {
         }
         crash::point("pin.wrong_counted");
         metrics::counter!("tillbell_wrong_pins_total").increment(1);
+        if wrong.tells {
+            app.wake.notify_waiters();
+        }
         if wrong.locks {
             tracing::warn!(wallet = intent.wallet_id, "a wallet is locked after too many wrong PINs");
         }
@@ -311,7 +319,8 @@ async fn count_wrong(app: &App, taken: &Try) -> Result<Confirmed, OpError> {
     Err(OpError::Contended)
 }
 
-/// The steps for one more wrong try: the intent's count or end, the wallet's lock, the business's stop.
+/// The steps for one more wrong try: the intent's count or end, the wallet's lock, the business's stop, and what
+/// the owner is told.
 async fn weigh_wrong(app: &App, intent: &Intent, taken: &Try) -> Result<Wrong, OpError> {
     let now = app.now();
     let since = now - TRIES_WINDOW;
@@ -319,7 +328,7 @@ async fn weigh_wrong(app: &App, intent: &Intent, taken: &Try) -> Result<Wrong, O
     let tries = app.store.wallet_business(intent.business_id).await?.unwrap_or_default();
     let (before_wallet, _) = app.store.wallet_tries(wallet.id, since, now).await?;
     let since = tries.counted_since(since);
-    let (before_business, _) = app.store.business_tries(intent.business_id, since, now).await?;
+    let (counted, _) = app.store.business_tries(intent.business_id, since, now, Some(taken.id)).await?;
     let mut steps = Vec::with_capacity(8);
     let confirmed = if intent.state != IntentState::PendingPin {
         WrongEnd::Over
@@ -336,7 +345,17 @@ async fn weigh_wrong(app: &App, intent: &Intent, taken: &Try) -> Result<Wrong, O
         WrongEnd::Last
     };
     let locks = before_wallet + 1 >= LOCK_AFTER;
-    let stops = before_business + 1 >= STOP_AFTER && tries.stopped_at.is_none();
+    let stops = counted >= STOP_AFTER && tries.stopped_at.is_none();
+    // Once a lock; one that ends the payment as well tells of both.
+    let is_locked = matches!(wallet.status(now), WalletStatus::Locked(_));
+    let kind = match confirmed {
+        _ if locks && !is_locked => Some(MessageKind::Locked),
+        WrongEnd::Last => Some(MessageKind::Stopped),
+        WrongEnd::Left(_) | WrongEnd::Over => None,
+    };
+    if let Some(kind) = kind {
+        steps.extend(message(app, intent, &wallet, kind, now).await?.steps);
+    }
     steps.push(wallets::tick(wallet.id, wallet.pin_clock));
     if locks {
         steps.push(wallets::lock(wallet.id, now + LOCKED_FOR, now));
@@ -346,5 +365,25 @@ async fn weigh_wrong(app: &App, intent: &Intent, taken: &Try) -> Result<Wrong, O
         steps.push(wallets::stop_business(intent.business_id, now));
     }
     steps.push(intents::judge_try(taken.id, false));
-    Ok(Wrong { steps, confirmed, stops, locks })
+    Ok(Wrong { steps, confirmed, stops, locks, tells: kind.is_some() })
+}
+
+/// To the wallet's owner, who may not be the one who tried.
+async fn message(
+    app: &App,
+    intent: &Intent,
+    wallet: &Wallet,
+    kind: MessageKind,
+    now: Timestamp,
+) -> Result<outbox::Composed, OpError> {
+    let note = Note {
+        to: &wallet.phone,
+        business_id: Some(intent.business_id),
+        wallet_id: Some(wallet.id),
+        kind,
+        subject_id: intent.id,
+        text: None,
+        valid_until: now + NOTES_VALID,
+    };
+    outbox::compose(app, &note, By::Workers).await
 }

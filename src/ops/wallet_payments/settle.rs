@@ -10,6 +10,7 @@ use crate::crash;
 use crate::domain::intent::{Intent, IntentState};
 use crate::domain::ledger::Entry;
 use crate::domain::message::MessageKind;
+use crate::domain::money::Money;
 use crate::domain::payment::{Approval, Approver, Payment};
 use crate::domain::time::Timestamp;
 use crate::domain::wallet::{Wallet, WalletStatus};
@@ -30,8 +31,9 @@ pub(in crate::ops) enum Settled {
     Done,
     /// The intent has ended, paid or not.
     Over(Box<Intent>),
-    BalanceTooLow,
-    OverDailyLimit,
+    /// By so much.
+    BalanceTooLow(Money),
+    OverDailyLimit(Money),
     PinChanged,
     Locked(Timestamp),
     Suspended,
@@ -104,9 +106,11 @@ fn refusal(app: &App, intent: &Intent, wallet: &Wallet, pin_version: i64, now: T
         return Some(Settled::PinChanged);
     }
     if wallet.balance < intent.amount {
-        return Some(Settled::BalanceTooLow);
+        return Some(Settled::BalanceTooLow(Money(intent.amount.0.saturating_sub(wallet.balance.0))));
     }
-    (!wallet.may_spend(intent.amount, limits(app, wallet), now)).then_some(Settled::OverDailyLimit)
+    let limits = limits(app, wallet);
+    let is_over = !wallet.may_spend(intent.amount, limits, now);
+    is_over.then(|| Settled::OverDailyLimit(wallet.over_daily(intent.amount, limits, now)))
 }
 
 /// `None`: the payment cannot be approved any more, which the intent will show when it is read again.

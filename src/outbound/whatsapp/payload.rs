@@ -32,6 +32,7 @@ pub fn template(outgoing: &Outgoing, templates: &Templates, language: &str) -> R
         MessageKind::PinChanged => templates.pin_changed.as_ref(),
         MessageKind::Topup => templates.topup.as_ref(),
         MessageKind::Refund => templates.refund.as_ref(),
+        MessageKind::Stopped | MessageKind::Locked => templates.wrong_pins.as_ref(),
         MessageKind::Merchant => templates.merchant.as_ref(),
     };
     let Some(name) = name else {
@@ -134,6 +135,7 @@ mod tests {
             pin_changed: None,
             topup: named("topup"),
             refund: named("refund"),
+            wrong_pins: named("wrong_pins"),
             merchant: named("merchant"),
         }
     }

@@ -49,6 +49,7 @@ pub(in crate::store) const MIGRATIONS: &[Migration] = migrations![
     "0018_open_alarms",
     "0019_retention",
     "0020_counter_rows",
+    "0021_wrong_pins_told",
     "0022_reversed_found",
     "0024_forwarded_and_paid",
 ];
@@ -133,10 +134,15 @@ pub(in crate::store) fn tables() -> &'static [&'static str] {
     static TABLES: OnceLock<Vec<&'static str>> = OnceLock::new();
     TABLES.get_or_init(|| {
         let lines = MIGRATIONS.iter().flat_map(|migration| migration.text.lines());
-        lines
-            .filter_map(|line| line.strip_prefix("create table ")?.split(' ').next())
-            .chain(["schema_migrations"])
-            .collect()
+        let made = lines.filter_map(|line| line.strip_prefix("create table ")?.split(' ').next());
+        let mut tables = Vec::new();
+        for table in made.chain(["schema_migrations"]) {
+            // One that was made anew keeps its place.
+            if !tables.contains(&table) {
+                tables.push(table);
+            }
+        }
+        tables
     })
 }
 
@@ -245,6 +251,7 @@ mod tests {
         ("0018_open_alarms", "39af9a5113bfa4dadcd5999e4c0bc1da5bb3118c7ce4d376959552d3a607242b"),
         ("0019_retention", "86560e4168971695ee6a5d4c5791d74bd4d6009c8983d54868c46a4bf16d6b57"),
         ("0020_counter_rows", "b10b38e3905cc73eca167dfc6567138335ee357673337462ee9cc7f8e6d2ac75"),
+        ("0021_wrong_pins_told", "9de16138a06435cbe6bd444f66c04bf49d4c5884ef117be0c93c76673298fb11"),
         ("0022_reversed_found", "a5ecf6f8172b80ef7f611d3cd26cc0a49be5a1e1568899e03e1894d528bc17e9"),
         ("0024_forwarded_and_paid", "f75b42492f3524097f3289263a7481ea5d731ba2b896ccf24ff63a7fef7be23c"),
     ];

@@ -5,6 +5,7 @@
 
 use crate::domain::intent::{FormKey, Intent, IntentEnd, IntentState, PinCode};
 use crate::domain::time::Timestamp;
+use crate::domain::wallet::STOP_SHARE;
 use crate::store::engine::sql::statements;
 use crate::store::{Row, Step, Store, StoreError};
 
@@ -69,9 +70,12 @@ statements! {
          from pin_tries where wallet_id = $1 and tried_at > $2 and is_cleared = 0"
     }
     BUSINESS_TRIES: query {
-        "select coalesce(sum(case when outcome = 'wrong' then 1 else 0 end), 0) as wrong, \
-         coalesce(sum(case when outcome = 'open' and tried_at > $3 then 1 else 0 end), 0) as being_checked \
-         from pin_tries where business_id = $1 and tried_at > $2"
+        "select cast(coalesce(sum(wrong), 0) as bigint) as wrong, \
+         cast(coalesce(sum(case when wrong + running < $5 then running else $5 - wrong end), 0) as bigint) as being_checked from ( \
+           select case when wrong < $5 then wrong else $5 end as wrong, running from ( \
+             select sum(case when outcome = 'wrong' or id = $4 then 1 else 0 end) as wrong, \
+             sum(case when outcome = 'open' and id <> $4 and tried_at > $3 then 1 else 0 end) as running \
+             from pin_tries where business_id = $1 and tried_at > $2 group by wallet_id) as all_of_one) as counted"
     }
     ADD_CODE: insert(pin_codes) {
         id: Int, wallet_id: Int, intent_id: Int, nonce: Bytes, tries: Int, created_at: Int, expires_at: Int,
@@ -306,14 +310,17 @@ impl Store {
     }
 
     /// Wrong tries on a business's intents since a time, and tries begun after `open_since` that are being
-    /// checked.
+    /// checked; of one wallet's [`STOP_SHARE`] at most. `judged` counts as wrong already.
     pub async fn business_tries(
         &self,
         business_id: i64,
         since: Timestamp,
         open_since: Timestamp,
+        judged: Option<i64>,
     ) -> Result<(i64, i64), StoreError> {
-        let params = vec![business_id.into(), since.into(), open_since.into()];
+        let judged = judged.unwrap_or(0);
+        let params =
+            vec![business_id.into(), since.into(), open_since.into(), judged.into(), STOP_SHARE.into()];
         let Some(row) = self.read_one(&BUSINESS_TRIES, params).await? else { return Ok((0, 0)) };
         let mut r = row.reader("pin_tries");
         Ok((r.int("wrong")?, r.int("being_checked")?))

@@ -73,7 +73,8 @@ on_both! {
         assert_eq!((intent.end, intent.wrong_tries), (Some(IntentEnd::WrongPins), 5));
         assert_eq!(w.payment(&started).await.status, Status::Rejected);
         let since = w.t.app.now() - tillbell::domain::time::Span::hours(1);
-        assert_eq!(w.t.app.store.business_tries(w.shop.id, since, since).await.unwrap(), (5, 0));
+        assert_eq!(w.t.app.store.wallet_tries(w.wallet().await.id, since, since).await.unwrap(), (5, 0));
+        assert_eq!(w.t.app.store.business_tries(w.shop.id, since, since, None).await.unwrap(), (3, 0));
     }
 
     async fn wrong_pins_on_many_links_at_once_stop_at_ten_for_the_wallet(db: TestDatabase) {
@@ -89,7 +90,8 @@ on_both! {
             tries(&w, &links, WRONG, 12).await;
         }
         let since = w.t.app.now() - tillbell::domain::time::Span::hours(1);
-        assert_eq!(w.t.app.store.business_tries(w.shop.id, since, since).await.unwrap(), (10, 0));
+        assert_eq!(w.t.app.store.wallet_tries(w.wallet().await.id, since, since).await.unwrap(), (10, 0));
+        assert_eq!(w.t.app.store.business_tries(w.shop.id, since, since, None).await.unwrap(), (3, 0));
         assert!(matches!(w.confirm(&links[5], PIN).await, Confirmed::Locked { .. } | Confirmed::NotOpen(_)));
     }
 
@@ -100,7 +102,7 @@ on_both! {
             tries(&w, &links, WRONG, 40).await;
         }
         let since = w.t.app.now() - tillbell::domain::time::Span::hours(1);
-        assert_eq!(w.t.app.store.business_tries(w.shop.id, since, since).await.unwrap(), (20, 0));
+        assert_eq!(w.t.app.store.business_tries(w.shop.id, since, since, None).await.unwrap(), (20, 0));
         let stopped = w.t.app.store.wallet_business(w.shop.id).await.unwrap().unwrap();
         assert!(stopped.stopped_at.is_some());
     }
@@ -118,7 +120,7 @@ on_both! {
         let second = token(&w.begin(5_000, "k-2").await);
         let all = tries(&w, &[first, second], PIN, 2).await;
         assert_eq!(all.iter().filter(|c| matches!(c, Confirmed::Paid(_))).count(), 1, "{all:?}");
-        assert_eq!(all.iter().filter(|c| matches!(c, Confirmed::BalanceTooLow)).count(), 1, "{all:?}");
+        assert_eq!(all.iter().filter(|c| matches!(c, Confirmed::BalanceTooLow(_))).count(), 1, "{all:?}");
         assert_eq!(w.wallet().await.balance, Money(0));
     }
 

@@ -6,7 +6,7 @@ use tillbell::domain::intent::{IntentState, PLACES};
 use tillbell::domain::money::Money;
 use tillbell::domain::payment::Status;
 use tillbell::domain::time::{Span, Timestamp};
-use tillbell::domain::wallet::{LOCK_AFTER, LOCKED_FOR, STOP_AFTER, TRIES_WINDOW, WalletStatus};
+use tillbell::domain::wallet::{LOCK_AFTER, LOCKED_FOR, STOP_AFTER, STOP_SHARE, TRIES_WINDOW, WalletStatus};
 use tillbell::ops::alerts::reverse::{Reverse, reverse_payment};
 use tillbell::ops::wallet_payments::confirm::Confirmed;
 use tillbell::ops::wallet_payments::end::expire_intents;
@@ -98,9 +98,11 @@ impl Model {
             _ if self.is_locked(now) => false,
             Confirmed::ShopStopped => self.stopped,
             _ if self.stopped => false,
-            Confirmed::BalanceTooLow => self.balance < kobo,
+            Confirmed::BalanceTooLow(missing) => missing.kobo() == kobo - self.balance && self.balance < kobo,
             _ if self.balance < kobo => false,
-            Confirmed::OverDailyLimit => self.spent_on(now) + kobo > DAILY,
+            Confirmed::OverDailyLimit(over) => {
+                over.kobo() == self.spent_on(now) + kobo - DAILY && self.spent_on(now) + kobo > DAILY
+            }
             Confirmed::Paid(_) => {
                 let fits = self.spent_on(now) + kobo <= DAILY;
                 self.spent = (now.lagos_day(), self.spent_on(now) + kobo);
@@ -136,7 +138,8 @@ impl Model {
         if locks {
             self.locked_until = Some(now + LOCKED_FOR);
         }
-        self.stopped |= self.business_wrong.len() as i64 >= STOP_AFTER;
+        // There is one wallet.
+        self.stopped |= (self.business_wrong.len() as i64).min(STOP_SHARE) >= STOP_AFTER;
         match confirmed {
             Confirmed::Failed(_) => is_last,
             Confirmed::Locked { .. } => locks && !is_last,

@@ -11,6 +11,7 @@ use tillbell::ops::merchants::websites::{NewWebsite, add_website};
 use tillbell::ops::wallet_payments::confirm::confirm;
 use tillbell::ops::wallet_payments::pin_reset::{PinSet, send_code, set_pin};
 use tillbell::outbound::messenger::Messenger;
+use tillbell::store::tables::wallets;
 
 use super::routes::{WALLET, phone_body, post, start_body};
 use super::world::{PHONE, PIN, Post, WRONG, fund};
@@ -99,6 +100,8 @@ on_both! {
                 confirm(app, wallet_link, WRONG, None).await.unwrap();
             }
         }
+        let unit = app.store.unit(shop.id).await.unwrap().step(wallets::stop_business(shop.id, app.now()));
+        assert!(app.store.apply(unit).await.unwrap().is_done());
         start(&server, &shop, "k-5").await.fails(403, "stopped");
         assert_eq!(post(&server, &shop, "lookup", &phone_body()).await.status, 200, "pay/start alone is off");
         let listed = server.get(&shop.key, "/api/v1/payments?status=rejected").await.json();

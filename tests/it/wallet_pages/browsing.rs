@@ -8,6 +8,7 @@ use tillbell::domain::time::Span;
 use tillbell::ops::merchants::businesses::{BusinessChange, set_business};
 use tillbell::ops::wallet_payments::start::{StartRequest, Started};
 use tillbell::ops::wallet_payments::topup::{ToppingUp, start_topup};
+use tillbell::ops::wallets::desk::{Act, act};
 
 use super::operator::{LOGO, settings};
 use super::site::Site;
@@ -112,7 +113,7 @@ impl Walk {
             ("#pin", "#pin", "border-top-color", EDGE_CONTRAST),
             (".quiet", "body", "color", TEXT_CONTRAST),
             (".wrong", "body", "color", TEXT_CONTRAST),
-            (".again a:not(.main)", "body", "color", TEXT_CONTRAST),
+            ("a.other", "a.other", "color", TEXT_CONTRAST),
         ] {
             if !self.browser.has(css) {
                 continue;
@@ -318,7 +319,7 @@ async fn dead_links(walk: &Walk) {
     let (_, cancelled) = site.begin(100, "k-5").await;
     walk.open(&cancelled);
     let codes = site.w.post.count(MessageKind::Code);
-    assert!(!browser.text().contains("Send me a code"), "{}", browser.text());
+    assert!(!browser.text().contains("Send a code"), "{}", browser.text());
     browser.click(".forgot summary");
     browser.shows("We will send a code to");
     walk.look("13-forgot");
@@ -327,7 +328,7 @@ async fn dead_links(walk: &Walk) {
     browser.shows("Set a new PIN");
     assert_eq!(browser.focused(), "code");
     walk.press("send_code");
-    browser.shows("We have already sent you a code. You can ask for another code in 60 seconds.");
+    browser.shows("We have already sent you a code. No code by ");
     assert_eq!(site.w.post.count(MessageKind::Code), codes + 1);
     walk.look("13-too-soon");
     walk.look("13-reset");
@@ -409,6 +410,14 @@ async fn long_texts(walk: &Walk) {
     browser.shows("Show less");
     walk.look("21-long-open");
     walk.check_keyboard("21-long-open");
+    walk.check_large_text("21-long-open");
+    act(&site.w.t.app, "ada", crate::wallet::world::PHONE, Act::Suspend, "asked for").await.unwrap().unwrap();
+    walk.open(&token(&started));
+    for said in ["Your wallet is on hold", "Check again", "Back to the shop"] {
+        browser.shows(said);
+    }
+    walk.look("22-on-hold");
+    walk.check_large_text("22-on-hold");
 }
 
 on_both! {

@@ -121,7 +121,7 @@ on_both! {
             assert_ne!(shown.status, 429, "{n}");
         }
         let over = site.send("GET", &path, &["X-Forwarded-For: 203.0.113.7"], None).await;
-        over.is(429, "There were too many requests in a short time");
+        over.is(429, "Too many people are using this connection.");
         let wait: i64 = over.header("retry-after").unwrap().parse().unwrap();
         assert!((1..=61).contains(&wait), "{wait}");
         let over = site.send("GET", "/pay/nothing", &["X-Forwarded-For: 203.0.113.7"], None).await;
@@ -134,7 +134,7 @@ on_both! {
             let from = format!("X-Forwarded-For: 198.51.100.{n}");
             site.post(&link, &[&from], &body).await.is(422, "must be 4 digits");
         }
-        site.post(&link, &["X-Forwarded-For: 198.51.100.200"], &body).await.is(429, "too many requests");
+        site.post(&link, &["X-Forwarded-For: 198.51.100.200"], &body).await.is(429, "There were too many tries on this link in a short time.");
         let token = site.w.t.app.vault.form_token(&other, &[7; 16]).to_string();
         let body = [("form_token", token.as_str()), ("pin", PIN)];
         site.post(&other, &["X-Forwarded-For: 198.51.100.200"], &body).await.is(200, "Your payment is complete.");

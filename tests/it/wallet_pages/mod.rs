@@ -13,3 +13,4 @@ pub mod site;
 mod slips;
 mod states;
 mod true_words;
+mod way_back;

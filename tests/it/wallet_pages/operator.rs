@@ -1,10 +1,12 @@
 //! The operator's name and logo: what pages show of them, what they may load for it, and what is refused at
 //! start.
 
+use tillbell::domain::message::MessageKind;
+use tillbell::ops::wallets::desk::{Act, act};
 use tillbell::serve::{Roles, start};
 
 use super::site::{DEV, Site};
-use crate::wallet::world::{PIN, World};
+use crate::wallet::world::{PHONE, PIN, World};
 
 pub const LOGO: &[u8] = include_bytes!("../../fixtures/pages/logo.png");
 const NAME: &str = "Kudi & Basket";
@@ -61,13 +63,55 @@ on_both! {
         let page = site.get(&link).await;
         assert!(page.text().starts_with("Kudi Basket Create your wallet PIN"), "{}", page.text());
         assert!(page.attributes("img", "src").is_empty());
-        assert!(!page.header("content-security-policy").unwrap().contains("img-src"));
         assert_eq!(site.send("GET", "/brand/logo", &[], None).await.status, 404);
         site.w.set_pin(&link, PIN).await;
         site.w.send_messages().await;
-        let told = site.w.post.last(tillbell::domain::message::MessageKind::PinChanged).text;
+        let told = site.w.post.last(MessageKind::PinChanged).text;
         assert!(told.ends_with("If this was not you, contact Kudi Basket straight away."), "{told}");
         site.close().await;
+    }
+
+    async fn whom_to_call_stands_wherever_the_provider_is_named(db: TestDatabase) {
+        let pages = "[pages]\noperator_name = \"Kudi Basket Ltd.\"\nsupport = \"0700 555 0100 <b>\"\n";
+        let site = Site::with(db, &format!("{DEV}{pages}")).await;
+        let (_, link) = site.w.ready(20_000, 5_000).await;
+        let page = site.get(&link).await;
+        assert!(page.body.contains("Your wallet is provided by <bdi>Kudi Basket Ltd.</bdi> <span>Help"), "one full stop: {}", page.body);
+        assert!(page.body.contains("Help: <bdi>0700 555 0100 &#60;b&#62;</bdi>"), "{}", page.body);
+        let none = site.get("nothing").await;
+        assert!(none.body.contains("Help: <bdi>0700 555 0100"), "{}", none.body);
+        assert_eq!(none.attributes("main .card", "class").len(), 1);
+        act(&site.w.t.app, "ada", PHONE, Act::Suspend, "asked for").await.unwrap().unwrap();
+        site.get(&link).await.is(200, "Contact Kudi Basket Ltd. (0700 555 0100 <b>) for help.");
+        site.w.send_messages().await;
+        let told = site.w.post.last(MessageKind::PinChanged).text;
+        assert!(told.ends_with("contact Kudi Basket Ltd. (0700 555 0100 <b>) straight away."), "{told}");
+        site.close().await;
+    }
+
+    async fn messages_name_the_wallet(db: TestDatabase) {
+        let site = Site::with(db, &format!("{DEV}[pages]\noperator_name = \"Kudi Basket\"\n")).await;
+        let (_, link) = site.w.ready(20_000, 5_000).await;
+        site.pay(&link, PIN).await.is(200, "Your payment is complete.");
+        site.w.send_messages().await;
+        for (kind, words) in [
+            (MessageKind::Link, "asks you to pay NGN 5,000.00 for order ORDER k-1 from your Kudi Basket wallet."),
+            (MessageKind::Code, "is your code to set your Kudi Basket wallet PIN."),
+            (MessageKind::Receipt, "for order ORDER k-1 from your Kudi Basket wallet on 10 Mar 2026, 09:00."),
+        ] {
+            let told = site.w.post.last(kind).text;
+            assert!(told.contains(words), "{words:?} in {told}");
+        }
+        site.close().await;
+    }
+
+    async fn wallets_without_a_name_of_their_provider_are_warned_of_at_the_start(db: TestDatabase) {
+        let logs = crate::harness::logs::Logs::keep();
+        let w = World::with(db, DEV).await;
+        let pages = Roles { api: false, pages: true, mail: false, work: false };
+        start(w.t.app.clone(), pages).await.unwrap().stop().await;
+        let warned = logs.text().lines().filter(|line| line.contains("pages.operator_name")).count();
+        assert_eq!(warned, 1, "{}", logs.text());
     }
 
     async fn a_logo_that_cannot_be_shown_ends_the_start(db: TestDatabase) {

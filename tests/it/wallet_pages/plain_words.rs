@@ -54,7 +54,7 @@ on_both! {
         wrong(&site, &first, 1).await;
         not(&wrong(&site, &second, 3).await, "locks");
         let page = wrong(&site, &second, 1).await;
-        says(&page, "One more wrong PIN locks your wallet until tomorrow, 09:00. Not sure? Use 'Forgot your PIN?' below.");
+        says(&page, "One more wrong PIN locks your wallet until tomorrow, 09:00. Not sure? Use “Forgot your PIN?” below.");
         not(&page, "stop this payment");
         assert!(page.has_form("reset"), "{}", page.text());
         not(&site.get(&second).await, "locks your wallet");
@@ -68,10 +68,10 @@ on_both! {
         wrong(&site, &first, 5).await;
         site.w.t.advance(Span::seconds(20));
         wrong(&site, &second, 5).await;
-        says(&site.get(&second).await, "09:01 on 11 Mar 2026");
+        says(&site.get(&second).await, "11 Mar 2026, 09:01");
         let locked = site.get(&third).await;
-        says(&locked, "unlocks at 09:01 on 11 Mar 2026");
-        for (link, text) in [(&second, "Send me a code to unlock"), (&third, "Send me a code to unlock")] {
+        says(&locked, "unlocks on 11 Mar 2026, 09:01");
+        for (link, text) in [(&second, "Send a code to unlock"), (&third, "Send a code to unlock")] {
             let page = site.get(link).await;
             says(&page, text);
             ordered(&page, text, "<section class=\"card\"");
@@ -85,11 +85,12 @@ on_both! {
         let (_, second) = site.begin(400, "k-2").await;
         wrong(&site, &first, 5).await;
         let failed = site.get(&first).await;
-        says(&failed, "Send me a code for a new PIN");
-        ordered(&failed, "Send me a code for a new PIN", "<section class=\"card\"");
-        let ended = " This payment has ended: ask the shop for a new link.";
+        says(&failed, "Send a code for a new PIN");
+        ordered(&failed, "Send a code for a new PIN", "<section class=\"card\"");
+        let ended = "You have not paid. Ask the shop for a new link.";
         let set = set_pin(&site, &first, "reset", "8305").await;
-        says(&set, &format!("Your new PIN is set.{ended}"));
+        says(&set, &format!("Your new PIN is set {ended}"));
+        assert_eq!(set.text().matches("new link").count(), 1, "{}", set.text());
         for old in ["You have not paid yet", "To try again", "too many times"] {
             not(&set, old);
         }
@@ -98,7 +99,7 @@ on_both! {
         let third = site.begin(400, "k-3").await.1;
         wrong(&site, &third, 5).await;
         let set = set_pin(&site, &third, "reset", "8306").await;
-        says(&set, &format!("Your new PIN is set and your wallet is unlocked.{ended}"));
+        says(&set, &format!("Your new PIN is set Your wallet is unlocked. {ended}"));
         site.close().await;
     }
 
@@ -191,6 +192,8 @@ on_both! {
         let (_, link) = site.w.ready(20_000, 5_000).await;
         site.act(&link, "reset", &[]).await.is(200, "We sent a code to");
         let page = site.get(&link).await;
+        says(&page, "This only saves your PIN. You confirm the payment in the next step.");
+        says(&page, "The same 4 digits again.");
         ordered(&page, "name=\"code\"", "name=\"pin\"");
         ordered(&page, "name=\"code\"", "Your order");
         let form = page.form("code");
@@ -209,7 +212,7 @@ on_both! {
         assert!(fresh.body.contains("<title>Create your wallet PIN: NGN 5,000.00 to adire.example Ltd"), "{}", fresh.body);
         says(&fresh, "Not your number? Close this page.");
         let sent = site.submit(&link, &fresh.form("send_code"), &[]).await;
-        not(&sent, "Saving your PIN does not pay");
+        not(&sent, "This only saves your PIN");
         let code = if site.code() == "123123" { "321321" } else { "123123" };
         let typed = [("code", code), ("new_pin", PIN), ("new_pin_again", PIN)];
         let wrong = site.submit(&link, &sent.form("code"), &typed).await;

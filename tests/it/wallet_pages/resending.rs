@@ -23,19 +23,19 @@ on_both! {
         let (_, link) = site.begin(5_000, "k-1").await;
         let first = site.act(&link, "send_code", &[]).await;
         first.is(200, "We sent a code to");
-        first.is(200, "You can ask for another code in 60 seconds.");
+        first.is(200, "No code by 09:01? Ask for a new one then.");
         let code = site.code();
         let ask = first.form("send_code");
         site.w.t.advance(Span::seconds(20));
-        site.get(&link).await.is(200, "You can ask for another code in 40 seconds. Use the newest code.");
+        site.get(&link).await.is(200, "No code by 09:01? Ask for a new one then. Use the newest code.");
         let early = site.submit_anew(&link, &ask, &[]).await;
-        early.is(429, "You can ask for another code in 40 seconds.");
+        early.is(429, "No code by 09:01? Ask for a new one then.");
         assert_eq!(early.header("retry-after"), Some("40"));
-        assert_eq!(early.text().matches("40 seconds").count(), 1, "told once: {}", early.text());
+        assert_eq!(early.text().matches("09:01").count(), 1, "told once: {}", early.text());
         assert!(early.has_form("code") && early.has_form("send_code"), "{}", early.text());
         assert_eq!(early.names("[autofocus]"), ["code"]);
         site.w.t.advance(Span(39_000_001));
-        site.submit_anew(&link, &ask, &[]).await.is(429, "You can ask for another code in 1 second.");
+        site.submit_anew(&link, &ask, &[]).await.is(429, "No code by 09:01? Ask for a new one then.");
         assert_eq!(site.w.post.count(MessageKind::Code), 1);
         // The pause does not end the code.
         site.submit(&link, &first.form("code"), &[("code", &code), ("new_pin", PIN), ("new_pin_again", "4072")])
@@ -43,7 +43,7 @@ on_both! {
             .is(422, "The two PINs do not match.");
         site.w.t.advance(Span(999_999));
         let page = site.get(&link).await;
-        assert!(!page.text().contains("another code in"), "{}", page.text());
+        assert!(!page.text().contains("No code by"), "{}", page.text());
         page.is(200, "Use the newest code.");
         site.submit_anew(&link, &ask, &[]).await.is(200, "We sent a code to");
         assert_eq!(site.w.post.count(MessageKind::Code), 2);
@@ -63,9 +63,9 @@ on_both! {
         let code = site.code();
         site.w.t.advance(Span::seconds(15));
         let look = site.get(&other).await;
-        assert!(!look.text().contains("seconds"), "a look tells nothing of other links: {}", look.text());
+        assert!(!look.text().contains("09:01"), "a look tells nothing of other links: {}", look.text());
         let early = site.submit(&other, &look.form("send_code"), &[]).await;
-        early.is(429, "A code was just sent to your WhatsApp. You can ask for another code in 45 seconds.");
+        early.is(429, "A code was just sent to your WhatsApp. You can ask for another code at 09:01.");
         assert!(!early.has_form("code") && early.names("[autofocus]").is_empty(), "{}", early.text());
         assert_eq!(site.w.post.count(MessageKind::Code), 1);
         // The first link's code was not voided.
@@ -90,7 +90,7 @@ on_both! {
             assert!(page.text().contains(never), "{}", page.text());
             assert!(page.text().contains("ask the shop for a new link"), "{}", page.text());
             assert!(page.has_form("code") && !page.has_form("send_code"), "{}", page.text());
-            assert!(!page.text().contains("seconds"), "{}", page.text());
+            assert!(!page.text().contains("No code by"), "{}", page.text());
         }
         assert_eq!(site.w.post.count(MessageKind::Code), 1);
         // The same where the hour's codes are used up.
@@ -115,11 +115,11 @@ on_both! {
         site.w.post.answer(SendOutcome::Refused { why: "no such number".into() });
         let failed = site.act(&link, "send_code", &[]).await;
         failed.is(502, "We could not send your code.");
-        failed.is(502, "You can ask for another code in 60 seconds.");
+        failed.is(502, "Wait a minute, then ask again.");
         site.w.t.advance(Span::seconds(10));
         // The same to the second of two quick taps, whose answer is all that a browser shows.
         let again = site.submit(&link, &failed.form("send_code"), &[]).await;
-        again.is(429, "We could not send your code. You can ask for another code in 50 seconds.");
+        again.is(429, "We could not send your code. Wait a minute, then ask again.");
         let look = site.get(&link).await;
         look.is(200, "We could not send your code.");
         for page in [&failed, &again, &look] {
@@ -143,7 +143,7 @@ on_both! {
         for word in ["We will send a code to +234", "Your old PIN works until", "No money leaves your wallet"] {
             assert!(told.replace('\u{a0}', " ").contains(word), "{word:?} in {told}");
         }
-        assert_eq!(said(&page, "details.forgot button"), "Send me a code");
+        assert_eq!(said(&page, "details.forgot button"), "Send a code for a new PIN");
         assert_eq!(site.w.post.count(MessageKind::Code), sent);
         let sent = site.submit(&link, &page.form("reset"), &[]).await;
         sent.is(200, "We sent a code to");

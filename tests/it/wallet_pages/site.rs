@@ -39,12 +39,13 @@ impl Shown {
         self.headers.iter().find(|(found, _)| found == name).map(|(_, value)| value.as_str())
     }
 
-    /// The path that a browser goes to from the page of this link.
+    /// The path, with what is asked of it, that a browser goes to from the page of this link.
     #[track_caller]
     pub fn leads_to(&self, token: &str) -> String {
         let page = url::Url::parse(&format!("http://till.example/pay/{token}")).unwrap();
         let location = self.header("location").unwrap_or_else(|| panic!("leads nowhere: {self:?}"));
-        page.join(location).unwrap().path().to_owned()
+        let to = page.join(location).unwrap();
+        to.query().map_or(to.path().to_owned(), |query| format!("{}?{query}", to.path()))
     }
 
     fn html(&self) -> Html {
@@ -165,6 +166,11 @@ impl Site {
             form.insert((*name).to_owned(), (*value).to_owned());
         }
         let fields = form.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect::<Vec<_>>();
+        // Forms that change something carry a token; one that only asks is a look.
+        if !form.contains_key("form_token") {
+            let query = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
+            return self.get_path(&format!("/pay/{token}?{query}")).await;
+        }
         self.post(token, &["Origin: null"], &fields).await
     }
 

@@ -123,10 +123,10 @@ on_both! {
         }
         let form = site.get(&second).await;
         assert!(form.has_form("reset") && !form.has_form("pin") && !form.has_form("cancel"), "{}", form.text());
-        form.is(200, "Your wallet is locked until 09:00 on 11 Mar 2026 because of too many wrong PINs.");
+        form.is(200, "Your wallet is locked until 11 Mar 2026, 09:00 because of too many wrong PINs.");
         let locked = site.get(&third).await;
         locked.is(200, "to protect your money. No money has left your wallet. To unlock it now, set a new PIN");
-        assert!(locked.text().contains("Or wait: it unlocks at 09:00 on 11 Mar 2026."), "{}", locked.text());
+        assert!(locked.text().contains("Or wait: it unlocks on 11 Mar 2026, 09:00."), "{}", locked.text());
         assert!(!locked.has_form("pin") && locked.has_form("reset") && locked.has_form("cancel"));
         let refused = site.submit(&third, &open_form(&site, &third), &[]).await;
         refused.is(403, "The PIN was wrong too many times");
@@ -215,7 +215,7 @@ on_both! {
         };
         switch(false).await;
         let page = site.get(&first).await;
-        page.is(200, "No money has left your wallet. Ask the shop what to do next.");
+        page.is(200, "No money has left your wallet. Try again later, or pay another way.");
         assert_eq!(page.heading(), "You cannot pay this shop right now");
         assert!(!page.has_form("pin") && !page.has_form("reset") && page.has_form("cancel"));
         for pin in [PIN, WRONG] {
@@ -245,7 +245,9 @@ on_both! {
         let sent = site.submit(&third, &page.form("reset"), &[]).await;
         let filled = [("code", site.code()), ("new_pin", "8305".to_owned()), ("new_pin_again", "8305".to_owned())];
         let filled = filled.each_ref().map(|(name, value)| (*name, value.as_str()));
-        site.submit(&third, &sent.form("code"), &filled).await.is(200, "Your PIN is set.");
+        let set = site.submit(&third, &sent.form("code"), &filled).await;
+        set.is(200, "You cannot pay this shop right now");
+        assert!(!set.text().contains("locked"), "{}", set.text());
         assert_eq!(site.w.wallet().await.status(site.w.t.app.now()), WalletStatus::Active);
         assert!(!site.get(&third).await.has_form("pin"));
         site.close().await;
@@ -259,7 +261,7 @@ on_both! {
         let form = site.get(&over).await.form("pin");
         site.pay(&first, PIN).await.is(200, "Your payment is complete.");
         let over = site.submit(&over, &form, &[("pin", PIN)]).await;
-        over.is(409, "over the amount that your wallet can spend in one day.");
+        over.is(409, "This payment is NGN 1,000.00 over what you can still spend today.");
         assert_eq!(over.heading(), "This is over your daily limit");
         let form = site.get(&second).await.form("pin");
         // One code was sent to set the PIN; two more may follow within the hour.

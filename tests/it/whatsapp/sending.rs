@@ -64,7 +64,9 @@ on_both! {
         assert!(receipt.words.lines().any(|line| line == number), "{receipt:?}");
         for (kind, form, told) in [
             (MessageKind::Topup, "tillbell_topup", "NGN 5,000.00 was added to your wallet on 10 Mar 2026"),
-            (MessageKind::Refund, "tillbell_refund", "The NGN 5,000.00 that you paid to adire.example Ltd for order ORDER k-1 was returned"),
+            (MessageKind::Refund, "tillbell_refund", "The NGN 5,000.00 that you paid to adire.example Ltd for order ORDER k-1 was refunded"),
+            (MessageKind::Stopped, "tillbell_wrong_pins", "your payment of NGN 5,000.00 to adire.example Ltd was stopped on 10 Mar 2026"),
+            (MessageKind::Locked, "tillbell_wrong_pins", "your wallet was locked on 10 Mar 2026"),
         ] {
             let phone = w.phone();
             let note = Note {
@@ -72,7 +74,10 @@ on_both! {
                 business_id: Some(w.shop.id),
                 wallet_id: Some(started.intent.wallet_id),
                 kind,
-                subject_id: started.intent.payment_id,
+                subject_id: match kind {
+                    MessageKind::Stopped | MessageKind::Locked => started.intent.id,
+                    _ => started.intent.payment_id,
+                },
                 text: None,
                 valid_until: w.t.app.now() + Span::hours(1),
             };

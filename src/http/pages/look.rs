@@ -1,0 +1,60 @@
+//! Which part of a payment a look asks for, by the address: after a code was sent, and before cancelling.
+//!
+//! Forms lead there by 303, so that the back button sends none of them again.
+
+use url::form_urlencoded;
+
+/// Fields of an address that are read; messengers append some of their own.
+const LOOK_FIELDS_MAX: usize = 16;
+
+/// What of a link a look asks for. Whoever wrote the address, the page says what is so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Look {
+    Payment,
+    /// The form for a code that was sent, if there is one.
+    Code,
+    /// Whether to cancel, if it can be cancelled.
+    Cancel,
+}
+
+impl Look {
+    pub fn of(query: Option<&str>) -> Look {
+        let pairs = form_urlencoded::parse(query.unwrap_or_default().as_bytes());
+        let known = pairs.take(LOOK_FIELDS_MAX).find_map(|(name, value)| match (&*name, &*value) {
+            ("code", "1") => Some(Look::Code),
+            ("cancel", "1") => Some(Look::Cancel),
+            _ => None,
+        });
+        known.unwrap_or(Look::Payment)
+    }
+
+    pub fn query(self) -> &'static str {
+        match self {
+            Look::Payment => "",
+            Look::Code => "?code=1",
+            Look::Cancel => "?cancel=1",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_asks_for_what_is_known() {
+        for (query, look) in [
+            ("", Look::Payment),
+            ("cancel=1", Look::Cancel),
+            ("fbclid=x&code=1", Look::Code),
+            ("cancel=sure", Look::Payment),
+            ("code", Look::Payment),
+        ] {
+            assert_eq!(Look::of(Some(query)), look, "{query}");
+        }
+        assert_eq!(Look::of(None), Look::Payment);
+        for look in [Look::Code, Look::Cancel] {
+            assert_eq!(Look::of(look.query().strip_prefix('?')), look);
+        }
+    }
+}
