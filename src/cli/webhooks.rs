@@ -24,6 +24,12 @@ pub(super) enum WebhookCommand {
         #[arg(long, value_name = "N", default_value_t = LIST_USUAL, value_parser = clap::value_parser!(u32).range(1..=LIST_MAX))]
         limit: u32,
     },
+    /// Show one delivery with every attempt: time, URL, status, error and the beginning of the response
+    #[command(after_help = examples!["webhook show 12"])]
+    Show {
+        /// Id of the delivery, from `webhook list`
+        id: i64,
+    },
     /// Send webhooks again, by id or all that failed
     ///
     /// Use it once the merchant's server is repaired. A webhook about a payment that was reversed is not sent
@@ -204,6 +210,10 @@ pub(super) async fn run(command: WebhookCommand, desk: &Desk) -> anyhow::Result<
             desk.printer.list_with("webhooks", &columns, rows, Object::new().with("more", more))?;
             desk.printer.remark(more, &format!("only the newest {limit} are shown; --limit shows more"))
         }
+        WebhookCommand::Show { id } => match app.store.delivery(id).await? {
+            Some(found) => desk.printer.object(&delivery(&found, app.now())),
+            None => bail!("there is no delivery {id}"),
+        },
         WebhookCommand::Resend { ids, since, .. } => {
             let done = match since {
                 Some(since) => {

@@ -18,8 +18,9 @@ use tillbell::store::{IdKind, Step};
 use tillbell::work;
 use tokio_util::sync::CancellationToken;
 
-use crate::api::codes::take_away;
+use crate::api::codes::{give_back, take_away};
 use crate::harness::app::{ACCOUNT, TestApp, world};
+use crate::harness::databases::Engine;
 use crate::harness::logs::Logs;
 use crate::harness::mails::Alert;
 use crate::harness::receiver::Answer;
@@ -226,6 +227,19 @@ on_both! {
             let said = lines(&logs, place);
             assert!(said.len() == 2 && said[1].contains("left_out=4"), "{said:#?}");
         }
+        if engine == Engine::Postgres {
+            let ready = site.send("GET", "/readyz", &[], None).await;
+            assert!(ready.status == 503 && ready.body.contains("the database cannot be reached"), "{ready:?}");
+        }
+        assert!(lines(&logs, "the database answers again").is_empty());
+        give_back(engine, &url).await;
+        let back = async {
+            while lines(&logs, "the database answers again").is_empty() {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        tokio::time::timeout(DEADLINE, back).await.unwrap();
+        assert_eq!(lines(&logs, "the database answers again").len(), 1);
         site.running.stop().await;
     }
 

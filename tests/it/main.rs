@@ -36,6 +36,7 @@ mod taken_back;
 mod telling;
 mod two_nodes;
 mod typed_session;
+mod unclear_accounts;
 mod undoing;
 mod unsigned;
 mod vouched;

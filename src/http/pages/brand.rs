@@ -36,7 +36,7 @@ const MARK_DIGITS: usize = 12;
 
 /// Why the logo cannot be shown.
 #[derive(Debug, thiserror::Error)]
-#[error("configuration: pages.logo_file = {path}: {why}")]
+#[error("pages.logo_file = {path}: {why}")]
 pub struct LogoProblem {
     path: String,
     why: String,

@@ -45,6 +45,7 @@ pub(in crate::store) const MIGRATIONS: &[Migration] = migrations![
     "0015_activity",
     "0016_undone_by",
     "0017_forms_count_once",
+    "0023_whose_acts_and_same_mails",
 ];
 
 impl Migration {

@@ -7,6 +7,7 @@
 mod accounts;
 mod demo;
 mod files;
+mod first_week;
 mod lists;
 mod merchants;
 mod money;
