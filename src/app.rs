@@ -54,7 +54,7 @@ pub enum StartError {
     Vault(#[from] VaultError),
     #[error(transparent)]
     Outbound(#[from] OutboundProblem),
-    #[error("configuration: webhooks.extra_ca_file: {0}")]
+    #[error("webhooks.extra_ca_file: {0}")]
     ExtraCaFile(String),
     #[error(transparent)]
     WhatsApp(#[from] WhatsAppProblem),
@@ -123,6 +123,11 @@ fn extra_roots(config: &Config) -> Result<Vec<u8>, StartError> {
         Some(path) => authorities::read(path).map_err(StartError::ExtraCaFile),
         None => Ok(Vec::new()),
     }
+}
+
+/// Makes sure that the authorities can be read, before anything is made.
+pub fn check_authorities(config: &Config) -> Result<(), StartError> {
+    extra_roots(config).map(drop)
 }
 
 impl App {

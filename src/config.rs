@@ -248,7 +248,7 @@ fn span(key: &str, text: Option<String>, default: Span) -> Result<Span, ConfigEr
 /// Nought would shut everybody out, unsaid.
 fn rate(key: &str, given: Option<u32>, default: u32) -> Result<u32, ConfigError> {
     match given {
-        Some(0) => Err(wrong(key, "0", "at least 1 request a minute")),
+        Some(0) => Err(ConfigError(format!("{key} = 0 would refuse every request; it must be at least 1"))),
         given => Ok(given.unwrap_or(default)),
     }
 }

@@ -5,6 +5,7 @@
 //! own. Held by `App`, asked by ops and the doors.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::domain::time::{Span, Timestamp};
@@ -50,6 +51,8 @@ pub trait MayBeAway {
 #[derive(Default)]
 pub struct LogLimit {
     windows: Mutex<HashMap<Sort, Window>>,
+    /// It was said that the database is away.
+    is_away: AtomicBool,
 }
 
 impl LogLimit {
@@ -60,7 +63,21 @@ impl LogLimit {
 
     /// The same for an error. Every one is told, but those of a database that is away.
     pub fn admit_error(&self, what: &'static str, error: &impl MayBeAway, now: Timestamp) -> Option<u64> {
-        if error.is_away() { self.admit_some(Sort { what, whose: 0 }, 1, AWAY_WINDOW, now) } else { Some(0) }
+        if !error.is_away() {
+            return Some(0);
+        }
+        self.is_away.store(true, Ordering::Relaxed);
+        self.admit_some(Sort { what, whose: 0 }, 1, AWAY_WINDOW, now)
+    }
+
+    /// Whether it was said that the database is away, and not yet that it is back.
+    pub fn is_away(&self) -> bool {
+        self.is_away.load(Ordering::Relaxed)
+    }
+
+    /// Whether it is this caller who says that it is back.
+    pub fn is_back(&self) -> bool {
+        self.is_away.swap(false, Ordering::Relaxed)
     }
 
     fn admit_some(&self, sort: Sort, most: u32, length: Span, now: Timestamp) -> Option<u64> {
@@ -135,6 +152,10 @@ mod tests {
         assert_eq!(told("a", false, NOW), Some(0), "another error");
         assert_eq!(told("a", true, NOW + AWAY_WINDOW), Some(2));
         assert_eq!(told("a", true, NOW + AWAY_WINDOW), None);
+        assert!(limit.is_away());
+        assert_eq!([limit.is_back(), limit.is_back(), limit.is_away()], [true, false, false], "said once");
+        assert_eq!(told("c", false, NOW), Some(0));
+        assert!(!limit.is_away(), "another error");
         let late = NOW + AWAY_WINDOW + AWAY_WINDOW;
         assert_eq!(limit.left_out(late), [(Sort { what: "a", whose: 0 }, 1)]);
     }

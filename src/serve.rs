@@ -13,7 +13,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::alert_reader::{Banks, TemplateError};
-use crate::app::{App, StartError};
+use crate::app::{App, StartError, check_authorities};
 use crate::config::{Config, SmtpAddress};
 use crate::http::pages::brand::{Brand, LogoProblem};
 use crate::http::server::bounds::Bounds;
@@ -120,6 +120,7 @@ pub async fn run(
     used: &Used,
     shutdown: impl Future<Output = ()>,
 ) -> Result<(), ServeError> {
+    check_files(&config, roles)?;
     let options = StoreOptions::service(config.database_url());
     let app = App::make(config, &options).await?;
     tracing::info!(configuration = used.configuration, database = used.database, "starting");
@@ -139,13 +140,31 @@ pub async fn run(
     }
     let running = start(Arc::new(app), roles).await?;
     println!("listening on {}", running.url());
-    let reload =
-        tokio::spawn(reload_on_hangup(running.tls.iter().chain(&running.smtp_tls).cloned().collect()));
+    let reload = tokio::spawn(reload_on_hangup(vec![
+        ("server", running.tls.clone()),
+        ("mail.smtp", running.smtp_tls.clone()),
+    ]));
     shutdown.await;
     tracing::info!("shutting down: no new requests are accepted; those in progress are finished");
     reload.abort();
     running.stop().await;
     Ok(())
+}
+
+/// Reads what the settings name, so that a mistake there is told before a database is made.
+fn check_files(config: &Config, roles: Roles) -> Result<(), ServeError> {
+    if let Some(files) = &config.server.tls {
+        Tls::load(files, TLS_PROTOCOLS)?;
+    }
+    let smtp = config.mail.smtp.as_ref().filter(|_| roles.mail);
+    if let Some(files) = smtp.and_then(|smtp| smtp.tls.as_ref()) {
+        Tls::load(files, &[])?;
+    }
+    if roles.pages {
+        Brand::load(&config.pages)?;
+    }
+    Banks::configured(config.banks_folder.as_deref())?;
+    Ok(check_authorities(config)?)
 }
 
 /// Migrates, binds and starts everything on an open `App`.
@@ -278,6 +297,9 @@ async fn keep_house(app: Arc<App>, http: Arc<Http>, stop: CancellationToken) {
                 if let Err(error) = app.directory.flush().await {
                     warn_of!(app, &error, "the last use of accounts was not stored; retrying");
                 }
+                if app.log_limit.is_away() && app.store.ping().await.is_ok() && app.log_limit.is_back() {
+                    tracing::info!("the database answers again");
+                }
             }
             _ = upkeep.tick() => http.upkeep(),
         }
@@ -312,17 +334,20 @@ pub async fn until_told() {
 }
 
 /// SIGHUP reads the certificates again.
-async fn reload_on_hangup(listeners: Vec<Arc<Tls>>) {
+async fn reload_on_hangup(listeners: Vec<(&'static str, Option<Arc<Tls>>)>) {
     #[cfg(unix)]
     {
         use tokio::signal::unix::{SignalKind, signal};
         let Ok(mut hangup) = signal(SignalKind::hangup()) else { return };
         while hangup.recv().await.is_some() {
-            for tls in &listeners {
+            for (listener, tls) in &listeners {
+                let Some(tls) = tls else { continue };
                 match tls.reload() {
-                    Ok(()) => tracing::info!("a certificate was reloaded"),
-                    Err(error) => tracing::error!(%error, "a certificate could not be reloaded; the current \
-                                                           one stays in use"),
+                    Ok(()) => tracing::info!(listener, "a certificate was reloaded"),
+                    Err(error) => {
+                        tracing::error!(listener, %error, "a certificate could not be reloaded; the current \
+                                                           one stays in use")
+                    }
                 }
             }
         }

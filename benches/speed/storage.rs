@@ -45,6 +45,7 @@ pub async fn settle_all(
                         account: &account,
                         ticks: 1,
                         rule: RULE,
+                        fit: "exact",
                         evidence: EVIDENCE,
                         name_mismatch: false,
                         operator: None,

@@ -64,6 +64,12 @@ fn differences(example: &RawExample, banks: &Banks) -> Vec<String> {
     };
     let reading = super::read(&raw, banks, &Intake::trusted(Timestamp::MAX));
     let mut out = Vec::new();
+    if reading.date.is_none() {
+        out.push(format!(
+            "date: {:?} is not a mail's date, such as \"Mon, 30 Mar 2026 09:19:20 +0100\"",
+            example.date
+        ));
+    }
     for (field, want) in &example.expect {
         match shown(&reading, field) {
             None => out.push(format!("{field}: unknown field")),

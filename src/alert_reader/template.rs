@@ -331,6 +331,7 @@ impl Institutions {
 #[derive(Debug)]
 pub struct Banks {
     banks: Vec<Bank>,
+    replaced: Vec<(String, String)>,
     by_sender: HashMap<String, usize>,
     by_domain: HashMap<String, usize>,
     pub(super) shared: Shared,
@@ -386,11 +387,14 @@ impl Banks {
     pub fn assemble(files: Vec<(String, String)>) -> Result<Banks, TemplateError> {
         let (institutions, words) = compile::institutions(embedded::NIP_CODES)?;
         let mut shared = compile::shared(embedded::NARRATION, &words, institutions)?;
-        let mut banks: Vec<Bank> = Vec::new();
+        let (mut banks, mut replaced): (Vec<Bank>, Vec<(String, String)>) = (Vec::new(), Vec::new());
         for (file, text) in files {
             let bank = compile::bank(&file, &text, &words, &shared.states.labels)?;
             match banks.iter_mut().find(|b| b.code == bank.code) {
-                Some(old) => *old = bank,
+                Some(old) => {
+                    replaced.push((bank.code.clone(), file));
+                    *old = bank;
+                }
                 None => banks.push(bank),
             }
         }
@@ -412,7 +416,12 @@ impl Banks {
                 }
             }
         }
-        Ok(Banks { banks, by_sender, by_domain, shared })
+        Ok(Banks { banks, replaced, by_sender, by_domain, shared })
+    }
+
+    /// Files whose codes were there already, with these codes: each takes the place of the one before.
+    pub fn replaced(&self) -> &[(String, String)] {
+        &self.replaced
     }
 
     /// All banks, by display name.

@@ -128,9 +128,17 @@ pub(super) async fn run(command: AccountCommand, desk: &Desk) -> anyhow::Result<
             desk.printer.object(&object(&added.account).with("reopened", added.reopened))
         }
         AccountCommand::List => {
-            let rows = app.store.accounts().await?.iter().map(object).collect();
-            let columns =
-                ["id", "bank", "number", "name", "business_id", "via_account_id", "mode", "retired"];
+            let accounts = app.store.accounts().await?;
+            let mut columns =
+                vec!["id", "bank", "number", "name", "business_id", "via_account_id", "mode", "retired"];
+            // What keeps alerts from matching by themselves is shown where there is any.
+            if accounts.iter().any(|account| account.forced) {
+                columns.push("forced");
+            }
+            if accounts.iter().any(|account| account.mask_shared) {
+                columns.push("mask_shared");
+            }
+            let rows = accounts.iter().map(object).collect();
             desk.printer.list("accounts", &columns, rows)
         }
         AccountCommand::Retire { id } => {

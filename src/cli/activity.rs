@@ -19,6 +19,9 @@ pub(super) struct ActivityArgs {
     /// Also "website 1", "key 1", "account 1", "mailbox 1" and "webhook 1".
     #[arg(long, value_name = "WHAT", value_parser = about)]
     about: Option<About>,
+    /// Only what was done to this business and to its payments, websites, keys, accounts and webhooks
+    #[arg(long, value_name = "ID")]
+    business: Option<i64>,
     /// Actions of the last 24h, 7d, ... or since a day (2026-03-10, UTC)
     #[arg(long, value_name = "TIME", value_parser = since)]
     since: Option<Since>,
@@ -72,13 +75,22 @@ pub(super) async fn run(args: &ActivityArgs, desk: &Desk) -> anyhow::Result<()> 
             None => bail!("the number {} has no wallet", phone.masked()),
         },
     };
-    let mut acts = app.store.acts(subject.as_deref(), since, limit + 1).await?;
+    if let Some(id) = args.business
+        && app.store.business(id).await?.is_none()
+    {
+        bail!("there is no business {id}");
+    }
+    let mut acts = app.store.acts(subject.as_deref(), args.business, since, limit + 1).await?;
     let more = acts.len() > limit;
     acts.truncate(limit);
     let columns = ["at", "operator", "act", "about", "reason"];
     let mut rows = Vec::with_capacity(acts.len());
     for act in &acts {
-        rows.push(object(act, thing(&app, &act.subject).await?));
+        let mut about = thing(&app, &act.subject).await?;
+        if let Some(id) = act.business_id.filter(|_| !desk.printer.json && !about.starts_with("business ")) {
+            about = format!("{about} (business {id})");
+        }
+        rows.push(object(act, about));
     }
     if rows.is_empty() && !desk.printer.json {
         return desk.printer.line("no actions");
@@ -102,5 +114,6 @@ fn object(act: &OperatorAct, about: String) -> Object {
         .with("operator", &act.operator)
         .with("act", &act.act)
         .with("about", about)
+        .with("business_id", act.business_id)
         .with("reason", Some(&act.reason).filter(|reason| !reason.is_empty()))
 }

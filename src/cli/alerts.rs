@@ -20,7 +20,7 @@ use crate::app::App;
 use crate::domain::alert::AlertStatus;
 use crate::domain::money::{Money, naira};
 use crate::domain::time::Timestamp;
-use crate::mail_intake::files::Mails;
+use crate::mail_intake::files::{Mails, is_a_mail};
 use crate::mail_intake::ingest::{Arrival, Ingested, MailRoom, Origin, ingest};
 use crate::ops::OpError;
 use crate::ops::alerts::approve::{Approve, ApproveRefused, approve_alert, difference};
@@ -34,6 +34,8 @@ use crate::store::tables::alerts::search::Filter;
 
 /// Mails in a row that the database was away for; then no more are tried.
 const AWAY_MAX: usize = 3;
+/// Of a file that was named by mistake: nothing of it is stored.
+const NO_MAIL: &str = "this is not a mail: it does not begin with header lines";
 
 #[derive(Subcommand)]
 pub(super) enum AlertCommand {
@@ -181,7 +183,7 @@ pub(super) async fn run(command: AlertCommand, desk: &Desk) -> anyhow::Result<()
                 despite: despite.as_deref(),
             };
             approve_alert(&app, &ask).await??;
-            payments::show(&app, business, &payment, desk).await?;
+            payments::outcome(&app, business, &payment, desk).await?;
             let done = app.store.payment_by_transaction(business, &payment).await?;
             let differs = done.and_then(|done| difference(&done, done.received?));
             desk.printer.remark(differs.is_some(), &differs.unwrap_or_default())
@@ -212,6 +214,10 @@ async fn ingest_files(app: &App, banks: Arc<Banks>, args: &IngestArgs, desk: &De
         for item in mails {
             let row = match item.raw {
                 Err(reason) => untaken(&item.file, AlertStatus::Unreadable.as_str(), &reason),
+                Ok(raw) if !is_a_mail(&raw) => {
+                    trouble.get_or_insert(anyhow!("{}: {NO_MAIL}", item.file));
+                    untaken(&item.file, "refused", NO_MAIL)
+                }
                 Ok(raw) => {
                     let voucher = || Voucher { operator: desk.operator.clone(), file: item.file.clone() };
                     let origin = match args.trusted {

@@ -11,7 +11,7 @@ use anyhow::{Context, bail};
 use clap::Subcommand;
 
 use super::Desk;
-use super::print::{Field, Object};
+use super::print::{Field, Object, warn};
 use crate::alert_reader::check::{authenticity_word, direction_word, kind_word, outcome_word};
 use crate::alert_reader::{Bank, Banks, Intake, Reading, check, mime, read};
 use crate::clock::{Clock, SystemClock};
@@ -56,6 +56,9 @@ pub(super) async fn run(command: BankCommand, desk: &Desk) -> anyhow::Result<Exi
                 Some(dir) => Banks::load(&dir)?,
                 None => Banks::configured(folder)?,
             };
+            for (code, file) in banks.replaced() {
+                warn(format_args!("{file} replaces the template of {code:?} that was there before"));
+            }
             run_examples(&banks, desk)
         }
         BankCommand::Try { file } => {

@@ -1,5 +1,6 @@
 //! `tillbell business ...`
 
+use anyhow::bail;
 use clap::Subcommand;
 
 use super::Desk;
@@ -135,8 +136,16 @@ pub(super) async fn run(command: BusinessCommand, desk: &Desk) -> anyhow::Result
     let app = desk.open().await?;
     match command {
         BusinessCommand::Add { name, email, webhook_url, charges } => {
+            let same = |one: &&Business| {
+                one.name.trim().eq_ignore_ascii_case(name.trim())
+                    && one.email.eq_ignore_ascii_case(email.trim())
+            };
+            let before = app.store.businesses().await?.iter().find(same).map(|one| one.id);
             let new = NewBusiness { name, email, webhook_url, charges: charges.change() };
             let made = businesses::add_business(&app, &desk.operator, &new).await??;
+            if let Some(id) = before {
+                warn(format_args!("business {id} has the same name and e-mail address"));
+            }
             desk.printer.object(&with_secret(&made))?;
             desk.printer.remark(true, SECRET_ONCE)
         }
@@ -162,6 +171,9 @@ pub(super) async fn run(command: BusinessCommand, desk: &Desk) -> anyhow::Result
                 wallet_rate_limit: wallet_rate_limit.map(|rate| rate.0),
                 charges: charges.change(),
             };
+            if change == BusinessChange::default() {
+                bail!("nothing was changed: name at least one setting, such as --rate-limit 120; see --help");
+            }
             let is_url_new = matches!(change.webhook_url, Some(Some(_)));
             let business = businesses::set_business(&app, &desk.operator, id, &change).await??;
             desk.printer.object(&object(&business))?;

@@ -54,6 +54,11 @@ impl Desk {
         }
     }
 
+    /// For an error about what a setting names.
+    pub(super) fn configuration(&self) -> String {
+        self.file.as_ref().map_or_else(|| "configuration".to_owned(), ConfigFile::told)
+    }
+
     /// Which database counts, without a password.
     pub(super) fn database(&self) -> String {
         format!("{} ({})", place(self.config.database_url()), self.whence())
@@ -80,6 +85,7 @@ impl Desk {
             StartError::Store(StoreError::Unavailable(_)) if is_server => {
                 return anyhow!("{error} (the database is {whence})");
             }
+            StartError::ExtraCaFile(_) => return anyhow!("{}: {error}", self.configuration()),
             error => return error.into(),
         };
         let another = "to use another one, set --config FILE, TILLBELL_CONFIG or TILLBELL_DATABASE__URL";

@@ -35,13 +35,32 @@ pub(super) async fn run(command: MailboxCommand, desk: &Desk) -> anyhow::Result<
         MailboxCommand::List => {
             let now = app.now();
             let known = mailboxes::list(&app).await?;
-            let mut rows: Vec<Object> = known.iter().map(|row| mailbox(row, now)).collect();
-            rows.extend(not_begun(&app.config.mail.imap, &known));
-            let columns =
-                ["id", "name", "folder", "last_read_at", "lag_seconds", "behind", "reader", "error"];
+            let servers = &app.config.mail.imap;
+            let of_file = |row: &MailboxRow| servers.iter().any(|server| is_of(server, row));
+            let mut rows: Vec<Object> = known.iter().map(|row| mailbox(row, of_file(row), now)).collect();
+            rows.extend(not_begun(servers, &known));
+            let columns = [
+                "id",
+                "name",
+                "folder",
+                "status",
+                "last_read_at",
+                "lag_seconds",
+                "behind",
+                "reader",
+                "error",
+            ];
             desk.printer.list("mailboxes", &columns, rows)
         }
         MailboxCommand::Forget { id } => {
+            let row = app.store.mailbox(id).await?;
+            if let Some(row) = row.filter(|row| app.config.mail.imap.iter().any(|server| is_of(server, row)))
+            {
+                bail!(
+                    "mailbox {id} ({}) is in the configuration; remove it there and restart the service first",
+                    row.name
+                );
+            }
             if !mailboxes::forget(&app, &desk.operator, id).await? {
                 bail!("there is no mailbox {id}");
             }
@@ -50,16 +69,24 @@ pub(super) async fn run(command: MailboxCommand, desk: &Desk) -> anyhow::Result<
     }
 }
 
+/// Whether a mailbox is a folder of this server's in the configuration.
+fn is_of(server: &ImapServer, row: &MailboxRow) -> bool {
+    row.host == server.host
+        && row.port == i64::from(server.port)
+        && row.login == server.user
+        && server.folders.contains(&row.folder)
+}
+
+/// Of a mailbox that the configuration has, and of one that it has no more.
+fn status(is_configured: bool) -> &'static str {
+    if is_configured { "configured" } else { "removed" }
+}
+
 /// Configured folders of which there is no row yet: the first `serve` makes them.
 fn not_begun(servers: &[ImapServer], known: &[MailboxRow]) -> Vec<Object> {
     let folders = servers.iter().flat_map(|server| server.folders.iter().map(move |folder| (server, folder)));
     let is_new = |(server, folder): &(&ImapServer, &String)| {
-        !known.iter().any(|row| {
-            row.host == server.host
-                && row.port == i64::from(server.port)
-                && row.login == server.user
-                && row.folder == **folder
-        })
+        !known.iter().any(|row| row.folder == **folder && is_of(server, row))
     };
     let row = |(server, folder): (&ImapServer, &String)| {
         Object::new()
@@ -70,6 +97,7 @@ fn not_begun(servers: &[ImapServer], known: &[MailboxRow]) -> Vec<Object> {
             .with("user", &server.user)
             .with("folder", folder)
             .with("configured", true)
+            .with("status", status(true))
             .with("last_read_at", NOT_YET)
             .with("lag_seconds", None::<i64>)
             .with("behind", None::<i64>)
@@ -80,9 +108,8 @@ fn not_begun(servers: &[ImapServer], known: &[MailboxRow]) -> Vec<Object> {
     folders.filter(is_new).map(row).collect()
 }
 
-fn mailbox(row: &MailboxRow, now: Timestamp) -> Object {
+fn mailbox(row: &MailboxRow, is_configured: bool, now: Timestamp) -> Object {
     let read = (row.last_read_at != Timestamp(0)).then_some(row.last_read_at);
-    let is_configured = now.since(row.configured_at) <= mailboxes::CONFIGURED_FOR;
     Object::new()
         .with("id", row.id)
         .with("name", &row.name)
@@ -91,6 +118,7 @@ fn mailbox(row: &MailboxRow, now: Timestamp) -> Object {
         .with("user", &row.login)
         .with("folder", &row.folder)
         .with("configured", is_configured)
+        .with("status", status(is_configured))
         .with("last_read_at", read.map_or(NOT_YET, Field::Time))
         .with("lag_seconds", read.map(|at| Field::Age(now.since(at).0 / 1_000_000)))
         .with("behind", row.behind)

@@ -19,12 +19,14 @@ use crate::ops::alerts::reverse::{Reverse, ReverseRefused, reverse_payment};
 use crate::ops::payments::find::{FoundPayments, Search, find_payments, whose_payment};
 use crate::ops::payments::read::{PaymentView, view};
 use crate::ops::payments::reject::reject_payment;
-use crate::store::tables::payment_search::Filter;
+use crate::store::tables::payment_search::{Filter, Wanted};
 use crate::store::tables::settlements::Settlement;
 use crate::terminal;
 
 /// Bytes of an answer that are read.
 const TYPED_MAX: u64 = 100;
+/// Payments of one reference that are named.
+const REFERRED_MAX: usize = 10;
 
 /// Which payment.
 #[derive(Args)]
@@ -43,9 +45,9 @@ pub(super) struct ListArgs {
     /// Only payments of this business
     #[arg(long, value_name = "ID")]
     business: Option<i64>,
-    /// Only payments with this status: pending, approved or rejected
+    /// Only payments with this status: pending, approved, rejected or reversed (approved, then reversed)
     #[arg(long, value_name = "STATUS", value_parser = status)]
-    status: Option<Status>,
+    status: Option<Wanted>,
     /// Amount that was requested or received, for example 5000 or 5,000.50
     #[arg(long, value_name = "NAIRA", value_parser = money)]
     amount: Option<Money>,
@@ -55,6 +57,9 @@ pub(super) struct ListArgs {
     /// Number of the receiving account
     #[arg(long, value_name = "NUMBER")]
     account: Option<String>,
+    /// The merchant's own reference (`order_reference`) of a wallet payment
+    #[arg(long, value_name = "REFERENCE")]
+    reference: Option<String>,
     /// Payments created in the last 24h, 7d, ... or since a day (2026-03-10, UTC)
     #[arg(long, value_name = "TIME", value_parser = since)]
     since: Option<Since>,
@@ -63,8 +68,13 @@ pub(super) struct ListArgs {
     limit: u32,
 }
 
-fn status(word: &str) -> Result<Status, String> {
-    Status::parse(word).ok_or_else(|| "must be pending, approved or rejected".to_owned())
+fn status(word: &str) -> Result<Wanted, String> {
+    match (Status::parse(word), word) {
+        (Some(Status::Approved), _) => Ok(Wanted::Standing),
+        (Some(status), _) => Ok(Wanted::Status(status)),
+        (None, "reversed") => Ok(Wanted::Reversed),
+        _ => Err("must be pending, approved, rejected or reversed".to_owned()),
+    }
 }
 
 #[derive(Subcommand)]
@@ -86,6 +96,8 @@ pub(super) enum PaymentCommand {
     ])]
     List(ListArgs),
     /// Show a payment, why it was matched, and its webhooks
+    ///
+    /// A wallet payment is also found by the merchant's own reference (`order_reference`), if only one has it.
     #[command(after_help = examples!["payment show ORDER-81", "payment show ORDER-81 --business 1 --json"])]
     Show {
         #[command(flatten)]
@@ -136,7 +148,10 @@ pub(super) async fn run(command: PaymentCommand, desk: &Desk) -> anyhow::Result<
     let app = desk.open().await?;
     let (business, which) = match command {
         PaymentCommand::List(args) => return list(&app, args, desk).await,
-        PaymentCommand::Show { which } => (whose(&app, &which).await?, which),
+        PaymentCommand::Show { which } => {
+            let which = by_reference(&app, which).await?;
+            (whose(&app, &which).await?, which)
+        }
         PaymentCommand::Reject { which, reason } => {
             let business = whose(&app, &which).await?;
             reject_payment(&app, business, &which.transaction_id, &desk.operator, &reason).await??;
@@ -156,7 +171,7 @@ pub(super) async fn run(command: PaymentCommand, desk: &Desk) -> anyhow::Result<
                 despite: despite.as_deref(),
             };
             reverse_payment(&app, &ask).await??;
-            (business, which)
+            return outcome(&app, business, &which.transaction_id, desk).await;
         }
     };
     show(&app, business, &which.transaction_id, desk).await
@@ -189,6 +204,29 @@ async fn confirm_reversal(app: &App, business: i64, transaction_id: &str) -> any
     Ok(())
 }
 
+/// The payment that is meant where no transaction id is: the only one that has it as the merchant's own reference.
+async fn by_reference(app: &App, which: Which) -> anyhow::Result<Which> {
+    let id = &which.transaction_id;
+    let is_known = match which.business {
+        Some(business) => app.store.payment_by_transaction(business, id).await?.is_some(),
+        None => !app.store.businesses_with(id, 1).await?.is_empty(),
+    };
+    if is_known {
+        return Ok(which);
+    }
+    let filter = Filter { business_id: which.business, reference: Some(id.clone()), ..Filter::default() };
+    let search = Search { filter, name: None, since: Timestamp::MIN, limit: REFERRED_MAX };
+    let Ok(found) = find_payments(app, &search).await? else { return Ok(which) };
+    match &found.payments[..] {
+        [] => Ok(which),
+        [only] => Ok(Which { transaction_id: only.transaction_id.clone(), business: Some(only.business_id) }),
+        several => {
+            let ids: Vec<&str> = several.iter().map(|payment| payment.transaction_id.as_str()).collect();
+            bail!("several payments have the reference {id}: {}", ids.join(", "))
+        }
+    }
+}
+
 async fn whose(app: &App, which: &Which) -> anyhow::Result<i64> {
     Ok(whose_payment(app, &which.transaction_id, which.business).await??)
 }
@@ -201,6 +239,7 @@ async fn list(app: &App, args: ListArgs, desk: &Desk) -> anyhow::Result<()> {
             status: args.status,
             amount: args.amount,
             account: args.account,
+            reference: args.reference,
         },
         name: args.name,
         since: args.since.map_or(Timestamp::MIN, |since| since.before(app.now())),
@@ -270,7 +309,8 @@ pub(super) async fn show(app: &App, business: i64, transaction_id: &str, desk: &
         .map(|one| delivery(one, app.now()))
         .collect();
     let view = view(app, payment).await?;
-    let object = object(&view, alarm).with("settlements", settlements).with("deliveries", deliveries);
+    let shown = if desk.printer.json { object(&view, alarm) } else { listed_whole(&view, alarm) };
+    let object = shown.with("settlements", settlements).with("deliveries", deliveries);
     desk.printer.object(&object)?;
     let Some(alarm) = alarm else { return Ok(()) };
     let words = format!(
@@ -284,6 +324,24 @@ pub(super) async fn show(app: &App, business: i64, transaction_id: &str, desk: &
 /// An open alarm in words.
 pub(super) fn taken_back(undoing: i64) -> String {
     format!("alert {undoing} may have taken this money back")
+}
+
+/// What a decision came to: for people in a few lines, as everything else is in `payment show`.
+pub(super) async fn outcome(
+    app: &App,
+    business: i64,
+    transaction_id: &str,
+    desk: &Desk,
+) -> anyhow::Result<()> {
+    if desk.printer.json {
+        return show(app, business, transaction_id, desk).await;
+    }
+    let found = app.store.payment_by_transaction(business, transaction_id).await?;
+    let payment = found.ok_or_else(|| ReverseRefused::NoPayment(business, transaction_id.to_owned()))?;
+    let whole = listed_whole(&view(app, payment).await?, None);
+    let brief = ["transaction_id", "business_id", "status", "received_amount", "payer_name"];
+    desk.printer.object(&whole.only(&brief))?;
+    desk.printer.remark(true, &format!("for the rest: payment show {transaction_id} --business {business}"))
 }
 
 fn kind_word(kind: Kind) -> &'static str {
@@ -303,11 +361,16 @@ fn charges(payment: &Payment) -> Object {
         .with("business_receives", payment.business_receives)
 }
 
-/// A payment in a list for people: approved and then reversed is one word.
+/// A payment in a list for people.
 fn listed(view: &PaymentView) -> Object {
     let payment = &view.payment;
-    let status = if payment.reversed_at.is_some() { "reversed" } else { payment.status.as_str() };
-    object_as(view, status, None).with("received", payment.received)
+    listed_whole(view, None).with("received", payment.received)
+}
+
+/// A payment for people: approved and then reversed is one word.
+fn listed_whole(view: &PaymentView, alarm: Option<i64>) -> Object {
+    let is_reversed = view.payment.reversed_at.is_some();
+    object_as(view, if is_reversed { "reversed" } else { view.payment.status.as_str() }, alarm)
 }
 
 fn object(view: &PaymentView, alarm: Option<i64>) -> Object {
@@ -341,6 +404,7 @@ fn object_as(view: &PaymentView, status: &'static str, alarm: Option<i64>) -> Ob
         .with("approved_at", payment.approved_at)
         .with("rejected_at", payment.rejected_at)
         .with("reject_reason", payment.reject_reason.as_ref())
+        .with("is_reversed", payment.reversed_at.is_some())
         .with("reversed_at", payment.reversed_at)
         .with("alarm_alert_id", alarm)
         .with("created_at", payment.created_at)

@@ -93,6 +93,11 @@ impl Object {
         Object(self.0.into_iter().map(|(key, field)| (key, told(field))).collect())
     }
 
+    /// These fields alone, in their order here.
+    pub(super) fn only(self, keys: &[&str]) -> Object {
+        Object(self.0.into_iter().filter(|(key, _)| keys.contains(&key.as_ref())).collect())
+    }
+
     /// The text of a field; empty if it has none.
     pub(super) fn text(&self, key: &str) -> &str {
         if let Field::Text(text) = self.get(key) { text } else { "" }

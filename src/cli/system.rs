@@ -32,6 +32,9 @@ pub(super) async fn serve(args: ServeArgs, desk: &Desk) -> anyhow::Result<()> {
     let used = serve::Used { configuration: desk.configured_by(), database: desk.database() };
     match serve::run(desk.config.clone(), roles, &used, serve::until_told()).await {
         Err(ServeError::Start(error)) => Err(desk.explain(error)),
+        Err(error @ (ServeError::Logo(_) | ServeError::Tls(_))) => {
+            Err(anyhow::anyhow!("{}: {error}", desk.configuration()))
+        }
         done => Ok(done?),
     }
 }

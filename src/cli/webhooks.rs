@@ -27,6 +27,12 @@ pub(super) enum WebhookCommand {
         "webhook list --payment ORDER-81",
     ])]
     List(ListArgs),
+    /// Show one delivery with every attempt: time, URL, status, error and the beginning of the response
+    #[command(after_help = examples!["webhook show 12"])]
+    Show {
+        /// Id of the delivery, from `webhook list`
+        id: i64,
+    },
     /// Send webhooks again, by id or all that failed
     ///
     /// Use it once the merchant's server is repaired. A webhook about a payment that was reversed is not sent
@@ -263,6 +269,10 @@ pub(super) async fn run(command: WebhookCommand, desk: &Desk) -> anyhow::Result<
             }
         }
         WebhookCommand::List(args) => list(&app, args, desk).await,
+        WebhookCommand::Show { id } => match app.store.delivery(id).await? {
+            Some(found) => desk.printer.object(&delivery(&found, app.now())),
+            None => bail!("there is no delivery {id}"),
+        },
         WebhookCommand::Resend { ids, since, .. } => {
             let done = match since {
                 Some(since) => {

@@ -93,8 +93,11 @@ pub(super) fn check(all: Vec<RawImap>) -> Result<Vec<ImapServer>, ConfigError> {
     if all.len() > SERVERS_MAX {
         return Err(ConfigError(format!("mail.imap has more than {SERVERS_MAX} mailboxes")));
     }
-    let servers =
-        all.into_iter().enumerate().map(|(n, raw)| raw.check(n)).collect::<Result<Vec<ImapServer>, _>>()?;
+    let servers = all
+        .into_iter()
+        .enumerate()
+        .map(|(n, raw)| raw.check(n + 1))
+        .collect::<Result<Vec<ImapServer>, _>>()?;
     for (n, server) in servers.iter().enumerate() {
         for other in &servers[..n] {
             if server.name == other.name {
@@ -115,6 +118,7 @@ pub(super) fn check(all: Vec<RawImap>) -> Result<Vec<ImapServer>, ConfigError> {
 }
 
 impl RawImap {
+    /// `n` counts from one, as people do.
     fn check(self, n: usize) -> Result<ImapServer, ConfigError> {
         let key = |field: &str| format!("mail.imap[{n}].{field}");
         let needed = |field: &str, given: Option<String>| {
@@ -144,9 +148,15 @@ impl RawImap {
             (Some(password), None, None) => ImapSecret::Password(password_text(&key("password"), password)?),
             (None, Some(file), None) => ImapSecret::PasswordFile(file),
             (None, None, Some(file)) => ImapSecret::TokenFile(file),
-            _ => {
+            (None, None, None) => {
                 return Err(ConfigError(format!(
                     "mail.imap[{n}] needs one of password, password_file and oauth2_token_file"
+                )));
+            }
+            _ => {
+                return Err(ConfigError(format!(
+                    "mail.imap[{n}] has more than one of password, password_file and oauth2_token_file; set only \
+                     one of them"
                 )));
             }
         };
@@ -246,16 +256,16 @@ mod tests {
     fn mistakes_are_named_and_secrets_are_not() {
         for (lines, expected) in [
             ("", "host is required"),
-            ("host = \"a b\"\nuser = \"u\"", "mail.imap[0].host"),
+            ("host = \"a b\"\nuser = \"u\"", "mail.imap[1].host"),
             ("host = \"h.example\"", "user is required"),
             (GOOD, "needs one of password"),
-            (&format!("{GOOD}password = \"hunter2\"\npassword_file = \"/f\""), "needs one of password"),
-            (&format!("{GOOD}password = \"hunter2\\n\""), "mail.imap[0].password"),
+            (&format!("{GOOD}password = \"hunter2\"\npassword_file = \"/f\""), "set only one of them"),
+            (&format!("{GOOD}password = \"hunter2\\n\""), "mail.imap[1].password"),
             (&format!("{GOOD}password = \"hunter2\"\ntls = \"none\""), "unencrypted"),
             (&format!("{GOOD}password = \"hunter2\"\ntls = \"ssl\""), "tls, starttls or none"),
             (&format!("{GOOD}password = \"hunter2\"\nfolder = [\"A\", \"A\"]"), "twice"),
-            (&format!("{GOOD}password = \"hunter2\"\nfolder = \"A\\r\\nB\""), "mail.imap[0].folder"),
-            (&format!("{GOOD}password = \"hunter2\"\nport = 0"), "mail.imap[0].port"),
+            (&format!("{GOOD}password = \"hunter2\"\nfolder = \"A\\r\\nB\""), "mail.imap[1].folder"),
+            (&format!("{GOOD}password = \"hunter2\"\nport = 0"), "mail.imap[1].port"),
             (
                 &format!("{GOOD}password = \"hunter2\"\n[[mail.imap]]\n{GOOD}password = \"x\""),
                 "two mailboxes are called",

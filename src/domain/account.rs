@@ -12,6 +12,8 @@ use super::time::Timestamp;
 pub const VISIBLE_DIGITS_MIN: usize = 3;
 /// Pool accounts that colliding payments of one business may occupy (contract/payments.md#p29).
 pub const OWN_COLLISION_ACCOUNTS: usize = 3;
+/// Accounts named where an alert may be about several.
+const NAMED_MAX: usize = 5;
 
 /// An account of ours at a bank.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,6 +37,8 @@ pub struct ReceivingAccount {
     pub mask_shared: bool,
     pub created_at: Timestamp,
     pub retired_at: Option<Timestamp>,
+    /// Retired, and no payment was ever given it: added by mistake, it makes no other account's alerts unclear.
+    pub is_spent_unused: bool,
     pub last_used_at: Timestamp,
 }
 
@@ -77,23 +81,37 @@ pub fn mask_fits(shown: &str, number: &str) -> bool {
     head_fits && tail_fits
 }
 
+/// Accounts at a bank that an alert of it may name, retired ones included.
+pub fn fitting<'a>(shown: &str, bank: &str, accounts: &'a [ReceivingAccount]) -> Vec<&'a ReceivingAccount> {
+    if shown.chars().filter(char::is_ascii_digit).count() < VISIBLE_DIGITS_MIN {
+        return Vec::new();
+    }
+    let fits = |account: &&ReceivingAccount| {
+        account.bank == bank && !account.is_spent_unused && mask_fits(shown, &account.number)
+    };
+    accounts.iter().filter(fits).collect()
+}
+
 /// Finds the account an alert of `bank` names, retired ones included.
-pub fn resolve<'a>(
-    shown: &str,
-    bank: &str,
-    accounts: impl Iterator<Item = &'a ReceivingAccount>,
-) -> Resolved {
+pub fn resolve(shown: &str, bank: &str, accounts: &[ReceivingAccount]) -> Resolved {
     if shown.chars().filter(char::is_ascii_digit).count() < VISIBLE_DIGITS_MIN {
         return Resolved::TooFewDigits;
     }
-    let mut found = Resolved::Unknown;
-    for account in accounts.filter(|account| account.bank == bank && mask_fits(shown, &account.number)) {
-        found = match found {
-            Resolved::Unknown => Resolved::Account(account.id),
-            _ => Resolved::Ambiguous,
-        };
+    match fitting(shown, bank, accounts)[..] {
+        [] => Resolved::Unknown,
+        [one] => Resolved::Account(one.id),
+        _ => Resolved::Ambiguous,
     }
-    found
+}
+
+/// Accounts by id and number, of many the first.
+pub fn in_words(accounts: &[&ReceivingAccount]) -> String {
+    let named = accounts.iter().take(NAMED_MAX).map(|account| format!("{} ({})", account.id, account.number));
+    let mut named: Vec<String> = named.collect();
+    if accounts.len() > NAMED_MAX {
+        named.push(format!("{} more", accounts.len() - NAMED_MAX));
+    }
+    named.join(" or ")
 }
 
 /// Whether a mask that leaves `head` digits at the front and `tail` at the back visible writes
@@ -177,6 +195,7 @@ impl ReceivingAccount {
             mask_shared: false,
             created_at: Timestamp(0),
             retired_at: None,
+            is_spent_unused: false,
             last_used_at: Timestamp(0),
         }
     }
@@ -222,11 +241,29 @@ mod tests {
             ReceivingAccount::sample(2, "9923454417"),
             ReceivingAccount::sample(3, "0123450000"),
         ];
-        assert_eq!(resolve("******0000", "gtbank", all.iter()), Resolved::Account(3));
-        assert_eq!(resolve("******4417", "gtbank", all.iter()), Resolved::Ambiguous);
-        assert_eq!(resolve("******4417", "zenith", all.iter()), Resolved::Unknown);
-        assert_eq!(resolve("********17", "gtbank", all.iter()), Resolved::TooFewDigits);
-        assert_eq!(resolve("*******000", "gtbank", all.iter()), Resolved::Account(3));
+        assert_eq!(resolve("******0000", "gtbank", &all), Resolved::Account(3));
+        assert_eq!(resolve("******4417", "gtbank", &all), Resolved::Ambiguous);
+        assert_eq!(resolve("******4417", "zenith", &all), Resolved::Unknown);
+        assert_eq!(resolve("********17", "gtbank", &all), Resolved::TooFewDigits);
+        assert_eq!(resolve("*******000", "gtbank", &all), Resolved::Account(3));
+        let ids = |shown| fitting(shown, "gtbank", &all).iter().map(|one| one.id).collect::<Vec<i64>>();
+        assert_eq!((ids("******4417"), ids("********17"), ids("******0001")), (vec![1, 2], vec![], vec![]));
+        // One that was retired and had no payment was a mistake; one that had some may still be named.
+        let mut all = all;
+        all[1].retired_at = Some(Timestamp(5));
+        assert_eq!(resolve("******4417", "gtbank", &all), Resolved::Ambiguous);
+        all[1].is_spent_unused = true;
+        assert_eq!(resolve("******4417", "gtbank", &all), Resolved::Account(1));
+    }
+
+    #[test]
+    fn accounts_are_named_by_id_and_number_and_of_many_the_first() {
+        let all: Vec<ReceivingAccount> =
+            (1..=7).map(|id| ReceivingAccount::sample(id, &format!("012345441{id}"))).collect();
+        let all: Vec<&ReceivingAccount> = all.iter().collect();
+        assert_eq!(in_words(&all[..2]), "1 (0123454411) or 2 (0123454412)");
+        assert!(in_words(&all[..5]).ends_with("or 5 (0123454415)"), "{}", in_words(&all[..5]));
+        assert!(in_words(&all).ends_with("or 5 (0123454415) or 2 more"), "{}", in_words(&all));
     }
 
     #[test]

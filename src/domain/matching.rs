@@ -16,7 +16,7 @@ use super::time::{Span, Timestamp};
 mod elsewhere;
 mod reasons;
 
-pub use elsewhere::consider_elsewhere;
+pub use elsewhere::consider_on;
 use reasons::Reasons;
 pub use reasons::ReviewKind;
 
@@ -154,6 +154,25 @@ impl TimeFit {
     }
 }
 
+/// The account on which a payment asks for money, beside the one that the alert is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    Own,
+    /// The alert does not say for certain which account it is about; it may be this one.
+    Perhaps,
+    Another,
+}
+
+impl Place {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Place::Own => "the alert's account",
+            Place::Perhaps => "perhaps the alert's account",
+            Place::Another => "another account",
+        }
+    }
+}
+
 /// One candidate, weighed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Considered {
@@ -171,8 +190,8 @@ pub struct Considered {
     pub equal_name: bool,
     /// The expected name has more words than the rule takes: close to everybody, it speaks against nobody.
     is_name_undecidable: bool,
-    /// It asks for money on another account than the one the alert is about: for a person's eyes.
-    pub is_elsewhere: bool,
+    /// On which account it asks for money. On any but the alert's own it is for a person's eyes.
+    pub place: Place,
     created_at: Timestamp,
     beneficiary: Beneficiary,
 }
@@ -181,10 +200,28 @@ impl Considered {
     /// Would be approved if it were the only candidate and there were no obstacles.
     fn wins_alone(&self) -> bool {
         self.status == Status::Pending
-            && !self.is_elsewhere
+            && self.place == Place::Own
             && self.amount_fit.approves()
             && self.time_fit == TimeFit::Fits
             && self.name == Verdict::Match
+    }
+
+    /// Amount, name and time leave nothing to ask but whether the account is the right one.
+    fn fits_exactly(&self) -> bool {
+        self.amount_fit == AmountFit::Exact
+            && self.time_fit == TimeFit::Fits
+            && self.name == Verdict::Match
+            && self.status != Status::Approved
+    }
+
+    /// What fits stands before what nearly fits, on the alert's own account before any other.
+    fn rank(&self) -> u8 {
+        match (self.place, self.wins_alone() || self.fits_exactly()) {
+            (Place::Own, true) => 0,
+            (_, true) => 1,
+            (Place::Own, false) => 2,
+            (_, false) => 3,
+        }
     }
 
     /// For ranking suggestions: the greater, the likelier.
@@ -245,6 +282,7 @@ pub fn decide(incoming: &Incoming<'_>, candidates: &[Candidate<'_>]) -> Decision
     });
     one_of_each_first(&mut considered);
     considered.truncate(SUGGESTIONS_MAX);
+    considered.sort_by_key(Considered::rank);
     Decision { verdict, considered }
 }
 
@@ -287,7 +325,7 @@ fn consider(incoming: &Incoming<'_>, received: Option<&Folded>, candidate: &Cand
         name,
         name_reason,
         is_name_undecidable: expected.is_too_long(),
-        is_elsewhere: false,
+        place: Place::Own,
         equal_name: received.is_some_and(|received| expected.same_words(received)),
         created_at: payment.created_at,
         beneficiary: candidate.beneficiary,
@@ -356,7 +394,14 @@ fn judge(incoming: &Incoming<'_>, received: Option<&Folded>, considered: &[Consi
             rule: explain(best, winners.len()),
         };
     }
-    why_a_person_should_look(incoming, considered, &mut reasons);
+    match (best_of(&winners, incoming.time.end), reasons.texts.first_mut()) {
+        // What speaks against it is all that a person has to judge: what nearly fits only distracts.
+        (Some(best), Some(first)) if !reasons.kinds.contains(&ReviewKind::SeveralBeneficiaries) => {
+            *first = format!("{}, but {first}", fit_in_words(best));
+        }
+        (Some(_), _) => {}
+        (None, _) => why_a_person_should_look(incoming, considered, &mut reasons),
+    }
     if reasons.texts.is_empty() {
         Verdicts::Unmatched { reason: "no open payment fits the amount, the name and the time".into() }
     } else {
@@ -397,15 +442,10 @@ fn meant_for_another(
 }
 
 fn why_a_person_should_look(incoming: &Incoming<'_>, considered: &[Considered], reasons: &mut Reasons) {
-    let mut once = |condition: bool, kind: ReviewKind, text: &str| {
-        if condition {
-            reasons.add(kind, text);
-        }
-    };
     let open = || considered.iter().filter(|c| c.status == Status::Pending);
     let in_time = |c: &&Considered| c.time_fit == TimeFit::Fits;
     if incoming.payer_name.is_none() {
-        once(
+        reasons.add_if(
             open().filter(in_time).any(|c| c.amount_fit.approves()),
             ReviewKind::NoPayerName,
             "the amount fits an open payment, but the alert shows no payer name",
@@ -413,37 +453,43 @@ fn why_a_person_should_look(incoming: &Incoming<'_>, considered: &[Considered], 
         return;
     }
     let named = |c: &Considered, verdict| c.name == verdict;
-    once(
+    reasons.add_if(
         open().filter(in_time).any(|c| c.amount_fit.approves() && named(c, Verdict::Close)),
         ReviewKind::NameClose,
         "the amount fits a payment whose payer's name is close but not the same",
     );
-    once(
+    reasons.add_if(
         open().any(|c| c.amount_fit.approves() && c.time_fit == TimeFit::Near && named(c, Verdict::Match)),
         ReviewKind::Time,
         "name and amount fit a payment, but the time does not",
     );
     let near = |c: &&Considered| c.time_fit != TimeFit::Outside && named(c, Verdict::Match);
-    once(
+    let ended = considered.iter().filter(|c| c.status == Status::Rejected);
+    let has_ended = ended.filter(near).any(|c| c.amount_fit.approves());
+    if has_ended || open().filter(near).any(|c| c.amount_fit.approves()) {
+        // Of the amount nothing is to be said.
+        reasons.add_if(has_ended, ReviewKind::PaymentEnded, "name and amount fit a payment that has ended");
+        return;
+    }
+    reasons.add_if(
         open().filter(near).any(|c| c.amount_fit == AmountFit::Under),
         ReviewKind::TooLittle,
         "the payer's name matches an open payment, but less was received than asked for",
     );
-    once(
+    reasons.add_if(
         open().filter(near).any(|c| c.amount_fit == AmountFit::Over),
         ReviewKind::TooMuch,
         "the payer's name matches an open payment, but more was received than asked for",
     );
-    once(
-        considered.iter().any(|c| {
-            c.status == Status::Rejected
-                && c.amount_fit.approves()
-                && c.time_fit != TimeFit::Outside
-                && named(c, Verdict::Match)
-        }),
-        ReviewKind::PaymentEnded,
-        "name and amount fit a payment that has ended",
-    );
+}
+
+/// A payment that fits, by its id in quotes: a merchant chose it, and it is no part of the sentence.
+fn fit_in_words(best: &Considered) -> String {
+    let how = match best.amount_fit {
+        AmountFit::ChargesRule => "fits (short by the charges)",
+        _ => "fits exactly",
+    };
+    format!("payment {:?} of business {} {how}", best.transaction_id, best.business_id)
 }
 
 /// Inside one beneficiary: exact beats the charges rule, an equal name beats a similar one, then

@@ -19,6 +19,7 @@ use crate::log_limit::warn_of;
 
 /// A database that takes longer counts as away.
 const READY_WITHIN: Duration = Duration::from_secs(2);
+const CUT_OFF: &str = "the database cannot be reached";
 
 fn status(route: &'static str, code: StatusCode, word: &str) -> Response {
     let mut json = Json::object();
@@ -40,9 +41,13 @@ pub async fn ready(State(http): State<Arc<Http>>) -> Response {
         Ok(Ok(())) => status("/readyz", StatusCode::OK, "ready"),
         Ok(Err(error)) => {
             warn_of!(http.app, &error, "not ready");
-            status("/readyz", StatusCode::SERVICE_UNAVAILABLE, "the database does not answer")
+            let word = if http.app.store.is_cut_off() { CUT_OFF } else { "the database does not answer" };
+            status("/readyz", StatusCode::SERVICE_UNAVAILABLE, word)
         }
-        Err(_) => status("/readyz", StatusCode::SERVICE_UNAVAILABLE, "the database is too slow"),
+        Err(_) => {
+            let word = if http.app.store.is_cut_off() { CUT_OFF } else { "the database is too slow" };
+            status("/readyz", StatusCode::SERVICE_UNAVAILABLE, word)
+        }
     }
 }
 

@@ -12,6 +12,8 @@ use crate::alert_reader::mime::MAX_MAIL_BYTES;
 
 /// Mails of one Maildir.
 const MAX_MAILDIR_FILES: usize = 1_000_000;
+/// Characters of the longest header name that makes a file a mail.
+const HEADER_NAME_MAX: usize = 100;
 
 /// One mail, or why it could not be taken.
 #[derive(Debug)]
@@ -110,6 +112,24 @@ impl Iterator for Mails {
     }
 }
 
+/// Whether bytes begin with a header line, as every mail does (RFC 5322: a name of visible characters, a colon).
+pub fn is_a_mail(raw: &[u8]) -> bool {
+    let text = raw.strip_prefix(b"\xef\xbb\xbf").unwrap_or(raw).trim_ascii_start();
+    // A line of an mbox may stand before the first header.
+    if text.starts_with(b"From ") || text.starts_with(b">From ") {
+        return true;
+    }
+    let mut length = 0;
+    for byte in text.iter().take(HEADER_NAME_MAX) {
+        match byte {
+            b':' => return length > 0,
+            b'!'..=b'~' => length += 1,
+            _ => return false,
+        }
+    }
+    false
+}
+
 fn too_large() -> String {
     format!("the mail is larger than {MAX_MAIL_BYTES} bytes")
 }
@@ -188,6 +208,27 @@ fn next_in_mbox(input: &mut dyn BufRead, ended: &mut bool) -> Result<Vec<u8>, St
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_mail_begins_with_a_header_line() {
+        for mail in [
+            "Subject: a\n\nb",
+            "\n\r\nReceived: x",
+            "\u{feff}From: a@b",
+            "X-1:",
+            "From a@b Mon\nTo: c",
+            ">From a",
+        ] {
+            assert!(is_a_mail(mail.as_bytes()), "{mail:?}");
+        }
+        let long = format!("{}: x", "a".repeat(HEADER_NAME_MAX));
+        for other in
+            ["", "\n", "hello", "two words: x", ": x", "%PDF-1.7\n:", "caf\u{e9}: x", "a\n: b", &long]
+        {
+            assert!(!is_a_mail(other.as_bytes()), "{other:?}");
+        }
+        assert!(is_a_mail(format!("{}: x", "a".repeat(HEADER_NAME_MAX - 1)).as_bytes()));
+    }
 
     fn mails(bytes: &[u8]) -> Vec<Result<Vec<u8>, String>> {
         Mails::from_reader("x", Box::new(io::Cursor::new(bytes.to_vec()))).map(|i| i.raw).collect()

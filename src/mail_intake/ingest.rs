@@ -6,6 +6,8 @@
 
 use std::sync::Arc;
 
+use sha2::{Digest, Sha256};
+
 use super::threads::Threads;
 use crate::alert_reader::{Banks, Intake, Outcome, Reading, read};
 use crate::app::App;
@@ -16,7 +18,7 @@ use crate::mail_proof::dns::Keys;
 use crate::mail_proof::{self, DNS_WITHIN, DNS_WITHIN_FOR_FILES, Question, prove};
 use crate::ops::OpError;
 use crate::ops::alerts::decide::AlertOutcome;
-use crate::ops::alerts::draft::{ReadAs, Taken, Voucher, status_of};
+use crate::ops::alerts::draft::{ReadAs, Taken, Voucher, status_of, waiting};
 use crate::ops::alerts::take::take_alert;
 use crate::store::Step;
 
@@ -117,12 +119,14 @@ impl MailRoom {
     }
 
     /// What speaks against deciding by itself that is not in the mail alone: whom it is for.
-    fn recipient_doubt(&self, reading: &Reading) -> Option<String> {
+    fn recipient_doubt(&self, reading: &Reading, trusted: bool) -> Option<String> {
         if self.recipients.is_empty() || reading.to.iter().any(|to| self.recipients.contains(to)) {
             return None;
         }
         Some(match reading.to.first() {
             Some(to) => format!("it is addressed to {to}, not to one of mail.recipients"),
+            // Of a mail that a person vouches for no signature is asked.
+            None if trusted => "no To header has an address in mail.recipients".into(),
             None => "no signed To header has an address in mail.recipients".into(),
         })
     }
@@ -231,12 +235,12 @@ impl MailRoom {
             }
             _ => {
                 let is_open = taken.authenticity == Authenticity::Unproven;
-                let first = if is_open {
-                    "nothing proves that the bank sent it"
-                } else {
-                    "it does not come directly from the bank"
+                let first = match taken.waits {
+                    Some(missing) => format!("for now: {}", waiting(seen, missing, &[])),
+                    None if is_open => "nothing proves that the bank sent it".to_owned(),
+                    None => "it does not come directly from the bank".to_owned(),
                 };
-                let reasons = std::iter::once(first.to_owned()).chain(taken.why).collect();
+                let reasons = std::iter::once(first).chain(taken.why).collect();
                 Live { outcome: LiveOutcome::Quarantined, reasons, unsigned }
             }
         })
@@ -256,7 +260,9 @@ pub async fn ingest(app: &App, room: &MailRoom, arrival: Arrival) -> Result<Inge
     }
     let Arrival { raw, source, origin, with } = arrival;
     let (raw, reading) = room.read(raw, &origin, app.now()).await?;
-    let taken = room.taken(&reading, Arrival { raw, source, origin, with });
+    let is_whole = !raw.is_empty() && raw.len() <= crate::alert_reader::mime::MAX_MAIL_BYTES;
+    let digest = is_whole.then(|| Sha256::digest(&raw).into());
+    let taken = Taken { digest, ..room.taken(&reading, Arrival { raw, source, origin, with }) };
     let outcome = take_alert(app, &taken).await?;
     Ok(Ingested { reading, outcome })
 }
@@ -266,7 +272,7 @@ impl MailRoom {
     pub fn taken(&self, reading: &Reading, arrival: Arrival) -> Taken {
         let trusted = arrival.origin.is_trusted(self.dev);
         let mut taken = taken(reading, arrival, trusted);
-        taken.facts.doubts.extend(self.recipient_doubt(reading));
+        taken.facts.doubts.extend(self.recipient_doubt(reading, trusted));
         taken
     }
 }
@@ -338,6 +344,7 @@ fn taken(reading: &Reading, arrival: Arrival, trusted: bool) -> Taken {
         subject: reading.subject.clone(),
         mailed_at: reading.date,
         content_hash: reading.content_hash,
+        digest: None,
         why: reading.why.clone(),
         authentic_by,
         vouched_by,

@@ -235,4 +235,12 @@ impl Store {
     pub async fn ping(&self) -> Result<(), StoreError> {
         self.read(&ids::PING, Vec::new()).await.map(drop)
     }
+
+    /// Whether there is no connection to the server, and the last attempt to open one failed.
+    pub fn is_cut_off(&self) -> bool {
+        match &self.inner.driver {
+            Driver::Sqlite(_) => false,
+            Driver::Postgres(postgres) => postgres.is_cut_off(),
+        }
+    }
 }

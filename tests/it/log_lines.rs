@@ -18,7 +18,7 @@ use tillbell::store::{IdKind, Step};
 use tillbell::work;
 use tokio_util::sync::CancellationToken;
 
-use crate::api::codes::take_away;
+use crate::api::codes::{give_back, take_away};
 use crate::api::server::Server;
 use crate::harness::app::{ACCOUNT, TestApp, world};
 use crate::harness::databases::Engine;
@@ -251,6 +251,19 @@ on_both! {
             look.is(503, &format!("We cannot show this payment right now {words}"));
             assert_eq!(look.attributes("a.main", "href"), [Some("?".to_owned())], "{}", look.body);
         }
+        if engine == Engine::Postgres {
+            let ready = site.send("GET", "/readyz", &[], None).await;
+            assert!(ready.status == 503 && ready.body.contains("the database cannot be reached"), "{ready:?}");
+        }
+        assert!(lines(&logs, "the database answers again").is_empty());
+        give_back(engine, &url).await;
+        let back = async {
+            while lines(&logs, "the database answers again").is_empty() {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        tokio::time::timeout(DEADLINE, back).await.unwrap();
+        assert_eq!(lines(&logs, "the database answers again").len(), 1);
         site.running.stop().await;
     }
 

@@ -47,6 +47,7 @@ mod taken_back;
 mod telling;
 mod two_nodes;
 mod typed_session;
+mod unclear_accounts;
 mod undoing;
 mod unique_reference;
 mod unsigned;

@@ -73,7 +73,7 @@ on_both! {
         assert!(refused.to_string().contains("has undone another payment already"), "{refused}");
         undo(&t.app, second, back.alert_id, Some("one debit for both, says the bank")).await.unwrap();
         let about = format!("payment {}", second.transaction_id);
-        let [act] = &t.app.store.acts(Some(&about), Timestamp::MIN, 5).await.unwrap()[..] else { panic!("one act") };
+        let [act] = &t.app.store.acts(Some(&about), None, Timestamp::MIN, 5).await.unwrap()[..] else { panic!("one act") };
         assert_eq!((&*act.operator, &*act.act), ("ife", "reverse"));
         assert!(act.reason.contains("says the bank") && act.reason.contains("has undone"), "{act:?}");
     }

@@ -42,6 +42,15 @@ struct Place<'a> {
     words: &'a str,
 }
 
+/// Currencies that a template may name (ISO 4217).
+const CURRENCIES: &str = "AED AFN ALL AMD ANG AOA ARS AUD AWG AZN BAM BBD BDT BGN BHD BIF BMD BND BOB BRL BSD BTN BWP BYN BZD \
+    CAD CDF CHF CLP CNY COP CRC CUP CVE CZK DJF DKK DOP DZD EGP ERN ETB EUR FJD FKP GBP GEL GHS GIP GMD \
+    GNF GTQ GYD HKD HNL HTG HUF IDR ILS INR IQD IRR ISK JMD JOD JPY KES KGS KHR KMF KPW KRW KWD KYD KZT \
+    LAK LBP LKR LRD LSL LYD MAD MDL MGA MKD MMK MNT MOP MRU MUR MVR MWK MXN MYR MZN NAD NGN NIO NOK NPR \
+    NZD OMR PAB PEN PGK PHP PKR PLN PYG QAR RON RSD RUB RWF SAR SBD SCR SDG SEK SGD SHP SLE SOS SRD SSP \
+    STN SVC SYP SZL THB TJS TMT TND TOP TRY TTD TWD TZS UAH UGX USD UYU UZS VED VES VND VUV WST XAF XCD \
+    XCG XOF XPF YER ZAR ZMW ZWG ZWL";
+
 impl Place<'_> {
     fn wrong(&self, key: &str, message: impl Into<String>) -> TemplateError {
         TemplateError::Value { file: self.file.to_owned(), key: key.to_owned(), message: message.into() }
@@ -224,6 +233,11 @@ pub fn bank(file: &str, text: &str, words: &str, labels_of_all: &[String]) -> Re
     }
     if let Some(bad) = raw.nip_codes.iter().find(|c| c.len() != 6 || !c.bytes().all(|b| b.is_ascii_digit())) {
         return Err(place.wrong("nip_codes", format!("{bad:?} is not six digits")));
+    }
+    if let Some(bad) =
+        raw.currency.as_ref().filter(|code| !CURRENCIES.split(' ').any(|one| one == code.as_str()))
+    {
+        return Err(place.wrong("currency", format!("{bad:?} is not an ISO 4217 code such as \"NGN\"")));
     }
     let other: Vec<String> = raw.other_labels.iter().chain(labels_of_all).cloned().collect();
     let layouts = raw.layout.iter().map(|l| layout(&place, l, &other)).collect::<Result<Vec<_>, _>>()?;

@@ -1,9 +1,10 @@
-//! Payments on other accounts than the one that the money came to: weighed for the eyes of a person, named in
-//! the reason, and of no weight in a verdict. Used by `matching`, and by ops after a decision.
+//! Payments on other accounts than the one that the money came to, or on those that it may have come to: weighed
+//! for the eyes of a person, named in the reason, and of no weight in a verdict. Used by `matching`, and by ops
+//! after a decision.
 
 use super::{
-    AmountFit, Candidate, Considered, Decision, Incoming, SUGGESTIONS_MAX, TimeFit, Verdicts, consider,
-    likeliest_first, one_of_each_first,
+    AmountFit, Candidate, Considered, Decision, Incoming, Place, SUGGESTIONS_MAX, TimeFit, Verdicts,
+    consider, likeliest_first, one_of_each_first,
 };
 use crate::domain::name::{Folded, Verdict};
 
@@ -11,26 +12,37 @@ use crate::domain::name::{Folded, Verdict};
 pub(super) const ELSEWHERE_MAX: usize = 5;
 
 impl Decision {
-    /// Puts payments on other accounts behind the suggestions of a decision that leaves the money to a person.
-    /// The verdict stays; only its reason names what fits: one payment by its id, several by their number,
-    /// because a merchant may have made rivals.
+    /// Puts payments on other accounts among the suggestions of a decision that leaves the money to a person: what
+    /// fits there before what nearly fits here. The verdict stays; only its reason names what fits: one payment by
+    /// its id, several by their number, because a merchant may have made rivals.
     pub fn show_elsewhere(&mut self, elsewhere: Vec<Considered>) {
         const NONE_HERE: &str = "no open payment on this account does";
         let fits: Vec<&Considered> =
             elsewhere.iter().filter(|c| c.name == Verdict::Match && c.time_fit == TimeFit::Fits).collect();
         let exact: Vec<&Considered> =
             fits.iter().copied().filter(|c| c.amount_fit == AmountFit::Exact).collect();
+        let wins_here = self.considered.iter().any(Considered::wins_alone);
         match (&mut self.verdict, &fits[..]) {
             (Verdicts::Approve { .. }, _) => return,
             // One more hint for the person who looks; it is no reason for the review, so it has no kind.
-            (Verdicts::Review { reasons, .. }, _) => match &exact[..] {
-                [] => {}
-                [only] => reasons.push(format!(
-                    "payment {:?} of business {} on another account fits exactly",
-                    only.transaction_id, only.business_id
-                )),
-                all => reasons.push(format!("{} payments on other accounts fit exactly", all.len())),
-            },
+            (Verdicts::Review { reasons, .. }, _) => {
+                let hint = match &exact[..] {
+                    [] => None,
+                    [only] => Some(format!(
+                        "payment {:?} of business {} on {} fits exactly",
+                        only.transaction_id,
+                        only.business_id,
+                        where_in_words(only.place)
+                    )),
+                    [first, ..] => {
+                        let place = where_in_words_of_many(first.place);
+                        Some(format!("{} payments on {place} fit exactly", exact.len()))
+                    }
+                };
+                // What fits here has been named.
+                let at = if wins_here { reasons.len() } else { 0 };
+                reasons.splice(at..at, hint);
+            }
             // A merchant chose the id: in quotes it is no part of the sentence.
             (Verdicts::Unmatched { reason }, [only]) => {
                 *reason = format!(
@@ -48,16 +60,31 @@ impl Decision {
         }
         self.considered.truncate(SUGGESTIONS_MAX.saturating_sub(elsewhere.len()));
         self.considered.extend(elsewhere);
+        self.considered.sort_by_key(Considered::rank);
     }
 }
 
-/// Weighs payments on other accounts, likeliest first: those that ask for what was received, from a payer whose
+fn where_in_words(place: Place) -> &'static str {
+    match place {
+        Place::Perhaps => "an account that may be meant",
+        _ => "another account",
+    }
+}
+
+fn where_in_words_of_many(place: Place) -> &'static str {
+    match place {
+        Place::Perhaps => "accounts that may be meant",
+        _ => "other accounts",
+    }
+}
+
+/// Weighs payments on accounts that are not, or not for certain, the alert's own, likeliest first: those that ask for what was received, from a payer whose
 /// name is not different.
-pub fn consider_elsewhere(incoming: &Incoming<'_>, candidates: &[Candidate<'_>]) -> Vec<Considered> {
+pub fn consider_on(place: Place, incoming: &Incoming<'_>, candidates: &[Candidate<'_>]) -> Vec<Considered> {
     let received_name = incoming.payer_name.map(Folded::new);
     let mut considered: Vec<Considered> = candidates
         .iter()
-        .map(|c| Considered { is_elsewhere: true, ..consider(incoming, received_name.as_ref(), c) })
+        .map(|c| Considered { place, ..consider(incoming, received_name.as_ref(), c) })
         .filter(|c| c.amount_fit.approves() && c.name != Verdict::Different)
         .collect();
     likeliest_first(&mut considered);

@@ -53,4 +53,10 @@ impl Reasons {
             self.kinds.push(kind);
         }
     }
+
+    pub fn add_if(&mut self, condition: bool, kind: ReviewKind, text: &str) {
+        if condition {
+            self.add(kind, text);
+        }
+    }
 }

@@ -6,6 +6,8 @@ use crate::domain::charges::{Schedule, quote};
 use crate::domain::merchant::Mode;
 use crate::domain::payment::{PayerDetails, TransferRequest};
 
+mod fits;
+
 const NOON: Timestamp = Timestamp(1_800_000_000_000_000);
 
 fn payment(id: i64, business_id: i64, naira: i64, name: &str) -> Payment {
@@ -263,7 +265,7 @@ fn many_payments_of_one_push_nobody_else_out_of_the_suggestions() {
     all.push(payment(99, 2, 5_000, "Chidera"));
     let decision = run(&incoming(5_000, Some("CHIDERA OKONKWO")), &all);
     assert_eq!(decision.considered.len(), SUGGESTIONS_MAX);
-    assert_eq!(decision.considered[1].payment_id, 99);
+    assert_eq!(decision.considered[SUGGESTIONS_MAX - 1].payment_id, 99, "there, behind what fits exactly");
 }
 
 #[test]
@@ -277,11 +279,11 @@ fn payments_on_other_accounts_take_no_part_in_the_verdict() {
         .chain(&others)
         .map(|payment| Candidate { payment, beneficiary: Beneficiary::of(payment), proven: true })
         .collect();
-    let considered = consider_elsewhere(&alert, &all);
+    let considered = consider_on(Place::Another, &alert, &all);
     assert_eq!(considered.len(), ELSEWHERE_MAX);
-    assert!(considered.iter().all(|c| c.is_elsewhere && !c.wins_alone()), "{considered:?}");
+    assert!(considered.iter().all(|c| c.place == Place::Another && !c.wins_alone()), "{considered:?}");
     assert_eq!(considered[1].payment_id, 30, "many of one business hide nobody else's");
-    assert!(consider_elsewhere(&alert, &all[30..]).is_empty(), "another name, another amount");
+    assert!(consider_on(Place::Another, &alert, &all[30..]).is_empty(), "another name, another amount");
 
     let mut unmatched = run(&alert, &[]);
     unmatched.show_elsewhere(considered.clone());
@@ -294,11 +296,50 @@ fn payments_on_other_accounts_take_no_part_in_the_verdict() {
     let Verdicts::Review { reasons: before, kinds } = review.verdict.clone() else { panic!("{review:?}") };
     review.show_elsewhere(considered.clone());
     let named = "5 payments on other accounts fit exactly".to_owned();
-    let reasons = before.into_iter().chain([named]).collect();
-    assert_eq!(review.verdict, Verdicts::Review { reasons, kinds }, "named, and of no weight");
+    let reasons = std::iter::once(named).chain(before).collect();
+    assert_eq!(review.verdict, Verdicts::Review { reasons, kinds }, "named first, and of no weight");
     assert_eq!(review.considered.len(), SUGGESTIONS_MAX);
-    assert!(!review.considered[0].is_elsewhere, "the account's own stand first");
-    assert_eq!(review.considered[SUGGESTIONS_MAX - ELSEWHERE_MAX..], considered);
+    assert_eq!(review.considered[..ELSEWHERE_MAX], considered, "an exact fit stands before near misses");
+
+    // What fits on the account itself stands and is named before what fits on another one.
+    let doubts = ["hidden content".to_owned()];
+    let doubted = Incoming { doubts: &doubts, ..incoming(5_000, Some("CHIDERA OKONKWO")) };
+    let own = [payment(91, 1, 5_000, "Chidera Okonkwo"), payment(92, 1, 9_000, "Chidera Okonkwo")];
+    let mut review = run(&doubted, &own);
+    let one = consider_on(Place::Another, &doubted, &all[29..30]);
+    let near = consider_on(
+        Place::Another,
+        &doubted,
+        &[Candidate {
+            payment: &payment(93, 1, 5_000, "Chidera"),
+            beneficiary: Beneficiary::Business(1),
+            proven: false,
+        }],
+    );
+    review.show_elsewhere(one.iter().cloned().chain(near).collect());
+    let ids: Vec<i64> = review.considered.iter().map(|c| c.payment_id).collect();
+    assert_eq!(ids, [91, 30, 92, 93]);
+    let Verdicts::Review { reasons, .. } = &review.verdict else { panic!("{review:?}") };
+    assert_eq!(
+        reasons[..],
+        [
+            "payment \"T91\" of business 1 fits exactly, but hidden content",
+            "payment \"T30\" of business 2 on another account fits exactly"
+        ]
+    );
+    let perhaps = consider_on(Place::Perhaps, &alert, &all[..30]);
+    for (count, told) in [
+        (1, "payment \"T29\" of business 1 on an account that may be meant fits exactly"),
+        (5, "5 payments on accounts that may be meant fit exactly"),
+    ] {
+        let verdict = Verdicts::Review { reasons: vec!["which account?".into()], kinds: Vec::new() };
+        let mut unclear = Decision { verdict, considered: Vec::new() };
+        let one = consider_on(Place::Perhaps, &alert, &all[28..29]);
+        unclear.show_elsewhere(if count == 1 { one } else { perhaps.clone() });
+        let Verdicts::Review { reasons, .. } = &unclear.verdict else { panic!("{unclear:?}") };
+        assert_eq!(reasons[..], [told, "which account?"]);
+        assert!(unclear.considered.iter().all(|c| c.place.as_str() == "perhaps the alert's account"));
+    }
 
     let mut approve = run(&alert, &[payment(90, 1, 5_000, "Chidera Okonkwo")]);
     let before = approve.clone();

@@ -39,7 +39,7 @@ const ICON_FILE: &[u8] = include_bytes!("../../../assets/icon.svg");
 
 /// Why the logo cannot be shown.
 #[derive(Debug, thiserror::Error)]
-#[error("configuration: pages.logo_file = {path}: {why}")]
+#[error("pages.logo_file = {path}: {why}")]
 pub struct LogoProblem {
     path: String,
     why: String,

@@ -170,8 +170,9 @@ impl Reader {
                     tokio::time::sleep(left).await;
                     break;
                 }
-                let at = self.app.now();
-                if session.idle(left.min(self.timings.idle)).await? {
+                let mut at = self.app.now();
+                // What is there when news comes is seen by the search that follows.
+                if session.idle(left.min(self.timings.idle), || at = self.app.now()).await? {
                     complete = self.catch_up(&mut session, lease, &mut row, 0, memory).await?;
                     if complete {
                         self.read_all(lease, &mut row, at, memory).await?;

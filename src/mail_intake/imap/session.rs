@@ -331,7 +331,7 @@ impl Session {
     }
 
     /// Waits for news at most so long; `true` if the server told of mails.
-    pub async fn idle(&mut self, patience: Duration) -> Result<bool, Trouble> {
+    pub async fn idle(&mut self, patience: Duration, at_news: impl FnOnce() + Send) -> Result<bool, Trouble> {
         if self.news {
             return Ok(true);
         }
@@ -359,6 +359,9 @@ impl Session {
             // News came before the consent: DONE must wait for it.
             let deadline = Instant::now() + self.patience;
             while !matches!(self.next(SMALL, deadline).await?, Response::Continue) {}
+        }
+        if self.news {
+            at_news();
         }
         self.wire.send(b"DONE\r\n").await?;
         self.finish(&tag, SMALL, |_| Ok(())).await?;

@@ -18,9 +18,10 @@ use super::wire::{ContentWait, Line, Lost, Received, Wire};
 use crate::alert_reader::mime::MAX_MAIL_BYTES;
 use crate::app::App;
 use crate::config::{Smtp, SmtpProtocol};
-use crate::log_limit::warn_of;
+use crate::log_limit::{Sort, warn_of};
 use crate::mail_intake::ingest::{Arrival, MailRoom, Origin, ingest};
 use crate::slots::Peer;
+use crate::terminal::harmless_line;
 use crate::tls::Tls;
 
 /// Recipients of one mail; RFC 5321 asks for at least 100.
@@ -30,6 +31,8 @@ const COMMANDS_MAX: usize = 300;
 /// Refused commands since the last mail that was taken: an MTA that keeps its connection must not be
 /// turned away in the midst of a good mail for the bad recipients of others.
 const ERRORS_MAX: usize = 20;
+/// Characters of a refused recipient's domain in a log line.
+const MASKED_DOMAIN_MAX: usize = 100;
 /// Storing a mail takes milliseconds. Whoever waited so long is told to send it again: a copy does no
 /// harm, and the work that is under way is not cut off.
 const STORE_WAIT: Duration = Duration::from_secs(120);
@@ -288,6 +291,16 @@ impl Session {
             recipients.is_empty() || recipients.iter().any(|ours| ours.eq_ignore_ascii_case(address));
         if address.is_empty() || !is_ours {
             metrics::counter!("tillbell_smtp_mails_total", "answer" => "550").increment(1);
+            let app = &self.reception.app;
+            let sort = Sort { what: "refused recipients", whose: 0 };
+            if let Some(left_out) = app.log_limit.admit(sort, app.now()) {
+                tracing::warn!(
+                    from = self.source(),
+                    recipient = masked(address),
+                    left_out = (left_out > 0).then_some(left_out),
+                    "a recipient was refused: it is not in mail.recipients"
+                );
+            }
             return Err("550 5.1.1 no such recipient here");
         }
         *count += 1;
@@ -384,4 +397,12 @@ impl Session {
             Peer::Local => format!("{protocol} socket"),
         }
     }
+}
+
+/// An address with all of its first part but the first character hidden; the domain says which setting is meant.
+fn masked(address: &str) -> String {
+    let (local, domain) = address.rsplit_once('@').unwrap_or((address, ""));
+    let first = local.chars().next().map(String::from).unwrap_or_default();
+    let domain: String = domain.chars().take(MASKED_DOMAIN_MAX).collect();
+    harmless_line(&format!("{first}***@{domain}"))
 }

@@ -11,7 +11,7 @@ use super::similar::similar_for_person;
 use super::taken_back::alarm;
 use super::weigh::{cut_lengths, is_full_account_number};
 use crate::app::App;
-use crate::domain::account::{ReceivingAccount, mask_fits};
+use crate::domain::account::{ReceivingAccount, fitting, in_words, mask_fits};
 use crate::domain::alert::{AlertKind, AlertRow, AlertStatus, Direction};
 use crate::domain::matching::{AmountFit, CLOCK_SLACK, compare_payer};
 use crate::domain::money::{CURRENCY, Money, naira};
@@ -114,6 +114,7 @@ pub async fn approve_alert(app: &App, ask: &Approve<'_>) -> Result<Result<Paymen
         }
         let asked_on = accounts.iter().find(|one| Some(one.id) == payment.account_id);
         let mut obstacles = obstacles(&alert, &payment, (account, asked_on), received, &name);
+        obstacles.extend(unclear_account(&alert, &accounts));
         if let Some(aside) = aside {
             obstacles.insert(0, format!("alert {} was set aside as {aside}: {}", alert.id, alert.reason));
         }
@@ -145,6 +146,7 @@ pub async fn approve_alert(app: &App, ask: &Approve<'_>) -> Result<Result<Paymen
             account,
             ticks,
             rule: "approved by an operator",
+            fit: "operator",
             evidence: &text,
             name_mismatch: name.verdict != Verdict::Match,
             operator: Some(ByOperator {
@@ -337,6 +339,16 @@ fn typed_perhaps(other: &Standing) -> String {
          typed it; look at the bank's statement",
         other.alert_id, other.what
     )
+}
+
+/// Several accounts of ours may be the one that the money came to.
+fn unclear_account(alert: &AlertRow, accounts: &[ReceivingAccount]) -> Option<String> {
+    let (None, Some(shown), Some(bank)) = (alert.account_id, &alert.facts.account_number, &alert.facts.bank)
+    else {
+        return None;
+    };
+    let fit = fitting(shown, bank, accounts);
+    (fit.len() > 1).then(|| format!("the alert does not say which account: {}", in_words(&fit)))
 }
 
 /// Where the money came to, and where the payment asks for it.

@@ -13,6 +13,8 @@ use crate::ops::OpError;
 
 /// Alerts with the same session id or reference that are compared.
 pub const SHARING_MAX: usize = 50;
+/// Alerts of the same bytes that are looked at, oldest first.
+const SAME_MAIL_MAX: usize = 20;
 
 /// Looks for alerts with the same keys. A copy that tells the same makes this a duplicate, if the bank or a
 /// person vouches for both; anything else is a case for review. Answers the keys that nobody has yet.
@@ -58,6 +60,31 @@ pub async fn judge_copies(app: &App, alert: &mut AlertRow, keys: &[Key]) -> Resu
         ));
     }
     Ok(fresh)
+}
+
+/// Makes an alert a duplicate that tells nothing, and whose very bytes were taken in before with the same verdict: a
+/// mail that is fed again does not wait anew, also if the first was dismissed. No mail of another verdict is touched:
+/// a genuine one is proven or vouched for. One that still waits for a key may come to be, so of it no digest is given.
+pub async fn judge_same_mail(
+    app: &App,
+    alert: &mut AlertRow,
+    digest: Option<&[u8; 32]>,
+) -> Result<(), OpError> {
+    let Some(digest) = digest else { return Ok(()) };
+    if !alert.status.tells_nothing() {
+        return Ok(());
+    }
+    for id in app.store.alerts_of_mail(digest, SAME_MAIL_MAX).await? {
+        let Some(other) = app.store.alert(id).await? else { continue };
+        let was = other.dismissed_from.filter(|_| other.status == AlertStatus::Dismissed);
+        if was.unwrap_or(other.status) == alert.status && other.authenticity == alert.authenticity {
+            alert.status = AlertStatus::Duplicate;
+            alert.linked_alert_id = Some(other.id);
+            alert.reason = format!("the same mail as alert {}, which is {}", other.id, other.status.as_str());
+            return Ok(());
+        }
+    }
+    Ok(())
 }
 
 /// A settlement that stands on a key of this alert's transfer.

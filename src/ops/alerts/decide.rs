@@ -14,7 +14,7 @@ use super::weigh_corrected::weigh_corrected;
 use super::{alert_log, evidence};
 use crate::app::App;
 use crate::domain::alert::{AlertRow, AlertStatus};
-use crate::domain::matching::Verdicts;
+use crate::domain::matching::{AmountFit, Verdicts};
 use crate::domain::payment::Payment;
 use crate::domain::same_transfer::interval;
 use crate::ops::OpError;
@@ -107,7 +107,7 @@ pub async fn conclude(app: &App, alert: &AlertRow, weighed: &Weighed) -> Result<
     let now = app.now();
     let text = evidence::encode(&weighed.decision, now);
     let (status, reason) = match &weighed.decision.verdict {
-        Verdicts::Approve { payment_id, rule, .. } => {
+        Verdicts::Approve { payment_id, rule, fit } => {
             let payment = weighed.payments.iter().find(|payment| payment.id == *payment_id);
             let (Some(payment), Some(account)) = (payment, &weighed.account) else {
                 return Err(OpError::Fault("a decision for a payment that was not read".into()));
@@ -118,6 +118,10 @@ pub async fn conclude(app: &App, alert: &AlertRow, weighed: &Weighed) -> Result<
                 account,
                 ticks: weighed.ticks,
                 rule,
+                fit: match fit {
+                    AmountFit::ChargesRule => "charges",
+                    _ => "exact",
+                },
                 evidence: &text,
                 name_mismatch: false,
                 operator: None,

@@ -8,7 +8,7 @@
 use super::copies::judge_copies;
 use super::taken_back::undoes;
 use crate::app::App;
-use crate::domain::account::{ReceivingAccount, Resolved, resolve};
+use crate::domain::account::{ReceivingAccount, Resolved, fitting, in_words, resolve};
 use crate::domain::alert::{AlertFacts, AlertKind, AlertRow, AlertStatus, Authenticity, Direction, Missing};
 use crate::domain::money::CURRENCY;
 use crate::domain::name::{Verdict, verdict};
@@ -55,6 +55,8 @@ pub struct Taken {
     pub subject: Option<String>,
     pub mailed_at: Option<Timestamp>,
     pub content_hash: [u8; 32],
+    /// Digest of the whole mail's bytes, where all of them came.
+    pub digest: Option<[u8; 32]>,
     pub why: Vec<String>,
     /// What proves it, where it is proven.
     pub authentic_by: Option<String>,
@@ -82,7 +84,19 @@ pub fn waiting(seen: Timestamp, missing: Missing, why: &[String]) -> String {
         Missing::Answer => "a name server",
         Missing::Key => "the signature's key",
     };
-    join(&format!("it waits for {what}, until {} at the latest", seen + missing.patience()), why)
+    join(
+        &format!("it waits for {what}, until {} at the latest", to_the_minute(seen + missing.patience())),
+        why,
+    )
+}
+
+/// `2026-03-10 08:00 UTC`.
+fn to_the_minute(at: Timestamp) -> String {
+    let text = at.to_string();
+    match (text.get(..10), text.get(11..16)) {
+        (Some(day), Some(time)) => format!("{day} {time} UTC"),
+        _ => text,
+    }
 }
 
 /// What the mail alone makes of it.
@@ -171,7 +185,7 @@ pub(super) fn find_account<'a>(
         doubts.push("the alert names no account".into());
         return (None, doubts);
     };
-    let row = match resolve(shown, bank, accounts.iter()) {
+    let row = match resolve(shown, bank, accounts) {
         Resolved::Account(id) => accounts.iter().find(|account| account.id == id),
         Resolved::TooFewDigits => {
             doubts.push(format!("the account {shown} shows fewer than three digits"));
@@ -182,7 +196,8 @@ pub(super) fn find_account<'a>(
             None
         }
         Resolved::Ambiguous => {
-            doubts.push(format!("several registered accounts at that bank fit {shown}"));
+            let fit = in_words(&fitting(shown, bank, accounts));
+            doubts.push(format!("several registered accounts at that bank fit {shown}: {fit}"));
             None
         }
     };

@@ -23,7 +23,7 @@ struct Evidence<'a> {
 struct Line<'a> {
     transaction_id: &'a str,
     business_id: i64,
-    /// Whether the payment asks for money on the account that the alert is about.
+    /// Whether the payment asks for money on the account that the alert is about, if that is certain.
     account: &'static str,
     status: &'static str,
     expected_name: &'a str,
@@ -38,7 +38,7 @@ fn line(c: &Considered) -> Line<'_> {
     Line {
         transaction_id: &c.transaction_id,
         business_id: c.business_id,
-        account: if c.is_elsewhere { "another account" } else { "the alert's account" },
+        account: c.place.as_str(),
         status: c.status.as_str(),
         expected_name: &c.expected_name,
         name: c.name.as_str(),

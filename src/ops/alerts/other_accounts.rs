@@ -1,12 +1,14 @@
-//! Payments on other accounts than the one that money came to: customers pay into the account that they were
-//! given last time. Read only.
+//! Payments on other accounts than the one that money came to, for customers pay into the account that they were
+//! given last time; and on those that it may have come to, where the alert does not settle which. Read only.
 //!
 //! These are for the eyes of a person, who may approve one against the obstacle that is named then. Nothing here
 //! takes part in a verdict: the account that money came to is half of what tells whose it is.
 
 use crate::app::App;
-use crate::domain::account::ReceivingAccount;
+use crate::domain::account::{ReceivingAccount, fitting};
 use crate::domain::alert::AlertRow;
+use crate::domain::matching::Place;
+use crate::domain::merchant::Mode;
 use crate::domain::money::Money;
 use crate::domain::name::Folded;
 use crate::domain::name::index::{Likeness, sought_keys};
@@ -30,18 +32,72 @@ pub async fn on_other_accounts(
     received: Money,
     since: Timestamp,
 ) -> Result<Vec<Payment>, OpError> {
+    let beside =
+        Beside { account_id: Some(account.id), mode: account.mode, business_id: account.business_id };
+    of_like_names(app, alert, &beside, received, since).await
+}
+
+/// The same for an alert whose account is not settled: on the accounts that its number fits, else on those of its
+/// bank, else on all.
+pub async fn on_fitting_accounts(
+    app: &App,
+    alert: &AlertRow,
+    received: Money,
+    since: Timestamp,
+) -> Result<(Place, Vec<Payment>), OpError> {
+    let accounts = app.directory.accounts().await?;
+    let (bank, shown) = (alert.facts.bank.as_deref(), alert.facts.account_number.as_deref());
+    let fit = match (shown, bank) {
+        (Some(shown), Some(bank)) => fitting(shown, bank, &accounts),
+        _ => Vec::new(),
+    };
+    let of_bank =
+        || accounts.iter().filter(|account| Some(account.bank.as_str()) == bank).collect::<Vec<_>>();
+    let (place, asked) = match (fit.is_empty(), of_bank()) {
+        (false, _) => (Place::Perhaps, fit),
+        (true, of_bank) if !of_bank.is_empty() => (Place::Another, of_bank),
+        _ => (Place::Another, accounts.iter().collect()),
+    };
+    let mut found = Vec::new();
+    for mode in [Mode::Live, Mode::Test] {
+        if asked.iter().all(|account| account.mode != mode) {
+            continue;
+        }
+        let beside = Beside { account_id: None, mode, business_id: None };
+        let mut on_any = of_like_names(app, alert, &beside, received, since).await?;
+        on_any.retain(|payment| asked.iter().any(|account| Some(account.id) == payment.account_id));
+        found.extend(on_any);
+    }
+    Ok((place, found))
+}
+
+/// Which payments are looked at.
+struct Beside {
+    /// On all accounts but this one.
+    account_id: Option<i64>,
+    mode: Mode,
+    business_id: Option<i64>,
+}
+
+async fn of_like_names(
+    app: &App,
+    alert: &AlertRow,
+    beside: &Beside,
+    received: Money,
+    since: Timestamp,
+) -> Result<Vec<Payment>, OpError> {
     let Some(payer_name) = alert.facts.payer_name.as_deref() else { return Ok(Vec::new()) };
     let sought = sought_keys(&Folded::new(payer_name), Likeness::NotDifferent);
     let wanted = |amounts, limit| Elsewhere {
         named: Named {
-            account_id: Some(account.id),
+            account_id: beside.account_id,
             keys: &sought.keys,
             amounts,
             open_after: Timestamp(0),
             limit,
         },
-        mode: account.mode,
-        business_id: account.business_id,
+        mode: beside.mode,
+        business_id: beside.business_id,
         made_since: since,
     };
     let above = Money(received.kobo().saturating_add(1));

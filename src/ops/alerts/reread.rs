@@ -7,7 +7,7 @@
 //! guarded by its version.
 
 use super::decide::AlertOutcome;
-use super::draft::{Taken, draft};
+use super::draft::{Taken, draft, place};
 use super::prove_later::{Anew, write_anew};
 use crate::app::App;
 use crate::domain::alert::{AlertRow, AlertStatus, Authenticity, Missing};
@@ -19,8 +19,8 @@ use crate::store::tables::acts;
 use crate::store::tables::alerts::unread::PAGE;
 
 /// States of alerts that may be read again.
-pub const STATES: [AlertStatus; 3] =
-    [AlertStatus::Unreadable, AlertStatus::Quarantined, AlertStatus::Ignored];
+pub const STATES: [AlertStatus; 4] =
+    [AlertStatus::Unreadable, AlertStatus::Quarantined, AlertStatus::Ignored, AlertStatus::Review];
 /// Alerts of one state that are looked at for one command. Quarantine may hold a flood.
 const LOOKED_AT_MAX: usize = 20_000;
 
@@ -29,7 +29,9 @@ const LOOKED_AT_MAX: usize = 20_000;
 pub enum RereadRefused {
     #[error("there is no alert {0}")]
     NoAlert(i64),
-    #[error("alert {0} is {1}; only unreadable, quarantined or ignored alerts can be read again")]
+    #[error(
+        "alert {0} is {1}; only unreadable, quarantined or ignored alerts, and those in review whose account was not known, can be read again"
+    )]
     Status(i64, &'static str),
     #[error(
         "alert {0} is quarantined because something disproves the mail; reading it again cannot change that"
@@ -71,6 +73,10 @@ pub fn may_be_reread(alert: &AlertRow) -> Result<(), RereadRefused> {
             Err(RereadRefused::Refuted(alert.id))
         }
         (_, Authenticity::Forwarded) => Err(RereadRefused::Forwarded(alert.id)),
+        // Perhaps its account was added since, or the one beside it retired.
+        (AlertStatus::Review, _) if alert.account_id.is_some() || alert.linked_alert_id.is_some() => {
+            Err(RereadRefused::Status(alert.id, alert.status.as_str()))
+        }
         (status, _) if STATES.contains(&status) => Ok(()),
         (status, _) => Err(RereadRefused::Status(alert.id, status.as_str())),
     }
@@ -90,10 +96,17 @@ pub async fn reread(
         return Ok(Err(RereadRefused::KeyAway(before.id)));
     }
     let settled = Taken { waits: None, ..taken.clone() };
-    let fresh = draft(before.id, before.first_seen, &settled);
-    let is_same = fresh.status == before.status
+    let mut fresh = draft(before.id, before.first_seen, &settled);
+    if before.status == AlertStatus::Review {
+        place(app, &mut fresh).await?;
+    }
+    let still_nowhere = before.status == AlertStatus::Review
+        && fresh.status == AlertStatus::New
+        && fresh.account_id.is_none()
+        && fresh.facts.payer_name == before.facts.payer_name
+        && fresh.facts.account_number == before.facts.account_number;
+    let is_same = (still_nowhere || fresh.status == before.status && fresh.reason == before.reason)
         && fresh.authenticity == before.authenticity
-        && fresh.reason == before.reason
         && fresh.facts.amount == before.facts.amount
         && fresh.facts.kind == before.facts.kind
         && fresh.facts.direction == before.facts.direction;

@@ -230,7 +230,7 @@ async fn mirror(app: &App, ask: &Reverse<'_>, reversal: &Reversal) -> Result<Opt
         .step(settlements::forget_keys(settlement_id))
         .step(settlements::forget_proven_name(settlement_id))
         .steps(settlements::post(&note, &entry))
-        .step(acts::record(act, ask.operator, "reverse", &subject, &why, now));
+        .step(acts::record_of(payment.business_id, act, ask.operator, "reverse", &subject, &why, now));
     match app.store.apply(unit).await? {
         Applied::Done(_) => {
             tracing::info!(transaction_id = payment.transaction_id, reason = ask.reason, "payment reversed");

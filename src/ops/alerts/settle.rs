@@ -42,7 +42,10 @@ pub struct Settling<'a> {
     pub account: &'a ReceivingAccount,
     /// Clock of the account (of a virtual one, of that behind it) and amount, read before similar alerts were.
     pub ticks: i64,
+    /// In words, with the names that were compared: nothing for a log.
     pub rule: &'a str,
+    /// How the amount fits, for the log.
+    pub fit: &'static str,
     pub evidence: &'a str,
     pub name_mismatch: bool,
     pub operator: Option<ByOperator<'a>>,
@@ -134,7 +137,7 @@ pub async fn settle(app: &App, s: &Settling<'_>) -> Result<Settled, OpError> {
                 transaction_id = after.transaction_id,
                 business = after.business_id,
                 received = %received,
-                rule = s.rule,
+                rule = s.fit,
                 "payment approved"
             );
             metrics::counter!("tillbell_payments_approved_total").increment(1);
@@ -222,7 +225,15 @@ async fn operator_steps(
     let Some(operator) = &s.operator else { return Ok(Vec::new()) };
     let subject = format!("alert {} onto payment {}", s.alert.id, after.transaction_id);
     let act = app.store.id(IdKind::Act).await?;
-    let mut steps = vec![acts::record(act, operator.name, "approve", &subject, operator.reason, app.now())];
+    let mut steps = vec![acts::record_of(
+        after.business_id,
+        act,
+        operator.name,
+        "approve",
+        &subject,
+        operator.reason,
+        app.now(),
+    )];
     steps.extend(operator.keys.iter().map(|(kind, key)| alerts::add_key(kind, key, s.alert.id)));
     if let Some(proven) = &operator.proven {
         steps.push(settlements::add_proven_name(proven, settlement_id));

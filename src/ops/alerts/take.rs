@@ -2,6 +2,7 @@
 //! then has it decided.
 
 use super::alert_log;
+use super::copies::judge_same_mail;
 use super::decide::{AlertOutcome, decide_alert, left_to_service, outcome};
 use super::draft::{FIRST_PAUSE, Taken, alert_unit, draft, place, vouching};
 use super::taken_back::{link_undone, undoes};
@@ -21,11 +22,14 @@ pub async fn take_alert(app: &App, taken: &Taken) -> Result<AlertOutcome, OpErro
     let id = app.store.id(IdKind::Alert).await?;
     let mut alert = draft(id, app.now(), taken);
     place(app, &mut alert).await?;
+    let digest = taken.digest.as_ref().filter(|_| taken.waits.is_none());
+    judge_same_mail(app, &mut alert, digest).await?;
     let first = alert.clone();
     for _ in 0..RACES_MAX {
         let now = alert.first_seen;
-        let keep =
-            |alert: &AlertRow| vec![alerts::add(alert), alerts::add_mail(id, &taken.raw, now + MAIL_KEPT)];
+        let keep = |alert: &AlertRow| {
+            vec![alerts::add(alert), alerts::add_mail(id, &taken.raw, taken.digest, now + MAIL_KEPT)]
+        };
         let mut unit = alert_unit(app, &mut alert, &taken.content_hash, now, keep).await?;
         if taken.waits.is_some() && alert.status == AlertStatus::Quarantined {
             let job = app.store.id(IdKind::Job).await?;

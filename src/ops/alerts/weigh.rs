@@ -4,14 +4,14 @@
 //! person asks for suggestions. All reads begin after the alert's own commit, so of an alert and a
 //! correction that happen at the same moment at least one sees the other (contract/matching.md#m21).
 
-use super::other_accounts::on_other_accounts;
+use super::other_accounts::{on_fitting_accounts, on_other_accounts};
 use super::similar::{Similar, similar_alerts};
 use crate::app::App;
 use crate::domain::account::ReceivingAccount;
 use crate::domain::alert::AlertRow;
 use crate::domain::matching::{
-    Beneficiary, CANDIDATES_MAX, Candidate, Considered, Decision, Incoming, NEAR_MISS, SUGGESTIONS_MAX,
-    Verdicts, about, consider_elsewhere, decide,
+    Beneficiary, CANDIDATES_MAX, Candidate, Considered, Decision, Incoming, NEAR_MISS, Place,
+    SUGGESTIONS_MAX, Verdicts, about, consider_on, decide,
 };
 use crate::domain::money::Money;
 use crate::domain::name::index::Likeness;
@@ -71,22 +71,7 @@ pub async fn weigh_against(
         None => None,
     };
     let (Some(account), Some(received)) = (account, alert.facts.amount) else {
-        let mut reasons = alert.facts.doubts.clone();
-        let mut doubt_kinds = Vec::new();
-        if alert.facts.amount.is_none() {
-            reasons.push("the amount could not be read".into());
-            doubt_kinds.push("no_amount");
-        }
-        if reasons.is_empty() {
-            reasons.push("the alert names no registered account".into());
-        }
-        if alert.account_id.is_none() {
-            doubt_kinds.push("no_account");
-        }
-        let verdict = Verdicts::Review { reasons, kinds: Vec::new() };
-        let decision = Decision { verdict, considered: Vec::new() };
-        let (payments, account, undone_by, ticks) = (Vec::new(), None, None, 0);
-        return Ok(Weighed { decision, payments, account, undone_by, doubt_kinds, ticks });
+        return without_account(app, alert).await;
     };
     let place = account.place();
     let ticks = app.store.amount_ticks(place, received).await?;
@@ -148,7 +133,7 @@ pub async fn weigh_against(
         // After the verdict, in which they have no part.
         let elsewhere =
             on_other_accounts(app, alert, &account, received, alert.first_seen - SUGGEST_WITHIN).await?;
-        decision.show_elsewhere(consider_elsewhere(&incoming, &candidates(&elsewhere, &[])));
+        decision.show_elsewhere(consider_on(Place::Another, &incoming, &candidates(&elsewhere, &[])));
     }
     if let Some(about) = objection.and_then(|objection| objection.about.as_ref()) {
         show(&incoming, about, &mut decision);
@@ -156,6 +141,43 @@ pub async fn weigh_against(
     }
     let undone_by = similar.undone_by;
     Ok(Weighed { decision, payments, account: Some(account), undone_by, doubt_kinds, ticks })
+}
+
+/// An alert without an amount, or whose account is not settled, always goes to a person, who is shown what fits on
+/// the accounts that it may be about.
+async fn without_account(app: &App, alert: &AlertRow) -> Result<Weighed, OpError> {
+    let mut reasons = alert.facts.doubts.clone();
+    let mut doubt_kinds = Vec::new();
+    if alert.facts.amount.is_none() {
+        reasons.push("the amount could not be read".into());
+        doubt_kinds.push("no_amount");
+    }
+    if reasons.is_empty() {
+        reasons.push("the alert names no registered account".into());
+    }
+    if alert.account_id.is_none() {
+        doubt_kinds.push("no_account");
+    }
+    let verdict = Verdicts::Review { reasons, kinds: Vec::new() };
+    let mut decision = Decision { verdict, considered: Vec::new() };
+    if let (None, Some(received)) = (alert.account_id, alert.facts.amount) {
+        let (place, payments) =
+            on_fitting_accounts(app, alert, received, alert.first_seen - SUGGEST_WITHIN).await?;
+        let cut = cut_lengths(alert);
+        let incoming = Incoming {
+            received,
+            payer_name: alert.facts.payer_name.as_deref(),
+            cut: &cut,
+            time: interval(alert),
+            first_seen: alert.first_seen,
+            holder: "",
+            doubts: &[],
+            limit_reached: false,
+        };
+        decision.show_elsewhere(consider_on(place, &incoming, &candidates(&payments, &[])));
+    }
+    let (payments, account, undone_by, ticks) = (Vec::new(), None, None, 0);
+    Ok(Weighed { decision, payments, account, undone_by, doubt_kinds, ticks })
 }
 
 /// Where the doubts come from: the mail or the account, a correction, other alerts of the same money.

@@ -86,7 +86,7 @@ pub enum AccountRefusal {
     OtherMode(i64, &'static str),
     #[error(
         "the alerts of this bank show too few digits to distinguish it from account {0} ({1}); with --force \
-         it is added, and alerts that fit both go to review"
+         it is added, and from then on alerts of account {0} go to review too"
     )]
     LooksAlike(i64, String),
     #[error("--via: no account in use has the number {0}")]
@@ -106,8 +106,11 @@ pub enum AccountWarning {
     CheckDigit(String, String),
     #[error("no template reads the mails of {0:?}; its alerts are never matched automatically")]
     NoTemplate(String),
-    #[error("its alerts look like those of account {0}; alerts that fit both go to review")]
-    MaskShared(i64),
+    #[error(
+        "its alerts look like those of account {0} ({1}); from now on alerts of account {0} go to review too, until \
+         you retire the other one before it has had a payment"
+    )]
+    MaskShared(i64, String),
 }
 
 /// An account as it stands now.
@@ -149,7 +152,8 @@ pub async fn add_account(
         }
         let act_id = app.store.id(IdKind::Act).await?;
         let subject = format!("account {}", account.id);
-        unit = unit.steps(alike.iter().map(|id| accounts::share_mask(*id))).step(acts::record(
+        unit = unit.steps(alike.iter().map(|id| accounts::share_mask(*id))).step(acts::record_of(
+            account.business_id,
             act_id,
             operator,
             "account add",
@@ -180,7 +184,8 @@ pub async fn retire_account(
         }
         let now = app.now();
         let act_id = app.store.id(IdKind::Act).await?;
-        let unit = app.store.unit(0).await?.step(accounts::retire_account(id, now)).step(acts::record(
+        let unit = app.store.unit(0).await?.step(accounts::retire_account(id, now)).step(acts::record_of(
+            account.business_id,
             act_id,
             operator,
             "account retire",
@@ -245,7 +250,8 @@ fn plan(new: &NewAccount, all: &[ReceivingAccount], now: Timestamp) -> Result<Pl
         if !new.force {
             return Err(AccountRefusal::LooksAlike(other.id, other.number.clone()));
         }
-        warnings.extend(alike.iter().map(|other| AccountWarning::MaskShared(other.id)));
+        let shared = |other: &&ReceivingAccount| AccountWarning::MaskShared(other.id, other.number.clone());
+        warnings.extend(alike.iter().map(shared));
     }
     let via = new.via.as_deref().map(|via| find_via(via, &bank, new.mode, all)).transpose()?;
     let account = ReceivingAccount {
@@ -261,13 +267,14 @@ fn plan(new: &NewAccount, all: &[ReceivingAccount], now: Timestamp) -> Result<Pl
         mask_shared: !alike.is_empty(),
         created_at: before.map_or(now, |before| before.created_at),
         retired_at: None,
+        is_spent_unused: false,
         last_used_at: before.map_or(Timestamp::MIN, |before| before.last_used_at),
     };
     let alike = alike.iter().filter(|other| !other.mask_shared).map(|other| other.id).collect();
     Ok(Plan { account, reopened: before.is_some(), alike, warnings })
 }
 
-/// Other accounts at the bank, retired ones included, that its alerts write the same.
+/// Other accounts at the bank that its alerts write the same; retired ones included, unless they never had a payment.
 fn look_alikes<'a>(
     bank: &str,
     number: &str,
@@ -278,7 +285,8 @@ fn look_alikes<'a>(
     // Numbers here are digits only, so any cut is between two characters.
     let shown = |number: &str| number[..number.len().saturating_sub(mask.hidden_end)].to_owned();
     let is_alike = |a: &str, b: &str| look_alike(&shown(a), &shown(b), mask.lead, mask.trail);
-    all.iter().filter(|a| a.bank == bank && a.number != number && is_alike(&a.number, number)).collect()
+    let may_be_meant = |a: &&ReceivingAccount| a.bank == bank && a.number != number && !a.is_spent_unused;
+    all.iter().filter(may_be_meant).filter(|a| is_alike(&a.number, number)).collect()
 }
 
 /// The account a virtual one is settled through; one at the same bank is meant first.
@@ -346,7 +354,7 @@ mod tests {
         let forced = plan(&NewAccount { force: true, ..same_tail.clone() }, &all, NOW).unwrap();
         assert!(forced.account.mask_shared && !forced.account.forced);
         assert_eq!(forced.alike, [1]);
-        assert!(forced.warnings.contains(&AccountWarning::MaskShared(1)));
+        assert!(forced.warnings.contains(&AccountWarning::MaskShared(1, "0123456789".into())));
         // A bank that hides the last digit too cannot tell two that differ there alone.
         let hiding = GivenBank::Known {
             code: "gtbank".into(),
@@ -360,6 +368,9 @@ mod tests {
         // A retired one is still named by late alerts.
         let retired = [ReceivingAccount { retired_at: Some(NOW), ..there(1, "0123456789") }];
         assert!(plan(&same_tail, &retired, NOW).is_err());
+        let [retired] = retired;
+        let unused = [ReceivingAccount { is_spent_unused: true, ..retired }];
+        assert!(plan(&same_tail, &unused, NOW).is_ok_and(|plan| !plan.account.mask_shared));
         // At another bank, or at one that shows whole numbers, there is nothing to mistake.
         let whole =
             GivenBank::Known { code: "zenith".into(), name: "Zenith".into(), mask: None, cbn_code: None };

@@ -91,7 +91,7 @@ pub struct NewBusiness {
 }
 
 /// Changes of a business; `None` leaves a setting as it is, `Some(None)` takes it away.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BusinessChange {
     pub name: Option<String>,
     pub email: Option<String>,
@@ -188,7 +188,7 @@ pub async fn add_business(
         .unit(business.id)
         .await?
         .steps(merchants::add_business(&business, sealed))
-        .step(acts::record(act_id, operator, "business add", &subject, "", now));
+        .step(acts::record_of(business.id, act_id, operator, "business add", &subject, "", now));
     match app.store.apply(unit).await? {
         Applied::Done(_) => Ok(Ok(WithSecret { business, secret, previous_until: None })),
         other => Err(OpError::Fault(format!("a new business was refused: {other:?}"))),
@@ -211,7 +211,8 @@ pub async fn set_business(
         let now = app.now();
         let act_id = app.store.id(IdKind::Act).await?;
         let what = told(&old, &new);
-        let unit = app.store.unit(id).await?.step(merchants::set_business(&new, now)).step(acts::record(
+        let unit = app.store.unit(id).await?.step(merchants::set_business(&new, now)).step(acts::record_of(
+            id,
             act_id,
             operator,
             "business set",
@@ -259,7 +260,7 @@ pub async fn rotate_secret(
             .unit(id)
             .await?
             .step(merchants::rotate_secret(id, business.version, sealed, until, now))
-            .step(acts::record(act_id, operator, "business rotate-secret", &subject, "", now));
+            .step(acts::record_of(id, act_id, operator, "business rotate-secret", &subject, "", now));
         match app.store.apply(unit).await? {
             Applied::Done(_) => {
                 business.version += 1;

@@ -76,12 +76,9 @@ pub async fn add_key(
     };
     let act_id = app.store.id(IdKind::Act).await?;
     let subject = format!("key {}", key.id);
-    let unit = app
-        .store
-        .unit(business_id)
-        .await?
-        .step(merchants::add_key(&key, key_hash(&text)))
-        .step(acts::record(act_id, operator, "key add", &subject, label.unwrap_or_default(), now));
+    let unit = app.store.unit(business_id).await?.step(merchants::add_key(&key, key_hash(&text))).step(
+        acts::record_of(business_id, act_id, operator, "key add", &subject, label.unwrap_or_default(), now),
+    );
     match app.store.apply(unit).await? {
         Applied::Done(_) => {
             // It may have been asked for, and be remembered as unknown.
@@ -97,12 +94,9 @@ pub async fn revoke_key(app: &App, operator: &str, id: i64) -> Result<Result<Api
     let now = app.now();
     let Some(key) = app.store.api_key(id).await? else { return Ok(Err(KeyRefusal::Unknown(id))) };
     let act_id = app.store.id(IdKind::Act).await?;
-    let unit = app
-        .store
-        .unit(key.business_id)
-        .await?
-        .step(merchants::revoke_key(id, now))
-        .step(acts::record(act_id, operator, "key revoke", &format!("key {id}"), "", now));
+    let unit = app.store.unit(key.business_id).await?.step(merchants::revoke_key(id, now)).step(
+        acts::record_of(key.business_id, act_id, operator, "key revoke", &format!("key {id}"), "", now),
+    );
     match app.store.apply(unit).await? {
         Applied::Done(_) => app.directory.forget(),
         // Revoked before, which is what was wanted.

@@ -123,7 +123,15 @@ pub async fn add_website(
         let act = if new.approve { "website add --approve" } else { "website add" };
         let act_id = app.store.id(IdKind::Act).await?;
         let subject = format!("website {}", website.id);
-        unit = unit.step(acts::record(act_id, operator, act, &subject, &host, website.created_at));
+        unit = unit.step(acts::record_of(
+            website.business_id,
+            act_id,
+            operator,
+            act,
+            &subject,
+            &host,
+            website.created_at,
+        ));
         if app.store.apply(unit).await?.is_done() {
             app.directory.forget();
             return Ok(Ok(website));
@@ -247,7 +255,15 @@ async fn write(
         .await?
         .step(merchants::set_website(row, now))
         .steps(approvals.map(merchants::raise_approvals))
-        .step(acts::record(act_id, operator, act, &format!("website {}", row.website.id), reason, now))
+        .step(acts::record_of(
+            row.website.business_id,
+            act_id,
+            operator,
+            act,
+            &format!("website {}", row.website.id),
+            reason,
+            now,
+        ))
         // Deliveries that wait for a paused target look at once whether theirs is another one now.
         .steps(deliveries::wake_paused(row.website.business_id, now));
     // The unique index of approved hosts is the second net; what it refuses is looked at again.

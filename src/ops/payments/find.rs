@@ -105,6 +105,7 @@ async fn newest(
     let filter = &search.filter;
     let is_filtered =
         filter.status.is_some() || filter.amount.is_some() || filter.account.is_some() || words.is_some();
+    let is_filtered = is_filtered || filter.reference.is_some();
     // A slice holds all that was made at its first moment, which may be a few more.
     let most = words.map_or(search.limit + 1, |_| 2 * reach.rows);
     look_back(
@@ -127,10 +128,15 @@ pub(in crate::ops) fn words_of(name: &str) -> Option<Vec<String>> {
     (!words.iter().all(String::is_empty)).then_some(words)
 }
 
-/// Whether words of a name begin with these, in any order.
+/// Whether words of a name begin with these, in any order; of a single word, whether a name like it is among them.
 pub(in crate::ops) fn bears(name: &str, words: &[String]) -> bool {
-    let name = fold(name);
-    words.iter().all(|wanted| name.split(' ').any(|word| word.starts_with(wanted.as_str())))
+    let folded = fold(name);
+    if words.iter().all(|wanted| folded.split(' ').any(|word| word.starts_with(wanted.as_str()))) {
+        return true;
+    }
+    // Of one word the index has too few keys to find every spelling.
+    let [only] = words else { return false };
+    verdict_folded(&Folded::new(name), &Folded::new(only), &[]) != Verdict::Different
 }
 
 /// Payments whose payer's name is not different from the one that is looked for, and that fit the rest.
@@ -154,7 +160,11 @@ async fn of_like_names(app: &App, search: &Search, name: &str) -> Result<Vec<Pay
     like.retain(|payment| {
         payment.created_at >= *since
             && filter.business_id.is_none_or(|id| id == payment.business_id)
-            && filter.status.is_none_or(|status| status == payment.status)
+            && filter.status.is_none_or(|wanted| wanted.fits(payment))
+            && filter
+                .reference
+                .as_ref()
+                .is_none_or(|wanted| payment.external_reference.as_ref() == Some(wanted))
             && filter.account.as_ref().is_none_or(|number| is_there(payment, number))
             && verdict_folded(&Folded::new(&payment.payer_name), &name, &[]) != Verdict::Different
     });

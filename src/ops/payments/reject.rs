@@ -50,7 +50,7 @@ pub async fn reject_payment(
             .await?
             .steps(ended)
             .step(payments::rejected(&payment, &after))
-            .step(acts::record(act, operator, "reject", &subject, reason, now));
+            .step(acts::record_of(business_id, act, operator, "reject", &subject, reason, now));
         if app.store.apply(unit).await?.is_done() {
             return Ok(Ok(after));
         }

@@ -87,7 +87,8 @@ pub async fn resend(app: &App, operator: &str, ids: &[i64]) -> Result<Resent, Op
         }
         let mut noted = Vec::new();
         for delivery in &found {
-            noted.push(act(app, operator, &format!("webhook {}", delivery.id), "").await?);
+            let subject = format!("webhook {}", delivery.id);
+            noted.push(act(app, delivery.business_id, operator, &subject, "").await?);
         }
         again(app, &found, deliveries::resend, noted).await?;
         resent.ids.extend(found.iter().map(|delivery| delivery.id));
@@ -108,7 +109,8 @@ pub async fn resend_failed(app: &App, operator: &str, since: Span) -> Result<Vec
             break;
         }
         let some: Vec<String> = found.iter().map(|delivery| delivery.id.to_string()).collect();
-        let noted = act(app, operator, "failed webhooks", &format!("webhooks {}", some.join(", "))).await?;
+        let noted =
+            act(app, None, operator, "failed webhooks", &format!("webhooks {}", some.join(", "))).await?;
         again(app, &found, deliveries::resend_failed, vec![noted]).await?;
         ids.extend(found.iter().map(|delivery| delivery.id));
         app.wake.notify_waiters();
@@ -116,9 +118,15 @@ pub async fn resend_failed(app: &App, operator: &str, since: Span) -> Result<Vec
     Ok(ids)
 }
 
-async fn act(app: &App, operator: &str, subject: &str, reason: &str) -> Result<Step, OpError> {
+async fn act(
+    app: &App,
+    business_id: impl Into<Option<i64>>,
+    operator: &str,
+    subject: &str,
+    reason: &str,
+) -> Result<Step, OpError> {
     let id = app.store.id(IdKind::Act).await?;
-    Ok(acts::record(id, operator, "webhook resend", subject, reason, app.now()))
+    Ok(acts::record_of(business_id, id, operator, "webhook resend", subject, reason, app.now()))
 }
 
 /// Lifts the pauses in the way of these deliveries and makes them due, with what is noted of it.

@@ -105,6 +105,11 @@ impl Postgres {
         self.readers[turn % self.readers.len()].ask(&Question::One { sql, params: &params }).await
     }
 
+    /// Whether a reader has no connection and could not open one.
+    pub(in crate::store) fn is_cut_off(&self) -> bool {
+        self.readers.iter().any(Slot::is_cut_off)
+    }
+
     /// A connection of its own for work that may take long, without the limits of a request.
     pub(in crate::store) async fn unlimited(&self) -> Result<Connection, StoreError> {
         let connection = Connection::open(&self.readers[0].config).await?;

@@ -51,6 +51,7 @@ pub(in crate::store) const MIGRATIONS: &[Migration] = migrations![
     "0020_counter_rows",
     "0021_wrong_pins_told",
     "0022_reversed_found",
+    "0023_whose_acts_and_same_mails",
     "0024_forwarded_and_paid",
 ];
 
@@ -253,6 +254,10 @@ mod tests {
         ("0020_counter_rows", "b10b38e3905cc73eca167dfc6567138335ee357673337462ee9cc7f8e6d2ac75"),
         ("0021_wrong_pins_told", "9de16138a06435cbe6bd444f66c04bf49d4c5884ef117be0c93c76673298fb11"),
         ("0022_reversed_found", "a5ecf6f8172b80ef7f611d3cd26cc0a49be5a1e1568899e03e1894d528bc17e9"),
+        (
+            "0023_whose_acts_and_same_mails",
+            "f6ddf55381698ec035ff9207386e401ba8fd1b1041d1cee97a5b38cd2962fe40",
+        ),
         ("0024_forwarded_and_paid", "f75b42492f3524097f3289263a7481ea5d731ba2b896ccf24ff63a7fef7be23c"),
     ];
 

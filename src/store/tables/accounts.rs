@@ -15,7 +15,10 @@ pub const ACCOUNTS_MAX: i64 = 10_000;
 statements! {
     ACCOUNTS: query {
         "select id, bank, bank_name, number, name, business_id, via_account_id, mode, is_forced, is_mask_shared, \
-         created_at, retired_at, last_used_at from receiving_accounts order by id limit $1"
+         created_at, retired_at, last_used_at, case when retired_at is not null and not exists \
+         (select 1 from payments p where p.account_id = receiving_accounts.id and p.status = 'pending') and not exists \
+         (select 1 from payments p where p.account_id = receiving_accounts.id and p.status <> 'pending') \
+         then 1 else 0 end as is_spent_unused from receiving_accounts order by id limit $1"
     }
     ADD_ACCOUNT: insert(receiving_accounts) {
         id: Int, bank: Text, bank_name: Text, number: Text, name: Text, business_id: Int,
@@ -51,6 +54,7 @@ fn account(row: Row) -> Result<ReceivingAccount, StoreError> {
         created_at: row.time("created_at")?,
         retired_at: row.opt_time("retired_at")?,
         last_used_at: row.time("last_used_at")?,
+        is_spent_unused: row.flag("is_spent_unused")?,
     })
 }
 

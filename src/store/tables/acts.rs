@@ -8,7 +8,7 @@ use crate::store::{Row, Step, Store, StoreError};
 
 macro_rules! columns {
     () => {
-        "id, operator, act, subject, reason, acted_at"
+        "id, operator, act, subject, reason, acted_at, business_id"
     };
 }
 
@@ -22,7 +22,7 @@ macro_rules! about {
             " from operator_acts where ",
             $column,
             " = $1 and \
-             acted_at >= $2 order by acted_at desc, id desc limit $3) as ",
+             acted_at >= $2 and (cast($4 as bigint) = 0 or business_id = $4) order by acted_at desc, id desc limit $3) as ",
             $column,
             "s"
         )
@@ -30,10 +30,14 @@ macro_rules! about {
 }
 
 statements! {
-    RECORD: insert(operator_acts) { id: Int, operator: Text, act: Text, subject: Text, reason: Text, acted_at: Int }
+    RECORD: insert(operator_acts) { id: Int, operator: Text, act: Text, subject: Text, reason: Text, acted_at: Int, business_id: Int }
     NEWEST: query {
         concat!("select ", columns!(), " from operator_acts where acted_at >= $1 order by acted_at desc, id desc \
                  limit $2")
+    }
+    NEWEST_OF_BUSINESS: query {
+        concat!("select ", columns!(), " from operator_acts where business_id = $3 and acted_at >= $1 \
+                 order by acted_at desc, id desc limit $2")
     }
     ABOUT: query {
         concat!(
@@ -56,6 +60,8 @@ pub struct OperatorAct {
     /// Why, in the person's words; empty where none are asked for.
     pub reason: String,
     pub at: Timestamp,
+    /// Whose payment, website, key, account or webhook it was. A program of before did not note it.
+    pub business_id: Option<i64>,
 }
 
 fn decode(row: Row) -> Result<OperatorAct, StoreError> {
@@ -67,11 +73,25 @@ fn decode(row: Row) -> Result<OperatorAct, StoreError> {
         subject: r.text("subject")?,
         reason: r.text("reason")?,
         at: r.time("acted_at")?,
+        business_id: r.opt_int("business_id")?,
     })
 }
 
 /// Notes an act. `subject` names the row in words, such as `website 4`; `id` is of `IdKind::Act`.
 pub fn record(id: i64, operator: &str, act: &str, subject: &str, reason: &str, now: Timestamp) -> Step {
+    record_of(None, id, operator, act, subject, reason, now)
+}
+
+/// The same of an act about something of one business.
+pub fn record_of(
+    business_id: impl Into<Option<i64>>,
+    id: i64,
+    operator: &str,
+    act: &str,
+    subject: &str,
+    reason: &str,
+    now: Timestamp,
+) -> Step {
     Step::insert(RECORD {
         id: id.into(),
         operator: operator.into(),
@@ -79,21 +99,29 @@ pub fn record(id: i64, operator: &str, act: &str, subject: &str, reason: &str, n
         subject: subject.into(),
         reason: reason.into(),
         acted_at: now.into(),
+        business_id: business_id.into().into(),
     })
 }
 
 impl Store {
-    /// Acts since a time, newest first; of one subject if it is given. An approval is about its alert and its payment.
+    /// Acts since a time, newest first; of one subject and of one business if they are given. An approval is about its alert and its payment.
     pub async fn acts(
         &self,
         subject: Option<&str>,
+        business_id: Option<i64>,
         since: Timestamp,
         limit: usize,
     ) -> Result<Vec<OperatorAct>, StoreError> {
         let limit = limit as i64;
-        let rows = match subject {
-            Some(subject) => self.read(&ABOUT, vec![subject.into(), since.into(), limit.into()]).await?,
-            None => self.read(&NEWEST, vec![since.into(), limit.into()]).await?,
+        let rows = match (subject, business_id) {
+            (Some(subject), _) => {
+                let business = business_id.unwrap_or(0);
+                self.read(&ABOUT, vec![subject.into(), since.into(), limit.into(), business.into()]).await?
+            }
+            (None, Some(business)) => {
+                self.read(&NEWEST_OF_BUSINESS, vec![since.into(), limit.into(), business.into()]).await?
+            }
+            (None, None) => self.read(&NEWEST, vec![since.into(), limit.into()]).await?,
         };
         rows.into_iter().map(decode).collect()
     }

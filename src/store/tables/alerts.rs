@@ -47,11 +47,12 @@ statements! {
          bank_time_end_at = $27, bank_time_precision = $28, balance_kind = $29, balance_kobo = $30, doubts = \
          $31, message_id = $32, mail_from = $33, subject = $34, mailed_at = $35, first_seen_at = $36, \
          decided_at = $37, linked_alert_id = $38, reason = $39, evidence = $40, authentic_by = $41 where id = \
-         $1 and version = $3 and status in ('quarantined', 'unreadable', 'ignored')"
+         $1 and version = $3 and (status in ('quarantined', 'unreadable', 'ignored') or (status = 'review' and \
+         account_id is null))"
     }
     RAW: query { "select raw from mails where alert_id = $1" }
     ADD_KEY: insert(alert_keys) { kind: Text, key: Text, alert_id: Int }
-    ADD_MAIL: insert(mails) { alert_id: Int, raw: Bytes, kept_until_at: Int }
+    ADD_MAIL: insert(mails) { alert_id: Int, raw: Bytes, kept_until_at: Int, digest: Bytes }
     BY_ID: query { concat!("select ", columns!(), " from alerts where id = $1") }
     KEY_OWNER: query { "select alert_id from alert_keys where kind = $1 and key = $2" }
     DECIDED: query {
@@ -250,8 +251,14 @@ pub fn add_key(kind: &str, key: &str, alert_id: i64) -> Step {
     Step::insert(ADD_KEY { kind: kind.into(), key: key.into(), alert_id: alert_id.into() })
 }
 
-pub fn add_mail(alert_id: i64, raw: &[u8], kept_until: Timestamp) -> Step {
-    Step::insert(ADD_MAIL { alert_id: alert_id.into(), raw: raw.into(), kept_until_at: kept_until.into() })
+pub fn add_mail(alert_id: i64, raw: &[u8], digest: Option<[u8; 32]>, kept_until: Timestamp) -> Step {
+    let digest = digest.map(|digest| digest.to_vec());
+    Step::insert(ADD_MAIL {
+        alert_id: alert_id.into(),
+        raw: raw.into(),
+        kept_until_at: kept_until.into(),
+        digest: digest.into(),
+    })
 }
 
 /// An outcome other than a match; guarded by version.

@@ -165,7 +165,7 @@ impl Named<'_> {
 /// What a person may approve with money that came to another account than the one it is asked for on.
 #[derive(Clone, Copy, Debug)]
 pub struct Elsewhere<'a> {
-    /// Its account is the one that the money came to.
+    /// Its account is the one that the money came to, `None` where that is not known: then all are looked at.
     pub named: Named<'a>,
     pub mode: Mode,
     /// `None`: of any business.

@@ -21,7 +21,9 @@ macro_rules! found {
             " from payments where ",
             $business,
             " and created_at >= $2 and created_at < $3 \
-             and (cast($4 as text) = '' or status = $4) \
+             and (cast($4 as text) = '' or status = $4 or (status = 'approved' and \
+              case when reversed_at is null then 'standing' else 'reversed' end = $4)) \
+             and (cast($8 as text) = '' or external_reference = $8) \
              and (cast($5 as bigint) = -1 or amount_kobo = $5 or received_kobo = $5) \
              and (cast($6 as text) = '' \
                   or account_id in (select r.id from receiving_accounts r where r.number = $6)) \
@@ -53,15 +55,45 @@ statements! {
     }
 }
 
+/// What became of the payments that are looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    Status(Status),
+    /// Approved, and not reversed since.
+    Standing,
+    Reversed,
+}
+
+impl Wanted {
+    pub fn fits(self, payment: &Payment) -> bool {
+        let is_reversed = payment.reversed_at.is_some();
+        match self {
+            Wanted::Status(status) => payment.status == status,
+            Wanted::Standing => payment.status == Status::Approved && !is_reversed,
+            Wanted::Reversed => is_reversed,
+        }
+    }
+
+    fn as_str(self) -> &'static str {
+        match self {
+            Wanted::Status(status) => status.as_str(),
+            Wanted::Standing => "standing",
+            Wanted::Reversed => "reversed",
+        }
+    }
+}
+
 /// What is looked for.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
     pub business_id: Option<i64>,
-    pub status: Option<Status>,
+    pub status: Option<Wanted>,
     /// Asked for, or received.
     pub amount: Option<Money>,
     /// Number of the receiving account.
     pub account: Option<String>,
+    /// The merchant's own reference of a wallet payment (`order_reference`).
+    pub reference: Option<String>,
 }
 
 impl Store {
@@ -77,10 +109,11 @@ impl Store {
             filter.business_id.unwrap_or(0).into(),
             from.into(),
             until.into(),
-            filter.status.map_or("", Status::as_str).into(),
+            filter.status.map_or("", Wanted::as_str).into(),
             filter.amount.unwrap_or(Money(-1)).into(),
             filter.account.as_deref().unwrap_or("").into(),
             (limit as i64).into(),
+            filter.reference.as_deref().unwrap_or("").into(),
         ];
         self.read(sql, params).await?.into_iter().map(decode).collect()
     }

@@ -460,3 +460,19 @@ pub async fn take_away(engine: Engine, url: &str) {
         }
     }
 }
+
+/// The database is back.
+pub async fn give_back(engine: Engine, url: &str) {
+    match engine {
+        Engine::Sqlite => {
+            let path = url.strip_prefix("sqlite:").unwrap();
+            std::fs::rename(format!("{path}.away"), path).unwrap();
+        }
+        Engine::Postgres => {
+            let name = url.rsplit('/').next().unwrap();
+            let admin = connect(&server_url()).await;
+            let open = format!("alter database {name} with allow_connections true");
+            admin.batch_execute(&open).await.unwrap();
+        }
+    }
+}

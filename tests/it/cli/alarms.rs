@@ -103,7 +103,7 @@ on_both! {
         assert_eq!(alarms(&desk, &[]), []);
         assert_eq!(alarm_of(&desk, &payment), Value::Null);
         let about = format!("alert {back}");
-        let acts = t.app.store.acts(Some(&about), tillbell::domain::time::Timestamp::MIN, 5).await.unwrap();
+        let acts = t.app.store.acts(Some(&about), None, tillbell::domain::time::Timestamp::MIN, 5).await.unwrap();
         assert_eq!((acts.len(), &*acts[0].act), (1, "dismiss"));
         let again = desk.refused(&["alert", "dismiss", &back.to_string(), "--reason", "again"]);
         assert!(again.contains("is dismissed"), "{again}");

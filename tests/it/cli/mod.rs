@@ -9,6 +9,7 @@ mod alarms;
 mod alert_search;
 mod demo;
 mod files;
+mod first_week;
 mod lists;
 mod merchants;
 mod money;

@@ -140,8 +140,10 @@ on_both! {
         std::fs::write(desk.path().join("empty.eml"), "").unwrap();
         let mail = Alert::credit("0123456781", 300, "Balogun Sade Ayo", now()).text();
         std::fs::write(desk.path().join("one.eml"), mail).unwrap();
-        let results = desk.json(&["alert", "ingest", "empty.eml", "one.eml"]);
-        assert_eq!(results["results"][0]["outcome"], "unreadable");
+        let output = desk.run(&["--json", "alert", "ingest", "empty.eml", "one.eml"]);
+        assert_eq!(output.status.code(), Some(1), "an empty file is no mail");
+        let results: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(results["results"][0]["outcome"], "refused");
         assert_eq!(results["results"][1]["outcome"], "quarantined", "not proven, not trusted");
         let output = desk.run(&["--json", "alert", "ingest", "none.eml", "one.eml", "--trusted"]);
         assert_eq!(output.status.code(), Some(1));

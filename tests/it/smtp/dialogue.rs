@@ -6,6 +6,7 @@ use tillbell::alert_reader::mime::MAX_MAIL_BYTES;
 use tokio_rustls::TlsConnector;
 
 use super::{Client, DEV, House, SMTP, on_sqlite};
+use crate::harness::logs::Logs;
 
 #[test]
 fn commands_have_an_order() {
@@ -67,6 +68,24 @@ fn only_our_recipients_are_taken_and_a_mail_is_taken_once() {
         client.gets("DATA", "354").await;
         client.send("Subject: many\r\n\r\nmany\r\n.\r\n").await;
         client.expect("250").await;
+    });
+}
+
+#[test]
+fn a_refused_recipient_is_told_without_its_name_and_not_without_end() {
+    on_sqlite(|db| async {
+        let logs = Logs::keep();
+        let house = House::open(db, SMTP).await;
+        let mut client = house.greeted().await;
+        client.gets("MAIL FROM:<a@b.example>", "250").await;
+        for _ in 0..4 {
+            client.gets("RCPT TO:<funmilayo@other.example>", "550").await;
+        }
+        let text = logs.text();
+        let said: Vec<&str> = text.lines().filter(|line| line.contains("a recipient was refused")).collect();
+        assert_eq!(said.len(), 4, "{said:#?}");
+        assert!(said[0].contains("WARN") && said[0].contains("f***@other.example"), "{}", said[0]);
+        assert!(said.iter().all(|line| !line.contains("funmilayo")), "{said:#?}");
     });
 }
 

@@ -79,6 +79,11 @@ impl Slot {
         self.get_within(Duration::ZERO).await
     }
 
+    /// Whether the last attempt to connect failed; while somebody else tries, nobody knows.
+    pub(super) fn is_cut_off(&self) -> bool {
+        self.held.try_lock().is_ok_and(|held| held.failed.is_some())
+    }
+
     async fn get_within(&self, patience: Duration) -> Result<Arc<Connection>, StoreError> {
         let asked = Instant::now();
         let mut held = self.held.lock().await;
