@@ -18,7 +18,7 @@ use crate::outbound::whatsapp::{WhatsApp, WhatsAppProblem};
 use crate::outbound::{Outbound, OutboundConfig, OutboundProblem, authorities};
 use crate::store::engine::look::{self, Found, Schema};
 use crate::store::{Store, StoreError, StoreOptions};
-use crate::vault::pin::PinDesk;
+use crate::vault::pin::PinHasher;
 use crate::vault::{Vault, VaultError};
 
 /// Handed to ops and doors as `Arc<App>`.
@@ -30,7 +30,7 @@ pub struct App {
     pub outbound: Outbound,
     pub vault: Vault,
     /// Where PINs are hashed, one at a time.
-    pub pins: PinDesk,
+    pub pins: PinHasher,
     /// Held while a PIN's try takes its places, so that tries of one node do not race one another.
     pub place_turn: tokio::sync::Mutex<()>,
     /// The way to customers' phones.
@@ -221,7 +221,7 @@ impl App {
             clock,
             random,
             outbound,
-            pins: PinDesk::new(&vault),
+            pins: PinHasher::new(&vault),
             place_turn: tokio::sync::Mutex::new(()),
             vault,
             messenger,

@@ -21,7 +21,7 @@ use crate::http::server::listen::TLS_PROTOCOLS;
 use crate::http::{self, Http, Purpose};
 use crate::log_limit::warn_of;
 use crate::mail_intake::imap;
-use crate::mail_intake::ingest::MailRoom;
+use crate::mail_intake::ingest::MailIngestor;
 use crate::mail_intake::smtp::SmtpProblem;
 use crate::ops::OpError;
 use crate::ops::alerts::prove_later::Verifier;
@@ -200,7 +200,7 @@ pub async fn start(app: Arc<App>, roles: Roles) -> Result<Running, ServeError> {
     };
     let operator_address = operator.as_ref().map(|(_, address)| *address);
     let banks = Banks::configured(app.config.banks_folder.as_deref())?;
-    let room = MailRoom::new(&app.config, Arc::new(banks));
+    let room = MailIngestor::new(&app.config, Arc::new(banks));
     let http = Http::new(app.clone(), brand);
     let stop = CancellationToken::new();
     let intake = intake::start(&app, roles.mail, &room, &stop).await?;

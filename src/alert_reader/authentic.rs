@@ -5,9 +5,9 @@
 //! operator named, and `proof` judges those; what speaks against a mail here stands all the same,
 //! because no proof is good for a mail whose From is not the bank's. Called by `alert_reader::read`.
 
-use super::mime::Letter;
-use super::sheet::{Sheet, collapse};
+use super::mime::ParsedMail;
 use super::template::{Bank, Banks};
+use super::text_table::{TextTable, collapse};
 use super::verdict::against;
 use crate::domain::alert::Authenticity;
 
@@ -20,14 +20,14 @@ pub struct Judgement<'b> {
     pub bank: Option<&'b Bank>,
     pub why: Vec<String>,
     pub doubts: Vec<String>,
-    /// Rows of the quoted alert begin here, for each sheet; only in a forward.
+    /// Rows of the quoted alert begin here, for each text table; only in a forward.
     pub quoted_from: Vec<usize>,
     /// From is at the bank's domain, and not one of its known addresses.
     stranger: bool,
 }
 
 /// Judges a mail by its headers and its visible rows.
-pub fn judge<'b>(letter: &Letter, sheets: &[Sheet], banks: &'b Banks) -> Judgement<'b> {
+pub fn judge<'b>(mail: &ParsedMail, tables: &[TextTable], banks: &'b Banks) -> Judgement<'b> {
     let mut judgement = Judgement {
         authenticity: Authenticity::Unproven,
         bank: None,
@@ -36,15 +36,15 @@ pub fn judge<'b>(letter: &Letter, sheets: &[Sheet], banks: &'b Banks) -> Judgeme
         quoted_from: Vec::new(),
         stranger: false,
     };
-    let [from] = &letter.from[..] else {
-        judgement.refute(if letter.from.is_empty() {
+    let [from] = &mail.from[..] else {
+        judgement.refute(if mail.from.is_empty() {
             "the mail has no From address"
         } else {
             "the mail has several From addresses"
         });
         return judgement;
     };
-    if letter.from_headers != 1 {
+    if mail.from_headers != 1 {
         judgement.refute("the mail has several From headers");
         return judgement;
     }
@@ -57,7 +57,7 @@ pub fn judge<'b>(letter: &Letter, sheets: &[Sheet], banks: &'b Banks) -> Judgeme
             judgement.doubts.push(format!("{from} is not one of the bank's known senders"));
         }
     }
-    if let Some((bank, starts)) = quoted(sheets, banks) {
+    if let Some((bank, starts)) = quoted(tables, banks) {
         judgement.why.push("forwarded by hand: the sender is a person, not the bank".into());
         judgement.authenticity = Authenticity::Forwarded;
         judgement.bank = Some(bank);
@@ -71,7 +71,7 @@ pub fn judge<'b>(letter: &Letter, sheets: &[Sheet], banks: &'b Banks) -> Judgeme
         });
         return judgement;
     };
-    if let Some(top) = letter.verdicts.first() {
+    if let Some(top) = mail.verdicts.first() {
         match against(top, bank) {
             Some(reason) => judgement.refute(&reason),
             None => judgement
@@ -110,11 +110,11 @@ fn look_alike<'b>(domain: &str, banks: &'b Banks) -> Option<&'b Bank> {
 }
 
 /// A forward: the quoted head names a bank's sender. Gives where the quoted content begins.
-fn quoted<'b>(sheets: &[Sheet], banks: &'b Banks) -> Option<(&'b Bank, Vec<usize>)> {
+fn quoted<'b>(tables: &[TextTable], banks: &'b Banks) -> Option<(&'b Bank, Vec<usize>)> {
     let mut bank = None;
-    let mut starts = vec![0; sheets.len()];
-    for (s, sheet) in sheets.iter().enumerate() {
-        let lines: Vec<String> = sheet
+    let mut starts = vec![0; tables.len()];
+    for (s, table) in tables.iter().enumerate() {
+        let lines: Vec<String> = table
             .rows
             .iter()
             .map(|r| collapse(&r.join(" ")).trim_start_matches(['>', ' ', '*']).to_lowercase())

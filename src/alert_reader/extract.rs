@@ -10,9 +10,9 @@ pub mod tried;
 mod wording;
 
 use super::narration::{self, Setting};
-use super::sheet::{Arrangement, Found, Sheet, collapse};
 use super::template::{Bank, FieldName, Layout, Shared};
-use super::when::{self, Shown};
+use super::text_table::{Arrangement, Found, TextTable, collapse};
+use super::when::{self, ShownTime};
 use crate::domain::alert::{AlertFacts, AlertKind, Direction};
 use crate::domain::time::Timestamp;
 
@@ -25,7 +25,7 @@ const MAX_VALUE_CHARS: usize = 200;
 const MAX_REFERENCE: usize = 64;
 
 /// What of the headers may be used: `None` where nothing vouches for it.
-pub struct Head<'a> {
+pub struct SignedHead<'a> {
     pub subject: Option<&'a str>,
     pub date: Option<Timestamp>,
     pub now: Timestamp,
@@ -47,11 +47,11 @@ pub fn facts(
     bank: &Bank,
     shared: &Shared,
     layout: &Layout,
-    sheets: &[Sheet],
-    head: &Head<'_>,
+    tables: &[TextTable],
+    head: &SignedHead<'_>,
     why: &mut Vec<String>,
 ) -> AlertFacts {
-    let mut reader = Reader::new(layout, sheets, head);
+    let mut reader = Reader::new(layout, tables, head);
     let amount = reader.amount();
     let direction = reader.direction(amount.suffix);
     let direction = parts::settle(&mut reader, direction, &shared.claims);
@@ -61,16 +61,16 @@ pub fn facts(
     let (text, filled) = reader.narration();
     let setting =
         Setting { bank, shared, layout: &layout.name, direction, holder: holder.as_deref(), filled };
-    let story = text.as_deref().map(|t| narration::read(t, &setting)).unwrap_or_default();
+    let parsed = text.as_deref().map(|t| narration::read(t, &setting)).unwrap_or_default();
     if head.explain {
         why.extend(narration::tried::told(text.as_deref(), &setting));
     }
     let named = reader.field(FieldName::Payer).and_then(|n| narration::clean_name(&n, shared));
-    let Payer { name: payer, cut, unsure } = payer(named, text.as_deref(), &story, &setting);
+    let Payer { name: payer, cut, unsure } = payer(named, text.as_deref(), &parsed, &setting);
     if unsure {
         reader.doubt("the sender's row names the person whom the narration calls the receiver");
     }
-    if story.two_names {
+    if parsed.two_names {
         reader.doubt("the narration names two people, and it is unclear which of them paid");
     }
     let balance = reader.balance(currency.as_deref());
@@ -84,19 +84,19 @@ pub fn facts(
         amount: value,
         currency,
         account_number: reader.account(),
-        virtual_account: story.virtual_account,
-        virtual_amount: story.virtual_amount,
-        virtual_day: story.virtual_day,
+        virtual_account: parsed.virtual_account,
+        virtual_amount: parsed.virtual_amount,
+        virtual_day: parsed.virtual_day,
         is_collection,
         holder_name: holder,
         payer_name: payer,
         payer_name_cut: cut,
-        payer_account_number: reader.field(FieldName::PayerAccount).or(story.payer_account),
-        payer_bank: reader.field(FieldName::PayerBank).or(story.payer_bank),
+        payer_account_number: reader.field(FieldName::PayerAccount).or(parsed.payer_account),
+        payer_bank: reader.field(FieldName::PayerBank).or(parsed.payer_bank),
         narration: text,
-        reference: reader.reference().or(story.reference),
+        reference: reader.reference().or(parsed.reference),
         reference_is_unique: false,
-        session_id: reader.session().or(story.session),
+        session_id: reader.session().or(parsed.session),
         occurred: reader.occurred(),
         balance,
         doubts: Vec::new(),
@@ -140,10 +140,10 @@ struct Payer {
 fn payer(
     named: Option<String>,
     narration: Option<&str>,
-    story: &narration::Story,
+    parsed: &narration::Narration,
     setting: &Setting<'_>,
 ) -> Payer {
-    let told = Payer { name: story.payer.clone(), cut: story.payer_cut, unsure: false };
+    let told = Payer { name: parsed.payer.clone(), cut: parsed.payer_cut, unsure: false };
     let Some(row) = named else { return told };
     // "SHOP LTD - Bus 1": a shop of the receiver's own.
     let (name, branch) =
@@ -155,7 +155,7 @@ fn payer(
         return told;
     }
     let name = upper(name);
-    let receiver = story.receiver.as_deref().map(upper);
+    let receiver = parsed.receiver.as_deref().map(upper);
     let called = receiver.is_some_and(|r| name.starts_with(&r) || r.starts_with(&format!("{name} ")))
         || narration.is_some_and(|n| format!("{} ", upper(n)).contains(&format!(" TO {name} ")));
     if called {
@@ -174,21 +174,21 @@ fn placeholder(reference: &str) -> bool {
 
 struct Reader<'a> {
     layout: &'a Layout,
-    head: &'a Head<'a>,
-    sheets: &'a [Sheet],
-    masked: Vec<Sheet>,
-    /// Texts of the masked sheets, their balances masked as well.
+    head: &'a SignedHead<'a>,
+    tables: &'a [TextTable],
+    masked: Vec<TextTable>,
+    /// Texts of the masked text tables, their balances masked as well.
     texts: Vec<String>,
     doubts: Vec<String>,
 }
 
 impl<'a> Reader<'a> {
-    fn new(layout: &'a Layout, sheets: &'a [Sheet], head: &'a Head<'a>) -> Reader<'a> {
+    fn new(layout: &'a Layout, tables: &'a [TextTable], head: &'a SignedHead<'a>) -> Reader<'a> {
         let free = layout.free_labels();
-        let mut masked = sheets.to_vec();
-        for (sheet, masked) in sheets.iter().zip(&mut masked) {
+        let mut masked = tables.to_vec();
+        for (table, masked) in tables.iter().zip(&mut masked) {
             for found in
-                sheet.values(&free, &layout.known, Arrangement { spaced: layout.spaced, wraps: true })
+                table.values(&free, &layout.known, Arrangement { spaced: layout.spaced, wraps: true })
             {
                 masked.mask(&found);
             }
@@ -200,16 +200,16 @@ impl<'a> Reader<'a> {
         }
         let texts = masked
             .iter()
-            .map(|sheet| {
-                let mut rest = sheet.clone();
+            .map(|table| {
+                let mut rest = table.clone();
                 let how = Arrangement { spaced: layout.spaced, wraps: false };
-                for found in sheet.values(&balances, &layout.known, how) {
+                for found in table.values(&balances, &layout.known, how) {
                     rest.mask(&found);
                 }
                 rest.text()
             })
             .collect();
-        Reader { layout, head, sheets, masked, texts, doubts: Vec::new() }
+        Reader { layout, head, tables, masked, texts, doubts: Vec::new() }
     }
 
     fn doubt(&mut self, why: impl Into<String>) {
@@ -219,9 +219,9 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn at_labels(&self, labels: &[String], sheets: &[Sheet], wraps: bool) -> Vec<Found> {
+    fn at_labels(&self, labels: &[String], tables: &[TextTable], wraps: bool) -> Vec<Found> {
         let how = Arrangement { spaced: self.layout.spaced, wraps };
-        sheets.iter().flat_map(|s| s.values(labels, &self.layout.known, how)).collect()
+        tables.iter().flat_map(|s| s.values(labels, &self.layout.known, how)).collect()
     }
 
     /// Every value of a field in the body, label rows and expressions alike.
@@ -233,17 +233,17 @@ impl<'a> Reader<'a> {
     fn placed(&self, name: FieldName) -> Vec<(usize, String)> {
         let Some(field) = self.layout.fields.get(&name) else { return Vec::new() };
         let free = matches!(name, FieldName::Narration | FieldName::Payer);
-        let sheets = if free { self.sheets } else { &self.masked };
+        let tables = if free { self.tables } else { &self.masked };
         let mut out: Vec<(usize, String)> = Vec::new();
-        for (i, sheet) in sheets.iter().enumerate() {
+        for (i, table) in tables.iter().enumerate() {
             let found =
-                self.at_labels(&field.labels, std::slice::from_ref(sheet), name == FieldName::Narration);
+                self.at_labels(&field.labels, std::slice::from_ref(table), name == FieldName::Narration);
             out.extend(found.into_iter().map(|f| (i, f.text)));
         }
         for (i, masked) in self.texts.iter().enumerate() {
             let whole;
             let text = if free {
-                whole = self.sheets[i].text();
+                whole = self.tables[i].text();
                 &whole
             } else {
                 masked
@@ -257,7 +257,7 @@ impl<'a> Reader<'a> {
     }
 
     fn is_page(&self, part: usize) -> bool {
-        self.sheets.get(part).is_some_and(Sheet::is_page)
+        self.tables.get(part).is_some_and(TextTable::is_page)
     }
 
     /// The value in the subject, where the header may be used.
@@ -305,7 +305,7 @@ impl<'a> Reader<'a> {
     }
 
     fn occurred(&mut self) -> Option<crate::domain::alert::BankTime> {
-        let mut shown = Shown::default();
+        let mut shown = ShownTime::default();
         let mut clear = true;
         for text in self.values(FieldName::Date) {
             let one = when::read(&text);

@@ -31,7 +31,7 @@ pub fn mail(data: &[u8]) {
 pub fn page(data: &[u8]) {
     let text = String::from_utf8_lossy(&data[..data.len().min(MAX_INPUT)]);
     if let Ok(page) = html::read(&text) {
-        assert!(page.sheet.rows.len() <= super::sheet::MAX_ROWS + 1, "more rows than the limit");
+        assert!(page.table.rows.len() <= super::text_table::MAX_ROWS + 1, "more rows than the limit");
     }
     let mut raw = b"From: GeNS@gtbank.com\r\nContent-Type: text/html; charset=utf-8\r\n\r\n".to_vec();
     raw.extend_from_slice(text.as_bytes());
@@ -55,9 +55,9 @@ pub fn figure(data: &[u8]) {
 }
 
 /// A narration, in every bank's grammar, both directions, cut and whole.
-pub fn story(data: &[u8]) {
+pub fn narration(data: &[u8]) {
     let Some(banks) = banks() else { return };
-    let text = super::sheet::collapse(&String::from_utf8_lossy(&data[..data.len().min(4096)]));
+    let text = super::text_table::collapse(&String::from_utf8_lossy(&data[..data.len().min(4096)]));
     for bank in banks.list() {
         for (direction, filled) in
             [(Direction::Credit, false), (Direction::Credit, true), (Direction::Debit, false)]
@@ -70,11 +70,11 @@ pub fn story(data: &[u8]) {
                 holder: Some("TILL AND BELL LTD"),
                 filled,
             };
-            let story = narration::read(&text, &setting);
-            if let Some(session) = &story.session {
+            let narration = narration::read(&text, &setting);
+            if let Some(session) = &narration.session {
                 assert!(session.len() == 30 && session.bytes().all(|b| b.is_ascii_digit()), "{text:?}");
             }
-            if let Some(name) = &story.payer {
+            if let Some(name) = &narration.payer {
                 assert!(name.chars().count() <= 120 && name.chars().any(char::is_alphabetic), "{text:?}");
             }
         }
@@ -173,7 +173,9 @@ pub fn worst() -> Vec<(&'static str, Vec<u8>)> {
         }),
         ("labels without values", {
             let mut raw = b"From: GeNS@gtbank.com\r\nContent-Type: text/plain; charset=utf-8\r\n\r\nA credit transaction occurred on your account\r\n".to_vec();
-            raw.extend_from_slice(fill("Amount\r\n\r\n", super::sheet::MAX_ROWS / 2 * 10 - 200).as_bytes());
+            raw.extend_from_slice(
+                fill("Amount\r\n\r\n", super::text_table::MAX_ROWS / 2 * 10 - 200).as_bytes(),
+            );
             raw
         }),
         ("blanks", {

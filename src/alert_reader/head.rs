@@ -11,15 +11,15 @@ const MAX_FIELDS: usize = 500;
 
 /// One field: its name, and its value from after the colon to the last line's end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Field<'a> {
+pub struct HeaderField<'a> {
     pub name: &'a str,
     pub value: &'a [u8],
 }
 
 /// All fields, from the top down.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Head<'a> {
-    pub fields: Vec<Field<'a>>,
+pub struct Header<'a> {
+    pub fields: Vec<HeaderField<'a>>,
 }
 
 /// The mail as it went over the wire: lines end in CRLF. Mailboxes and files keep bare LFs, which
@@ -41,8 +41,8 @@ pub fn wire(raw: &[u8]) -> Cow<'_, [u8]> {
 }
 
 /// Reads the block of a mail whose lines end in CRLF. The error says, in words, what is unusual.
-pub fn strict(wire: &[u8]) -> Result<Head<'_>, String> {
-    let mut head = Head { fields: Vec::new() };
+pub fn strict(wire: &[u8]) -> Result<Header<'_>, String> {
+    let mut head = Header { fields: Vec::new() };
     let (mut start, mut at) = (0, 0);
     while at < wire.len() {
         let end = line_end(wire, at);
@@ -76,21 +76,21 @@ fn line_end(wire: &[u8], at: usize) -> usize {
     wire[at..].iter().position(|byte| *byte == b'\n').map_or(wire.len(), |n| at + n + 1)
 }
 
-fn field(bytes: &[u8]) -> Result<Field<'_>, String> {
+fn field(bytes: &[u8]) -> Result<HeaderField<'_>, String> {
     let unusual = || "a header line has no name".to_owned();
     let colon = bytes.iter().position(|byte| *byte == b':').ok_or_else(unusual)?;
     let (name, value) = (&bytes[..colon], &bytes[colon + 1..]);
     match std::str::from_utf8(name) {
         Ok(name) if !name.is_empty() && name.bytes().all(|b| b.is_ascii_graphic()) => {
-            Ok(Field { name, value })
+            Ok(HeaderField { name, value })
         }
         _ => Err(unusual()),
     }
 }
 
-impl<'a> Head<'a> {
+impl<'a> Header<'a> {
     /// The fields of this name with their places, from the top down.
-    pub fn named<'n>(&'n self, name: &'n str) -> impl Iterator<Item = (usize, Field<'a>)> + 'n {
+    pub fn named<'n>(&'n self, name: &'n str) -> impl Iterator<Item = (usize, HeaderField<'a>)> + 'n {
         self.fields.iter().copied().enumerate().filter(move |(_, f)| f.name.eq_ignore_ascii_case(name))
     }
 

@@ -6,17 +6,17 @@
 
 mod colour;
 mod cost;
-pub mod seams;
+pub mod markup_boundaries;
 mod style;
-mod swallowed;
+mod unclosed_markup;
 
 use scraper::node::Element;
 use scraper::{ElementRef, Html, Node};
 
 use super::mime::MAX_HTML_BYTES;
-use super::sheet::{MAX_ROWS, RAISED, Sheet, collapse};
+use super::text_table::{MAX_ROWS, RAISED, TextTable, collapse};
 use cost::cost;
-use style::{Look, StyleSheet};
+use style::{ComputedStyle, StyleSheet};
 
 /// Elements in elements.
 pub const MAX_NESTING: usize = 256;
@@ -29,14 +29,14 @@ const MAX_HIDDEN_CHARS: usize = 16 * 1024;
 /// What a part shows and what it hides.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Page {
-    pub sheet: Sheet,
+    pub table: TextTable,
     /// Text no reader sees, collapsed.
     pub hidden: String,
     /// The mail forces the direction of writing, or lets its style write words: what is seen is
     /// not what is read.
     pub disguised: bool,
     /// Markup took in what stood behind it, or the mail ends inside of a tag: rows may be missing.
-    pub swallowed: bool,
+    pub unclosed_markup: bool,
 }
 
 /// Reads a part. The error is the reason it cannot be read.
@@ -51,13 +51,13 @@ pub fn read(html: &str) -> Result<Page, String> {
     if cost.reopened > MAX_REOPENED {
         return Err("the HTML has too many unclosed formatting tags".into());
     }
-    let end = swallowed::end_name(html);
+    let end = unclosed_markup::end_name(html);
     let document = match &end {
         Some(end) => Html::parse_document(&format!("{html}<{end}>")),
         None => Html::parse_document(html),
     };
-    let swallowed =
-        swallowed::by_what_is_dropped(html) || end.is_none_or(|end| swallowed::found(&document, &end));
+    let unclosed_markup = unclosed_markup::by_what_is_dropped(html)
+        || end.is_none_or(|end| unclosed_markup::found(&document, &end));
     let mut css = String::new();
     for node in document.tree.nodes() {
         if let Node::Element(e) = node.value()
@@ -72,17 +72,17 @@ pub fn read(html: &str) -> Result<Page, String> {
         walk.comment(comment);
     }
     let root = document.root_element();
-    let look = Look::default().within(root.value(), &[], &mut walk.styles)?;
+    let look = ComputedStyle::default().within(root.value(), &[], &mut walk.styles)?;
     walk.children(root, &look, &mut Vec::new())?;
     walk.end_row();
     let mut hidden = collapse(&walk.hidden);
     hidden.truncate(hidden.floor_char_boundary(MAX_HIDDEN_CHARS));
     let disguised = walk.turned || walk.styles.writes;
-    let mut sheet = Sheet { rows: walk.rows, ..Sheet::default() };
+    let mut table = TextTable { rows: walk.rows, ..TextTable::default() };
     for (cell, blanks) in &walk.blanks {
-        sheet.lost(cell, *blanks);
+        table.lost(cell, *blanks);
     }
-    Ok(Page { sheet, hidden, disguised, swallowed })
+    Ok(Page { table, hidden, disguised, unclosed_markup })
 }
 
 /// Whether hidden text could be meant to be taken for an alert: figures or the words of one.
@@ -116,7 +116,7 @@ impl Walk {
     fn children<'a>(
         &mut self,
         node: ElementRef<'a>,
-        look: &Look,
+        look: &ComputedStyle,
         above: &mut Vec<&'a Element>,
     ) -> Result<(), String> {
         // The parser may invent elements, so the built tree is bounded as well.
@@ -143,7 +143,7 @@ impl Walk {
                 Node::Element(element) => {
                     let name = element.name();
                     // In a drawing such a style is text, and rows may stand in it.
-                    if matches!(name, "style" | "script" | "head") && swallowed::is_usual(element) {
+                    if matches!(name, "style" | "script" | "head") && unclosed_markup::is_usual(element) {
                         continue;
                     }
                     let mut inner = look.within(element, above, &mut self.styles)?;
@@ -393,7 +393,7 @@ mod tests {
     use super::*;
 
     fn rows(html: &str) -> Vec<Vec<String>> {
-        read(html).unwrap().sheet.rows
+        read(html).unwrap().table.rows
     }
 
     #[test]
@@ -450,12 +450,12 @@ mod tests {
             "<p style='line-height:0;font-size:0'>NGN 900</p>",
         ] {
             let page = read(&format!("<body><p>seen</p>{html}</body>")).unwrap();
-            assert_eq!(page.sheet.text(), "seen\n", "{html}");
+            assert_eq!(page.table.text(), "seen\n", "{html}");
             assert!(looks_like_alert(&page.hidden), "{html}: {:?}", page.hidden);
         }
         let shown =
             read("<div style='background:#003366;color:#ffffff;font-size:13px'>NGN 900</div>").unwrap();
-        assert_eq!((shown.sheet.text().as_str(), shown.hidden.as_str()), ("NGN 900\n", ""));
+        assert_eq!((shown.table.text().as_str(), shown.hidden.as_str()), ("NGN 900\n", ""));
         assert!(!looks_like_alert("Your bank, always near you"));
         let maker =
             read("<p>seen</p><!-- container 600px, 2024 --><!--[if mso 15]><table width='600'><![endif]-->")

@@ -44,7 +44,7 @@ pub enum Body {
 
 /// A mail taken apart.
 #[derive(Clone, Debug, Default)]
-pub struct Letter {
+pub struct ParsedMail {
     /// Every address of every From header, lower case; exactly one in an honest mail.
     pub from: Vec<String>,
     pub from_headers: usize,
@@ -64,7 +64,7 @@ pub struct Letter {
 }
 
 /// Opens a mail. The error is the reason, in words, why nothing can be read.
-pub fn open(raw: &[u8]) -> Result<Letter, String> {
+pub fn open(raw: &[u8]) -> Result<ParsedMail, String> {
     if raw.iter().all(u8::is_ascii_whitespace) {
         return Err("empty".into());
     }
@@ -83,11 +83,11 @@ pub fn open(raw: &[u8]) -> Result<Letter, String> {
         Some(message) => collect(&message),
         None => Err("the mail has no headers".into()),
     }));
-    let mut letter = opened.unwrap_or_else(|_| Err("the mail's structure cannot be parsed".into()))?;
+    let mut mail = opened.unwrap_or_else(|_| Err("the mail's structure cannot be parsed".into()))?;
     if attached {
-        letter.notes.push("an attached mail was not read".into());
+        mail.notes.push("an attached mail was not read".into());
     }
-    Ok(letter)
+    Ok(mail)
 }
 
 /// The one From address of a mail, lower case; `None` where there is none or several.
@@ -151,36 +151,36 @@ fn blind_attached_mails(raw: &[u8]) -> Blinded {
     Blinded { bytes, types, attached }
 }
 
-fn collect(message: &Message<'_>) -> Result<Letter, String> {
+fn collect(message: &Message<'_>) -> Result<ParsedMail, String> {
     if depth(message) > MAX_DEPTH {
         return Err(format!("its parts are nested deeper than {MAX_DEPTH} levels"));
     }
-    let (subject, odd) = message.subject().map(super::sheet::clean).unzip();
-    let mut letter = Letter {
+    let (subject, odd) = message.subject().map(super::text_table::clean).unzip();
+    let mut mail = ParsedMail {
         subject: subject.map(|s| s.trim().to_owned()),
-        doubts: odd.into_iter().flat_map(super::sheet::Oddities::doubts).map(str::to_owned).collect(),
+        doubts: odd.into_iter().flat_map(super::text_table::Oddities::doubts).map(str::to_owned).collect(),
         date: message.date().map(|d| Timestamp(d.to_timestamp().saturating_mul(1_000_000))),
         message_id: message.message_id().map(str::to_owned),
-        ..Letter::default()
+        ..ParsedMail::default()
     };
     for name in [HeaderName::Subject, HeaderName::Date, HeaderName::ContentType] {
         if message.header_values(name.clone()).nth(1).is_some() {
-            letter.doubts.push(format!("the mail has several {} headers", name.as_str()));
+            mail.doubts.push(format!("the mail has several {} headers", name.as_str()));
         }
     }
     if let Some(odd) = message.header_raw(HeaderName::Subject).and_then(charset::subject_doubt) {
-        letter.subject = None;
-        letter.doubts.push(odd);
+        mail.subject = None;
+        mail.doubts.push(odd);
     }
     for value in message.header_values(HeaderName::From) {
-        letter.from_headers += 1;
-        letter.from.extend(value.as_address().map(addresses).unwrap_or_default());
+        mail.from_headers += 1;
+        mail.from.extend(value.as_address().map(addresses).unwrap_or_default());
     }
     for value in message.header_values(HeaderName::To) {
-        letter.to.extend(value.as_address().map(addresses).unwrap_or_default());
+        mail.to.extend(value.as_address().map(addresses).unwrap_or_default());
     }
-    letter.to.truncate(MAX_RECIPIENTS);
-    letter.verdicts = message
+    mail.to.truncate(MAX_RECIPIENTS);
+    mail.verdicts = message
         .headers_raw()
         .filter(|(name, _)| name.trim().eq_ignore_ascii_case("authentication-results"))
         .map(|(_, value)| value.split_whitespace().collect::<Vec<_>>().join(" "))
@@ -192,19 +192,19 @@ fn collect(message: &Message<'_>) -> Result<Letter, String> {
     }
     let mut shown = 0;
     for part in &message.parts {
-        take_part(message, part, &mut letter)?;
+        take_part(message, part, &mut mail)?;
     }
-    for body in &letter.bodies {
+    for body in &mail.bodies {
         let (Body::Text(text) | Body::Html(text)) = body;
         shown += text.len();
     }
     if shown > MAX_SHOWN_BYTES {
         return Err(format!("its parts have more than {MAX_SHOWN_BYTES} bytes of text in total"));
     }
-    if letter.bodies.is_empty() {
+    if mail.bodies.is_empty() {
         return Err("the mail has no readable text or HTML part".into());
     }
-    Ok(letter)
+    Ok(mail)
 }
 
 fn depth(message: &Message<'_>) -> usize {
@@ -229,7 +229,7 @@ fn addresses(address: &Address<'_>) -> Vec<String> {
         .collect()
 }
 
-fn take_part(message: &Message<'_>, part: &MessagePart<'_>, letter: &mut Letter) -> Result<(), String> {
+fn take_part(message: &Message<'_>, part: &MessagePart<'_>, mail: &mut ParsedMail) -> Result<(), String> {
     use mail_parser::MimeHeaders;
     // A part with a file name is a file, whatever its disposition says.
     if part.content_disposition().is_some_and(|d| d.is_attachment()) || part.attachment_name().is_some() {
@@ -243,7 +243,7 @@ fn take_part(message: &Message<'_>, part: &MessagePart<'_>, letter: &mut Letter)
         PartType::Text(text) if plain => (text, false),
         PartType::Html(text) => (text, true),
         PartType::Multipart(_) => {
-            doubt_undecoded(letter, charset::transfer_doubt(part));
+            doubt_undecoded(mail, charset::transfer_doubt(part));
             return Ok(());
         }
         _ => return Ok(()),
@@ -259,38 +259,38 @@ fn take_part(message: &Message<'_>, part: &MessagePart<'_>, letter: &mut Letter)
     let mut decoded = part.encoding == mail_parser::Encoding::QuotedPrintable;
     for _ in 0..MAX_WRAPPINGS {
         let Some(inner) = unwrap_quoted_printable(&text) else { break };
-        letter.notes.push("quoted-printable text was decoded although no header declares it".into());
+        mail.notes.push("quoted-printable text was decoded although no header declares it".into());
         if !is_surely_printable(&text) {
-            letter.doubts.push(
+            mail.doubts.push(
                 "an equals sign at the end of a line joins two rows; the payer may have typed it".into(),
             );
         }
         (text, decoded) = (inner, true);
     }
     if !decoded && let Some(mended) = remove_residue(&text, html) {
-        letter.notes.push("remains of a transfer encoding were removed".into());
+        mail.notes.push("remains of a transfer encoding were removed".into());
         text = mended;
     }
     if text.contains('\u{FFFD}') {
-        doubt_undecoded(letter, ["some characters could not be decoded".to_owned()]);
+        doubt_undecoded(mail, ["some characters could not be decoded".to_owned()]);
     }
-    doubt_undecoded(letter, charset::doubts(message, part, &text));
+    doubt_undecoded(mail, charset::doubts(message, part, &text));
     if charset::is_refused(message, part, &text) {
         // The mail still has this part, and nothing stands in it.
-        letter.bodies.push(Body::Text(String::new()));
+        mail.bodies.push(Body::Text(String::new()));
         return Ok(());
     }
     if text.trim().is_empty() {
         return Ok(());
     }
-    letter.bodies.push(if html { Body::Html(text) } else { Body::Text(text) });
+    mail.bodies.push(if html { Body::Html(text) } else { Body::Text(text) });
     Ok(())
 }
 
-fn doubt_undecoded(letter: &mut Letter, doubts: impl IntoIterator<Item = String>) {
-    let before = letter.doubts.len();
-    letter.doubts.extend(doubts);
-    letter.undecoded |= letter.doubts.len() > before;
+fn doubt_undecoded(mail: &mut ParsedMail, doubts: impl IntoIterator<Item = String>) {
+    let before = mail.doubts.len();
+    mail.doubts.extend(doubts);
+    mail.undecoded |= mail.doubts.len() > before;
 }
 
 /// Decodes text that is still quoted-printable: every `=` is either followed by two hexadecimal
@@ -381,12 +381,12 @@ fn remove_residue(text: &str, html: bool) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn mail(headers: &str, body: &str) -> Vec<u8> {
+    fn made(headers: &str, body: &str) -> Vec<u8> {
         format!("From: Till <till@shop.example>\r\nSubject: s\r\n{headers}\r\n{body}").into_bytes()
     }
 
-    fn text_of(letter: &Letter) -> &str {
-        match &letter.bodies[0] {
+    fn text_of(mail: &ParsedMail) -> &str {
+        match &mail.bodies[0] {
             Body::Text(t) | Body::Html(t) => t,
         }
     }
@@ -396,9 +396,9 @@ mod tests {
         assert_eq!(open(b"").unwrap_err(), "empty");
         assert_eq!(open(b"\r\n\r\n").unwrap_err(), "empty");
         assert!(open(&vec![b'x'; MAX_MAIL_BYTES + 1]).unwrap_err().contains("larger"));
-        let long = mail(&format!("X-Long: {}\r\n", "y".repeat(MAX_HEADER_BYTES)), "hi");
+        let long = made(&format!("X-Long: {}\r\n", "y".repeat(MAX_HEADER_BYTES)), "hi");
         assert!(open(&long).unwrap_err().contains("headers are larger"));
-        let html = mail("Content-Type: text/html\r\n", &"a".repeat(MAX_HTML_BYTES + 1));
+        let html = made("Content-Type: text/html\r\n", &"a".repeat(MAX_HTML_BYTES + 1));
         assert!(open(&html).unwrap_err().contains("a part is larger"));
     }
 
@@ -428,32 +428,32 @@ mod tests {
         let nested = "Content-Type: message/rfc822\r\n\r\n".repeat(20_000);
         let encoded = base64::engine::general_purpose::STANDARD.encode(nested);
         let headers = "Content-Type: message/rfc822\r\nContent-Transfer-Encoding: base64\r\n";
-        assert!(open(&mail(headers, &encoded)).unwrap_err().contains("no readable"));
+        assert!(open(&made(headers, &encoded)).unwrap_err().contains("no readable"));
     }
 
     #[test]
     fn an_attached_mail_is_never_read() {
         let body = "--q\r\nContent-Type: text/plain\r\n\r\nsee below\r\n--q\r\nContent-Type: message/RFC822\r\n\r\n\
                     From: bank@bank.example\r\nContent-Type: text/plain\r\n\r\nCredited 500\r\n--q--\r\n";
-        let letter = open(&mail("Content-Type: multipart/mixed; boundary=q\r\n", body)).unwrap();
-        assert_eq!(letter.bodies, vec![Body::Text("see below".into())]);
+        let mail = open(&made("Content-Type: multipart/mixed; boundary=q\r\n", body)).unwrap();
+        assert_eq!(mail.bodies, vec![Body::Text("see below".into())]);
         let file = "--q\r\nContent-Type: text/plain\r\n\r\nhello\r\n--q\r\nContent-Type: text/plain; name=\"a.txt\"\r\n\r\nCredited 500\r\n--q--\r\n";
-        let with_file = open(&mail("Content-Type: multipart/mixed; boundary=q\r\n", file)).unwrap();
+        let with_file = open(&made("Content-Type: multipart/mixed; boundary=q\r\n", file)).unwrap();
         assert_eq!(with_file.bodies, vec![Body::Text("hello".into())]);
-        assert_eq!(letter.from, vec!["till@shop.example"]);
-        assert!(letter.notes[0].contains("attached"));
+        assert_eq!(mail.from, vec!["till@shop.example"]);
+        assert!(mail.notes[0].contains("attached"));
     }
 
     #[test]
     fn decodes_what_was_left_encoded() {
         let soft =
-            open(&mail("Content-Type: text/plain\r\n", "Bal 1,250.4=\r\n0 and =E2=82=A6\r\n")).unwrap();
+            open(&made("Content-Type: text/plain\r\n", "Bal 1,250.4=\r\n0 and =E2=82=A6\r\n")).unwrap();
         assert_eq!(text_of(&soft).trim(), "Bal 1,250.40 and ₦");
         // base64 around quoted-printable
         let wrapped =
-            open(&mail("Content-Transfer-Encoding: base64\r\n", "QW1vdW50OiA1PQ0KMDA9MkMwMA0K\r\n")).unwrap();
+            open(&made("Content-Transfer-Encoding: base64\r\n", "QW1vdW50OiA1PQ0KMDA9MkMwMA0K\r\n")).unwrap();
         assert_eq!(text_of(&wrapped).trim(), "Amount: 500,00");
-        let residue = open(&mail("", "=20 \r\nTRF FOR = SHOP OWN= ER=20\r\n")).unwrap();
+        let residue = open(&made("", "=20 \r\nTRF FOR = SHOP OWN= ER=20\r\n")).unwrap();
         assert_eq!(text_of(&residue).trim(), "TRF FOR SHOP OWNER");
         // What a payer typed into a narration makes neither rows nor tags.
         for typed in [
@@ -462,34 +462,39 @@ mod tests {
             "A=26#10;=E2=82=A6",
             "A=C2=85B",
         ] {
-            let story = open(&mail("", &format!("Narration : {typed}\r\nAmount : NGN 50.00\r\n"))).unwrap();
-            assert_eq!(text_of(&story).trim().lines().count(), 2, "{typed}");
-            assert!(!text_of(&story).contains('<'), "{typed}");
+            let narration =
+                open(&made("", &format!("Narration : {typed}\r\nAmount : NGN 50.00\r\n"))).unwrap();
+            assert_eq!(text_of(&narration).trim().lines().count(), 2, "{typed}");
+            assert!(!text_of(&narration).contains('<'), "{typed}");
         }
         // A sign at the end of one line joins rows, and is no proof of an encoding.
         let rest = "Currency : USD\r\nBalance : 5\r\n";
         let wide = "x".repeat(60);
         for typed in ["ADA OBI=", "ADA =E2=82=A6=", "ADA=20=", &format!("{wide}="), &format!("{wide}=3D=")] {
-            let story = open(&mail("", &format!("Narration : {typed}\r\n{rest}"))).unwrap();
-            assert!(story.doubts.iter().any(|d| d.contains("joins two rows")), "{typed}: {:?}", story.doubts);
+            let narration = open(&made("", &format!("Narration : {typed}\r\n{rest}"))).unwrap();
+            assert!(
+                narration.doubts.iter().any(|d| d.contains("joins two rows")),
+                "{typed}: {:?}",
+                narration.doubts
+            );
         }
         let copied = format!("Narration : A=\r\n{rest}Narration : A=\r\n{rest}Remarks : B=\r\n{rest}");
-        assert!(!open(&mail("", &copied)).unwrap().doubts.is_empty());
+        assert!(!open(&made("", &copied)).unwrap().doubts.is_empty());
         let short = "Acc=\r\nount : 1\r\nNarration : A=\r\nB\r\nBalance : 1=\r\n7\r\n";
-        assert_eq!(open(&mail("", short)).unwrap().doubts, Vec::<String>::new());
+        assert_eq!(open(&made("", short)).unwrap().doubts, Vec::<String>::new());
         let long = format!("Narration : {wide}=\r\nyz\r\nBalance : =E2=82=A6 5\r\n");
-        let honest = open(&mail("", &long)).unwrap();
+        let honest = open(&made("", &long)).unwrap();
         assert_eq!(honest.doubts, Vec::<String>::new());
         assert!(text_of(&honest).contains("xyz"));
-        let plain = open(&mail("", "a=b ref=AB12\r\n")).unwrap();
+        let plain = open(&made("", "a=b ref=AB12\r\n")).unwrap();
         assert_eq!(text_of(&plain).trim(), "a=b ref=AB12");
     }
 
     #[test]
     fn broken_mails_have_a_reason_or_a_doubt() {
-        let missing = mail("Content-Type: multipart/mixed\r\n", "--x\r\n\r\nhello\r\n--x--\r\n");
+        let missing = made("Content-Type: multipart/mixed\r\n", "--x\r\n\r\nhello\r\n--x--\r\n");
         assert!(open(&missing).is_err());
-        let mut charset = mail("Content-Type: text/plain; charset=utf-8\r\n", "Amount ");
+        let mut charset = made("Content-Type: text/plain; charset=utf-8\r\n", "Amount ");
         charset.extend([0xA3, 0xE9, b'5']);
         assert!(open(&charset).unwrap().doubts[0].contains("decoded"));
         let two = open(b"From: a@x.example\r\nFrom: b@y.example\r\n\r\nhello").unwrap();

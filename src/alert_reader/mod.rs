@@ -1,7 +1,7 @@
 //! The door for bank mails: raw bytes in, the facts of an alert and their authenticity out.
 //!
 //! ```text
-//! files -> mime -> html | sheet -> authentic -> template -> extract (amount, when, narration)
+//! files -> mime -> html | text_table -> authentic -> template -> extract (amount, when, narration)
 //!     \-> head -> dkim + dns, verdict -> proof -/
 //! ```
 //!
@@ -20,8 +20,8 @@ mod html;
 pub mod mime;
 mod narration;
 pub mod proof;
-mod sheet;
 pub mod template;
+mod text_table;
 mod unsigned;
 pub(crate) mod verdict;
 mod when;
@@ -41,9 +41,9 @@ pub use template::{Bank, Banks, MaskForm, TemplateError};
 use crate::domain::alert::{AlertFacts, AlertKind, Authenticity, Direction, Missing};
 use crate::domain::time::Timestamp;
 use authentic::Judgement;
-use mime::{Body, Letter};
+use mime::{Body, ParsedMail};
 use proof::{Covered, Proof};
-use sheet::Sheet;
+use text_table::TextTable;
 
 /// What a person can do about a mail of a bank that has no template.
 const UNKNOWN_BANK: &str = "if this is your bank's own address, add a template for the bank: docs/banks.md \
@@ -71,7 +71,7 @@ impl Intake {
     fn covered(&self) -> Covered {
         match &self.proof.verdict {
             _ if self.trusted => Covered::ALL,
-            proof::Verdict::Proven(credential) => credential.covered,
+            proof::ProofVerdict::Proven(credential) => credential.covered,
             _ => Covered::default(),
         }
     }
@@ -122,39 +122,39 @@ pub fn read(raw: &[u8], banks: &Banks, intake: &Intake) -> Reading {
 
 /// Reads a mail as its own headers say that its content is to be read.
 fn read_as_it_says(raw: &[u8], banks: &Banks, intake: &Intake) -> Reading {
-    let mut letter = match mime::open(raw) {
-        Ok(letter) => letter,
+    let mut mail = match mime::open(raw) {
+        Ok(mail) => mail,
         Err(why) => return unreadable(raw, why),
     };
-    let mut doubts = letter.doubts.clone();
-    let mut why = letter.notes.clone();
-    let Seen { sheets, is_whole } = match visible(&letter, &mut doubts) {
+    let mut doubts = mail.doubts.clone();
+    let mut why = mail.notes.clone();
+    let Seen { tables, is_whole } = match visible(&mail, &mut doubts) {
         Ok(seen) => seen,
         Err(reason) => {
             let mut reading = unreadable(raw, reason);
-            head(&mut reading, &letter);
+            head(&mut reading, &mail);
             return reading;
         }
     };
-    let mut judgement = authentic::judge(&letter, &sheets, banks);
-    let authentic_by = weigh_proof(&mut judgement, &letter, &intake.proof);
+    let mut judgement = authentic::judge(&mail, &tables, banks);
+    let authentic_by = weigh_proof(&mut judgement, &mail, &intake.proof);
     if intake.trusted {
         judgement.vouched();
     }
     let mut unsigned = Vec::new();
     if authentic_by.is_some() {
-        unsigned = unsigned::drop_unsigned(&mut letter, &intake.covered());
+        unsigned = unsigned::drop_unsigned(&mut mail, &intake.covered());
         if !unsigned.is_empty() {
             why.push(format!("not signed, and therefore not read: {}", unsigned.join(", ")));
         }
     }
-    let content_hash = content_hash(&letter, &sheets);
+    let content_hash = content_hash(&mail, &tables);
     why.extend(judgement.why.iter().cloned());
     doubts.extend(judgement.doubts.iter().cloned());
-    let seen = Seen { sheets: quoted_part(sheets, &judgement), is_whole };
+    let seen = Seen { tables: quoted_part(tables, &judgement), is_whole };
     let mut told = Vec::new();
     let (content, mut facts) = match judgement.bank {
-        Some(bank) => understand(bank, banks, &letter, &seen, intake, &mut told),
+        Some(bank) => understand(bank, banks, &mail, &seen, intake, &mut told),
         None => {
             // Not for an imitation of a known bank's address.
             if judgement.why.iter().any(|w| w.ends_with("is not a known bank's address")) {
@@ -181,7 +181,7 @@ fn read_as_it_says(raw: &[u8], banks: &Banks, intake: &Intake) -> Reading {
     why.extend(facts.doubts.iter().map(|d| format!("doubt: {d}")));
     let authenticity = judgement.authenticity;
     let waits = match intake.proof.verdict {
-        proof::Verdict::Waits(missing) if authenticity == Authenticity::Unproven => Some(missing),
+        proof::ProofVerdict::Waits(missing) if authenticity == Authenticity::Unproven => Some(missing),
         _ => None,
     };
     let mut reading = Reading {
@@ -195,22 +195,22 @@ fn read_as_it_says(raw: &[u8], banks: &Banks, intake: &Intake) -> Reading {
         waits,
         ..unreadable(&[], String::new())
     };
-    head(&mut reading, &letter);
+    head(&mut reading, &mail);
     reading
 }
 
 /// Lets a proof count where nothing speaks against the mail. Answers what proves it.
-fn weigh_proof(judgement: &mut Judgement<'_>, letter: &Letter, proof: &Proof) -> Option<String> {
+fn weigh_proof(judgement: &mut Judgement<'_>, mail: &ParsedMail, proof: &Proof) -> Option<String> {
     judgement.why.extend(proof.why.iter().cloned());
     if judgement.authenticity != Authenticity::Unproven {
         return None;
     }
     match &proof.verdict {
-        proof::Verdict::Proven(credential) if letter.from == [credential.from.clone()] => {
+        proof::ProofVerdict::Proven(credential) if mail.from == [credential.from.clone()] => {
             judgement.authenticity = Authenticity::Proven;
             return Some(credential.by.clone());
         }
-        proof::Verdict::Failed => judgement.authenticity = Authenticity::Refuted,
+        proof::ProofVerdict::Failed => judgement.authenticity = Authenticity::Refuted,
         _ => {}
     }
     None
@@ -234,39 +234,39 @@ fn unreadable(raw: &[u8], why: String) -> Reading {
     }
 }
 
-fn head(reading: &mut Reading, letter: &Letter) {
-    reading.message_id = letter.message_id.clone();
-    reading.from = match &letter.from[..] {
+fn head(reading: &mut Reading, mail: &ParsedMail) {
+    reading.message_id = mail.message_id.clone();
+    reading.from = match &mail.from[..] {
         [one] => Some(one.clone()),
         _ => None,
     };
-    reading.subject = letter.subject.clone();
-    reading.date = letter.date;
-    reading.to = letter.to.clone();
+    reading.subject = mail.subject.clone();
+    reading.date = mail.date;
+    reading.to = mail.to.clone();
 }
 
 /// What a person sees of every part.
 struct Seen {
-    sheets: Vec<Sheet>,
+    tables: Vec<TextTable>,
     /// Nothing is known to be missing: all could be decoded, and no markup hides what follows it.
     is_whole: bool,
 }
 
 /// Shows every part as a person sees it, with doubts about what is hidden or strangely written.
-fn visible(letter: &Letter, doubts: &mut Vec<String>) -> Result<Seen, String> {
-    let (mut sheets, mut is_whole) = (Vec::new(), !letter.undecoded);
-    for body in &letter.bodies {
-        let mut sheet = match body {
-            Body::Text(text) => Sheet::from_text(text),
+fn visible(mail: &ParsedMail, doubts: &mut Vec<String>) -> Result<Seen, String> {
+    let (mut tables, mut is_whole) = (Vec::new(), !mail.undecoded);
+    for body in &mail.bodies {
+        let mut table = match body {
+            Body::Text(text) => TextTable::from_text(text),
             Body::Html(html) => {
                 let page = catch_unwind(|| html::read(html))
                     .unwrap_or_else(|_| Err("the HTML cannot be parsed".into()))?;
                 let is_hidden = html::looks_like_alert(&page.hidden);
-                is_whole &= !(is_hidden || page.swallowed || page.disguised);
+                is_whole &= !(is_hidden || page.unclosed_markup || page.disguised);
                 if is_hidden {
                     doubts.push("the mail has hidden content that looks like part of an alert".into());
                 }
-                if page.swallowed {
+                if page.unclosed_markup {
                     doubts.push(
                         "the HTML has markup that hides rows or is cut off; the payer may have typed it"
                             .into(),
@@ -277,52 +277,52 @@ fn visible(letter: &Letter, doubts: &mut Vec<String>) -> Result<Seen, String> {
                         "the CSS reverses or adds text, so the mail does not show what was written".into(),
                     );
                 }
-                page.sheet
+                page.table
             }
         };
-        for odd in sheet.clean() {
+        for odd in table.clean() {
             doubts.extend(odd.doubts().map(str::to_owned));
         }
-        sheet.split_drawn_rows();
-        if let Some(reason) = sheet.too_large() {
+        table.split_drawn_rows();
+        if let Some(reason) = table.too_large() {
             return Err(reason);
         }
-        sheets.push(sheet);
+        tables.push(table);
     }
     doubts.sort();
     doubts.dedup();
-    Ok(Seen { sheets, is_whole })
+    Ok(Seen { tables, is_whole })
 }
 
 /// In a forward, the rows below the quoted head without their quote signs.
-fn quoted_part(mut sheets: Vec<Sheet>, judgement: &Judgement<'_>) -> Vec<Sheet> {
+fn quoted_part(mut tables: Vec<TextTable>, judgement: &Judgement<'_>) -> Vec<TextTable> {
     if judgement.authenticity != Authenticity::Forwarded {
-        return sheets;
+        return tables;
     }
-    for (sheet, start) in sheets.iter_mut().zip(&judgement.quoted_from) {
-        let lines: Vec<String> = sheet
+    for (table, start) in tables.iter_mut().zip(&judgement.quoted_from) {
+        let lines: Vec<String> = table
             .rows
-            .split_off((*start).min(sheet.rows.len()))
+            .split_off((*start).min(table.rows.len()))
             .into_iter()
             .map(|row| row.join("\t").trim_start_matches(['>', ' ']).to_owned())
             .collect();
-        *sheet = Sheet::from_text(&lines.join("\n"));
+        *table = TextTable::from_text(&lines.join("\n"));
     }
-    sheets
+    tables
 }
 
 /// Recognises the layout and reads it.
 fn understand(
     bank: &Bank,
     banks: &Banks,
-    letter: &Letter,
+    mail: &ParsedMail,
     seen: &Seen,
     intake: &Intake,
     why: &mut Vec<String>,
 ) -> (Outcome, AlertFacts) {
-    let sheets = &seen.sheets[..];
-    let text: String = sheets.iter().map(Sheet::text).collect();
-    let subject = letter.subject.as_deref().unwrap_or_default();
+    let tables = &seen.tables[..];
+    let text: String = tables.iter().map(TextTable::text).collect();
+    let subject = mail.subject.as_deref().unwrap_or_default();
     let Some(layout) = extract::recognise(bank, &text, subject) else {
         let tried = || match intake.explain {
             true => extract::tried::layouts(bank, &text, subject),
@@ -354,25 +354,25 @@ fn understand(
     };
     why.push(format!("{}: layout {}", bank.name, layout.name));
     let covered = intake.covered();
-    let head = extract::Head {
-        subject: letter.subject.as_deref().filter(|_| covered.subject),
-        date: letter.date.filter(|_| covered.date),
+    let head = extract::SignedHead {
+        subject: mail.subject.as_deref().filter(|_| covered.subject),
+        date: mail.date.filter(|_| covered.date),
         now: intake.now,
         explain: intake.explain,
     };
-    let mut facts = extract::facts(bank, &banks.shared, layout, sheets, &head, why);
+    let mut facts = extract::facts(bank, &banks.shared, layout, tables, &head, why);
     // The cause stands first.
     let mut because = |cause: &str| why.insert(0, cause.to_owned());
     let free = layout.free_labels();
-    let labels = html::seams::Labels {
+    let labels = html::markup_boundaries::Labels {
         free: &free,
         known: &layout.known,
         spaced: layout.spaced,
         typed_max: layout.typed_max(),
         required: &|text: &str| layout.all.iter().position(|r| r.is_match(text)),
     };
-    let torn = |body: &Body| matches!(body, Body::Html(html) if html::seams::torn(html, &labels));
-    if letter.bodies.iter().any(torn) {
+    let has_injected_markup = |body: &Body| matches!(body, Body::Html(html) if html::markup_boundaries::has_injected_markup(html, &labels));
+    if mail.bodies.iter().any(has_injected_markup) {
         facts.doubts.push("text that the payer typed runs into markup that is not the bank's".into());
     }
     let outcome = match (facts.direction, facts.amount) {
@@ -410,13 +410,13 @@ fn speaks_of_money(text: &str) -> bool {
     figure && words.iter().any(|w| lower.contains(w))
 }
 
-fn content_hash(letter: &Letter, sheets: &[Sheet]) -> [u8; 32] {
+fn content_hash(mail: &ParsedMail, tables: &[TextTable]) -> [u8; 32] {
     let mut hash = Sha256::new();
-    let date = letter.date.map(|d| d.0.to_string()).unwrap_or_default();
+    let date = mail.date.map(|d| d.0.to_string()).unwrap_or_default();
     // A signature in the relaxed form does not see blanks added to the subject.
-    let subject = letter.subject.as_deref().map(sheet::collapse).unwrap_or_default();
-    let head = [letter.from.join(","), subject, date];
-    let texts = sheets.iter().map(Sheet::text);
+    let subject = mail.subject.as_deref().map(text_table::collapse).unwrap_or_default();
+    let head = [mail.from.join(","), subject, date];
+    let texts = tables.iter().map(TextTable::text);
     for part in head.into_iter().chain(texts) {
         // The length in front keeps two parts from passing for one.
         hash.update((part.len() as u64).to_be_bytes());

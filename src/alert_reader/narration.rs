@@ -6,8 +6,8 @@ pub mod tried;
 
 use regex::Captures;
 
-use super::sheet::collapse;
 use super::template::{Bank, NarrationRule, Shared};
+use super::text_table::collapse;
 use crate::domain::alert::Direction;
 use crate::domain::money::Money;
 use crate::domain::time::Timestamp;
@@ -24,7 +24,7 @@ const CUT_WORDS_PARTED: usize = 2;
 
 /// What was found. Everything is `None` where the narration's form is not known.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Story {
+pub struct Narration {
     pub payer: Option<String>,
     pub payer_cut: bool,
     /// Two names of two people stand where the payer's is looked for, so none was taken.
@@ -52,18 +52,19 @@ pub struct Setting<'a> {
 }
 
 /// Reads a narration, whitespace collapsed and parts joined.
-pub fn read(text: &str, setting: &Setting<'_>) -> Story {
-    let mut story = Story::default();
+pub fn read(text: &str, setting: &Setting<'_>) -> Narration {
+    let mut narration = Narration::default();
     for (_, rule) in rules(setting) {
-        if came_to(rule, text, setting, &mut story).ends() {
+        if came_to(rule, text, setting, &mut narration).ends() {
             break;
         }
     }
-    if story.payer_bank.is_none() {
-        let session = story.session.as_deref();
-        story.payer_bank = session.and_then(|s| setting.shared.institutions.by_code(s)).map(str::to_owned);
+    if narration.payer_bank.is_none() {
+        let session = narration.session.as_deref();
+        narration.payer_bank =
+            session.and_then(|s| setting.shared.institutions.by_code(s)).map(str::to_owned);
     }
-    story
+    narration
 }
 
 /// Every rule in its order, and whether it is the template's own.
@@ -99,13 +100,13 @@ impl Came {
     }
 }
 
-/// Tries a rule and adds what it found to the story.
-fn came_to(rule: &NarrationRule, text: &str, setting: &Setting<'_>, story: &mut Story) -> Came {
+/// Tries a rule and adds what it found to the narration.
+fn came_to(rule: &NarrationRule, text: &str, setting: &Setting<'_>, narration: &mut Narration) -> Came {
     if !applies(rule, setting) {
         return Came::Aside;
     }
     let Some(found) = rule.pattern.captures(text) else { return Came::NotFound };
-    take_codes(&found, setting.shared, story);
+    take_codes(&found, setting.shared, narration);
     if rule.no_payer {
         return Came::NoPayer;
     }
@@ -118,14 +119,14 @@ fn came_to(rule: &NarrationRule, text: &str, setting: &Setting<'_>, story: &mut 
     match choose(&found, rule, setting) {
         Choice::None => Came::NoName,
         Choice::Unclear => {
-            story.two_names = true;
+            narration.two_names = true;
             Came::TwoNames
         }
         Choice::Payer(payer) => {
             let at_the_end = collapse(text).ends_with(&payer);
             let length = payer.chars().count();
-            story.payer_cut = setting.bank.cut_lengths.contains(&length) || setting.filled && at_the_end;
-            story.payer = Some(payer.clone());
+            narration.payer_cut = setting.bank.cut_lengths.contains(&length) || setting.filled && at_the_end;
+            narration.payer = Some(payer.clone());
             Came::Payer(payer)
         }
     }
@@ -138,25 +139,26 @@ fn applies(rule: &NarrationRule, setting: &Setting<'_>) -> bool {
 }
 
 /// Everything but the name; what an earlier rule found stays.
-fn take_codes(found: &Captures<'_>, shared: &Shared, story: &mut Story) {
+fn take_codes(found: &Captures<'_>, shared: &Shared, narration: &mut Narration) {
     let group = |name: &str| found.name(name).map(|m| collapse(m.as_str())).filter(|t| !t.is_empty());
     let keep = |slot: &mut Option<String>, value: Option<String>| {
         if slot.is_none() {
             *slot = value;
         }
     };
-    keep(&mut story.session, group("session"));
-    keep(&mut story.reference, group("reference"));
-    keep(&mut story.receiver, group("receiver"));
-    keep(&mut story.payer_account, group("payer_account"));
-    keep(&mut story.virtual_account, group("virtual"));
+    keep(&mut narration.session, group("session"));
+    keep(&mut narration.reference, group("reference"));
+    keep(&mut narration.receiver, group("receiver"));
+    keep(&mut narration.payer_account, group("payer_account"));
+    keep(&mut narration.virtual_account, group("virtual"));
     let bank = group("bank").and_then(|b| shared.institutions.by_letters(&b).map(str::to_owned));
     // The session id is the network's own word, the letters may be an app's.
-    let network = story.session.as_deref().and_then(|s| shared.institutions.by_code(s)).map(str::to_owned);
-    keep(&mut story.payer_bank, network.or(bank));
-    if story.virtual_amount.is_none() {
-        story.virtual_amount = group("kobo").and_then(|k| k.parse().ok()).map(Money);
-        story.virtual_day = group("day").and_then(|d| day(&d));
+    let network =
+        narration.session.as_deref().and_then(|s| shared.institutions.by_code(s)).map(str::to_owned);
+    keep(&mut narration.payer_bank, network.or(bank));
+    if narration.virtual_amount.is_none() {
+        narration.virtual_amount = group("kobo").and_then(|k| k.parse().ok()).map(Money);
+        narration.virtual_day = group("day").and_then(|d| day(&d));
     }
 }
 

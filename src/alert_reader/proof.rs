@@ -45,7 +45,7 @@ pub struct Credential {
 
 /// The answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Verdict {
+pub enum ProofVerdict {
     /// Nothing proves it, nothing refutes it.
     #[default]
     Nothing,
@@ -59,6 +59,6 @@ pub enum Verdict {
 /// The answer with its reasons in words.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Proof {
-    pub verdict: Verdict,
+    pub verdict: ProofVerdict,
     pub why: Vec<String>,
 }

@@ -99,7 +99,7 @@ fn every_sample_reads_the_same_on_one_line_and_with_a_text_beside_it() {
         compare("one line", again(page(&super::tests::tight(html))));
         for (how, parted) in [("tabs", "\t"), ("two blanks", "  "), ("one blank", " "), ("lines", "\n")] {
             parts += 1;
-            let rows = super::html::read(html).unwrap().sheet.rows;
+            let rows = super::html::read(html).unwrap().table.rows;
             let text: String = rows.iter().map(|row| row.join(parted) + "\n").collect();
             let mail = format!(
                 "{head}Content-Type: multipart/alternative; boundary=q1\r\n\r\n--q1\r\n\
@@ -159,7 +159,7 @@ fn differences(stem: &str, want: &serde_json::Value, reading: &Reading) -> Vec<S
         if NOT_READ.contains(&(stem, json)) || want.get(name).is_none() {
             continue;
         }
-        let mut expected = super::sheet::collapse(want[name].as_str().unwrap_or_default());
+        let mut expected = super::text_table::collapse(want[name].as_str().unwrap_or_default());
         let got = shown(reading, field).unwrap();
         if json == "occurred_at" && expected.len() > 10 {
             // Written with seconds always; ":00" may mean that none were shown.

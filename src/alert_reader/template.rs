@@ -105,7 +105,7 @@ pub(super) struct Layout {
     pub reference_is_unique: bool,
     pub narration_limit: Option<usize>,
     pub direction: DirectionRule,
-    pub fields: HashMap<FieldName, Field>,
+    pub fields: HashMap<FieldName, FieldRule>,
     pub continuation: Option<Continuation>,
     /// Every label of the layout, folded.
     pub known: Vec<String>,
@@ -139,7 +139,7 @@ pub(super) struct DirectionRule {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Field {
+pub(super) struct FieldRule {
     pub labels: Vec<String>,
     pub lines: Vec<Pattern>,
     pub subject: Vec<Pattern>,
@@ -323,7 +323,7 @@ impl Institutions {
 
     /// Display name for the way a narration writes an institution.
     pub fn by_letters(&self, letters: &str) -> Option<&str> {
-        self.by_letters.get(&super::sheet::collapse(letters).to_uppercase()).map(String::as_str)
+        self.by_letters.get(&super::text_table::collapse(letters).to_uppercase()).map(String::as_str)
     }
 }
 

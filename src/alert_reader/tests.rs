@@ -254,10 +254,10 @@ fn a_forward_by_hand_is_quarantined_with_its_fields() {
 #[test]
 fn the_holder_is_the_payer_only_when_nobody_else_is() {
     let text = |tail: &str| {
-        let story =
+        let narration =
             format!("901234567801987654321234500020260303102033123 FROM ADA OBI TO SQUAD-OPAY-{tail}");
         // Description and Remarks as the bank cuts them, with its blank too many.
-        let (first, rest) = story.split_at(80);
+        let (first, rest) = narration.split_at(80);
         let rest = if rest.len() > 10 { format!("{} {}", &rest[..10], &rest[10..]) } else { rest.to_owned() };
         let body = ROWS.replace("VIA GAPS 11 RENT FROM OKPARA BUILDERS LTD", first).replace("CHARGES", &rest);
         gtbank("", &body).facts.payer_name
@@ -270,8 +270,8 @@ fn the_holder_is_the_payer_only_when_nobody_else_is() {
 #[test]
 fn a_name_cut_off_at_the_end_gives_way_to_the_one_in_front() {
     let front = "090405260303091958000111222333-TRANSFER FROM ABIGAIL ORU WARIAT126TRF2MPT4";
-    let story = format!("{front}{}-MONIEPOINT-ABIGAI", "7".repeat(129 - front.len() - 18));
-    let (first, rest) = story.split_at(80);
+    let narration = format!("{front}{}-MONIEPOINT-ABIGAI", "7".repeat(129 - front.len() - 18));
+    let (first, rest) = narration.split_at(80);
     let rest = format!("{} {}", &rest[..10], &rest[10..]);
     assert_eq!((first.len(), rest.len()), (80, 50));
     let body = ROWS.replace("VIA GAPS 11 RENT FROM OKPARA BUILDERS LTD", first).replace("CHARGES", &rest);

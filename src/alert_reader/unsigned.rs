@@ -10,7 +10,7 @@
 //! bytes alone. Called by `alert_reader::read`.
 
 use super::head;
-use super::mime::{self, Body, Letter};
+use super::mime::{self, Body, ParsedMail};
 use super::proof::Covered;
 use super::{Banks, Intake, Outcome, Reading, read_as_it_says};
 use crate::domain::alert::{AlertFacts, TimePrecision};
@@ -26,19 +26,19 @@ const CONTENT_TYPE: &str = "Content-Type";
 const ENCODING: &str = "Content-Transfer-Encoding";
 
 /// Takes from a proven mail what nobody signed. Answers the names of the headers that were there.
-pub(super) fn drop_unsigned(letter: &mut Letter, covered: &Covered) -> Vec<&'static str> {
+pub(super) fn drop_unsigned(mail: &mut ParsedMail, covered: &Covered) -> Vec<&'static str> {
     let mut names = Vec::new();
-    if !covered.subject && letter.subject.take().is_some() {
+    if !covered.subject && mail.subject.take().is_some() {
         names.push("Subject");
     }
-    if !covered.date && letter.date.take().is_some() {
+    if !covered.date && mail.date.take().is_some() {
         names.push("Date");
     }
-    if !covered.message_id && letter.message_id.take().is_some() {
+    if !covered.message_id && mail.message_id.take().is_some() {
         names.push("Message-ID");
     }
-    if !covered.to && !letter.to.is_empty() {
-        letter.to.clear();
+    if !covered.to && !mail.to.is_empty() {
+        mail.to.clear();
         names.push("To");
     }
     names
@@ -92,7 +92,7 @@ fn settled(raw: &[u8], banks: &Banks, intake: &Intake, given: &Reading) -> Resul
     let bare = Bare::of(raw)?;
     let natural = bare.natural(&intake.covered())?;
     let mut signed = intake.clone();
-    if let super::proof::Verdict::Proven(credential) = &mut signed.proof.verdict {
+    if let super::proof::ProofVerdict::Proven(credential) = &mut signed.proof.verdict {
         credential.covered.content_type = true;
     }
     let read_as = |form: &str| read_as_it_says(&bare.with(form), banks, &signed);
@@ -182,7 +182,7 @@ impl Bare {
         // Decoded, for a page in base64 does not look like one.
         let decoded = |charset: &str| match mime::open(&self.with(&format!("text/plain; charset={charset}")))
         {
-            Ok(Letter { bodies, .. }) => match &bodies[..] {
+            Ok(ParsedMail { bodies, .. }) => match &bodies[..] {
                 [Body::Text(text)] => Ok(text.clone()),
                 _ => Err("its body is not text".to_owned()),
             },

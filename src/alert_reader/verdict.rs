@@ -33,7 +33,7 @@ pub struct Finding {
 
 /// A whole header.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Verdict {
+pub struct ProviderVerdict {
     pub authserv_id: String,
     pub findings: Vec<Finding>,
     /// Every letter has its place in the grammar, no property is there twice or under another method.
@@ -66,7 +66,7 @@ impl Finding {
 
 /// Reads a header's value. `None`: it cannot be read (a comment or a quote without its end, no name of
 /// whoever wrote it), and says nothing.
-pub fn parse(value: &str) -> Option<Verdict> {
+pub fn parse(value: &str) -> Option<ProviderVerdict> {
     if value.len() > MAX_BYTES {
         return None;
     }
@@ -76,7 +76,8 @@ pub fn parse(value: &str) -> Option<Verdict> {
     reader.blank()?;
     let version = reader.run(|c| c.is_ascii_digit());
     reader.blank()?;
-    let mut verdict = Verdict { authserv_id, findings: Vec::new(), is_sound: matches!(version, "" | "1") };
+    let mut verdict =
+        ProviderVerdict { authserv_id, findings: Vec::new(), is_sound: matches!(version, "" | "1") };
     let says_none = reader.says_none()?;
     while !says_none && !reader.rest.is_empty() {
         if !reader.take(';') || verdict.findings.len() >= MAX_FINDINGS {

@@ -20,7 +20,7 @@ pub type Clock = (i8, i8, Option<i8>);
 
 /// What a text tells: a day, a time of day, and the zone if it is named.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Shown {
+pub struct ShownTime {
     pub day: Option<civil::Date>,
     pub clock: Option<Clock>,
     /// Seconds east of UTC if named.
@@ -37,7 +37,7 @@ enum Token {
 }
 
 /// Reads a text. Two different dates or times in it make that part `None`.
-pub fn read(text: &str) -> Shown {
+pub fn read(text: &str) -> ShownTime {
     let tokens = tokens(text);
     let mut days = Vec::new();
     let mut clocks = Vec::new();
@@ -60,7 +60,7 @@ pub fn read(text: &str) -> Shown {
             i += 1;
         }
     }
-    Shown { day: single(days), clock: single(clocks), offset, half: halves }
+    ShownTime { day: single(days), clock: single(clocks), offset, half: halves }
 }
 
 fn single<T: PartialEq + Copy>(found: Vec<T>) -> Option<T> {
@@ -243,7 +243,7 @@ fn offset_at(t: &[Token]) -> Option<(i64, usize)> {
 ///
 /// A bank was seen to write the wrong half of the day: a time with AM or PM that is twelve hours
 /// before the trusted Date is an interval over both halves.
-pub fn interval(shown: Shown, date: Option<Timestamp>, now: Timestamp) -> Option<BankTime> {
+pub fn interval(shown: ShownTime, date: Option<Timestamp>, now: Timestamp) -> Option<BankTime> {
     let Some(day) = shown.day else {
         // A time of day alone means nothing without the day it belongs to.
         let end = date.map_or(now, |date| date.min(now));

@@ -1,7 +1,7 @@
 //! An alert as commands print it.
 
 use super::banks::occurred;
-use super::print::{Field, Object};
+use super::print::{Object, Shown};
 use crate::alert_reader::Banks;
 use crate::alert_reader::check::{direction_word, kind_word};
 use crate::app::App;
@@ -75,5 +75,5 @@ pub(super) async fn object(app: &App, banks: &Banks, id: i64) -> anyhow::Result<
         .with("message_id", alert.message_id.as_ref())
         .with("mailed_at", alert.mailed_at)
         .with("is_credit", facts.direction == Some(Direction::Credit))
-        .with("evidence", Field::json(&alert.evidence)))
+        .with("evidence", Shown::json(&alert.evidence)))
 }

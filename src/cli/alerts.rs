@@ -11,7 +11,7 @@ use super::alert_view::{display_name, object, row, transaction_id};
 use super::banks::occurred;
 use super::options::{LIST_MAX, LIST_USUAL, Since, money, newest, not_searched, since};
 use super::payments::taken_back;
-use super::print::{self, Field, Object, for_people};
+use super::print::{self, Object, Shown, for_people};
 use super::reread::{self, RereadArgs};
 use super::{Desk, dismissals, payments};
 use crate::alert_reader::Banks;
@@ -21,7 +21,7 @@ use crate::domain::alert::AlertStatus;
 use crate::domain::money::{Money, naira};
 use crate::domain::time::Timestamp;
 use crate::mail_intake::files::{Mails, is_a_mail};
-use crate::mail_intake::ingest::{Arrival, Ingested, MailRoom, Origin, ingest};
+use crate::mail_intake::ingest::{Arrival, Ingested, MailIngestor, Origin, ingest};
 use crate::ops::OpError;
 use crate::ops::alerts::approve::{Approve, ApproveRefused, approve_alert, difference};
 use crate::ops::alerts::draft::Voucher;
@@ -196,7 +196,7 @@ pub(super) async fn run(command: AlertCommand, desk: &Desk) -> anyhow::Result<()
 /// Takes mail after mail and prints each result as it comes. What cannot be opened or stored is told at the
 /// end, after the others; only when the database stays away the rest is not tried.
 async fn ingest_files(app: &App, banks: Arc<Banks>, args: &IngestArgs, desk: &Desk) -> anyhow::Result<()> {
-    let room = MailRoom::new(&app.config, banks);
+    let ingestor = MailIngestor::new(&app.config, banks);
     // Invisible when stderr is no terminal.
     let bar = ProgressBar::new_spinner().with_message("mails taken");
     let mut results = desk.printer.stream("results")?;
@@ -225,10 +225,10 @@ async fn ingest_files(app: &App, banks: Arc<Banks>, args: &IngestArgs, desk: &De
                         false => Origin::File { trusted: false },
                     };
                     let arrival = Arrival { raw, source: "file".into(), origin, with: Vec::new() };
-                    match ingest(app, &room, arrival).await {
+                    match ingest(app, &ingestor, arrival).await {
                         Ok(taken) => {
                             away = 0;
-                            result(&item.file, &taken, &room.banks)
+                            result(&item.file, &taken, &ingestor.banks)
                         }
                         Err(error) => {
                             let is_away = matches!(error, OpError::Store(StoreError::Unavailable(_)));
@@ -286,7 +286,7 @@ fn result(file: &str, taken: &Ingested, banks: &Banks) -> Object {
 
 /// A mail that is not kept, too large for instance, in the fields of the others.
 fn untaken(file: &str, outcome: &str, reason: &str) -> Object {
-    let mut object = Object::new().with("file", file).with("alert_id", Field::Null).with("outcome", outcome);
+    let mut object = Object::new().with("file", file).with("alert_id", Shown::Null).with("outcome", outcome);
     for field in [
         "direction",
         "amount",
@@ -297,7 +297,7 @@ fn untaken(file: &str, outcome: &str, reason: &str) -> Object {
         "occurred_at",
         "transaction_id",
     ] {
-        object = object.with(field, Field::Null);
+        object = object.with(field, Shown::Null);
     }
     object.with("reason", reason)
 }
@@ -372,8 +372,8 @@ async fn list(app: &App, banks: &Banks, args: ListArgs, desk: &Desk) -> anyhow::
     desk.printer.remark(alarms.count() > 0 && !args.alarms, &format!("{open}: `alert list --alarms`"))
 }
 
-fn age(now: Timestamp, since: Timestamp) -> Field {
-    Field::Age(now.since(since).0 / 1_000_000)
+fn age(now: Timestamp, since: Timestamp) -> Shown {
+    Shown::Age(now.since(since).0 / 1_000_000)
 }
 
 /// The bytes of the mail, whatever the form of other answers.

@@ -11,13 +11,13 @@ use anyhow::{Context, bail};
 use clap::Subcommand;
 
 use super::Desk;
-use super::print::{Field, Object, warn};
+use super::print::{Object, Shown, warn};
 use crate::alert_reader::check::{authenticity_word, direction_word, kind_word, outcome_word};
 use crate::alert_reader::{Bank, Banks, Intake, Reading, check, mime, read};
 use crate::clock::{Clock, SystemClock};
 use crate::domain::alert::{AlertFacts, Balance, TimePrecision};
 use crate::domain::time::{LAGOS_OFFSET_SECONDS, Timestamp};
-use crate::mail_intake::ingest::{Live, MailRoom};
+use crate::mail_intake::ingest::{Live, MailIngestor};
 use crate::mail_proof::{DNS_WITHIN_FOR_FILES, Question, prove};
 
 #[derive(Subcommand)]
@@ -65,7 +65,7 @@ pub(super) async fn run(command: BankCommand, desk: &Desk) -> anyhow::Result<Exi
             let raw = read_mail(&file)?;
             let banks = Arc::new(Banks::configured(folder)?);
             let now = SystemClock.now();
-            let room = MailRoom::new(&desk.config, banks.clone());
+            let room = MailIngestor::new(&desk.config, banks.clone());
             let live = room.would_become(raw.clone(), now).await?;
             let question = Question {
                 raw: Arc::new(raw),
@@ -206,11 +206,11 @@ fn reading_object(reading: &Reading, banks: &Banks) -> Object {
 }
 
 /// The bank's time as exactly as it was told: an instant, or only the day in Lagos.
-pub(super) fn occurred(facts: &AlertFacts) -> Field {
+pub(super) fn occurred(facts: &AlertFacts) -> Shown {
     match facts.occurred {
-        None => Field::Null,
+        None => Shown::Null,
         Some(time) => match time.precision {
-            TimePrecision::None => Field::Null,
+            TimePrecision::None => Shown::Null,
             TimePrecision::Day => lagos_date(time.begin).into(),
             TimePrecision::Minute | TimePrecision::Second => time.begin.into(),
         },

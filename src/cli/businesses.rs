@@ -5,7 +5,7 @@ use clap::Subcommand;
 
 use super::Desk;
 use super::options::{ChargeOptions, Rate, Switch, rate};
-use super::print::{Field, Object, warn};
+use super::print::{Object, Shown, warn};
 use super::webhooks::WALLET_PAYMENTS_ONLY;
 use crate::domain::charges::Schedule;
 use crate::domain::merchant::Business;
@@ -96,7 +96,7 @@ pub(super) enum BusinessCommand {
 /// The settings of a schedule, named as the options are.
 pub(super) fn schedule_fields(object: Object, schedule: Option<Schedule>) -> Object {
     object
-        .with("percentage", schedule.map_or(Field::Null, |s| Field::Percent(s.rate)))
+        .with("percentage", schedule.map_or(Shown::Null, |s| Shown::Percent(s.rate)))
         .with("fixed", schedule.map(|s| s.fixed))
         .with("cap", schedule.and_then(|s| s.cap))
         .with("paid_by_customer", schedule.map(|s| s.paid_by_customer))

@@ -33,7 +33,7 @@ use crate::domain::time::Timestamp;
 use crate::domain::webhook::{Secret, sign};
 use crate::domain::weburl::parse_target;
 use crate::mail_intake::files::Mails;
-use crate::mail_intake::ingest::{Arrival, MailRoom, Origin, ingest};
+use crate::mail_intake::ingest::{Arrival, MailIngestor, Origin, ingest};
 use crate::ops::merchants::accounts::{NewAccount, add_account};
 use crate::ops::merchants::businesses::{ChargeChange, NewBusiness, add_business};
 use crate::ops::merchants::keys::add_key;
@@ -288,7 +288,7 @@ fn bank_mail(now: Timestamp, payer: &str, naira: i64) -> String {
 }
 
 async fn take_mail(app: &App, path: &Path) -> anyhow::Result<String> {
-    let room = MailRoom::new(&app.config, Arc::new(Banks::embedded()?));
+    let room = MailIngestor::new(&app.config, Arc::new(Banks::embedded()?));
     let path = path.to_str().context("a path that is no text")?;
     let mut told = String::from("nothing was read");
     for item in Mails::open(path)? {

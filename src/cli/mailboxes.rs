@@ -4,14 +4,14 @@ use anyhow::bail;
 use clap::Subcommand;
 
 use super::Desk;
-use super::print::{Field, Object};
+use super::print::{Object, Shown};
 use crate::config::ImapServer;
 use crate::domain::time::Timestamp;
 use crate::ops::mailboxes;
 use crate::store::tables::mailboxes::MailboxRow;
 
 /// Of one that was not read to its end so far.
-const NOT_YET: Field = Field::Absent("not read yet");
+const NOT_YET: Shown = Shown::Absent("not read yet");
 
 #[derive(Subcommand)]
 pub(super) enum MailboxCommand {
@@ -119,8 +119,8 @@ fn mailbox(row: &MailboxRow, is_configured: bool, now: Timestamp) -> Object {
         .with("folder", &row.folder)
         .with("configured", is_configured)
         .with("status", status(is_configured))
-        .with("last_read_at", read.map_or(NOT_YET, Field::Time))
-        .with("lag_seconds", read.map(|at| Field::Age(now.since(at).0 / 1_000_000)))
+        .with("last_read_at", read.map_or(NOT_YET, Shown::Time))
+        .with("lag_seconds", read.map(|at| Shown::Age(now.since(at).0 / 1_000_000)))
         .with("behind", row.behind)
         .with("last_mail_at", row.last_mail)
         .with("reader", row.reader.as_ref())

@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 
 use super::Desk;
 use super::options::{LIST_MAX, LIST_USUAL, Since, money, newest, not_searched, since};
-use super::print::{Field, Object};
+use super::print::{Object, Shown};
 use super::webhooks::delivery;
 use crate::app::App;
 use crate::domain::merchant::Mode;
@@ -426,5 +426,5 @@ fn settlement(settlement: &Settlement) -> Object {
         .with("reversed_at", settlement.reversed_at)
         .with("reverse_reason", settlement.reverse_reason.as_ref())
         .with("undoing_alert_id", settlement.undoing_alert)
-        .with("evidence", Field::json(&settlement.evidence))
+        .with("evidence", Shown::json(&settlement.evidence))
 }

@@ -28,7 +28,7 @@ pub(super) use people::for_people;
 
 /// One value of an answer.
 #[derive(Clone, Debug)]
-pub(super) enum Field {
+pub(super) enum Shown {
     Null,
     /// Null, which people are told in words.
     Absent(&'static str),
@@ -43,18 +43,18 @@ pub(super) enum Field {
     Due(Timestamp),
     /// Seconds.
     Age(i64),
-    List(Vec<Field>),
+    List(Vec<Shown>),
     Object(Object),
     /// JSON that is stored as such.
     Json(Box<RawValue>),
 }
 
-impl Field {
+impl Shown {
     /// Stored JSON as it is; text that is none stays text, an empty one is null.
-    pub(super) fn json(text: &str) -> Field {
+    pub(super) fn json(text: &str) -> Shown {
         match RawValue::from_string(text.to_owned()) {
-            Ok(json) => Field::Json(json),
-            Err(_) if text.is_empty() => Field::Null,
+            Ok(json) => Shown::Json(json),
+            Err(_) if text.is_empty() => Shown::Null,
             Err(_) => text.into(),
         }
     }
@@ -62,14 +62,14 @@ impl Field {
 
 /// Fields in the order they are shown.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Object(Vec<(Cow<'static, str>, Field)>);
+pub(super) struct Object(Vec<(Cow<'static, str>, Shown)>);
 
 impl Object {
     pub(super) fn new() -> Object {
         Object::default()
     }
 
-    pub(super) fn with(mut self, key: &'static str, value: impl Into<Field>) -> Object {
+    pub(super) fn with(mut self, key: &'static str, value: impl Into<Shown>) -> Object {
         self.0.push((key.into(), value.into()));
         self
     }
@@ -77,13 +77,13 @@ impl Object {
     /// For people alone: what is null or an empty list is told in these words.
     pub(super) fn or_in_words(self, words: &'static str) -> Object {
         let told = |field| match field {
-            Field::Null => Field::Absent(words),
-            Field::List(all) if all.is_empty() => Field::Absent(words),
-            Field::Object(inner) => Field::Object(inner.or_in_words(words)),
-            Field::List(all) => Field::List(
+            Shown::Null => Shown::Absent(words),
+            Shown::List(all) if all.is_empty() => Shown::Absent(words),
+            Shown::Object(inner) => Shown::Object(inner.or_in_words(words)),
+            Shown::List(all) => Shown::List(
                 all.into_iter()
                     .map(|one| match one {
-                        Field::Object(inner) => Field::Object(inner.or_in_words(words)),
+                        Shown::Object(inner) => Shown::Object(inner.or_in_words(words)),
                         other => other,
                     })
                     .collect(),
@@ -100,19 +100,19 @@ impl Object {
 
     /// The text of a field; empty if it has none.
     pub(super) fn text(&self, key: &str) -> &str {
-        if let Field::Text(text) = self.get(key) { text } else { "" }
+        if let Shown::Text(text) = self.get(key) { text } else { "" }
     }
 
-    fn get(&self, key: &str) -> &Field {
-        self.0.iter().find(|(name, _)| name == key).map_or(&Field::Null, |(_, value)| value)
+    fn get(&self, key: &str) -> &Shown {
+        self.0.iter().find(|(name, _)| name == key).map_or(&Shown::Null, |(_, value)| value)
     }
 }
 
 macro_rules! field_from {
     ($($kind:ty => $make:expr),+ $(,)?) => {
-        $(impl From<$kind> for Field {
-            fn from(value: $kind) -> Field {
-                let make: fn($kind) -> Field = $make;
+        $(impl From<$kind> for Shown {
+            fn from(value: $kind) -> Shown {
+                let make: fn($kind) -> Shown = $make;
                 make(value)
             }
         })+
@@ -120,43 +120,43 @@ macro_rules! field_from {
 }
 
 field_from! {
-    bool => Field::Flag,
-    i64 => Field::Int,
-    u32 => |n| Field::Int(i64::from(n)),
-    &str => |text| Field::Text(text.to_owned()),
-    &String => |text| Field::Text(text.clone()),
-    String => Field::Text,
-    Money => Field::Money,
-    Timestamp => Field::Time,
-    Object => Field::Object,
+    bool => Shown::Flag,
+    i64 => Shown::Int,
+    u32 => |n| Shown::Int(i64::from(n)),
+    &str => |text| Shown::Text(text.to_owned()),
+    &String => |text| Shown::Text(text.clone()),
+    String => Shown::Text,
+    Money => Shown::Money,
+    Timestamp => Shown::Time,
+    Object => Shown::Object,
 }
 
-impl<T: Into<Field>> From<Option<T>> for Field {
-    fn from(value: Option<T>) -> Field {
-        value.map_or(Field::Null, Into::into)
+impl<T: Into<Shown>> From<Option<T>> for Shown {
+    fn from(value: Option<T>) -> Shown {
+        value.map_or(Shown::Null, Into::into)
     }
 }
 
-impl<T: Into<Field>> From<Vec<T>> for Field {
-    fn from(values: Vec<T>) -> Field {
-        Field::List(values.into_iter().map(Into::into).collect())
+impl<T: Into<Shown>> From<Vec<T>> for Shown {
+    fn from(values: Vec<T>) -> Shown {
+        Shown::List(values.into_iter().map(Into::into).collect())
     }
 }
 
-impl Serialize for Field {
+impl Serialize for Shown {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         match self {
-            Field::Null | Field::Absent(_) => to.serialize_none(),
-            Field::Flag(flag) => to.serialize_bool(*flag),
-            Field::Int(n) | Field::Age(n) => to.serialize_i64(*n),
-            Field::Text(text) => to.serialize_str(text),
-            Field::Money(money) => raw(&money.to_string(), to),
+            Shown::Null | Shown::Absent(_) => to.serialize_none(),
+            Shown::Flag(flag) => to.serialize_bool(*flag),
+            Shown::Int(n) | Shown::Age(n) => to.serialize_i64(*n),
+            Shown::Text(text) => to.serialize_str(text),
+            Shown::Money(money) => raw(&money.to_string(), to),
             // Hundredths, as kobo are: the same two decimals.
-            Field::Percent(rate) => raw(&Money(*rate).to_string(), to),
-            Field::Time(at) | Field::Due(at) => to.collect_str(at),
-            Field::List(all) => to.collect_seq(all),
-            Field::Object(object) => object.serialize(to),
-            Field::Json(json) => json.serialize(to),
+            Shown::Percent(rate) => raw(&Money(*rate).to_string(), to),
+            Shown::Time(at) | Shown::Due(at) => to.collect_str(at),
+            Shown::List(all) => to.collect_seq(all),
+            Shown::Object(object) => object.serialize(to),
+            Shown::Json(json) => json.serialize(to),
         }
     }
 }
@@ -300,7 +300,7 @@ impl Stream {
 
 /// What is known of one of a stream, below its first field; an empty line after it.
 fn item(row: &Object, form: Form) -> Vec<Line> {
-    let mut fields = row.0.iter().filter(|(_, value)| !matches!(value, Field::Null)).cloned();
+    let mut fields = row.0.iter().filter(|(_, value)| !matches!(value, Shown::Null)).cloned();
     let mut lines = Vec::new();
     if let Some((_, first)) = fields.next() {
         lines.push(vec![span(for_people(&first), Tone::Strong)]);
@@ -334,7 +334,7 @@ mod tests {
     fn json_keeps_order_nulls_and_two_decimals() {
         let object = Object::new()
             .with("z", Money(500_000))
-            .with("rate", Field::Percent(150))
+            .with("rate", Shown::Percent(150))
             .with("none", None::<i64>)
             .with("big", Money(i64::MAX))
             .with("less", Money(-5))
@@ -352,7 +352,7 @@ mod tests {
             .with("id", 1_i64)
             .with("charges", Object::new().with("total", Money(100_000)).with("fixed", Money(5)))
             .with("attempts", Vec::<Object>::new())
-            .with("evidence", Field::json(stored))
+            .with("evidence", Shown::json(stored))
             .with("at", Timestamp(0));
         let mut lines = Vec::new();
         lay_out(&object, 0, UNCUT, &mut lines);
@@ -375,12 +375,12 @@ mod tests {
                 "at:       1970-01-01 00:00:00 UTC",
             ]
         );
-        assert_eq!(serde_json::to_string(&Field::json(stored)).unwrap(), stored);
+        assert_eq!(serde_json::to_string(&Shown::json(stored)).unwrap(), stored);
     }
 
     #[test]
     fn people_read_amounts_and_no_control_characters() {
-        assert_eq!(for_people(&Field::Text("a\u{1b}[2Jb\r\nc".into())), "a\\u001b[2Jb  c");
+        assert_eq!(for_people(&Shown::Text("a\u{1b}[2Jb\r\nc".into())), "a\\u001b[2Jb  c");
         assert_eq!(for_people(&Money(5).into()), "NGN 0.05");
     }
 }

@@ -8,11 +8,11 @@ use clap::Args;
 use super::Desk;
 use super::alert_view::display_name;
 use super::options::{Since, since};
-use super::print::{Field, Object, warn};
+use super::print::{Object, Shown, warn};
 use crate::alert_reader::Banks;
 use crate::app::App;
 use crate::domain::alert::AlertRow;
-use crate::mail_intake::ingest::MailRoom;
+use crate::mail_intake::ingest::MailIngestor;
 use crate::mail_intake::reread::{debits_first, is_of, reread};
 use crate::ops::alerts::decide::AlertOutcome;
 use crate::ops::alerts::reread::{Reread, RereadRefused, unread_since};
@@ -56,14 +56,14 @@ pub(super) async fn run(app: &App, banks: Arc<Banks>, args: &RereadArgs, desk: &
         }
         _ => args.ids.clone(),
     };
-    let room = MailRoom::new(&app.config, banks.clone());
-    let ids = debits_first(app, &room, ids).await;
+    let ingestor = MailIngestor::new(&app.config, banks.clone());
+    let ids = debits_first(app, &ingestor, ids).await;
     let mut results = desk.printer.stream("results")?;
     let (mut trouble, mut troubles): (Option<anyhow::Error>, usize) = (None, 0);
     let asked = ids.len();
     for id in ids {
         let before = troubles;
-        let shown = match reread(app, &room, id, &desk.operator).await {
+        let shown = match reread(app, &ingestor, id, &desk.operator).await {
             Ok(Ok((before, done))) => result(app, &banks, &before, &done).await?,
             Ok(Err(refused)) => {
                 // Of many that were found here, one that somebody else dealt with meanwhile is no trouble.
@@ -125,7 +125,7 @@ async fn result(app: &App, banks: &Banks, before: &AlertRow, done: &Reread) -> a
 fn row(id: i64, before: Option<&str>, outcome: &str, reason: &str) -> Object {
     let mut object = Object::new().with("alert_id", id).with("before", before).with("outcome", outcome);
     for field in ["bank", "amount", "payer_name", "account_number", "transaction_id"] {
-        object = object.with(field, Field::Null);
+        object = object.with(field, Shown::Null);
     }
     object.with("reason", reason)
 }

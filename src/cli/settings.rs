@@ -1,7 +1,7 @@
 //! `tillbell config`: the effective configuration, secrets redacted.
 
 use super::Desk;
-use super::print::{Field, Object};
+use super::print::{Object, Shown};
 use crate::config::{Config, ImapSecret, ImapServer, LogFormat, Secret, Smtp, WhatsApp};
 use crate::domain::address::Network;
 use crate::domain::money::Money;
@@ -12,7 +12,7 @@ use crate::domain::wallet::TierLimits;
 const REDACTED: &str = "(redacted)";
 /// Stands where nothing was set; programs get null, or an empty list.
 const NOT_SET: &str = "not set";
-const OWN_ADDRESS: Field = Field::Absent("not set (links lead to server.listen)");
+const OWN_ADDRESS: Shown = Shown::Absent("not set (links lead to server.listen)");
 
 pub(super) fn show(desk: &Desk) -> anyhow::Result<()> {
     let all = sections(&desk.config);
@@ -47,7 +47,7 @@ fn sections(config: &Config) -> Vec<(&'static str, Object)> {
             Object::new()
                 .with("listen", server.listen.to_string())
                 .with("operator_listen", server.operator_listen.map(|address| address.to_string()))
-                .with("public_url", server.public_url.as_ref().map_or(OWN_ADDRESS, Field::from))
+                .with("public_url", server.public_url.as_ref().map_or(OWN_ADDRESS, Shown::from))
                 .with("trusted_proxies", networks(&server.trusted_proxies))
                 .with("tls_cert", tls.map(|tls| tls.cert.display().to_string()))
                 .with("tls_key", tls.map(|tls| tls.key.display().to_string()))
@@ -159,7 +159,7 @@ fn whatsapp(whatsapp: &WhatsApp) -> Object {
 }
 
 fn tier(limits: TierLimits) -> Object {
-    let most = |limit: Option<Money>| limit.map_or(Field::Absent("no limit"), Field::Money);
+    let most = |limit: Option<Money>| limit.map_or(Shown::Absent("no limit"), Shown::Money);
     Object::new().with("balance", most(limits.balance)).with("daily", most(limits.daily))
 }
 

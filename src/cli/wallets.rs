@@ -8,7 +8,7 @@ use super::print::Object;
 use crate::app::App;
 use crate::domain::money::Money;
 use crate::domain::wallet::{Wallet, WalletStatus};
-use crate::ops::wallets::desk::{self, Act, GivenCredit, Sheet};
+use crate::ops::wallets::desk::{self, Act, GivenCredit, WalletStatement};
 use crate::ops::wallets::find::limits;
 use crate::store::tables::wallets::StatementLine;
 
@@ -118,7 +118,7 @@ fn object(app: &App, wallet: &Wallet) -> Object {
         .with("created_at", wallet.created_at)
 }
 
-fn sheet_object(app: &App, sheet: &Sheet) -> Object {
+fn sheet_object(app: &App, sheet: &WalletStatement) -> Object {
     let lines: Vec<Object> = sheet.lines.iter().map(line).collect();
     object(app, &sheet.wallet).with("expected_topups", sheet.expected_topups).with("statement", lines)
 }

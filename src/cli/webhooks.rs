@@ -5,10 +5,10 @@ use clap::{Args, Subcommand};
 
 use super::Desk;
 use super::options::{LIST_MAX, LIST_USUAL, Since, newest, not_searched, since, span};
-use super::print::{Field, Object};
+use super::print::{Object, Shown};
 use crate::app::App;
 use crate::domain::time::{Span, Timestamp};
-use crate::domain::webhook::Verdict;
+use crate::domain::webhook::DeliveryOutcome;
 use crate::ops::look_back::Found;
 use crate::ops::payments::find::whose_payment;
 use crate::ops::webhooks::deliveries::{self, Resent, Search};
@@ -138,12 +138,12 @@ fn not_resent(done: &Resent) -> Option<String> {
 }
 
 /// When the next attempt is made: of what is due or held by a worker, now; of what is paused nobody knows.
-fn next_attempt(delivery: &Delivery, now: Timestamp) -> Option<Field> {
+fn next_attempt(delivery: &Delivery, now: Timestamp) -> Option<Shown> {
     if delivery.done_at.is_some() || delivery.outcome.is_some() {
         return None;
     }
     let at = if delivery.is_held { now.min(delivery.run_at) } else { delivery.run_at };
-    Some(Field::Due(at))
+    Some(Shown::Due(at))
 }
 
 /// What is to be noted of it; of a paused one, why it is and what ends that.
@@ -180,7 +180,7 @@ pub(super) fn delivery(delivery: &Delivery, now: Timestamp) -> Object {
 /// What came back on a test event. One that was not delivered is an error, after its answer was shown.
 fn tell_test(sent: &TestSent, desk: &Desk) -> anyhow::Result<()> {
     let attempt = &sent.attempt;
-    let is_delivered = sent.verdict == Verdict::Delivered;
+    let is_delivered = sent.verdict == DeliveryOutcome::Delivered;
     let mut object = Object::new()
         .with("delivery_id", sent.delivery_id)
         .with("webhook_id", &sent.webhook_id)
@@ -197,7 +197,7 @@ fn tell_test(sent: &TestSent, desk: &Desk) -> anyhow::Result<()> {
     desk.printer.object(&object)?;
     desk.printer.remark(sent.wallet_payments_only, WALLET_PAYMENTS_ONLY)?;
     if !is_delivered {
-        let paused = if sent.verdict == Verdict::Gone { "; the target is paused" } else { "" };
+        let paused = if sent.verdict == DeliveryOutcome::Gone { "; the target is paused" } else { "" };
         let why = attempt.error.as_deref().unwrap_or_default();
         bail!("the test event was not delivered: {why}{paused}");
     }

@@ -9,7 +9,9 @@ use std::cmp::Ordering;
 use std::collections::HashSet;
 
 use super::money::Money;
-use super::name::{Comparison, CutLengths, Folded, Verdict, compare_folded, surname_agrees, verdict_folded};
+use super::name::{
+    Comparison, CutLengths, Folded, NameVerdict, compare_folded, surname_agrees, verdict_folded,
+};
 use super::payment::{Kind, Payment, Status};
 use super::time::{Span, Timestamp};
 
@@ -184,7 +186,7 @@ pub struct Considered {
     pub status: Status,
     pub amount_fit: AmountFit,
     pub time_fit: TimeFit,
-    pub name: Verdict,
+    pub name: NameVerdict,
     pub name_reason: String,
     /// The same folded words, in any order.
     pub equal_name: bool,
@@ -203,14 +205,14 @@ impl Considered {
             && self.place == Place::Own
             && self.amount_fit.approves()
             && self.time_fit == TimeFit::Fits
-            && self.name == Verdict::Match
+            && self.name == NameVerdict::Match
     }
 
     /// Amount, name and time leave nothing to ask but whether the account is the right one.
     fn fits_exactly(&self) -> bool {
         self.amount_fit == AmountFit::Exact
             && self.time_fit == TimeFit::Fits
-            && self.name == Verdict::Match
+            && self.name == NameVerdict::Match
             && self.status != Status::Approved
     }
 
@@ -227,9 +229,9 @@ impl Considered {
     /// For ranking suggestions: the greater, the likelier.
     fn likelihood(&self) -> (bool, u8, u8, u8, Timestamp) {
         let name = match self.name {
-            Verdict::Match => 2,
-            Verdict::Close => 1,
-            Verdict::Different => 0,
+            NameVerdict::Match => 2,
+            NameVerdict::Close => 1,
+            NameVerdict::Different => 0,
         };
         let amount = match self.amount_fit {
             AmountFit::Exact => 2,
@@ -278,7 +280,7 @@ pub fn decide(incoming: &Incoming<'_>, candidates: &[Candidate<'_>]) -> Decision
     likeliest_first(&mut considered);
     let verdict = judge(incoming, received_name.as_ref(), &considered);
     considered.retain(|c| {
-        c.name != Verdict::Different || (c.amount_fit.approves() && c.time_fit != TimeFit::Outside)
+        c.name != NameVerdict::Different || (c.amount_fit.approves() && c.time_fit != TimeFit::Outside)
     });
     one_of_each_first(&mut considered);
     considered.truncate(SUGGESTIONS_MAX);
@@ -303,14 +305,14 @@ fn consider(incoming: &Incoming<'_>, received: Option<&Folded>, candidate: &Cand
     let payment = candidate.payment;
     let expected = Folded::new(&payment.payer_name);
     let (mut name, mut name_reason) = match received.zip(incoming.payer_name) {
-        None => (Verdict::Different, "the alert shows no payer name".to_owned()),
+        None => (NameVerdict::Different, "the alert shows no payer name".to_owned()),
         Some(received) => {
             let comparison = compare_folded_payer(payment, &expected, received, incoming.cut);
             (comparison.verdict, comparison.reason)
         }
     };
-    if name == Verdict::Close && candidate.proven {
-        name = Verdict::Match;
+    if name == NameVerdict::Close && candidate.proven {
+        name = NameVerdict::Match;
         name_reason = format!("{name_reason}; a person accepted this payer under this name before");
     }
     Considered {
@@ -346,10 +348,10 @@ fn compare_folded_payer(
     cut: CutLengths<'_>,
 ) -> Comparison {
     let mut comparison = compare_folded(expected, received, cut);
-    if let (Verdict::Match, Some(last)) = (comparison.verdict, payment.payer.last_name.as_deref())
+    if let (NameVerdict::Match, Some(last)) = (comparison.verdict, payment.payer.last_name.as_deref())
         && !surname_agrees(last, &payment.payer_name, text, cut)
     {
-        comparison.verdict = Verdict::Close;
+        comparison.verdict = NameVerdict::Close;
         comparison.reason.push_str("; but the last name given with the payment is not one of them");
     }
     comparison
@@ -369,7 +371,7 @@ fn judge(incoming: &Incoming<'_>, received: Option<&Folded>, considered: &[Consi
     let winners: Vec<&Considered> = considered.iter().filter(|c| c.wins_alone()).collect();
     if let Some(received) = received
         && let holder = Folded::new(incoming.holder)
-        && verdict_folded(&holder, received, incoming.cut) != Verdict::Different
+        && verdict_folded(&holder, received, incoming.cut) != NameVerdict::Different
     {
         reasons.add(
             ReviewKind::OwnTransfer,
@@ -424,16 +426,16 @@ fn meant_for_another(
             && !c.is_name_undecidable
     });
     others.into_iter().find_map(|c| match c.name {
-        Verdict::Close if c.amount_fit.approves() => Some(format!(
+        NameVerdict::Close if c.amount_fit.approves() => Some(format!(
             "payment {} of another beneficiary also fits the amount, and its payer's name is close",
             c.transaction_id
         )),
         // A close name may be one that a person has accepted, or be close for its last name alone.
-        Verdict::Close if low <= c.amount && c.amount <= high => Some(format!(
+        NameVerdict::Close if low <= c.amount && c.amount <= high => Some(format!(
             "payment {} of another beneficiary has a close payer's name and a similar amount",
             c.transaction_id
         )),
-        Verdict::Match if low <= c.amount && c.amount <= high && !c.wins_alone() => Some(format!(
+        NameVerdict::Match if low <= c.amount && c.amount <= high && !c.wins_alone() => Some(format!(
             "payment {} of another beneficiary has the same payer's name and a similar amount",
             c.transaction_id
         )),
@@ -454,16 +456,17 @@ fn why_a_person_should_look(incoming: &Incoming<'_>, considered: &[Considered], 
     }
     let named = |c: &Considered, verdict| c.name == verdict;
     reasons.add_if(
-        open().filter(in_time).any(|c| c.amount_fit.approves() && named(c, Verdict::Close)),
+        open().filter(in_time).any(|c| c.amount_fit.approves() && named(c, NameVerdict::Close)),
         ReviewKind::NameClose,
         "the amount fits a payment whose payer's name is close but not the same",
     );
     reasons.add_if(
-        open().any(|c| c.amount_fit.approves() && c.time_fit == TimeFit::Near && named(c, Verdict::Match)),
+        open()
+            .any(|c| c.amount_fit.approves() && c.time_fit == TimeFit::Near && named(c, NameVerdict::Match)),
         ReviewKind::Time,
         "name and amount fit a payment, but the time does not",
     );
-    let near = |c: &&Considered| c.time_fit != TimeFit::Outside && named(c, Verdict::Match);
+    let near = |c: &&Considered| c.time_fit != TimeFit::Outside && named(c, NameVerdict::Match);
     let ended = considered.iter().filter(|c| c.status == Status::Rejected);
     let has_ended = ended.filter(near).any(|c| c.amount_fit.approves());
     if has_ended || open().filter(near).any(|c| c.amount_fit.approves()) {

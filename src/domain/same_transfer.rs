@@ -10,7 +10,7 @@ use super::account::{ReceivingAccount, mask_fits};
 use super::alert::{AlertKind, AlertRow, AlertStatus, Authenticity, BankTime, Direction, TimePrecision};
 use super::matching::Interval;
 use super::money::Money;
-use super::name::{Verdict, fold, verdict};
+use super::name::{NameVerdict, fold, verdict};
 use super::time::{Span, Timestamp};
 
 /// A kind of key and the key.
@@ -142,7 +142,7 @@ pub fn tells_the_same(a: &AlertRow, b: &AlertRow) -> bool {
     let is_one =
         !differ(&a.facts.session_id, &b.facts.session_id) && !differ(&a.facts.reference, &b.facts.reference);
     let names_agree = match (&a.facts.payer_name, &b.facts.payer_name) {
-        (Some(x), Some(y)) => verdict(x, y, &[]) != Verdict::Different,
+        (Some(x), Some(y)) => verdict(x, y, &[]) != NameVerdict::Different,
         _ => true,
     };
     a.facts.amount == b.facts.amount
@@ -161,7 +161,7 @@ pub fn is_forwarded(alert: &AlertRow) -> bool {
 
 pub fn is_other_money(a: &AlertRow, b: &AlertRow) -> bool {
     let payers_differ = match (&a.facts.payer_name, &b.facts.payer_name) {
-        (Some(x), Some(y)) => verdict(x, y, &[]) == Verdict::Different,
+        (Some(x), Some(y)) => verdict(x, y, &[]) == NameVerdict::Different,
         _ => false,
     };
     let by_the_bank = !is_forwarded(a) && !is_forwarded(b);
@@ -340,7 +340,7 @@ pub fn told_time(alert: &AlertRow) -> Interval {
 /// the caller compares those of a few days.
 pub fn may_be_the_same_money(a: &AlertRow, b: &AlertRow) -> bool {
     let names = match (&a.facts.payer_name, &b.facts.payer_name) {
-        (Some(x), Some(y)) => verdict(x, y, &[]) != Verdict::Different,
+        (Some(x), Some(y)) => verdict(x, y, &[]) != NameVerdict::Different,
         _ => true,
     };
     if is_forwarded(a) || is_forwarded(b) {

@@ -72,7 +72,7 @@ fn asked_wait(text: &str, now: Timestamp) -> Option<Span> {
 
 /// What the answer to an attempt means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum DeliveryOutcome {
     /// Any 2xx, whatever becomes of the body behind it: done.
     Delivered,
     /// 410: the receiver wants nothing more; its target is paused, its events wait.
@@ -83,11 +83,11 @@ pub enum Verdict {
 
 /// Judges an answer by its status, the receiver's own word; `None` when no whole head came. How the connection
 /// ends after that says nothing about whether the event was taken.
-pub const fn judge(status: Option<u16>) -> Verdict {
+pub const fn judge(status: Option<u16>) -> DeliveryOutcome {
     match status {
-        Some(200..=299) => Verdict::Delivered,
-        Some(410) => Verdict::Gone,
-        _ => Verdict::Failed,
+        Some(200..=299) => DeliveryOutcome::Delivered,
+        Some(410) => DeliveryOutcome::Gone,
+        _ => DeliveryOutcome::Failed,
     }
 }
 
@@ -256,13 +256,13 @@ mod tests {
     #[test]
     fn only_2xx_is_success_and_410_is_for_good() {
         for status in [200, 201, 202, 204, 299] {
-            assert_eq!(judge(Some(status)), Verdict::Delivered);
+            assert_eq!(judge(Some(status)), DeliveryOutcome::Delivered);
         }
         for status in [100, 199, 300, 301, 302, 307, 308, 400, 404, 409, 411, 429, 500, 503, 600] {
-            assert_eq!(judge(Some(status)), Verdict::Failed);
+            assert_eq!(judge(Some(status)), DeliveryOutcome::Failed);
         }
-        assert_eq!(judge(Some(410)), Verdict::Gone);
-        assert_eq!(judge(None), Verdict::Failed);
+        assert_eq!(judge(Some(410)), DeliveryOutcome::Gone);
+        assert_eq!(judge(None), DeliveryOutcome::Failed);
     }
 
     proptest! {

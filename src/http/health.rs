@@ -12,7 +12,7 @@ use http::header::CONTENT_TYPE;
 use http::{HeaderValue, StatusCode};
 
 use super::Http;
-use crate::http::request::context::Trace;
+use crate::http::request::context::RequestLabels;
 use crate::http::response::error::json_response;
 use crate::http::response::json::Json;
 use crate::log_limit::warn_of;
@@ -25,7 +25,7 @@ fn status(route: &'static str, code: StatusCode, word: &str) -> Response {
     let mut json = Json::object();
     json.text("status", word);
     let mut response = json_response(code, json.finish());
-    response.extensions_mut().insert(Trace { route, business_id: None });
+    response.extensions_mut().insert(RequestLabels { route, business_id: None });
     response
 }
 
@@ -58,6 +58,6 @@ pub async fn metrics(State(http): State<Arc<Http>>) -> Response {
     let mut response = Response::new(Body::from(metrics.render()));
     let kind = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
     response.headers_mut().insert(CONTENT_TYPE, kind);
-    response.extensions_mut().insert(Trace { route: "/metrics", business_id: None });
+    response.extensions_mut().insert(RequestLabels { route: "/metrics", business_id: None });
     response
 }

@@ -16,7 +16,7 @@ use super::paths::{
     WALLET_MESSAGE, WALLET_PAY, WALLET_TOPUP, WHATSAPP,
 };
 use super::{Http, api, health, pages, whatsapp};
-use crate::http::request::context::Peer;
+use crate::http::request::context::RemoteAddr;
 use crate::http::response::code::Code;
 use crate::http::response::error::ApiError;
 
@@ -93,7 +93,7 @@ async fn wrong_verb(State(http): State<Arc<Http>>, request: Request) -> Response
 async fn outside(http: &Http, parts: Parts, error: ApiError) -> Response {
     let is_api =
         parts.uri.path().strip_prefix(API).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
-    match parts.extensions.get::<Peer>() {
+    match parts.extensions.get::<RemoteAddr>() {
         Some(peer) if is_api => api::refuse(http, &parts.headers, *peer, error).await,
         _ => error.into_response(),
     }

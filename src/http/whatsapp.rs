@@ -27,7 +27,7 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 use super::Http;
 use crate::config::WebhookSecrets;
 use crate::http::paths::WHATSAPP;
-use crate::http::request::context::Trace;
+use crate::http::request::context::RequestLabels;
 use crate::http::response::code::Code;
 use crate::http::response::error::ApiError;
 use crate::ops::OpError;
@@ -181,7 +181,7 @@ fn plain(text: String) -> Response {
 }
 
 fn traced(mut response: Response) -> Response {
-    response.extensions_mut().insert(Trace { route: WHATSAPP, business_id: None });
+    response.extensions_mut().insert(RequestLabels { route: WHATSAPP, business_id: None });
     response
 }
 

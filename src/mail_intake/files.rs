@@ -158,8 +158,8 @@ fn read_line(input: &mut dyn BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
         any = true;
         let end = buffer.iter().position(|b| *b == b'\n').map(|n| n + 1);
         let taken = end.unwrap_or(buffer.len());
-        let room = (MAX_MAIL_BYTES + 1).saturating_sub(line.len()).min(taken);
-        line.extend_from_slice(&buffer[..room]);
+        let ingestor = (MAX_MAIL_BYTES + 1).saturating_sub(line.len()).min(taken);
+        line.extend_from_slice(&buffer[..ingestor]);
         input.consume(taken);
         if end.is_some() {
             return Ok(true);

@@ -73,7 +73,7 @@ pub struct Arrival {
 
 /// What every intake needs besides the `App`. Cheap to clone.
 #[derive(Clone)]
-pub struct MailRoom {
+pub struct MailIngestor {
     pub banks: Arc<Banks>,
     pub keys: Keys,
     recipients: Arc<[String]>,
@@ -88,9 +88,9 @@ pub(super) fn source_of(host: &str) -> String {
     format!("imap {host}/")
 }
 
-impl MailRoom {
-    pub fn new(config: &Config, banks: Arc<Banks>) -> MailRoom {
-        MailRoom {
+impl MailIngestor {
+    pub fn new(config: &Config, banks: Arc<Banks>) -> MailIngestor {
+        MailIngestor {
             threads: Threads::start(),
             banks,
             keys: Keys::new(&config.mail.dns),
@@ -206,7 +206,7 @@ impl LiveOutcome {
     }
 }
 
-impl MailRoom {
+impl MailIngestor {
     /// Judges a mail as the service would that fetches it, and stores nothing. A provider's verdict counts where
     /// every configured mailbox names that provider.
     pub async fn would_become(&self, raw: Vec<u8>, seen: Timestamp) -> Result<Live, OpError> {
@@ -250,8 +250,8 @@ impl MailRoom {
 /// Reads, stores and decides one mail. Returns only after the alert is committed together with the
 /// steps of the arrival: from then on nothing is lost. An error says that the mail is not stored; one that is
 /// and could not be decided in time is told as `new`.
-pub async fn ingest(app: &App, room: &MailRoom, arrival: Arrival) -> Result<Ingested, OpError> {
-    let trusted = arrival.origin.is_trusted(room.dev);
+pub async fn ingest(app: &App, ingestor: &MailIngestor, arrival: Arrival) -> Result<Ingested, OpError> {
+    let trusted = arrival.origin.is_trusted(ingestor.dev);
     if trusted && matches!(arrival.origin, Origin::Smtp { .. }) {
         tracing::warn!(
             source = arrival.source,
@@ -259,15 +259,15 @@ pub async fn ingest(app: &App, room: &MailRoom, arrival: Arrival) -> Result<Inge
         );
     }
     let Arrival { raw, source, origin, with } = arrival;
-    let (raw, reading) = room.read(raw, &origin, app.now()).await?;
+    let (raw, reading) = ingestor.read(raw, &origin, app.now()).await?;
     let is_whole = !raw.is_empty() && raw.len() <= crate::alert_reader::mime::MAX_MAIL_BYTES;
     let digest = is_whole.then(|| Sha256::digest(&raw).into());
-    let taken = Taken { digest, ..room.taken(&reading, Arrival { raw, source, origin, with }) };
+    let taken = Taken { digest, ..ingestor.taken(&reading, Arrival { raw, source, origin, with }) };
     let outcome = take_alert(app, &taken).await?;
     Ok(Ingested { reading, outcome })
 }
 
-impl MailRoom {
+impl MailIngestor {
     /// What the op is told about a mail that was read.
     pub fn taken(&self, reading: &Reading, arrival: Arrival) -> Taken {
         let trusted = arrival.origin.is_trusted(self.dev);

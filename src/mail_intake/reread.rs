@@ -5,7 +5,7 @@
 //! was not found may be found now, with the keys that DNS holds. `ops::alerts::reread` says what follows. Called by the
 //! command line.
 
-use super::ingest::{Arrival, KEPT_OF_OVERSIZED, MailRoom, Origin, proof_and_word, with_word};
+use super::ingest::{Arrival, KEPT_OF_OVERSIZED, MailIngestor, Origin, proof_and_word, with_word};
 use crate::alert_reader::{Bank, Banks};
 use crate::app::App;
 use crate::domain::alert::{AlertRow, Authenticity};
@@ -16,11 +16,11 @@ use crate::ops::alerts::reread::{Reread, RereadRefused, may_be_reread};
 /// Reads the mail of an alert again and writes what came of it.
 pub async fn reread(
     app: &App,
-    room: &MailRoom,
+    ingestor: &MailIngestor,
     alert_id: i64,
     operator: &str,
 ) -> Result<Result<(AlertRow, Reread), RereadRefused>, OpError> {
-    let (alert, taken) = match read_again(app, room, alert_id).await? {
+    let (alert, taken) = match read_again(app, ingestor, alert_id).await? {
         Ok(both) => both,
         Err(refused) => return Ok(Err(refused)),
     };
@@ -31,13 +31,13 @@ pub async fn reread(
 
 /// Puts those first whose mails tell of a debit or a reversal: a credit that it took back must find it when it is
 /// decided. Nothing is written, and what cannot be read stays in its place.
-pub async fn debits_first(app: &App, room: &MailRoom, ids: Vec<i64>) -> Vec<i64> {
+pub async fn debits_first(app: &App, ingestor: &MailIngestor, ids: Vec<i64>) -> Vec<i64> {
     if ids.len() < 2 {
         return ids;
     }
     let (mut debits, mut others) = (Vec::new(), Vec::new());
     for id in ids {
-        let read = read_again(app, room, id).await;
+        let read = read_again(app, ingestor, id).await;
         let is_debit = matches!(read, Ok(Ok((_, taken))) if taken.facts.is_outgoing());
         if is_debit { debits.push(id) } else { others.push(id) }
     }
@@ -47,7 +47,7 @@ pub async fn debits_first(app: &App, room: &MailRoom, ids: Vec<i64>) -> Vec<i64>
 
 async fn read_again(
     app: &App,
-    room: &MailRoom,
+    ingestor: &MailIngestor,
     alert_id: i64,
 ) -> Result<Result<(AlertRow, Taken), RereadRefused>, OpError> {
     let Some(alert) = app.store.alert(alert_id).await? else {
@@ -66,12 +66,12 @@ async fn read_again(
     let origin = match alert.authenticity {
         Authenticity::Trusted => Origin::File { trusted: true },
         Authenticity::Proven if word.is_some() => Origin::File { trusted: true },
-        _ => Origin::Imap { authserv_id: room.provider_of(&alert.source) },
+        _ => Origin::Imap { authserv_id: ingestor.provider_of(&alert.source) },
     };
     let stood = proof.filter(|_| alert.authenticity == Authenticity::Proven);
-    let (raw, reading) = room.read_again(raw, &origin, alert.first_seen, stood).await?;
+    let (raw, reading) = ingestor.read_again(raw, &origin, alert.first_seen, stood).await?;
     let arrival = Arrival { raw, source: alert.source.clone(), origin, with: Vec::new() };
-    let mut taken = room.taken(&reading, arrival);
+    let mut taken = ingestor.taken(&reading, arrival);
     if taken.authenticity.counts() {
         let (proof, _) = taken.authentic_by.as_deref().map(proof_and_word).unwrap_or_default();
         taken.authentic_by = with_word(proof.map(str::to_owned), word.map(str::to_owned));

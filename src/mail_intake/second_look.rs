@@ -5,26 +5,26 @@
 //! from: it stands in for a key only when a name server has said that there is none. A person's word needs
 //! no proof.
 
-use super::ingest::{Arrival, MailRoom, Origin};
+use super::ingest::{Arrival, MailIngestor, Origin};
 use crate::app::App;
 use crate::ops::OpError;
 use crate::ops::alerts::prove_later::{Looking, Verified, Verifier, is_waiting, looked_again};
 
-impl Verifier for MailRoom {
+impl Verifier for MailIngestor {
     fn verify<'a>(&'a self, app: &'a App, alert_id: i64, tries: i64) -> Looking<'a> {
         Box::pin(look(self, app, alert_id, tries))
     }
 }
 
-async fn look(room: &MailRoom, app: &App, alert_id: i64, tries: i64) -> Result<Verified, OpError> {
+async fn look(ingestor: &MailIngestor, app: &App, alert_id: i64, tries: i64) -> Result<Verified, OpError> {
     let Some(alert) = app.store.alert(alert_id).await?.filter(is_waiting) else {
         return Ok(Verified::Done);
     };
     let Some(raw) = app.store.mail(alert_id).await? else {
         return Err(OpError::Fault(format!("the mail of alert {alert_id} was deleted before it was proven")));
     };
-    let origin = Origin::Imap { authserv_id: room.provider_of(&alert.source) };
-    let (raw, reading) = room.read(raw, &origin, alert.first_seen).await?;
+    let origin = Origin::Imap { authserv_id: ingestor.provider_of(&alert.source) };
+    let (raw, reading) = ingestor.read(raw, &origin, alert.first_seen).await?;
     let arrival = Arrival { raw, source: alert.source.clone(), origin, with: Vec::new() };
-    looked_again(app, &alert, &room.taken(&reading, arrival), tries).await
+    looked_again(app, &alert, &ingestor.taken(&reading, arrival), tries).await
 }

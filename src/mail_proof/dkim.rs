@@ -13,7 +13,7 @@ use mail_auth::{AuthenticatedMessage, Error};
 use sha2::{Digest, Sha256};
 
 use crate::alert_reader::Bank;
-use crate::alert_reader::head::Head;
+use crate::alert_reader::head::Header;
 use crate::domain::time::{Span, Timestamp};
 
 /// Signatures of one mail that are looked at, from the top.
@@ -123,7 +123,7 @@ pub fn is_aligned(domain: &str, from: &str, bank: &Bank) -> bool {
 
 /// Finds the signatures made in the name of `bank` for a mail from the address `from` (lower case).
 /// `now` is our first sight of the mail.
-pub fn examine(wire: &[u8], head: &Head<'_>, bank: &Bank, from: &str, now: Timestamp) -> Examined {
+pub fn examine(wire: &[u8], head: &Header<'_>, bank: &Bank, from: &str, now: Timestamp) -> Examined {
     let mut found = Examined::default();
     let fields: Vec<&[u8]> = head.named("DKIM-Signature").map(|(_, field)| field.value).collect();
     if fields.is_empty() {

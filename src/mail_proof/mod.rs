@@ -13,8 +13,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::alert_reader::head::{self, Head};
-use crate::alert_reader::proof::{Covered, Credential, Proof, Verdict};
+use crate::alert_reader::head::{self, Header};
+use crate::alert_reader::proof::{Covered, Credential, Proof, ProofVerdict};
 use crate::alert_reader::{Bank, Banks, mime, verdict};
 use crate::domain::alert::Missing;
 use crate::domain::time::Timestamp;
@@ -59,9 +59,9 @@ pub async fn prove(banks: &Arc<Banks>, keys: &Keys, question: Question) -> Proof
     let (known, asked) = (banks.clone(), question.clone());
     let seen = match aside(move || look(&known, &asked)).await {
         Ok(Ok(seen)) => seen,
-        Ok(Err(why)) | Err(why) => return Proof { verdict: Verdict::Nothing, why: vec![why] },
+        Ok(Err(why)) | Err(why) => return Proof { verdict: ProofVerdict::Nothing, why: vec![why] },
     };
-    let mut proof = Proof { verdict: Verdict::Nothing, why: seen.why.clone() };
+    let mut proof = Proof { verdict: ProofVerdict::Nothing, why: seen.why.clone() };
     let deadline = Instant::now() + question.within;
     let (mut failed, mut waits, mut has_key) = (false, None, false);
     for signature in &seen.usable {
@@ -111,10 +111,10 @@ pub async fn prove(banks: &Arc<Banks>, keys: &Keys, question: Question) -> Proof
         proof.why.push(format!("{by} counts only if the key is no longer in DNS"));
     }
     proof.verdict = match (waits, failed) {
-        (Some(Missing::Answer), _) if !question.only_refute => Verdict::Waits(Missing::Answer),
-        (_, true) => Verdict::Failed,
-        (Some(missing), false) if !question.only_refute => Verdict::Waits(missing),
-        _ => Verdict::Nothing,
+        (Some(Missing::Answer), _) if !question.only_refute => ProofVerdict::Waits(Missing::Answer),
+        (_, true) => ProofVerdict::Failed,
+        (Some(missing), false) if !question.only_refute => ProofVerdict::Waits(missing),
+        _ => ProofVerdict::Nothing,
     };
     proof
 }
@@ -134,14 +134,14 @@ pub async fn stood(banks: &Arc<Banks>, question: Question, by: &str) -> Option<P
         return None;
     }
     let covered = covered(&seen.once, &meant);
-    let proof = Proof { verdict: Verdict::Nothing, why: seen.why };
+    let proof = Proof { verdict: ProofVerdict::Nothing, why: seen.why };
     Some(proven(proof, by.to_owned(), seen.from, covered))
 }
 
 fn proven(proof: Proof, by: String, from: String, covered: Covered) -> Proof {
     let mut why = proof.why;
     why.push(format!("proven: {by}"));
-    Proof { verdict: Verdict::Proven(Credential { by, from, covered }), why }
+    Proof { verdict: ProofVerdict::Proven(Credential { by, from, covered }), why }
 }
 
 /// Fields that are there once and covered by each of the signatures.
@@ -217,7 +217,7 @@ fn changes_nothing(encoding: &[u8]) -> bool {
 /// Received above it, so that everything the sender wrote lies below; it is the named provider's and
 /// sound; it says that the bank's signature holds; that signature is there; and nothing that it says
 /// besides, there or in further headers of its own above the first Received, speaks against it.
-fn vouched(head: &Head<'_>, bank: &Bank, seen: &Seen, id: &str) -> Result<String, String> {
+fn vouched(head: &Header<'_>, bank: &Bank, seen: &Seen, id: &str) -> Result<String, String> {
     let received = head.named("Received").next().map_or(usize::MAX, |(place, _)| place);
     let mut theirs = Vec::new();
     let mut of_topmost = 0;

@@ -12,8 +12,8 @@ use super::ServeError;
 use crate::app::App;
 use crate::config::SmtpAddress;
 use crate::mail_intake::imap;
-use crate::mail_intake::ingest::MailRoom;
-use crate::mail_intake::smtp::{Patience, Receiver};
+use crate::mail_intake::ingest::MailIngestor;
+use crate::mail_intake::smtp::{Receiver, Timeouts};
 use crate::tls::Tls;
 
 /// What takes mails in on this node.
@@ -30,7 +30,7 @@ pub(super) struct Intake {
 pub(super) async fn start(
     app: &Arc<App>,
     is_intake: bool,
-    room: &MailRoom,
+    ingestor: &MailIngestor,
     stop: &CancellationToken,
 ) -> Result<Intake, ServeError> {
     let mut intake = Intake::default();
@@ -40,17 +40,18 @@ pub(super) async fn start(
     }
     let mail = &app.config.mail;
     if mail.smtp.is_some() || !mail.imap.is_empty() {
-        room.warn_without_recipients();
+        ingestor.warn_without_recipients();
     }
     if let Some(smtp) = &mail.smtp {
         intake.tls = smtp.tls.as_ref().map(|files| Tls::load(files, &[])).transpose()?.map(Arc::new);
         let tls = intake.tls.clone();
         let receiver =
-            Receiver::bind(app.clone(), room.clone(), smtp, tls, Patience::default(), stop.clone()).await?;
+            Receiver::bind(app.clone(), ingestor.clone(), smtp, tls, Timeouts::default(), stop.clone())
+                .await?;
         tracing::info!("{} listening on {}", receiver.protocol(), receiver.address());
         intake.smtp = Some(receiver.address().clone());
         intake.tasks.push(tokio::spawn(receiver.run()));
     }
-    intake.tasks.extend(imap::start(app, room, stop));
+    intake.tasks.extend(imap::start(app, ingestor, stop));
     Ok(intake)
 }

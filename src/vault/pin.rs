@@ -2,7 +2,7 @@
 //!
 //! A PIN has 10,000 values, so the hash alone protects nothing: the pepper, made from the vault's key,
 //! does, and the limits on tries do. One at a time because a hash takes a core and 19 MiB for tens of
-//! milliseconds, and payments must not wait for it. [`PinDesk::enter`] is asked before a try is counted.
+//! milliseconds, and payments must not wait for it. [`PinHasher::enter`] is asked before a try is counted.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ const QUEUE_MAX: usize = 64;
 
 /// Where PINs are hashed. Cheap to clone.
 #[derive(Clone)]
-pub struct PinDesk {
+pub struct PinHasher {
     pepper: Arc<Zeroizing<[u8; 32]>>,
     queue: Arc<Semaphore>,
     turn: Arc<Semaphore>,
@@ -39,14 +39,14 @@ pub struct PinDesk {
 pub struct Crowded;
 
 /// A place in the queue.
-pub struct Ticket {
-    desk: PinDesk,
+pub struct HashPermit {
+    desk: PinHasher,
     _place: OwnedSemaphorePermit,
 }
 
-impl PinDesk {
-    pub fn new(vault: &Vault) -> PinDesk {
-        PinDesk {
+impl PinHasher {
+    pub fn new(vault: &Vault) -> PinHasher {
+        PinHasher {
             pepper: Arc::new(vault.key_for("pin pepper")),
             queue: Arc::new(Semaphore::new(QUEUE_MAX)),
             turn: Arc::new(Semaphore::new(1)),
@@ -54,13 +54,13 @@ impl PinDesk {
     }
 
     /// Takes a place in the queue, or says at once that there is none.
-    pub fn enter(&self) -> Result<Ticket, Crowded> {
+    pub fn enter(&self) -> Result<HashPermit, Crowded> {
         let place = self.queue.clone().try_acquire_owned().map_err(|_| Crowded)?;
-        Ok(Ticket { desk: self.clone(), _place: place })
+        Ok(HashPermit { desk: self.clone(), _place: place })
     }
 }
 
-impl Ticket {
+impl HashPermit {
     /// Whether `pin` is the one that `stored` was made from. A stored value of another form is no one's.
     pub async fn check(self, pin: Zeroizing<Vec<u8>>, stored: &[u8]) -> Result<bool, Crowded> {
         let [FORM, rest @ ..] = stored else { return Ok(false) };
@@ -109,8 +109,8 @@ mod tests {
     use crate::clock::SeededRandom;
     use crate::config::Secret;
 
-    fn desk(key: &str) -> PinDesk {
-        PinDesk::new(&Vault::open(&Secret::Key(key.repeat(64).into()), &SeededRandom::new(1)).unwrap())
+    fn desk(key: &str) -> PinHasher {
+        PinHasher::new(&Vault::open(&Secret::Key(key.repeat(64).into()), &SeededRandom::new(1)).unwrap())
     }
 
     fn pin(text: &str) -> Zeroizing<Vec<u8>> {
@@ -152,7 +152,7 @@ mod tests {
     #[tokio::test]
     async fn the_queue_is_bounded_and_places_come_back() {
         let desk = desk("a");
-        let tickets: Vec<Ticket> = (0..QUEUE_MAX).map(|_| desk.enter().unwrap()).collect();
+        let tickets: Vec<HashPermit> = (0..QUEUE_MAX).map(|_| desk.enter().unwrap()).collect();
         assert!(desk.enter().is_err());
         drop(tickets);
         assert!(desk.enter().is_ok());

@@ -7,12 +7,12 @@
 use crate::app::App;
 use crate::crash;
 use crate::domain::time::{Span, Timestamp};
-use crate::domain::webhook::{self, Verdict};
+use crate::domain::webhook::{self, DeliveryOutcome};
 use crate::domain::weburl::TargetUrl;
 use crate::log_limit::{Sort, warn_of};
 use crate::ops::webhooks::post::{self, Posted};
 use crate::store::tables::deliveries;
-use crate::store::tables::events::Parcel;
+use crate::store::tables::events::DeliveryInput;
 use crate::store::tables::jobs::{self, Job};
 use crate::store::{IdKind, StoreError};
 
@@ -24,8 +24,8 @@ const PAUSED_LOOK: Span = Span::seconds(60);
 const WRITE_TRIES: usize = 10;
 
 /// Posts the parcel.
-pub(super) async fn post(app: &App, parcel: &Parcel, target: &TargetUrl) -> Posted {
-    let posted = post::post(app, parcel, target).await;
+pub(super) async fn post(app: &App, input: &DeliveryInput, target: &TargetUrl) -> Posted {
+    let posted = post::post(app, input, target).await;
     if posted.obstacle.is_none() {
         crash::point("work.after_answer");
     }
@@ -43,22 +43,24 @@ pub(super) async fn conclude(app: &App, job: &Job, posted: &Posted) {
     };
     let attempt = posted.attempt(attempt_id, job);
     let why = attempt.error.clone().unwrap_or_default();
-    let next = if verdict == Verdict::Failed { next_attempt(app, job, posted, now) } else { None };
+    let next = if verdict == DeliveryOutcome::Failed { next_attempt(app, job, posted, now) } else { None };
     let mut steps = match (verdict, next) {
-        (Verdict::Delivered, _) => vec![jobs::finish(job, "delivered", attempt.error.as_deref(), now)],
-        (Verdict::Gone, _) => {
+        (DeliveryOutcome::Delivered, _) => {
+            vec![jobs::finish(job, "delivered", attempt.error.as_deref(), now)]
+        }
+        (DeliveryOutcome::Gone, _) => {
             let url = attempt.url.clone().unwrap_or_default();
             vec![
                 jobs::pause(job, &url, true, look_again(app, now)),
                 deliveries::pause_target(job.business_id, &url, now),
             ]
         }
-        (Verdict::Failed, Some(at)) => vec![jobs::retry(job, at, &why)],
-        (Verdict::Failed, None) => vec![jobs::finish(job, "failed", Some(&why), now)],
+        (DeliveryOutcome::Failed, Some(at)) => vec![jobs::retry(job, at, &why)],
+        (DeliveryOutcome::Failed, None) => vec![jobs::finish(job, "failed", Some(&why), now)],
     };
     steps.push(deliveries::record_attempt(&attempt));
     match ready(|| app.store.conclude_job(job, steps.clone())).await {
-        Ok(true) if verdict == Verdict::Delivered => {}
+        Ok(true) if verdict == DeliveryOutcome::Delivered => {}
         Ok(true) => tell(app, job, posted, &why, next),
         Ok(false) => tracing::info!(job = job.id, "a delivery was superseded while in progress"),
         Err(error) => unwritten(app, job, &error),
@@ -79,7 +81,7 @@ fn tell(app: &App, job: &Job, posted: &Posted, cause: &str, next: Option<Timesta
     let host = host.as_ref().and_then(|url| url.host_str());
     let (business, delivery, status) = (job.business_id, job.id, posted.outcome.status);
     let attempt = job.tries + 1;
-    if posted.verdict() == Verdict::Gone {
+    if posted.verdict() == DeliveryOutcome::Gone {
         tracing::error!(
             business,
             delivery,
@@ -162,13 +164,13 @@ where
     write().await
 }
 
-fn count(verdict: Verdict, posted: &Posted) {
+fn count(verdict: DeliveryOutcome, posted: &Posted) {
     let outcome = match verdict {
-        Verdict::Delivered => "delivered",
-        Verdict::Gone => "gone",
-        Verdict::Failed if posted.obstacle.is_some() => "not_sent",
-        Verdict::Failed if posted.outcome.status.is_none() => "no_answer",
-        Verdict::Failed => "failed",
+        DeliveryOutcome::Delivered => "delivered",
+        DeliveryOutcome::Gone => "gone",
+        DeliveryOutcome::Failed if posted.obstacle.is_some() => "not_sent",
+        DeliveryOutcome::Failed if posted.outcome.status.is_none() => "no_answer",
+        DeliveryOutcome::Failed => "failed",
     };
     metrics::counter!("tillbell_webhook_attempts_total", "outcome" => outcome).increment(1);
     if posted.obstacle.is_none() {

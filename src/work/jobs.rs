@@ -93,9 +93,9 @@ pub(super) async fn run(ops: Ops, kind: JobKind, mut rings: watch::Receiver<u64>
     }
 }
 
-/// Claims a batch of each lane and does it. Answers how many jobs there were.
+/// Claims a batch of each queue and does it. Answers how many jobs there were.
 pub(super) async fn round(ops: &Ops, kind: JobKind) -> Result<usize, StoreError> {
-    super::round::work_off(&ops.app, kind, LEASE, AT_ONCE, |job| one(ops.clone(), job)).await
+    super::batch::run_batch(&ops.app, kind, LEASE, AT_ONCE, |job| one(ops.clone(), job)).await
 }
 
 async fn one(ops: Ops, job: Job) {

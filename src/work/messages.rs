@@ -16,9 +16,9 @@ use crate::store::tables::jobs::{Job, JobKind};
 /// 16 s, within the lease.
 const AT_ONCE: usize = 32;
 
-/// Claims a batch of each lane and makes its attempts. Answers how many there were.
+/// Claims a batch of each queue and makes its attempts. Answers how many there were.
 pub(super) async fn round(app: &Arc<App>) -> Result<usize, StoreError> {
-    super::round::work_off(app, JobKind::Message, HELD, AT_ONCE, |job| one(app.clone(), job)).await
+    super::batch::run_batch(app, JobKind::Message, HELD, AT_ONCE, |job| one(app.clone(), job)).await
 }
 
 async fn one(app: Arc<App>, job: Job) {

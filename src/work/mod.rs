@@ -9,14 +9,14 @@
 //! all commits, so it would have to be sent after it; with every node working, the one that commits
 //! is also the one that is woken. Started by `serve` and by the demo; tests call [`run_due`].
 
+mod batch;
 mod bell;
-mod chores;
-mod courier;
 mod deliver;
+mod dispatcher;
 mod hosts;
 mod jobs;
 mod messages;
-mod round;
+mod periodic;
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ use crate::ops::alerts::prove_later::Verifier;
 use crate::store::StoreError;
 use crate::store::tables::jobs::JobKind;
 use bell::Bell;
-use courier::Courier;
+use dispatcher::DeliveryDispatcher;
 use jobs::Ops;
 
 /// The net under all wake-ups: how late work may be noticed that another process committed, such as
@@ -46,21 +46,21 @@ const DUE_ROUNDS_MAX: usize = 10_000;
 /// Mails that wait for their proof are left to nodes that were given a verifier.
 pub async fn run(app: Arc<App>, verifier: Option<Arc<dyn Verifier>>, stop: CancellationToken) {
     let bell = Bell::hang(&app, &stop);
-    let courier = Courier::new(app.clone(), stop.clone());
+    let dispatcher = DeliveryDispatcher::new(app.clone(), stop.clone());
     let loops = TaskTracker::new();
-    loops.spawn(courier.clone().run(bell.listen()));
+    loops.spawn(dispatcher.clone().run(bell.listen()));
     let ops = Ops { app: app.clone(), verifier };
     for kind in ops.kinds().iter().chain(&[JobKind::Message]) {
         loops.spawn(jobs::run(ops.clone(), *kind, bell.listen(), stop.clone()));
     }
-    for chore in chores::ALL {
-        loops.spawn(chores::run(app.clone(), chore, stop.clone()));
+    for task in periodic::ALL {
+        loops.spawn(periodic::run(app.clone(), task, stop.clone()));
     }
     loops.close();
     stop.cancelled().await;
     loops.wait().await;
     let grace = app.config.webhooks.timeout.to_std() + LAST_WRITES;
-    if tokio::time::timeout(grace, courier.finished()).await.is_err() {
+    if tokio::time::timeout(grace, dispatcher.finished()).await.is_err() {
         tracing::warn!("webhook attempts were still in progress at shutdown; they will be made again");
     }
 }
@@ -76,9 +76,9 @@ pub async fn run_due_with(app: &Arc<App>, verifier: Option<Arc<dyn Verifier>>) -
     let mut done = 0;
     let ops = Ops { app: app.clone(), verifier };
     for _ in 0..DUE_ROUNDS_MAX {
-        let courier = Courier::new(app.clone(), CancellationToken::new());
-        let mut round = courier.round().await?.claimed;
-        courier.finished().await;
+        let dispatcher = DeliveryDispatcher::new(app.clone(), CancellationToken::new());
+        let mut round = dispatcher.round().await?.claimed;
+        dispatcher.finished().await;
         for kind in ops.kinds() {
             round += jobs::round(&ops, *kind).await?;
         }

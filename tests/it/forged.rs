@@ -8,7 +8,7 @@ use tillbell::clock::{Clock, SystemClock};
 use tillbell::domain::alert::{AlertRow, AlertStatus, Authenticity};
 use tillbell::domain::payment::{Payment, Status};
 use tillbell::domain::time::Span;
-use tillbell::mail_intake::ingest::{Arrival, MailRoom, Origin, ingest};
+use tillbell::mail_intake::ingest::{Arrival, MailIngestor, Origin, ingest};
 
 use crate::harness::app::{ACCOUNT, LATER, START, TestApp, at, world};
 use crate::harness::databases::TestDatabase;
@@ -23,7 +23,7 @@ pub struct Scene {
     pub t: TestApp,
     pub payment: Payment,
     pub names: NameServer,
-    pub room: MailRoom,
+    pub room: MailIngestor,
 }
 
 pub const MAILBOX: Origin = Origin::Imap { authserv_id: None };
@@ -42,7 +42,7 @@ impl Scene {
         let mut config = t.app.config.clone();
         config.mail.dns = vec![names.address];
         config.mail.recipients = recipients.iter().map(|one| (*one).to_owned()).collect();
-        let room = MailRoom::new(&config, t.banks.clone());
+        let room = MailIngestor::new(&config, t.banks.clone());
         Scene { t, payment, names, room }
     }
 
@@ -126,7 +126,7 @@ on_both! {
         s.names.say(KEY_NAME, Say::Nothing);
         let mut config = s.t.app.config.clone();
         config.mail.dns = vec![s.names.address];
-        let room = MailRoom::new(&config, s.t.banks.clone());
+        let room = MailIngestor::new(&config, s.t.banks.clone());
         let s = Scene { room, ..s };
         let late = s.take(&replayed, MAILBOX).await;
         assert_eq!(late.status, AlertStatus::Quarantined, "{late:?}");
@@ -272,7 +272,7 @@ on_both! {
             s.names.say(KEY_NAME, Say::Text(record(bits)));
             let mut config = s.t.app.config.clone();
             config.mail.dns = vec![s.names.address];
-            let fresh = MailRoom::new(&config, s.t.banks.clone());
+            let fresh = MailIngestor::new(&config, s.t.banks.clone());
             let shop = &s.t.app;
             shop_clock_to_now(&s);
             let raw = signing::by_dkimpy(&genuine(), bits).into_bytes();

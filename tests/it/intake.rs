@@ -3,7 +3,7 @@
 //! What a mail is worth by its origin and its proofs is tested in `forged`; this is about the door.
 
 use tillbell::domain::time::Span;
-use tillbell::mail_intake::ingest::{Arrival, MailRoom, Origin, ingest};
+use tillbell::mail_intake::ingest::{Arrival, MailIngestor, Origin, ingest};
 use tillbell::ops::OpError;
 use tillbell::store::tables::alerts;
 
@@ -15,7 +15,7 @@ on_both! {
         let (t, shop) = world(db).await;
         t.create(&shop, 5_000, "Halima Garba").await;
         t.advance(LATER + Span::seconds(20));
-        let room = MailRoom::new(&t.app.config, t.banks.clone());
+        let room = MailIngestor::new(&t.app.config, t.banks.clone());
         let mut arrival = Arrival {
             raw: Alert::credit(ACCOUNT, 5_000, "Halima Garba", at()).text().into_bytes(),
             source: "imap mail.example/INBOX".into(),

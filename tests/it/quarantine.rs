@@ -9,7 +9,7 @@ use tillbell::ops::alerts::dismiss::{DismissRefused, clear_quarantine, dismiss_a
 use tillbell::ops::alerts::draft::{ReadAs, Taken};
 use tillbell::ops::alerts::prove_later::{Verified, looked_again};
 use tillbell::ops::alerts::take::take_alert;
-use tillbell::store::tables::jobs::{JobKind, Lane};
+use tillbell::store::tables::jobs::{JobKind, Queue};
 use tillbell::work::run_due_with;
 
 use crate::forged::{MAILBOX, Scene, genuine};
@@ -190,6 +190,6 @@ on_both! {
         s.t.advance(Span::minutes(20));
         run_due_with(&s.t.app, Some(std::sync::Arc::new(s.room.clone()))).await.unwrap();
         assert!(s.is_approved().await, "{:?}", s.alert(asked.id).await);
-        assert!(!s.t.app.store.job_is_due(JobKind::Verify, Lane::First, s.t.app.now()).await.unwrap());
+        assert!(!s.t.app.store.job_is_due(JobKind::Verify, Queue::Fresh, s.t.app.now()).await.unwrap());
     }
 }

@@ -11,7 +11,7 @@ use tillbell::domain::alert::{AlertRow, AlertStatus, Authenticity};
 use tillbell::domain::payment::Status;
 use tillbell::domain::time::{Span, Timestamp};
 use tillbell::mail_intake;
-use tillbell::mail_intake::ingest::{Arrival, MailRoom, Origin};
+use tillbell::mail_intake::ingest::{Arrival, MailIngestor, Origin};
 use tillbell::ops::alerts::approve::{Approve, approve_alert};
 use tillbell::ops::alerts::dismiss::{DismissRefused, dismiss_alert};
 use tillbell::ops::alerts::reread::{Reread, RereadRefused, unread_since};
@@ -50,21 +50,21 @@ fn strange_banks() -> Banks {
     Banks::assemble(known.map(|(file, text)| ((*file).to_owned(), (*text).to_owned())).collect()).unwrap()
 }
 
-fn room(s: &Scene, banks: Banks) -> MailRoom {
+fn room(s: &Scene, banks: Banks) -> MailIngestor {
     let mut config = s.t.app.config.clone();
     config.mail.dns = vec![s.names.address];
-    MailRoom::new(&config, Arc::new(banks))
+    MailIngestor::new(&config, Arc::new(banks))
 }
 
 /// The scene before its templates were taught; the room of the scene itself knows everything.
-async fn before(db: TestDatabase, banks: Banks) -> (Scene, MailRoom) {
+async fn before(db: TestDatabase, banks: Banks) -> (Scene, MailIngestor) {
     let s = Scene::new(db).await;
     let taught = room(&s, Banks::embedded().unwrap());
     let untaught = room(&s, banks);
     (Scene { room: untaught, ..s }, taught)
 }
 
-async fn again(s: &Scene, room: &MailRoom, id: i64) -> Result<Reread, RereadRefused> {
+async fn again(s: &Scene, room: &MailIngestor, id: i64) -> Result<Reread, RereadRefused> {
     Box::pin(mail_intake::reread::reread(&s.t.app, room, id, "ada")).await.unwrap().map(|(_, done)| done)
 }
 

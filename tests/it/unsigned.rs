@@ -9,7 +9,7 @@ use tillbell::alert_reader::Banks;
 use tillbell::alert_reader::template::embedded::TEMPLATES;
 use tillbell::domain::alert::{AlertStatus, Authenticity, Direction};
 use tillbell::domain::money::Money;
-use tillbell::mail_intake::ingest::MailRoom;
+use tillbell::mail_intake::ingest::MailIngestor;
 
 use crate::forged::{MAILBOX, Scene, genuine};
 use crate::harness::databases::TestDatabase;
@@ -35,7 +35,7 @@ async fn scene(db: TestDatabase) -> Scene {
     let banks = Arc::new(Banks::assemble(TEMPLATES.iter().map(say).collect()).unwrap());
     let mut config = s.t.app.config.clone();
     config.mail.dns = vec![s.names.address];
-    let room = MailRoom::new(&config, banks);
+    let room = MailIngestor::new(&config, banks);
     Scene { room, ..s }
 }
 

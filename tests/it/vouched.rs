@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use tillbell::domain::alert::{AlertRow, AlertStatus, Authenticity};
 use tillbell::domain::time::Span;
-use tillbell::mail_intake::ingest::{MailRoom, Origin};
+use tillbell::mail_intake::ingest::{MailIngestor, Origin};
 use tillbell::work::run_due_with;
 
 use crate::forged::{MAILBOX, Scene, genuine};
@@ -114,7 +114,7 @@ async fn after_trouble(db: TestDatabase, then: Say, other: &str) -> AlertRow {
             ))
         })
         .into();
-    s.room = MailRoom::new(&config, s.t.banks.clone());
+    s.room = MailIngestor::new(&config, s.t.banks.clone());
     s.names.say(KEY_NAME, Say::ServFail);
     let pass = format!("{ID}; dkim=pass header.d=gtbank.com");
     let alert = s.take(under(&pass, &Signer::bank().sign(&genuine())), named()).await;
@@ -325,12 +325,12 @@ on_both! {
         let mut config = s.t.app.config.clone();
         config.server.dev = false;
         config.mail.dns = vec![s.names.address];
-        let real = Scene { room: MailRoom::new(&config, s.t.banks.clone()), ..s };
+        let real = Scene { room: MailIngestor::new(&config, s.t.banks.clone()), ..s };
         let earnest = real.take(genuine(), Origin::Smtp { from_loopback: true }).await;
         assert_eq!(earnest.status, AlertStatus::Quarantined);
         assert!(!real.is_approved().await);
         config.server.dev = true;
-        let dev = Scene { room: MailRoom::new(&config, real.t.banks.clone()), ..real };
+        let dev = Scene { room: MailIngestor::new(&config, real.t.banks.clone()), ..real };
         let local = dev.take(genuine(), Origin::Smtp { from_loopback: true }).await;
         assert_eq!((local.status, local.authenticity), (AlertStatus::Matched, Authenticity::Trusted));
     }

@@ -9,11 +9,11 @@ use tillbell::domain::alert::{AlertRow, AlertStatus, Authenticity};
 use tillbell::domain::money::Money;
 use tillbell::domain::payment::Status;
 use tillbell::domain::time::Span;
-use tillbell::mail_intake::ingest::MailRoom;
+use tillbell::mail_intake::ingest::MailIngestor;
 use tillbell::ops::alerts::prove_later::{Verified, Verifier};
 use tillbell::ops::payments::correct::{Corrected, correct_amount};
 use tillbell::ops::payments::sweep::sweep;
-use tillbell::store::tables::jobs::{JobKind, Lane};
+use tillbell::store::tables::jobs::{JobKind, Queue};
 use tillbell::work::run_due_with;
 
 use crate::forged::{MAILBOX, Scene, genuine};
@@ -56,7 +56,7 @@ async fn without_key(s: &Scene) -> AlertRow {
 fn forgetful(s: &Scene) -> Arc<dyn Verifier> {
     let mut config = s.t.app.config.clone();
     config.mail.dns = vec![s.names.address];
-    Arc::new(MailRoom::new(&config, s.t.banks.clone()))
+    Arc::new(MailIngestor::new(&config, s.t.banks.clone()))
 }
 
 on_both! {
@@ -152,7 +152,7 @@ on_both! {
         // Claimed, and then nothing more: its lease ends.
         let lease = Span::seconds(120);
         let claimed =
-            s.t.app.store.claim_jobs(JobKind::Verify, Lane::First, s.t.app.now(), lease).await.unwrap();
+            s.t.app.store.claim_jobs(JobKind::Verify, Queue::Fresh, s.t.app.now(), lease).await.unwrap();
         assert_eq!(claimed.len(), 1);
         s.names.say(KEY_NAME, Say::Text(record("rsa2048")));
         work(&s).await;

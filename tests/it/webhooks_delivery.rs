@@ -1,7 +1,7 @@
 //! One merchant's webhooks: what is sent, when it is sent again, what a person can do.
 
 use tillbell::domain::time::{Span, Timestamp};
-use tillbell::domain::webhook::{RETRY_SCHEDULE, Verdict};
+use tillbell::domain::webhook::{DeliveryOutcome, RETRY_SCHEDULE};
 use tillbell::ops::look_back::Found;
 use tillbell::ops::merchants::businesses::{self, BusinessChange};
 use tillbell::ops::merchants::websites::{self, NewWebsite, WebsiteChange};
@@ -146,11 +146,11 @@ on_both! {
         // One that fails leaves the pause as it is.
         world.receiver.answer_next(Answer::status(500).body("still down"));
         let failed = tested(&world, None).await;
-        assert_eq!((failed.verdict, failed.resumed), (Verdict::Failed, false));
+        assert_eq!((failed.verdict, failed.resumed), (DeliveryOutcome::Failed, false));
         assert_eq!(failed.attempt.answer.as_deref(), Some("still down"));
         assert_eq!(world.work().await, 0);
         let TestSent { webhook_id, url: tried, verdict, resumed, .. } = tested(&world, None).await;
-        assert_eq!((tried, verdict, resumed), (url, Verdict::Delivered, true));
+        assert_eq!((tried, verdict, resumed), (url, DeliveryOutcome::Delivered, true));
         world.work().await;
         assert_eq!(world.delivery(&first).await.outcome.as_deref(), Some("delivered"));
         let requests = world.receiver.received();
@@ -176,7 +176,7 @@ on_both! {
         for (told, path) in [(&one, "/own"), (&other, "/another?shop=2")] {
             world.receiver.answer_next(Answer::status(202).body("noted"));
             let sent = tested(&world, Some(&told.payment.transaction_id)).await;
-            assert_eq!((sent.url, sent.verdict), (world.receiver.url(path), Verdict::Delivered));
+            assert_eq!((sent.url, sent.verdict), (world.receiver.url(path), DeliveryOutcome::Delivered));
             assert_eq!((sent.attempt.status, sent.attempt.answer.as_deref()), (Some(202), Some("noted")));
             let request = world.receiver.received().pop().unwrap();
             assert_eq!(request.target, path);
@@ -192,7 +192,7 @@ on_both! {
         assert!(matches!(send_test(&world.app, world.business, None).await.unwrap(), Tested::Nowhere(_)));
         // A 410 pauses the payment's target as a delivery's would.
         world.receiver.answer_next(Answer::status(410));
-        assert_eq!(tested(&world, Some(&one.payment.transaction_id)).await.verdict, Verdict::Gone);
+        assert_eq!(tested(&world, Some(&one.payment.transaction_id)).await.verdict, DeliveryOutcome::Gone);
         world.work().await;
         assert_eq!(world.delivery(&one).await.outcome.as_deref(), Some("paused"));
         assert_eq!(world.delivery(&other).await.outcome.as_deref(), Some("delivered"));
@@ -350,7 +350,7 @@ on_both! {
         businesses::set_business(&world.app, "tests", world.business, &change).await.unwrap().unwrap();
         world.app.directory.forget();
         let sent = tested(&world, None).await;
-        assert_eq!((sent.url, sent.verdict), (saved, Verdict::Delivered));
+        assert_eq!((sent.url, sent.verdict), (saved, DeliveryOutcome::Delivered));
     }
 
     async fn a_bulk_resend_leaves_test_events_out(db: TestDatabase) {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tillbell::domain::time::Span;
 use tillbell::ops::webhooks::deliveries;
-use tillbell::store::tables::jobs::{self, JobKind, Lane};
+use tillbell::store::tables::jobs::{self, JobKind, Queue};
 use tillbell::work;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -88,17 +88,17 @@ on_both! {
         let world = World::new(&db).await;
         let told = world.tell("/hook").await;
         let (store, lease) = (&world.app.store, Span::seconds(60));
-        let slow = store.claim_jobs(JobKind::Deliver, Lane::First, world.app.now(), lease).await.unwrap().remove(0);
-        assert!(store.claim_jobs(JobKind::Deliver, Lane::First, world.app.now(), lease).await.unwrap().is_empty());
+        let slow = store.claim_jobs(JobKind::Deliver, Queue::Fresh, world.app.now(), lease).await.unwrap().remove(0);
+        assert!(store.claim_jobs(JobKind::Deliver, Queue::Fresh, world.app.now(), lease).await.unwrap().is_empty());
         world.advance(Span::seconds(60));
         let now = world.app.now();
-        let quick = store.claim_jobs(JobKind::Deliver, Lane::First, now, lease).await.unwrap().remove(0);
+        let quick = store.claim_jobs(JobKind::Deliver, Queue::Fresh, now, lease).await.unwrap().remove(0);
         assert_eq!((slow.id, slow.attempt + 1), (quick.id, quick.attempt));
         assert!(!store.conclude_job(&slow, [jobs::finish(&slow, "delivered", None, now)]).await.unwrap());
         assert!(store.conclude_job(&quick, [jobs::retry(&quick, now, "no answer")]).await.unwrap());
         assert_eq!(world.delivery(&told).await.outcome, None);
-        assert!(store.claim_jobs(JobKind::Deliver, Lane::First, now, lease).await.unwrap().is_empty());
-        assert_eq!(store.claim_jobs(JobKind::Deliver, Lane::Again, now, lease).await.unwrap().len(), 1);
+        assert!(store.claim_jobs(JobKind::Deliver, Queue::Fresh, now, lease).await.unwrap().is_empty());
+        assert_eq!(store.claim_jobs(JobKind::Deliver, Queue::Retry, now, lease).await.unwrap().len(), 1);
     }
 
     async fn a_dead_target_with_many_waiting_delays_nobody(db: TestDatabase) {
@@ -138,7 +138,7 @@ on_both! {
         }
         loop {
             let now = world.app.now();
-            let some = store.claim_jobs(JobKind::Deliver, Lane::First, now, Span::seconds(60)).await.unwrap();
+            let some = store.claim_jobs(JobKind::Deliver, Queue::Fresh, now, Span::seconds(60)).await.unwrap();
             if some.is_empty() {
                 break;
             }

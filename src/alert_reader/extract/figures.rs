@@ -3,8 +3,8 @@
 
 use super::Reader;
 use crate::alert_reader::amount::{self, Figure};
-use crate::alert_reader::sheet::RAISED;
 use crate::alert_reader::template::{Bank, FieldName};
+use crate::alert_reader::text_table::RAISED;
 use crate::domain::alert::{Balance, Direction};
 use crate::domain::money::Money;
 

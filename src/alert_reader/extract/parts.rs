@@ -10,8 +10,8 @@ mod told;
 use std::collections::BTreeSet;
 
 use super::Reader;
-use crate::alert_reader::sheet::{Arrangement, Sheet};
 use crate::alert_reader::template::Claims;
+use crate::alert_reader::text_table::{Arrangement, TextTable};
 use crate::domain::alert::{AlertFacts, Direction};
 use told::{Sum, accounts, figures, folded_account, is_of_numbers, squeeze, words};
 
@@ -80,11 +80,11 @@ fn parts(reader: &Reader<'_>, claims: &Claims) -> Vec<Part> {
     // What one blank parts from its label counts here in every layout.
     let free = reader.layout.free_labels();
     let how = Arrangement { spaced: true, wraps: true };
-    let part = |(sheet, own): (&Sheet, &String)| {
-        let (full, own_text) = (plain(&sheet.text()), plain(own));
-        let stories = sheet.values(&free, &reader.layout.known, how).into_iter().map(|f| squeeze(&f.text));
+    let part = |(table, own): (&TextTable, &String)| {
+        let (full, own_text) = (plain(&table.text()), plain(own));
+        let stories = table.values(&free, &reader.layout.known, how).into_iter().map(|f| squeeze(&f.text));
         Part {
-            stories: stories.filter(|story| !story.is_empty()).collect(),
+            stories: stories.filter(|narration| !narration.is_empty()).collect(),
             own: Told::of(&own_text, claims),
             own_text,
             full: Told::of(&full, claims),
@@ -92,7 +92,7 @@ fn parts(reader: &Reader<'_>, claims: &Claims) -> Vec<Part> {
         }
     };
     let parts = reader
-        .sheets
+        .tables
         .iter()
         .zip(&reader.texts)
         .map(part)
@@ -106,7 +106,7 @@ pub(super) fn settle(
     direction: Option<Direction>,
     claims: &Claims,
 ) -> Option<Direction> {
-    if reader.sheets.len() < 2 || direction != Some(Direction::Debit) {
+    if reader.tables.len() < 2 || direction != Some(Direction::Debit) {
         return direction;
     }
     let parts = parts(reader, claims);
@@ -121,7 +121,7 @@ pub(super) fn settle(
 
 /// Doubts what the parts tell differently.
 pub(super) fn compare(reader: &mut Reader<'_>, facts: &AlertFacts, claims: &Claims) {
-    if reader.sheets.len() < 2 {
+    if reader.tables.len() < 2 {
         return;
     }
     let parts = parts(reader, claims);
@@ -192,7 +192,7 @@ fn directions_differ(parts: &[Part]) -> bool {
 fn payers_differ(parts: &[Part], facts: &AlertFacts, claims: &Claims) -> bool {
     let payer = facts.payer_name.as_deref();
     let stories_differ = |one: &Part, other: &Part| {
-        !other.stories.is_empty() && one.stories.iter().any(|story| !other.squeezed.contains(story))
+        !other.stories.is_empty() && one.stories.iter().any(|narration| !other.squeezed.contains(narration))
     };
     pairs(parts).any(|(one, other)| {
         let strange =

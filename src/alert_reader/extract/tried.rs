@@ -3,8 +3,8 @@
 //! It asks the same layouts and rows as the reading, and decides nothing.
 
 use super::Reader;
-use crate::alert_reader::sheet::collapse;
-use crate::alert_reader::template::{Bank, Field, FieldName, Layout, Pattern};
+use crate::alert_reader::template::{Bank, FieldName, FieldRule, Layout, Pattern};
+use crate::alert_reader::text_table::collapse;
 use crate::domain::alert::{AlertFacts, Direction, TimePrecision};
 
 /// Characters of an expression or a value that are shown.
@@ -66,7 +66,7 @@ fn is_read(name: FieldName, facts: &AlertFacts) -> bool {
     }
 }
 
-fn field_that(reader: &Reader<'_>, name: FieldName, field: &Field) -> Vec<String> {
+fn field_that(reader: &Reader<'_>, name: FieldName, field: &FieldRule) -> Vec<String> {
     let found = reader.values(name);
     let values: Vec<String> = found.iter().map(|v| collapse(v)).filter(|v| !v.is_empty()).collect();
     if !values.is_empty() {

@@ -4,8 +4,8 @@
 //! looked for. A part of `extract`; nothing else calls it.
 
 use super::Reader;
-use crate::alert_reader::sheet::{Arrangement, collapse};
 use crate::alert_reader::template::{Bank, Continuation, FieldName, Shared};
+use crate::alert_reader::text_table::{Arrangement, collapse};
 use crate::domain::alert::{AlertKind, Direction};
 
 /// Longest narration kept.
@@ -23,8 +23,8 @@ impl Reader<'_> {
         // With the part that it stands in.
         let mut told: Vec<(Option<usize>, Direction)> = Vec::new();
         let mut has_types = false;
-        for (part, sheet) in self.masked.iter().enumerate() {
-            let types = self.at_labels(&rule.labels, std::slice::from_ref(sheet), false);
+        for (part, table) in self.masked.iter().enumerate() {
+            let types = self.at_labels(&rule.labels, std::slice::from_ref(table), false);
             has_types |= !types.is_empty();
             told.extend(types.iter().filter_map(|found| Some((Some(part), type_word(&found.text)?))));
         }
@@ -91,10 +91,10 @@ impl Reader<'_> {
     pub(super) fn narration(&mut self) -> (Option<String>, bool) {
         let labels = self.layout.fields.get(&FieldName::Narration).map_or(&[][..], |f| &f.labels);
         let unseen: Vec<usize> =
-            self.at_labels(labels, self.sheets, true).into_iter().map(|f| f.unseen).collect();
+            self.at_labels(labels, self.tables, true).into_iter().map(|f| f.unseen).collect();
         let raw = self.values(FieldName::Narration);
         let rest = match &self.layout.continuation {
-            Some(c) => self.at_labels(&c.labels, self.sheets, false),
+            Some(c) => self.at_labels(&c.labels, self.tables, false),
             None => Vec::new(),
         };
         let mut joined: Vec<(String, bool)> = Vec::new();

@@ -22,7 +22,7 @@ const OFF_THE_PAGE: f32 = -500.0;
 
 /// What an element inherits, and what has become of it.
 #[derive(Clone, Debug)]
-pub struct Look {
+pub struct ComputedStyle {
     /// Nothing inside can be seen, whatever it says of itself.
     gone: bool,
     invisible: bool,
@@ -34,9 +34,9 @@ pub struct Look {
     pub turned: bool,
 }
 
-impl Default for Look {
-    fn default() -> Look {
-        Look {
+impl Default for ComputedStyle {
+    fn default() -> ComputedStyle {
+        ComputedStyle {
             gone: false,
             invisible: false,
             opacity: 1.0,
@@ -248,7 +248,7 @@ fn block_end(text: &str) -> Option<usize> {
     None
 }
 
-impl Look {
+impl ComputedStyle {
     /// Whether text here escapes the eye.
     pub fn hidden(&self) -> bool {
         self.gone
@@ -274,7 +274,7 @@ impl Look {
         element: &Element,
         above: &[&Element],
         styles: &mut StyleSheet,
-    ) -> Result<Look, String> {
+    ) -> Result<ComputedStyle, String> {
         let mut look = self.clone();
         look.gone |= element.attr("hidden").is_some();
         look.turned |= element.name() == "bdo";

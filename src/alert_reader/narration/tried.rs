@@ -2,7 +2,7 @@
 //!
 //! It runs the same rules as the reading, and decides nothing.
 
-use super::{Came, Setting, Story, came_to, rules};
+use super::{Came, Narration, Setting, came_to, rules};
 use crate::alert_reader::template::NarrationRule;
 
 /// Characters of an expression or a narration that are shown.
@@ -14,12 +14,12 @@ pub fn told(text: Option<&str>, setting: &Setting<'_>) -> Vec<String> {
         return vec!["no narration was found, so no narration rule was tried".into()];
     };
     let mut out = vec![format!("the narration is \"{}\"", shown(text))];
-    let mut story = Story::default();
+    let mut narration = Narration::default();
     let (mut own, mut network, mut ended) = (0, 0, false);
     let mut aside_for: Vec<(String, Vec<String>)> = Vec::new();
     for (is_own, rule) in rules(setting) {
         *(if is_own { &mut own } else { &mut network }) += 1;
-        let came = came_to(rule, text, setting, &mut story);
+        let came = came_to(rule, text, setting, &mut narration);
         match (&came, is_own) {
             (Came::Aside, true) => {
                 let reason = aside(rule, setting);

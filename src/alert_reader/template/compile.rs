@@ -8,10 +8,10 @@ use super::raw::{
     RawBank, RawClaims, RawField, RawInstitutions, RawKind, RawLayout, RawNarration, RawShared,
 };
 use super::{
-    Bank, Claims, Continuation, DirectionRule, Field, FieldName, Institutions, KindRule, Layout, MaskForm,
-    NarrationRule, Shared, States, TemplateError, core,
+    Bank, Claims, Continuation, DirectionRule, FieldName, FieldRule, Institutions, KindRule, Layout,
+    MaskForm, NarrationRule, Shared, States, TemplateError, core,
 };
-use crate::alert_reader::sheet::{collapse, fold_label};
+use crate::alert_reader::text_table::{collapse, fold_label};
 use crate::domain::alert::{AlertKind, Direction};
 
 /// Characters of one expression before `{BANK}` is put in.
@@ -295,7 +295,7 @@ fn layout(place: &Place<'_>, raw: &RawLayout, other_labels: &[String]) -> Result
         limit: c.limit,
     });
     let mut known = fold(other_labels);
-    known.extend(fields.values().flat_map(|f: &Field| f.labels.clone()));
+    known.extend(fields.values().flat_map(|f: &FieldRule| f.labels.clone()));
     known.extend(direction.labels.clone());
     known.extend(continuation.iter().flat_map(|c| c.labels.clone()));
     known.sort();
@@ -315,7 +315,7 @@ fn layout(place: &Place<'_>, raw: &RawLayout, other_labels: &[String]) -> Result
     })
 }
 
-fn compile_field(place: &Place<'_>, key: &str, raw: &RawField) -> Result<Field, TemplateError> {
+fn compile_field(place: &Place<'_>, key: &str, raw: &RawField) -> Result<FieldRule, TemplateError> {
     let lines = place.regexes(&format!("{key}.lines"), &raw.lines)?;
     let subject = place.regexes(&format!("{key}.subject"), &raw.subject)?;
     if lines.iter().chain(&subject).any(|r| !r.capture_names().any(|n| n == Some("v"))) {
@@ -324,7 +324,7 @@ fn compile_field(place: &Place<'_>, key: &str, raw: &RawField) -> Result<Field, 
     for pattern in lines.iter().chain(&subject) {
         place.groups(key, pattern, &["v"])?;
     }
-    Ok(Field {
+    Ok(FieldRule {
         labels: raw.labels.iter().map(|l| fold_label(l)).collect(),
         lines,
         subject,

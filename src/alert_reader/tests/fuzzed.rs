@@ -114,5 +114,5 @@ fn changed_figures_hold() {
 
 #[test]
 fn changed_narrations_hold() {
-    run(200, cells(), fuzzing::story);
+    run(200, cells(), fuzzing::narration);
 }

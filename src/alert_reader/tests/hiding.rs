@@ -146,7 +146,7 @@ fn two_of_anything_is_none_with_a_doubt() {
         ("Account Number", "0123454417"),
         ("Value Date", "04-Mar-2026"),
         ("Time of Transaction", "11:20:33 AM"),
-        ("Description", "another story altogether, told at the same length"),
+        ("Description", "another narration altogether, told at the same length"),
     ] {
         let mut two = mail();
         two.rows.push((label.into(), other.into()));
@@ -378,8 +378,8 @@ fn what_is_typed_into_a_narration_changes_nothing_unnoticed() {
     };
     let mut tried = 0;
     for (turn, (name, mail)) in pages().into_iter().enumerate() {
-        let story = read(mail.as_bytes(), &BANKS, &intake);
-        let told = story.facts.narration.clone().unwrap_or_default();
+        let narration = read(mail.as_bytes(), &BANKS, &intake);
+        let told = narration.facts.narration.clone().unwrap_or_default();
         let first: String = told.split(' ').next().unwrap_or_default().to_owned();
         let Some(at) = mail.find(&first).filter(|_| first.len() > 2) else { continue };
         for rows in ROWS_TYPED {
@@ -390,14 +390,14 @@ fn what_is_typed_into_a_narration_changes_nothing_unnoticed() {
                 let mut changed = mail.clone();
                 changed.insert_str(at + first.len(), &format!("{rows}{end}"));
                 let reading = read(changed.as_bytes(), &BANKS, &intake);
-                let same = facts(&reading) == facts(&story);
+                let same = facts(&reading) == facts(&narration);
                 assert!(same || stopped(&reading), "{name}: {rows}{end}: {:?}", reading.why);
-                let is_lost = story.outcome != Outcome::Ignored && reading.outcome == Outcome::Ignored;
+                let is_lost = narration.outcome != Outcome::Ignored && reading.outcome == Outcome::Ignored;
                 assert!(!is_lost, "{name}: {rows}{end}: nobody sees it: {:?}", reading.why);
                 // The bank's rows behind it are still there, or a person looks.
-                let whole = reading.facts.balance == story.facts.balance
-                    && reading.facts.occurred == story.facts.occurred
-                    && reading.facts.reference == story.facts.reference;
+                let whole = reading.facts.balance == narration.facts.balance
+                    && reading.facts.occurred == narration.facts.occurred
+                    && reading.facts.reference == narration.facts.reference;
                 assert!(
                     whole || stopped(&reading),
                     "{name}: {rows}{end}: rows are gone: {:?}",

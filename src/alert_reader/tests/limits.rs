@@ -3,7 +3,7 @@
 
 use super::made::{Told, made};
 use super::{BANKS, Outcome, ROWS, now};
-use crate::alert_reader::{Intake, Reading, html, mime, read, sheet};
+use crate::alert_reader::{Intake, Reading, html, mime, read, text_table};
 
 const HEAD: &str = "From: GeNS@gtbank.com\r\nSubject: Transaction Notification\r\n";
 
@@ -104,14 +104,16 @@ fn html_ends_at_its_size_and_depth() {
 #[test]
 fn rows_and_cells_are_limited() {
     let plain = |body: &str| format!("{HEAD}\r\n{body}");
-    let rows = "a\r\n".repeat(sheet::MAX_ROWS - 20);
+    let rows = "a\r\n".repeat(text_table::MAX_ROWS - 20);
     assert_eq!(take(&plain(&format!("{}{rows}", ROWS.replace('\n', "\r\n")))).outcome, Outcome::Read);
-    assert!(why(&plain(&"a\r\n".repeat(sheet::MAX_ROWS + 1))).contains("rows"));
-    assert!(why(&plain(&"a\t".repeat(sheet::MAX_CELLS + 2))).contains("cells"));
-    let cells =
-        format!("{HEAD}Content-Type: text/html\r\n\r\n<table><tr>{}", "<td>a".repeat(sheet::MAX_CELLS + 1));
+    assert!(why(&plain(&"a\r\n".repeat(text_table::MAX_ROWS + 1))).contains("rows"));
+    assert!(why(&plain(&"a\t".repeat(text_table::MAX_CELLS + 2))).contains("cells"));
+    let cells = format!(
+        "{HEAD}Content-Type: text/html\r\n\r\n<table><tr>{}",
+        "<td>a".repeat(text_table::MAX_CELLS + 1)
+    );
     assert!(why(&cells).contains("cells"));
-    let many = format!("{HEAD}Content-Type: text/html\r\n\r\n{}", "<p>a".repeat(sheet::MAX_ROWS + 1));
+    let many = format!("{HEAD}Content-Type: text/html\r\n\r\n{}", "<p>a".repeat(text_table::MAX_ROWS + 1));
     assert!(why(&many).contains("rows"));
 }
 

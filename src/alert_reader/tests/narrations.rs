@@ -261,11 +261,14 @@ fn every_banks_own_forms() {
 
 #[test]
 fn a_bulk_payment_that_fills_its_field_names_no_place() {
-    let story = |end: &str| {
+    let narration = |end: &str| {
         format!("VIA GAPS 639246 SETTLEMENT OF INVOICES OF THE MONTHS OF MAY AND JUNE AND JULY {end}")
     };
-    assert_eq!(payer("gtbank", &story("FROM LAGOS TO KANO AND BACK AND SO ON AND ON AND ON FOR EVER")), "");
-    assert_eq!(payer("gtbank", &story("FROM GYANG SERVICES LTD")), "GYANG SERVICES LTD");
+    assert_eq!(
+        payer("gtbank", &narration("FROM LAGOS TO KANO AND BACK AND SO ON AND ON AND ON FOR EVER")),
+        ""
+    );
+    assert_eq!(payer("gtbank", &narration("FROM GYANG SERVICES LTD")), "GYANG SERVICES LTD");
 }
 
 #[test]

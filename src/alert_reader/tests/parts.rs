@@ -24,7 +24,7 @@ fn credits() -> Vec<Credit> {
                 continue;
             }
             let rows = match (&example.html, &example.text) {
-                (Some(page), _) => html::read(page).unwrap().sheet.rows,
+                (Some(page), _) => html::read(page).unwrap().table.rows,
                 (_, Some(text)) => text.lines().map(|l| vec![l.trim().to_owned()]).collect(),
                 _ => continue,
             };

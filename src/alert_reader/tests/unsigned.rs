@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use super::made::{MADE, Told, made};
 use super::mutations::{Chance, number, seed};
 use crate::alert_reader::check::raw_mail;
-use crate::alert_reader::proof::{Covered, Credential, Proof, Verdict};
+use crate::alert_reader::proof::{Covered, Credential, Proof, ProofVerdict};
 use crate::alert_reader::template::embedded::TEMPLATES;
 use crate::alert_reader::{Banks, Intake, Outcome, Reading, mime, read};
 use crate::domain::alert::{AlertFacts, Authenticity};
@@ -82,7 +82,7 @@ fn told(raw: &[u8], signed: bool) -> Reading {
     let from = mime::only_from(raw).unwrap();
     let covered = Covered { content_type: signed, encoding_signed: false, ..Covered::ALL };
     let credential = Credential { by: "dkim d=a.example s=b key=sha256:c".into(), from, covered };
-    let proof = Proof { verdict: Verdict::Proven(credential), why: Vec::new() };
+    let proof = Proof { verdict: ProofVerdict::Proven(credential), why: Vec::new() };
     read(raw, &UNSIGNED, &Intake { now: Timestamp::MAX, proof, ..Intake::default() })
 }
 

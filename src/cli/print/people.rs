@@ -1,7 +1,7 @@
 //! Values and objects as people read them. Only `cli::print` uses this.
 
 use super::screen::{Line, Tone, columns_of, span, wrap};
-use super::{Field, Object};
+use super::{Object, Shown};
 use crate::domain::money::{Money, naira};
 use crate::domain::time::Timestamp;
 use crate::terminal;
@@ -23,23 +23,23 @@ pub(super) struct Form {
 }
 
 /// One value for a person; what a stranger wrote cannot move the cursor.
-pub(in crate::cli) fn for_people(field: &Field) -> String {
+pub(in crate::cli) fn for_people(field: &Shown) -> String {
     match field {
-        Field::Null => "-".to_owned(),
-        Field::Absent(words) => (*words).to_owned(),
-        Field::Flag(true) => "yes".to_owned(),
-        Field::Flag(false) => "no".to_owned(),
-        Field::Int(n) => n.to_string(),
-        Field::Text(text) => terminal::harmless_line(text),
-        Field::Money(money) => naira(*money),
-        Field::Percent(rate) => format!("{} %", Money(*rate)),
-        Field::Time(at) => time_for_people(*at),
-        Field::Due(at) => time_for_people(*at),
-        Field::Age(seconds) => age_for_people(*seconds),
-        Field::Json(json) => for_people(&Field::Text(json.get().to_owned())),
-        Field::List(all) if all.is_empty() => "-".to_owned(),
-        Field::List(all) => all.iter().map(for_people).collect::<Vec<_>>().join("; "),
-        Field::Object(object) => {
+        Shown::Null => "-".to_owned(),
+        Shown::Absent(words) => (*words).to_owned(),
+        Shown::Flag(true) => "yes".to_owned(),
+        Shown::Flag(false) => "no".to_owned(),
+        Shown::Int(n) => n.to_string(),
+        Shown::Text(text) => terminal::harmless_line(text),
+        Shown::Money(money) => naira(*money),
+        Shown::Percent(rate) => format!("{} %", Money(*rate)),
+        Shown::Time(at) => time_for_people(*at),
+        Shown::Due(at) => time_for_people(*at),
+        Shown::Age(seconds) => age_for_people(*seconds),
+        Shown::Json(json) => for_people(&Shown::Text(json.get().to_owned())),
+        Shown::List(all) if all.is_empty() => "-".to_owned(),
+        Shown::List(all) => all.iter().map(for_people).collect::<Vec<_>>().join("; "),
+        Shown::Object(object) => {
             let parts: Vec<String> = object.0.iter().map(|(k, v)| format!("{k} {}", for_people(v))).collect();
             parts.join(", ")
         }
@@ -88,8 +88,8 @@ pub(super) fn due_for_people(at: Timestamp, form: Form) -> String {
 }
 
 /// Good, waiting or bad, for the words that say what became of something.
-pub(super) fn tone_of(key: &str, field: &Field) -> Tone {
-    let (Field::Text(word), "outcome" | "status" | "verdict" | "authentic") = (field, key) else {
+pub(super) fn tone_of(key: &str, field: &Shown) -> Tone {
+    let (Shown::Text(word), "outcome" | "status" | "verdict" | "authentic") = (field, key) else {
         return Tone::Plain;
     };
     match word.as_str() {
@@ -105,16 +105,16 @@ pub(super) fn tone_of(key: &str, field: &Field) -> Tone {
 pub(super) fn lay_out(object: &Object, indent: usize, form: Form, lines: &mut Vec<Line>) {
     let keys = object.0.iter().map(|(key, _)| columns_of(key)).max().unwrap_or(0) + 1;
     for (key, value) in &object.0 {
-        let opened = if let Field::Json(json) = value { serde_json::from_str(json.get()).ok() } else { None };
+        let opened = if let Shown::Json(json) = value { serde_json::from_str(json.get()).ok() } else { None };
         let value = opened.as_ref().unwrap_or(value);
         let head = |text: String| span(format!("{:indent$}{text}", ""), Tone::Faint);
         match value {
-            Field::Object(inner) if indent < INDENT_MAX => {
+            Shown::Object(inner) if indent < INDENT_MAX => {
                 lines.push(vec![head(format!("{key}:"))]);
                 lay_out(inner, indent + 2, form, lines);
             }
-            Field::List(all)
-                if indent < INDENT_MAX && all.iter().any(|one| matches!(one, Field::Object(_))) =>
+            Shown::List(all)
+                if indent < INDENT_MAX && all.iter().any(|one| matches!(one, Shown::Object(_))) =>
             {
                 lines.push(vec![head(format!("{key}:"))]);
                 for one in all {
@@ -123,11 +123,11 @@ pub(super) fn lay_out(object: &Object, indent: usize, form: Form, lines: &mut Ve
             }
             value => {
                 let mut text = match value {
-                    Field::List(all) if all.is_empty() => "none".to_owned(),
-                    Field::Due(at) => due_for_people(*at, form),
+                    Shown::List(all) if all.is_empty() => "none".to_owned(),
+                    Shown::Due(at) => due_for_people(*at, form),
                     value => for_people(value),
                 };
-                if let (Field::Time(at), Some(_)) = (value, form.width) {
+                if let (Shown::Time(at), Some(_)) = (value, form.width) {
                     text = format!("{text} ({})", moment_for_people(*at, form.now));
                 }
                 let room = form.width.map_or(usize::MAX, |all| all.saturating_sub(indent + keys + 1));
@@ -142,10 +142,10 @@ pub(super) fn lay_out(object: &Object, indent: usize, form: Form, lines: &mut Ve
 }
 
 /// One of a list: its first line is marked.
-fn lay_out_item(one: &Field, indent: usize, form: Form, lines: &mut Vec<Line>) {
+fn lay_out_item(one: &Shown, indent: usize, form: Form, lines: &mut Vec<Line>) {
     let begin = lines.len();
     match one {
-        Field::Object(object) => lay_out(object, indent + 2, form, lines),
+        Shown::Object(object) => lay_out(object, indent + 2, form, lines),
         other => lines.push(vec![span(format!("{:indent$}  {}", "", for_people(other)), Tone::Plain)]),
     }
     if let Some(first) = lines.get_mut(begin).and_then(|line| line.first_mut()) {

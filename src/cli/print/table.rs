@@ -5,7 +5,7 @@
 
 use super::people::{Form, due_for_people, for_people, moment_for_people, tone_of};
 use super::screen::{Line, Span, Tone, columns_of, cut, span};
-use super::{Field, Object};
+use super::{Object, Shown};
 
 /// Columns of free text, which may be cut: what they hold is told in full by `--wide`, and by `show`.
 const CUTTABLE: &[&str] = &[
@@ -76,21 +76,21 @@ fn column(key: &str, rows: &[Object], form: Form) -> Column {
         .map(|row| {
             let field = row.get(key);
             let text = match (field, form.width) {
-                (Field::Time(at), Some(_)) => moment_for_people(*at, form.now),
-                (Field::Due(at), _) => due_for_people(*at, form),
+                (Shown::Time(at), Some(_)) => moment_for_people(*at, form.now),
+                (Shown::Due(at), _) => due_for_people(*at, form),
                 _ => for_people(field),
             };
             let is_null = match field {
-                Field::Null => true,
-                Field::List(all) => all.is_empty(),
-                Field::Text(text) => text.is_empty(),
+                Shown::Null => true,
+                Shown::List(all) => all.is_empty(),
+                Shown::Text(text) => text.is_empty(),
                 _ => false,
             };
             Cell { text, tone: tone_of(key, field), is_null }
         })
         .collect();
     let is_number =
-        |row: &Object| matches!(row.get(key), Field::Int(_) | Field::Money(_) | Field::Percent(_));
+        |row: &Object| matches!(row.get(key), Shown::Int(_) | Shown::Money(_) | Shown::Percent(_));
     let named = if key == "tries" { "attempts" } else { key };
     let head = named.trim_end_matches("_at").trim_end_matches("_seconds").replace('_', " ").to_uppercase();
     let natural = cells.iter().map(|cell| columns_of(&cell.text)).max().unwrap_or(0).max(columns_of(&head));

@@ -6,7 +6,7 @@ use super::{
     AmountFit, Candidate, Considered, Decision, Incoming, Place, SUGGESTIONS_MAX, TimeFit, Verdicts,
     consider, likeliest_first, one_of_each_first,
 };
-use crate::domain::name::{Folded, Verdict};
+use crate::domain::name::{Folded, NameVerdict};
 
 /// Payments on other accounts that are suggested.
 pub(super) const ELSEWHERE_MAX: usize = 5;
@@ -17,8 +17,10 @@ impl Decision {
     /// its id, several by their number, because a merchant may have made rivals.
     pub fn show_elsewhere(&mut self, elsewhere: Vec<Considered>) {
         const NONE_HERE: &str = "no open payment on this account does";
-        let fits: Vec<&Considered> =
-            elsewhere.iter().filter(|c| c.name == Verdict::Match && c.time_fit == TimeFit::Fits).collect();
+        let fits: Vec<&Considered> = elsewhere
+            .iter()
+            .filter(|c| c.name == NameVerdict::Match && c.time_fit == TimeFit::Fits)
+            .collect();
         let exact: Vec<&Considered> =
             fits.iter().copied().filter(|c| c.amount_fit == AmountFit::Exact).collect();
         let wins_here = self.considered.iter().any(Considered::wins_alone);
@@ -85,7 +87,7 @@ pub fn consider_on(place: Place, incoming: &Incoming<'_>, candidates: &[Candidat
     let mut considered: Vec<Considered> = candidates
         .iter()
         .map(|c| Considered { place, ..consider(incoming, received_name.as_ref(), c) })
-        .filter(|c| c.amount_fit.approves() && c.name != Verdict::Different)
+        .filter(|c| c.amount_fit.approves() && c.name != NameVerdict::Different)
         .collect();
     likeliest_first(&mut considered);
     one_of_each_first(&mut considered);

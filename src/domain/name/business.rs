@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use super::fold::{Folded, Kind, Word};
 use super::pair::{How, Pairing, Side, Ways, pair};
-use super::{Ruling, Verdict};
+use super::{NameVerdict, Ruling};
 
 /// Compares two names of which at least one is a business. `cut`: the received name is
 /// exactly as long as a length at which its bank cuts.
@@ -46,19 +46,19 @@ fn two_businesses(expected: &Folded, received: &Folded, cut: bool, pairing: &Pai
     let no_initials = pairing.initials_expected.is_empty() && initials_received.is_empty();
     if left_expected.is_empty() && left_received.is_empty() && names > 0 {
         return if trades_agree && no_initials && !uncounted {
-            Ruling::new(Verdict::Match, "the same business")
+            Ruling::new(NameVerdict::Match, "the same business")
         } else {
-            Ruling::new(Verdict::Close, "the same business name, but another kind of business")
+            Ruling::new(NameVerdict::Close, "the same business name, but another kind of business")
         };
     }
     let one_side = left_expected.is_empty() || left_received.is_empty();
     if pairing.left_on_both() && left_expected.len() == left_received.len() && pairing.nearly_all() {
-        return Ruling::new(Verdict::Close, "the business names differ by one letter");
+        return Ruling::new(NameVerdict::Close, "the business names differ by one letter");
     }
     if one_side && names > 1 {
-        return Ruling::new(Verdict::Close, "one business name has words that the other does not have");
+        return Ruling::new(NameVerdict::Close, "one business name has words that the other does not have");
     }
-    Ruling::new(Verdict::Different, "a different business")
+    Ruling::new(NameVerdict::Different, "a different business")
 }
 
 fn person_and_business(pairing: &Pairing) -> Ruling {
@@ -66,9 +66,9 @@ fn person_and_business(pairing: &Pairing) -> Ruling {
     let all = pairing.left_expected.is_empty() && pairing.left_received.is_empty();
     let names = pairing.names();
     if !pairing.initials_contradict() && ((all && names > 0) || (one_side && names > 1)) {
-        Ruling::new(Verdict::Close, "one is a person, the other a business with the person's name")
+        Ruling::new(NameVerdict::Close, "one is a person, the other a business with the person's name")
     } else {
-        Ruling::new(Verdict::Different, "one is a person, the other a business with a different name")
+        Ruling::new(NameVerdict::Different, "one is a person, the other a business with a different name")
     }
 }
 

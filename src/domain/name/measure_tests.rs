@@ -64,11 +64,11 @@ fn no_table_knows(name: &str) -> bool {
     names.all(|w| !w.is_listed())
 }
 
-fn is_wrong(pair: &Pair, verdict: Verdict) -> bool {
+fn is_wrong(pair: &Pair, verdict: NameVerdict) -> bool {
     match pair.label {
-        1 if pair.kind.starts_with("typo") => verdict == Verdict::Different,
-        1 => verdict != Verdict::Match,
-        _ => verdict == Verdict::Match,
+        1 if pair.kind.starts_with("typo") => verdict == NameVerdict::Different,
+        1 => verdict != NameVerdict::Match,
+        _ => verdict == NameVerdict::Match,
     }
 }
 
@@ -133,7 +133,7 @@ fn the_bar_on_the_held_out_half() {
     if let Ok(kind) = std::env::var("SHOW_NAMES") {
         for pair in open.iter().filter(|p| p.kind.starts_with(&kind)) {
             let told = compare(&pair.expected, &pair.received, CUTS);
-            if is_wrong(pair, told.verdict) || (pair.label == 1 && told.verdict == Verdict::Different) {
+            if is_wrong(pair, told.verdict) || (pair.label == 1 && told.verdict == NameVerdict::Different) {
                 println!("{} {}: {} | {} -> {told:?}", pair.label, pair.kind, pair.expected, pair.received);
             }
         }
@@ -173,7 +173,7 @@ fn random_pairs_of_known_names_never_match() {
     };
     for _ in 0..RANDOM_PAIRS {
         let (e, r) = ([draw(), draw(), draw()].join(" "), [draw(), draw(), draw()].join(" "));
-        assert_ne!(verdict(&e, &r, CUTS), Verdict::Match, "{e} | {r}");
+        assert_ne!(verdict(&e, &r, CUTS), NameVerdict::Match, "{e} | {r}");
     }
 }
 

@@ -28,7 +28,7 @@ pub type CutLengths<'a> = &'a [usize];
 
 /// What two names are to each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Verdict {
+pub enum NameVerdict {
     /// The same person or business, as sure as names can be: may approve.
     Match,
     /// Perhaps the same: a person looks.
@@ -37,12 +37,12 @@ pub enum Verdict {
     Different,
 }
 
-impl Verdict {
+impl NameVerdict {
     pub fn as_str(self) -> &'static str {
         match self {
-            Verdict::Match => "match",
-            Verdict::Close => "close",
-            Verdict::Different => "different",
+            NameVerdict::Match => "match",
+            NameVerdict::Close => "close",
+            NameVerdict::Different => "different",
         }
     }
 }
@@ -50,18 +50,18 @@ impl Verdict {
 /// A verdict and its reason, for the operator who has to understand it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Comparison {
-    pub verdict: Verdict,
+    pub verdict: NameVerdict,
     pub reason: String,
 }
 
 /// A verdict with the rule that gave it.
 struct Ruling {
-    verdict: Verdict,
+    verdict: NameVerdict,
     rule: &'static str,
 }
 
 impl Ruling {
-    fn new(verdict: Verdict, rule: &'static str) -> Ruling {
+    fn new(verdict: NameVerdict, rule: &'static str) -> Ruling {
         Ruling { verdict, rule }
     }
 }
@@ -72,7 +72,7 @@ pub fn compare(expected: &str, received: &str, cut: CutLengths<'_>) -> Compariso
 }
 
 /// The verdict alone, without the words.
-pub fn verdict(expected: &str, received: &str, cut: CutLengths<'_>) -> Verdict {
+pub fn verdict(expected: &str, received: &str, cut: CutLengths<'_>) -> NameVerdict {
     rule_on(&Folded::new(expected), &Folded::new(received), cut).verdict
 }
 
@@ -87,14 +87,14 @@ pub fn compare_folded(expected: &Folded, received: &Folded, cut: CutLengths<'_>)
 }
 
 /// The verdict alone, for names folded before: what a search over many payments asks.
-pub fn verdict_folded(expected: &Folded, received: &Folded, cut: CutLengths<'_>) -> Verdict {
+pub fn verdict_folded(expected: &Folded, received: &Folded, cut: CutLengths<'_>) -> NameVerdict {
     rule_on(expected, received, cut).verdict
 }
 
 /// Whether a payment of this name can be approved by the rule at all: a single word, or more words than the rule
 /// takes, never can, whoever pays.
 pub fn may_match(expected: &Folded) -> bool {
-    verdict_folded(expected, expected, &[]) == Verdict::Match
+    verdict_folded(expected, expected, &[]) == NameVerdict::Match
 }
 
 /// Whether the surname given with a payment is among the names that agree. Without a
@@ -135,7 +135,7 @@ fn cut_person(expected: &Folded, received: &Folded, cut: bool) -> Option<Folded>
 
 fn rule_on(expected: &Folded, received: &Folded, cut: CutLengths<'_>) -> Ruling {
     if expected.too_long || received.too_long {
-        return Ruling::new(Verdict::Close, "a name is too long to compare");
+        return Ruling::new(NameVerdict::Close, "a name is too long to compare");
     }
     let cut = is_cut(received, cut);
     if let Some(received) = cut_person(expected, received, cut) {

@@ -6,7 +6,7 @@
 use super::fold::{Folded, Kind, Word};
 use super::pair::{Pairing, Side, Ways, pair};
 use super::tables::{Special, tables};
-use super::{Ruling, Verdict};
+use super::{NameVerdict, Ruling};
 
 /// A name made of many common names must not match many payers.
 const MAX_LEFT_OVER: usize = 2;
@@ -42,10 +42,10 @@ fn side(name: &Folded, cut: bool) -> Side<'_> {
 pub(super) fn compare(expected: &Folded, received: &Folded, cut: bool) -> Ruling {
     let pairing = agreeing(expected, received, cut);
     let ruling = by_names(&pairing);
-    if ruling.verdict == Verdict::Different {
+    if ruling.verdict == NameVerdict::Different {
         let is_aside = pairing.names() > 0 && only_a_title_differs(expected, received, cut, &pairing);
         return if is_aside {
-            Ruling::new(Verdict::Close, "the first word may be a title or a name")
+            Ruling::new(NameVerdict::Close, "the first word may be a title or a name")
         } else {
             ruling
         };
@@ -53,21 +53,21 @@ pub(super) fn compare(expected: &Folded, received: &Folded, cut: bool) -> Ruling
     let (ge, gr) = (generation(expected), generation(received));
     if ge != gr {
         return if ge.is_some() && gr.is_some() {
-            Ruling::new(Verdict::Different, "junior and senior are two people")
+            Ruling::new(NameVerdict::Different, "junior and senior are two people")
         } else {
-            Ruling::new(Verdict::Close, "only one of the names says junior or senior")
+            Ruling::new(NameVerdict::Close, "only one of the names says junior or senior")
         };
     }
     if father_and_son_swapped(expected, received) {
-        return Ruling::new(Verdict::Close, "father and son are in the opposite order");
+        return Ruling::new(NameVerdict::Close, "father and son are in the opposite order");
     }
     let (je, jr) = (is_joint(expected), is_joint(received));
     if (je || jr) && !(je && jr && pairing.left_over() == 0) {
-        return Ruling::new(Verdict::Close, "a joint account");
+        return Ruling::new(NameVerdict::Close, "a joint account");
     }
     if title_may_be_a_name(expected, received, &pairing) {
         return Ruling::new(
-            Verdict::Close,
+            NameVerdict::Close,
             "a title in front may be a name, and the other name has one more",
         );
     }
@@ -109,32 +109,32 @@ fn is_also_a_name(title: &Word) -> bool {
 fn by_names(pairing: &Pairing) -> Ruling {
     let names = pairing.names();
     if names == 0 {
-        return Ruling::new(Verdict::Different, "no name agrees");
+        return Ruling::new(NameVerdict::Different, "no name agrees");
     }
     if pairing.left_on_both() {
         return if pairing.nearly_all() {
-            Ruling::new(Verdict::Close, "the rest differs by a typing error or a nickname")
+            Ruling::new(NameVerdict::Close, "the rest differs by a typing error or a nickname")
         } else {
-            Ruling::new(Verdict::Different, "each has a name that the other does not have")
+            Ruling::new(NameVerdict::Different, "each has a name that the other does not have")
         };
     }
     if names < MIN_NAMES {
         return if pairing.initials_contradict() {
-            Ruling::new(Verdict::Different, "only one name agrees, and an initial differs")
+            Ruling::new(NameVerdict::Different, "only one name agrees, and an initial differs")
         } else {
-            Ruling::new(Verdict::Close, "only one name agrees")
+            Ruling::new(NameVerdict::Close, "only one name agrees")
         };
     }
     if pairing.initials_contradict() {
-        return Ruling::new(Verdict::Close, "an initial differs");
+        return Ruling::new(NameVerdict::Close, "an initial differs");
     }
     if pairing.doubtful_cut {
-        return Ruling::new(Verdict::Close, "the name that was cut off may be a different name");
+        return Ruling::new(NameVerdict::Close, "the name that was cut off may be a different name");
     }
     if pairing.left_over() > MAX_LEFT_OVER {
-        return Ruling::new(Verdict::Close, "too many names are on one side only");
+        return Ruling::new(NameVerdict::Close, "too many names are on one side only");
     }
-    Ruling::new(Verdict::Match, "the names agree")
+    Ruling::new(NameVerdict::Match, "the names agree")
 }
 
 fn generation(name: &Folded) -> Option<u8> {

@@ -154,9 +154,9 @@ fn what_is_no_whole_name_counts_for_none() {
         assert_eq!(v(expected, received), want, "{expected} | {received}");
     }
     // A first part of many names, or a piece of one, is no name when the bank cut it.
-    assert_eq!(verdict("Dimkpa Oluwatosin", "DIMKPA OLUWA", &[12]), Verdict::Close);
-    assert_eq!(verdict("Dimkpa Chukwuebuka", "DIMKPA CHUKW", &[12]), Verdict::Close);
-    assert_eq!(verdict("Dimkpa Chukwuebuka", "DIMKPA CHUKWUEB", &[15]), Verdict::Match);
+    assert_eq!(verdict("Dimkpa Oluwatosin", "DIMKPA OLUWA", &[12]), NameVerdict::Close);
+    assert_eq!(verdict("Dimkpa Chukwuebuka", "DIMKPA CHUKW", &[12]), NameVerdict::Close);
+    assert_eq!(verdict("Dimkpa Chukwuebuka", "DIMKPA CHUKWUEB", &[15]), NameVerdict::Match);
 }
 
 #[test]
@@ -267,15 +267,15 @@ fn only_a_name_of_the_banks_length_may_be_cut() {
     let received = "OBIORA CHUKWUNENYELU";
     assert_eq!(received.len(), 20);
     let expected = "Chukwunenyelum Obiora";
-    assert_eq!(verdict(expected, received, &[20]), Verdict::Match);
-    assert_eq!(verdict(expected, received, &[24]), Verdict::Close);
+    assert_eq!(verdict(expected, received, &[20]), NameVerdict::Match);
+    assert_eq!(verdict(expected, received, &[24]), NameVerdict::Close);
     // A stump that is too short, or a name by itself, counts for nothing.
-    assert_eq!(verdict("Obiora Chukwunenyelum", "OBIORA CHU", &[10]), Verdict::Close);
-    assert_eq!(verdict("Obiora Okonkwo", "OBIORA OKON", &[11]), Verdict::Close);
+    assert_eq!(verdict("Obiora Chukwunenyelum", "OBIORA CHU", &[10]), NameVerdict::Close);
+    assert_eq!(verdict("Obiora Okonkwo", "OBIORA OKON", &[11]), NameVerdict::Close);
     // A title at the cut end may be the begin of a name, so it is not dropped.
-    assert_eq!(verdict("Obiora Ngozi Ada", "OBIORA NGOZI MAJ", &[16]), Verdict::Different);
-    assert_eq!(verdict("Obiora Ngozi Majekodunmi", "OBIORA NGOZI MAJ", &[16]), Verdict::Match);
-    assert_eq!(verdict("Obiora Ngozi Daniella", "OBIORA NGOZI DANIEL", &[19]), Verdict::Close);
+    assert_eq!(verdict("Obiora Ngozi Ada", "OBIORA NGOZI MAJ", &[16]), NameVerdict::Different);
+    assert_eq!(verdict("Obiora Ngozi Majekodunmi", "OBIORA NGOZI MAJ", &[16]), NameVerdict::Match);
+    assert_eq!(verdict("Obiora Ngozi Daniella", "OBIORA NGOZI DANIEL", &[19]), NameVerdict::Close);
 }
 
 #[test]
@@ -294,7 +294,7 @@ fn the_surname_must_be_among_the_agreeing_names() {
 #[test]
 fn reasons_name_the_words() {
     let c = compare("Ngozi Ada Obiora", "OBIORAH NGOZI", &[]);
-    assert_eq!(c.verdict, Verdict::Match);
+    assert_eq!(c.verdict, NameVerdict::Match);
     assert_eq!(
         c.reason,
         "the names agree; in both names: NGOZI, OBIORA (also spelled OBIORAH); only in the expected name: ADA"
@@ -392,17 +392,17 @@ proptest! {
         let mut turned = e.clone();
         turned.reverse();
         let same = verdict(&e.join(" "), &turned.join(" "), &[]);
-        prop_assert_eq!(same == Verdict::Match, full >= 2);
+        prop_assert_eq!(same == NameVerdict::Match, full >= 2);
     }
 
     #[test]
     fn a_single_word_never_matches_a_single_word(e in word(), r in word(), n in 0usize..12) {
-        prop_assert_ne!(verdict(&e, &r, &[n]), Verdict::Match);
+        prop_assert_ne!(verdict(&e, &r, &[n]), NameVerdict::Match);
     }
 
     #[test]
     fn one_shared_name_never_matches(e in "[A-Z][bcdf]{6,9}", r in "[A-Z][ghjk]{6,9}", s in word()) {
-        prop_assert_ne!(verdict(&format!("{e} {s}"), &format!("{s} {r}"), &[]), Verdict::Match);
+        prop_assert_ne!(verdict(&format!("{e} {s}"), &format!("{s} {r}"), &[]), NameVerdict::Match);
     }
 }
 

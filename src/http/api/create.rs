@@ -49,7 +49,7 @@ pub async fn handle(State(http): State<Arc<Http>>, request: Request) -> Response
 }
 
 /// The request's values, each of them good by itself.
-struct Wire {
+struct PaymentRequestBody {
     amount: Money,
     payer_name: String,
     payer: PayerDetails,
@@ -85,7 +85,7 @@ async fn create(
 async fn work(
     http: &Http,
     admitted: &Admitted,
-    wire: Wire,
+    wire: PaymentRequestBody,
     claim: Option<&Claim>,
 ) -> Result<Answer, ApiError> {
     let wanted = Wanted {
@@ -166,7 +166,7 @@ struct Bad {
     webhook_url: Option<String>,
 }
 
-fn read(fields: &Fields<'_>, max_amount: Money) -> Result<Wire, Bad> {
+fn read(fields: &Fields<'_>, max_amount: Money) -> Result<PaymentRequestBody, Bad> {
     let mut check = Checker::new(fields);
     let amount = check.amount("amount", max_amount);
     let payer_name = payer_name(&mut check);
@@ -189,7 +189,16 @@ fn read(fields: &Fields<'_>, max_amount: Money) -> Result<Wire, Bad> {
     let problems = check.problems;
     match (amount, payer_name, webhook_url) {
         (Some(amount), Some(payer_name), Some(webhook_url)) if problems.is_empty() => {
-            Ok(Wire { amount, payer_name, payer, bvn, webhook_url, transaction_id, website_id, website_url })
+            Ok(PaymentRequestBody {
+                amount,
+                payer_name,
+                payer,
+                bvn,
+                webhook_url,
+                transaction_id,
+                website_id,
+                website_url,
+            })
         }
         (_, _, webhook_url) => Err(Bad { problems, transaction_id, website_id, website_url, webhook_url }),
     }

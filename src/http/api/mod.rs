@@ -26,10 +26,10 @@ use crate::domain::money::Money;
 use crate::http::paths::UNROUTED;
 use crate::http::request::auth::{Presented, client_address, counted_as, presented};
 use crate::http::request::body::{self, BodyProblem, Fields};
-use crate::http::request::context::{Peer, Trace};
+use crate::http::request::context::{RemoteAddr, RequestLabels};
 use crate::http::response::code::{Code, FieldCode};
 use crate::http::response::error::{ApiError, RATE_LIMIT_RESET, json_response};
-use crate::http::server::rate_limits::{Group, Verdict};
+use crate::http::server::rate_limits::{Group, LimitVerdict};
 use crate::store::StoreError;
 
 const LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
@@ -70,7 +70,7 @@ impl Answer {
 /// A request with its body read, as far as it could be.
 pub struct Received {
     pub parts: Parts,
-    peer: Peer,
+    peer: RemoteAddr,
     bytes: Result<Bytes, BodyProblem>,
 }
 
@@ -104,15 +104,15 @@ impl Received {
 }
 
 /// The door always tells the peer; without it nobody in particular is counted.
-fn peer_of(parts: &Parts) -> Peer {
-    let nobody = || Peer(std::net::SocketAddr::from(([0, 0, 0, 0], 0)));
-    parts.extensions.get::<Peer>().copied().unwrap_or_else(nobody)
+fn peer_of(parts: &Parts) -> RemoteAddr {
+    let nobody = || RemoteAddr(std::net::SocketAddr::from(([0, 0, 0, 0], 0)));
+    parts.extensions.get::<RemoteAddr>().copied().unwrap_or_else(nobody)
 }
 
 /// A caller with a good key and budget left.
 pub struct Admitted {
     pub caller: Caller,
-    verdict: Verdict,
+    verdict: LimitVerdict,
     route: &'static str,
 }
 
@@ -130,7 +130,7 @@ impl Admitted {
             Err(error) => error.into_response(),
         };
         let business_id = Some(self.caller.business.id);
-        response.extensions_mut().insert(Trace { route: self.route, business_id });
+        response.extensions_mut().insert(RequestLabels { route: self.route, business_id });
         add_limit(http, &mut response, &self.verdict);
         response
     }
@@ -204,13 +204,13 @@ async fn admit(
         }
     };
     let mut response = error.into_response();
-    response.extensions_mut().insert(Trace { route, business_id });
+    response.extensions_mut().insert(RequestLabels { route, business_id });
     add_limit(http, &mut response, &verdict);
     Err(response)
 }
 
 /// Answers `error` to a request that no route of the API took; it is counted like any other.
-pub async fn refuse(http: &Http, headers: &HeaderMap, peer: Peer, error: ApiError) -> Response {
+pub async fn refuse(http: &Http, headers: &HeaderMap, peer: RemoteAddr, error: ApiError) -> Response {
     let (verdict, business_id, is_known) = match find_caller(http, headers, None).await {
         Ok(caller) => {
             let verdict = http.limits.spend_business(&caller.business, Group::Api).await;
@@ -223,7 +223,7 @@ pub async fn refuse(http: &Http, headers: &HeaderMap, peer: Peer, error: ApiErro
     };
     let error = if verdict.allowed || !is_known { error } else { ApiError::rate_limited() };
     let mut response = error.into_response();
-    response.extensions_mut().insert(Trace { route: UNROUTED, business_id });
+    response.extensions_mut().insert(RequestLabels { route: UNROUTED, business_id });
     add_limit(http, &mut response, &verdict);
     response
 }
@@ -250,12 +250,12 @@ async fn find_caller(http: &Http, headers: &HeaderMap, token: Option<&str>) -> R
     }
 }
 
-async fn spend_address(http: &Http, headers: &HeaderMap, peer: Peer) -> Verdict {
+async fn spend_address(http: &Http, headers: &HeaderMap, peer: RemoteAddr) -> LimitVerdict {
     let address = client_address(peer.0, headers, &http.app.config.server.trusted_proxies);
     http.limits.spend_address(counted_as(address)).await
 }
 
-fn add_limit(http: &Http, response: &mut Response, verdict: &Verdict) {
+fn add_limit(http: &Http, response: &mut Response, verdict: &LimitVerdict) {
     let is_refused = response.status() == StatusCode::TOO_MANY_REQUESTS;
     let headers = response.headers_mut();
     headers.insert(LIMIT, HeaderValue::from(verdict.limit));

@@ -26,7 +26,7 @@ use super::page::STYLE;
 use crate::config::Pages;
 use crate::http::Http;
 use crate::http::paths::{ICON, LOGO};
-use crate::http::request::context::Trace;
+use crate::http::request::context::RequestLabels;
 use crate::http::response::error::ApiError;
 
 /// Bytes of a logo: with it a page stays quick over a slow line.
@@ -171,7 +171,7 @@ fn served(route: &'static str, kind: &'static str, bytes: Bytes) -> Response {
     ] {
         response.headers_mut().insert(name, HeaderValue::from_static(value));
     }
-    response.extensions_mut().insert(Trace { route, business_id: None });
+    response.extensions_mut().insert(RequestLabels { route, business_id: None });
     response
 }
 

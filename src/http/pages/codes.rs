@@ -5,7 +5,7 @@
 //! have to do with it, only the answer to who asked for a code tells, and never which links those are.
 
 use super::page::{
-    CodeForm, Field, Page, Tone, at_clock, at_clock_after, clock, clock_after, tries, unbroken,
+    CodeForm, FormField, Page, Tone, at_clock, at_clock_after, clock, clock_after, tries, unbroken,
 };
 use super::told::Told;
 use crate::domain::intent::{CODE_PAUSE, CODE_TRIES};
@@ -82,7 +82,7 @@ pub fn set_up(page: &mut Page, codes: &LinkCodes, has_pin: bool, told: &Told) {
 /// When the next code may be asked for, and which one counts. That none was sent, a note tells.
 fn send_hint(codes: &LinkCodes, told: &Told, when: Option<String>) -> Option<String> {
     // What is wrong with a code says it already.
-    let is_told = told.wrong.as_ref().is_some_and(|wrong| wrong.field == Field::Code);
+    let is_told = told.wrong.as_ref().is_some_and(|wrong| wrong.field == FormField::Code);
     let newest = if is_told { "" } else { " Use the newest code." };
     match (when, codes.open) {
         (Some(when), Some(_)) => Some(format!("{when}{newest}")),

@@ -27,7 +27,7 @@ use super::Http;
 use page::Page;
 
 /// A page with the status it is answered with.
-struct Shown {
+struct PageState {
     status: StatusCode,
     page: Page,
     /// Seconds after which it makes sense to come again.
@@ -36,9 +36,9 @@ struct Shown {
     leads_to: look::Look,
 }
 
-impl Shown {
-    fn new(status: StatusCode, page: Page) -> Shown {
-        Shown { status, page, retry_after: None, leads_to: look::Look::Payment }
+impl PageState {
+    fn new(status: StatusCode, page: Page) -> PageState {
+        PageState { status, page, retry_after: None, leads_to: look::Look::Payment }
     }
 }
 
@@ -46,7 +46,7 @@ const ROBOTS: HeaderName = HeaderName::from_static("x-robots-tag");
 const OPENER: HeaderName = HeaderName::from_static("cross-origin-opener-policy");
 const RESOURCE: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
 
-fn respond(http: &Http, mut shown: Shown) -> Response {
+fn respond(http: &Http, mut shown: PageState) -> Response {
     shown.page.operator = http.brand.name.clone();
     shown.page.support = http.brand.support.clone();
     let public_url = http.app.public_url();

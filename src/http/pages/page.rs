@@ -61,27 +61,27 @@ impl Note {
 
 /// A field that was not filled in well, with what to do. The cursor is there.
 pub struct Wrong {
-    pub field: Field,
+    pub field: FormField,
     /// Another field that has to be filled in again because of it.
-    pub also: Option<Field>,
+    pub also: Option<FormField>,
     pub text: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Field {
+pub enum FormField {
     Pin,
     Code,
     NewPin,
     NewPinAgain,
 }
 
-impl Field {
+impl FormField {
     pub fn name(self) -> &'static str {
         match self {
-            Field::Pin => "pin",
-            Field::Code => "code",
-            Field::NewPin => "new_pin",
-            Field::NewPinAgain => "new_pin_again",
+            FormField::Pin => "pin",
+            FormField::Code => "code",
+            FormField::NewPin => "new_pin",
+            FormField::NewPinAgain => "new_pin_again",
         }
     }
 }
@@ -314,7 +314,7 @@ impl Page {
         match (&self.wrong, &self.code) {
             (Some(wrong), _) => wrong.field.name() == field,
             (None, Some(form)) if !self.pin => {
-                let next = if form.typed.is_some() { Field::NewPin } else { Field::Code };
+                let next = if form.typed.is_some() { FormField::NewPin } else { FormField::Code };
                 next.name() == field
             }
             (None, _) => false,
@@ -329,7 +329,7 @@ impl Page {
     /// The field that a field has to be filled in again for, if it has to.
     fn wrong_because(&self, field: &str) -> Option<&'static str> {
         let wrong = self.wrong.as_ref()?;
-        let is_meant = |meant: Field| meant.name() == field;
+        let is_meant = |meant: FormField| meant.name() == field;
         (is_meant(wrong.field) || wrong.also.is_some_and(is_meant)).then(|| wrong.field.name())
     }
 }

@@ -22,17 +22,17 @@ use zeroize::Zeroizing;
 use super::form::{Act, Form, FormProblem};
 use super::look::Look;
 use super::origin::{Sender, sender};
-use super::page::{Field, Note, Tone, tries, whole_seconds};
+use super::page::{FormField, Note, Tone, tries, whole_seconds};
 use super::told::{Then, Told};
 use super::words::{self, Voice};
-use super::{Shown, codes, form, respond};
+use super::{PageState, codes, form, respond};
 use crate::domain::intent::FormKey;
 use crate::http::Http;
 use crate::http::paths::PAY;
 use crate::http::request::auth::{client_address, counted_as};
-use crate::http::request::context::{Peer, Trace};
+use crate::http::request::context::{RemoteAddr, RequestLabels};
 use crate::http::response::error::ApiError;
-use crate::http::server::rate_limits::Verdict;
+use crate::http::server::rate_limits::LimitVerdict;
 use crate::log_limit::warn_of;
 use crate::ops::OpError;
 use crate::ops::wallet_payments::confirm::{Confirmed, confirm};
@@ -56,11 +56,11 @@ pub async fn handle(State(http): State<Arc<Http>>, request: Request) -> Response
         response.headers_mut().insert(LOCATION, link);
     }
     // The template: the path holds the token.
-    response.extensions_mut().insert(Trace { route: PAY, business_id: None });
+    response.extensions_mut().insert(RequestLabels { route: PAY, business_id: None });
     response
 }
 
-async fn answer(http: &Http, parts: &Parts, body: Body) -> Shown {
+async fn answer(http: &Http, parts: &Parts, body: Body) -> PageState {
     if let Some(shown) = over_limit(http, http.limits.spend_page(address(http, parts)).await, words::CROWDED)
     {
         return shown;
@@ -89,8 +89,8 @@ async fn answer(http: &Http, parts: &Parts, body: Body) -> Shown {
 }
 
 fn address(http: &Http, parts: &Parts) -> std::net::IpAddr {
-    let nobody = || Peer(std::net::SocketAddr::from(([0, 0, 0, 0], 0)));
-    let peer = parts.extensions.get::<Peer>().copied().unwrap_or_else(nobody);
+    let nobody = || RemoteAddr(std::net::SocketAddr::from(([0, 0, 0, 0], 0)));
+    let peer = parts.extensions.get::<RemoteAddr>().copied().unwrap_or_else(nobody);
     counted_as(client_address(peer.0, &parts.headers, &http.app.config.server.trusted_proxies))
 }
 
@@ -99,7 +99,7 @@ fn token_of(parts: &Parts) -> &str {
 }
 
 /// In dev mode nobody is kept waiting: tests and demos come from one address.
-fn over_limit(http: &Http, verdict: Verdict, why: &str) -> Option<Shown> {
+fn over_limit(http: &Http, verdict: LimitVerdict, why: &str) -> Option<PageState> {
     if verdict.allowed || http.app.config.server.dev {
         return None;
     }
@@ -107,7 +107,7 @@ fn over_limit(http: &Http, verdict: Verdict, why: &str) -> Option<Shown> {
     Some(words::throttled(why, i64::try_from(seconds).unwrap_or(i64::MAX)))
 }
 
-fn trouble(http: &Http, error: OpError, is_form: bool) -> Shown {
+fn trouble(http: &Http, error: OpError, is_form: bool) -> PageState {
     if let OpError::Store(error @ StoreError::Unavailable(_)) = &error {
         warn_of!(http.app, error, "a page could not be shown");
     }
@@ -116,7 +116,7 @@ fn trouble(http: &Http, error: OpError, is_form: bool) -> Shown {
         Some(after) => (StatusCode::SERVICE_UNAVAILABLE, Some(i64::from(after))),
         None => (StatusCode::INTERNAL_SERVER_ERROR, None),
     };
-    Shown { retry_after: after, ..words::trouble(status, is_form) }
+    PageState { retry_after: after, ..words::trouble(status, is_form) }
 }
 
 fn locks_next(view: &LinkView) -> bool {
@@ -138,7 +138,7 @@ struct Link<'a> {
 }
 
 impl Link<'_> {
-    fn show(&self, view: LinkView, told: Told, status: StatusCode) -> Shown {
+    fn show(&self, view: LinkView, told: Told, status: StatusCode) -> PageState {
         words::link(view, told, status, self.voice())
     }
 
@@ -147,7 +147,7 @@ impl Link<'_> {
     }
 
     /// A look at that part of the link.
-    fn look_at(&self, view: LinkView, look: Look) -> Shown {
+    fn look_at(&self, view: LinkView, look: Look) -> PageState {
         match (view, look) {
             (LinkView::Open(open), Look::Cancel) => words::ask_cancel(&open, self.voice()),
             (view, Look::Code) => {
@@ -159,7 +159,7 @@ impl Link<'_> {
     }
 
     /// The link as it is now, with `told` on top.
-    async fn look(&self, told: Told, status: StatusCode) -> Result<Shown, OpError> {
+    async fn look(&self, told: Told, status: StatusCode) -> Result<PageState, OpError> {
         let view = view_link(&self.http.app, self.token).await?;
         Ok(self.show(view, told, status))
     }
@@ -179,7 +179,7 @@ impl Link<'_> {
         }
     }
 
-    async fn act(&self, form: Form) -> Result<Shown, OpError> {
+    async fn act(&self, form: Form) -> Result<PageState, OpError> {
         let app = &self.http.app;
         // Two taps on a slow line, or a reload of the answer, are the same form with the same typed into it.
         let key = |typed: &str| form.token.as_ref().map(|given| app.vault.form_key(given, typed));
@@ -207,14 +207,14 @@ impl Link<'_> {
 
     /// The act came too late: the page tells what happened before. Of two quick taps on "Pay" this answers the
     /// second.
-    fn over(&self, view: LinkView) -> Shown {
+    fn over(&self, view: LinkView) -> PageState {
         match view {
             LinkView::Paid(_) => words::see(Look::Payment),
             view => self.show(view, Told::default(), StatusCode::CONFLICT),
         }
     }
 
-    async fn send_code(&self, form: Option<FormKey>) -> Result<Shown, OpError> {
+    async fn send_code(&self, form: Option<FormKey>) -> Result<PageState, OpError> {
         match send_code(&self.http.app, self.token, form).await? {
             CodeSent::Sent { .. } => Ok(words::see(Look::Code)),
             CodeSent::Again { .. } => {
@@ -250,7 +250,7 @@ impl Link<'_> {
     }
 
     /// `code` is what was typed: where only the PIN was wrong, it need not be typed again.
-    async fn tell_set(&self, set: PinSet, code: &str) -> Result<Shown, OpError> {
+    async fn tell_set(&self, set: PinSet, code: &str) -> Result<PageState, OpError> {
         let wrong = match set {
             PinSet::Done => return Ok(words::see(Look::Payment)),
             PinSet::NotOpen(view) => return Ok(self.over(view)),
@@ -274,19 +274,21 @@ impl Link<'_> {
                 let left = tries(tries_left);
                 let text =
                     format!("Wrong code. You have {left} left. Use the code from your newest message.");
-                Told::wrong(Field::Code, text)
+                Told::wrong(FormField::Code, text)
             }
-            PinSet::NotACode => Told::wrong(Field::Code, "The code must be 6 digits. Check your message."),
+            PinSet::NotACode => {
+                Told::wrong(FormField::Code, "The code must be 6 digits. Check your message.")
+            }
             PinSet::NotTheSame => {
                 let text = "The two PINs do not match. Enter the same PIN in both boxes.";
-                Told::new_pin(text, Some(Field::NewPinAgain), typed_code(code))
+                Told::new_pin(text, Some(FormField::NewPinAgain), typed_code(code))
             }
             PinSet::BadPin(problem) => Told::new_pin(format!("{problem}."), None, typed_code(code)),
         };
         self.look(wrong, StatusCode::UNPROCESSABLE_ENTITY).await
     }
 
-    async fn tell_confirmed(&self, confirmed: Confirmed) -> Result<Shown, OpError> {
+    async fn tell_confirmed(&self, confirmed: Confirmed) -> Result<PageState, OpError> {
         let none = Told::default();
         match confirmed {
             Confirmed::Paid(_) | Confirmed::AlreadyPaid(_) => Ok(words::see(Look::Payment)),
@@ -299,12 +301,12 @@ impl Link<'_> {
                         .to_owned(),
                     _ => format!("Wrong PIN. You have {} left.", tries(tries_left)),
                 };
-                Ok(self.show(view, Told::wrong(Field::Pin, text), StatusCode::UNPROCESSABLE_ENTITY))
+                Ok(self.show(view, Told::wrong(FormField::Pin, text), StatusCode::UNPROCESSABLE_ENTITY))
             }
             Confirmed::Failed(view) => Ok(self.show(view, none, StatusCode::UNPROCESSABLE_ENTITY)),
             Confirmed::NotAPin(problem) => {
                 let text = format!("{problem}. We did not count this as a try.");
-                self.look(Told::wrong(Field::Pin, text), StatusCode::UNPROCESSABLE_ENTITY).await
+                self.look(Told::wrong(FormField::Pin, text), StatusCode::UNPROCESSABLE_ENTITY).await
             }
             Confirmed::Locked { .. } | Confirmed::Suspended | Confirmed::ShopStopped => {
                 self.look(none, StatusCode::FORBIDDEN).await
@@ -332,7 +334,7 @@ impl Link<'_> {
     }
 
     /// Somebody else is being served; nothing was counted.
-    async fn busy(&self, told: Told) -> Result<Shown, OpError> {
+    async fn busy(&self, told: Told) -> Result<PageState, OpError> {
         let text = "We are busy right now, so we could not check this. It was not counted as a try. Wait a moment, then try again.";
         let told = Told { note: Some(Note::new(Tone::Bad, text)), ..told };
         let view = view_link(&self.http.app, self.token).await?;

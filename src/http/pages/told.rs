@@ -2,7 +2,7 @@
 
 use zeroize::Zeroizing;
 
-use super::page::{Field, Note, Tone, Wrong};
+use super::page::{FormField, Note, Tone, Wrong};
 use crate::domain::money::Money;
 use crate::domain::time::Timestamp;
 
@@ -35,14 +35,18 @@ impl Told {
         Told { note: Some(Note::new(tone, text)), ..Told::default() }
     }
 
-    pub fn wrong(field: Field, text: impl Into<String>) -> Told {
-        let is_setting = field != Field::Pin;
+    pub fn wrong(field: FormField, text: impl Into<String>) -> Told {
+        let is_setting = field != FormField::Pin;
         Told { wrong: Some(Wrong { field, also: None, text: text.into() }), is_setting, ..Told::default() }
     }
 
     /// A new PIN that cannot be taken: the cursor is on it, and the code stays.
-    pub fn new_pin(text: impl Into<String>, also: Option<Field>, code: Option<Zeroizing<String>>) -> Told {
-        let wrong = Some(Wrong { field: Field::NewPin, also, text: text.into() });
+    pub fn new_pin(
+        text: impl Into<String>,
+        also: Option<FormField>,
+        code: Option<Zeroizing<String>>,
+    ) -> Told {
+        let wrong = Some(Wrong { field: FormField::NewPin, also, text: text.into() });
         Told { wrong, is_setting: true, typed_code: code, ..Told::default() }
     }
 

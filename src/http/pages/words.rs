@@ -7,7 +7,7 @@
 
 use http::StatusCode;
 
-use super::Shown;
+use super::PageState;
 use super::codes::{forgot, may_ask, not_sent, set_up, unlock};
 use super::form::FormProblem;
 use super::look::Look;
@@ -36,31 +36,31 @@ pub struct Voice<'a> {
 }
 
 /// The state of a link, with `told` on top where it is open.
-pub fn link(view: LinkView, told: Told, status: StatusCode, voice: Voice<'_>) -> Shown {
+pub fn link(view: LinkView, told: Told, status: StatusCode, voice: Voice<'_>) -> PageState {
     let page = match view {
         LinkView::NotFound => return not_found(),
         LinkView::Open(open) => self::open(*open, told, voice),
         LinkView::Paid(receipt) => paid(&receipt),
         LinkView::Ended(ended) => self::ended(&ended, told, voice),
     };
-    Shown::new(status, page)
+    PageState::new(status, page)
 }
 
 /// The one page for every link that leads nowhere.
-pub fn not_found() -> Shown {
+pub fn not_found() -> PageState {
     let mut page = Page::bare("We could not find this payment");
     page.paragraphs = vec![
         "The link may be incomplete, or the payment ended a long time ago.".to_owned(),
         "Open the link again from your message. If it still does not work, ask the shop for a new one."
             .to_owned(),
     ];
-    Shown::new(StatusCode::NOT_FOUND, page)
+    PageState::new(StatusCode::NOT_FOUND, page)
 }
 
 /// The act is done, and a look at the link tells it. For browsers that do not go there by themselves.
-pub fn see(look: Look) -> Shown {
+pub fn see(look: Look) -> PageState {
     let page = Page::lead("Open the payment", Vec::new());
-    Shown { leads_to: look, ..Shown::new(StatusCode::SEE_OTHER, page) }
+    PageState { leads_to: look, ..PageState::new(StatusCode::SEE_OTHER, page) }
 }
 
 /// An open payment and nothing to do with it yet.
@@ -82,7 +82,7 @@ fn order(open: &OpenLink, voice: Voice<'_>) -> Page {
 }
 
 /// Asks before a payment is cancelled.
-pub fn ask_cancel(open: &OpenLink, voice: Voice<'_>) -> Shown {
+pub fn ask_cancel(open: &OpenLink, voice: Voice<'_>) -> PageState {
     let mut page = order(open, voice);
     page.heading = "Cancel this payment?".to_owned();
     page.title = format!("{} {} to {}", page.heading, naira(open.order.amount), page.merchant());
@@ -92,7 +92,7 @@ pub fn ask_cancel(open: &OpenLink, voice: Voice<'_>) -> Shown {
             .to_owned(),
     ];
     page.ask_cancel = true;
-    Shown::new(StatusCode::OK, page)
+    PageState::new(StatusCode::OK, page)
 }
 
 fn open(open: OpenLink, mut told: Told, voice: Voice<'_>) -> Page {
@@ -374,21 +374,21 @@ fn ended(ended: &EndedLink, told: Told, voice: Voice<'_>) -> Page {
 pub const CROWDED: &str = "Too many people are using this connection.";
 pub const TAPPED: &str = "There were too many tries on this link in a short time.";
 
-pub fn throttled(why: &str, seconds: i64) -> Shown {
+pub fn throttled(why: &str, seconds: i64) -> PageState {
     let wait = if seconds == 1 { "1 second".to_owned() } else { format!("{seconds} seconds") };
     let text = format!("{why} Your payment has not changed. Try again in {wait}.");
     let page = Page::lead("Please wait a moment", vec![text]);
-    Shown { retry_after: Some(seconds), ..Shown::new(StatusCode::TOO_MANY_REQUESTS, page) }
+    PageState { retry_after: Some(seconds), ..PageState::new(StatusCode::TOO_MANY_REQUESTS, page) }
 }
 
 /// A form that did not come from our page.
-pub fn foreign() -> Shown {
+pub fn foreign() -> PageState {
     let text = "We could not accept that form. Please open the payment again.".to_owned();
     let page = Page::lead("Open the payment again", vec![text, NOT_CHANGED.to_owned()]);
-    Shown::new(StatusCode::FORBIDDEN, page)
+    PageState::new(StatusCode::FORBIDDEN, page)
 }
 
-pub fn unusable(problem: FormProblem) -> Shown {
+pub fn unusable(problem: FormProblem) -> PageState {
     const INCOMPLETE: &str = "We did not receive your form completely.";
     let (status, why) = match problem {
         FormProblem::TooLarge => {
@@ -400,11 +400,11 @@ pub fn unusable(problem: FormProblem) -> Shown {
         }
         FormProblem::Broken => (StatusCode::BAD_REQUEST, INCOMPLETE),
     };
-    Shown::new(status, Page::lead("Please try again", vec![format!("{why} {NOT_CHANGED}")]))
+    PageState::new(status, Page::lead("Please try again", vec![format!("{why} {NOT_CHANGED}")]))
 }
 
 /// The database was away, or something is broken. What a form came to is then not known; a look came to nothing.
-pub fn trouble(status: StatusCode, is_form: bool) -> Shown {
+pub fn trouble(status: StatusCode, is_form: bool) -> PageState {
     let (heading, text) = match is_form {
         true => (
             "Something went wrong on our side",
@@ -415,5 +415,5 @@ pub fn trouble(status: StatusCode, is_form: bool) -> Shown {
             "You have not paid anything by opening it. Try again in a minute.",
         ),
     };
-    Shown::new(status, Page::lead(heading, vec![text.to_owned()]))
+    PageState::new(status, Page::lead(heading, vec![text.to_owned()]))
 }

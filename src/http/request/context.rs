@@ -4,11 +4,11 @@ use std::net::SocketAddr;
 
 /// The address the connection came from.
 #[derive(Clone, Copy, Debug)]
-pub struct Peer(pub SocketAddr);
+pub struct RemoteAddr(pub SocketAddr);
 
 /// What a handler tells the door about a request, as an extension of its response.
 #[derive(Clone, Copy, Debug)]
-pub struct Trace {
+pub struct RequestLabels {
     /// One of `routes::ROUTES`.
     pub route: &'static str,
     pub business_id: Option<i64>,

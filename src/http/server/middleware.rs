@@ -18,7 +18,7 @@ use tracing::Instrument;
 use crate::clock::Random;
 use crate::http::Http;
 use crate::http::paths::UNROUTED;
-use crate::http::request::context::{Peer, Trace};
+use crate::http::request::context::{RemoteAddr, RequestLabels};
 use crate::http::response::error::{ApiError, Away, Failed};
 use crate::log_limit::warn_of;
 
@@ -40,7 +40,7 @@ pub async fn answer(
     let mut request: Request = request;
     let id = request_id(request.headers(), http.app.random.as_ref());
     let method = request.method().clone();
-    request.extensions_mut().insert(Peer(peer));
+    request.extensions_mut().insert(RemoteAddr(peer));
     let span = tracing::info_span!("request", id = id.to_str().unwrap_or_default());
     let handled = AssertUnwindSafe(router.oneshot(request)).catch_unwind().instrument(span.clone()).await;
     let mut response = match handled {
@@ -54,8 +54,8 @@ pub async fn answer(
         span.in_scope(|| warn_of!(http.app, &error, "a request failed"));
     }
     let code = response.extensions_mut().remove::<Failed>().map(|Failed(code)| code);
-    let trace = response.extensions_mut().remove::<Trace>();
-    let trace = trace.unwrap_or(Trace { route: UNROUTED, business_id: None });
+    let trace = response.extensions_mut().remove::<RequestLabels>();
+    let trace = trace.unwrap_or(RequestLabels { route: UNROUTED, business_id: None });
     let status = response.status().as_u16();
     let took = began.elapsed();
     http.meters.note(trace.route, status, took);

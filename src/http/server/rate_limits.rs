@@ -64,7 +64,7 @@ pub struct CounterKey {
 
 /// What a request is told about its limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Verdict {
+pub struct LimitVerdict {
     pub allowed: bool,
     pub limit: u32,
     pub remaining: u32,
@@ -74,8 +74,8 @@ pub struct Verdict {
 
 /// A verdict at once, or one that somebody else must be asked for.
 pub enum Hit {
-    Now(Verdict),
-    Later(Pin<Box<dyn Future<Output = Verdict> + Send>>),
+    Now(LimitVerdict),
+    Later(Pin<Box<dyn Future<Output = LimitVerdict> + Send>>),
 }
 
 /// Counts one request. A counter that cannot be reached must answer for itself (count locally),
@@ -101,7 +101,7 @@ impl Limits {
 
     /// Spends one request of a business; on a wallet route also one of its wallet limit, or neither if one of them
     /// is used up. Answers the tighter of the two.
-    pub async fn spend_business(&self, business: &Business, group: Group) -> Verdict {
+    pub async fn spend_business(&self, business: &Business, group: Group) -> LimitVerdict {
         let own = |limit: Option<i64>, default: u32| {
             limit.map_or(default, |n| u32::try_from(n.max(0)).unwrap_or(u32::MAX))
         };
@@ -123,21 +123,21 @@ impl Limits {
     }
 
     /// Spends one request of a caller without a good key.
-    pub async fn spend_address(&self, address: IpAddr) -> Verdict {
+    pub async fn spend_address(&self, address: IpAddr) -> LimitVerdict {
         self.hit(Group::Api, Who::Address(address), self.api).await
     }
 
     /// Spends one request for a page.
-    pub async fn spend_page(&self, address: IpAddr) -> Verdict {
+    pub async fn spend_page(&self, address: IpAddr) -> LimitVerdict {
         self.hit(Group::Page, Who::Address(address), PAGES_A_WINDOW).await
     }
 
     /// Spends one form of a link that leads somewhere.
-    pub async fn spend_link(&self, hash: [u8; 32]) -> Verdict {
+    pub async fn spend_link(&self, hash: [u8; 32]) -> LimitVerdict {
         self.hit(Group::Form, Who::Link(hash), FORMS_A_WINDOW).await
     }
 
-    async fn hit(&self, group: Group, who: Who, limit: u32) -> Verdict {
+    async fn hit(&self, group: Group, who: Who, limit: u32) -> LimitVerdict {
         match self.counter.hit(CounterKey { group, who }, limit) {
             Hit::Now(verdict) => verdict,
             Hit::Later(asked) => asked.await,
@@ -156,13 +156,13 @@ impl Window {
         now.saturating_duration_since(self.opened) >= WINDOW
     }
 
-    fn hit(&mut self, now: Instant, limit: u32) -> Verdict {
+    fn hit(&mut self, now: Instant, limit: u32) -> LimitVerdict {
         if self.is_over(now) {
             *self = Window { opened: now, used: 0 };
         }
         let allowed = self.used < limit;
         self.used = self.used.saturating_add(u32::from(allowed));
-        Verdict {
+        LimitVerdict {
             allowed,
             limit,
             remaining: limit.saturating_sub(self.used),
@@ -196,7 +196,7 @@ impl LocalCounter {
         self.shards[at].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn hit_at(&self, key: CounterKey, limit: u32, now: Instant) -> Verdict {
+    fn hit_at(&self, key: CounterKey, limit: u32, now: Instant) -> LimitVerdict {
         let mut shard = self.shard(key);
         let shard = &mut *shard;
         if let Some(window) = shard.windows.get_mut(&key) {

@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 
 use super::Trouble;
 use super::reader::{Memory, Reader};
-use super::session::{Head, Session};
+use super::session::{MailSummary, Session};
 use super::suspects::Suspects;
 use crate::alert_reader::mime::MAX_MAIL_BYTES;
 use crate::alert_reader::{Intake, Outcome, read};
@@ -77,7 +77,7 @@ impl Reader {
             *of == generation && (!uids.contains(uid) || heads.iter().any(|head| head.uid == *uid))
         });
         let is_suspect = |suspects: &Suspects, uid: u32| suspects.0.contains_key(&(generation, uid));
-        let (large, small): (Vec<Head>, Vec<Head>) = heads
+        let (large, small): (Vec<MailSummary>, Vec<MailSummary>) = heads
             .iter()
             .filter(|head| !is_suspect(suspects, head.uid))
             .partition(|head| head.size > MAX_MAIL_BYTES as u64);
@@ -101,7 +101,7 @@ impl Reader {
         uids: &[u32],
         generation: i64,
         suspects: &mut Suspects,
-    ) -> Result<Vec<Head>, Trouble> {
+    ) -> Result<Vec<MailSummary>, Trouble> {
         match session.heads(uids).await {
             Err(Trouble::Refused(_)) => {}
             heads => return heads,
@@ -112,7 +112,7 @@ impl Reader {
                 Ok(one) => all.extend(one),
                 Err(Trouble::Refused(why)) => {
                     suspects.add((generation, *uid), &why)?;
-                    all.push(Head { uid: *uid, size: 0, arrived_at: Timestamp(0) });
+                    all.push(MailSummary { uid: *uid, size: 0, arrived_at: Timestamp(0) });
                 }
                 Err(other) => return Err(other),
             }
@@ -125,7 +125,7 @@ impl Reader {
         &self,
         session: &mut Session,
         job: &Job<'_>,
-        heads: &[Head],
+        heads: &[MailSummary],
         suspects: &mut Suspects,
     ) -> Result<(), Trouble> {
         let generation = job.row.generation;
@@ -168,7 +168,7 @@ impl Reader {
         &self,
         session: &mut Session,
         job: &Job<'_>,
-        head: &Head,
+        head: &MailSummary,
         suspects: &mut Suspects,
     ) -> Result<(), Trouble> {
         let place = (job.row.generation, head.uid);
@@ -237,7 +237,7 @@ impl Reader {
         }
         for attempt in 1..=TRIES {
             let arrival = self.arrival(&mail, &note);
-            match ingest(&self.app, &self.room, arrival).await {
+            match ingest(&self.app, &self.ingestor, arrival).await {
                 Ok(_) => break,
                 // Stored already: by another reader, or by a try whose answer did not come.
                 Err(_) if self.is_taken(&note).await? => break,
@@ -263,10 +263,10 @@ impl Reader {
     async fn give_up(&self, job: &Job<'_>, mail: Mail, why: &str) -> Result<(), Trouble> {
         let note = self.note(job, &mail);
         let arrival = self.arrival(&mail, &note);
-        let (room, now) = (self.room.clone(), self.app.now());
+        let (ingestor, now) = (self.ingestor.clone(), self.app.now());
         let reading = tokio::task::spawn_blocking(move || {
             let intake = Intake { now, ..Intake::default() };
-            read(&mail.raw, &room.banks, &intake)
+            read(&mail.raw, &ingestor.banks, &intake)
         })
         .await;
         let mut reading = reading.map_err(|e| OpError::Fault(format!("the mail reader failed: {e}")))?;
@@ -274,7 +274,7 @@ impl Reader {
         reading.facts = AlertFacts::default();
         reading.why = vec![format!("mail {} of {} at {}: {why}", note.uid, self.folder, self.server.host)];
         tracing::warn!(mailbox = self.name, uid = note.uid, why, "a mail was kept as unreadable");
-        match take_alert(&self.app, &self.room.taken(&reading, arrival)).await {
+        match take_alert(&self.app, &self.ingestor.taken(&reading, arrival)).await {
             Err(_) if self.is_taken(&note).await? => {}
             result => drop(result?),
         }
@@ -308,16 +308,16 @@ impl Reader {
 }
 
 /// How many of the next mails are fetched at once; at least one.
-fn portion_of(heads: &[Head]) -> usize {
+fn portion_of(heads: &[MailSummary]) -> usize {
     let mut bytes = 0_u64;
-    let fits = |head: &&Head| {
+    let fits = |head: &&MailSummary| {
         bytes = bytes.saturating_add(head.size);
         bytes <= PORTION_BYTES as u64
     };
     heads.iter().take(PORTION_MAILS).take_while(fits).count().max(1)
 }
 
-fn too_large(head: &Head) -> String {
+fn too_large(head: &MailSummary) -> String {
     format!("it has {} bytes, more than {MAX_MAIL_BYTES}; only its beginning is kept", head.size)
 }
 

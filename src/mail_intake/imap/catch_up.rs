@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::Trouble;
 use super::batch::{BATCH, Job};
-use super::progress::Shown;
+use super::progress::ReadingProgress;
 use super::reader::{Memory, Reader, held};
 use super::session::{Examined, SEARCH_SPAN, Session};
 use crate::domain::time::{Span, Timestamp};
@@ -64,7 +64,7 @@ impl Reader {
         top: u32,
         memory: &mut Memory,
     ) -> Result<bool, Trouble> {
-        let mut shown = Shown::new(&self.name);
+        let mut shown = ReadingProgress::new(&self.name);
         let mut stuck: Option<u32> = None;
         let mut low = next_uid(row.last_uid);
         while let Some(first) = low {

@@ -29,7 +29,7 @@ use std::time::Duration;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use super::ingest::MailRoom;
+use super::ingest::MailIngestor;
 use crate::app::App;
 use crate::config::ImapServer;
 use crate::ops::{OpError, mailboxes};
@@ -140,19 +140,20 @@ pub fn start_watch(app: &Arc<App>, stop: &CancellationToken) -> Option<JoinHandl
 }
 
 /// Starts a reader for each configured folder, and the watch over them. They end with `stop`.
-pub fn start(app: &Arc<App>, room: &MailRoom, stop: &CancellationToken) -> Vec<JoinHandle<()>> {
-    start_with(app, room, stop, Timings::default())
+pub fn start(app: &Arc<App>, ingestor: &MailIngestor, stop: &CancellationToken) -> Vec<JoinHandle<()>> {
+    start_with(app, ingestor, stop, Timings::default())
 }
 
 /// The same with timings of the caller's.
 pub fn start_with(
     app: &Arc<App>,
-    room: &MailRoom,
+    ingestor: &MailIngestor,
     stop: &CancellationToken,
     timings: Timings,
 ) -> Vec<JoinHandle<()>> {
-    let mut tasks: Vec<JoinHandle<()>> =
-        folders(app).map(|(server, folder)| start_one(app, room, server, folder, stop, timings)).collect();
+    let mut tasks: Vec<JoinHandle<()>> = folders(app)
+        .map(|(server, folder)| start_one(app, ingestor, server, folder, stop, timings))
+        .collect();
     if !tasks.is_empty() {
         tasks.push(tokio::spawn(watch::run(app.clone(), timings, stop.clone())));
     }
@@ -162,13 +163,13 @@ pub fn start_with(
 /// One reader alone, configured or not.
 pub fn start_one(
     app: &Arc<App>,
-    room: &MailRoom,
+    ingestor: &MailIngestor,
     server: &ImapServer,
     folder: &str,
     stop: &CancellationToken,
     timings: Timings,
 ) -> JoinHandle<()> {
-    let reader = Reader::new(app.clone(), room.clone(), server.clone(), folder.to_owned(), timings);
+    let reader = Reader::new(app.clone(), ingestor.clone(), server.clone(), folder.to_owned(), timings);
     tokio::spawn(reader.run(stop.clone()))
 }
 

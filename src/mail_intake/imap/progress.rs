@@ -10,7 +10,7 @@ const LOG_EVERY: Duration = Duration::from_secs(5);
 const TERMINAL_EVERY: Duration = Duration::from_millis(500);
 
 /// A reading under way.
-pub struct Shown {
+pub struct ReadingProgress {
     name: String,
     total: usize,
     done: usize,
@@ -19,11 +19,11 @@ pub struct Shown {
     is_terminal: bool,
 }
 
-impl Shown {
-    pub fn new(name: &str) -> Shown {
+impl ReadingProgress {
+    pub fn new(name: &str) -> ReadingProgress {
         let now = Instant::now();
         let is_terminal = std::io::stderr().is_terminal();
-        Shown { name: name.to_owned(), total: 0, done: 0, began: now, said: now, is_terminal }
+        ReadingProgress { name: name.to_owned(), total: 0, done: 0, began: now, said: now, is_terminal }
     }
 
     /// So many more mails are to be read.

@@ -14,7 +14,7 @@ use super::suspects::Suspects;
 use super::{Timings, Trouble, lease};
 use crate::app::App;
 use crate::config::ImapServer;
-use crate::mail_intake::ingest::MailRoom;
+use crate::mail_intake::ingest::MailIngestor;
 use crate::ops::mailboxes;
 use crate::store::tables::mailboxes::{Lease, MailboxKey, MailboxRow};
 
@@ -23,7 +23,7 @@ const RELEASE_WITHIN: Duration = Duration::from_secs(2);
 
 pub struct Reader {
     pub(super) app: Arc<App>,
-    pub(super) room: MailRoom,
+    pub(super) ingestor: MailIngestor,
     pub(super) server: ImapServer,
     pub(super) folder: String,
     /// For logs and metrics.
@@ -49,7 +49,7 @@ pub(super) struct Memory {
 impl Reader {
     pub fn new(
         app: Arc<App>,
-        room: MailRoom,
+        ingestor: MailIngestor,
         server: ImapServer,
         folder: String,
         timings: Timings,
@@ -57,7 +57,7 @@ impl Reader {
         let key = super::key(&server, &folder);
         let name = server.folder_name(&folder);
         let me = format!("process {} ({:08x})", std::process::id(), app.random.next_u64() >> 32);
-        Reader { app, room, server, folder, name, timings, key, me }
+        Reader { app, ingestor, server, folder, name, timings, key, me }
     }
 
     /// Reads until `stop`.

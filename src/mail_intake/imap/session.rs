@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use zeroize::Zeroizing;
 
 use super::response::{Condition, Response, code_number, fetched, parse, search_day};
-use super::wire::{Limits, Wire};
+use super::wire::{ImapStream, Limits};
 use super::{Timings, Trouble, connect};
 use crate::config::{ImapSecret, ImapServer, ImapTls};
 use crate::domain::time::Timestamp;
@@ -43,7 +43,7 @@ pub struct Examined {
 
 /// What is asked of a mail before its bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Head {
+pub struct MailSummary {
     pub uid: u32,
     pub size: u64,
     /// 1970 where the server told no time that can be read.
@@ -51,7 +51,7 @@ pub struct Head {
 }
 
 pub struct Session {
-    wire: Wire,
+    wire: ImapStream,
     tags: u64,
     capabilities: Vec<String>,
     /// Mails in the folder, as last told.
@@ -70,7 +70,7 @@ impl Session {
         if server.tls == ImapTls::Tls {
             stream = connect::encrypt(stream, server, timings).await?;
         }
-        let wire = Wire::new(stream, timings.silence);
+        let wire = ImapStream::new(stream, timings.silence);
         let mut session = Session {
             wire,
             tags: 0,
@@ -87,7 +87,7 @@ impl Session {
             }
             session.command("STARTTLS", SMALL, |_| Ok(())).await?;
             let stream = connect::encrypt(session.wire.into_stream()?, server, timings).await?;
-            session.wire = Wire::new(stream, timings.silence);
+            session.wire = ImapStream::new(stream, timings.silence);
         }
         if !is_known {
             session.ask_capabilities().await?;
@@ -257,9 +257,9 @@ impl Session {
     }
 
     /// Sizes and times of mails, in the order of their UIDs; those that are gone are left out.
-    pub async fn heads(&mut self, uids: &[u32]) -> Result<Vec<Head>, Trouble> {
+    pub async fn heads(&mut self, uids: &[u32]) -> Result<Vec<MailSummary>, Trouble> {
         let command = format!("UID FETCH {} (UID RFC822.SIZE INTERNALDATE)", set(uids));
-        let mut heads: Vec<Head> = Vec::new();
+        let mut heads: Vec<MailSummary> = Vec::new();
         self.command(&command, SMALL, |response| {
             if let Response::Numbered { word, rest, .. } = response
                 && word == "FETCH"
@@ -269,7 +269,11 @@ impl Session {
                     && uids.contains(&uid)
                     && !heads.iter().any(|head| head.uid == uid)
                 {
-                    heads.push(Head { uid, size, arrived_at: mail.arrived_at.unwrap_or(Timestamp(0)) });
+                    heads.push(MailSummary {
+                        uid,
+                        size,
+                        arrived_at: mail.arrived_at.unwrap_or(Timestamp(0)),
+                    });
                 }
             }
             Ok(())

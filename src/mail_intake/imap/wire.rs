@@ -31,7 +31,7 @@ pub struct Limits {
 pub trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 
-pub struct Wire {
+pub struct ImapStream {
     stream: Box<dyn Stream>,
     /// Read and not used yet.
     held: Vec<u8>,
@@ -41,9 +41,9 @@ pub struct Wire {
     silence: Duration,
 }
 
-impl Wire {
-    pub fn new(stream: Box<dyn Stream>, silence: Duration) -> Wire {
-        Wire { stream, held: Vec::new(), looked: 0, silence }
+impl ImapStream {
+    pub fn new(stream: Box<dyn Stream>, silence: Duration) -> ImapStream {
+        ImapStream { stream, held: Vec::new(), looked: 0, silence }
     }
 
     /// The bare stream, to be encrypted. Bytes that came before are somebody's injection.
@@ -97,8 +97,8 @@ impl Wire {
             all.extend_from_slice(b"\r\n");
             self.literal(length, &mut all).await?;
             last_line = all.len();
-            let room = limits.line.saturating_sub(all.len() - literals);
-            let line = self.line(room).await?;
+            let ingestor = limits.line.saturating_sub(all.len() - literals);
+            let line = self.line(ingestor).await?;
             all.extend_from_slice(&line);
         }
         Err(Trouble::Protocol(format!("too many literals in {}", excerpt(&all))))
@@ -176,9 +176,9 @@ mod tests {
 
     const LIMITS: Limits = Limits { line: 64, literal: 10 };
 
-    fn wire(text: &'static [u8]) -> Wire {
+    fn wire(text: &'static [u8]) -> ImapStream {
         let stream = tokio::io::join(text, tokio::io::sink());
-        Wire::new(Box::new(stream), Duration::from_secs(5))
+        ImapStream::new(Box::new(stream), Duration::from_secs(5))
     }
 
     #[tokio::test]
@@ -207,7 +207,7 @@ mod tests {
     #[tokio::test]
     async fn a_wait_that_ends_loses_nothing() {
         let (mut server, client) = tokio::io::duplex(64);
-        let mut wire = Wire::new(Box::new(client), Duration::from_secs(5));
+        let mut wire = ImapStream::new(Box::new(client), Duration::from_secs(5));
         server.write_all(b"* 2 EXI").await.unwrap();
         assert!(!wire.wait(Duration::from_millis(20), LIMITS).await.unwrap());
         server.write_all(b"STS\r\n").await.unwrap();
@@ -218,7 +218,7 @@ mod tests {
     #[tokio::test]
     async fn silence_in_a_literal_ends_the_connection() {
         let (mut server, client) = tokio::io::duplex(64);
-        let mut wire = Wire::new(Box::new(client), Duration::from_millis(20));
+        let mut wire = ImapStream::new(Box::new(client), Duration::from_millis(20));
         server.write_all(b"* 1 FETCH (BODY[] {9}\r\nabc").await.unwrap();
         assert!(matches!(wire.response(LIMITS).await, Err(Trouble::Silent(_))));
     }

@@ -17,17 +17,17 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::entrance::{Entrance, Refused};
-use super::session::{Patience, Reception, Session};
-use super::wire::{Stream, Wire};
+use super::session::{ServerContext, Session, Timeouts};
+use super::wire::{SmtpStream, Stream};
 use crate::app::App;
 use crate::config::{Smtp, SmtpAddress};
-use crate::mail_intake::ingest::MailRoom;
+use crate::mail_intake::ingest::MailIngestor;
 use crate::slots::{Peer, Slot};
 use crate::tls::Tls;
 
 /// Mails read and stored at once. Reading takes a core for a moment and several times the mail's size
 /// in memory; more at once would only wait for one another.
-const DESKS: usize = 16;
+const INGEST_PERMITS: usize = 16;
 /// Connections that are being told that there is no place.
 const REFUSALS_MAX: usize = 64;
 /// Pause after the machine had no room for a connection.
@@ -57,7 +57,7 @@ enum Listener {
 pub struct Receiver {
     listener: Listener,
     address: SmtpAddress,
-    reception: Arc<Reception>,
+    context: Arc<ServerContext>,
 }
 
 impl Receiver {
@@ -65,18 +65,19 @@ impl Receiver {
     /// nothing new is begun.
     pub async fn bind(
         app: Arc<App>,
-        room: MailRoom,
+        ingestor: MailIngestor,
         smtp: &Smtp,
         tls: Option<Arc<Tls>>,
-        patience: Patience,
+        timeouts: Timeouts,
         stop: CancellationToken,
     ) -> Result<Receiver, SmtpProblem> {
         let (listener, address) = bind(&smtp.listen).await?;
         let entrance = Entrance::new(smtp.max_connections as usize, smtp.allow_networks.clone());
-        let desks = Arc::new(Semaphore::new(DESKS));
+        let ingest_permits = Arc::new(Semaphore::new(INGEST_PERMITS));
         let smtp = smtp.clone();
-        let reception = Arc::new(Reception { app, room, smtp, tls, patience, entrance, desks, stop });
-        Ok(Receiver { listener, address, reception })
+        let context =
+            Arc::new(ServerContext { app, ingestor, smtp, tls, timeouts, entrance, ingest_permits, stop });
+        Ok(Receiver { listener, address, context })
     }
 
     /// What was bound, also when port 0 was asked for.
@@ -86,18 +87,18 @@ impl Receiver {
 
     /// `smtp` or `lmtp`, for people.
     pub fn protocol(&self) -> &'static str {
-        self.reception.smtp.protocol.as_str()
+        self.context.smtp.protocol.as_str()
     }
 
     /// Takes connections until `stop`, then lets the mails under way end.
     pub async fn run(self) {
-        let Receiver { listener, address, reception } = self;
+        let Receiver { listener, address, context } = self;
         let dialogues = TaskTracker::new();
         let cut = CancellationToken::new();
         let refusals = Arc::new(Semaphore::new(REFUSALS_MAX));
         loop {
             let accepted = tokio::select! {
-                () = reception.stop.cancelled() => break,
+                () = context.stop.cancelled() => break,
                 accepted = accept(&listener) => accepted,
             };
             let (io, peer) = match accepted {
@@ -108,12 +109,12 @@ impl Receiver {
                     continue;
                 }
             };
-            match reception.entrance.take(peer) {
+            match context.entrance.take(peer) {
                 Ok(slot) => {
-                    let (reception, cut) = (reception.clone(), cut.clone());
+                    let (context, cut) = (context.clone(), cut.clone());
                     dialogues.spawn(async move {
                         tokio::select! {
-                            () = serve(reception, peer, io, slot) => {}
+                            () = serve(context, peer, io, slot) => {}
                             () = cut.cancelled() => {}
                         }
                     });
@@ -136,10 +137,10 @@ impl Receiver {
     }
 }
 
-async fn serve(reception: Arc<Reception>, peer: Peer, io: Box<dyn Stream>, slot: Slot) {
+async fn serve(context: Arc<ServerContext>, peer: Peer, io: Box<dyn Stream>, slot: Slot) {
     let connections = metrics::gauge!("tillbell_smtp_connections");
     connections.increment(1);
-    let end = Session::new(reception, peer).run(Wire::new(io)).await;
+    let end = Session::new(context, peer).run(SmtpStream::new(io)).await;
     connections.decrement(1);
     metrics::counter!("tillbell_smtp_sessions_total", "end" => end).increment(1);
     drop(slot);
@@ -150,7 +151,7 @@ fn turn_away(io: Box<dyn Stream>, refused: Refused, refusals: &Arc<Semaphore>) {
     metrics::counter!("tillbell_smtp_sessions_total", "end" => refused.name()).increment(1);
     let Ok(place) = refusals.clone().try_acquire_owned() else { return };
     tokio::spawn(async move {
-        let mut wire = Wire::new(io);
+        let mut wire = SmtpStream::new(io);
         if wire.say(&[refused.answer()]).await.is_ok() {
             wire.close().await;
         }

@@ -16,4 +16,4 @@ mod session;
 mod wire;
 
 pub use listen::{Receiver, SmtpProblem};
-pub use session::Patience;
+pub use session::Timeouts;

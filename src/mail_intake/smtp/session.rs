@@ -14,12 +14,12 @@ use tokio_util::sync::CancellationToken;
 
 use super::command::{Command, Refusal, parse};
 use super::entrance::Entrance;
-use super::wire::{ContentWait, Line, Lost, Received, Wire};
+use super::wire::{ContentWait, Line, Lost, Received, SmtpStream};
 use crate::alert_reader::mime::MAX_MAIL_BYTES;
 use crate::app::App;
 use crate::config::{Smtp, SmtpProtocol};
 use crate::log_limit::{Sort, warn_of};
-use crate::mail_intake::ingest::{Arrival, MailRoom, Origin, ingest};
+use crate::mail_intake::ingest::{Arrival, MailIngestor, Origin, ingest};
 use crate::slots::Peer;
 use crate::terminal::harmless_line;
 use crate::tls::Tls;
@@ -37,15 +37,16 @@ const MASKED_DOMAIN_MAX: usize = 100;
 /// harm, and the work that is under way is not cut off.
 const STORE_WAIT: Duration = Duration::from_secs(120);
 
-const STOPPING: Farewell = Farewell::new("421 4.3.2 shutting down; try again later", "stopping");
-const TOO_SLOW: Farewell = Farewell::new("421 4.4.2 timeout: nothing was received for too long", "slow");
-const TOO_LONG: Farewell = Farewell::new("421 4.4.2 timeout: the connection was open for too long", "old");
-const TOO_MANY: Farewell = Farewell::new("421 4.7.0 too many commands without a mail", "commands");
-const TOO_WRONG: Farewell = Farewell::new("421 4.7.0 too many errors", "errors");
-const WEB: Farewell = Farewell::new("421 4.7.0 this is not an HTTP server", "errors");
-const BARE: Farewell = Farewell::new("550 5.5.2 a line must end with CR LF", "bare_newline");
-const EAGER: Farewell = Farewell::new("554 5.5.0 data was sent before the 354 reply", "errors");
-const QUIT: Farewell = Farewell::new("221 2.0.0 bye", "quit");
+const STOPPING: CloseReply = CloseReply::new("421 4.3.2 shutting down; try again later", "stopping");
+const TOO_SLOW: CloseReply = CloseReply::new("421 4.4.2 timeout: nothing was received for too long", "slow");
+const TOO_LONG: CloseReply =
+    CloseReply::new("421 4.4.2 timeout: the connection was open for too long", "old");
+const TOO_MANY: CloseReply = CloseReply::new("421 4.7.0 too many commands without a mail", "commands");
+const TOO_WRONG: CloseReply = CloseReply::new("421 4.7.0 too many errors", "errors");
+const WEB: CloseReply = CloseReply::new("421 4.7.0 this is not an HTTP server", "errors");
+const BARE: CloseReply = CloseReply::new("550 5.5.2 a line must end with CR LF", "bare_newline");
+const EAGER: CloseReply = CloseReply::new("554 5.5.0 data was sent before the 354 reply", "errors");
+const QUIT: CloseReply = CloseReply::new("221 2.0.0 bye", "quit");
 /// The handshake failed.
 const NO_TLS: &str = "tls";
 const TOO_LARGE: &str = "552 5.3.4 the mail is too large";
@@ -53,7 +54,7 @@ const NOT_NOW: &str = "451 4.3.0 the mail cannot be stored at the moment; try ag
 
 /// How long clients are waited for.
 #[derive(Clone, Copy, Debug)]
-pub struct Patience {
+pub struct Timeouts {
     /// For a whole command line. RFC 5321 asks for five minutes.
     pub command: Duration,
     /// For each next piece of a mail; RFC 5321 asks for three minutes.
@@ -67,9 +68,9 @@ pub struct Patience {
     pub session: Duration,
 }
 
-impl Default for Patience {
-    fn default() -> Patience {
-        Patience {
+impl Default for Timeouts {
+    fn default() -> Timeouts {
+        Timeouts {
             command: Duration::from_secs(300),
             piece: Duration::from_secs(180),
             mail: Duration::from_secs(600),
@@ -80,42 +81,42 @@ impl Default for Patience {
 }
 
 /// What all dialogues share.
-pub(super) struct Reception {
+pub(super) struct ServerContext {
     pub app: Arc<App>,
-    pub room: MailRoom,
+    pub ingestor: MailIngestor,
     pub smtp: Smtp,
     pub tls: Option<Arc<Tls>>,
-    pub patience: Patience,
+    pub timeouts: Timeouts,
     pub entrance: Entrance,
     /// Mails being read and stored at once; each may need several times its size in memory.
-    pub desks: Arc<Semaphore>,
+    pub ingest_permits: Arc<Semaphore>,
     pub stop: CancellationToken,
 }
 
 /// The last answer of a connection (empty: it was given already), and the name of such an end for
 /// the metrics.
 #[derive(Clone, Copy, Debug)]
-struct Farewell {
+struct CloseReply {
     text: &'static str,
     end: &'static str,
 }
 
-impl Farewell {
-    const fn new(text: &'static str, end: &'static str) -> Farewell {
-        Farewell { text, end }
+impl CloseReply {
+    const fn new(text: &'static str, end: &'static str) -> CloseReply {
+        CloseReply { text, end }
     }
 }
 
 /// What follows a command.
 enum Next {
     Go,
-    End(Farewell),
+    End(CloseReply),
     /// The client asked for TLS and was told to begin.
     Secure,
 }
 
 pub(super) struct Session {
-    reception: Arc<Reception>,
+    context: Arc<ServerContext>,
     peer: Peer,
     opened: Instant,
     is_greeted: bool,
@@ -127,9 +128,9 @@ pub(super) struct Session {
 }
 
 impl Session {
-    pub fn new(reception: Arc<Reception>, peer: Peer) -> Session {
+    pub fn new(context: Arc<ServerContext>, peer: Peer) -> Session {
         Session {
-            reception,
+            context,
             peer,
             opened: Instant::now(),
             is_greeted: false,
@@ -141,8 +142,8 @@ impl Session {
     }
 
     /// Talks until one side ends it; answers the name of the end.
-    pub async fn run(mut self, mut wire: Wire) -> &'static str {
-        let smtp = &self.reception.smtp;
+    pub async fn run(mut self, mut wire: SmtpStream) -> &'static str {
+        let smtp = &self.context.smtp;
         let greeting = match smtp.protocol {
             SmtpProtocol::Smtp => format!("220 {} ESMTP tillbell", smtp.hostname),
             SmtpProtocol::Lmtp => format!("220 {} LMTP tillbell", smtp.hostname),
@@ -151,7 +152,7 @@ impl Session {
             Ok(()) => self.talk(&mut wire).await,
             Err(lost) => Err(lost),
         };
-        while let (Ok(Next::Secure), Some(tls)) = (&talked, &self.reception.tls) {
+        while let (Ok(Next::Secure), Some(tls)) = (&talked, &self.context.tls) {
             let Some(secured) = wire.secure(tls).await else { return NO_TLS };
             wire = secured;
             // Nothing said in the clear counts any more (RFC 3207).
@@ -169,15 +170,15 @@ impl Session {
         farewell.end
     }
 
-    async fn talk(&mut self, wire: &mut Wire) -> Result<Next, Lost> {
+    async fn talk(&mut self, wire: &mut SmtpStream) -> Result<Next, Lost> {
         loop {
-            if self.opened.elapsed() > self.reception.patience.session {
+            if self.opened.elapsed() > self.context.timeouts.session {
                 return Ok(Next::End(TOO_LONG));
             }
-            let deadline = Instant::now() + self.wait(self.reception.patience.command);
+            let deadline = Instant::now() + self.wait(self.context.timeouts.command);
             let line = tokio::select! {
                 biased;
-                () = self.reception.stop.cancelled() => return Ok(Next::End(STOPPING)),
+                () = self.context.stop.cancelled() => return Ok(Next::End(STOPPING)),
                 line = wire.line(deadline) => line?,
             };
             self.commands += 1;
@@ -185,7 +186,7 @@ impl Session {
                 return Ok(Next::End(TOO_MANY));
             }
             let parsed = match line {
-                Line::Text(text) => parse(&text, self.reception.smtp.protocol),
+                Line::Text(text) => parse(&text, self.context.smtp.protocol),
                 Line::TooLong => Err(Refusal::Answer("500 5.5.2 the line is too long")),
                 Line::BareNewline => return Ok(Next::End(BARE)),
             };
@@ -204,15 +205,15 @@ impl Session {
 
     /// Less when many others wait for the place.
     fn wait(&self, usual: Duration) -> Duration {
-        if self.reception.entrance.is_crowded() { usual.min(self.reception.patience.crowded) } else { usual }
+        if self.context.entrance.is_crowded() { usual.min(self.context.timeouts.crowded) } else { usual }
     }
 
-    async fn obey(&mut self, command: Command, wire: &mut Wire) -> Result<Next, Lost> {
+    async fn obey(&mut self, command: Command, wire: &mut SmtpStream) -> Result<Next, Lost> {
         let answer: Cow<'static, str> = match command {
             Command::Hello => return self.hello(wire).await,
             Command::Helo => {
                 (self.is_greeted, self.envelope) = (true, None);
-                format!("250 {}", self.reception.smtp.hostname).into()
+                format!("250 {}", self.context.smtp.hostname).into()
             }
             Command::Mail { size } => match self.mail(size) {
                 Ok(answer) => answer.into(),
@@ -238,22 +239,22 @@ impl Session {
     }
 
     /// Answers a command with a refusal, which counts.
-    async fn refuse(&mut self, wire: &mut Wire, answer: &str) -> Result<Next, Lost> {
+    async fn refuse(&mut self, wire: &mut SmtpStream, answer: &str) -> Result<Next, Lost> {
         self.errors += 1;
         wire.say(&[answer]).await?;
         Ok(Next::Go)
     }
 
-    async fn hello(&mut self, wire: &mut Wire) -> Result<Next, Lost> {
+    async fn hello(&mut self, wire: &mut SmtpStream) -> Result<Next, Lost> {
         (self.is_greeted, self.envelope) = (true, None);
         let mut offers = vec![
-            self.reception.smtp.hostname.clone(),
+            self.context.smtp.hostname.clone(),
             "PIPELINING".to_owned(),
             format!("SIZE {MAX_MAIL_BYTES}"),
             "8BITMIME".to_owned(),
             "ENHANCEDSTATUSCODES".to_owned(),
         ];
-        if self.reception.tls.is_some() && !self.is_secure {
+        if self.context.tls.is_some() && !self.is_secure {
             offers.push("STARTTLS".to_owned());
         }
         let last = offers.len() - 1;
@@ -282,7 +283,7 @@ impl Session {
     }
 
     fn recipient(&mut self, address: &str) -> Result<&'static str, &'static str> {
-        let recipients = &self.reception.app.config.mail.recipients;
+        let recipients = &self.context.app.config.mail.recipients;
         let Some(count) = &mut self.envelope else { return Err("503 5.5.1 send MAIL FROM first") };
         if *count >= RECIPIENTS_MAX {
             return Err("452 4.5.3 too many recipients; send the mail to the others separately");
@@ -291,7 +292,7 @@ impl Session {
             recipients.is_empty() || recipients.iter().any(|ours| ours.eq_ignore_ascii_case(address));
         if address.is_empty() || !is_ours {
             metrics::counter!("tillbell_smtp_mails_total", "answer" => "550").increment(1);
-            let app = &self.reception.app;
+            let app = &self.context.app;
             let sort = Sort { what: "refused recipients", whose: 0 };
             if let Some(left_out) = app.log_limit.admit(sort, app.now()) {
                 tracing::warn!(
@@ -307,18 +308,18 @@ impl Session {
         Ok("250 2.1.5 recipient OK")
     }
 
-    async fn start_tls(&mut self, wire: &mut Wire) -> Result<Next, Lost> {
+    async fn start_tls(&mut self, wire: &mut SmtpStream) -> Result<Next, Lost> {
         if self.is_secure {
             return self.refuse(wire, "503 5.5.1 TLS is already active").await;
         }
-        if self.reception.tls.is_none() {
+        if self.context.tls.is_none() {
             return self.refuse(wire, "502 5.5.1 STARTTLS is not available: there is no certificate").await;
         }
         wire.say(&["220 2.0.0 ready to start TLS"]).await?;
         Ok(Next::Secure)
     }
 
-    async fn data(&mut self, wire: &mut Wire) -> Result<Next, Lost> {
+    async fn data(&mut self, wire: &mut SmtpStream) -> Result<Next, Lost> {
         let recipients = match self.envelope {
             None => return self.refuse(wire, "503 5.5.1 send MAIL FROM first").await,
             Some(0) => return self.refuse(wire, "503 5.5.1 send RCPT TO first").await,
@@ -330,15 +331,15 @@ impl Session {
         }
         wire.say(&["354 send the mail, then a line with only a dot"]).await?;
         self.envelope = None;
-        let patience = self.reception.patience;
-        let wait = ContentWait { step: self.wait(patience.piece), whole: patience.mail };
+        let timeouts = self.context.timeouts;
+        let wait = ContentWait { step: self.wait(timeouts.piece), whole: timeouts.mail };
         let (answer, next): (Cow<'static, str>, Next) = match wire.content(MAX_MAIL_BYTES, wait).await? {
             Received::Mail(raw) => (self.store(raw).await, Next::Go),
             Received::TooLarge => (TOO_LARGE.into(), Next::Go),
-            Received::TooMuch => (TOO_LARGE.into(), Next::End(Farewell::new("", "size"))),
+            Received::TooMuch => (TOO_LARGE.into(), Next::End(CloseReply::new("", "size"))),
             Received::BareNewline => (
                 "554 5.6.0 the mail has a bare CR or LF; lines must end with CR LF".into(),
-                Next::End(Farewell::new("", "bare_newline")),
+                Next::End(CloseReply::new("", "bare_newline")),
             ),
         };
         let code = answer.get(..3).unwrap_or_default().to_owned();
@@ -350,7 +351,7 @@ impl Session {
             self.errors += 1;
         }
         // LMTP has an answer for each recipient; the mail was taken once.
-        let answers = match self.reception.smtp.protocol {
+        let answers = match self.context.smtp.protocol {
             SmtpProtocol::Smtp => 1,
             SmtpProtocol::Lmtp => recipients,
         };
@@ -366,11 +367,11 @@ impl Session {
             origin: Origin::Smtp { from_loopback: self.peer.is_loopback() },
             with: Vec::new(),
         };
-        let reception = self.reception.clone();
+        let context = self.context.clone();
         // A task of its own: a fault in there must not leave the client without an answer.
         let work = tokio::spawn(async move {
-            let Ok(_desk) = reception.desks.acquire().await else { return None };
-            Some(ingest(&reception.app, &reception.room, arrival).await)
+            let Ok(_permit) = context.ingest_permits.acquire().await else { return None };
+            Some(ingest(&context.app, &context.ingestor, arrival).await)
         });
         match timeout(STORE_WAIT, work).await {
             Ok(Ok(Some(Ok(ingested)))) => {
@@ -378,7 +379,7 @@ impl Session {
                 return format!("250 2.0.0 kept as alert {}", ingested.outcome.alert_id).into();
             }
             Ok(Ok(Some(Err(error)))) => {
-                warn_of!(self.reception.app, &error, "a mail could not be stored; its sender will retry");
+                warn_of!(self.context.app, &error, "a mail could not be stored; its sender will retry");
             }
             Ok(Ok(None) | Err(_)) => tracing::error!("a mail could not be processed; its sender will retry"),
             Err(_) => tracing::warn!("storing a mail took too long; its sender will retry"),
@@ -388,7 +389,7 @@ impl Session {
 
     /// Where the mail came from, for people.
     fn source(&self) -> String {
-        let protocol = match self.reception.smtp.protocol {
+        let protocol = match self.context.smtp.protocol {
             SmtpProtocol::Smtp => "smtp",
             SmtpProtocol::Lmtp => "lmtp",
         };

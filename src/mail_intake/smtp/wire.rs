@@ -1,7 +1,7 @@
 //! The bytes of one connection: lines and mails in, answers out, each with a deadline.
 //!
 //! Holds what was read and not used yet, which is how pipelined commands wait for their turn; knows
-//! no command. What a client sent before a TLS handshake is thrown away with the old `Wire`.
+//! no command. What a client sent before a TLS handshake is thrown away with the old `SmtpStream`.
 
 use std::time::Duration;
 
@@ -65,7 +65,7 @@ pub(super) struct ContentWait {
     pub whole: Duration,
 }
 
-pub(super) struct Wire {
+pub(super) struct SmtpStream {
     io: Box<dyn Stream>,
     inbox: Vec<u8>,
     /// Bytes of the inbox that are used up.
@@ -74,9 +74,9 @@ pub(super) struct Wire {
     skipped: usize,
 }
 
-impl Wire {
-    pub fn new(io: Box<dyn Stream>) -> Wire {
-        Wire { io, inbox: Vec::new(), used: 0, skipped: 0 }
+impl SmtpStream {
+    pub fn new(io: Box<dyn Stream>) -> SmtpStream {
+        SmtpStream { io, inbox: Vec::new(), used: 0, skipped: 0 }
     }
 
     /// The next line. May be dropped at any moment without losing bytes.
@@ -159,9 +159,9 @@ impl Wire {
 
     /// Shakes hands. Whatever the client sent in the clear behind STARTTLS is thrown away: somebody
     /// on the way could have put it there, to be taken as if it had come inside TLS.
-    pub async fn secure(self, tls: &Tls) -> Option<Wire> {
+    pub async fn secure(self, tls: &Tls) -> Option<SmtpStream> {
         let io: Box<dyn Stream> = Box::new(tls.accept(self.io).await?);
-        Some(Wire::new(io))
+        Some(SmtpStream::new(io))
     }
 
     /// Closes so that what was said last arrives.

@@ -97,8 +97,8 @@ async fn place_anew(app: &App, alert: &AlertRow, accounts: &[ReceivingAccount]) 
     }
     match app.store.apply(unit).await? {
         Applied::Done(_) => Ok(true),
-        Applied::Lost { .. } => Ok(false),
+        Applied::Conflict { .. } => Ok(false),
         // Somebody took one of the keys at this moment.
-        Applied::Refused { .. } => Err(OpError::Contended),
+        Applied::ConstraintViolation { .. } => Err(OpError::Contended),
     }
 }

@@ -15,7 +15,7 @@ use crate::domain::account::{ReceivingAccount, fitting, in_words, mask_fits};
 use crate::domain::alert::{AlertKind, AlertRow, AlertStatus, Direction};
 use crate::domain::matching::{AmountFit, CLOCK_SLACK, compare_payer};
 use crate::domain::money::{CURRENCY, Money, naira};
-use crate::domain::name::{Comparison, Verdict, fold};
+use crate::domain::name::{Comparison, NameVerdict, fold};
 use crate::domain::payment::{Kind, Payment, Status};
 use crate::domain::same_transfer::{Key, MESSAGE, describe, interval, keys_of};
 use crate::ops::alerts::settle::{ByOperator, Settled, Settling, settle};
@@ -148,7 +148,7 @@ pub async fn approve_alert(app: &App, ask: &Approve<'_>) -> Result<Result<Paymen
             rule: "approved by an operator",
             fit: "operator",
             evidence: &text,
-            name_mismatch: name.verdict != Verdict::Match,
+            name_mismatch: name.verdict != NameVerdict::Match,
             operator: Some(ByOperator {
                 name: ask.operator,
                 reason: &reason,
@@ -242,7 +242,7 @@ async fn load(app: &App, ask: &Approve<'_>) -> Result<Result<(AlertRow, Payment)
 fn compare_names(alert: &AlertRow, payment: &Payment) -> Comparison {
     match &alert.facts.payer_name {
         Some(name) => compare_payer(payment, name, &cut_lengths(alert)),
-        None => Comparison { verdict: Verdict::Close, reason: "the alert shows no payer name".into() },
+        None => Comparison { verdict: NameVerdict::Close, reason: "the alert shows no payer name".into() },
     }
 }
 
@@ -266,7 +266,7 @@ fn obstacles(
     name: &Comparison,
 ) -> Vec<String> {
     let mut all = Vec::new();
-    if name.verdict == Verdict::Different {
+    if name.verdict == NameVerdict::Different {
         all.push(format!("the payer's name is different: {}", name.reason));
     }
     // Neither who paid nor how much ties the money to the payment.
@@ -383,7 +383,7 @@ async fn newly_proven<'a>(
     let (Some(payer_account), Some(payer_bank)) = (account, facts.payer_bank.as_deref()) else {
         return Ok(None);
     };
-    if name.verdict != Verdict::Close || facts.payer_name.is_none() {
+    if name.verdict != NameVerdict::Close || facts.payer_name.is_none() {
         return Ok(None);
     }
     let proven =

@@ -11,7 +11,7 @@ use crate::app::App;
 use crate::domain::account::{ReceivingAccount, Resolved, fitting, in_words, resolve};
 use crate::domain::alert::{AlertFacts, AlertKind, AlertRow, AlertStatus, Authenticity, Direction, Missing};
 use crate::domain::money::CURRENCY;
-use crate::domain::name::{Verdict, verdict};
+use crate::domain::name::{NameVerdict, verdict};
 use crate::domain::same_transfer::{Key, keys_of, mail_keys, place_of};
 use crate::domain::time::{Span, Timestamp};
 use crate::ops::{OpError, REASON_MAX};
@@ -225,7 +225,7 @@ pub(super) fn find_account<'a>(
         doubts.push("the account was added with --force, for a bank without a template".into());
     }
     if let Some(holder) = &facts.holder_name
-        && verdict(&account.name, holder, &[]) == Verdict::Different
+        && verdict(&account.name, holder, &[]) == NameVerdict::Different
     {
         doubts.push(format!("the alert shows another account holder: {holder}"));
     }

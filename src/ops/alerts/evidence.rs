@@ -98,7 +98,7 @@ pub struct OperatorApproval<'a> {
     pub operator: &'a str,
     pub despite: Option<&'a str>,
     pub obstacles: &'a [String],
-    pub name: crate::domain::name::Verdict,
+    pub name: crate::domain::name::NameVerdict,
     pub name_reason: &'a str,
     pub received: crate::domain::money::Money,
     pub requested: crate::domain::money::Money,

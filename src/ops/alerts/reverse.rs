@@ -241,7 +241,7 @@ async fn mirror(app: &App, ask: &Reverse<'_>, reversal: &Reversal) -> Result<Opt
                 ..payment.clone()
             }))
         }
-        Applied::Lost { .. } | Applied::Refused { .. } => Ok(None),
+        Applied::Conflict { .. } | Applied::ConstraintViolation { .. } => Ok(None),
     }
 }
 

@@ -145,12 +145,12 @@ pub async fn settle(app: &App, s: &Settling<'_>) -> Result<Settled, OpError> {
             metrics::histogram!("tillbell_approval_seconds").record(waited.as_secs_f64());
             Ok(Settled::Done)
         }
-        Applied::Lost { statement } => {
+        Applied::Conflict { statement } => {
             tracing::debug!(alert = s.alert.id, statement, "somebody was faster");
             Ok(Settled::Lost)
         }
         // Another telling of the transfer was settled at this moment: look again, and see it.
-        Applied::Refused { statement } => {
+        Applied::ConstraintViolation { statement } => {
             tracing::warn!(alert = s.alert.id, statement, "the database refused a settlement");
             Ok(Settled::Lost)
         }

@@ -47,7 +47,7 @@ pub async fn take_alert(app: &App, taken: &Taken) -> Result<AlertOutcome, OpErro
                 return after_storing(app, &alert).await;
             }
             // Another copy was stored at this moment: look for it.
-            Applied::Refused { .. } | Applied::Lost { .. } => alert = first.clone(),
+            Applied::ConstraintViolation { .. } | Applied::Conflict { .. } => alert = first.clone(),
         }
     }
     Err(OpError::Contended)

@@ -15,7 +15,7 @@ use crate::domain::matching::{
 };
 use crate::domain::money::Money;
 use crate::domain::name::index::Likeness;
-use crate::domain::name::{Verdict, fold};
+use crate::domain::name::{NameVerdict, fold};
 use crate::domain::payment::{Payment, Status};
 use crate::domain::same_transfer::interval;
 use crate::domain::time::{Span, Timestamp};
@@ -369,7 +369,7 @@ async fn proven_payers(app: &App, alert: &AlertRow, considered: &[Considered]) -
     }
     let received = fold(received);
     let mut proven = Vec::new();
-    for c in considered.iter().filter(|c| c.name == Verdict::Close && c.amount_fit.approves()) {
+    for c in considered.iter().filter(|c| c.name == NameVerdict::Close && c.amount_fit.approves()) {
         let expected = fold(&c.expected_name);
         let name = ProvenName {
             business_id: c.business_id,

@@ -9,7 +9,7 @@ use crate::app::App;
 use crate::domain::alert::AlertRow;
 use crate::domain::matching::{Beneficiary, Verdicts, about};
 use crate::domain::name::index::Likeness;
-use crate::domain::name::{Folded, Verdict, verdict_folded};
+use crate::domain::name::{Folded, NameVerdict, verdict_folded};
 use crate::domain::payment::{Payment, Status};
 use crate::domain::time::{Span, Timestamp};
 use crate::ops::OpError;
@@ -81,7 +81,7 @@ async fn somebody_else(app: &App, alert: &AlertRow, payment: &Payment) -> Result
     let like = found.payments.iter().filter(counts).find(|other| {
         let expected = Folded::new(&other.payer_name);
         // Close to everybody, it says nothing about anybody.
-        !expected.is_too_long() && verdict_folded(&expected, &received_name, &cut) != Verdict::Different
+        !expected.is_too_long() && verdict_folded(&expected, &received_name, &cut) != NameVerdict::Different
     });
     if let Some(other) = like {
         let reason = format!(

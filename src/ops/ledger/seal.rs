@@ -38,7 +38,7 @@ pub async fn seal(app: &App) -> Result<usize, OpError> {
     let unit = app.store.unit(0).await?.steps(seals::add(id, &hash, &entries, app.now()));
     match app.store.apply(unit).await? {
         Applied::Done(_) => Ok(entries.len()),
-        Applied::Lost { statement } | Applied::Refused { statement } => {
+        Applied::Conflict { statement } | Applied::ConstraintViolation { statement } => {
             // Another node wrote it, or nobody ever can: that must not pass in silence.
             if app.store.last_seal().await?.is_some_and(|seal| seal.id >= id) {
                 Ok(0)

@@ -231,8 +231,8 @@ pub async fn set_business(
                 app.directory.forget();
                 return Ok(Ok(Business { version: new.version + 1, ..new }));
             }
-            Applied::Lost { .. } => {}
-            Applied::Refused { statement } => {
+            Applied::Conflict { .. } => {}
+            Applied::ConstraintViolation { statement } => {
                 return Err(OpError::Fault(format!("{statement} was refused")));
             }
         }
@@ -266,8 +266,8 @@ pub async fn rotate_secret(
                 business.version += 1;
                 return Ok(Ok(WithSecret { business, secret, previous_until: Some(until) }));
             }
-            Applied::Lost { .. } => {}
-            Applied::Refused { statement } => {
+            Applied::Conflict { .. } => {}
+            Applied::ConstraintViolation { statement } => {
                 return Err(OpError::Fault(format!("{statement} was refused")));
             }
         }

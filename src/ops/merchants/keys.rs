@@ -100,8 +100,10 @@ pub async fn revoke_key(app: &App, operator: &str, id: i64) -> Result<Result<Api
     match app.store.apply(unit).await? {
         Applied::Done(_) => app.directory.forget(),
         // Revoked before, which is what was wanted.
-        Applied::Lost { .. } => {}
-        Applied::Refused { statement } => return Err(OpError::Fault(format!("{statement} was refused"))),
+        Applied::Conflict { .. } => {}
+        Applied::ConstraintViolation { statement } => {
+            return Err(OpError::Fault(format!("{statement} was refused")));
+        }
     }
     match app.store.api_key(id).await? {
         Some(key) => Ok(Ok(key)),

@@ -421,7 +421,7 @@ async fn take_over(app: &App, job: &Job) -> Result<Option<Job>, OpError> {
         Applied::Done(_) => {
             Ok(Some(Job { attempt: job.attempt + 1, tries: job.tries + 1, run_at: held, ..job.clone() }))
         }
-        Applied::Lost { .. } | Applied::Refused { .. } => Ok(None),
+        Applied::Conflict { .. } | Applied::ConstraintViolation { .. } => Ok(None),
     }
 }
 

@@ -98,14 +98,14 @@ async fn store_and_send(
         app.store.unit(business_id).await?.steps(remembered).steps(quota.steps()).steps(composed.steps);
     match app.store.apply(unit).await? {
         Applied::Done(_) => {}
-        Applied::Lost { statement, .. } if is_quota(statement) => {
+        Applied::Conflict { statement, .. } if is_quota(statement) => {
             return match quota.used_up(app).await? {
                 Some(over) => Ok(TextSent::OverQuota(over)),
                 None => Err(OpError::Contended),
             };
         }
-        Applied::Lost { .. } => return Ok(TextSent::LeaseLost),
-        Applied::Refused { statement } => {
+        Applied::Conflict { .. } => return Ok(TextSent::LeaseLost),
+        Applied::ConstraintViolation { statement } => {
             return Err(OpError::Fault(format!("the database refused {statement}")));
         }
     }

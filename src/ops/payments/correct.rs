@@ -78,9 +78,11 @@ pub async fn correct_amount(
                 app.wake.notify_waiters();
                 return Ok(Corrected::Payment(Box::new(shown)));
             }
-            Applied::Lost { statement }
+            Applied::Conflict { statement }
                 if payments::is_correction(statement) || corrections::is_count(statement) => {}
-            Applied::Lost { .. } | Applied::Refused { .. } => return Ok(Corrected::LeaseLost),
+            Applied::Conflict { .. } | Applied::ConstraintViolation { .. } => {
+                return Ok(Corrected::LeaseLost);
+            }
         }
     }
     Err(OpError::Contended)

@@ -84,8 +84,8 @@ pub async fn create_payment(
             app.directory.touch_account(account_id, now);
             Ok(Created::Payment(Box::new(view)))
         }
-        Applied::Refused { .. } => Ok(Created::DuplicateTransactionId),
-        Applied::Lost { .. } => Ok(Created::LeaseLost),
+        Applied::ConstraintViolation { .. } => Ok(Created::DuplicateTransactionId),
+        Applied::Conflict { .. } => Ok(Created::LeaseLost),
     }
 }
 

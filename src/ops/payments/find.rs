@@ -10,7 +10,7 @@ use std::cmp::Reverse;
 use super::like_names::{ANY_AMOUNT, Wanted, add_unknown, payments_like};
 use crate::app::App;
 use crate::domain::name::index::Likeness;
-use crate::domain::name::{Folded, Verdict, fold, verdict_folded};
+use crate::domain::name::{Folded, NameVerdict, fold, verdict_folded};
 use crate::domain::payment::Payment;
 use crate::domain::time::Timestamp;
 use crate::ops::OpError;
@@ -136,7 +136,7 @@ pub(in crate::ops) fn bears(name: &str, words: &[String]) -> bool {
     }
     // Of one word the index has too few keys to find every spelling.
     let [only] = words else { return false };
-    verdict_folded(&Folded::new(name), &Folded::new(only), &[]) != Verdict::Different
+    verdict_folded(&Folded::new(name), &Folded::new(only), &[]) != NameVerdict::Different
 }
 
 /// Payments whose payer's name is not different from the one that is looked for, and that fit the rest.
@@ -166,7 +166,7 @@ async fn of_like_names(app: &App, search: &Search, name: &str) -> Result<Vec<Pay
                 .as_ref()
                 .is_none_or(|wanted| payment.external_reference.as_ref() == Some(wanted))
             && filter.account.as_ref().is_none_or(|number| is_there(payment, number))
-            && verdict_folded(&Folded::new(&payment.payer_name), &name, &[]) != Verdict::Different
+            && verdict_folded(&Folded::new(&payment.payer_name), &name, &[]) != NameVerdict::Different
     });
     Ok(like)
 }

@@ -114,7 +114,7 @@ pub async fn keep_answer(app: &App, claim: &Claim, status: u16, body: Vec<u8>) -
     let unit = app.store.unit(claim.business_id).await?.step(claim.answer_step(status, body));
     match app.store.apply(unit).await? {
         // A claim that was taken over meanwhile has another's answer.
-        Applied::Done(_) | Applied::Lost { .. } | Applied::Refused { .. } => Ok(()),
+        Applied::Done(_) | Applied::Conflict { .. } | Applied::ConstraintViolation { .. } => Ok(()),
     }
 }
 

@@ -8,7 +8,7 @@ use crate::app::App;
 use crate::domain::matching::Beneficiary;
 use crate::domain::money::Money;
 use crate::domain::name::index::{Likeness, sought_keys, stored_keys};
-use crate::domain::name::{Folded, Verdict, may_match, verdict_folded};
+use crate::domain::name::{Folded, NameVerdict, may_match, verdict_folded};
 use crate::domain::payment::{Payment, Status};
 use crate::domain::time::Timestamp;
 use crate::ops::OpError;
@@ -86,7 +86,7 @@ pub async fn like_named(
         let like = other.status == Status::Pending && other.id != payment.id && {
             other.payer_name == payment.payer_name || {
                 let name = Folded::new(&other.payer_name);
-                may_match(&name) && verdict_folded(payer, &name, &[]) != Verdict::Different
+                may_match(&name) && verdict_folded(payer, &name, &[]) != NameVerdict::Different
             }
         };
         if !like {

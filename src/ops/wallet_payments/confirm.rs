@@ -29,7 +29,7 @@ use crate::ops::wallets::find::known_wallet;
 use crate::store::tables::intents::{self, FormTry};
 use crate::store::tables::wallets;
 use crate::store::{Applied, IdKind, Step};
-use crate::vault::pin::Ticket;
+use crate::vault::pin::HashPermit;
 
 /// Races one try may lose: every other try of the same wallet or business is one, and there are few.
 const TRY_RACES_MAX: usize = 100;
@@ -131,7 +131,7 @@ async fn try_pin(app: &App, token: &str, pin: Pin, form: Option<FormKey>) -> Res
     if is_right { pay(app, &taken).await } else { count_wrong(app, &taken).await }
 }
 
-async fn check(ticket: Ticket, pin: &Pin, wallet: &Wallet) -> Result<bool, OpError> {
+async fn check(ticket: HashPermit, pin: &Pin, wallet: &Wallet) -> Result<bool, OpError> {
     let stored = wallet.pin.as_deref().unwrap_or_default();
     let plain = Zeroizing::new(pin.as_bytes().to_vec());
     ticket.check(plain, stored).await.map_err(|error| OpError::Fault(error.to_string()))
@@ -265,7 +265,7 @@ async fn give_back(app: &App, taken: &Try) -> Result<(), OpError> {
         .step(intents::give_place_back(taken.intent.id))
         .step(intents::judge_try(taken.id, true));
     match app.store.apply(unit).await? {
-        Applied::Done(_) | Applied::Lost { .. } | Applied::Refused { .. } => Ok(()),
+        Applied::Done(_) | Applied::Conflict { .. } | Applied::ConstraintViolation { .. } => Ok(()),
     }
 }
 

@@ -85,10 +85,10 @@ pub(in crate::ops) async fn settle(
                 metrics::counter!("tillbell_payments_approved_total").increment(1);
                 return Ok(Settled::Done);
             }
-            Applied::Lost { statement } => {
+            Applied::Conflict { statement } => {
                 tracing::debug!(intent = intent.id, statement, "somebody was faster");
             }
-            Applied::Refused { statement } => {
+            Applied::ConstraintViolation { statement } => {
                 tracing::warn!(intent = intent.id, statement, "the database refused a wallet payment");
             }
         }

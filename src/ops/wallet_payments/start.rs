@@ -136,7 +136,7 @@ pub async fn start_wallet_payment(
             Ok(answer(app, intent, payment.transaction_id, sent, false))
         }
         // The key was used at this moment; its intent is the answer to both.
-        Applied::Refused { .. } | Applied::Lost { .. } => {
+        Applied::ConstraintViolation { .. } | Applied::Conflict { .. } => {
             match app.store.intent_by_key(business_id, &request.idempotency_key).await? {
                 Some(known) => again(app, request, known).await,
                 None => quota.used_up(app).await?.map(Started::OverQuota).ok_or(OpError::Contended),

@@ -99,9 +99,11 @@ async fn ask(
             app.directory.touch_account(account_id, now);
             Ok(Some(ToppingUp::Waiting(Box::new(view), Box::new(wallet))))
         }
-        Applied::Lost { statement } if topups::is_count(statement) => Ok(None),
-        Applied::Lost { .. } => Ok(Some(ToppingUp::LeaseLost)),
-        Applied::Refused { statement } => Err(OpError::Fault(format!("the database refused {statement}"))),
+        Applied::Conflict { statement } if topups::is_count(statement) => Ok(None),
+        Applied::Conflict { .. } => Ok(Some(ToppingUp::LeaseLost)),
+        Applied::ConstraintViolation { statement } => {
+            Err(OpError::Fault(format!("the database refused {statement}")))
+        }
     }
 }
 

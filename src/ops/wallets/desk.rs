@@ -55,7 +55,7 @@ pub enum DeskRefusal {
 }
 
 /// Everything an operator asks about a wallet.
-pub struct Sheet {
+pub struct WalletStatement {
     pub wallet: Wallet,
     pub limits: TierLimits,
     /// What went out today.
@@ -76,13 +76,13 @@ async fn by_phone(app: &App, phone: &str) -> Outcome<Wallet> {
     Ok(find(app, &phone).await?.ok_or(DeskRefusal::NoWallet))
 }
 
-pub async fn sheet(app: &App, phone: &str) -> Outcome<Sheet> {
+pub async fn sheet(app: &App, phone: &str) -> Outcome<WalletStatement> {
     let wallet = match by_phone(app, phone).await? {
         Ok(wallet) => wallet,
         Err(refusal) => return Ok(Err(refusal)),
     };
     let account = LedgerAccount::Wallet(wallet.id).to_string();
-    Ok(Ok(Sheet {
+    Ok(Ok(WalletStatement {
         limits: limits(app, &wallet),
         spent_today: wallet.spent_on(app.now()),
         expected_topups: app.store.expected_topups(wallet.id).await?,

@@ -65,7 +65,7 @@ pub async fn ensure(app: &App, phone: &Phone) -> Result<Ensured, OpError> {
                 return Ok(Ensured { wallet: known_wallet(app, id).await?, created: true });
             }
             // Somebody else made it at this moment.
-            Applied::Lost { .. } | Applied::Refused { .. } => {}
+            Applied::Conflict { .. } | Applied::ConstraintViolation { .. } => {}
         }
     }
     Err(OpError::Contended)

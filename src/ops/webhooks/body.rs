@@ -41,9 +41,9 @@ pub struct AlertNote {
 }
 
 /// An amount as the wire shows it.
-struct Figure(Money);
+struct JsonMoney(Money);
 
-impl Serialize for Figure {
+impl Serialize for JsonMoney {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let raw = RawValue::from_string(self.0.to_string()).map_err(serde::ser::Error::custom)?;
         raw.serialize(serializer)
@@ -51,9 +51,9 @@ impl Serialize for Figure {
 }
 
 /// A time as the wire shows it.
-struct Instant(Timestamp);
+struct Rfc3339(Timestamp);
 
-impl Serialize for Instant {
+impl Serialize for Rfc3339 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(&self.0)
     }
@@ -66,8 +66,8 @@ struct Approved<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     external_reference: Option<&'a str>,
     status: &'static str,
-    amount: Figure,
-    received_amount: Figure,
+    amount: JsonMoney,
+    received_amount: JsonMoney,
     payer_name: &'a str,
     bank: Option<&'a str>,
     payer_account_number: Option<&'a str>,
@@ -77,16 +77,16 @@ struct Approved<'a> {
     name_mismatch: bool,
     charges: ChargesBody,
     mode: &'static str,
-    timestamp: Instant,
+    timestamp: Rfc3339,
     email_data: EmailData<'a>,
 }
 
 #[derive(Serialize)]
 struct ChargesBody {
-    percentage: Figure,
-    fixed: Figure,
-    total: Figure,
-    business_receives: Figure,
+    percentage: JsonMoney,
+    fixed: JsonMoney,
+    total: JsonMoney,
+    business_receives: JsonMoney,
     #[serde(skip_serializing_if = "Option::is_none")]
     paid_by_customer: Option<bool>,
 }
@@ -97,7 +97,7 @@ enum EmailData<'a> {
     Mail {
         from: Option<&'a str>,
         subject: Option<&'a str>,
-        received_at: Option<Instant>,
+        received_at: Option<Rfc3339>,
         message_id: Option<&'a str>,
     },
     None {},
@@ -108,7 +108,7 @@ struct TestBody<'a> {
     event: &'static str,
     business_id: i64,
     message: &'a str,
-    timestamp: Instant,
+    timestamp: Rfc3339,
 }
 
 /// The body of `payment.approved` for a payment that was just approved. `alert` is what funded a
@@ -124,7 +124,7 @@ pub fn payment_approved(
         Some(alert) => EmailData::Mail {
             from: alert.from.as_deref(),
             subject: alert.subject.as_deref(),
-            received_at: alert.received_at.map(Instant),
+            received_at: alert.received_at.map(Rfc3339),
             message_id: alert.message_id.as_deref(),
         },
         None => EmailData::None {},
@@ -135,8 +135,8 @@ pub fn payment_approved(
         transaction_id: &payment.transaction_id,
         external_reference: payment.external_reference.as_deref(),
         status: "approved",
-        amount: Figure(payment.amount),
-        received_amount: Figure(payment.received.unwrap_or(payment.amount)),
+        amount: JsonMoney(payment.amount),
+        received_amount: JsonMoney(payment.received.unwrap_or(payment.amount)),
         payer_name: &payment.payer_name,
         bank: told_bank.or(payment.payer.bank.as_deref()).filter(|_| is_transfer),
         payer_account_number: alert.and_then(|alert| alert.payer_account.as_deref()),
@@ -145,14 +145,14 @@ pub fn payment_approved(
         mismatch_reason: payment.mismatch_reason.as_deref().filter(|_| payment.is_mismatch),
         name_mismatch: payment.name_mismatch,
         charges: ChargesBody {
-            percentage: Figure(payment.charges.percentage),
-            fixed: Figure(payment.charges.fixed),
-            total: Figure(payment.charges.total()),
-            business_receives: Figure(payment.business_receives),
+            percentage: JsonMoney(payment.charges.percentage),
+            fixed: JsonMoney(payment.charges.fixed),
+            total: JsonMoney(payment.charges.total()),
+            business_receives: JsonMoney(payment.business_receives),
             paid_by_customer: payment.is_mismatch.then_some(payment.schedule.paid_by_customer),
         },
         mode: payment.mode.as_str(),
-        timestamp: Instant(payment.approved_at.unwrap_or(payment.updated_at)),
+        timestamp: Rfc3339(payment.approved_at.unwrap_or(payment.updated_at)),
         email_data,
     };
     encode(&body)
@@ -164,7 +164,7 @@ pub fn webhook_test(business_id: i64, now: Timestamp) -> Vec<u8> {
         event: WEBHOOK_TEST,
         business_id,
         message: "This is a test event. It does not refer to a payment.",
-        timestamp: Instant(now),
+        timestamp: Rfc3339(now),
     })
 }
 

@@ -140,9 +140,9 @@ async fn again(
     let now = app.now();
     let events: Vec<i64> = deliveries.iter().map(|delivery| delivery.event_id).collect();
     let mut targets = HashSet::new();
-    for parcel in app.store.parcels(&events).await?.values() {
-        if let Addressed::Target(target) = target::address(app, parcel).await? {
-            targets.insert((parcel.business_id, target.as_str().to_owned()));
+    for input in app.store.inputs(&events).await?.values() {
+        if let Addressed::Target(target) = target::address(app, input).await? {
+            targets.insert((input.business_id, target.as_str().to_owned()));
         }
     }
     for paused in app.store.paused_targets().await? {
@@ -158,7 +158,9 @@ async fn again(
 pub(in crate::ops) async fn apply(app: &App, unit: Unit) -> Result<(), OpError> {
     match app.store.apply(unit).await? {
         Applied::Done(_) => Ok(()),
-        Applied::Lost { .. } => Err(OpError::Contended),
-        Applied::Refused { statement } => Err(OpError::Fault(format!("the database refused {statement}"))),
+        Applied::Conflict { .. } => Err(OpError::Contended),
+        Applied::ConstraintViolation { statement } => {
+            Err(OpError::Fault(format!("the database refused {statement}")))
+        }
     }
 }

@@ -10,11 +10,11 @@ use http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 
 use crate::app::App;
 use crate::domain::time::Timestamp;
-use crate::domain::webhook::{self, Secret, Verdict};
+use crate::domain::webhook::{self, DeliveryOutcome, Secret};
 use crate::domain::weburl::TargetUrl;
 use crate::outbound::{PostError, PostOutcome};
 use crate::store::tables::deliveries::Attempt;
-use crate::store::tables::events::Parcel;
+use crate::store::tables::events::DeliveryInput;
 use crate::store::tables::jobs::Job;
 
 /// Of an answer this much is kept with the attempt.
@@ -40,9 +40,9 @@ impl Posted {
     }
 
     /// The status line decides; how the connection ended after it does not.
-    pub fn verdict(&self) -> Verdict {
+    pub fn verdict(&self) -> DeliveryOutcome {
         match self.obstacle {
-            Some(_) => Verdict::Failed,
+            Some(_) => DeliveryOutcome::Failed,
             None => webhook::judge(self.outcome.status),
         }
     }
@@ -71,45 +71,49 @@ impl Posted {
 }
 
 /// Sends the parcel.
-pub async fn post(app: &App, parcel: &Parcel, target: &TargetUrl) -> Posted {
+pub async fn post(app: &App, input: &DeliveryInput, target: &TargetUrl) -> Posted {
     let at = app.now();
     let url = Some(target.as_str().to_owned());
-    let headers = match headers(app, parcel, at) {
+    let headers = match headers(app, input, at) {
         Ok(headers) => headers,
         Err(why) => {
-            tracing::error!(business = parcel.business_id, why, "a webhook cannot be signed");
+            tracing::error!(business = input.business_id, why, "a webhook cannot be signed");
             return Posted::obstacle(url, at, why);
         }
     };
-    let outcome = app.outbound.post_for_status(target, &headers, parcel.body.clone().into()).await;
+    let outcome = app.outbound.post_for_status(target, &headers, input.body.clone().into()).await;
     Posted { url, at, outcome, obstacle: None }
 }
 
-fn headers(app: &App, parcel: &Parcel, at: Timestamp) -> Result<[(HeaderName, HeaderValue); 4], String> {
+fn headers(
+    app: &App,
+    input: &DeliveryInput,
+    at: Timestamp,
+) -> Result<[(HeaderName, HeaderValue); 4], String> {
     let seconds = at.0.div_euclid(1_000_000);
-    let signature = webhook::sign(&secrets(app, parcel, at)?, &parcel.webhook_id, seconds, &parcel.body);
+    let signature = webhook::sign(&secrets(app, input, at)?, &input.webhook_id, seconds, &input.body);
     let value = |text: &str| {
         HeaderValue::try_from(text).map_err(|_| "a header of the webhook is not plain text".to_owned())
     };
     Ok([
         (CONTENT_TYPE, HeaderValue::from_static("application/json")),
-        (WEBHOOK_ID, value(&parcel.webhook_id)?),
+        (WEBHOOK_ID, value(&input.webhook_id)?),
         (WEBHOOK_TIMESTAMP, HeaderValue::from(seconds)),
         (WEBHOOK_SIGNATURE, value(&signature)?),
     ])
 }
 
 /// The business's secret, and during a rotation the one before it.
-fn secrets(app: &App, parcel: &Parcel, at: Timestamp) -> Result<Vec<Secret>, String> {
-    let place = format!("businesses/{}/webhook_secret", parcel.business_id);
-    let previous = parcel.previous_secret.as_deref();
-    let previous = previous.filter(|_| parcel.previous_secret_until.is_some_and(|until| at < until));
+fn secrets(app: &App, input: &DeliveryInput, at: Timestamp) -> Result<Vec<Secret>, String> {
+    let place = format!("businesses/{}/webhook_secret", input.business_id);
+    let previous = input.previous_secret.as_deref();
+    let previous = previous.filter(|_| input.previous_secret_until.is_some_and(|until| at < until));
     let open = |sealed: &[u8]| {
         let plain = app.vault.unseal(&place, sealed).map_err(|error| error.to_string())?;
         let text = std::str::from_utf8(&plain).map_err(|_| "the webhook secret is not text".to_owned())?;
         Secret::parse(text).map_err(|_| "the webhook secret is malformed".to_owned())
     };
-    std::iter::once(parcel.secret.as_slice()).chain(previous).map(open).collect()
+    std::iter::once(input.secret.as_slice()).chain(previous).map(open).collect()
 }
 
 fn note(outcome: &PostOutcome) -> Option<String> {

@@ -12,7 +12,7 @@ use crate::domain::merchant::{Website, WebsiteStatus};
 use crate::domain::payment::Kind;
 use crate::domain::weburl::{self, TargetUrl};
 use crate::store::StoreError;
-use crate::store::tables::events::Parcel;
+use crate::store::tables::events::DeliveryInput;
 
 /// Where an event is to be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,28 +26,28 @@ pub enum Addressed {
 }
 
 /// Decides where `parcel` goes, by what the directory knows now.
-pub async fn address(app: &App, parcel: &Parcel) -> Result<Addressed, StoreError> {
-    let websites = app.directory.websites(parcel.business_id).await?;
-    Ok(choose(parcel, &websites, app.config.server.dev))
+pub async fn address(app: &App, input: &DeliveryInput) -> Result<Addressed, StoreError> {
+    let websites = app.directory.websites(input.business_id).await?;
+    Ok(choose(input, &websites, app.config.server.dev))
 }
 
 /// The rule itself.
-pub fn choose(parcel: &Parcel, websites: &[Website], dev: bool) -> Addressed {
+pub fn choose(input: &DeliveryInput, websites: &[Website], dev: bool) -> Addressed {
     let approved = || websites.iter().filter(|website| website.status == WebsiteStatus::Approved);
-    let chosen = match parcel.payment_kind {
-        Some(Kind::Wallet) => parcel.payment_url.as_deref(),
+    let chosen = match input.payment_kind {
+        Some(Kind::Wallet) => input.payment_url.as_deref(),
         Some(Kind::Transfer | Kind::Topup) => {
-            let of_website = parcel.website_url.as_deref();
-            of_website.or(parcel.payment_url.as_deref()).or(parcel.business_url.as_deref())
+            let of_website = input.website_url.as_deref();
+            of_website.or(input.payment_url.as_deref()).or(input.business_url.as_deref())
         }
         // About no payment: the business's own, else the first of its websites that has one.
-        None => parcel
+        None => input
             .business_url
             .as_deref()
             .or_else(|| approved().find_map(|website| website.webhook_url.as_deref())),
     };
     let Some(url) = chosen else {
-        let why = match parcel.payment_kind {
+        let why = match input.payment_kind {
             Some(_) => "the business has no webhook URL",
             None => "neither the business nor any of its approved websites has a webhook URL",
         };
@@ -58,8 +58,8 @@ pub fn choose(parcel: &Parcel, websites: &[Website], dev: bool) -> Addressed {
         Ok(target) => target,
         Err(problem) => return nowhere(format!("the webhook URL {}", problem.reason())),
     };
-    let is_saved = matches!(parcel.payment_kind, Some(Kind::Wallet) | None)
-        && parcel.business_url.as_deref().is_some_and(|saved| weburl::same_url(saved, url));
+    let is_saved = matches!(input.payment_kind, Some(Kind::Wallet) | None)
+        && input.business_url.as_deref().is_some_and(|saved| weburl::same_url(saved, url));
     if is_saved || is_on_a_website(&target, websites) {
         Addressed::Target(target)
     } else {
@@ -78,8 +78,8 @@ mod tests {
     use super::*;
     use crate::domain::time::Timestamp;
 
-    fn parcel(website: Option<&str>, payment: Option<&str>, business: Option<&str>) -> Parcel {
-        Parcel {
+    fn input(website: Option<&str>, payment: Option<&str>, business: Option<&str>) -> DeliveryInput {
+        DeliveryInput {
             event_id: 1,
             business_id: 7,
             kind: "payment.approved".into(),
@@ -110,8 +110,8 @@ mod tests {
         }
     }
 
-    fn sent_to(parcel: &Parcel, sites: &[Website]) -> String {
-        match choose(parcel, sites, false) {
+    fn sent_to(input: &DeliveryInput, sites: &[Website]) -> String {
+        match choose(input, sites, false) {
             Addressed::Target(target) => target.as_str().to_owned(),
             Addressed::Nowhere { why, .. } => format!("nowhere: {why}"),
         }
@@ -122,11 +122,11 @@ mod tests {
         let sites = [site("ada.example", WebsiteStatus::Approved)];
         let (w, p, b) =
             (Some("https://ada.example/w"), Some("https://ada.example/p"), Some("https://ada.example/b"));
-        assert_eq!(sent_to(&parcel(w, p, b), &sites), "https://ada.example/w");
-        assert_eq!(sent_to(&parcel(None, p, b), &sites), "https://ada.example/p");
-        assert_eq!(sent_to(&parcel(None, None, b), &sites), "https://ada.example/b");
-        assert_eq!(sent_to(&parcel(None, None, None), &sites), "nowhere: the business has no webhook URL");
-        let about_none = Parcel { payment_kind: None, ..parcel(None, None, None) };
+        assert_eq!(sent_to(&input(w, p, b), &sites), "https://ada.example/w");
+        assert_eq!(sent_to(&input(None, p, b), &sites), "https://ada.example/p");
+        assert_eq!(sent_to(&input(None, None, b), &sites), "https://ada.example/b");
+        assert_eq!(sent_to(&input(None, None, None), &sites), "nowhere: the business has no webhook URL");
+        let about_none = DeliveryInput { payment_kind: None, ..input(None, None, None) };
         let nobody = "nowhere: neither the business nor any of its approved websites has a webhook URL";
         assert_eq!(sent_to(&about_none, &[]), nobody);
     }
@@ -136,16 +136,16 @@ mod tests {
         let sites =
             [site("ada.example", WebsiteStatus::Approved), site("old.example", WebsiteStatus::Rejected)];
         let good = Some("https://pay.ada.example/p");
-        assert_eq!(sent_to(&parcel(None, good, None), &sites), "https://pay.ada.example/p");
+        assert_eq!(sent_to(&input(None, good, None), &sites), "https://pay.ada.example/p");
         for bad in ["https://old.example/w", "https://evil.example/w", "https://notada.example/w"] {
-            for parcel in
-                [parcel(Some(bad), good, good), parcel(None, Some(bad), good), parcel(None, None, Some(bad))]
+            for input in
+                [input(Some(bad), good, good), input(None, Some(bad), good), input(None, None, Some(bad))]
             {
-                let said = sent_to(&parcel, &sites);
+                let said = sent_to(&input, &sites);
                 assert!(said.contains("not on an approved website domain"), "{bad}: {said}");
             }
         }
-        let said = sent_to(&parcel(None, Some("http://ada.example/p"), None), &sites);
+        let said = sent_to(&input(None, Some("http://ada.example/p"), None), &sites);
         assert_eq!(said, "nowhere: the webhook URL must use https");
     }
 
@@ -153,30 +153,30 @@ mod tests {
     fn a_wallet_payment_goes_to_its_own_url_only() {
         let sites = [site("ada.example", WebsiteStatus::Approved)];
         let other = Some("https://ada.example/other");
-        let mut parcel = parcel(other, Some("https://ada.example/own"), other);
-        parcel.payment_kind = Some(Kind::Wallet);
-        assert_eq!(sent_to(&parcel, &sites), "https://ada.example/own");
+        let mut input = input(other, Some("https://ada.example/own"), other);
+        input.payment_kind = Some(Kind::Wallet);
+        assert_eq!(sent_to(&input, &sites), "https://ada.example/own");
         // The saved one need not be on a website, as long as it is the saved one.
-        parcel.payment_url = Some("https://till.example/hook".into());
-        assert!(sent_to(&parcel, &sites).contains("not on an approved website domain"));
-        parcel.business_url = Some("https://TILL.example:443/hook".into());
-        assert_eq!(sent_to(&parcel, &sites), "https://till.example/hook");
-        parcel.payment_kind = Some(Kind::Transfer);
-        parcel.website_url = None;
-        assert!(sent_to(&parcel, &sites).contains("not on an approved website domain"));
+        input.payment_url = Some("https://till.example/hook".into());
+        assert!(sent_to(&input, &sites).contains("not on an approved website domain"));
+        input.business_url = Some("https://TILL.example:443/hook".into());
+        assert_eq!(sent_to(&input, &sites), "https://till.example/hook");
+        input.payment_kind = Some(Kind::Transfer);
+        input.website_url = None;
+        assert!(sent_to(&input, &sites).contains("not on an approved website domain"));
     }
 
     #[test]
     fn a_test_event_finds_the_business_or_its_first_website() {
         let sites =
             [site("old.example", WebsiteStatus::Pending), site("ada.example", WebsiteStatus::Approved)];
-        let mut parcel = parcel(None, None, Some("https://ada.example/b"));
-        parcel.payment_kind = None;
-        assert_eq!(sent_to(&parcel, &sites), "https://ada.example/b");
+        let mut input = input(None, None, Some("https://ada.example/b"));
+        input.payment_kind = None;
+        assert_eq!(sent_to(&input, &sites), "https://ada.example/b");
         // Where wallet payments may go, a test event may.
-        parcel.business_url = Some("https://till.example/b".into());
-        assert_eq!(sent_to(&parcel, &sites), "https://till.example/b");
-        parcel.business_url = None;
-        assert_eq!(sent_to(&parcel, &sites), "https://ada.example/site");
+        input.business_url = Some("https://till.example/b".into());
+        assert_eq!(sent_to(&input, &sites), "https://till.example/b");
+        input.business_url = None;
+        assert_eq!(sent_to(&input, &sites), "https://ada.example/site");
     }
 }

@@ -11,11 +11,11 @@ use super::post::post;
 use super::target::{self, Addressed};
 use crate::app::App;
 use crate::domain::time::Span;
-use crate::domain::webhook::Verdict;
+use crate::domain::webhook::DeliveryOutcome;
 use crate::ops::OpError;
 use crate::store::IdKind;
 use crate::store::tables::deliveries::{self, Attempt};
-use crate::store::tables::events::{self, Parcel};
+use crate::store::tables::events::{self, DeliveryInput};
 use crate::store::tables::jobs::{self, JobKind};
 
 /// Beyond twice the deadline of a post: for what stands before and after it.
@@ -43,7 +43,7 @@ pub struct TestSent {
     pub delivery_id: i64,
     pub webhook_id: String,
     pub url: String,
-    pub verdict: Verdict,
+    pub verdict: DeliveryOutcome,
     /// Status, cause, answer and time taken.
     pub attempt: Attempt,
     /// The target was paused, and is resumed.
@@ -59,7 +59,8 @@ pub async fn send_test(app: &App, business_id: i64, transaction_id: Option<&str>
         return Ok(Tested::UnknownBusiness);
     };
     let websites = app.directory.websites(business_id).await?;
-    let mut about = Parcel { business_url: business.webhook_url.clone(), ..Parcel::of(business_id) };
+    let mut about =
+        DeliveryInput { business_url: business.webhook_url.clone(), ..DeliveryInput::of(business_id) };
     if let Some(transaction_id) = transaction_id {
         let Some(payment) = app.store.payment_by_transaction(business_id, transaction_id).await? else {
             return Ok(Tested::UnknownPayment);
@@ -86,25 +87,27 @@ pub async fn send_test(app: &App, business_id: i64, transaction_id: Option<&str>
     let unit = app.store.unit(business_id).await?;
     apply(app, unit.step(events::record(&event)).step(held)).await?;
     // With the secrets as they are now.
-    let parcel = app.store.parcels(&[event.id]).await?.remove(&event.id);
-    let parcel = parcel.ok_or_else(|| OpError::Fault("the test event is gone".into()))?;
+    let input = app.store.inputs(&[event.id]).await?.remove(&event.id);
+    let input = input.ok_or_else(|| OpError::Fault("the test event is gone".into()))?;
 
-    let posted = post(app, &parcel, &target).await;
+    let posted = post(app, &input, &target).await;
     let attempt = posted.attempt(app.store.id(IdKind::Attempt).await?, &job);
     let (verdict, now) = (posted.verdict(), app.now());
     let is_target = |paused: &deliveries::PausedTarget| {
         paused.business_id == business_id && paused.url == target.as_str()
     };
     let was_paused = app.store.paused_targets().await?.iter().any(is_target);
-    let outcome = if verdict == Verdict::Delivered { "delivered" } else { "failed" };
+    let outcome = if verdict == DeliveryOutcome::Delivered { "delivered" } else { "failed" };
     let mut steps = vec![
         jobs::finish(&job, outcome, attempt.error.as_deref(), now),
         deliveries::record_attempt(&attempt),
     ];
     match verdict {
-        Verdict::Delivered => steps.extend(deliveries::resume_target(business_id, target.as_str(), now)),
-        Verdict::Gone => steps.push(deliveries::pause_target(business_id, target.as_str(), now)),
-        Verdict::Failed => {}
+        DeliveryOutcome::Delivered => {
+            steps.extend(deliveries::resume_target(business_id, target.as_str(), now))
+        }
+        DeliveryOutcome::Gone => steps.push(deliveries::pause_target(business_id, target.as_str(), now)),
+        DeliveryOutcome::Failed => {}
     }
     if !app.store.conclude_job(&job, steps).await? {
         return Err(OpError::Contended);
@@ -116,7 +119,7 @@ pub async fn send_test(app: &App, business_id: i64, transaction_id: Option<&str>
         url: target.as_str().to_owned(),
         verdict,
         attempt,
-        resumed: was_paused && verdict == Verdict::Delivered,
+        resumed: was_paused && verdict == DeliveryOutcome::Delivered,
         wallet_payments_only,
     })))
 }

@@ -30,7 +30,7 @@ const WORD_MAX: usize = 24;
 
 /// What one POST came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum SendVerdict {
     Sent {
         provider_id: String,
     },
@@ -57,18 +57,18 @@ pub enum Verdict {
     },
 }
 
-impl From<Verdict> for SendOutcome {
-    fn from(verdict: Verdict) -> SendOutcome {
+impl From<SendVerdict> for SendOutcome {
+    fn from(verdict: SendVerdict) -> SendOutcome {
         match verdict {
-            Verdict::Sent { provider_id } => SendOutcome::Sent { provider_id },
-            Verdict::Later { why, after } => SendOutcome::Retry { why, after },
-            Verdict::Unsure { why } => SendOutcome::Unsure { why },
-            Verdict::NoId { why } => SendOutcome::Retry { why, after: None },
-            Verdict::WindowClosed => SendOutcome::Refused {
+            SendVerdict::Sent { provider_id } => SendOutcome::Sent { provider_id },
+            SendVerdict::Later { why, after } => SendOutcome::Retry { why, after },
+            SendVerdict::Unsure { why } => SendOutcome::Unsure { why },
+            SendVerdict::NoId { why } => SendOutcome::Retry { why, after: None },
+            SendVerdict::WindowClosed => SendOutcome::Refused {
                 why: told("the customer has not written in the last 24 hours", 131_047),
             },
-            Verdict::NotOnWhatsApp => SendOutcome::NotOnWhatsApp,
-            Verdict::Operator { why } | Verdict::Never { why } => SendOutcome::Refused { why },
+            SendVerdict::NotOnWhatsApp => SendOutcome::NotOnWhatsApp,
+            SendVerdict::Operator { why } | SendVerdict::Never { why } => SendOutcome::Refused { why },
         }
     }
 }
@@ -115,7 +115,7 @@ pub fn failure_of(code: i64) -> Failure {
         131_042 => operator("the account's payment method does not work"),
         130_497 => operator("the account may not send messages to this country"),
         131_037 => operator("the sending number's display name is not approved"),
-        // Patience.
+        // Timeouts.
         1 | 2 | 131_000 | 131_016 | 133_004 => later("WhatsApp has a temporary problem", None),
         131_057 => later("the account is in maintenance", Some(HOURLY_PAUSE)),
         4 | 80_007 => later("too many API calls", Some(HOURLY_PAUSE)),
@@ -209,64 +209,67 @@ pub fn label(code: Option<i64>, status: Option<u16>) -> String {
     }
 }
 
-pub fn judge(posted: &PostOutcome) -> Verdict {
+pub fn judge(posted: &PostOutcome) -> SendVerdict {
     if let Some(error) = error_of(posted) {
         return by_code(&error, posted);
     }
     let Some(status) = posted.answered() else { return unanswered(posted) };
     match status {
         200..=299 => match provider_id(&posted.body_excerpt) {
-            Some(provider_id) => Verdict::Sent { provider_id },
+            Some(provider_id) => SendVerdict::Sent { provider_id },
             // This is no answer of the API, so nothing was taken by it.
-            None => Verdict::NoId { why: "whatsapp.base_url responds without a message id".into() },
+            None => SendVerdict::NoId { why: "whatsapp.base_url responds without a message id".into() },
         },
         429 | 503 => {
             let why = format!("WhatsApp asks for a pause (status {status})");
-            Verdict::Later { why, after: asked(posted) }
+            SendVerdict::Later { why, after: asked(posted) }
         }
         // What stands before the API may have passed the request on.
         408 | 500..=599 => {
-            Verdict::Unsure { why: format!("WhatsApp has a temporary problem (status {status})") }
+            SendVerdict::Unsure { why: format!("WhatsApp has a temporary problem (status {status})") }
         }
-        300..=399 => Verdict::Operator { why: "whatsapp.base_url redirects to another address".into() },
+        300..=399 => SendVerdict::Operator { why: "whatsapp.base_url redirects to another address".into() },
         401 | 403 | 404 | 407 => {
-            Verdict::Operator { why: format!("whatsapp.base_url refuses the request (status {status})") }
+            SendVerdict::Operator { why: format!("whatsapp.base_url refuses the request (status {status})") }
         }
-        _ => Verdict::Never { why: format!("WhatsApp refused the message (status {status})") },
+        _ => SendVerdict::Never { why: format!("WhatsApp refused the message (status {status})") },
     }
 }
 
-fn by_code(error: &ApiError, posted: &PostOutcome) -> Verdict {
+fn by_code(error: &ApiError, posted: &PostOutcome) -> SendVerdict {
     if error.is_transient {
-        return Verdict::Later {
+        return SendVerdict::Later {
             why: told("WhatsApp has a temporary problem", error.code),
             after: asked(posted),
         };
     }
     match failure_of(error.code) {
-        Failure::Later { why, after } => Verdict::Later { why, after: after.max(asked(posted)) },
-        Failure::WindowClosed { .. } => Verdict::WindowClosed,
-        Failure::NotOnWhatsApp { .. } => Verdict::NotOnWhatsApp,
-        Failure::Operator { why } => Verdict::Operator { why },
+        Failure::Later { why, after } => SendVerdict::Later { why, after: after.max(asked(posted)) },
+        Failure::WindowClosed { .. } => SendVerdict::WindowClosed,
+        Failure::NotOnWhatsApp { .. } => SendVerdict::NotOnWhatsApp,
+        Failure::Operator { why } => SendVerdict::Operator { why },
         // A code nobody knows yet, but a status that speaks of trouble on the other side.
         Failure::Never { .. } if posted.status.is_some_and(|status| status >= 500 || status == 429) => {
-            Verdict::Later { why: told("WhatsApp has a temporary problem", error.code), after: asked(posted) }
+            SendVerdict::Later {
+                why: told("WhatsApp has a temporary problem", error.code),
+                after: asked(posted),
+            }
         }
-        Failure::Never { why } => Verdict::Never { why },
+        Failure::Never { why } => SendVerdict::Never { why },
     }
 }
 
 /// No answer, or not a whole one. What never left us is sent again without a second thought.
-fn unanswered(posted: &PostOutcome) -> Verdict {
+fn unanswered(posted: &PostOutcome) -> SendVerdict {
     if posted.maybe_seen {
-        return Verdict::Unsure { why: "WhatsApp did not respond; the message may have arrived".into() };
+        return SendVerdict::Unsure { why: "WhatsApp did not respond; the message may have arrived".into() };
     }
     let why = match &posted.error {
         Some(PostError::Tls(_)) => "no secure connection to WhatsApp",
         Some(PostError::Dns(_)) => "WhatsApp's address was not found",
         _ => "WhatsApp cannot be reached",
     };
-    Verdict::Later { why: why.into(), after: None }
+    SendVerdict::Later { why: why.into(), after: None }
 }
 
 fn provider_id(body: &str) -> Option<String> {
@@ -294,7 +297,7 @@ mod tests {
         }
     }
 
-    fn refused(status: u16, code: i64) -> Verdict {
+    fn refused(status: u16, code: i64) -> SendVerdict {
         let body = format!(
             r#"{{"error":{{"message":"(#{code}) title","type":"OAuthException","code":{code},
                "error_data":{{"messaging_product":"whatsapp","details":"why"}},"fbtrace_id":"A1"}}}}"#
@@ -305,50 +308,53 @@ mod tests {
     #[test]
     fn documented_codes_are_told_apart() {
         for code in [0, 3, 10, 190, 200, 299, 368, 131_005, 131_031, 131_042, 133_010] {
-            assert!(matches!(refused(401, code), Verdict::Operator { .. }), "{code}");
+            assert!(matches!(refused(401, code), SendVerdict::Operator { .. }), "{code}");
         }
         let after = |code| match refused(400, code) {
-            Verdict::Later { after, .. } => after.map(|after| after.as_secs()),
+            SendVerdict::Later { after, .. } => after.map(|after| after.as_secs()),
             other => panic!("{code}: {other:?}"),
         };
         assert_eq!((after(130_429), after(131_056), after(80_007)), (Some(5), Some(6), Some(300)));
         assert_eq!((after(4), after(131_048), after(131_000)), (Some(300), Some(3_600), None));
         assert_eq!((after(131_016), after(2), after(1)), (None, None, None));
-        assert_eq!(refused(400, 131_026), Verdict::NotOnWhatsApp);
-        assert_eq!(refused(400, 131_047), Verdict::WindowClosed);
+        assert_eq!(refused(400, 131_026), SendVerdict::NotOnWhatsApp);
+        assert_eq!(refused(400, 131_047), SendVerdict::WindowClosed);
         for code in
             [100, 130_472, 131_008, 131_009, 131_030, 131_049, 131_051, 132_000, 132_001, 132_012, 132_015]
         {
-            let Verdict::Never { why } = refused(404, code) else { panic!("{code}") };
+            let SendVerdict::Never { why } = refused(404, code) else { panic!("{code}") };
             assert!(why.ends_with(&format!("(WhatsApp error {code})")), "{why}");
         }
-        assert!(matches!(refused(500, 999_999), Verdict::Later { .. }), "unknown, but a server's trouble");
-        assert!(matches!(refused(400, 999_999), Verdict::Never { .. }));
+        assert!(
+            matches!(refused(500, 999_999), SendVerdict::Later { .. }),
+            "unknown, but a server's trouble"
+        );
+        assert!(matches!(refused(400, 999_999), SendVerdict::Never { .. }));
         let transient = r#"{"error":{"message":"x","code":100,"is_transient":true}}"#;
-        assert!(matches!(judge(&answered(400, transient)), Verdict::Later { .. }));
+        assert!(matches!(judge(&answered(400, transient)), SendVerdict::Later { .. }));
     }
 
     #[test]
     fn what_may_have_been_taken_is_not_called_unsent() {
-        let unsure = |posted: &PostOutcome| matches!(judge(posted), Verdict::Unsure { .. });
+        let unsure = |posted: &PostOutcome| matches!(judge(posted), SendVerdict::Unsure { .. });
         let timed_out =
             PostOutcome { error: Some(PostError::Timeout), maybe_seen: true, ..PostOutcome::default() };
         assert!(unsure(&timed_out));
         assert!(!unsure(&PostOutcome { maybe_seen: false, ..timed_out.clone() }), "nothing was sent");
         assert!(unsure(&PostOutcome { status: Some(200), ..timed_out }), "cut off in the middle");
         for (status, body) in [(200, "<html>"), (200, r#"{"messages":[]}"#), (200, "")] {
-            assert!(matches!(judge(&answered(status, body)), Verdict::NoId { .. }), "{body}");
+            assert!(matches!(judge(&answered(status, body)), SendVerdict::NoId { .. }), "{body}");
         }
         for (status, body) in [(502, "<html>"), (504, ""), (500, "")] {
             assert!(unsure(&answered(status, body)), "{status} {body}");
         }
-        assert!(matches!(judge(&answered(503, "busy")), Verdict::Later { .. }));
+        assert!(matches!(judge(&answered(503, "busy")), SendVerdict::Later { .. }));
         for status in [301, 401, 403, 404] {
-            assert!(matches!(judge(&answered(status, "")), Verdict::Operator { .. }), "{status}");
+            assert!(matches!(judge(&answered(status, "")), SendVerdict::Operator { .. }), "{status}");
         }
         let good = r#"{"messaging_product":"whatsapp","contacts":[{"input":"1","wa_id":"1"}],
             "messages":[{"id":"wamid.A","message_status":"accepted"}]}"#;
-        assert_eq!(judge(&answered(200, good)), Verdict::Sent { provider_id: "wamid.A".into() });
+        assert_eq!(judge(&answered(200, good)), SendVerdict::Sent { provider_id: "wamid.A".into() });
     }
 
     #[test]
@@ -357,7 +363,7 @@ mod tests {
             let mut posted = answered(status, "");
             posted.retry_after = Some(after.into());
             match judge(&posted) {
-                Verdict::Later { after, .. } => after.map(|after| after.as_secs()),
+                SendVerdict::Later { after, .. } => after.map(|after| after.as_secs()),
                 other => panic!("{other:?}"),
             }
         };

@@ -26,7 +26,7 @@ use super::{Outbound, OutboundConfig, OutboundProblem, PostOutcome};
 use crate::config::{self, ConfigError, Templates};
 use crate::domain::address::{AddressPolicy, Network};
 use crate::domain::weburl::TargetUrl;
-use answer::Verdict;
+use answer::SendVerdict;
 
 /// For one POST, which knows when its time is over whether anything had been sent.
 const POST_WITHIN: Duration = Duration::from_millis(6_000);
@@ -99,7 +99,7 @@ impl WhatsApp {
         let deadline = Instant::now() + SEND_WITHIN;
         if outgoing.is_window_open {
             match self.post(payload::text(outgoing), outgoing, deadline).await {
-                Verdict::WindowClosed => {}
+                SendVerdict::WindowClosed => {}
                 verdict => return verdict.into(),
             }
         }
@@ -109,7 +109,7 @@ impl WhatsApp {
         }
     }
 
-    async fn post(&self, body: Bytes, outgoing: &Outgoing, deadline: Instant) -> Verdict {
+    async fn post(&self, body: Bytes, outgoing: &Outgoing, deadline: Instant) -> SendVerdict {
         let headers: [(HeaderName, HeaderValue); 2] = [
             (AUTHORIZATION, self.authorization.clone()),
             (CONTENT_TYPE, HeaderValue::from_static("application/json")),
@@ -123,9 +123,9 @@ impl WhatsApp {
     }
 
     /// Log, meters and alarm; of what the API says only numbers and words of ours.
-    fn note(&self, verdict: &Verdict, posted: &PostOutcome, outgoing: &Outgoing) {
+    fn note(&self, verdict: &SendVerdict, posted: &PostOutcome, outgoing: &Outgoing) {
         let error = answer::error_of(posted);
-        if let Verdict::Sent { .. } = verdict {
+        if let SendVerdict::Sent { .. } = verdict {
             return self.all_is_well();
         }
         let code = error.as_ref().map(|error| error.code);
@@ -142,9 +142,9 @@ impl WhatsApp {
             "WhatsApp did not accept a message"
         );
         match verdict {
-            Verdict::Operator { why } => self.alarm(why),
+            SendVerdict::Operator { why } => self.alarm(why),
             // Once may be a weak moment of something in between.
-            Verdict::NoId { why } if self.without_id.fetch_add(1, Ordering::Relaxed) + 1 >= NO_ID_MAX => {
+            SendVerdict::NoId { why } if self.without_id.fetch_add(1, Ordering::Relaxed) + 1 >= NO_ID_MAX => {
                 self.alarm(why);
             }
             _ => {}

@@ -28,7 +28,7 @@ pub(in crate::store) mod refusal;
 
 use connection::{Connection, Question, Slot};
 pub(in crate::store) use errors::{away, describe};
-use lookup::Gatherer;
+use lookup::LookupBatcher;
 
 /// Units in one transaction; beyond this the gain is small and the wait long.
 const BATCH_MAX: usize = 256;
@@ -55,7 +55,7 @@ pub(in crate::store) struct Postgres {
     writers: Vec<mpsc::Sender<WriterJob>>,
     readers: Vec<Slot>,
     /// For look-ups, on the connections of some of the readers.
-    gatherers: Vec<Gatherer>,
+    lookups: Vec<LookupBatcher>,
     next_reader: AtomicUsize,
     reading: Semaphore,
 }
@@ -65,7 +65,7 @@ impl Postgres {
         let config = Arc::new(configure(&options.url)?);
         let readers: Vec<Slot> = (0..options.readers.max(1)).map(|_| Slot::new(&config)).collect();
         readers[0].get_now().await?;
-        let gatherers = readers.iter().take(GATHERERS).cloned().map(Gatherer::start).collect();
+        let lookups = readers.iter().take(GATHERERS).cloned().map(LookupBatcher::start).collect();
         let writers = (0..options.writers.max(1))
             .map(|_| {
                 let (sender, jobs) = mpsc::channel(QUEUE_MAX);
@@ -75,7 +75,7 @@ impl Postgres {
             .collect();
         Ok(Postgres {
             writers,
-            gatherers,
+            lookups,
             readers,
             next_reader: AtomicUsize::new(0),
             reading: Semaphore::new(READS_MAX),
@@ -100,7 +100,7 @@ impl Postgres {
         let _place = self.reading.try_acquire().map_err(|_| overloaded())?;
         let turn = self.next_reader.fetch_add(1, Ordering::Relaxed);
         if let Text::Lookup { .. } = sql.text {
-            return self.gatherers[turn % self.gatherers.len()].look_up(sql, params).await;
+            return self.lookups[turn % self.lookups.len()].look_up(sql, params).await;
         }
         self.readers[turn % self.readers.len()].ask(&Question::One { sql, params: &params }).await
     }

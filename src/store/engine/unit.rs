@@ -4,7 +4,7 @@
 //! An op reads, decides in pure domain code, and hands over a Unit whose guarded statements carry
 //! what the decision rested on (`... where id = $1 and version = $2`). If one of them touches
 //! another number of rows than it names, somebody was faster: the whole Unit leaves no trace and
-//! the outcome is [`Applied::Lost`]. See docs/decisions/0002-counted-units.md for why the counts
+//! the outcome is [`Applied::Conflict`]. See docs/decisions/0002-counted-units.md for why the counts
 //! are checked before the commit instead of fencing every statement in SQL.
 
 use crate::store::StoreError;
@@ -127,9 +127,9 @@ pub enum Applied {
     /// handed over a second time turned out to be in the database already.
     Done(Vec<Vec<Row>>),
     /// A statement touched another number of rows than it must; nothing was written.
-    Lost { statement: &'static str },
+    Conflict { statement: &'static str },
     /// A constraint of the database forbade it; nothing was written.
-    Refused { statement: &'static str },
+    ConstraintViolation { statement: &'static str },
 }
 
 impl Applied {

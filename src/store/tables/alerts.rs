@@ -188,7 +188,7 @@ pub fn add(alert: &AlertRow) -> Step {
 
 /// The step that writes an alert anew that told nothing so far, now that more is known of the mail; guarded by
 /// the version it was read with. First sight and everything that tells which mail it is stay.
-pub fn lifted(alert: &AlertRow) -> Step {
+pub fn rewritten_after_proof(alert: &AlertRow) -> Step {
     Step::one(&LIFTED, row(alert).values())
 }
 

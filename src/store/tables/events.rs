@@ -47,7 +47,7 @@ pub struct Event {
 
 /// An event with all that sending it needs, as it is now.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Parcel {
+pub struct DeliveryInput {
     pub event_id: i64,
     pub business_id: i64,
     pub kind: String,
@@ -66,10 +66,10 @@ pub struct Parcel {
     pub previous_secret_until: Option<Timestamp>,
 }
 
-impl Parcel {
+impl DeliveryInput {
     /// About no payment, and empty: for asking where an event of the business would go.
-    pub fn of(business_id: i64) -> Parcel {
-        Parcel {
+    pub fn of(business_id: i64) -> DeliveryInput {
+        DeliveryInput {
             event_id: 0,
             business_id,
             kind: String::new(),
@@ -102,17 +102,17 @@ pub fn record(event: &Event) -> Step {
 
 impl Store {
     /// Events by id with what sending them needs; at most [`CLAIM_BATCH`] ids are looked up.
-    pub async fn parcels(&self, event_ids: &[i64]) -> Result<HashMap<i64, Parcel>, StoreError> {
+    pub async fn inputs(&self, event_ids: &[i64]) -> Result<HashMap<i64, DeliveryInput>, StoreError> {
         let mut ids: Vec<Value> = event_ids.iter().take(CLAIM_BATCH).map(|id| (*id).into()).collect();
         ids.resize(CLAIM_BATCH, 0.into());
         let rows = self.read(&PARCELS, ids).await?;
-        rows.into_iter().map(|row| parcel(row).map(|parcel| (parcel.event_id, parcel))).collect()
+        rows.into_iter().map(|row| input(row).map(|input| (input.event_id, input))).collect()
     }
 }
 
-fn parcel(row: Row) -> Result<Parcel, StoreError> {
+fn input(row: Row) -> Result<DeliveryInput, StoreError> {
     let mut reader = row.reader("events");
-    Ok(Parcel {
+    Ok(DeliveryInput {
         event_id: reader.int("id")?,
         business_id: reader.int("business_id")?,
         kind: reader.text("kind")?,

@@ -137,7 +137,7 @@ impl Store {
         let step = Step::any(how, vec![business_id.into(), key.into(), token.into()]);
         let unit = self.unit(business_id).await?.step(step);
         match self.apply(unit).await? {
-            Applied::Done(_) | Applied::Lost { .. } | Applied::Refused { .. } => Ok(()),
+            Applied::Done(_) | Applied::Conflict { .. } | Applied::ConstraintViolation { .. } => Ok(()),
         }
     }
 }

@@ -28,10 +28,10 @@ macro_rules! claimed {
     };
 }
 macro_rules! claim {
-    ($lane:literal) => {
+    ($queue:literal) => {
         concat!(
             "with due as materialized (select id from jobs where kind = $1 and done_at is null and ",
-            $lane,
+            $queue,
             " and run_at <= $2 order by run_at limit 64 {skip_locked}) \
              update jobs set run_at = $3, held_until_at = $3, attempt = attempt + 1 where id in (select id from due)",
             claimed!()
@@ -39,11 +39,11 @@ macro_rules! claim {
     };
 }
 macro_rules! depth {
-    ($lane:literal) => {
+    ($queue:literal) => {
         concat!(
             "select count(*) as count, min(run_at) as run_at from (select run_at from jobs where kind = $1 and \
              done_at is null and ",
-            $lane,
+            $queue,
             " order by run_at limit $2) waiting"
         )
     };
@@ -132,11 +132,11 @@ impl JobKind {
 
 /// Which of the two queues of a kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lane {
+pub enum Queue {
     /// Never delivered yet.
-    First,
+    Fresh,
     /// Retries.
-    Again,
+    Retry,
 }
 
 /// A claimed job; `attempt` is what its result must be written under.
@@ -160,7 +160,7 @@ pub struct Job {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Depth {
     pub kind: JobKind,
-    pub lane: Lane,
+    pub queue: Queue,
     /// At most [`COUNT_MAX`].
     pub count: i64,
     pub oldest_run_at: Option<Timestamp>,
@@ -259,40 +259,40 @@ pub fn pause(job: &Job, url: &str, tried: bool, at: Timestamp) -> Step {
     Step::one(&PAUSE, vec![job.id.into(), job.attempt.into(), at.into(), url.into(), tries])
 }
 
-impl Lane {
+impl Queue {
     fn claim(self) -> &'static Sql {
         match self {
-            Lane::First => &CLAIM_FIRST,
-            Lane::Again => &CLAIM_AGAIN,
+            Queue::Fresh => &CLAIM_FIRST,
+            Queue::Retry => &CLAIM_AGAIN,
         }
     }
 
     fn due(self) -> &'static Sql {
         match self {
-            Lane::First => &DUE_FIRST,
-            Lane::Again => &DUE_AGAIN,
+            Queue::Fresh => &DUE_FIRST,
+            Queue::Retry => &DUE_AGAIN,
         }
     }
 
     fn depth(self) -> &'static Sql {
         match self {
-            Lane::First => &DEPTH_FIRST,
-            Lane::Again => &DEPTH_AGAIN,
+            Queue::Fresh => &DEPTH_FIRST,
+            Queue::Retry => &DEPTH_AGAIN,
         }
     }
 
     pub fn as_str(self) -> &'static str {
         match self {
-            Lane::First => "first",
-            Lane::Again => "again",
+            Queue::Fresh => "first",
+            Queue::Retry => "again",
         }
     }
 }
 
 impl Store {
-    /// Whether a job of this kind and lane is due: cheap, writes nothing.
-    pub async fn job_is_due(&self, kind: JobKind, lane: Lane, now: Timestamp) -> Result<bool, StoreError> {
-        let row = self.read_one(lane.due(), vec![kind.as_str().into(), now.into()]).await?;
+    /// Whether a job of this kind and queue is due: cheap, writes nothing.
+    pub async fn job_is_due(&self, kind: JobKind, queue: Queue, now: Timestamp) -> Result<bool, StoreError> {
+        let row = self.read_one(queue.due(), vec![kind.as_str().into(), now.into()]).await?;
         Ok(row.is_some())
     }
 
@@ -302,12 +302,12 @@ impl Store {
     pub async fn claim_jobs(
         &self,
         kind: JobKind,
-        lane: Lane,
+        queue: Queue,
         now: Timestamp,
         lease: Span,
     ) -> Result<Vec<Job>, StoreError> {
         let params = vec![kind.as_str().into(), now.into(), (now + lease).into()];
-        let unit = Unit::new(0, kind as i64).step(Step::returning(lane.claim(), params));
+        let unit = Unit::new(0, kind as i64).step(Step::returning(queue.claim(), params));
         self.apply(unit).await?.into_rows().into_iter().map(decode).collect()
     }
 
@@ -321,8 +321,10 @@ impl Store {
         let unit = Unit::new(0, job.business_id).steps(steps);
         match self.apply(unit).await? {
             Applied::Done(_) => Ok(true),
-            Applied::Lost { .. } => Ok(false),
-            Applied::Refused { statement } => Err(StoreError::Fault(format!("{statement} was refused"))),
+            Applied::Conflict { .. } => Ok(false),
+            Applied::ConstraintViolation { statement } => {
+                Err(StoreError::Fault(format!("{statement} was refused")))
+            }
         }
     }
 
@@ -336,12 +338,12 @@ impl Store {
     pub async fn job_depths(&self) -> Result<Vec<Depth>, StoreError> {
         let mut all = Vec::with_capacity(2 * JobKind::ALL.len());
         for kind in JobKind::ALL {
-            for lane in [Lane::First, Lane::Again] {
+            for queue in [Queue::Fresh, Queue::Retry] {
                 let params = vec![kind.as_str().into(), COUNT_MAX.into()];
-                let Some(row) = self.read_one(lane.depth(), params).await? else { continue };
+                let Some(row) = self.read_one(queue.depth(), params).await? else { continue };
                 let mut reader = row.reader("jobs");
                 let count = reader.int("count")?;
-                all.push(Depth { kind, lane, count, oldest_run_at: reader.opt_time("run_at")? });
+                all.push(Depth { kind, queue, count, oldest_run_at: reader.opt_time("run_at")? });
             }
         }
         Ok(all)

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tillbell::alert_reader::Banks;
 use tillbell::domain::merchant::Mode;
-use tillbell::mail_intake::ingest::{Arrival, MailRoom, Origin, ingest};
+use tillbell::mail_intake::ingest::{Arrival, MailIngestor, Origin, ingest};
 use tillbell::ops::alerts::approve::{Approve, approve_alert};
 use tillbell::ops::alerts::decide::AlertOutcome;
 use tillbell::ops::alerts::reverse::{Reverse, reverse_payment};
@@ -41,7 +41,7 @@ async fn furnished(db: TestDatabase) -> (Server, super::server::Shop) {
 
 async fn paid(server: &Server, naira: i64, payer: &str) -> AlertOutcome {
     let app = server.app();
-    let room = MailRoom::new(&app.config, std::sync::Arc::new(Banks::embedded().unwrap()));
+    let room = MailIngestor::new(&app.config, std::sync::Arc::new(Banks::embedded().unwrap()));
     let raw = Alert::credit(NUMBER, naira, payer, app.now()).text().into_bytes();
     let origin = Origin::File { trusted: true };
     let arrival = Arrival { raw, source: "test".into(), origin, with: Vec::new() };
@@ -126,8 +126,8 @@ on_both! {
             assert_eq!(read(&server, &shop.key, id).await.json()["data"]["name_mismatch"], differs, "{id}");
             let payment = server.app().store.payment_by_transaction(shop.id, id).await.unwrap().unwrap();
             let event = server.app().store.deliveries_of_payment(payment.id).await.unwrap().remove(0);
-            let parcels = server.app().store.parcels(&[event.event_id]).await.unwrap();
-            let body: Value = serde_json::from_slice(&parcels[&event.event_id].body).unwrap();
+            let inputs = server.app().store.inputs(&[event.event_id]).await.unwrap();
+            let body: Value = serde_json::from_slice(&inputs[&event.event_id].body).unwrap();
             assert_eq!(body["name_mismatch"], differs, "{id}");
         }
         let kept = server.app().store.alert(alert.alert_id).await.unwrap().unwrap();

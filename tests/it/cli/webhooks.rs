@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use serde_json::Value;
 use tillbell::domain::time::Span;
-use tillbell::store::tables::jobs::{self, JobKind, Lane};
+use tillbell::store::tables::jobs::{self, JobKind, Queue};
 
 use super::Desk;
 use super::terminal::on_terminal_of;
@@ -165,7 +165,7 @@ on_both! {
         let desk = desk_of(&db);
         world.tell("/hook").await;
         let (store, now) = (&world.app.store, world.app.now());
-        let held = store.claim_jobs(JobKind::Deliver, Lane::First, now, Span::minutes(40)).await.unwrap().remove(0);
+        let held = store.claim_jobs(JobKind::Deliver, Queue::Fresh, now, Span::minutes(40)).await.unwrap().remove(0);
         let next = first(&desk)["next_at"].as_str().unwrap().to_owned();
         assert!(next < (now + Span::minutes(30)).to_string(), "the end of a lease is no attempt: {next}");
         for columns in [80, 200] {

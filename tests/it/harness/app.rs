@@ -18,7 +18,7 @@ use tillbell::domain::name::Folded;
 use tillbell::domain::name::index::stored_keys;
 use tillbell::domain::payment::{PayerDetails, Payment};
 use tillbell::domain::time::{Span, Timestamp};
-use tillbell::mail_intake::ingest::{Arrival, MailRoom, Origin};
+use tillbell::mail_intake::ingest::{Arrival, MailIngestor, Origin};
 use tillbell::ops;
 use tillbell::ops::alerts::decide::AlertOutcome;
 use tillbell::ops::alerts::take::take_alert;
@@ -290,7 +290,7 @@ impl TestApp {
         let origin = Origin::File { trusted };
         let arrival =
             Arrival { raw: mail.as_bytes().to_vec(), source: "test".into(), origin, with: Vec::new() };
-        let taken = MailRoom::new(&self.app.config, self.banks.clone()).taken(&reading, arrival);
+        let taken = MailIngestor::new(&self.app.config, self.banks.clone()).taken(&reading, arrival);
         assert_ne!(taken.read_as, ReadAs::Unreadable, "{:?}", reading.why);
         taken
     }

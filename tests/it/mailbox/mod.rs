@@ -20,7 +20,7 @@ use tillbell::app::App;
 use tillbell::config::{Config, ImapServer};
 use tillbell::domain::alert::{AlertRow, AlertStatus};
 use tillbell::mail_intake::imap::{self, Timings};
-use tillbell::mail_intake::ingest::MailRoom;
+use tillbell::mail_intake::ingest::MailIngestor;
 use tillbell::store::tables::mailboxes::MailboxRow;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
@@ -73,7 +73,7 @@ pub struct Reading {
 impl Reading {
     pub fn start(app: &Arc<App>, t: &TestApp, server: &ImapServer, timings: Timings) -> Reading {
         let stop = CancellationToken::new();
-        let room = MailRoom::new(&app.config, t.banks.clone());
+        let room = MailIngestor::new(&app.config, t.banks.clone());
         let task = imap::start_one(app, &room, server, &server.folders[0], &stop, timings);
         Reading { stop, task }
     }

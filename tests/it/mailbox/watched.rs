@@ -4,7 +4,7 @@ use tillbell::config::Config;
 use tillbell::domain::payment::Status as PaymentStatus;
 use tillbell::domain::time::Span;
 use tillbell::mail_intake::imap;
-use tillbell::mail_intake::ingest::MailRoom;
+use tillbell::mail_intake::ingest::MailIngestor;
 use tillbell::ops::mailboxes;
 use tillbell::ops::payments::sweep::sweep;
 use tokio_util::sync::CancellationToken;
@@ -36,7 +36,7 @@ on_both! {
         let stop = CancellationToken::new();
         let mut tasks = Vec::new();
         for app in [&t.app, &other] {
-            let room = MailRoom::new(&app.config, t.banks.clone());
+            let room = MailIngestor::new(&app.config, t.banks.clone());
             tasks.extend(imap::start_with(app, &room, &stop, fast()));
         }
         let alarmed = || async { t.app.store.mailboxes(1).await.unwrap()[0].alarmed_at };
@@ -80,7 +80,7 @@ on_both! {
         };
         let (stranger, wrong) = (mailbox("stranger", ""), mailbox("wrong", &format!("ca_file = {no_ca:?}")));
         let t = TestApp::start_with(db, &format!("[server]\ndev = true\n{stranger}{wrong}")).await;
-        let room = MailRoom::new(&t.app.config, t.banks.clone());
+        let room = MailIngestor::new(&t.app.config, t.banks.clone());
         let stop = CancellationToken::new();
         let tasks = imap::start_with(&t.app, &room, &stop, fast());
         let told = until("both troubles", || async {
@@ -112,7 +112,7 @@ on_both! {
         t.advance(Span::hours(49));
         sweep(&t.app).await.unwrap();
         assert_eq!(status().await, PaymentStatus::Pending, "its mail may lie in the mailbox");
-        let room = MailRoom::new(&t.app.config, t.banks.clone());
+        let room = MailIngestor::new(&t.app.config, t.banks.clone());
         let stop = CancellationToken::new();
         fake.folder().add(&mail(1));
         let tasks = imap::start_with(&t.app, &room, &stop, fast());

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tillbell::mail_intake::smtp::Patience;
+use tillbell::mail_intake::smtp::Timeouts;
 
 use super::{House, SMTP, on_sqlite};
 
@@ -151,8 +151,8 @@ fn errors_and_idle_commands_have_an_end() {
 fn slow_clients_are_not_waited_for_without_end() {
     on_sqlite(|db| async {
         let short = Duration::from_millis(300);
-        let patience = Patience { command: short, piece: short, ..Patience::default() };
-        let house = House::patient(db, SMTP, patience).await;
+        let timeouts = Timeouts { command: short, piece: short, ..Timeouts::default() };
+        let house = House::patient(db, SMTP, timeouts).await;
         // Says nothing; begins a line and does not end it; stops inside a mail.
         let mut silent = house.client().await;
         let mut halting = house.greeted().await;
@@ -172,7 +172,7 @@ fn slow_clients_are_not_waited_for_without_end() {
 fn a_mail_that_drips_is_not_waited_for_without_end() {
     on_sqlite(|db| async {
         let whole = Duration::from_millis(500);
-        let house = House::patient(db, SMTP, Patience { mail: whole, ..Patience::default() }).await;
+        let house = House::patient(db, SMTP, Timeouts { mail: whole, ..Timeouts::default() }).await;
         let mut client = house.greeted().await;
         client.begin().await;
         // Each byte comes in time; all of them would take for ever.
@@ -189,7 +189,7 @@ fn a_mail_that_drips_is_not_waited_for_without_end() {
 fn an_old_connection_ends_between_two_mails() {
     on_sqlite(|db| async {
         let house =
-            House::patient(db, SMTP, Patience { session: Duration::ZERO, ..Patience::default() }).await;
+            House::patient(db, SMTP, Timeouts { session: Duration::ZERO, ..Timeouts::default() }).await;
         let mut client = house.client().await;
         client.expect("421").await;
         client.is_closed().await;

@@ -135,7 +135,8 @@ fn a_socket_in_the_file_system_is_taken_over_from_a_dead_process() {
         assert_eq!(house.alerts().await[0].source, "lmtp socket");
         // One that is in use is left alone.
         let smtp = house.t.app.config.mail.smtp.clone().unwrap();
-        let room = tillbell::mail_intake::ingest::MailRoom::new(&house.t.app.config, house.t.banks.clone());
+        let room =
+            tillbell::mail_intake::ingest::MailIngestor::new(&house.t.app.config, house.t.banks.clone());
         let again = tillbell::mail_intake::smtp::Receiver::bind(
             house.t.app.clone(),
             room,

@@ -15,8 +15,8 @@ use std::time::Duration;
 
 use tillbell::config::SmtpAddress;
 use tillbell::domain::alert::AlertRow;
-use tillbell::mail_intake::ingest::MailRoom;
-use tillbell::mail_intake::smtp::{Patience, Receiver};
+use tillbell::mail_intake::ingest::MailIngestor;
+use tillbell::mail_intake::smtp::{Receiver, Timeouts};
 use tillbell::store::engine::sql::{Sql, Text};
 use tillbell::tls::Tls;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
@@ -54,16 +54,16 @@ pub struct House {
 
 impl House {
     pub async fn open(db: TestDatabase, settings: &str) -> House {
-        House::patient(db, settings, Patience::default()).await
+        House::patient(db, settings, Timeouts::default()).await
     }
 
-    pub async fn patient(db: TestDatabase, settings: &str, patience: Patience) -> House {
+    pub async fn patient(db: TestDatabase, settings: &str, timeouts: Timeouts) -> House {
         let t = TestApp::start_with(db, settings).await;
-        let room = MailRoom::new(&t.app.config, t.banks.clone());
+        let room = MailIngestor::new(&t.app.config, t.banks.clone());
         let smtp = t.app.config.mail.smtp.clone().expect("the settings name a listener");
         let tls = smtp.tls.as_ref().map(|files| Tls::load(files, &[]).unwrap().into());
         let stop = CancellationToken::new();
-        let receiver = Receiver::bind(t.app.clone(), room, &smtp, tls, patience, stop.clone()).await.unwrap();
+        let receiver = Receiver::bind(t.app.clone(), room, &smtp, tls, timeouts, stop.clone()).await.unwrap();
         let address = receiver.address().clone();
         House { t, address, stop, running: tokio::spawn(receiver.run()) }
     }

@@ -134,12 +134,12 @@ on_both! {
         assert_eq!(rows, [7, 8]);
 
         let unit = store.unit(1).await.unwrap().step(add("a", 1)).step(add("nobody", 1));
-        assert_eq!(store.apply(unit).await.unwrap(), Applied::Lost { statement: "ADD_TO" });
+        assert_eq!(store.apply(unit).await.unwrap(), Applied::Conflict { statement: "ADD_TO" });
         let both = Step::one(&ALL_ZERO, vec!["a".into(), "b".into()]);
         let unit = store.unit(1).await.unwrap().step(both);
-        assert_eq!(store.apply(unit).await.unwrap(), Applied::Lost { statement: "ALL_ZERO" }, "two rows, one expected");
+        assert_eq!(store.apply(unit).await.unwrap(), Applied::Conflict { statement: "ALL_ZERO" }, "two rows, one expected");
         let unit = store.unit(1).await.unwrap().step(new_counter("a", 5));
-        assert_eq!(store.apply(unit).await.unwrap(), Applied::Refused { statement: "NEW_COUNTER" });
+        assert_eq!(store.apply(unit).await.unwrap(), Applied::ConstraintViolation { statement: "NEW_COUNTER" });
         // A statement for any number of rows may find none.
         let unit = store.unit(1).await.unwrap().step(Step::any(&ADD_TO, vec!["nobody".into(), 1.into()]));
         assert!(store.apply(unit).await.unwrap().is_done());
@@ -152,9 +152,9 @@ on_both! {
         let store = open(db.url()).await;
         make(&store, &["total", "other"]).await;
         let lost = marking(&store, 1, "lost").await.unwrap().step(add("nobody", 1)).step(add("other", 9));
-        assert_eq!(store.apply(lost).await.unwrap(), Applied::Lost { statement: "ADD_TO" });
+        assert_eq!(store.apply(lost).await.unwrap(), Applied::Conflict { statement: "ADD_TO" });
         let refused = marking(&store, 1, "refused").await.unwrap().step(new_counter("other", 1));
-        assert_eq!(store.apply(refused).await.unwrap(), Applied::Refused { statement: "NEW_COUNTER" });
+        assert_eq!(store.apply(refused).await.unwrap(), Applied::ConstraintViolation { statement: "NEW_COUNTER" });
         assert_eq!(checked_total(&store).await, 0);
         assert_eq!(value(&store, "other").await, Some(0));
     }
@@ -169,11 +169,11 @@ on_both! {
                 // Would be done if it were run later than its turn.
                 13 => {
                     let late = Step::one(&AT_LEAST, vec!["chain".into(), (at + 1).into()]);
-                    (unit.step(late), Applied::Lost { statement: "AT_LEAST" })
+                    (unit.step(late), Applied::Conflict { statement: "AT_LEAST" })
                 }
                 27 => {
                     let unit = unit.step(add("chain", 1000)).step(new_counter("taken", 1));
-                    (unit, Applied::Refused { statement: "NEW_COUNTER" })
+                    (unit, Applied::ConstraintViolation { statement: "NEW_COUNTER" })
                 }
                 _ => {
                     let next = Step::one(&MOVE, vec!["chain".into(), at.into(), (at + 1).into()]);
@@ -223,7 +223,7 @@ on_both! {
             .await;
             done += answers.iter().filter(|answer| answer.is_done()).count();
             assert_eq!(done as i64, round + 1);
-            assert!(answers.iter().all(|a| a.is_done() || *a == Applied::Lost { statement: "MOVE" }));
+            assert!(answers.iter().all(|a| a.is_done() || *a == Applied::Conflict { statement: "MOVE" }));
         }
         assert_eq!(checked_total(&store).await, 20);
     }
@@ -239,7 +239,7 @@ on_both! {
         units.push(marking(&store, 3, "90").await.unwrap()); // the second of two newcomers of one name
         let answers = apply_in_order(&store, units).await;
         let refused: Vec<usize> = (0..answers.len())
-            .filter(|n| *answers[*n].as_ref().unwrap() == Applied::Refused { statement: "NEW_COUNTER" })
+            .filter(|n| *answers[*n].as_ref().unwrap() == Applied::ConstraintViolation { statement: "NEW_COUNTER" })
             .collect();
         assert!(refused == [17, 51, 100] || refused == [17, 51, 90], "{refused:?}");
         assert_eq!(answers.iter().filter(|answer| answer.as_ref().unwrap().is_done()).count(), 98);
@@ -257,7 +257,7 @@ on_both! {
         // An orphan is refused by name, whoever was in its company.
         units.push(store.unit(1).await.unwrap().step(attempt(99, 98)));
         let mut answers = apply_in_order(&store, units).await;
-        assert_eq!(answers.pop().unwrap().unwrap(), Applied::Refused { statement: "NEW_ATTEMPT" });
+        assert_eq!(answers.pop().unwrap().unwrap(), Applied::ConstraintViolation { statement: "NEW_ATTEMPT" });
         assert!(answers.into_iter().all(|answer| answer.unwrap().is_done()));
     }
 

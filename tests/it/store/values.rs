@@ -137,7 +137,7 @@ on_both! {
     async fn a_null_where_none_may_be_is_refused(db: TestDatabase) {
         let store = open(db.url()).await;
         let unit = store.unit(1).await.unwrap().step(Step::one(&NEW_COUNTER, vec!["x".into(), Value::Null]));
-        assert_eq!(store.apply(unit).await.unwrap(), Applied::Refused { statement: "NEW_COUNTER" });
+        assert_eq!(store.apply(unit).await.unwrap(), Applied::ConstraintViolation { statement: "NEW_COUNTER" });
     }
 
     // PostgreSQL has no NUL in texts: it is written as the sign for what cannot be shown, on both
@@ -194,7 +194,7 @@ on_both! {
         assert!(store.write(&NEW_ACT, act).await.unwrap().is_done());
         for (sql, params) in [(&CHANGE_ACT, vec![1.into(), "another".into()]), (&DELETE_ACT, vec![1.into()])] {
             let unit = store.unit(1).await.unwrap().step(Step::any(sql, params));
-            assert_eq!(store.apply(unit).await.unwrap(), Applied::Refused { statement: sql.name });
+            assert_eq!(store.apply(unit).await.unwrap(), Applied::ConstraintViolation { statement: sql.name });
         }
         let row = store.read_one(&ACTS, Vec::new()).await.unwrap().unwrap();
         assert_eq!(row.reader("operator_acts").text("reason").unwrap(), "a reason");

@@ -70,15 +70,15 @@ on_both! {
         assert_eq!((intent.state, intent.tries, intent.wrong_tries), (IntentState::Completed, 0, 0));
         let delivery = w.t.app.store.deliveries_of_payment(after.id).await.unwrap();
         assert_eq!(delivery.len(), 1);
-        let parcel = w.t.app.store.parcels(&[delivery[0].event_id]).await.unwrap();
-        let parcel = &parcel[&delivery[0].event_id];
-        let body: serde_json::Value = serde_json::from_slice(&parcel.body).unwrap();
+        let input = w.t.app.store.inputs(&[delivery[0].event_id]).await.unwrap();
+        let input = &input[&delivery[0].event_id];
+        let body: serde_json::Value = serde_json::from_slice(&input.body).unwrap();
         assert_eq!((&body["external_reference"], &body["received_amount"]), (&"ORDER k-1".into(), &5000.0.into()));
         for null in ["bank", "payer_account_number", "account_number"] {
             assert!(body[null].is_null() && body.get(null).is_some(), "{null} in {body}");
         }
         assert_eq!(body["email_data"], serde_json::json!({}));
-        let target = tillbell::ops::webhooks::target::address(&w.t.app, parcel).await.unwrap();
+        let target = tillbell::ops::webhooks::target::address(&w.t.app, input).await.unwrap();
         assert!(matches!(target, tillbell::ops::webhooks::target::Addressed::Target(url) if url.as_str() == HOOK));
         assert!(matches!(w.confirm(&token, PIN).await, Confirmed::AlreadyPaid(_)));
         assert!(matches!(view_link(&w.t.app, &token).await.unwrap(), LinkView::Paid(_)));

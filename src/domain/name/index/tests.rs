@@ -1,6 +1,6 @@
 //! Names that are not different share a key; names of others are not found by much.
 
-use super::super::{Folded, Verdict, verdict_folded};
+use super::super::{Folded, NameVerdict, verdict_folded};
 use super::*;
 
 fn meets(expected: &str, received: &str, likeness: Likeness) -> bool {
@@ -67,9 +67,9 @@ fn labelled_pairs_that_are_not_different_share_a_key() {
     for (expected, received) in pairs {
         let (e, r) = (Folded::new(&expected), Folded::new(&received));
         let wanted = match verdict_folded(&e, &r, &[]) {
-            Verdict::Match => Likeness::Agreeing,
-            Verdict::Close => Likeness::NotDifferent,
-            Verdict::Different => continue,
+            NameVerdict::Match => Likeness::Agreeing,
+            NameVerdict::Close => Likeness::NotDifferent,
+            NameVerdict::Different => continue,
         };
         let sought = sought_keys(&r, wanted);
         let shared = sought.may_share_one_word

@@ -27,7 +27,7 @@ pub async fn handle(State(http): State<Arc<Http>>, request: Request) -> Response
     answer(&http, request, WALLET_TOPUP, async |entered, fields| start(&http, entered, fields).await).await
 }
 
-struct Wire {
+struct TopupBody {
     phone: Phone,
     amount: Money,
     payer_name: String,
@@ -45,12 +45,17 @@ async fn start(http: &Http, entered: &Entered, fields: &Fields<'_>) -> Result<An
         Begun::Done(answer) => return Ok(answer),
         Begun::Work(claim) => claim,
     };
-    let result = work(http, entered, Wire { phone, amount, payer_name }, claim.as_ref()).await;
+    let result = work(http, entered, TopupBody { phone, amount, payer_name }, claim.as_ref()).await;
     once::end(claim, &result).await;
     result
 }
 
-async fn work(http: &Http, entered: &Entered, wire: Wire, claim: Option<&Claim>) -> Result<Answer, ApiError> {
+async fn work(
+    http: &Http,
+    entered: &Entered,
+    wire: TopupBody,
+    claim: Option<&Claim>,
+) -> Result<Answer, ApiError> {
     let caller = &entered.admitted.caller;
     let shown = wire.phone.e164();
     let kept = |view: &PaymentView| {
@@ -58,7 +63,7 @@ async fn work(http: &Http, entered: &Entered, wire: Wire, claim: Option<&Claim>)
         (status, replay::without_phone(&body, &wire.phone))
     };
     let remember = claim.map(|claim| Remember { claim, render: &kept });
-    let Wire { phone, amount, payer_name } = &wire;
+    let TopupBody { phone, amount, payer_name } = &wire;
     match start_topup(&http.app, caller, phone, *amount, payer_name, remember.as_ref()).await? {
         ToppingUp::Waiting(view, _) => Ok(Answer::created(render(&view, &shown).1)),
         ToppingUp::NoWallet => Err(no_wallet()),

@@ -149,10 +149,10 @@ impl Work<'_> {
             }
             Err(Trouble::Lost(culprits)) => {
                 let statement = culprits.first().map_or("?", |(_, name)| name);
-                self.decline(group, &connection, Applied::Lost { statement }).await;
+                self.decline(group, &connection, Applied::Conflict { statement }).await;
             }
             Err(Trouble::Refused { statement, .. }) => {
-                self.decline(group, &connection, Applied::Refused { statement }).await;
+                self.decline(group, &connection, Applied::ConstraintViolation { statement }).await;
             }
             Err(Trouble::Fault { error, .. }) => self.tell_all(&group.members, &error),
             Err(Trouble::Again(why)) => self.retry(group, away(why)),

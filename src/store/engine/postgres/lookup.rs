@@ -26,13 +26,13 @@ struct Job {
 }
 
 /// One queue of look-ups on one connection.
-pub(super) struct Gatherer(mpsc::Sender<Job>);
+pub(super) struct LookupBatcher(mpsc::Sender<Job>);
 
-impl Gatherer {
-    pub(super) fn start(slot: Slot) -> Gatherer {
+impl LookupBatcher {
+    pub(super) fn start(slot: Slot) -> LookupBatcher {
         let (sender, jobs) = mpsc::channel(QUEUE_MAX);
         tokio::spawn(run(slot, jobs));
-        Gatherer(sender)
+        LookupBatcher(sender)
     }
 
     pub(super) async fn look_up(&self, sql: &'static Sql, keys: Vec<Value>) -> Result<Vec<Row>, StoreError> {

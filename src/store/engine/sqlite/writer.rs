@@ -260,13 +260,13 @@ impl Writer {
                 Expect::Returned | Expect::Any => self.execute(step.sql, &step.params).map(drop),
                 Expect::Rows(wanted) => match self.execute(step.sql, &step.params) {
                     Ok(rows) if rows as u64 == wanted => Ok(()),
-                    Ok(_) => return Ok(Applied::Lost { statement: step.sql.name }),
+                    Ok(_) => return Ok(Applied::Conflict { statement: step.sql.name }),
                     Err(error) => Err(error),
                 },
             };
             if let Err(error) = outcome {
                 return match meaning(&error) {
-                    Meaning::Refused => Ok(Applied::Refused { statement: step.sql.name }),
+                    Meaning::Refused => Ok(Applied::ConstraintViolation { statement: step.sql.name }),
                     Meaning::Fault | Meaning::Trouble => Err(classify(step.sql.name, &error)),
                 };
             }

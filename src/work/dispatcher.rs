@@ -23,8 +23,8 @@ use crate::log_limit::warn_of;
 use crate::ops::webhooks::post::Posted;
 use crate::ops::webhooks::target::{self, Addressed};
 use crate::store::StoreError;
-use crate::store::tables::events::Parcel;
-use crate::store::tables::jobs::{self, CLAIM_BATCH, Job, JobKind, Lane};
+use crate::store::tables::events::DeliveryInput;
+use crate::store::tables::jobs::{self, CLAIM_BATCH, Job, JobKind, Queue};
 
 /// Deliveries claimed and not yet written off. 20 dead hosts hold 20 to 80 of them.
 const HELD_MAX: usize = 768;
@@ -38,20 +38,20 @@ const SLOTS_DEV: usize = 64;
 /// A claimed delivery with all it needs, and its place.
 struct Piece {
     job: Job,
-    parcel: Parcel,
+    input: DeliveryInput,
     target: TargetUrl,
     claimed: Instant,
     _place: OwnedSemaphorePermit,
 }
 
 /// What one look at the queues found.
-pub(super) struct Round {
+pub(super) struct Claimed {
     pub claimed: usize,
-    /// A lane was not looked at, for lack of places.
+    /// A queue was not looked at, for lack of places.
     pub is_short: bool,
 }
 
-pub(super) struct Courier {
+pub(super) struct DeliveryDispatcher {
     app: Arc<App>,
     hosts: Mutex<Hosts<Piece>>,
     places: Arc<Semaphore>,
@@ -61,11 +61,11 @@ pub(super) struct Courier {
     wait_max: Duration,
 }
 
-impl Courier {
-    pub(super) fn new(app: Arc<App>, stop: CancellationToken) -> Arc<Courier> {
+impl DeliveryDispatcher {
+    pub(super) fn new(app: Arc<App>, stop: CancellationToken) -> Arc<DeliveryDispatcher> {
         let slots = if app.config.server.dev { SLOTS_DEV } else { SLOTS };
         let wait_max = app.config.webhooks.timeout.to_std();
-        Arc::new(Courier {
+        Arc::new(DeliveryDispatcher {
             app,
             hosts: Mutex::new(Hosts::new(slots)),
             places: Arc::new(Semaphore::new(HELD_MAX)),
@@ -113,21 +113,21 @@ impl Courier {
         drop(self.places.acquire_many(u32::try_from(places).unwrap_or(u32::MAX)).await);
     }
 
-    /// Claims a batch of each lane, as far as there is room, and sets it going.
-    pub(super) async fn round(self: &Arc<Self>) -> Result<Round, StoreError> {
-        let mut round = Round { claimed: 0, is_short: false };
-        for (lane, needed) in [(Lane::First, CLAIM_BATCH), (Lane::Again, CLAIM_BATCH + KEPT_FOR_FIRST)] {
+    /// Claims a batch of each queue, as far as there is room, and sets it going.
+    pub(super) async fn round(self: &Arc<Self>) -> Result<Claimed, StoreError> {
+        let mut round = Claimed { claimed: 0, is_short: false };
+        for (queue, needed) in [(Queue::Fresh, CLAIM_BATCH), (Queue::Retry, CLAIM_BATCH + KEPT_FOR_FIRST)] {
             let now = self.app.now();
             if self.places.available_permits() < needed {
                 round.is_short = true;
                 continue;
             }
-            if !self.app.store.job_is_due(JobKind::Deliver, lane, now).await? {
+            if !self.app.store.job_is_due(JobKind::Deliver, queue, now).await? {
                 continue;
             }
             let began = Instant::now();
             let lease = delivery_lease(&self.app);
-            let claimed = self.app.store.claim_jobs(JobKind::Deliver, lane, now, lease).await?;
+            let claimed = self.app.store.claim_jobs(JobKind::Deliver, queue, now, lease).await?;
             round.claimed += claimed.len();
             self.set_going(claimed, began).await?;
         }
@@ -139,7 +139,7 @@ impl Courier {
             return Ok(());
         }
         let ids: Vec<i64> = claimed.iter().map(|job| job.subject_id).collect();
-        let mut parcels = self.app.store.parcels(&ids).await?;
+        let mut inputs = self.app.store.inputs(&ids).await?;
         // Read after the claim: a pause lifted before a job was made due is never seen any more.
         let paused: HashSet<(i64, String)> = self
             .app
@@ -152,15 +152,15 @@ impl Courier {
         for job in claimed {
             // Only this function takes places, and it was asked for only while there were enough.
             let Ok(place) = self.places.clone().try_acquire_owned() else { break };
-            let Some(parcel) = parcels.remove(&job.subject_id) else {
+            let Some(input) = inputs.remove(&job.subject_id) else {
                 self.park(job, place);
                 continue;
             };
-            if parcel.reversed_at.is_some() {
+            if input.reversed_at.is_some() {
                 self.not_any_more(job, place);
                 continue;
             }
-            let target = match target::address(&self.app, &parcel).await? {
+            let target = match target::address(&self.app, &input).await? {
                 Addressed::Target(target) => target,
                 Addressed::Nowhere { url, why } => {
                     let result = Posted::obstacle(url, self.app.now(), why);
@@ -176,7 +176,7 @@ impl Courier {
                 });
                 continue;
             }
-            self.admit(Piece { job, parcel, target, claimed: began, _place: place });
+            self.admit(Piece { job, input, target, claimed: began, _place: place });
         }
         Ok(())
     }
@@ -193,8 +193,8 @@ impl Courier {
     }
 
     fn start(self: &Arc<Self>, key: HostKey, piece: Piece) {
-        let courier = self.clone();
-        self.tasks.spawn(async move { courier.use_slot(key, piece).await });
+        let dispatcher = self.clone();
+        self.tasks.spawn(async move { dispatcher.use_slot(key, piece).await });
     }
 
     /// Keeps a slot of the host busy until nothing waits for it.
@@ -212,7 +212,7 @@ impl Courier {
                 self.not_any_more(piece.job, piece._place);
                 (None, false)
             } else {
-                let result = deliver::post(&self.app, &piece.parcel, &piece.target).await;
+                let result = deliver::post(&self.app, &piece.input, &piece.target).await;
                 let end = match result.obstacle {
                     Some(_) => (None, false),
                     None => (Some(result.outcome.duration), result.outcome.status.is_some()),
@@ -234,9 +234,9 @@ impl Courier {
 
     /// Whether a payment was reversed while its approval waited for the host; `None` if that cannot be read now.
     async fn is_reversed(&self, piece: &Piece) -> Option<bool> {
-        match self.app.store.parcels(&[piece.parcel.event_id]).await {
-            Ok(parcels) => {
-                Some(parcels.get(&piece.parcel.event_id).is_some_and(|one| one.reversed_at.is_some()))
+        match self.app.store.inputs(&[piece.input.event_id]).await {
+            Ok(inputs) => {
+                Some(inputs.get(&piece.input.event_id).is_some_and(|one| one.reversed_at.is_some()))
             }
             Err(error) => {
                 tracing::warn!(job = piece.job.id, %error, "a delivery was put off");

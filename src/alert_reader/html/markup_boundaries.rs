@@ -5,7 +5,7 @@
 //! cannot type; nor can he type more than the field holds. It reads the source, not the parsed page: the parser
 //! mends what was left unclosed. Called by `alert_reader::read` for the HTML of a recognised layout.
 
-use crate::alert_reader::sheet::{self, fold_label};
+use crate::alert_reader::text_table::{self, fold_label};
 
 /// Texts looked at; an alert has some hundred.
 const MAX_TEXTS: usize = 8000;
@@ -55,10 +55,10 @@ pub struct Labels<'a> {
 }
 
 /// Whether a value that a payer may have typed goes over into markup that is not the bank's.
-pub fn torn(html: &str, labels: &Labels<'_>) -> bool {
+pub fn has_injected_markup(html: &str, labels: &Labels<'_>) -> bool {
     let runs = runs(html);
     let opens_row =
-        |run: &Run| sheet::split_label(&run.text, labels.known, labels.known, labels.spaced).is_some();
+        |run: &Run| text_table::split_label(&run.text, labels.known, labels.known, labels.spaced).is_some();
     let is_only_one = |run: &Run| {
         let which = (labels.required)(&run.text);
         which.is_some() && runs.iter().filter(|other| (labels.required)(&other.text) == which).count() == 1
@@ -85,7 +85,7 @@ pub fn torn(html: &str, labels: &Labels<'_>) -> bool {
         if label && typed.is_none() && i > 0 && own.len() < MAX_SEAMS && !own.contains(&seam) {
             own.push(seam);
         }
-        if let Some(rest) = sheet::split_label(&run.text, labels.free, labels.known, labels.spaced) {
+        if let Some(rest) = text_table::split_label(&run.text, labels.free, labels.known, labels.spaced) {
             let mut value = i;
             if rest.is_empty() {
                 value += 1;
@@ -172,7 +172,12 @@ fn runs(html: &str) -> Vec<Run> {
         let lead = &mended[..mended.len() - mended.trim_start().len()];
         push_blank(&mut before, lead);
         if !trimmed.is_empty() {
-            out.push(Run { text: sheet::collapse(trimmed), at, opened, before: std::mem::take(&mut before) });
+            out.push(Run {
+                text: text_table::collapse(trimmed),
+                at,
+                opened,
+                before: std::mem::take(&mut before),
+            });
             (opened, in_cell) = (at + signs(text), false);
             push_blank(&mut before, &mended[mended.trim_end().len()..]);
         }
@@ -244,21 +249,25 @@ mod tests {
 
     fn is_torn(html: &str) -> bool {
         let words = |list: &[&str]| list.iter().map(|w| (*w).to_owned()).collect::<Vec<_>>();
-        let (free, known) = (words(&["story"]), words(&["account", "story", "amount", "remarks", "needed"]));
+        let (free, known) =
+            (words(&["narration"]), words(&["account", "narration", "amount", "remarks", "needed"]));
         let required = |text: &str| (text == "Needed").then_some(0);
-        torn(html, &Labels { free: &free, known: &known, spaced: false, typed_max: 100, required: &required })
+        has_injected_markup(
+            html,
+            &Labels { free: &free, known: &known, spaced: false, typed_max: 100, required: &required },
+        )
     }
 
     #[test]
     fn rows_like_the_banks_own_are_whole() {
         for html in [
-            "<tr><td>Account</td><td>1</td></tr><tr><td>Story</td><td>x</td></tr><tr><td>Amount</td><td>5</td></tr>",
-            "<tr><td a=1>Account<td>1<tr><td a=2>Story<td>x<tr><td a='3'>Amount<td>5",
-            "<tr><td>Account</td><td>1</td></tr><tr><td>Story</td><td></td></tr><tr><td>Remarks</td><td> </td></tr><tr><td>Amount</td><td>5</td></tr>",
-            "<tr><td>Account</td><td>1</td></tr>\n<tr><td>Story</td><td><p>x</p></td></tr>\n<tr class=odd><td>Amount</td><td>5</td></tr>",
-            "<p>Account: 1<br>Story: x<br>Amount: 5</p>",
-            "<div>Story<br>x</div><div>Amount<br>5</div>",
-            "<tr><td>Story</td><td>a < b</td></tr><tr><td>Amount</td><td>5</td></tr>",
+            "<tr><td>Account</td><td>1</td></tr><tr><td>Narration</td><td>x</td></tr><tr><td>Amount</td><td>5</td></tr>",
+            "<tr><td a=1>Account<td>1<tr><td a=2>Narration<td>x<tr><td a='3'>Amount<td>5",
+            "<tr><td>Account</td><td>1</td></tr><tr><td>Narration</td><td></td></tr><tr><td>Remarks</td><td> </td></tr><tr><td>Amount</td><td>5</td></tr>",
+            "<tr><td>Account</td><td>1</td></tr>\n<tr><td>Narration</td><td><p>x</p></td></tr>\n<tr class=odd><td>Amount</td><td>5</td></tr>",
+            "<p>Account: 1<br>Narration: x<br>Amount: 5</p>",
+            "<div>Narration<br>x</div><div>Amount<br>5</div>",
+            "<tr><td>Narration</td><td>a < b</td></tr><tr><td>Amount</td><td>5</td></tr>",
         ] {
             assert!(!is_torn(html), "{html}");
         }
@@ -266,16 +275,16 @@ mod tests {
 
     #[test]
     fn a_second_table_that_nobody_can_have_typed_is_whole() {
-        let mail = |table: &str, story: &str| {
+        let mail = |table: &str, narration: &str| {
             format!(
-                "<table><tr><td>Account</td><td>1</td></tr><tr><td>Story</td><td>{story}</td></tr></table>\
+                "<table><tr><td>Account</td><td>1</td></tr><tr><td>Narration</td><td>{narration}</td></tr></table>\
                  {table}<tr><td>Amount</td><td>5</td></tr></table>"
             )
         };
         let wide = format!("<table style='{}'>", "a".repeat(80));
         assert!(!is_torn(&mail(&wide, "x")));
         assert!(is_torn(&mail("<table>", "x")));
-        // Rows between, and a story that fills its room, count as well.
+        // Rows between, and a narration that fills its room, count as well.
         assert!(!is_torn(&mail("<table>", &"x".repeat(90))));
         assert!(is_torn(&mail("<table>", &"&amp;".repeat(30))));
         let row = "<tr><td>Remarks</td><td>none of them</td></tr>";
@@ -284,8 +293,8 @@ mod tests {
 
     #[test]
     fn a_row_that_the_layout_needs_is_the_banks_where_it_stands_once() {
-        let mail = |story: &str| {
-            format!("<div>Account: 1</div><div>Story: {story}</div><p>Dear</p><p>Needed</p><p>5</p>")
+        let mail = |narration: &str| {
+            format!("<div>Account: 1</div><div>Narration: {narration}</div><p>Dear</p><p>Needed</p><p>5</p>")
         };
         assert!(!is_torn(&mail("x")));
         assert!(is_torn(&mail("x</div><p>Needed</p><p>9</p>")));
@@ -294,13 +303,13 @@ mod tests {
 
     #[test]
     fn rows_of_another_make_behind_a_story_are_not() {
-        let mail = |story: &str| {
+        let mail = |narration: &str| {
             format!(
-                "<tr><td>Account</td><td>1</td></tr>\n<tr><td>Story</td><td>{story}</td></tr>\n<tr><td>Amount</td><td>5</td></tr>"
+                "<tr><td>Account</td><td>1</td></tr>\n<tr><td>Narration</td><td>{narration}</td></tr>\n<tr><td>Amount</td><td>5</td></tr>"
             )
         };
         assert!(!is_torn(&mail("x")));
-        for story in [
+        for narration in [
             "x<tr><td>Amount<td>9",
             "x</td></tr><tr><td>Amount</td><td>9",
             "x</td></tr> <tr><td>Amount</td><td>9",
@@ -310,7 +319,7 @@ mod tests {
             "x<tr><td>z<td>z<tr><td>Amount<td>9",
             "<i>x<tr><td>Amount<td>9",
         ] {
-            assert!(is_torn(&mail(story)), "{story}");
+            assert!(is_torn(&mail(narration)), "{narration}");
         }
     }
 }

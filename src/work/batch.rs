@@ -1,6 +1,6 @@
-//! One look at the queue of a kind: claims what is due in each lane and does it, so many jobs at a time.
+//! One look at the queue of a kind: claims what is due in each queue and does it, so many jobs at a time.
 //!
-//! Each lane has its batch, so that what failed before cannot keep what is new from its turn. It returns
+//! Each queue has its batch, so that what failed before cannot keep what is new from its turn. It returns
 //! when all is done; what a job comes to is written by the function that does it. Deliveries do not come
 //! through here: their courier claims only what it has room for, and waits for nothing.
 
@@ -12,10 +12,10 @@ use tokio_util::task::TaskTracker;
 use crate::app::App;
 use crate::domain::time::Span;
 use crate::store::StoreError;
-use crate::store::tables::jobs::{CLAIM_BATCH, Job, JobKind, Lane};
+use crate::store::tables::jobs::{CLAIM_BATCH, Job, JobKind, Queue};
 
 /// Answers how many jobs there were. `lease` must be longer than a batch takes with `at_once` at a time.
-pub(super) async fn work_off<F>(
+pub(super) async fn run_batch<F>(
     app: &App,
     kind: JobKind,
     lease: Span,
@@ -26,12 +26,12 @@ where
     F: Future<Output = ()> + Send + 'static,
 {
     let mut count = 0;
-    for lane in [Lane::First, Lane::Again] {
+    for queue in [Queue::Fresh, Queue::Retry] {
         let now = app.now();
-        if !app.store.job_is_due(kind, lane, now).await? {
+        if !app.store.job_is_due(kind, queue, now).await? {
             continue;
         }
-        let claimed = app.store.claim_jobs(kind, lane, now, lease).await?;
+        let claimed = app.store.claim_jobs(kind, queue, now, lease).await?;
         debug_assert!(claimed.len() <= CLAIM_BATCH);
         count += claimed.len();
         let places = Arc::new(Semaphore::new(at_once));

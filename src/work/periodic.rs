@@ -17,7 +17,7 @@ use crate::ops::{self, OpError};
 const SEALS_AT_ONCE: usize = 20;
 
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Chore {
+pub(super) enum PeriodicTask {
     Sweep,
     Intents,
     Seal,
@@ -27,31 +27,38 @@ pub(super) enum Chore {
     Log,
 }
 
-pub(super) const ALL: [Chore; 7] =
-    [Chore::Sweep, Chore::Intents, Chore::Seal, Chore::Gauges, Chore::Names, Chore::Retention, Chore::Log];
+pub(super) const ALL: [PeriodicTask; 7] = [
+    PeriodicTask::Sweep,
+    PeriodicTask::Intents,
+    PeriodicTask::Seal,
+    PeriodicTask::Gauges,
+    PeriodicTask::Names,
+    PeriodicTask::Retention,
+    PeriodicTask::Log,
+];
 
-impl Chore {
+impl PeriodicTask {
     fn every(self) -> Duration {
         Duration::from_secs(match self {
-            Chore::Sweep => 30,
+            PeriodicTask::Sweep => 30,
             // A payment whose link has ended is rejected at once (contract/wallet.md#w20).
-            Chore::Intents | Chore::Seal => 1,
-            Chore::Gauges | Chore::Log => 5,
+            PeriodicTask::Intents | PeriodicTask::Seal => 1,
+            PeriodicTask::Gauges | PeriodicTask::Log => 5,
             // Finds something after an upgrade alone, while nodes of before may still make payments.
-            Chore::Names => 60,
-            Chore::Retention => 600,
+            PeriodicTask::Names => 60,
+            PeriodicTask::Retention => 600,
         })
     }
 
     async fn run(self, app: &App) -> Result<(), OpError> {
         match self {
-            Chore::Sweep => ops::payments::sweep::sweep(app).await.map(drop),
-            Chore::Intents => ops::wallet_payments::end::expire_intents(app).await.map(drop),
-            Chore::Seal => seal(app).await,
-            Chore::Gauges => Ok(gauges(app).await?),
-            Chore::Names => ops::payments::like_names::key_names(app).await,
-            Chore::Retention => ops::retention::forget_old(app).await.map(drop),
-            Chore::Log => {
+            PeriodicTask::Sweep => ops::payments::sweep::sweep(app).await.map(drop),
+            PeriodicTask::Intents => ops::wallet_payments::end::expire_intents(app).await.map(drop),
+            PeriodicTask::Seal => seal(app).await,
+            PeriodicTask::Gauges => Ok(gauges(app).await?),
+            PeriodicTask::Names => ops::payments::like_names::key_names(app).await,
+            PeriodicTask::Retention => ops::retention::forget_old(app).await.map(drop),
+            PeriodicTask::Log => {
                 tell_left_out(app);
                 Ok(())
             }
@@ -59,14 +66,14 @@ impl Chore {
     }
 }
 
-/// Repeats one chore until `stop`.
-pub(super) async fn run(app: Arc<App>, chore: Chore, stop: CancellationToken) {
+/// Repeats one periodic task until `stop`.
+pub(super) async fn run(app: Arc<App>, task: PeriodicTask, stop: CancellationToken) {
     loop {
-        if let Err(error) = chore.run(&app).await {
-            warn_of!(app, &error, { ?chore, }, "a background task failed");
+        if let Err(error) = task.run(&app).await {
+            warn_of!(app, &error, { ?task, }, "a background task failed");
         }
         tokio::select! {
-            () = tokio::time::sleep(chore.every()) => {}
+            () = tokio::time::sleep(task.every()) => {}
             () = stop.cancelled() => return,
         }
     }
@@ -99,7 +106,7 @@ async fn seal(app: &App) -> Result<(), OpError> {
 async fn gauges(app: &App) -> Result<(), crate::store::StoreError> {
     let now = app.now();
     for depth in app.store.job_depths().await? {
-        let labels = [("kind", depth.kind.as_str()), ("lane", depth.lane.as_str())];
+        let labels = [("kind", depth.kind.as_str()), ("queue", depth.queue.as_str())];
         let waited = depth.oldest_run_at.map_or(0.0, |at| now.since(at).to_std().as_secs_f64());
         metrics::gauge!("tillbell_jobs_open", &labels).set(depth.count as f64);
         metrics::gauge!("tillbell_jobs_oldest_due_seconds", &labels).set(waited);

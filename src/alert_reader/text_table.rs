@@ -1,7 +1,7 @@
 //! The visible content of a part as rows of cells, whatever it was: an HTML table, text with
 //! tabs or pipes, labels and values on lines of their own.
 //!
-//! `Sheet::values` finds what stands at a label. It knows no bank and no meaning of a label.
+//! `TextTable::values` finds what stands at a label. It knows no bank and no meaning of a label.
 
 use std::collections::HashMap;
 
@@ -18,7 +18,7 @@ const SHORTEST_WRAPPED_LINE: usize = 45;
 
 /// Cells of one row, trimmed at both ends, blanks inside kept as they came (a bank counts them).
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Sheet {
+pub struct TextTable {
     pub rows: Vec<Vec<String>>,
     /// Lines may be parts of a longer one: plain text, wrapped on its way.
     pub wrapped_lines: bool,
@@ -40,7 +40,7 @@ pub struct Arrangement {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Found {
     pub text: String,
-    /// Signs that its cell lost (see `Sheet::unseen`).
+    /// Signs that its cell lost (see `TextTable::unseen`).
     pub unseen: usize,
     rows: Vec<usize>,
     cell: usize,
@@ -115,25 +115,25 @@ pub fn fold_label(text: &str) -> String {
     collapse(text).trim_matches([':', '*', '#', '.', '|', ' ', '_']).to_lowercase()
 }
 
-impl Sheet {
+impl TextTable {
     /// Whether it was HTML.
     pub fn is_page(&self) -> bool {
         !self.wrapped_lines
     }
 
     /// A text part: one row a line, cells at tabs or between pipes.
-    pub fn from_text(text: &str) -> Sheet {
-        let mut sheet = Sheet { wrapped_lines: true, ..Sheet::default() };
+    pub fn from_text(text: &str) -> TextTable {
+        let mut table = TextTable { wrapped_lines: true, ..TextTable::default() };
         // One row more than the limit, so that `too_large` sees it.
         for line in text.lines().take(MAX_ROWS + 1) {
             let row = cells(line);
             let blanks = line.len() - line.trim_end_matches(' ').len();
             if let [only] = &row[..] {
-                sheet.lost(only, blanks);
+                table.lost(only, blanks);
             }
-            sheet.rows.push(row);
+            table.rows.push(row);
         }
-        sheet
+        table
     }
 
     /// Notes that a cell lost signs nobody sees.
@@ -354,7 +354,7 @@ mod tests {
     fn value(text: &str, label: &str) -> Vec<String> {
         let known =
             labels(&["amount", "description", "account number", "amount in words", "remarks", "value date"]);
-        Sheet::from_text(text)
+        TextTable::from_text(text)
             .values(&labels(&[label]), &known, Arrangement { spaced: false, wraps: true })
             .into_iter()
             .map(|f| f.text)
@@ -400,13 +400,14 @@ mod tests {
 
     #[test]
     fn masked_values_leave_the_text() {
-        let mut sheet =
-            Sheet::from_text("Your account was credited\nDescription : has been debited 5\nRemarks : y\n");
+        let mut table = TextTable::from_text(
+            "Your account was credited\nDescription : has been debited 5\nRemarks : y\n",
+        );
         let known = labels(&["description", "remarks"]);
-        for found in sheet.clone().values(&labels(&["description"]), &known, Arrangement::default()) {
-            sheet.mask(&found);
+        for found in table.clone().values(&labels(&["description"]), &known, Arrangement::default()) {
+            table.mask(&found);
         }
-        assert_eq!(sheet.text(), "Your account was credited\nRemarks : y\n");
+        assert_eq!(table.text(), "Your account was credited\nRemarks : y\n");
     }
 
     #[test]
