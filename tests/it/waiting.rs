@@ -241,7 +241,7 @@ on_both! {
     }
 
     async fn a_correction_while_a_mail_waits_for_its_key_takes_nothing_of_anothers(db: TestDatabase) {
-        for corrected in [4_999, 5_000] {
+        for corrected in [6_000, 5_000] {
             let s = Scene::new(TestDatabase::migrated(db.engine()).await).await;
             let other = s.t.merchant("bolu.example").await;
             let bait = s.t.create(&other, 9_000, "Emeka Nwosu").await;
@@ -259,7 +259,7 @@ on_both! {
             s.t.advance(Span::minutes(20));
             work(&s).await;
             let lifted = s.alert(alert.id).await;
-            // Of an amount that nobody else asks for it may take it.
+            // About an amount that nobody else asks for it may take it.
             let wanted = if corrected == 5_000 { AlertStatus::Review } else { AlertStatus::Matched };
             assert_eq!(lifted.status, wanted, "{lifted:?}");
             s.t.audited().await;
