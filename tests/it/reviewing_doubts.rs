@@ -32,7 +32,7 @@ on_both! {
         assert_eq!(t.payment(&payment).await.status, Status::Approved);
     }
 
-    async fn doubts_that_a_person_answers_by_naming_the_payment_need_no_reason(db: TestDatabase) {
+    async fn doubts_that_a_person_answers_by_naming_the_payment_are_no_obstacles(db: TestDatabase) {
         let (t, shop) = world(db).await;
         // The mask of the bank's mails tells these two apart no more.
         t.account("0123464417").await;
@@ -45,7 +45,12 @@ on_both! {
         let credit = Alert::credit(ACCOUNT, 3_485, PAYER, t.app.now() - Span::minutes(2));
         let held = t.ingest(&credit.text()).await;
         assert!(held.reason.contains("several registered accounts"), "{held:?}");
-        approve_on(&t.app, held.alert_id, &two, None).await.unwrap();
+        // That the account is unclear is asked once, and not as a doubt of the mail's.
+        let refused = approve_on(&t.app, held.alert_id, &two, None).await.unwrap_err();
+        let ApproveRefused::Obstacles(obstacles) = &refused else { panic!("{refused}") };
+        assert!(obstacles.len() == 1 && obstacles[0].contains("does not say which account"), "{refused}");
+        let despite = Some("it is on the statement of that account");
+        approve_on(&t.app, held.alert_id, &two, despite).await.unwrap();
         let undo = Reverse {
             business_id: shop.id,
             transaction_id: &two.transaction_id,
@@ -55,7 +60,10 @@ on_both! {
             despite: None,
         };
         reverse_payment(&t.app, &undo).await.unwrap().unwrap();
-        approve_on(&t.app, held.alert_id, &one, None).await.unwrap();
+        let refused = approve_on(&t.app, held.alert_id, &one, None).await.unwrap_err();
+        let ApproveRefused::Obstacles(obstacles) = &refused else { panic!("{refused}") };
+        assert_eq!(obstacles.len(), 1, "who reversed a wrong match knows of it: {refused}");
+        approve_on(&t.app, held.alert_id, &one, despite).await.unwrap();
         assert_eq!(t.payment(&one).await.status, Status::Approved);
     }
 }

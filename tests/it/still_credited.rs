@@ -35,6 +35,8 @@ on_both! {
         let payment = t.create(&shop, 5_000, "Halima Garba").await;
         // Of the same last four digits.
         let second = t.account("0999994417").await;
+        let there = t.create(&shop, 900, "Musa Danladi").await;
+        assert_eq!(there.account_id, Some(second), "accounts take turns");
         retire_account(&t.app, "ada", second).await.unwrap().unwrap();
         t.advance(LATER + Span::seconds(20));
         let taken = t.ingest(&Alert::credit(ACCOUNT, 5_000, "Halima Garba", at()).text()).await;

@@ -57,7 +57,7 @@ impl Meters {
         Meters { routes: ROUTES.iter().copied().map(meters).collect() }
     }
 
-    /// Notes a request; `route` is one of [`ROUTES`].
+    /// Notes a request; `route` is one of `ROUTES`.
     pub fn note(&self, route: &'static str, status: u16, took: Duration) {
         let Some(meters) =
             self.routes.iter().find(|meters| std::ptr::eq(meters.name, route) || meters.name == route)

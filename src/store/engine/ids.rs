@@ -27,7 +27,7 @@ const FORGET_STEPS_MAX: usize = 40;
 
 impl Store {
     /// Forgets Units so old that nobody can still be in doubt about them: an id is used within
-    /// [`UNIT_IDS_KEPT`], a Unit in doubt is sent again within seconds, and five million ids are more than an hour of
+    /// `UNIT_IDS_KEPT`, a Unit in doubt is sent again within seconds, and five million ids are more than an hour of
     /// the fastest load measured.
     pub async fn forget_units(&self) -> Result<(), StoreError> {
         for _ in 0..FORGET_STEPS_MAX {

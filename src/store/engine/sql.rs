@@ -1,6 +1,6 @@
 //! Statements as static data: one SQL text for both engines.
 //!
-//! Every statement is declared with [`statements!`] in the file of its noun, which also puts it
+//! Every statement is declared with `statements!` in the file of its noun, which also puts it
 //! into that file's `ALL`, so that a test can prepare each of them on a fresh database of either
 //! engine. Parameters are `$1..$n`. Plain inserts are declared as table and columns instead of
 //! text: the PostgreSQL driver turns the same insert of many units into one statement. So are
