@@ -5,7 +5,6 @@
 //! and ranked suggestions, or no match. Nothing approves by itself but a payer name that matches
 //! and an amount that is exact or explained by the charges.
 
-use std::cmp::Ordering;
 use std::collections::HashSet;
 
 use super::money::Money;
@@ -13,42 +12,21 @@ use super::name::{
     Comparison, CutLengths, Folded, NameVerdict, compare_folded, surname_agrees, verdict_folded,
 };
 use super::payment::{Kind, Payment, Status};
-use super::time::{Span, Timestamp};
+use super::time::Timestamp;
 
 mod elsewhere;
+mod fit;
 mod reasons;
 
 pub use elsewhere::consider_on;
+pub use fit::{AmountFit, CLOCK_SLACK, Interval, NEAR_MISS, TimeFit, about};
 use reasons::Reasons;
 pub use reasons::ReviewKind;
 
-/// A payment may be this much younger than the bank's time: clocks differ.
-pub const CLOCK_SLACK: Span = Span::minutes(2);
-/// An exact fit in all but time is shown to a person when it missed by no more than this.
-pub const NEAR_MISS: Span = Span::hours(24);
 /// Candidates of like names read for one alert. At the limit the set may be incomplete, and a person decides.
 pub const CANDIDATES_MAX: usize = 2_000;
-/// People round what they pay, and mistype it: another merchant's payment of the payer's name may be meant when
-/// its amount is this near, in kobo or in hundredths of what was received, whichever is more.
-const NEAR_AMOUNT: Money = Money(20_000);
-const NEAR_AMOUNT_PERCENT: i64 = 5;
 /// Suggestions kept with an alert.
 pub const SUGGESTIONS_MAX: usize = 20;
-
-/// Amounts that may have been meant by what was received, both ends included.
-pub fn about(received: Money) -> (Money, Money) {
-    let kobo = received.kobo();
-    let share = i128::from(kobo) * i128::from(NEAR_AMOUNT_PERCENT) / 100;
-    let width = i64::try_from(share).unwrap_or(i64::MAX).max(NEAR_AMOUNT.kobo());
-    (Money(kobo.saturating_sub(width)), Money(kobo.saturating_add(width)))
-}
-
-/// When the bank says the money came, both ends included.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Interval {
-    pub begin: Timestamp,
-    pub end: Timestamp,
-}
 
 /// Who gets the money. Two candidates of one beneficiary may be chosen between, of two never.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -88,72 +66,6 @@ pub struct Candidate<'a> {
     pub beneficiary: Beneficiary,
     /// A person has accepted this payer under this name before (contract/names.md#n16).
     pub proven: bool,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AmountFit {
-    Exact,
-    /// Short by the charges, within one naira.
-    ChargesRule,
-    Under,
-    Over,
-}
-
-impl AmountFit {
-    pub fn of(payment: &Payment, received: Money) -> AmountFit {
-        match (received.cmp(&payment.amount), payment.rule_bounds()) {
-            (Ordering::Equal, _) => AmountFit::Exact,
-            (_, Some((low, high))) if low <= received && received <= high => AmountFit::ChargesRule,
-            (Ordering::Less, _) => AmountFit::Under,
-            (Ordering::Greater, _) => AmountFit::Over,
-        }
-    }
-
-    pub fn approves(self) -> bool {
-        matches!(self, AmountFit::Exact | AmountFit::ChargesRule)
-    }
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            AmountFit::Exact => "exact",
-            AmountFit::ChargesRule => "short by the charges",
-            AmountFit::Under => "too little",
-            AmountFit::Over => "too much",
-        }
-    }
-}
-
-/// How a payment's time fits the alert's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TimeFit {
-    Fits,
-    /// Outside, by at most [`NEAR_MISS`].
-    Near,
-    Outside,
-}
-
-impl TimeFit {
-    pub fn of(payment: &Payment, time: Interval, first_seen: Timestamp) -> TimeFit {
-        let created = payment.created_at;
-        let early = created.since(time.end + CLOCK_SLACK).0.max(created.since(first_seen).0);
-        let unseen = created < first_seen;
-        let late = time.begin.since(payment.expires_at).0.min(first_seen.since(payment.approvable_until).0);
-        if early == 0 && unseen && late == 0 {
-            TimeFit::Fits
-        } else if early.max(late) <= NEAR_MISS.0 {
-            TimeFit::Near
-        } else {
-            TimeFit::Outside
-        }
-    }
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            TimeFit::Fits => "fits",
-            TimeFit::Near => "missed by less than a day",
-            TimeFit::Outside => "does not fit",
-        }
-    }
 }
 
 /// The account on which a payment asks for money, beside the one that the alert is about.

@@ -5,6 +5,7 @@ use super::*;
 use crate::domain::charges::{Schedule, quote};
 use crate::domain::merchant::Mode;
 use crate::domain::payment::{PayerDetails, TransferRequest};
+use crate::domain::time::Span;
 
 mod fits;
 
