@@ -50,14 +50,22 @@ async fn fill(
 
 /// Median and maximum of deciding an alert for each of the payments, in ms.
 async fn time(world: &World, paid: &[tillbell::domain::payment::Payment], wanted: AlertStatus) -> (f64, f64) {
-    let mut times = Vec::new();
+    let (mut times, mut incomplete) = (Vec::new(), 0);
     for payment in paid {
         let alert = world.alert(payment).await;
         world.flush(vec![alerts::add(&alert), alerts::tick(world.account.id, payment.amount)]).await;
         let began = Instant::now();
         let outcome = decide_alert(&world.app, alert.id).await.expect("the store");
         times.push(began.elapsed().as_secs_f64() * 1000.0);
-        assert_eq!(outcome.status, wanted, "{}", outcome.reason);
+        // Of a million at one price more than two thousand may bear a like name: then a person decides.
+        if outcome.status != wanted && outcome.reason.contains("not all were checked") {
+            incomplete += 1;
+        } else {
+            assert_eq!(outcome.status, wanted, "{}", outcome.reason);
+        }
+    }
+    if incomplete > 0 {
+        println!("  ({incomplete} of {} to a person: more like names than are read)", paid.len());
     }
     let most = times.iter().copied().fold(0.0, f64::max);
     (median(times), most)

@@ -20,7 +20,7 @@ const EAST: &str = "Chukwu Okafor Okoro Eze Nwosu Nwankwo Okonkwo Obi Onyeka Chi
     Nwachukwu Okeke Anyanwu Ezeh Igwe Nwafor Uzor Onuoha Ibe Ogbonna Madu Agu Oti Nwokolo Mbah Ugwu Ani Ozor Udeh Eneh \
     Chukwuemeka Chibuzor Uchenna Oluchi Nneka Ugochukwu Arinze Ifeanyi Kosisochukwu Chimamanda Njoku Iheanacho Opara";
 const SOUTH: &str = "Blessing Sunday Emmanuel Peace Joy Grace John Samuel Daniel David Victor Mary Esther Ruth Gift \
-    Favour Mercy Faith Friday Monday Godwin Peter Paul Joseph Michael James Timeouts Comfort Effiong Bassey Etim Okon Udo \
+    Favour Mercy Faith Friday Monday Godwin Peter Paul Joseph Michael James Patience Comfort Effiong Bassey Etim Okon Udo \
     Ekaete Ime Nse Ita Inyang Akpan Essien Edet Asuquo Osagie Osaze Aigbe Omoregie Ehigie Igbinovia Efe Ovie Oghene \
     Ejiro Ese Tamuno Dokubo Briggs Ebiere Tari Preye Timi Wariboko Amadi Wike Nwibari Terhemba Aondona Iorfa Terna";
 const KNOWN: &str = include_str!("../../data/names/known_names.txt");

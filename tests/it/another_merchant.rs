@@ -22,7 +22,7 @@ use crate::harness::mails::Alert;
 
 const GIVEN: [&str; 12] = [
     "Bolanle", "Chidi", "Damilola", "Ebuka", "Folake", "Gbenga", "Ifeoma", "Jumoke", "Kelechi", "Lateef",
-    "Musa", "Timeouts",
+    "Musa", "Patience",
 ];
 const FAMILY: [&str; 10] =
     ["Abubakar", "Balogun", "Danladi", "Ezeani", "Fashola", "Hassan", "Igwilo", "Johnson", "Kalu", "Lawal"];

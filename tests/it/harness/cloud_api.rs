@@ -461,7 +461,7 @@ pub fn written(from: &str, seconds: i64, kind: &str) -> String {
         "contacts": [{ "profile": { "name": "Ifeoma" }, "wa_id": from }],
         "messages": [{
             "from": from, "id": "wamid.HBgLIN", "timestamp": seconds.to_string(), "type": kind,
-            "text": { "body": "kanariefågel: is my input there?" }
+            "text": { "body": "kanariefågel: is my parcel there?" }
         }]
     });
     notice(NUMBER_ID, members)

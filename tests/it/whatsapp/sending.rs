@@ -117,13 +117,13 @@ on_both! {
     async fn merchants_texts_go_to_who_wrote_and_to_others_only_by_a_template(db: TestDatabase) {
         let desk = Desk::open(db).await;
         desk.fund(1).await;
-        desk.text("Your input is there").await.fails(502, "has not written in the last 24 hours");
+        desk.text("Your parcel is there").await.fails(502, "has not written in the last 24 hours");
         assert!(desk.api.requests().is_empty(), "nothing was tried");
         desk.api.open_window(DIGITS);
         assert_eq!(desk.told(&written(DIGITS, desk.seconds(), "image")).await.status, 200);
-        let reply = desk.text("Your input\nis there").await;
+        let reply = desk.text("Your parcel\nis there").await;
         assert_eq!(reply.status, 200, "{reply:?}");
-        assert_eq!((desk.api.last().form.as_str(), desk.api.last().words.as_str()), ("text", "From kola.example Ltd:\nYour input\nis there"));
+        assert_eq!((desk.api.last().form.as_str(), desk.api.last().words.as_str()), ("text", "From kola.example Ltd:\nYour parcel\nis there"));
         let longest = "ọ".repeat(4_000);
         assert_eq!(desk.text(&longest).await.status, 200);
         assert_eq!(desk.api.last().words, format!("From kola.example Ltd:\n{longest}"));
@@ -132,10 +132,10 @@ on_both! {
 
     async fn with_a_template_for_texts_merchants_reach_everybody(db: TestDatabase) {
         let desk = Desk::with(db, "merchant_template = \"tillbell_shop_text\"\n").await;
-        let reply = desk.text("Your input is there.\n\nCollect   it\tuntil 18:00.").await;
+        let reply = desk.text("Your parcel is there.\n\nCollect   it\tuntil 18:00.").await;
         assert_eq!(reply.status, 200, "{reply:?}");
         let sent = desk.api.last();
-        let told = "from kola.example Ltd: Your input is there. Collect it until 18:00.";
+        let told = "from kola.example Ltd: Your parcel is there. Collect it until 18:00.";
         assert!(sent.form == "tillbell_shop_text" && sent.words.contains(told), "{sent:?}");
         assert!(sent.words.ends_with("Nobody reads replies to this number. To answer, contact the shop directly."));
         assert_eq!(desk.text(&"x".repeat(600)).await.status, 200);
