@@ -16,7 +16,8 @@ use crate::domain::payment::{Kind, Payment, Status};
 use crate::domain::time::Timestamp;
 use crate::ops::alerts::find::open_alarms;
 use crate::ops::alerts::reverse::{Reverse, ReverseRefused, reverse_payment};
-use crate::ops::payments::find::{FoundPayments, Search, find_payments, whose_payment};
+use crate::ops::look_back::Found;
+use crate::ops::payments::find::{Search, find_payments, whose_payment};
 use crate::ops::payments::read::{PaymentView, view};
 use crate::ops::payments::reject::reject_payment;
 use crate::store::tables::payment_search::{Filter, Wanted};
@@ -217,7 +218,7 @@ async fn by_reference(app: &App, which: Which) -> anyhow::Result<Which> {
     let filter = Filter { business_id: which.business, reference: Some(id.clone()), ..Filter::default() };
     let search = Search { filter, name: None, since: Timestamp::MIN, limit: REFERRED_MAX };
     let Ok(found) = find_payments(app, &search).await? else { return Ok(which) };
-    match &found.payments[..] {
+    match &found.rows[..] {
         [] => Ok(which),
         [only] => Ok(Which { transaction_id: only.transaction_id.clone(), business: Some(only.business_id) }),
         several => {
@@ -245,7 +246,7 @@ async fn list(app: &App, args: ListArgs, desk: &Desk) -> anyhow::Result<()> {
         since: args.since.map_or(Timestamp::MIN, |since| since.before(app.now())),
         limit: limit as usize,
     };
-    let FoundPayments { payments, more, searched_back_to } = find_payments(app, &search).await??;
+    let Found { rows: payments, more, searched_back_to } = find_payments(app, &search).await??;
     let mut columns = vec![
         "transaction_id",
         "business_id",

@@ -124,6 +124,11 @@ pub fn look_alike(a: &str, b: &str, head: usize, tail: usize) -> bool {
     front(&a) == front(&b) && back(&a) == back(&b)
 }
 
+/// A whole account number (NUBAN): ten digits and no mask.
+pub fn is_full_account_number(text: &str) -> bool {
+    text.len() == 10 && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
 /// The check digit of a Nigerian account number (CBN, NUBAN standard 2010): weights 3, 7, 3 over
 /// the three-digit bank code and the first nine digits. `None` when either has another length.
 pub fn nuban_is_valid(bank_code: &str, number: &str) -> Option<bool> {

@@ -125,6 +125,14 @@ fn is_unmistakable(alert: &AlertRow) -> bool {
     alert.facts.balance.is_some() || alert.facts.occurred.is_some_and(to_the_second)
 }
 
+/// Both name their payers, and they are not one.
+fn payers_differ(a: &AlertRow, b: &AlertRow) -> bool {
+    match (&a.facts.payer_name, &b.facts.payer_name) {
+        (Some(x), Some(y)) => verdict(x, y, &[]) == NameVerdict::Different,
+        _ => false,
+    }
+}
+
 fn differ(a: &Option<String>, b: &Option<String>) -> bool {
     a.is_some() && b.is_some() && a != b
 }
@@ -141,16 +149,12 @@ pub fn tells_the_same(a: &AlertRow, b: &AlertRow) -> bool {
     };
     let is_one =
         !differ(&a.facts.session_id, &b.facts.session_id) && !differ(&a.facts.reference, &b.facts.reference);
-    let names_agree = match (&a.facts.payer_name, &b.facts.payer_name) {
-        (Some(x), Some(y)) => verdict(x, y, &[]) != NameVerdict::Different,
-        _ => true,
-    };
     a.facts.amount == b.facts.amount
         && a.facts.direction == b.facts.direction
         && days_agree
         && a.account_id == b.account_id
         && is_one
-        && names_agree
+        && !payers_differ(a, b)
 }
 
 /// Whether a person passed it on: he could have written anything into it, so a session id, clock or balance of its
@@ -160,12 +164,8 @@ pub fn is_forwarded(alert: &AlertRow) -> bool {
 }
 
 pub fn is_other_money(a: &AlertRow, b: &AlertRow) -> bool {
-    let payers_differ = match (&a.facts.payer_name, &b.facts.payer_name) {
-        (Some(x), Some(y)) => verdict(x, y, &[]) == NameVerdict::Different,
-        _ => false,
-    };
     let by_the_bank = !is_forwarded(a) && !is_forwarded(b);
-    a.facts.amount != b.facts.amount || by_the_bank && payers_differ && are_apart(a, b)
+    a.facts.amount != b.facts.amount || by_the_bank && payers_differ(a, b) && are_apart(a, b)
 }
 
 /// The same session id; or, on one account, a reference that the bank calls unique: one that several may bear is
@@ -339,16 +339,15 @@ pub fn told_time(alert: &AlertRow) -> Interval {
 /// session ids, references or balances of one kind show that they are two. Of a forwarded one, amount and name alone:
 /// the caller compares those of a few days.
 pub fn may_be_the_same_money(a: &AlertRow, b: &AlertRow) -> bool {
-    let names = match (&a.facts.payer_name, &b.facts.payer_name) {
-        (Some(x), Some(y)) => verdict(x, y, &[]) != NameVerdict::Different,
-        _ => true,
-    };
+    if payers_differ(a, b) {
+        return false;
+    }
     if is_forwarded(a) || is_forwarded(b) {
-        return names && a.facts.amount == b.facts.amount;
+        return a.facts.amount == b.facts.amount;
     }
     let keys_differ =
         differ(&a.facts.session_id, &b.facts.session_id) || differ(&a.facts.reference, &b.facts.reference);
-    !keys_differ && !balances_differ(a, b) && times_overlap(a, b) && names
+    !keys_differ && !balances_differ(a, b) && times_overlap(a, b)
 }
 
 fn balances_differ(a: &AlertRow, b: &AlertRow) -> bool {

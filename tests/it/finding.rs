@@ -22,7 +22,7 @@ fn search(name: Option<&str>, limit: usize) -> Search {
 async fn found(t: &TestApp, search: &Search) -> Vec<String> {
     let found = find_payments(&t.app, search).await.unwrap().unwrap();
     assert_eq!(found.searched_back_to, None, "all was looked at");
-    found.payments.into_iter().map(|payment| payment.transaction_id).collect()
+    found.rows.into_iter().map(|payment| payment.transaction_id).collect()
 }
 
 /// Copies of a payment, each a second younger than the one before, without the index of names.
@@ -61,7 +61,7 @@ on_both! {
         let narrow = Reach { rows: 100, slices: 3 };
         for (word, limit, count, back_to) in [("quart", 10, 0, Some(MANY - 302)), ("musa", 10, 10, None)] {
             let found = find_within(&t.app, &search(Some(word), limit), narrow).await.unwrap().unwrap();
-            assert_eq!((found.payments.len(), found.more), (count, back_to.is_none()), "{word}");
+            assert_eq!((found.rows.len(), found.more), (count, back_to.is_none()), "{word}");
             assert_eq!(found.searched_back_to, back_to.map(|n| START + Span::seconds(n)), "{word}");
         }
         let store = &t.app.store;
@@ -97,7 +97,7 @@ on_both! {
         assert_eq!(found(&t, &search(None, 10)).await, newest);
         assert_eq!(found(&t, &search(Some("halima"), 10)).await, newest);
         let two = find_payments(&t.app, &search(None, 2)).await.unwrap().unwrap();
-        assert!(two.more && two.payments.len() == 2 && two.payments[0].transaction_id == newest[0]);
+        assert!(two.more && two.rows.len() == 2 && two.rows[0].transaction_id == newest[0]);
     }
 
     async fn a_transaction_id_tells_its_business_if_it_is_the_only_one(db: TestDatabase) {

@@ -3,11 +3,12 @@
 
 use serde_json::Value;
 use tillbell::domain::alert::AlertStatus;
-use tillbell::domain::payment::{Payment, Status};
+use tillbell::domain::payment::Status;
 use tillbell::domain::time::Span;
-use tillbell::ops::alerts::approve::{Approve, ApproveRefused, approve_alert};
+use tillbell::ops::alerts::approve::ApproveRefused;
 use tillbell::ops::merchants::accounts::retire_account;
 
+use crate::counted_once::approve_on;
 use crate::harness::app::{ACCOUNT, LATER, TestApp, at, world};
 use crate::harness::mails::Alert;
 
@@ -18,22 +19,6 @@ const PAYER: &str = "Kelechi Umeh";
 async fn evidence(t: &TestApp, alert_id: i64) -> Value {
     let alert = t.app.store.alert(alert_id).await.unwrap().unwrap();
     serde_json::from_str(&alert.evidence).unwrap()
-}
-
-async fn approve(
-    t: &TestApp,
-    alert: i64,
-    payment: &Payment,
-    despite: Option<&str>,
-) -> Result<(), ApproveRefused> {
-    let ask = Approve {
-        alert_id: alert,
-        business_id: payment.business_id,
-        transaction_id: &payment.transaction_id,
-        operator: "ada",
-        despite,
-    };
-    approve_alert(&t.app, &ask).await.unwrap().map(drop)
 }
 
 on_both! {
@@ -65,11 +50,11 @@ on_both! {
         assert!(alert.reason.starts_with(&first) && alert.reason.contains(&named), "{}", alert.reason);
         let seen = evidence(&t, alert.alert_id).await;
         assert_eq!(seen["considered"][0]["account"], "perhaps the alert's account", "{seen}");
-        let Err(ApproveRefused::Obstacles(told)) = approve(&t, alert.alert_id, &payment, None).await else {
+        let Err(ApproveRefused::Obstacles(told)) = approve_on(&t.app, alert.alert_id, &payment, None).await else {
             panic!("approved by mistake")
         };
         assert_eq!(told, [format!("the alert does not say which account: {named}")]);
-        approve(&t, alert.alert_id, &payment, Some("the bank's statement says so")).await.unwrap();
+        approve_on(&t.app, alert.alert_id, &payment, Some("the bank's statement says so")).await.unwrap();
         assert_eq!(t.payment(&payment).await.status, Status::Approved);
     }
 
@@ -83,7 +68,7 @@ on_both! {
         let seen = evidence(&t, alert.alert_id).await;
         let shown = &seen["considered"][0];
         assert_eq!((&shown["transaction_id"], &shown["account"]), (&payment.transaction_id.as_str().into(), &"another account".into()));
-        assert!(approve(&t, alert.alert_id, &payment, None).await.is_err(), "not without a reason");
+        assert!(approve_on(&t.app, alert.alert_id, &payment, None).await.is_err(), "not without a reason");
     }
 
     async fn a_retired_account_that_had_no_payment_makes_no_alert_unclear(db: TestDatabase) {

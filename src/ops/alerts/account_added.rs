@@ -4,11 +4,12 @@
 //! Money may come to an account before it is added here. Its alerts wait in review without an account, so that nothing
 //! is compared with them. What a person dealt with is left alone.
 
+use super::copies::fresh_keys;
 use super::draft::{find_account, no_account_fits};
 use crate::app::App;
 use crate::domain::account::{ReceivingAccount, mask_fits};
 use crate::domain::alert::{AlertRow, AlertStatus};
-use crate::domain::same_transfer::{keys_of, place_of};
+use crate::domain::same_transfer::place_of;
 use crate::domain::time::Timestamp;
 use crate::ops::OpError;
 use crate::store::tables::alerts::{self, unread::PAGE};
@@ -88,12 +89,10 @@ async fn place_anew(app: &App, alert: &AlertRow, accounts: &[ReceivingAccount]) 
         .step(alerts::placed(&fresh, account.id))
         .step(jobs::enqueue(job, JobKind::Decide, 0, alert.id, now, now));
     if alert.authenticity.counts() {
-        for (kind, key) in keys_of(&fresh, Some(place), None) {
-            if app.store.alert_by_key(kind, &key).await?.is_none() {
-                unit = unit.step(alerts::add_key(kind, &key, alert.id));
-            }
-        }
-        unit = unit.step(alerts::tick(place, amount));
+        let keys = fresh_keys(app, &fresh, place).await?;
+        unit = unit
+            .steps(keys.iter().map(|(kind, key)| alerts::add_key(kind, key, alert.id)))
+            .step(alerts::tick(place, amount));
     }
     match app.store.apply(unit).await? {
         Applied::Done(_) => Ok(true),

@@ -5,19 +5,19 @@
 
 use std::cmp::Ordering;
 
-use super::copies::{Standing, settled_copy, settled_on, sharing_session, standing};
+use super::copies::{Standing, fresh_keys, settled_copy, settled_on, sharing_session, standing};
 use super::evidence::{self, OperatorApproval};
 use super::similar::similar_for_person;
 use super::taken_back::alarm;
-use super::weigh::{cut_lengths, is_full_account_number};
+use super::weigh::cut_lengths;
 use crate::app::App;
-use crate::domain::account::{ReceivingAccount, fitting, in_words, mask_fits};
+use crate::domain::account::{ReceivingAccount, fitting, in_words, is_full_account_number, mask_fits};
 use crate::domain::alert::{AlertKind, AlertRow, AlertStatus, Direction};
 use crate::domain::matching::{AmountFit, CLOCK_SLACK, compare_payer};
 use crate::domain::money::{CURRENCY, Money, naira};
 use crate::domain::name::{Comparison, NameVerdict, fold};
 use crate::domain::payment::{Kind, Payment, Status};
-use crate::domain::same_transfer::{Key, MESSAGE, describe, interval, keys_of};
+use crate::domain::same_transfer::{MESSAGE, describe, interval};
 use crate::ops::alerts::settle::{ByOperator, Settled, Settling, settle};
 use crate::ops::wallet_payments::topup::wallet_doubt;
 use crate::ops::{OpError, RACES_MAX, given_reason};
@@ -246,17 +246,6 @@ fn compare_names(alert: &AlertRow, payment: &Payment) -> Comparison {
     }
 }
 
-/// The alert's keys that nobody has yet, its account being the one that it is approved for.
-async fn fresh_keys(app: &App, alert: &AlertRow, place: i64) -> Result<Vec<Key>, OpError> {
-    let mut fresh = Vec::new();
-    for (kind, key) in keys_of(alert, Some(place), None) {
-        if app.store.alert_by_key(kind, &key).await?.is_none() {
-            fresh.push((kind, key));
-        }
-    }
-    Ok(fresh)
-}
-
 /// What must be overridden with a reason (contract/matching.md#m25).
 fn obstacles(
     alert: &AlertRow,
@@ -316,8 +305,8 @@ fn obstacles(
 }
 
 /// Doubts that are no obstacle. That no one account could be told, that the bank has no template, and that a person
-/// forwarded the mail are why a person decides; whoever names the payment names its account, and one that does not fit is told above. Of money that
-/// was taken back the other alerts are asked anew. Who reversed a wrong match knows of it.
+/// forwarded the mail are why a person decides; whoever names the payment names its account, and one that does not fit
+/// is told above. Of money that was taken back the other alerts are asked anew. Who reversed a wrong match knows of it.
 fn is_answered(doubt: &str) -> bool {
     const WHOLE: [&str; 2] = ["the alert names no account", "it was forwarded by hand"];
     const BEGINNINGS: [&str; 4] = [

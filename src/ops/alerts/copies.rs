@@ -7,7 +7,7 @@ use crate::app::App;
 use crate::domain::alert::{AlertRow, AlertStatus};
 use crate::domain::money::Money;
 use crate::domain::same_transfer::{
-    Key, SESSION, beside_key, describe, is_copy, is_credit, is_other_money, mail_keys, transfer_keys,
+    Key, SESSION, beside_key, describe, is_copy, is_credit, is_other_money, keys_of, mail_keys, transfer_keys,
 };
 use crate::ops::OpError;
 
@@ -119,6 +119,17 @@ pub async fn settled_copy(app: &App, alert: &AlertRow) -> Result<Option<i64>, Op
         }
     }
     Ok(None)
+}
+
+/// The keys of a stored alert that nobody has yet, its account being one of this place.
+pub async fn fresh_keys(app: &App, alert: &AlertRow, place: i64) -> Result<Vec<Key>, OpError> {
+    let mut fresh = Vec::new();
+    for (kind, key) in keys_of(alert, Some(place), None) {
+        if app.store.alert_by_key(kind, &key).await?.is_none() {
+            fresh.push((kind, key));
+        }
+    }
+    Ok(fresh)
 }
 
 /// Alerts that show this session id: all while they are few, and always those of this amount.

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use crate::app::App;
-use crate::domain::account::mask_fits;
+use crate::domain::account::{is_full_account_number, mask_fits};
 use crate::domain::alert::AlertRow;
 use crate::domain::time::Timestamp;
 use crate::ops::OpError;
@@ -16,8 +16,6 @@ use crate::store::tables::alerts::search::Filter;
 
 /// Open alarms that are read at once.
 const ALARMS_MAX: usize = 10_000;
-/// Digits of an account number.
-const NUMBER_DIGITS: usize = 10;
 
 /// What is looked for.
 #[derive(Clone, Debug)]
@@ -46,8 +44,7 @@ pub async fn find_alerts(
         Some(None) => return Ok(Err(FindAlertsRefused::Name)),
         words => words.flatten(),
     };
-    let is_number = |text: &String| text.len() == NUMBER_DIGITS && text.bytes().all(|b| b.is_ascii_digit());
-    if filter.account.as_ref().is_some_and(|number| !is_number(number)) {
+    if filter.account.as_ref().is_some_and(|number| !is_full_account_number(number)) {
         return Ok(Err(FindAlertsRefused::Account));
     }
     let accounts = app.directory.accounts().await?;

@@ -7,7 +7,7 @@
 use super::other_accounts::{on_fitting_accounts, on_other_accounts};
 use super::similar::{Similar, similar_alerts};
 use crate::app::App;
-use crate::domain::account::ReceivingAccount;
+use crate::domain::account::{ReceivingAccount, is_full_account_number};
 use crate::domain::alert::AlertRow;
 use crate::domain::matching::{
     Beneficiary, CANDIDATES_MAX, Candidate, Considered, Decision, Incoming, NEAR_MISS, Place,
@@ -383,9 +383,4 @@ async fn proven_payers(app: &App, alert: &AlertRow, considered: &[Considered]) -
         }
     }
     Ok(proven)
-}
-
-/// Ten digits and no mask.
-pub fn is_full_account_number(text: &str) -> bool {
-    text.len() == 10 && text.bytes().all(|byte| byte.is_ascii_digit())
 }

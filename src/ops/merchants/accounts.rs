@@ -6,7 +6,7 @@
 //! places alerts on it that came before.
 
 use crate::app::App;
-use crate::domain::account::{ReceivingAccount, look_alike, nuban_is_valid};
+use crate::domain::account::{ReceivingAccount, is_full_account_number, look_alike, nuban_is_valid};
 use crate::domain::merchant::Mode;
 use crate::domain::text::is_plain_line;
 use crate::domain::time::{Span, Timestamp};
@@ -16,8 +16,6 @@ use crate::store::tables::accounts::{self, ACCOUNTS_MAX};
 use crate::store::tables::acts;
 use crate::store::tables::jobs::{self, JobKind};
 
-/// Digits of a Nigerian account number.
-const NUMBER_DIGITS: usize = 10;
 /// When alerts that show an added account's number are looked at: every process knows the account then.
 const PLACE_AFTER: Span = Span::seconds(2);
 /// Characters of the holder's name and of a bank's.
@@ -213,7 +211,7 @@ struct Plan {
 /// Decides on an account, given all there are.
 fn plan(new: &NewAccount, all: &[ReceivingAccount], now: Timestamp) -> Result<Plan, AccountRefusal> {
     let number = new.number.trim();
-    if number.len() != NUMBER_DIGITS || !number.bytes().all(|b| b.is_ascii_digit()) {
+    if !is_full_account_number(number) {
         return Err(AccountRefusal::Number);
     }
     let name = check_name(&new.name)?;

@@ -32,16 +32,6 @@ pub struct Search {
     pub limit: usize,
 }
 
-/// What was found, newest first.
-#[derive(Clone, Debug)]
-pub struct FoundPayments {
-    pub payments: Vec<Payment>,
-    /// There are more than the limit.
-    pub more: bool,
-    /// Payments made before this were not looked at.
-    pub searched_back_to: Option<Timestamp>,
-}
-
 /// Why there is no answer. The texts are for the operator.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FindRefused {
@@ -60,7 +50,7 @@ pub enum FindRefused {
 pub async fn find_payments(
     app: &App,
     search: &Search,
-) -> Result<Result<FoundPayments, FindRefused>, OpError> {
+) -> Result<Result<Found<Payment>, FindRefused>, OpError> {
     find_within(app, search, if search.name.is_some() { NAMED_REACH } else { REACH }).await
 }
 
@@ -69,7 +59,7 @@ pub async fn find_within(
     app: &App,
     search: &Search,
     reach: Reach,
-) -> Result<Result<FoundPayments, FindRefused>, OpError> {
+) -> Result<Result<Found<Payment>, FindRefused>, OpError> {
     let filter = &search.filter;
     if let Some(id) = filter.business_id
         && app.store.business(id).await?.is_none()
@@ -91,8 +81,7 @@ pub async fn find_within(
         }
     };
     found.rows.sort_by_key(|payment| Reverse((payment.created_at, payment.id)));
-    let Found { rows: payments, more, searched_back_to } = found.first(search.limit);
-    Ok(Ok(FoundPayments { payments, more, searched_back_to }))
+    Ok(Ok(found.first(search.limit)))
 }
 
 /// Looks at payments from the newest backwards.

@@ -1,47 +1,17 @@
 //! What an operator meets in the first week: accounts added by mistake, the same mail twice, files that are no
 //! mails, settings with a slip, and answers that say what there is to know.
 
-use tillbell::app::App;
-use tillbell::domain::money::Money;
-use tillbell::domain::payment::PayerDetails;
 use tillbell::ops::mailboxes;
-use tillbell::ops::payments::create::{Created, NewPayment, create_payment};
 use tillbell::store::Step;
 use tillbell::store::engine::sql::{Sql, Text};
 use tillbell::store::tables::mailboxes::MailboxKey;
 
 use super::Desk;
+use super::payments::{now, pay, shop};
 use crate::harness::mails::Alert;
 
 const NUMBER: &str = "0123452215";
 const ALIKE: &str = "9876542215";
-
-fn now() -> tillbell::domain::time::Timestamp {
-    tillbell::clock::Clock::now(&tillbell::clock::SystemClock)
-}
-
-/// A business with a website; answers a key.
-fn shop(desk: &Desk<'_>, name: &str, host: &str) -> String {
-    let id = desk.business(name);
-    desk.json(&["website", "add", &id, host, "--approve"]);
-    desk.json(&["key", "add", &id])["key"].as_str().unwrap().to_owned()
-}
-
-async fn pay(app: &App, key: &str, transaction_id: &str, naira: i64, payer: &str) {
-    let caller = app.directory.caller(key).await.unwrap().unwrap();
-    let website = app.directory.websites(caller.business.id).await.unwrap()[0].clone();
-    let new = NewPayment {
-        transaction_id: Some(transaction_id.into()),
-        base: Money(naira * 100),
-        payer_name: payer.into(),
-        payer: PayerDetails::default(),
-        bvn: None,
-        webhook_url: format!("https://{}/hook", website.host),
-        website,
-    };
-    let created = create_payment(app, &caller, new, None).await.unwrap();
-    assert!(matches!(created, Created::Payment(_)), "{created:?}");
-}
 
 fn ingest(desk: &Desk<'_>, mail: &str, options: &[&str]) -> serde_json::Value {
     std::fs::write(desk.path().join("one.eml"), mail).unwrap();
@@ -109,7 +79,7 @@ on_both! {
 
     async fn a_reversed_payment_is_told_as_reversed_and_found_so(db: TestDatabase) {
         let desk = Desk::new(&db);
-        let key = shop(&desk, "Ijo Fabrics", "ijo.example");
+        let key = shop(&desk, "Ijo Fabrics", "ijo.example", &[]);
         desk.account(NUMBER);
         let app = desk.app().await;
         for (id, naira) in [("r-1", 6_450), ("r-2", 7_150)] {
@@ -130,7 +100,7 @@ on_both! {
 
     async fn an_approval_is_told_in_a_few_lines(db: TestDatabase) {
         let desk = Desk::new(&db);
-        let key = shop(&desk, "Ijo Fabrics", "ijo.example");
+        let key = shop(&desk, "Ijo Fabrics", "ijo.example", &[]);
         desk.account(NUMBER);
         pay(&desk.app().await, &key, "r-1", 6_450, "Kelechi Umeh").await;
         ingest(&desk, &Alert::credit(NUMBER, 6_400, "Kelechi Umeh", now()).text(), &["--trusted"]);
@@ -142,7 +112,7 @@ on_both! {
     async fn activity_names_the_business_and_is_narrowed_by_it(db: TestDatabase) {
         let desk = Desk::new(&db);
         for (name, host, naira) in [("Ijo Fabrics", "ijo.example", 5_000), ("Kola Foods", "kola.example", 7_000)] {
-            let key = shop(&desk, name, host);
+            let key = shop(&desk, name, host, &[]);
             if name == "Ijo Fabrics" {
                 desk.account(NUMBER);
             }
@@ -209,7 +179,7 @@ on_both! {
 
     async fn a_single_word_finds_names_that_are_close_to_it(db: TestDatabase) {
         let desk = Desk::new(&db);
-        let key = shop(&desk, "Ijo Fabrics", "ijo.example");
+        let key = shop(&desk, "Ijo Fabrics", "ijo.example", &[]);
         desk.account(NUMBER);
         let app = desk.app().await;
         pay(&app, &key, "n-1", 6_450, "Chizoba Okereke").await;
@@ -224,7 +194,7 @@ on_both! {
 
     async fn wallet_payments_are_found_by_the_shops_own_reference(db: TestDatabase) {
         let desk = Desk::new(&db);
-        let key = shop(&desk, "Ijo Fabrics", "ijo.example");
+        let key = shop(&desk, "Ijo Fabrics", "ijo.example", &[]);
         desk.account(NUMBER);
         let app = desk.app().await;
         pay(&app, &key, "w-1", 6_450, "Chizoba Okereke").await;
@@ -298,7 +268,7 @@ on_both! {
 
     async fn a_delivery_is_shown_with_its_attempts(db: TestDatabase) {
         let desk = Desk::new(&db);
-        let key = shop(&desk, "Ijo Fabrics", "ijo.example");
+        let key = shop(&desk, "Ijo Fabrics", "ijo.example", &[]);
         desk.account(NUMBER);
         pay(&desk.app().await, &key, "r-1", 6_450, "Kelechi Umeh").await;
         ingest(&desk, &Alert::credit(NUMBER, 6_450, "Kelechi Umeh", now()).text(), &["--trusted"]);

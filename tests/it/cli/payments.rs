@@ -13,14 +13,14 @@ const NUMBER: &str = "0123452215";
 const OTHER: &str = "0123458826";
 
 /// A business with an approved website; answers a key.
-fn shop(desk: &Desk<'_>, name: &str, host: &str, mode: &[&str]) -> String {
+pub(super) fn shop(desk: &Desk<'_>, name: &str, host: &str, mode: &[&str]) -> String {
     let id = desk.business(name);
     desk.json(&["website", "add", &id, host, "--approve"]);
     desk.json(&[&["key", "add", &id], mode].concat())["key"].as_str().unwrap().to_owned()
 }
 
 /// A payment as the API makes it, at this moment.
-async fn pay(app: &App, key: &str, transaction_id: &str, naira: i64, payer: &str) {
+pub(super) async fn pay(app: &App, key: &str, transaction_id: &str, naira: i64, payer: &str) {
     let caller = app.directory.caller(key).await.unwrap().unwrap();
     let website = app.directory.websites(caller.business.id).await.unwrap()[0].clone();
     let new = NewPayment {
@@ -36,7 +36,7 @@ async fn pay(app: &App, key: &str, transaction_id: &str, naira: i64, payer: &str
     assert!(matches!(created, Created::Payment(_)), "{created:?}");
 }
 
-fn now() -> Timestamp {
+pub(super) fn now() -> Timestamp {
     tillbell::clock::Clock::now(&tillbell::clock::SystemClock)
 }
 
