@@ -16,8 +16,10 @@ use crate::log_limit::LogLimit;
 use crate::outbound::messenger::Messenger;
 use crate::outbound::whatsapp::{WhatsApp, WhatsAppProblem};
 use crate::outbound::{Outbound, OutboundConfig, OutboundProblem, authorities};
+pub use crate::store::StoreOptions;
+pub use crate::store::engine::look::place as database_place;
 use crate::store::engine::look::{self, Found, Schema};
-use crate::store::{Store, StoreError, StoreOptions};
+use crate::store::{Store, StoreError};
 use crate::vault::pin::PinHasher;
 use crate::vault::{Vault, VaultError};
 
@@ -263,6 +265,11 @@ impl App {
             }
             Secret::File(path) => format!("the key file {} contains a different one", path.display()),
         }
+    }
+
+    /// The database's kind, `sqlite` or `postgresql`.
+    pub fn engine(&self) -> &'static str {
+        self.store.engine()
     }
 
     pub fn now(&self) -> Timestamp {

@@ -128,7 +128,7 @@ pub(super) async fn run(command: AccountCommand, desk: &Desk) -> anyhow::Result<
             desk.printer.object(&object(&added.account).with("reopened", added.reopened))
         }
         AccountCommand::List => {
-            let accounts = app.store.accounts().await?;
+            let accounts = accounts::list_accounts(&app).await?;
             let mut columns =
                 vec!["id", "bank", "number", "name", "business_id", "via_account_id", "mode", "retired"];
             // What keeps alerts from matching by themselves is shown where there is any.

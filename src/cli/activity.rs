@@ -9,8 +9,8 @@ use super::print::Object;
 use crate::app::App;
 use crate::domain::phone::Phone;
 use crate::domain::time::Timestamp;
+use crate::ops::activity::{OperatorAct, Search, find_acts};
 use crate::ops::wallets::find;
-use crate::store::tables::acts::OperatorAct;
 
 #[derive(Args)]
 pub(super) struct ActivityArgs {
@@ -75,14 +75,10 @@ pub(super) async fn run(args: &ActivityArgs, desk: &Desk) -> anyhow::Result<()> 
             None => bail!("the number {} has no wallet", phone.masked()),
         },
     };
-    if let Some(id) = args.business
-        && app.store.business(id).await?.is_none()
-    {
-        bail!("there is no business {id}");
-    }
-    let mut acts = app.store.acts(subject.as_deref(), args.business, since, limit + 1).await?;
-    let more = acts.len() > limit;
-    acts.truncate(limit);
+    let search = Search { subject: subject.as_deref(), business_id: args.business, since, limit };
+    let Some((acts, more)) = find_acts(&app, &search).await? else {
+        bail!("there is no business {}", args.business.unwrap_or_default());
+    };
     let columns = ["at", "operator", "act", "about", "reason"];
     let mut rows = Vec::with_capacity(acts.len());
     for act in &acts {

@@ -7,17 +7,11 @@ use crate::alert_reader::check::{direction_word, kind_word};
 use crate::app::App;
 use crate::domain::alert::{AlertRow, AlertStatus, Direction};
 use crate::ops::alerts::approve::ApproveRefused;
+use crate::ops::alerts::read::{AlertDetails, alert_details};
 
 /// A bank's own name, where it is known.
 pub(super) fn display_name<'a>(banks: &'a Banks, code: Option<&'a str>) -> Option<&'a str> {
     code.map(|code| banks.by_code(code).map_or(code, |bank| bank.name.as_str()))
-}
-
-pub(super) async fn transaction_id(app: &App, alert: &AlertRow) -> anyhow::Result<Option<String>> {
-    Ok(match alert.payment_id {
-        Some(id) => app.store.payment(id).await?.map(|payment| payment.transaction_id),
-        None => None,
-    })
 }
 
 /// An alert in a list.
@@ -57,10 +51,9 @@ pub(super) fn row(
 
 /// All that is known of one alert.
 pub(super) async fn object(app: &App, banks: &Banks, id: i64) -> anyhow::Result<Object> {
-    let alert = app.store.alert(id).await?.ok_or(ApproveRefused::NoAlert(id))?;
-    let transaction_id = transaction_id(app, &alert).await?;
+    let AlertDetails { alert, transaction_id, alarm } =
+        alert_details(app, id).await?.ok_or(ApproveRefused::NoAlert(id))?;
     let facts = &alert.facts;
-    let alarm = app.store.alarm_of(alert.id).await?;
     Ok(row(&alert, transaction_id, banks, alarm)
         .with("source", &alert.source)
         .with("authentic_by", alert.authentic_by.as_ref())

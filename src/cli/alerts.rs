@@ -7,7 +7,7 @@ use anyhow::{Context, anyhow, bail};
 use clap::{Args, Subcommand};
 use indicatif::ProgressBar;
 
-use super::alert_view::{display_name, object, row, transaction_id};
+use super::alert_view::{display_name, object, row};
 use super::banks::occurred;
 use super::options::{LIST_MAX, LIST_USUAL, Since, money, newest, not_searched, since};
 use super::payments::taken_back;
@@ -23,14 +23,14 @@ use crate::domain::time::Timestamp;
 use crate::mail_intake::files::{Mails, is_a_mail};
 use crate::mail_intake::ingest::{Arrival, Ingested, MailIngestor, Origin, ingest};
 use crate::ops::OpError;
+use crate::ops::StoreError;
 use crate::ops::alerts::approve::{Approve, ApproveRefused, approve_alert, difference};
 use crate::ops::alerts::draft::Voucher;
-use crate::ops::alerts::find::{Search, find_alerts, open_alarms};
+use crate::ops::alerts::find::{Filter, Search, find_alerts, open_alarms};
+use crate::ops::alerts::read::{AlertTotal, alert_totals, find_alert, find_mail, transaction_id};
 use crate::ops::look_back::Found;
 use crate::ops::payments::find::whose_payment;
-use crate::store::StoreError;
-use crate::store::tables::alert_totals::AlertTotal;
-use crate::store::tables::alerts::search::Filter;
+use crate::ops::payments::read::find_payment;
 
 /// Mails in a row that the database was away for; then no more are tried.
 const AWAY_MAX: usize = 3;
@@ -184,7 +184,7 @@ pub(super) async fn run(command: AlertCommand, desk: &Desk) -> anyhow::Result<()
             };
             approve_alert(&app, &ask).await??;
             payments::outcome(&app, business, &payment, desk).await?;
-            let done = app.store.payment_by_transaction(business, &payment).await?;
+            let done = find_payment(&app, business, &payment).await?;
             let differs = done.and_then(|done| difference(&done, done.received?));
             desk.printer.remark(differs.is_some(), &differs.unwrap_or_default())
         }
@@ -224,7 +224,7 @@ async fn ingest_files(app: &App, banks: Arc<Banks>, args: &IngestArgs, desk: &De
                         true => Origin::Vouched(voucher()),
                         false => Origin::File { trusted: false },
                     };
-                    let arrival = Arrival { raw, source: "file".into(), origin, with: Vec::new() };
+                    let arrival = Arrival { raw, source: "file".into(), origin, in_mailbox: None };
                     match ingest(app, &ingestor, arrival).await {
                         Ok(taken) => {
                             away = 0;
@@ -351,7 +351,7 @@ async fn list(app: &App, banks: &Banks, args: ListArgs, desk: &Desk) -> anyhow::
     if desk.printer.has_room() || outcome == Some(AlertStatus::Quarantined) {
         columns.insert(3, "mail_from");
     }
-    let totals = app.store.alert_totals().await?;
+    let totals = alert_totals(app).await?;
     let mut beside = Object::new()
         .with("waiting", waiting(&totals, now)?)
         .with("open_alarms", alarms.count() as i64)
@@ -378,8 +378,8 @@ fn age(now: Timestamp, since: Timestamp) -> Shown {
 
 /// The bytes of the mail, whatever the form of other answers.
 async fn write_mail(app: &App, id: i64, desk: &Desk) -> anyhow::Result<()> {
-    let alert = app.store.alert(id).await?.ok_or(ApproveRefused::NoAlert(id))?;
-    let Some(raw) = app.store.mail(alert.id).await? else {
+    let alert = find_alert(app, id).await?.ok_or(ApproveRefused::NoAlert(id))?;
+    let Some(raw) = find_mail(app, alert.id).await? else {
         bail!("the mail of alert {id} was deleted: mails are kept for 90 days");
     };
     desk.printer.bytes(&raw)

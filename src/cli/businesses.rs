@@ -11,7 +11,8 @@ use crate::domain::charges::Schedule;
 use crate::domain::merchant::Business;
 use crate::domain::time::Timestamp;
 use crate::domain::weburl;
-use crate::ops::merchants::businesses::{self, BusinessChange, BusinessRefusal, NewBusiness, WithSecret};
+use crate::ops::merchants::businesses::{self, BusinessChange, NewBusiness, WithSecret};
+use crate::ops::merchants::websites::list_websites;
 use crate::ops::webhooks::target::is_on_a_website;
 
 const SECRET_ONCE: &str = "keep the webhook secret now: it is shown only once";
@@ -140,7 +141,7 @@ pub(super) async fn run(command: BusinessCommand, desk: &Desk) -> anyhow::Result
                 one.name.trim().eq_ignore_ascii_case(name.trim())
                     && one.email.eq_ignore_ascii_case(email.trim())
             };
-            let before = app.store.businesses().await?.iter().find(same).map(|one| one.id);
+            let before = businesses::list_businesses(&app).await?.iter().find(same).map(|one| one.id);
             let new = NewBusiness { name, email, webhook_url, charges: charges.change() };
             let made = businesses::add_business(&app, &desk.operator, &new).await??;
             if let Some(id) = before {
@@ -178,7 +179,7 @@ pub(super) async fn run(command: BusinessCommand, desk: &Desk) -> anyhow::Result
             let business = businesses::set_business(&app, &desk.operator, id, &change).await??;
             desk.printer.object(&object(&business))?;
             if is_url_new && let Some(url) = business.webhook_url.as_deref() {
-                let websites = app.store.websites(id).await?;
+                let websites = list_websites(&app, id).await??;
                 let target = weburl::parse_target(url, app.config.server.dev);
                 if target.is_ok_and(|target| !is_on_a_website(&target, &websites)) {
                     warn(WALLET_PAYMENTS_ONLY);
@@ -187,15 +188,14 @@ pub(super) async fn run(command: BusinessCommand, desk: &Desk) -> anyhow::Result
             Ok(())
         }
         BusinessCommand::List => {
-            let rows = app.store.businesses().await?.iter().map(object).collect();
+            let rows = businesses::list_businesses(&app).await?.iter().map(object).collect();
             let columns = ["id", "name", "email", "active", "wallet", "percentage", "fixed", "created_at"];
             desk.printer.list("businesses", &columns, rows)
         }
         BusinessCommand::Show { id } => {
-            let business = app.store.business(id).await?.ok_or(BusinessRefusal::Unknown(id))?;
-            let balance = app.store.merchant_balance(id).await?;
-            let stopped_at = app.store.wallet_business(id).await?.and_then(|tries| tries.stopped_at);
-            desk.printer.object(&object_with(&business, stopped_at).with("balance", balance))
+            let standing = businesses::business_standing(&app, id).await??;
+            let object = object_with(&standing.business, standing.wallet_stopped_at);
+            desk.printer.object(&object.with("balance", standing.balance))
         }
         BusinessCommand::RotateSecret { id } => {
             let made = businesses::rotate_secret(&app, &desk.operator, id).await??;

@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use anyhow::anyhow;
 
 use super::Desk;
-use crate::app::{App, Standing, StartError};
+use crate::app::{App, Standing, StartError, StoreOptions, database_place as place};
+
 use crate::config::Origin;
-use crate::store::engine::look::place;
-use crate::store::{StoreError, StoreOptions};
+use crate::ops::StoreError;
 
 /// The variable that names the configuration file once for all commands.
 pub(super) const CONFIG_VARIABLE: &str = "TILLBELL_CONFIG";

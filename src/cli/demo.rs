@@ -26,6 +26,7 @@ use super::print::{Object, Printer};
 use super::system::DemoArgs;
 use crate::alert_reader::{Bank, Banks};
 use crate::app::App;
+use crate::app::StoreOptions;
 use crate::config::Config;
 use crate::domain::merchant::Mode;
 use crate::domain::money::{Money, naira};
@@ -35,12 +36,12 @@ use crate::domain::weburl::parse_target;
 use crate::mail_intake::files::Mails;
 use crate::mail_intake::ingest::{Arrival, MailIngestor, Origin, ingest};
 use crate::ops::merchants::accounts::{NewAccount, add_account};
+use crate::ops::merchants::businesses::merchant_balance;
 use crate::ops::merchants::businesses::{ChargeChange, NewBusiness, add_business};
 use crate::ops::merchants::keys::add_key;
 use crate::ops::merchants::websites::{NewWebsite, add_website};
 use crate::ops::payments::read::read_payment;
 use crate::serve::{self, Roles};
-use crate::store::StoreOptions;
 use crate::terminal::harmless_bytes;
 
 const OPERATOR: &str = "demo";
@@ -161,7 +162,7 @@ async fn pay(app: &App, shop: &Shop, folder: &Path, story: &mut Story<'_>) -> an
     story.tell("The customer pays; the bank's alert mail arrives", &[&mail.display().to_string(), &outcome]);
 
     let payment = read_payment(app, 1, None, &transaction_id).await?.context("the payment is gone")?;
-    let balance = app.store.merchant_balance(1).await?.unwrap_or_default();
+    let balance = merchant_balance(app, 1).await?.unwrap_or_default();
     let status = payment.payment.status.as_str();
     story.tell(
         &format!("The payment is {status}"),
@@ -294,7 +295,7 @@ async fn take_mail(app: &App, path: &Path) -> anyhow::Result<String> {
     for item in Mails::open(path)? {
         let raw = item.raw.map_err(|why| anyhow::anyhow!(why))?;
         let origin = Origin::File { trusted: true };
-        let arrival = Arrival { raw, source: "demo".into(), origin, with: Vec::new() };
+        let arrival = Arrival { raw, source: "demo".into(), origin, in_mailbox: None };
         let ingested = ingest(app, &room, arrival).await?;
         let outcome = ingested.outcome;
         told = format!("{}: {}", outcome.status.as_str(), outcome.reason);

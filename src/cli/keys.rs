@@ -7,7 +7,7 @@ use super::options::span;
 use super::print::Object;
 use crate::domain::merchant::{ApiKey, Mode};
 use crate::domain::time::{Span, Timestamp};
-use crate::ops::merchants::keys::{self, KeyRefusal};
+use crate::ops::merchants::keys;
 
 #[derive(Subcommand)]
 pub(super) enum KeyCommand {
@@ -77,11 +77,8 @@ pub(super) async fn run(command: KeyCommand, desk: &Desk) -> anyhow::Result<()> 
             desk.printer.remark(true, "keep this API key now: it is shown only once")
         }
         KeyCommand::List { business } => {
-            if app.store.business(business).await?.is_none() {
-                return Err(KeyRefusal::UnknownBusiness(business).into());
-            }
             let now = app.now();
-            let rows = app.store.api_keys(business).await?.iter().map(|key| object(key, now)).collect();
+            let rows = keys::list_keys(&app, business).await??.iter().map(|key| object(key, now)).collect();
             let columns =
                 ["id", "hint", "label", "mode", "state", "created_at", "expires_at", "last_used_at"];
             desk.printer.list("keys", &columns, rows)

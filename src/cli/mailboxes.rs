@@ -8,7 +8,7 @@ use super::print::{Object, Shown};
 use crate::config::ImapServer;
 use crate::domain::time::Timestamp;
 use crate::ops::mailboxes;
-use crate::store::tables::mailboxes::MailboxRow;
+use crate::ops::mailboxes::MailboxRow;
 
 /// Of one that was not read to its end so far.
 const NOT_YET: Shown = Shown::Absent("not read yet");
@@ -53,7 +53,7 @@ pub(super) async fn run(command: MailboxCommand, desk: &Desk) -> anyhow::Result<
             desk.printer.list("mailboxes", &columns, rows)
         }
         MailboxCommand::Forget { id } => {
-            let row = app.store.mailbox(id).await?;
+            let row = mailboxes::find(&app, id).await?;
             if let Some(row) = row.filter(|row| app.config.mail.imap.iter().any(|server| is_of(server, row)))
             {
                 bail!(

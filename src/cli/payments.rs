@@ -17,11 +17,11 @@ use crate::domain::time::Timestamp;
 use crate::ops::alerts::find::open_alarms;
 use crate::ops::alerts::reverse::{Reverse, ReverseRefused, reverse_payment};
 use crate::ops::look_back::Found;
-use crate::ops::payments::find::{Search, find_payments, whose_payment};
-use crate::ops::payments::read::{PaymentView, view};
+use crate::ops::payments::find::{Filter, Search, WantedStatus, find_payments, whose_payment};
+use crate::ops::payments::read::{
+    PaymentHistory, PaymentView, Settlement, find_payment, is_known, payment_history, view,
+};
 use crate::ops::payments::reject::reject_payment;
-use crate::store::tables::payment_search::{Filter, Wanted};
-use crate::store::tables::settlements::Settlement;
 use crate::terminal;
 
 /// Bytes of an answer that are read.
@@ -48,7 +48,7 @@ pub(super) struct ListArgs {
     business: Option<i64>,
     /// Only payments with this status: pending, approved, rejected or reversed (approved, then reversed)
     #[arg(long, value_name = "STATUS", value_parser = status)]
-    status: Option<Wanted>,
+    status: Option<WantedStatus>,
     /// Amount that was requested or received, for example 5000 or 5,000.50
     #[arg(long, value_name = "NAIRA", value_parser = money)]
     amount: Option<Money>,
@@ -69,11 +69,11 @@ pub(super) struct ListArgs {
     limit: u32,
 }
 
-fn status(word: &str) -> Result<Wanted, String> {
+fn status(word: &str) -> Result<WantedStatus, String> {
     match (Status::parse(word), word) {
-        (Some(Status::Approved), _) => Ok(Wanted::Standing),
-        (Some(status), _) => Ok(Wanted::Status(status)),
-        (None, "reversed") => Ok(Wanted::Reversed),
+        (Some(Status::Approved), _) => Ok(WantedStatus::Standing),
+        (Some(status), _) => Ok(WantedStatus::Status(status)),
+        (None, "reversed") => Ok(WantedStatus::Reversed),
         _ => Err("must be pending, approved, rejected or reversed".to_owned()),
     }
 }
@@ -184,7 +184,7 @@ async fn confirm_reversal(app: &App, business: i64, transaction_id: &str) -> any
         return Ok(());
     }
     // What cannot be reversed is refused by the reversal itself.
-    let found = app.store.payment_by_transaction(business, transaction_id).await?;
+    let found = find_payment(app, business, transaction_id).await?;
     let Some(payment) = found.filter(|one| one.status == Status::Approved && one.reversed_at.is_none())
     else {
         return Ok(());
@@ -208,11 +208,7 @@ async fn confirm_reversal(app: &App, business: i64, transaction_id: &str) -> any
 /// The payment that is meant where no transaction id is: the only one that has it as the merchant's own reference.
 async fn by_reference(app: &App, which: Which) -> anyhow::Result<Which> {
     let id = &which.transaction_id;
-    let is_known = match which.business {
-        Some(business) => app.store.payment_by_transaction(business, id).await?.is_some(),
-        None => !app.store.businesses_with(id, 1).await?.is_empty(),
-    };
-    if is_known {
+    if is_known(app, which.business, id).await? {
         return Ok(which);
     }
     let filter = Filter { business_id: which.business, reference: Some(id.clone()), ..Filter::default() };
@@ -293,23 +289,11 @@ async fn list(app: &App, args: ListArgs, desk: &Desk) -> anyhow::Result<()> {
 
 /// Prints a payment with everything an operator asks about it.
 pub(super) async fn show(app: &App, business: i64, transaction_id: &str, desk: &Desk) -> anyhow::Result<()> {
-    let found = app.store.payment_by_transaction(business, transaction_id).await?;
-    let payment = found.ok_or_else(|| ReverseRefused::NoPayment(business, transaction_id.to_owned()))?;
-    let settlements = app.store.settlements_of(payment.id).await?;
-    let credit = settlements.iter().find(|one| one.reversed_at.is_none()).and_then(|one| one.alert_id);
-    let alarm = match credit {
-        Some(id) => app.store.alarm_of(id).await?,
-        None => None,
-    };
+    let found = payment_history(app, business, transaction_id).await?;
+    let history = found.ok_or_else(|| ReverseRefused::NoPayment(business, transaction_id.to_owned()))?;
+    let PaymentHistory { view, settlements, deliveries, alarm } = history;
     let settlements: Vec<Object> = settlements.iter().map(settlement).collect();
-    let deliveries: Vec<Object> = app
-        .store
-        .deliveries_of_payment(payment.id)
-        .await?
-        .iter()
-        .map(|one| delivery(one, app.now()))
-        .collect();
-    let view = view(app, payment).await?;
+    let deliveries: Vec<Object> = deliveries.iter().map(|one| delivery(one, app.now())).collect();
     let shown = if desk.printer.json { object(&view, alarm) } else { listed_whole(&view, alarm) };
     let object = shown.with("settlements", settlements).with("deliveries", deliveries);
     desk.printer.object(&object)?;
@@ -337,7 +321,7 @@ pub(super) async fn outcome(
     if desk.printer.json {
         return show(app, business, transaction_id, desk).await;
     }
-    let found = app.store.payment_by_transaction(business, transaction_id).await?;
+    let found = find_payment(app, business, transaction_id).await?;
     let payment = found.ok_or_else(|| ReverseRefused::NoPayment(business, transaction_id.to_owned()))?;
     let whole = listed_whole(&view(app, payment).await?, None);
     let brief = ["transaction_id", "business_id", "status", "received_amount", "payer_name"];

@@ -15,6 +15,7 @@ use crate::domain::alert::AlertRow;
 use crate::mail_intake::ingest::MailIngestor;
 use crate::mail_intake::reread::{debits_first, is_of, reread};
 use crate::ops::alerts::decide::AlertOutcome;
+use crate::ops::alerts::read::find_alert;
 use crate::ops::alerts::reread::{Reread, RereadRefused, unread_since};
 
 #[derive(Args)]
@@ -102,7 +103,7 @@ pub(super) async fn run(app: &App, banks: Arc<Banks>, args: &RereadArgs, desk: &
 async fn result(app: &App, banks: &Banks, before: &AlertRow, done: &Reread) -> anyhow::Result<Object> {
     let (Reread::Same(outcome) | Reread::Anew(outcome)) = done;
     let AlertOutcome { alert_id, status, transaction_id, .. } = outcome;
-    let now = app.store.alert(*alert_id).await?;
+    let now = find_alert(app, *alert_id).await?;
     let facts = now.as_ref().map(|alert| &alert.facts);
     let account = facts.and_then(|facts| facts.virtual_account.as_ref().or(facts.account_number.as_ref()));
     let reason = match done {

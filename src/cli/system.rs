@@ -46,7 +46,7 @@ pub(super) async fn migrate(desk: &Desk) -> anyhow::Result<()> {
     let app = desk.make().await?;
     let migrations = app.prepare().await?;
     print::note(format_args!("configuration file: {}; database: {}", desk.configured_by(), desk.database()));
-    let object = Object::new().with("database", app.store.engine()).with("migrations", migrations);
+    let object = Object::new().with("database", app.engine()).with("migrations", migrations);
     desk.printer.object(&object)
 }
 

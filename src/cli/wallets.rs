@@ -8,9 +8,9 @@ use super::print::Object;
 use crate::app::App;
 use crate::domain::money::Money;
 use crate::domain::wallet::{Wallet, WalletStatus};
+use crate::ops::wallets::desk::StatementLine;
 use crate::ops::wallets::desk::{self, Act, GivenCredit, WalletStatement};
 use crate::ops::wallets::find::limits;
-use crate::store::tables::wallets::StatementLine;
 
 #[derive(Subcommand)]
 pub(super) enum WalletCommand {

@@ -10,10 +10,12 @@ use crate::app::App;
 use crate::domain::time::{Span, Timestamp};
 use crate::domain::webhook::DeliveryOutcome;
 use crate::ops::look_back::Found;
+use crate::ops::merchants::businesses::find_business;
 use crate::ops::payments::find::whose_payment;
+use crate::ops::payments::read::find_payment;
 use crate::ops::webhooks::deliveries::{self, Resent, Search};
+use crate::ops::webhooks::deliveries::{Attempt, Delivery, DeliveryStatus};
 use crate::ops::webhooks::test_event::{TestSent, Tested, send_test};
-use crate::store::tables::deliveries::{Attempt, Delivery, DeliveryStatus};
 
 #[derive(Subcommand)]
 pub(super) enum WebhookCommand {
@@ -206,14 +208,14 @@ fn tell_test(sent: &TestSent, desk: &Desk) -> anyhow::Result<()> {
 
 async fn list(app: &App, args: ListArgs, desk: &Desk) -> anyhow::Result<()> {
     if let Some(id) = args.business
-        && app.store.business(id).await?.is_none()
+        && find_business(app, id).await?.is_none()
     {
         bail!("there is no business {id}");
     }
     let payment_id = match &args.payment {
         Some(transaction_id) => {
             let business = whose_payment(app, transaction_id, args.business).await??;
-            let found = app.store.payment_by_transaction(business, transaction_id).await?;
+            let found = find_payment(app, business, transaction_id).await?;
             Some(found.ok_or_else(|| anyhow!("business {business} has no payment {transaction_id}"))?.id)
         }
         None => None,
@@ -269,7 +271,7 @@ pub(super) async fn run(command: WebhookCommand, desk: &Desk) -> anyhow::Result<
             }
         }
         WebhookCommand::List(args) => list(&app, args, desk).await,
-        WebhookCommand::Show { id } => match app.store.delivery(id).await? {
+        WebhookCommand::Show { id } => match deliveries::find_delivery(&app, id).await? {
             Some(found) => desk.printer.object(&delivery(&found, app.now())),
             None => bail!("there is no delivery {id}"),
         },

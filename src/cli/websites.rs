@@ -7,7 +7,7 @@ use super::businesses::schedule_fields;
 use super::options::ChargeOptions;
 use super::print::{Object, warn};
 use crate::domain::merchant::{Website, WebsiteStatus};
-use crate::ops::merchants::websites::{self, NewWebsite, WebsiteChange, WebsiteRefusal};
+use crate::ops::merchants::websites::{self, NewWebsite, WebsiteChange};
 
 #[derive(Subcommand)]
 pub(super) enum WebsiteCommand {
@@ -121,10 +121,7 @@ pub(super) async fn run(command: WebsiteCommand, desk: &Desk) -> anyhow::Result<
             websites::reject_website(&app, &desk.operator, id, &reason).await??
         }
         WebsiteCommand::List { business } => {
-            if app.store.business(business).await?.is_none() {
-                return Err(WebsiteRefusal::UnknownBusiness(business).into());
-            }
-            let rows = app.store.websites(business).await?.iter().map(object).collect();
+            let rows = websites::list_websites(&app, business).await??.iter().map(object).collect();
             let columns = ["id", "url", "host", "status", "webhook_url", "created_at"];
             return desk.printer.list("websites", &columns, rows);
         }

@@ -16,6 +16,7 @@ use crate::http::request::context::RequestLabels;
 use crate::http::response::error::json_response;
 use crate::http::response::json::Json;
 use crate::log_limit::warn_of;
+use crate::ops::health;
 
 /// A database that takes longer counts as away.
 const READY_WITHIN: Duration = Duration::from_secs(2);
@@ -37,15 +38,15 @@ pub async fn ready(State(http): State<Arc<Http>>) -> Response {
     if http.draining.load(Ordering::Relaxed) {
         return status("/readyz", StatusCode::SERVICE_UNAVAILABLE, "draining");
     }
-    match tokio::time::timeout(READY_WITHIN, http.app.store.ping()).await {
+    match tokio::time::timeout(READY_WITHIN, health::ping(&http.app)).await {
         Ok(Ok(())) => status("/readyz", StatusCode::OK, "ready"),
         Ok(Err(error)) => {
             warn_of!(http.app, &error, "not ready");
-            let word = if http.app.store.is_cut_off() { CUT_OFF } else { "the database does not answer" };
+            let word = if health::is_cut_off(&http.app) { CUT_OFF } else { "the database does not answer" };
             status("/readyz", StatusCode::SERVICE_UNAVAILABLE, word)
         }
         Err(_) => {
-            let word = if http.app.store.is_cut_off() { CUT_OFF } else { "the database is too slow" };
+            let word = if health::is_cut_off(&http.app) { CUT_OFF } else { "the database is too slow" };
             status("/readyz", StatusCode::SERVICE_UNAVAILABLE, word)
         }
     }

@@ -20,7 +20,7 @@ use crate::ops::OpError;
 use crate::ops::alerts::decide::AlertOutcome;
 use crate::ops::alerts::draft::{ReadAs, Taken, Voucher, status_of, waiting};
 use crate::ops::alerts::take::take_alert;
-use crate::store::Step;
+use crate::ops::mailboxes::TakenMail;
 
 /// Bytes of a mail that are kept when it is too large to be read; the reason is kept with it.
 pub(super) const KEPT_OF_OVERSIZED: usize = 64 * 1024;
@@ -66,9 +66,9 @@ pub struct Arrival {
     /// For people: `imap HOST/FOLDER`, `smtp IP`, the file's name.
     pub source: String,
     pub origin: Origin,
-    /// Guarded steps committed in the alert's own Unit, such as a mailbox cursor. If one of them
-    /// misses its guard nothing is stored and [`ingest`] answers [`OpError::Contended`].
-    pub with: Vec<Step>,
+    /// Its place in a mailbox, noted as taken in the alert's own Unit. If it was taken meanwhile nothing is stored
+    /// and [`ingest`] answers [`OpError::Contended`].
+    pub in_mailbox: Option<TakenMail>,
 }
 
 /// What every intake needs besides the `App`. Cheap to clone.
@@ -214,7 +214,7 @@ impl MailIngestor {
         let authserv_id = named.filter(|id| self.providers.iter().all(|(_, one)| one.as_ref() == Some(id)));
         let origin = Origin::Imap { authserv_id };
         let (raw, reading) = self.read(raw, &origin, seen).await?;
-        let taken = self.taken(&reading, Arrival { raw, source: String::new(), origin, with: Vec::new() });
+        let taken = self.taken(&reading, Arrival { raw, source: String::new(), origin, in_mailbox: None });
         let unsigned = reading.unsigned;
         Ok(match status_of(&taken) {
             AlertStatus::New => {
@@ -258,11 +258,11 @@ pub async fn ingest(app: &App, ingestor: &MailIngestor, arrival: Arrival) -> Res
             "DEV MODE: a mail over SMTP from this machine is accepted as trusted, without proof"
         );
     }
-    let Arrival { raw, source, origin, with } = arrival;
+    let Arrival { raw, source, origin, in_mailbox } = arrival;
     let (raw, reading) = ingestor.read(raw, &origin, app.now()).await?;
     let is_whole = !raw.is_empty() && raw.len() <= crate::alert_reader::mime::MAX_MAIL_BYTES;
     let digest = is_whole.then(|| Sha256::digest(&raw).into());
-    let taken = Taken { digest, ..ingestor.taken(&reading, Arrival { raw, source, origin, with }) };
+    let taken = Taken { digest, ..ingestor.taken(&reading, Arrival { raw, source, origin, in_mailbox }) };
     let outcome = take_alert(app, &taken).await?;
     Ok(Ingested { reading, outcome })
 }
@@ -299,7 +299,7 @@ pub(super) fn with_word(proof: Option<String>, word: Option<String>) -> Option<S
 }
 
 fn taken(reading: &Reading, arrival: Arrival, trusted: bool) -> Taken {
-    let Arrival { mut raw, source, origin, with } = arrival;
+    let Arrival { mut raw, source, origin, in_mailbox } = arrival;
     if raw.len() > crate::alert_reader::mime::MAX_MAIL_BYTES {
         raw.truncate(KEPT_OF_OVERSIZED);
     }
@@ -349,6 +349,6 @@ fn taken(reading: &Reading, arrival: Arrival, trusted: bool) -> Taken {
         authentic_by,
         vouched_by,
         waits: reading.waits.filter(|_| !trusted),
-        with,
+        in_mailbox,
     }
 }

@@ -11,6 +11,7 @@ use crate::app::App;
 use crate::domain::alert::{AlertRow, Authenticity};
 use crate::ops::OpError;
 use crate::ops::alerts::draft::Taken;
+use crate::ops::alerts::read::{find_alert, find_mail};
 use crate::ops::alerts::reread::{Reread, RereadRefused, may_be_reread};
 
 /// Reads the mail of an alert again and writes what came of it.
@@ -50,13 +51,13 @@ async fn read_again(
     ingestor: &MailIngestor,
     alert_id: i64,
 ) -> Result<Result<(AlertRow, Taken), RereadRefused>, OpError> {
-    let Some(alert) = app.store.alert(alert_id).await? else {
+    let Some(alert) = find_alert(app, alert_id).await? else {
         return Ok(Err(RereadRefused::NoAlert(alert_id)));
     };
     if let Err(refused) = may_be_reread(&alert) {
         return Ok(Err(refused));
     }
-    let Some(raw) = app.store.mail(alert_id).await? else {
+    let Some(raw) = find_mail(app, alert_id).await? else {
         return Ok(Err(RereadRefused::MailGone(alert_id)));
     };
     if raw.len() == KEPT_OF_OVERSIZED {
@@ -70,7 +71,7 @@ async fn read_again(
     };
     let stood = proof.filter(|_| alert.authenticity == Authenticity::Proven);
     let (raw, reading) = ingestor.read_again(raw, &origin, alert.first_seen, stood).await?;
-    let arrival = Arrival { raw, source: alert.source.clone(), origin, with: Vec::new() };
+    let arrival = Arrival { raw, source: alert.source.clone(), origin, in_mailbox: None };
     let mut taken = ingestor.taken(&reading, arrival);
     if taken.authenticity.counts() {
         let (proof, _) = taken.authentic_by.as_deref().map(proof_and_word).unwrap_or_default();

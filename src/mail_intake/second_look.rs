@@ -9,6 +9,7 @@ use super::ingest::{Arrival, MailIngestor, Origin};
 use crate::app::App;
 use crate::ops::OpError;
 use crate::ops::alerts::prove_later::{Looking, Verified, Verifier, is_waiting, looked_again};
+use crate::ops::alerts::read::{find_alert, find_mail};
 
 impl Verifier for MailIngestor {
     fn verify<'a>(&'a self, app: &'a App, alert_id: i64, tries: i64) -> Looking<'a> {
@@ -17,14 +18,14 @@ impl Verifier for MailIngestor {
 }
 
 async fn look(ingestor: &MailIngestor, app: &App, alert_id: i64, tries: i64) -> Result<Verified, OpError> {
-    let Some(alert) = app.store.alert(alert_id).await?.filter(is_waiting) else {
+    let Some(alert) = find_alert(app, alert_id).await?.filter(is_waiting) else {
         return Ok(Verified::Done);
     };
-    let Some(raw) = app.store.mail(alert_id).await? else {
+    let Some(raw) = find_mail(app, alert_id).await? else {
         return Err(OpError::Fault(format!("the mail of alert {alert_id} was deleted before it was proven")));
     };
     let origin = Origin::Imap { authserv_id: ingestor.provider_of(&alert.source) };
     let (raw, reading) = ingestor.read(raw, &origin, alert.first_seen).await?;
-    let arrival = Arrival { raw, source: alert.source.clone(), origin, with: Vec::new() };
+    let arrival = Arrival { raw, source: alert.source.clone(), origin, in_mailbox: None };
     looked_again(app, &alert, &ingestor.taken(&reading, arrival), tries).await
 }

@@ -8,7 +8,8 @@ use crate::app::App;
 use crate::domain::time::{Span, Timestamp};
 use crate::ops::OpError;
 use crate::store::tables::acts;
-use crate::store::tables::mailboxes::{self, Lease, MailboxKey, MailboxRow, TakenMail};
+use crate::store::tables::mailboxes;
+pub use crate::store::tables::mailboxes::{Lease, MailboxKey, MailboxRow, TakenMail};
 use crate::store::{IdKind, Step};
 
 /// Mailboxes of one installation.
@@ -115,6 +116,30 @@ pub async fn may_alarm(app: &App, mailbox_id: i64, every: Span) -> Result<bool, 
     let step = mailboxes::alarmed(mailbox_id, now, now - every);
     let unit = app.store.unit(mailbox_id).await?.step(step);
     Ok(app.store.apply(unit).await?.is_done())
+}
+
+pub async fn find(app: &App, id: i64) -> Result<Option<MailboxRow>, OpError> {
+    Ok(app.store.mailbox(id).await?)
+}
+
+/// Which mails of these numbers (`range` holds both its ends) are taken, each with when it arrived.
+pub async fn taken_mails(
+    app: &App,
+    mailbox_id: i64,
+    generation: i64,
+    range: (i64, i64),
+) -> Result<Vec<(i64, Timestamp)>, OpError> {
+    Ok(app.store.taken_mails(mailbox_id, generation, range).await?)
+}
+
+/// Whether a mail with these bytes was taken in an earlier generation of the mailbox.
+pub async fn is_mail_known(app: &App, mail: &TakenMail) -> Result<bool, OpError> {
+    Ok(app.store.is_mail_known(mail.mailbox_id, &mail.digest, mail.generation).await?)
+}
+
+/// The step that notes a mail as taken, for the Unit of its alert.
+pub fn take(mail: &TakenMail, now: Timestamp) -> Step {
+    mailboxes::take(mail, now)
 }
 
 pub async fn list(app: &App) -> Result<Vec<MailboxRow>, OpError> {

@@ -1,9 +1,12 @@
 //! What the business does, one verb a file, each read from top to bottom: read, decide in pure
 //! code, hand a Unit to the store, read again and decide again if somebody was faster.
 //!
-//! Doors call these; they answer values, refusals included, and never speak HTTP or SQL.
+//! Doors call these and never the store; they answer values, refusals included, and never speak HTTP or SQL. Where an
+//! op answers a row as the store decodes it, it names the row's type on, so that a door finds both in one place.
 
+pub mod activity;
 pub mod alerts;
+pub mod health;
 pub mod ledger;
 pub mod look_back;
 pub mod mailboxes;
@@ -16,7 +19,7 @@ pub mod wallets;
 pub mod webhooks;
 
 use crate::log_limit::MayBeAway;
-use crate::store::StoreError;
+pub use crate::store::StoreError;
 
 /// How often an op reads and decides again after losing a race before it says so.
 pub const RACES_MAX: usize = 3;

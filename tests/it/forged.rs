@@ -49,7 +49,7 @@ impl Scene {
     /// Takes a mail in and answers the alert as it then stands.
     pub async fn take(&self, mail: impl AsRef<[u8]>, origin: Origin) -> AlertRow {
         let raw = mail.as_ref().to_vec();
-        let arrival = Arrival { raw, source: "imap mail.example/INBOX".into(), origin, with: Vec::new() };
+        let arrival = Arrival { raw, source: "imap mail.example/INBOX".into(), origin, in_mailbox: None };
         let id = ingest(&self.t.app, &self.room, arrival).await.unwrap().outcome.alert_id;
         self.alert(id).await
     }
@@ -276,7 +276,7 @@ on_both! {
             let shop = &s.t.app;
             shop_clock_to_now(&s);
             let raw = signing::by_dkimpy(&genuine(), bits).into_bytes();
-            let arrival = Arrival { raw, source: "test".into(), origin: MAILBOX, with: Vec::new() };
+            let arrival = Arrival { raw, source: "test".into(), origin: MAILBOX, in_mailbox: None };
             let alert = s.alert(ingest(shop, &fresh, arrival).await.unwrap().outcome.alert_id).await;
             assert_eq!(alert.status, AlertStatus::Quarantined);
             assert!(alert.reason.contains("shorter than 1024"), "{}", alert.reason);

@@ -302,7 +302,7 @@ on_both! {
         let intake = Intake::trusted(unread.first_seen);
         let reading = alert_reader::read(mail.as_bytes(), &taught.banks, &intake);
         let origin = Origin::File { trusted: true };
-        let arrival = Arrival { raw: mail.into_bytes(), source: "file".into(), origin, with: Vec::new() };
+        let arrival = Arrival { raw: mail.into_bytes(), source: "file".into(), origin, in_mailbox: None };
         let taken = taught.taken(&reading, arrival);
         by_hand(&s, "update alerts set status = 'dismissed', version = version + 1 where id = $1", unread.id).await;
         let late = tillbell::ops::alerts::reread::reread(&s.t.app, &unread, &taken, "ada").await.unwrap();

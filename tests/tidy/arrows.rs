@@ -2,7 +2,8 @@
 //!
 //! The table is the picture in ARCHITECTURE.md. A path into another room is found in any
 //! notation (`crate::x`, `crate::{x, y}`, `super::super::x`), in test code too: an arrow
-//! that only a test draws is an arrow. What is handed over as a value is not seen here.
+//! that only a test draws is an arrow. What is handed over as a value is not seen here, but for the database, which
+//! everybody holds with the `App`: a room that may not name `store` may not reach for `app.store` either.
 
 use crate::Finding;
 use crate::scan::Token;
@@ -12,6 +13,15 @@ enum May {
     Only(&'static [&'static str]),
     /// Everything but these.
     AllBut(&'static [&'static str]),
+}
+
+impl May {
+    fn allow(&self, room: &str) -> bool {
+        match self {
+            May::Only(list) => list.contains(&room),
+            May::AllBut(list) => !list.contains(&room),
+        }
+    }
 }
 
 /// Every top-level module of the library, by the name of its file or folder.
@@ -56,11 +66,12 @@ const ROOMS: &[(&str, May)] = &[
     ("slots", May::Only(&[])),
     ("terminal", May::Only(&[])),
     // The doors do not know one another; lib.rs starts them side by side.
-    ("http", May::AllBut(&["mail_intake", "mail_proof", "alert_reader", "work", "cli"])),
-    ("mail_intake", May::AllBut(&["http", "work", "cli"])),
+    ("http", May::AllBut(&["mail_intake", "mail_proof", "alert_reader", "work", "cli", "store"])),
+    ("mail_intake", May::AllBut(&["http", "work", "cli", "store"])),
+    // The workers' half of the queue is in the store: what is due, and what became of it.
     ("work", May::AllBut(&["http", "mail_intake", "mail_proof", "alert_reader", "cli"])),
     // A command may call every door it starts.
-    ("cli", May::AllBut(&[])),
+    ("cli", May::AllBut(&["store"])),
     // Starts the doors side by side; commands call it.
     ("serve", May::AllBut(&["cli"])),
     ("lib", May::AllBut(&[])),
@@ -82,10 +93,16 @@ pub fn check(path: &str, tokens: &[Token], findings: &mut Vec<Finding>) {
             format!("the room `{room}` is not in the table: say in tests/tidy/arrows.rs what it may import");
         return report(1, what);
     };
+    if !may.allow("store") {
+        for line in reached_for_the_store(tokens) {
+            report(line, format!("`{room}` must not ask the database: call an op, or write one"));
+        }
+    }
     for (line, target) in named_rooms(path, tokens) {
-        let (allowed, rule) = match may {
-            May::Only(list) => (list.contains(&target.as_str()), format!("only {}", list.join(", "))),
-            May::AllBut(list) => (!list.contains(&target.as_str()), format!("all but {}", list.join(", "))),
+        let allowed = may.allow(&target);
+        let rule = match may {
+            May::Only(list) => format!("only {}", list.join(", ")),
+            May::AllBut(list) => format!("all but {}", list.join(", ")),
         };
         // A glob over everything hides arrows; a name that is no room is the crate's own root item.
         let known = ROOMS.iter().any(|(name, _)| *name == target);
@@ -100,6 +117,14 @@ pub fn check(path: &str, tokens: &[Token], findings: &mut Vec<Finding>) {
             report(line, what);
         }
     }
+}
+
+/// Where a method of a field `store` is called.
+fn reached_for_the_store(tokens: &[Token]) -> impl Iterator<Item = usize> {
+    tokens
+        .windows(3)
+        .filter(|three| three.iter().map(|one| one.text.as_str()).eq([".", "store", "."]))
+        .map(|three| three[1].line)
 }
 
 /// First segments of all paths that begin at the crate's root, with their lines.
@@ -210,6 +235,18 @@ mod tests {
             ),
             []
         );
+    }
+
+    #[test]
+    fn doors_do_not_ask_the_database() {
+        for door in ["http", "mail_intake", "cli"] {
+            let path = format!("src/{door}/mod.rs");
+            assert_eq!(lines(&path, "fn f() {\n app.store.ping();\n http.app\n.store\n.ping() }"), [2, 4]);
+            assert_eq!(lines(&path, "use crate::store::StoreError;"), [1]);
+            assert_eq!(lines(&path, "fn f() { draining.store(true); self.store(mail); store.x() }"), []);
+        }
+        assert_eq!(lines("src/ops/mailboxes.rs", "fn f() { app.store.ping() }"), []);
+        assert_eq!(lines("src/work/deliver.rs", "fn f() { app.store.claim_jobs() }"), []);
     }
 
     #[test]

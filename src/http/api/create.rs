@@ -25,6 +25,7 @@ use crate::ops::payments::choose_website::{NotAllowed, Wanted, WebsiteProblem, c
 use crate::ops::payments::create::{Created, NewPayment, create_payment};
 use crate::ops::payments::idempotency::{Claim, Remember};
 use crate::ops::payments::read::PaymentView;
+use crate::ops::payments::read::is_known;
 
 /// Characters of most texts, of the two short names, and of the numbers (contract/limits.md#x6).
 const TEXT_MAX: usize = 255;
@@ -132,7 +133,7 @@ async fn no_account(
 ) -> Result<ApiError, ApiError> {
     let caller = &admitted.caller;
     if let Some(id) = transaction_id
-        && http.app.store.payment_by_transaction(caller.business.id, id).await?.is_some()
+        && is_known(&http.app, Some(caller.business.id), id).await?
     {
         return Ok(ApiError::field("transaction_id", FieldCode::TransactionIdTaken, TAKEN));
     }
@@ -281,9 +282,9 @@ impl Refusal {
         transaction_id: Option<&str>,
     ) -> ApiError {
         if let Some(id) = transaction_id {
-            match http.app.store.payment_by_transaction(admitted.caller.business.id, id).await {
-                Ok(None) => {}
-                Ok(Some(_)) => {
+            match is_known(&http.app, Some(admitted.caller.business.id), id).await {
+                Ok(false) => {}
+                Ok(true) => {
                     self.problems.add("transaction_id", FieldCode::TransactionIdTaken, TAKEN.into());
                 }
                 Err(error) => return error.into(),

@@ -30,7 +30,7 @@ use crate::http::request::context::{RemoteAddr, RequestLabels};
 use crate::http::response::code::{Code, FieldCode};
 use crate::http::response::error::{ApiError, RATE_LIMIT_RESET, json_response};
 use crate::http::server::rate_limits::{Group, LimitVerdict};
-use crate::store::StoreError;
+use crate::ops::StoreError;
 
 const LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
 const REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");

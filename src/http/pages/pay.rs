@@ -35,10 +35,10 @@ use crate::http::response::error::ApiError;
 use crate::http::server::rate_limits::LimitVerdict;
 use crate::log_limit::warn_of;
 use crate::ops::OpError;
+use crate::ops::StoreError;
 use crate::ops::wallet_payments::confirm::{Confirmed, confirm};
 use crate::ops::wallet_payments::page::{Cancelled, LinkView, cancel, view_link};
 use crate::ops::wallet_payments::pin_reset::{CodeSent, PinSet, send_code, set_pin, typed_code};
-use crate::store::StoreError;
 use crate::vault::link::nonce;
 
 /// Seconds after which another try is likely to find a free place.

@@ -17,7 +17,7 @@ use super::json::Json;
 use super::problems::Problems;
 use crate::domain::money::Money;
 use crate::ops::OpError;
-use crate::store::StoreError;
+use crate::ops::StoreError;
 
 /// Unix seconds at which a limit has room again (contract/limits.md#x4).
 pub const RATE_LIMIT_RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");

@@ -20,8 +20,10 @@ use crate::domain::alert::AlertFacts;
 use crate::domain::time::Timestamp;
 use crate::mail_intake::ingest::{Arrival, Origin, ingest, source_of};
 use crate::ops::alerts::take::take_alert;
-use crate::ops::{OpError, mailboxes};
-use crate::store::tables::mailboxes::{MailboxRow, TakenMail, take};
+use crate::ops::{
+    OpError,
+    mailboxes::{self, MailboxRow, TakenMail},
+};
 
 /// UIDs whose sizes are asked at once.
 pub(super) const BATCH: usize = 200;
@@ -228,9 +230,7 @@ impl Reader {
 
     async fn store_one(&self, job: &Job<'_>, mail: Mail) -> Result<(), Trouble> {
         let note = self.note(job, &mail);
-        if job.may_be_known
-            && self.app.store.is_mail_known(job.row.id, &note.digest, job.row.generation).await?
-        {
+        if job.may_be_known && mailboxes::is_mail_known(&self.app, &note).await? {
             mailboxes::note_known(&self.app, &note).await?;
             self.count("known");
             return Ok(());
@@ -245,7 +245,7 @@ impl Reader {
                     tracing::error!(mailbox = self.name, uid = mail.uid, why, "a mail could not be stored");
                     return self.give_up(job, mail, &format!("it could not be stored: {why}")).await;
                 }
-                Err(OpError::Store(error)) => return Err(error.into()),
+                Err(error @ OpError::Store(_)) => return Err(error.into()),
                 Err(error) if attempt == TRIES => return Err(error.into()),
                 Err(_) => {}
             }
@@ -256,7 +256,7 @@ impl Reader {
 
     async fn is_taken(&self, note: &TakenMail) -> Result<bool, Trouble> {
         let range = (note.uid, note.uid);
-        Ok(!self.app.store.taken_mails(note.mailbox_id, note.generation, range).await?.is_empty())
+        Ok(!mailboxes::taken_mails(&self.app, note.mailbox_id, note.generation, range).await?.is_empty())
     }
 
     /// Keeps what there is of a mail as unreadable, with the reason.
@@ -297,7 +297,7 @@ impl Reader {
             raw: mail.raw.clone(),
             source: format!("{}{} uid {}", source_of(&self.server.host), self.folder, mail.uid),
             origin: Origin::Imap { authserv_id: self.server.authserv_id.clone() },
-            with: vec![take(note, self.app.now())],
+            in_mailbox: Some(note.clone()),
         }
     }
 

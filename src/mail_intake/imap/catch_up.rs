@@ -14,7 +14,7 @@ use super::reader::{Memory, Reader, held};
 use super::session::{Examined, SEARCH_SPAN, Session};
 use crate::domain::time::{Span, Timestamp};
 use crate::ops::mailboxes::{self, Progress};
-use crate::store::tables::mailboxes::{Lease, MailboxRow};
+use crate::ops::mailboxes::{Lease, MailboxRow};
 
 /// How far a catch-up by date goes back beyond the newest mail that was taken, and a comparison
 /// behind now. SEARCH knows whole days in the server's own zone, hence more than one.
@@ -50,7 +50,7 @@ impl Reader {
     async fn renumber(&self, lease: Lease, row: &mut MailboxRow, validity: i64) -> Result<(), Trouble> {
         let since = window_of(row);
         held(mailboxes::renumber(&self.app, lease, row, validity, since).await?)?;
-        *row = self.app.store.mailbox(row.id).await?.ok_or(Trouble::LeaseLost)?;
+        *row = mailboxes::find(&self.app, row.id).await?.ok_or(Trouble::LeaseLost)?;
         Ok(())
     }
 
@@ -71,7 +71,8 @@ impl Reader {
             let last = first.saturating_add(SEARCH_SPAN - 1);
             let found = session.search((first, last), row.since).await?;
             let taken =
-                self.app.store.taken_mails(row.id, row.generation, (first.into(), last.into())).await?;
+                mailboxes::taken_mails(&self.app, row.id, row.generation, (first.into(), last.into()))
+                    .await?;
             let taken: HashSet<i64> = taken.into_iter().map(|(uid, _)| uid).collect();
             let new: Vec<u32> =
                 found.iter().copied().filter(|uid| !taken.contains(&i64::from(*uid))).collect();
@@ -140,7 +141,7 @@ impl Reader {
             let found = session.search((first, end), Some(now - WINDOW)).await?;
             if let (Some(least), Some(most)) = (found.first(), found.last()) {
                 let range = (i64::from(*least), i64::from(*most));
-                let taken = self.app.store.taken_mails(row.id, row.generation, range).await?;
+                let taken = mailboxes::taken_mails(&self.app, row.id, row.generation, range).await?;
                 let taken: HashMap<i64, Timestamp> = taken.into_iter().collect();
                 if self.is_counted_back(session, &found, &taken).await? {
                     let known = row.uidvalidity.unwrap_or_default();

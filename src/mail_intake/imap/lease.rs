@@ -9,14 +9,13 @@ use std::time::Instant;
 
 use super::{Timings, Trouble};
 use crate::app::App;
-use crate::ops::mailboxes;
-use crate::store::tables::mailboxes::Lease;
+use crate::ops::mailboxes::{self, Lease};
 
 /// Waits until the mailbox is free, and takes it.
 pub async fn gain(app: &App, mailbox_id: i64, me: &str, timings: &Timings) -> Result<Lease, Trouble> {
     let mut seen: Option<((i64, i64), Instant)> = None;
     loop {
-        let Some(row) = app.store.mailbox(mailbox_id).await? else { return Err(Trouble::LeaseLost) };
+        let Some(row) = mailboxes::find(app, mailbox_id).await? else { return Err(Trouble::LeaseLost) };
         let state = (row.fence, row.beat);
         let stood_still = match seen {
             Some((before, since)) if before == state => since.elapsed() >= timings.take_over,

@@ -32,8 +32,8 @@ use tokio_util::sync::CancellationToken;
 use super::ingest::MailIngestor;
 use crate::app::App;
 use crate::config::ImapServer;
+use crate::ops::mailboxes::MailboxKey;
 use crate::ops::{OpError, mailboxes};
-use crate::store::tables::mailboxes::MailboxKey;
 use reader::Reader;
 
 /// How long everything may take. Tests use shorter ones.
@@ -115,12 +115,6 @@ pub enum Trouble {
     /// Another reader took over.
     #[error("another reader has taken over this mailbox")]
     LeaseLost,
-}
-
-impl From<crate::store::StoreError> for Trouble {
-    fn from(error: crate::store::StoreError) -> Trouble {
-        Trouble::Op(error.into())
-    }
 }
 
 /// Makes the rows of the configured mailboxes, so that from the first moment on nothing is decided

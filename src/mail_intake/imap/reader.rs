@@ -16,7 +16,7 @@ use crate::app::App;
 use crate::config::ImapServer;
 use crate::mail_intake::ingest::MailIngestor;
 use crate::ops::mailboxes;
-use crate::store::tables::mailboxes::{Lease, MailboxKey, MailboxRow};
+use crate::ops::mailboxes::{Lease, MailboxKey, MailboxRow};
 
 /// Giving the lease back at the end must not hold up the end.
 const RELEASE_WITHIN: Duration = Duration::from_secs(2);
@@ -207,7 +207,7 @@ impl Reader {
     }
 
     async fn row(&self, lease: Lease) -> Result<MailboxRow, Trouble> {
-        match self.app.store.mailbox(lease.mailbox_id).await? {
+        match mailboxes::find(&self.app, lease.mailbox_id).await? {
             Some(row) if row.fence == lease.fence => Ok(row),
             _ => Err(Trouble::LeaseLost),
         }

@@ -11,8 +11,8 @@ use tokio_util::sync::CancellationToken;
 use super::{Timings, register};
 use crate::app::App;
 use crate::domain::time::{Span, Timestamp};
+use crate::ops::mailboxes::MailboxRow;
 use crate::ops::{OpError, mailboxes};
-use crate::store::tables::mailboxes::MailboxRow;
 
 /// How often this node says that its mailboxes are configured; far below the time that counts.
 const REGISTER_EVERY: Span = Span::hours(1);

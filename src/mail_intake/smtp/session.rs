@@ -365,7 +365,7 @@ impl Session {
             raw,
             source: self.source(),
             origin: Origin::Smtp { from_loopback: self.peer.is_loopback() },
-            with: Vec::new(),
+            in_mailbox: None,
         };
         let context = self.context.clone();
         // A task of its own: a fault in there must not leave the client without an answer.

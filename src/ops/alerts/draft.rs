@@ -14,6 +14,7 @@ use crate::domain::money::CURRENCY;
 use crate::domain::name::{NameVerdict, verdict};
 use crate::domain::same_transfer::{Key, keys_of, mail_keys, place_of};
 use crate::domain::time::{Span, Timestamp};
+use crate::ops::mailboxes::TakenMail;
 use crate::ops::{OpError, REASON_MAX};
 use crate::store::tables::jobs::{self, JobKind};
 use crate::store::tables::{acts, alerts};
@@ -64,9 +65,8 @@ pub struct Taken {
     pub vouched_by: Option<Voucher>,
     /// Nothing proves it yet because a key could not be had: it is asked for again, see `prove_later`.
     pub waits: Option<Missing>,
-    /// The intake's own guarded steps, such as a mailbox cursor; they happen with the alert or not
-    /// at all.
-    pub with: Vec<Step>,
+    /// Its place in a mailbox, noted as taken with the alert or not at all.
+    pub in_mailbox: Option<TakenMail>,
 }
 
 /// The act of whoever vouches for the mail, in the Unit of its alert.

@@ -12,7 +12,7 @@ use crate::domain::time::Timestamp;
 use crate::ops::OpError;
 use crate::ops::look_back::{Found, NAMED_REACH, REACH, look_back};
 use crate::ops::payments::find::{bears, words_of};
-use crate::store::tables::alerts::search::Filter;
+pub use crate::store::tables::alerts::search::Filter;
 
 /// Open alarms that are read at once.
 const ALARMS_MAX: usize = 10_000;

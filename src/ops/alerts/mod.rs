@@ -13,6 +13,7 @@ pub mod evidence;
 pub mod find;
 pub mod other_accounts;
 pub mod prove_later;
+pub mod read;
 pub mod rematch;
 pub mod reread;
 pub mod reverse;

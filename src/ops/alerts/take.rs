@@ -12,12 +12,13 @@ use crate::domain::time::Span;
 use crate::ops::{OpError, RACES_MAX};
 use crate::store::tables::alerts;
 use crate::store::tables::jobs::{self, JobKind};
+use crate::store::tables::mailboxes;
 use crate::store::{Applied, IdKind};
 
 /// Raw mail is kept this long (contract/limits.md#x18).
 pub const MAIL_KEPT: Span = Span::days(90);
 /// Stores a mail and has it decided; what cannot be decided in time is left to the workers. Answers
-/// [`OpError::Contended`] and stores nothing if a step of `with` misses its guard.
+/// [`OpError::Contended`] and stores nothing if its place in the mailbox was noted as taken meanwhile.
 pub async fn take_alert(app: &App, taken: &Taken) -> Result<AlertOutcome, OpError> {
     let id = app.store.id(IdKind::Alert).await?;
     let mut alert = draft(id, app.now(), taken);
@@ -36,11 +37,8 @@ pub async fn take_alert(app: &App, taken: &Taken) -> Result<AlertOutcome, OpErro
             let at = now + FIRST_PAUSE;
             unit = unit.step(jobs::enqueue(job, JobKind::Verify, 0, id, at, now));
         }
-        match app
-            .store
-            .apply(unit.steps(vouching(app, id, taken).await?).steps(taken.with.iter().cloned()))
-            .await?
-        {
+        let noted_as_taken = taken.in_mailbox.as_ref().map(|mail| mailboxes::take(mail, app.now()));
+        match app.store.apply(unit.steps(vouching(app, id, taken).await?).steps(noted_as_taken)).await? {
             Applied::Done(_) => {
                 crate::crash::point("alert.stored");
                 alert_log::stored(app, &alert, taken.waits);

@@ -1,4 +1,4 @@
-//! Receiving accounts: adding, re-opening, retiring.
+//! Receiving accounts: listing, adding, re-opening, retiring.
 //!
 //! Which bank a name means is known by the bank templates, which ops do not read: the caller
 //! resolves it and hands over what matters here ([`GivenBank`]). An account whose alerts could be
@@ -118,6 +118,11 @@ pub struct AddedAccount {
     /// It was there before, retired.
     pub reopened: bool,
     pub warnings: Vec<AccountWarning>,
+}
+
+/// All receiving accounts, retired ones too.
+pub async fn list_accounts(app: &App) -> Result<Vec<ReceivingAccount>, OpError> {
+    Ok(app.store.accounts().await?)
 }
 
 /// Adds an account, or takes a retired one into use again.

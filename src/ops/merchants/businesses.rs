@@ -129,6 +129,41 @@ fn fresh_secret(app: &App, business_id: i64) -> Result<(Zeroizing<String>, Vec<u
     Ok((text, sealed))
 }
 
+pub async fn find_business(app: &App, id: i64) -> Result<Option<Business>, OpError> {
+    Ok(app.store.business(id).await?)
+}
+
+/// All of them, oldest first.
+pub async fn list_businesses(app: &App) -> Result<Vec<Business>, OpError> {
+    Ok(app.store.businesses().await?)
+}
+
+/// A business with what changes by itself.
+#[derive(Clone, Debug)]
+pub struct BusinessStanding {
+    pub business: Business,
+    /// What the ledger owes it, in kobo; `None` before its first entry.
+    pub balance: Option<Money>,
+    /// Since when its wallet payments are stopped because of wrong PINs.
+    pub wallet_stopped_at: Option<Timestamp>,
+}
+
+pub async fn business_standing(
+    app: &App,
+    id: i64,
+) -> Result<Result<BusinessStanding, BusinessRefusal>, OpError> {
+    let Some(business) = find_business(app, id).await? else {
+        return Ok(Err(BusinessRefusal::Unknown(id)));
+    };
+    let balance = merchant_balance(app, id).await?;
+    let wallet_stopped_at = app.store.wallet_business(id).await?.and_then(|tries| tries.stopped_at);
+    Ok(Ok(BusinessStanding { business, balance, wallet_stopped_at }))
+}
+
+pub async fn merchant_balance(app: &App, business_id: i64) -> Result<Option<Money>, OpError> {
+    Ok(app.store.merchant_balance(business_id).await?)
+}
+
 /// The secrets that sign a business's webhooks at `now`, the current one first; `None` for an
 /// unknown business.
 pub async fn signing_secrets(

@@ -1,4 +1,4 @@
-//! API keys: making and revoking.
+//! API keys: listing, making and revoking.
 //!
 //! A key's text is answered once, when it is made; the database keeps its hash and its first
 //! characters. Several keys may be live at once, so that a rotation overlaps.
@@ -39,6 +39,14 @@ pub enum KeyRefusal {
 pub struct NewKey {
     pub key: ApiKey,
     pub text: Zeroizing<String>,
+}
+
+/// The keys of a business, ended ones too.
+pub async fn list_keys(app: &App, business_id: i64) -> Result<Result<Vec<ApiKey>, KeyRefusal>, OpError> {
+    if app.store.business(business_id).await?.is_none() {
+        return Ok(Err(KeyRefusal::UnknownBusiness(business_id)));
+    }
+    Ok(Ok(app.store.api_keys(business_id).await?))
 }
 
 /// Makes a key for a business; `life` counts from now.

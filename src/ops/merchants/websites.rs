@@ -1,4 +1,4 @@
-//! Websites: adding, approving, rejecting, changing.
+//! Websites: listing, adding, approving, rejecting, changing.
 //!
 //! A host has one owner: it may not be equal to, above or below an approved host of another
 //! business, because webhooks of the one could then be sent to the other (contract/payments.md#p22). Two
@@ -64,6 +64,17 @@ pub struct WebsiteChange {
 }
 
 /// Adds a website, pending unless `approve` is set; refused as a whole if it cannot be approved.
+/// The websites of a business, whatever their state.
+pub async fn list_websites(
+    app: &App,
+    business_id: i64,
+) -> Result<Result<Vec<Website>, WebsiteRefusal>, OpError> {
+    if app.store.business(business_id).await?.is_none() {
+        return Ok(Err(WebsiteRefusal::UnknownBusiness(business_id)));
+    }
+    Ok(Ok(app.store.websites(business_id).await?))
+}
+
 pub async fn add_website(
     app: &App,
     operator: &str,

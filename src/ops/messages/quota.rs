@@ -10,7 +10,8 @@ use crate::domain::time::Timestamp;
 use crate::ops::OpError;
 use crate::ops::wallets::find::phone_hash;
 use crate::store::Step;
-use crate::store::tables::messages::{QuotaScope, use_quota};
+pub use crate::store::tables::messages::QuotaScope;
+use crate::store::tables::messages::use_quota;
 
 /// A quota that is used up, and until when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -16,7 +16,7 @@ use crate::domain::time::Timestamp;
 use crate::ops::OpError;
 pub use crate::ops::look_back::Reach;
 use crate::ops::look_back::{Found, NAMED_REACH, REACH, look_back};
-use crate::store::tables::payment_search::Filter;
+pub use crate::store::tables::payment_search::{Filter, Wanted as WantedStatus};
 
 /// Payments of like names read through the index.
 const LIKE_MAX: usize = 1_000;

@@ -1,4 +1,5 @@
-//! Reads payments of a business: one by its transaction id, or a page of them, newest first.
+//! Reads payments of a business: one by its transaction id, alone or with its history, or a page of them, newest
+//! first.
 
 use crate::app::App;
 use crate::domain::account::ReceivingAccount;
@@ -6,7 +7,9 @@ use crate::domain::merchant::{Mode, Website};
 use crate::domain::payment::{Payment, Status};
 use crate::domain::time::Timestamp;
 use crate::ops::OpError;
+pub use crate::store::tables::deliveries::Delivery;
 use crate::store::tables::payment_list::Page;
+pub use crate::store::tables::settlements::Settlement;
 
 /// `total` of a listing is exact up to here (contract/payments.md#p47).
 pub const TOTAL_MAX: i64 = 100_000;
@@ -51,6 +54,51 @@ pub struct Listed {
     pub total: i64,
     pub total_is_capped: bool,
     pub next: Option<Cursor>,
+}
+
+/// A payment of the business, of any kind and mode; for its operators.
+pub async fn find_payment(
+    app: &App,
+    business_id: i64,
+    transaction_id: &str,
+) -> Result<Option<Payment>, OpError> {
+    Ok(app.store.payment_by_transaction(business_id, transaction_id).await?)
+}
+
+/// Whether the business, or any where none is given, has a payment with this id, of whatever kind.
+pub async fn is_known(app: &App, business_id: Option<i64>, transaction_id: &str) -> Result<bool, OpError> {
+    Ok(match business_id {
+        Some(id) => app.store.payment_by_transaction(id, transaction_id).await?.is_some(),
+        None => !app.store.businesses_with(transaction_id, 1).await?.is_empty(),
+    })
+}
+
+/// A payment with all that happened to it.
+#[derive(Clone, Debug)]
+pub struct PaymentHistory {
+    pub view: PaymentView,
+    /// Oldest first; at most one of them is not reversed.
+    pub settlements: Vec<Settlement>,
+    pub deliveries: Vec<Delivery>,
+    /// The alert that may have taken the money back, with which nobody has dealt yet.
+    pub alarm: Option<i64>,
+}
+
+/// The same as [`find_payment`] with its history.
+pub async fn payment_history(
+    app: &App,
+    business_id: i64,
+    transaction_id: &str,
+) -> Result<Option<PaymentHistory>, OpError> {
+    let Some(payment) = find_payment(app, business_id, transaction_id).await? else { return Ok(None) };
+    let settlements = app.store.settlements_of(payment.id).await?;
+    let credit = settlements.iter().find(|one| one.reversed_at.is_none()).and_then(|one| one.alert_id);
+    let alarm = match credit {
+        Some(id) => app.store.alarm_of(id).await?,
+        None => None,
+    };
+    let deliveries = app.store.deliveries_of_payment(payment.id).await?;
+    Ok(Some(PaymentHistory { view: view(app, payment).await?, settlements, deliveries, alarm }))
 }
 
 /// One payment of the business; `None` for unknown ids, top-ups, and another business's.

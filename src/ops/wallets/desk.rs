@@ -13,7 +13,8 @@ use crate::domain::time::Span;
 use crate::domain::wallet::{Tier, TierLimits, Wallet};
 use crate::ops::{OpError, RACES_MAX, given_reason};
 use crate::store::tables::settlements::{self, EntryNote};
-use crate::store::tables::wallets::{self, Change, Credit, StatementLine};
+pub use crate::store::tables::wallets::StatementLine;
+use crate::store::tables::wallets::{self, Change, Credit};
 use crate::store::tables::{acts, intents};
 use crate::store::{IdKind, Step};
 

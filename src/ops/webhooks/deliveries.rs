@@ -14,7 +14,8 @@ use crate::domain::time::{Span, Timestamp};
 use crate::ops::OpError;
 use crate::ops::look_back::{Found, REACH, look_back};
 use crate::store::tables::acts;
-use crate::store::tables::deliveries::{self, Delivery, DeliveryStatus};
+use crate::store::tables::deliveries;
+pub use crate::store::tables::deliveries::{Attempt, Delivery, DeliveryStatus};
 use crate::store::tables::jobs::CLAIM_BATCH;
 use crate::store::{Applied, IdKind, Step, Unit};
 
@@ -40,6 +41,10 @@ pub struct Search {
     pub status: Option<DeliveryStatus>,
     pub since: Timestamp,
     pub limit: usize,
+}
+
+pub async fn find_delivery(app: &App, id: i64) -> Result<Option<Delivery>, OpError> {
+    Ok(app.store.delivery(id).await?)
 }
 
 /// Deliveries that fit, newest first, with their attempts.

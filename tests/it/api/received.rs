@@ -44,7 +44,7 @@ async fn paid(server: &Server, naira: i64, payer: &str) -> AlertOutcome {
     let room = MailIngestor::new(&app.config, std::sync::Arc::new(Banks::embedded().unwrap()));
     let raw = Alert::credit(NUMBER, naira, payer, app.now()).text().into_bytes();
     let origin = Origin::File { trusted: true };
-    let arrival = Arrival { raw, source: "test".into(), origin, with: Vec::new() };
+    let arrival = Arrival { raw, source: "test".into(), origin, in_mailbox: None };
     ingest(app, &room, arrival).await.unwrap().outcome
 }
 

@@ -289,7 +289,7 @@ impl TestApp {
         let reading = alert_reader::read(mail.as_bytes(), &self.banks, &intake);
         let origin = Origin::File { trusted };
         let arrival =
-            Arrival { raw: mail.as_bytes().to_vec(), source: "test".into(), origin, with: Vec::new() };
+            Arrival { raw: mail.as_bytes().to_vec(), source: "test".into(), origin, in_mailbox: None };
         let taken = MailIngestor::new(&self.app.config, self.banks.clone()).taken(&reading, arrival);
         assert_ne!(taken.read_as, ReadAs::Unreadable, "{:?}", reading.why);
         taken

@@ -28,7 +28,7 @@ use crate::http::response::error::ApiError;
 use crate::http::response::json::Json;
 use crate::http::server::rate_limits::Group;
 use crate::ops::messages::quota::OverQuota;
-use crate::store::tables::messages::QuotaScope;
+use crate::ops::messages::quota::QuotaScope;
 
 /// Characters of a phone number with everything people write into it.
 const PHONE_MAX: usize = 40;
