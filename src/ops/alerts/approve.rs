@@ -126,7 +126,7 @@ pub async fn approve_alert(app: &App, ask: &Approve<'_>) -> Result<Result<Paymen
         }
         let differs =
             difference(&payment, received).map(|differs| format!(" ({differs})")).unwrap_or_default();
-        let reason = format!("{}{differs}", despite.unwrap_or("there were no obstacles"));
+        let reason = format!("{}{differs}", despite.unwrap_or("nothing spoke against it"));
         let text = evidence::encode_operator(&OperatorApproval {
             now: app.now(),
             operator: ask.operator,
