@@ -329,16 +329,16 @@ fn understand(
             false => Vec::new(),
         };
         let own = bank.notices.iter().any(|r| r.is_match(subject) || r.is_match(&text));
-        let speaks =
-            |text: &str| speaks_of_money(text) || banks.shared.moves.iter().any(|r| r.is_match(text));
+        let tells_a_move = banks.shared.moves.iter().any(|r| r.is_match(&text));
+        let speaks = speaks_of_money(&text) || tells_a_move;
         // "Never tell anybody your code" stands below alerts too: it makes no notice of a mail that
         // says what happened to the account.
-        let happened = banks.shared.transactions.iter().any(|r| r.is_match(&text)) && speaks(&text);
+        let happened = tells_a_move || speaks && banks.shared.transactions.iter().any(|r| r.is_match(&text));
         let common = |text: &str| banks.shared.notices.iter().any(|r| r.is_match(text));
         let notice = own || common(subject) || common(&text) && !happened;
         let mut facts = AlertFacts { bank: Some(bank.code.clone()), ..AlertFacts::default() };
         // What cannot be seen may have spoken of money.
-        if notice || !speaks(&text) && seen.is_whole {
+        if notice || !speaks && seen.is_whole {
             why.push(format!("{}: not a transaction", bank.name));
             why.extend(tried());
             facts.kind = Some(AlertKind::Notice);

@@ -125,7 +125,28 @@ pub struct AlertFacts {
     pub doubts: Vec<String>,
 }
 
+/// Doubts of a credit whose mail tells that the money did not come or went back. Alerts are stored with them.
+pub const RETURNED: &str = "the mail may report a refund, a reversal, a return or a failed transfer";
+pub const RETURNED_OR_OWN: &str = "the narration may mean a refund, a reversal, a return, a failed transfer or a transfer \
+                                   between own accounts";
+/// Followed by what the row shows.
+pub const OTHER_STATE_ROW: &str = "a row shows a transaction status other than success";
+pub const OTHER_STATE: &str = "the mail reports a transaction status other than success";
+pub const NEGATIVE: &str = "the amount is in brackets or negative";
+
 impl AlertFacts {
+    /// Whether its mail tells of a state in which the money is not there, or no more.
+    pub fn has_lost_state(&self) -> bool {
+        let lost = [RETURNED, RETURNED_OR_OWN, OTHER_STATE_ROW, OTHER_STATE, NEGATIVE];
+        self.doubts.iter().any(|doubt| lost.iter().any(|known| doubt.starts_with(known)))
+    }
+
+    /// The length at which the payer's name was cut off, if it was: for comparing names.
+    pub fn cut_lengths(&self) -> Vec<usize> {
+        let cut = self.payer_name.as_ref().filter(|_| self.payer_name_cut);
+        cut.map(|name| name.chars().count()).into_iter().collect()
+    }
+
     /// Read as money that leaves the account, or as money that is taken back.
     pub fn is_outgoing(&self) -> bool {
         self.kind == Some(AlertKind::Reversal) || self.direction == Some(Direction::Debit)

@@ -7,7 +7,9 @@
 use sha2::{Digest, Sha256};
 
 use super::account::{ReceivingAccount, mask_fits};
-use super::alert::{AlertKind, AlertRow, AlertStatus, Authenticity, BankTime, Direction, TimePrecision};
+use super::alert::{
+    AlertKind, AlertRow, AlertStatus, Authenticity, Balance, BankTime, Direction, TimePrecision,
+};
 use super::matching::Interval;
 use super::money::Money;
 use super::name::{NameVerdict, fold, verdict};
@@ -27,6 +29,10 @@ const REFERENCE_MIN: usize = 6;
 /// Letters of a word that counts as a part of a name, and words that make one.
 const WORD_MIN: usize = 3;
 const WORDS_MIN: usize = 2;
+/// Two layouts of a bank, or two banks that tell of one transfer, are not written by one clock.
+pub const LAYOUTS_APART: Span = Span::minutes(2);
+/// A time that is told less exactly than this says little: a bank's day holds many transfers of one amount.
+const EXACT: Span = Span::minutes(10);
 /// What banks charge for a transfer or a month of messages stays below.
 pub const FEE_MOST: Money = Money(50_000);
 
@@ -125,12 +131,21 @@ fn is_unmistakable(alert: &AlertRow) -> bool {
     alert.facts.balance.is_some() || alert.facts.occurred.is_some_and(to_the_second)
 }
 
-/// Both name their payers, and they are not one.
+/// Both name their payers, and they are not one, wherever a bank may have cut a name off.
 fn payers_differ(a: &AlertRow, b: &AlertRow) -> bool {
     match (&a.facts.payer_name, &b.facts.payer_name) {
-        (Some(x), Some(y)) => verdict(x, y, &[]) == NameVerdict::Different,
+        (Some(x), Some(y)) => {
+            verdict(x, y, &b.facts.cut_lengths()) == NameVerdict::Different
+                && verdict(y, x, &a.facts.cut_lengths()) == NameVerdict::Different
+        }
         _ => false,
     }
+}
+
+/// Whether one layout of one bank wrote both. Of two layouts nothing but the time is sure to be one and the same
+/// thing: a clock runs behind, a reference is another number, a balance another kind, and a name may be a remark.
+fn is_one_layout(a: &AlertRow, b: &AlertRow) -> bool {
+    a.facts.bank == b.facts.bank && a.facts.template == b.facts.template
 }
 
 fn differ(a: &Option<String>, b: &Option<String>) -> bool {
@@ -186,8 +201,11 @@ pub fn telling(reference: &Option<String>) -> Option<&str> {
 }
 
 /// Money moves between accounts of ours under one session id: a debit of one is no reversal on another. An alert
-/// whose account could not be told may be about any that fits what it shows.
+/// whose account could not be told may be about any that fits what it shows; a forwarded one about any at all.
 pub fn is_same_place(a: &AlertRow, b: &AlertRow, accounts: &[ReceivingAccount]) -> bool {
+    if is_forwarded(a) || is_forwarded(b) {
+        return true;
+    }
     let of = |id: i64| accounts.iter().find(|account| account.id == id);
     match (a.account_id, b.account_id) {
         (Some(x), Some(y)) => place_of(accounts, x) == place_of(accounts, y),
@@ -335,28 +353,63 @@ pub fn told_time(alert: &AlertRow) -> Interval {
     }
 }
 
-/// Same amount, names not different, bank times that overlap: one payment told twice, unless
-/// session ids, references or balances of one kind show that they are two. Of a forwarded one, amount and name alone:
-/// the caller compares those of a few days.
+/// Same amount and bank times that overlap: one payment told twice, unless session ids show that they are two, or, of
+/// one layout, payers, references or balances. A forwarded one is compared by amount and name alone: the caller looks
+/// at those of a few days.
 pub fn may_be_the_same_money(a: &AlertRow, b: &AlertRow) -> bool {
-    if payers_differ(a, b) {
+    if is_forwarded(a) || is_forwarded(b) {
+        return a.facts.amount == b.facts.amount && !payers_differ(a, b);
+    }
+    if differ(&a.facts.session_id, &b.facts.session_id) || !times_overlap(a, b) {
         return false;
     }
-    if is_forwarded(a) || is_forwarded(b) {
-        return a.facts.amount == b.facts.amount;
+    let are_exact = [a, b].iter().all(|alert| is_exact(alert));
+    match is_one_layout(a, b) {
+        // Nobody leaves a balance where it was by adding to it.
+        true if are_exact && has_equal_balance(a, b) => true,
+        true => !payers_differ(a, b) && !references_differ(a, b) && !balances_differ(a, b),
+        false => are_exact || !payers_differ(a, b),
     }
-    let keys_differ =
-        differ(&a.facts.session_id, &b.facts.session_id) || differ(&a.facts.reference, &b.facts.reference);
-    !keys_differ && !balances_differ(a, b) && times_overlap(a, b)
+}
+
+/// Whether two debits or reversals of one amount may be one, told twice: a person is asked, so that a clock that is a
+/// little off, or a reference that only one of them bears, does not make them two.
+pub fn may_be_one_debit(a: &AlertRow, b: &AlertRow) -> bool {
+    let (x, y) = (told_time(a), told_time(b));
+    let is_near = x.begin <= y.end + LAYOUTS_APART && y.begin <= x.end + LAYOUTS_APART;
+    is_near && !differ(&a.facts.session_id, &b.facts.session_id) && !balances_differ(a, b)
+}
+
+fn is_exact(alert: &AlertRow) -> bool {
+    let time = told_time(alert);
+    is_timed(alert) && time.end.since(time.begin) <= EXACT
+}
+
+/// Two references that each say something, and are not one.
+fn references_differ(a: &AlertRow, b: &AlertRow) -> bool {
+    let (x, y) = (telling(&a.facts.reference), telling(&b.facts.reference));
+    x.is_some() && y.is_some() && x != y
+}
+
+/// Balances of one kind of one account, as one layout shows them.
+fn balances(a: &AlertRow, b: &AlertRow) -> Option<(Balance, Balance)> {
+    let (x, y) = (a.facts.balance?, b.facts.balance?);
+    let is_one_account = a.account_id.is_none() || b.account_id.is_none() || a.account_id == b.account_id;
+    (x.same_kind(y) && is_one_account && is_one_layout(a, b)).then_some((x, y))
 }
 
 fn balances_differ(a: &AlertRow, b: &AlertRow) -> bool {
-    matches!((a.facts.balance, b.facts.balance), (Some(x), Some(y)) if x.same_kind(y) && x != y)
+    balances(a, b).is_some_and(|(x, y)| x != y)
+}
+
+fn has_equal_balance(a: &AlertRow, b: &AlertRow) -> bool {
+    balances(a, b).is_some_and(|(x, y)| x == y)
 }
 
 fn times_overlap(a: &AlertRow, b: &AlertRow) -> bool {
     let (x, y) = (told_time(a), told_time(b));
-    x.begin <= y.end && y.begin <= x.end
+    let slack = if is_one_layout(a, b) { Span(0) } else { LAYOUTS_APART };
+    x.begin <= y.end + slack && y.begin <= x.end + slack
 }
 
 /// Whether the bank's own clock or balance shows that they tell of two transfers.
@@ -367,7 +420,7 @@ pub fn are_apart(a: &AlertRow, b: &AlertRow) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::alert::{AlertFacts, Balance};
+    use crate::domain::alert::AlertFacts;
 
     const MINUTE: Span = Span::minutes(1);
 
@@ -536,14 +589,26 @@ mod tests {
         assert!(may_be_the_same_money(&one, &ledger));
         assert!(!may_be_the_same_money(&one, &later) && !may_be_the_same_money(&one, &richer));
         let stranger = with(&one, |a| a.facts.payer_name = text("SANI LAWAL"));
-        assert!(!may_be_the_same_money(&one, &stranger));
+        let bare = with(&one, |a| a.facts.balance = None);
+        assert!(!may_be_the_same_money(&bare, &stranger));
         for mark in [
             |a: &mut AlertRow, t: &str| a.facts.session_id = text(t),
             |a: &mut AlertRow, t: &str| a.facts.reference = text(t),
         ] {
-            let (x, y) = (with(&one, |a| mark(a, "1")), with(&one, |a| mark(a, "2")));
-            assert!(!may_be_the_same_money(&x, &y) && may_be_the_same_money(&x, &one));
+            let (x, y) = (with(&bare, |a| mark(a, "FT-0001")), with(&bare, |a| mark(a, "FT-0002")));
+            assert!(!may_be_the_same_money(&x, &y) && may_be_the_same_money(&x, &bare));
         }
+        // The same balance after it, at the same time: whatever else is told, nothing came in between.
+        let other_reference = |a: &mut AlertRow, t: &str| a.facts.reference = text(t);
+        let (x, y) = (
+            with(&stranger, |a| other_reference(a, "FT-0001")),
+            with(&one, |a| other_reference(a, "FT-0002")),
+        );
+        assert!(may_be_the_same_money(&x, &y));
+        let day = |a: &AlertRow| with(a, |a| a.facts.occurred = timed(noon(), Span::hours(1)));
+        assert!(!may_be_the_same_money(&day(&x), &day(&y)), "in an hour it may be the same again");
+        let elsewhere = with(&y, |a| a.account_id = Some(2));
+        assert!(!may_be_the_same_money(&x, &elsewhere), "another account's balance");
         for (kind, other, expected) in [
             (MESSAGE, &later, false),
             (SESSION, &later, true),
@@ -559,6 +624,100 @@ mod tests {
         assert!(is_other_money(&one, &with(&one, |a| a.facts.amount = Some(Money(1)))));
         assert!(is_other_money(&one, &with(&richer, |a| a.facts.payer_name = text("SANI LAWAL"))));
         assert!(!is_other_money(&one, &with(&richer, |a| a.facts.payer_name = None)));
+    }
+
+    #[test]
+    fn of_two_layouts_only_the_time_and_a_session_id_tell_money_apart() {
+        let rows = with(&credit(), |a| a.facts.template = text("rows"));
+        let prose = |change: &dyn Fn(&mut AlertRow)| {
+            with(&rows, |a| {
+                a.facts.template = text("prose");
+                change(a);
+            })
+        };
+        let at = |after: Span| timed(noon() + after, Span::seconds(1));
+        let (first, last) = (Span::seconds(1) + LAYOUTS_APART, Span(1) + Span::seconds(1) + LAYOUTS_APART);
+        let both = |a: &AlertRow, b: &AlertRow| {
+            assert_eq!(may_be_the_same_money(a, b), may_be_the_same_money(b, a));
+            may_be_the_same_money(a, b)
+        };
+        assert!(both(&rows, &prose(&|a| a.facts.occurred = at(first))));
+        assert!(!both(&rows, &prose(&|a| a.facts.occurred = at(last))));
+        let same_layout = with(&rows, |a| a.facts.occurred = at(Span::seconds(2)));
+        assert!(!both(&rows, &same_layout), "one layout has one clock");
+        let other_bank = with(&same_layout, |a| a.facts.bank = text("wema"));
+        assert!(both(&rows, &other_bank), "two banks have two");
+        let shown = with(&rows, |a| {
+            a.facts.reference = text("FT0012345");
+            a.facts.balance = Some(Balance::Ledger(Money(1)));
+        });
+        assert!(both(
+            &shown,
+            &prose(&|a| {
+                a.facts.reference = text("S7700881");
+                a.facts.balance = Some(Balance::Ledger(Money(2)));
+                a.facts.payer_name = text("A REMARK OF HIS");
+            })
+        ));
+        assert!(!both(
+            &with(&shown, |a| a.facts.session_id = text("1")),
+            &prose(&|a| a.facts.session_id = text("2"))
+        ));
+        // A day holds many transfers of one amount: there another name is another payer.
+        let day = |name: &'static str| {
+            prose(&move |a| {
+                a.facts.payer_name = text(name);
+                a.facts.occurred = timed(noon() - Span::hours(2), Span::hours(3));
+            })
+        };
+        assert!(!both(&rows, &day("SANI LAWAL")) && both(&rows, &day("NGOZI UMEADI")));
+        let wide = |width: Span| {
+            prose(&move |a| {
+                a.facts.payer_name = text("SANI LAWAL");
+                a.facts.occurred = timed(noon(), width);
+            })
+        };
+        assert!(both(&rows, &wide(EXACT)) && !both(&rows, &wide(EXACT + Span(1))));
+        // A placeholder is no reference, and a cut name is no other name.
+        let (nil, real) =
+            (with(&rows, |a| a.facts.reference = text("NIL")), with(&shown, |a| a.facts.balance = None));
+        assert!(both(&nil, &real));
+        let cut = |is_cut| {
+            with(&rows, |a| {
+                a.facts.payer_name = text("NGOZI ADAEZE UME");
+                a.facts.payer_name_cut = is_cut;
+            })
+        };
+        let whole = with(&rows, |a| a.facts.payer_name = text("NGOZI ADAEZE UMEADI"));
+        assert!(both(&whole, &cut(true)));
+    }
+
+    #[test]
+    fn debits_that_only_clock_or_reference_tell_apart_may_be_one() {
+        let one = debit(AlertKind::Payment);
+        let at = |after: Span| with(&one, |a| a.facts.occurred = timed(noon() + after, Span::seconds(1)));
+        let last = Span::seconds(1) + LAYOUTS_APART;
+        assert!(may_be_one_debit(&one, &at(last)) && may_be_one_debit(&at(last), &one));
+        assert!(!may_be_one_debit(&one, &at(last + Span(1))) && !may_be_one_debit(&at(last + Span(1)), &one));
+        let marked = |reference, session, balance| {
+            with(&one, |a| {
+                a.facts.reference = text(reference);
+                a.facts.session_id = text(session);
+                a.facts.balance = Some(Balance::Available(Money(balance)));
+            })
+        };
+        assert!(may_be_one_debit(&marked("NIL", "1", 5), &marked("FT0012345", "1", 5)));
+        assert!(!may_be_one_debit(&marked("NIL", "1", 5), &marked("NIL", "2", 5)));
+        assert!(!may_be_one_debit(&marked("NIL", "1", 5), &marked("NIL", "1", 6)));
+    }
+
+    #[test]
+    fn a_forwarded_alert_may_be_about_any_account() {
+        let accounts = [account(1, "0040003311", None), account(2, "0040003322", None)];
+        let (here, there) = (credit(), with(&credit(), |a| a.account_id = Some(2)));
+        assert!(!is_same_place(&here, &there, &accounts));
+        let forwarded = with(&there, |a| a.authenticity = Authenticity::Forwarded);
+        assert!(is_same_place(&here, &forwarded, &accounts) && is_same_place(&forwarded, &here, &accounts));
     }
 
     #[test]

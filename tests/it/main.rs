@@ -45,6 +45,7 @@ mod store;
 mod subjects;
 mod taken_back;
 mod telling;
+mod two_layouts;
 mod two_nodes;
 mod typed_session;
 mod unclear_accounts;

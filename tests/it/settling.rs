@@ -80,7 +80,7 @@ on_both! {
         let outcome = t.ingest(&altered.text()).await;
         assert_eq!(outcome.status, AlertStatus::Review);
         assert!(outcome.reason.contains("the same NIP session id"), "{outcome:?}");
-        assert!(outcome.reason.contains("reference, balance or payer"), "{outcome:?}");
+        assert!(outcome.reason.contains("reference, balance, payer or state"), "{outcome:?}");
         assert_eq!(balance(&t, shop.id).await, Money(490_000));
     }
 

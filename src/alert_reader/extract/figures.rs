@@ -5,7 +5,7 @@ use super::Reader;
 use crate::alert_reader::amount::{self, Figure};
 use crate::alert_reader::template::{Bank, FieldName};
 use crate::alert_reader::text_table::RAISED;
-use crate::domain::alert::{Balance, Direction};
+use crate::domain::alert::{Balance, Direction, NEGATIVE};
 use crate::domain::money::Money;
 
 /// What a value becomes that an expression cut out of a longer figure or number. It reads as none.
@@ -53,7 +53,7 @@ impl Reader<'_> {
             figure.taken_back |= other.taken_back;
         }
         if figure.taken_back || figure.value.is_some_and(|value| value.0 < 0) {
-            self.doubt("the amount is in brackets or negative");
+            self.doubt(NEGATIVE);
         }
         if figure.hidden {
             self.doubt("the bank masked the amount");

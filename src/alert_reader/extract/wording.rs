@@ -6,7 +6,7 @@
 use super::Reader;
 use crate::alert_reader::template::{Bank, Continuation, FieldName, Shared};
 use crate::alert_reader::text_table::{Arrangement, collapse};
-use crate::domain::alert::{AlertKind, Direction};
+use crate::domain::alert::{AlertKind, Direction, OTHER_STATE, OTHER_STATE_ROW, RETURNED, RETURNED_OR_OWN};
 
 /// Longest narration kept.
 const MAX_NARRATION_CHARS: usize = 1000;
@@ -149,14 +149,11 @@ impl Reader<'_> {
                         Some(format!("{what}: the narration matches {whose} with {:?}", found.as_str())),
                     );
                 }
-                _ => self.doubt(
-                    "the narration may mean a refund, a reversal, a return, a failed transfer or a transfer \
-                     between own accounts",
-                ),
+                _ => self.doubt(RETURNED_OR_OWN),
             }
         }
         if direction == Direction::Credit && self.rows_speak_of_reversal(shared) {
-            self.doubt("the mail may report a refund, a reversal, a return or a failed transfer");
+            self.doubt(RETURNED);
         }
         if direction == Direction::Credit {
             self.states(shared);
@@ -188,9 +185,9 @@ impl Reader<'_> {
             short && !rule.come.is_match(value) && !rule.prose.is_match(value)
         };
         if let Some(value) = told.iter().find(|value| other(value)) {
-            self.doubt(format!("a row shows a transaction status other than success: {value}"));
+            self.doubt(format!("{OTHER_STATE_ROW}: {value}"));
         } else if self.texts.iter().any(|text| rule.other.is_match(text)) {
-            self.doubt("the mail reports a transaction status other than success");
+            self.doubt(OTHER_STATE);
         }
     }
 

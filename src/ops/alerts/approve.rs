@@ -7,9 +7,8 @@ use std::cmp::Ordering;
 
 use super::copies::{Standing, fresh_keys, settled_copy, settled_on, sharing_session, standing};
 use super::evidence::{self, OperatorApproval};
-use super::similar::similar_for_person;
+use super::similar::{FORWARDED_ACCOUNTS_MAX, similar_for_person};
 use super::taken_back::alarm;
-use super::weigh::cut_lengths;
 use crate::app::App;
 use crate::domain::account::{ReceivingAccount, fitting, in_words, is_full_account_number, mask_fits};
 use crate::domain::alert::{AlertKind, AlertRow, AlertStatus, Direction};
@@ -17,7 +16,7 @@ use crate::domain::matching::{AmountFit, CLOCK_SLACK, compare_payer};
 use crate::domain::money::{CURRENCY, Money, naira};
 use crate::domain::name::{Comparison, NameVerdict, fold};
 use crate::domain::payment::{Kind, Payment, Status};
-use crate::domain::same_transfer::{MESSAGE, describe, interval};
+use crate::domain::same_transfer::{MESSAGE, describe, interval, is_forwarded};
 use crate::ops::alerts::settle::{ByOperator, Settled, Settling, settle};
 use crate::ops::wallet_payments::topup::wallet_doubt;
 use crate::ops::{OpError, RACES_MAX, given_reason};
@@ -104,6 +103,7 @@ pub async fn approve_alert(app: &App, ask: &Approve<'_>) -> Result<Result<Paymen
         // Read before similar alerts are: whatever comes or is settled after this makes it a lost race.
         let place = account.place();
         let ticks = app.store.amount_ticks(place, received).await?;
+        let elsewhere = clocks_elsewhere(app, &alert, &accounts, (place, received)).await?;
         let sharing = sharing_session(app, alert.facts.session_id.as_deref(), Some(received)).await?;
         let standing = standing(&alert, settled_on(app, &alert, place).await?, &sharing);
         if let Some(same) = standing.iter().find(|one| !one.is_other_money) {
@@ -145,6 +145,7 @@ pub async fn approve_alert(app: &App, ask: &Approve<'_>) -> Result<Result<Paymen
             payment: &payment,
             account,
             ticks,
+            elsewhere: &elsewhere,
             rule: "approved by an operator",
             fit: "operator",
             evidence: &text,
@@ -163,6 +164,30 @@ pub async fn approve_alert(app: &App, ask: &Approve<'_>) -> Result<Result<Paymen
         }
     }
     Ok(Err(ApproveRefused::Changed))
+}
+
+/// The clocks of this amount at the other places where the money of an alert may be told that was forwarded, or names
+/// no account: somebody may settle it there at this moment.
+async fn clocks_elsewhere(
+    app: &App,
+    alert: &AlertRow,
+    accounts: &[ReceivingAccount],
+    (here, received): (i64, Money),
+) -> Result<Vec<(i64, i64)>, OpError> {
+    if alert.account_id.is_some() && !is_forwarded(alert) {
+        return Ok(Vec::new());
+    }
+    let mut places: Vec<i64> = accounts.iter().map(ReceivingAccount::place).collect();
+    places.retain(|place| *place != here);
+    // In one order, so that two such settlements do not wait for one another.
+    places.sort_unstable();
+    places.dedup();
+    places.truncate(FORWARDED_ACCOUNTS_MAX);
+    let mut clocks = Vec::with_capacity(places.len());
+    for place in places {
+        clocks.push((place, app.store.amount_ticks(place, received).await?));
+    }
+    Ok(clocks)
 }
 
 /// A debit that came while the person decided found nothing to raise an alarm for: nobody vouched for the money yet.
@@ -241,7 +266,7 @@ async fn load(app: &App, ask: &Approve<'_>) -> Result<Result<(AlertRow, Payment)
 
 fn compare_names(alert: &AlertRow, payment: &Payment) -> Comparison {
     match &alert.facts.payer_name {
-        Some(name) => compare_payer(payment, name, &cut_lengths(alert)),
+        Some(name) => compare_payer(payment, name, &alert.facts.cut_lengths()),
         None => Comparison { verdict: NameVerdict::Close, reason: "the alert shows no payer name".into() },
     }
 }

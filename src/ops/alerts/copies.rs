@@ -38,7 +38,9 @@ pub async fn judge_copies(app: &App, alert: &mut AlertRow, keys: &[Key]) -> Resu
         }
     }
     let counts = alert.authenticity.counts();
-    let same = others.iter().find(|(kind, other)| is_copy(kind, alert, other));
+    // The bank tells its transfer a second time, and now it is another state: that is news.
+    let is_news = |other: &AlertRow| alert.facts.has_lost_state() && !other.facts.has_lost_state();
+    let same = others.iter().find(|(kind, other)| is_copy(kind, alert, other) && !is_news(other));
     // What a debit shares with its credit makes it no copy.
     let like = if is_credit(alert) { others.first() } else { None };
     let Some((kind, other)) = same.or(like) else { return Ok(fresh) };
@@ -54,7 +56,7 @@ pub async fn judge_copies(app: &App, alert: &mut AlertRow, keys: &[Key]) -> Resu
     } else {
         alert.facts.doubts.push(format!(
             "it has the same {} as alert {}, but another amount, direction, time, account, session id, \
-             reference, balance or payer",
+             reference, balance, payer or state",
             describe(kind),
             other.id
         ));

@@ -125,7 +125,7 @@ pub async fn open_alarms(app: &App) -> Result<OpenAlarms, OpError> {
     let found = app.store.alerts_found(&filter, (Timestamp::MIN, Timestamp::MAX), ALARMS_MAX).await?;
     let mut all = OpenAlarms::default();
     for credit in found {
-        if let Some(undoing) = credit.linked_alert_id {
+        if let Some(undoing) = app.store.alarm_of(credit.id).await? {
             all.by_credit.insert(credit.id, undoing);
             all.by_payment.extend(credit.payment_id.map(|payment| (payment, undoing)));
         }

@@ -46,7 +46,10 @@ pub enum ReverseRefused {
     NoAlert(i64),
     #[error("alert {0} is a copy of alert {1}; name that one")]
     Copy(i64, i64),
-    #[error("alert {0} is not an authentic debit or reversal")]
+    #[error(
+        "alert {0} is not an authentic debit or reversal; leave --alert out if it is a credit's mail that tells of \
+         another state"
+    )]
     NotUndoing(i64),
     #[error("{}; to reverse it anyway, give your reason with --despite", .0.join("; "))]
     Obstacles(Vec<String>),

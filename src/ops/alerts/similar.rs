@@ -10,18 +10,22 @@ use crate::domain::account::ReceivingAccount;
 use crate::domain::alert::{AlertRow, AlertStatus};
 use crate::domain::money::Money;
 use crate::domain::same_transfer::{
-    has_come, is_credit, is_forwarded, is_one_transfer, is_same_place, is_timed, is_vouched, leaves_alone,
-    may_be_the_same_money, may_undo, names_the_payer, place_of, speaks_of, takes_back, telling, told_time,
+    LAYOUTS_APART, has_come, is_credit, is_forwarded, is_one_transfer, is_same_place, is_timed, is_vouched,
+    leaves_alone, may_be_the_same_money, may_undo, names_the_payer, place_of, speaks_of, takes_back, telling,
+    told_time,
 };
-use crate::domain::time::Span;
+use crate::domain::time::{Span, Timestamp};
 use crate::ops::OpError;
+use crate::store::tables::alerts::alike::When;
 
 /// Without a session id, a reference or a time that tells more, alerts this far apart in our sight are not
-/// about the same money.
-pub const REVERSAL_WITHIN: Span = Span::days(7);
+/// about the same money, unless payments may be open for longer.
+const SEEN_WITHIN: Span = Span::days(7);
 /// A mailbox may have been unread for as long as a payment can be open; then the bank's own mail follows one that was
 /// forwarded.
 const FORWARDED_WITHIN: Span = Span::days(14);
+/// Accounts whose alerts are compared with one that was forwarded, which may show any of them.
+pub(super) const FORWARDED_ACCOUNTS_MAX: usize = 1_000;
 /// Alerts of the same account and amount that are compared.
 const SIMILAR_MAX: usize = 200;
 /// Credits that one debit may speak of; a reference that more of them show tells none of them.
@@ -48,6 +52,14 @@ impl Similar {
         self.doubt(format!("alert {} may have taken this money back", by.id));
         self.undone_by.get_or_insert(by.id);
     }
+}
+
+/// Between which times of our sight alerts may be about the same money as this one, where nothing tells more: as long
+/// as a payment can be open it can be told of again, or taken back.
+pub(super) fn sight(app: &App, alert: &AlertRow) -> (Timestamp, Timestamp) {
+    let open = app.config.payments.expiry + app.config.payments.late_window;
+    let within = SEEN_WITHIN.max(open).max(if is_forwarded(alert) { FORWARDED_WITHIN } else { Span(0) });
+    (alert.first_seen - within, alert.first_seen + within)
 }
 
 /// Who asks.
@@ -93,11 +105,22 @@ pub async fn similar_for_person(
     let mut places = vec![None];
     for one in accounts.iter() {
         let near = place_of(&accounts, one.id) == place;
-        if near || alert.account_id.is_none() && at_bank(one) {
+        // Whoever forwarded it could have written another account into it.
+        if near || is_forwarded(alert) || alert.account_id.is_none() && at_bank(one) {
             places.push(Some(one.id));
         }
     }
-    Box::pin(compare(app, alert, &accounts, (place, &places), received, Asking::Person)).await
+    let is_cut = is_forwarded(alert) && places.len() > FORWARDED_ACCOUNTS_MAX;
+    if is_cut {
+        places.truncate(FORWARDED_ACCOUNTS_MAX);
+    }
+    let compared = compare(app, alert, &accounts, (place, &places), received, Asking::Person);
+    let mut similar = Box::pin(compared).await?;
+    if is_cut {
+        similar
+            .doubt("it was forwarded, and there are too many accounts to compare it with all alerts".into());
+    }
+    Ok(similar)
 }
 
 async fn compare(
@@ -194,16 +217,21 @@ async fn gather(
     places: &[Option<i64>],
     received: Money,
 ) -> Result<(Vec<AlertRow>, bool), OpError> {
-    let seen = (alert.first_seen - REVERSAL_WITHIN, alert.first_seen + REVERSAL_WITHIN);
+    let seen = sight(app, alert);
     let time = told_time(alert);
+    let when = When {
+        time: (time.begin, time.end),
+        slack: LAYOUTS_APART,
+        bank: alert.facts.bank.as_deref(),
+        template: alert.facts.template.as_deref(),
+    };
     let (mut others, mut full) = (Vec::new(), false);
     for place in places.iter().copied() {
         let (timed, rest) = if is_timed(alert) && !is_forwarded(alert) {
-            let time = (time.begin, time.end);
             // A credit of its own session id is found by that; one of another session id is other money.
             let credits_with_session = alert.facts.session_id.is_none();
             tokio::try_join!(
-                app.store.alerts_at(place, received, time, credits_with_session, SIMILAR_MAX),
+                app.store.alerts_at(place, received, &when, credits_with_session, SIMILAR_MAX),
                 app.store.timeless_alerts(place, received, seen, SIMILAR_MAX),
             )?
         } else {

@@ -9,14 +9,15 @@
 
 use super::alert_log;
 use super::copies::SHARING_MAX;
-use super::similar::{LIKELY_MAX, REVERSAL_WITHIN, named_by};
+use super::similar::{LIKELY_MAX, named_by, sight};
 use crate::app::App;
 use crate::domain::account::ReceivingAccount;
 use crate::domain::alert::{AlertKind, AlertRow, AlertStatus};
 use crate::domain::same_transfer::{
-    FEE_MOST, has_come, is_fee, is_same_place, is_vouched, leaves_alone, may_be_about, may_be_the_same_money,
-    may_undo, names_the_payer, speaks_of, takes_back, takes_money,
+    FEE_MOST, has_come, is_fee, is_same_place, is_vouched, leaves_alone, may_be_about, may_be_one_debit,
+    may_be_the_same_money, may_undo, names_the_payer, speaks_of, takes_back, takes_money,
 };
+use crate::domain::time::Timestamp;
 use crate::ops::{OpError, RACES_MAX};
 use crate::store::Step;
 use crate::store::tables::alerts;
@@ -129,10 +130,26 @@ async fn of_its_account_and_amount(
 ) -> Result<Vec<AlertRow>, OpError> {
     let Some(amount) = undoing.facts.amount else { return Ok(Vec::new()) };
     // A mail that was proven late may have been overtaken by credits that it is about.
-    let seen = (undoing.first_seen - REVERSAL_WITHIN, undoing.first_seen + REVERSAL_WITHIN);
+    let seen = sight(app, undoing);
     let mut found = Vec::new();
     for one in accounts.iter().filter(|one| may_be_about(undoing, one)) {
-        found.extend(app.store.alerts_seen(Some(one.id), amount, seen, CREDITS_MAX).await?);
+        let read = app.store.alerts_seen(Some(one.id), amount, seen, CREDITS_MAX).await?;
+        if read.len() >= CREDITS_MAX {
+            metrics::counter!("tillbell_alarms_total", "kind" => "money_taken_back").increment(1);
+            tracing::error!(
+                undoing = undoing.id,
+                account = one.id,
+                "ALARM: more than {CREDITS_MAX} alerts of this amount: a debit or reversal may have taken back an older credit \
+                 than those that were looked at; look at the bank's statement"
+            );
+        }
+        found.extend(read);
+    }
+    // Whatever account a forwarded one shows.
+    for one in app.store.forwarded_and_paid(amount, seen, CREDITS_MAX).await? {
+        if found.iter().all(|known| known.id != one.id) {
+            found.push(one);
+        }
     }
     found.retain(|credit| {
         let was_decided = matches!(credit.status, AlertStatus::Matched | AlertStatus::Reversed);
@@ -155,7 +172,7 @@ pub(in crate::ops) async fn told_again(app: &App, undoing: &AlertRow) -> Result<
         Some(session) => app.store.alerts_by_session_of(session, amount, SHARING_MAX).await?,
         None => Vec::new(),
     };
-    let seen = (undoing.first_seen - REVERSAL_WITHIN, undoing.first_seen + REVERSAL_WITHIN);
+    let seen = sight(app, undoing);
     let places = accounts.iter().filter(|one| may_be_about(undoing, one)).map(|one| Some(one.id));
     for place in places.chain([None]) {
         found.extend(app.store.alerts_seen(place, amount, seen, CREDITS_MAX).await?);
@@ -163,7 +180,7 @@ pub(in crate::ops) async fn told_again(app: &App, undoing: &AlertRow) -> Result<
     let mut known = vec![undoing.id];
     found.retain(|other| {
         let of_its_session = session.is_some() && other.facts.session_id.as_deref() == session;
-        let is_told = of_its_session || may_be_the_same_money(undoing, other);
+        let is_told = of_its_session || may_be_one_debit(undoing, other);
         let fits = takes_money(other) && is_told && is_same_place(undoing, other, &accounts);
         let is_first = fits && !known.contains(&other.id);
         known.push(other.id);
@@ -206,8 +223,19 @@ async fn hold_or_alarm(app: &App, credit: AlertRow, undoing: i64) -> Result<(), 
 
 /// Tells that money which was credited may be gone, and links the credit to what may have taken it back.
 pub(in crate::ops) async fn alarm(app: &App, credit: &AlertRow, undoing: i64) -> Result<(), OpError> {
-    note(app, credit.id, alerts::link(credit.id, undoing)).await?;
-    // The alarm is raised also where its payment cannot be read.
+    let unit = app.store.unit(credit.id).await?.steps(alarm_steps(credit.id, undoing, app.now()));
+    let _ = app.store.apply(unit).await?;
+    tell_alarm(app, credit, undoing).await;
+    Ok(())
+}
+
+/// What notes an alarm: the newest is the credit's link, and each stays a question of its own.
+pub(in crate::ops) fn alarm_steps(credit: i64, undoing: i64, now: Timestamp) -> [Step; 2] {
+    [alerts::link(credit, undoing), alerts::add_alarm(credit, undoing, now)]
+}
+
+/// Raises the alarm in log and metrics, also where its payment cannot be read.
+pub(in crate::ops) async fn tell_alarm(app: &App, credit: &AlertRow, undoing: i64) {
     let payment = match credit.payment_id {
         Some(id) => app.store.payment(id).await.ok().flatten(),
         None => None,
@@ -221,5 +249,4 @@ pub(in crate::ops) async fn alarm(app: &App, credit: &AlertRow, undoing: i64) ->
         "ALARM: a debit or reversal may have taken back money that was credited; \
          look at both alerts and use `payment reverse` if so"
     );
-    Ok(())
 }

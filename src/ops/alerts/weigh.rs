@@ -84,7 +84,7 @@ pub async fn weigh_against(
             doubts.push(doubt);
         }
     }
-    let cut = cut_lengths(alert);
+    let cut = alert.facts.cut_lengths();
     let Read { mut payments, of_other_names, is_about_amount, limit_reached } =
         read_open_payments(app, alert, account.id, received).await?;
     let mut incoming = Incoming {
@@ -163,7 +163,7 @@ async fn without_account(app: &App, alert: &AlertRow) -> Result<Weighed, OpError
     if let (None, Some(received)) = (alert.account_id, alert.facts.amount) {
         let (place, payments) =
             on_fitting_accounts(app, alert, received, alert.first_seen - SUGGEST_WITHIN).await?;
-        let cut = cut_lengths(alert);
+        let cut = alert.facts.cut_lengths();
         let incoming = Incoming {
             received,
             payer_name: alert.facts.payer_name.as_deref(),
@@ -202,14 +202,6 @@ fn show(incoming: &Incoming<'_>, payment: &Payment, decision: &mut Decision) {
     let alone = decide(incoming, &candidates(std::slice::from_ref(payment), &[]));
     decision.considered.truncate(SUGGESTIONS_MAX - 1);
     decision.considered.extend(alone.considered);
-}
-
-/// Lengths at which the payer's name may be cut: its own, if the reader says that it fills its field.
-pub fn cut_lengths(alert: &AlertRow) -> Vec<usize> {
-    match &alert.facts.payer_name {
-        Some(name) if alert.facts.payer_name_cut => vec![name.chars().count()],
-        _ => Vec::new(),
-    }
 }
 
 fn candidates<'a>(payments: &'a [Payment], proven: &[i64]) -> Vec<Candidate<'a>> {

@@ -4,7 +4,7 @@
 //! Asked for an alert that waits when a correction comes (`rematch`), and for one that comes when the correction
 //! was made after the money (`decide`).
 
-use super::weigh::{Objection, Weighed, cut_lengths, weigh, weigh_against};
+use super::weigh::{Objection, Weighed, weigh, weigh_against};
 use crate::app::App;
 use crate::domain::alert::AlertRow;
 use crate::domain::matching::{Beneficiary, Verdicts, about};
@@ -75,7 +75,7 @@ async fn somebody_else(app: &App, alert: &AlertRow, payment: &Payment) -> Result
         limit: OTHERS_MAX,
     };
     let found = payments_like(app, &wanted).await?;
-    let (cut, received_name) = (cut_lengths(alert), Folded::new(name));
+    let (cut, received_name) = (alert.facts.cut_lengths(), Folded::new(name));
     let counts =
         |other: &&Payment| Beneficiary::of(other) != own && ended_after(other, app.now() - OTHERS_WITHIN);
     let like = found.payments.iter().filter(counts).find(|other| {

@@ -85,6 +85,9 @@ statements! {
         "update alerts set status = 'new', account_id = $3, doubts = $4, decided_at = null, version = version + 1 \
          where id = $1 and version = $2 and status = 'review' and account_id is null"
     }
+    ALARM: query {
+        "insert into alert_alarms (credit_id, undoing_id, raised_at) values ($1, $2, $3) on conflict do nothing"
+    }
     LINK: query { "update alerts set linked_alert_id = $2, version = version + 1 where id = $1" }
     UNDID: query { "update alerts set linked_alert_id = $3, version = version + 1 where id = $1 and version = $2" }
     WAITING_ON_ACCOUNT: query {
@@ -342,6 +345,11 @@ pub fn held(alert: &AlertRow, reason: &str, linked: i64) -> Step {
 pub fn placed(alert: &AlertRow, account_id: i64) -> Step {
     let doubts = alert.facts.doubts.join("\n");
     Step::one(&PLACED, vec![alert.id.into(), alert.version.into(), account_id.into(), doubts.into()])
+}
+
+/// Notes that `undoing` may have taken the money of a credit back. Once for each such pair.
+pub fn add_alarm(credit: i64, undoing: i64, now: Timestamp) -> Step {
+    Step::any(&ALARM, vec![credit.into(), undoing.into(), now.into()])
 }
 
 /// Notes on an alert that another one refers to it.

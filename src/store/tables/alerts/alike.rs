@@ -51,7 +51,8 @@ macro_rules! nowhere {
     };
 }
 
-/// Those whose bank's time is shown, is so wide, and may overlap another one.
+/// Those whose bank's time is shown, is so wide, and may overlap another one: between `$7` and `$8` in the layout of a
+/// bank that is named, and in all others as far as the slack of their clocks reaches.
 macro_rules! timed {
     ($place:ident, $width:literal, $which:literal) => {
         $place!(
@@ -59,7 +60,8 @@ macro_rules! timed {
                 " and bank_time_begin_at >= $3 and bank_time_begin_at <= $4 and bank_time_end_at >= $5 \
                  and bank_time_precision <> 'none' and bank_time_end_at ",
                 $width,
-                " bank_time_begin_at + 60000000",
+                " bank_time_begin_at + 60000000 and (bank_time_begin_at <= $8 and bank_time_end_at >= $7 \
+                 or template is null or template <> $10 or bank is null or bank <> $9)",
                 $which
             ),
             " order by bank_time_begin_at desc limit $6"
@@ -142,6 +144,17 @@ statements! {
     }
 }
 
+/// A bank's time to be compared with others.
+#[derive(Clone, Copy, Debug)]
+pub struct When<'a> {
+    /// Begin and end as the bank shows them.
+    pub time: (Timestamp, Timestamp),
+    /// How far the clocks of other layouts than this one may be off.
+    pub slack: Span,
+    pub bank: Option<&'a str>,
+    pub template: Option<&'a str>,
+}
+
 /// Mails of one account that wait for a key of the bank's.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WaitingMails {
@@ -207,13 +220,13 @@ impl Store {
     }
 
     /// Alerts of one account (`None`: that name none) and amount whose bank's time is shown and overlaps
-    /// `time`, whenever they were seen; newest first, first those that show the minute. `credits_with_session`:
+    /// `when`, whenever they were seen; newest first, first those that show the minute. `credits_with_session`:
     /// without it, no credits that show a session id, which are found by that.
     pub async fn alerts_at(
         &self,
         account_id: Option<i64>,
         amount: Money,
-        time: (Timestamp, Timestamp),
+        when: &When<'_>,
         credits_with_session: bool,
         limit: usize,
     ) -> Result<Vec<AlertRow>, StoreError> {
@@ -223,14 +236,19 @@ impl Store {
             (None, true) => [&TIMED_NOWHERE, &WIDE_NOWHERE],
             (None, false) => [&TIMED_WITHOUT_NOWHERE, &WIDE_WITHOUT_NOWHERE],
         };
+        let (begin, end) = when.time;
         let params = |width: Span| -> Vec<Value> {
             vec![
                 account_id.unwrap_or(0).into(),
                 amount.into(),
-                (time.0 - width).into(),
-                time.1.into(),
-                time.0.into(),
+                (begin - when.slack - width).into(),
+                (end + when.slack).into(),
+                (begin - when.slack).into(),
                 (limit as i64).into(),
+                begin.into(),
+                end.into(),
+                when.bank.unwrap_or_default().into(),
+                when.template.unwrap_or_default().into(),
             ]
         };
         let (timed, wide) =

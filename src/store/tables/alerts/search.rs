@@ -28,18 +28,35 @@ macro_rules! found {
     };
 }
 
-/// A credit that paid something, linked to a debit or reversal that nobody has dealt with: it was not dismissed, it has
-/// undone no payment, and no person approved the credit in spite of it. What has an alarm has a payment, so that
-/// the status need not choose the index. The count is asked for each of the few credits; of an `exists` PostgreSQL
-/// makes a join that reads all debits. Whether one is a debit must not choose an index either.
+/// Those of a credit's alarms with which nobody has dealt, `$what` of them: a debit or reversal that was not dismissed
+/// and has undone no payment, or a mail of a changed state that waits for a person; and no person approved the credit
+/// in spite of it. A program of before noted the newest as the credit's link alone.
+macro_rules! open_alarms {
+    ($what:literal) => {
+        concat!(
+            "(select ",
+            $what,
+            " from (select p.undoing_id as id, 1 as told from alert_alarms p where p.credit_id = alerts.id \
+                    union all select alerts.linked_alert_id, 0) w join alerts u on u.id = w.id \
+             where (u.status = 'ignored' and (u.direction || '' = 'debit' or u.kind || '' = 'reversal') \
+                    or w.told = 1 and u.status = 'review') \
+             and not exists (select 1 from settlements d where d.undoing_alert_id = u.id) \
+             and not exists (select 1 from settlements s where s.id = alerts.settlement_id \
+                             and s.operator is not null and s.settled_at >= u.decided_at))"
+        )
+    };
+}
+
+/// A credit that paid something and has an open alarm. What has one has a payment, so that the status need not choose
+/// the index. They are counted for each of the few credits; of an `exists` PostgreSQL makes a join that reads all
+/// debits. Whether one is a debit must not choose an index either.
 macro_rules! alarm {
     () => {
-        "linked_alert_id is not null and payment_id is not null and status || '' = 'matched' \
-         and (select count(*) from alerts u where u.id = alerts.linked_alert_id and u.status = 'ignored' \
-                     and (u.direction || '' = 'debit' or u.kind || '' = 'reversal') \
-                     and not exists (select 1 from settlements d where d.undoing_alert_id = u.id) \
-                     and not exists (select 1 from settlements s where s.id = alerts.settlement_id \
-                                     and s.operator is not null and s.settled_at >= u.decided_at)) = 1"
+        concat!(
+            "linked_alert_id is not null and payment_id is not null and status || '' = 'matched' and ",
+            open_alarms!("count(*)"),
+            " > 0"
+        )
     };
 }
 
@@ -59,7 +76,9 @@ statements! {
     FOUND_ALARMS: query { found!(concat!("cast($1 as text) = '' and ", alarm!())) }
     ALERT_SLICE_END: query { slice_end!("cast($1 as text) = ''") }
     ALERT_SLICE_END_OF_STATUS: query { slice_end!("status = $1") }
-    ALARM_OF: query { concat!("select linked_alert_id from alerts where id = $1 and ", alarm!()) }
+    ALARM_OF: query {
+        concat!("select ", open_alarms!("min(u.id)"), " as undoing_id from alerts where id = $1 and ", alarm!())
+    }
 }
 
 /// What is looked for.
@@ -122,7 +141,7 @@ impl Store {
         }
     }
 
-    /// The debit or reversal that may have taken the money of this alert back, if nobody has dealt with it.
+    /// The first debit or reversal that may have taken the money of this alert back, and with which nobody has dealt.
     pub async fn alarm_of(&self, alert_id: i64) -> Result<Option<i64>, StoreError> {
         let row = self.read_one(&ALARM_OF, vec![alert_id.into()]).await?;
         row.map(|row| row.single_int("alerts")).transpose()
