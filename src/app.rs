@@ -5,7 +5,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use tokio::sync::Notify;
+use tokio::sync::watch;
 
 use crate::clock::{Clock, Random, SystemClock, SystemRandom};
 use crate::config::{Config, MessengerChoice, Origin, Secret};
@@ -41,8 +41,9 @@ pub struct App {
     pub own_url: OnceLock<String>,
     /// Keys, businesses, websites, accounts, as they were at most a second ago.
     pub directory: Directory,
-    /// Rung when a job was committed, so that workers need not wait for their poll.
-    pub wake: Arc<Notify>,
+    /// Changes when a job was committed, so that workers need not wait for their poll. A worker marks it as seen
+    /// before it looks for jobs: what is committed from then on ends its next wait at once.
+    pub wake: watch::Sender<()>,
     /// Holds back log lines that a stranger could make come without end.
     pub log_limit: LogLimit,
 }
@@ -229,7 +230,7 @@ impl App {
             messenger,
             own_url: OnceLock::new(),
             directory,
-            wake: Arc::default(),
+            wake: watch::Sender::new(()),
             log_limit: LogLimit::default(),
             config,
         })
@@ -274,6 +275,11 @@ impl App {
 
     pub fn now(&self) -> Timestamp {
         self.clock.now()
+    }
+
+    /// Tells the workers of this process that a job was committed.
+    pub fn wake_workers(&self) {
+        self.wake.send_replace(());
     }
 
     /// Base of links to our own pages, without a slash at its end: as configured, else as listened on.

@@ -17,7 +17,6 @@ mod alert_view;
 mod alerts;
 mod banks;
 mod businesses;
-mod csv;
 mod database;
 mod demo;
 mod dismissals;

@@ -1,5 +1,7 @@
 //! The directory over a real database: freshness, bounds, single flight, the order of accounts.
 
+use futures_util::FutureExt;
+
 use super::*;
 use crate::clock::ManualClock;
 use crate::domain::charges::Schedule;
@@ -142,6 +144,39 @@ async fn one_reading_serves_all_who_wait_and_a_failure_is_told_to_all() {
     assert!(all.iter().all(Result::is_err));
     assert_eq!(reads.load(Ordering::SeqCst), 1);
     assert!(matches!(cache.get(2, |_| false, slow).await, Ok((7, true))), "the next one tries again");
+}
+
+#[tokio::test]
+async fn what_was_being_read_when_all_was_forgotten_is_answered_to_nobody_later() {
+    let cache: Cache<i64, &str> = Cache::new(10, 10);
+    let (began, goes_on) = (tokio::sync::Notify::new(), tokio::sync::Notify::new());
+    let before = || async {
+        began.notify_one();
+        goes_on.notified().await;
+        Ok("before the change")
+    };
+    let after = || async { Ok("after the change") };
+    let changing = async {
+        began.notified().await;
+        cache.clear();
+        let asked = cache.get(1, |_| false, after).now_or_never();
+        assert_eq!(asked.expect("it waits for nobody").unwrap(), ("after the change", true));
+        goes_on.notify_one();
+    };
+    let (first, ()) = futures_util::future::join(cache.get(1, |_| false, before), changing).await;
+    assert_eq!(first.unwrap(), ("before the change", true), "it asked before");
+    assert_eq!(cache.get(1, |_| false, after).await.unwrap(), ("after the change", false));
+}
+
+#[tokio::test]
+async fn an_answer_is_as_old_as_the_beginning_of_its_reading() {
+    let cache: Cache<i64, i64> = Cache::new(10, 10);
+    let slow = || async {
+        tokio::time::sleep(FRESH).await;
+        Ok(7)
+    };
+    assert_eq!(cache.get(1, |_| false, slow).await.unwrap(), (7, true));
+    assert_eq!(cache.get(1, |_| false, || async { Ok(8) }).await.unwrap(), (8, true));
 }
 
 #[tokio::test]

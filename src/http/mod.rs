@@ -26,7 +26,7 @@ use pages::brand::Brand;
 use server::bounds::Bounds;
 use server::listen::{self, Routers};
 use server::meters::{self, Meters};
-use server::rate_limits::{Limits, LocalCounter};
+use server::rate_limits::Limits;
 
 /// What a listener is for.
 #[derive(Clone)]
@@ -72,11 +72,7 @@ pub struct Http {
 impl Http {
     pub fn new(app: Arc<App>, brand: Brand) -> Arc<Http> {
         let configured = &app.config.limits;
-        let limits = Limits::new(
-            Box::new(LocalCounter::new()),
-            configured.requests_per_minute,
-            configured.wallet_requests_per_minute,
-        );
+        let limits = Limits::new(configured.requests_per_minute, configured.wallet_requests_per_minute);
         let metrics = meters::recorder();
         let draining = AtomicBool::new(false);
         Arc::new(Http { app, limits, meters: Meters::new(), brand, metrics, draining })

@@ -5,9 +5,10 @@
 //! decompressed (`client`), nothing read without end before it (`meter`), connections reused (`pool`), failures
 //! told in words of ours (`causes`). What an answer means is `domain::webhook`'s to say. Used by ops and work.
 //!
-//! hyper's connection is used directly rather than reqwest: connecting is then our own code,
-//! and no layer in between can resolve again, follow a redirect or read a proxy from the
-//! environment. 38,000 POSTs/s over 64 connections on two cores, receiver included.
+//! hyper's connection is used directly rather than reqwest, because it tells whether a request may have been seen by
+//! the receiver ([`PostOutcome::maybe_seen`]), on which retries rest, and because connecting is then our own code, also
+//! for connections that are kept (docs/decisions/0006-own-http-client.md). 38,000 POSTs/s over 64 connections on two
+//! cores, receiver included.
 
 pub mod authorities;
 pub mod causes;

@@ -9,13 +9,13 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::hosts::{Admission, HostKey, Hosts, host_key};
-use super::{PAUSE, POLL, bell, deliver, delivery_lease};
+use super::{PAUSE, POLL, deliver, delivery_lease};
 use crate::app::App;
 use crate::domain::time::Timestamp;
 use crate::domain::weburl::TargetUrl;
@@ -76,9 +76,10 @@ impl DeliveryDispatcher {
     }
 
     /// Claims and delivers until told to stop, then gives back what was not begun.
-    pub(super) async fn run(self: Arc<Self>, mut rings: watch::Receiver<u64>) {
+    pub(super) async fn run(self: Arc<Self>) {
+        let mut wake = self.app.wake.subscribe();
         while !self.stop.is_cancelled() {
-            rings.borrow_and_update();
+            wake.mark_unchanged();
             match self.round().await {
                 // Nothing is claimed that there is no place for.
                 Ok(round) if round.claimed > 0 => tokio::select! {
@@ -87,7 +88,7 @@ impl DeliveryDispatcher {
                 },
                 Ok(round) => tokio::select! {
                     () = self.room_for(CLAIM_BATCH + KEPT_FOR_FIRST), if round.is_short => {}
-                    () = bell::rung(&mut rings) => {}
+                    Ok(()) = wake.changed() => {}
                     () = tokio::time::sleep(POLL) => {}
                     () = self.stop.cancelled() => {}
                 },

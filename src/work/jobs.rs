@@ -8,10 +8,9 @@
 
 use std::sync::Arc;
 
-use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use super::{POLL, bell};
+use super::POLL;
 use crate::app::App;
 use crate::domain::time::Span;
 use crate::log_limit::warn_of;
@@ -71,16 +70,17 @@ impl Ops {
 }
 
 /// Works on one kind until `stop`.
-pub(super) async fn run(ops: Ops, kind: JobKind, mut rings: watch::Receiver<u64>, stop: CancellationToken) {
+pub(super) async fn run(ops: Ops, kind: JobKind, stop: CancellationToken) {
+    let mut wake = ops.app.wake.subscribe();
     while !stop.is_cancelled() {
-        rings.borrow_and_update();
+        wake.mark_unchanged();
         let done = match kind {
             JobKind::Message => super::messages::round(&ops.app).await,
             _ => round(&ops, kind).await,
         };
         match done {
             Ok(0) => tokio::select! {
-                () = bell::rung(&mut rings) => {}
+                Ok(()) = wake.changed() => {}
                 () = tokio::time::sleep(POLL) => {}
                 () = stop.cancelled() => {}
             },

@@ -4,13 +4,12 @@
 //!
 //! There is no leader and no heartbeat: any number of nodes may run this on one database. A job is
 //! held by its lease alone and written off under its fence (`store::tables::jobs`). Wake-up: `app.wake`
-//! rings on the node where a job was committed, a poll four times a second is the net for everything else.
-//! Between nodes nothing rings: a notification inside the commit would make PostgreSQL serialise
+//! changes on the node where a job was committed, a poll four times a second is the net for everything else.
+//! Between nodes nothing is sent: a notification inside the commit would make PostgreSQL serialise
 //! all commits, so it would have to be sent after it; with every node working, the one that commits
 //! is also the one that is woken. Started by `serve` and by the demo; tests call [`run_due`].
 
 mod batch;
-mod bell;
 mod deliver;
 mod dispatcher;
 mod hosts;
@@ -28,7 +27,6 @@ use crate::domain::time::Span;
 use crate::ops::alerts::prove_later::Verifier;
 use crate::store::StoreError;
 use crate::store::tables::jobs::JobKind;
-use bell::Bell;
 use dispatcher::DeliveryDispatcher;
 use jobs::Ops;
 
@@ -45,13 +43,12 @@ const DUE_ROUNDS_MAX: usize = 10_000;
 /// Works until `stop`, then lets running posts end, gives back what was not begun, and returns.
 /// Mails that wait for their proof are left to nodes that were given a verifier.
 pub async fn run(app: Arc<App>, verifier: Option<Arc<dyn Verifier>>, stop: CancellationToken) {
-    let bell = Bell::hang(&app, &stop);
     let dispatcher = DeliveryDispatcher::new(app.clone(), stop.clone());
     let loops = TaskTracker::new();
-    loops.spawn(dispatcher.clone().run(bell.listen()));
+    loops.spawn(dispatcher.clone().run());
     let ops = Ops { app: app.clone(), verifier };
     for kind in ops.kinds().iter().chain(&[JobKind::Message]) {
-        loops.spawn(jobs::run(ops.clone(), *kind, bell.listen(), stop.clone()));
+        loops.spawn(jobs::run(ops.clone(), *kind, stop.clone()));
     }
     for task in periodic::ALL {
         loops.spawn(periodic::run(app.clone(), task, stop.clone()));

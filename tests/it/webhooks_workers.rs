@@ -48,7 +48,7 @@ on_both! {
             .collect();
         for _ in 0..EVENTS {
             world.tell("/hook").await;
-            world.app.wake.notify_waiters();
+            world.app.wake_workers();
         }
         world.receiver.wait_for(EVENTS, DEADLINE).await;
         stop.cancel();
@@ -116,7 +116,7 @@ on_both! {
         let began = Instant::now();
         for _ in 0..40 {
             world.tell("/alive").await;
-            running.wake.notify_waiters();
+            running.wake_workers();
         }
         world.receiver.wait_for(40, Duration::from_secs(2)).await;
         eprintln!("40 healthy deliveries after {:?}", began.elapsed());
@@ -151,7 +151,7 @@ on_both! {
         let node = tokio::spawn(work::run(running.clone(), None, stop.clone()));
         dead.wait_for(1, DEADLINE).await;
         world.tell("/news").await;
-        running.wake.notify_one();
+        running.wake_workers();
         world.receiver.wait_for(1, Duration::from_secs(1)).await;
         stop.cancel();
         node.await.unwrap();

@@ -183,14 +183,14 @@ async fn admit(
     let (headers, peer) = (&received.parts.headers, received.peer);
     let (verdict, business_id, error) = match find_caller(http, headers, token).await {
         Ok(caller) => {
-            let verdict = http.limits.spend_business(&caller.business, group).await;
+            let verdict = http.limits.spend_business(&caller.business, group);
             if verdict.allowed {
                 return Ok(Admitted { caller, verdict, route });
             }
             (verdict, Some(caller.business.id), ApiError::rate_limited())
         }
         Err(no_caller) => {
-            let verdict = spend_address(http, headers, peer).await;
+            let verdict = spend_address(http, headers, peer);
             let error = match (no_caller, hidden) {
                 // Of a good key, perhaps: it is not told that it asked too often.
                 (NoCaller::Unknown(error), _) => error.into(),
@@ -213,11 +213,11 @@ async fn admit(
 pub async fn refuse(http: &Http, headers: &HeaderMap, peer: RemoteAddr, error: ApiError) -> Response {
     let (verdict, business_id, is_known) = match find_caller(http, headers, None).await {
         Ok(caller) => {
-            let verdict = http.limits.spend_business(&caller.business, Group::Api).await;
+            let verdict = http.limits.spend_business(&caller.business, Group::Api);
             (verdict, Some(caller.business.id), true)
         }
         Err(no_caller) => {
-            let verdict = spend_address(http, headers, peer).await;
+            let verdict = spend_address(http, headers, peer);
             (verdict, None, !matches!(no_caller, NoCaller::Unknown(_)))
         }
     };
@@ -250,9 +250,9 @@ async fn find_caller(http: &Http, headers: &HeaderMap, token: Option<&str>) -> R
     }
 }
 
-async fn spend_address(http: &Http, headers: &HeaderMap, peer: RemoteAddr) -> LimitVerdict {
+fn spend_address(http: &Http, headers: &HeaderMap, peer: RemoteAddr) -> LimitVerdict {
     let address = client_address(peer.0, headers, &http.app.config.server.trusted_proxies);
-    http.limits.spend_address(counted_as(address)).await
+    http.limits.spend_address(counted_as(address))
 }
 
 fn add_limit(http: &Http, response: &mut Response, verdict: &LimitVerdict) {

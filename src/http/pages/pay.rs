@@ -61,8 +61,7 @@ pub async fn handle(State(http): State<Arc<Http>>, request: Request) -> Response
 }
 
 async fn answer(http: &Http, parts: &Parts, body: Body) -> PageState {
-    if let Some(shown) = over_limit(http, http.limits.spend_page(address(http, parts)).await, words::CROWDED)
-    {
+    if let Some(shown) = over_limit(http, http.limits.spend_page(address(http, parts)), words::CROWDED) {
         return shown;
     }
     let token = token_of(parts);
@@ -82,7 +81,7 @@ async fn answer(http: &Http, parts: &Parts, body: Body) -> PageState {
         Err(NotOurs::Form(problem)) => return words::unusable(problem),
     };
     let hash: [u8; 32] = Sha256::digest(token.as_bytes()).into();
-    if let Some(shown) = over_limit(http, http.limits.spend_link(hash).await, words::TAPPED) {
+    if let Some(shown) = over_limit(http, http.limits.spend_link(hash), words::TAPPED) {
         return shown;
     }
     link.act(form).await.unwrap_or_else(|error| trouble(http, error, true))

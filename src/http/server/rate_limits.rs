@@ -3,14 +3,11 @@
 //! second window besides, and pages in windows of their own: of an address, and of a link.
 //!
 //! Windows are timed by the machine's monotonic clock, so a step of the wall clock neither freezes
-//! nor empties one. A counter shared by several nodes takes the place of [`LocalCounter`] behind
-//! [`RateCounter`].
+//! nor empties one. Each process counts for itself.
 
 use std::collections::HashMap;
-use std::future::Future;
 use std::hash::{BuildHasher, RandomState};
 use std::net::IpAddr;
-use std::pin::Pin;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -48,7 +45,7 @@ pub enum Group {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Who {
+enum Who {
     Business(i64),
     /// As `auth::counted_as` makes it.
     Address(IpAddr),
@@ -57,9 +54,9 @@ pub enum Who {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct CounterKey {
-    pub group: Group,
-    pub who: Who,
+struct CounterKey {
+    group: Group,
+    who: Who,
 }
 
 /// What a request is told about its limit.
@@ -72,49 +69,35 @@ pub struct LimitVerdict {
     pub reset_after: Duration,
 }
 
-/// A verdict at once, or one that somebody else must be asked for.
-pub enum Hit {
-    Now(LimitVerdict),
-    Later(Pin<Box<dyn Future<Output = LimitVerdict> + Send>>),
-}
-
-/// Counts one request. A counter that cannot be reached must answer for itself (count locally),
-/// never fail the request.
-pub trait RateCounter: Send + Sync {
-    fn hit(&self, key: CounterKey, limit: u32) -> Hit;
-    /// Takes back one hit that was allowed.
-    fn give_back(&self, key: CounterKey);
-}
-
 /// The limits of this deployment.
 pub struct Limits {
-    counter: Box<dyn RateCounter>,
+    counter: RateCounter,
     api: u32,
     wallet: u32,
 }
 
 impl Limits {
     /// `api` and `wallet` hold where a business has no limits of its own.
-    pub fn new(counter: Box<dyn RateCounter>, api: u32, wallet: u32) -> Limits {
-        Limits { counter, api, wallet }
+    pub fn new(api: u32, wallet: u32) -> Limits {
+        Limits { counter: RateCounter::new(), api, wallet }
     }
 
     /// Spends one request of a business; on a wallet route also one of its wallet limit, or neither if one of them
     /// is used up. Answers the tighter of the two.
-    pub async fn spend_business(&self, business: &Business, group: Group) -> LimitVerdict {
+    pub fn spend_business(&self, business: &Business, group: Group) -> LimitVerdict {
         let own = |limit: Option<i64>, default: u32| {
             limit.map_or(default, |n| u32::try_from(n.max(0)).unwrap_or(u32::MAX))
         };
         let who = Who::Business(business.id);
         let api = own(business.rate_limit, self.api);
         if group == Group::Api {
-            return self.hit(Group::Api, who, api).await;
+            return self.hit(Group::Api, who, api);
         }
-        let wallet = self.hit(Group::Wallet, who, own(business.wallet_rate_limit, self.wallet)).await;
+        let wallet = self.hit(Group::Wallet, who, own(business.wallet_rate_limit, self.wallet));
         if !wallet.allowed {
             return wallet;
         }
-        let api = self.hit(Group::Api, who, api).await;
+        let api = self.hit(Group::Api, who, api);
         if !api.allowed {
             self.counter.give_back(CounterKey { group: Group::Wallet, who });
             return api;
@@ -123,25 +106,22 @@ impl Limits {
     }
 
     /// Spends one request of a caller without a good key.
-    pub async fn spend_address(&self, address: IpAddr) -> LimitVerdict {
-        self.hit(Group::Api, Who::Address(address), self.api).await
+    pub fn spend_address(&self, address: IpAddr) -> LimitVerdict {
+        self.hit(Group::Api, Who::Address(address), self.api)
     }
 
     /// Spends one request for a page.
-    pub async fn spend_page(&self, address: IpAddr) -> LimitVerdict {
-        self.hit(Group::Page, Who::Address(address), PAGES_A_WINDOW).await
+    pub fn spend_page(&self, address: IpAddr) -> LimitVerdict {
+        self.hit(Group::Page, Who::Address(address), PAGES_A_WINDOW)
     }
 
     /// Spends one form of a link that leads somewhere.
-    pub async fn spend_link(&self, hash: [u8; 32]) -> LimitVerdict {
-        self.hit(Group::Form, Who::Link(hash), FORMS_A_WINDOW).await
+    pub fn spend_link(&self, hash: [u8; 32]) -> LimitVerdict {
+        self.hit(Group::Form, Who::Link(hash), FORMS_A_WINDOW)
     }
 
-    async fn hit(&self, group: Group, who: Who, limit: u32) -> LimitVerdict {
-        match self.counter.hit(CounterKey { group, who }, limit) {
-            Hit::Now(verdict) => verdict,
-            Hit::Later(asked) => asked.await,
-        }
+    fn hit(&self, group: Group, who: Who, limit: u32) -> LimitVerdict {
+        self.counter.hit_at(CounterKey { group, who }, limit, Instant::now())
     }
 }
 
@@ -177,18 +157,18 @@ struct Shard {
     purged: Instant,
 }
 
-/// Counts in this process alone.
-pub struct LocalCounter {
+/// Counts requests, in windows.
+struct RateCounter {
     hasher: RandomState,
     shards: [Mutex<Shard>; SHARDS],
 }
 
-impl LocalCounter {
-    pub fn new() -> LocalCounter {
+impl RateCounter {
+    fn new() -> RateCounter {
         let now = Instant::now();
         let empty =
             || Shard { windows: HashMap::new(), overflow: Window { opened: now, used: 0 }, purged: now };
-        LocalCounter { hasher: RandomState::new(), shards: std::array::from_fn(|_| Mutex::new(empty())) }
+        RateCounter { hasher: RandomState::new(), shards: std::array::from_fn(|_| Mutex::new(empty())) }
     }
 
     fn shard(&self, key: CounterKey) -> MutexGuard<'_, Shard> {
@@ -211,19 +191,8 @@ impl LocalCounter {
         }
         shard.windows.entry(key).or_insert(Window { opened: now, used: 0 }).hit(now, limit)
     }
-}
 
-impl Default for LocalCounter {
-    fn default() -> LocalCounter {
-        LocalCounter::new()
-    }
-}
-
-impl RateCounter for LocalCounter {
-    fn hit(&self, key: CounterKey, limit: u32) -> Hit {
-        Hit::Now(self.hit_at(key, limit, Instant::now()))
-    }
-
+    /// Takes back one hit that was allowed.
     fn give_back(&self, key: CounterKey) {
         if let Some(window) = self.shard(key).windows.get_mut(&key) {
             window.used = window.used.saturating_sub(1);
@@ -242,7 +211,7 @@ mod tests {
 
     #[test]
     fn a_window_opens_with_its_first_request_and_ends_after_60_seconds() {
-        let counter = LocalCounter::new();
+        let counter = RateCounter::new();
         let start = Instant::now() + Duration::from_secs(1000);
         for used in 1..=3 {
             let verdict = counter.hit_at(business(1), 3, start + Duration::from_secs(used));
@@ -260,7 +229,7 @@ mod tests {
 
     #[test]
     fn refused_requests_cost_nothing_and_a_raised_limit_helps_at_once() {
-        let counter = LocalCounter::new();
+        let counter = RateCounter::new();
         let now = Instant::now();
         for _ in 0..10 {
             counter.hit_at(business(1), 2, now);
@@ -271,7 +240,7 @@ mod tests {
 
     #[test]
     fn memory_is_bounded_and_a_flood_shares_what_is_left() {
-        let counter = LocalCounter::new();
+        let counter = RateCounter::new();
         let now = Instant::now();
         let address = |n: u32| CounterKey { group: Group::Api, who: Who::Address(Ipv4Addr::from(n).into()) };
         let many = u32::try_from(SHARDS * SHARD_MAX * 2).unwrap();
@@ -288,9 +257,9 @@ mod tests {
         assert!(counter.shards.iter().any(|shard| shard.lock().unwrap().windows.len() == 1));
     }
 
-    #[tokio::test]
-    async fn wallet_routes_count_twice() {
-        let limits = Limits::new(Box::new(LocalCounter::new()), 5, 2);
+    #[test]
+    fn wallet_routes_count_twice() {
+        let limits = Limits::new(5, 2);
         let mut business = Business {
             id: 1,
             name: String::new(),
@@ -304,21 +273,17 @@ mod tests {
             created_at: crate::domain::time::Timestamp(0),
             version: 1,
         };
-        assert_eq!(limits.spend_business(&business, Group::Wallet).await.remaining, 1);
-        assert_eq!(limits.spend_business(&business, Group::Wallet).await.remaining, 0);
-        let refused = limits.spend_business(&business, Group::Wallet).await;
+        assert_eq!(limits.spend_business(&business, Group::Wallet).remaining, 1);
+        assert_eq!(limits.spend_business(&business, Group::Wallet).remaining, 0);
+        let refused = limits.spend_business(&business, Group::Wallet);
         assert_eq!((refused.allowed, refused.limit), (false, 2));
-        assert_eq!(
-            limits.spend_business(&business, Group::Api).await.remaining,
-            2,
-            "a 429 costs neither window"
-        );
+        assert_eq!(limits.spend_business(&business, Group::Api).remaining, 2, "a 429 costs neither window");
         business.rate_limit = Some(3);
         business.wallet_rate_limit = Some(10);
-        let refused = limits.spend_business(&business, Group::Wallet).await;
+        let refused = limits.spend_business(&business, Group::Wallet);
         assert_eq!((refused.allowed, refused.limit), (false, 3));
         business.rate_limit = Some(100);
-        assert_eq!(limits.spend_business(&business, Group::Wallet).await.remaining, 7);
-        assert_eq!(limits.spend_business(&business, Group::Api).await.remaining, 95);
+        assert_eq!(limits.spend_business(&business, Group::Wallet).remaining, 7);
+        assert_eq!(limits.spend_business(&business, Group::Api).remaining, 95);
     }
 }

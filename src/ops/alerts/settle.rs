@@ -135,7 +135,7 @@ pub async fn settle(app: &App, s: &Settling<'_>) -> Result<Settled, OpError> {
         .steps(operator_steps(app, s, settlement_id, &after).await?);
     match app.store.apply(unit).await? {
         Applied::Done(_) => {
-            app.wake.notify_waiters();
+            app.wake_workers();
             tracing::info!(
                 alert = s.alert.id,
                 transaction_id = after.transaction_id,

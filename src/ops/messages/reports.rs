@@ -83,7 +83,7 @@ pub async fn take_report(app: &App, report: &Report<'_>) -> Result<bool, OpError
                         why,
                         "a message did not arrive"
                     );
-                    app.wake.notify_waiters();
+                    app.wake_workers();
                 }
                 // The first news of a message may be that it was read; that is the next round's.
                 News::Delivered | News::Read if !row.status.is_sent() => continue,

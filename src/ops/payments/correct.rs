@@ -75,7 +75,7 @@ pub async fn correct_amount(
         }
         match app.store.apply(unit).await? {
             Applied::Done(_) => {
-                app.wake.notify_waiters();
+                app.wake_workers();
                 return Ok(Corrected::Payment(Box::new(shown)));
             }
             Applied::Conflict { statement }

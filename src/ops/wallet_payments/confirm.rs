@@ -296,7 +296,7 @@ async fn count_wrong(app: &App, taken: &Try) -> Result<Confirmed, OpError> {
         crash::point("pin.wrong_counted");
         metrics::counter!("tillbell_wrong_pins_total").increment(1);
         if wrong.tells {
-            app.wake.notify_waiters();
+            app.wake_workers();
         }
         if wrong.locks {
             tracing::warn!(wallet = intent.wallet_id, "a wallet is locked after too many wrong PINs");

@@ -282,7 +282,7 @@ async fn store_pin(app: &App, intent: &Intent, code: &PinCode, hashed: Vec<u8>) 
         if app.store.apply(unit).await?.is_done() {
             crash::point("pin.set");
             tracing::info!(wallet = wallet.id, "a wallet's PIN was set");
-            app.wake.notify_waiters();
+            app.wake_workers();
             return Ok(PinSet::Done);
         }
     }

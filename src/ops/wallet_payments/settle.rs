@@ -73,7 +73,7 @@ pub(in crate::ops) async fn settle(
         match app.store.apply(unit).await? {
             Applied::Done(_) => {
                 crash::point("wallet.after_debit");
-                app.wake.notify_waiters();
+                app.wake_workers();
                 tracing::info!(
                     intent = intent.id,
                     transaction_id = after.transaction_id,

@@ -189,7 +189,7 @@ pub fn webhook_id(random: &dyn Random) -> String {
 
 /// The two steps that tell a merchant of something: the event and the job that delivers it. They
 /// belong into the Unit of the fact; there is no other way to enqueue a webhook. After the commit
-/// ring `app.wake`.
+/// call `app.wake_workers`.
 pub async fn record(
     store: &Store,
     random: &dyn Random,

@@ -98,7 +98,7 @@ pub async fn resend(app: &App, operator: &str, ids: &[i64]) -> Result<Resent, Op
         again(app, &found, deliveries::resend, noted).await?;
         resent.ids.extend(found.iter().map(|delivery| delivery.id));
     }
-    app.wake.notify_waiters();
+    app.wake_workers();
     Ok(resent)
 }
 
@@ -118,7 +118,7 @@ pub async fn resend_failed(app: &App, operator: &str, since: Span) -> Result<Vec
             act(app, None, operator, "failed webhooks", &format!("webhooks {}", some.join(", "))).await?;
         again(app, &found, deliveries::resend_failed, vec![noted]).await?;
         ids.extend(found.iter().map(|delivery| delivery.id));
-        app.wake.notify_waiters();
+        app.wake_workers();
     }
     Ok(ids)
 }

@@ -112,7 +112,7 @@ pub async fn send_test(app: &App, business_id: i64, transaction_id: Option<&str>
     if !app.store.conclude_job(&job, steps).await? {
         return Err(OpError::Contended);
     }
-    app.wake.notify_waiters();
+    app.wake_workers();
     Ok(Tested::Sent(Box::new(TestSent {
         delivery_id: job.id,
         webhook_id: event.webhook_id,
