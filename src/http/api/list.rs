@@ -248,6 +248,20 @@ mod tests {
     }
 
     #[test]
+    fn a_total_that_was_not_counted_to_its_end_is_marked() {
+        let filter = read("page=2&per_page=100", 1, Mode::Live).unwrap();
+        let next = Some(Cursor { created_at: Timestamp(1_790_000_000_123_456), id: 42 });
+        let listed = Listed { rows: Vec::new(), total: 100_000, total_is_capped: true, next };
+        assert_eq!(
+            String::from_utf8(render(&listed, &filter, 7)).unwrap(),
+            concat!(
+                r#"{"success":true,"data":[],"meta":{"current_page":2,"per_page":100,"last_page":1000,"#,
+                r#""total":100000,"total_is_capped":true,"next_cursor":"AAZb_tonwkAAAAAAAAAAKiHOl_yI9g"}}"#
+            )
+        );
+    }
+
+    #[test]
     fn every_mistake_is_told() {
         for query in [
             "status=paid",

@@ -343,6 +343,18 @@ mod tests {
     }
 
     #[test]
+    fn a_test_event_byte_for_byte() {
+        assert_eq!(
+            text(webhook_test(7, Timestamp(1_790_000_000_000_001))),
+            concat!(
+                r#"{"event":"webhook.test","business_id":7,"#,
+                r#""message":"This is a test event. It does not refer to a payment.","#,
+                r#""timestamp":"2026-09-21T14:13:20.000001Z"}"#
+            )
+        );
+    }
+
+    #[test]
     fn webhook_ids_are_long_and_differ() {
         let random = SeededRandom::new(3);
         let (a, b) = (webhook_id(&random), webhook_id(&random));
