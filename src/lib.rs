@@ -27,4 +27,5 @@ pub mod store;
 pub mod terminal;
 pub mod tls;
 pub mod vault;
+pub mod wire;
 pub mod work;

@@ -13,7 +13,6 @@ mod table;
 use std::borrow::Cow;
 use std::io::{IsTerminal, Write};
 
-use serde::ser::{Error, SerializeMap};
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
@@ -21,6 +20,7 @@ use crate::clock::{Clock, SystemClock};
 use crate::domain::money::Money;
 use crate::domain::time::Timestamp;
 use crate::terminal;
+use crate::wire::{JsonMoney, JsonTime};
 use people::{Form, lay_out};
 use screen::{Line, Screen, Tone, put, span, wrap};
 
@@ -150,10 +150,10 @@ impl Serialize for Shown {
             Shown::Flag(flag) => to.serialize_bool(*flag),
             Shown::Int(n) | Shown::Age(n) => to.serialize_i64(*n),
             Shown::Text(text) => to.serialize_str(text),
-            Shown::Money(money) => raw(&money.to_string(), to),
+            Shown::Money(money) => JsonMoney(*money).serialize(to),
             // Hundredths, as kobo are: the same two decimals.
-            Shown::Percent(rate) => raw(&Money(*rate).to_string(), to),
-            Shown::Time(at) | Shown::Due(at) => to.collect_str(at),
+            Shown::Percent(rate) => JsonMoney(Money(*rate)).serialize(to),
+            Shown::Time(at) | Shown::Due(at) => JsonTime(*at).serialize(to),
             Shown::List(all) => to.collect_seq(all),
             Shown::Object(object) => object.serialize(to),
             Shown::Json(json) => json.serialize(to),
@@ -163,17 +163,8 @@ impl Serialize for Shown {
 
 impl Serialize for Object {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        let mut map = to.serialize_map(Some(self.0.len()))?;
-        for (key, value) in &self.0 {
-            map.serialize_entry(key, value)?;
-        }
-        map.end()
+        to.collect_map(self.0.iter().map(|(key, value)| (key, value)))
     }
-}
-
-/// A number with its digits as they are.
-fn raw<S: Serializer>(digits: &str, to: S) -> Result<S::Ok, S::Error> {
-    RawValue::from_string(digits.to_owned()).map_err(S::Error::custom)?.serialize(to)
 }
 
 /// Where answers go.

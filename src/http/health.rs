@@ -10,22 +10,21 @@ use axum::extract::State;
 use axum::response::Response;
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, StatusCode};
+use serde_json::json;
 
 use super::Http;
 use crate::http::request::context::RequestLabels;
 use crate::http::response::error::json_response;
-use crate::http::response::json::Json;
 use crate::log_limit::warn_of;
 use crate::ops::health;
+use crate::wire;
 
 /// A database that takes longer counts as away.
 const READY_WITHIN: Duration = Duration::from_secs(2);
 const CUT_OFF: &str = "the database cannot be reached";
 
 fn status(route: &'static str, code: StatusCode, word: &str) -> Response {
-    let mut json = Json::object();
-    json.text("status", word);
-    let mut response = json_response(code, json.finish());
+    let mut response = json_response(code, wire::encode(&json!({ "status": word })));
     response.extensions_mut().insert(RequestLabels { route, business_id: None });
     response
 }

@@ -1,6 +1,6 @@
 //! The door for HTTP: listeners, the route table, the JSON API, pages for people, health and metrics.
 //!
-//! Requests are checked and turned into calls of `ops`; answers are written by hand. Nothing here
+//! Requests are checked and turned into calls of `ops`; answers are structs of the wire. Nothing here
 //! knows SQL, and nothing else in the program knows axum. `serve` starts the listeners.
 
 mod api;

@@ -12,6 +12,7 @@ mod harness;
 
 mod account_added;
 mod another_merchant;
+mod answers;
 pub mod api;
 mod attacks;
 mod audits;

@@ -7,9 +7,9 @@ use axum::response::Response;
 use http::StatusCode;
 
 use super::once::{self, Begun};
-use super::payment::write_corrected;
+use super::payment::corrected;
 use super::read::{TransactionId, is_storable, unknown};
-use super::{Admitted, Answer, Received, admit_with_body, too_large};
+use super::{Admitted, Answer, Received, admit_with_body, good_body, too_large};
 use crate::domain::money::Money;
 use crate::domain::payment::CorrectRefusal;
 use crate::http::Http;
@@ -18,7 +18,6 @@ use crate::http::request::body::Fields;
 use crate::http::request::validate::Checker;
 use crate::http::response::code::Code;
 use crate::http::response::error::ApiError;
-use crate::http::response::json::Json;
 use crate::ops::payments::correct::{Corrected, correct_amount};
 use crate::ops::payments::idempotency::{Claim, Remember};
 use crate::ops::payments::read::PaymentView;
@@ -91,11 +90,5 @@ fn refused(refusal: CorrectRefusal, max: Money) -> ApiError {
 }
 
 fn render(view: &PaymentView) -> (u16, Vec<u8>) {
-    let mut json = Json::object();
-    json.flag("success", true);
-    json.text("message", "Payment amount corrected");
-    json.begin("data");
-    write_corrected(&mut json, view);
-    json.end();
-    (StatusCode::OK.as_u16(), json.finish())
+    (StatusCode::OK.as_u16(), good_body(Some("Payment amount corrected"), corrected(view)))
 }

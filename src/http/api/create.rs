@@ -7,8 +7,8 @@ use axum::response::Response;
 use http::StatusCode;
 
 use super::once::{self, Begun};
-use super::payment::write_created;
-use super::{Admitted, Answer, NO_ACCOUNT_RETRY, Received, admit_with_body, too_large};
+use super::payment::created;
+use super::{Admitted, Answer, NO_ACCOUNT_RETRY, Received, admit_with_body, good_body, too_large};
 use crate::domain::merchant::Mode;
 use crate::domain::money::Money;
 use crate::domain::payment::PayerDetails;
@@ -19,7 +19,6 @@ use crate::http::request::body::Fields;
 use crate::http::request::validate::Checker;
 use crate::http::response::code::{Code, FieldCode};
 use crate::http::response::error::ApiError;
-use crate::http::response::json::Json;
 use crate::http::response::problems::Problems;
 use crate::ops::payments::choose_website::{NotAllowed, Wanted, WebsiteProblem, choose_website};
 use crate::ops::payments::create::{Created, NewPayment, create_payment};
@@ -149,13 +148,7 @@ async fn no_account(
 }
 
 fn render(view: &PaymentView) -> (u16, Vec<u8>) {
-    let mut json = Json::object();
-    json.flag("success", true);
-    json.text("message", "Payment request created");
-    json.begin("data");
-    write_created(&mut json, view);
-    json.end();
-    (StatusCode::CREATED.as_u16(), json.finish())
+    (StatusCode::CREATED.as_u16(), good_body(Some("Payment request created"), created(view)))
 }
 
 /// A request that failed by itself, with what is known of its website.

@@ -9,9 +9,10 @@ use axum::extract::{Request, State};
 use axum::response::Response;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use super::payment::write_read;
+use super::payment::{self, FullBody};
 use super::{Admitted, Answer, Received, admit_without_body};
 use crate::domain::merchant::Mode;
 use crate::domain::payment::Status;
@@ -20,9 +21,9 @@ use crate::http::Http;
 use crate::http::paths::PAYMENTS;
 use crate::http::response::code::FieldCode;
 use crate::http::response::error::ApiError;
-use crate::http::response::json::Json;
 use crate::http::response::problems::Problems;
 use crate::ops::payments::read::{Cursor, ListFilter, Listed, list_payments};
+use crate::wire;
 
 const PER_PAGE_DEFAULT: i64 = 15;
 const PER_PAGE_MAX: i64 = 100;
@@ -46,27 +47,37 @@ async fn list(http: &Http, admitted: &Admitted, query: &str) -> Result<Answer, A
     Ok(Answer::ok(render(&listed, &filter, business_id)))
 }
 
+#[derive(Serialize)]
+struct Page<'a> {
+    success: bool,
+    data: Vec<FullBody<'a>>,
+    meta: Meta,
+}
+
+#[derive(Serialize)]
+struct Meta {
+    current_page: i64,
+    per_page: i64,
+    last_page: i64,
+    total: i64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    total_is_capped: Option<bool>,
+    next_cursor: Option<String>,
+}
+
 fn render(listed: &Listed, filter: &ListFilter, business_id: i64) -> Vec<u8> {
-    let mut json = Json::object();
-    json.flag("success", true);
-    json.begin_list("data");
-    for view in &listed.rows {
-        json.begin_item();
-        write_read(&mut json, view);
-        json.end();
-    }
-    json.end_list();
-    json.begin("meta");
-    json.int("current_page", filter.page);
-    json.int("per_page", filter.per_page);
-    json.int("last_page", ((listed.total + filter.per_page - 1) / filter.per_page).max(1));
-    json.int("total", listed.total);
-    if listed.total_is_capped {
-        json.flag("total_is_capped", true);
-    }
-    json.opt_text("next_cursor", listed.next.map(|next| write_cursor(next, business_id)).as_deref());
-    json.end();
-    json.finish()
+    wire::encode(&Page {
+        success: true,
+        data: listed.rows.iter().map(payment::read).collect(),
+        meta: Meta {
+            current_page: filter.page,
+            per_page: filter.per_page,
+            last_page: ((listed.total + filter.per_page - 1) / filter.per_page).max(1),
+            total: listed.total,
+            total_is_capped: listed.total_is_capped.then_some(true),
+            next_cursor: listed.next.map(|next| write_cursor(next, business_id)),
+        },
+    })
 }
 
 /// Reads the query; of a parameter given twice the last one counts, empty ones do not.
@@ -245,6 +256,20 @@ mod tests {
             assert!(read(&format!("from_date={day}&to_date={day}"), 1, Mode::Live).is_ok(), "{day}");
         }
         assert!(read("from_date=9999-12-30&to_date=9999-12-31", 1, Mode::Live).is_ok());
+    }
+
+    #[test]
+    fn a_total_that_was_not_counted_to_its_end_is_marked() {
+        let filter = read("page=2&per_page=100", 1, Mode::Live).unwrap();
+        let next = Some(Cursor { created_at: Timestamp(1_790_000_000_123_456), id: 42 });
+        let listed = Listed { rows: Vec::new(), total: 100_000, total_is_capped: true, next };
+        assert_eq!(
+            String::from_utf8(render(&listed, &filter, 7)).unwrap(),
+            concat!(
+                r#"{"success":true,"data":[],"meta":{"current_page":2,"per_page":100,"last_page":1000,"#,
+                r#""total":100000,"total_is_capped":true,"next_cursor":"AAZb_tonwkAAAAAAAAAAKiHOl_yI9g"}}"#
+            )
+        );
     }
 
     #[test]

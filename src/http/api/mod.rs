@@ -19,6 +19,7 @@ use bytes::Bytes;
 use http::header::{HeaderName, RETRY_AFTER};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, StatusCode};
+use serde::Serialize;
 
 use super::Http;
 use crate::directory::Caller;
@@ -31,6 +32,7 @@ use crate::http::response::code::{Code, FieldCode};
 use crate::http::response::error::{ApiError, RATE_LIMIT_RESET, json_response};
 use crate::http::server::rate_limits::{Group, LimitVerdict};
 use crate::ops::StoreError;
+use crate::wire;
 
 const LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
 const REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
@@ -65,6 +67,19 @@ impl Answer {
     pub fn created(body: Vec<u8>) -> Answer {
         Answer { status: StatusCode::CREATED, body, replayed: false }
     }
+}
+
+#[derive(Serialize)]
+struct GoodBody<'a, D> {
+    success: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<&'a str>,
+    data: D,
+}
+
+/// The body of a good answer.
+fn good_body(message: Option<&str>, data: impl Serialize) -> Vec<u8> {
+    wire::encode(&GoodBody { success: true, message, data })
 }
 
 /// A request with its body read, as far as it could be.

@@ -6,13 +6,11 @@ use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, Request, State};
 use axum::response::Response;
 
-use super::payment::write_read;
-use super::{Admitted, Answer, Received, admit_without_body};
+use super::{Admitted, Answer, Received, admit_without_body, good_body, payment};
 use crate::http::Http;
 use crate::http::paths::PAYMENT;
 use crate::http::response::code::Code;
 use crate::http::response::error::ApiError;
-use crate::http::response::json::Json;
 use crate::ops::payments::read::read_payment;
 
 /// No payment of the caller's business has this id.
@@ -42,12 +40,7 @@ async fn read(http: &Http, admitted: &Admitted, id: TransactionId) -> Result<Ans
         false => None,
     };
     let Some(view) = found else { return Err(unknown()) };
-    let mut json = Json::object();
-    json.flag("success", true);
-    json.begin("data");
-    write_read(&mut json, &view);
-    json.end();
-    Ok(Answer::ok(json.finish()))
+    Ok(Answer::ok(good_body(None, payment::read(&view))))
 }
 
 /// Ids with control characters were never accepted, and PostgreSQL does not take a NUL even in a

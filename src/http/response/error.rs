@@ -11,13 +11,15 @@ use axum::body::Body;
 use axum::response::{IntoResponse, Response};
 use http::header::{CACHE_CONTROL, CONNECTION, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderName, HeaderValue, StatusCode};
+use serde::Serialize;
+use serde_json::value::{RawValue, to_raw_value};
 
 use super::code::{Code, FieldCode};
-use super::json::Json;
 use super::problems::Problems;
 use crate::domain::money::Money;
 use crate::ops::OpError;
 use crate::ops::StoreError;
+use crate::wire::{self, JsonMoney};
 
 /// Unix seconds at which a limit has room again (contract/limits.md#x4).
 pub const RATE_LIMIT_RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
@@ -32,22 +34,41 @@ pub struct ApiError {
     more: More,
 }
 
-/// What an answer carries besides code and message.
-#[derive(Debug)]
+/// What an answer carries besides code and message; what is skipped is for its headers and the log.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
 enum More {
-    Nothing,
+    Nothing {},
     Fields(Problems),
     /// What the wallet holds.
-    Available(Money),
-    /// What exists all the same: the object `data`, written out.
-    Data(Vec<u8>),
+    Available {
+        available_balance: JsonMoney,
+    },
+    /// What exists all the same, written out.
+    Data {
+        data: Option<Box<RawValue>>,
+    },
     Retry {
+        #[serde(skip)]
         after: u32,
         /// Unix seconds at which a quota has room again of which the limit's headers say nothing.
+        #[serde(skip)]
         reset_at: Option<i64>,
     },
     /// The database is away.
-    Away(StoreError),
+    Away {
+        #[serde(skip)]
+        error: StoreError,
+    },
+}
+
+#[derive(Serialize)]
+struct ErrorBody<'a> {
+    success: bool,
+    message: &'a str,
+    code: &'static str,
+    #[serde(flatten)]
+    more: &'a More,
 }
 
 /// Why a response says that the service is unavailable, for the log; an extension of it.
@@ -60,7 +81,7 @@ pub struct Failed(pub &'static str);
 
 impl ApiError {
     pub fn new(code: Code, message: impl Into<Cow<'static, str>>) -> ApiError {
-        ApiError { code, message: message.into(), more: More::Nothing }
+        ApiError { code, message: message.into(), more: More::Nothing {} }
     }
 
     /// 422 with everything that is wrong.
@@ -103,15 +124,13 @@ impl ApiError {
         ApiError {
             code: Code::InsufficientBalance,
             message: message.into(),
-            more: More::Available(available),
+            more: More::Available { available_balance: JsonMoney(available) },
         }
     }
 
-    /// Something exists although the request failed; `write` tells what.
-    pub fn with_data(code: Code, message: String, write: impl FnOnce(&mut Json)) -> ApiError {
-        let mut data = Json::object();
-        write(&mut data);
-        ApiError { code, message: message.into(), more: More::Data(data.finish()) }
+    /// `data` exists although the request failed.
+    pub fn with_data(code: Code, message: String, data: &impl Serialize) -> ApiError {
+        ApiError { code, message: message.into(), more: More::Data { data: to_raw_value(data).ok() } }
     }
 
     /// The limit's headers are added by whoever knows them.
@@ -149,7 +168,7 @@ impl ApiError {
     pub fn retry_after(&self) -> Option<u32> {
         match self.more {
             More::Retry { after, .. } => Some(after),
-            More::Away(_) => Some(RETRY_SECONDS),
+            More::Away { .. } => Some(RETRY_SECONDS),
             _ => None,
         }
     }
@@ -157,17 +176,9 @@ impl ApiError {
 
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
-        let mut json = Json::object();
-        json.flag("success", false);
-        json.text("message", &self.message);
-        json.text("code", self.code.word());
-        match &self.more {
-            More::Fields(problems) => problems.write(&mut json),
-            More::Available(available) => json.money("available_balance", *available),
-            More::Data(data) => json.written("data", data),
-            More::Nothing | More::Retry { .. } | More::Away(_) => {}
-        }
-        let mut response = json_response(self.code.status(), json.finish());
+        let (message, code) = (&*self.message, self.code.word());
+        let body = ErrorBody { success: false, message, code, more: &self.more };
+        let mut response = json_response(self.code.status(), wire::encode(&body));
         response.extensions_mut().insert(Failed(self.code.word()));
         let headers = response.headers_mut();
         if let Some(after) = self.retry_after() {
@@ -179,7 +190,7 @@ impl IntoResponse for ApiError {
         if matches!(self.code, Code::BodyTooLarge | Code::RequestTimeout) {
             headers.insert(CONNECTION, HeaderValue::from_static("close"));
         }
-        if let More::Away(error) = self.more {
+        if let More::Away { error } = self.more {
             response.extensions_mut().insert(Away(error));
         }
         response
@@ -209,7 +220,7 @@ impl From<StoreError> for ApiError {
             StoreError::Unavailable(_) => ApiError {
                 code: Code::ServiceUnavailable,
                 message: "The service is temporarily unavailable; try again".into(),
-                more: More::Away(error),
+                more: More::Away { error },
             },
             StoreError::Corrupt { .. }
             | StoreError::Fault(_)

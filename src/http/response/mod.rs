@@ -1,6 +1,5 @@
-//! What goes out: JSON, errors and their codes.
+//! What goes out when something is wrong: errors, their codes, and what is wrong with each field.
 
 pub mod code;
 pub mod error;
-pub mod json;
 pub mod problems;

@@ -1,7 +1,8 @@
 //! What is wrong with the fields of a request, as an answer tells it.
 
+use serde::{Serialize, Serializer};
+
 use super::code::{Code, FieldCode};
-use super::json::Json;
 
 /// Everything wrong with a request, in the order it was found.
 #[derive(Debug, Default)]
@@ -69,23 +70,28 @@ impl Problems {
             n => format!("{first} (and {n} more errors)"),
         }
     }
+}
 
-    /// Writes the members `errors` and `error_codes`.
-    pub fn write(&self, json: &mut Json) {
-        self.write_as(json, "errors", |problem| &problem.message);
-        self.write_as(json, "error_codes", |problem| problem.code.word());
+/// The members `errors` and `error_codes` of an answer.
+impl Serialize for Problems {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let errors = ByField(self, |problem| &problem.message);
+        let error_codes = ByField(self, |problem| problem.code.word());
+        to.collect_map([("errors", errors), ("error_codes", error_codes)])
     }
+}
 
-    fn write_as(&self, json: &mut Json, member: &str, told: impl Fn(&Problem) -> &str) {
-        json.begin(member);
-        for (field, problems) in &self.fields {
-            json.begin_list(field);
-            for problem in problems {
-                json.text_item(told(problem));
-            }
-            json.end_list();
-        }
-        json.end();
+/// For each field a list: of each problem what the function tells.
+struct ByField<'a>(&'a Problems, fn(&Problem) -> &str);
+
+impl Serialize for ByField<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let ByField(all, told) = self;
+        to.collect_map(
+            all.fields
+                .iter()
+                .map(|(field, problems)| (field, problems.iter().map(told).collect::<Vec<&str>>())),
+        )
     }
 }
 
@@ -115,11 +121,8 @@ mod tests {
         assert_eq!(problems.summary(), "First. (and 1 more error)");
         problems.add("amount", FieldCode::TooLarge, "Third.".into());
         assert_eq!(problems.summary(), "First. (and 2 more errors)");
-        let mut json = Json::object();
-        problems.write(&mut json);
-        let text = String::from_utf8(json.finish()).unwrap();
         assert_eq!(
-            text,
+            serde_json::to_string(&problems).unwrap(),
             r#"{"errors":{"amount":["First.","Third."],"name":["Second."]},"error_codes":{"amount":["too_small","too_large"],"name":["required"]}}"#
         );
     }

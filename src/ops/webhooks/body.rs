@@ -5,17 +5,16 @@
 //! should not have to know that only mismatches carry it. `webhook.test` is an addition of ours.
 //! Nothing is sent here; `record` gives the steps that put an event and its job into a Unit.
 
-use serde::{Serialize, Serializer};
-use serde_json::value::RawValue;
+use serde::Serialize;
 
 use crate::clock::Random;
 use crate::domain::account::ReceivingAccount;
-use crate::domain::money::Money;
 use crate::domain::payment::{Kind, Payment};
 use crate::domain::time::Timestamp;
 use crate::store::tables::events::{self, Event};
 use crate::store::tables::jobs::{self, JobKind};
 use crate::store::{IdKind, Step, Store, StoreError};
+use crate::wire::{JsonMoney, JsonTime, encode};
 
 /// Event sent when a payment was approved (contract/webhooks.md#h1).
 pub const PAYMENT_APPROVED: &str = "payment.approved";
@@ -40,25 +39,6 @@ pub struct AlertNote {
     pub message_id: Option<String>,
 }
 
-/// An amount as the wire shows it.
-struct JsonMoney(Money);
-
-impl Serialize for JsonMoney {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let raw = RawValue::from_string(self.0.to_string()).map_err(serde::ser::Error::custom)?;
-        raw.serialize(serializer)
-    }
-}
-
-/// A time as the wire shows it.
-struct Rfc3339(Timestamp);
-
-impl Serialize for Rfc3339 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(&self.0)
-    }
-}
-
 #[derive(Serialize)]
 struct Approved<'a> {
     event: &'static str,
@@ -77,7 +57,7 @@ struct Approved<'a> {
     name_mismatch: bool,
     charges: ChargesBody,
     mode: &'static str,
-    timestamp: Rfc3339,
+    timestamp: JsonTime,
     email_data: EmailData<'a>,
 }
 
@@ -97,7 +77,7 @@ enum EmailData<'a> {
     Mail {
         from: Option<&'a str>,
         subject: Option<&'a str>,
-        received_at: Option<Rfc3339>,
+        received_at: Option<JsonTime>,
         message_id: Option<&'a str>,
     },
     None {},
@@ -108,7 +88,7 @@ struct TestBody<'a> {
     event: &'static str,
     business_id: i64,
     message: &'a str,
-    timestamp: Rfc3339,
+    timestamp: JsonTime,
 }
 
 /// The body of `payment.approved` for a payment that was just approved. `alert` is what funded a
@@ -124,7 +104,7 @@ pub fn payment_approved(
         Some(alert) => EmailData::Mail {
             from: alert.from.as_deref(),
             subject: alert.subject.as_deref(),
-            received_at: alert.received_at.map(Rfc3339),
+            received_at: alert.received_at.map(JsonTime),
             message_id: alert.message_id.as_deref(),
         },
         None => EmailData::None {},
@@ -152,7 +132,7 @@ pub fn payment_approved(
             paid_by_customer: payment.is_mismatch.then_some(payment.schedule.paid_by_customer),
         },
         mode: payment.mode.as_str(),
-        timestamp: Rfc3339(payment.approved_at.unwrap_or(payment.updated_at)),
+        timestamp: JsonTime(payment.approved_at.unwrap_or(payment.updated_at)),
         email_data,
     };
     encode(&body)
@@ -164,13 +144,8 @@ pub fn webhook_test(business_id: i64, now: Timestamp) -> Vec<u8> {
         event: WEBHOOK_TEST,
         business_id,
         message: "This is a test event. It does not refer to a payment.",
-        timestamp: Rfc3339(now),
+        timestamp: JsonTime(now),
     })
-}
-
-/// Writing into memory fails for no value above: every key is a string, every number is one.
-fn encode(body: &impl Serialize) -> Vec<u8> {
-    serde_json::to_vec(body).unwrap_or_default()
 }
 
 /// A fresh `webhook-id`: `msg_` and 128 random bits in base62.
@@ -232,6 +207,7 @@ mod tests {
     use crate::clock::SeededRandom;
     use crate::domain::charges::{Charges, Schedule};
     use crate::domain::merchant::Mode;
+    use crate::domain::money::Money;
     use crate::domain::payment::{PayerDetails, Status};
 
     fn payment() -> Payment {
@@ -340,6 +316,18 @@ mod tests {
         ));
         assert!(body.contains(r#""bank":null,"payer_account_number":null,"account_number":null"#), "{body}");
         assert!(body.ends_with(r#""email_data":{}}"#), "{body}");
+    }
+
+    #[test]
+    fn a_test_event_byte_for_byte() {
+        assert_eq!(
+            text(webhook_test(7, Timestamp(1_790_000_000_000_001))),
+            concat!(
+                r#"{"event":"webhook.test","business_id":7,"#,
+                r#""message":"This is a test event. It does not refer to a payment.","#,
+                r#""timestamp":"2026-09-21T14:13:20.000001Z"}"#
+            )
+        );
     }
 
     #[test]

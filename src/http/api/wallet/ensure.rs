@@ -5,13 +5,12 @@ use std::sync::Arc;
 use axum::extract::{Request, State};
 use axum::response::Response;
 
-use super::{answer_about, write_wallet};
+use super::{WalletBody, answer_about};
 use crate::domain::phone::Phone;
 use crate::http::Http;
-use crate::http::api::Answer;
+use crate::http::api::{Answer, good_body};
 use crate::http::paths::WALLET_ENSURE;
 use crate::http::response::error::ApiError;
-use crate::http::response::json::Json;
 use crate::ops::wallets::find::ensure;
 
 pub async fn handle(State(http): State<Arc<Http>>, request: Request) -> Response {
@@ -20,11 +19,6 @@ pub async fn handle(State(http): State<Arc<Http>>, request: Request) -> Response
 
 async fn work(http: &Http, phone: &Phone) -> Result<Answer, ApiError> {
     let ensured = ensure(&http.app, phone).await?;
-    let mut json = Json::object();
-    json.flag("success", true);
-    json.begin("data");
-    write_wallet(&mut json, &ensured.wallet, ensured.wallet.status(http.app.now()).as_str());
-    json.flag("created", ensured.created);
-    json.end();
-    Ok(Answer::ok(json.finish()))
+    let wallet = WalletBody::of(phone, Some(&ensured.wallet), http.app.now());
+    Ok(Answer::ok(good_body(None, WalletBody { created: Some(ensured.created), ..wallet })))
 }

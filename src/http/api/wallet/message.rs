@@ -4,17 +4,17 @@ use std::sync::Arc;
 
 use axum::extract::{Request, State};
 use axum::response::Response;
+use serde::Serialize;
 
 use super::{Entered, answer, impostor_code, multiline, over_quota, phone, replay};
 use crate::http::Http;
-use crate::http::api::Answer;
 use crate::http::api::once::{self, Begun};
+use crate::http::api::{Answer, good_body};
 use crate::http::paths::WALLET_MESSAGE;
 use crate::http::request::body::Fields;
 use crate::http::request::validate::Checker;
 use crate::http::response::code::Code;
 use crate::http::response::error::ApiError;
-use crate::http::response::json::Json;
 use crate::ops::messages::send_text::{TextSent, refusal, send_text, text_sent_before};
 
 /// Characters of a text (contract/limits.md#x6).
@@ -48,17 +48,15 @@ async fn send(http: &Http, entered: &Entered, fields: &Fields<'_>) -> Result<Ans
     }
 }
 
+#[derive(Serialize)]
+struct SentBody {
+    sent: bool,
+    message_id: i64,
+}
+
 fn told(http: &Http, sent: TextSent) -> Result<Answer, ApiError> {
     match sent {
-        TextSent::Sent { message_id } => {
-            let mut json = Json::object();
-            json.flag("success", true);
-            json.begin("data");
-            json.flag("sent", true);
-            json.int("message_id", message_id);
-            json.end();
-            Ok(Answer::ok(json.finish()))
-        }
+        TextSent::Sent { message_id } => Ok(Answer::ok(good_body(None, SentBody { sent: true, message_id }))),
         TextSent::NotSent(why) => {
             Err(ApiError::new(Code::MessageNotSent, format!("The message could not be sent: {why}")))
         }

@@ -13,22 +13,25 @@ pub mod topup;
 
 use axum::extract::Request;
 use axum::response::Response;
+use serde::Serialize;
 
 use super::once::{self, Begun};
 use super::{Admitted, Answer, Received, admit_to};
 use crate::domain::impostor::Impostor;
 use crate::domain::merchant::Mode;
+use crate::domain::money::Money;
 use crate::domain::phone::Phone;
+use crate::domain::time::Timestamp;
 use crate::domain::wallet::Wallet;
 use crate::http::Http;
 use crate::http::request::body::Fields;
 use crate::http::request::validate::{Checker, check_text, read_string};
 use crate::http::response::code::{Code, FieldCode};
 use crate::http::response::error::ApiError;
-use crate::http::response::json::Json;
 use crate::http::server::rate_limits::Group;
 use crate::ops::messages::quota::OverQuota;
 use crate::ops::messages::quota::QuotaScope;
+use crate::wire::JsonMoney;
 
 /// Characters of a phone number with everything people write into it.
 const PHONE_MAX: usize = 40;
@@ -193,11 +196,29 @@ fn over_quota(http: &Http, over: OverQuota) -> ApiError {
 }
 
 /// What lookup and ensure tell of a wallet.
-fn write_wallet(json: &mut Json, wallet: &Wallet, status: &str) {
-    json.text("phone", &wallet.phone.e164());
-    json.int("wallet_id", wallet.id);
-    json.int("tier", wallet.tier.number());
-    json.flag("has_pin", wallet.has_pin());
-    json.money("balance", wallet.balance);
-    json.text("status", status);
+#[derive(Serialize)]
+struct WalletBody {
+    phone: String,
+    wallet_id: Option<i64>,
+    tier: Option<i64>,
+    has_pin: bool,
+    balance: JsonMoney,
+    status: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    created: Option<bool>,
+}
+
+impl WalletBody {
+    /// `None`: the number has no wallet.
+    fn of(phone: &Phone, wallet: Option<&Wallet>, now: Timestamp) -> WalletBody {
+        WalletBody {
+            phone: phone.e164(),
+            wallet_id: wallet.map(|wallet| wallet.id),
+            tier: wallet.map(|wallet| wallet.tier.number()),
+            has_pin: wallet.is_some_and(Wallet::has_pin),
+            balance: JsonMoney(wallet.map_or(Money::ZERO, |wallet| wallet.balance)),
+            status: wallet.map(|wallet| wallet.status(now).as_str()),
+            created: None,
+        }
+    }
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use axum::extract::{Request, State};
 use axum::response::Response;
+use serde::Serialize;
 
 use super::{
     Entered, answer, impostor_code, multiline, no_wallet, over_quota, payer_name, phone, replay, suspended,
@@ -17,18 +18,18 @@ use crate::domain::wallet::WalletStatus;
 use crate::domain::weburl::MAX_URL_CHARS;
 use crate::http::Http;
 use crate::http::api::once::{self, Begun};
-use crate::http::api::{Answer, too_large};
+use crate::http::api::{Answer, good_body, too_large};
 use crate::http::paths::WALLET_PAY;
 use crate::http::request::body::Fields;
 use crate::http::request::validate::Checker;
 use crate::http::response::code::{Code, FieldCode};
 use crate::http::response::error::ApiError;
-use crate::http::response::json::Json;
 use crate::http::response::problems::Problems;
 use crate::ops::wallet_payments::start::{
     StartRequest, Started, StartedPayment, WebhookRefusal, start_wallet_payment, started_before,
     webhook_refusal,
 };
+use crate::wire::{JsonMoney, JsonTime};
 
 /// Characters of the texts (contract/limits.md#x6).
 const REFERENCE_MAX: usize = 120;
@@ -71,7 +72,7 @@ async fn work(http: &Http, entered: &Entered, request: &StartRequest) -> Result<
         Started::Waiting(started) => Ok(told(&started)),
         Started::NotSent(started, why) => {
             let message = format!("The message with the link could not be sent: {why}");
-            Err(ApiError::with_data(Code::MessageNotSent, message, |json| write_started(json, &started)))
+            Err(ApiError::with_data(Code::MessageNotSent, message, &StartedBody::of(&started)))
         }
         Started::OtherRequest => Err(ApiError::field(
             "idempotency_key",
@@ -186,21 +187,30 @@ fn honest(
 
 /// What was answered first is answered always, whatever became of the intent since.
 fn render(started: &StartedPayment) -> Vec<u8> {
-    let mut json = Json::object();
-    json.flag("success", true);
-    json.text("message", "The customer was sent a link to confirm the payment");
-    json.begin("data");
-    write_started(&mut json, started);
-    json.end();
-    json.finish()
+    good_body(Some("The customer was sent a link to confirm the payment"), StartedBody::of(started))
 }
 
-fn write_started(json: &mut Json, started: &StartedPayment) {
-    json.int("payment_intent_id", started.intent.id);
-    json.text("transaction_id", &started.transaction_id);
-    json.text("status", "pending_pin");
-    json.text("confirm_url", &started.confirm_url);
-    json.time("expires_at", started.intent.expires_at);
-    json.text("order_reference", &started.intent.order_reference);
-    json.money("amount", started.intent.amount);
+#[derive(Serialize)]
+struct StartedBody<'a> {
+    payment_intent_id: i64,
+    transaction_id: &'a str,
+    status: &'static str,
+    confirm_url: &'a str,
+    expires_at: JsonTime,
+    order_reference: &'a str,
+    amount: JsonMoney,
+}
+
+impl<'a> StartedBody<'a> {
+    fn of(started: &'a StartedPayment) -> Self {
+        StartedBody {
+            payment_intent_id: started.intent.id,
+            transaction_id: &started.transaction_id,
+            status: "pending_pin",
+            confirm_url: &started.confirm_url,
+            expires_at: JsonTime(started.intent.expires_at),
+            order_reference: &started.intent.order_reference,
+            amount: JsonMoney(started.intent.amount),
+        }
+    }
 }

@@ -5,20 +5,20 @@ use std::sync::Arc;
 use axum::extract::{Request, State};
 use axum::response::Response;
 use http::StatusCode;
+use serde::Serialize;
 
 use super::{Entered, answer, no_wallet, payer_name, phone, replay, suspended};
 use crate::domain::money::Money;
 use crate::domain::phone::Phone;
 use crate::http::Http;
 use crate::http::api::once::{self, Begun};
-use crate::http::api::payment::write_created;
-use crate::http::api::{Answer, NO_ACCOUNT_RETRY};
+use crate::http::api::payment::{CreatedBody, created};
+use crate::http::api::{Answer, NO_ACCOUNT_RETRY, good_body};
 use crate::http::paths::WALLET_TOPUP;
 use crate::http::request::body::Fields;
 use crate::http::request::validate::Checker;
 use crate::http::response::code::{Code, FieldCode};
 use crate::http::response::error::ApiError;
-use crate::http::response::json::Json;
 use crate::ops::payments::idempotency::{Claim, Remember};
 use crate::ops::payments::read::PaymentView;
 use crate::ops::wallet_payments::topup::{ToppingUp, start_topup};
@@ -81,17 +81,15 @@ async fn work(
     }
 }
 
+#[derive(Serialize)]
+struct StartedBody<'a> {
+    phone: &'a str,
+    wallet_id: Option<i64>,
+    #[serde(flatten)]
+    payment: CreatedBody<'a>,
+}
+
 fn render(view: &PaymentView, phone: &str) -> (u16, Vec<u8>) {
-    let mut json = Json::object();
-    json.flag("success", true);
-    json.text("message", "Top-up started");
-    json.begin("data");
-    json.text("phone", phone);
-    match view.payment.wallet_id {
-        Some(id) => json.int("wallet_id", id),
-        None => json.null("wallet_id"),
-    }
-    write_created(&mut json, view);
-    json.end();
-    (StatusCode::CREATED.as_u16(), json.finish())
+    let data = StartedBody { phone, wallet_id: view.payment.wallet_id, payment: created(view) };
+    (StatusCode::CREATED.as_u16(), good_body(Some("Top-up started"), data))
 }
