@@ -240,7 +240,14 @@ impl App {
     /// lost key file must be noticed now, not when the first webhook cannot be signed. Returns the
     /// names of the migrations that ran.
     pub async fn prepare(&self) -> Result<Vec<String>, StartError> {
-        let ran = self.store.migrate(self.now()).await?;
+        let ran = match self.store.migrate(self.now()).await {
+            Ok(ran) => ran,
+            Err(error) => {
+                // It sealed nothing, and whoever looks for the right one must not find it.
+                self.vault.withdraw();
+                return Err(error.into());
+            }
+        };
         if self.store.key_check().await?.is_none() {
             let sealed = self.vault.seal(KEY_CHECK, KEY_CHECK.as_bytes(), self.random.as_ref())?;
             self.store.add_key_check(sealed).await?;
@@ -266,6 +273,13 @@ impl App {
             }
             Secret::File(path) => format!("the key file {} contains a different one", path.display()),
         }
+    }
+
+    /// What is to be said of a key file that was made just now.
+    pub fn new_key(&self) -> Option<String> {
+        let path = self.vault.made()?;
+        let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        Some(format!("key: created {}; back it up, separately from the database", whole.display()))
     }
 
     /// The database's kind, `sqlite` or `postgresql`.

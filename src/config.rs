@@ -421,6 +421,12 @@ fn server(raw: RawServer) -> Result<Server, ConfigError> {
                  server.public_url = {url} is not a loopback address"
             )));
         }
+        if parsed.scheme() != "https" && !loopback {
+            return Err(ConfigError(format!(
+                "customers type their PINs on the pages under server.public_url, so it must begin with https://; \
+                 {url} does not"
+            )));
+        }
     }
     Ok(Server {
         listen,

@@ -33,6 +33,9 @@ use crate::work;
 mod intake;
 pub mod logging;
 
+/// What alarms are about.
+const ALARMS: [&str; 6] =
+    ["alert_undecided", "money_taken_back", "mail_not_proven", "mailbox_silent", "wrong_pins", "messenger"];
 /// Between two writings of what the directory holds in memory.
 const FLUSH_EVERY: Duration = Duration::from_secs(1);
 const UPKEEP_EVERY: Duration = Duration::from_secs(5);
@@ -171,6 +174,13 @@ fn check_files(config: &Config, roles: Roles) -> Result<(), ServeError> {
 pub async fn start(app: Arc<App>, roles: Roles) -> Result<Running, ServeError> {
     for name in app.prepare().await? {
         tracing::info!(name, "migrated the database");
+    }
+    if let Some(told) = app.new_key() {
+        tracing::warn!("{told}");
+    }
+    // A rule that asks whether a counter grew misses its first event if that makes the counter.
+    for kind in ALARMS {
+        metrics::counter!("tillbell_alarms_total", "kind" => kind).increment(0);
     }
     let server = &app.config.server;
     for words in app.config.warnings() {

@@ -60,6 +60,11 @@ impl Vault {
         Ok(Vault { cipher: XChaCha20Poly1305::new(&root.into()), root: Zeroizing::new(root), made })
     }
 
+    /// The key file that this opening made, if it made one.
+    pub fn made(&self) -> Option<&std::path::Path> {
+        self.made.as_deref()
+    }
+
     /// Takes a key file away again that this opening made: it fits nothing, and whoever looks for
     /// the right one must not find it in its place. Tells whether there was one.
     pub fn withdraw(&self) -> bool {

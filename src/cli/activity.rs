@@ -10,6 +10,8 @@ use crate::app::App;
 use crate::domain::phone::Phone;
 use crate::domain::time::Timestamp;
 use crate::ops::activity::{OperatorAct, Search, find_acts};
+use crate::ops::alerts::read::find_alert;
+use crate::ops::payments::read::is_known;
 use crate::ops::wallets::find;
 
 #[derive(Args)]
@@ -88,11 +90,24 @@ pub(super) async fn run(args: &ActivityArgs, desk: &Desk) -> anyhow::Result<()> 
         }
         rows.push(object(act, about));
     }
+    if let (true, Some(About::Subject(subject))) = (rows.is_empty(), &args.about) {
+        is_there(&app, subject).await?;
+    }
     if rows.is_empty() && !desk.printer.json {
         return desk.printer.line("no actions");
     }
     desk.printer.list_with("acts", &columns, rows, Object::new().with("more", more))?;
     desk.printer.remark(more, &newest(args.limit))
+}
+
+/// A slip of the pen must not look like a thing to which nothing was done.
+async fn is_there(app: &App, subject: &str) -> anyhow::Result<()> {
+    let known = match subject.split_once(' ') {
+        Some(("alert", id)) => find_alert(app, id.parse()?).await?.is_some(),
+        Some(("payment", id)) => is_known(app, None, id).await?,
+        _ => true,
+    };
+    if known { Ok(()) } else { bail!("there is no {subject}") }
 }
 
 /// What an act is about, as people know it: a wallet by its number, masked.

@@ -259,7 +259,7 @@ async fn ingest_files(app: &App, banks: Arc<Banks>, args: &IngestArgs, desk: &De
     bar.finish_and_clear();
     results.end()?;
     if outcomes.is_empty() && trouble.is_none() {
-        print::warn(format_args!("no mails were found in {}", args.files.join(", ")));
+        print::warn(format_args!("no mails in {}", args.files.join(", ")));
     }
     let told: Vec<String> = outcomes.iter().map(|(outcome, count)| format!("{count} {outcome}")).collect();
     desk.printer.remark(outcomes.values().sum::<usize>() > 1, &told.join(", "))?;

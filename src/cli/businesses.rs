@@ -189,7 +189,17 @@ pub(super) async fn run(command: BusinessCommand, desk: &Desk) -> anyhow::Result
         }
         BusinessCommand::List => {
             let rows = businesses::list_businesses(&app).await?.iter().map(object).collect();
-            let columns = ["id", "name", "email", "active", "wallet", "percentage", "fixed", "created_at"];
+            let columns = [
+                "id",
+                "name",
+                "email",
+                "active",
+                "wallet",
+                "charges_enabled",
+                "percentage",
+                "fixed",
+                "created_at",
+            ];
             desk.printer.list("businesses", &columns, rows)
         }
         BusinessCommand::Show { id } => {

@@ -64,7 +64,11 @@ pub(super) async fn run(command: MailboxCommand, desk: &Desk) -> anyhow::Result<
             if !mailboxes::forget(&app, &desk.operator, id).await? {
                 bail!("there is no mailbox {id}");
             }
-            desk.printer.object(&Object::new().with("id", id).with("configured", false))
+            desk.printer.object(&Object::new().with("id", id).with("configured", false))?;
+            desk.printer.remark(
+                true,
+                "payments no longer wait for this mailbox; `mailbox list` still shows it as removed",
+            )
         }
     }
 }

@@ -46,6 +46,9 @@ pub(super) async fn migrate(desk: &Desk) -> anyhow::Result<()> {
     let app = desk.make().await?;
     let migrations = app.prepare().await?;
     print::note(format_args!("configuration file: {}; database: {}", desk.configured_by(), desk.database()));
+    if let Some(told) = app.new_key() {
+        print::note(told);
+    }
     let object = Object::new().with("database", app.engine()).with("migrations", migrations);
     desk.printer.object(&object)
 }

@@ -52,7 +52,7 @@ pub(super) enum WalletCommand {
         #[arg(value_name = "1-3")]
         tier: i64,
     },
-    /// Suspend a wallet: no money goes in or out
+    /// Suspend a wallet: it cannot pay, and no top-up is credited without a person
     #[command(after_help = examples!["wallet suspend 08031234567 --reason \"the phone was stolen\""])]
     Suspend {
         /// The customer's mobile number

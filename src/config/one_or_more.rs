@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 /// A single text or a list of them: one address needs no brackets, above all in the environment.
 #[derive(Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "a text or a list of texts")]
 pub(super) enum OneOrMore {
     One(String),
     More(Vec<String>),

@@ -62,7 +62,8 @@ pub enum ApproveRefused {
     #[error("payment {0} is {1} and cannot be approved")]
     PaymentStatus(String, String),
     #[error(
-        "payment {0} was approved and then reversed; it cannot be approved again: create a new payment for this money"
+        "payment {0} was approved and then reversed; it cannot be approved again: create a new payment for this money, \
+         and approve onto that with --despite, because it is younger than the money"
     )]
     Reversed(String),
     #[error("payment {0} is a {1} payment, but the money came to an account of the other mode")]

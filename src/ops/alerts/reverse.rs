@@ -172,19 +172,35 @@ async fn obstacles(
             ));
         }
     }
+    if undoing.status == AlertStatus::Dismissed {
+        all.push(format!("alert {id} was dismissed: {}", undoing.reason));
+    }
     for undone in app.store.settlements_undone_by(id).await? {
-        all.push(format!("alert {id} has undone another payment already (settlement {undone})"));
+        let which = of_settlement(app, undone).await?;
+        all.push(format!("alert {id} has undone another payment already ({which})"));
     }
     for other in told_again(app, undoing).await? {
         for undone in app.store.settlements_undone_by(other.id).await? {
+            let which = of_settlement(app, undone).await?;
             all.push(format!(
-                "alert {id} may report the same debit as alert {}, which has undone another payment already \
-                 (settlement {undone})",
+                "alert {id} may report the same debit as alert {}, which has undone another payment already ({which})",
                 other.id
             ));
         }
     }
     Ok(all)
+}
+
+/// A settlement by what a person knows of it: its payment.
+async fn of_settlement(app: &App, id: i64) -> Result<String, OpError> {
+    let payment = match app.store.settlement(id).await? {
+        Some(settlement) => app.store.payment(settlement.payment_id).await?,
+        None => None,
+    };
+    Ok(payment.map_or_else(
+        || format!("settlement {id}"),
+        |one| format!("payment {:?} of business {}", one.transaction_id, one.business_id),
+    ))
 }
 
 /// What is to be reversed, as it was read.

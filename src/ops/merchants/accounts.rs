@@ -100,7 +100,10 @@ pub enum AccountRefusal {
 /// What an operator should know about an account that was added all the same.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AccountWarning {
-    #[error("the check digit of {0} is wrong for {1}; check the number")]
+    #[error(
+        "the check digit of {0} is wrong for {1}: if the number is mistyped, customers pay a stranger. Check it, and \
+         retire the account if it is wrong"
+    )]
     CheckDigit(String, String),
     #[error("no template reads the mails of {0:?}; its alerts are never matched automatically")]
     NoTemplate(String),

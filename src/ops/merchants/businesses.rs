@@ -358,7 +358,7 @@ fn told(old: &Business, new: &Business) -> String {
 }
 
 /// Charges as a person says them.
-fn in_words(schedule: &Schedule) -> String {
+pub(super) fn in_words(schedule: &Schedule) -> String {
     let payer = if schedule.paid_by_customer { "the customer" } else { "the merchant" };
     let cap = schedule.cap.map(|cap| format!(" up to {}", naira(cap))).unwrap_or_default();
     let off = if schedule.enabled { "" } else { ", off" };

@@ -5,7 +5,7 @@
 //! approvals at the same moment cannot both slip through: each raises one counter from the value
 //! it read before it looked for others, so the second is lost and looks again.
 
-use super::businesses::{BusinessRefusal, ChargeChange};
+use super::businesses::{BusinessRefusal, ChargeChange, in_words};
 use crate::app::App;
 use crate::domain::merchant::{Website, WebsiteStatus};
 use crate::domain::text::is_plain_line;
@@ -212,6 +212,7 @@ pub async fn set_website(
 ) -> Result<Result<Website, WebsiteRefusal>, OpError> {
     for _ in 0..RACES_MAX {
         let Some(mut row) = app.store.website(id).await? else { return Ok(Err(WebsiteRefusal::Unknown(id))) };
+        let old = row.website.clone();
         match &change.webhook_url {
             None => {}
             Some(None) => row.website.webhook_url = None,
@@ -236,11 +237,21 @@ pub async fn set_website(
                 Err(refusal) => return Ok(Err(WebsiteRefusal::Charges(refusal))),
             }
         }
-        if write(app, &row, None, (operator, "website set", "")).await? {
+        if write(app, &row, None, (operator, "website set", &told(&old, &row.website))).await? {
             return Ok(Ok(row.website));
         }
     }
     Err(OpError::Contended)
+}
+
+/// Which settings an act changed, for the record.
+fn told(old: &Website, new: &Website) -> String {
+    let url =
+        |one: &Website| one.webhook_url.as_ref().map_or_else(|| "none".to_owned(), |url| format!("{url:?}"));
+    let charges = |one: &Website| one.schedule.as_ref().map_or_else(|| "the business's".to_owned(), in_words);
+    let parts = [("webhook_url", url(old), url(new)), ("charges", charges(old), charges(new))];
+    let changed = parts.iter().filter(|(_, from, to)| from != to);
+    changed.map(|(name, from, to)| format!("{name} from {from} to {to}")).collect::<Vec<_>>().join(", ")
 }
 
 /// Whether a website's own webhook URL lies on its host; one that does not is never sent to
