@@ -53,9 +53,11 @@ impl<V: Clone> Slot<V> {
         Slot { held: Mutex::new(held), turn: tokio::sync::Mutex::default() }
     }
 
-    fn fresh(&self) -> Option<V> {
+    /// What was read since less than [`FRESH`] before then.
+    fn fresh_at(&self, then: Instant) -> Option<V> {
         let held = lock(&self.held);
-        held.value.as_ref().filter(|(_, begun)| begun.elapsed() < FRESH).map(|(value, _)| value.clone())
+        let is_fresh = |begun: Instant| then.saturating_duration_since(begun) < FRESH;
+        held.value.as_ref().filter(|(_, begun)| is_fresh(*begun)).map(|(value, _)| value.clone())
     }
 
     fn failed_since(&self, since: Instant) -> Option<StoreError> {
@@ -70,7 +72,7 @@ impl<K: Eq + Hash + Copy, V: Clone> Cache<K, V> {
         Cache { inner: Mutex::new(inner), entries_max, empty_max }
     }
 
-    /// The value of `key`, at most [`FRESH`] old, and whether this call read it. `is_empty` tells
+    /// The value of `key`, at most [`FRESH`] old when it was asked for, and whether this call read it. `is_empty` tells
     /// values that say "there is none".
     pub(super) async fn get<F>(
         &self,
@@ -83,11 +85,12 @@ impl<K: Eq + Hash + Copy, V: Clone> Cache<K, V> {
     {
         let asked = Instant::now();
         let slot = self.slot(key);
-        if let Some(value) = slot.fresh() {
+        if let Some(value) = slot.fresh_at(asked) {
             return Ok((value, false));
         }
         let _turn = slot.turn.lock().await;
-        if let Some(value) = slot.fresh() {
+        // As fresh as when it was asked for: else all who wait for a slow database would read one after another.
+        if let Some(value) = slot.fresh_at(asked) {
             return Ok((value, false));
         }
         // Whoever waited while the database did not answer must not now wait for it in a row.
@@ -165,7 +168,7 @@ impl<K: Eq + Hash, V: Clone> Inner<K, V> {
             return;
         }
         self.swept = Some(Instant::now());
-        self.slots.retain(|_, slot| Arc::strong_count(slot) > 1 || slot.fresh().is_some());
+        self.slots.retain(|_, slot| Arc::strong_count(slot) > 1 || slot.fresh_at(Instant::now()).is_some());
         self.empty = self.slots.values().filter(|slot| lock(&slot.held).is_empty).count();
     }
 }

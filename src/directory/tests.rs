@@ -180,6 +180,22 @@ async fn an_answer_is_as_old_as_the_beginning_of_its_reading() {
 }
 
 #[tokio::test]
+async fn all_who_wait_for_a_slow_database_take_one_reading() {
+    let cache: Cache<i64, i64> = Cache::new(10, 10);
+    let reads = std::sync::atomic::AtomicUsize::new(0);
+    let slow = || async {
+        reads.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        tokio::time::sleep(FRESH).await;
+        Ok(7)
+    };
+    let asked = (0..5).map(|_| cache.get(1, |_| false, slow));
+    for answer in futures_util::future::join_all(asked).await {
+        assert_eq!(answer.unwrap().0, 7);
+    }
+    assert_eq!(reads.into_inner(), 1);
+}
+
+#[tokio::test]
 async fn a_full_cache_answers_and_keeps_no_more() {
     let cache: Cache<i64, i64> = Cache::new(3, 3);
     for n in 0..10 {
