@@ -14,6 +14,7 @@ use serde_json::Value;
 use tillbell::domain::time::{Span, Timestamp};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
+use tokio::sync::watch;
 
 use crate::harness::databases::TestDatabase;
 use crate::harness::mails::Alert;
@@ -185,14 +186,22 @@ pub async fn request(address: SocketAddr, head: &str, key: &str, body: &str) -> 
     Some((status, serde_json::from_str(body).ok()?))
 }
 
-/// Creates payments until the service dies; answers what it acknowledged.
-async fn create_until_dead(here: &Installation, address: SocketAddr, lane: usize) -> Vec<String> {
+/// Creates payments until the service dies, and tells of each that it acknowledged; answers them all.
+async fn create_until_dead(
+    here: &Installation,
+    address: SocketAddr,
+    lane: usize,
+    told: &watch::Sender<usize>,
+) -> Vec<String> {
     let mut acknowledged = Vec::new();
     for n in 0.. {
         let id = format!("L{lane}-{}-{n}", address.port());
         let body = here.body(&id, 1_000 + n, "Halima Garba");
         match request(address, "POST /api/v1/payment-request", &here.key, &body).await {
-            Some((201, _)) => acknowledged.push(id),
+            Some((201, _)) => {
+                acknowledged.push(id);
+                told.send_modify(|made| *made += 1);
+            }
             Some((status, answer)) => panic!("{status} {answer}"),
             None => return acknowledged,
         }
@@ -216,17 +225,19 @@ on_both! {
         for round in 0..3 {
             let mut service = here.serve();
             let address = service.address;
-            let lanes = (0..4).map(|lane| create_until_dead(&here, address, lane));
+            let told = watch::Sender::new(0);
+            let lanes = (0..4).map(|lane| create_until_dead(&here, address, lane, &told));
             let killer = async {
-                // Not for luck: any moment under load is as good as another.
-                tokio::time::sleep(Duration::from_millis(300 + 150 * round)).await;
+                // Amid the others that are under way.
+                let mut made = told.subscribe();
+                let enough = made.wait_for(|made| *made >= 3 + 10 * round);
+                tokio::time::timeout(ENOUGH, enough).await.expect("payments are made").unwrap();
                 service.child.kill().unwrap();
                 service.child.wait().unwrap();
             };
             let (lists, ()) = tokio::join!(futures_util::future::join_all(lanes), killer);
             acknowledged.extend(lists.concat());
         }
-        assert!(acknowledged.len() > 5, "only {} were made", acknowledged.len());
         let service = here.serve();
         for id in &acknowledged {
             let (status, answer) =
