@@ -34,6 +34,7 @@ mod payments;
 mod print;
 mod reread;
 mod settings;
+mod shell;
 mod system;
 mod wallets;
 mod webhooks;
