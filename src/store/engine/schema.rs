@@ -53,6 +53,7 @@ pub(in crate::store) const MIGRATIONS: &[Migration] = migrations![
     "0022_reversed_found",
     "0023_whose_acts_and_same_mails",
     "0024_forwarded_and_paid",
+    "0026_name_stems",
 ];
 
 impl Migration {
@@ -259,6 +260,7 @@ mod tests {
             "f6ddf55381698ec035ff9207386e401ba8fd1b1041d1cee97a5b38cd2962fe40",
         ),
         ("0024_forwarded_and_paid", "f75b42492f3524097f3289263a7481ea5d731ba2b896ccf24ff63a7fef7be23c"),
+        ("0026_name_stems", "238397f4a8ab480f238012aa695b6fee2789c2d8b608d1bcaa7ebeb1ca4ba391"),
     ];
 
     #[test]
