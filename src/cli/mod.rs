@@ -33,6 +33,7 @@ mod payments;
 mod print;
 mod reread;
 mod settings;
+mod shell;
 mod system;
 mod wallets;
 mod webhooks;

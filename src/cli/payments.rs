@@ -8,6 +8,7 @@ use clap::{Args, Subcommand};
 use super::Desk;
 use super::options::{LIST_MAX, LIST_USUAL, Since, money, newest, not_searched, since};
 use super::print::{Object, Shown};
+use super::shell;
 use super::webhooks::delivery;
 use crate::app::App;
 use crate::domain::merchant::Mode;
@@ -193,7 +194,7 @@ async fn confirm_reversal(app: &App, business: i64, transaction_id: &str) -> any
     eprint!(
         "{}",
         terminal::harmless_line(&format!(
-            "Reverse payment {transaction_id} of business {business}: {amount} from {}? This cannot be undone. Type yes: ",
+            "Reverse payment {transaction_id:?} of business {business}: {amount} from {}? This cannot be undone. Type yes: ",
             payment.payer_name
         ))
     );
@@ -298,10 +299,11 @@ pub(super) async fn show(app: &App, business: i64, transaction_id: &str, desk: &
     let object = shown.with("settlements", settlements).with("deliveries", deliveries);
     desk.printer.object(&object)?;
     let Some(alarm) = alarm else { return Ok(()) };
+    let options = format!(" --alert {alarm} --reason WHY");
     let words = format!(
-        "\n{}. If it did, run `payment reverse {transaction_id} --alert {alarm} --reason WHY`; if not, `alert dismiss \
-         {alarm} --reason WHY`.",
-        taken_back(alarm)
+        "\n{}. If it did, run `{}`; if not, `alert dismiss {alarm} --reason WHY`.",
+        taken_back(alarm),
+        shell::payment("reverse", transaction_id, business, &options)
     );
     desk.printer.remark(true, &words)
 }
@@ -326,7 +328,8 @@ pub(super) async fn outcome(
     let whole = listed_whole(&view(app, payment).await?, None);
     let brief = ["transaction_id", "business_id", "status", "received_amount", "payer_name"];
     desk.printer.object(&whole.only(&brief))?;
-    desk.printer.remark(true, &format!("for the rest: payment show {transaction_id} --business {business}"))
+    let show = shell::payment("show", transaction_id, business, "");
+    desk.printer.remark(true, &format!("for the rest: {show}"))
 }
 
 fn kind_word(kind: Kind) -> &'static str {

@@ -19,7 +19,7 @@ mod fit;
 mod reasons;
 
 pub use elsewhere::consider_on;
-pub use fit::{AmountFit, CLOCK_SLACK, Interval, NEAR_MISS, TimeFit, about};
+pub use fit::{AmountFit, CLOCK_SLACK, Interval, NEAR_MISS, TimeFit, about, has_ended_lately};
 use reasons::Reasons;
 pub use reasons::ReviewKind;
 
@@ -108,6 +108,8 @@ pub struct Considered {
     pub place: Place,
     created_at: Timestamp,
     beneficiary: Beneficiary,
+    /// The sweep rejected it a short time ago, and the money may have been sent before.
+    has_ended_lately: bool,
 }
 
 impl Considered {
@@ -184,6 +186,15 @@ pub struct Decision {
     pub considered: Vec<Considered>,
 }
 
+impl Decision {
+    /// A payment of somebody else that leaves nothing to ask: amount, name and time fit, and it is open or has ended by
+    /// itself lately.
+    pub fn fits_another(&self, own: Beneficiary) -> Option<&Considered> {
+        let may_be_approved = |c: &Considered| c.status == Status::Pending || c.has_ended_lately;
+        self.considered.iter().find(|c| c.beneficiary != own && c.fits_exactly() && may_be_approved(c))
+    }
+}
+
 /// Weighs the candidates. The order in which they are given does not matter.
 pub fn decide(incoming: &Incoming<'_>, candidates: &[Candidate<'_>]) -> Decision {
     let received_name = incoming.payer_name.map(Folded::new);
@@ -243,6 +254,7 @@ fn consider(incoming: &Incoming<'_>, received: Option<&Folded>, candidate: &Cand
         equal_name: received.is_some_and(|received| expected.same_words(received)),
         created_at: payment.created_at,
         beneficiary: candidate.beneficiary,
+        has_ended_lately: has_ended_lately(payment, incoming.time, incoming.first_seen),
     }
 }
 
@@ -323,7 +335,8 @@ fn judge(incoming: &Incoming<'_>, received: Option<&Folded>, considered: &[Consi
     }
 }
 
-/// An open payment of another beneficiary that may be the one that is meant, though it would not be approved.
+/// A payment of another beneficiary, open or ended by itself lately, that may be the one that is meant, though it would
+/// not be approved.
 fn meant_for_another(
     incoming: &Incoming<'_>,
     winner: Beneficiary,
@@ -332,27 +345,34 @@ fn meant_for_another(
     let (low, high) = about(incoming.received);
     let others = considered.iter().filter(|c| {
         c.beneficiary != winner
-            && c.status == Status::Pending
+            && (c.status == Status::Pending || c.has_ended_lately)
             // A bank's clock may be slow, and a day may be shown as its midnight.
             && (c.time_fit == TimeFit::Fits || c.time_fit == TimeFit::Near && c.created_at < incoming.first_seen)
             && !c.is_name_undecidable
     });
-    others.into_iter().find_map(|c| match c.name {
-        NameVerdict::Close if c.amount_fit.approves() => Some(format!(
-            "payment {} of another beneficiary also fits the amount, and its payer's name is close",
-            c.transaction_id
-        )),
-        // A close name may be one that a person has accepted, or be close for its last name alone.
-        NameVerdict::Close if low <= c.amount && c.amount <= high => Some(format!(
-            "payment {} of another beneficiary has a close payer's name and a similar amount",
-            c.transaction_id
-        )),
-        NameVerdict::Match if low <= c.amount && c.amount <= high && !c.wins_alone() => Some(format!(
-            "payment {} of another beneficiary has the same payer's name and a similar amount",
-            c.transaction_id
-        )),
-        _ => None,
+    others.into_iter().find_map(|c| {
+        let is_about = low <= c.amount && c.amount <= high;
+        let how = match c.name {
+            NameVerdict::Close if c.amount_fit.approves() => {
+                "also fits the amount, and its payer's name is close"
+            }
+            // A close name may be one that a person has accepted, or be close for its last name alone.
+            NameVerdict::Close if is_about => "has a close payer's name and a similar amount",
+            // Money for several beneficiaries is told as that.
+            NameVerdict::Match if c.wins_alone() => return None,
+            NameVerdict::Match if c.amount_fit.approves() => "also fits the amount and the payer's name",
+            NameVerdict::Match if is_about => "has the same payer's name and a similar amount",
+            _ => return None,
+        };
+        let ended = if c.has_ended_lately { ", which has ended," } else { "" };
+        let theirs = of_another_in_words(&c.transaction_id, c.business_id);
+        Some(format!("{theirs}{ended} {how}"))
     })
+}
+
+/// Another beneficiary's payment, by its id in quotes: a merchant chose it, and it is no part of the sentence.
+pub fn of_another_in_words(transaction_id: &str, business_id: i64) -> String {
+    format!("another beneficiary's payment {transaction_id:?} of business {business_id}")
 }
 
 fn why_a_person_should_look(incoming: &Incoming<'_>, considered: &[Considered], reasons: &mut Reasons) {

@@ -59,7 +59,7 @@ pub async fn copies(t: &TestApp, first: &Payment, count: usize, name: impl Fn(us
     apply(t, steps).await;
 }
 
-async fn apply(t: &TestApp, steps: Vec<Step>) {
+pub async fn apply(t: &TestApp, steps: Vec<Step>) {
     let unit = t.app.store.unit(0).await.unwrap().steps(steps);
     assert!(t.app.store.apply(unit).await.unwrap().is_done());
 }

@@ -35,7 +35,11 @@ async fn fish(t: &TestApp, merchant: &Merchant, asked: &str, payer: &str, naira:
 async fn is_not_taken(t: &TestApp, bait: &Payment, alert: i64, other: &Payment) {
     let after = t.app.store.alert(alert).await.unwrap().unwrap();
     assert_eq!((after.status, t.payment(bait).await.status), (AlertStatus::Review, Status::Pending));
-    assert!(after.reason.contains("of another beneficiary on this account"), "{}", after.reason);
+    assert!(
+        after.reason.contains("another beneficiary's payment") && after.reason.contains("on this account"),
+        "{}",
+        after.reason
+    );
     let both = suggested(t, alert).await;
     assert!(both.contains(&bait.transaction_id) && both.contains(&other.transaction_id), "{both:?}");
 }

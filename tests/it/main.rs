@@ -31,6 +31,7 @@ mod hearsay;
 mod intake;
 mod log_lines;
 mod mailbox;
+mod meant_for_others;
 mod obstacles;
 mod other_accounts;
 mod quarantine;

@@ -3,13 +3,15 @@
 use std::cmp::Ordering;
 
 use crate::domain::money::Money;
-use crate::domain::payment::Payment;
+use crate::domain::payment::{Payment, Status};
 use crate::domain::time::{Span, Timestamp};
 
 /// A payment may be this much younger than the bank's time: clocks differ.
 pub const CLOCK_SLACK: Span = Span::minutes(2);
 /// An exact fit in all but time is shown to a person when it missed by no more than this.
 pub const NEAR_MISS: Span = Span::hours(24);
+/// A payment that the sweep rejected still speaks against another's approval so long before the alert came.
+const ENDED_WITHIN: Span = Span::days(7);
 /// People round what they pay, and mistype it: another merchant's payment of the payer's name may be meant when
 /// its amount is this near, in kobo or in hundredths of what was received, whichever is more.
 const NEAR_AMOUNT: Money = Money(20_000);
@@ -21,6 +23,15 @@ pub fn about(received: Money) -> (Money, Money) {
     let share = i128::from(kobo) * i128::from(NEAR_AMOUNT_PERCENT) / 100;
     let width = i64::try_from(share).unwrap_or(i64::MAX).max(NEAR_AMOUNT.kobo());
     (Money(kobo.saturating_sub(width)), Money(kobo.saturating_add(width)))
+}
+
+/// Whether a payment has ended by itself lately, and the money may have been sent while it was open: the bank's time
+/// is not after its end, or none is told (contract/matching.md#m14).
+pub fn has_ended_lately(payment: &Payment, time: Interval, first_seen: Timestamp) -> bool {
+    payment.status == Status::Rejected
+        && payment.swept
+        && payment.rejected_at.is_some_and(|at| at >= first_seen - ENDED_WITHIN)
+        && time.begin <= payment.expires_at
 }
 
 /// When the bank says the money came, both ends included.

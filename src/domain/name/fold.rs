@@ -181,6 +181,9 @@ const MIN_AFTER_OLU: usize = 3;
 /// Up to this length a doubled letter can make another name (Sani, Sanni; Tona, Tonna).
 const SHORT_WITH_DOUBLE: usize = 5;
 
+/// Shorter pieces make one name with their neighbour.
+const MIN_GLUED_LETTERS: usize = 3;
+
 /// A name folded once: its words in written order. Compare with `compare_folded`.
 #[derive(Clone, Debug)]
 pub struct Folded {
@@ -233,6 +236,22 @@ impl Folded {
     /// Longer, or of more words, than a rule decides: close to every other name.
     pub fn is_too_long(&self) -> bool {
         self.too_long
+    }
+
+    /// Whether a word that no table knows is two or more known names written together.
+    pub(super) fn is_glued(&self) -> bool {
+        let is_two = |word: &Word| {
+            let letters = word.text.char_indices().map(|(at, _)| at).skip(MIN_GLUED_LETTERS);
+            word.kind == Kind::Name
+                && !word.known
+                && letters.filter_map(|at| word.text.split_at_checked(at)).any(|(first, rest)| {
+                    rest.chars().count() >= MIN_GLUED_LETTERS
+                        && !tables().joins_next(first)
+                        && tables().is_known(first)
+                        && tables().is_known(rest)
+                })
+        };
+        !self.too_long && self.words.iter().any(is_two)
     }
 
     /// The same words in any order, titles and forms of companies aside: the stricter

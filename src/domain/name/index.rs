@@ -11,6 +11,8 @@
 //! itself, and a word that no table knows, which alone may be a typing error, by its ends. The looking side does
 //! the rest of the work, because names are written more often than they are looked for.
 
+#[cfg(test)]
+mod mutated_tests;
 mod related;
 #[cfg(test)]
 mod tests;
@@ -18,6 +20,7 @@ mod tests;
 use std::collections::BTreeSet;
 
 use super::fold::{Folded, Kind, Word};
+use super::tables::tables;
 
 /// Keys stored for one name. Two words make one, three make three; more only where words are unknown or have
 /// several stems. A name that would need more is found by its first ones.
@@ -29,6 +32,12 @@ pub const SOUGHT_KEYS_MAX: usize = 512;
 const WORDS_WITH_ENDS_MAX: usize = 4;
 /// Pieces of a joined word have at least this many letters.
 const PIECE_MIN: usize = 2;
+/// A word joined of more pieces is not looked for, as by the name rule.
+const JOINED_PIECES_MAX: usize = 4;
+/// Orders of words that are joined, of names with very many: their keys are too many anyhow.
+const ORDERS_MAX: usize = 512;
+/// Words between two names that are none themselves, of two letters or more.
+const PARTICLES: [&str; 5] = ["BINTI", "BINT", "BIN", "IBN", "DAN"];
 /// A letter changed inside a word this short may leave neither its first two nor its last two letters.
 const SHORT_WORD: usize = 4;
 
@@ -59,7 +68,7 @@ pub fn stored_keys(name: &Folded) -> Vec<i64> {
         word.kind == Kind::Name || (word.kind == Kind::Title && related::is_name_as_well(word))
     };
     let words: Vec<&Word> = name.words.iter().filter(may_be_name).collect();
-    let keys: Vec<Vec<String>> = words.iter().map(|word| related::stored_text(&word.text)).collect();
+    let keys: Vec<Vec<String>> = words.iter().map(|word| related::stored_with_stems(&word.text)).collect();
     let mut found = Keys::new(STORED_KEYS_MAX);
     if let ([word], [own]) = (&words[..], &keys[..]) {
         found.singles(own);
@@ -115,14 +124,22 @@ pub fn sought_keys(name: &Folded, likeness: Likeness) -> SoughtKeys {
             related.iter().for_each(|keys| found.pairs(&own, keys));
         }
     }
-    found.joined_words(name, &words, &related);
+    found.joined_words(name, &words, &related, nearly);
     found.split_words(&words);
     found.pairs_of_all(&related, &unheard);
     // A single word is close to every name that holds it, among whatever others.
     let is_incomplete = name.too_long || found.is_full() || ((nearly || name.business) && words.len() < 2);
     let is_one_word = |word: &Word| word.kind == Kind::Initial || word.may_be_title;
-    let may_share_one_word = nearly && name.words.iter().any(is_one_word);
+    let may_share_one_word = nearly && (name.words.iter().any(is_one_word) || may_be_one_known_name(&words));
     SoughtKeys { is_incomplete, may_share_one_word, keys: found.hashed.into_iter().collect() }
+}
+
+/// Whether all words are one that a table knows, written apart: close to every name that holds it.
+fn may_be_one_known_name(words: &[&Word]) -> bool {
+    let in_order: String = words.iter().map(|word| word.text.as_str()).collect();
+    let back: String = words.iter().rev().map(|word| word.text.as_str()).collect();
+    (2..=JOINED_PIECES_MAX).contains(&words.len())
+        && (tables().is_known(&in_order) || tables().is_known(&back))
 }
 
 const SINGLE: &str = "1";
@@ -192,36 +209,77 @@ impl Keys {
         }
     }
 
-    /// Words of the name that a stored one may write as one word.
-    fn joined_words(&mut self, name: &Folded, words: &[&Word], related: &[Vec<String>]) {
+    /// Words of the name that a stored one may write as one word. A word that no table knows is stored as a whole,
+    /// so what else the name holds matters beside known ones only.
+    fn joined_words(&mut self, name: &Folded, words: &[&Word], related: &[Vec<String>], nearly: bool) {
         let is_piece = |word: &&Word| matches!(word.kind, Kind::Name | Kind::Particle);
         let pieces: Vec<&Word> = name.words.iter().filter(is_piece).collect();
+        let mut known: Vec<([usize; 2], Vec<String>)> = Vec::new();
         for (i, first) in pieces.iter().enumerate() {
-            for second in pieces.iter().enumerate().filter(|(j, _)| *j != i).map(|(_, word)| word) {
-                let joined = related::stored_text(&Word::joined(&[first, second]).text);
+            for (j, second) in pieces.iter().enumerate().filter(|(j, _)| *j != i) {
+                let whole = Word::joined(&[first, second]);
+                let joined = related::stored_text(&whole.text);
                 self.singles(&joined);
                 self.wholes(&joined);
                 for (word, keys) in words.iter().zip(related) {
                     if word.text != first.text && word.text != second.text {
                         self.pairs(&joined, keys);
+                        if nearly && whole.known {
+                            self.pairs(&joined, &related::nearly(word));
+                            self.ends(&joined, &related::ends(&word.text, word.sound()));
+                        }
                     }
+                }
+                if whole.known {
+                    known.push(([i, j], joined));
+                }
+            }
+        }
+        for (at, (pieces, joined)) in known.iter().enumerate() {
+            let beside =
+                known[at + 1..].iter().filter(|(others, _)| others.iter().all(|one| !pieces.contains(one)));
+            beside.for_each(|(_, other)| self.pairs(joined, other));
+        }
+        self.long_joined_words(&pieces, words, related);
+    }
+
+    /// Three and more words that a stored name may write as one, in any order.
+    fn long_joined_words(&mut self, pieces: &[&Word], words: &[&Word], related: &[Vec<String>]) {
+        let mut orders: Vec<Vec<usize>> = (0..pieces.len()).map(|at| vec![at]).collect();
+        for length in 2..=JOINED_PIECES_MAX {
+            let longer = orders.iter().flat_map(|order| {
+                (0..pieces.len()).filter(|at| !order.contains(at)).map(|at| [&order[..], &[at]].concat())
+            });
+            orders = longer.take(ORDERS_MAX).collect();
+            for order in orders.iter().filter(|_| length > 2) {
+                let parts: Vec<&Word> = order.iter().map(|at| pieces[*at]).collect();
+                let whole: String = parts.iter().map(|part| part.text.as_str()).collect();
+                let joined = related::stored_text(&whole);
+                self.wholes(&joined);
+                if tables().is_known(&whole) {
+                    self.singles(&joined);
+                    let is_other = |word: &Word| parts.iter().all(|part| part.text != word.text);
+                    let others = words.iter().zip(related).filter(|(word, _)| is_other(word));
+                    others.for_each(|(_, keys)| self.pairs(&joined, keys));
                 }
             }
         }
     }
 
-    /// A word that a stored name may write as several. Of a name written as one word the second piece may end
-    /// anywhere: more follow.
+    /// A word that a stored name may write as several. The second piece may end anywhere: more may follow; and a
+    /// particle (BIN) may stand before it, which is no name.
     fn split_words(&mut self, words: &[&Word]) {
-        let glued = words.len() == 1;
         for word in words {
             let letters: Vec<char> = word.text.chars().collect();
             for at in PIECE_MIN..letters.len().saturating_sub(PIECE_MIN - 1) {
                 let (first, rest) = letters.split_at(at);
                 let first = related::stored_text(&first.iter().collect::<String>());
-                let shortest = if glued { PIECE_MIN } else { rest.len() };
-                for end in shortest..=rest.len() {
-                    self.pairs(&first, &related::stored_text(&rest[..end].iter().collect::<String>()));
+                let rest: String = rest.iter().collect();
+                let after_particle = PARTICLES.iter().filter_map(|particle| rest.strip_prefix(particle));
+                for rest in std::iter::once(rest.as_str()).chain(after_particle) {
+                    for (end, letter) in rest.char_indices().skip(PIECE_MIN - 1) {
+                        self.pairs(&first, &related::stored_text(&rest[..end + letter.len_utf8()]));
+                    }
                 }
             }
         }

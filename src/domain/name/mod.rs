@@ -91,10 +91,10 @@ pub fn verdict_folded(expected: &Folded, received: &Folded, cut: CutLengths<'_>)
     rule_on(expected, received, cut).verdict
 }
 
-/// Whether a payment of this name can be approved by the rule at all: a single word, or more words than the rule
-/// takes, never can, whoever pays.
+/// Whether a payment of this name can be approved by the rule at all: a single name, or more words than the rule
+/// takes, never can, whoever pays. Two names written as one word can: their payer's bank may write two.
 pub fn may_match(expected: &Folded) -> bool {
-    verdict_folded(expected, expected, &[]) == NameVerdict::Match
+    verdict_folded(expected, expected, &[]) == NameVerdict::Match || expected.is_glued()
 }
 
 /// Whether the surname given with a payment is among the names that agree. Without a

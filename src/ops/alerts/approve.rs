@@ -9,10 +9,11 @@ use super::copies::{Standing, fresh_keys, settled_copy, settled_on, sharing_sess
 use super::evidence::{self, OperatorApproval};
 use super::similar::{FORWARDED_ACCOUNTS_MAX, similar_for_person};
 use super::taken_back::alarm;
+use super::weigh::weigh;
 use crate::app::App;
-use crate::domain::account::{ReceivingAccount, fitting, in_words, is_full_account_number, mask_fits};
+use crate::domain::account::{ReceivingAccount, in_words, is_full_account_number, mask_fits};
 use crate::domain::alert::{AlertKind, AlertRow, AlertStatus, Direction};
-use crate::domain::matching::{AmountFit, CLOCK_SLACK, compare_payer};
+use crate::domain::matching::{AmountFit, Beneficiary, CLOCK_SLACK, compare_payer, of_another_in_words};
 use crate::domain::money::{CURRENCY, Money, naira};
 use crate::domain::name::{Comparison, NameVerdict, fold};
 use crate::domain::payment::{Kind, Payment, Status};
@@ -116,6 +117,7 @@ pub async fn approve_alert(app: &App, ask: &Approve<'_>) -> Result<Result<Paymen
         let asked_on = accounts.iter().find(|one| Some(one.id) == payment.account_id);
         let mut obstacles = obstacles(&alert, &payment, (account, asked_on), received, &name);
         obstacles.extend(unclear_account(&alert, &accounts));
+        obstacles.extend(fits_another(app, &alert, &payment, received, &name).await?);
         if let Some(aside) = aside {
             obstacles.insert(0, format!("alert {} was set aside as {aside}: {}", alert.id, alert.reason));
         }
@@ -295,8 +297,9 @@ fn obstacles(
     // An alert that names no account names no other one.
     let names_another = match (alert.account_id, &alert.facts.account_number) {
         (Some(id), _) => Some(id) != payment.account_id,
-        (None, Some(shown)) => !mask_fits(shown, &account.number),
-        (None, None) => alert.facts.bank.as_ref().is_some_and(|bank| *bank != account.bank),
+        // Two banks may show the same digits.
+        (None, Some(shown)) => is_of_another_bank(alert, account) || !mask_fits(shown, &account.number),
+        (None, None) => is_of_another_bank(alert, account),
     };
     if names_another {
         all.push(another_account(alert, account, asked_on));
@@ -328,6 +331,29 @@ fn obstacles(
     let doubts = alert.facts.doubts.iter().filter(|doubt| !is_answered(doubt));
     all.extend(doubts.map(|doubt| format!("the mail is doubtful: {doubt}")));
     all
+}
+
+fn is_of_another_bank(alert: &AlertRow, account: &ReceivingAccount) -> bool {
+    alert.facts.bank.as_ref().is_some_and(|bank| *bank != account.bank)
+}
+
+/// What speaks for somebody else: the payment fits only nearly, and another beneficiary's fits exactly.
+async fn fits_another(
+    app: &App,
+    alert: &AlertRow,
+    payment: &Payment,
+    received: Money,
+    name: &Comparison,
+) -> Result<Option<String>, OpError> {
+    if name.verdict == NameVerdict::Match && AmountFit::of(payment, received).approves() {
+        return Ok(None);
+    }
+    let weighed = weigh(app, alert).await?;
+    let other = weighed.decision.fits_another(Beneficiary::of(payment));
+    Ok(other.map(|other| {
+        let theirs = of_another_in_words(&other.transaction_id, other.business_id);
+        format!("{theirs} fits exactly, and this one only nearly")
+    }))
 }
 
 /// Doubts that are no obstacle. That no one account could be told, that the bank has no template, and that a person
@@ -362,7 +388,14 @@ fn unclear_account(alert: &AlertRow, accounts: &[ReceivingAccount]) -> Option<St
     else {
         return None;
     };
-    let fit = fitting(shown, bank, accounts);
+    // Too few digits name no account by themselves, but they may leave out this one.
+    let fits = |account: &&ReceivingAccount| {
+        account.bank == *bank && !account.is_spent_unused && mask_fits(shown, &account.number)
+    };
+    let fit: Vec<&ReceivingAccount> = match shown.contains(|c: char| c.is_ascii_digit()) {
+        true => accounts.iter().filter(fits).collect(),
+        false => Vec::new(),
+    };
     (fit.len() > 1).then(|| format!("the alert does not say which account: {}", in_words(&fit)))
 }
 
@@ -374,7 +407,11 @@ fn another_account(
 ) -> String {
     let came_to = match (alert.account_id, &alert.facts.account_number) {
         (Some(_), _) => Some(format!("{} ({})", account.number, account.bank_name)),
-        (None, shown) => shown.clone(),
+        (None, Some(shown)) => match alert.facts.bank.as_ref().filter(|bank| **bank != account.bank) {
+            Some(bank) => Some(format!("{shown} at {bank}")),
+            None => Some(shown.clone()),
+        },
+        (None, None) => None,
     };
     match (came_to, asked_on) {
         (Some(came_to), Some(asked_on)) => format!(

@@ -23,6 +23,12 @@ use crate::store::tables::payment_names::{Elsewhere, Named};
 const EXACT_MAX: usize = 500;
 const BY_RULE_MAX: usize = 50;
 
+/// Payments that were found, and whether there may be more of them.
+pub struct Beside {
+    pub payments: Vec<Payment>,
+    pub may_be_more: bool,
+}
+
 /// Payments made since then that a person may still approve, of names like the payer's and about the amount. For
 /// money on an account of one business these are its own payments alone. Test payments and live ones never meet.
 pub async fn on_other_accounts(
@@ -31,10 +37,9 @@ pub async fn on_other_accounts(
     account: &ReceivingAccount,
     received: Money,
     since: Timestamp,
-) -> Result<Vec<Payment>, OpError> {
-    let beside =
-        Beside { account_id: Some(account.id), mode: account.mode, business_id: account.business_id };
-    of_like_names(app, alert, &beside, received, since).await
+) -> Result<Beside, OpError> {
+    let asked = Asked { account_id: Some(account.id), mode: account.mode, business_id: account.business_id };
+    of_like_names(app, alert, &asked, received, since).await
 }
 
 /// The same for an alert whose account is not settled: on the accounts that its number fits, else on those of its
@@ -63,8 +68,8 @@ pub async fn on_fitting_accounts(
         if asked.iter().all(|account| account.mode != mode) {
             continue;
         }
-        let beside = Beside { account_id: None, mode, business_id: None };
-        let mut on_any = of_like_names(app, alert, &beside, received, since).await?;
+        let anywhere = Asked { account_id: None, mode, business_id: None };
+        let mut on_any = of_like_names(app, alert, &anywhere, received, since).await?.payments;
         on_any.retain(|payment| asked.iter().any(|account| Some(account.id) == payment.account_id));
         found.extend(on_any);
     }
@@ -72,7 +77,7 @@ pub async fn on_fitting_accounts(
 }
 
 /// Which payments are looked at.
-struct Beside {
+struct Asked {
     /// On all accounts but this one.
     account_id: Option<i64>,
     mode: Mode,
@@ -82,29 +87,33 @@ struct Beside {
 async fn of_like_names(
     app: &App,
     alert: &AlertRow,
-    beside: &Beside,
+    asked: &Asked,
     received: Money,
     since: Timestamp,
-) -> Result<Vec<Payment>, OpError> {
-    let Some(payer_name) = alert.facts.payer_name.as_deref() else { return Ok(Vec::new()) };
+) -> Result<Beside, OpError> {
+    let Some(payer_name) = alert.facts.payer_name.as_deref() else {
+        return Ok(Beside { payments: Vec::new(), may_be_more: true });
+    };
     let sought = sought_keys(&Folded::new(payer_name), Likeness::NotDifferent);
     let wanted = |amounts, limit| Elsewhere {
         named: Named {
-            account_id: beside.account_id,
+            account_id: asked.account_id,
             keys: &sought.keys,
             amounts,
             open_after: Timestamp(0),
             limit,
         },
-        mode: beside.mode,
-        business_id: beside.business_id,
+        mode: asked.mode,
+        business_id: asked.business_id,
         made_since: since,
     };
     let above = Money(received.kobo().saturating_add(1));
     let by_rule = (above, Money(received.kobo().saturating_mul(2)));
     let (exact, by_rule) = (wanted((received, received), EXACT_MAX), wanted(by_rule, BY_RULE_MAX));
-    let (mut found, by_rule) =
+    let (exact, by_rule) =
         tokio::try_join!(app.store.payments_elsewhere(&exact), app.store.payments_elsewhere(&by_rule))?;
-    add_unknown(&mut found, by_rule);
-    Ok(found)
+    let may_be_more = sought.is_incomplete || exact.may_be_more || by_rule.may_be_more;
+    let mut payments = exact.payments;
+    add_unknown(&mut payments, by_rule.payments);
+    Ok(Beside { payments, may_be_more })
 }

@@ -11,17 +11,17 @@ use crate::domain::account::{ReceivingAccount, is_full_account_number};
 use crate::domain::alert::AlertRow;
 use crate::domain::matching::{
     Beneficiary, CANDIDATES_MAX, Candidate, Considered, Decision, Incoming, NEAR_MISS, Place,
-    SUGGESTIONS_MAX, Verdicts, about, consider_on, decide,
+    SUGGESTIONS_MAX, Verdicts, about, consider_on, decide, has_ended_lately,
 };
 use crate::domain::money::Money;
 use crate::domain::name::index::Likeness;
-use crate::domain::name::{NameVerdict, fold};
+use crate::domain::name::{Folded, NameVerdict, fold, verdict_folded};
 use crate::domain::payment::{Payment, Status};
 use crate::domain::same_transfer::interval;
 use crate::domain::time::{Span, Timestamp};
 use crate::ops::OpError;
 use crate::ops::payments::like_names::{
-    ANY_AMOUNT, Found, Wanted, add_unknown, is_index_unfinished, payments_like,
+    ANY_AMOUNT, Found, Wanted, add_unknown, is_index_unfinished, of_others, payments_like,
 };
 use crate::ops::wallet_payments::topup::wallet_doubt;
 use crate::store::tables::settlements::ProvenName;
@@ -32,6 +32,8 @@ const SUGGEST_WITHIN: Span = Span::days(30);
 /// name (`like_names`), or, where a name cannot be looked for, up to the second number is read.
 const OF_AMOUNT_MAX: usize = 8;
 const OF_AMOUNT_MOST: usize = 2_000;
+/// Ended payments that are read where names cannot be looked for: those of the days for which they speak, and more.
+const ENDED_SINCE: Span = Span::days(8);
 /// Payments found by name, and ended ones around the amount.
 const SUGGESTIONS_READ: usize = 50;
 
@@ -109,9 +111,20 @@ pub async fn weigh_against(
         // Others of the payer's name may be meant, too, where people round or mistype.
         let more = about_amount(app, alert, winner).await?;
         let known = payments.len();
-        add_unknown(&mut payments, open_ones(more.payments));
+        add_unknown(&mut payments, speaking(alert, more.payments));
         if payments.len() > known || more.may_be_more {
             incoming.limit_reached |= more.may_be_more;
+            decision = decide(&incoming, &candidates(&payments, &proven));
+        }
+    }
+    if let Verdicts::Approve { payment_id, .. } = &decision.verdict
+        && let Some(winner) = payments.iter().find(|payment| payment.id == *payment_id)
+        && is_about_amount
+    {
+        let missed = missed_by_index(app, alert, winner, received).await?;
+        let known = payments.len();
+        add_unknown(&mut payments, missed);
+        if payments.len() > known {
             decision = decide(&incoming, &candidates(&payments, &proven));
         }
     }
@@ -131,12 +144,12 @@ pub async fn weigh_against(
         payments = with_suggestions(app, alert, account.id, received, payments).await?;
         decision = decide(&incoming, &candidates(&payments, &proven));
         // After the verdict, in which they have no part.
-        let elsewhere =
-            on_other_accounts(app, alert, &account, received, alert.first_seen - SUGGEST_WITHIN).await?;
+        let since = alert.first_seen - SUGGEST_WITHIN;
+        let elsewhere = on_other_accounts(app, alert, &account, received, since).await?.payments;
         decision.show_elsewhere(consider_on(Place::Another, &incoming, &candidates(&elsewhere, &[])));
     }
     if let Some(about) = objection.and_then(|objection| objection.about.as_ref()) {
-        show(&incoming, about, &mut decision);
+        show(&incoming, alert.account_id, about, &mut decision);
         add_unknown(&mut payments, vec![about.clone()]);
     }
     let undone_by = similar.undone_by;
@@ -195,13 +208,17 @@ fn kinds_of_doubts(alert: &AlertRow, objection: Option<&Objection>, similar: &Si
 }
 
 /// Puts a payment among the suggestions, however many are likelier.
-fn show(incoming: &Incoming<'_>, payment: &Payment, decision: &mut Decision) {
+fn show(incoming: &Incoming<'_>, account_id: Option<i64>, payment: &Payment, decision: &mut Decision) {
     if decision.considered.iter().any(|c| c.payment_id == payment.id) {
         return;
     }
-    let alone = decide(incoming, &candidates(std::slice::from_ref(payment), &[]));
+    let candidates = candidates(std::slice::from_ref(payment), &[]);
+    let alone = match payment.account_id == account_id {
+        true => decide(incoming, &candidates).considered,
+        false => consider_on(Place::Another, incoming, &candidates),
+    };
     decision.considered.truncate(SUGGESTIONS_MAX - 1);
-    decision.considered.extend(alone.considered);
+    decision.considered.extend(alone);
 }
 
 fn candidates<'a>(payments: &'a [Payment], proven: &[i64]) -> Vec<Candidate<'a>> {
@@ -243,7 +260,7 @@ async fn with_suggestions(
     Ok(payments)
 }
 
-/// The open payments that an alert may be meant for.
+/// The payments that an alert may be meant for: open ones, and those of like names that have ended lately.
 struct Read {
     payments: Vec<Payment>,
     /// Some of the amount whose names are other people's, for a person to see.
@@ -276,23 +293,22 @@ async fn read_open_payments(
         limit: CANDIDATES_MAX,
     };
     if !alert.facts.payer_name_cut && !is_index_unfinished(app).await? {
-        // By the charges rule a payment of up to twice the amount; and what is about the amount.
-        let widest = (about(received).0, Money(received.kobo().saturating_mul(2)));
-        let found = payments_like(app, &named(widest)).await?;
-        let mut like = open_ones(found.payments);
+        let found = payments_like(app, &named(widest(received))).await?;
+        let mut like = speaking(alert, found.payments);
         if !found.may_be_more {
-            let mut of_other_names = payments;
+            let (mut of_other_names, mut limit_reached) = (payments, false);
             if found.misses_close_ones {
-                let (all, _) = of_amount(app, account_id, received, OF_AMOUNT_MOST).await?;
+                let (all, many) = of_amount(app, account_id, received, OF_AMOUNT_MOST).await?;
                 add_unknown(&mut like, all);
                 of_other_names.clear();
+                limit_reached = many;
             }
-            return Ok(Read { payments: like, of_other_names, is_about_amount: true, limit_reached: false });
+            return Ok(Read { payments: like, of_other_names, is_about_amount: true, limit_reached });
         }
         add_unknown(&mut payments, like);
         // The person who decides sees what asks for exactly this amount, however many of others there are.
         let exact = payments_like(app, &named((received, received))).await?;
-        add_unknown(&mut payments, open_ones(exact.payments));
+        add_unknown(&mut payments, speaking(alert, exact.payments));
     }
     let (all, limit_reached) = of_amount(app, account_id, received, OF_AMOUNT_MOST).await?;
     add_unknown(&mut payments, all);
@@ -316,16 +332,16 @@ async fn of_amount(
     Ok((payments, many))
 }
 
-/// Payments of the payer's name whose amount is about what was received. Where not all names like it can be
-/// looked for, because its bank cut it, it is a business of one word, or the index is not finished, all open
-/// payments of about the amount.
+/// Payments of the payer's name whose amount is about what was received, or may be it less the charges. Where not all
+/// names like it can be looked for, because its bank cut it, it is a business of one word, or the index is not
+/// finished, all open payments of about the amount, and those that have ended lately.
 async fn about_amount(app: &App, alert: &AlertRow, winner: &Payment) -> Result<Found, OpError> {
     let (Some(account_id), Some(received), Some(payer_name)) =
         (winner.account_id, alert.facts.amount, &alert.facts.payer_name)
     else {
         return Err(OpError::Fault("an approval without account, amount or name".into()));
     };
-    let amounts = about(received);
+    let amounts = widest(received);
     if !alert.facts.payer_name_cut && !is_index_unfinished(app).await? {
         let (likeness, open_after) = (Likeness::NotDifferent, open_after(alert));
         let (account_id, limit) = (Some(account_id), CANDIDATES_MAX);
@@ -335,9 +351,36 @@ async fn about_amount(app: &App, alert: &AlertRow, winner: &Payment) -> Result<F
             return Ok(found);
         }
     }
-    let payments = app.store.open_payments_between(account_id, amounts, OF_AMOUNT_MOST).await?;
-    let may_be_more = payments.len() >= OF_AMOUNT_MOST;
+    let since = alert.first_seen - ENDED_SINCE;
+    let (open, ended) = tokio::try_join!(
+        app.store.open_payments_between(account_id, about(received), OF_AMOUNT_MOST),
+        app.store.ended_payments(account_id, about(received), since, OF_AMOUNT_MOST),
+    )?;
+    let may_be_more = open.len() >= OF_AMOUNT_MOST || ended.len() >= OF_AMOUNT_MOST;
+    let payments = open.into_iter().chain(ended).collect();
     Ok(Found { payments, may_be_more, misses_close_ones: false })
+}
+
+/// Others' payments of the very amount whose names are like the payer's, by the name rule alone. Where the index told
+/// which payments may be meant, it excuses nobody from looking at these.
+async fn missed_by_index(
+    app: &App,
+    alert: &AlertRow,
+    winner: &Payment,
+    received: Money,
+) -> Result<Vec<Payment>, OpError> {
+    let (Some(account_id), Some(payer_name)) = (winner.account_id, &alert.facts.payer_name) else {
+        return Ok(Vec::new());
+    };
+    let (payer, cut) = (Folded::new(payer_name), alert.facts.cut_lengths());
+    let is_like = |name: &str| verdict_folded(&Folded::new(name), &payer, &cut) != NameVerdict::Different;
+    of_others(app, (account_id, received, winner.business_id), is_like).await
+}
+
+/// Amounts of payments that may be meant: about what was received, and by the charges rule up to twice that.
+fn widest(received: Money) -> (Money, Money) {
+    let (low, high) = about(received);
+    (low, high.max(Money(received.kobo().saturating_mul(2))))
 }
 
 /// A payment whose late window was over before this time does not fit the alert, nor nearly.
@@ -345,8 +388,13 @@ fn open_after(alert: &AlertRow) -> Timestamp {
     Timestamp(interval(alert).begin.0.saturating_sub(NEAR_MISS.0).max(0))
 }
 
-fn open_ones(payments: Vec<Payment>) -> Vec<Payment> {
-    payments.into_iter().filter(|payment| payment.status == Status::Pending).collect()
+/// Those that have a say: open, or ended lately.
+fn speaking(alert: &AlertRow, payments: Vec<Payment>) -> Vec<Payment> {
+    let time = interval(alert);
+    let has_a_say = |payment: &Payment| {
+        payment.status == Status::Pending || has_ended_lately(payment, time, alert.first_seen)
+    };
+    payments.into_iter().filter(has_a_say).collect()
 }
 
 /// Payments whose close name a person has accepted for this very payer account.

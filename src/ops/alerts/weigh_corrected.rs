@@ -4,10 +4,12 @@
 //! Asked for an alert that waits when a correction comes (`rematch`), and for one that comes when the correction
 //! was made after the money (`decide`).
 
+use super::other_accounts::{Beside, on_other_accounts};
 use super::weigh::{Objection, Weighed, weigh, weigh_against};
 use crate::app::App;
+use crate::domain::account::ReceivingAccount;
 use crate::domain::alert::AlertRow;
-use crate::domain::matching::{Beneficiary, Verdicts, about};
+use crate::domain::matching::{AmountFit, Beneficiary, Verdicts, about, of_another_in_words};
 use crate::domain::name::index::Likeness;
 use crate::domain::name::{Folded, NameVerdict, verdict_folded};
 use crate::domain::payment::{Payment, Status};
@@ -30,7 +32,8 @@ pub(in crate::ops) async fn weigh_corrected(
     let Verdicts::Approve { payment_id, .. } = &weighed.decision.verdict else { return Ok(weighed) };
     let chosen = weighed.payments.iter().find(|payment| payment.id == *payment_id);
     let Some(chosen) = chosen.filter(|payment| is_suspect(payment)) else { return Ok(weighed) };
-    match somebody_else(app, alert, chosen).await? {
+    let Some(account) = &weighed.account else { return Ok(weighed) };
+    match somebody_else(app, alert, account, chosen).await? {
         Some(objection) => weigh_against(app, alert, Some(&objection)).await,
         None => Ok(weighed),
     }
@@ -38,8 +41,14 @@ pub(in crate::ops) async fn weigh_corrected(
 
 /// What speaks against the corrected payment: on this account a payment of another beneficiary, open or ended
 /// lately, whose name is like the alert's; or an open one of the amount or about it, whatever its name, for people
-/// pay from the accounts of others, and round.
-async fn somebody_else(app: &App, alert: &AlertRow, payment: &Payment) -> Result<Option<Objection>, OpError> {
+/// pay from the accounts of others, and round. On any other account one whose name is like the alert's and that the
+/// money would pay, for people pay into the account that they know.
+async fn somebody_else(
+    app: &App,
+    alert: &AlertRow,
+    account: &ReceivingAccount,
+    payment: &Payment,
+) -> Result<Option<Objection>, OpError> {
     let (Some(account_id), Some(name), Some(received)) =
         (payment.account_id, &alert.facts.payer_name, alert.facts.amount)
     else {
@@ -55,16 +64,10 @@ async fn somebody_else(app: &App, alert: &AlertRow, payment: &Payment) -> Result
     let mut others = exact.into_iter().chain(by_rule).chain(near);
     if let Some(other) = others.find(|other| Beneficiary::of(other) != own) {
         let asks_for = match other.amount == received {
-            true => "asks for exactly what was received",
-            false => "asks for about what was received",
+            true => "on this account asks for exactly what was received",
+            false => "on this account asks for about what was received",
         };
-        return Ok(Some(Objection {
-            reason: format!(
-                "the amount was corrected, and payment {} of another beneficiary on this account {asks_for}",
-                other.transaction_id
-            ),
-            about: Some(other),
-        }));
+        return Ok(Some(objection(other, asks_for)));
     }
     let wanted = Wanted {
         account_id: Some(account_id),
@@ -76,29 +79,39 @@ async fn somebody_else(app: &App, alert: &AlertRow, payment: &Payment) -> Result
     };
     let found = payments_like(app, &wanted).await?;
     let (cut, received_name) = (alert.facts.cut_lengths(), Folded::new(name));
-    let counts =
-        |other: &&Payment| Beneficiary::of(other) != own && ended_after(other, app.now() - OTHERS_WITHIN);
-    let like = found.payments.iter().filter(counts).find(|other| {
+    let counts = |other: &Payment| {
         let expected = Folded::new(&other.payer_name);
-        // Close to everybody, it says nothing about anybody.
-        !expected.is_too_long() && verdict_folded(&expected, &received_name, &cut) != NameVerdict::Different
-    });
-    if let Some(other) = like {
-        let reason = format!(
-            "the amount was corrected, and payment {} of another beneficiary on this account has a similar payer's \
-             name",
-            other.transaction_id
-        );
-        return Ok(Some(Objection { reason, about: Some(other.clone()) }));
+        Beneficiary::of(other) != own
+            && ended_after(other, app.now() - OTHERS_WITHIN)
+            // Close to everybody, it says nothing about anybody.
+            && !expected.is_too_long()
+            && verdict_folded(&expected, &received_name, &cut) != NameVerdict::Different
+    };
+    if let Some(other) = found.payments.into_iter().find(counts) {
+        return Ok(Some(objection(other, "on this account has a similar payer's name")));
+    }
+    let beside = on_other_accounts(app, alert, account, received, Timestamp(0)).await?;
+    let Beside { payments: elsewhere, may_be_more: may_be_elsewhere } = beside;
+    let would_be_paid = |other: &Payment| AmountFit::of(other, received).approves() && counts(other);
+    if let Some(other) = elsewhere.into_iter().find(would_be_paid) {
+        return Ok(Some(objection(
+            other,
+            "on another account fits what was received and has a similar payer's name",
+        )));
     }
     let cannot_be_sure = may_be_more
+        || may_be_elsewhere
         || found.may_be_more
         || found.misses_close_ones
         || !cut.is_empty()
         || is_index_unfinished(app).await?;
-    let reason =
-        "the amount was corrected, and not all payments on the account with a similar name could be checked";
+    let reason = "the amount was corrected, and not all payments with a similar name could be checked";
     Ok(cannot_be_sure.then(|| Objection { reason: reason.into(), about: None }))
+}
+
+fn objection(other: Payment, how: &str) -> Objection {
+    let theirs = of_another_in_words(&other.transaction_id, other.business_id);
+    Objection { reason: format!("the amount was corrected, and {theirs} {how}"), about: Some(other) }
 }
 
 /// Still open, or ended after a time.

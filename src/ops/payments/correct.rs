@@ -4,7 +4,7 @@
 //! is decided at the same moment either sees the corrected amount or is seen by the job.
 
 use super::idempotency::Remember;
-use super::like_names::{like_named, move_rows};
+use super::like_names::{colliding_by_rule, like_named, move_rows};
 use super::read::{PaymentView, view};
 use crate::app::App;
 use crate::directory::Caller;
@@ -94,5 +94,10 @@ async fn fits_another_merchant(app: &App, corrected: &Payment) -> Result<bool, O
     let payer = Folded::new(&corrected.payer_name);
     let like = like_named(app, corrected, &payer, corrected.account_id).await?;
     let own = Beneficiary::of(corrected);
-    Ok(like.colliding.iter().any(|other| Beneficiary::of(other) != own))
+    let is_anothers = |other: &Payment| Beneficiary::of(other) != own;
+    if like.colliding.iter().any(is_anothers) {
+        return Ok(true);
+    }
+    let Some(account_id) = corrected.account_id else { return Ok(false) };
+    Ok(colliding_by_rule(app, corrected, &payer, account_id).await?.iter().any(is_anothers))
 }

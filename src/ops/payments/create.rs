@@ -5,7 +5,7 @@
 //! (contract/payments.md#p28, contract/matching.md#m13), so nothing needs to be locked here.
 
 use super::idempotency::Remember;
-use super::like_names::{LikeNamed, add_payment, like_named};
+use super::like_names::{LikeNamed, add_payment, add_unknown, colliding_by_rule, like_named};
 use super::read::PaymentView;
 use crate::app::App;
 use crate::directory::Caller;
@@ -20,6 +20,8 @@ use crate::domain::time::Timestamp;
 use crate::ops::OpError;
 use crate::store::{Applied, IdKind};
 
+/// Accounts that are chosen anew because the name rule found there what the index had not.
+const CHOICES_MAX: usize = 20;
 /// Prefix of transaction ids that tillbell makes.
 const TRANSACTION_PREFIX: &str = "TXN-";
 
@@ -138,6 +140,14 @@ pub(in crate::ops) fn fresh_transaction_id(app: &App, now: Timestamp) -> String 
     text
 }
 
+fn collisions_with(colliding: &[Payment]) -> Vec<Collision> {
+    let collision = |other: &Payment| {
+        let (beneficiary, created_at) = (Beneficiary::of(other), other.created_at);
+        Some(Collision { account_id: other.account_id?, beneficiary, created_at })
+    };
+    colliding.iter().filter_map(collision).collect()
+}
+
 pub(in crate::ops) async fn choose_account(
     app: &App,
     payment: &Payment,
@@ -164,18 +174,19 @@ pub(in crate::ops) async fn choose_account(
         dedicated
     };
     let pool = app.directory.least_recently_used(pool);
-    let LikeNamed { colliding, crowded } = like_named(app, payment, payer, None).await?;
-    let collisions: Vec<Collision> = colliding
-        .iter()
-        .filter_map(|other| {
-            Some(Collision {
-                account_id: other.account_id?,
-                beneficiary: Beneficiary::of(other),
-                created_at: other.created_at,
-            })
-        })
-        .collect();
-    let chosen = choose(&pool, shared, &collisions, &crowded, Beneficiary::of(payment));
+    let LikeNamed { mut colliding, crowded } = like_named(app, payment, payer, None).await?;
+    let mut choices = 0;
+    let (chosen, collisions) = loop {
+        let collisions = collisions_with(&colliding);
+        let chosen = choose(&pool, shared, &collisions, &crowded, Beneficiary::of(payment));
+        let Some(id) = chosen.filter(|_| choices < CHOICES_MAX) else { break (chosen, collisions) };
+        let known = colliding.len();
+        add_unknown(&mut colliding, colliding_by_rule(app, payment, payer, id).await?);
+        if colliding.len() == known {
+            break (chosen, collisions);
+        }
+        choices += 1;
+    };
     if let Some(id) = chosen.filter(|_| is_transfer)
         && collisions.iter().any(|c| c.account_id == id)
     {

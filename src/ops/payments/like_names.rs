@@ -21,6 +21,9 @@ use crate::store::tables::payments;
 const LIKE_MAX: usize = 50;
 /// Those of about the amount. A collision beyond them costs a review when the alert comes, never money.
 const LIKE_OF_AMOUNT_MAX: usize = 500;
+/// Names of others' payments of one amount that are read and judged without the index: of the businesses before the
+/// asking one, of those after it, and of top-ups, so many each.
+const OTHERS_READ: usize = 200;
 /// Payments whose names are put into the index in one step; steps in one run.
 const KEYED_MAX: usize = 200;
 const KEYED_RUNS_MAX: usize = 50;
@@ -64,9 +67,10 @@ pub async fn like_named(
     account_id: Option<i64>,
 ) -> Result<LikeNamed, OpError> {
     let mut found = LikeNamed::default();
-    if !may_match(payer) {
+    if payer.is_too_long() {
         return Ok(found);
     }
+    let can_win = may_match(payer);
     let sought = sought_keys(payer, Likeness::NotDifferent);
     let named = |amounts, limit| Named {
         account_id,
@@ -83,13 +87,9 @@ pub async fn like_named(
     }
     let own = Beneficiary::of(payment);
     for other in all {
-        let like = other.status == Status::Pending && other.id != payment.id && {
-            other.payer_name == payment.payer_name || {
-                let name = Folded::new(&other.payer_name);
-                may_match(&name) && verdict_folded(payer, &name, &[]) != NameVerdict::Different
-            }
-        };
-        if !like {
+        let is_equal = can_win && other.payer_name == payment.payer_name;
+        let like = is_equal || collide(payer, can_win, &other.payer_name);
+        if other.status != Status::Pending || other.id == payment.id || !like {
             continue;
         }
         if let Some(account) = other.account_id.filter(|_| Beneficiary::of(&other) != own)
@@ -102,6 +102,46 @@ pub async fn like_named(
         }
     }
     Ok(found)
+}
+
+/// Whether the name of a payment is so like the payer's that one transfer could pay both.
+fn collide(payer: &Folded, can_win: bool, other: &str) -> bool {
+    let name = Folded::new(other);
+    match verdict_folded(payer, &name, &[]) {
+        NameVerdict::Different => false,
+        // One of them may be both names written as one word.
+        NameVerdict::Match => true,
+        NameVerdict::Close => can_win && may_match(&name),
+    }
+}
+
+/// Open payments of others of exactly the payment's amount on an account that it collides with, by the name rule alone:
+/// what the index should have found, had it a key for it.
+pub async fn colliding_by_rule(
+    app: &App,
+    payment: &Payment,
+    payer: &Folded,
+    account_id: i64,
+) -> Result<Vec<Payment>, OpError> {
+    let can_win = may_match(payer);
+    let price = (account_id, payment.amount, payment.business_id);
+    let mut found = of_others(app, price, |name| collide(payer, can_win, name)).await?;
+    // Some whose time is over wait for the sweep.
+    found
+        .retain(|other| other.id != payment.id && other.approvable_until > payment.created_at.min(app.now()));
+    Ok(found)
+}
+
+/// Open payments on an account, of exactly an amount, that are not the business's own and whose payer's name passes.
+/// So many are read that no index of names is trusted alone, and so few that a price may be anybody's.
+pub async fn of_others(
+    app: &App,
+    (account_id, amount, business_id): (i64, Money, i64),
+    passes: impl Fn(&str) -> bool,
+) -> Result<Vec<Payment>, OpError> {
+    let names = app.store.open_names_of_others(account_id, amount, business_id, OTHERS_READ).await?;
+    let ids: Vec<i64> = names.into_iter().filter(|(_, name)| passes(name)).map(|(id, _)| id).collect();
+    Ok(app.store.payments_by_ids(&ids).await?)
 }
 
 /// Amounts of payments that may be approved by an amount that approves this one, for charges of up to a tenth of

@@ -54,6 +54,7 @@ pub(in crate::store) const MIGRATIONS: &[Migration] = migrations![
     "0023_whose_acts_and_same_mails",
     "0024_forwarded_and_paid",
     "0025_alarms",
+    "0026_name_stems",
 ];
 
 impl Migration {
@@ -261,6 +262,7 @@ mod tests {
         ),
         ("0024_forwarded_and_paid", "f75b42492f3524097f3289263a7481ea5d731ba2b896ccf24ff63a7fef7be23c"),
         ("0025_alarms", "cf6262ef1bd476d2587164814818351b3841d8aa9b156bf48f094789288baf30"),
+        ("0026_name_stems", "238397f4a8ab480f238012aa695b6fee2789c2d8b608d1bcaa7ebeb1ca4ba391"),
     ];
 
     #[test]

@@ -41,29 +41,35 @@ macro_rules! keys_many {
 
 /// Payments of an amount from $1 to $2 under one of the keys, whose rows are kept until after $3, newest first.
 /// Of a name that one merchant gives to all its customers there are very many rows: no more than the inner
-/// limit are looked at, and then the caller's own limit is reached as well. `+ 0` keeps an engine without
+/// limit are looked at. A payment has a row for every key that it shares with the sought ones, so that limit is the
+/// caller's own for each key; where it is reached, the caller's is reached as well. `+ 0` keeps an engine without
 /// statistics from walking the index over `forget_at`, which nearly all rows pass.
 macro_rules! named {
-    ($keys:ident, $account:literal) => {
+    ($keys:ident, $places:literal, $account:literal) => {
         concat!(
             "select distinct payment_id from (select payment_id from payment_names where name_key in (",
             $keys!(),
             ") and amount_kobo between $1 and $2 and forget_at + 0 > $3 and ",
             $account,
-            " limit 20000) as found order by payment_id desc limit $5"
+            " limit case when cast($5 as bigint) * ",
+            $places,
+            " < 20000 then 20000 else cast($5 as bigint) * ",
+            $places,
+            " end) as found order by payment_id desc limit $5"
         )
     };
 }
 
 /// The same on all accounts but $4: those that a person may approve, of one mode and one business or any, made
-/// since then. As many rows of the names are looked at, so that only a flood of those hides one.
+/// since then. As many rows of the names are looked at; of which payments they are is known only then. The id 0 says
+/// that there are more rows, which may hide one.
 macro_rules! elsewhere {
     ($keys:ident, $mode:literal, $owner:literal, $since:literal) => {
         concat!(
-            "select distinct p.id from (select payment_id from payment_names where name_key in (",
+            "with found as (select payment_id from payment_names where name_key in (",
             $keys!(),
-            ") and amount_kobo between $1 and $2 and forget_at + 0 > $3 and account_id <> $4 limit 20000) as found \
-             join payments p on p.id = found.payment_id where p.mode = ",
+            ") and amount_kobo between $1 and $2 and forget_at + 0 > $3 and account_id <> $4 limit 20000) \
+             select id from (select distinct p.id from found join payments p on p.id = found.payment_id where p.mode = ",
             $mode,
             " and (cast(",
             $owner,
@@ -71,7 +77,9 @@ macro_rules! elsewhere {
             $owner,
             ") and p.created_at >= ",
             $since,
-            " and (p.status = 'pending' or (p.status = 'rejected' and p.is_swept = 1)) order by p.id desc limit $5"
+            " and (p.status = 'pending' or (p.status = 'rejected' and p.is_swept = 1)) order by p.id desc limit $5) \
+             as shown union all \
+             select 0 as id from (select count(*) as looked_at from found) as counted where looked_at >= 20000"
         )
     };
 }
@@ -83,15 +91,23 @@ statements! {
     REMOVE: query {
         "delete from payment_names where name_key = $1 and amount_kobo = $2 and account_id = $3 and payment_id = $4"
     }
-    ON_ACCOUNT_FEW: query { named!(keys_few, "account_id = $4") }
-    ON_ACCOUNT_MANY: query { named!(keys_many, "account_id = $4") }
-    ANYWHERE_FEW: query { named!(keys_few, "cast($4 as bigint) = 0") }
-    ANYWHERE_MANY: query { named!(keys_many, "cast($4 as bigint) = 0") }
+    ON_ACCOUNT_FEW: query { named!(keys_few, "16", "account_id = $4") }
+    ON_ACCOUNT_MANY: query { named!(keys_many, "32", "account_id = $4") }
+    ANYWHERE_FEW: query { named!(keys_few, "16", "cast($4 as bigint) = 0") }
+    ANYWHERE_MANY: query { named!(keys_many, "32", "cast($4 as bigint) = 0") }
     ELSEWHERE_FEW: query { elsewhere!(keys_few, "$22", "$23", "$24") }
     ELSEWHERE_MANY: query { elsewhere!(keys_many, "$38", "$39", "$40") }
     BY_IDS: query {
         select!(" where id in ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, \
                  $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32)")
+    }
+    NAMES_OF_OTHERS: query {
+        "select * from (select id, payer_name from payments where status = 'pending' and account_id = $1 \
+           and amount_kobo = $2 and business_id < $3 order by business_id desc, id desc limit $4) as below union all \
+         select * from (select id, payer_name from payments where status = 'pending' and account_id = $1 \
+           and amount_kobo = $2 and business_id > $3 order by business_id, id limit $4) as above union all \
+         select * from (select id, payer_name from payments where status = 'pending' and kind = 'topup' \
+           and account_id + 0 = $1 and amount_kobo = $2 and business_id = $3 limit $4) as topups"
     }
     UNKEYED: query { select!(" where status = 'pending' and name_keys <> amount_kobo order by id limit $1") }
     KEYED: query { "update payments set name_keys = amount_kobo where id = $1 and version = $2 and name_keys <> amount_kobo" }
@@ -173,6 +189,12 @@ pub struct Elsewhere<'a> {
     pub made_since: Timestamp,
 }
 
+/// Payments on other accounts, newest first, and whether there may be more of them.
+pub struct FoundElsewhere {
+    pub payments: Vec<Payment>,
+    pub may_be_more: bool,
+}
+
 impl Store {
     /// Payments, open or ended, that have one of the keys, newest first.
     pub async fn payments_named(&self, wanted: &Named<'_>) -> Result<Vec<Payment>, StoreError> {
@@ -187,12 +209,12 @@ impl Store {
             };
             self.read(sql, wanted.values(keys, places))
         });
-        let rows = try_join_all(reads).await?;
-        self.newest(rows, wanted.limit).await
+        let ids = ids_of(try_join_all(reads).await?)?;
+        self.newest(ids, wanted.limit).await
     }
 
     /// Payments on other accounts that have one of the keys and that a person may approve, newest first.
-    pub async fn payments_elsewhere(&self, wanted: &Elsewhere<'_>) -> Result<Vec<Payment>, StoreError> {
+    pub async fn payments_elsewhere(&self, wanted: &Elsewhere<'_>) -> Result<FoundElsewhere, StoreError> {
         let Elsewhere { named, mode, business_id, made_since } = wanted;
         let reads = shares(named.keys).map(|keys| {
             let few = keys.len() <= KEYS_FEW;
@@ -202,23 +224,23 @@ impl Store {
             params.extend([mode.as_str().into(), business_id.unwrap_or(0).into(), (*made_since).into()]);
             self.read(sql, params)
         });
-        let rows = try_join_all(reads).await?;
-        self.newest(rows, named.limit).await
+        let mut ids = ids_of(try_join_all(reads).await?)?;
+        let known = ids.len();
+        ids.retain(|id| *id != 0);
+        let may_be_more = ids.len() < known || ids.len() >= named.limit;
+        Ok(FoundElsewhere { payments: self.newest(ids, named.limit).await?, may_be_more })
     }
 
     /// The newest so many of the payments whose ids were read.
-    async fn newest(&self, rows: Vec<Vec<Row>>, limit: usize) -> Result<Vec<Payment>, StoreError> {
-        let mut ids = Vec::new();
-        for row in rows.into_iter().flatten() {
-            ids.push(row.single_int("payment_names")?);
-        }
+    async fn newest(&self, mut ids: Vec<i64>, limit: usize) -> Result<Vec<Payment>, StoreError> {
         ids.sort_unstable_by(|a, b| b.cmp(a));
         ids.dedup();
         ids.truncate(limit);
         self.payments_by_ids(&ids).await
     }
 
-    async fn payments_by_ids(&self, ids: &[i64]) -> Result<Vec<Payment>, StoreError> {
+    /// Newest first.
+    pub async fn payments_by_ids(&self, ids: &[i64]) -> Result<Vec<Payment>, StoreError> {
         let mut found = Vec::with_capacity(ids.len());
         for ids in ids.chunks(IDS) {
             let rows = self.read(&BY_IDS, filled(ids, IDS).collect()).await?;
@@ -230,11 +252,33 @@ impl Store {
         Ok(found)
     }
 
+    /// Ids and payers' names of open payments of exactly this amount on the account that are not the business's own,
+    /// top-ups included: so many of each, of the businesses beside it.
+    pub async fn open_names_of_others(
+        &self,
+        account_id: i64,
+        amount: Money,
+        business_id: i64,
+        limit: usize,
+    ) -> Result<Vec<(i64, String)>, StoreError> {
+        let params = vec![account_id.into(), amount.into(), business_id.into(), (limit as i64).into()];
+        let rows = self.read(&NAMES_OF_OTHERS, params).await?;
+        let name = |row: Row| {
+            let mut r = row.reader("payments");
+            Ok((r.int("id")?, r.text("payer_name")?))
+        };
+        rows.into_iter().map(name).collect()
+    }
+
     /// Open payments whose names have no rows yet, oldest first.
     pub async fn unkeyed_payments(&self, limit: usize) -> Result<Vec<Payment>, StoreError> {
         let rows: Vec<Row> = self.read(&UNKEYED, vec![(limit as i64).into()]).await?;
         rows.into_iter().map(decode).collect()
     }
+}
+
+fn ids_of(rows: Vec<Vec<Row>>) -> Result<Vec<i64>, StoreError> {
+    rows.into_iter().flatten().map(|row| row.single_int("payment_names")).collect()
 }
 
 /// The keys in as many shares of about one size as they need statements.

@@ -89,6 +89,22 @@ pub(super) fn stored_text(text: &str) -> Vec<String> {
     keys.iter().map(|key| t.lasting_key(key)).collect()
 }
 
+/// The same for a payment's name. Of a word that no table knows, or of which no known name is left, the word itself and
+/// whatever is left of it: the other name may have it in another spelling, and beside a typing error.
+pub(super) fn stored_with_stems(text: &str) -> Vec<String> {
+    let t = tables();
+    let mut keys: BTreeSet<String> = stored_text(text).into_iter().collect();
+    if !t.is_known(text) || known_stems(text).next().is_none() {
+        let own = t.name_key(text);
+        if !own.starts_with('#') && (text.contains("EE") || text.contains("OO")) {
+            keys.insert(spelling_key(text, Vowels::Long));
+        }
+        keys.insert(t.lasting_key(&own));
+        keys.extend(t.stem_texts(text).map(|(_, rest)| t.lasting_key(&t.name_key(rest))));
+    }
+    keys.into_iter().collect()
+}
+
 fn known_stems(text: &str) -> impl Iterator<Item = &str> {
     tables().stem_texts(text).map(|(_, rest)| rest).filter(|rest| tables().is_known(rest))
 }
@@ -177,6 +193,10 @@ pub(super) fn ends(word: &str, sound: Option<&str>) -> Vec<String> {
     for count in counts.into_iter().filter(|count| letters.len() > *count) {
         ends.insert(format!("<{}", letters[..count].iter().collect::<String>()));
         ends.insert(format!(">{}", letters[letters.len() - count..].iter().collect::<String>()));
+    }
+    // Swapped, two letters have no end in common.
+    if let [a, b] = letters[..] {
+        ends.insert(format!("={}{}", a.min(b), a.max(b)));
     }
     ends.extend(sound.map(|sound| format!("{SOUND}{sound}")));
     ends.into_iter().collect()

@@ -1,0 +1,276 @@
+//! Money that may be meant for somebody else: whose payment ended a moment ago, asks for it on another account, is
+//! written otherwise or stands among very many. And what a person is told who approves beside it.
+
+use tillbell::domain::account::mask_fits;
+use tillbell::domain::alert::AlertStatus;
+use tillbell::domain::money::Money;
+use tillbell::domain::payment::{Payment, Status};
+use tillbell::domain::time::Span;
+use tillbell::ops::alerts::approve::ApproveRefused;
+use tillbell::ops::alerts::take::take_alert;
+use tillbell::ops::payments::correct::Corrected;
+use tillbell::ops::payments::create::{Created, create_payment};
+use tillbell::ops::payments::sweep::sweep;
+use tillbell::store::IdKind;
+use tillbell::store::tables::payment_names::{self, Elsewhere, Named};
+use tillbell::store::tables::payments;
+
+use crate::another_merchant::{apply, correct, crowd, paid, suggested};
+use crate::counted_once::approve_on;
+use crate::harness::app::{ACCOUNT, LATER, Merchant, START, TestApp, world};
+use crate::harness::databases::TestDatabase;
+use crate::harness::mails::Alert;
+
+const OTHER: &str = "0123458801";
+/// More payments of one amount than are read whatever their names.
+const MANY: usize = 30;
+
+async fn created(t: &TestApp, merchant: &Merchant, naira: i64, payer: &str) -> Option<Payment> {
+    match create_payment(&t.app, &merchant.caller, t.request(merchant, naira, payer), None).await.unwrap() {
+        Created::Payment(view) => Some(view.payment),
+        Created::NoAccount => None,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// The alert is a person's to decide, who is told of the other one's payment.
+async fn goes_to_a_person(t: &TestApp, alert: i64, mine: &Payment, bait: &Payment, how: &str) {
+    let after = t.app.store.alert(alert).await.unwrap().unwrap();
+    assert_eq!((after.status, t.payment(bait).await.status), (AlertStatus::Review, Status::Pending), "{how}");
+    let told =
+        format!("another beneficiary's payment {:?} of business {}", mine.transaction_id, mine.business_id);
+    assert!(after.reason.contains(&told), "{how}: {}", after.reason);
+    let both = suggested(t, alert).await;
+    assert!(both.contains(&mine.transaction_id) && both.contains(&bait.transaction_id), "{how}: {both:?}");
+}
+
+on_both! {
+    async fn money_of_a_payment_that_has_just_ended_is_not_anothers(db: TestDatabase) {
+        for crowded in [false, true] {
+            let (t, victim) = world(TestDatabase::migrated(db.engine()).await).await;
+            let other = t.merchant("bolu.example").await;
+            let mine = t.create(&victim, 8_100, "Halima Garba").await;
+            t.advance(Span::hours(22));
+            let bait = t.create(&other, 8_100, "Halima Danladi").await;
+            if crowded {
+                crowd(&t, &other, 8_100, MANY, "Zainab").await;
+            }
+            t.advance(Span::hours(27));
+            sweep(&t.app).await.unwrap();
+            assert_eq!(t.payment(&mine).await.status, Status::Rejected);
+            for (sent, is_taken) in [(Span::hours(23), false), (Span::hours(25), true)] {
+                let mail = Alert::credit(ACCOUNT, 8_100, "HALIMA GARBA DANLADI", START + sent);
+                let outcome = t.ingest(&mail.text()).await;
+                if is_taken {
+                    assert_eq!(outcome.transaction_id.as_ref(), Some(&bait.transaction_id), "{outcome:?}");
+                } else {
+                    goes_to_a_person(&t, outcome.alert_id, &mine, &bait, "sent while hers was open").await;
+                    assert!(outcome.reason.contains("which has ended"), "{}", outcome.reason);
+                }
+            }
+        }
+    }
+
+    async fn where_no_time_is_told_a_payment_that_ended_in_seven_days_speaks(db: TestDatabase) {
+        for (ago, is_taken) in [(Span::hours(1), false), (Span::days(8), true)] {
+            let (t, victim) = world(TestDatabase::migrated(db.engine()).await).await;
+            let other = t.merchant("bolu.example").await;
+            let mine = t.create(&victim, 8_100, "Halima Garba").await;
+            t.advance(Span::hours(49));
+            sweep(&t.app).await.unwrap();
+            t.advance(ago);
+            let bait = t.create(&other, 8_100, "Garba Halima").await;
+            t.advance(LATER);
+            let mut taken = t.taken(&Alert::credit(ACCOUNT, 8_100, "HALIMA GARBA", t.app.now()).text(), true);
+            taken.facts.occurred = None;
+            let outcome = take_alert(&t.app, &taken).await.unwrap();
+            if is_taken {
+                assert_eq!(outcome.transaction_id.as_ref(), Some(&bait.transaction_id), "{outcome:?}");
+            } else {
+                goes_to_a_person(&t, outcome.alert_id, &mine, &bait, "no time").await;
+            }
+        }
+    }
+
+    async fn a_correction_takes_no_money_that_anothers_payment_on_another_account_asks_for(db: TestDatabase) {
+        let (t, victim) = world(db).await;
+        let other = t.merchant("bolu.example").await;
+        t.account(OTHER).await;
+        let mine = t.create(&victim, 9_100, "Halima Garba").await;
+        let bait = t.create(&other, 4_500, "Halima Garba").await;
+        assert_ne!(mine.account_id, bait.account_id, "two like names of two merchants stand on two accounts");
+        let accounts = t.app.directory.accounts().await.unwrap();
+        let paid_into = accounts.iter().find(|account| Some(account.id) == bait.account_id).unwrap();
+        t.advance(LATER);
+        let mail = Alert::credit(&paid_into.number, 9_100, "HALIMA GARBA", t.app.now() - Span::seconds(20));
+        let waiting = t.ingest(&mail.text()).await;
+        assert!(waiting.status.is_waiting(), "{waiting:?}");
+        assert!(matches!(correct(&t, &other, &bait, 9_100).await, Corrected::Payment(_)));
+        goes_to_a_person(&t, waiting.alert_id, &mine, &bait, "on another account").await;
+    }
+
+    async fn very_many_of_the_price_hide_none_from_a_payer_with_an_initial(db: TestDatabase) {
+        // The thief's business stands before the victim's, and so do its payments.
+        let (t, other) = world(db).await;
+        let victim = t.merchant("bolu.example").await;
+        t.create(&victim, 8_000, "Yusuf Danladi").await;
+        crowd(&t, &other, 8_000, 2_100, "Musa").await;
+        let bait = t.create(&other, 8_000, "Danladi Garba").await;
+        let outcome = paid(&t, 8_000, "Y DANLADI GARBA").await;
+        assert_eq!((outcome.status, t.payment(&bait).await.status), (AlertStatus::Review, Status::Pending), "{outcome:?}");
+        assert!(outcome.reason.contains("not all were checked"), "{}", outcome.reason);
+    }
+
+    async fn rows_of_names_with_many_words_hide_no_payment(db: TestDatabase) {
+        let (t, shop) = world(db).await;
+        let other_account = t.account(OTHER).await;
+        let first = t.create(&shop, 8_000, "Halima Garba").await;
+        let keys: Vec<i64> = (1..=27).collect();
+        let mut steps = Vec::new();
+        for n in 0..1_450 {
+            let id = t.app.store.id(IdKind::Payment).await.unwrap();
+            let copy = Payment { id, transaction_id: format!("F{n}"), ..first.clone() };
+            // Fourteen rows of each, which are all before the hidden one's.
+            let more = payment_names::add(&copy, &keys[..14]);
+            if steps.len() + more.len() + 1 > tillbell::store::engine::unit::UNIT_MAX_STEPS {
+                apply(&t, std::mem::take(&mut steps)).await;
+            }
+            steps.push(payments::add(&copy, None));
+            steps.extend(more);
+        }
+        steps.extend(payment_names::add(&first, &keys[26..]));
+        apply(&t, steps).await;
+        let amounts = (Money(0), Money(i64::MAX));
+        let open_after = t.app.now();
+        let named = Named { account_id: first.account_id, keys: &keys, amounts, open_after, limit: 2_000 };
+        let found = t.app.store.payments_named(&named).await.unwrap();
+        assert!(found.iter().any(|payment| payment.id == first.id), "hidden among {}", found.len());
+        // Of those that are looked for from another account only the tests' money is wanted, of which there is none.
+        let mode = tillbell::domain::merchant::Mode::Test;
+        let elsewhere = Elsewhere {
+            named: Named { account_id: Some(other_account), limit: 500, ..named },
+            mode,
+            business_id: None,
+            made_since: START,
+        };
+        let found = t.app.store.payments_elsewhere(&elsewhere).await.unwrap();
+        assert_eq!((found.payments.len(), found.may_be_more), (0, true));
+    }
+
+    async fn names_written_otherwise_are_found_among_many_of_the_price(db: TestDatabase) {
+        for (asked, payer) in [
+            ("Ngozi Efe Ada Bassey", "NGOZIEFEADA BASSEY"),
+            ("Ekazuluchukwu Ondimochukwu", "EKAZULU ONDIMO"),
+            ("Halima Abdulvezeh", "HALIMA VEZE"),
+            ("Olukezo Bassong", "BASSONGO KEZO"),
+        ] {
+            let (t, victim) = world(TestDatabase::migrated(db.engine()).await).await;
+            let other = t.merchant("bolu.example").await;
+            let mine = t.create(&victim, 5_000, asked).await;
+            assert!(created(&t, &other, 5_000, payer).await.is_none(), "{asked}: the only account is taken");
+            crowd(&t, &other, 5_000, MANY, "Zainab").await;
+            let bait = t.create(&other, 9_000, payer).await;
+            let refused = correct(&t, &other, &bait, 5_000).await;
+            assert!(matches!(refused, Corrected::Refused(_)), "{asked}: {refused:?}");
+            t.correct_unasked(&bait, 5_000).await;
+            let outcome = paid(&t, 5_000, payer).await;
+            assert_eq!(outcome.status, AlertStatus::Review, "{asked}: {outcome:?}");
+            let both = suggested(&t, outcome.alert_id).await;
+            assert!(both.contains(&mine.transaction_id) && both.contains(&bait.transaction_id), "{asked}: {both:?}");
+        }
+    }
+
+    async fn what_the_index_does_not_know_is_found_by_the_name_rule(db: TestDatabase) {
+        let (t, victim) = world(db).await;
+        let other = t.merchant("bolu.example").await;
+        let mine = t.create(&victim, 5_000, "Halima Garba").await;
+        crowd(&t, &other, 5_000, MANY, "Zainab").await;
+        // As if the index had no key for such a name.
+        t.forget_name_rows(&mine).await;
+        t.run("update payments set name_keys = amount_kobo where id = $1", &mine).await;
+        assert!(created(&t, &other, 5_000, "Garba Halima").await.is_none(), "the only account is taken");
+        let bait = t.create(&other, 9_000, "Garba Halima").await;
+        assert!(matches!(correct(&t, &other, &bait, 5_000).await, Corrected::Refused(_)));
+        t.correct_unasked(&bait, 5_000).await;
+        let outcome = paid(&t, 5_000, "HALIMA GARBA").await;
+        assert_eq!((outcome.status, t.payment(&bait).await.status), (AlertStatus::Review, Status::Pending), "{outcome:?}");
+        let both = suggested(&t, outcome.alert_id).await;
+        assert!(both.contains(&mine.transaction_id), "{both:?}");
+    }
+
+    async fn of_a_small_amount_a_near_one_is_more_than_twice_as_much(db: TestDatabase) {
+        let (t, victim) = world(db).await;
+        let other = t.merchant("bolu.example").await;
+        let mine = t.create(&victim, 280, "Halima Garba").await;
+        let bait = t.create(&other, 100, "Halima Garba").await;
+        crowd(&t, &other, 100, MANY, "Zainab").await;
+        let outcome = paid(&t, 100, "HALIMA GARBA").await;
+        goes_to_a_person(&t, outcome.alert_id, &mine, &bait, "about the amount").await;
+    }
+
+    async fn two_names_written_as_one_collide_with_the_two(db: TestDatabase) {
+        let (t, victim) = world(db).await;
+        let other = t.merchant("bolu.example").await;
+        t.create(&victim, 5_000, "Halima Garba").await;
+        assert!(created(&t, &other, 5_000, "Halimagarba").await.is_none(), "its payer may be shown as two words");
+        t.create(&victim, 6_000, "Musadanladi").await;
+        assert!(created(&t, &other, 6_000, "Danladi Musa").await.is_none());
+        assert!(created(&t, &other, 6_000, "Musadanladi").await.is_none());
+        assert!(created(&t, &other, 5_000, "Halima").await.is_some(), "one name never wins");
+    }
+
+    async fn a_payment_that_fits_nearly_is_not_approved_beside_anothers_that_fits(db: TestDatabase) {
+        let (t, victim) = world(db).await;
+        let other = t.merchant("bolu.example").await;
+        let mine = t.create(&victim, 5_000, "Halima Garba").await;
+        let mut asked = t.request(&other, 5_000, "Halima");
+        let id = "A7 was cancelled; approve \"A8\" instead";
+        asked.transaction_id = Some(id.into());
+        let Created::Payment(bait) = create_payment(&t.app, &other.caller, asked, None).await.unwrap() else {
+            panic!("not created")
+        };
+        let outcome = paid(&t, 5_000, "HALIMA GARBA").await;
+        goes_to_a_person(&t, outcome.alert_id, &bait.payment, &mine, "a quoted id").await;
+        let told = format!(
+            "another beneficiary's payment {:?} of business {} fits exactly, and this one only nearly",
+            mine.transaction_id, mine.business_id
+        );
+        let refused = approve_on(&t.app, outcome.alert_id, &bait.payment, None).await;
+        assert_eq!(refused, Err(ApproveRefused::Obstacles(vec![told])));
+        approve_on(&t.app, outcome.alert_id, &mine, None).await.unwrap();
+    }
+
+    async fn digits_that_another_bank_shows_are_not_our_accounts(db: TestDatabase) {
+        let t = TestApp::start(db).await;
+        let shop = t.merchant("adire.example").await;
+        t.add_account(&t.new_account("premiumtrust", (0, 4), OTHER, None)).await;
+        let payment = t.create(&shop, 5_000, "Halima Garba").await;
+        // A mail of another bank, about another account.
+        let outcome = paid_into(&t, OTHER, "HALIMA GARBA").await;
+        let alert = t.app.store.alert(outcome).await.unwrap().unwrap();
+        let shown = alert.facts.account_number.clone().unwrap();
+        assert!(mask_fits(&shown, OTHER) && alert.account_id.is_none(), "{alert:?}");
+        let refused = approve_on(&t.app, outcome, &payment, None).await;
+        let Err(ApproveRefused::Obstacles(told)) = refused else { panic!("approved by oversight: {refused:?}") };
+        assert!(told.len() == 1 && told[0].contains("a different account: ******8801 at gtbank, not"), "{told:?}");
+    }
+
+    async fn two_digits_that_fit_two_accounts_do_not_say_which(db: TestDatabase) {
+        let (t, shop) = world(db).await;
+        t.account("0198765432").await;
+        let payment = t.create(&shop, 5_000, "Halima Garba").await;
+        t.advance(LATER);
+        let mail = Alert::credit(ACCOUNT, 5_000, "HALIMA GARBA", t.app.now() - Span::seconds(20));
+        let outcome = t.ingest(&Alert { account: "01********".into(), ..mail }.text()).await;
+        assert_eq!(outcome.status, AlertStatus::Review, "{outcome:?}");
+        let refused = approve_on(&t.app, outcome.alert_id, &payment, None).await;
+        let Err(ApproveRefused::Obstacles(told)) = refused else { panic!("approved by oversight: {refused:?}") };
+        assert!(told.len() == 1 && told[0].starts_with("the alert does not say which account: "), "{told:?}");
+    }
+}
+
+async fn paid_into(t: &TestApp, account: &str, payer: &str) -> i64 {
+    t.advance(LATER);
+    let mail = Alert::credit(account, 5_000, payer, t.app.now() - Span::seconds(20));
+    t.ingest(&mail.text()).await.alert_id
+}
