@@ -10,9 +10,9 @@ use http::StatusCode;
 use super::PageState;
 use super::codes::{forgot, may_ask, not_sent, set_up, unlock};
 use super::form::FormProblem;
-use super::look::Look;
 use super::page::{
-    Note, Page, Row, Shop, Tone, TopupHint, at_clock_after, clock, clock_after, left, moment, tries, unbroken,
+    FormField, Note, Page, Row, Shop, Tone, TopupHint, at_clock_after, clock, clock_after, left, moment,
+    tries, unbroken,
 };
 use super::told::{Then, Told};
 use crate::domain::intent::{IntentEnd, PLACES};
@@ -57,10 +57,10 @@ pub fn not_found() -> PageState {
     PageState::new(StatusCode::NOT_FOUND, page)
 }
 
-/// The act is done, and a look at the link tells it. For browsers that do not go there by themselves.
-pub fn see(look: Look) -> PageState {
+/// A look at the link, with this query, tells what a form came to. For browsers that do not go there by themselves.
+pub fn see(query: &str) -> PageState {
     let page = Page::lead("Open the payment", Vec::new());
-    PageState { leads_to: look, ..PageState::new(StatusCode::SEE_OTHER, page) }
+    PageState { leads_to: query.to_owned(), ..PageState::new(StatusCode::SEE_OTHER, page) }
 }
 
 /// An open payment and nothing to do with it yet.
@@ -253,6 +253,11 @@ fn ends_today(open: &OpenLink) -> bool {
 }
 
 fn tell(page: &mut Page, mut told: Told) {
+    // Of a field that is no longer there nothing is wrong.
+    told.wrong = told.wrong.filter(|wrong| match wrong.field {
+        FormField::Pin => page.pin,
+        FormField::Code | FormField::NewPin | FormField::NewPinAgain => page.code.is_some(),
+    });
     if let Some(note) = &mut told.note {
         let asks = page.send_code.is_some() || page.reset.is_some() || page.forgot.is_some();
         note.text.push_str(match told.then {
@@ -365,8 +370,8 @@ fn ended(ended: &EndedLink, told: Told, voice: Voice<'_>) -> Page {
         if codes.failed && told.wrong.is_none() {
             page.note = Some(Note::new(Tone::Bad, not_sent(Some(codes))));
         }
-        tell(&mut page, told);
     }
+    tell(&mut page, told);
     page
 }
 
@@ -403,8 +408,13 @@ pub fn unusable(problem: FormProblem) -> PageState {
     PageState::new(status, Page::lead("Please try again", vec![format!("{why} {NOT_CHANGED}")]))
 }
 
-/// The database was away, or something is broken. What a form came to is then not known; a look came to nothing.
-pub fn trouble(status: StatusCode, is_form: bool) -> PageState {
+/// The database is away, for so many seconds perhaps, or something is broken. What a form came to is then not known; a
+/// look came to nothing.
+pub fn trouble(retry_after: Option<i64>, is_form: bool) -> PageState {
+    let status = match retry_after {
+        Some(_) => StatusCode::SERVICE_UNAVAILABLE,
+        None => StatusCode::INTERNAL_SERVER_ERROR,
+    };
     let (heading, text) = match is_form {
         true => (
             "Something went wrong on our side",
@@ -415,5 +425,5 @@ pub fn trouble(status: StatusCode, is_form: bool) -> PageState {
             "You have not paid anything by opening it. Try again in a minute.",
         ),
     };
-    PageState::new(status, Page::lead(heading, vec![text.to_owned()]))
+    PageState { retry_after, ..PageState::new(status, Page::lead(heading, vec![text.to_owned()])) }
 }

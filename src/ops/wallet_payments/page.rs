@@ -76,6 +76,8 @@ pub struct OpenLink {
     /// Payments of this business may be confirmed now.
     pub shop_may: bool,
     pub balance_covers: bool,
+    /// What the balance is short of, if it does not cover. Only for who has just entered the right PIN.
+    pub missing: Money,
     /// The day's limit lets the amount out.
     pub within_daily_limit: bool,
     pub codes: LinkCodes,
@@ -246,6 +248,7 @@ async fn open(
         wallet: wallet.status(now),
         shop_may: may_confirm(app, intent.business_id, stopped.as_ref()).await?,
         balance_covers,
+        missing,
         within_daily_limit: wallet.may_spend(intent.amount, limits(app, wallet), now),
         codes: link_codes(app, intent, wallet, now).await?,
         topups,

@@ -66,6 +66,8 @@ impl Browser {
             "--no-first-run".to_owned(),
             "--disable-background-networking".to_owned(),
             "--disable-component-update".to_owned(),
+            // The history is loaded again, as on a phone that has dropped its pages.
+            "--disable-features=BackForwardCache".to_owned(),
             format!("--user-data-dir={}", data.display()),
         ];
         if is_root() {
@@ -119,6 +121,14 @@ impl Browser {
     /// Loads the page again, and with it sends again the form it came from.
     pub fn reload(&self) {
         self.call("POST", "refresh", Some(json!({})));
+    }
+
+    pub fn back(&self) {
+        self.call("POST", "back", Some(json!({})));
+    }
+
+    pub fn forward(&self) {
+        self.call("POST", "forward", Some(json!({})));
     }
 
     pub fn title(&self) -> String {
