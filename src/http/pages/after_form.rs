@@ -6,8 +6,9 @@
 use http::StatusCode;
 
 use super::codes;
+use super::figures::{clock_after, tries, whole_seconds};
 use super::outcome::{Outcome, Typed};
-use super::page::{FormField, Tone, tries, whole_seconds};
+use super::page::{FormField, Tone};
 use super::told::{Then, Told};
 use super::words;
 use crate::domain::money::Money;
@@ -130,15 +131,15 @@ fn setting(outcome: Outcome, codes: &LinkCodes) -> Answer {
             Outcome::PinIsSet => pin_is_set(),
             Outcome::WrongCode { tries_left: 0 } => {
                 let text = "Wrong code. That was the last try, so this code no longer works.";
-                refused(Told::note(Tone::Bad, text).setting().then(Then::AskForCode))
+                refused(ask_anew(codes, text))
             }
             Outcome::BusySetting { .. } => busy(Told::default().setting()),
-            _ => refused(no_code()),
+            _ => refused(no_code(codes)),
         };
     };
     match outcome {
         Outcome::PinIsSet => pin_is_set(),
-        Outcome::NoCode => refused(no_code()),
+        Outcome::NoCode => refused(no_code(codes)),
         // A new one was sent since.
         Outcome::WrongCode { tries_left: 0 } => Answer::new(StatusCode::OK, Told::default().setting()),
         Outcome::WrongCode { .. } => {
@@ -165,10 +166,17 @@ fn pin_is_set() -> Answer {
     Answer::new(StatusCode::CONFLICT, told)
 }
 
-fn no_code() -> Told {
-    Told::note(Tone::Bad, "This code no longer works. Your PIN was not saved.")
-        .setting()
-        .then(Then::AskForCode)
+fn no_code(codes: &LinkCodes) -> Told {
+    ask_anew(codes, "This code no longer works. Your PIN was not saved.")
+}
+
+/// A new code is needed, which may have to wait.
+fn ask_anew(codes: &LinkCodes, text: &str) -> Told {
+    let at =
+        codes.next_at.filter(|at| codes.used_up.is_none() && codes.open.is_none() && *at < codes.ends_at);
+    let from = at.map(|at| clock_after(at, codes.now));
+    let told = Told::note(Tone::Bad, text).setting().then(Then::AskForCode { from });
+    Told { next_code_at: at, ..told }
 }
 
 /// A code was asked for, and none was sent.

@@ -7,6 +7,7 @@
 mod after_form;
 pub mod brand;
 mod codes;
+mod figures;
 mod form;
 mod look;
 mod origin;

@@ -19,11 +19,11 @@ use http::{HeaderValue, Method, StatusCode};
 use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
+use super::figures::whole_seconds;
 use super::form::{Act, Form, FormProblem};
 use super::look::{self, Look};
 use super::origin::{Sender, sender};
 use super::outcome::{Outcome, Typed};
-use super::page::whole_seconds;
 use super::told::Told;
 use super::words::{self, Voice};
 use super::{PageState, after_form, codes, form, respond};

@@ -16,3 +16,4 @@ mod states;
 mod told;
 mod true_words;
 mod way_back;
+mod ways_on;
