@@ -233,6 +233,16 @@ impl Browser {
         self.find(css).iter().map(rect).map(end).collect()
     }
 
+    /// What stands in elements that are too narrow for it.
+    pub fn overflowing(&self, css: &str) -> Vec<String> {
+        let ask = |element: &String, what: &str| self.call("GET", &format!("element/{element}/{what}"), None);
+        let width =
+            |element: &String, name: &str| ask(element, &format!("property/{name}")).as_f64().unwrap();
+        let found = self.find(css).into_iter();
+        let cut = found.filter(|element| width(element, "scrollWidth") > width(element, "clientWidth"));
+        cut.map(|element| ask(&element, "text").to_string()).collect()
+    }
+
     /// Where an element begins and ends, in pixels below the upper edge of the window.
     pub fn in_view(&self, css: &str) -> (f64, f64) {
         let element = self.one(css);
