@@ -395,6 +395,11 @@ async fn too_low(walk: &Walk) {
     browser.shows("NGN 4,990.00");
     walk.look("19-topup");
     walk.check_large_text("19-topup");
+    site.w.t.advance(Span::minutes(31));
+    walk.open(&second);
+    browser.shows("Your top-up");
+    walk.look("19-topup-expired");
+    walk.check_large_text("19-topup-expired");
 }
 
 /// A merchant with much to say, also in words that never end.
