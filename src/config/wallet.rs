@@ -6,6 +6,7 @@
 use serde::Deserialize;
 
 use super::{ConfigError, span, wrong};
+use crate::domain::intent::LINK_LIFETIME_MAX;
 use crate::domain::money::Money;
 use crate::domain::time::Span;
 use crate::domain::wallet::{TierLimits, Tiers};
@@ -50,7 +51,7 @@ impl RawWallet {
             return Err(wrong("wallet.route_prefix", &route_prefix, "free: other routes begin with it"));
         }
         let link_lifetime = span("wallet.link_lifetime", self.link_lifetime, Span::minutes(30))?;
-        if link_lifetime < Span::minutes(5) || link_lifetime > Span::minutes(120) {
+        if link_lifetime < Span::minutes(5) || link_lifetime > LINK_LIFETIME_MAX {
             return Err(ConfigError("wallet.link_lifetime must be between 5m and 120m".into()));
         }
         let [first, second, third] = Tiers::DEFAULT.0;

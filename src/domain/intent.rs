@@ -8,6 +8,8 @@ use super::money::Money;
 use super::payment::{Kind, Payment, Status};
 use super::time::{Span, Timestamp};
 
+/// No link lives longer.
+pub const LINK_LIFETIME_MAX: Span = Span::minutes(120);
 /// Places for tries, and checked wrong tries that fail an intent.
 pub const PLACES: i64 = 5;
 /// Wrong tries that end a one-time code; its digits and its life.

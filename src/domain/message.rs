@@ -127,7 +127,8 @@ fn from_wallet(operator: Option<&str>) -> String {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinkWords<'a> {
     pub merchant: &'a str,
-    pub amount: Money,
+    /// What [`paid_words`] makes.
+    pub amount: &'a str,
     pub reference: &'a str,
     pub url: &'a str,
     /// Until when the link is good.
@@ -142,7 +143,7 @@ pub fn link_text(words: &LinkWords<'_>) -> String {
         "{} asks you to pay {} for {order}\n\nCheck the order and pay with your PIN here:\n{}\n\nThis link works until {}. \
          Not your order? Ignore this message: no money leaves your wallet without your PIN.",
         words.merchant,
-        naira(words.amount),
+        words.amount,
         words.url,
         lagos_time(words.until)
     )
@@ -167,11 +168,16 @@ pub fn unlinked(reference: &str) -> String {
     if check_hosts(reference).is_ok() { reference.to_owned() } else { reference.replace('.', ". ") }
 }
 
+/// `09:00` in Lagos, of what comes within hours.
+fn lagos_clock(at: Timestamp) -> String {
+    let text = lagos_time(at);
+    text.split_once(", ").map_or(text.clone(), |(_, clock)| clock.to_owned())
+}
+
 /// `code` has six digits. Its end is told by the clock: it may come late, and the link may end first.
 pub fn code_text(code: &str, merchant: &str, until: Timestamp, operator: Option<&str>) -> String {
     let wallet = wallet_name(operator);
-    let until = lagos_time(until);
-    let until = until.split_once(", ").map_or(until.as_str(), |(_, clock)| clock);
+    let until = lagos_clock(until);
     format!(
         "{code} is your code to set your {wallet} PIN. It works until {until}.\n\nEnter it on the payment page only. Never \
          share it with anyone, including {merchant} and us: anyone who has it can spend your money. Did not ask for it? \
@@ -208,10 +214,10 @@ pub fn pin_changed_word(is_first: bool) -> &'static str {
 }
 
 /// `contact` is who runs the wallet, and how they are reached.
-pub fn pin_changed_text(is_first: bool, at: Timestamp, contact: &str) -> String {
-    let what = pin_changed_word(is_first);
+pub fn pin_changed_text(is_first: bool, at: Timestamp, operator: Option<&str>, contact: &str) -> String {
+    let (wallet, what) = (wallet_name(operator), pin_changed_word(is_first));
     format!(
-        "Your wallet PIN was {what} on {}. If this was not you, contact {contact} straight away.",
+        "Your {wallet} PIN was {what} on {}. If this was not you, contact {contact} straight away.",
         lagos_time(at)
     )
 }
@@ -225,17 +231,49 @@ pub fn locked_words(operator: Option<&str>) -> String {
     format!("your {} was locked", wallet_name(operator))
 }
 
-/// `what` is one of the two above; `then` a sentence of its own, or nothing.
+/// What comes after a payment was stopped.
+pub fn stopped_then(operator: Option<&str>) -> String {
+    format!(
+        "No money has left your {}. To try again, ask the shop for a new link. Forgot your PIN? Set a new one on the \
+         payment page first.",
+        wallet_name(operator)
+    )
+}
+
+/// What comes after a wallet was locked until then; the minute that has begun is over.
+pub fn locked_then(until: Timestamp) -> String {
+    const MINUTE: i64 = 60_000_000;
+    let until = Timestamp(until.0.saturating_add(MINUTE - 1));
+    format!(
+        "It unlocks on {}. To unlock it now, open your payment link and set a new PIN with a code.",
+        lagos_time(until)
+    )
+}
+
+/// `what` and `then` are of the four above.
 pub fn wrong_pins_text(what: &str, at: Timestamp, then: &str, contact: &str) -> String {
     let what = what.replacen('y', "Y", 1);
     format!(
-        "{what} on {} after wrong PINs. {then}If this was not you, contact {contact} straight away.",
+        "{what} on {} after wrong PINs. {then} If this was not you, contact {contact} straight away.",
         lagos_time(at)
     )
 }
 
-pub fn topup_text(amount: Money, at: Timestamp) -> String {
-    format!("{} was added to your wallet on {}. You can use it now.", naira(amount), lagos_time(at))
+/// `waits` is the shop of a payment that the balance now covers, and when its link ends.
+pub fn topup_text(
+    amount: Money,
+    at: Timestamp,
+    operator: Option<&str>,
+    waits: Option<(&str, Timestamp)>,
+) -> String {
+    let (wallet, amount) = (wallet_name(operator), naira(amount));
+    let then = match waits {
+        Some((merchant, until)) => {
+            format!("To finish paying {merchant}, open your payment link before {}.", lagos_clock(until))
+        }
+        None => "You can use it now.".to_owned(),
+    };
+    format!("{amount} was added to your {wallet} on {}. {then}", lagos_time(at))
 }
 
 /// The shop and the order that money came back from.
@@ -245,10 +283,11 @@ pub fn refunded(merchant: &str, reference: Option<&str>) -> String {
 
 /// `from` is what [`refunded`] says. It does not promise that the money can be spent today: the day's limit still
 /// counts the payment.
-pub fn refund_text(from: &str, amount: Money, at: Timestamp) -> String {
+pub fn refund_text(from: &str, amount: Money, at: Timestamp, operator: Option<&str>) -> String {
     format!(
-        "The {} that you paid to {from} was refunded to your wallet on {}.",
+        "The {} that you paid to {from} was refunded to your {} on {}.",
         naira(amount),
+        wallet_name(operator),
         lagos_time(at)
     )
 }
@@ -331,7 +370,7 @@ mod tests {
         assert_eq!(lagos_time(Timestamp(1_773_129_600_000_000)), "10 Mar 2026, 09:00");
         let words = LinkWords {
             merchant: "Mako Stores",
-            amount: Money(500_000),
+            amount: "NGN 5,000.00",
             reference: "A-7",
             url: "https://pay.example.com/pay/abcDEF123456",
             until: Timestamp(0),
@@ -343,10 +382,44 @@ mod tests {
     }
 
     #[test]
+    fn wrong_pins_say_what_to_do_and_money_says_where_it_is() {
+        let at = Timestamp(1_773_129_600_000_000);
+        let operator = Some("Kudi Basket");
+        let locked = wrong_pins_text(
+            &locked_words(operator),
+            at,
+            &locked_then(Timestamp(at.0 + 86_400_000_001)),
+            "Kudi Basket",
+        );
+        assert_eq!(
+            locked,
+            "Your Kudi Basket wallet was locked on 10 Mar 2026, 09:00 after wrong PINs. It unlocks on 11 Mar 2026, 09:01. \
+             To unlock it now, open your payment link and set a new PIN with a code. If this was not you, contact Kudi \
+             Basket straight away."
+        );
+        assert_eq!(
+            topup_text(Money(500_000), at, operator, Some(("Mako", at))),
+            "NGN 5,000.00 was added to your Kudi Basket wallet on 10 Mar 2026, 09:00. To finish paying Mako, open your \
+             payment link before 09:00."
+        );
+        assert!(
+            topup_text(Money(500_000), at, None, None)
+                .ends_with("to your wallet on 10 Mar 2026, 09:00. You can use it now.")
+        );
+        assert!(
+            refund_text("Mako", Money(1), at, operator).contains("refunded to your Kudi Basket wallet on")
+        );
+        assert!(
+            pin_changed_text(false, at, operator, "us")
+                .starts_with("Your Kudi Basket wallet PIN was changed on")
+        );
+    }
+
+    #[test]
     fn what_is_shown_afterwards_holds_no_code_and_no_link() {
         let words = LinkWords {
             merchant: "Mako",
-            amount: Money(500_000),
+            amount: "NGN 5,000.00",
             reference: "A-7",
             url: "https://pay.example.com/pay/abcDEF123456",
             until: Timestamp(0),

@@ -4,9 +4,8 @@
 //! A look tells of this link's own codes, and that the wallet's are used up. What else other links of the same wallet
 //! have to do with it, only the answer to who asked for a code tells, and never which links those are.
 
-use super::page::{
-    CodeForm, FormField, Page, Tone, at_clock, at_clock_after, clock, clock_after, tries, unbroken,
-};
+use super::figures::{at_clock, at_clock_after, clock, clock_after, tries, unbroken};
+use super::page::{CodeForm, FormField, Page, Tone};
 use super::told::Told;
 use crate::domain::intent::{CODE_PAUSE, CODE_TRIES};
 use crate::domain::time::{Span, Timestamp};

@@ -1,4 +1,5 @@
-//! Which part of a payment a look asks for, by the address: after a code was sent, and before cancelling.
+//! What a look asks for, by the address: after a code was sent, before cancelling, and after any other form what that
+//! came to, sealed (`outcome`).
 //!
 //! Forms lead there by 303, so that the back button sends none of them again.
 
@@ -15,6 +16,20 @@ pub enum Look {
     Code,
     /// Whether to cancel, if it can be cancelled.
     Cancel,
+}
+
+/// The field of an address that holds what a form came to.
+const TOLD: &str = "told";
+
+/// The query of an address that tells it.
+pub fn telling(sealed: &str) -> String {
+    format!("?{TOLD}={sealed}")
+}
+
+/// What the address tells, as it came: whether it is ours is not known here.
+pub fn told(query: Option<&str>) -> Option<String> {
+    let pairs = form_urlencoded::parse(query.unwrap_or_default().as_bytes());
+    pairs.take(LOOK_FIELDS_MAX).find(|(name, _)| name == TOLD).map(|(_, value)| value.into_owned())
 }
 
 impl Look {
@@ -56,5 +71,8 @@ mod tests {
         for look in [Look::Code, Look::Cancel] {
             assert_eq!(Look::of(look.query().strip_prefix('?')), look);
         }
+        assert_eq!(told(telling("aB-_9").strip_prefix('?')).as_deref(), Some("aB-_9"));
+        assert_eq!(told(Some("fbclid=x&told=y&told=z")).as_deref(), Some("y"));
+        assert_eq!((told(Some("code=1")), told(None)), (None, None));
     }
 }

@@ -4,11 +4,14 @@
 //! stylesheet inside it, named in the policy by its hash. `pay` is the page behind a confirm link. What a page says is
 //! `words`', how it looks is in `templates/` and `assets/`; nothing here knows how money moves, that is `ops`'.
 
+mod after_form;
 pub mod brand;
 mod codes;
+mod figures;
 mod form;
 mod look;
 mod origin;
+mod outcome;
 mod page;
 pub mod pay;
 mod told;
@@ -32,13 +35,13 @@ struct PageState {
     page: Page,
     /// Seconds after which it makes sense to come again.
     retry_after: Option<i64>,
-    /// What of the link a form leads to.
-    leads_to: look::Look,
+    /// With what query a form leads to its link.
+    leads_to: String,
 }
 
 impl PageState {
     fn new(status: StatusCode, page: Page) -> PageState {
-        PageState { status, page, retry_after: None, leads_to: look::Look::Payment }
+        PageState { status, page, retry_after: None, leads_to: String::new() }
     }
 }
 

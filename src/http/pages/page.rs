@@ -3,12 +3,11 @@
 //! Every text is escaped by the template. Texts of merchants are shown without the characters that turn
 //! the direction of writing, and a summary only as far as the page stays small.
 
-use std::fmt::Write;
-
 use askama::Template;
 use zeroize::Zeroizing;
 
-use crate::domain::message::lagos_time;
+use super::figures::{Piece, day_clock, moment, pieces, unbroken};
+use crate::domain::message::with_stop;
 use crate::domain::money::{Money, naira};
 use crate::domain::text::turns;
 use crate::domain::time::Timestamp;
@@ -176,8 +175,11 @@ pub struct CodeForm {
 /// What to do about a balance that is too low.
 pub struct TopupHint {
     pub open: Vec<OpenTopup>,
-    /// When the link ends.
-    pub until: String,
+    pub now: Timestamp,
+    /// When the link ends; `None`: it has ended, and the account has not.
+    pub until: Option<String>,
+    /// Whom to ask about money that was sent.
+    pub contact: String,
 }
 
 impl TopupHint {
@@ -196,7 +198,11 @@ impl TopupHint {
     }
 
     fn until(&self, topup: &OpenTopup) -> String {
-        moment(topup.expires_at)
+        day_clock(topup.expires_at, self.now)
+    }
+
+    fn ask(&self) -> String {
+        with_stop(format!("Questions? Contact {}", self.contact))
     }
 }
 
@@ -289,6 +295,12 @@ impl Page {
         Page { paragraphs, look_again: Some("Open the payment"), look_first: true, ..Page::bare(heading) }
     }
 
+    /// A text with what of it is the customer's number, which is never broken.
+    fn pieces<'a>(&self, text: &'a str) -> Vec<Piece<'a>> {
+        let number = self.shop.as_ref().map(|shop| unbroken(&shop.masked_phone));
+        pieces(text, &number.unwrap_or_default())
+    }
+
     /// Whose payment it is.
     pub fn merchant(&self) -> &str {
         self.shop.as_ref().map_or("", |shop| shop.merchant.as_str())
@@ -334,69 +346,6 @@ impl Page {
     }
 }
 
-/// `10 Mar 2026, 14:35`, the day in one piece.
-pub fn moment(at: Timestamp) -> String {
-    match lagos_time(at).split_once(", ") {
-        Some((day, clock)) => format!("{}, {clock}", unbroken(day)),
-        None => at.to_string(),
-    }
-}
-
-/// `14:35`, with the day before it where it is another one than `now`'s in Lagos.
-pub fn clock(at: Timestamp, now: Timestamp) -> String {
-    let text = moment(at);
-    match text.split_once(", ") {
-        Some((_, clock)) if at.lagos_day() == now.lagos_day() => clock.to_owned(),
-        _ => text,
-    }
-}
-
-/// `at 14:35`, or `on 11 Mar 2026, 14:35`.
-pub fn at_clock(at: Timestamp, now: Timestamp) -> String {
-    let word = if at.lagos_day() == now.lagos_day() { "at" } else { "on" };
-    format!("{word} {}", clock(at, now))
-}
-
-/// The same for what is not before then: a minute that has begun is over.
-pub fn clock_after(at: Timestamp, now: Timestamp) -> String {
-    clock(whole_minute(at), now)
-}
-
-pub fn at_clock_after(at: Timestamp, now: Timestamp) -> String {
-    at_clock(whole_minute(at), now)
-}
-
-fn whole_minute(at: Timestamp) -> Timestamp {
-    const MINUTE: i64 = 60_000_000;
-    Timestamp(at.0.saturating_add(MINUTE - 1).div_euclid(MINUTE) * MINUTE)
-}
-
-/// `23 minutes left`; begun minutes are not counted, so nobody is promised too much.
-pub fn left(until: Timestamp, now: Timestamp) -> String {
-    match until.since(now).0 / 60_000_000 {
-        0 => "less than a minute left".to_owned(),
-        1 => "1 minute left".to_owned(),
-        minutes => format!("{minutes} minutes left"),
-    }
-}
-
-/// Seconds until then, the one that has begun included; at least one.
-pub fn whole_seconds(until: Timestamp, now: Timestamp) -> i64 {
-    (until.since(now).0.saturating_add(999_999) / 1_000_000).max(1)
-}
-
-/// `1 try`, `3 tries`.
-pub fn tries(count: i64) -> String {
-    let mut text = count.to_string();
-    let _ = write!(text, " {}", if count == 1 { "try" } else { "tries" });
-    text
-}
-
-/// In one piece: a masked number, an amount or a day is hard to read over two lines.
-pub fn unbroken(phone: &str) -> String {
-    phone.replace(' ', "\u{a0}")
-}
-
 /// Without the characters that turn the direction of writing: they could show an amount backwards.
 fn plain(text: &str) -> String {
     text.chars().filter(|c| !turns(*c)).collect()
@@ -439,32 +388,6 @@ fn cut(text: &str) -> (&str, bool) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::time::Span;
-
-    #[test]
-    fn times_are_told_as_people_do() {
-        let now = Timestamp::from_utc_date(2026, 3, 10).unwrap() + Span::hours(22);
-        assert_eq!(clock(now + Span::minutes(30), now), "23:30");
-        let tomorrow = "11\u{a0}Mar\u{a0}2026, 00:10";
-        assert_eq!(clock(now + Span::minutes(70), now), tomorrow);
-        assert_eq!(at_clock(now + Span::minutes(70), now), format!("on {tomorrow}"));
-        assert_eq!(at_clock_after(now + Span::minutes(30), now), "at 23:30");
-        assert_eq!(clock_after(now + Span::minutes(30), now), "23:30");
-        assert_eq!(clock_after(now + Span::minutes(30) + Span(1), now), "23:31");
-        for (seconds, text) in [
-            (-5, "less than a minute left"),
-            (59, "less than a minute left"),
-            (60, "1 minute left"),
-            (119, "1 minute left"),
-            (1800, "30 minutes left"),
-        ] {
-            assert_eq!(left(Timestamp(now.0 + seconds * 1_000_000), now), text);
-        }
-        assert_eq!((tries(1), tries(4)), ("1 try".to_owned(), "4 tries".to_owned()));
-        for (micros, seconds) in [(-5, 1), (1, 1), (1_000_001, 2), (60_000_000, 60)] {
-            assert_eq!(whole_seconds(Timestamp(now.0 + micros), now), seconds);
-        }
-    }
 
     #[test]
     fn a_summary_is_cut_by_what_it_is_written_as() {

@@ -1,9 +1,9 @@
 //! `/pay/{token}`: the page behind the link of a wallet payment, where the customer confirms with a PIN.
 //!
 //! GET and HEAD look and change nothing, because messengers fetch links by themselves; the address may say which part
-//! of the payment is looked at, and claims nothing. POST does one act. What a look can tell as well (paid, cancelled, a
-//! PIN was set, a code was sent) is answered by leading back to the link, so that neither a reload nor the back button
-//! sends a form again; the rest is answered with the page as it is then. Sending a
+//! of the payment is looked at. POST does one act and is answered with 303 to a look at the link, whatever it came to,
+//! so that neither a reload nor the back button sends a form again; `outcome` is what such an address tells. Only what
+//! is refused before any act is answered at once. Sending a
 //! form again all the same shows what became of the first: it counts nothing and never pays twice. Order of checks:
 //! the caller's address, the body, the link, who sent the form, the form, the link's own limit. A link that was never
 //! made and one that is long over take the same way to the same page.
@@ -19,14 +19,16 @@ use http::{HeaderValue, Method, StatusCode};
 use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
+use super::figures::whole_seconds;
 use super::form::{Act, Form, FormProblem};
-use super::look::Look;
+use super::look::{self, Look};
 use super::origin::{Sender, sender};
-use super::page::{FormField, Note, Tone, tries, whole_seconds};
-use super::told::{Then, Told};
+use super::outcome::{Outcome, Typed};
+use super::told::Told;
 use super::words::{self, Voice};
-use super::{PageState, codes, form, respond};
+use super::{PageState, after_form, codes, form, respond};
 use crate::domain::intent::FormKey;
+use crate::domain::time::{Span, Timestamp};
 use crate::http::Http;
 use crate::http::paths::PAY;
 use crate::http::request::auth::{client_address, counted_as};
@@ -41,13 +43,10 @@ use crate::ops::wallet_payments::page::{Cancelled, LinkView, cancel, view_link};
 use crate::ops::wallet_payments::pin_reset::{CodeSent, PinSet, send_code, set_pin, typed_code};
 use crate::vault::link::nonce;
 
-/// Seconds after which another try is likely to find a free place.
-const BUSY_SECONDS: i64 = 2;
-
 pub async fn handle(State(http): State<Arc<Http>>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
     let shown = answer(&http, &parts, body).await;
-    let query = shown.leads_to.query();
+    let query = shown.leads_to.clone();
     let mut response = respond(&http, shown);
     if response.status() == StatusCode::SEE_OTHER
         && let Ok(link) = HeaderValue::from_str(&format!("{}{query}", token_of(&parts)))
@@ -61,30 +60,18 @@ pub async fn handle(State(http): State<Arc<Http>>, request: Request) -> Response
 }
 
 async fn answer(http: &Http, parts: &Parts, body: Body) -> PageState {
-    if let Some(shown) = over_limit(http, http.limits.spend_page(address(http, parts)), words::CROWDED) {
-        return shown;
+    if let Some(seconds) = over_limit(http, http.limits.spend_page(address(http, parts))) {
+        return words::throttled(words::CROWDED, seconds);
     }
     let token = token_of(parts);
-    // Read first, so that the client sees the answer.
-    let body = if parts.method == Method::POST { Some(form::read(body).await) } else { None };
-    let view = match view_link(&http.app, token).await {
-        Ok(LinkView::NotFound) => return words::not_found(),
-        Ok(view) => view,
-        Err(error) => return trouble(http, error, body.is_some()),
-    };
-    let link =
-        Link { http, token, form_token: http.app.vault.form_token(token, &nonce(http.app.random.as_ref())) };
-    let Some(body) = body else { return link.look_at(view, Look::of(parts.uri.query())) };
-    let form = match link.admit(parts, body) {
-        Ok(form) => form,
-        Err(NotOurs::Sender) => return words::foreign(),
-        Err(NotOurs::Form(problem)) => return words::unusable(problem),
-    };
-    let hash: [u8; 32] = Sha256::digest(token.as_bytes()).into();
-    if let Some(shown) = over_limit(http, http.limits.spend_link(hash), words::TAPPED) {
-        return shown;
+    let form_token = http.app.vault.form_token(token, &nonce(http.app.random.as_ref()));
+    let link = Link { http, token, form_token };
+    if parts.method != Method::POST {
+        return link.look(parts.uri.query()).await;
     }
-    link.act(form).await.unwrap_or_else(|error| trouble(http, error, true))
+    // Read first, so that the client sees the answer.
+    let body = form::read(body).await;
+    link.take(parts, body).await
 }
 
 fn address(http: &Http, parts: &Parts) -> std::net::IpAddr {
@@ -97,29 +84,22 @@ fn token_of(parts: &Parts) -> &str {
     parts.uri.path().strip_prefix("/pay/").unwrap_or_default()
 }
 
-/// In dev mode nobody is kept waiting: tests and demos come from one address.
-fn over_limit(http: &Http, verdict: LimitVerdict, why: &str) -> Option<PageState> {
+/// Seconds to wait, if a limit is used up. In dev mode nobody is kept waiting: tests and demos come from one address.
+fn over_limit(http: &Http, verdict: LimitVerdict) -> Option<i64> {
     if verdict.allowed || http.app.config.server.dev {
         return None;
     }
     let seconds = verdict.reset_after.as_secs() + 1;
-    Some(words::throttled(why, i64::try_from(seconds).unwrap_or(i64::MAX)))
+    Some(i64::try_from(seconds).unwrap_or(i64::MAX))
 }
 
-fn trouble(http: &Http, error: OpError, is_form: bool) -> PageState {
+/// Logs it; answers the seconds after which it makes sense to come again, if it passes by itself.
+fn trouble(http: &Http, error: OpError) -> Option<i64> {
     if let OpError::Store(error @ StoreError::Unavailable(_)) = &error {
         warn_of!(http.app, error, "a page could not be shown");
     }
     // Any other error is logged there, as for the API.
-    let (status, after) = match ApiError::from(error).retry_after() {
-        Some(after) => (StatusCode::SERVICE_UNAVAILABLE, Some(i64::from(after))),
-        None => (StatusCode::INTERNAL_SERVER_ERROR, None),
-    };
-    PageState { retry_after: after, ..words::trouble(status, is_form) }
-}
-
-fn locks_next(view: &LinkView) -> bool {
-    matches!(view, LinkView::Open(open) if open.locks_next)
+    ApiError::from(error).retry_after().map(i64::from)
 }
 
 /// Why a form is not listened to.
@@ -128,7 +108,13 @@ enum NotOurs {
     Form(FormProblem),
 }
 
-/// A link that leads somewhere.
+/// What a form leads to.
+enum Next {
+    /// A look tells it.
+    See(Look),
+    Tell(Outcome),
+}
+
 struct Link<'a> {
     http: &'a Http,
     token: &'a str,
@@ -137,6 +123,55 @@ struct Link<'a> {
 }
 
 impl Link<'_> {
+    async fn look(&self, query: Option<&str>) -> PageState {
+        let sealed = look::told(query);
+        let outcome = sealed.and_then(|sealed| Outcome::open(&self.http.app, self.token, &sealed));
+        match view_link(&self.http.app, self.token).await {
+            Ok(view) => match outcome {
+                Some(outcome) => self.tell(outcome, view),
+                None => self.look_at(view, Look::of(query)),
+            },
+            Err(error) => words::trouble(trouble(self.http, error), outcome.is_some()),
+        }
+    }
+
+    /// A form.
+    async fn take(&self, parts: &Parts, body: Result<Zeroizing<Vec<u8>>, FormProblem>) -> PageState {
+        let view = view_link(&self.http.app, self.token).await;
+        if matches!(view, Ok(LinkView::NotFound)) {
+            return words::not_found();
+        }
+        let form = match self.admit(parts, body) {
+            Ok(form) => form,
+            Err(NotOurs::Sender) => return words::foreign(),
+            Err(NotOurs::Form(problem)) => return words::unusable(problem),
+        };
+        let next = match view {
+            Ok(_) => self.limited(form).await,
+            Err(error) => Err(error),
+        };
+        let next =
+            next.unwrap_or_else(|error| Next::Tell(Outcome::Unfinished { after: trouble(self.http, error) }));
+        match next {
+            Next::See(look) => words::see(look.query()),
+            Next::Tell(outcome) => {
+                let sealed = outcome.seal(&self.http.app, self.token);
+                words::see(&sealed.map(|sealed| look::telling(&sealed)).unwrap_or_default())
+            }
+        }
+    }
+
+    async fn limited(&self, form: Form) -> Result<Next, OpError> {
+        let hash: [u8; 32] = Sha256::digest(self.token.as_bytes()).into();
+        match over_limit(self.http, self.http.limits.spend_link(hash)) {
+            Some(seconds) => {
+                let until = self.http.app.now() + Span::seconds(seconds);
+                Ok(Next::Tell(Outcome::Throttled { until: until.0 }))
+            }
+            None => self.act(form).await,
+        }
+    }
+
     fn show(&self, view: LinkView, told: Told, status: StatusCode) -> PageState {
         words::link(view, told, status, self.voice())
     }
@@ -157,10 +192,19 @@ impl Link<'_> {
         }
     }
 
-    /// The link as it is now, with `told` on top.
-    async fn look(&self, told: Told, status: StatusCode) -> Result<PageState, OpError> {
-        let view = view_link(&self.http.app, self.token).await?;
-        Ok(self.show(view, told, status))
+    /// The link as it is now, with what a form came to on top. A payment that was made is all that is told of it.
+    fn tell(&self, outcome: Outcome, view: LinkView) -> PageState {
+        if matches!(view, LinkView::Paid(_) | LinkView::NotFound) {
+            return self.show(view, Told::default(), StatusCode::OK);
+        }
+        let now = self.http.app.now();
+        if let Outcome::Throttled { until } = outcome
+            && now < Timestamp(until)
+        {
+            return words::throttled(words::TAPPED, whole_seconds(Timestamp(until), now));
+        }
+        let answer = after_form::answer(outcome, &view);
+        PageState { retry_after: answer.retry_after, ..self.show(view, answer.told, answer.status) }
     }
 
     /// The form, if our own page sent it.
@@ -178,170 +222,93 @@ impl Link<'_> {
         }
     }
 
-    async fn act(&self, form: Form) -> Result<PageState, OpError> {
+    async fn act(&self, form: Form) -> Result<Next, OpError> {
         let app = &self.http.app;
-        // Two taps on a slow line, or a reload of the answer, are the same form with the same typed into it.
+        // Two taps on a slow line are the same form with the same typed into it.
         let key = |typed: &str| form.token.as_ref().map(|given| app.vault.form_key(given, typed));
-        match form.act {
-            Act::SendCode | Act::Reset => self.send_code(key("")).await,
+        Ok(match form.act {
+            Act::SendCode | Act::Reset => self.send_code(key("")).await?,
             Act::SetPin { code, new_pin, new_pin_again } => {
                 let set = set_pin(app, self.token, &code, &new_pin, &new_pin_again, key(&code)).await?;
-                self.tell_set(set, &code).await
+                came_of_set(set, &code)
             }
-            Act::Pay { pin } => {
-                let confirmed = confirm(app, self.token, &pin, key(&pin)).await?;
-                self.tell_confirmed(confirmed).await
-            }
+            Act::Pay { pin } => came_of_confirm(confirm(app, self.token, &pin, key(&pin)).await?),
             // Nothing is done yet: a thumb that slipped must not end a payment. Our pages ask by a look.
-            Act::AskCancel => Ok(match view_link(&self.http.app, self.token).await? {
-                LinkView::Open(_) => words::see(Look::Cancel),
-                view => self.over(view),
-            }),
-            Act::Cancel => Ok(match cancel(&self.http.app, self.token).await? {
-                Cancelled::Done(_) => words::see(Look::Payment),
-                Cancelled::Over(view) => self.over(view),
-            }),
-        }
+            Act::AskCancel => match view_link(app, self.token).await? {
+                LinkView::Open(_) => Next::See(Look::Cancel),
+                view => over(&view),
+            },
+            Act::Cancel => match cancel(app, self.token).await? {
+                Cancelled::Done(_) => Next::See(Look::Payment),
+                Cancelled::Over(view) => over(&view),
+            },
+        })
     }
 
-    /// The act came too late: the page tells what happened before. Of two quick taps on "Pay" this answers the
-    /// second.
-    fn over(&self, view: LinkView) -> PageState {
-        match view {
-            LinkView::Paid(_) => words::see(Look::Payment),
-            view => self.show(view, Told::default(), StatusCode::CONFLICT),
-        }
-    }
-
-    async fn send_code(&self, form: Option<FormKey>) -> Result<PageState, OpError> {
-        match send_code(&self.http.app, self.token, form).await? {
-            CodeSent::Sent { .. } => Ok(words::see(Look::Code)),
+    async fn send_code(&self, form: Option<FormKey>) -> Result<Next, OpError> {
+        Ok(match send_code(&self.http.app, self.token, form).await? {
+            CodeSent::Sent { .. } => Next::See(Look::Code),
             CodeSent::Again { .. } => {
                 let view = view_link(&self.http.app, self.token).await?;
-                if view.codes().is_some_and(|codes| codes.open.is_some()) {
-                    return Ok(words::see(Look::Code));
+                match view.codes().is_some_and(|codes| codes.open.is_some()) {
+                    true => Next::See(Look::Code),
+                    false => Next::Tell(Outcome::AskedBefore),
                 }
-                Ok(self.show(view, Told::default().setting(), StatusCode::OK))
             }
             CodeSent::TooSoon { again_at } | CodeSent::TooMany { again_at } => {
-                let view = view_link(&self.http.app, self.token).await?;
-                let Some(of_link) = view.codes() else { return Ok(self.over(view)) };
-                let told = codes::no_code_now(of_link, again_at);
-                let seconds = whole_seconds(again_at, of_link.now);
-                let mut shown = self.show(view, told, StatusCode::TOO_MANY_REQUESTS);
-                shown.retry_after = Some(seconds);
-                Ok(shown)
+                Next::Tell(Outcome::NoCodeNow { again_at: again_at.0 })
             }
             CodeSent::NotSent(why) => {
                 tracing::warn!(%why, "a code could not be sent");
-                let view = view_link(&self.http.app, self.token).await?;
-                let told = Told::note(Tone::Bad, codes::not_sent(view.codes())).setting();
-                Ok(self.show(view, told, StatusCode::BAD_GATEWAY))
+                Next::Tell(Outcome::CodeNotSent)
             }
             CodeSent::Late(why) => {
                 tracing::warn!(%why, "a code could not be sent yet");
-                let text = "Your code is taking longer than usual. We are still trying to send it.";
-                self.look(Told::note(Tone::Plain, text).setting(), StatusCode::BAD_GATEWAY).await
+                Next::Tell(Outcome::CodeDelayed)
             }
-            CodeSent::NotOpen(view) => Ok(self.over(view)),
-            CodeSent::Suspended => self.look(Told::default(), StatusCode::FORBIDDEN).await,
-        }
+            CodeSent::NotOpen(view) => over(&view),
+            CodeSent::Suspended => Next::Tell(Outcome::Refused),
+        })
     }
+}
 
-    /// `code` is what was typed: where only the PIN was wrong, it need not be typed again.
-    async fn tell_set(&self, set: PinSet, code: &str) -> Result<PageState, OpError> {
-        let wrong = match set {
-            PinSet::Done => return Ok(words::see(Look::Payment)),
-            PinSet::NotOpen(view) => return Ok(self.over(view)),
-            PinSet::Suspended => return self.look(Told::default(), StatusCode::FORBIDDEN).await,
-            PinSet::Busy => {
-                let told = Told { typed_code: typed_code(code), ..Told::default().setting() };
-                return self.busy(told).await;
-            }
-            PinSet::AlreadySet => {
-                let told = Told::note(Tone::Good, "Your PIN is already set.").then(Then::EnterPin);
-                return self.look(told, StatusCode::CONFLICT).await;
-            }
-            PinSet::NoCode => Told::note(Tone::Bad, "This code no longer works. Your PIN was not saved.")
-                .setting()
-                .then(Then::AskForCode),
-            PinSet::WrongCode { tries_left: 0 } => {
-                let text = "Wrong code. That was the last try, so this code no longer works.";
-                Told::note(Tone::Bad, text).setting().then(Then::AskForCode)
-            }
-            PinSet::WrongCode { tries_left } => {
-                let left = tries(tries_left);
-                let text =
-                    format!("Wrong code. You have {left} left. Use the code from your newest message.");
-                Told::wrong(FormField::Code, text)
-            }
-            PinSet::NotACode => {
-                Told::wrong(FormField::Code, "The code must be 6 digits. Check your message.")
-            }
-            PinSet::NotTheSame => {
-                let text = "The two PINs do not match. Enter the same PIN in both boxes.";
-                Told::new_pin(text, Some(FormField::NewPinAgain), typed_code(code))
-            }
-            PinSet::BadPin(problem) => Told::new_pin(format!("{problem}."), None, typed_code(code)),
-        };
-        self.look(wrong, StatusCode::UNPROCESSABLE_ENTITY).await
+/// The act came too late: the page tells what happened before. Of two quick taps on "Pay" this answers the second.
+fn over(view: &LinkView) -> Next {
+    match view {
+        LinkView::Paid(_) => Next::See(Look::Payment),
+        _ => Next::Tell(Outcome::TooLate),
     }
+}
 
-    async fn tell_confirmed(&self, confirmed: Confirmed) -> Result<PageState, OpError> {
-        let none = Told::default();
-        match confirmed {
-            Confirmed::Paid(_) | Confirmed::AlreadyPaid(_) => Ok(words::see(Look::Payment)),
-            Confirmed::NotOpen(view) => Ok(self.over(view)),
-            Confirmed::WrongPin { tries_left } => {
-                let view = view_link(&self.http.app, self.token).await?;
-                let text = match tries_left {
-                    _ if locks_next(&view) => format!("Wrong PIN. {}", words::last_before_lock(&view)),
-                    1 => "Wrong PIN. You have 1 try left. One more wrong PIN and we will stop this payment."
-                        .to_owned(),
-                    _ => format!("Wrong PIN. You have {} left.", tries(tries_left)),
-                };
-                Ok(self.show(view, Told::wrong(FormField::Pin, text), StatusCode::UNPROCESSABLE_ENTITY))
-            }
-            Confirmed::Failed(view) => Ok(self.show(view, none, StatusCode::UNPROCESSABLE_ENTITY)),
-            Confirmed::NotAPin(problem) => {
-                let text = format!("{problem}. We did not count this as a try.");
-                self.look(Told::wrong(FormField::Pin, text), StatusCode::UNPROCESSABLE_ENTITY).await
-            }
-            Confirmed::Locked { .. } | Confirmed::Suspended | Confirmed::ShopStopped => {
-                self.look(none, StatusCode::FORBIDDEN).await
-            }
-            Confirmed::NoPin => self.look(none, StatusCode::CONFLICT).await,
-            Confirmed::BalanceTooLow(missing) => {
-                let view = view_link(&self.http.app, self.token).await?;
-                // The page says it by itself, unless the money has come in at this moment.
-                let says = matches!(&view, LinkView::Open(open) if !open.balance_covers);
-                let text = "You have not paid: your balance was too low. Enter your PIN again.";
-                let told = if says { Told::short(missing) } else { Told::note(Tone::Bad, text) };
-                Ok(self.show(view, told, StatusCode::CONFLICT))
-            }
-            Confirmed::OverDailyLimit(over) => {
-                let text = "You have not paid: this is over your daily limit.";
-                let told = Told { short: Some(over), ..Told::note(Tone::Bad, text) };
-                self.look(told, StatusCode::CONFLICT).await
-            }
-            Confirmed::PinChanged => {
-                let text = "Your PIN was changed just now. Enter the new one.";
-                self.look(Told::note(Tone::Bad, text), StatusCode::CONFLICT).await
-            }
-            Confirmed::Busy => self.busy(none).await,
-        }
-    }
+/// `code` is what was typed: where only the PIN was wrong, it need not be typed again.
+fn came_of_set(set: PinSet, code: &str) -> Next {
+    let typed = || Typed(typed_code(code));
+    Next::Tell(match set {
+        PinSet::Done => return Next::See(Look::Payment),
+        PinSet::NotOpen(view) => return over(&view),
+        PinSet::Suspended => Outcome::Refused,
+        PinSet::Busy => Outcome::BusySetting { typed: typed() },
+        PinSet::AlreadySet => Outcome::PinIsSet,
+        PinSet::NoCode => Outcome::NoCode,
+        PinSet::WrongCode { tries_left } => Outcome::WrongCode { tries_left },
+        PinSet::NotACode => Outcome::NotACode,
+        PinSet::NotTheSame => Outcome::NotTheSame { typed: typed() },
+        PinSet::BadPin(problem) => Outcome::BadPin { why: problem.to_string(), typed: typed() },
+    })
+}
 
-    /// Somebody else is being served; nothing was counted.
-    async fn busy(&self, told: Told) -> Result<PageState, OpError> {
-        let text = "We are busy right now, so we could not check this. It was not counted as a try. Wait a moment, then try again.";
-        let told = Told { note: Some(Note::new(Tone::Bad, text)), ..told };
-        let view = view_link(&self.http.app, self.token).await?;
-        if !matches!(view, LinkView::Open(_)) {
-            return Ok(self.over(view)); // the other try has ended it
-        }
-        let mut shown = self.show(view, told, StatusCode::TOO_MANY_REQUESTS);
-        shown.retry_after = Some(BUSY_SECONDS);
-        Ok(shown)
-    }
+fn came_of_confirm(confirmed: Confirmed) -> Next {
+    Next::Tell(match confirmed {
+        Confirmed::Paid(_) | Confirmed::AlreadyPaid(_) => return Next::See(Look::Payment),
+        Confirmed::NotOpen(view) => return over(&view),
+        Confirmed::WrongPin { tries_left } => Outcome::WrongPin { tries_left },
+        Confirmed::Failed(_) => Outcome::Failed,
+        Confirmed::NotAPin(problem) => Outcome::NotAPin { why: problem.to_string() },
+        Confirmed::Locked { .. } | Confirmed::Suspended | Confirmed::ShopStopped => Outcome::Refused,
+        Confirmed::NoPin => Outcome::NoPin,
+        Confirmed::BalanceTooLow(_) => Outcome::TooLow,
+        Confirmed::OverDailyLimit(over) => Outcome::OverLimit { over: over.0 },
+        Confirmed::PinChanged => Outcome::PinChanged,
+        Confirmed::Busy => Outcome::BusyPaying,
+    })
 }

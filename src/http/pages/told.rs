@@ -22,10 +22,10 @@ pub struct Told {
     pub typed_code: Option<Zeroizing<String>>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Then {
-    /// There is a button for it.
-    AskForCode,
+    /// There is a button for it, which works from then on, or now.
+    AskForCode { from: Option<String> },
     /// There is a field for it.
     EnterPin,
 }

@@ -9,11 +9,9 @@ use http::StatusCode;
 
 use super::PageState;
 use super::codes::{forgot, may_ask, not_sent, set_up, unlock};
+use super::figures::{at_clock_after, clock, clock_after, left, moment, tries, unbroken};
 use super::form::FormProblem;
-use super::look::Look;
-use super::page::{
-    Note, Page, Row, Shop, Tone, TopupHint, at_clock_after, clock, clock_after, left, moment, tries, unbroken,
-};
+use super::page::{FormField, Note, Page, Row, Shop, Tone, TopupHint};
 use super::told::{Then, Told};
 use crate::domain::intent::{IntentEnd, PLACES};
 use crate::domain::message::with_stop;
@@ -57,10 +55,10 @@ pub fn not_found() -> PageState {
     PageState::new(StatusCode::NOT_FOUND, page)
 }
 
-/// The act is done, and a look at the link tells it. For browsers that do not go there by themselves.
-pub fn see(look: Look) -> PageState {
+/// A look at the link, with this query, tells what a form came to. For browsers that do not go there by themselves.
+pub fn see(query: &str) -> PageState {
     let page = Page::lead("Open the payment", Vec::new());
-    PageState { leads_to: look, ..PageState::new(StatusCode::SEE_OTHER, page) }
+    PageState { leads_to: query.to_owned(), ..PageState::new(StatusCode::SEE_OTHER, page) }
 }
 
 /// An open payment and nothing to do with it yet.
@@ -148,7 +146,7 @@ fn open(open: OpenLink, mut told: Told, voice: Voice<'_>) -> Page {
             }];
             set_up(&mut page, &open.codes, open.has_pin, &told);
         }
-        WalletStatus::Active => payable(&mut page, &open, &mut told),
+        WalletStatus::Active => payable(&mut page, &open, &mut told, voice),
     }
     // What cannot be paid at this step is not titled so.
     if !page.pin || page.tone == Some(Tone::Bad) {
@@ -177,9 +175,15 @@ fn ask_first(page: &mut Page, text: &'static str) {
 }
 
 /// A wallet that may pay, if the PIN is right and the balance covers it.
-fn payable(page: &mut Page, open: &OpenLink, told: &mut Told) {
+fn payable(page: &mut Page, open: &OpenLink, told: &mut Told, voice: Voice<'_>) {
     if told.is_setting {
         page.heading = "Set a new PIN".to_owned();
+        if open.codes.open.is_some() {
+            page.paragraphs = vec!["Enter the code from your message and choose a new PIN.".to_owned()];
+        } else if may_ask(&open.codes, told) {
+            let phone = unbroken(&open.order.masked_phone);
+            page.paragraphs = vec![format!("We will send a code to {phone}. Use it to choose a new PIN.")];
+        }
         set_up(page, &open.codes, open.has_pin, told);
         page.look_again = Some("Back to the payment");
         return;
@@ -221,7 +225,8 @@ fn payable(page: &mut Page, open: &OpenLink, told: &mut Told) {
             "You have not paid. {NO_MONEY} {missing}Top up your wallet, then come back here by {until} and enter your \
              PIN to pay."
         )];
-        page.topup = Some(TopupHint { open: open.topups.clone(), until });
+        let (now, contact) = (open.now, voice.contact.to_owned());
+        page.topup = Some(TopupHint { open: open.topups.clone(), now, until: Some(until), contact });
     } else if open.codes.set_pin && told.is_look() {
         let tries = if open.tries_left < PLACES { tries_left(open) } else { String::new() };
         told.note = Some(Note::new(Tone::Good, format!("{PIN_SET} {tries}").trim_end()));
@@ -236,9 +241,10 @@ pub fn last_before_lock(view: &LinkView) -> String {
     let LinkView::Open(open) = view else { return String::new() };
     let at = clock_after(open.now + LOCKED_FOR, open.now);
     let at = at.rsplit(' ').next().unwrap_or_default();
-    let forgot = match may_ask(&open.codes, &Told::default()) || open.codes.open.is_some() {
-        true => " Not sure? Use “Forgot your PIN?” below.",
-        false => "",
+    let forgot = match open.codes.open {
+        Some(_) => " Not sure? Use your code for a new PIN below.",
+        None if may_ask(&open.codes, &Told::default()) => " Not sure? Use “Forgot your PIN?” below.",
+        None => "",
     };
     format!("One more wrong PIN locks your wallet until tomorrow, {at}.{forgot}")
 }
@@ -253,13 +259,21 @@ fn ends_today(open: &OpenLink) -> bool {
 }
 
 fn tell(page: &mut Page, mut told: Told) {
+    // Of a field that is no longer there nothing is wrong.
+    told.wrong = told.wrong.filter(|wrong| match wrong.field {
+        FormField::Pin => page.pin,
+        FormField::Code | FormField::NewPin | FormField::NewPinAgain => page.code.is_some(),
+    });
     if let Some(note) = &mut told.note {
         let asks = page.send_code.is_some() || page.reset.is_some() || page.forgot.is_some();
-        note.text.push_str(match told.then {
-            Some(Then::AskForCode) if asks => " Ask for a new one.",
-            Some(Then::EnterPin) if page.pin => " Enter it to pay.",
-            _ => "",
-        });
+        match &told.then {
+            Some(Then::AskForCode { from: Some(from) }) if asks => {
+                note.text.push_str(&format!(" Ask for a new one from {from}."));
+            }
+            Some(Then::AskForCode { from: None }) if asks => note.text.push_str(" Ask for a new one."),
+            Some(Then::EnterPin) if page.pin => note.text.push_str(" Enter it to pay."),
+            _ => {}
+        }
     }
     let first = told.wrong.as_ref().map(|wrong| &wrong.text).or(told.note.as_ref().map(|note| &note.text));
     // What is read out first.
@@ -345,6 +359,10 @@ fn ended(ended: &EndedLink, told: Told, voice: Voice<'_>) -> Page {
     page.shop = Some(shop);
     page.back = true;
     page.over = true;
+    if !ended.topups.is_empty() {
+        let (open, contact) = (ended.topups.clone(), voice.contact.to_owned());
+        page.topup = Some(TopupHint { open, now: ended.now, until: None, contact });
+    }
     if let Some(codes) = &ended.codes {
         page.form_token = voice.form_token.to_owned();
         // One that has set the PIN has done what can be done here.
@@ -365,8 +383,8 @@ fn ended(ended: &EndedLink, told: Told, voice: Voice<'_>) -> Page {
         if codes.failed && told.wrong.is_none() {
             page.note = Some(Note::new(Tone::Bad, not_sent(Some(codes))));
         }
-        tell(&mut page, told);
     }
+    tell(&mut page, told);
     page
 }
 
@@ -403,8 +421,13 @@ pub fn unusable(problem: FormProblem) -> PageState {
     PageState::new(status, Page::lead("Please try again", vec![format!("{why} {NOT_CHANGED}")]))
 }
 
-/// The database was away, or something is broken. What a form came to is then not known; a look came to nothing.
-pub fn trouble(status: StatusCode, is_form: bool) -> PageState {
+/// The database is away, for so many seconds perhaps, or something is broken. What a form came to is then not known; a
+/// look came to nothing.
+pub fn trouble(retry_after: Option<i64>, is_form: bool) -> PageState {
+    let status = match retry_after {
+        Some(_) => StatusCode::SERVICE_UNAVAILABLE,
+        None => StatusCode::INTERNAL_SERVER_ERROR,
+    };
     let (heading, text) = match is_form {
         true => (
             "Something went wrong on our side",
@@ -415,5 +438,5 @@ pub fn trouble(status: StatusCode, is_form: bool) -> PageState {
             "You have not paid anything by opening it. Try again in a minute.",
         ),
     };
-    PageState::new(status, Page::lead(heading, vec![text.to_owned()]))
+    PageState { retry_after, ..PageState::new(status, Page::lead(heading, vec![text.to_owned()])) }
 }

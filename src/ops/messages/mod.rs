@@ -5,3 +5,4 @@ pub mod quota;
 pub mod reports;
 pub mod send_text;
 pub mod shown;
+mod waiting;

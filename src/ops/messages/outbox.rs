@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use zeroize::Zeroizing;
 
+use super::waiting::waiting;
 use crate::app::App;
 use crate::crash;
 use crate::domain::intent::CODE_DIGITS;
@@ -18,6 +19,7 @@ use crate::domain::message::{self, LinkWords, MessageKind, MessageStatus};
 use crate::domain::money::naira;
 use crate::domain::phone::Phone;
 use crate::domain::time::{Span, Timestamp};
+use crate::domain::wallet::LOCKED_FOR;
 use crate::ops::OpError;
 use crate::ops::wallets::find::{known_wallet, phone_hash};
 use crate::outbound::message::{LinkParts, Outgoing, SendOutcome};
@@ -182,15 +184,16 @@ pub(super) async fn words(app: &App, row: &MessageRow) -> Result<Words, OpError>
             let token = app.vault.link_token(intent.id, &intent.nonce);
             let url = Zeroizing::new(format!("{}{}", intent.link_base, token.as_str()));
             let reference = message::unlinked(&intent.order_reference);
+            let payment = app.store.payment(intent.payment_id).await?.ok_or_else(|| missing("payment"))?;
+            let amount = message::paid_words(intent.amount, payment.charges_on_top());
             let text = message::link_text(&LinkWords {
                 merchant: &merchant,
-                amount: intent.amount,
+                amount: &amount,
                 reference: &reference,
                 url: &url,
                 until: intent.expires_at,
                 operator,
             });
-            let amount = naira(intent.amount);
             let stale = (!intent.is_open(now)).then_some("the payment has ended");
             let link = Some(LinkParts { merchant, amount, reference, url, token });
             Ok(Words { text: Zeroizing::new(text), link, code: None, parts: Vec::new(), stale })
@@ -220,18 +223,20 @@ pub(super) async fn words(app: &App, row: &MessageRow) -> Result<Words, OpError>
         MessageKind::PinChanged => {
             let is_first = row.subject_id == 1;
             let parts = [message::pin_changed_word(is_first).into(), message::lagos_time(row.created_at)];
-            Ok(Words::plain(message::pin_changed_text(is_first, row.created_at, &contact), parts))
+            let text = message::pin_changed_text(is_first, row.created_at, operator, &contact);
+            Ok(Words::plain(text, parts))
         }
         MessageKind::Stopped => {
             let intent = app.store.intent(row.subject_id).await?.ok_or_else(|| missing("intent"))?;
             let what = message::stopped_words(&merchant_name(app, row.business_id).await?, intent.amount);
-            let then = format!("No money has left your {}. ", message::wallet_name(operator));
+            let then = message::stopped_then(operator);
             let text = message::wrong_pins_text(&what, row.created_at, &then, &contact);
             Ok(Words::plain(text, [what, message::lagos_time(row.created_at)]))
         }
         MessageKind::Locked => {
             let what = message::locked_words(operator);
-            let text = message::wrong_pins_text(&what, row.created_at, "", &contact);
+            let then = message::locked_then(row.created_at + LOCKED_FOR);
+            let text = message::wrong_pins_text(&what, row.created_at, &then, &contact);
             Ok(Words::plain(text, [what, message::lagos_time(row.created_at)]))
         }
         MessageKind::Topup | MessageKind::Refund => {
@@ -239,11 +244,14 @@ pub(super) async fn words(app: &App, row: &MessageRow) -> Result<Words, OpError>
             let amount = payment.received.unwrap_or(payment.amount);
             let (sum, at) = (naira(amount), message::lagos_time(row.created_at));
             Ok(if row.kind == MessageKind::Topup {
-                Words::plain(message::topup_text(amount, row.created_at), [sum, at])
+                let intent = waiting(app, row.wallet_id, now).await?;
+                let merchant = merchant_name(app, intent.as_ref().map(|intent| intent.business_id)).await?;
+                let waits = intent.as_ref().map(|intent| (merchant.as_str(), intent.expires_at));
+                Words::plain(message::topup_text(amount, row.created_at, operator, waits), [sum, at])
             } else {
                 let merchant = merchant_name(app, Some(payment.business_id)).await?;
                 let from = message::refunded(&merchant, payment.external_reference.as_deref());
-                Words::plain(message::refund_text(&from, amount, row.created_at), [sum, from, at])
+                Words::plain(message::refund_text(&from, amount, row.created_at, operator), [sum, from, at])
             })
         }
     }

@@ -25,6 +25,8 @@ pub struct LinkCodes {
     pub set_pin: bool,
     /// It did so since the payment ended.
     pub used: bool,
+    /// A code of another link has set the PIN since the payment ended.
+    pub set_elsewhere: bool,
     /// It lifted a lock with that.
     pub unlocked: bool,
     /// A code of this link was sent moments ago; the next may be asked for then.
@@ -68,6 +70,7 @@ pub(in crate::ops) async fn link_codes(
     };
     let is_ours = newest.as_ref().is_some_and(|code| code.intent_id == intent.id);
     let used_at = newest.as_ref().and_then(|code| code.used_at);
+    let is_used_since = used_at.zip(intent.ended_at).is_some_and(|(used, ended)| used > ended);
     let next_at = newest.as_ref().and_then(|code| code.alone_until(now));
     let good = newest.as_ref().filter(|code| code.is_good(now) && !has_failed);
     Ok(LinkCodes {
@@ -80,7 +83,8 @@ pub(in crate::ops) async fn link_codes(
         }),
         failed: is_ours && has_failed,
         set_pin: is_ours && used_at.is_some(),
-        used: is_ours && used_at.zip(intent.ended_at).is_some_and(|(used, ended)| used > ended),
+        used: is_ours && is_used_since,
+        set_elsewhere: !is_ours && is_used_since,
         unlocked: is_ours && newest.as_ref().is_some_and(|code| code.unlocked),
         next_at: next_at.filter(|_| is_ours),
         sent_elsewhere: !is_ours && next_at.is_some() && good.is_some(),

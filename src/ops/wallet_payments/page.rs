@@ -26,6 +26,8 @@ const TOKEN_MAX: usize = 200;
 /// Open top-ups shown with a balance that is too low, those that cover the payment first, and looked at for it.
 const TOPUPS_SHOWN: usize = 3;
 const TOPUPS_READ: i64 = 20;
+/// So long after a link has expired its top-ups are still looked for; an account may be open longer than that.
+const TOPUPS_SHOWN_FOR: Span = Span::days(2);
 
 /// What a link leads to.
 #[derive(Debug)]
@@ -76,6 +78,8 @@ pub struct OpenLink {
     /// Payments of this business may be confirmed now.
     pub shop_may: bool,
     pub balance_covers: bool,
+    /// What the balance is short of, if it does not cover. Only for who has just entered the right PIN.
+    pub missing: Money,
     /// The day's limit lets the amount out.
     pub within_daily_limit: bool,
     pub codes: LinkCodes,
@@ -120,6 +124,8 @@ pub struct EndedLink {
     pub locked_until: Option<Timestamp>,
     /// Where wrong PINs stopped the payment and a new PIN may still be set.
     pub codes: Option<LinkCodes>,
+    /// Where the link has expired: top-ups of this business that were asked for before, whose account is still open.
+    pub topups: Vec<OpenTopup>,
 }
 
 impl LinkView {
@@ -171,6 +177,17 @@ pub(in crate::ops) async fn view(app: &App, intent: &Intent) -> Result<LinkView,
     };
     let sets_pin = intent.ended_at.is_some() && intent.may_set_pin(now) && !wallet.suspended;
     let codes = if sets_pin { Some(link_codes(app, intent, &wallet, now).await?) } else { None };
+    // Who has a new PIN since needs none from here, unless wrong ones of it have locked the wallet.
+    let codes = codes.filter(|codes| locked_until.is_some() || !codes.set_elsewhere);
+    let is_expired = match intent.state {
+        IntentState::PendingPin => !intent.is_open(now),
+        _ => intent.end == Some(IntentEnd::Expired),
+    };
+    // Money for them may be on its way.
+    let topups = match is_expired && now < intent.expires_at + TOPUPS_SHOWN_FOR {
+        true => open_topups(app, intent, Money::ZERO, now).await?,
+        false => Vec::new(),
+    };
     let ended = |end, at| {
         LinkView::Ended(Box::new(EndedLink {
             order: order.clone(),
@@ -179,6 +196,7 @@ pub(in crate::ops) async fn view(app: &App, intent: &Intent) -> Result<LinkView,
             at,
             locked_until,
             codes: codes.clone(),
+            topups: topups.clone(),
         }))
     };
     match (intent.state, intent.end) {
@@ -246,6 +264,7 @@ async fn open(
         wallet: wallet.status(now),
         shop_may: may_confirm(app, intent.business_id, stopped.as_ref()).await?,
         balance_covers,
+        missing,
         within_daily_limit: wallet.may_spend(intent.amount, limits(app, wallet), now),
         codes: link_codes(app, intent, wallet, now).await?,
         topups,
@@ -277,7 +296,8 @@ async fn open_topups(
     for id in ids {
         let Some(payment) = app.store.payment(id).await? else { continue };
         let account = accounts.iter().find(|account| Some(account.id) == payment.account_id);
-        if let Some(account) = account.filter(|_| now < payment.expires_at) {
+        let is_before = payment.created_at < intent.expires_at;
+        if let Some(account) = account.filter(|_| is_before && now < payment.expires_at) {
             topups.push(OpenTopup {
                 amount: payment.amount,
                 is_enough: payment.amount >= missing,

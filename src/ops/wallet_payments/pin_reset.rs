@@ -182,6 +182,11 @@ pub async fn set_pin(
     if wallet.suspended {
         return Ok(PinSet::Suspended);
     }
+    // Whatever was typed: there is nothing left to mend in it.
+    let newest = app.store.newest_code(wallet.id).await?;
+    if newest.is_some_and(|code| code.intent_id == intent.id && code.used_at.is_some()) {
+        return Ok(PinSet::AlreadySet);
+    }
     let Some(given) = typed_code(code) else { return Ok(PinSet::NotACode) };
     if new_pin.trim() != new_pin_again.trim() {
         return Ok(PinSet::NotTheSame);

@@ -3,7 +3,7 @@
 //! An intent's row is changed only while it waits (`state = 'pending_pin'`), so of two who end it at once
 //! one is lost. Neither tokens nor codes are kept: a hash, or nothing. Used by ops alone.
 
-use crate::domain::intent::{FormKey, Intent, IntentEnd, IntentState, PinCode};
+use crate::domain::intent::{FormKey, Intent, IntentEnd, IntentState, LINK_LIFETIME_MAX, PinCode};
 use crate::domain::time::Timestamp;
 use crate::domain::wallet::STOP_SHARE;
 use crate::store::engine::sql::statements;
@@ -32,6 +32,10 @@ statements! {
     DUE: query {
         concat!("select ", columns!(), " from payment_intents where state = 'pending_pin' and expires_at <= $1 \
                  and expires_at > $2 order by expires_at limit $3")
+    }
+    OPEN_OF_WALLET: query {
+        concat!("select ", columns!(), " from payment_intents where wallet_id = $1 and created_at > $2 and created_at <= $3 \
+                 and state = 'pending_pin' and expires_at > $3 order by created_at desc limit 1")
     }
     TAKE_PLACE: query {
         "update payment_intents set tries = tries + 1 \
@@ -282,6 +286,16 @@ impl Store {
 
     pub async fn intent_by_key(&self, business_id: i64, key: &str) -> Result<Option<Intent>, StoreError> {
         self.read_one(&BY_KEY, vec![business_id.into(), key.into()]).await?.map(decode).transpose()
+    }
+
+    /// The newest intent of a wallet that may be confirmed now.
+    pub async fn open_intent_of_wallet(
+        &self,
+        wallet_id: i64,
+        now: Timestamp,
+    ) -> Result<Option<Intent>, StoreError> {
+        let params = vec![wallet_id.into(), (now - LINK_LIFETIME_MAX).into(), now.into()];
+        self.read_one(&OPEN_OF_WALLET, params).await?.map(decode).transpose()
     }
 
     /// Waiting intents whose time ended between two times, oldest first.

@@ -66,6 +66,8 @@ impl Browser {
             "--no-first-run".to_owned(),
             "--disable-background-networking".to_owned(),
             "--disable-component-update".to_owned(),
+            // The history is loaded again, as on a phone that has dropped its pages.
+            "--disable-features=BackForwardCache".to_owned(),
             format!("--user-data-dir={}", data.display()),
         ];
         if is_root() {
@@ -119,6 +121,14 @@ impl Browser {
     /// Loads the page again, and with it sends again the form it came from.
     pub fn reload(&self) {
         self.call("POST", "refresh", Some(json!({})));
+    }
+
+    pub fn back(&self) {
+        self.call("POST", "back", Some(json!({})));
+    }
+
+    pub fn forward(&self) {
+        self.call("POST", "forward", Some(json!({})));
     }
 
     pub fn title(&self) -> String {
@@ -221,6 +231,16 @@ impl Browser {
         let rect = |element: &String| self.call("GET", &format!("element/{element}/rect"), None);
         let end = |rect: Value| rect["x"].as_f64().unwrap() + rect["width"].as_f64().unwrap();
         self.find(css).iter().map(rect).map(end).collect()
+    }
+
+    /// What stands in elements that are too narrow for it.
+    pub fn overflowing(&self, css: &str) -> Vec<String> {
+        let ask = |element: &String, what: &str| self.call("GET", &format!("element/{element}/{what}"), None);
+        let width =
+            |element: &String, name: &str| ask(element, &format!("property/{name}")).as_f64().unwrap();
+        let found = self.find(css).into_iter();
+        let cut = found.filter(|element| width(element, "scrollWidth") > width(element, "clientWidth"));
+        cut.map(|element| ask(&element, "text").to_string()).collect()
     }
 
     /// Where an element begins and ends, in pixels below the upper edge of the window.

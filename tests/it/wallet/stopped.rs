@@ -108,16 +108,18 @@ on_both! {
         w.send_messages().await;
         let stopped = told("was stopped");
         assert_eq!(stopped, ["Your payment of NGN 100.00 to adire.example Ltd was stopped on 10 Mar 2026, 09:00 after wrong \
-             PINs. No money has left your Kudi Basket wallet. If this was not you, contact Kudi Basket (0700 555 0100) \
-             straight away."]);
+             PINs. No money has left your Kudi Basket wallet. To try again, ask the shop for a new link. Forgot your PIN? \
+             Set a new one on the payment page first. If this was not you, contact Kudi Basket (0700 555 0100) straight \
+             away."]);
         for _ in 0..5 {
             w.confirm(&token(&second), WRONG).await;
         }
         w.confirm(&third, WRONG).await;
         w.send_messages().await;
         assert_eq!(told("was stopped").len(), 1, "one message tells of the lock");
-        assert_eq!(told("was locked"), ["Your Kudi Basket wallet was locked on 10 Mar 2026, 09:00 after wrong PINs. If this was \
-             not you, contact Kudi Basket (0700 555 0100) straight away."]);
+        assert_eq!(told("was locked"), ["Your Kudi Basket wallet was locked on 10 Mar 2026, 09:00 after wrong PINs. It unlocks \
+             on 11 Mar 2026, 09:00. To unlock it now, open your payment link and set a new PIN with a code. If this was not \
+             you, contact Kudi Basket (0700 555 0100) straight away."]);
         // The next lock is told anew.
         w.t.advance(Span::minutes(2));
         w.set_pin(&third, "8305").await;

@@ -9,10 +9,11 @@ use tillbell::ops::alerts::approve::{Approve, ApproveRefused, approve_alert};
 use tillbell::ops::alerts::reverse::{Reverse, reverse_payment};
 use tillbell::ops::payments::correct::{Corrected, correct_amount};
 use tillbell::ops::payments::read::read_payment;
+use tillbell::ops::wallet_payments::confirm::Confirmed;
 use tillbell::ops::wallet_payments::topup::{ToppingUp, start_topup};
 use tillbell::ops::wallets::desk::{Act, GivenCredit, act, credit};
 
-use super::world::{PHONE, World};
+use super::world::{PHONE, PIN, World};
 use crate::audits::{by_hand, violations};
 use crate::harness::app::{ACCOUNT, LATER, at};
 use crate::harness::mails::Alert;
@@ -54,7 +55,32 @@ on_both! {
         let seen = read_payment(&w.t.app, w.shop.id, None, &asked.transaction_id).await.unwrap();
         assert!(seen.is_none(), "not the merchant's");
         w.send_messages().await;
-        assert!(w.post.last(MessageKind::Topup).text.starts_with("NGN 7,500.00 was added to your wallet"));
+        let told = w.post.last(MessageKind::Topup).text;
+        assert!(told.starts_with("NGN 7,500.00 was added to your wallet") && told.ends_with("You can use it now."), "{told}");
+    }
+
+    async fn a_transfer_leads_back_to_the_payment_that_waits_for_it(db: TestDatabase) {
+        let w = world(db).await;
+        let (_, first) = w.ready(8_000, 5_000).await;
+        w.begin(4_000, "k-2").await;
+        assert!(matches!(w.confirm(&first, PIN).await, Confirmed::Paid(_)));
+        let told = async |naira: i64| {
+            topup(&w, naira, PAYER).await;
+            w.t.advance(Span::minutes(2));
+            let paid_at = w.t.app.now() - Span::seconds(20);
+            let outcome = w.t.ingest(&Alert::credit(ACCOUNT, naira, "Danladi Ifeoma", paid_at).text()).await;
+            assert_eq!(outcome.status, AlertStatus::Matched, "{outcome:?}");
+            w.send_messages().await;
+            w.post.last(MessageKind::Topup).text
+        };
+        let little = told(100).await;
+        assert!(little.ends_with("You can use it now."), "{little}");
+        let enough = told(1_000).await;
+        let link = "To finish paying adire.example Ltd, open your payment link before 09:30.";
+        assert!(enough.ends_with(link), "{enough}");
+        w.t.advance(Span::minutes(30));
+        let late = told(110).await;
+        assert!(late.ends_with("You can use it now."), "{late}");
     }
 
     async fn topups_at_one_moment_on_two_nodes_keep_to_the_tier(db: TestDatabase) {

@@ -11,7 +11,7 @@ use tillbell::ops::wallet_payments::topup::{ToppingUp, start_topup};
 use tillbell::ops::wallets::desk::{Act, act};
 
 use super::operator::{LOGO, settings};
-use super::site::Site;
+use super::site::{DEV, Site};
 use crate::harness::app::ACCOUNT;
 use crate::harness::browser::{Browser, PHONE};
 use crate::harness::databases::Engine;
@@ -86,11 +86,12 @@ impl Walk {
         browser.text_size(LARGE_TEXT);
         let width = f64::from(PHONE.0);
         assert!(browser.extent().0 <= width, "{name} is {} wide", browser.extent().0);
-        for css in ["dd", ".amount data", ".sum data"] {
+        for css in ["dd", ".amount data", ".sum data", ".masked"] {
             for end in browser.right_ends(css) {
                 assert!(end <= width, "{name}: {css} runs to {end} of {width}");
             }
         }
+        assert_eq!(browser.overflowing("button"), [""; 0], "{name}: what runs out of its button is cut");
         // The last: taking one sets the size back.
         browser.picture(&format!("{name}-large"));
         browser.text_size(USUAL_TEXT);
@@ -127,9 +128,13 @@ impl Walk {
 
     /// With the keyboard open the amount is still in view above the field that is typed into.
     fn check_keyboard(&self, name: &str) {
+        self.check_fields(name, &["#code", "#new_pin", "#new_pin_again", "#pin"]);
+    }
+
+    fn check_fields(&self, name: &str, fields: &[&str]) {
         let browser = &self.browser;
         browser.resize(WITH_KEYBOARD);
-        for field in ["#code", "#new_pin", "#new_pin_again", "#pin"] {
+        for field in fields {
             if !browser.has(field) {
                 continue;
             }
@@ -340,7 +345,11 @@ async fn dead_links(walk: &Walk) {
         browser.text()
     );
     walk.look("14-open-with-code");
-    walk.check_keyboard("14-open-with-code");
+    walk.check_fields("14-open-with-code", &["#pin"]);
+    browser.click(".forgot summary");
+    browser.shows("Code from your message");
+    walk.look("14-code-unfolded");
+    walk.check_fields("14-code-unfolded", &["#code", "#new_pin", "#new_pin_again"]);
     walk.press("cancel");
     browser.shows("Cancel this payment?");
     walk.look("15-ask");
@@ -386,6 +395,11 @@ async fn too_low(walk: &Walk) {
     browser.shows("NGN 4,990.00");
     walk.look("19-topup");
     walk.check_large_text("19-topup");
+    site.w.t.advance(Span::minutes(31));
+    walk.open(&second);
+    browser.shows("Your top-up");
+    walk.look("19-topup-expired");
+    walk.check_large_text("19-topup-expired");
 }
 
 /// A merchant with much to say, also in words that never end.
@@ -433,6 +447,29 @@ on_both! {
         dead_links(&walk).await;
         too_low(&walk).await;
         long_texts(&walk).await;
+        let Walk { site, browser, .. } = walk;
+        drop(browser);
+        site.close().await;
+    }
+
+    async fn large_amounts_in_large_text(db: TestDatabase) {
+        let looks = db.engine() == Engine::Sqlite;
+        let tier = "[wallet.tier1]\nbalance = \"none\"\ndaily = \"none\"\n";
+        let site = Site::with(db, &format!("{DEV}{tier}")).await;
+        let (_, link) = site.w.ready(12_000_000, 45_000).await;
+        let largest = site.begin(9_999_999, "k-2").await.1;
+        let walk = Walk { site, browser: Browser::start(), looks };
+        for (name, link, amount) in [("40-large", &link, "NGN 45,000.00"), ("41-larger", &largest, "NGN 9,999,999.00")] {
+            walk.open(link);
+            walk.browser.shows(&format!("Pay {amount}"));
+            walk.check_large_text(name);
+            walk.look(name);
+            walk.browser.click(".forgot summary");
+            walk.check_large_text(&format!("{name}-forgot"));
+        }
+        walk.press("reset");
+        walk.browser.shows("We sent a code to");
+        walk.check_large_text("42-code");
         let Walk { site, browser, .. } = walk;
         drop(browser);
         site.close().await;

@@ -3,6 +3,7 @@
 
 mod browsing;
 mod forms;
+mod history;
 mod once;
 mod operator;
 mod plain_words;
@@ -12,5 +13,7 @@ mod safety;
 pub mod site;
 mod slips;
 mod states;
+mod told;
 mod true_words;
 mod way_back;
+mod ways_on;

@@ -164,6 +164,9 @@ on_both! {
         let page = site.get(&link).await;
         says(&page, "Order amount NGN 2,000.00");
         says(&page, &format!("Charges {charges}"));
+        let paid = tillbell::domain::money::naira(payment.amount);
+        let asked = site.w.post.last(MessageKind::Link).text;
+        assert!(asked.contains(&format!("asks you to pay {paid} (including charges of {charges}) for order ")), "{asked}");
         site.pay(&link, PIN).await.is(200, &format!("including charges of {charges}"));
         site.w.send_messages().await;
         let receipt = site.w.post.last(MessageKind::Receipt).text;
@@ -187,15 +190,19 @@ on_both! {
         site.close().await;
     }
 
-    async fn a_code_that_is_open_comes_first(db: TestDatabase) {
+    async fn the_pin_comes_first_and_an_open_code_is_folded_below(db: TestDatabase) {
         let site = Site::start(db).await;
         let (_, link) = site.w.ready(20_000, 5_000).await;
         site.act(&link, "reset", &[]).await.is(200, "We sent a code to");
         let page = site.get(&link).await;
         says(&page, "This only saves your PIN. You confirm the payment in the next step.");
         says(&page, "The same 4 digits again.");
-        ordered(&page, "name=\"code\"", "name=\"pin\"");
-        ordered(&page, "name=\"code\"", "Your order");
+        says(&page, "I have a code for a new PIN");
+        ordered(&page, "name=\"pin\"", "I have a code for a new PIN");
+        ordered(&page, "I have a code for a new PIN", "name=\"code\"");
+        assert_eq!(page.names("details form input[name=code]"), ["code"]);
+        assert_eq!(page.attributes("details[open]", "class").len(), 0, "closed at first");
+        assert_eq!(page.attributes("button.main", "type").len(), 1, "one button stands out: {}", page.body);
         let form = page.form("code");
         site.w.t.advance(Span::minutes(11));
         let typed = [("code", "604218"), ("new_pin", "8305"), ("new_pin_again", "8305")];

@@ -29,6 +29,8 @@ pub struct Shown {
     pub status: u16,
     pub headers: Vec<(String, String)>,
     pub body: String,
+    /// The path, with what is asked of it, that the answer to a form led to.
+    pub led_to: Option<String>,
 }
 
 /// The fields of one form, hidden ones with their values.
@@ -135,8 +137,7 @@ impl Site {
 
     /// A request as it is written; answers what came back until the end of the connection.
     pub async fn send(&self, method: &str, path: &str, headers: &[&str], body: Option<&str>) -> Shown {
-        let (status, headers, body) = self.exchange(method, path, headers, body).await;
-        Shown { status, headers, body: String::from_utf8(body).unwrap() }
+        shown_at(self.running.address, method, path, headers, body).await
     }
 
     /// The same, whatever the body is.
@@ -154,7 +155,7 @@ impl Site {
         self.get_path(&format!("/pay/{token}")).await
     }
 
-    async fn get_path(&self, path: &str) -> Shown {
+    pub async fn get_path(&self, path: &str) -> Shown {
         self.send("GET", path, &[], None).await
     }
 
@@ -187,13 +188,12 @@ impl Site {
 
     /// Sends a form and goes where the answer leads, as browsers do.
     pub async fn post(&self, token: &str, headers: &[&str], fields: &[(&str, &str)]) -> Shown {
-        let answer = self.post_once(token, headers, fields).await;
-        if answer.status == 303 { self.get_path(&answer.leads_to(token)).await } else { answer }
+        post_at(self.running.address, token, headers, fields).await
     }
 
     /// The answer itself.
     pub async fn post_once(&self, token: &str, headers: &[&str], fields: &[(&str, &str)]) -> Shown {
-        post_at(self.running.address, token, headers, fields).await
+        answer_at(self.running.address, token, headers, fields).await
     }
 
     /// Gets the page and sends its form with this field, filled in.
@@ -218,14 +218,35 @@ impl Site {
     }
 }
 
-/// The answer of the node that listens there to a form.
+/// Sends a form to the node that listens there, and goes where the answer leads.
 pub async fn post_at(address: SocketAddr, token: &str, headers: &[&str], fields: &[(&str, &str)]) -> Shown {
+    let answer = answer_at(address, token, headers, fields).await;
+    if answer.status != 303 {
+        return answer;
+    }
+    let path = answer.leads_to(token);
+    // What a proxy adds to one request it adds to the next.
+    let added: Vec<&str> = headers.iter().copied().filter(|line| line.starts_with("X-")).collect();
+    let shown = shown_at(address, "GET", &path, &added, None).await;
+    Shown { led_to: Some(path), ..shown }
+}
+
+async fn answer_at(address: SocketAddr, token: &str, headers: &[&str], fields: &[(&str, &str)]) -> Shown {
     let body = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
     let mut lines = vec!["Content-Type: application/x-www-form-urlencoded"];
     lines.extend(headers);
-    let path = format!("/pay/{token}");
-    let (status, headers, body) = exchange(address, "POST", &path, &lines, Some(&body)).await;
-    Shown { status, headers, body: String::from_utf8(body).unwrap() }
+    shown_at(address, "POST", &format!("/pay/{token}"), &lines, Some(&body)).await
+}
+
+async fn shown_at(
+    address: SocketAddr,
+    method: &str,
+    path: &str,
+    headers: &[&str],
+    body: Option<&str>,
+) -> Shown {
+    let (status, headers, body) = exchange(address, method, path, headers, body).await;
+    Shown { status, headers, body: String::from_utf8(body).unwrap(), led_to: None }
 }
 
 async fn exchange(

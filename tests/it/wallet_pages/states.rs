@@ -311,7 +311,8 @@ on_both! {
             enter(wrong.to_owned()).await.is(422, &format!("Wrong code. You have {left} left."));
         }
         let last = enter(wrong.to_owned()).await;
-        last.is(422, "Wrong code. That was the last try, so this code no longer works. Ask for a new one.");
+        last.is(422, "Wrong code. That was the last try, so this code no longer works. Ask for a new one from 09:02.");
+        assert!(!last.text().contains("You can ask for another code"), "told once: {}", last.text());
         assert!(last.has_form("send_code") && !last.has_form("code"));
         enter(code).await.is(422, "This code no longer works.");
         site.close().await;
