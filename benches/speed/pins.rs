@@ -3,8 +3,8 @@
 //!
 //! One process does both, as a node does. The PINs are right and the balances too low, so every try goes the
 //! whole way (place, hash, refusal, place given back) and the same 50 customers can try without an end. They
-//! are posted to the links' pages over kept connections, with the form's token. The server is in dev mode,
-//! because pages have a limit per address otherwise.
+//! are posted to the links' pages over kept connections, with the form's token, and the look that follows is
+//! asked for. The server is in dev mode, because pages have a limit per address otherwise.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -102,6 +102,13 @@ fn p99(address: SocketAddr, requests: &Requests, size: &Size) -> f64 {
     all.get(at).map_or(f64::NAN, |took| took.as_secs_f64() * 1_000.0)
 }
 
+/// The look that a form is answered with.
+fn led_to(answer: &[u8]) -> String {
+    let text = String::from_utf8_lossy(answer);
+    let location = text.lines().find_map(|line| line.strip_prefix("location: "));
+    format!("/pay/{}", location.unwrap_or_else(|| panic!("leads nowhere: {text}")))
+}
+
 /// Keeps one PIN in flight on each link's page until `stop`; answers how many were checked.
 fn trying(running: &Running, links: &[String], stop: &Arc<AtomicBool>) -> Vec<tokio::task::JoinHandle<u64>> {
     let one = |link: &String| {
@@ -114,7 +121,9 @@ fn trying(running: &Running, links: &[String], stop: &Arc<AtomicBool>) -> Vec<to
             let mut buffer = vec![0u8; PAGE_MAX];
             let mut checked = 0;
             while !stop.load(Ordering::Relaxed) {
-                let (status, length) = exchange(&mut stream, &request, &mut buffer).await;
+                let (_, length) = exchange(&mut stream, &request, &mut buffer).await;
+                let look = get(&led_to(&buffer[..length]), "");
+                let (status, length) = exchange(&mut stream, &look, &mut buffer).await;
                 match status {
                     // The right PIN, and a balance that is too low.
                     409 => checked += 1,
