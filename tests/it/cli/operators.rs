@@ -91,7 +91,10 @@ on_both! {
         let approval = format!("approve, alert {id} onto payment {txn}, the rest in cash (received NGN 500.00 less than requested)");
         assert_eq!(acts(&desk, &["--about", &format!("alert {id}")])[0], approval);
         assert_eq!(acts(&desk, &["--about", &format!("payment {txn}")]), [approval]);
-        assert!(acts(&desk, &["--about", &format!("alert {id}0")]).is_empty());
+        for nothing in [format!("alert {id}0"), "payment NO-SUCH".to_owned()] {
+            let refused = desk.refused(&["activity", "--about", &nothing]);
+            assert!(refused.contains(&format!("there is no {nothing}")), "{refused}");
+        }
         for garbage in [&id[..], "garbage", "alert", "alert x", "payment ", "wallet x"] {
             let output = desk.run(&["activity", "--about", garbage]);
             assert_eq!(output.status.code(), Some(2), "{garbage}");
