@@ -127,6 +127,9 @@ pub async fn run(
     let options = StoreOptions::service(config.database_url());
     let app = App::make(config, &options).await?;
     tracing::info!(configuration = used.configuration, database = used.database, "starting");
+    if let Some(told) = app.new_key() {
+        tracing::warn!("{told}");
+    }
     if app.config.server.dev {
         tracing::warn!(
             messenger = app.messenger.name(),
@@ -174,9 +177,6 @@ fn check_files(config: &Config, roles: Roles) -> Result<(), ServeError> {
 pub async fn start(app: Arc<App>, roles: Roles) -> Result<Running, ServeError> {
     for name in app.prepare().await? {
         tracing::info!(name, "migrated the database");
-    }
-    if let Some(told) = app.new_key() {
-        tracing::warn!("{told}");
     }
     // A rule that asks whether a counter grew misses its first event if that makes the counter.
     for kind in ALARMS {
