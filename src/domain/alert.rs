@@ -141,6 +141,12 @@ impl AlertFacts {
         self.doubts.iter().any(|doubt| lost.iter().any(|known| doubt.starts_with(known)))
     }
 
+    /// The same, told by the bank's own words and not by a narration, of which a part is the payer's.
+    pub fn is_told_as_lost(&self) -> bool {
+        let lost = [RETURNED, OTHER_STATE_ROW, OTHER_STATE, NEGATIVE];
+        self.doubts.iter().any(|doubt| lost.iter().any(|known| doubt.starts_with(known)))
+    }
+
     /// The length at which the payer's name was cut off, if it was: for comparing names.
     pub fn cut_lengths(&self) -> Vec<usize> {
         let cut = self.payer_name.as_ref().filter(|_| self.payer_name_cut);

@@ -142,6 +142,11 @@ fn payers_differ(a: &AlertRow, b: &AlertRow) -> bool {
     }
 }
 
+/// Whether nothing shows that two alerts tell of two payers, or of two transfers by their session ids.
+pub fn may_be_of_one_payer(a: &AlertRow, b: &AlertRow) -> bool {
+    !payers_differ(a, b) && !differ(&a.facts.session_id, &b.facts.session_id)
+}
+
 /// Whether one layout of one bank wrote both. Of two layouts nothing but the time is sure to be one and the same
 /// thing: a clock runs behind, a reference is another number, a balance another kind, and a name may be a remark.
 fn is_one_layout(a: &AlertRow, b: &AlertRow) -> bool {

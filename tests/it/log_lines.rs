@@ -261,7 +261,8 @@ on_both! {
             let ready = site.send("GET", "/readyz", &[], None).await;
             assert!(ready.status == 503 && ready.body.contains("the database cannot be reached"), "{ready:?}");
         }
-        assert!(lines(&logs, "the database answers again").is_empty());
+        // SQLite can be read all the time, so whoever looks may say so early.
+        assert!(engine == Engine::Sqlite || lines(&logs, "the database answers again").is_empty());
         give_back(engine, &url).await;
         let back = async {
             while lines(&logs, "the database answers again").is_empty() {

@@ -194,6 +194,25 @@ on_both! {
         assert_eq!(t.app.store.alarm_of(first.alert_id).await.unwrap(), None);
     }
 
+    async fn a_mail_without_a_key_that_tells_another_state_raises_the_alarm_for_its_payer(db: TestDatabase) {
+        let (t, shop) = world(db).await;
+        t.create(&shop, 5_200, "Halima Garba").await;
+        t.create(&shop, 5_200, "Musa Danladi").await;
+        t.advance(LATER);
+        let mut paid = Vec::new();
+        for payer in ["Halima Garba", "Musa Danladi"] {
+            let mail = Alert { session: String::new(), ..Alert::credit(ACCOUNT, 5_200, payer, at()) };
+            let taken = take(&t, &mail, |_| ()).await;
+            assert_eq!(taken.status, AlertStatus::Matched, "{taken:?}");
+            paid.push((mail, taken.alert_id));
+        }
+        let later = Alert { at: at() + Span::seconds(240), ..told_again(&paid[0].0) };
+        let turned = take(&t, &later, |f| f.doubts.push(format!("{OTHER_STATE_ROW}: Reversed"))).await;
+        assert_eq!(turned.status, AlertStatus::Review, "{turned:?}");
+        assert_eq!(t.app.store.alarm_of(paid[0].1).await.unwrap(), Some(turned.alert_id));
+        assert_eq!(t.app.store.alarm_of(paid[1].1).await.unwrap(), None);
+    }
+
     async fn one_reversal_that_is_told_twice_asks_before_it_undoes_a_second_payment(db: TestDatabase) {
         let (t, shop) = world(db).await;
         let first = t.create(&shop, 5_200, "Halima Garba").await;
@@ -247,6 +266,9 @@ on_both! {
             "Recall: NGN5,000.00 removed from your account.",
             "NGN 5,000.00 from ADA OBI is now in your account 0123454417.",
             "Inflow of NGN 5,000.00 received from ADA OBI.",
+            "NGN 5,000.00 paid to you by ADA OBI. Ref 1234567",
+            "ADA OBI paid you NGN 5,000.00",
+            "NGN 5,000.00 lien placed on your account 0123454417",
         ]
         .into_iter()
         .enumerate()

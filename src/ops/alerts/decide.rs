@@ -8,7 +8,7 @@
 
 use std::time::Duration;
 
-use super::taken_back::{alarm_steps, link_undone, tell_alarm, undoes};
+use super::taken_back::{alarm_steps, link_undone, tell_alarm, turned_credits, undoes};
 use super::weigh::Weighed;
 use super::weigh_corrected::weigh_corrected;
 use super::{alert_log, evidence};
@@ -16,7 +16,7 @@ use crate::app::App;
 use crate::domain::alert::{AlertRow, AlertStatus};
 use crate::domain::matching::{AmountFit, Verdicts};
 use crate::domain::payment::Payment;
-use crate::domain::same_transfer::{interval, is_credit, tells_the_same};
+use crate::domain::same_transfer::interval;
 use crate::ops::OpError;
 use crate::ops::alerts::settle::{Settled, Settling, settle};
 use crate::store::Applied;
@@ -139,7 +139,7 @@ pub async fn conclude(app: &App, alert: &AlertRow, weighed: &Weighed) -> Result<
     }
     // That the money may be gone says more than that it may be a copy.
     let linked = weighed.undone_by.filter(|undoing| alert.linked_alert_id != Some(*undoing));
-    let turned = turned_credit(app, alert).await?;
+    let turned = turned_credits(app, alert).await?;
     let unit = app
         .store
         .unit(alert.id)
@@ -152,21 +152,11 @@ pub async fn conclude(app: &App, alert: &AlertRow, weighed: &Weighed) -> Result<
     count(status, done);
     if done {
         alert_log::decided(app, alert, weighed);
-        if let Some(credit) = turned {
-            tell_alarm(app, &credit, alert.id).await;
+        for credit in &turned {
+            tell_alarm(app, credit, alert.id).await;
         }
     }
     Ok(done)
-}
-
-/// The credit that paid something, and of which this mail tells a second time: the money is not there, or no more.
-async fn turned_credit(app: &App, alert: &AlertRow) -> Result<Option<AlertRow>, OpError> {
-    let Some(twin) = alert.linked_alert_id.filter(|_| alert.facts.has_lost_state()) else { return Ok(None) };
-    let twin = app.store.alert(twin).await?;
-    Ok(twin.filter(|credit| {
-        let is_settled = credit.status == AlertStatus::Matched && is_credit(credit);
-        is_settled && alert.authenticity.counts() && tells_the_same(alert, credit)
-    }))
 }
 
 fn count(status: AlertStatus, done: bool) {

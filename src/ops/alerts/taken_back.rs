@@ -14,8 +14,9 @@ use crate::app::App;
 use crate::domain::account::ReceivingAccount;
 use crate::domain::alert::{AlertKind, AlertRow, AlertStatus};
 use crate::domain::same_transfer::{
-    FEE_MOST, has_come, is_fee, is_same_place, is_vouched, leaves_alone, may_be_about, may_be_one_debit,
-    may_be_the_same_money, may_undo, names_the_payer, speaks_of, takes_back, takes_money,
+    FEE_MOST, has_come, is_credit, is_fee, is_same_place, is_vouched, leaves_alone, may_be_about,
+    may_be_of_one_payer, may_be_one_debit, may_be_the_same_money, may_undo, names_the_payer, speaks_of,
+    takes_back, takes_money, tells_the_same,
 };
 use crate::domain::time::Timestamp;
 use crate::ops::{OpError, RACES_MAX};
@@ -160,6 +161,31 @@ async fn of_its_account_and_amount(
             && may_undo(undoing, credit)
     });
     Ok(found)
+}
+
+/// The credits that paid something, and of which this mail tells a second time that the money is not there, or no more:
+/// the one whose key it shares, or else those of its account, amount and payer, if they are few.
+pub(in crate::ops) async fn turned_credits(app: &App, alert: &AlertRow) -> Result<Vec<AlertRow>, OpError> {
+    let (facts, is_settled) = (&alert.facts, |credit: &AlertRow| {
+        credit.status == AlertStatus::Matched && is_credit(credit) && !credit.facts.has_lost_state()
+    });
+    if !facts.has_lost_state() || !alert.authenticity.counts() {
+        return Ok(Vec::new());
+    }
+    if let Some(twin) = alert.linked_alert_id
+        && let Some(twin) = app.store.alert(twin).await?
+        && is_settled(&twin)
+        && tells_the_same(alert, &twin)
+    {
+        return Ok(vec![twin]);
+    }
+    let (Some(account), Some(amount)) = (alert.account_id.filter(|_| facts.is_told_as_lost()), facts.amount)
+    else {
+        return Ok(Vec::new());
+    };
+    let mut found = app.store.alerts_seen(Some(account), amount, sight(app, alert), CREDITS_MAX).await?;
+    found.retain(|credit| credit.id != alert.id && is_settled(credit) && may_be_of_one_payer(alert, credit));
+    Ok(if found.len() <= LIKELY_MAX { found } else { Vec::new() })
 }
 
 /// Other debits or reversals that may tell of the same money as this one: of its session id and amount over all time,
