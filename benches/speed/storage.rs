@@ -40,11 +40,10 @@ pub async fn settle_all(
             tokio::spawn(async move {
                 while let Some(pair) = pairs.get(next.fetch_add(1, Ordering::Relaxed)) {
                     let settling = Settling {
-                        elsewhere: &[],
                         alert: &pair.alert,
                         payment: &pair.payment,
                         account: &account,
-                        ticks: 1,
+                        clocks: &[(account.place(), 1)],
                         rule: RULE,
                         fit: "exact",
                         evidence: EVIDENCE,

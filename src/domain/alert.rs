@@ -137,8 +137,7 @@ pub const NEGATIVE: &str = "the amount is in brackets or negative";
 impl AlertFacts {
     /// Whether its mail tells of a state in which the money is not there, or no more.
     pub fn has_lost_state(&self) -> bool {
-        let lost = [RETURNED, RETURNED_OR_OWN, OTHER_STATE_ROW, OTHER_STATE, NEGATIVE];
-        self.doubts.iter().any(|doubt| lost.iter().any(|known| doubt.starts_with(known)))
+        self.is_told_as_lost() || self.doubts.iter().any(|doubt| doubt == RETURNED_OR_OWN)
     }
 
     /// The same, told by the bank's own words and not by a narration, of which a part is the payer's.

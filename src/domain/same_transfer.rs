@@ -380,9 +380,9 @@ pub fn may_be_the_same_money(a: &AlertRow, b: &AlertRow) -> bool {
 /// Whether two debits or reversals of one amount may be one, told twice: a person is asked, so that a clock that is a
 /// little off, or a reference that only one of them bears, does not make them two.
 pub fn may_be_one_debit(a: &AlertRow, b: &AlertRow) -> bool {
-    let (x, y) = (told_time(a), told_time(b));
-    let is_near = x.begin <= y.end + LAYOUTS_APART && y.begin <= x.end + LAYOUTS_APART;
-    is_near && !differ(&a.facts.session_id, &b.facts.session_id) && !balances_differ(a, b)
+    are_within(a, b, LAYOUTS_APART)
+        && !differ(&a.facts.session_id, &b.facts.session_id)
+        && !balances_differ(a, b)
 }
 
 fn is_exact(alert: &AlertRow) -> bool {
@@ -412,8 +412,12 @@ fn has_equal_balance(a: &AlertRow, b: &AlertRow) -> bool {
 }
 
 fn times_overlap(a: &AlertRow, b: &AlertRow) -> bool {
+    are_within(a, b, if is_one_layout(a, b) { Span(0) } else { LAYOUTS_APART })
+}
+
+/// Whether the bank's times overlap, or are no more than that apart.
+fn are_within(a: &AlertRow, b: &AlertRow, slack: Span) -> bool {
     let (x, y) = (told_time(a), told_time(b));
-    let slack = if is_one_layout(a, b) { Span(0) } else { LAYOUTS_APART };
     x.begin <= y.end + slack && y.begin <= x.end + slack
 }
 

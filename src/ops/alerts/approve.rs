@@ -104,8 +104,7 @@ pub async fn approve_alert(app: &App, ask: &Approve<'_>) -> Result<Result<Paymen
         }
         // Read before similar alerts are: whatever comes or is settled after this makes it a lost race.
         let place = account.place();
-        let ticks = app.store.amount_ticks(place, received).await?;
-        let elsewhere = clocks_elsewhere(app, &alert, &accounts, (place, received)).await?;
+        let clocks = clocks(app, &alert, &accounts, (place, received)).await?;
         let sharing = sharing_session(app, alert.facts.session_id.as_deref(), Some(received)).await?;
         let standing = standing(&alert, settled_on(app, &alert, place).await?, &sharing);
         if let Some(same) = standing.iter().find(|one| !one.is_other_money) {
@@ -147,8 +146,7 @@ pub async fn approve_alert(app: &App, ask: &Approve<'_>) -> Result<Result<Paymen
             alert: &alert,
             payment: &payment,
             account,
-            ticks,
-            elsewhere: &elsewhere,
+            clocks: &clocks,
             rule: "approved by an operator",
             fit: "operator",
             evidence: &text,
@@ -169,23 +167,23 @@ pub async fn approve_alert(app: &App, ask: &Approve<'_>) -> Result<Result<Paymen
     Ok(Err(ApproveRefused::Changed))
 }
 
-/// The clocks of this amount at the other places where the money of an alert may be told that was forwarded, or names
-/// no account: somebody may settle it there at this moment.
-async fn clocks_elsewhere(
+/// The clock of this amount where it is credited, and of an alert that was forwarded, or names no account, those of all
+/// places where its money may be told: somebody may settle it there at this moment.
+async fn clocks(
     app: &App,
     alert: &AlertRow,
     accounts: &[ReceivingAccount],
     (here, received): (i64, Money),
 ) -> Result<Vec<(i64, i64)>, OpError> {
-    if alert.account_id.is_some() && !is_forwarded(alert) {
-        return Ok(Vec::new());
+    let mut places = Vec::new();
+    if alert.account_id.is_none() || is_forwarded(alert) {
+        places.extend(accounts.iter().map(ReceivingAccount::place).filter(|place| *place != here));
+        places.sort_unstable();
+        places.dedup();
+        places.truncate(FORWARDED_ACCOUNTS_MAX);
     }
-    let mut places: Vec<i64> = accounts.iter().map(ReceivingAccount::place).collect();
-    places.retain(|place| *place != here);
-    // In one order, so that two such settlements do not wait for one another.
+    places.push(here);
     places.sort_unstable();
-    places.dedup();
-    places.truncate(FORWARDED_ACCOUNTS_MAX);
     let mut clocks = Vec::with_capacity(places.len());
     for place in places {
         clocks.push((place, app.store.amount_ticks(place, received).await?));

@@ -116,8 +116,7 @@ pub async fn conclude(app: &App, alert: &AlertRow, weighed: &Weighed) -> Result<
                 alert,
                 payment,
                 account,
-                ticks: weighed.ticks,
-                elsewhere: &[],
+                clocks: &[(account.place(), weighed.ticks)],
                 rule,
                 fit: match fit {
                     AmountFit::ChargesRule => "charges",

@@ -121,14 +121,10 @@ impl OpenAlarms {
 
 /// The newest 10,000 of them.
 pub async fn open_alarms(app: &App) -> Result<OpenAlarms, OpError> {
-    let filter = Filter { alarms: true, ..Filter::default() };
-    let found = app.store.alerts_found(&filter, (Timestamp::MIN, Timestamp::MAX), ALARMS_MAX).await?;
     let mut all = OpenAlarms::default();
-    for credit in found {
-        if let Some(undoing) = app.store.alarm_of(credit.id).await? {
-            all.by_credit.insert(credit.id, undoing);
-            all.by_payment.extend(credit.payment_id.map(|payment| (payment, undoing)));
-        }
+    for alarm in app.store.open_alarms(ALARMS_MAX).await? {
+        all.by_credit.insert(alarm.credit, alarm.undoing);
+        all.by_payment.insert(alarm.payment, alarm.undoing);
     }
     Ok(all)
 }

@@ -40,11 +40,10 @@ pub struct Settling<'a> {
     pub alert: &'a AlertRow,
     pub payment: &'a Payment,
     pub account: &'a ReceivingAccount,
-    /// Clock of the account (of a virtual one, of that behind it) and amount, read before similar alerts were.
-    pub ticks: i64,
-    /// The clocks of other places at which this money may be told, read with it: of an alert that was forwarded or
-    /// names no account.
-    pub elsewhere: &'a [(i64, i64)],
+    /// The clocks of the amount, by place, read before similar alerts were: that of the account (of a virtual one, of
+    /// that behind it), and of wherever else this money may be told. In the order of the places, so that no two
+    /// settlements wait for one another.
+    pub clocks: &'a [(i64, i64)],
     /// In words, with the names that were compared: nothing for a log.
     pub rule: &'a str,
     /// How the amount fits, for the log.
@@ -122,8 +121,7 @@ pub async fn settle(app: &App, s: &Settling<'_>) -> Result<Settled, OpError> {
         .store
         .unit(after.business_id)
         .await?
-        .step(alerts::tick_guarded(place, received, s.ticks))
-        .steps(s.elsewhere.iter().map(|(place, ticks)| alerts::tick_guarded(*place, received, *ticks)))
+        .steps(s.clocks.iter().map(|(place, ticks)| alerts::tick_guarded(*place, received, *ticks)))
         .step(alerts::matched(s.alert, &note))
         .step(payments::approved(s.payment, &after))
         .steps(credited.guard)

@@ -58,7 +58,8 @@ impl Similar {
 /// as a payment can be open it can be told of again, or taken back.
 pub(super) fn sight(app: &App, alert: &AlertRow) -> (Timestamp, Timestamp) {
     let open = app.config.payments.expiry + app.config.payments.late_window;
-    let within = SEEN_WITHIN.max(open).max(if is_forwarded(alert) { FORWARDED_WITHIN } else { Span(0) });
+    let least = if is_forwarded(alert) { FORWARDED_WITHIN } else { SEEN_WITHIN };
+    let within = least.max(open);
     (alert.first_seen - within, alert.first_seen + within)
 }
 

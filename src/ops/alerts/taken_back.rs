@@ -166,23 +166,24 @@ async fn of_its_account_and_amount(
 /// The credits that paid something, and of which this mail tells a second time that the money is not there, or no more:
 /// the one whose key it shares, or else those of its account, amount and payer, if they are few.
 pub(in crate::ops) async fn turned_credits(app: &App, alert: &AlertRow) -> Result<Vec<AlertRow>, OpError> {
-    let (facts, is_settled) = (&alert.facts, |credit: &AlertRow| {
-        credit.status == AlertStatus::Matched && is_credit(credit) && !credit.facts.has_lost_state()
-    });
+    let facts = &alert.facts;
     if !facts.has_lost_state() || !alert.authenticity.counts() {
         return Ok(Vec::new());
     }
-    if let Some(twin) = alert.linked_alert_id
-        && let Some(twin) = app.store.alert(twin).await?
+    let is_settled = |credit: &AlertRow| {
+        credit.status == AlertStatus::Matched && is_credit(credit) && !credit.facts.has_lost_state()
+    };
+    if let Some(id) = alert.linked_alert_id
+        && let Some(twin) = app.store.alert(id).await?
         && is_settled(&twin)
         && tells_the_same(alert, &twin)
     {
         return Ok(vec![twin]);
     }
-    let (Some(account), Some(amount)) = (alert.account_id.filter(|_| facts.is_told_as_lost()), facts.amount)
-    else {
+    if !facts.is_told_as_lost() {
         return Ok(Vec::new());
-    };
+    }
+    let (Some(account), Some(amount)) = (alert.account_id, facts.amount) else { return Ok(Vec::new()) };
     let mut found = app.store.alerts_seen(Some(account), amount, sight(app, alert), CREDITS_MAX).await?;
     found.retain(|credit| credit.id != alert.id && is_settled(credit) && may_be_of_one_payer(alert, credit));
     Ok(if found.len() <= LIKELY_MAX { found } else { Vec::new() })

@@ -3,7 +3,6 @@
 
 use tillbell::domain::message::MessageKind;
 use tillbell::domain::time::Span;
-use tillbell::outbound::message::SendOutcome;
 
 use super::site::{Shown, Site};
 use crate::wallet::world::PIN;
@@ -110,10 +109,7 @@ on_both! {
 
     async fn a_code_that_was_not_sent_is_not_asked_for(db: TestDatabase) {
         let site = Site::start(db).await;
-        site.w.funded(20_000).await;
-        let (_, link) = site.begin(5_000, "k-1").await;
-        site.w.post.answer(SendOutcome::Refused { why: "no such number".into() });
-        let failed = site.act(&link, "send_code", &[]).await;
+        let (link, failed) = site.without_a_code().await;
         failed.is(502, "We could not send your code.");
         failed.is(502, "Wait a minute, then ask again.");
         site.w.t.advance(Span::seconds(10));

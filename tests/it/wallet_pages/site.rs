@@ -7,6 +7,7 @@ use std::net::SocketAddr;
 use scraper::{Html, Selector};
 use tillbell::domain::message::MessageKind;
 use tillbell::ops::wallet_payments::start::StartedPayment;
+use tillbell::outbound::message::SendOutcome;
 use tillbell::serve::{Roles, Running, start};
 use tillbell::vault::link::nonce;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -209,6 +210,15 @@ impl Site {
     /// The code of the last message that held one.
     pub fn code(&self) -> String {
         self.w.post.last(MessageKind::Code).code.unwrap()
+    }
+
+    /// A link whose first code could not be sent, and the page that said so.
+    pub async fn without_a_code(&self) -> (String, Shown) {
+        self.w.funded(20_000).await;
+        let (_, link) = self.begin(5_000, "k-1").await;
+        self.w.post.answer(SendOutcome::Refused { why: "no such number".into() });
+        let failed = self.act(&link, "send_code", &[]).await;
+        (link, failed)
     }
 
     pub async fn begin(&self, naira: i64, key: &str) -> (StartedPayment, String) {

@@ -4,7 +4,6 @@
 use tillbell::domain::money::Money;
 use tillbell::domain::payment::Status;
 use tillbell::domain::time::Span;
-use tillbell::outbound::message::SendOutcome;
 use tillbell::serve::{Roles, start};
 
 use super::site::{Form, NOT_DEV, Shown, Site, post_at};
@@ -164,10 +163,7 @@ on_both! {
 
     async fn a_code_that_ended_since_is_told_instead(db: TestDatabase) {
         let site = Site::start(db).await;
-        site.w.funded(20_000).await;
-        let (_, link) = site.begin(5_000, "k-1").await;
-        site.w.post.answer(SendOutcome::Refused { why: "no such number".into() });
-        let failed = site.act(&link, "send_code", &[]).await;
+        let (link, failed) = site.without_a_code().await;
         failed.is(502, "We could not send your code.");
         site.w.t.advance(Span::minutes(1));
         let form = site.act(&link, "send_code", &[]).await.form("code");

@@ -235,12 +235,8 @@ on_both! {
     }
 
     async fn a_code_that_could_not_be_sent_is_not_waited_for(db: TestDatabase) {
-        use tillbell::outbound::message::SendOutcome;
         let site = Site::start(db).await;
-        site.w.funded(20_000).await;
-        let (_, link) = site.begin(5_000, "k-1").await;
-        site.w.post.answer(SendOutcome::Refused { why: "no such number".into() });
-        let failed = site.act(&link, "send_code", &[]).await;
+        let (link, failed) = site.without_a_code().await;
         failed.is(502, "We could not send your code. Wait a minute, then ask again.");
         site.w.t.advance(Span::seconds(20));
         for page in [&failed, &site.get(&link).await, &site.submit_anew(&link, &failed.form("send_code"), &[]).await] {

@@ -76,9 +76,26 @@ statements! {
     FOUND_ALARMS: query { found!(concat!("cast($1 as text) = '' and ", alarm!())) }
     ALERT_SLICE_END: query { slice_end!("cast($1 as text) = ''") }
     ALERT_SLICE_END_OF_STATUS: query { slice_end!("status = $1") }
+    OPEN_ALARMS: query {
+        concat!(
+            "select id, payment_id, ",
+            open_alarms!("min(u.id)"),
+            " as undoing_id from alerts where first_seen_at >= $1 and first_seen_at < $2 and ",
+            alarm!(),
+            " order by first_seen_at desc, id desc limit $3"
+        )
+    }
     ALARM_OF: query {
         concat!("select ", open_alarms!("min(u.id)"), " as undoing_id from alerts where id = $1 and ", alarm!())
     }
+}
+
+/// A credit whose money may have been taken back. Ids of its alert, its payment, and the alert that may have done it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OpenAlarm {
+    pub credit: i64,
+    pub payment: i64,
+    pub undoing: i64,
 }
 
 /// What is looked for.
@@ -139,6 +156,23 @@ impl Store {
             Some(row) => row.reader("alerts").time("first_seen_at").map(Some),
             None => Ok(None),
         }
+    }
+
+    /// Credits with an open alarm, newest first: the credit, its payment, and what [`Store::alarm_of`] says of it.
+    pub async fn open_alarms(&self, limit: usize) -> Result<Vec<OpenAlarm>, StoreError> {
+        let rows = self
+            .read(&OPEN_ALARMS, vec![Timestamp::MIN.into(), Timestamp::MAX.into(), (limit as i64).into()])
+            .await?;
+        rows.into_iter()
+            .map(|row| {
+                let mut r = row.reader("alerts");
+                Ok(OpenAlarm {
+                    credit: r.int("id")?,
+                    payment: r.int("payment_id")?,
+                    undoing: r.int("undoing_id")?,
+                })
+            })
+            .collect()
     }
 
     /// The first debit or reversal that may have taken the money of this alert back, and with which nobody has dealt.
