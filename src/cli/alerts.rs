@@ -13,7 +13,7 @@ use super::options::{LIST_MAX, LIST_USUAL, Since, money, newest, not_searched, s
 use super::payments::taken_back;
 use super::print::{self, Object, Shown, for_people};
 use super::reread::{self, RereadArgs};
-use super::{Desk, dismissals, payments};
+use super::{Desk, approvals, dismissals};
 use crate::alert_reader::Banks;
 use crate::alert_reader::check::direction_word;
 use crate::app::App;
@@ -24,13 +24,11 @@ use crate::mail_intake::files::{Mails, is_a_mail};
 use crate::mail_intake::ingest::{Arrival, Ingested, MailIngestor, Origin, ingest};
 use crate::ops::OpError;
 use crate::ops::StoreError;
-use crate::ops::alerts::approve::{Approve, ApproveRefused, approve_alert, difference};
+use crate::ops::alerts::approve::ApproveRefused;
 use crate::ops::alerts::draft::Voucher;
 use crate::ops::alerts::find::{Filter, Search, find_alerts, open_alarms};
 use crate::ops::alerts::read::{AlertTotal, alert_totals, find_alert, find_mail, transaction_id};
 use crate::ops::look_back::Found;
-use crate::ops::payments::find::whose_payment;
-use crate::ops::payments::read::find_payment;
 
 /// Mails in a row that the database was away for; then no more are tried.
 const AWAY_MAX: usize = 3;
@@ -78,23 +76,13 @@ pub(super) enum AlertCommand {
     /// Approve a payment by hand with the money of an alert
     ///
     /// Use it for alerts in review and for money that matched no payment. `alert show` suggests payments.
+    /// Whatever speaks against it is named, and must be overridden with --despite. On a terminal the command then
+    /// shows what you override and asks first, unless you say --yes; a script is not asked.
     #[command(after_help = examples![
         "alert approve 42 --payment A-81",
         "alert approve 42 --payment A-81 --despite \"the payer is her sister\"",
     ])]
-    Approve {
-        /// Id of the alert
-        id: i64,
-        /// Transaction id of the payment that the money is for
-        #[arg(long, value_name = "TXN")]
-        payment: String,
-        /// Id of the business that asked for the payment; needed only where several have a payment with this id
-        #[arg(long, value_name = "ID")]
-        business: Option<i64>,
-        /// Why you approve it although the command warned you
-        #[arg(long, value_name = "REASON")]
-        despite: Option<String>,
-    },
+    Approve(approvals::ApproveArgs),
     /// Dismiss alerts that pay nothing, debits that took nothing back, or quarantined and unreadable mails
     #[command(after_help = examples![
         "alert dismiss 42 --reason \"refund from a supplier\"",
@@ -173,21 +161,7 @@ pub(super) async fn run(command: AlertCommand, desk: &Desk) -> anyhow::Result<()
         AlertCommand::List(args) => list(&app, &banks, args, desk).await,
         AlertCommand::Show { id, mail: true } => write_mail(&app, id, desk).await,
         AlertCommand::Show { id, mail: false } => show(&app, &banks, id, desk).await,
-        AlertCommand::Approve { id, payment, business, despite } => {
-            let business = whose_payment(&app, &payment, business).await??;
-            let ask = Approve {
-                alert_id: id,
-                business_id: business,
-                transaction_id: &payment,
-                operator: &desk.operator,
-                despite: despite.as_deref(),
-            };
-            approve_alert(&app, &ask).await??;
-            payments::outcome(&app, business, &payment, desk).await?;
-            let done = find_payment(&app, business, &payment).await?;
-            let differs = done.and_then(|done| difference(&done, done.received?));
-            desk.printer.remark(differs.is_some(), &differs.unwrap_or_default())
-        }
+        AlertCommand::Approve(args) => approvals::run(&app, &args, desk).await,
         AlertCommand::Dismiss(args) => dismissals::run(&app, &banks, &args, desk).await,
         AlertCommand::Reread(args) => reread::run(&app, banks, &args, desk).await,
     }

@@ -1,7 +1,5 @@
 //! `tillbell payment ...`: finding payments, and what a person does to one.
 
-use std::io::{BufRead, IsTerminal, Read};
-
 use anyhow::bail;
 use clap::{Args, Subcommand};
 
@@ -9,6 +7,7 @@ use super::Desk;
 use super::options::{LIST_MAX, LIST_USUAL, Since, money, newest, not_searched, since};
 use super::print::{Object, Shown};
 use super::shell;
+use super::typed;
 use super::webhooks::delivery;
 use crate::app::App;
 use crate::domain::merchant::Mode;
@@ -25,8 +24,6 @@ use crate::ops::payments::read::{
 use crate::ops::payments::reject::reject_payment;
 use crate::terminal;
 
-/// Bytes of an answer that are read.
-const TYPED_MAX: u64 = 100;
 /// Payments of one reference that are named.
 const REFERRED_MAX: usize = 10;
 
@@ -181,9 +178,6 @@ pub(super) async fn run(command: PaymentCommand, desk: &Desk) -> anyhow::Result<
 
 /// Asks a person at a terminal whether it is this payment that they mean; a script is not asked.
 async fn confirm_reversal(app: &App, business: i64, transaction_id: &str) -> anyhow::Result<()> {
-    if !std::io::stdin().is_terminal() {
-        return Ok(());
-    }
     // What cannot be reversed is refused by the reversal itself.
     let found = find_payment(app, business, transaction_id).await?;
     let Some(payment) = found.filter(|one| one.status == Status::Approved && one.reversed_at.is_none())
@@ -191,16 +185,11 @@ async fn confirm_reversal(app: &App, business: i64, transaction_id: &str) -> any
         return Ok(());
     };
     let amount = naira(payment.received.unwrap_or(payment.amount));
-    eprint!(
-        "{}",
-        terminal::harmless_line(&format!(
-            "Reverse payment {transaction_id:?} of business {business}: {amount} from {}? This cannot be undone. Type yes: ",
-            payment.payer_name
-        ))
-    );
-    let mut typed = String::new();
-    std::io::stdin().lock().take(TYPED_MAX).read_line(&mut typed)?;
-    if typed.trim() != "yes" {
+    let question = terminal::harmless_line(&format!(
+        "Reverse payment {transaction_id:?} of business {business}: {amount} from {}? This cannot be undone. Type yes: ",
+        payment.payer_name
+    ));
+    if typed::says_yes(&question)? == Some(false) {
         bail!("nothing was reversed");
     }
     Ok(())

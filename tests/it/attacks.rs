@@ -173,6 +173,7 @@ on_both! {
             transaction_id: &payment.transaction_id,
             operator: "ada",
             despite: Some("two payers, one session id"),
+            seen: None,
         };
         approve_alert(&t.app, &ask).await.unwrap().unwrap();
     }
@@ -247,6 +248,7 @@ on_both! {
             transaction_id: &open,
             operator: "ada",
             despite: None,
+            seen: None,
         };
         let refused = approve_alert(&t.app, &ask).await.unwrap().unwrap_err();
         assert!(refused.to_string().contains("same money"), "{refused}");

@@ -84,6 +84,7 @@ pub async fn approve_on(
         transaction_id: &payment.transaction_id,
         operator: "ife",
         despite,
+        seen: None,
     };
     approve_alert(app, &ask).await.unwrap().map(drop)
 }

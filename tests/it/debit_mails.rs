@@ -17,7 +17,7 @@ const PAYERS: [&str; 6] =
     ["Ebiere Alagoa", "Tonye Briggs", "Preye Cookey", "Boma Dokubo", "Timi Graham", "Dein Horsfall"];
 
 /// The debit that takes a credit back, with its session id and nobody's name.
-fn back(credit: &Alert) -> Alert {
+pub fn back(credit: &Alert) -> Alert {
     Alert {
         direction: "DEBIT",
         message_id: format!("<back.{}", &credit.message_id[1..]),

@@ -3,10 +3,11 @@
 use tillbell::domain::alert::AlertStatus;
 use tillbell::domain::payment::{Payment, Status};
 use tillbell::domain::time::Span;
-use tillbell::ops::alerts::approve::ApproveRefused;
+use tillbell::ops::alerts::approve::{Approve, ApproveRefused, approval_obstacles, approve_alert};
 use tillbell::ops::alerts::decide::AlertOutcome;
 
 use crate::counted_once::{approve_on, approved, is_open};
+use crate::debit_mails::back;
 use crate::harness::app::{ACCOUNT, LATER, TestApp, world};
 use crate::harness::mails::Alert;
 
@@ -69,5 +70,35 @@ on_both! {
         let told = "the payment was created after the transfer, by the bank's time";
         needs_a_reason(&t, &early, &payment, told).await;
         assert_eq!(t.payment(&payment).await.status, Status::Approved);
+    }
+
+    async fn a_reason_covers_no_obstacle_that_came_after_what_the_person_was_shown(db: TestDatabase) {
+        let (t, shop) = world(db).await;
+        let payment = t.create(&shop, 5_000, "Halima Garba").await;
+        t.advance(LATER);
+        let credit = Alert::credit(ACCOUNT, 2_400, "Halima Garba", t.app.now() - Span::seconds(20));
+        let little = t.ingest(&credit.text()).await;
+        let ask = Approve {
+            alert_id: little.alert_id,
+            business_id: shop.id,
+            transaction_id: &payment.transaction_id,
+            operator: "ada",
+            despite: Some(REASON),
+            seen: None,
+        };
+        let shown = approval_obstacles(&t.app, &ask).await.unwrap().unwrap();
+        assert_eq!(shown.len(), 1, "{shown:?}");
+        // While the person reads, the bank takes the money back.
+        let debit = t.ingest(&back(&credit).text()).await;
+        let came = ["be a copy or a reversal of this one", "have taken this money back"];
+        let came = came.map(|what| format!("alert {} may {what}", debit.alert_id)).to_vec();
+        let refused = approve_alert(&t.app, &Approve { seen: Some(&shown), ..ask }).await.unwrap();
+        assert_eq!(refused.map(drop), Err(ApproveRefused::Unseen(came)));
+        is_open(&t, &payment).await;
+        let shown = approval_obstacles(&t.app, &ask).await.unwrap().unwrap();
+        approve_alert(&t.app, &Approve { seen: Some(&shown), ..ask }).await.unwrap().unwrap();
+        assert_eq!(t.payment(&payment).await.status, Status::Approved);
+        let blank = Approve { despite: Some(" "), ..ask };
+        assert_eq!(approval_obstacles(&t.app, &blank).await.unwrap(), Err(ApproveRefused::Reason));
     }
 }

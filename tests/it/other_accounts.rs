@@ -60,6 +60,7 @@ async fn approve(
         transaction_id: &payment.transaction_id,
         operator: "ada",
         despite,
+        seen: None,
     };
     approve_alert(&t.app, &ask).await.unwrap().map(drop)
 }

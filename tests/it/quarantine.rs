@@ -46,6 +46,7 @@ async fn insist(s: &Scene, alert_id: i64) -> ApproveRefused {
         transaction_id: &s.payment.transaction_id,
         operator: "ife",
         despite: Some("it is on the statement"),
+        seen: None,
     };
     approve_alert(&s.t.app, &ask).await.unwrap().unwrap_err()
 }

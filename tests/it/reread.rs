@@ -210,6 +210,7 @@ on_both! {
             transaction_id: &s.payment.transaction_id,
             operator: "ada",
             despite: Some("it is on the statement"),
+            seen: None,
         };
         let refused = approve_alert(&s.t.app, &ask).await.unwrap().unwrap_err();
         assert!(refused.to_string().contains("was unreadable when it was dismissed"), "{refused}");

@@ -28,6 +28,7 @@ async fn approve(t: &TestApp, alert: i64, payment: &Payment) -> Result<(), Appro
         transaction_id: &payment.transaction_id,
         operator: "ada",
         despite: None,
+        seen: None,
     };
     approve_alert(&t.app, &ask).await.unwrap().map(drop)
 }

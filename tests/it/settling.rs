@@ -147,6 +147,7 @@ on_both! {
             transaction_id: &payment.transaction_id,
             operator: "ada",
             despite: Some("I am sure"),
+            seen: None,
         };
         let refused = approve_alert(&t.app, &ask).await.unwrap().unwrap_err();
         assert!(matches!(refused, ApproveRefused::AlertStatus(..)), "{refused:?}");
@@ -171,6 +172,7 @@ on_both! {
             transaction_id: &mine.transaction_id,
             operator: "ada",
             despite: None,
+            seen: None,
         };
         approve_alert(&t.app, &ask).await.unwrap().unwrap();
         assert_eq!(t.payment(&mine).await.status, Status::Approved);
@@ -237,6 +239,7 @@ on_both! {
             transaction_id: &never.transaction_id,
             operator: "ada",
             despite: None,
+            seen: None,
         };
         approve_alert(&t.app, &ask).await.unwrap().unwrap();
         assert_eq!(t.payment(&never).await.status, Status::Approved);
@@ -255,6 +258,7 @@ on_both! {
             transaction_id: &payment.transaction_id,
             operator: "ada",
             despite: Some("no"),
+            seen: None,
         };
         let refused = approve_alert(&t.app, &ask).await.unwrap().unwrap_err();
         assert!(matches!(refused, ApproveRefused::PaymentStatus(..)), "{refused:?}");
@@ -273,6 +277,7 @@ on_both! {
             transaction_id: &payment.transaction_id,
             operator: "ada",
             despite: None,
+            seen: None,
         };
         let refused = approve_alert(&t.app, &ask).await.unwrap().unwrap_err().to_string();
         assert!(refused.contains("different") && refused.contains("less than half"), "{refused}");
@@ -307,6 +312,7 @@ on_both! {
             transaction_id: &payment.transaction_id,
             operator: "ada",
             despite: None,
+            seen: None,
         };
         approve_alert(&t.app, &ask).await.unwrap().unwrap();
         // The bank's own mail about the same money comes later: it must not pay a second time.
@@ -351,6 +357,7 @@ on_both! {
             transaction_id: &right.transaction_id,
             operator: "ada",
             despite: Some("created after, but it is hers"),
+            seen: None,
         };
         approve_alert(&t.app, &ask).await.unwrap().unwrap();
     }

@@ -24,6 +24,7 @@ use crate::ops::{OpError, RACES_MAX, given_reason};
 use crate::store::tables::settlements::ProvenName;
 
 /// What a person asks for.
+#[derive(Clone, Copy)]
 pub struct Approve<'a> {
     pub alert_id: i64,
     pub business_id: i64,
@@ -31,6 +32,9 @@ pub struct Approve<'a> {
     pub operator: &'a str,
     /// The reason to go on against what speaks against it.
     pub despite: Option<&'a str>,
+    /// What the person was shown that speaks against it. Where more does by now, the reason does not cover it.
+    /// `None`: the person asked for nothing to be shown.
+    pub seen: Option<&'a [String]>,
 }
 
 /// Why it is not done. The texts are for the operator.
@@ -71,8 +75,35 @@ pub enum ApproveRefused {
     OtherMode(String, &'static str),
     #[error("{}; to approve it anyway, give your reason with --despite", .0.join("; "))]
     Obstacles(Vec<String>),
+    #[error("nothing was approved: more speaks against it than you were shown: {}", .0.join("; "))]
+    Unseen(Vec<String>),
     #[error("the alert or the payment has just changed; look at both again")]
     Changed,
+}
+
+/// Everything that an approval rests on, as it was read.
+struct Prepared {
+    alert: AlertRow,
+    payment: Payment,
+    account: ReceivingAccount,
+    received: Money,
+    name: Comparison,
+    /// The state of these was read before anything else: whatever comes or is settled later makes it a lost race.
+    clocks: Vec<(i64, i64)>,
+    /// Another settlement with the same session id, of other money.
+    is_beside_another: bool,
+    obstacles: Vec<String>,
+}
+
+/// What speaks against an approval, to be shown before the person's reason overrides it; empty where nothing does.
+pub async fn approval_obstacles(
+    app: &App,
+    ask: &Approve<'_>,
+) -> Result<Result<Vec<String>, ApproveRefused>, OpError> {
+    if ask.despite.is_some_and(|despite| given_reason(despite).is_none()) {
+        return Ok(Err(ApproveRefused::Reason));
+    }
+    Ok(prepare(app, ask).await?.map(|prepared| prepared.obstacles))
 }
 
 /// `Ok(Err(..))` is a refusal; `Ok(Ok(payment))` the approved payment as it was before.
@@ -83,88 +114,113 @@ pub async fn approve_alert(app: &App, ask: &Approve<'_>) -> Result<Result<Paymen
         None => None,
     };
     for _ in 0..RACES_MAX {
-        let (mut alert, payment) = match load(app, ask).await? {
-            Ok(both) => both,
+        let prepared = match prepare(app, ask).await? {
+            Ok(prepared) => prepared,
             Err(refused) => return Ok(Err(refused)),
         };
-        let aside = alert.facts.kind.and_then(AlertKind::set_aside_as);
-        if aside.is_some() {
-            // A person says that it is one: copies of it are looked for like those of any other.
-            alert.facts.kind = Some(AlertKind::Payment);
+        if !prepared.obstacles.is_empty() && despite.is_none() {
+            return Ok(Err(ApproveRefused::Obstacles(prepared.obstacles)));
         }
-        let received = alert.facts.amount.unwrap_or_default();
-        let name = compare_names(&alert, &payment);
-        let accounts = app.directory.accounts().await?;
-        let wanted = alert.account_id.or(payment.account_id);
-        let Some(account) = accounts.iter().find(|account| Some(account.id) == wanted) else {
-            return Err(OpError::Fault("the payment has no receiving account".into()));
-        };
-        if account.mode != payment.mode {
-            return Ok(Err(ApproveRefused::OtherMode(payment.transaction_id, payment.mode.as_str())));
+        if let Some(seen) = ask.seen {
+            let unseen: Vec<String> =
+                prepared.obstacles.iter().filter(|one| !seen.contains(one)).cloned().collect();
+            if !unseen.is_empty() {
+                return Ok(Err(ApproveRefused::Unseen(unseen)));
+            }
         }
-        // Read before similar alerts are: whatever comes or is settled after this makes it a lost race.
-        let place = account.place();
-        let clocks = clocks(app, &alert, &accounts, (place, received)).await?;
-        let sharing = sharing_session(app, alert.facts.session_id.as_deref(), Some(received)).await?;
-        let standing = standing(&alert, settled_on(app, &alert, place).await?, &sharing);
-        if let Some(same) = standing.iter().find(|one| !one.is_other_money) {
-            return Ok(Err(ApproveRefused::Settled(alert.id, same.what, same.alert_id)));
-        }
-        if let Some(other) = settled_copy(app, &alert).await? {
-            return Ok(Err(ApproveRefused::Settled(alert.id, describe(MESSAGE), other)));
-        }
-        let asked_on = accounts.iter().find(|one| Some(one.id) == payment.account_id);
-        let mut obstacles = obstacles(&alert, &payment, (account, asked_on), received, &name);
-        obstacles.extend(unclear_account(&alert, &accounts));
-        obstacles.extend(fits_another(app, &alert, &payment, received, &name).await?);
-        if let Some(aside) = aside {
-            obstacles.insert(0, format!("alert {} was set aside as {aside}: {}", alert.id, alert.reason));
-        }
-        obstacles.extend(standing.iter().map(typed_perhaps));
-        obstacles.extend(similar_for_person(app, &alert, account.id, received).await?.doubts);
-        obstacles.extend(wallet_doubt(app, &payment, received).await?);
-        if !obstacles.is_empty() && despite.is_none() {
-            return Ok(Err(ApproveRefused::Obstacles(obstacles)));
-        }
-        let differs =
-            difference(&payment, received).map(|differs| format!(" ({differs})")).unwrap_or_default();
-        let reason = format!("{}{differs}", despite.unwrap_or("nothing spoke against it"));
-        let text = evidence::encode_operator(&OperatorApproval {
-            now: app.now(),
-            operator: ask.operator,
-            despite,
-            obstacles: &obstacles,
-            name: name.verdict,
-            name_reason: &name.reason,
-            received,
-            requested: payment.amount,
-            before: &alert.evidence,
-        });
-        let (expected, seen) =
-            (fold(&payment.payer_name), fold(alert.facts.payer_name.as_deref().unwrap_or_default()));
-        let settling = Settling {
-            alert: &alert,
-            payment: &payment,
-            account,
-            clocks: &clocks,
-            rule: "approved by an operator",
-            fit: "operator",
-            evidence: &text,
-            name_mismatch: name.verdict != NameVerdict::Match,
-            operator: Some(ByOperator {
-                name: ask.operator,
-                reason: &reason,
-                proven: newly_proven(app, &alert, &payment, &name, (&expected, &seen)).await?,
-                keys: fresh_keys(app, &alert, place).await?,
-                beside_another: !standing.is_empty(),
-            }),
-        };
-        if settle(app, &settling).await? == Settled::Done {
-            alarm_if_undone(app, &alert, account.id, received).await?;
-            return Ok(Ok(payment));
+        if carry_out(app, ask, &prepared, despite).await? == Settled::Done {
+            alarm_if_undone(app, &prepared.alert, prepared.account.id, prepared.received).await?;
+            return Ok(Ok(prepared.payment));
         }
     }
     Ok(Err(ApproveRefused::Changed))
+}
+
+async fn prepare(app: &App, ask: &Approve<'_>) -> Result<Result<Prepared, ApproveRefused>, OpError> {
+    let (mut alert, payment) = match load(app, ask).await? {
+        Ok(both) => both,
+        Err(refused) => return Ok(Err(refused)),
+    };
+    let aside = alert.facts.kind.and_then(AlertKind::set_aside_as);
+    if aside.is_some() {
+        // A person says that it is one: copies of it are looked for like those of any other.
+        alert.facts.kind = Some(AlertKind::Payment);
+    }
+    let received = alert.facts.amount.unwrap_or_default();
+    let name = compare_names(&alert, &payment);
+    let accounts = app.directory.accounts().await?;
+    let wanted = alert.account_id.or(payment.account_id);
+    let Some(account) = accounts.iter().find(|account| Some(account.id) == wanted).cloned() else {
+        return Err(OpError::Fault("the payment has no receiving account".into()));
+    };
+    if account.mode != payment.mode {
+        return Ok(Err(ApproveRefused::OtherMode(payment.transaction_id, payment.mode.as_str())));
+    }
+    let place = account.place();
+    let clocks = clocks(app, &alert, &accounts, (place, received)).await?;
+    let sharing = sharing_session(app, alert.facts.session_id.as_deref(), Some(received)).await?;
+    let standing = standing(&alert, settled_on(app, &alert, place).await?, &sharing);
+    if let Some(same) = standing.iter().find(|one| !one.is_other_money) {
+        return Ok(Err(ApproveRefused::Settled(alert.id, same.what, same.alert_id)));
+    }
+    if let Some(other) = settled_copy(app, &alert).await? {
+        return Ok(Err(ApproveRefused::Settled(alert.id, describe(MESSAGE), other)));
+    }
+    let asked_on = accounts.iter().find(|one| Some(one.id) == payment.account_id);
+    let mut obstacles = obstacles(&alert, &payment, (&account, asked_on), received, &name);
+    obstacles.extend(unclear_account(&alert, &accounts));
+    obstacles.extend(fits_another(app, &alert, &payment, received, &name).await?);
+    if let Some(aside) = aside {
+        obstacles.insert(0, format!("alert {} was set aside as {aside}: {}", alert.id, alert.reason));
+    }
+    obstacles.extend(standing.iter().map(typed_perhaps));
+    obstacles.extend(similar_for_person(app, &alert, account.id, received).await?.doubts);
+    obstacles.extend(wallet_doubt(app, &payment, received).await?);
+    let is_beside_another = !standing.is_empty();
+    Ok(Ok(Prepared { alert, payment, account, received, name, clocks, is_beside_another, obstacles }))
+}
+
+/// Writes the approval, if nothing changed since it was prepared.
+async fn carry_out(
+    app: &App,
+    ask: &Approve<'_>,
+    prepared: &Prepared,
+    despite: Option<&str>,
+) -> Result<Settled, OpError> {
+    let Prepared { alert, payment, account, received, name, .. } = prepared;
+    let differs = difference(payment, *received).map(|differs| format!(" ({differs})")).unwrap_or_default();
+    let reason = format!("{}{differs}", despite.unwrap_or("nothing spoke against it"));
+    let text = evidence::encode_operator(&OperatorApproval {
+        now: app.now(),
+        operator: ask.operator,
+        despite,
+        obstacles: &prepared.obstacles,
+        name: name.verdict,
+        name_reason: &name.reason,
+        received: *received,
+        requested: payment.amount,
+        before: &alert.evidence,
+    });
+    let (expected, seen) =
+        (fold(&payment.payer_name), fold(alert.facts.payer_name.as_deref().unwrap_or_default()));
+    let settling = Settling {
+        alert,
+        payment,
+        account,
+        clocks: &prepared.clocks,
+        rule: "approved by an operator",
+        fit: "operator",
+        evidence: &text,
+        name_mismatch: name.verdict != NameVerdict::Match,
+        operator: Some(ByOperator {
+            name: ask.operator,
+            reason: &reason,
+            proven: newly_proven(app, alert, payment, name, (&expected, &seen)).await?,
+            keys: fresh_keys(app, alert, account.place()).await?,
+            beside_another: prepared.is_beside_another,
+        }),
+    };
+    settle(app, &settling).await
 }
 
 /// The clock of this amount where it is credited, and of an alert that was forwarded, or names no account, those of all

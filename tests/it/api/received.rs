@@ -96,7 +96,7 @@ on_both! {
         for (id, naira, payer, differs) in [("half", 5_500, "FADIPE TUNDE", false), ("kin", 8_000, "AMAKA", true)] {
             let alert = paid(&server, naira, payer).await;
             assert_eq!(alert.transaction_id, None, "{alert:?}");
-            let ask = Approve { alert_id: alert.alert_id, business_id: shop.id, transaction_id: id, operator: "ada", despite: Some("her brother paid") };
+            let ask = Approve { alert_id: alert.alert_id, business_id: shop.id, transaction_id: id, operator: "ada", despite: Some("her brother paid"), seen: None };
             approve_alert(server.app(), &ask).await.unwrap().unwrap();
             let reply = read(&server, &shop.key, id).await;
             assert!(reply.body.contains(&format!(r#""received_amount":{naira}.00,"#)), "{}", reply.body);
@@ -120,7 +120,7 @@ on_both! {
         assert_eq!(paid(&server, 7_000, "IBEKWE NGOZI").await.transaction_id.as_deref(), Some("own"));
         let alert = paid(&server, 4_000, "IBEKWE NGOZI").await;
         assert_eq!(alert.transaction_id, None, "{alert:?}");
-        let ask = Approve { alert_id: alert.alert_id, business_id: shop.id, transaction_id: "kin", operator: "ada", despite: None };
+        let ask = Approve { alert_id: alert.alert_id, business_id: shop.id, transaction_id: "kin", operator: "ada", despite: None, seen: None };
         approve_alert(server.app(), &ask).await.unwrap().unwrap();
         for (id, differs) in [("kin", true), ("own", false)] {
             assert_eq!(read(&server, &shop.key, id).await.json()["data"]["name_mismatch"], differs, "{id}");

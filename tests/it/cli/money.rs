@@ -198,4 +198,31 @@ on_both! {
         let done = desk.json(&["payment", "reverse", &other, "--reason", "wrong match"]);
         assert!(!done["reversed_at"].is_null(), "a script is asked nothing: {done}");
     }
+
+    async fn what_a_reason_overrides_is_confirmed_on_a_terminal_and_told_in_a_script(db: TestDatabase) {
+        let desk = Desk::new(&db);
+        let key = furnish(&desk);
+        let told = "only NGN 2,100.00 was received, less than half of NGN 5,300.00";
+        let take = async |name: &str| {
+            let txn = pay(&desk, &key, 5_300, "Sade Ayo Balogun").await;
+            let mail = Alert::credit("0123456781", 2_100, "Balogun Sade Ayo", now()).text();
+            std::fs::write(desk.path().join(name), mail).unwrap();
+            let taken = desk.json(&["alert", "ingest", name, "--trusted"]);
+            (txn, taken["results"][0]["alert_id"].to_string())
+        };
+        let (txn, alert) = take("one.eml").await;
+        let plain = ["alert", "approve", &alert, "--payment", &txn];
+        let shown = typed_on_terminal(&desk, &plain, "");
+        assert!(shown.contains(&format!("  - {told}\n")) && shown.contains("nothing was approved"), "{shown}");
+        let approve = [&plain[..], &["--despite", "the rest in cash"]].concat();
+        let is_approved = || desk.json(&["payment", "show", &txn])["status"] == "approved";
+        for (typed, expected) in [("no\n", false), ("\n", false), ("yes\n", true)] {
+            let shown = typed_on_terminal(&desk, &approve, typed);
+            assert!(shown.contains(&format!("You override:\n  - {told}\n")), "{shown}");
+            assert_eq!(is_approved(), expected, "{typed:?}: {shown}");
+        }
+        let (txn, alert) = take("two.eml").await;
+        let done = desk.text(&["alert", "approve", &alert, "--payment", &txn, "--despite", "the rest in cash"]);
+        assert!(done.contains("You overrode:") && done.contains(told), "a script is asked nothing: {done}");
+    }
 }

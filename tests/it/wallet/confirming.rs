@@ -160,6 +160,7 @@ on_both! {
             transaction_id: &started.transaction_id,
             operator: "ada",
             despite: Some("the customer says so"),
+            seen: None,
         };
         let refused = approve_alert(&w.t.app, &approve).await.unwrap().unwrap_err();
         assert!(refused.to_string().contains("not a bank transfer"), "{refused}");

@@ -160,6 +160,7 @@ on_both! {
             transaction_id: &asked.transaction_id,
             operator: "ada",
             despite: None,
+            seen: None,
         };
         approve_alert(&w.t.app, &approve).await.unwrap().unwrap();
         assert_eq!(w.wallet().await.balance, Money(850_000));
@@ -188,6 +189,7 @@ on_both! {
             transaction_id: &second.transaction_id,
             operator: "ada",
             despite,
+            seen: None,
         };
         let refused = approve_alert(&w.t.app, &despite(None)).await.unwrap().unwrap_err();
         assert!(matches!(&refused, ApproveRefused::Obstacles(all) if all[0].contains("suspended")), "{refused:?}");
