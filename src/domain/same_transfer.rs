@@ -33,6 +33,9 @@ const WORDS_MIN: usize = 2;
 pub const LAYOUTS_APART: Span = Span::minutes(2);
 /// A time that is told less exactly than this says little: a bank's day holds many transfers of one amount.
 const EXACT: Span = Span::minutes(10);
+/// How a credit's doubt about its money goes on after the number of the alert that causes it.
+pub const MAY_HAVE_TAKEN: &str = "may have taken this money back";
+pub const TELLS_OF_LOSS: &str = "says of what may be this money that it has not come, or went back";
 /// What banks charge for a transfer or a month of messages stays below.
 pub const FEE_MOST: Money = Money(50_000);
 
@@ -147,10 +150,13 @@ pub fn may_be_of_one_payer(a: &AlertRow, b: &AlertRow) -> bool {
     !payers_differ(a, b) && !differ(&a.facts.session_id, &b.facts.session_id)
 }
 
-/// Whether one layout of one bank wrote both. Of two layouts nothing but the time is sure to be one and the same
-/// thing: a clock runs behind, a reference is another number, a balance another kind, and a name may be a remark.
+/// Whether one layout of one bank wrote both, at one moment. Of two layouts nothing but the time is sure to be one and
+/// the same thing: a clock runs behind, a reference is another number, a balance another kind, and a name may be a
+/// remark. So it is of two mails that tell two states of a transfer.
 fn is_one_layout(a: &AlertRow, b: &AlertRow) -> bool {
-    a.facts.bank == b.facts.bank && a.facts.template == b.facts.template
+    a.facts.bank == b.facts.bank
+        && a.facts.template == b.facts.template
+        && a.facts.told_states() == b.facts.told_states()
 }
 
 fn differ(a: &Option<String>, b: &Option<String>) -> bool {
@@ -238,12 +244,15 @@ pub fn may_undo(undoing: &AlertRow, credit: &AlertRow) -> bool {
     undoing.first_seen >= credit.first_seen || !is_before(undoing, credit) || is_forwarded(credit)
 }
 
-/// Whether it was before, by the bank's own times. Midnight to the second is the day of a value date.
+/// Whether it was before, by the bank's own times, of which those of two layouts and of a mail's Date are a little off.
+/// Midnight to the second is the day of a value date.
 pub fn is_before(undoing: &AlertRow, credit: &AlertRow) -> bool {
     let told = told_time(undoing);
+    let is_one_clock = is_one_layout(undoing, credit) && is_timed(undoing);
+    let slack = if is_one_clock { Span(0) } else { LAYOUTS_APART };
     let is_day = is_timed(undoing) && (told.begin - Span(1)).lagos_day() != told.begin.lagos_day();
     let end = if is_day { told.end.max(told.begin + Span::days(1)) } else { told.end };
-    end < told_time(credit).begin
+    end + slack < told_time(credit).begin
 }
 
 /// A debit or a reversal, which may undo a credit. What the bank takes for itself does not, though it may
@@ -251,6 +260,23 @@ pub fn is_before(undoing: &AlertRow, credit: &AlertRow) -> bool {
 pub fn is_undoing(alert: &AlertRow) -> bool {
     let is_the_banks = matches!(alert.facts.kind, Some(AlertKind::Fee | AlertKind::Notice));
     alert.facts.is_outgoing() && !is_the_banks
+}
+
+/// A mail about a credit that tells that the money has not come, or went back. It speaks against the credit as a debit
+/// does. One that a person approved all the same tells of money.
+pub fn tells_of_loss(alert: &AlertRow) -> bool {
+    alert.facts.direction == Some(Direction::Credit)
+        && alert.facts.is_told_as_lost()
+        && !matches!(alert.status, AlertStatus::Matched | AlertStatus::Reversed)
+}
+
+/// What it says of a credit that it speaks against, in words.
+pub fn undoing_in_words(undoing: &AlertRow) -> String {
+    if tells_of_loss(undoing) {
+        format!("alert {} {TELLS_OF_LOSS}", undoing.id)
+    } else {
+        format!("alert {} {MAY_HAVE_TAKEN}", undoing.id)
+    }
 }
 
 /// Money that leaves and may undo a credit: also what reads as a fee, see [`takes_back`].
@@ -267,6 +293,9 @@ pub fn is_fee(alert: &AlertRow) -> bool {
 /// remark such as "transfer fee" makes a reversal read as the bank's fee. It is none if it takes exactly the
 /// credit's amount and that is more than banks charge, or at least half of it and names the credit or its payer.
 pub fn takes_back(undoing: &AlertRow, credit: &AlertRow) -> bool {
+    if tells_of_loss(undoing) {
+        return !tells_of_loss(credit);
+    }
     if !is_fee(undoing) {
         return is_undoing(undoing);
     }

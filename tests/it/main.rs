@@ -47,6 +47,7 @@ mod store;
 mod subjects;
 mod taken_back;
 mod telling;
+mod told_as_lost;
 mod two_layouts;
 mod two_nodes;
 mod typed_session;

@@ -60,8 +60,11 @@ on_both! {
             despite: None,
         };
         reverse_payment(&t.app, &undo).await.unwrap().unwrap();
-        // Who reversed a wrong match knows of it, and named the account.
-        approve_on(&t.app, held.alert_id, &one, None).await.unwrap();
+        // Who reversed a wrong match knows of it; the mail says no more of the account than before.
+        let refused = approve_on(&t.app, held.alert_id, &one, None).await.unwrap_err();
+        let ApproveRefused::Obstacles(obstacles) = &refused else { panic!("{refused}") };
+        assert!(obstacles.len() == 1 && obstacles[0].contains("does not say which account"), "{refused}");
+        approve_on(&t.app, held.alert_id, &one, despite).await.unwrap();
         assert_eq!(t.payment(&one).await.status, Status::Approved);
     }
 }

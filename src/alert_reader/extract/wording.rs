@@ -133,7 +133,21 @@ impl Reader<'_> {
         bank: &Bank,
         shared: &Shared,
     ) -> (AlertKind, Option<String>) {
-        let text = narration.unwrap_or_default();
+        let kind = self.kind_of_narration(direction, narration.unwrap_or_default(), bank, shared);
+        if direction == Direction::Credit && self.rows_speak_of_reversal(shared) {
+            self.doubt(RETURNED);
+        }
+        self.states(shared);
+        kind.map_or((AlertKind::Payment, None), |(kind, why)| (kind, Some(why)))
+    }
+
+    fn kind_of_narration(
+        &mut self,
+        direction: Direction,
+        text: &str,
+        bank: &Bank,
+        shared: &Shared,
+    ) -> Option<(AlertKind, String)> {
         let own = bank.kinds.iter().map(|rule| (rule, "a rule of the bank's template"));
         for (rule, whose) in own.chain(shared.kinds.iter().map(|rule| (rule, "a rule for all banks"))) {
             if rule.direction.is_some_and(|d| d != direction) {
@@ -144,21 +158,13 @@ impl Reader<'_> {
                 // Words of the payer's set no credit aside.
                 Some(kind) if direction == Direction::Debit || !bank.narration_is_typed => {
                     let what = in_words(kind);
-                    return (
-                        kind,
-                        Some(format!("{what}: the narration matches {whose} with {:?}", found.as_str())),
-                    );
+                    let why = format!("{what}: the narration matches {whose} with {:?}", found.as_str());
+                    return Some((kind, why));
                 }
                 _ => self.doubt(RETURNED_OR_OWN),
             }
         }
-        if direction == Direction::Credit && self.rows_speak_of_reversal(shared) {
-            self.doubt(RETURNED);
-        }
-        if direction == Direction::Credit {
-            self.states(shared);
-        }
-        (AlertKind::Payment, None)
+        None
     }
 }
 

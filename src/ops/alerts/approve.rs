@@ -1,7 +1,7 @@
 //! A person decides that an alert pays a payment.
 //!
-//! A person may do what the rules may not, but not by oversight: whatever speaks against it is
-//! named and must be overridden with a reason, which is kept with the settlement.
+//! A person may do what the rules may not, but not by oversight: whatever speaks against it is named and must be
+//! overridden with a reason, which is kept with the settlement.
 
 use std::cmp::Ordering;
 
@@ -17,7 +17,9 @@ use crate::domain::matching::{AmountFit, Beneficiary, CLOCK_SLACK, compare_payer
 use crate::domain::money::{CURRENCY, Money, naira};
 use crate::domain::name::{Comparison, NameVerdict, fold};
 use crate::domain::payment::{Kind, Payment, Status};
-use crate::domain::same_transfer::{MESSAGE, describe, interval, is_forwarded};
+use crate::domain::same_transfer::{
+    MAY_HAVE_TAKEN, MESSAGE, TELLS_OF_LOSS, describe, interval, is_forwarded,
+};
 use crate::ops::alerts::settle::{ByOperator, Settled, Settling, settle};
 use crate::ops::wallet_payments::topup::wallet_doubt;
 use crate::ops::{OpError, RACES_MAX, given_reason};
@@ -32,12 +34,11 @@ pub struct Approve<'a> {
     pub operator: &'a str,
     /// The reason to go on against what speaks against it.
     pub despite: Option<&'a str>,
-    /// What the person was shown that speaks against it. Where more does by now, the reason does not cover it.
-    /// `None`: the person asked for nothing to be shown.
+    /// What the person was shown that speaks against it: the reason covers no more. `None`: nothing was shown.
     pub seen: Option<&'a [String]>,
 }
 
-/// Why it is not done. The texts are for the operator.
+/// Why it is not done, in words for the operator.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ApproveRefused {
     #[error("there is no alert {0}")]
@@ -188,7 +189,7 @@ async fn carry_out(
     despite: Option<&str>,
 ) -> Result<Settled, OpError> {
     let Prepared { alert, payment, account, received, name, .. } = prepared;
-    let differs = difference(payment, *received).map(|differs| format!(" ({differs})")).unwrap_or_default();
+    let differs = difference(payment, *received).map_or(String::new(), |differs| format!(" ({differs})"));
     let reason = format!("{}{differs}", despite.unwrap_or("nothing spoke against it"));
     let text = evidence::encode_operator(&OperatorApproval {
         now: app.now(),
@@ -421,7 +422,7 @@ fn is_answered(doubt: &str) -> bool {
         "the account was added with --force",
         "reversed: ",
     ];
-    const ENDS: [&str; 2] = [" shows fewer than three digits", " may have taken this money back"];
+    const ENDS: [&str; 3] = [" shows fewer than three digits", MAY_HAVE_TAKEN, TELLS_OF_LOSS];
     WHOLE.contains(&doubt)
         || BEGINNINGS.iter().any(|begin| doubt.starts_with(begin))
         || ENDS.iter().any(|end| doubt.ends_with(end))

@@ -7,7 +7,8 @@ use crate::app::App;
 use crate::domain::alert::{AlertRow, AlertStatus};
 use crate::domain::money::Money;
 use crate::domain::same_transfer::{
-    Key, SESSION, beside_key, describe, is_copy, is_credit, is_other_money, keys_of, mail_keys, transfer_keys,
+    Key, SESSION, beside_key, describe, is_copy, is_credit, is_other_money, is_vouched, keys_of, mail_keys,
+    transfer_keys,
 };
 use crate::ops::OpError;
 
@@ -38,9 +39,9 @@ pub async fn judge_copies(app: &App, alert: &mut AlertRow, keys: &[Key]) -> Resu
         }
     }
     let counts = alert.authenticity.counts();
-    // The bank tells its transfer a second time, and now it is another state: that is news.
-    let is_news = |other: &AlertRow| alert.facts.has_lost_state() && !other.facts.has_lost_state();
-    let same = others.iter().find(|(kind, other)| is_copy(kind, alert, other) && !is_news(other));
+    // A forwarded mail that pays no more is nobody's word.
+    let makes_copies = |other: &AlertRow| is_vouched(other) && !is_news(alert, other);
+    let same = others.iter().find(|(kind, other)| makes_copies(other) && is_copy(kind, alert, other));
     // What a debit shares with its credit makes it no copy.
     let like = if is_credit(alert) { others.first() } else { None };
     let Some((kind, other)) = same.or(like) else { return Ok(fresh) };
@@ -54,14 +55,26 @@ pub async fn judge_copies(app: &App, alert: &mut AlertRow, keys: &[Key]) -> Resu
     } else if same.is_some() {
         alert.facts.doubts.push(format!("it has the same {} as alert {}", describe(kind), other.id));
     } else {
-        alert.facts.doubts.push(format!(
-            "it has the same {} as alert {}, but another amount, direction, time, account, session id, \
-             reference, balance, payer or state",
-            describe(kind),
-            other.id
-        ));
+        let why = match is_vouched(other) {
+            false => "which was forwarded and pays nothing",
+            true => {
+                "but another amount, direction, time, account, session id, reference, balance, payer or state"
+            }
+        };
+        alert.facts.doubts.push(format!("it has the same {} as alert {}, {why}", describe(kind), other.id));
     }
     Ok(fresh)
+}
+
+/// The bank tells its transfer a second time, and now in another state: that is news, unless a person has found the
+/// money to be there already.
+fn is_news(alert: &AlertRow, other: &AlertRow) -> bool {
+    let states = |alert: &AlertRow| {
+        let in_words = alert.facts.has_lost_state() && !alert.facts.is_told_as_lost();
+        (alert.facts.told_states().iter().map(|state| (*state).to_owned()).collect::<Vec<_>>(), in_words)
+    };
+    let is_found = other.status == AlertStatus::Matched && !alert.facts.has_lost_state();
+    states(alert) != states(other) && !is_found
 }
 
 /// Makes an alert a duplicate that tells nothing, and whose very bytes were taken in before with the same verdict: a

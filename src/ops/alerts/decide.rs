@@ -8,7 +8,7 @@
 
 use std::time::Duration;
 
-use super::taken_back::{alarm_steps, link_undone, tell_alarm, turned_credits, undoes};
+use super::taken_back::{link_undone, tell_of_loss, undoes};
 use super::weigh::Weighed;
 use super::weigh_corrected::weigh_corrected;
 use super::{alert_log, evidence};
@@ -52,6 +52,11 @@ pub async fn decide_alert(app: &App, alert_id: i64) -> Result<AlertOutcome, OpEr
                 link_undone(app, &alert).await?;
             }
             return outcome(app, &alert).await;
+        }
+        if races == 0 && alert.facts.has_lost_state() {
+            // Before it is decided, so that whoever dies here does it again.
+            tell_of_loss(app, &alert).await?;
+            continue;
         }
         crate::crash::point("alert.before_decision");
         // Corrected when the money had come already: as strict as where a correction looks at waiting alerts.
@@ -138,22 +143,17 @@ pub async fn conclude(app: &App, alert: &AlertRow, weighed: &Weighed) -> Result<
     }
     // That the money may be gone says more than that it may be a copy.
     let linked = weighed.undone_by.filter(|undoing| alert.linked_alert_id != Some(*undoing));
-    let turned = turned_credits(app, alert).await?;
     let unit = app
         .store
         .unit(alert.id)
         .await?
         .step(alerts::decided(alert, status, &reason, &text, now))
         .steps(linked.map(|undoing| alerts::link(alert.id, undoing)))
-        .steps(turned.iter().flat_map(|credit| alarm_steps(credit.id, alert.id, now)))
         .step(jobs::finish_by_subject(JobKind::Decide, alert.id, status.as_str(), now));
     let done = matches!(app.store.apply(unit).await?, Applied::Done(_));
     count(status, done);
     if done {
         alert_log::decided(app, alert, weighed);
-        for credit in &turned {
-            tell_alarm(app, credit, alert.id).await;
-        }
     }
     Ok(done)
 }

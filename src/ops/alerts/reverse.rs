@@ -9,10 +9,10 @@
 use crate::app::App;
 use crate::domain::alert::{AlertRow, AlertStatus, Direction};
 use crate::domain::message::MessageKind;
-use crate::domain::money::naira;
+use crate::domain::money::{Money, naira};
 use crate::domain::payment::{Kind, Payment};
 use crate::domain::same_transfer::{
-    is_before, is_fee, is_forwarded, is_same_place, may_be_the_same_money, takes_back, takes_money,
+    is_before, is_fee, is_forwarded, is_same_place, may_be_the_same_money, place_of, takes_back, takes_money,
 };
 use crate::ops::alerts::taken_back::{meant_by, told_again};
 use crate::ops::messages::outbox::{self, By, NOTES_VALID, Note};
@@ -98,6 +98,11 @@ pub async fn reverse_payment(
                 Some(alert) => Some(alert),
             },
         };
+        // Read before other tellings of the debit are: whoever undoes another payment by one of them meanwhile wins.
+        let clock = match &undoing {
+            Some(undoing) => debit_clock(app, undoing, credit.as_ref(), &payment).await?,
+            None => None,
+        };
         let obstacles = match &undoing {
             Some(undoing) => obstacles(app, undoing, credit.as_ref(), ask.business_id).await?,
             None => Vec::new(),
@@ -105,7 +110,7 @@ pub async fn reverse_payment(
         if !obstacles.is_empty() && despite.is_none() {
             return Ok(Err(ReverseRefused::Obstacles(obstacles)));
         }
-        let reversal = Reversal { payment, settlement_id, credit, undoing, obstacles };
+        let reversal = Reversal { payment, settlement_id, credit, undoing, clock, obstacles };
         if let Some(payment) = mirror(app, ask, &reversal).await? {
             return Ok(Ok(payment));
         }
@@ -172,6 +177,12 @@ async fn obstacles(
             ));
         }
     }
+    if undoing.facts.is_told_as_lost() {
+        all.push(format!(
+            "alert {id} says of the debit itself that it failed or waits: {}",
+            undoing.facts.told_states().join("; ")
+        ));
+    }
     if undoing.status == AlertStatus::Dismissed {
         all.push(format!("alert {id} was dismissed: {}", undoing.reason));
     }
@@ -210,8 +221,22 @@ struct Reversal {
     /// The alert that funded it.
     credit: Option<AlertRow>,
     undoing: Option<AlertRow>,
+    /// The clock of the debit's amount, by its place and amount, as it was read.
+    clock: Option<(i64, Money, i64)>,
     /// What a person overrides.
     obstacles: Vec<String>,
+}
+
+async fn debit_clock(
+    app: &App,
+    undoing: &AlertRow,
+    credit: Option<&AlertRow>,
+    payment: &Payment,
+) -> Result<Option<(i64, Money, i64)>, OpError> {
+    let account = undoing.account_id.or(credit.and_then(|credit| credit.account_id)).or(payment.account_id);
+    let (Some(account), Some(amount)) = (account, undoing.facts.amount) else { return Ok(None) };
+    let place = place_of(&app.directory.accounts().await?, account);
+    Ok(Some((place, amount, app.store.amount_ticks(place, amount).await?)))
 }
 
 async fn mirror(app: &App, ask: &Reverse<'_>, reversal: &Reversal) -> Result<Option<Payment>, OpError> {
@@ -243,6 +268,7 @@ async fn mirror(app: &App, ask: &Reverse<'_>, reversal: &Reversal) -> Result<Opt
         None => ask.reason.to_owned(),
     };
     let unit = unit
+        .steps(reversal.clock.map(|(place, amount, ticks)| alerts::tick_guarded(place, amount, ticks)))
         .steps(told)
         .step(payments::reversed(payment, now))
         .step(settlements::reversed(settlement_id, now, ask.reason, ask.undoing_alert))

@@ -84,7 +84,6 @@ pub async fn settle(app: &App, s: &Settling<'_>) -> Result<Settled, OpError> {
         payment_id: after.id,
         reason: s.rule,
         evidence: s.evidence,
-        account_id: s.account.id,
         vouched_by: vouched_by.as_deref(),
         at: now,
     };

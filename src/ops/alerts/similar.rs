@@ -11,8 +11,8 @@ use crate::domain::alert::{AlertRow, AlertStatus};
 use crate::domain::money::Money;
 use crate::domain::same_transfer::{
     LAYOUTS_APART, has_come, is_credit, is_forwarded, is_one_transfer, is_same_place, is_timed, is_vouched,
-    leaves_alone, may_be_the_same_money, may_undo, names_the_payer, place_of, speaks_of, takes_back, telling,
-    told_time,
+    leaves_alone, may_be_of_one_payer, may_be_the_same_money, may_undo, names_the_payer, place_of, speaks_of,
+    takes_back, telling, tells_of_loss, told_time, undoing_in_words,
 };
 use crate::domain::time::{Span, Timestamp};
 use crate::ops::OpError;
@@ -49,7 +49,7 @@ impl Similar {
     }
 
     fn undone(&mut self, by: &AlertRow) {
-        self.doubt(format!("alert {} may have taken this money back", by.id));
+        self.doubt(undoing_in_words(by));
         self.undone_by.get_or_insert(by.id);
     }
 }
@@ -186,7 +186,8 @@ async fn compare(
             let is_elsewhere = |named: &AlertRow| leaves_alone(&other, named, alert);
             let belongs_elsewhere =
                 asked <= UNDOING_ASKED_MAX && named_by(app, &other, accounts).await?.iter().any(is_elsewhere);
-            if may_undo(&other, alert) && !belongs_elsewhere {
+            let is_of_payer = !tells_of_loss(&other) || may_be_of_one_payer(&other, alert);
+            if may_undo(&other, alert) && is_of_payer && !belongs_elsewhere {
                 similar.undone(&other);
             }
         } else if is_told(&other, asking) && may_be_the_same_money(alert, &other) {
@@ -220,11 +221,13 @@ async fn gather(
 ) -> Result<(Vec<AlertRow>, bool), OpError> {
     let seen = sight(app, alert);
     let time = told_time(alert);
+    // A mail that tells another state was not written with the clock of the first one, though in the same layout.
+    let is_one_clock = alert.facts.told_states().is_empty();
     let when = When {
         time: (time.begin, time.end),
         slack: LAYOUTS_APART,
         bank: alert.facts.bank.as_deref(),
-        template: alert.facts.template.as_deref(),
+        template: alert.facts.template.as_deref().filter(|_| is_one_clock),
     };
     let (mut others, mut full) = (Vec::new(), false);
     for place in places.iter().copied() {

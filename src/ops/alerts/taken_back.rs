@@ -1,5 +1,6 @@
-//! A debit or reversal arrived: credits that it may have taken back are held in review, and an approved one
-//! raises an alarm (contract/alerts.md#a31). Nothing is reversed by itself.
+//! A debit or reversal arrived, or a mail that tells of a credit as failed, returned or not yet there: credits that it
+//! may be about are held in review, and an approved one raises an alarm (contract/alerts.md#a31). Nothing is reversed by
+//! itself.
 //!
 //! It speaks of the credits that it names by session id or reference, and of other tellings of their money. Anybody
 //! can type a session id into a transfer: so it speaks of the credits of its account and amount as well, unless one of
@@ -8,7 +9,7 @@
 //! would hide the one that matters.
 
 use super::alert_log;
-use super::copies::SHARING_MAX;
+use super::copies::{SHARING_MAX, sharing_session};
 use super::similar::{LIKELY_MAX, named_by, sight};
 use crate::app::App;
 use crate::domain::account::ReceivingAccount;
@@ -16,7 +17,7 @@ use crate::domain::alert::{AlertKind, AlertRow, AlertStatus};
 use crate::domain::same_transfer::{
     FEE_MOST, has_come, is_credit, is_fee, is_same_place, is_vouched, leaves_alone, may_be_about,
     may_be_of_one_payer, may_be_one_debit, may_be_the_same_money, may_undo, names_the_payer, speaks_of,
-    takes_back, takes_money, tells_the_same,
+    takes_back, takes_money, tells_of_loss, tells_the_same, undoing_in_words,
 };
 use crate::domain::time::Timestamp;
 use crate::ops::{OpError, RACES_MAX};
@@ -29,9 +30,11 @@ const TOLD_MAX: usize = 10;
 /// Credits of one amount that are looked at.
 const CREDITS_MAX: usize = 500;
 
-/// A debit or reversal that the bank or a person vouches for, or what reads as a fee and may be one.
+/// A debit or reversal that the bank or a person vouches for, or what reads as a fee and may be one; and what tells that
+/// a credit was lost that a rule set aside.
 pub(in crate::ops) fn undoes(alert: &AlertRow) -> bool {
-    alert.status == AlertStatus::Ignored && alert.authenticity.counts() && takes_money(alert)
+    let speaks_against = takes_money(alert) || tells_of_loss(alert);
+    alert.status == AlertStatus::Ignored && alert.authenticity.counts() && speaks_against
 }
 
 /// Finds what it may have taken back, and holds it or raises the alarm. May be run again after a crash: it
@@ -53,12 +56,12 @@ pub(in crate::ops) async fn link_undone(app: &App, undoing: &AlertRow) -> Result
         note(app, undoing.id, alerts::link(undoing.id, only.id)).await?;
     }
     for credit in each {
-        hold_or_alarm(app, credit, undoing.id).await?;
+        hold_or_alarm(app, credit, undoing).await?;
     }
     let (waiting, others): (Vec<_>, Vec<_>) =
         one_of.into_iter().partition(|credit| credit.status.is_waiting());
     for credit in waiting {
-        hold_or_alarm(app, credit, undoing.id).await?;
+        hold_or_alarm(app, credit, undoing).await?;
     }
     let settled: Vec<i64> = others
         .iter()
@@ -146,6 +149,9 @@ async fn of_its_account_and_amount(
         }
         found.extend(read);
     }
+    // Whoever tells of no account may tell of this one.
+    let nowhere = app.store.alerts_seen(None, amount, seen, CREDITS_MAX).await?;
+    found.extend(nowhere.into_iter().filter(|credit| is_same_place(undoing, credit, accounts)));
     // Whatever account a forwarded one shows.
     for one in app.store.forwarded_and_paid(amount, seen, CREDITS_MAX).await? {
         if found.iter().all(|known| known.id != one.id) {
@@ -153,40 +159,49 @@ async fn of_its_account_and_amount(
         }
     }
     found.retain(|credit| {
+        let is_another = credit.id != undoing.id;
         let was_decided = matches!(credit.status, AlertStatus::Matched | AlertStatus::Reversed);
-        (credit.status.is_waiting() || was_decided || credit.is_credit_aside())
+        is_another
+            && (credit.status.is_waiting() || was_decided || credit.is_credit_aside())
             && has_come(credit)
             && is_vouched(credit)
             && takes_back(undoing, credit)
             && may_undo(undoing, credit)
+            && (!tells_of_loss(undoing) || may_be_of_one_payer(undoing, credit))
     });
     Ok(found)
 }
 
-/// The credits that paid something, and of which this mail tells a second time that the money is not there, or no more:
-/// the one whose key it shares, or else those of its account, amount and payer, if they are few.
-pub(in crate::ops) async fn turned_credits(app: &App, alert: &AlertRow) -> Result<Vec<AlertRow>, OpError> {
-    let facts = &alert.facts;
-    if !facts.has_lost_state() || !alert.authenticity.counts() {
-        return Ok(Vec::new());
+/// Paid credits of which this mail tells a second time, with words in its narration that mean that the money went back.
+/// A payer can type them, so only the one whose key it shares is meant.
+async fn turned_in_words(app: &App, alert: &AlertRow) -> Result<Vec<AlertRow>, OpError> {
+    let mut found = sharing_session(app, alert.facts.session_id.as_deref(), alert.facts.amount).await?;
+    if let Some(twin) = alert.linked_alert_id.filter(|id| found.iter().all(|one| one.id != *id)) {
+        found.extend(app.store.alert(twin).await?.filter(|twin| tells_the_same(alert, twin)));
     }
-    let is_settled = |credit: &AlertRow| {
-        credit.status == AlertStatus::Matched && is_credit(credit) && !credit.facts.has_lost_state()
-    };
-    if let Some(id) = alert.linked_alert_id
-        && let Some(twin) = app.store.alert(id).await?
-        && is_settled(&twin)
-        && tells_the_same(alert, &twin)
-    {
-        return Ok(vec![twin]);
+    found.retain(|credit| {
+        credit.status == AlertStatus::Matched
+            && credit.facts.amount == alert.facts.amount
+            && is_credit(credit)
+            && !credit.facts.has_lost_state()
+            && may_be_of_one_payer(alert, credit)
+    });
+    Ok(found)
+}
+
+/// A credit arrived whose mail tells that the money has not come or went back: what it may be about is held, or raises
+/// the alarm.
+pub(in crate::ops) async fn tell_of_loss(app: &App, alert: &AlertRow) -> Result<(), OpError> {
+    if !alert.authenticity.counts() || !alert.facts.has_lost_state() {
+        return Ok(());
     }
-    if !facts.is_told_as_lost() {
-        return Ok(Vec::new());
+    if tells_of_loss(alert) {
+        return link_undone(app, alert).await;
     }
-    let (Some(account), Some(amount)) = (alert.account_id, facts.amount) else { return Ok(Vec::new()) };
-    let mut found = app.store.alerts_seen(Some(account), amount, sight(app, alert), CREDITS_MAX).await?;
-    found.retain(|credit| credit.id != alert.id && is_settled(credit) && may_be_of_one_payer(alert, credit));
-    Ok(if found.len() <= LIKELY_MAX { found } else { Vec::new() })
+    for credit in turned_in_words(app, alert).await? {
+        alarm(app, &credit, alert.id).await?;
+    }
+    Ok(())
 }
 
 /// Other debits or reversals that may tell of the same money as this one: of its session id and amount over all time,
@@ -222,13 +237,13 @@ async fn note(app: &App, shard: i64, step: Step) -> Result<(), OpError> {
     Ok(())
 }
 
-async fn hold_or_alarm(app: &App, credit: AlertRow, undoing: i64) -> Result<(), OpError> {
-    let why = format!("alert {undoing} may have taken this money back");
+async fn hold_or_alarm(app: &App, credit: AlertRow, undoing: &AlertRow) -> Result<(), OpError> {
+    let why = undoing_in_words(undoing);
     let mut alert = credit;
     for _ in 0..RACES_MAX {
         match alert.status {
             AlertStatus::New | AlertStatus::Review | AlertStatus::Unmatched => {
-                let held = alerts::held(&alert, &why, undoing);
+                let held = alerts::held(&alert, &why, undoing.id);
                 let job = jobs::finish_by_subject(JobKind::Decide, alert.id, "held", app.now());
                 let unit = app.store.unit(alert.id).await?.step(held).step(job);
                 if app.store.apply(unit).await?.is_done() {
@@ -236,7 +251,7 @@ async fn hold_or_alarm(app: &App, credit: AlertRow, undoing: i64) -> Result<(), 
                     return Ok(());
                 }
             }
-            AlertStatus::Matched => return alarm(app, &alert, undoing).await,
+            AlertStatus::Matched => return alarm(app, &alert, undoing.id).await,
             _ => return Ok(()),
         }
         // It was decided at this moment: look what became of it.

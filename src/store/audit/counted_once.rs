@@ -21,7 +21,8 @@ macro_rules! no_key_is_settled_twice {
                     cast(coalesce(a.bank_time_begin_at, 0) as text) || '|' || \
                     cast(coalesce(a.balance_kobo, 0) as text))) twice"),
             ("settlements", "twice.settlement_id", "(select coalesce(r.via_account_id, r.id), a.reference, max(s.id) as settlement_id from settlements s \
-                 join alerts a on a.id = s.alert_id join receiving_accounts r on r.id = a.account_id \
+                 join alerts a on a.id = s.alert_id join payments p on p.id = s.payment_id \
+                 join receiving_accounts r on r.id = coalesce(a.account_id, p.account_id) \
                  where s.reversed_at is null and a.is_reference_unique = 1 and a.reference is not null \
                  group by coalesce(r.via_account_id, r.id), a.reference having count(*) > 1) twice"),
             ("settlements", "k.settlement_id", "settled_keys k left join settlements s on s.id = k.settlement_id \

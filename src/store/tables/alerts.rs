@@ -36,7 +36,7 @@ statements! {
         reference: Text, is_reference_unique: Int, session_id: Text, bank_time_begin_at: Int,
         bank_time_end_at: Int, bank_time_precision: Text, balance_kind: Text, balance_kobo: Int,
         doubts: Text, message_id: Text, mail_from: Text, subject: Text, mailed_at: Int, first_seen_at: Int,
-        decided_at: Int, linked_alert_id: Int, reason: Text, evidence: Text, authentic_by: Text
+        decided_at: Int, linked_alert_id: Int, reason: Text, evidence: Text, authentic_by: Text, is_told_as_lost: Int
     }
     LIFTED: query {
         "update alerts set version = version + 1, status = $2, source = $4, authenticity = $5, bank = $6, \
@@ -46,7 +46,7 @@ statements! {
          $22, reference = $23, is_reference_unique = $24, session_id = $25, bank_time_begin_at = $26, \
          bank_time_end_at = $27, bank_time_precision = $28, balance_kind = $29, balance_kobo = $30, doubts = \
          $31, message_id = $32, mail_from = $33, subject = $34, mailed_at = $35, first_seen_at = $36, \
-         decided_at = $37, linked_alert_id = $38, reason = $39, evidence = $40, authentic_by = $41 where id = \
+         decided_at = $37, linked_alert_id = $38, reason = $39, evidence = $40, authentic_by = $41, is_told_as_lost = $42 where id = \
          $1 and version = $3 and (status in ('quarantined', 'unreadable', 'ignored') or (status = 'review' and \
          account_id is null))"
     }
@@ -61,8 +61,7 @@ statements! {
     }
     MATCHED: query {
         "update alerts set status = 'matched', settlement_id = $3, payment_id = $4, matched_at = $5, \
-         decided_at = $5, reason = $6, evidence = $7, account_id = coalesce(account_id, $8), \
-         authentic_by = coalesce(authentic_by, $9), kind = case when kind in ('fee', 'own_transfer') then 'payment' else \
+         decided_at = $5, reason = $6, evidence = $7, authentic_by = coalesce(authentic_by, $8), kind = case when kind in ('fee', 'own_transfer') then 'payment' else \
          kind end, version = version + 1 where id = $1 and version = $2 and (status in ('new', 'review', 'unmatched') \
          or (status = 'ignored' and direction = 'credit' and kind in ('fee', 'own_transfer')) or (status = 'dismissed' \
          and coalesce(dismissed_from, 'review') in ('review', 'unmatched', 'ignored')))"
@@ -246,6 +245,7 @@ fn row(alert: &AlertRow) -> ADD {
         reason: (&alert.reason).into(),
         evidence: (&alert.evidence).into(),
         authentic_by: alert.authentic_by.as_ref().into(),
+        is_told_as_lost: (facts.direction == Some(Direction::Credit) && facts.is_told_as_lost()).into(),
     }
 }
 
@@ -285,8 +285,6 @@ pub struct MatchNote<'a> {
     pub payment_id: i64,
     pub reason: &'a str,
     pub evidence: &'a str,
-    /// Where the money is credited; it becomes the alert's account, if the alert names none.
-    pub account_id: i64,
     /// The person who approves it, in words: from now on it counts as if it had been proven.
     pub vouched_by: Option<&'a str>,
     pub at: Timestamp,
@@ -304,7 +302,6 @@ pub fn matched(alert: &AlertRow, note: &MatchNote<'_>) -> Step {
             note.at.into(),
             note.reason.into(),
             note.evidence.into(),
-            note.account_id.into(),
             note.vouched_by.into(),
         ],
     )

@@ -81,12 +81,12 @@ macro_rules! without_session {
     };
 }
 
-/// Those that no bank's time keeps apart: debits, reversals, and alerts without a time.
+/// Those that no bank's time keeps apart: debits, reversals, credits told as lost, and alerts without a time.
 macro_rules! timeless {
     ($place:ident) => {
         $place!(
             " and first_seen_at >= $3 and first_seen_at <= $4 \
-             and (direction = 'debit' or kind = 'reversal' or bank_time_precision = 'none')",
+             and (direction = 'debit' or kind = 'reversal' or bank_time_precision = 'none' or is_told_as_lost = 1)",
             " order by first_seen_at desc limit $5"
         )
     };
@@ -256,7 +256,7 @@ impl Store {
         timed.into_iter().chain(wide).map(decode).collect()
     }
 
-    /// The debits, the reversals, and the alerts without a time, of one account (`None`: that name none) and
+    /// The debits, the reversals, the credits that are told as lost, and the alerts without a time, of one account (`None`: that name none) and
     /// amount, first seen between two times; newest first.
     pub async fn timeless_alerts(
         &self,
