@@ -20,6 +20,20 @@ const TITLES: &str = include_str!("../../../data/names/titles.txt");
 const BUSINESS: &str = include_str!("../../../data/names/business.txt");
 const KNOWN: &str = include_str!("../../../data/names/known_names.txt");
 
+/// Every table, by the name of its file.
+#[cfg(test)]
+pub(super) const FILES: [(&str, &str); 9] = [
+    ("affixes", AFFIXES),
+    ("business", BUSINESS),
+    ("gender_pairs", GENDER_PAIRS),
+    ("known_names", KNOWN),
+    ("neighbours", NEIGHBOURS),
+    ("nicknames", NICKNAMES),
+    ("short_forms", SHORT_FORMS),
+    ("spelling", SPELLING),
+    ("titles", TITLES),
+];
+
 /// Shorter words belong to a spelling group only when a table has them.
 const MIN_LETTERS_BY_KEY: usize = 6;
 

@@ -20,7 +20,7 @@ use crate::ops::wallets::find::{known_wallet, limits};
 use crate::ops::webhooks::body::{self, AlertNote, PAYMENT_APPROVED};
 use crate::store::tables::jobs::{self, JobKind};
 use crate::store::tables::settlements::{self, EntryNote, ProvenName, Settlement};
-use crate::store::tables::{acts, alerts, payments, wallets};
+use crate::store::tables::{acts, alerts, events, payments, wallets};
 use crate::store::{Applied, IdKind, Step};
 
 /// A person's part in an approval.
@@ -150,6 +150,9 @@ pub async fn settle(app: &App, s: &Settling<'_>) -> Result<Settled, OpError> {
         Applied::Conflict { statement } => {
             tracing::debug!(alert = s.alert.id, statement, "somebody was faster");
             Ok(Settled::Lost)
+        }
+        Applied::ConstraintViolation { statement } if events::is_second(statement) => {
+            Err(body::has_an_event(&after.transaction_id))
         }
         // Another telling of the transfer was settled at this moment: look again, and see it.
         Applied::ConstraintViolation { statement } => {
