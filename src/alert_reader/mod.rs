@@ -1,13 +1,12 @@
-//! The door for bank mails: raw bytes in, the facts of an alert and their authenticity out.
+//! What a mail says: its bytes and the answer of `mail_proof` in, the facts of an alert with their doubts out.
 //!
 //! ```text
-//! files -> mime -> html | text_table -> authentic -> template -> extract (amount, when, narration)
-//!     \-> head -> dkim + dns, verdict -> proof -/
+//! mime -> html | text_table -> authentic -> template -> extract (amount, when, narration) -> unsigned
 //! ```
 //!
-//! Nothing here decides about money or asks the time; `dns` alone asks the network.
-//! No bank is named in this code: what is known of a bank stands in `banks/*.toml`.
-//! Called by the command line, by the mailbox and SMTP intake, and by tests.
+//! Pure: nothing here decides about money, asks the time, the network or the database. `proof` is how `mail_proof`
+//! hands its answer over; `head` and `verdict` also read headers for it. No bank is named in this code: what is known
+//! of a bank stands in `banks/*.toml`. Called by `mail_intake`, `mail_proof` and the command line.
 
 mod amount;
 mod authentic;

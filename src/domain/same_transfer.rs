@@ -301,9 +301,11 @@ pub fn speaks_of(undoing: &AlertRow, named: &AlertRow) -> bool {
     undoing.facts.amount == named.facts.amount && named.status != AlertStatus::Dismissed
 }
 
-/// Whether a debit that names that credit by a key is about no other one, such as this. A key can be typed into a
-/// transfer of the same amount, so it can be of this one as well where this shows no key of its own, unless the debit
-/// names the payer of that one alone, and this one's narration, which the debit may repeat, does not.
+/// True if the debit names `named` by a key and therefore cannot be about `other`.
+///
+/// The key alone does not show it, for anybody can type a key into a transfer of the same amount. It takes that `other`
+/// has a key of its own, or that the debit names the payer of `named` and not the payer of `other`. (If the narration of
+/// `other` names that payer as well, the debit may only repeat it, and shows nothing.)
 pub fn leaves_alone(undoing: &AlertRow, named: &AlertRow, other: &AlertRow) -> bool {
     let (debit, of_named, of_other) = (&undoing.facts, &named.facts, &other.facts);
     let by_session = debit.session_id.is_some() && debit.session_id == of_named.session_id;

@@ -1,9 +1,9 @@
-//! DKIM: which signatures of a mail speak in a bank's name, and whether a key opens them.
+//! DKIM: which signatures of a mail speak in a bank's name, and whether a key verifies them.
 //!
 //! Canonical forms, body hashes and the check of a signature are mail-auth's. Everything that it
 //! leaves to its caller or does more kindly than money allows is here: alignment, `l=`, SHA-1, short,
 //! revoked and test keys, times against our own clock, tags given twice, fields given twice. No
-//! network: keys come from `dns`. Blocking work of bounded size; called by `proof` alone.
+//! network: keys come from `dns`. Blocking work of bounded size; called by `mail_proof` (`mod.rs`) alone.
 
 use futures_util::FutureExt;
 use mail_auth::common::crypto::CryptoError;
@@ -33,7 +33,7 @@ const MAX_NAME: usize = 253;
 /// Fields that must not be there twice where a signature is to count: a reader could take the other.
 const ONCE: [&str; 6] = ["From", "Subject", "Date", "To", "Content-Type", "Content-Transfer-Encoding"];
 
-/// A signature in the bank's own name that may count if its key opens it.
+/// A signature in the bank's own name that may count if its key verifies it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Signature {
     /// Which of the mail's DKIM-Signature fields, from the top.

@@ -4,7 +4,7 @@
 //!
 //! What speaks against a mail besides (look-alikes, forwards, other people's verdicts) is `authentic`'s.
 //! Parsing is done on blocking threads, may fail in no way but with a reason, and waits for DNS no
-//! longer than it is told. Called by `intake` and the command line.
+//! longer than it is told. Called by `mail_intake` and the command line.
 
 mod dkim;
 pub mod dns;

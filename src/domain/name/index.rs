@@ -303,7 +303,7 @@ impl Keys {
     }
 }
 
-/// FNV-1a, 64 bits. Whoever picks names whose keys collide has others' payments looked at and passed over.
+/// FNV-1a, 64 bits. Not secret: a collision only costs one more comparison, because the name rule decides.
 fn hash(parts: &[&str]) -> i64 {
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
     for part in parts {

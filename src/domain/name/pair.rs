@@ -25,7 +25,7 @@ const SERVANT: [&str; 6] = ["ABD", "ABDEL", "ABDOUL", "ABDUL", "ABDUR", "ABDUS"]
 /// A joined piece under this length makes one name with its neighbour.
 const MIN_PIECE_LETTERS: usize = 3;
 
-/// What makes a woman's name of a man's: a name cut just before it is another name.
+/// Endings that turn a man's name into a woman's (Daniel, Daniella): a name cut just before one is another name.
 const FEMALE_ENDINGS: [&str; 9] = ["A", "AT", "ATU", "LA", "LLA", "LLE", "INE", "INA", "IA"];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -263,7 +263,7 @@ impl Pairs<'_, '_> {
         };
         let (left_expected, initials_expected) = split(self.e, &self.free_e);
         let (left_received, initials_received) = split(self.r, &self.free_r);
-        // Of persons with no name in common nobody asks what is nearly the same.
+        // Without one agreeing name, near misses do not matter for persons.
         let asked = ways == Ways::Whole || self.found.iter().any(|a| a.names > 0);
         let nearly = most_pairs(&left_expected, &left_received, |a, b| {
             asked && is_nearly(self.e.words[a], self.r.words[b])

@@ -271,8 +271,9 @@ pub(in crate::ops) async fn alert_unit(
     Ok(unit)
 }
 
-/// Looks for copies of a credit, or of the mail of a debit: one that was told twice takes nothing back twice. Answers the keys under which copies of it will be known: only what the bank
-/// or a person vouches for makes others duplicates (contract/alerts.md#a26).
+/// Looks for copies of a credit, or of the mail of a debit: the same debit mail received twice must raise only one
+/// alarm. Answers the keys under which copies of it will be known: only what the bank or a person vouches for makes
+/// others duplicates (contract/alerts.md#a26).
 async fn copies(app: &App, alert: &mut AlertRow, content_hash: &[u8; 32]) -> Result<Vec<Key>, OpError> {
     let keys = if alert.status == AlertStatus::New {
         let accounts = app.directory.accounts().await?;

@@ -88,7 +88,7 @@ pub async fn similar_alerts(
     }
     // Another telling of what came over a virtual account may name the one that it is settled through.
     places.extend(accounts.iter().filter(|one| one.via == Some(account_id)).map(|one| Some(one.id)));
-    // Ten reads at once are a large future, and this lies deep in the way of a mail.
+    // Boxed: ten concurrent reads make a large future, deep in a chain of calls.
     Box::pin(compare(app, alert, &accounts, (place, &places), received, Asking::Rule)).await
 }
 
@@ -286,8 +286,8 @@ pub async fn named_by(
     Ok(found)
 }
 
-/// A credit that has been decided, whatever became of it: money that was sent back by hand, or taken back,
-/// does not come again in other words.
+/// A credit that has been decided, whatever became of it. One that was dismissed or reversed counts as well: a second
+/// mail about it is not new money.
 fn is_told(alert: &AlertRow, asking: Asking) -> bool {
     let decided = match alert.status {
         AlertStatus::Matched

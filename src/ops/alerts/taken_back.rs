@@ -1,11 +1,15 @@
 //! A debit or reversal arrived: credits that it may have taken back are held in review, and an approved one
 //! raises an alarm (contract/alerts.md#a31). Nothing is reversed by itself.
 //!
-//! It speaks of the credits that it names by session id or reference, and of other tellings of their money. Anybody
-//! can type a session id into a transfer: so it speaks of the credits of its account and amount as well, unless one of
-//! those named is of its amount and the others show keys of their own or other payers. Of these it means those whose
-//! payer its narration names; where it names nobody, any, as long as they are few: an alarm for each of sixty credits
-//! would hide the one that matters.
+//! A debit may concern:
+//!
+//! 1. credits with its session id or reference;
+//! 2. other alerts about the same transfers as those;
+//! 3. since anybody can type a session id into a transfer, also the other credits of its account and amount, unless a
+//!    credit of (1) has this amount and the others have keys or payers of their own.
+//!
+//! If the debit's narration names payers of (3), only their credits are concerned. If it names nobody and there are too
+//! many, those that were paid are told in one alarm: sixty would hide the one that matters.
 
 use super::alert_log;
 use super::copies::SHARING_MAX;

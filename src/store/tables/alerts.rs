@@ -189,8 +189,9 @@ pub fn add(alert: &AlertRow) -> Step {
     Step::insert(row(alert))
 }
 
-/// The step that writes an alert anew that told nothing so far, now that more is known of the mail; guarded by
-/// the version it was read with. First sight and everything that tells which mail it is stay.
+/// The step that overwrites an alert that could not be used (quarantined, unreadable, ignored, in review without an
+/// account) after its mail was proven late or read again; guarded by the version it was read with. First sight and
+/// everything that tells which mail it is stay.
 pub fn rewritten_after_proof(alert: &AlertRow) -> Step {
     Step::one(&LIFTED, row(alert).values())
 }
