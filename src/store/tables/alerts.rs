@@ -38,7 +38,7 @@ statements! {
         doubts: Text, message_id: Text, mail_from: Text, subject: Text, mailed_at: Int, first_seen_at: Int,
         decided_at: Int, linked_alert_id: Int, reason: Text, evidence: Text, authentic_by: Text
     }
-    LIFTED: query {
+    REWRITTEN: query {
         "update alerts set version = version + 1, status = $2, source = $4, authenticity = $5, bank = $6, \
          template = $7, direction = $8, kind = $9, amount_kobo = $10, currency = $11, account_shown = $12, \
          account_id = $13, virtual_account = $14, virtual_amount_kobo = $15, virtual_day = $16, holder_name = \
@@ -192,11 +192,11 @@ pub fn add(alert: &AlertRow) -> Step {
 /// The step that overwrites an alert that could not be used (quarantined, unreadable, ignored, in review without an
 /// account) after its mail was proven late or read again; guarded by the version it was read with. First sight and
 /// everything that tells which mail it is stay.
-pub fn rewritten_after_proof(alert: &AlertRow) -> Step {
-    Step::one(&LIFTED, row(alert).values())
+pub fn rewritten(alert: &AlertRow) -> Step {
+    Step::one(&REWRITTEN, row(alert).values())
 }
 
-/// All columns that are written when an alert is taken; `LIFTED` numbers them as they stand in `ADD`.
+/// All columns that are written when an alert is taken; `REWRITTEN` numbers them as they stand in `ADD`.
 fn row(alert: &AlertRow) -> ADD {
     let facts = &alert.facts;
     let (balance_kind, balance) = match facts.balance {
@@ -434,13 +434,13 @@ impl Store {
 
 #[cfg(test)]
 mod tests {
-    use super::{ADD, LIFTED};
+    use super::{ADD, REWRITTEN};
     use crate::store::engine::sql::Text;
 
     /// The values of the one go to the places of the other.
     #[test]
     fn rewriting_an_alert_numbers_the_columns_as_taking_one_does() {
-        let (Text::Insert { columns, .. }, Text::Plain(text)) = (&ADD::sql().text, &LIFTED.text) else {
+        let (Text::Insert { columns, .. }, Text::Plain(text)) = (&ADD::sql().text, &REWRITTEN.text) else {
             panic!("an insert and an update");
         };
         let text = text.replace(['(', ')', ','], " ");
@@ -448,7 +448,7 @@ mod tests {
         for (n, (column, _)) in columns.iter().enumerate() {
             let (place, name) = (format!("${}", n + 1), *column);
             let named = words.windows(3).any(|words| words == [name, "=", place.as_str()]);
-            assert!(named, "{name} is not {place} in LIFTED");
+            assert!(named, "{name} is not {place} in REWRITTEN");
         }
     }
 }
