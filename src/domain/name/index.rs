@@ -285,7 +285,7 @@ impl Keys {
         }
     }
 
-    /// One word agrees and another is a typing error, a like sound or a pet name apart.
+    /// One word agrees and another is a typing error, a like sound or a nickname apart.
     fn near(&mut self, words: &[&Word], related: &[Vec<String>]) {
         for (i, word) in words.iter().enumerate() {
             let near = related::nearly(word);

@@ -1,4 +1,4 @@
-//! The name tables: spellings, short forms, pet names, look-alikes, titles, business words
+//! The name tables: spellings, short forms, nicknames, look-alikes, titles, business words
 //! and the known names, read once from `data/names/*.txt`, which are part of the binary.
 //!
 //! Tables are data, not rules; what they mean is said in `pair` and `business`. A line that
@@ -277,7 +277,7 @@ impl Tables {
     }
 
     /// Its nicknames, as name keys: whatever else people call somebody of that name.
-    pub(super) fn pet_names(&self, name_key: &str) -> &[String] {
+    pub(super) fn nicknames(&self, name_key: &str) -> &[String] {
         self.nicknames.get(name_key).map_or(&[], Vec::as_slice)
     }
 
@@ -341,12 +341,12 @@ impl Tables {
         self.groups.iter().map(|(word, group)| (*word, *group))
     }
 
-    /// Every full form with its short forms, as name keys; then those with pet names.
+    /// Every full form with its short forms, as name keys; then those with nicknames.
     pub(super) fn all_short_forms(&self) -> impl Iterator<Item = (&String, impl Iterator<Item = &String>)> {
         self.short_forms.iter().map(|(full, forms)| (full, forms.iter().map(|(_, form)| form)))
     }
 
-    pub(super) fn all_pet_names(&self) -> impl Iterator<Item = (&String, impl Iterator<Item = &String>)> {
+    pub(super) fn all_nicknames(&self) -> impl Iterator<Item = (&String, impl Iterator<Item = &String>)> {
         self.nicknames.iter().map(|(full, forms)| (full, forms.iter()))
     }
 }
