@@ -65,16 +65,16 @@ pub(super) fn weigh(raw: &[u8], banks: &Banks, intake: &Intake, mut read: Readin
         open.join(" and ")
     );
     // Somebody else's transfer with typed rows could be shown as a debit of the bank's own, which holds money.
-    let undoes = takes_money_back(&read);
-    let is_settled_so = bank.is_some_and(|bank| !bank.signs_content_type) || undoes;
-    if open == [CONTENT_TYPE] && is_settled_so && (read.outcome == Outcome::Read || undoes) {
+    let takes_back = takes_money_back(&read);
+    let is_settled_so = bank.is_some_and(|bank| !bank.signs_content_type) || takes_back;
+    if open == [CONTENT_TYPE] && is_settled_so && (read.outcome == Outcome::Read || takes_back) {
         match settled(raw, banks, intake, &read) {
             Ok(natural) => return natural,
             Err(why) => doubt = format!("the bank does not sign Content-Type, and {why}"),
         }
     }
     read.why.push(format!("doubt: {doubt}"));
-    if undoes {
+    if takes_back {
         read.outcome = Outcome::Unreadable;
         read.facts = AlertFacts { bank: read.facts.bank, ..AlertFacts::default() };
     }

@@ -19,7 +19,7 @@ mod fit;
 mod reasons;
 
 pub use elsewhere::consider_on;
-pub use fit::{AmountFit, CLOCK_SLACK, Interval, NEAR_MISS, TimeFit, about, has_ended_lately};
+pub use fit::{AmountFit, CLOCK_SLACK, Interval, NEAR_MISS, TimeFit, has_ended_lately, similar_amounts};
 use reasons::Reasons;
 pub use reasons::ReviewKind;
 
@@ -342,7 +342,7 @@ fn meant_for_another(
     winner: Beneficiary,
     considered: &[Considered],
 ) -> Option<String> {
-    let (low, high) = about(incoming.received);
+    let (low, high) = similar_amounts(incoming.received);
     let others = considered.iter().filter(|c| {
         c.beneficiary != winner
             && (c.status == Status::Pending || c.has_ended_lately)

@@ -198,7 +198,7 @@ pub fn is_one_transfer(a: &AlertRow, b: &AlertRow, accounts: &[ReceivingAccount]
 }
 
 /// A reference that is more than a placeholder.
-pub fn telling(reference: &Option<String>) -> Option<&str> {
+pub fn usable_reference(reference: &Option<String>) -> Option<&str> {
     let reference = reference.as_deref()?;
     let signs: Vec<char> = reference.chars().filter(|c| c.is_alphanumeric()).collect();
     let is_telling = signs.len() >= REFERENCE_MIN && signs.iter().any(|c| *c != signs[0]);
@@ -275,7 +275,7 @@ pub fn takes_back(undoing: &AlertRow, credit: &AlertRow) -> bool {
     let is_named = || {
         let shares = |a: &Option<String>, b: &Option<String>| a.is_some() && a == b;
         shares(&debit.session_id, &credited.session_id)
-            || telling(&debit.reference).is_some() && shares(&debit.reference, &credited.reference)
+            || usable_reference(&debit.reference).is_some() && shares(&debit.reference, &credited.reference)
             || names_the_payer(undoing, credit)
     };
     let is_half = i128::from(taken.kobo()) * 2 >= i128::from(came.kobo());
@@ -284,8 +284,8 @@ pub fn takes_back(undoing: &AlertRow, credit: &AlertRow) -> bool {
 
 /// Whether the narration of an alert names the payer of a credit. That of a debit or reversal repeats the transfer's
 /// own, of which a part is the payer's remark.
-pub fn names_the_payer(telling: &AlertRow, credit: &AlertRow) -> bool {
-    let (Some(narration), Some(payer)) = (&telling.facts.narration, &credit.facts.payer_name) else {
+pub fn names_the_payer(told_by: &AlertRow, credit: &AlertRow) -> bool {
+    let (Some(narration), Some(payer)) = (&told_by.facts.narration, &credit.facts.payer_name) else {
         return false;
     };
     let (narration, payer) = (fold(narration), fold(payer));
@@ -311,7 +311,9 @@ pub fn leaves_alone(undoing: &AlertRow, named: &AlertRow, other: &AlertRow) -> b
     let by_session = debit.session_id.is_some() && debit.session_id == of_named.session_id;
     let by_reference = debit.reference.is_some() && debit.reference == of_named.reference;
     let has_its_own = by_session && of_other.session_id.is_some()
-        || by_reference && telling(&of_other.reference).is_some() && of_other.reference != debit.reference;
+        || by_reference
+            && usable_reference(&of_other.reference).is_some()
+            && of_other.reference != debit.reference;
     let has_its_own = has_its_own && !is_forwarded(other);
     let names_that_one =
         names_the_payer(undoing, named) && !names_the_payer(undoing, other) && !names_the_payer(other, named);
@@ -319,7 +321,7 @@ pub fn leaves_alone(undoing: &AlertRow, named: &AlertRow, other: &AlertRow) -> b
 }
 
 /// Money that came, also where a rule set it aside as a fee or a transfer between own accounts.
-pub fn has_come(alert: &AlertRow) -> bool {
+pub fn is_incoming_money(alert: &AlertRow) -> bool {
     is_credit(alert) || alert.is_credit_aside()
 }
 
@@ -394,7 +396,7 @@ fn is_exact(alert: &AlertRow) -> bool {
 
 /// Two references that each say something, and are not one.
 fn references_differ(a: &AlertRow, b: &AlertRow) -> bool {
-    let (x, y) = (telling(&a.facts.reference), telling(&b.facts.reference));
+    let (x, y) = (usable_reference(&a.facts.reference), usable_reference(&b.facts.reference));
     x.is_some() && y.is_some() && x != y
 }
 
@@ -876,9 +878,9 @@ mod tests {
         for (reference, says) in
             [("CT-778", false), ("CT-7781", true), ("111111", false), ("------CT", false)]
         {
-            assert_eq!(telling(&text(reference)).is_some(), says, "{reference}");
+            assert_eq!(usable_reference(&text(reference)).is_some(), says, "{reference}");
         }
-        assert_eq!(telling(&None), None);
+        assert_eq!(usable_reference(&None), None);
         for (narration, payer, named) in [
             ("RVSL FROM NGOZI ADA UMEADI", "NGOZI UMEADI", true),
             ("RVSL FROM NGOZI", "NGOZI UMEADI", false),
@@ -953,9 +955,9 @@ mod tests {
         let aside = with(&credit(), |a| {
             (a.status, a.facts.kind) = (AlertStatus::Ignored, Some(AlertKind::OwnTransfer));
         });
-        assert!(has_come(&credit()) && has_come(&aside) && !is_credit(&aside));
-        assert!(!has_come(&with(&aside, |a| a.status = AlertStatus::Review)));
-        assert!(!has_come(&debit(AlertKind::Payment)));
+        assert!(is_incoming_money(&credit()) && is_incoming_money(&aside) && !is_credit(&aside));
+        assert!(!is_incoming_money(&with(&aside, |a| a.status = AlertStatus::Review)));
+        assert!(!is_incoming_money(&debit(AlertKind::Payment)));
     }
 
     #[test]

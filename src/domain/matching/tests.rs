@@ -253,11 +253,11 @@ fn what_another_beneficiary_may_be_meant_by_goes_to_a_person() {
 
 #[test]
 fn about_an_amount_is_two_hundred_or_a_twentieth() {
-    assert_eq!(about(Money(500_000)), (Money(475_000), Money(525_000)));
-    assert_eq!(about(Money(400_000)), (Money(380_000), Money(420_000)));
-    assert_eq!(about(Money(399_900)), (Money(379_900), Money(419_900)));
-    assert_eq!(about(Money(10_000)), (Money(-10_000), Money(30_000)));
-    assert_eq!(about(Money(i64::MAX)).1, Money(i64::MAX));
+    assert_eq!(similar_amounts(Money(500_000)), (Money(475_000), Money(525_000)));
+    assert_eq!(similar_amounts(Money(400_000)), (Money(380_000), Money(420_000)));
+    assert_eq!(similar_amounts(Money(399_900)), (Money(379_900), Money(419_900)));
+    assert_eq!(similar_amounts(Money(10_000)), (Money(-10_000), Money(30_000)));
+    assert_eq!(similar_amounts(Money(i64::MAX)).1, Money(i64::MAX));
 }
 
 #[test]

@@ -8,7 +8,7 @@
 
 use std::time::Duration;
 
-use super::taken_back::{alarm_steps, link_undone, tell_alarm, turned_credits, undoes};
+use super::taken_back::{alarm_steps, link_taken_back_credits, takes_money_back, tell_alarm, turned_credits};
 use super::weigh::Weighed;
 use super::weigh_corrected::weigh_corrected;
 use super::{alert_log, evidence};
@@ -48,8 +48,8 @@ pub async fn decide_alert(app: &App, alert_id: i64) -> Result<AlertOutcome, OpEr
             .await?
             .ok_or_else(|| OpError::Fault(format!("there is no alert {alert_id}")))?;
         if alert.status != AlertStatus::New {
-            if undoes(&alert) {
-                link_undone(app, &alert).await?;
+            if takes_money_back(&alert) {
+                link_taken_back_credits(app, &alert).await?;
             }
             return outcome(app, &alert).await;
         }

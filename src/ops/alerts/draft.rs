@@ -6,7 +6,7 @@
 //! a mail is taken in (`take`) and where one is read anew (`prove_later`, `reread`).
 
 use super::copies::judge_copies;
-use super::taken_back::undoes;
+use super::taken_back::takes_money_back;
 use crate::app::App;
 use crate::domain::account::{ReceivingAccount, Resolved, fitting, in_words, resolve};
 use crate::domain::alert::{AlertFacts, AlertKind, AlertRow, AlertStatus, Authenticity, Direction, Missing};
@@ -257,7 +257,7 @@ pub(in crate::ops) async fn alert_unit(
         .await?
         .steps(keep(alert))
         .steps(fresh_keys.iter().map(|(kind, key)| alerts::add_key(kind, key, alert.id)));
-    if alert.status == AlertStatus::New || undoes(alert) {
+    if alert.status == AlertStatus::New || takes_money_back(alert) {
         let job = app.store.id(IdKind::Job).await?;
         let at = if alert.status == AlertStatus::New { now } else { now + UNDOING_AFTER };
         unit = unit.step(jobs::enqueue(job, JobKind::Decide, 0, alert.id, at, now));
@@ -279,7 +279,7 @@ async fn copies(app: &App, alert: &mut AlertRow, content_hash: &[u8; 32]) -> Res
         let accounts = app.directory.accounts().await?;
         let place = alert.account_id.map(|id| place_of(&accounts, id));
         keys_of(alert, place, Some(content_hash))
-    } else if undoes(alert) {
+    } else if takes_money_back(alert) {
         mail_keys(alert, Some(content_hash))
     } else {
         return Ok(Vec::new());

@@ -14,7 +14,7 @@ use crate::domain::payment::{Kind, Payment};
 use crate::domain::same_transfer::{
     is_before, is_fee, is_forwarded, is_same_place, may_be_the_same_money, takes_back, takes_money,
 };
-use crate::ops::alerts::taken_back::{meant_by, told_again};
+use crate::ops::alerts::taken_back::{concerned_by, told_again};
 use crate::ops::messages::outbox::{self, By, NOTES_VALID, Note};
 use crate::ops::wallets::find::known_wallet;
 use crate::ops::{OpError, RACES_MAX, given_reason};
@@ -148,16 +148,17 @@ async fn obstacles(
     if is_fee(undoing) && !takes_back(undoing, credit) {
         all.push(format!("alert {id} reads as a fee of the bank's"));
     }
-    let meant = meant_by(app, undoing).await?;
-    let meant = [meant.each, meant.one_of].concat();
-    if let Some(other) = meant.first().filter(|_| meant.iter().all(|one| one.id != credit.id)) {
+    let concerned = concerned_by(app, undoing).await?;
+    let concerned = [concerned.all, concerned.any_one].concat();
+    if let Some(other) = concerned.first().filter(|_| concerned.iter().all(|one| one.id != credit.id)) {
         let payer = other.facts.payer_name.as_deref().unwrap_or("no name");
         let came = naira(other.facts.amount.unwrap_or_default());
         all.push(format!("alert {id} seems to be about alert {} ({came} from {payer})", other.id));
     }
-    let is_meant = meant.iter().any(|one| one.id == credit.id);
-    let others = meant.iter().filter(|other| other.id != credit.id && !may_be_the_same_money(other, credit));
-    for other in others.filter(|_| is_meant) {
+    let is_concerned = concerned.iter().any(|one| one.id == credit.id);
+    let others =
+        concerned.iter().filter(|other| other.id != credit.id && !may_be_the_same_money(other, credit));
+    for other in others.filter(|_| is_concerned) {
         let is_of_others = match other.payment_id {
             Some(payment) => {
                 let payment = app.store.payment(payment).await?;

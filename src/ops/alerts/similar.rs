@@ -10,9 +10,9 @@ use crate::domain::account::ReceivingAccount;
 use crate::domain::alert::{AlertRow, AlertStatus};
 use crate::domain::money::Money;
 use crate::domain::same_transfer::{
-    LAYOUTS_APART, has_come, is_credit, is_forwarded, is_one_transfer, is_same_place, is_timed, is_vouched,
-    leaves_alone, may_be_the_same_money, may_undo, names_the_payer, place_of, speaks_of, takes_back, telling,
-    told_time,
+    LAYOUTS_APART, is_credit, is_forwarded, is_incoming_money, is_one_transfer, is_same_place, is_timed,
+    is_vouched, leaves_alone, may_be_the_same_money, may_undo, names_the_payer, place_of, speaks_of,
+    takes_back, told_time, usable_reference,
 };
 use crate::domain::time::{Span, Timestamp};
 use crate::ops::OpError;
@@ -158,7 +158,7 @@ async fn compare(
             if is_same_place(alert, &other, accounts) {
                 similar.undone(&other);
             }
-        } else if is_told(&other, asking) && is_one_transfer(alert, &other, accounts) {
+        } else if is_decided_credit(&other, asking) && is_one_transfer(alert, &other, accounts) {
             known.push(other.id);
             similar.doubt(format!("it may report the same money as alert {}", other.id));
         }
@@ -189,7 +189,7 @@ async fn compare(
             if may_undo(&other, alert) && !belongs_elsewhere {
                 similar.undone(&other);
             }
-        } else if is_told(&other, asking) && may_be_the_same_money(alert, &other) {
+        } else if is_decided_credit(&other, asking) && may_be_the_same_money(alert, &other) {
             similar.doubt(format!("it may report the same money as alert {}", other.id));
         }
     }
@@ -198,7 +198,7 @@ async fn compare(
 
 /// Alerts of the bank with the same reference, over all time and whatever the amount.
 async fn sharing_reference(app: &App, alert: &AlertRow) -> Result<Vec<AlertRow>, OpError> {
-    let (Some(bank), Some(reference)) = (&alert.facts.bank, telling(&alert.facts.reference)) else {
+    let (Some(bank), Some(reference)) = (&alert.facts.bank, usable_reference(&alert.facts.reference)) else {
         return Ok(Vec::new());
     };
     Ok(app.store.alerts_by_reference(bank, reference, SHARING_MAX).await?)
@@ -256,7 +256,7 @@ pub async fn named_by(
     let facts = &undoing.facts;
     let fits = |credit: &AlertRow| {
         credit.id != undoing.id
-            && has_come(credit)
+            && is_incoming_money(credit)
             && credit.status != AlertStatus::Duplicate
             && is_same_place(undoing, credit, accounts)
     };
@@ -264,7 +264,7 @@ pub async fn named_by(
     found.retain(fits);
     // Those of its session id are perhaps somebody else's, who typed it.
     let is_told = found.iter().any(|credit| speaks_of(undoing, credit));
-    if let (false, Some(bank), Some(reference)) = (is_told, &facts.bank, telling(&facts.reference)) {
+    if let (false, Some(bank), Some(reference)) = (is_told, &facts.bank, usable_reference(&facts.reference)) {
         let mut by_reference = app.store.alerts_by_reference(bank, reference, SHARING_MAX).await?;
         by_reference.retain(|credit| fits(credit) && found.iter().all(|known| known.id != credit.id));
         if by_reference.len() <= LIKELY_MAX {
@@ -288,7 +288,7 @@ pub async fn named_by(
 
 /// A credit that has been decided, whatever became of it. One that was dismissed or reversed counts as well: a second
 /// mail about it is not new money.
-fn is_told(alert: &AlertRow, asking: Asking) -> bool {
+fn is_decided_credit(alert: &AlertRow, asking: Asking) -> bool {
     let decided = match alert.status {
         AlertStatus::Matched
         | AlertStatus::Review

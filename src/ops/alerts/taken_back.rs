@@ -18,7 +18,7 @@ use crate::app::App;
 use crate::domain::account::ReceivingAccount;
 use crate::domain::alert::{AlertKind, AlertRow, AlertStatus};
 use crate::domain::same_transfer::{
-    FEE_MOST, has_come, is_credit, is_fee, is_same_place, is_vouched, leaves_alone, may_be_about,
+    FEE_MOST, is_credit, is_fee, is_incoming_money, is_same_place, is_vouched, leaves_alone, may_be_about,
     may_be_of_one_payer, may_be_one_debit, may_be_the_same_money, may_undo, names_the_payer, speaks_of,
     takes_back, takes_money, tells_the_same,
 };
@@ -34,15 +34,15 @@ const TOLD_MAX: usize = 10;
 const CREDITS_MAX: usize = 500;
 
 /// A debit or reversal that the bank or a person vouches for, or what reads as a fee and may be one.
-pub(in crate::ops) fn undoes(alert: &AlertRow) -> bool {
+pub(in crate::ops) fn takes_money_back(alert: &AlertRow) -> bool {
     alert.status == AlertStatus::Ignored && alert.authenticity.counts() && takes_money(alert)
 }
 
 /// Finds what it may have taken back, and holds it or raises the alarm. May be run again after a crash: it
 /// repeats the alarm at most.
-pub(in crate::ops) async fn link_undone(app: &App, undoing: &AlertRow) -> Result<(), OpError> {
-    let Meant { each, one_of } = meant_by(app, undoing).await?;
-    if each.is_empty() && one_of.is_empty() {
+pub(in crate::ops) async fn link_taken_back_credits(app: &App, undoing: &AlertRow) -> Result<(), OpError> {
+    let Concerned { all, any_one } = concerned_by(app, undoing).await?;
+    if all.is_empty() && any_one.is_empty() {
         if undoing.facts.kind == Some(AlertKind::Reversal) {
             tracing::warn!(undoing = undoing.id, "a reversal fits no credit; look at the bank's statement");
         } else if is_fee(undoing) && undoing.facts.amount > Some(FEE_MOST) {
@@ -53,14 +53,14 @@ pub(in crate::ops) async fn link_undone(app: &App, undoing: &AlertRow) -> Result
             );
         }
     }
-    if let ([only], None) = (&each[..], undoing.linked_alert_id) {
+    if let ([only], None) = (&all[..], undoing.linked_alert_id) {
         note(app, undoing.id, alerts::link(undoing.id, only.id)).await?;
     }
-    for credit in each {
+    for credit in all {
         hold_or_alarm(app, credit, undoing.id).await?;
     }
     let (waiting, others): (Vec<_>, Vec<_>) =
-        one_of.into_iter().partition(|credit| credit.status.is_waiting());
+        any_one.into_iter().partition(|credit| credit.status.is_waiting());
     for credit in waiting {
         hold_or_alarm(app, credit, undoing.id).await?;
     }
@@ -82,16 +82,16 @@ pub(in crate::ops) async fn link_undone(app: &App, undoing: &AlertRow) -> Result
     Ok(())
 }
 
-/// The credits that a debit or reversal speaks of, those among them that were reversed already included: it then
-/// speaks of them and of no others.
-pub(in crate::ops) struct Meant {
-    /// Each of them may be meant.
-    pub each: Vec<AlertRow>,
-    /// One of them is meant, and which cannot be told.
-    pub one_of: Vec<AlertRow>,
+/// The credits that a debit or reversal concerns. Those that were reversed already are among them: then it concerns
+/// these, and no others.
+pub(in crate::ops) struct Concerned {
+    /// All of these: each is held or alarmed about.
+    pub all: Vec<AlertRow>,
+    /// One of these, and which one cannot be told.
+    pub any_one: Vec<AlertRow>,
 }
 
-pub(in crate::ops) async fn meant_by(app: &App, undoing: &AlertRow) -> Result<Meant, OpError> {
+pub(in crate::ops) async fn concerned_by(app: &App, undoing: &AlertRow) -> Result<Concerned, OpError> {
     let accounts = app.directory.accounts().await?;
     let mut named = named_by(app, undoing, &accounts).await?;
     named.retain(|credit| takes_back(undoing, credit));
@@ -107,9 +107,9 @@ pub(in crate::ops) async fn meant_by(app: &App, undoing: &AlertRow) -> Result<Me
         named.extend(again.into_iter().take(LIKELY_MAX));
     }
     // Anybody can type a session id into a small transfer, so those of its amount are meant as well.
-    let (likely, one_of) = likely_ones(undoing, of_amount);
+    let (likely, any_one) = likely_ones(undoing, of_amount);
     named.extend(likely);
-    Ok(Meant { each: named, one_of })
+    Ok(Concerned { all: named, any_one })
 }
 
 /// Of the credits of its account and amount the likely ones, or else all among which it cannot be told.
@@ -117,12 +117,12 @@ fn likely_ones(undoing: &AlertRow, found: Vec<AlertRow>) -> (Vec<AlertRow>, Vec<
     let of_payer: Vec<AlertRow> =
         found.iter().filter(|credit| names_the_payer(undoing, credit)).cloned().collect();
     // The name may be another payer's remark, which the debit repeats: then the credit that it is of names him too.
-    let may_be_meant = |credit: &AlertRow| {
+    let may_be_concerned = |credit: &AlertRow| {
         of_payer.iter().any(|known| known.id == credit.id || names_the_payer(credit, known))
     };
     let found = match of_payer.is_empty() {
         true => found,
-        false => found.into_iter().filter(may_be_meant).collect(),
+        false => found.into_iter().filter(may_be_concerned).collect(),
     };
     if found.len() <= LIKELY_MAX { (found, Vec::new()) } else { (Vec::new(), found) }
 }
@@ -159,7 +159,7 @@ async fn of_its_account_and_amount(
     found.retain(|credit| {
         let was_decided = matches!(credit.status, AlertStatus::Matched | AlertStatus::Reversed);
         (credit.status.is_waiting() || was_decided || credit.is_credit_aside())
-            && has_come(credit)
+            && is_incoming_money(credit)
             && is_vouched(credit)
             && takes_back(undoing, credit)
             && may_undo(undoing, credit)

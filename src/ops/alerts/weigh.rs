@@ -11,7 +11,7 @@ use crate::domain::account::{ReceivingAccount, is_full_account_number};
 use crate::domain::alert::AlertRow;
 use crate::domain::matching::{
     Beneficiary, CANDIDATES_MAX, Candidate, Considered, Decision, Incoming, NEAR_MISS, Place,
-    SUGGESTIONS_MAX, Verdicts, about, consider_on, decide, has_ended_lately,
+    SUGGESTIONS_MAX, Verdicts, consider_on, decide, has_ended_lately, similar_amounts,
 };
 use crate::domain::money::Money;
 use crate::domain::name::index::Likeness;
@@ -111,7 +111,7 @@ pub async fn weigh_against(
         // Others of the payer's name may be meant, too, where people round or mistype.
         let more = about_amount(app, alert, winner).await?;
         let known = payments.len();
-        add_unknown(&mut payments, speaking(alert, more.payments));
+        add_unknown(&mut payments, open_or_ended_lately(alert, more.payments));
         if payments.len() > known || more.may_be_more {
             incoming.limit_reached |= more.may_be_more;
             decision = decide(&incoming, &candidates(&payments, &proven));
@@ -293,8 +293,8 @@ async fn read_open_payments(
         limit: CANDIDATES_MAX,
     };
     if !alert.facts.payer_name_cut && !is_index_unfinished(app).await? {
-        let found = payments_like(app, &named(widest(received))).await?;
-        let mut like = speaking(alert, found.payments);
+        let found = payments_like(app, &named(possible_amounts(received))).await?;
+        let mut like = open_or_ended_lately(alert, found.payments);
         if !found.may_be_more {
             let (mut of_other_names, mut limit_reached) = (payments, false);
             if found.misses_close_ones {
@@ -308,7 +308,7 @@ async fn read_open_payments(
         add_unknown(&mut payments, like);
         // The person who decides sees what asks for exactly this amount, however many of others there are.
         let exact = payments_like(app, &named((received, received))).await?;
-        add_unknown(&mut payments, speaking(alert, exact.payments));
+        add_unknown(&mut payments, open_or_ended_lately(alert, exact.payments));
     }
     let (all, limit_reached) = of_amount(app, account_id, received, OF_AMOUNT_MOST).await?;
     add_unknown(&mut payments, all);
@@ -341,7 +341,7 @@ async fn about_amount(app: &App, alert: &AlertRow, winner: &Payment) -> Result<F
     else {
         return Err(OpError::Fault("an approval without account, amount or name".into()));
     };
-    let amounts = widest(received);
+    let amounts = possible_amounts(received);
     if !alert.facts.payer_name_cut && !is_index_unfinished(app).await? {
         let (likeness, open_after) = (Likeness::NotDifferent, open_after(alert));
         let (account_id, limit) = (Some(account_id), CANDIDATES_MAX);
@@ -353,8 +353,8 @@ async fn about_amount(app: &App, alert: &AlertRow, winner: &Payment) -> Result<F
     }
     let since = alert.first_seen - ENDED_SINCE;
     let (open, ended) = tokio::try_join!(
-        app.store.open_payments_between(account_id, about(received), OF_AMOUNT_MOST),
-        app.store.ended_payments(account_id, about(received), since, OF_AMOUNT_MOST),
+        app.store.open_payments_between(account_id, similar_amounts(received), OF_AMOUNT_MOST),
+        app.store.ended_payments(account_id, similar_amounts(received), since, OF_AMOUNT_MOST),
     )?;
     let may_be_more = open.len() >= OF_AMOUNT_MOST || ended.len() >= OF_AMOUNT_MOST;
     let payments = open.into_iter().chain(ended).collect();
@@ -378,8 +378,8 @@ async fn missed_by_index(
 }
 
 /// Amounts of payments that may be meant: about what was received, and by the charges rule up to twice that.
-fn widest(received: Money) -> (Money, Money) {
-    let (low, high) = about(received);
+fn possible_amounts(received: Money) -> (Money, Money) {
+    let (low, high) = similar_amounts(received);
     (low, high.max(Money(received.kobo().saturating_mul(2))))
 }
 
@@ -389,7 +389,7 @@ fn open_after(alert: &AlertRow) -> Timestamp {
 }
 
 /// Those that have a say: open, or ended lately.
-fn speaking(alert: &AlertRow, payments: Vec<Payment>) -> Vec<Payment> {
+fn open_or_ended_lately(alert: &AlertRow, payments: Vec<Payment>) -> Vec<Payment> {
     let time = interval(alert);
     let has_a_say = |payment: &Payment| {
         payment.status == Status::Pending || has_ended_lately(payment, time, alert.first_seen)
