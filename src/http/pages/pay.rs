@@ -25,7 +25,7 @@ use super::look::{self, Look};
 use super::origin::{Sender, sender};
 use super::outcome::{Outcome, Typed};
 use super::told::Told;
-use super::words::{self, Voice};
+use super::words::{self, PageContext};
 use super::{PageState, after_form, codes, form, respond};
 use crate::domain::intent::FormKey;
 use crate::domain::time::{Span, Timestamp};
@@ -173,17 +173,17 @@ impl Link<'_> {
     }
 
     fn show(&self, view: LinkView, told: Told, status: StatusCode) -> PageState {
-        words::link(view, told, status, self.voice())
+        words::link(view, told, status, self.context())
     }
 
-    fn voice(&self) -> Voice<'_> {
-        Voice { form_token: &self.form_token, contact: &self.http.brand.contact }
+    fn context(&self) -> PageContext<'_> {
+        PageContext { form_token: &self.form_token, contact: &self.http.brand.contact }
     }
 
     /// A look at that part of the link.
     fn look_at(&self, view: LinkView, look: Look) -> PageState {
         match (view, look) {
-            (LinkView::Open(open), Look::Cancel) => words::ask_cancel(&open, self.voice()),
+            (LinkView::Open(open), Look::Cancel) => words::ask_cancel(&open, self.context()),
             (view, Look::Code) => {
                 let told = codes::sent(&view);
                 self.show(view, told, StatusCode::OK)
