@@ -2,7 +2,7 @@
 //! because nothing would tell when it stops reading its bank.
 
 use super::template::raw::RawExample;
-use super::{Banks, Intake, Outcome, Reading};
+use super::{Banks, Intake, ReadOutcome, Reading};
 use crate::domain::alert::{AlertFacts, AlertKind, Authenticity, Balance, Direction, TimePrecision};
 use crate::domain::money::Money;
 use crate::domain::time::Timestamp;
@@ -160,12 +160,12 @@ fn lagos(at: Timestamp, precision: TimePrecision) -> String {
 }
 
 /// The words of the command line for an outcome.
-pub const fn outcome_word(outcome: Outcome) -> &'static str {
+pub const fn outcome_word(outcome: ReadOutcome) -> &'static str {
     match outcome {
-        Outcome::Read => "read",
-        Outcome::Ignored => "ignored",
-        Outcome::Unreadable => "unreadable",
-        Outcome::Quarantined => "quarantined",
+        ReadOutcome::Read => "read",
+        ReadOutcome::Ignored => "ignored",
+        ReadOutcome::Unreadable => "unreadable",
+        ReadOutcome::Quarantined => "quarantined",
     }
 }
 

@@ -12,7 +12,7 @@
 use super::head;
 use super::mime::{self, Body, ParsedMail};
 use super::proof::Covered;
-use super::{Banks, Intake, Outcome, Reading, read_as_it_says};
+use super::{Banks, Intake, ReadOutcome, Reading, read_as_it_says};
 use crate::domain::alert::{AlertFacts, BankTime, TimePrecision};
 
 /// Boundaries that lines of one body could be taken for.
@@ -67,7 +67,7 @@ pub(super) fn weigh(raw: &[u8], banks: &Banks, intake: &Intake, mut read: Readin
     // Somebody else's transfer with typed rows could be shown as a debit of the bank's own, which holds money.
     let takes_back = takes_money_back(&read);
     let is_settled_so = bank.is_some_and(|bank| !bank.signs_content_type) || takes_back;
-    if open == [CONTENT_TYPE] && is_settled_so && (read.outcome == Outcome::Read || takes_back) {
+    if open == [CONTENT_TYPE] && is_settled_so && (read.outcome == ReadOutcome::Read || takes_back) {
         match settled(raw, banks, intake, &read) {
             Ok(natural) => return natural,
             Err(why) => doubt = format!("the bank does not sign Content-Type, and {why}"),
@@ -75,7 +75,7 @@ pub(super) fn weigh(raw: &[u8], banks: &Banks, intake: &Intake, mut read: Readin
     }
     read.why.push(format!("doubt: {doubt}"));
     if takes_back {
-        read.outcome = Outcome::Unreadable;
+        read.outcome = ReadOutcome::Unreadable;
         read.facts = AlertFacts { bank: read.facts.bank, ..AlertFacts::default() };
     }
     read.facts.doubts.push(doubt);
@@ -84,7 +84,7 @@ pub(super) fn weigh(raw: &[u8], banks: &Banks, intake: &Intake, mut read: Readin
 
 /// A debit or a reversal, from which it follows that a credit is held or an alarm raised.
 fn takes_money_back(read: &Reading) -> bool {
-    read.outcome == Outcome::Ignored && read.facts.is_outgoing()
+    read.outcome == ReadOutcome::Ignored && read.facts.is_outgoing()
 }
 
 /// The mail read as its body says. The error says why the type it was given may matter.
@@ -105,7 +105,7 @@ fn settled(raw: &[u8], banks: &Banks, intake: &Intake, given: &Reading) -> Resul
     let others = bare.others(&natural)?;
     for form in &others {
         let other = read_as(form);
-        let follows = takes_money_back(&other) || other.outcome == Outcome::Read;
+        let follows = takes_money_back(&other) || other.outcome == ReadOutcome::Read;
         if follows && other.facts.doubts.is_empty() && tells_another(&other.facts, &sure.facts) {
             return Err(format!("as {form} it would report another payment than as {natural}"));
         }
