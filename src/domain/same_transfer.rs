@@ -36,22 +36,22 @@ const EXACT: Span = Span::minutes(10);
 /// What banks charge for a transfer or a month of messages stays below.
 pub const FEE_MOST: Money = Money(50_000);
 
-/// Where money for the account `id` arrives ([`ReceivingAccount::place`]).
-pub fn place_of(accounts: &[ReceivingAccount], id: i64) -> i64 {
-    accounts.iter().find(|account| account.id == id).map_or(id, ReceivingAccount::place)
+/// The account that holds the money of the account `id` ([`ReceivingAccount::holding_account`]).
+pub fn holding_account_of(accounts: &[ReceivingAccount], id: i64) -> i64 {
+    accounts.iter().find(|account| account.id == id).map_or(id, ReceivingAccount::holding_account)
 }
 
 /// The keys of the transfer itself, of which one settlement at most may stand: the session id, and a reference
 /// that the bank calls unique on the account.
-pub fn transfer_keys(alert: &AlertRow, place: Option<i64>) -> Vec<Key> {
+pub fn transfer_keys(alert: &AlertRow, holding_account: Option<i64>) -> Vec<Key> {
     let facts = &alert.facts;
     let mut keys = Vec::new();
     if let Some(session) = &facts.session_id {
         keys.push((SESSION, session.clone()));
     }
     if let (true, Some(reference)) = (facts.reference_is_unique, &facts.reference) {
-        match (place, &facts.bank, &facts.account_number) {
-            (Some(place), _, _) => keys.push((REFERENCE, format!("{place}|{reference}"))),
+        match (holding_account, &facts.bank, &facts.account_number) {
+            (Some(account), _, _) => keys.push((REFERENCE, format!("{account}|{reference}"))),
             // Shown, and none of ours.
             (None, Some(bank), Some(shown)) => {
                 keys.push((REFERENCE, format!("{bank}|{shown}|{reference}")));
@@ -64,8 +64,8 @@ pub fn transfer_keys(alert: &AlertRow, place: Option<i64>) -> Vec<Key> {
 
 /// Everything by which a copy of this alert would be known, strongest first. The content of an alert that is
 /// stored already is not at hand.
-pub fn keys_of(alert: &AlertRow, place: Option<i64>, content_hash: Option<&[u8; 32]>) -> Vec<Key> {
-    let mut keys = transfer_keys(alert, place);
+pub fn keys_of(alert: &AlertRow, holding_account: Option<i64>, content_hash: Option<&[u8; 32]>) -> Vec<Key> {
+    let mut keys = transfer_keys(alert, holding_account);
     keys.extend(mail_keys(alert, content_hash));
     keys
 }
@@ -93,8 +93,8 @@ pub fn beside_key(session: &str, received: Money) -> String {
 
 /// The transfer's keys for a settlement beside another one that stands on its session id with other money. The
 /// amount makes it a key that only one such settlement can have.
-pub fn keys_beside_another(alert: &AlertRow, place: i64, received: Money) -> Vec<Key> {
-    let mut keys = transfer_keys(alert, Some(place));
+pub fn keys_beside_another(alert: &AlertRow, holding_account: i64, received: Money) -> Vec<Key> {
+    let mut keys = transfer_keys(alert, Some(holding_account));
     for (kind, key) in &mut keys {
         if *kind == SESSION {
             *key = beside_key(key, received);
@@ -194,7 +194,7 @@ pub fn is_one_transfer(a: &AlertRow, b: &AlertRow, accounts: &[ReceivingAccount]
     let (x, y) = (&a.facts, &b.facts);
     let unique = x.reference_is_unique && y.reference_is_unique;
     x.session_id.is_some() && x.session_id == y.session_id
-        || unique && x.reference == y.reference && is_same_place(a, b, accounts)
+        || unique && x.reference == y.reference && may_be_on_one_account(a, b, accounts)
 }
 
 /// A reference that is more than a placeholder.
@@ -207,13 +207,13 @@ pub fn usable_reference(reference: &Option<String>) -> Option<&str> {
 
 /// Money moves between accounts of ours under one session id: a debit of one is no reversal on another. An alert
 /// whose account could not be told may be about any that fits what it shows; a forwarded one about any at all.
-pub fn is_same_place(a: &AlertRow, b: &AlertRow, accounts: &[ReceivingAccount]) -> bool {
+pub fn may_be_on_one_account(a: &AlertRow, b: &AlertRow, accounts: &[ReceivingAccount]) -> bool {
     if is_forwarded(a) || is_forwarded(b) {
         return true;
     }
     let of = |id: i64| accounts.iter().find(|account| account.id == id);
     match (a.account_id, b.account_id) {
-        (Some(x), Some(y)) => place_of(accounts, x) == place_of(accounts, y),
+        (Some(x), Some(y)) => holding_account_of(accounts, x) == holding_account_of(accounts, y),
         (Some(x), None) => of(x).is_none_or(|account| may_be_about(b, account)),
         (None, Some(y)) => of(y).is_none_or(|account| may_be_about(a, account)),
         (None, None) => a.facts.bank.is_none() || b.facts.bank.is_none() || a.facts.bank == b.facts.bank,
@@ -728,9 +728,12 @@ mod tests {
     fn a_forwarded_alert_may_be_about_any_account() {
         let accounts = [account(1, "0040003311", None), account(2, "0040003322", None)];
         let (here, there) = (credit(), with(&credit(), |a| a.account_id = Some(2)));
-        assert!(!is_same_place(&here, &there, &accounts));
+        assert!(!may_be_on_one_account(&here, &there, &accounts));
         let forwarded = with(&there, |a| a.authenticity = Authenticity::Forwarded);
-        assert!(is_same_place(&here, &forwarded, &accounts) && is_same_place(&forwarded, &here, &accounts));
+        assert!(
+            may_be_on_one_account(&here, &forwarded, &accounts)
+                && may_be_on_one_account(&forwarded, &here, &accounts)
+        );
     }
 
     #[test]
@@ -740,7 +743,7 @@ mod tests {
             account(2, "0140008822", None),
             account(3, "9012345678", Some(1)),
         ];
-        assert_eq!([1, 2, 3, 9].map(|id| place_of(&accounts, id)), [1, 2, 1, 9]);
+        assert_eq!([1, 2, 3, 9].map(|id| holding_account_of(&accounts, id)), [1, 2, 1, 9]);
         let at = |id: Option<i64>, shown: Option<&str>, bank: Option<&str>| {
             with(&credit(), |a| {
                 a.account_id = id;
@@ -749,8 +752,8 @@ mod tests {
             })
         };
         let same = |a: &AlertRow, b: &AlertRow| {
-            assert_eq!(is_same_place(a, b, &accounts), is_same_place(b, a, &accounts));
-            is_same_place(a, b, &accounts)
+            assert_eq!(may_be_on_one_account(a, b, &accounts), may_be_on_one_account(b, a, &accounts));
+            may_be_on_one_account(a, b, &accounts)
         };
         let here = at(Some(1), None, Some("gtbank"));
         assert!(

@@ -2,7 +2,7 @@
 //! process; an alert that is decided already is answered as it stands. A debit or reversal is not
 //! decided but has its work done: what it may undo is held or alarmed about.
 //!
-//! Decisions about one account and amount take turns by its clock. Who loses waits for a random moment before
+//! Decisions about one account and amount take turns by the amount's version. Who loses waits for a random moment before
 //! looking again, so that many processes with many equal amounts get through; who loses too often leaves the
 //! alert to the service, whose decide job is as durable as the alert.
 
@@ -116,7 +116,7 @@ pub async fn conclude(app: &App, alert: &AlertRow, weighed: &Weighed) -> Result<
                 alert,
                 payment,
                 account,
-                clocks: &[(account.place(), weighed.ticks)],
+                amount_versions: &[(account.holding_account(), weighed.amount_version)],
                 rule,
                 fit: match fit {
                     AmountFit::ChargesRule => "charges",

@@ -12,7 +12,7 @@ use crate::domain::account::{ReceivingAccount, Resolved, fitting, in_words, reso
 use crate::domain::alert::{AlertFacts, AlertKind, AlertRow, AlertStatus, Authenticity, Direction, Missing};
 use crate::domain::money::CURRENCY;
 use crate::domain::name::{NameVerdict, verdict};
-use crate::domain::same_transfer::{Key, keys_of, mail_keys, place_of};
+use crate::domain::same_transfer::{Key, holding_account_of, keys_of, mail_keys};
 use crate::domain::time::{Span, Timestamp};
 use crate::ops::mailboxes::TakenMail;
 use crate::ops::{OpError, REASON_MAX};
@@ -241,7 +241,7 @@ fn day_agrees(facts: &AlertFacts) -> bool {
 }
 
 /// Everything that goes with an alert that counts: what keeps it (`keep`), the keys by which copies
-/// are known, the job that decides it, the tick of its amount's clock. Copies are looked for first
+/// are known, the job that decides it, a raised version of its amount. Copies are looked for first
 /// and may make it a duplicate.
 pub(in crate::ops) async fn alert_unit(
     app: &App,
@@ -265,8 +265,8 @@ pub(in crate::ops) async fn alert_unit(
     if let (Some(account), Some(amount)) = (alert.account_id, alert.facts.amount)
         && alert.authenticity.counts()
     {
-        let place = place_of(&app.directory.accounts().await?, account);
-        unit = unit.step(alerts::tick(place, amount));
+        let holding_account = holding_account_of(&app.directory.accounts().await?, account);
+        unit = unit.step(alerts::raise_amount_version(holding_account, amount));
     }
     Ok(unit)
 }
@@ -277,8 +277,8 @@ pub(in crate::ops) async fn alert_unit(
 async fn copies(app: &App, alert: &mut AlertRow, content_hash: &[u8; 32]) -> Result<Vec<Key>, OpError> {
     let keys = if alert.status == AlertStatus::New {
         let accounts = app.directory.accounts().await?;
-        let place = alert.account_id.map(|id| place_of(&accounts, id));
-        keys_of(alert, place, Some(content_hash))
+        let holding_account = alert.account_id.map(|id| holding_account_of(&accounts, id));
+        keys_of(alert, holding_account, Some(content_hash))
     } else if takes_money_back(alert) {
         mail_keys(alert, Some(content_hash))
     } else {

@@ -12,7 +12,7 @@ use crate::domain::message::MessageKind;
 use crate::domain::money::naira;
 use crate::domain::payment::{Kind, Payment};
 use crate::domain::same_transfer::{
-    is_before, is_fee, is_forwarded, is_same_place, may_be_the_same_money, takes_back, takes_money,
+    is_before, is_fee, is_forwarded, may_be_on_one_account, may_be_the_same_money, takes_back, takes_money,
 };
 use crate::ops::alerts::taken_back::{concerned_by, told_again};
 use crate::ops::messages::outbox::{self, By, NOTES_VALID, Note};
@@ -130,7 +130,7 @@ async fn obstacles(
     if amounts.0 != amounts.1 {
         all.push(format!("alert {id} reports {}, but {} came", naira(amounts.0), naira(amounts.1)));
     }
-    if !is_same_place(undoing, credit, &accounts) {
+    if !may_be_on_one_account(undoing, credit, &accounts) {
         all.push(format!("alert {id} is about another account than the one that the money came to"));
     }
     let sessions = (&undoing.facts.session_id, &credit.facts.session_id);

@@ -18,9 +18,9 @@ use crate::app::App;
 use crate::domain::account::ReceivingAccount;
 use crate::domain::alert::{AlertKind, AlertRow, AlertStatus};
 use crate::domain::same_transfer::{
-    FEE_MOST, is_credit, is_fee, is_incoming_money, is_same_place, is_vouched, leaves_alone, may_be_about,
-    may_be_of_one_payer, may_be_one_debit, may_be_the_same_money, may_undo, names_the_payer, speaks_of,
-    takes_back, takes_money, tells_the_same,
+    FEE_MOST, is_credit, is_fee, is_incoming_money, is_vouched, leaves_alone, may_be_about,
+    may_be_of_one_payer, may_be_on_one_account, may_be_one_debit, may_be_the_same_money, may_undo,
+    names_the_payer, speaks_of, takes_back, takes_money, tells_the_same,
 };
 use crate::domain::time::Timestamp;
 use crate::ops::{OpError, RACES_MAX};
@@ -204,15 +204,15 @@ pub(in crate::ops) async fn told_again(app: &App, undoing: &AlertRow) -> Result<
         None => Vec::new(),
     };
     let seen = sight(app, undoing);
-    let places = accounts.iter().filter(|one| may_be_about(undoing, one)).map(|one| Some(one.id));
-    for place in places.chain([None]) {
-        found.extend(app.store.alerts_seen(place, amount, seen, CREDITS_MAX).await?);
+    let on_accounts = accounts.iter().filter(|one| may_be_about(undoing, one)).map(|one| Some(one.id));
+    for account in on_accounts.chain([None]) {
+        found.extend(app.store.alerts_seen(account, amount, seen, CREDITS_MAX).await?);
     }
     let mut known = vec![undoing.id];
     found.retain(|other| {
         let of_its_session = session.is_some() && other.facts.session_id.as_deref() == session;
         let is_told = of_its_session || may_be_one_debit(undoing, other);
-        let fits = takes_money(other) && is_told && is_same_place(undoing, other, &accounts);
+        let fits = takes_money(other) && is_told && may_be_on_one_account(undoing, other, &accounts);
         let is_first = fits && !known.contains(&other.id);
         known.push(other.id);
         is_first

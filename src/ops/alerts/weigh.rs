@@ -10,8 +10,8 @@ use crate::app::App;
 use crate::domain::account::{ReceivingAccount, is_full_account_number};
 use crate::domain::alert::AlertRow;
 use crate::domain::matching::{
-    Beneficiary, CANDIDATES_MAX, Candidate, Considered, Decision, Incoming, NEAR_MISS, Place,
-    SUGGESTIONS_MAX, Verdicts, consider_on, decide, has_ended_lately, similar_amounts,
+    Beneficiary, CANDIDATES_MAX, Candidate, Considered, Decision, Incoming, NEAR_MISS, SUGGESTIONS_MAX,
+    Verdicts, WhichAccount, consider_on, decide, has_ended_lately, similar_amounts,
 };
 use crate::domain::money::Money;
 use crate::domain::name::index::Likeness;
@@ -46,9 +46,9 @@ pub struct Weighed {
     pub undone_by: Option<i64>,
     /// Of what kind the doubts were under which was decided; the domain knows those of its own reasons.
     pub doubt_kinds: Vec<&'static str>,
-    /// State of the account-and-amount clock before the similar alerts were read; the settling
+    /// Version of the amount on its account before the similar alerts were read; the settling
     /// Unit is guarded by it.
-    pub ticks: i64,
+    pub amount_version: i64,
 }
 
 /// What the caller knows that speaks against an approval by itself.
@@ -75,8 +75,8 @@ pub async fn weigh_against(
     let (Some(account), Some(received)) = (account, alert.facts.amount) else {
         return without_account(app, alert).await;
     };
-    let place = account.place();
-    let ticks = app.store.amount_ticks(place, received).await?;
+    let holding_account = account.holding_account();
+    let amount_version = app.store.amount_version(holding_account, received).await?;
     let mut doubts = alert.facts.doubts.clone();
     doubts.extend(objection.map(|objection| objection.reason.clone()));
     let similar = similar_alerts(app, alert, account.id, received).await?;
@@ -146,14 +146,14 @@ pub async fn weigh_against(
         // After the verdict, in which they have no part.
         let since = alert.first_seen - SUGGEST_WITHIN;
         let elsewhere = on_other_accounts(app, alert, &account, received, since).await?.payments;
-        decision.show_elsewhere(consider_on(Place::Another, &incoming, &candidates(&elsewhere, &[])));
+        decision.show_elsewhere(consider_on(WhichAccount::Another, &incoming, &candidates(&elsewhere, &[])));
     }
     if let Some(about) = objection.and_then(|objection| objection.about.as_ref()) {
         show(&incoming, alert.account_id, about, &mut decision);
         add_unknown(&mut payments, vec![about.clone()]);
     }
     let undone_by = similar.undone_by;
-    Ok(Weighed { decision, payments, account: Some(account), undone_by, doubt_kinds, ticks })
+    Ok(Weighed { decision, payments, account: Some(account), undone_by, doubt_kinds, amount_version })
 }
 
 /// An alert without an amount, or whose account is not settled, always goes to a person, who is shown what fits on
@@ -174,7 +174,7 @@ async fn without_account(app: &App, alert: &AlertRow) -> Result<Weighed, OpError
     let verdict = Verdicts::Review { reasons, kinds: Vec::new() };
     let mut decision = Decision { verdict, considered: Vec::new() };
     if let (None, Some(received)) = (alert.account_id, alert.facts.amount) {
-        let (place, payments) =
+        let (which_account, payments) =
             on_fitting_accounts(app, alert, received, alert.first_seen - SUGGEST_WITHIN).await?;
         let cut = alert.facts.cut_lengths();
         let incoming = Incoming {
@@ -187,10 +187,10 @@ async fn without_account(app: &App, alert: &AlertRow) -> Result<Weighed, OpError
             doubts: &[],
             limit_reached: false,
         };
-        decision.show_elsewhere(consider_on(place, &incoming, &candidates(&payments, &[])));
+        decision.show_elsewhere(consider_on(which_account, &incoming, &candidates(&payments, &[])));
     }
-    let (payments, account, undone_by, ticks) = (Vec::new(), None, None, 0);
-    Ok(Weighed { decision, payments, account, undone_by, doubt_kinds, ticks })
+    let (payments, account, undone_by, amount_version) = (Vec::new(), None, None, 0);
+    Ok(Weighed { decision, payments, account, undone_by, doubt_kinds, amount_version })
 }
 
 /// Where the doubts come from: the mail or the account, a correction, other alerts of the same money.
@@ -215,7 +215,7 @@ fn show(incoming: &Incoming<'_>, account_id: Option<i64>, payment: &Payment, dec
     let candidates = candidates(std::slice::from_ref(payment), &[]);
     let alone = match payment.account_id == account_id {
         true => decide(incoming, &candidates).considered,
-        false => consider_on(Place::Another, incoming, &candidates),
+        false => consider_on(WhichAccount::Another, incoming, &candidates),
     };
     decision.considered.truncate(SUGGESTIONS_MAX - 1);
     decision.considered.extend(alone);

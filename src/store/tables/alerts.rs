@@ -98,16 +98,16 @@ statements! {
     UNDECIDED_ON_ACCOUNT: query {
         "select count(*) from alerts where account_id = $1 and status = 'new'"
     }
-    TICK: query {
+    RAISE_AMOUNT_VERSION: query {
         "insert into amount_clocks (account_id, amount_kobo, ticks) values ($1, $2, 1) \
          on conflict (account_id, amount_kobo) do update set ticks = amount_clocks.ticks + 1"
     }
-    TICK_GUARDED: query {
+    RAISE_AMOUNT_VERSION_FROM: query {
         "insert into amount_clocks (account_id, amount_kobo, ticks) values ($1, $2, 1) \
          on conflict (account_id, amount_kobo) do update set ticks = amount_clocks.ticks + 1 \
          where amount_clocks.ticks = $3"
     }
-    TICKS: query { "select ticks from amount_clocks where account_id = $1 and amount_kobo = $2" }
+    AMOUNT_VERSION: query { "select ticks from amount_clocks where account_id = $1 and amount_kobo = $2" }
     FORGET_MAILS: query {
         "delete from mails where kept_until_at < $1 \
          and alert_id in (select alert_id from mails where kept_until_at < $1 limit $2)"
@@ -363,14 +363,14 @@ pub fn undid(undoing: &AlertRow, credit: i64) -> Step {
     Step::one(&UNDID, vec![undoing.id.into(), undoing.version.into(), credit.into()])
 }
 
-/// Makes decisions about this account and amount that are under way look again.
-pub fn tick(account_id: i64, amount: Money) -> Step {
-    Step::one(&TICK, vec![account_id.into(), amount.into()])
+/// Makes decisions about this account and amount that are under way look again (docs/decisions/0004).
+pub fn raise_amount_version(account_id: i64, amount: Money) -> Step {
+    Step::one(&RAISE_AMOUNT_VERSION, vec![account_id.into(), amount.into()])
 }
 
-/// Guarded: no alert of this account and amount was stored or settled since `ticks` was read (0: there was none).
-pub fn tick_guarded(account_id: i64, amount: Money, ticks: i64) -> Step {
-    Step::one(&TICK_GUARDED, vec![account_id.into(), amount.into(), ticks.into()])
+/// Guarded: no alert of this account and amount was stored or settled since this version was read (0: there was none).
+pub fn raise_amount_version_from(account_id: i64, amount: Money, version: i64) -> Step {
+    Step::one(&RAISE_AMOUNT_VERSION_FROM, vec![account_id.into(), amount.into(), version.into()])
 }
 
 /// Forgets mails whose time is over, at most `limit`.
@@ -389,9 +389,9 @@ impl Store {
         row.map(|row| row.reader("mails").bytes("raw")).transpose()
     }
 
-    /// The clock of an account and amount; 0 before the first alert.
-    pub async fn amount_ticks(&self, account_id: i64, amount: Money) -> Result<i64, StoreError> {
-        let row = self.read_one(&TICKS, vec![account_id.into(), amount.into()]).await?;
+    /// The version of an amount on an account; 0 before the first alert.
+    pub async fn amount_version(&self, account_id: i64, amount: Money) -> Result<i64, StoreError> {
+        let row = self.read_one(&AMOUNT_VERSION, vec![account_id.into(), amount.into()]).await?;
         row.map_or(Ok(0), |row| row.single_int("amount_clocks"))
     }
 
