@@ -245,7 +245,7 @@ fn span(key: &str, text: Option<String>, default: Span) -> Result<Span, ConfigEr
     }
 }
 
-/// Nought would shut everybody out, unsaid.
+/// 0 would silently refuse every request.
 fn rate(key: &str, given: Option<u32>, default: u32) -> Result<u32, ConfigError> {
     match given {
         Some(0) => Err(ConfigError(format!("{key} = 0 would refuse every request; it must be at least 1"))),

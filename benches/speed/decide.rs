@@ -53,7 +53,9 @@ async fn time(world: &World, paid: &[tillbell::domain::payment::Payment], wanted
     let (mut times, mut incomplete) = (Vec::new(), 0);
     for payment in paid {
         let alert = world.alert(payment).await;
-        world.flush(vec![alerts::add(&alert), alerts::tick(world.account.id, payment.amount)]).await;
+        world
+            .flush(vec![alerts::add(&alert), alerts::raise_amount_version(world.account.id, payment.amount)])
+            .await;
         let began = Instant::now();
         let outcome = decide_alert(&world.app, alert.id).await.expect("the store");
         times.push(began.elapsed().as_secs_f64() * 1000.0);

@@ -43,7 +43,7 @@ pub async fn settle_all(
                         alert: &pair.alert,
                         payment: &pair.payment,
                         account: &account,
-                        clocks: &[(account.place(), 1)],
+                        amount_versions: &[(account.holding_account(), 1)],
                         rule: RULE,
                         fit: "exact",
                         evidence: EVIDENCE,

@@ -183,7 +183,7 @@ impl World {
             let job = self.app.store.id(IdKind::Job).await.expect("an id");
             let mut some = payment_steps(&payment);
             some.push(alerts::add(&alert));
-            some.push(alerts::tick(self.account.id, amount));
+            some.push(alerts::raise_amount_version(self.account.id, amount));
             // Far in the future: the workers must not decide what the bench is about to.
             let later = self.app.now() + Span::days(1);
             some.push(jobs::enqueue(job, JobKind::Decide, 0, alert.id, later, later));

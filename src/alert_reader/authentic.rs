@@ -2,7 +2,7 @@
 //! Authentication-Results, and says "unproven" otherwise.
 //!
 //! It never says "proven": that takes a DKIM signature verified by ourselves, or a provider the
-//! operator named, and `proof` judges those; what speaks against a mail here stands all the same,
+//! operator named, and `mail_proof` judges those; what speaks against a mail here stands all the same,
 //! because no proof is good for a mail whose From is not the bank's. Called by `alert_reader::read`.
 
 use super::mime::ParsedMail;

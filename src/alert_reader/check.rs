@@ -2,8 +2,9 @@
 //! because nothing would tell when it stops reading its bank.
 
 use super::template::raw::RawExample;
-use super::{Banks, Intake, Outcome, Reading};
-use crate::domain::alert::{AlertKind, Authenticity, Balance, Direction, TimePrecision};
+use super::{Banks, Intake, ReadOutcome, Reading};
+use crate::domain::alert::{AlertFacts, AlertKind, Authenticity, Balance, Direction, TimePrecision};
+use crate::domain::money::Money;
 use crate::domain::time::Timestamp;
 
 /// The outcome of one example.
@@ -83,40 +84,65 @@ fn differences(example: &RawExample, banks: &Banks) -> Vec<String> {
     out
 }
 
-/// A field of a reading as text, empty when unread; `None` for a name that is no field.
+/// A field of a reading as text, empty when unread; `None` for a name that is no field. Every fact is named, so that a
+/// new one does not compile before it is shown here or said not to be.
 pub fn shown(reading: &Reading, field: &str) -> Option<String> {
-    let facts = &reading.facts;
+    let AlertFacts {
+        bank,
+        template,
+        direction,
+        kind,
+        amount,
+        currency,
+        account_number,
+        virtual_account,
+        virtual_amount,
+        virtual_day: _,   // examples name the amount beside it
+        is_collection: _, // a doubt may follow from it, which is shown
+        holder_name,
+        payer_name,
+        payer_name_cut,
+        payer_account_number,
+        payer_bank,
+        narration,
+        reference,
+        reference_is_unique: _, // the template's word
+        session_id,
+        occurred,
+        balance,
+        doubts,
+    } = &reading.facts;
     let text = |v: &Option<String>| v.clone().unwrap_or_default();
-    let money = |m: Option<crate::domain::money::Money>| m.map(|m| m.to_string()).unwrap_or_default();
+    let money = |m: &Option<Money>| m.map(|m| m.to_string()).unwrap_or_default();
     Some(match field {
         "outcome" => outcome_word(reading.outcome).into(),
         "authentic" => authenticity_word(reading.authenticity).into(),
-        "bank" => text(&facts.bank),
-        "layout" => text(&facts.template),
-        "direction" => facts.direction.map(direction_word).unwrap_or_default().into(),
-        "kind" => facts.kind.map(kind_word).unwrap_or_default().into(),
-        "amount" => money(facts.amount),
-        "currency" => text(&facts.currency),
-        "account" => text(&facts.account_number),
-        "virtual" => text(&facts.virtual_account),
-        "virtual_amount" => money(facts.virtual_amount),
-        "holder" => text(&facts.holder_name),
-        "payer" => text(&facts.payer_name),
-        "payer_cut" => facts.payer_name_cut.to_string(),
-        "payer_account" => text(&facts.payer_account_number),
-        "payer_bank" => text(&facts.payer_bank),
-        "narration" => text(&facts.narration),
-        "reference" => text(&facts.reference),
-        "session" => text(&facts.session_id),
-        "balance" => match facts.balance {
+        "bank" => text(bank),
+        "layout" => text(template),
+        "direction" => direction.map(direction_word).unwrap_or_default().into(),
+        "kind" => kind.map(kind_word).unwrap_or_default().into(),
+        "amount" => money(amount),
+        "currency" => text(currency),
+        "account" => text(account_number),
+        "virtual" => text(virtual_account),
+        "virtual_amount" => money(virtual_amount),
+        "holder" => text(holder_name),
+        "payer" => text(payer_name),
+        "payer_cut" => payer_name_cut.to_string(),
+        "payer_account" => text(payer_account_number),
+        "payer_bank" => text(payer_bank),
+        "narration" => text(narration),
+        "reference" => text(reference),
+        "session" => text(session_id),
+        "balance" => match balance {
             Some(Balance::Available(m) | Balance::Ledger(m)) => m.to_string(),
             None => String::new(),
         },
-        "occurred" => match facts.occurred {
+        "occurred" => match occurred {
             Some(t) if t.precision != TimePrecision::None => lagos(t.begin, t.precision),
             _ => String::new(),
         },
-        "doubts" => facts.doubts.join("; "),
+        "doubts" => doubts.join("; "),
         _ => return None,
     })
 }
@@ -134,12 +160,12 @@ fn lagos(at: Timestamp, precision: TimePrecision) -> String {
 }
 
 /// The words of the command line for an outcome.
-pub const fn outcome_word(outcome: Outcome) -> &'static str {
+pub const fn outcome_word(outcome: ReadOutcome) -> &'static str {
     match outcome {
-        Outcome::Read => "read",
-        Outcome::Ignored => "ignored",
-        Outcome::Unreadable => "unreadable",
-        Outcome::Quarantined => "quarantined",
+        ReadOutcome::Read => "read",
+        ReadOutcome::Ignored => "ignored",
+        ReadOutcome::Unreadable => "unreadable",
+        ReadOutcome::Quarantined => "quarantined",
     }
 }
 
@@ -166,5 +192,25 @@ pub const fn kind_word(kind: AlertKind) -> &'static str {
         AlertKind::Fee => "fee",
         AlertKind::OwnTransfer => "own_transfer",
         AlertKind::Notice => "notice",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::alert_reader::template::FieldName;
+
+    #[test]
+    fn an_example_can_expect_every_field_that_a_template_places() {
+        let banks = Banks::embedded().unwrap();
+        let reading = crate::alert_reader::read(b"", &banks, &Intake::trusted(Timestamp::MAX));
+        for name in FieldName::ALL {
+            let field = match name {
+                FieldName::Date | FieldName::Time => "occurred",
+                FieldName::Available | FieldName::Ledger => "balance",
+                other => other.as_str(),
+            };
+            assert!(shown(&reading, field).is_some(), "`shown` does not know the field {field}");
+        }
     }
 }

@@ -7,7 +7,7 @@
 use std::sync::OnceLock;
 
 use super::narration::{self, Setting};
-use super::{Banks, Intake, Outcome, Reading, amount, html, read, when};
+use super::{Banks, Intake, ReadOutcome, Reading, amount, html, read, when};
 use crate::domain::alert::{AlertKind, Direction};
 use crate::domain::time::Timestamp;
 
@@ -85,7 +85,7 @@ pub fn narration(data: &[u8]) {
 fn holds(reading: &Reading) {
     let facts = &reading.facts;
     assert!(!reading.why.is_empty(), "a reading without a reason");
-    if reading.outcome == Outcome::Read {
+    if reading.outcome == ReadOutcome::Read {
         assert_eq!(facts.direction, Some(Direction::Credit), "read without being a credit");
         assert!(facts.amount.is_some_and(|a| a.is_positive()), "read without an amount");
         assert!(facts.bank.is_some() && facts.template.is_some(), "read without a template");

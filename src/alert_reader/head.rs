@@ -2,7 +2,8 @@
 //!
 //! A signature covers bytes, while facts are read by a lenient parser; where the two could see
 //! different fields, nothing is proven. So a block with anything unusual in it (a bare CR, NUL, a
-//! blank before the colon, a line without one) is refused as a whole. Called by `dkim` and `proof`.
+//! blank before the colon, a line without one) is refused as a whole. Called by
+//! `mail_proof` and `unsigned`.
 
 use std::borrow::Cow;
 

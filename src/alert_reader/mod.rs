@@ -1,13 +1,12 @@
-//! The door for bank mails: raw bytes in, the facts of an alert and their authenticity out.
+//! What a mail says: its bytes and the answer of `mail_proof` in, the facts of an alert with their doubts out.
 //!
 //! ```text
-//! files -> mime -> html | text_table -> authentic -> template -> extract (amount, when, narration)
-//!     \-> head -> dkim + dns, verdict -> proof -/
+//! mime -> html | text_table -> authentic -> template -> extract (amount, when, narration) -> unsigned
 //! ```
 //!
-//! Nothing here decides about money or asks the time; `dns` alone asks the network.
-//! No bank is named in this code: what is known of a bank stands in `banks/*.toml`.
-//! Called by the command line, by the mailbox and SMTP intake, and by tests.
+//! Pure: nothing here decides about money, asks the time, the network or the database. `proof` is how `mail_proof`
+//! hands its answer over; `head` and `verdict` also read headers for it. No bank is named in this code: what is known
+//! of a bank stands in `banks/*.toml`. Called by `mail_intake`, `mail_proof` and the command line.
 
 mod amount;
 mod authentic;
@@ -79,7 +78,7 @@ impl Intake {
 
 /// What came of reading a mail, before any decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum ReadOutcome {
     /// A credit with an amount.
     Read,
     /// Recognised, and no credit: a debit, a fee, a one-time code, a statement.
@@ -93,7 +92,7 @@ pub enum Outcome {
 /// Everything that one mail told. `why` says in words how it came to the outcome.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reading {
-    pub outcome: Outcome,
+    pub outcome: ReadOutcome,
     pub authenticity: Authenticity,
     pub facts: AlertFacts,
     pub message_id: Option<String>,
@@ -160,22 +159,23 @@ fn read_as_it_says(raw: &[u8], banks: &Banks, intake: &Intake) -> Reading {
             if judgement.why.iter().any(|w| w.ends_with("is not a known bank's address")) {
                 told.push(UNKNOWN_BANK.into());
             }
-            (Outcome::Quarantined, AlertFacts::default())
+            (ReadOutcome::Quarantined, AlertFacts::default())
         }
     };
     // What decided comes first: where that is the content, what proves the mail stands behind it.
     let speaks = judgement.authenticity.counts()
         || judgement.authenticity == Authenticity::Unproven
-            && (intake.trusted || content == Outcome::Unreadable);
+            && (intake.trusted || content == ReadOutcome::Unreadable);
     let is_aside = facts.kind.is_some_and(|kind| kind != AlertKind::Payment);
-    let is_by_content = speaks && (is_aside || matches!(content, Outcome::Ignored | Outcome::Unreadable));
+    let is_by_content =
+        speaks && (is_aside || matches!(content, ReadOutcome::Ignored | ReadOutcome::Unreadable));
     let at = if is_by_content { 0 } else { why.len() };
     why.splice(at..at, told);
     doubts.append(&mut facts.doubts);
     doubts.dedup();
     facts.doubts = doubts;
     let outcome = match judgement.authenticity {
-        Authenticity::Refuted | Authenticity::Forwarded => Outcome::Quarantined,
+        Authenticity::Refuted | Authenticity::Forwarded => ReadOutcome::Quarantined,
         _ => content,
     };
     why.extend(facts.doubts.iter().map(|d| format!("doubt: {d}")));
@@ -218,7 +218,7 @@ fn weigh_proof(judgement: &mut Judgement<'_>, mail: &ParsedMail, proof: &Proof) 
 
 fn unreadable(raw: &[u8], why: String) -> Reading {
     Reading {
-        outcome: Outcome::Unreadable,
+        outcome: ReadOutcome::Unreadable,
         authenticity: Authenticity::Unproven,
         facts: AlertFacts::default(),
         message_id: None,
@@ -319,7 +319,7 @@ fn understand(
     seen: &Seen,
     intake: &Intake,
     why: &mut Vec<String>,
-) -> (Outcome, AlertFacts) {
+) -> (ReadOutcome, AlertFacts) {
     let tables = &seen.tables[..];
     let text: String = tables.iter().map(TextTable::text).collect();
     let subject = mail.subject.as_deref().unwrap_or_default();
@@ -342,7 +342,7 @@ fn understand(
             why.push(format!("{}: not a transaction", bank.name));
             why.extend(tried());
             facts.kind = Some(AlertKind::Notice);
-            return (Outcome::Ignored, facts);
+            return (ReadOutcome::Ignored, facts);
         }
         why.push(format!(
             "{}: none of the known layouts fits. To add this layout to the bank's template, see \
@@ -350,7 +350,7 @@ fn understand(
             bank.name
         ));
         why.extend(tried());
-        return (Outcome::Unreadable, facts);
+        return (ReadOutcome::Unreadable, facts);
     };
     why.push(format!("{}: layout {}", bank.name, layout.name));
     let covered = intake.covered();
@@ -378,17 +378,17 @@ fn understand(
     let outcome = match (facts.direction, facts.amount) {
         (Some(Direction::Debit), Some(_)) => {
             because("a debit");
-            Outcome::Ignored
+            ReadOutcome::Ignored
         }
-        (Some(Direction::Credit), Some(_)) => Outcome::Read,
+        (Some(Direction::Credit), Some(_)) => ReadOutcome::Read,
         // A debit, too: it may take back what was credited.
         (Some(_), None) => {
             because("the amount could not be read");
-            Outcome::Unreadable
+            ReadOutcome::Unreadable
         }
         (None, _) => {
             because("the direction could not be read");
-            Outcome::Unreadable
+            ReadOutcome::Unreadable
         }
     };
     (outcome, facts)

@@ -12,7 +12,7 @@ use crate::domain::alert::Direction;
 use crate::domain::money::Money;
 use crate::domain::time::Timestamp;
 
-/// Longer is no name (design: over 120 characters never matches).
+/// Longer is no name (contract/names.md#n2).
 const MAX_NAME_CHARS: usize = 120;
 
 /// Shorter endings repeat the beginning of a name by chance.

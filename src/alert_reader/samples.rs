@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use super::check::shown;
-use super::{Banks, Intake, Outcome, Reading, read};
+use super::{Banks, Intake, ReadOutcome, Reading, read};
 use crate::domain::time::Timestamp;
 
 /// Fields whose expected value is not literally in the mail, or not the reader's to give:
@@ -44,7 +44,7 @@ fn every_sample_of_a_known_bank_reads_as_written_down() {
             reading.facts.bank.is_some() || banks.by_name_or_alias(want["bank"].as_str().unwrap()).is_some();
         if !known {
             unknown += 1;
-            let left = matches!(reading.outcome, Outcome::Unreadable | Outcome::Quarantined);
+            let left = matches!(reading.outcome, ReadOutcome::Unreadable | ReadOutcome::Quarantined);
             let told =
                 want["kind"] == "suspicious" || reading.why.iter().any(|w| w.contains("docs/banks.md"));
             if !left || !told || reading.facts.amount.is_some() {
@@ -75,7 +75,7 @@ fn every_sample_reads_the_same_on_one_line_and_with_a_text_beside_it() {
         let raw = std::fs::read(&path).unwrap();
         let reading = read(&raw, &banks, &Intake::trusted(Timestamp::MAX));
         let Ok(letter) = super::mime::open(&raw) else { continue };
-        let (Outcome::Read | Outcome::Ignored, [super::mime::Body::Html(html)]) =
+        let (ReadOutcome::Read | ReadOutcome::Ignored, [super::mime::Body::Html(html)]) =
             (reading.outcome, &letter.bodies[..])
         else {
             continue;
@@ -140,10 +140,10 @@ const FIELDS: [(&str, &str); 13] = [
 ];
 
 fn differences(stem: &str, want: &serde_json::Value, reading: &Reading) -> Vec<String> {
-    let ignored = reading.outcome == Outcome::Ignored && reading.facts.amount.is_none();
+    let ignored = reading.outcome == ReadOutcome::Ignored && reading.facts.amount.is_none();
     match want["kind"].as_str().unwrap() {
         "non_transaction" if !ignored => return vec![format!("not ignored: {:?}", reading.outcome)],
-        "suspicious" if reading.outcome != Outcome::Quarantined => {
+        "suspicious" if reading.outcome != ReadOutcome::Quarantined => {
             return vec![format!("not quarantined: {:?}", reading.outcome)];
         }
         "non_transaction" | "suspicious" => return Vec::new(),

@@ -46,7 +46,7 @@ fn gtbank(headers: &str, body: &str) -> Reading {
 #[test]
 fn a_clean_credit_is_read_in_full() {
     let reading = gtbank("", ROWS);
-    assert_eq!(reading.outcome, Outcome::Read);
+    assert_eq!(reading.outcome, ReadOutcome::Read);
     assert_eq!(reading.authenticity, Authenticity::Unproven);
     let f = &reading.facts;
     assert_eq!(f.doubts, Vec::<String>::new());
@@ -80,27 +80,27 @@ fn the_direction_never_comes_from_the_subject_or_the_narration() {
         "{}\n{silent}",
         HEAD.replace("Transaction Notification", "GeNS Transaction Alert [Credit: NGN 7350]")
     ));
-    assert_eq!(reading.outcome, Outcome::Unreadable);
+    assert_eq!(reading.outcome, ReadOutcome::Unreadable);
     // A debit whose narration pretends.
     let debit =
         ROWS.replace("a CREDIT", "a DEBIT").replace("VIA GAPS 11 RENT", "a CREDIT transaction occurred");
     let reading = gtbank("", &debit);
-    assert_eq!((reading.outcome, reading.facts.direction), (Outcome::Ignored, Some(Direction::Debit)));
+    assert_eq!((reading.outcome, reading.facts.direction), (ReadOutcome::Ignored, Some(Direction::Debit)));
     assert_eq!(reading.facts.payer_name, None);
     // Both stated: neither.
     let both = format!("{ROWS}Later a DEBIT transaction occurred\n");
     let reading = gtbank("", &both);
-    assert_eq!((reading.outcome, reading.facts.direction), (Outcome::Unreadable, None));
+    assert_eq!((reading.outcome, reading.facts.direction), (ReadOutcome::Unreadable, None));
 }
 
 #[test]
 fn two_amounts_that_disagree_are_no_amount() {
     let reading = gtbank("", &format!("{ROWS}Amount : NGN 9000\n"));
-    assert_eq!((reading.outcome, reading.facts.amount), (Outcome::Unreadable, None));
+    assert_eq!((reading.outcome, reading.facts.amount), (ReadOutcome::Unreadable, None));
     assert!(reading.facts.doubts.iter().any(|d| d.contains("two different amounts")));
     // The body twice in one part says the same thing twice.
     let twice = gtbank("", &format!("{ROWS}\n{ROWS}"));
-    assert_eq!((twice.outcome, twice.facts.amount), (Outcome::Read, Some(Money(735_000))));
+    assert_eq!((twice.outcome, twice.facts.amount), (ReadOutcome::Read, Some(Money(735_000))));
 }
 
 #[test]
@@ -120,15 +120,15 @@ fn text_and_html_that_disagree_raise_a_doubt() {
         )
     };
     let same = take(&format!("{HEAD}{}", mail("NGN 7,350.00")));
-    assert_eq!((same.outcome, same.facts.doubts.len()), (Outcome::Read, 0));
+    assert_eq!((same.outcome, same.facts.doubts.len()), (ReadOutcome::Read, 0));
     let other = take(&format!("{HEAD}{}", mail("NGN 73,500.00")));
     // Read as the HTML has it, for a person to decide.
-    assert_eq!((other.outcome, other.facts.amount), (Outcome::Read, Some(Money(7_350_000))));
+    assert_eq!((other.outcome, other.facts.amount), (ReadOutcome::Read, Some(Money(7_350_000))));
     assert_eq!(other.facts.doubts, ["the parts of the mail show different amounts"]);
     let neither = take(&format!("{HEAD}{}", mail("NGN 73,500.0.0")));
-    assert_eq!((neither.outcome, neither.facts.amount), (Outcome::Unreadable, None));
+    assert_eq!((neither.outcome, neither.facts.amount), (ReadOutcome::Unreadable, None));
     let both = take(&format!("{HEAD}{}", mail("NGN 1</td></tr><tr><td>Amount</td><td>:</td><td>NGN 2")));
-    assert_eq!((both.outcome, both.facts.amount), (Outcome::Unreadable, None));
+    assert_eq!((both.outcome, both.facts.amount), (ReadOutcome::Unreadable, None));
 }
 
 #[test]
@@ -144,10 +144,10 @@ fn a_debit_in_the_text_beside_a_credit_in_the_html_goes_to_a_person() {
     };
     assert_eq!(mail("a CREDIT", "a CREDIT").facts.doubts, Vec::<String>::new());
     let reading = mail("a DEBIT", "a CREDIT");
-    assert_eq!((reading.outcome, reading.facts.direction), (Outcome::Read, Some(Direction::Credit)));
+    assert_eq!((reading.outcome, reading.facts.direction), (ReadOutcome::Read, Some(Direction::Credit)));
     assert_eq!(reading.facts.doubts, ["the parts of the mail differ on whether this is a credit or a debit"]);
     let reading = mail("a CREDIT", "a DEBIT");
-    assert_eq!((reading.outcome, reading.facts.direction), (Outcome::Unreadable, None));
+    assert_eq!((reading.outcome, reading.facts.direction), (ReadOutcome::Unreadable, None));
 }
 
 #[test]
@@ -164,7 +164,7 @@ fn hidden_content_is_a_doubt_and_never_a_value() {
     };
     assert_eq!(html("").facts.doubts, Vec::<String>::new());
     let hidden = html("<tr style='display:none'><td>Amount</td><td>:</td><td>NGN 999999</td></tr>");
-    assert_eq!((hidden.outcome, hidden.facts.amount), (Outcome::Read, Some(Money(735_000))));
+    assert_eq!((hidden.outcome, hidden.facts.amount), (ReadOutcome::Read, Some(Money(735_000))));
     assert!(hidden.facts.doubts.iter().any(|d| d.contains("hidden content")));
     let turned = html("<tr><td>Note</td><td>\u{202E}x</td></tr>");
     assert!(turned.facts.doubts.iter().any(|d| d.contains("direction of text")));
@@ -191,22 +191,22 @@ fn only_the_banks_own_address_is_the_bank() {
         let reading = take(&format!("From: {from}\nSubject: Transaction Notification\n\n{ROWS}"));
         assert_eq!(
             (reading.outcome, reading.authenticity),
-            (Outcome::Quarantined, Authenticity::Refuted),
+            (ReadOutcome::Quarantined, Authenticity::Refuted),
             "{from}"
         );
     }
     let twice = take(&format!("From: x@mail.example\n{HEAD}\n{ROWS}"));
-    assert_eq!(twice.outcome, Outcome::Quarantined);
+    assert_eq!(twice.outcome, ReadOutcome::Quarantined);
     let empty_first = take(&format!("From: \n{HEAD}\n{ROWS}"));
-    assert_eq!(empty_first.outcome, Outcome::Quarantined);
+    assert_eq!(empty_first.outcome, ReadOutcome::Quarantined);
     // The right domain with a mailbox nobody has seen: a person's word does not make it good, and with
     // the bank's own it is read, but never without a person.
     let stranger = format!("{}\n{ROWS}", HEAD.replace("GeNS@", "news@"));
     let vouched = take(&stranger);
-    assert_eq!((vouched.outcome, vouched.authenticity), (Outcome::Quarantined, Authenticity::Refuted));
+    assert_eq!((vouched.outcome, vouched.authenticity), (ReadOutcome::Quarantined, Authenticity::Refuted));
     assert!(vouched.why.iter().any(|w| w.contains("not one of its known senders")), "{:?}", vouched.why);
     let reading = read(stranger.as_bytes(), &BANKS, &Intake { now: now(), ..Intake::default() });
-    assert_eq!((reading.outcome, reading.authenticity), (Outcome::Read, Authenticity::Unproven));
+    assert_eq!((reading.outcome, reading.authenticity), (ReadOutcome::Read, Authenticity::Unproven));
     assert!(reading.facts.doubts.iter().any(|d| d.contains("known senders")));
 }
 
@@ -245,7 +245,10 @@ fn a_forward_by_hand_is_quarantined_with_its_fields() {
     let marked = take(&format!("From: ada@mail.example\nSubject: Fw: x\n\n{signs}"));
     let from_the_bank = gtbank("", &format!("{quoted}{ROWS}"));
     for reading in [plain, marked, from_the_bank] {
-        assert_eq!((reading.outcome, reading.authenticity), (Outcome::Quarantined, Authenticity::Forwarded));
+        assert_eq!(
+            (reading.outcome, reading.authenticity),
+            (ReadOutcome::Quarantined, Authenticity::Forwarded)
+        );
         assert_eq!(reading.facts.amount, Some(Money(735_000)), "{:?}", reading.why);
         assert_eq!(reading.facts.bank.as_deref(), Some("gtbank"));
     }
@@ -291,15 +294,18 @@ fn a_balance_on_its_own_line_is_not_the_amount() {
     let trap = take(&format!(
         "{HEAD}\nA credit transaction occurred on your account.\nAvailable Balance: NGN 45,000.00\n"
     ));
-    assert_eq!((trap.outcome, trap.facts.amount), (Outcome::Unreadable, None));
+    assert_eq!((trap.outcome, trap.facts.amount), (ReadOutcome::Unreadable, None));
 }
 
 #[test]
 fn codes_statements_and_unknown_layouts_are_told_apart() {
-    assert_eq!(gtbank("", "Your one-time password is 445566. Do not share it.\n").outcome, Outcome::Ignored);
-    assert_eq!(gtbank("", "Enjoy our new app this season.\n").outcome, Outcome::Ignored);
+    assert_eq!(
+        gtbank("", "Your one-time password is 445566. Do not share it.\n").outcome,
+        ReadOutcome::Ignored
+    );
+    assert_eq!(gtbank("", "Enjoy our new app this season.\n").outcome, ReadOutcome::Ignored);
     let unknown = gtbank("", "NGN 5,000.00 was received into your account today.\n");
-    assert_eq!((unknown.outcome, unknown.facts.kind), (Outcome::Unreadable, None));
+    assert_eq!((unknown.outcome, unknown.facts.kind), (ReadOutcome::Unreadable, None));
 }
 
 #[test]
@@ -371,7 +377,7 @@ fn noise_has_an_outcome() {
     }
     for raw in [&b""[..], b"\n", &noise, b"From: GeNS@gtbank.com\r\n", b"\0\0\0\0"] {
         let reading = read(raw, &BANKS, &Intake::trusted(now()));
-        assert!(matches!(reading.outcome, Outcome::Unreadable | Outcome::Quarantined));
+        assert!(matches!(reading.outcome, ReadOutcome::Unreadable | ReadOutcome::Quarantined));
         assert!(!reading.why.is_empty());
     }
     assert_eq!(read(b"", &BANKS, &Intake::default()).why, ["empty"]);

@@ -3,11 +3,11 @@
 //!
 //! Anybody can write such a header. It can speak against a mail whoever wrote it ([`against`]), and is
 //! then read as far as it can be. For a mail it speaks only where the operator named the writer, see
-//! `proof`, and only if it is sound to its last letter: whoever bends a part of it (a domain of his, a
+//! `mail_proof`, and only if it is sound to its last letter: whoever bends a part of it (a domain of his, a
 //! HELO that the provider repeats) must not be able to add to it. Stricter than the grammar in one thing:
 //! properties stand apart by white space, not by a comment alone. More lenient in another: a value without
 //! quotes may hold `/`, `=`, `+`, `@`, `:`, as honest programs write them. ARC is not read at all. Bounded
-//! and pure. Called by `authentic` and `proof`.
+//! and pure. Called by `authentic` and `mail_proof`.
 
 use super::template::Bank;
 

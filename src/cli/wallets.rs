@@ -81,8 +81,8 @@ pub(super) async fn run(command: WalletCommand, desk: &Desk) -> anyhow::Result<(
     };
     let wallet = match command {
         WalletCommand::Show { phone } => {
-            let sheet = desk::sheet(&app, &phone).await??;
-            return desk.printer.object(&sheet_object(&app, &sheet));
+            let statement = desk::statement(&app, &phone).await??;
+            return desk.printer.object(&statement_object(&app, &statement));
         }
         WalletCommand::Credit { phone, amount, reason, reference } => {
             let given =
@@ -118,9 +118,9 @@ fn object(app: &App, wallet: &Wallet) -> Object {
         .with("created_at", wallet.created_at)
 }
 
-fn sheet_object(app: &App, sheet: &WalletStatement) -> Object {
-    let lines: Vec<Object> = sheet.lines.iter().map(line).collect();
-    object(app, &sheet.wallet).with("expected_topups", sheet.expected_topups).with("statement", lines)
+fn statement_object(app: &App, statement: &WalletStatement) -> Object {
+    let lines: Vec<Object> = statement.lines.iter().map(line).collect();
+    object(app, &statement.wallet).with("expected_topups", statement.expected_topups).with("statement", lines)
 }
 
 fn line(line: &StatementLine) -> Object {

@@ -43,8 +43,8 @@ pub struct ReceivingAccount {
 }
 
 impl ReceivingAccount {
-    /// The account at the bank that its money arrives in: of a virtual account the one it is settled through.
-    pub fn place(&self) -> i64 {
+    /// The account at the bank that holds its money: of a virtual account the one that it is settled through, else itself.
+    pub fn holding_account(&self) -> i64 {
         self.via.unwrap_or(self.id)
     }
 }
@@ -297,8 +297,11 @@ mod tests {
 
     #[test]
     fn the_money_of_a_virtual_account_arrives_in_the_one_it_is_settled_through() {
-        assert_eq!(ReceivingAccount::sample(7, "0123454417").place(), 7);
-        assert_eq!(ReceivingAccount { via: Some(3), ..ReceivingAccount::sample(7, "0123454417") }.place(), 3);
+        assert_eq!(ReceivingAccount::sample(7, "0123454417").holding_account(), 7);
+        assert_eq!(
+            ReceivingAccount { via: Some(3), ..ReceivingAccount::sample(7, "0123454417") }.holding_account(),
+            3
+        );
     }
 
     fn hit(account_id: i64, business_id: i64, at: i64) -> Collision {

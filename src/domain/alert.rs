@@ -371,7 +371,7 @@ pub struct AlertRow {
     pub status: AlertStatus,
     pub version: i64,
     pub settlement_id: Option<i64>,
-    /// Where the mail came from: `file`, later `imap` and `smtp`, with the name of the box.
+    /// Where the mail came from, such as `file`, `imap HOST/FOLDER uid NUMBER` or `smtp IP`.
     pub source: String,
     pub authenticity: Authenticity,
     pub facts: AlertFacts,

@@ -19,7 +19,7 @@ mod fit;
 mod reasons;
 
 pub use elsewhere::consider_on;
-pub use fit::{AmountFit, CLOCK_SLACK, Interval, NEAR_MISS, TimeFit, about, has_ended_lately};
+pub use fit::{AmountFit, CLOCK_SLACK, Interval, NEAR_MISS, TimeFit, has_ended_lately, similar_amounts};
 use reasons::Reasons;
 pub use reasons::ReviewKind;
 
@@ -70,19 +70,19 @@ pub struct Candidate<'a> {
 
 /// The account on which a payment asks for money, beside the one that the alert is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum WhichAccount {
     Own,
     /// The alert does not say for certain which account it is about; it may be this one.
     Perhaps,
     Another,
 }
 
-impl Place {
+impl WhichAccount {
     pub fn as_str(self) -> &'static str {
         match self {
-            Place::Own => "the alert's account",
-            Place::Perhaps => "perhaps the alert's account",
-            Place::Another => "another account",
+            WhichAccount::Own => "the alert's account",
+            WhichAccount::Perhaps => "perhaps the alert's account",
+            WhichAccount::Another => "another account",
         }
     }
 }
@@ -105,7 +105,7 @@ pub struct Considered {
     /// The expected name has more words than the rule takes: close to everybody, it speaks against nobody.
     is_name_undecidable: bool,
     /// On which account it asks for money. On any but the alert's own it is for a person's eyes.
-    pub place: Place,
+    pub which_account: WhichAccount,
     created_at: Timestamp,
     beneficiary: Beneficiary,
     /// The sweep rejected it a short time ago, and the money may have been sent before.
@@ -116,7 +116,7 @@ impl Considered {
     /// Would be approved if it were the only candidate and there were no obstacles.
     fn wins_alone(&self) -> bool {
         self.status == Status::Pending
-            && self.place == Place::Own
+            && self.which_account == WhichAccount::Own
             && self.amount_fit.approves()
             && self.time_fit == TimeFit::Fits
             && self.name == NameVerdict::Match
@@ -132,10 +132,10 @@ impl Considered {
 
     /// What fits stands before what nearly fits, on the alert's own account before any other.
     fn rank(&self) -> u8 {
-        match (self.place, self.wins_alone() || self.fits_exactly()) {
-            (Place::Own, true) => 0,
+        match (self.which_account, self.wins_alone() || self.fits_exactly()) {
+            (WhichAccount::Own, true) => 0,
             (_, true) => 1,
-            (Place::Own, false) => 2,
+            (WhichAccount::Own, false) => 2,
             (_, false) => 3,
         }
     }
@@ -250,7 +250,7 @@ fn consider(incoming: &Incoming<'_>, received: Option<&Folded>, candidate: &Cand
         name,
         name_reason,
         is_name_undecidable: expected.is_too_long(),
-        place: Place::Own,
+        which_account: WhichAccount::Own,
         equal_name: received.is_some_and(|received| expected.same_words(received)),
         created_at: payment.created_at,
         beneficiary: candidate.beneficiary,
@@ -342,7 +342,7 @@ fn meant_for_another(
     winner: Beneficiary,
     considered: &[Considered],
 ) -> Option<String> {
-    let (low, high) = about(incoming.received);
+    let (low, high) = similar_amounts(incoming.received);
     let others = considered.iter().filter(|c| {
         c.beneficiary != winner
             && (c.status == Status::Pending || c.has_ended_lately)

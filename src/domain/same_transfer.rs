@@ -39,22 +39,22 @@ pub const TELLS_OF_LOSS: &str = "says of what may be this money that it has not 
 /// What banks charge for a transfer or a month of messages stays below.
 pub const FEE_MOST: Money = Money(50_000);
 
-/// Where money for the account `id` arrives ([`ReceivingAccount::place`]).
-pub fn place_of(accounts: &[ReceivingAccount], id: i64) -> i64 {
-    accounts.iter().find(|account| account.id == id).map_or(id, ReceivingAccount::place)
+/// The account that holds the money of the account `id` ([`ReceivingAccount::holding_account`]).
+pub fn holding_account_of(accounts: &[ReceivingAccount], id: i64) -> i64 {
+    accounts.iter().find(|account| account.id == id).map_or(id, ReceivingAccount::holding_account)
 }
 
 /// The keys of the transfer itself, of which one settlement at most may stand: the session id, and a reference
 /// that the bank calls unique on the account.
-pub fn transfer_keys(alert: &AlertRow, place: Option<i64>) -> Vec<Key> {
+pub fn transfer_keys(alert: &AlertRow, holding_account: Option<i64>) -> Vec<Key> {
     let facts = &alert.facts;
     let mut keys = Vec::new();
     if let Some(session) = &facts.session_id {
         keys.push((SESSION, session.clone()));
     }
     if let (true, Some(reference)) = (facts.reference_is_unique, &facts.reference) {
-        match (place, &facts.bank, &facts.account_number) {
-            (Some(place), _, _) => keys.push((REFERENCE, format!("{place}|{reference}"))),
+        match (holding_account, &facts.bank, &facts.account_number) {
+            (Some(account), _, _) => keys.push((REFERENCE, format!("{account}|{reference}"))),
             // Shown, and none of ours.
             (None, Some(bank), Some(shown)) => {
                 keys.push((REFERENCE, format!("{bank}|{shown}|{reference}")));
@@ -67,8 +67,8 @@ pub fn transfer_keys(alert: &AlertRow, place: Option<i64>) -> Vec<Key> {
 
 /// Everything by which a copy of this alert would be known, strongest first. The content of an alert that is
 /// stored already is not at hand.
-pub fn keys_of(alert: &AlertRow, place: Option<i64>, content_hash: Option<&[u8; 32]>) -> Vec<Key> {
-    let mut keys = transfer_keys(alert, place);
+pub fn keys_of(alert: &AlertRow, holding_account: Option<i64>, content_hash: Option<&[u8; 32]>) -> Vec<Key> {
+    let mut keys = transfer_keys(alert, holding_account);
     keys.extend(mail_keys(alert, content_hash));
     keys
 }
@@ -96,8 +96,8 @@ pub fn beside_key(session: &str, received: Money) -> String {
 
 /// The transfer's keys for a settlement beside another one that stands on its session id with other money. The
 /// amount makes it a key that only one such settlement can have.
-pub fn keys_beside_another(alert: &AlertRow, place: i64, received: Money) -> Vec<Key> {
-    let mut keys = transfer_keys(alert, Some(place));
+pub fn keys_beside_another(alert: &AlertRow, holding_account: i64, received: Money) -> Vec<Key> {
+    let mut keys = transfer_keys(alert, Some(holding_account));
     for (kind, key) in &mut keys {
         if *kind == SESSION {
             *key = beside_key(key, received);
@@ -200,11 +200,11 @@ pub fn is_one_transfer(a: &AlertRow, b: &AlertRow, accounts: &[ReceivingAccount]
     let (x, y) = (&a.facts, &b.facts);
     let unique = x.reference_is_unique && y.reference_is_unique;
     x.session_id.is_some() && x.session_id == y.session_id
-        || unique && x.reference == y.reference && is_same_place(a, b, accounts)
+        || unique && x.reference == y.reference && may_be_on_one_account(a, b, accounts)
 }
 
 /// A reference that is more than a placeholder.
-pub fn telling(reference: &Option<String>) -> Option<&str> {
+pub fn usable_reference(reference: &Option<String>) -> Option<&str> {
     let reference = reference.as_deref()?;
     let signs: Vec<char> = reference.chars().filter(|c| c.is_alphanumeric()).collect();
     let is_telling = signs.len() >= REFERENCE_MIN && signs.iter().any(|c| *c != signs[0]);
@@ -213,13 +213,13 @@ pub fn telling(reference: &Option<String>) -> Option<&str> {
 
 /// Money moves between accounts of ours under one session id: a debit of one is no reversal on another. An alert
 /// whose account could not be told may be about any that fits what it shows; a forwarded one about any at all.
-pub fn is_same_place(a: &AlertRow, b: &AlertRow, accounts: &[ReceivingAccount]) -> bool {
+pub fn may_be_on_one_account(a: &AlertRow, b: &AlertRow, accounts: &[ReceivingAccount]) -> bool {
     if is_forwarded(a) || is_forwarded(b) {
         return true;
     }
     let of = |id: i64| accounts.iter().find(|account| account.id == id);
     match (a.account_id, b.account_id) {
-        (Some(x), Some(y)) => place_of(accounts, x) == place_of(accounts, y),
+        (Some(x), Some(y)) => holding_account_of(accounts, x) == holding_account_of(accounts, y),
         (Some(x), None) => of(x).is_none_or(|account| may_be_about(b, account)),
         (None, Some(y)) => of(y).is_none_or(|account| may_be_about(a, account)),
         (None, None) => a.facts.bank.is_none() || b.facts.bank.is_none() || a.facts.bank == b.facts.bank,
@@ -304,7 +304,7 @@ pub fn takes_back(undoing: &AlertRow, credit: &AlertRow) -> bool {
     let is_named = || {
         let shares = |a: &Option<String>, b: &Option<String>| a.is_some() && a == b;
         shares(&debit.session_id, &credited.session_id)
-            || telling(&debit.reference).is_some() && shares(&debit.reference, &credited.reference)
+            || usable_reference(&debit.reference).is_some() && shares(&debit.reference, &credited.reference)
             || names_the_payer(undoing, credit)
     };
     let is_half = i128::from(taken.kobo()) * 2 >= i128::from(came.kobo());
@@ -313,8 +313,8 @@ pub fn takes_back(undoing: &AlertRow, credit: &AlertRow) -> bool {
 
 /// Whether the narration of an alert names the payer of a credit. That of a debit or reversal repeats the transfer's
 /// own, of which a part is the payer's remark.
-pub fn names_the_payer(telling: &AlertRow, credit: &AlertRow) -> bool {
-    let (Some(narration), Some(payer)) = (&telling.facts.narration, &credit.facts.payer_name) else {
+pub fn names_the_payer(told_by: &AlertRow, credit: &AlertRow) -> bool {
+    let (Some(narration), Some(payer)) = (&told_by.facts.narration, &credit.facts.payer_name) else {
         return false;
     };
     let (narration, payer) = (fold(narration), fold(payer));
@@ -330,15 +330,19 @@ pub fn speaks_of(undoing: &AlertRow, named: &AlertRow) -> bool {
     undoing.facts.amount == named.facts.amount && named.status != AlertStatus::Dismissed
 }
 
-/// Whether a debit that names that credit by a key is about no other one, such as this. A key can be typed into a
-/// transfer of the same amount, so it can be of this one as well where this shows no key of its own, unless the debit
-/// names the payer of that one alone, and this one's narration, which the debit may repeat, does not.
+/// True if the debit names `named` by a key and therefore cannot be about `other`.
+///
+/// The key alone does not show it, for anybody can type a key into a transfer of the same amount. It takes that `other`
+/// has a key of its own, or that the debit names the payer of `named` and not the payer of `other`. (If the narration of
+/// `other` names that payer as well, the debit may only repeat it, and shows nothing.)
 pub fn leaves_alone(undoing: &AlertRow, named: &AlertRow, other: &AlertRow) -> bool {
     let (debit, of_named, of_other) = (&undoing.facts, &named.facts, &other.facts);
     let by_session = debit.session_id.is_some() && debit.session_id == of_named.session_id;
     let by_reference = debit.reference.is_some() && debit.reference == of_named.reference;
     let has_its_own = by_session && of_other.session_id.is_some()
-        || by_reference && telling(&of_other.reference).is_some() && of_other.reference != debit.reference;
+        || by_reference
+            && usable_reference(&of_other.reference).is_some()
+            && of_other.reference != debit.reference;
     let has_its_own = has_its_own && !is_forwarded(other);
     let names_that_one =
         names_the_payer(undoing, named) && !names_the_payer(undoing, other) && !names_the_payer(other, named);
@@ -346,7 +350,7 @@ pub fn leaves_alone(undoing: &AlertRow, named: &AlertRow, other: &AlertRow) -> b
 }
 
 /// Money that came, also where a rule set it aside as a fee or a transfer between own accounts.
-pub fn has_come(alert: &AlertRow) -> bool {
+pub fn is_incoming_money(alert: &AlertRow) -> bool {
     is_credit(alert) || alert.is_credit_aside()
 }
 
@@ -421,7 +425,7 @@ fn is_exact(alert: &AlertRow) -> bool {
 
 /// Two references that each say something, and are not one.
 fn references_differ(a: &AlertRow, b: &AlertRow) -> bool {
-    let (x, y) = (telling(&a.facts.reference), telling(&b.facts.reference));
+    let (x, y) = (usable_reference(&a.facts.reference), usable_reference(&b.facts.reference));
     x.is_some() && y.is_some() && x != y
 }
 
@@ -753,9 +757,12 @@ mod tests {
     fn a_forwarded_alert_may_be_about_any_account() {
         let accounts = [account(1, "0040003311", None), account(2, "0040003322", None)];
         let (here, there) = (credit(), with(&credit(), |a| a.account_id = Some(2)));
-        assert!(!is_same_place(&here, &there, &accounts));
+        assert!(!may_be_on_one_account(&here, &there, &accounts));
         let forwarded = with(&there, |a| a.authenticity = Authenticity::Forwarded);
-        assert!(is_same_place(&here, &forwarded, &accounts) && is_same_place(&forwarded, &here, &accounts));
+        assert!(
+            may_be_on_one_account(&here, &forwarded, &accounts)
+                && may_be_on_one_account(&forwarded, &here, &accounts)
+        );
     }
 
     #[test]
@@ -765,7 +772,7 @@ mod tests {
             account(2, "0140008822", None),
             account(3, "9012345678", Some(1)),
         ];
-        assert_eq!([1, 2, 3, 9].map(|id| place_of(&accounts, id)), [1, 2, 1, 9]);
+        assert_eq!([1, 2, 3, 9].map(|id| holding_account_of(&accounts, id)), [1, 2, 1, 9]);
         let at = |id: Option<i64>, shown: Option<&str>, bank: Option<&str>| {
             with(&credit(), |a| {
                 a.account_id = id;
@@ -774,8 +781,8 @@ mod tests {
             })
         };
         let same = |a: &AlertRow, b: &AlertRow| {
-            assert_eq!(is_same_place(a, b, &accounts), is_same_place(b, a, &accounts));
-            is_same_place(a, b, &accounts)
+            assert_eq!(may_be_on_one_account(a, b, &accounts), may_be_on_one_account(b, a, &accounts));
+            may_be_on_one_account(a, b, &accounts)
         };
         let here = at(Some(1), None, Some("gtbank"));
         assert!(
@@ -903,9 +910,9 @@ mod tests {
         for (reference, says) in
             [("CT-778", false), ("CT-7781", true), ("111111", false), ("------CT", false)]
         {
-            assert_eq!(telling(&text(reference)).is_some(), says, "{reference}");
+            assert_eq!(usable_reference(&text(reference)).is_some(), says, "{reference}");
         }
-        assert_eq!(telling(&None), None);
+        assert_eq!(usable_reference(&None), None);
         for (narration, payer, named) in [
             ("RVSL FROM NGOZI ADA UMEADI", "NGOZI UMEADI", true),
             ("RVSL FROM NGOZI", "NGOZI UMEADI", false),
@@ -980,9 +987,9 @@ mod tests {
         let aside = with(&credit(), |a| {
             (a.status, a.facts.kind) = (AlertStatus::Ignored, Some(AlertKind::OwnTransfer));
         });
-        assert!(has_come(&credit()) && has_come(&aside) && !is_credit(&aside));
-        assert!(!has_come(&with(&aside, |a| a.status = AlertStatus::Review)));
-        assert!(!has_come(&debit(AlertKind::Payment)));
+        assert!(is_incoming_money(&credit()) && is_incoming_money(&aside) && !is_credit(&aside));
+        assert!(!is_incoming_money(&with(&aside, |a| a.status = AlertStatus::Review)));
+        assert!(!is_incoming_money(&debit(AlertKind::Payment)));
     }
 
     #[test]

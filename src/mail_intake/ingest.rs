@@ -9,7 +9,7 @@ use std::sync::Arc;
 use sha2::{Digest, Sha256};
 
 use super::threads::Threads;
-use crate::alert_reader::{Banks, Intake, Outcome, Reading, read};
+use crate::alert_reader::{Banks, Intake, ReadOutcome, Reading, read};
 use crate::app::App;
 use crate::config::Config;
 use crate::domain::alert::{AlertStatus, Authenticity};
@@ -305,10 +305,10 @@ fn taken(reading: &Reading, arrival: Arrival, trusted: bool) -> Taken {
     }
     let mut facts = reading.facts.clone();
     let mut read_as = match reading.outcome {
-        Outcome::Read => ReadAs::Credit,
-        Outcome::Ignored => ReadAs::NoCredit,
-        Outcome::Unreadable => ReadAs::Unreadable,
-        Outcome::Quarantined => ReadAs::Quarantined,
+        ReadOutcome::Read => ReadAs::Credit,
+        ReadOutcome::Ignored => ReadAs::NoCredit,
+        ReadOutcome::Unreadable => ReadAs::Unreadable,
+        ReadOutcome::Quarantined => ReadAs::Quarantined,
     };
     let mut authenticity = reading.authenticity;
     let mut authentic_by = reading.authentic_by.clone();

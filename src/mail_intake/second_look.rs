@@ -1,4 +1,4 @@
-//! A mail that waits for a name server, looked at again: reads the kept bytes with the proof that can
+//! A mail that waits for a name server, or for a key that DNS does not have yet, looked at again: reads the kept bytes with the proof that can
 //! be had now and tells the op. The workers call it through [`Verifier`], knowing nothing of mails.
 //!
 //! A provider's verdict counts here as at first sight, if the mail's source tells which mailbox it came

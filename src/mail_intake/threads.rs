@@ -3,7 +3,7 @@
 //!
 //! Reading is work for the processor: more threads read no faster. And each thread that reads makes
 //! caches of its own for the hundreds of expressions of the templates, some ten megabytes, so it must
-//! not be another thread every time, as it is with tokio's. Used by `intake` alone.
+//! not be another thread every time, as it is with tokio's. Used by `mail_intake` alone.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;

@@ -1,9 +1,9 @@
-//! DKIM: which signatures of a mail speak in a bank's name, and whether a key opens them.
+//! DKIM: which signatures of a mail speak in a bank's name, and whether a key verifies them.
 //!
 //! Canonical forms, body hashes and the check of a signature are mail-auth's. Everything that it
 //! leaves to its caller or does more kindly than money allows is here: alignment, `l=`, SHA-1, short,
 //! revoked and test keys, times against our own clock, tags given twice, fields given twice. No
-//! network: keys come from `dns`. Blocking work of bounded size; called by `proof` alone.
+//! network: keys come from `dns`. Blocking work of bounded size; called by `mail_proof` (`mod.rs`) alone.
 
 use futures_util::FutureExt;
 use mail_auth::common::crypto::CryptoError;
@@ -33,7 +33,7 @@ const MAX_NAME: usize = 253;
 /// Fields that must not be there twice where a signature is to count: a reader could take the other.
 const ONCE: [&str; 6] = ["From", "Subject", "Date", "To", "Content-Type", "Content-Transfer-Encoding"];
 
-/// A signature in the bank's own name that may count if its key opens it.
+/// A signature in the bank's own name that may count if its key verifies it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Signature {
     /// Which of the mail's DKIM-Signature fields, from the top.
@@ -69,12 +69,12 @@ impl Signature {
     }
 
     /// What follows where no key could.
-    pub fn without_key(&self) -> Opened {
+    pub fn without_key(&self) -> Verification {
         let by = |why: &str| format!("DKIM signature by {}: {why}", self.domain);
         match &self.untimely {
-            _ if !self.is_body_intact => Opened::Fails(by(CHANGED)),
-            Some(why) => Opened::Void(by(why)),
-            None => Opened::Void(by("it was not checked")),
+            _ if !self.is_body_intact => Verification::Bad(by(CHANGED)),
+            Some(why) => Verification::Unusable(by(why)),
+            None => Verification::Unusable(by("it was not checked")),
         }
     }
 }
@@ -93,23 +93,23 @@ pub struct Examined {
 
 /// What a key makes of a signature.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Opened {
-    /// It holds; SHA-256 of the key, in hexadecimal.
-    Holds { key: String },
+pub enum Verification {
+    /// It is the bank's; SHA-256 of the key, in hexadecimal.
+    Good { key: String },
     /// The bank's key says that this is not what was signed.
-    Fails(String),
+    Bad(String),
     /// Its key was taken back. RFC 6376 (3.6.1) has it mean no more than a key that is no longer there.
-    Gone(String),
+    Revoked(String),
     /// Nothing follows from it: a key that may not be used, a time that is over.
-    Void(String),
+    Unusable(String),
 }
 
-impl Opened {
+impl Verification {
     /// Why it proves nothing.
     pub fn words(self) -> Option<String> {
         match self {
-            Opened::Holds { .. } => None,
-            Opened::Fails(why) | Opened::Gone(why) | Opened::Void(why) => Some(why),
+            Verification::Good { .. } => None,
+            Verification::Bad(why) | Verification::Revoked(why) | Verification::Unusable(why) => Some(why),
         }
     }
 }
@@ -268,48 +268,48 @@ fn bodies(message: &AuthenticatedMessage<'_>, value: &[u8], own: &Signature) -> 
 }
 
 /// Checks one signature with the TXT records found under its key's name.
-pub fn open(wire: &[u8], signature: &Signature, records: &[Vec<u8>]) -> Opened {
+pub fn verify(wire: &[u8], signature: &Signature, records: &[Vec<u8>]) -> Verification {
     let by = |why: &str| format!("DKIM signature by {}: {why}", signature.domain);
     let tags = match only_key(records) {
-        Ok(tags) if tags.get("p") == Some("") => return Opened::Gone(by("its key was revoked")),
+        Ok(tags) if tags.get("p") == Some("") => return Verification::Revoked(by("its key was revoked")),
         Ok(tags) => tags,
-        Err(why) => return Opened::Void(by(why)),
+        Err(why) => return Verification::Unusable(by(why)),
     };
     let (record, key) = match usable_key(&tags) {
         Ok(found) => found,
-        Err(why) => return Opened::Void(by(&why)),
+        Err(why) => return Verification::Unusable(by(&why)),
     };
     if !signature.is_body_intact {
-        return Opened::Fails(by(CHANGED));
+        return Verification::Bad(by(CHANGED));
     }
     let Some(mut message) = AuthenticatedMessage::parse(wire) else {
-        return Opened::Void(by("it cannot be parsed"));
+        return Verification::Unusable(by("it cannot be parsed"));
     };
     let Some(value) = nth_signature(&message, signature.place) else {
-        return Opened::Void(by("it was not found when the mail was parsed again"));
+        return Verification::Unusable(by("it was not found when the mail was parsed again"));
     };
     message.dkim_headers.retain(|header| std::ptr::eq(header.value, value));
     let Some(header) = message.dkim_headers.first_mut() else {
-        return Opened::Void(by("it was not found when the mail was parsed again"));
+        return Verification::Unusable(by("it was not found when the mail was parsed again"));
     };
     // Judged above, by our own clock.
     (header.header.x, header.header.t) = (0, 0);
     let (a, b, i) = (header.header.a, header.header.b.clone(), header.header.i.clone());
     if !i.is_empty() && !is_within(&i, &signature.domain) {
-        return Opened::Void(by("its i= tag names another domain"));
+        return Verification::Unusable(by("its i= tag names another domain"));
     }
     let canonical = match message.get_canonicalized_header().now_or_never() {
         Some(Ok(canonical)) => canonical,
-        _ => return Opened::Void(by("it cannot be parsed")),
+        _ => return Verification::Unusable(by("it cannot be parsed")),
     };
     match record.p.verify_bytes(&canonical, &b, a) {
         Err(Error::Crypto(CryptoError::IncompatibleAlgorithms)) => {
-            Opened::Void(by("its key does not fit its algorithm"))
+            Verification::Unusable(by("its key does not fit its algorithm"))
         }
-        Err(_) => Opened::Fails(by("it fails, the mail is not what was signed")),
+        Err(_) => Verification::Bad(by("it fails, the mail is not what was signed")),
         Ok(()) => match &signature.untimely {
-            Some(why) => Opened::Void(by(why)),
-            None => Opened::Holds { key },
+            Some(why) => Verification::Unusable(by(why)),
+            None => Verification::Good { key },
         },
     }
 }

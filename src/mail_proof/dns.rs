@@ -1,7 +1,7 @@
 //! Keys of signatures out of DNS, within bounds: a deadline, few servers, a small cache.
 //!
 //! Tells three things apart that must not be mixed up: a record, the word of a name server that
-//! there is none, and trouble, from which nothing follows. Judges no key. Called by `proof`.
+//! there is none, and trouble, from which nothing follows. Judges no key. Called by `mail_proof` (`mod.rs`).
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};

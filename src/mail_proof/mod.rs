@@ -4,7 +4,7 @@
 //!
 //! What speaks against a mail besides (look-alikes, forwards, other people's verdicts) is `authentic`'s.
 //! Parsing is done on blocking threads, may fail in no way but with a reason, and waits for DNS no
-//! longer than it is told. Called by `intake` and the command line.
+//! longer than it is told. Called by `mail_intake` and the command line.
 
 mod dkim;
 pub mod dns;
@@ -18,7 +18,7 @@ use crate::alert_reader::proof::{Covered, Credential, Proof, ProofVerdict};
 use crate::alert_reader::{Bank, Banks, mime, verdict};
 use crate::domain::alert::Missing;
 use crate::domain::time::Timestamp;
-use dkim::{Opened, Signature};
+use dkim::{Signature, Verification};
 use dns::{Answer, Keys};
 
 /// All DNS for one mail that came over the network.
@@ -57,7 +57,7 @@ struct Seen {
 /// Answers the question. Never fails: whatever cannot be checked proves nothing.
 pub async fn prove(banks: &Arc<Banks>, keys: &Keys, question: Question) -> Proof {
     let (known, asked) = (banks.clone(), question.clone());
-    let seen = match aside(move || look(&known, &asked)).await {
+    let seen = match on_blocking_thread(move || look(&known, &asked)).await {
         Ok(Ok(seen)) => seen,
         Ok(Err(why)) | Err(why) => return Proof { verdict: ProofVerdict::Nothing, why: vec![why] },
     };
@@ -68,7 +68,7 @@ pub async fn prove(banks: &Arc<Banks>, keys: &Keys, question: Question) -> Proof
         if !question.only_refute && !signature.can_hold() && seen.vouched.is_none() {
             // No key can make it a proof, so the name server need not be asked.
             let hopeless = signature.without_key();
-            failed |= matches!(hopeless, Opened::Fails(_));
+            failed |= matches!(hopeless, Verification::Bad(_));
             proof.why.extend(hopeless.words());
             continue;
         }
@@ -88,16 +88,17 @@ pub async fn prove(banks: &Arc<Banks>, keys: &Keys, question: Question) -> Proof
             }
             Answer::Records(records) => {
                 let (raw, this) = (question.raw.clone(), signature.clone());
-                let opened = aside(move || dkim::open(&head::wire(&raw), &this, &records)).await;
-                let opened = opened.unwrap_or_else(Opened::Void);
-                if let Opened::Holds { key } = &opened {
+                let verified =
+                    on_blocking_thread(move || dkim::verify(&head::wire(&raw), &this, &records)).await;
+                let verified = verified.unwrap_or_else(Verification::Unusable);
+                if let Verification::Good { key } = &verified {
                     let by = format!("dkim d={} s={} key=sha256:{key}", signature.domain, signature.selector);
                     let covered = covered(&seen.once, &[signature]);
                     return proven(proof, by, seen.from, covered);
                 }
-                failed |= matches!(opened, Opened::Fails(_));
-                has_key |= !matches!(opened, Opened::Gone(_));
-                proof.why.extend(opened.words());
+                failed |= matches!(verified, Verification::Bad(_));
+                has_key |= !matches!(verified, Verification::Revoked(_));
+                proof.why.extend(verified.words());
             }
         }
     }
@@ -127,7 +128,7 @@ pub async fn stood(banks: &Arc<Banks>, question: Question, by: &str) -> Option<P
     let (domain, rest) = rest.split_once(" s=")?;
     let (selector, _) = rest.split_once(" key=")?;
     let known = banks.clone();
-    let seen = aside(move || look(&known, &question)).await.ok()?.ok()?;
+    let seen = on_blocking_thread(move || look(&known, &question)).await.ok()?.ok()?;
     let is_meant = |one: &&Signature| one.domain == domain && one.selector == selector;
     let meant: Vec<&Signature> = seen.usable.iter().filter(is_meant).collect();
     if meant.is_empty() || !meant.iter().all(|signature| signature.can_hold()) {
@@ -160,7 +161,9 @@ fn covered(once: &Covered, signatures: &[&Signature]) -> Covered {
 }
 
 /// Work on a thread of its own, within its time; a panic is a reason.
-async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, String> {
+async fn on_blocking_thread<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, String> {
     let caught = move || catch_unwind(AssertUnwindSafe(work));
     match tokio::time::timeout(WORK_WITHIN, tokio::task::spawn_blocking(caught)).await {
         Ok(Ok(Ok(done))) => Ok(done),

@@ -2,7 +2,7 @@
 //!
 //! Each queue has its batch, so that what failed before cannot keep what is new from its turn. It returns
 //! when all is done; what a job comes to is written by the function that does it. Deliveries do not come
-//! through here: their courier claims only what it has room for, and waits for nothing.
+//! through here: their dispatcher claims only what it has room for, and waits for nothing.
 
 use std::sync::Arc;
 

@@ -23,7 +23,7 @@ const PAUSED_LOOK: Span = Span::seconds(60);
 /// of the post they stay under the lease.
 const WRITE_TRIES: usize = 10;
 
-/// Posts the parcel.
+/// Posts the event.
 pub(super) async fn post(app: &App, input: &DeliveryInput, target: &TargetUrl) -> Posted {
     let posted = post::post(app, input, target).await;
     if posted.obstacle.is_none() {

@@ -1,5 +1,5 @@
 //! Who may be posted to now: slots and a short queue per host, so that a dead shop delays
-//! only itself. No IO in here, and no waiting; the courier asks and does.
+//! only itself. No IO in here, and no waiting; the dispatcher asks and does.
 //!
 //! A host has at most so many posts in flight, one only while it does not answer. What comes beyond
 //! that waits in its queue as long as the queue can be worked off in a few seconds; the rest is put

@@ -1,8 +1,8 @@
 //! Many alerts of one amount at once: what is stored is told as stored, and a decision that could not be made
 //! in time is left to the service.
 //!
-//! A decision rests on the clock of its account and amount and is made again when that ticked. Here a
-//! trigger keeps the clock of one amount from ever ticking, so that every decision about it is lost, as it
+//! A decision rests on the version of its amount on its account and is made again when that was raised. Here a
+//! trigger keeps the version of one amount from being raised, so that every decision about it is lost, as it
 //! is under a flood; and eight real processes decide one amount at the same time.
 
 use std::process::Stdio;

@@ -52,7 +52,7 @@ pub fn check(files: &[File], findings: &mut Vec<Finding>) {
     let cited = regex(r"contract/([a-z]+\.md)(?:#([a-z][0-9]+))?");
     let within = regex(r"\]\(([a-z]+\.md)?#([a-z][0-9]+)\)");
     let outside: Vec<Regex> = OUTSIDE.iter().map(|pattern| regex(pattern)).collect();
-    let named = regex(r"`([a-z_/]+\.rs)`");
+    let named = regex(r"`([a-z0-9_/]+\.(?:rs|sql))`");
     let there: BTreeSet<&str> = files.iter().map(|file| &*file.path).collect();
     for file in files.iter().filter(|file| !file.path.starts_with("tests/tidy")) {
         let mut report = |line: usize, what: String| {
@@ -84,9 +84,12 @@ pub fn check(files: &[File], findings: &mut Vec<Finding>) {
                 );
                 report(line, what);
             }
-            let is_guide = file.path == "ARCHITECTURE.md"
-                || file.path.starts_with("docs/") && !file.path.contains("/decisions/");
-            for at in named.captures_iter(&text).filter(|_| is_guide && file.path.ends_with(".md")) {
+            let is_guide = ["ARCHITECTURE.md", "CONTRIBUTING.md"].contains(&&*file.path)
+                || file.path.starts_with("docs/") && file.path.ends_with(".md");
+            // A record may name a file of another program, but not by a path of ours.
+            let is_record = file.path.contains("/decisions/");
+            for at in named.captures_iter(&text).filter(|at| is_guide && (!is_record || at[1].contains('/')))
+            {
                 if !there.iter().any(|path| *path == &at[1] || path.ends_with(&format!("/{}", &at[1]))) {
                     report(line, format!("`{}` is no file", &at[1]));
                 }
@@ -172,5 +175,8 @@ mod tests {
         assert_eq!(told("docs/contract/names.md", "<a id=\"n2\"></a>\n<a id=\"n1\"></a>").len(), 1);
         assert_eq!(told("ARCHITECTURE.md", "It is in `ops/a.rs` and `src/ops/a.rs`."), [] as [String; 0]);
         assert_eq!(told("ARCHITECTURE.md", "It is in `ops/b.rs`.").len(), 1);
+        assert_eq!(told("docs/a.md", "It is `migrations/0099_none.sql`.").len(), 1);
+        let record = "docs/decisions/0001-x.md";
+        assert_eq!(told(record, "In `ops/b.rs`; their `stream.rs`; ours: `a.rs`.").len(), 1);
     }
 }

@@ -3,7 +3,7 @@
 //!
 //! People read one part or the other, and so does a layout. What one part tells and another does not tell
 //! is a doubt; a part that tells nothing of the transaction contradicts nothing. Words that a payer typed are
-//! masked, unless the parts agree with them in. A part of `extract`; nothing else calls it.
+//! masked, except where the parts agree only with them included. A part of `extract`; nothing else calls it.
 
 mod told;
 

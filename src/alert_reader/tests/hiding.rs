@@ -1,7 +1,7 @@
 //! What is hidden, doubled or contradicting: a doubt, an unread field, never a quiet approval.
 
 use super::made::{MADE, Made, Told, made};
-use super::{BANKS, HEAD, Outcome, ROWS, Reading, now, take};
+use super::{BANKS, HEAD, ROWS, ReadOutcome, Reading, now, take};
 use crate::alert_reader::{Intake, fuzzing, read};
 use crate::domain::alert::{Authenticity, Direction};
 use crate::domain::money::Money;
@@ -12,7 +12,7 @@ fn mail() -> Made {
 
 /// A reading that a decision cannot approve by itself.
 fn stopped(reading: &Reading) -> bool {
-    reading.outcome != Outcome::Read || !reading.facts.doubts.is_empty()
+    reading.outcome != ReadOutcome::Read || !reading.facts.doubts.is_empty()
 }
 
 #[test]
@@ -205,7 +205,7 @@ fn an_amount_that_contradicts_the_direction_leaves_it_unread() {
         let reading = mail.read_as("text/plain", &text);
         assert_eq!(
             (reading.outcome, reading.facts.direction),
-            (Outcome::Unreadable, None),
+            (ReadOutcome::Unreadable, None),
             "{bank}: {:?}",
             reading.why
         );
@@ -230,7 +230,7 @@ fn an_alert_that_is_attached_or_quoted_is_not_the_mail() {
         "Content-Type: text/rfc822-headers\n",
     ] {
         let reading = attached(kind);
-        assert_ne!(reading.outcome, Outcome::Read, "{kind}");
+        assert_ne!(reading.outcome, ReadOutcome::Read, "{kind}");
         assert_eq!(reading.facts.amount, None, "{kind}");
     }
     let quoted: String = ROWS.lines().map(|l| format!("> {l}\n")).collect();
@@ -251,7 +251,10 @@ fn alerts_of_banks_without_a_template_say_how_to_add_one() {
         ("notices@banco.example", "ZARA GYANG te envió la siguiente transacción: Monto: US$386.55"),
     ] {
         let reading = take(&format!("From: {from}\nSubject: Account update\n\n{body}\n"));
-        assert_eq!((reading.outcome, reading.authenticity), (Outcome::Quarantined, Authenticity::Refuted));
+        assert_eq!(
+            (reading.outcome, reading.authenticity),
+            (ReadOutcome::Quarantined, Authenticity::Refuted)
+        );
         assert!(
             reading.why.iter().any(|w| w.contains("docs/banks.md") && w.contains("bank try")),
             "{:?}",
@@ -263,7 +266,7 @@ fn alerts_of_banks_without_a_template_say_how_to_add_one() {
     let copy = take(&format!("From: GeNS@gtbank.com.bad.example\nSubject: x\n\n{ROWS}"));
     assert!(!copy.why.iter().any(|w| w.contains("docs/banks.md")), "{:?}", copy.why);
     let unknown = take(&format!("{HEAD}\nNGN 5,000.00 was received into your account today.\n"));
-    assert_eq!(unknown.outcome, Outcome::Unreadable);
+    assert_eq!(unknown.outcome, ReadOutcome::Unreadable);
     assert!(unknown.why.iter().any(|w| w.contains("docs/banks.md")), "{:?}", unknown.why);
 }
 
@@ -272,12 +275,12 @@ fn a_warning_about_codes_makes_no_notice_of_an_alert() {
     let alert = take(&format!(
         "{HEAD}\nYour wallet was credited with NGN 5,000.00 by X.\nNever share your OTP or one-time password with anybody.\n"
     ));
-    assert_eq!(alert.outcome, Outcome::Unreadable, "{:?}", alert.why);
+    assert_eq!(alert.outcome, ReadOutcome::Unreadable, "{:?}", alert.why);
     let code = take(
         &format!("{HEAD}\nYour one-time password is 445566. Transfer of NGN 500 waits for it.\n")
             .replace("Transaction Notification", "Your OTP"),
     );
-    assert_eq!(code.outcome, Outcome::Ignored, "{:?}", code.why);
+    assert_eq!(code.outcome, ReadOutcome::Ignored, "{:?}", code.why);
 }
 
 /// What a payer could type into a narration that the bank does not escape: rows of his own, and
@@ -392,7 +395,8 @@ fn what_is_typed_into_a_narration_changes_nothing_unnoticed() {
                 let reading = read(changed.as_bytes(), &BANKS, &intake);
                 let same = facts(&reading) == facts(&narration);
                 assert!(same || stopped(&reading), "{name}: {rows}{end}: {:?}", reading.why);
-                let is_lost = narration.outcome != Outcome::Ignored && reading.outcome == Outcome::Ignored;
+                let is_lost =
+                    narration.outcome != ReadOutcome::Ignored && reading.outcome == ReadOutcome::Ignored;
                 assert!(!is_lost, "{name}: {rows}{end}: nobody sees it: {:?}", reading.why);
                 // The bank's rows behind it are still there, or a person looks.
                 let whole = reading.facts.balance == narration.facts.balance
@@ -472,7 +476,7 @@ fn a_mail_that_tells_of_money_is_not_set_aside_unread() {
         "Lodgement of NGN4,300 by TARI WOKO",
     ] {
         let reading = take(&format!("{HEAD}\n{words}\n"));
-        assert_eq!(reading.outcome, Outcome::Unreadable, "{words}: {:?}", reading.why);
+        assert_eq!(reading.outcome, ReadOutcome::Unreadable, "{words}: {:?}", reading.why);
     }
     for words in [
         "Your OTP is 445566. It expires in 5 minutes.",
@@ -486,6 +490,6 @@ fn a_mail_that_tells_of_money_is_not_set_aside_unread() {
         "The value of trust: 40 years of banking.",
     ] {
         let reading = take(&format!("{HEAD}\n{words}\n"));
-        assert_eq!(reading.outcome, Outcome::Ignored, "{words}: {:?}", reading.why);
+        assert_eq!(reading.outcome, ReadOutcome::Ignored, "{words}: {:?}", reading.why);
     }
 }

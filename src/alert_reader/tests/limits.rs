@@ -2,7 +2,7 @@
 //! reader's second, without a panic. How long is not asserted here, the work is bounded by counts.
 
 use super::made::{Told, made};
-use super::{BANKS, Outcome, ROWS, now};
+use super::{BANKS, ROWS, ReadOutcome, now};
 use crate::alert_reader::{Intake, Reading, html, mime, read, text_table};
 
 const HEAD: &str = "From: GeNS@gtbank.com\r\nSubject: Transaction Notification\r\n";
@@ -14,7 +14,10 @@ fn take(raw: &str) -> Reading {
 fn why(raw: &str) -> String {
     let reading = take(raw);
     assert_eq!(reading.facts.amount, None);
-    assert!(matches!(reading.outcome, Outcome::Unreadable | Outcome::Quarantined | Outcome::Ignored));
+    assert!(matches!(
+        reading.outcome,
+        ReadOutcome::Unreadable | ReadOutcome::Quarantined | ReadOutcome::Ignored
+    ));
     reading.why.join(" ")
 }
 
@@ -28,7 +31,7 @@ fn a_mail_of_a_mebibyte_is_read_and_one_byte_more_is_not() {
         let tail = "\r\n--q--\r\n";
         format!("{head}{}{tail}", "x".repeat(size - head.len() - tail.len()))
     };
-    assert_eq!(take(&file(mime::MAX_MAIL_BYTES)).outcome, Outcome::Read);
+    assert_eq!(take(&file(mime::MAX_MAIL_BYTES)).outcome, ReadOutcome::Read);
     assert!(why(&file(mime::MAX_MAIL_BYTES + 1)).contains("larger than"));
 }
 
@@ -47,9 +50,9 @@ fn headers_end_at_their_limit() {
         let fill = "y".repeat(mime::MAX_HEADER_BYTES + extra - head.len() - 2);
         format!("{head}{fill}\r\n\r\n{}", ROWS.replace('\n', "\r\n"))
     };
-    assert_eq!(take(&long(0)).outcome, Outcome::Read);
+    assert_eq!(take(&long(0)).outcome, ReadOutcome::Read);
     assert!(why(&long(1)).contains("headers are larger"));
-    assert_eq!(take(&with(4000)).outcome, Outcome::Read);
+    assert_eq!(take(&with(4000)).outcome, ReadOutcome::Read);
     // A block of headers that never ends is no mail.
     assert!(why(&format!("{HEAD}{}", "A: b\r\n".repeat(20_000))).contains("headers are larger"));
 }
@@ -66,7 +69,7 @@ fn parts_are_counted_whether_or_not_they_have_a_type() {
     };
     // The mail itself and its first part count as well.
     for head in ["", "Content-Type: text/plain\r\n", "X-Other: y\r\n"] {
-        assert_eq!(take(&parts(mime::MAX_PARTS - 2, head)).outcome, Outcome::Read, "{head}");
+        assert_eq!(take(&parts(mime::MAX_PARTS - 2, head)).outcome, ReadOutcome::Read, "{head}");
         assert!(why(&parts(mime::MAX_PARTS, head)).contains("parts"), "{head}");
     }
 }
@@ -84,7 +87,7 @@ fn nesting_ends_at_ten() {
         }
         raw
     };
-    assert_eq!(take(&nested(mime::MAX_DEPTH)).outcome, Outcome::Read);
+    assert_eq!(take(&nested(mime::MAX_DEPTH)).outcome, ReadOutcome::Read);
     assert!(why(&nested(mime::MAX_DEPTH + 1)).contains("nested"));
 }
 
@@ -93,11 +96,11 @@ fn html_ends_at_its_size_and_depth() {
     let mail = made("gtbank", &Told::default());
     let page = mail.html("");
     let filled = |size: usize| format!("{page}{}", " ".repeat(size - page.len()));
-    assert_eq!(mail.read_as("text/html", &filled(mime::MAX_HTML_BYTES)).outcome, Outcome::Read);
-    assert_ne!(mail.read_as("text/html", &filled(mime::MAX_HTML_BYTES + 1)).outcome, Outcome::Read);
+    assert_eq!(mail.read_as("text/html", &filled(mime::MAX_HTML_BYTES)).outcome, ReadOutcome::Read);
+    assert_ne!(mail.read_as("text/html", &filled(mime::MAX_HTML_BYTES + 1)).outcome, ReadOutcome::Read);
     let deep = |depth: usize| format!("{}{page}{}", "<div>".repeat(depth), "</div>".repeat(depth));
     // The page's own table is one more.
-    assert_eq!(mail.read_as("text/html", &deep(html::MAX_NESTING - 1)).outcome, Outcome::Read);
+    assert_eq!(mail.read_as("text/html", &deep(html::MAX_NESTING - 1)).outcome, ReadOutcome::Read);
     assert!(mail.read_as("text/html", &deep(html::MAX_NESTING)).why[0].contains("nested"));
 }
 
@@ -105,7 +108,7 @@ fn html_ends_at_its_size_and_depth() {
 fn rows_and_cells_are_limited() {
     let plain = |body: &str| format!("{HEAD}\r\n{body}");
     let rows = "a\r\n".repeat(text_table::MAX_ROWS - 20);
-    assert_eq!(take(&plain(&format!("{}{rows}", ROWS.replace('\n', "\r\n")))).outcome, Outcome::Read);
+    assert_eq!(take(&plain(&format!("{}{rows}", ROWS.replace('\n', "\r\n")))).outcome, ReadOutcome::Read);
     assert!(why(&plain(&"a\r\n".repeat(text_table::MAX_ROWS + 1))).contains("rows"));
     assert!(why(&plain(&"a\t".repeat(text_table::MAX_CELLS + 2))).contains("cells"));
     let cells = format!(
@@ -123,6 +126,6 @@ fn rows_and_cells_are_limited() {
 fn the_worst_inputs_end_and_are_no_alerts() {
     for (name, raw) in crate::alert_reader::fuzzing::worst() {
         let reading = read(&raw, &BANKS, &Intake::trusted(now()));
-        assert_ne!(reading.outcome, Outcome::Read, "{name}");
+        assert_ne!(reading.outcome, ReadOutcome::Read, "{name}");
     }
 }

@@ -1,7 +1,7 @@
 //! What narrations tell of the payer, form by form and bank by bank, and what is no payment.
 
 use super::made::{MADE, Told, made};
-use super::{Outcome, Reading};
+use super::{ReadOutcome, Reading};
 use crate::domain::alert::{AlertKind, Direction};
 
 fn credit(bank: &str, narration: &str) -> Reading {
@@ -10,7 +10,7 @@ fn credit(bank: &str, narration: &str) -> Reading {
 
 fn payer(bank: &str, narration: &str) -> String {
     let reading = credit(bank, narration);
-    assert_eq!(reading.outcome, Outcome::Read, "{bank}: {narration}: {:?}", reading.why);
+    assert_eq!(reading.outcome, ReadOutcome::Read, "{bank}: {narration}: {:?}", reading.why);
     reading.facts.payer_name.unwrap_or_default()
 }
 

@@ -1,7 +1,7 @@
 //! Mails in two parts: what they tell differently is a doubt in every bank's layout, and what an ordinary
 //! program makes of the HTML is none.
 
-use super::{BANKS, Outcome, Reading, now};
+use super::{BANKS, ReadOutcome, Reading, now};
 use crate::alert_reader::template::raw::RawExample;
 use crate::alert_reader::{Intake, html, read};
 
@@ -20,7 +20,7 @@ fn credits() -> Vec<Credit> {
         for example in &bank.examples {
             let raw = crate::alert_reader::check::raw_mail(example).unwrap();
             let alone = read(&raw, &BANKS, &Intake::trusted(now()));
-            if alone.outcome != Outcome::Read {
+            if alone.outcome != ReadOutcome::Read {
                 continue;
             }
             let rows = match (&example.html, &example.text) {
@@ -123,7 +123,7 @@ fn page(text: &str) -> String {
 }
 
 fn stopped(reading: &Reading) -> bool {
-    reading.outcome != Outcome::Read || !reading.facts.doubts.is_empty()
+    reading.outcome != ReadOutcome::Read || !reading.facts.doubts.is_empty()
 }
 
 #[test]
@@ -160,7 +160,7 @@ fn a_text_made_of_the_html_raises_no_doubt() {
             let (facts, alone) = (&reading.facts, &credit.alone.facts);
             let same = (facts.amount, &facts.account_number, &facts.payer_name, facts.direction)
                 == (alone.amount, &alone.account_number, &alone.payer_name, alone.direction);
-            if reading.outcome != Outcome::Read || facts.doubts != alone.doubts || !same {
+            if reading.outcome != ReadOutcome::Read || facts.doubts != alone.doubts || !same {
                 odd.push(format!("{}, {how}: {:?}", credit.name, reading.why));
             }
         }
@@ -178,7 +178,7 @@ fn a_part_that_says_nothing_contradicts_nothing() {
         ] {
             let reading = credit.beside(text);
             assert_eq!(reading.facts.doubts, credit.alone.facts.doubts, "{}: {text}", credit.name);
-            assert_eq!(reading.outcome, Outcome::Read, "{}: {text}: {:?}", credit.name, reading.why);
+            assert_eq!(reading.outcome, ReadOutcome::Read, "{}: {text}: {:?}", credit.name, reading.why);
         }
     }
 }

@@ -2,7 +2,7 @@
 //! And the small things of single banks that are easily read as something else.
 
 use super::made::{MADE, Told, made};
-use super::{Outcome, Reading, take};
+use super::{ReadOutcome, Reading, take};
 use crate::domain::alert::{AlertKind, Direction};
 
 fn credit(bank: &str, narration: &str) -> Reading {
@@ -13,7 +13,7 @@ const SESSION: &str = "100004260303101958000111222333";
 
 /// Read as a payment, and not without a person.
 fn doubted(reading: &Reading) -> bool {
-    reading.outcome == Outcome::Read
+    reading.outcome == ReadOutcome::Read
         && reading.facts.kind == Some(AlertKind::Payment)
         && !reading.facts.doubts.is_empty()
 }
@@ -22,7 +22,7 @@ fn doubted(reading: &Reading) -> bool {
 fn a_debit_without_a_readable_amount_is_not_ignored() {
     for bank in MADE {
         for (amount, expected) in
-            [("50,200.00 + 10.75 fee", Outcome::Unreadable), ("50,200.00", Outcome::Ignored)]
+            [("50,200.00 + 10.75 fee", ReadOutcome::Unreadable), ("50,200.00", ReadOutcome::Ignored)]
         {
             let told = Told { credit: false, amount: amount.into(), ..Told::default() };
             let reading = made(bank, &told).read_text();
@@ -390,7 +390,7 @@ fn mails_in_utf_16_are_read_and_what_only_says_so_is_not() {
         ("utf-16", le.clone()),
     ] {
         let reading = in_charset(charset, &bytes);
-        assert_eq!(reading.outcome, Outcome::Read, "{charset}: {:?}", reading.why);
+        assert_eq!(reading.outcome, ReadOutcome::Read, "{charset}: {:?}", reading.why);
         assert_eq!(reading.facts.doubts, Vec::<String>::new(), "{charset}");
         assert_eq!(reading.facts.amount.unwrap().to_string(), "7350.00");
         assert_eq!(reading.facts.payer_name.as_deref(), Some("OKPARA BUILDERS LTD"));
@@ -411,7 +411,7 @@ fn mails_in_utf_16_are_read_and_what_only_says_so_is_not() {
         ("csUTF7", b"Amount +ADo- 5".to_vec()),
     ] {
         let reading = in_charset(charset, &bytes);
-        assert_eq!(reading.outcome, Outcome::Unreadable, "{charset}: {:?}", reading.why);
+        assert_eq!(reading.outcome, ReadOutcome::Unreadable, "{charset}: {:?}", reading.why);
         assert_eq!(reading.facts.amount, None, "{charset}");
     }
 }

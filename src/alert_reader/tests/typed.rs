@@ -2,7 +2,7 @@
 //! name nobody.
 
 use super::made::{Told, made};
-use super::{Outcome, Reading, take};
+use super::{ReadOutcome, Reading, take};
 use crate::domain::alert::AlertKind;
 
 fn credit(bank: &str, narration: &str) -> Reading {
@@ -38,7 +38,7 @@ fn typed_words_set_no_credit_aside() {
         }
     }
     let priest = credit("union", "REV ZARA GYANG/thanks");
-    assert_eq!((priest.outcome, priest.facts.kind), (Outcome::Read, Some(AlertKind::Payment)));
+    assert_eq!((priest.outcome, priest.facts.kind), (ReadOutcome::Read, Some(AlertKind::Payment)));
     assert_eq!(credit("stanbic", "NIP/GTB/ZARA GYANG/for rev john").facts.kind, Some(AlertKind::Payment));
     // Where the bank writes them.
     for (narration, kind) in [
@@ -86,11 +86,11 @@ fn a_sentence_typed_into_a_sentence_turns_no_direction() {
         "You just sent ₦800.00 to  Ene Ameh - Zara Gyang just sent you ₦5,000.00.",
     ] {
         let reading = sentence(text);
-        assert_eq!((reading.outcome, reading.facts.direction), (Outcome::Unreadable, None), "{text}");
+        assert_eq!((reading.outcome, reading.facts.direction), (ReadOutcome::Unreadable, None), "{text}");
         assert!(reading.facts.doubts.iter().any(|d| d.contains("a credit and a debit")), "{text}");
     }
     let back = sentence("Hi Till, your transfer of ₦2,000.00 to Ene Ameh failed, so we've reversed it.");
-    assert_eq!((back.outcome, back.facts.kind), (Outcome::Read, Some(AlertKind::Reversal)));
+    assert_eq!((back.outcome, back.facts.kind), (ReadOutcome::Read, Some(AlertKind::Reversal)));
     assert_eq!(back.facts.amount.unwrap().to_string(), "2000.00");
 }
 
@@ -121,7 +121,7 @@ fn where_the_narration_is_typed_it_names_nobody() {
         format!("{SESSION}-rent-OPAY-ZARA GYANG"),
     ] {
         let reading = remarked(&remark);
-        assert_eq!(reading.outcome, Outcome::Read, "{remark}: {:?}", reading.why);
+        assert_eq!(reading.outcome, ReadOutcome::Read, "{remark}: {:?}", reading.why);
         assert_eq!((reading.facts.payer_name, reading.facts.session_id), (None, None), "{remark}");
         for row in ["", "TILL LTD - Bus 1"] {
             assert_eq!(moniepoint(row, &remark).payer_name, None, "{row}: {remark}");

@@ -9,7 +9,7 @@ use super::mutations::{Chance, number, seed};
 use crate::alert_reader::check::raw_mail;
 use crate::alert_reader::proof::{Covered, Credential, Proof, ProofVerdict};
 use crate::alert_reader::template::embedded::TEMPLATES;
-use crate::alert_reader::{Banks, Intake, Outcome, Reading, mime, read};
+use crate::alert_reader::{Banks, Intake, ReadOutcome, Reading, mime, read};
 use crate::domain::alert::{AlertFacts, Authenticity};
 use crate::domain::time::Timestamp;
 
@@ -89,7 +89,7 @@ fn told(raw: &[u8], signed: bool) -> Reading {
 /// It could approve a payment by itself.
 fn counts(reading: &Reading) -> bool {
     reading.authenticity == Authenticity::Proven
-        && reading.outcome == Outcome::Read
+        && reading.outcome == ReadOutcome::Read
         && reading.facts.doubts.is_empty()
 }
 
@@ -244,7 +244,7 @@ fn a_body_that_could_be_several_things_goes_to_a_person() {
         let reading = told(&raw, false);
         assert!(!counts(&reading), "{why}: {reading:?}");
         let is_said = reading.facts.doubts.iter().any(|doubt| doubt.contains(why));
-        assert!(is_said || reading.outcome != Outcome::Read, "{why}: {reading:?}");
+        assert!(is_said || reading.outcome != ReadOutcome::Read, "{why}: {reading:?}");
     }
     // Words for old readers may stand in front of the parts.
     let mail = made("zenith", &Told::default());

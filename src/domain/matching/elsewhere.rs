@@ -3,7 +3,7 @@
 //! after a decision.
 
 use super::{
-    AmountFit, Candidate, Considered, Decision, Incoming, Place, SUGGESTIONS_MAX, TimeFit, Verdicts,
+    AmountFit, Candidate, Considered, Decision, Incoming, SUGGESTIONS_MAX, TimeFit, Verdicts, WhichAccount,
     consider, likeliest_first, one_of_each_first,
 };
 use crate::domain::name::{Folded, NameVerdict};
@@ -34,11 +34,11 @@ impl Decision {
                         "payment {:?} of business {} on {} fits exactly",
                         only.transaction_id,
                         only.business_id,
-                        where_in_words(only.place)
+                        where_in_words(only.which_account)
                     )),
                     [first, ..] => {
-                        let place = where_in_words_of_many(first.place);
-                        Some(format!("{} payments on {place} fit exactly", exact.len()))
+                        let which_account = where_in_words_of_many(first.which_account);
+                        Some(format!("{} payments on {which_account} fit exactly", exact.len()))
                     }
                 };
                 // What fits here has been named.
@@ -66,27 +66,31 @@ impl Decision {
     }
 }
 
-fn where_in_words(place: Place) -> &'static str {
-    match place {
-        Place::Perhaps => "an account that may be meant",
+fn where_in_words(which_account: WhichAccount) -> &'static str {
+    match which_account {
+        WhichAccount::Perhaps => "an account that may be meant",
         _ => "another account",
     }
 }
 
-fn where_in_words_of_many(place: Place) -> &'static str {
-    match place {
-        Place::Perhaps => "accounts that may be meant",
+fn where_in_words_of_many(which_account: WhichAccount) -> &'static str {
+    match which_account {
+        WhichAccount::Perhaps => "accounts that may be meant",
         _ => "other accounts",
     }
 }
 
 /// Weighs payments on accounts that are not, or not for certain, the alert's own, likeliest first: those that ask for what was received, from a payer whose
 /// name is not different.
-pub fn consider_on(place: Place, incoming: &Incoming<'_>, candidates: &[Candidate<'_>]) -> Vec<Considered> {
+pub fn consider_on(
+    which_account: WhichAccount,
+    incoming: &Incoming<'_>,
+    candidates: &[Candidate<'_>],
+) -> Vec<Considered> {
     let received_name = incoming.payer_name.map(Folded::new);
     let mut considered: Vec<Considered> = candidates
         .iter()
-        .map(|c| Considered { place, ..consider(incoming, received_name.as_ref(), c) })
+        .map(|c| Considered { which_account, ..consider(incoming, received_name.as_ref(), c) })
         .filter(|c| c.amount_fit.approves() && c.name != NameVerdict::Different)
         .collect();
     likeliest_first(&mut considered);

@@ -18,7 +18,7 @@ const NEAR_AMOUNT: Money = Money(20_000);
 const NEAR_AMOUNT_PERCENT: i64 = 5;
 
 /// Amounts that may have been meant by what was received, both ends included.
-pub fn about(received: Money) -> (Money, Money) {
+pub fn similar_amounts(received: Money) -> (Money, Money) {
     let kobo = received.kobo();
     let share = i128::from(kobo) * i128::from(NEAR_AMOUNT_PERCENT) / 100;
     let width = i64::try_from(share).unwrap_or(i64::MAX).max(NEAR_AMOUNT.kobo());

@@ -253,11 +253,11 @@ fn what_another_beneficiary_may_be_meant_by_goes_to_a_person() {
 
 #[test]
 fn about_an_amount_is_two_hundred_or_a_twentieth() {
-    assert_eq!(about(Money(500_000)), (Money(475_000), Money(525_000)));
-    assert_eq!(about(Money(400_000)), (Money(380_000), Money(420_000)));
-    assert_eq!(about(Money(399_900)), (Money(379_900), Money(419_900)));
-    assert_eq!(about(Money(10_000)), (Money(-10_000), Money(30_000)));
-    assert_eq!(about(Money(i64::MAX)).1, Money(i64::MAX));
+    assert_eq!(similar_amounts(Money(500_000)), (Money(475_000), Money(525_000)));
+    assert_eq!(similar_amounts(Money(400_000)), (Money(380_000), Money(420_000)));
+    assert_eq!(similar_amounts(Money(399_900)), (Money(379_900), Money(419_900)));
+    assert_eq!(similar_amounts(Money(10_000)), (Money(-10_000), Money(30_000)));
+    assert_eq!(similar_amounts(Money(i64::MAX)).1, Money(i64::MAX));
 }
 
 #[test]
@@ -280,11 +280,17 @@ fn payments_on_other_accounts_take_no_part_in_the_verdict() {
         .chain(&others)
         .map(|payment| Candidate { payment, beneficiary: Beneficiary::of(payment), proven: true })
         .collect();
-    let considered = consider_on(Place::Another, &alert, &all);
+    let considered = consider_on(WhichAccount::Another, &alert, &all);
     assert_eq!(considered.len(), ELSEWHERE_MAX);
-    assert!(considered.iter().all(|c| c.place == Place::Another && !c.wins_alone()), "{considered:?}");
+    assert!(
+        considered.iter().all(|c| c.which_account == WhichAccount::Another && !c.wins_alone()),
+        "{considered:?}"
+    );
     assert_eq!(considered[1].payment_id, 30, "many of one business hide nobody else's");
-    assert!(consider_on(Place::Another, &alert, &all[30..]).is_empty(), "another name, another amount");
+    assert!(
+        consider_on(WhichAccount::Another, &alert, &all[30..]).is_empty(),
+        "another name, another amount"
+    );
 
     let mut unmatched = run(&alert, &[]);
     unmatched.show_elsewhere(considered.clone());
@@ -307,9 +313,9 @@ fn payments_on_other_accounts_take_no_part_in_the_verdict() {
     let doubted = Incoming { doubts: &doubts, ..incoming(5_000, Some("CHIDERA OKONKWO")) };
     let own = [payment(91, 1, 5_000, "Chidera Okonkwo"), payment(92, 1, 9_000, "Chidera Okonkwo")];
     let mut review = run(&doubted, &own);
-    let one = consider_on(Place::Another, &doubted, &all[29..30]);
+    let one = consider_on(WhichAccount::Another, &doubted, &all[29..30]);
     let near = consider_on(
-        Place::Another,
+        WhichAccount::Another,
         &doubted,
         &[Candidate {
             payment: &payment(93, 1, 5_000, "Chidera"),
@@ -328,18 +334,18 @@ fn payments_on_other_accounts_take_no_part_in_the_verdict() {
             "payment \"T30\" of business 2 on another account fits exactly"
         ]
     );
-    let perhaps = consider_on(Place::Perhaps, &alert, &all[..30]);
+    let perhaps = consider_on(WhichAccount::Perhaps, &alert, &all[..30]);
     for (count, told) in [
         (1, "payment \"T29\" of business 1 on an account that may be meant fits exactly"),
         (5, "5 payments on accounts that may be meant fit exactly"),
     ] {
         let verdict = Verdicts::Review { reasons: vec!["which account?".into()], kinds: Vec::new() };
         let mut unclear = Decision { verdict, considered: Vec::new() };
-        let one = consider_on(Place::Perhaps, &alert, &all[28..29]);
+        let one = consider_on(WhichAccount::Perhaps, &alert, &all[28..29]);
         unclear.show_elsewhere(if count == 1 { one } else { perhaps.clone() });
         let Verdicts::Review { reasons, .. } = &unclear.verdict else { panic!("{unclear:?}") };
         assert_eq!(reasons[..], [told, "which account?"]);
-        assert!(unclear.considered.iter().all(|c| c.place.as_str() == "perhaps the alert's account"));
+        assert!(unclear.considered.iter().all(|c| c.which_account.as_str() == "perhaps the alert's account"));
     }
 
     let mut approve = run(&alert, &[payment(90, 1, 5_000, "Chidera Okonkwo")]);

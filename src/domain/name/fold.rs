@@ -48,7 +48,7 @@ pub(super) struct Word {
     short_forms: &'static [(Part, String)],
     /// The short forms of its stems: Lola, of Damilola, of Oluwadamilola.
     stem_short_forms: Vec<(Part, &'static [(Part, String)])>,
-    pet_names: &'static [String],
+    nicknames: &'static [String],
     pub known: bool,
     /// A title that stands in front and is kept as a name, because a single one would remain.
     pub may_be_title: bool,
@@ -68,7 +68,7 @@ impl Word {
         let short_forms = tables().short_forms(&name_key);
         let forms = stems.iter().map(|(part, stem)| (*part, tables().short_forms(stem)));
         let stem_short_forms = forms.filter(|(_, forms)| !forms.is_empty()).collect();
-        let pet_names = tables().pet_names(&name_key);
+        let nicknames = tables().nicknames(&name_key);
         Word {
             text,
             kind,
@@ -81,7 +81,7 @@ impl Word {
             sound,
             short_forms,
             stem_short_forms,
-            pet_names,
+            nicknames,
             known,
             may_be_title: false,
         }
@@ -139,8 +139,8 @@ impl Word {
         god(self, other) || god(other, self) || (!(self.known && other.known) && alike())
     }
 
-    pub(super) fn has_pet_name(&self, other: &Word) -> bool {
-        self.pet_names.contains(&other.name_key) || self.swapped.contains(&other.name_key)
+    pub(super) fn has_nickname(&self, other: &Word) -> bool {
+        self.nicknames.contains(&other.name_key) || self.swapped.contains(&other.name_key)
     }
 
     /// Whether some table knows the name, in this spelling or another.

@@ -285,7 +285,7 @@ impl Keys {
         }
     }
 
-    /// One word agrees and another is a typing error, a like sound or a pet name apart.
+    /// One word agrees and another is a typing error, a like sound or a nickname apart.
     fn near(&mut self, words: &[&Word], related: &[Vec<String>]) {
         for (i, word) in words.iter().enumerate() {
             let near = related::nearly(word);
@@ -303,7 +303,7 @@ impl Keys {
     }
 }
 
-/// FNV-1a, 64 bits. Whoever picks names whose keys collide has others' payments looked at and passed over.
+/// FNV-1a, 64 bits. Not secret: a collision only costs one more comparison, because the name rule decides.
 fn hash(parts: &[&str]) -> i64 {
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
     for part in parts {

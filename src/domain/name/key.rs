@@ -40,7 +40,7 @@ pub(super) fn spelling_key(word: &str, vowels: Vowels) -> String {
         let before = if i == 0 { 0 } else { text[i - 1] };
         i += out.sound(before, letter, &text[i + 1..]);
     }
-    without_ending(servant_of(out.key), word.ends_with("IE"))
+    without_ending(abdul_as_abd(out.key), word.ends_with("IE"))
 }
 
 /// The key so far; a letter equal to the one before it is not written again.
@@ -135,7 +135,7 @@ fn is_consonant(letter: u8) -> bool {
 }
 
 /// Abdul- in all its forms (Abdul Rahman, Abdurrahman, Abdelrahman) as ABD.
-fn servant_of(key: String) -> String {
+fn abdul_as_abd(key: String) -> String {
     let Some(rest) = key.strip_prefix("ABD") else { return key };
     let rest = rest.strip_prefix(['U', 'E', 'I', 'A']).unwrap_or(rest);
     let rest = rest.strip_prefix('L').unwrap_or(rest);

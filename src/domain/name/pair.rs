@@ -1,6 +1,6 @@
 //! Pairing: which words of the expected name agree with which words of the received one.
 //! One to one, strongest first: equal or another spelling > joined or split > short form >
-//! cut word > initial. What is left over is looked at for a typing error or a pet name.
+//! cut word > initial. What is left over is looked at for a typing error or a nickname.
 //!
 //! No verdict is given here (see `person` and `business`). At most 10 words a side, so
 //! the tables of pairs stay small; every word is compared whole, never by likeness.
@@ -21,11 +21,11 @@ const MAX_LETTER_BYTES: usize = 4;
 /// Joined pieces in another spelling (Abdul Rahman, Abdurrahman) are looked for this often.
 const MAX_SPELLED_JOINS: usize = 2;
 /// They make one name with the word after them, so two agreeing words are one agreeing name.
-const SERVANT: [&str; 6] = ["ABD", "ABDEL", "ABDOUL", "ABDUL", "ABDUR", "ABDUS"];
+const ABDUL_FORMS: [&str; 6] = ["ABD", "ABDEL", "ABDOUL", "ABDUL", "ABDUR", "ABDUS"];
 /// A joined piece under this length makes one name with its neighbour.
 const MIN_PIECE_LETTERS: usize = 3;
 
-/// What makes a woman's name of a man's: a name cut just before it is another name.
+/// Endings that turn a man's name into a woman's (Daniel, Daniella): a name cut just before one is another name.
 const FEMALE_ENDINGS: [&str; 9] = ["A", "AT", "ATU", "LA", "LLA", "LLE", "INE", "INA", "IA"];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,7 +63,7 @@ pub(super) struct Pairing {
     pub initials_received: Vec<usize>,
     /// The cut word may as well be another whole name (Daniel for Daniella).
     pub doubtful_cut: bool,
-    /// Left-over pairs that are a typing error or a pet name apart.
+    /// Left-over pairs that are a typing error or a nickname apart.
     pub nearly: Vec<(usize, usize)>,
 }
 
@@ -118,7 +118,7 @@ pub(super) fn pair(expected: &Side<'_>, received: &Side<'_>, ways: Ways) -> Pair
     p.level(How::Spelling, Word::same_name);
     p.joined();
     if ways == Ways::All {
-        p.count_servants_once();
+        p.count_abdul_forms_once();
         p.short_forms();
     }
     p.cut_word();
@@ -198,7 +198,7 @@ impl Pairs<'_, '_> {
     }
 
     /// ABDUL and RAHMAN beside ABDUL and RAHMAN are one name that agrees, not two.
-    fn count_servants_once(&mut self) {
+    fn count_abdul_forms_once(&mut self) {
         let pairs = self.found.iter().map(|a| match (&a.expected[..], &a.received[..]) {
             ([e], [r]) => Some((*e, *r)),
             _ => None,
@@ -207,9 +207,9 @@ impl Pairs<'_, '_> {
         for (at, pair) in pairs.iter().enumerate() {
             let Some((e, r)) = *pair else { continue };
             let both = [&self.e.words[e].text, &self.r.words[r].text];
-            let servant = both.iter().all(|text| SERVANT.contains(&text.as_str()));
-            if servant && pairs.contains(&Some((e + 1, r + 1))) {
-                // Of Abdul Sule nobody knows such a name: Abdul is the first of two.
+            let is_abdul = both.iter().all(|text| ABDUL_FORMS.contains(&text.as_str()));
+            if is_abdul && pairs.contains(&Some((e + 1, r + 1))) {
+                // Abdul Sule, as one word, is no known name: then Abdul is a name of its own.
                 let whole = Word::joined(&[self.e.words[e], self.e.words[e + 1]]);
                 self.found[at].names = usize::from(!whole.is_listed());
             }
@@ -263,7 +263,7 @@ impl Pairs<'_, '_> {
         };
         let (left_expected, initials_expected) = split(self.e, &self.free_e);
         let (left_received, initials_received) = split(self.r, &self.free_r);
-        // Of persons with no name in common nobody asks what is nearly the same.
+        // Without one agreeing name, near misses do not matter for persons.
         let asked = ways == Ways::Whole || self.found.iter().any(|a| a.names > 0);
         let nearly = most_pairs(&left_expected, &left_received, |a, b| {
             asked && is_nearly(self.e.words[a], self.r.words[b])
@@ -390,10 +390,10 @@ fn names_in(whole: &Word, side: &Side<'_>, pieces: &[usize]) -> usize {
     if whole.known || one_name || pieces.iter().any(short) { 1 } else { pieces.len() }
 }
 
-/// One typing error apart or alike in sound and not both known names, or a name and its pet name.
+/// One typing error apart or alike in sound and not both known names, or a name and its nickname.
 fn is_nearly(a: &Word, b: &Word) -> bool {
-    let nearly = a.has_pet_name(b)
-        || b.has_pet_name(a)
+    let nearly = a.has_nickname(b)
+        || b.has_nickname(a)
         || a.sounds_like(b)
         || (!(a.known && b.known) && one_letter_apart(&a.text, &b.text));
     nearly && !tables().are_different(&a.text, &b.text)

@@ -1,4 +1,4 @@
-//! The name tables: spellings, short forms, pet names, look-alikes, titles, business words
+//! The name tables: spellings, short forms, nicknames, look-alikes, titles, business words
 //! and the known names, read once from `data/names/*.txt`, which are part of the binary.
 //!
 //! Tables are data, not rules; what they mean is said in `pair` and `business`. A line that
@@ -19,6 +19,20 @@ const GENDER_PAIRS: &str = include_str!("../../../data/names/gender_pairs.txt");
 const TITLES: &str = include_str!("../../../data/names/titles.txt");
 const BUSINESS: &str = include_str!("../../../data/names/business.txt");
 const KNOWN: &str = include_str!("../../../data/names/known_names.txt");
+
+/// Every table, by the name of its file.
+#[cfg(test)]
+pub(super) const FILES: [(&str, &str); 9] = [
+    ("affixes", AFFIXES),
+    ("business", BUSINESS),
+    ("gender_pairs", GENDER_PAIRS),
+    ("known_names", KNOWN),
+    ("neighbours", NEIGHBOURS),
+    ("nicknames", NICKNAMES),
+    ("short_forms", SHORT_FORMS),
+    ("spelling", SPELLING),
+    ("titles", TITLES),
+];
 
 /// Shorter words belong to a spelling group only when a table has them.
 const MIN_LETTERS_BY_KEY: usize = 6;
@@ -263,7 +277,7 @@ impl Tables {
     }
 
     /// Its nicknames, as name keys: whatever else people call somebody of that name.
-    pub(super) fn pet_names(&self, name_key: &str) -> &[String] {
+    pub(super) fn nicknames(&self, name_key: &str) -> &[String] {
         self.nicknames.get(name_key).map_or(&[], Vec::as_slice)
     }
 
@@ -327,12 +341,12 @@ impl Tables {
         self.groups.iter().map(|(word, group)| (*word, *group))
     }
 
-    /// Every full form with its short forms, as name keys; then those with pet names.
+    /// Every full form with its short forms, as name keys; then those with nicknames.
     pub(super) fn all_short_forms(&self) -> impl Iterator<Item = (&String, impl Iterator<Item = &String>)> {
         self.short_forms.iter().map(|(full, forms)| (full, forms.iter().map(|(_, form)| form)))
     }
 
-    pub(super) fn all_pet_names(&self) -> impl Iterator<Item = (&String, impl Iterator<Item = &String>)> {
+    pub(super) fn all_nicknames(&self) -> impl Iterator<Item = (&String, impl Iterator<Item = &String>)> {
         self.nicknames.iter().map(|(full, forms)| (full, forms.iter()))
     }
 }

@@ -81,7 +81,7 @@ fn other_spellings_are_one_name() {
 }
 
 #[test]
-fn a_part_left_away_is_one_name_and_a_pet_name_is_for_a_person() {
+fn a_part_left_away_is_one_name_and_a_nickname_is_for_a_person() {
     for (full, short, want) in [
         ("Oluwadamilola", "Damilola", "match"),
         ("Adekunle", "Kunle", "match"),

@@ -7,7 +7,7 @@ use http::StatusCode;
 
 use super::codes;
 use super::figures::{clock_after, tries, whole_seconds};
-use super::outcome::{Outcome, Typed};
+use super::outcome::{FormOutcome, Typed};
 use super::page::{FormField, Tone};
 use super::told::{Then, Told};
 use super::words;
@@ -39,13 +39,13 @@ impl Answer {
 }
 
 /// For a link that is open, or has ended without payment.
-pub fn answer(outcome: Outcome, view: &LinkView) -> Answer {
+pub fn answer(outcome: FormOutcome, view: &LinkView) -> Answer {
     match outcome {
-        Outcome::TooLate | Outcome::NoPin => Answer::state(StatusCode::CONFLICT),
-        Outcome::Failed => Answer::state(StatusCode::UNPROCESSABLE_ENTITY),
-        Outcome::Refused => Answer::state(StatusCode::FORBIDDEN),
-        Outcome::Throttled { .. } => Answer::state(StatusCode::OK),
-        Outcome::Unfinished { after } => {
+        FormOutcome::TooLate | FormOutcome::NoPin => Answer::state(StatusCode::CONFLICT),
+        FormOutcome::Failed => Answer::state(StatusCode::UNPROCESSABLE_ENTITY),
+        FormOutcome::Refused => Answer::state(StatusCode::FORBIDDEN),
+        FormOutcome::Throttled { .. } => Answer::state(StatusCode::OK),
+        FormOutcome::Unfinished { after } => {
             let text = "We could not finish what you asked for. This page shows your payment as it is now.";
             let status = match after {
                 Some(_) => StatusCode::SERVICE_UNAVAILABLE,
@@ -53,39 +53,40 @@ pub fn answer(outcome: Outcome, view: &LinkView) -> Answer {
             };
             Answer { retry_after: after, ..Answer::new(status, Told::note(Tone::Bad, text)) }
         }
-        Outcome::WrongPin { .. }
-        | Outcome::NotAPin { .. }
-        | Outcome::TooLow
-        | Outcome::OverLimit { .. }
-        | Outcome::PinChanged
-        | Outcome::BusyPaying => match view {
+        FormOutcome::WrongPin { .. }
+        | FormOutcome::NotAPin { .. }
+        | FormOutcome::TooLow
+        | FormOutcome::OverLimit { .. }
+        | FormOutcome::PinChanged
+        | FormOutcome::BusyPaying => match view {
             LinkView::Open(open) => paying(outcome, open, view),
             _ => Answer::state(StatusCode::CONFLICT),
         },
-        Outcome::BusySetting { .. }
-        | Outcome::PinIsSet
-        | Outcome::NoCode
-        | Outcome::WrongCode { .. }
-        | Outcome::NotACode
-        | Outcome::NotTheSame { .. }
-        | Outcome::BadPin { .. } => match view.codes() {
+        FormOutcome::BusySetting { .. }
+        | FormOutcome::PinIsSet
+        | FormOutcome::NoCode
+        | FormOutcome::WrongCode { .. }
+        | FormOutcome::NotACode
+        | FormOutcome::NotTheSame { .. }
+        | FormOutcome::BadPin { .. } => match view.codes() {
             Some(codes) => setting(outcome, codes),
             None => Answer::state(StatusCode::CONFLICT),
         },
-        Outcome::AskedBefore | Outcome::NoCodeNow { .. } | Outcome::CodeNotSent | Outcome::CodeDelayed => {
-            match view.codes() {
-                Some(codes) => asking(outcome, codes, view),
-                None => Answer::state(StatusCode::CONFLICT),
-            }
-        }
+        FormOutcome::AskedBefore
+        | FormOutcome::NoCodeNow { .. }
+        | FormOutcome::CodeNotSent
+        | FormOutcome::CodeDelayed => match view.codes() {
+            Some(codes) => asking(outcome, codes, view),
+            None => Answer::state(StatusCode::CONFLICT),
+        },
     }
 }
 
 /// A PIN was entered to pay.
-fn paying(outcome: Outcome, open: &OpenLink, view: &LinkView) -> Answer {
+fn paying(outcome: FormOutcome, open: &OpenLink, view: &LinkView) -> Answer {
     let conflict = |told| Answer::new(StatusCode::CONFLICT, told);
     match outcome {
-        Outcome::WrongPin { tries_left } => {
+        FormOutcome::WrongPin { tries_left } => {
             // Another window may have had one since.
             let text = match tries_left.min(open.tries_left).max(1) {
                 _ if open.locks_next => format!("Wrong PIN. {}", words::last_before_lock(view)),
@@ -95,21 +96,21 @@ fn paying(outcome: Outcome, open: &OpenLink, view: &LinkView) -> Answer {
             };
             Answer::new(StatusCode::UNPROCESSABLE_ENTITY, Told::wrong(FormField::Pin, text))
         }
-        Outcome::NotAPin { why } => {
+        FormOutcome::NotAPin { why } => {
             let text = format!("{why}. We did not count this as a try.");
             Answer::new(StatusCode::UNPROCESSABLE_ENTITY, Told::wrong(FormField::Pin, text))
         }
         // The page says it by itself, unless the money has come in since.
-        Outcome::TooLow if !open.balance_covers => conflict(Told::short(open.missing)),
-        Outcome::TooLow => {
+        FormOutcome::TooLow if !open.balance_covers => conflict(Told::short(open.missing)),
+        FormOutcome::TooLow => {
             let text = "You have not paid: your balance was too low. Enter your PIN again.";
             conflict(Told::note(Tone::Bad, text))
         }
-        Outcome::OverLimit { over } => {
+        FormOutcome::OverLimit { over } => {
             let text = "You have not paid: this is over your daily limit.";
             conflict(Told { short: Some(Money(over)), ..Told::note(Tone::Bad, text) })
         }
-        Outcome::PinChanged => {
+        FormOutcome::PinChanged => {
             conflict(Told::note(Tone::Bad, "Your PIN was changed just now. Enter the new one."))
         }
         _ => busy(Told::default()),
@@ -122,39 +123,39 @@ fn busy(told: Told) -> Answer {
 }
 
 /// A code and a new PIN were entered.
-fn setting(outcome: Outcome, codes: &LinkCodes) -> Answer {
+fn setting(outcome: FormOutcome, codes: &LinkCodes) -> Answer {
     let refused = |told| Answer::new(StatusCode::UNPROCESSABLE_ENTITY, told);
     let Some(code) = codes.open else {
         return match outcome {
             // By this code, in another window or before.
             _ if codes.set_pin => pin_is_set(),
-            Outcome::PinIsSet => pin_is_set(),
-            Outcome::WrongCode { tries_left: 0 } => {
+            FormOutcome::PinIsSet => pin_is_set(),
+            FormOutcome::WrongCode { tries_left: 0 } => {
                 let text = "Wrong code. That was the last try, so this code no longer works.";
                 refused(ask_anew(codes, text))
             }
-            Outcome::BusySetting { .. } => busy(Told::default().setting()),
+            FormOutcome::BusySetting { .. } => busy(Told::default().setting()),
             _ => refused(no_code(codes)),
         };
     };
     match outcome {
-        Outcome::PinIsSet => pin_is_set(),
-        Outcome::NoCode => refused(no_code(codes)),
+        FormOutcome::PinIsSet => pin_is_set(),
+        FormOutcome::NoCode => refused(no_code(codes)),
         // A new one was sent since.
-        Outcome::WrongCode { tries_left: 0 } => Answer::new(StatusCode::OK, Told::default().setting()),
-        Outcome::WrongCode { .. } => {
+        FormOutcome::WrongCode { tries_left: 0 } => Answer::new(StatusCode::OK, Told::default().setting()),
+        FormOutcome::WrongCode { .. } => {
             let left = tries(code.tries_left);
             let text = format!("Wrong code. You have {left} left. Use the code from your newest message.");
             refused(Told::wrong(FormField::Code, text))
         }
-        Outcome::NotTheSame { typed: Typed(typed) } => {
+        FormOutcome::NotTheSame { typed: Typed(typed) } => {
             let text = "The two PINs do not match. Enter the same PIN in both boxes.";
             refused(Told::new_pin(text, Some(FormField::NewPinAgain), typed))
         }
-        Outcome::BadPin { why, typed: Typed(typed) } => {
+        FormOutcome::BadPin { why, typed: Typed(typed) } => {
             refused(Told::new_pin(format!("{why}."), None, typed))
         }
-        Outcome::BusySetting { typed: Typed(typed_code) } => {
+        FormOutcome::BusySetting { typed: Typed(typed_code) } => {
             busy(Told { typed_code, ..Told::default().setting() })
         }
         _ => refused(Told::wrong(FormField::Code, "The code must be 6 digits. Check your message.")),
@@ -180,21 +181,21 @@ fn ask_anew(codes: &LinkCodes, text: &str) -> Told {
 }
 
 /// A code was asked for, and none was sent.
-fn asking(outcome: Outcome, codes: &LinkCodes, view: &LinkView) -> Answer {
+fn asking(outcome: FormOutcome, codes: &LinkCodes, view: &LinkView) -> Answer {
     match outcome {
         // A code has done its work since, and no pause comes after that.
         _ if codes.set_pin && codes.used_up.is_none() => Answer::state(StatusCode::OK),
-        Outcome::NoCodeNow { again_at } if codes.now < Timestamp(again_at) => {
+        FormOutcome::NoCodeNow { again_at } if codes.now < Timestamp(again_at) => {
             let again_at = Timestamp(again_at);
             let told = codes::no_code_now(codes, again_at);
             let retry_after = Some(whole_seconds(again_at, codes.now));
             Answer { retry_after, ..Answer::new(StatusCode::TOO_MANY_REQUESTS, told) }
         }
-        Outcome::CodeNotSent => {
+        FormOutcome::CodeNotSent => {
             let told = Told::note(Tone::Bad, codes::not_sent(Some(codes))).setting();
             Answer::new(StatusCode::BAD_GATEWAY, told)
         }
-        Outcome::CodeDelayed => {
+        FormOutcome::CodeDelayed => {
             let text = "Your code is taking longer than usual. We are still trying to send it.";
             Answer::new(StatusCode::BAD_GATEWAY, Told::note(Tone::Plain, text).setting())
         }

@@ -21,7 +21,7 @@ const SEALED_MAX: usize = 480;
 
 /// What a form came to, if a look at the link would not tell it.
 #[derive(Serialize, Deserialize)]
-pub enum Outcome {
+pub enum FormOutcome {
     WrongPin {
         tries_left: i64,
     },
@@ -100,13 +100,13 @@ impl<'de> Deserialize<'de> for Typed {
 #[derive(Serialize)]
 struct Making<'a> {
     at: i64,
-    came_to: &'a Outcome,
+    came_to: &'a FormOutcome,
 }
 
 #[derive(Deserialize)]
 struct Made {
     at: i64,
-    came_to: Outcome,
+    came_to: FormOutcome,
 }
 
 /// Names the link, so that an address of another one does not open.
@@ -114,7 +114,7 @@ fn place(token: &str) -> String {
     format!("page/{token}/told")
 }
 
-impl Outcome {
+impl FormOutcome {
     /// For the address of this link. `None` cannot come; the look would then tell the state alone.
     pub fn seal(&self, app: &App, token: &str) -> Option<String> {
         let plain =
@@ -124,7 +124,7 @@ impl Outcome {
     }
 
     /// What an address tells of this link; `None` for what is old, of another link, or none of ours.
-    pub fn open(app: &App, token: &str, sealed: &str) -> Option<Outcome> {
+    pub fn open(app: &App, token: &str, sealed: &str) -> Option<FormOutcome> {
         if sealed.len() > SEALED_MAX {
             return None;
         }
@@ -145,16 +145,19 @@ mod tests {
     fn the_longest_fits_into_an_address() {
         let why = "That PIN is too easy to guess: its digits count up or down. Choose another".to_owned();
         let typed = Typed(Some(Zeroizing::new("604218".to_owned())));
-        let making = Making { at: i64::MAX, came_to: &Outcome::BadPin { why, typed } };
+        let making = Making { at: i64::MAX, came_to: &FormOutcome::BadPin { why, typed } };
         let plain = serde_json::to_vec(&making).unwrap();
         // Nonce and tag come before base64.
         let longest = (plain.len() + 24 + 16).div_ceil(3) * 4;
         assert!(longest <= SEALED_MAX / 4 * 3, "{longest}");
         let made: Made = serde_json::from_slice(&plain).unwrap();
         assert!(
-            matches!(made.came_to, Outcome::BadPin { typed: Typed(Some(code)), .. } if *code == "604218")
+            matches!(made.came_to, FormOutcome::BadPin { typed: Typed(Some(code)), .. } if *code == "604218")
         );
-        let none = serde_json::to_string(&Outcome::BusySetting { typed: Typed(None) }).unwrap();
-        assert!(matches!(serde_json::from_str(&none).unwrap(), Outcome::BusySetting { typed: Typed(None) }));
+        let none = serde_json::to_string(&FormOutcome::BusySetting { typed: Typed(None) }).unwrap();
+        assert!(matches!(
+            serde_json::from_str(&none).unwrap(),
+            FormOutcome::BusySetting { typed: Typed(None) }
+        ));
     }
 }

@@ -23,9 +23,9 @@ use super::figures::whole_seconds;
 use super::form::{Act, Form, FormProblem};
 use super::look::{self, Look};
 use super::origin::{Sender, sender};
-use super::outcome::{Outcome, Typed};
+use super::outcome::{FormOutcome, Typed};
 use super::told::Told;
-use super::words::{self, Voice};
+use super::words::{self, PageContext};
 use super::{PageState, after_form, codes, form, respond};
 use crate::domain::intent::FormKey;
 use crate::domain::time::{Span, Timestamp};
@@ -112,7 +112,7 @@ enum NotOurs {
 enum Next {
     /// A look tells it.
     See(Look),
-    Tell(Outcome),
+    Tell(FormOutcome),
 }
 
 struct Link<'a> {
@@ -125,7 +125,7 @@ struct Link<'a> {
 impl Link<'_> {
     async fn look(&self, query: Option<&str>) -> PageState {
         let sealed = look::told(query);
-        let outcome = sealed.and_then(|sealed| Outcome::open(&self.http.app, self.token, &sealed));
+        let outcome = sealed.and_then(|sealed| FormOutcome::open(&self.http.app, self.token, &sealed));
         match view_link(&self.http.app, self.token).await {
             Ok(view) => match outcome {
                 Some(outcome) => self.tell(outcome, view),
@@ -150,8 +150,8 @@ impl Link<'_> {
             Ok(_) => self.limited(form).await,
             Err(error) => Err(error),
         };
-        let next =
-            next.unwrap_or_else(|error| Next::Tell(Outcome::Unfinished { after: trouble(self.http, error) }));
+        let next = next
+            .unwrap_or_else(|error| Next::Tell(FormOutcome::Unfinished { after: trouble(self.http, error) }));
         match next {
             Next::See(look) => words::see(look.query()),
             Next::Tell(outcome) => {
@@ -166,24 +166,24 @@ impl Link<'_> {
         match over_limit(self.http, self.http.limits.spend_link(hash)) {
             Some(seconds) => {
                 let until = self.http.app.now() + Span::seconds(seconds);
-                Ok(Next::Tell(Outcome::Throttled { until: until.0 }))
+                Ok(Next::Tell(FormOutcome::Throttled { until: until.0 }))
             }
             None => self.act(form).await,
         }
     }
 
     fn show(&self, view: LinkView, told: Told, status: StatusCode) -> PageState {
-        words::link(view, told, status, self.voice())
+        words::link(view, told, status, self.context())
     }
 
-    fn voice(&self) -> Voice<'_> {
-        Voice { form_token: &self.form_token, contact: &self.http.brand.contact }
+    fn context(&self) -> PageContext<'_> {
+        PageContext { form_token: &self.form_token, contact: &self.http.brand.contact }
     }
 
     /// A look at that part of the link.
     fn look_at(&self, view: LinkView, look: Look) -> PageState {
         match (view, look) {
-            (LinkView::Open(open), Look::Cancel) => words::ask_cancel(&open, self.voice()),
+            (LinkView::Open(open), Look::Cancel) => words::ask_cancel(&open, self.context()),
             (view, Look::Code) => {
                 let told = codes::sent(&view);
                 self.show(view, told, StatusCode::OK)
@@ -193,12 +193,12 @@ impl Link<'_> {
     }
 
     /// The link as it is now, with what a form came to on top. A payment that was made is all that is told of it.
-    fn tell(&self, outcome: Outcome, view: LinkView) -> PageState {
+    fn tell(&self, outcome: FormOutcome, view: LinkView) -> PageState {
         if matches!(view, LinkView::Paid(_) | LinkView::NotFound) {
             return self.show(view, Told::default(), StatusCode::OK);
         }
         let now = self.http.app.now();
-        if let Outcome::Throttled { until } = outcome
+        if let FormOutcome::Throttled { until } = outcome
             && now < Timestamp(until)
         {
             return words::throttled(words::TAPPED, whole_seconds(Timestamp(until), now));
@@ -252,22 +252,22 @@ impl Link<'_> {
                 let view = view_link(&self.http.app, self.token).await?;
                 match view.codes().is_some_and(|codes| codes.open.is_some()) {
                     true => Next::See(Look::Code),
-                    false => Next::Tell(Outcome::AskedBefore),
+                    false => Next::Tell(FormOutcome::AskedBefore),
                 }
             }
             CodeSent::TooSoon { again_at } | CodeSent::TooMany { again_at } => {
-                Next::Tell(Outcome::NoCodeNow { again_at: again_at.0 })
+                Next::Tell(FormOutcome::NoCodeNow { again_at: again_at.0 })
             }
             CodeSent::NotSent(why) => {
                 tracing::warn!(%why, "a code could not be sent");
-                Next::Tell(Outcome::CodeNotSent)
+                Next::Tell(FormOutcome::CodeNotSent)
             }
             CodeSent::Late(why) => {
                 tracing::warn!(%why, "a code could not be sent yet");
-                Next::Tell(Outcome::CodeDelayed)
+                Next::Tell(FormOutcome::CodeDelayed)
             }
             CodeSent::NotOpen(view) => over(&view),
-            CodeSent::Suspended => Next::Tell(Outcome::Refused),
+            CodeSent::Suspended => Next::Tell(FormOutcome::Refused),
         })
     }
 }
@@ -276,7 +276,7 @@ impl Link<'_> {
 fn over(view: &LinkView) -> Next {
     match view {
         LinkView::Paid(_) => Next::See(Look::Payment),
-        _ => Next::Tell(Outcome::TooLate),
+        _ => Next::Tell(FormOutcome::TooLate),
     }
 }
 
@@ -286,14 +286,14 @@ fn came_of_set(set: PinSet, code: &str) -> Next {
     Next::Tell(match set {
         PinSet::Done => return Next::See(Look::Payment),
         PinSet::NotOpen(view) => return over(&view),
-        PinSet::Suspended => Outcome::Refused,
-        PinSet::Busy => Outcome::BusySetting { typed: typed() },
-        PinSet::AlreadySet => Outcome::PinIsSet,
-        PinSet::NoCode => Outcome::NoCode,
-        PinSet::WrongCode { tries_left } => Outcome::WrongCode { tries_left },
-        PinSet::NotACode => Outcome::NotACode,
-        PinSet::NotTheSame => Outcome::NotTheSame { typed: typed() },
-        PinSet::BadPin(problem) => Outcome::BadPin { why: problem.to_string(), typed: typed() },
+        PinSet::Suspended => FormOutcome::Refused,
+        PinSet::Busy => FormOutcome::BusySetting { typed: typed() },
+        PinSet::AlreadySet => FormOutcome::PinIsSet,
+        PinSet::NoCode => FormOutcome::NoCode,
+        PinSet::WrongCode { tries_left } => FormOutcome::WrongCode { tries_left },
+        PinSet::NotACode => FormOutcome::NotACode,
+        PinSet::NotTheSame => FormOutcome::NotTheSame { typed: typed() },
+        PinSet::BadPin(problem) => FormOutcome::BadPin { why: problem.to_string(), typed: typed() },
     })
 }
 
@@ -301,14 +301,14 @@ fn came_of_confirm(confirmed: Confirmed) -> Next {
     Next::Tell(match confirmed {
         Confirmed::Paid(_) | Confirmed::AlreadyPaid(_) => return Next::See(Look::Payment),
         Confirmed::NotOpen(view) => return over(&view),
-        Confirmed::WrongPin { tries_left } => Outcome::WrongPin { tries_left },
-        Confirmed::Failed(_) => Outcome::Failed,
-        Confirmed::NotAPin(problem) => Outcome::NotAPin { why: problem.to_string() },
-        Confirmed::Locked { .. } | Confirmed::Suspended | Confirmed::ShopStopped => Outcome::Refused,
-        Confirmed::NoPin => Outcome::NoPin,
-        Confirmed::BalanceTooLow(_) => Outcome::TooLow,
-        Confirmed::OverDailyLimit(over) => Outcome::OverLimit { over: over.0 },
-        Confirmed::PinChanged => Outcome::PinChanged,
-        Confirmed::Busy => Outcome::BusyPaying,
+        Confirmed::WrongPin { tries_left } => FormOutcome::WrongPin { tries_left },
+        Confirmed::Failed(_) => FormOutcome::Failed,
+        Confirmed::NotAPin(problem) => FormOutcome::NotAPin { why: problem.to_string() },
+        Confirmed::Locked { .. } | Confirmed::Suspended | Confirmed::ShopStopped => FormOutcome::Refused,
+        Confirmed::NoPin => FormOutcome::NoPin,
+        Confirmed::BalanceTooLow(_) => FormOutcome::TooLow,
+        Confirmed::OverDailyLimit(over) => FormOutcome::OverLimit { over: over.0 },
+        Confirmed::PinChanged => FormOutcome::PinChanged,
+        Confirmed::Busy => FormOutcome::BusyPaying,
     })
 }

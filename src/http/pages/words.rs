@@ -26,20 +26,20 @@ const PIN_SET: &str = "Your PIN is set. You have not paid yet.";
 /// As long as this, whoever looks has most likely just paid.
 const JUST_PAID: Span = Span::minutes(10);
 
-/// Who asks, and whom a customer turns to.
+/// What every state of the page needs beside itself: the token of its forms, and whom a customer turns to.
 #[derive(Clone, Copy)]
-pub struct Voice<'a> {
+pub struct PageContext<'a> {
     pub form_token: &'a str,
     pub contact: &'a str,
 }
 
 /// The state of a link, with `told` on top where it is open.
-pub fn link(view: LinkView, told: Told, status: StatusCode, voice: Voice<'_>) -> PageState {
+pub fn link(view: LinkView, told: Told, status: StatusCode, context: PageContext<'_>) -> PageState {
     let page = match view {
         LinkView::NotFound => return not_found(),
-        LinkView::Open(open) => self::open(*open, told, voice),
+        LinkView::Open(open) => self::open(*open, told, context),
         LinkView::Paid(receipt) => paid(&receipt),
-        LinkView::Ended(ended) => self::ended(&ended, told, voice),
+        LinkView::Ended(ended) => self::ended(&ended, told, context),
     };
     PageState::new(status, page)
 }
@@ -62,7 +62,7 @@ pub fn see(query: &str) -> PageState {
 }
 
 /// An open payment and nothing to do with it yet.
-fn order(open: &OpenLink, voice: Voice<'_>) -> Page {
+fn order(open: &OpenLink, context: PageContext<'_>) -> Page {
     let shop = Shop::new(&open.order);
     let mut page = Page::bare("Confirm your payment");
     page.title = format!("Pay {} to {}", shop.price(), shop.merchant);
@@ -75,13 +75,13 @@ fn order(open: &OpenLink, voice: Voice<'_>) -> Page {
     }
     page.rows.push(Row::new("Pay before", until));
     page.shop = Some(shop);
-    page.form_token = voice.form_token.to_owned();
+    page.form_token = context.form_token.to_owned();
     page
 }
 
 /// Asks before a payment is cancelled.
-pub fn ask_cancel(open: &OpenLink, voice: Voice<'_>) -> PageState {
-    let mut page = order(open, voice);
+pub fn ask_cancel(open: &OpenLink, context: PageContext<'_>) -> PageState {
+    let mut page = order(open, context);
     page.heading = "Cancel this payment?".to_owned();
     page.title = format!("{} {} to {}", page.heading, naira(open.order.amount), page.merchant());
     page.paragraphs = vec![
@@ -93,15 +93,15 @@ pub fn ask_cancel(open: &OpenLink, voice: Voice<'_>) -> PageState {
     PageState::new(StatusCode::OK, page)
 }
 
-fn open(open: OpenLink, mut told: Told, voice: Voice<'_>) -> Page {
-    let mut page = order(&open, voice);
+fn open(open: OpenLink, mut told: Told, context: PageContext<'_>) -> Page {
+    let mut page = order(&open, context);
     page.cancel = true;
     match open.wallet {
         WalletStatus::Suspended => {
             page.heading = "Your wallet is on hold".to_owned();
             page.tone = Some(Tone::Bad);
             let ask =
-                format!("{NO_MONEY} You cannot pay from it for now. Contact {} for help.", voice.contact);
+                format!("{NO_MONEY} You cannot pay from it for now. Contact {} for help.", context.contact);
             page.paragraphs = vec![ask];
             ways_on(&mut page);
         }
@@ -146,7 +146,7 @@ fn open(open: OpenLink, mut told: Told, voice: Voice<'_>) -> Page {
             }];
             set_up(&mut page, &open.codes, open.has_pin, &told);
         }
-        WalletStatus::Active => payable(&mut page, &open, &mut told, voice),
+        WalletStatus::Active => payable(&mut page, &open, &mut told, context),
     }
     // What cannot be paid at this step is not titled so.
     if !page.pin || page.tone == Some(Tone::Bad) {
@@ -175,7 +175,7 @@ fn ask_first(page: &mut Page, text: &'static str) {
 }
 
 /// A wallet that may pay, if the PIN is right and the balance covers it.
-fn payable(page: &mut Page, open: &OpenLink, told: &mut Told, voice: Voice<'_>) {
+fn payable(page: &mut Page, open: &OpenLink, told: &mut Told, context: PageContext<'_>) {
     if told.is_setting {
         page.heading = "Set a new PIN".to_owned();
         if open.codes.open.is_some() {
@@ -225,7 +225,7 @@ fn payable(page: &mut Page, open: &OpenLink, told: &mut Told, voice: Voice<'_>) 
             "You have not paid. {NO_MONEY} {missing}Top up your wallet, then come back here by {until} and enter your \
              PIN to pay."
         )];
-        let (now, contact) = (open.now, voice.contact.to_owned());
+        let (now, contact) = (open.now, context.contact.to_owned());
         page.topup = Some(TopupHint { open: open.topups.clone(), now, until: Some(until), contact });
     } else if open.codes.set_pin && told.is_look() {
         let tries = if open.tries_left < PLACES { tries_left(open) } else { String::new() };
@@ -317,7 +317,7 @@ fn paid(receipt: &Receipt) -> Page {
     page
 }
 
-fn ended(ended: &EndedLink, told: Told, voice: Voice<'_>) -> Page {
+fn ended(ended: &EndedLink, told: Told, context: PageContext<'_>) -> Page {
     let at = moment(ended.at);
     let (heading, text, tone) = match ended.end {
         IntentEnd::Expired => ("This link has expired", format!("The link worked until {at}."), Tone::Plain),
@@ -344,7 +344,7 @@ fn ended(ended: &EndedLink, told: Told, voice: Voice<'_>) -> Page {
             "Your wallet is locked until {} because of too many wrong PINs. To pay after that, ask the shop for a new \
              link. {}",
             clock_after(until, ended.now),
-            unlock.unwrap_or(with_stop(format!("To unlock your wallet sooner, contact {}", voice.contact)))
+            unlock.unwrap_or(with_stop(format!("To unlock your wallet sooner, contact {}", context.contact)))
         ),
         (IntentEnd::WrongPins, None) if ended.codes.as_ref().is_some_and(|codes| !codes.used) => {
             "To try again, ask the shop for a new link. If you forgot your PIN, set a new one here first."
@@ -360,11 +360,11 @@ fn ended(ended: &EndedLink, told: Told, voice: Voice<'_>) -> Page {
     page.back = true;
     page.over = true;
     if !ended.topups.is_empty() {
-        let (open, contact) = (ended.topups.clone(), voice.contact.to_owned());
+        let (open, contact) = (ended.topups.clone(), context.contact.to_owned());
         page.topup = Some(TopupHint { open, now: ended.now, until: None, contact });
     }
     if let Some(codes) = &ended.codes {
-        page.form_token = voice.form_token.to_owned();
+        page.form_token = context.form_token.to_owned();
         // One that has set the PIN has done what can be done here.
         if codes.used {
             let unlocked = if codes.unlocked { "Your wallet is unlocked. " } else { "" };

@@ -9,7 +9,7 @@ pub struct RemoteAddr(pub SocketAddr);
 /// What a handler tells the door about a request, as an extension of its response.
 #[derive(Clone, Copy, Debug)]
 pub struct RequestLabels {
-    /// One of `routes::ROUTES`.
+    /// One of `paths::ROUTES`; a label that is not there is not counted, and stops a debug build.
     pub route: &'static str,
     pub business_id: Option<i64>,
 }

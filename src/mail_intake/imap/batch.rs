@@ -15,7 +15,7 @@ use super::reader::{Memory, Reader};
 use super::session::{MailSummary, Session};
 use super::suspects::Suspects;
 use crate::alert_reader::mime::MAX_MAIL_BYTES;
-use crate::alert_reader::{Intake, Outcome, read};
+use crate::alert_reader::{Intake, ReadOutcome, read};
 use crate::domain::alert::AlertFacts;
 use crate::domain::time::Timestamp;
 use crate::mail_intake::ingest::{Arrival, Origin, ingest, source_of};
@@ -270,7 +270,7 @@ impl Reader {
         })
         .await;
         let mut reading = reading.map_err(|e| OpError::Fault(format!("the mail reader failed: {e}")))?;
-        reading.outcome = Outcome::Unreadable;
+        reading.outcome = ReadOutcome::Unreadable;
         reading.facts = AlertFacts::default();
         reading.why = vec![format!("mail {} of {} at {}: {why}", note.uid, self.folder, self.server.host)];
         tracing::warn!(mailbox = self.name, uid = note.uid, why, "a mail was kept as unreadable");

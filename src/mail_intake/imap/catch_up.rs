@@ -180,7 +180,7 @@ impl Reader {
                 heads => heads?,
             };
             for head in heads {
-                // A time of nought was not told then.
+                // 0 means that the server gave no time of arrival then.
                 let known = taken.get(&i64::from(head.uid)).filter(|at| **at != Timestamp(0));
                 if known.is_some_and(|at| *at != head.arrived_at) {
                     tracing::warn!(

@@ -1,6 +1,6 @@
 //! The dialogue with one client, from the greeting to the farewell.
 //!
-//! A mail is answered with 250 only after `intake::ingest` has returned, so after it is committed; what
+//! A mail is answered with 250 only after `mail_intake::ingest` has returned, so after it is committed; what
 //! cannot be stored now is answered with 451, and the client keeps it. Whether a mail is readable or
 //! genuine makes no difference to the answer: it is kept as what it is. Called by `listen` alone.
 

@@ -9,7 +9,7 @@ use super::draft::{find_account, no_account_fits};
 use crate::app::App;
 use crate::domain::account::{ReceivingAccount, mask_fits};
 use crate::domain::alert::{AlertRow, AlertStatus};
-use crate::domain::same_transfer::place_of;
+use crate::domain::same_transfer::holding_account_of;
 use crate::domain::time::Timestamp;
 use crate::ops::OpError;
 use crate::store::tables::alerts::{self, unread::PAGE};
@@ -79,7 +79,7 @@ async fn place_anew(app: &App, alert: &AlertRow, accounts: &[ReceivingAccount]) 
     fresh.facts.doubts.retain(|doubt| *doubt != was);
     let (Some(account), doubts) = find_account(&fresh.facts, accounts) else { return Ok(false) };
     fresh.facts.doubts.extend(doubts);
-    let place = place_of(accounts, account.id);
+    let holding_account = holding_account_of(accounts, account.id);
     let now = app.now();
     let job = app.store.id(IdKind::Job).await?;
     let mut unit = app
@@ -89,10 +89,10 @@ async fn place_anew(app: &App, alert: &AlertRow, accounts: &[ReceivingAccount]) 
         .step(alerts::placed(&fresh, account.id))
         .step(jobs::enqueue(job, JobKind::Decide, 0, alert.id, now, now));
     if alert.authenticity.counts() {
-        let keys = fresh_keys(app, &fresh, place).await?;
+        let keys = fresh_keys(app, &fresh, holding_account).await?;
         unit = unit
             .steps(keys.iter().map(|(kind, key)| alerts::add_key(kind, key, alert.id)))
-            .step(alerts::tick(place, amount));
+            .step(alerts::raise_amount_version(holding_account, amount));
     }
     match app.store.apply(unit).await? {
         Applied::Done(_) => Ok(true),

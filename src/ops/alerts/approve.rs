@@ -90,7 +90,7 @@ struct Prepared {
     received: Money,
     name: Comparison,
     /// The state of these was read before anything else: whatever comes or is settled later makes it a lost race.
-    clocks: Vec<(i64, i64)>,
+    amount_versions: Vec<(i64, i64)>,
     /// Another settlement with the same session id, of other money.
     is_beside_another: bool,
     obstacles: Vec<String>,
@@ -157,10 +157,10 @@ async fn prepare(app: &App, ask: &Approve<'_>) -> Result<Result<Prepared, Approv
     if account.mode != payment.mode {
         return Ok(Err(ApproveRefused::OtherMode(payment.transaction_id, payment.mode.as_str())));
     }
-    let place = account.place();
-    let clocks = clocks(app, &alert, &accounts, (place, received)).await?;
+    let holding_account = account.holding_account();
+    let amount_versions = amount_versions(app, &alert, &accounts, (holding_account, received)).await?;
     let sharing = sharing_session(app, alert.facts.session_id.as_deref(), Some(received)).await?;
-    let standing = standing(&alert, settled_on(app, &alert, place).await?, &sharing);
+    let standing = standing(&alert, settled_on(app, &alert, holding_account).await?, &sharing);
     if let Some(same) = standing.iter().find(|one| !one.is_other_money) {
         return Ok(Err(ApproveRefused::Settled(alert.id, same.what, same.alert_id)));
     }
@@ -178,7 +178,16 @@ async fn prepare(app: &App, ask: &Approve<'_>) -> Result<Result<Prepared, Approv
     obstacles.extend(similar_for_person(app, &alert, account.id, received).await?.doubts);
     obstacles.extend(wallet_doubt(app, &payment, received).await?);
     let is_beside_another = !standing.is_empty();
-    Ok(Ok(Prepared { alert, payment, account, received, name, clocks, is_beside_another, obstacles }))
+    Ok(Ok(Prepared {
+        alert,
+        payment,
+        account,
+        received,
+        name,
+        amount_versions,
+        is_beside_another,
+        obstacles,
+    }))
 }
 
 /// Writes the approval, if nothing changed since it was prepared.
@@ -208,7 +217,7 @@ async fn carry_out(
         alert,
         payment,
         account,
-        clocks: &prepared.clocks,
+        amount_versions: &prepared.amount_versions,
         rule: "approved by an operator",
         fit: "operator",
         evidence: &text,
@@ -217,35 +226,37 @@ async fn carry_out(
             name: ask.operator,
             reason: &reason,
             proven: newly_proven(app, alert, payment, name, (&expected, &seen)).await?,
-            keys: fresh_keys(app, alert, account.place()).await?,
+            keys: fresh_keys(app, alert, account.holding_account()).await?,
             beside_another: prepared.is_beside_another,
         }),
     };
     settle(app, &settling).await
 }
 
-/// The clock of this amount where it is credited, and of an alert that was forwarded, or names no account, those of all
-/// places where its money may be told: somebody may settle it there at this moment.
-async fn clocks(
+/// The version of this amount on the account it is credited to, and of an alert that was forwarded, or names no account,
+/// those on all accounts that its money may be on: somebody may settle it there at this moment.
+async fn amount_versions(
     app: &App,
     alert: &AlertRow,
     accounts: &[ReceivingAccount],
     (here, received): (i64, Money),
 ) -> Result<Vec<(i64, i64)>, OpError> {
-    let mut places = Vec::new();
+    let mut on_accounts = Vec::new();
     if alert.account_id.is_none() || is_forwarded(alert) {
-        places.extend(accounts.iter().map(ReceivingAccount::place).filter(|place| *place != here));
-        places.sort_unstable();
-        places.dedup();
-        places.truncate(FORWARDED_ACCOUNTS_MAX);
+        on_accounts.extend(
+            accounts.iter().map(ReceivingAccount::holding_account).filter(|account| *account != here),
+        );
+        on_accounts.sort_unstable();
+        on_accounts.dedup();
+        on_accounts.truncate(FORWARDED_ACCOUNTS_MAX);
     }
-    places.push(here);
-    places.sort_unstable();
-    let mut clocks = Vec::with_capacity(places.len());
-    for place in places {
-        clocks.push((place, app.store.amount_ticks(place, received).await?));
+    on_accounts.push(here);
+    on_accounts.sort_unstable();
+    let mut versions = Vec::with_capacity(on_accounts.len());
+    for account in on_accounts {
+        versions.push((account, app.store.amount_version(account, received).await?));
     }
-    Ok(clocks)
+    Ok(versions)
 }
 
 /// A debit that came while the person decided found nothing to raise an alarm for: nobody vouched for the money yet.

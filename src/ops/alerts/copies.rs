@@ -136,10 +136,10 @@ pub async fn settled_copy(app: &App, alert: &AlertRow) -> Result<Option<i64>, Op
     Ok(None)
 }
 
-/// The keys of a stored alert that nobody has yet, its account being one of this place.
-pub async fn fresh_keys(app: &App, alert: &AlertRow, place: i64) -> Result<Vec<Key>, OpError> {
+/// The keys of a stored alert that nobody has yet, its money being held by this account.
+pub async fn fresh_keys(app: &App, alert: &AlertRow, holding_account: i64) -> Result<Vec<Key>, OpError> {
     let mut fresh = Vec::new();
-    for (kind, key) in keys_of(alert, Some(place), None) {
+    for (kind, key) in keys_of(alert, Some(holding_account), None) {
         if app.store.alert_by_key(kind, &key).await?.is_none() {
             fresh.push((kind, key));
         }
@@ -161,9 +161,9 @@ pub async fn sharing_session(
 
 /// The settlements that stand on the transfer's session id or its unique reference, by the keys that were kept with
 /// them.
-pub async fn settled_on(app: &App, alert: &AlertRow, place: i64) -> Result<Vec<Standing>, OpError> {
+pub async fn settled_on(app: &App, alert: &AlertRow, holding_account: i64) -> Result<Vec<Standing>, OpError> {
     let mut all = Vec::new();
-    for (kind, key) in transfer_keys(alert, Some(place)) {
+    for (kind, key) in transfer_keys(alert, Some(holding_account)) {
         if let Some(settled) = holder(app, alert, kind, &key).await? {
             all.push(Standing::of(describe(kind), alert, &settled));
         }

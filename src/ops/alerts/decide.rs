@@ -2,13 +2,13 @@
 //! process; an alert that is decided already is answered as it stands. A debit or reversal is not
 //! decided but has its work done: what it may undo is held or alarmed about.
 //!
-//! Decisions about one account and amount take turns by its clock. Who loses waits for a random moment before
+//! Decisions about one account and amount take turns by the version of the amount. Who loses waits for a random moment before
 //! looking again, so that many processes with many equal amounts get through; who loses too often leaves the
 //! alert to the service, whose decide job is as durable as the alert.
 
 use std::time::Duration;
 
-use super::taken_back::{link_undone, tell_of_loss, undoes};
+use super::taken_back::{link_taken_back_credits, takes_money_back, tell_of_loss};
 use super::weigh::Weighed;
 use super::weigh_corrected::weigh_corrected;
 use super::{alert_log, evidence};
@@ -48,8 +48,8 @@ pub async fn decide_alert(app: &App, alert_id: i64) -> Result<AlertOutcome, OpEr
             .await?
             .ok_or_else(|| OpError::Fault(format!("there is no alert {alert_id}")))?;
         if alert.status != AlertStatus::New {
-            if undoes(&alert) {
-                link_undone(app, &alert).await?;
+            if takes_money_back(&alert) {
+                link_taken_back_credits(app, &alert).await?;
             }
             return outcome(app, &alert).await;
         }
@@ -121,7 +121,7 @@ pub async fn conclude(app: &App, alert: &AlertRow, weighed: &Weighed) -> Result<
                 alert,
                 payment,
                 account,
-                clocks: &[(account.place(), weighed.ticks)],
+                amount_versions: &[(account.holding_account(), weighed.amount_version)],
                 rule,
                 fit: match fit {
                     AmountFit::ChargesRule => "charges",

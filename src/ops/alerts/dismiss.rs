@@ -9,7 +9,7 @@
 use crate::app::App;
 use crate::domain::alert::{AlertRow, AlertStatus};
 use crate::domain::time::Timestamp;
-use crate::ops::alerts::taken_back::undoes;
+use crate::ops::alerts::taken_back::takes_money_back;
 use crate::ops::{OpError, RACES_MAX, given_reason};
 use crate::store::tables::jobs::{self, JobKind};
 use crate::store::tables::{acts, alerts};
@@ -134,7 +134,7 @@ async fn put_aside(
         }
         let is_waiting = matches!(alert.status, AlertStatus::Review | AlertStatus::Unmatched)
             || alert.is_credit_aside()
-            || undoes(&alert);
+            || takes_money_back(&alert);
         let tells_nothing = alert.status.tells_nothing();
         if !is_waiting && !tells_nothing {
             return Ok(Err(DismissRefused::NotWaiting(id, alert.status.as_str())));

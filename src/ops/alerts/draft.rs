@@ -6,13 +6,13 @@
 //! a mail is taken in (`take`) and where one is read anew (`prove_later`, `reread`).
 
 use super::copies::judge_copies;
-use super::taken_back::undoes;
+use super::taken_back::takes_money_back;
 use crate::app::App;
 use crate::domain::account::{ReceivingAccount, Resolved, fitting, in_words, resolve};
 use crate::domain::alert::{AlertFacts, AlertKind, AlertRow, AlertStatus, Authenticity, Direction, Missing};
 use crate::domain::money::CURRENCY;
 use crate::domain::name::{NameVerdict, verdict};
-use crate::domain::same_transfer::{Key, keys_of, mail_keys, place_of};
+use crate::domain::same_transfer::{Key, holding_account_of, keys_of, mail_keys};
 use crate::domain::time::{Span, Timestamp};
 use crate::ops::mailboxes::TakenMail;
 use crate::ops::{OpError, REASON_MAX};
@@ -241,7 +241,7 @@ fn day_agrees(facts: &AlertFacts) -> bool {
 }
 
 /// Everything that goes with an alert that counts: what keeps it (`keep`), the keys by which copies
-/// are known, the job that decides it, the tick of its amount's clock. Copies are looked for first
+/// are known, the job that decides it, a raised version of its amount. Copies are looked for first
 /// and may make it a duplicate.
 pub(in crate::ops) async fn alert_unit(
     app: &App,
@@ -257,7 +257,7 @@ pub(in crate::ops) async fn alert_unit(
         .await?
         .steps(keep(alert))
         .steps(fresh_keys.iter().map(|(kind, key)| alerts::add_key(kind, key, alert.id)));
-    if alert.status == AlertStatus::New || undoes(alert) {
+    if alert.status == AlertStatus::New || takes_money_back(alert) {
         let job = app.store.id(IdKind::Job).await?;
         let at = if alert.status == AlertStatus::New { now } else { now + UNDOING_AFTER };
         unit = unit.step(jobs::enqueue(job, JobKind::Decide, 0, alert.id, at, now));
@@ -265,20 +265,21 @@ pub(in crate::ops) async fn alert_unit(
     if let (Some(account), Some(amount)) = (alert.account_id, alert.facts.amount)
         && alert.authenticity.counts()
     {
-        let place = place_of(&app.directory.accounts().await?, account);
-        unit = unit.step(alerts::tick(place, amount));
+        let holding_account = holding_account_of(&app.directory.accounts().await?, account);
+        unit = unit.step(alerts::raise_amount_version(holding_account, amount));
     }
     Ok(unit)
 }
 
-/// Looks for copies of a credit, or of the mail of a debit: one that was told twice takes nothing back twice. Answers the keys under which copies of it will be known: only what the bank
-/// or a person vouches for makes others duplicates (contract/alerts.md#a26).
+/// Looks for copies of a credit, or of the mail of a debit: the same debit mail received twice must raise only one
+/// alarm. Answers the keys under which copies of it will be known: only what the bank or a person vouches for makes
+/// others duplicates (contract/alerts.md#a26).
 async fn copies(app: &App, alert: &mut AlertRow, content_hash: &[u8; 32]) -> Result<Vec<Key>, OpError> {
     let keys = if alert.status == AlertStatus::New {
         let accounts = app.directory.accounts().await?;
-        let place = alert.account_id.map(|id| place_of(&accounts, id));
-        keys_of(alert, place, Some(content_hash))
-    } else if undoes(alert) {
+        let holding_account = alert.account_id.map(|id| holding_account_of(&accounts, id));
+        keys_of(alert, holding_account, Some(content_hash))
+    } else if takes_money_back(alert) {
         mail_keys(alert, Some(content_hash))
     } else {
         return Ok(Vec::new());

@@ -38,7 +38,7 @@ fn line(c: &Considered) -> Line<'_> {
     Line {
         transaction_id: &c.transaction_id,
         business_id: c.business_id,
-        account: c.place.as_str(),
+        account: c.which_account.as_str(),
         status: c.status.as_str(),
         expected_name: &c.expected_name,
         name: c.name.as_str(),

@@ -7,7 +7,7 @@
 use crate::app::App;
 use crate::domain::account::{ReceivingAccount, fitting};
 use crate::domain::alert::AlertRow;
-use crate::domain::matching::Place;
+use crate::domain::matching::WhichAccount;
 use crate::domain::merchant::Mode;
 use crate::domain::money::Money;
 use crate::domain::name::Folded;
@@ -49,7 +49,7 @@ pub async fn on_fitting_accounts(
     alert: &AlertRow,
     received: Money,
     since: Timestamp,
-) -> Result<(Place, Vec<Payment>), OpError> {
+) -> Result<(WhichAccount, Vec<Payment>), OpError> {
     let accounts = app.directory.accounts().await?;
     let (bank, shown) = (alert.facts.bank.as_deref(), alert.facts.account_number.as_deref());
     let fit = match (shown, bank) {
@@ -58,10 +58,10 @@ pub async fn on_fitting_accounts(
     };
     let of_bank =
         || accounts.iter().filter(|account| Some(account.bank.as_str()) == bank).collect::<Vec<_>>();
-    let (place, asked) = match (fit.is_empty(), of_bank()) {
-        (false, _) => (Place::Perhaps, fit),
-        (true, of_bank) if !of_bank.is_empty() => (Place::Another, of_bank),
-        _ => (Place::Another, accounts.iter().collect()),
+    let (which_account, asked) = match (fit.is_empty(), of_bank()) {
+        (false, _) => (WhichAccount::Perhaps, fit),
+        (true, of_bank) if !of_bank.is_empty() => (WhichAccount::Another, of_bank),
+        _ => (WhichAccount::Another, accounts.iter().collect()),
     };
     let mut found = Vec::new();
     for mode in [Mode::Live, Mode::Test] {
@@ -73,7 +73,7 @@ pub async fn on_fitting_accounts(
         on_any.retain(|payment| asked.iter().any(|account| Some(account.id) == payment.account_id));
         found.extend(on_any);
     }
-    Ok((place, found))
+    Ok((which_account, found))
 }
 
 /// Which payments are looked at.

@@ -108,10 +108,9 @@ pub(in crate::ops) async fn write_anew(
     place(app, &mut fresh).await?;
     for _ in 0..RACES_MAX {
         let mut alert = fresh.clone();
-        let unit = alert_unit(app, &mut alert, &read.content_hash, now, |alert| {
-            vec![alerts::rewritten_after_proof(alert)]
-        })
-        .await?;
+        let unit =
+            alert_unit(app, &mut alert, &read.content_hash, now, |alert| vec![alerts::rewritten(alert)])
+                .await?;
         let done = jobs::finish_by_subject(JobKind::Verify, alert.id, alert.status.as_str(), now);
         if let Applied::Done(_) = app.store.apply(unit.step(done).steps(with.iter().cloned())).await? {
             crate::crash::point("alert.rewritten");

@@ -12,9 +12,10 @@ use crate::domain::message::MessageKind;
 use crate::domain::money::{Money, naira};
 use crate::domain::payment::{Kind, Payment};
 use crate::domain::same_transfer::{
-    is_before, is_fee, is_forwarded, is_same_place, may_be_the_same_money, place_of, takes_back, takes_money,
+    holding_account_of, is_before, is_fee, is_forwarded, may_be_on_one_account, may_be_the_same_money,
+    takes_back, takes_money,
 };
-use crate::ops::alerts::taken_back::{meant_by, told_again};
+use crate::ops::alerts::taken_back::{concerned_by, told_again};
 use crate::ops::messages::outbox::{self, By, NOTES_VALID, Note};
 use crate::ops::wallets::find::known_wallet;
 use crate::ops::{OpError, RACES_MAX, given_reason};
@@ -98,9 +99,9 @@ pub async fn reverse_payment(
                 Some(alert) => Some(alert),
             },
         };
-        // Read before other tellings of the debit are: whoever undoes another payment by one of them meanwhile wins.
-        let clock = match &undoing {
-            Some(undoing) => debit_clock(app, undoing, credit.as_ref(), &payment).await?,
+        // Read before other tellings of the debit are: whoever takes_money_back another payment by one of them meanwhile wins.
+        let amount_version = match &undoing {
+            Some(undoing) => debit_version(app, undoing, credit.as_ref(), &payment).await?,
             None => None,
         };
         let obstacles = match &undoing {
@@ -110,7 +111,7 @@ pub async fn reverse_payment(
         if !obstacles.is_empty() && despite.is_none() {
             return Ok(Err(ReverseRefused::Obstacles(obstacles)));
         }
-        let reversal = Reversal { payment, settlement_id, credit, undoing, clock, obstacles };
+        let reversal = Reversal { payment, settlement_id, credit, undoing, amount_version, obstacles };
         if let Some(payment) = mirror(app, ask, &reversal).await? {
             return Ok(Ok(payment));
         }
@@ -135,7 +136,7 @@ async fn obstacles(
     if amounts.0 != amounts.1 {
         all.push(format!("alert {id} reports {}, but {} came", naira(amounts.0), naira(amounts.1)));
     }
-    if !is_same_place(undoing, credit, &accounts) {
+    if !may_be_on_one_account(undoing, credit, &accounts) {
         all.push(format!("alert {id} is about another account than the one that the money came to"));
     }
     let sessions = (&undoing.facts.session_id, &credit.facts.session_id);
@@ -153,16 +154,17 @@ async fn obstacles(
     if is_fee(undoing) && !takes_back(undoing, credit) {
         all.push(format!("alert {id} reads as a fee of the bank's"));
     }
-    let meant = meant_by(app, undoing).await?;
-    let meant = [meant.each, meant.one_of].concat();
-    if let Some(other) = meant.first().filter(|_| meant.iter().all(|one| one.id != credit.id)) {
+    let concerned = concerned_by(app, undoing).await?;
+    let concerned = [concerned.all, concerned.any_one].concat();
+    if let Some(other) = concerned.first().filter(|_| concerned.iter().all(|one| one.id != credit.id)) {
         let payer = other.facts.payer_name.as_deref().unwrap_or("no name");
         let came = naira(other.facts.amount.unwrap_or_default());
         all.push(format!("alert {id} seems to be about alert {} ({came} from {payer})", other.id));
     }
-    let is_meant = meant.iter().any(|one| one.id == credit.id);
-    let others = meant.iter().filter(|other| other.id != credit.id && !may_be_the_same_money(other, credit));
-    for other in others.filter(|_| is_meant) {
+    let is_concerned = concerned.iter().any(|one| one.id == credit.id);
+    let others =
+        concerned.iter().filter(|other| other.id != credit.id && !may_be_the_same_money(other, credit));
+    for other in others.filter(|_| is_concerned) {
         let is_of_others = match other.payment_id {
             Some(payment) => {
                 let payment = app.store.payment(payment).await?;
@@ -221,13 +223,13 @@ struct Reversal {
     /// The alert that funded it.
     credit: Option<AlertRow>,
     undoing: Option<AlertRow>,
-    /// The clock of the debit's amount, by its place and amount, as it was read.
-    clock: Option<(i64, Money, i64)>,
+    /// The version of the debit's amount on the account that holds it, as it was read.
+    amount_version: Option<(i64, Money, i64)>,
     /// What a person overrides.
     obstacles: Vec<String>,
 }
 
-async fn debit_clock(
+async fn debit_version(
     app: &App,
     undoing: &AlertRow,
     credit: Option<&AlertRow>,
@@ -235,8 +237,8 @@ async fn debit_clock(
 ) -> Result<Option<(i64, Money, i64)>, OpError> {
     let account = undoing.account_id.or(credit.and_then(|credit| credit.account_id)).or(payment.account_id);
     let (Some(account), Some(amount)) = (account, undoing.facts.amount) else { return Ok(None) };
-    let place = place_of(&app.directory.accounts().await?, account);
-    Ok(Some((place, amount, app.store.amount_ticks(place, amount).await?)))
+    let holding_account = holding_account_of(&app.directory.accounts().await?, account);
+    Ok(Some((holding_account, amount, app.store.amount_version(holding_account, amount).await?)))
 }
 
 async fn mirror(app: &App, ask: &Reverse<'_>, reversal: &Reversal) -> Result<Option<Payment>, OpError> {
@@ -268,7 +270,11 @@ async fn mirror(app: &App, ask: &Reverse<'_>, reversal: &Reversal) -> Result<Opt
         None => ask.reason.to_owned(),
     };
     let unit = unit
-        .steps(reversal.clock.map(|(place, amount, ticks)| alerts::tick_guarded(place, amount, ticks)))
+        .steps(
+            reversal.amount_version.map(|(account, amount, version)| {
+                alerts::raise_amount_version_from(account, amount, version)
+            }),
+        )
         .steps(told)
         .step(payments::reversed(payment, now))
         .step(settlements::reversed(settlement_id, now, ask.reason, ask.undoing_alert))

@@ -2,7 +2,7 @@
 //! top-up the wallet's balance and a message to its customer instead.
 //!
 //! Either all of it happens or nothing. The alert and the payment are guarded by the versions the
-//! decision rested on, and the clock of the account and amount by what was read before similar
+//! decision rested on, and so is the amount on its account, by the version that was read before similar
 //! alerts were looked at; whoever is slower finds a guard missed and decides again.
 
 use crate::app::App;
@@ -20,7 +20,7 @@ use crate::ops::wallets::find::{known_wallet, limits};
 use crate::ops::webhooks::body::{self, AlertNote, PAYMENT_APPROVED};
 use crate::store::tables::jobs::{self, JobKind};
 use crate::store::tables::settlements::{self, EntryNote, ProvenName, Settlement};
-use crate::store::tables::{acts, alerts, payments, wallets};
+use crate::store::tables::{acts, alerts, events, payments, wallets};
 use crate::store::{Applied, IdKind, Step};
 
 /// A person's part in an approval.
@@ -40,10 +40,9 @@ pub struct Settling<'a> {
     pub alert: &'a AlertRow,
     pub payment: &'a Payment,
     pub account: &'a ReceivingAccount,
-    /// The clocks of the amount, by place, read before similar alerts were: that of the account (of a virtual one, of
-    /// that behind it), and of wherever else this money may be told. In the order of the places, so that no two
-    /// settlements wait for one another.
-    pub clocks: &'a [(i64, i64)],
+    /// Versions of the amount, by account, read before similar alerts were: on the account that holds the money, and on
+    /// those where it may be told as well. In the order of the accounts, so that no two settlements wait for one another.
+    pub amount_versions: &'a [(i64, i64)],
     /// In words, with the names that were compared: nothing for a log.
     pub rule: &'a str,
     /// How the amount fits, for the log.
@@ -87,11 +86,11 @@ pub async fn settle(app: &App, s: &Settling<'_>) -> Result<Settled, OpError> {
         vouched_by: vouched_by.as_deref(),
         at: now,
     };
-    let place = s.account.place();
+    let holding_account = s.account.holding_account();
     let keys = if s.operator.as_ref().is_some_and(|operator| operator.beside_another) {
-        keys_beside_another(s.alert, place, received)
+        keys_beside_another(s.alert, holding_account, received)
     } else {
-        transfer_keys(s.alert, Some(place))
+        transfer_keys(s.alert, Some(holding_account))
     };
     let settlement = Settlement {
         id: settlement_id,
@@ -120,7 +119,11 @@ pub async fn settle(app: &App, s: &Settling<'_>) -> Result<Settled, OpError> {
         .store
         .unit(after.business_id)
         .await?
-        .steps(s.clocks.iter().map(|(place, ticks)| alerts::tick_guarded(*place, received, *ticks)))
+        .steps(
+            s.amount_versions
+                .iter()
+                .map(|(account, version)| alerts::raise_amount_version_from(*account, received, *version)),
+        )
         .step(alerts::matched(s.alert, &note))
         .step(payments::approved(s.payment, &after))
         .steps(credited.guard)
@@ -149,6 +152,9 @@ pub async fn settle(app: &App, s: &Settling<'_>) -> Result<Settled, OpError> {
         Applied::Conflict { statement } => {
             tracing::debug!(alert = s.alert.id, statement, "somebody was faster");
             Ok(Settled::Lost)
+        }
+        Applied::ConstraintViolation { statement } if events::is_second(statement) => {
+            Err(body::has_an_event(&after.transaction_id))
         }
         // Another telling of the transfer was settled at this moment: look again, and see it.
         Applied::ConstraintViolation { statement } => {

@@ -10,9 +10,9 @@ use crate::domain::account::ReceivingAccount;
 use crate::domain::alert::{AlertRow, AlertStatus};
 use crate::domain::money::Money;
 use crate::domain::same_transfer::{
-    LAYOUTS_APART, has_come, is_credit, is_forwarded, is_one_transfer, is_same_place, is_timed, is_vouched,
-    leaves_alone, may_be_of_one_payer, may_be_the_same_money, may_undo, names_the_payer, place_of, speaks_of,
-    takes_back, telling, tells_of_loss, told_time, undoing_in_words,
+    LAYOUTS_APART, holding_account_of, is_credit, is_forwarded, is_incoming_money, is_one_transfer, is_timed,
+    is_vouched, leaves_alone, may_be_of_one_payer, may_be_on_one_account, may_be_the_same_money, may_undo,
+    names_the_payer, speaks_of, takes_back, tells_of_loss, told_time, undoing_in_words, usable_reference,
 };
 use crate::domain::time::{Span, Timestamp};
 use crate::ops::OpError;
@@ -66,7 +66,7 @@ pub(super) fn sight(app: &App, alert: &AlertRow) -> (Timestamp, Timestamp) {
 /// Who asks.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Asking {
-    /// The rules: of two that are decided at the same moment the clock of their amount lets one win, and the
+    /// The rules: of two that are decided at the same moment the version of their amount lets one win, and the
     /// other sees it settled.
     Rule,
     /// A person, to whom an undecided alert is as good a reason to stop.
@@ -81,15 +81,15 @@ pub async fn similar_alerts(
     received: Money,
 ) -> Result<Similar, OpError> {
     let accounts = app.directory.accounts().await?;
-    let place = place_of(&accounts, account_id);
-    let mut places = vec![Some(account_id), None];
-    if place != account_id {
-        places.push(Some(place));
+    let holding_account = holding_account_of(&accounts, account_id);
+    let mut on_accounts = vec![Some(account_id), None];
+    if holding_account != account_id {
+        on_accounts.push(Some(holding_account));
     }
     // Another telling of what came over a virtual account may name the one that it is settled through.
-    places.extend(accounts.iter().filter(|one| one.via == Some(account_id)).map(|one| Some(one.id)));
-    // Ten reads at once are a large future, and this lies deep in the way of a mail.
-    Box::pin(compare(app, alert, &accounts, (place, &places), received, Asking::Rule)).await
+    on_accounts.extend(accounts.iter().filter(|one| one.via == Some(account_id)).map(|one| Some(one.id)));
+    // Boxed: ten concurrent reads make a large future, deep in a chain of calls.
+    Box::pin(compare(app, alert, &accounts, (holding_account, &on_accounts), received, Asking::Rule)).await
 }
 
 /// The same for a person who credits the money to this account. Of an alert that names none, and of money
@@ -101,21 +101,21 @@ pub async fn similar_for_person(
     received: Money,
 ) -> Result<Similar, OpError> {
     let accounts = app.directory.accounts().await?;
-    let place = place_of(&accounts, account_id);
+    let holding_account = holding_account_of(&accounts, account_id);
     let at_bank = |one: &ReceivingAccount| alert.facts.bank.as_ref().is_none_or(|bank| *bank == one.bank);
-    let mut places = vec![None];
+    let mut on_accounts = vec![None];
     for one in accounts.iter() {
-        let near = place_of(&accounts, one.id) == place;
+        let near = holding_account_of(&accounts, one.id) == holding_account;
         // Whoever forwarded it could have written another account into it.
         if near || is_forwarded(alert) || alert.account_id.is_none() && at_bank(one) {
-            places.push(Some(one.id));
+            on_accounts.push(Some(one.id));
         }
     }
-    let is_cut = is_forwarded(alert) && places.len() > FORWARDED_ACCOUNTS_MAX;
+    let is_cut = is_forwarded(alert) && on_accounts.len() > FORWARDED_ACCOUNTS_MAX;
     if is_cut {
-        places.truncate(FORWARDED_ACCOUNTS_MAX);
+        on_accounts.truncate(FORWARDED_ACCOUNTS_MAX);
     }
-    let compared = compare(app, alert, &accounts, (place, &places), received, Asking::Person);
+    let compared = compare(app, alert, &accounts, (holding_account, &on_accounts), received, Asking::Person);
     let mut similar = Box::pin(compared).await?;
     if is_cut {
         similar
@@ -128,16 +128,16 @@ async fn compare(
     app: &App,
     alert: &AlertRow,
     accounts: &[ReceivingAccount],
-    (place, places): (i64, &[Option<i64>]),
+    (holding_account, on_accounts): (i64, &[Option<i64>]),
     received: Money,
     asking: Asking,
 ) -> Result<Similar, OpError> {
     let facts = &alert.facts;
     let (by_key, by_session, by_reference, others, forwarded) = tokio::try_join!(
-        settled_on(app, alert, place),
+        settled_on(app, alert, holding_account),
         sharing_session(app, facts.session_id.as_deref(), Some(received)),
         sharing_reference(app, alert),
-        gather(app, alert, places, received),
+        gather(app, alert, on_accounts, received),
         paid_by_forwards(app, alert, received),
     )?;
     let mut similar = Similar::default();
@@ -155,10 +155,10 @@ async fn compare(
         if takes_back(&other, alert) {
             known.push(other.id);
             // Money moves between accounts of ours under one session id.
-            if is_same_place(alert, &other, accounts) {
+            if may_be_on_one_account(alert, &other, accounts) {
                 similar.undone(&other);
             }
-        } else if is_told(&other, asking) && is_one_transfer(alert, &other, accounts) {
+        } else if is_decided_credit(&other, asking) && is_one_transfer(alert, &other, accounts) {
             known.push(other.id);
             similar.doubt(format!("it may report the same money as alert {}", other.id));
         }
@@ -177,7 +177,8 @@ async fn compare(
     }
     let mut asked = 0;
     for other in others {
-        if known.contains(&other.id) || !is_vouched(&other) || !is_same_place(alert, &other, accounts) {
+        if known.contains(&other.id) || !is_vouched(&other) || !may_be_on_one_account(alert, &other, accounts)
+        {
             continue;
         }
         known.push(other.id);
@@ -190,7 +191,7 @@ async fn compare(
             if may_undo(&other, alert) && is_of_payer && !belongs_elsewhere {
                 similar.undone(&other);
             }
-        } else if is_told(&other, asking) && may_be_the_same_money(alert, &other) {
+        } else if is_decided_credit(&other, asking) && may_be_the_same_money(alert, &other) {
             similar.doubt(format!("it may report the same money as alert {}", other.id));
         }
     }
@@ -199,7 +200,7 @@ async fn compare(
 
 /// Alerts of the bank with the same reference, over all time and whatever the amount.
 async fn sharing_reference(app: &App, alert: &AlertRow) -> Result<Vec<AlertRow>, OpError> {
-    let (Some(bank), Some(reference)) = (&alert.facts.bank, telling(&alert.facts.reference)) else {
+    let (Some(bank), Some(reference)) = (&alert.facts.bank, usable_reference(&alert.facts.reference)) else {
         return Ok(Vec::new());
     };
     Ok(app.store.alerts_by_reference(bank, reference, SHARING_MAX).await?)
@@ -216,7 +217,7 @@ async fn paid_by_forwards(app: &App, alert: &AlertRow, received: Money) -> Resul
 async fn gather(
     app: &App,
     alert: &AlertRow,
-    places: &[Option<i64>],
+    on_accounts: &[Option<i64>],
     received: Money,
 ) -> Result<(Vec<AlertRow>, bool), OpError> {
     let seen = sight(app, alert);
@@ -230,16 +231,16 @@ async fn gather(
         template: alert.facts.template.as_deref().filter(|_| is_one_clock),
     };
     let (mut others, mut full) = (Vec::new(), false);
-    for place in places.iter().copied() {
+    for account in on_accounts.iter().copied() {
         let (timed, rest) = if is_timed(alert) && !is_forwarded(alert) {
             // A credit of its own session id is found by that; one of another session id is other money.
             let credits_with_session = alert.facts.session_id.is_none();
             tokio::try_join!(
-                app.store.alerts_at(place, received, &when, credits_with_session, SIMILAR_MAX),
-                app.store.timeless_alerts(place, received, seen, SIMILAR_MAX),
+                app.store.alerts_at(account, received, &when, credits_with_session, SIMILAR_MAX),
+                app.store.timeless_alerts(account, received, seen, SIMILAR_MAX),
             )?
         } else {
-            (Vec::new(), app.store.alerts_seen(place, received, seen, SIMILAR_MAX).await?)
+            (Vec::new(), app.store.alerts_seen(account, received, seen, SIMILAR_MAX).await?)
         };
         full |= timed.len() >= SIMILAR_MAX || rest.len() >= SIMILAR_MAX;
         others.extend(timed);
@@ -259,15 +260,15 @@ pub async fn named_by(
     let facts = &undoing.facts;
     let fits = |credit: &AlertRow| {
         credit.id != undoing.id
-            && has_come(credit)
+            && is_incoming_money(credit)
             && credit.status != AlertStatus::Duplicate
-            && is_same_place(undoing, credit, accounts)
+            && may_be_on_one_account(undoing, credit, accounts)
     };
     let mut found = sharing_session(app, facts.session_id.as_deref(), facts.amount).await?;
     found.retain(fits);
     // Those of its session id are perhaps somebody else's, who typed it.
     let is_told = found.iter().any(|credit| speaks_of(undoing, credit));
-    if let (false, Some(bank), Some(reference)) = (is_told, &facts.bank, telling(&facts.reference)) {
+    if let (false, Some(bank), Some(reference)) = (is_told, &facts.bank, usable_reference(&facts.reference)) {
         let mut by_reference = app.store.alerts_by_reference(bank, reference, SHARING_MAX).await?;
         by_reference.retain(|credit| fits(credit) && found.iter().all(|known| known.id != credit.id));
         if by_reference.len() <= LIKELY_MAX {
@@ -289,9 +290,9 @@ pub async fn named_by(
     Ok(found)
 }
 
-/// A credit that has been decided, whatever became of it: money that was sent back by hand, or taken back,
-/// does not come again in other words.
-fn is_told(alert: &AlertRow, asking: Asking) -> bool {
+/// A credit that has been decided, whatever became of it. One that was dismissed or reversed counts as well: a second
+/// mail about it is not new money.
+fn is_decided_credit(alert: &AlertRow, asking: Asking) -> bool {
     let decided = match alert.status {
         AlertStatus::Matched
         | AlertStatus::Review

@@ -5,7 +5,7 @@ use super::alert_log;
 use super::copies::judge_same_mail;
 use super::decide::{AlertOutcome, decide_alert, left_to_service, outcome};
 use super::draft::{FIRST_PAUSE, Taken, alert_unit, draft, place, vouching};
-use super::taken_back::{link_undone, undoes};
+use super::taken_back::{link_taken_back_credits, takes_money_back};
 use crate::app::App;
 use crate::domain::alert::{AlertRow, AlertStatus};
 use crate::domain::time::Span;
@@ -61,9 +61,9 @@ async fn work_on_stored(app: &App, alert: &AlertRow) -> Result<AlertOutcome, OpE
         return decide_alert(app, alert.id).await;
     }
     metrics::counter!("tillbell_alerts_total", "outcome" => alert.status.as_str()).increment(1);
-    if undoes(alert) {
+    if takes_money_back(alert) {
         crate::crash::point("alert.before_undoing");
-        link_undone(app, alert).await?;
+        link_taken_back_credits(app, alert).await?;
         let done = jobs::finish_by_subject(JobKind::Decide, alert.id, "linked", app.now());
         let unit = app.store.unit(alert.id).await?.step(done);
         let _ = app.store.apply(unit).await?;

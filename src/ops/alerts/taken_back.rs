@@ -2,11 +2,15 @@
 //! may be about are held in review, and an approved one raises an alarm (contract/alerts.md#a31). Nothing is reversed by
 //! itself.
 //!
-//! It speaks of the credits that it names by session id or reference, and of other tellings of their money. Anybody
-//! can type a session id into a transfer: so it speaks of the credits of its account and amount as well, unless one of
-//! those named is of its amount and the others show keys of their own or other payers. Of these it means those whose
-//! payer its narration names; where it names nobody, any, as long as they are few: an alarm for each of sixty credits
-//! would hide the one that matters.
+//! A debit may concern:
+//!
+//! 1. credits with its session id or reference;
+//! 2. other alerts about the same transfers as those;
+//! 3. since anybody can type a session id into a transfer, also the other credits of its account and amount, unless a
+//!    credit of (1) has this amount and the others have keys or payers of their own.
+//!
+//! If the debit's narration names payers of (3), only their credits are concerned. If it names nobody and there are too
+//! many, those that were paid are told in one alarm: sixty would hide the one that matters.
 
 use super::alert_log;
 use super::copies::{SHARING_MAX, sharing_session};
@@ -15,9 +19,9 @@ use crate::app::App;
 use crate::domain::account::ReceivingAccount;
 use crate::domain::alert::{AlertKind, AlertRow, AlertStatus};
 use crate::domain::same_transfer::{
-    FEE_MOST, has_come, is_credit, is_fee, is_same_place, is_vouched, leaves_alone, may_be_about,
-    may_be_of_one_payer, may_be_one_debit, may_be_the_same_money, may_undo, names_the_payer, speaks_of,
-    takes_back, takes_money, tells_of_loss, tells_the_same, undoing_in_words,
+    FEE_MOST, is_credit, is_fee, is_incoming_money, is_vouched, leaves_alone, may_be_about,
+    may_be_of_one_payer, may_be_on_one_account, may_be_one_debit, may_be_the_same_money, may_undo,
+    names_the_payer, speaks_of, takes_back, takes_money, tells_of_loss, tells_the_same, undoing_in_words,
 };
 use crate::domain::time::Timestamp;
 use crate::ops::{OpError, RACES_MAX};
@@ -32,16 +36,16 @@ const CREDITS_MAX: usize = 500;
 
 /// A debit or reversal that the bank or a person vouches for, or what reads as a fee and may be one; and what tells that
 /// a credit was lost that a rule set aside.
-pub(in crate::ops) fn undoes(alert: &AlertRow) -> bool {
+pub(in crate::ops) fn takes_money_back(alert: &AlertRow) -> bool {
     let speaks_against = takes_money(alert) || tells_of_loss(alert);
     alert.status == AlertStatus::Ignored && alert.authenticity.counts() && speaks_against
 }
 
 /// Finds what it may have taken back, and holds it or raises the alarm. May be run again after a crash: it
 /// repeats the alarm at most.
-pub(in crate::ops) async fn link_undone(app: &App, undoing: &AlertRow) -> Result<(), OpError> {
-    let Meant { each, one_of } = meant_by(app, undoing).await?;
-    if each.is_empty() && one_of.is_empty() {
+pub(in crate::ops) async fn link_taken_back_credits(app: &App, undoing: &AlertRow) -> Result<(), OpError> {
+    let Concerned { all, any_one } = concerned_by(app, undoing).await?;
+    if all.is_empty() && any_one.is_empty() {
         if undoing.facts.kind == Some(AlertKind::Reversal) {
             tracing::warn!(undoing = undoing.id, "a reversal fits no credit; look at the bank's statement");
         } else if is_fee(undoing) && undoing.facts.amount > Some(FEE_MOST) {
@@ -52,14 +56,14 @@ pub(in crate::ops) async fn link_undone(app: &App, undoing: &AlertRow) -> Result
             );
         }
     }
-    if let ([only], None) = (&each[..], undoing.linked_alert_id) {
+    if let ([only], None) = (&all[..], undoing.linked_alert_id) {
         note(app, undoing.id, alerts::link(undoing.id, only.id)).await?;
     }
-    for credit in each {
+    for credit in all {
         hold_or_alarm(app, credit, undoing).await?;
     }
     let (waiting, others): (Vec<_>, Vec<_>) =
-        one_of.into_iter().partition(|credit| credit.status.is_waiting());
+        any_one.into_iter().partition(|credit| credit.status.is_waiting());
     for credit in waiting {
         hold_or_alarm(app, credit, undoing).await?;
     }
@@ -81,16 +85,16 @@ pub(in crate::ops) async fn link_undone(app: &App, undoing: &AlertRow) -> Result
     Ok(())
 }
 
-/// The credits that a debit or reversal speaks of, those among them that were reversed already included: it then
-/// speaks of them and of no others.
-pub(in crate::ops) struct Meant {
-    /// Each of them may be meant.
-    pub each: Vec<AlertRow>,
-    /// One of them is meant, and which cannot be told.
-    pub one_of: Vec<AlertRow>,
+/// The credits that a debit or reversal concerns. Those that were reversed already are among them: then it concerns
+/// these, and no others.
+pub(in crate::ops) struct Concerned {
+    /// All of these: each is held or alarmed about.
+    pub all: Vec<AlertRow>,
+    /// One of these, and which one cannot be told.
+    pub any_one: Vec<AlertRow>,
 }
 
-pub(in crate::ops) async fn meant_by(app: &App, undoing: &AlertRow) -> Result<Meant, OpError> {
+pub(in crate::ops) async fn concerned_by(app: &App, undoing: &AlertRow) -> Result<Concerned, OpError> {
     let accounts = app.directory.accounts().await?;
     let mut named = named_by(app, undoing, &accounts).await?;
     named.retain(|credit| takes_back(undoing, credit));
@@ -106,9 +110,9 @@ pub(in crate::ops) async fn meant_by(app: &App, undoing: &AlertRow) -> Result<Me
         named.extend(again.into_iter().take(LIKELY_MAX));
     }
     // Anybody can type a session id into a small transfer, so those of its amount are meant as well.
-    let (likely, one_of) = likely_ones(undoing, of_amount);
+    let (likely, any_one) = likely_ones(undoing, of_amount);
     named.extend(likely);
-    Ok(Meant { each: named, one_of })
+    Ok(Concerned { all: named, any_one })
 }
 
 /// Of the credits of its account and amount the likely ones, or else all among which it cannot be told.
@@ -116,12 +120,12 @@ fn likely_ones(undoing: &AlertRow, found: Vec<AlertRow>) -> (Vec<AlertRow>, Vec<
     let of_payer: Vec<AlertRow> =
         found.iter().filter(|credit| names_the_payer(undoing, credit)).cloned().collect();
     // The name may be another payer's remark, which the debit repeats: then the credit that it is of names him too.
-    let may_be_meant = |credit: &AlertRow| {
+    let may_be_concerned = |credit: &AlertRow| {
         of_payer.iter().any(|known| known.id == credit.id || names_the_payer(credit, known))
     };
     let found = match of_payer.is_empty() {
         true => found,
-        false => found.into_iter().filter(may_be_meant).collect(),
+        false => found.into_iter().filter(may_be_concerned).collect(),
     };
     if found.len() <= LIKELY_MAX { (found, Vec::new()) } else { (Vec::new(), found) }
 }
@@ -151,7 +155,7 @@ async fn of_its_account_and_amount(
     }
     // Whoever tells of no account may tell of this one.
     let nowhere = app.store.alerts_seen(None, amount, seen, CREDITS_MAX).await?;
-    found.extend(nowhere.into_iter().filter(|credit| is_same_place(undoing, credit, accounts)));
+    found.extend(nowhere.into_iter().filter(|credit| may_be_on_one_account(undoing, credit, accounts)));
     // Whatever account a forwarded one shows.
     for one in app.store.forwarded_and_paid(amount, seen, CREDITS_MAX).await? {
         if found.iter().all(|known| known.id != one.id) {
@@ -163,7 +167,7 @@ async fn of_its_account_and_amount(
         let was_decided = matches!(credit.status, AlertStatus::Matched | AlertStatus::Reversed);
         is_another
             && (credit.status.is_waiting() || was_decided || credit.is_credit_aside())
-            && has_come(credit)
+            && is_incoming_money(credit)
             && is_vouched(credit)
             && takes_back(undoing, credit)
             && may_undo(undoing, credit)
@@ -196,7 +200,7 @@ pub(in crate::ops) async fn tell_of_loss(app: &App, alert: &AlertRow) -> Result<
         return Ok(());
     }
     if tells_of_loss(alert) {
-        return link_undone(app, alert).await;
+        return link_taken_back_credits(app, alert).await;
     }
     for credit in turned_in_words(app, alert).await? {
         alarm(app, &credit, alert.id).await?;
@@ -215,15 +219,15 @@ pub(in crate::ops) async fn told_again(app: &App, undoing: &AlertRow) -> Result<
         None => Vec::new(),
     };
     let seen = sight(app, undoing);
-    let places = accounts.iter().filter(|one| may_be_about(undoing, one)).map(|one| Some(one.id));
-    for place in places.chain([None]) {
-        found.extend(app.store.alerts_seen(place, amount, seen, CREDITS_MAX).await?);
+    let on_accounts = accounts.iter().filter(|one| may_be_about(undoing, one)).map(|one| Some(one.id));
+    for account in on_accounts.chain([None]) {
+        found.extend(app.store.alerts_seen(account, amount, seen, CREDITS_MAX).await?);
     }
     let mut known = vec![undoing.id];
     found.retain(|other| {
         let of_its_session = session.is_some() && other.facts.session_id.as_deref() == session;
         let is_told = of_its_session || may_be_one_debit(undoing, other);
-        let fits = takes_money(other) && is_told && is_same_place(undoing, other, &accounts);
+        let fits = takes_money(other) && is_told && may_be_on_one_account(undoing, other, &accounts);
         let is_first = fits && !known.contains(&other.id);
         known.push(other.id);
         is_first

@@ -10,8 +10,8 @@ use crate::app::App;
 use crate::domain::account::{ReceivingAccount, is_full_account_number};
 use crate::domain::alert::AlertRow;
 use crate::domain::matching::{
-    Beneficiary, CANDIDATES_MAX, Candidate, Considered, Decision, Incoming, NEAR_MISS, Place,
-    SUGGESTIONS_MAX, Verdicts, about, consider_on, decide, has_ended_lately,
+    Beneficiary, CANDIDATES_MAX, Candidate, Considered, Decision, Incoming, NEAR_MISS, SUGGESTIONS_MAX,
+    Verdicts, WhichAccount, consider_on, decide, has_ended_lately, similar_amounts,
 };
 use crate::domain::money::Money;
 use crate::domain::name::index::Likeness;
@@ -46,9 +46,9 @@ pub struct Weighed {
     pub undone_by: Option<i64>,
     /// Of what kind the doubts were under which was decided; the domain knows those of its own reasons.
     pub doubt_kinds: Vec<&'static str>,
-    /// State of the account-and-amount clock before the similar alerts were read; the settling
+    /// Version of the amount on its account before the similar alerts were read; the settling
     /// Unit is guarded by it.
-    pub ticks: i64,
+    pub amount_version: i64,
 }
 
 /// What the caller knows that speaks against an approval by itself.
@@ -75,8 +75,8 @@ pub async fn weigh_against(
     let (Some(account), Some(received)) = (account, alert.facts.amount) else {
         return without_account(app, alert).await;
     };
-    let place = account.place();
-    let ticks = app.store.amount_ticks(place, received).await?;
+    let holding_account = account.holding_account();
+    let amount_version = app.store.amount_version(holding_account, received).await?;
     let mut doubts = alert.facts.doubts.clone();
     doubts.extend(objection.map(|objection| objection.reason.clone()));
     let similar = similar_alerts(app, alert, account.id, received).await?;
@@ -111,7 +111,7 @@ pub async fn weigh_against(
         // Others of the payer's name may be meant, too, where people round or mistype.
         let more = about_amount(app, alert, winner).await?;
         let known = payments.len();
-        add_unknown(&mut payments, speaking(alert, more.payments));
+        add_unknown(&mut payments, open_or_ended_lately(alert, more.payments));
         if payments.len() > known || more.may_be_more {
             incoming.limit_reached |= more.may_be_more;
             decision = decide(&incoming, &candidates(&payments, &proven));
@@ -146,14 +146,14 @@ pub async fn weigh_against(
         // After the verdict, in which they have no part.
         let since = alert.first_seen - SUGGEST_WITHIN;
         let elsewhere = on_other_accounts(app, alert, &account, received, since).await?.payments;
-        decision.show_elsewhere(consider_on(Place::Another, &incoming, &candidates(&elsewhere, &[])));
+        decision.show_elsewhere(consider_on(WhichAccount::Another, &incoming, &candidates(&elsewhere, &[])));
     }
     if let Some(about) = objection.and_then(|objection| objection.about.as_ref()) {
         show(&incoming, alert.account_id, about, &mut decision);
         add_unknown(&mut payments, vec![about.clone()]);
     }
     let undone_by = similar.undone_by;
-    Ok(Weighed { decision, payments, account: Some(account), undone_by, doubt_kinds, ticks })
+    Ok(Weighed { decision, payments, account: Some(account), undone_by, doubt_kinds, amount_version })
 }
 
 /// An alert without an amount, or whose account is not settled, always goes to a person, who is shown what fits on
@@ -174,7 +174,7 @@ async fn without_account(app: &App, alert: &AlertRow) -> Result<Weighed, OpError
     let verdict = Verdicts::Review { reasons, kinds: Vec::new() };
     let mut decision = Decision { verdict, considered: Vec::new() };
     if let (None, Some(received)) = (alert.account_id, alert.facts.amount) {
-        let (place, payments) =
+        let (which_account, payments) =
             on_fitting_accounts(app, alert, received, alert.first_seen - SUGGEST_WITHIN).await?;
         let cut = alert.facts.cut_lengths();
         let incoming = Incoming {
@@ -187,10 +187,10 @@ async fn without_account(app: &App, alert: &AlertRow) -> Result<Weighed, OpError
             doubts: &[],
             limit_reached: false,
         };
-        decision.show_elsewhere(consider_on(place, &incoming, &candidates(&payments, &[])));
+        decision.show_elsewhere(consider_on(which_account, &incoming, &candidates(&payments, &[])));
     }
-    let (payments, account, undone_by, ticks) = (Vec::new(), None, None, 0);
-    Ok(Weighed { decision, payments, account, undone_by, doubt_kinds, ticks })
+    let (payments, account, undone_by, amount_version) = (Vec::new(), None, None, 0);
+    Ok(Weighed { decision, payments, account, undone_by, doubt_kinds, amount_version })
 }
 
 /// Where the doubts come from: the mail or the account, a correction, other alerts of the same money.
@@ -215,7 +215,7 @@ fn show(incoming: &Incoming<'_>, account_id: Option<i64>, payment: &Payment, dec
     let candidates = candidates(std::slice::from_ref(payment), &[]);
     let alone = match payment.account_id == account_id {
         true => decide(incoming, &candidates).considered,
-        false => consider_on(Place::Another, incoming, &candidates),
+        false => consider_on(WhichAccount::Another, incoming, &candidates),
     };
     decision.considered.truncate(SUGGESTIONS_MAX - 1);
     decision.considered.extend(alone);
@@ -293,8 +293,8 @@ async fn read_open_payments(
         limit: CANDIDATES_MAX,
     };
     if !alert.facts.payer_name_cut && !is_index_unfinished(app).await? {
-        let found = payments_like(app, &named(widest(received))).await?;
-        let mut like = speaking(alert, found.payments);
+        let found = payments_like(app, &named(possible_amounts(received))).await?;
+        let mut like = open_or_ended_lately(alert, found.payments);
         if !found.may_be_more {
             let (mut of_other_names, mut limit_reached) = (payments, false);
             if found.misses_close_ones {
@@ -308,7 +308,7 @@ async fn read_open_payments(
         add_unknown(&mut payments, like);
         // The person who decides sees what asks for exactly this amount, however many of others there are.
         let exact = payments_like(app, &named((received, received))).await?;
-        add_unknown(&mut payments, speaking(alert, exact.payments));
+        add_unknown(&mut payments, open_or_ended_lately(alert, exact.payments));
     }
     let (all, limit_reached) = of_amount(app, account_id, received, OF_AMOUNT_MOST).await?;
     add_unknown(&mut payments, all);
@@ -341,7 +341,7 @@ async fn about_amount(app: &App, alert: &AlertRow, winner: &Payment) -> Result<F
     else {
         return Err(OpError::Fault("an approval without account, amount or name".into()));
     };
-    let amounts = widest(received);
+    let amounts = possible_amounts(received);
     if !alert.facts.payer_name_cut && !is_index_unfinished(app).await? {
         let (likeness, open_after) = (Likeness::NotDifferent, open_after(alert));
         let (account_id, limit) = (Some(account_id), CANDIDATES_MAX);
@@ -353,8 +353,8 @@ async fn about_amount(app: &App, alert: &AlertRow, winner: &Payment) -> Result<F
     }
     let since = alert.first_seen - ENDED_SINCE;
     let (open, ended) = tokio::try_join!(
-        app.store.open_payments_between(account_id, about(received), OF_AMOUNT_MOST),
-        app.store.ended_payments(account_id, about(received), since, OF_AMOUNT_MOST),
+        app.store.open_payments_between(account_id, similar_amounts(received), OF_AMOUNT_MOST),
+        app.store.ended_payments(account_id, similar_amounts(received), since, OF_AMOUNT_MOST),
     )?;
     let may_be_more = open.len() >= OF_AMOUNT_MOST || ended.len() >= OF_AMOUNT_MOST;
     let payments = open.into_iter().chain(ended).collect();
@@ -378,8 +378,8 @@ async fn missed_by_index(
 }
 
 /// Amounts of payments that may be meant: about what was received, and by the charges rule up to twice that.
-fn widest(received: Money) -> (Money, Money) {
-    let (low, high) = about(received);
+fn possible_amounts(received: Money) -> (Money, Money) {
+    let (low, high) = similar_amounts(received);
     (low, high.max(Money(received.kobo().saturating_mul(2))))
 }
 
@@ -389,7 +389,7 @@ fn open_after(alert: &AlertRow) -> Timestamp {
 }
 
 /// Those that have a say: open, or ended lately.
-fn speaking(alert: &AlertRow, payments: Vec<Payment>) -> Vec<Payment> {
+fn open_or_ended_lately(alert: &AlertRow, payments: Vec<Payment>) -> Vec<Payment> {
     let time = interval(alert);
     let has_a_say = |payment: &Payment| {
         payment.status == Status::Pending || has_ended_lately(payment, time, alert.first_seen)

@@ -9,7 +9,7 @@ use super::weigh::{Objection, Weighed, weigh, weigh_against};
 use crate::app::App;
 use crate::domain::account::ReceivingAccount;
 use crate::domain::alert::AlertRow;
-use crate::domain::matching::{AmountFit, Beneficiary, Verdicts, about, of_another_in_words};
+use crate::domain::matching::{AmountFit, Beneficiary, Verdicts, of_another_in_words, similar_amounts};
 use crate::domain::name::index::Likeness;
 use crate::domain::name::{Folded, NameVerdict, verdict_folded};
 use crate::domain::payment::{Payment, Status};
@@ -58,7 +58,7 @@ async fn somebody_else(
     let (exact, by_rule, near) = tokio::try_join!(
         app.store.open_payments_of_others(account_id, received, payment.business_id),
         app.store.open_payments_by_rule(account_id, received, OTHERS_MAX),
-        app.store.open_payments_between(account_id, about(received), OTHERS_MAX),
+        app.store.open_payments_between(account_id, similar_amounts(received), OTHERS_MAX),
     )?;
     let may_be_more = by_rule.len() >= OTHERS_MAX || near.len() >= OTHERS_MAX;
     let mut others = exact.into_iter().chain(by_rule).chain(near);

@@ -1,10 +1,10 @@
 //! Messages to customers: written down with the fact they tell of, sent by a job, tried again while
-//! that makes sense. How people see them is `shown_messages`'.
+//! that makes sense. How people see them is `shown`'s matter.
 //!
 //! A text is made when it is sent: links and codes come from the vault and are in no row. Whoever needs
 //! to know at once whether a message went out composes it *held*, so that its first attempt is made by
 //! this process, and waits with [`send_now`]; all others leave it to the workers. What the messenger says
-//! of a message afterwards is `message_reports`' matter.
+//! of a message afterwards is `reports`' matter.
 
 use std::sync::Arc;
 use std::time::Duration;

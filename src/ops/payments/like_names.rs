@@ -58,8 +58,8 @@ pub struct LikeNamed {
     pub crowded: Vec<i64>,
 }
 
-/// Looks for open payments of names that are not different from the payer's, on one account or on all. A payment
-/// that can never be approved by the rule itself collides with none, and none such collides with it.
+/// Looks for open payments of names that are not different from the payer's, on one account or on all. Payments
+/// that the name rule can never approve are ignored, on both sides.
 pub async fn like_named(
     app: &App,
     payment: &Payment,

@@ -20,7 +20,7 @@ use crate::ops::webhooks::body::{self, PAYMENT_APPROVED};
 use crate::ops::{OpError, RACES_MAX};
 use crate::store::tables::settlements::{self, EntryNote, Settlement};
 use crate::store::tables::wallets::{self, Spending};
-use crate::store::tables::{intents, payments};
+use crate::store::tables::{events, intents, payments};
 use crate::store::{Applied, IdKind, Unit};
 
 /// Races a settlement may lose; each of them changed something that is looked at again.
@@ -87,6 +87,9 @@ pub(in crate::ops) async fn settle(
             }
             Applied::Conflict { statement } => {
                 tracing::debug!(intent = intent.id, statement, "somebody was faster");
+            }
+            Applied::ConstraintViolation { statement } if events::is_second(statement) => {
+                return Err(body::has_an_event(&after.transaction_id));
             }
             Applied::ConstraintViolation { statement } => {
                 tracing::warn!(intent = intent.id, statement, "the database refused a wallet payment");

@@ -77,7 +77,7 @@ async fn by_phone(app: &App, phone: &str) -> Outcome<Wallet> {
     Ok(find(app, &phone).await?.ok_or(DeskRefusal::NoWallet))
 }
 
-pub async fn sheet(app: &App, phone: &str) -> Outcome<WalletStatement> {
+pub async fn statement(app: &App, phone: &str) -> Outcome<WalletStatement> {
     let wallet = match by_phone(app, phone).await? {
         Ok(wallet) => wallet,
         Err(refusal) => return Ok(Err(refusal)),

@@ -11,6 +11,7 @@ use crate::clock::Random;
 use crate::domain::account::ReceivingAccount;
 use crate::domain::payment::{Kind, Payment};
 use crate::domain::time::Timestamp;
+use crate::ops::OpError;
 use crate::store::tables::events::{self, Event};
 use crate::store::tables::jobs::{self, JobKind};
 use crate::store::{IdKind, Step, Store, StoreError};
@@ -178,6 +179,13 @@ pub async fn record(
     let job_id = store.id(IdKind::Job).await?;
     let enqueued = jobs::enqueue(job_id, JobKind::Deliver, business_id, event.id, now, now);
     Ok([events::record(&event), enqueued])
+}
+
+/// Why a pending payment cannot be approved that has an event already: a fault of the program that wrote it.
+pub(in crate::ops) fn has_an_event(transaction_id: &str) -> OpError {
+    OpError::Fault(format!(
+        "payment {transaction_id} cannot be approved: it already has a webhook event, and a payment may have only one"
+    ))
 }
 
 /// An event with an id and a `webhook-id` of its own.

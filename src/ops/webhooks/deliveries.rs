@@ -1,10 +1,9 @@
-//! What a person does about webhooks: look at them, send them again. How a target is tried is in `webhook_test`.
+//! What a person does about webhooks: look at them, send them again. How a target is tried is in `test_event`.
 //!
 //! A resend raises the attempt of the same job and starts its schedule anew; the log of attempts
 //! stays. It also lifts the pause of the target it goes to, so that everything that waited there
 //! resumes. The approval of a payment that was reversed is never sent again: a merchant must not be told of money that
-//! went back. In bulk test events are left out, too: whoever tried a target saw the answer. Used by the command line
-//! and pages.
+//! went back. In bulk test events are left out, too: whoever tried a target saw the answer. Used by the command line.
 
 use std::collections::HashSet;
 

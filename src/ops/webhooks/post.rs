@@ -2,7 +2,7 @@
 //! `webhook-id` is the event's; only the time and the signatures are made anew.
 //!
 //! What follows from the answer is the caller's matter: the worker that delivers (`work::deliver`), and a test
-//! event (`ops::webhooks::deliveries`). What is told of an attempt is in words of ours, for the log of attempts and for log
+//! event (`ops::webhooks::test_event`). What is told of an attempt is in words of ours, for the log of attempts and for log
 //! lines.
 
 use http::StatusCode;
@@ -70,7 +70,7 @@ impl Posted {
     }
 }
 
-/// Sends the parcel.
+/// Signs the event and posts it.
 pub async fn post(app: &App, input: &DeliveryInput, target: &TargetUrl) -> Posted {
     let at = app.now();
     let url = Some(target.as_str().to_owned());

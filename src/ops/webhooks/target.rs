@@ -25,7 +25,7 @@ pub enum Addressed {
     },
 }
 
-/// Decides where `parcel` goes, by what the directory knows now.
+/// Decides where the event goes, by what the directory knows now.
 pub async fn address(app: &App, input: &DeliveryInput) -> Result<Addressed, StoreError> {
     let websites = app.directory.websites(input.business_id).await?;
     Ok(choose(input, &websites, app.config.server.dev))

@@ -146,7 +146,7 @@ impl Ids {
             return Ok(id);
         }
         let size = if kind.is_rare() { 1 } else { self.block };
-        // Id 0 marks a Unit that needs no memory of itself: taking a block twice only skips ids.
+        // Unit id 0 is not recorded, because running this twice is harmless: it only skips ids.
         let unit = Unit::new(0, kind as i64).step(Step {
             sql: &TAKE,
             params: vec![kind.name().into(), size.into()],

@@ -233,8 +233,8 @@ pub(in crate::store) fn names() -> impl Iterator<Item = &'static str> {
 mod tests {
     use super::MIGRATIONS;
 
-    /// SHA-256 of every released migration, as databases note it. A line is added with a migration's release, and
-    /// none is ever changed: migrations/README.md.
+    /// SHA-256 of every migration, as databases note it. Add the line together with the file. Once the migration is
+    /// released, never change it: migrations/README.md.
     const FROZEN: &[(&str, &str)] = &[
         ("0001_first", "f8b6f9aa27063ca0f716d9d96df8eee27e8afd05be6621bed28843c477b7af50"),
         ("0002_name_marks", "e67ddafbbc7fe211281c579dc4e250989527e185fa60871800aba48c18fa1766"),

@@ -38,7 +38,7 @@ statements! {
         doubts: Text, message_id: Text, mail_from: Text, subject: Text, mailed_at: Int, first_seen_at: Int,
         decided_at: Int, linked_alert_id: Int, reason: Text, evidence: Text, authentic_by: Text, is_told_as_lost: Int
     }
-    LIFTED: query {
+    REWRITTEN: query {
         "update alerts set version = version + 1, status = $2, source = $4, authenticity = $5, bank = $6, \
          template = $7, direction = $8, kind = $9, amount_kobo = $10, currency = $11, account_shown = $12, \
          account_id = $13, virtual_account = $14, virtual_amount_kobo = $15, virtual_day = $16, holder_name = \
@@ -97,16 +97,16 @@ statements! {
     UNDECIDED_ON_ACCOUNT: query {
         "select count(*) from alerts where account_id = $1 and status = 'new'"
     }
-    TICK: query {
+    RAISE_AMOUNT_VERSION: query {
         "insert into amount_clocks (account_id, amount_kobo, ticks) values ($1, $2, 1) \
          on conflict (account_id, amount_kobo) do update set ticks = amount_clocks.ticks + 1"
     }
-    TICK_GUARDED: query {
+    RAISE_AMOUNT_VERSION_FROM: query {
         "insert into amount_clocks (account_id, amount_kobo, ticks) values ($1, $2, 1) \
          on conflict (account_id, amount_kobo) do update set ticks = amount_clocks.ticks + 1 \
          where amount_clocks.ticks = $3"
     }
-    TICKS: query { "select ticks from amount_clocks where account_id = $1 and amount_kobo = $2" }
+    AMOUNT_VERSION: query { "select ticks from amount_clocks where account_id = $1 and amount_kobo = $2" }
     FORGET_MAILS: query {
         "delete from mails where kept_until_at < $1 \
          and alert_id in (select alert_id from mails where kept_until_at < $1 limit $2)"
@@ -188,13 +188,14 @@ pub fn add(alert: &AlertRow) -> Step {
     Step::insert(row(alert))
 }
 
-/// The step that writes an alert anew that told nothing so far, now that more is known of the mail; guarded by
-/// the version it was read with. First sight and everything that tells which mail it is stay.
-pub fn rewritten_after_proof(alert: &AlertRow) -> Step {
-    Step::one(&LIFTED, row(alert).values())
+/// The step that overwrites an alert that could not be used (quarantined, unreadable, ignored, in review without an
+/// account) after its mail was proven late or read again; guarded by the version it was read with. First sight and
+/// everything that tells which mail it is stay.
+pub fn rewritten(alert: &AlertRow) -> Step {
+    Step::one(&REWRITTEN, row(alert).values())
 }
 
-/// All columns that are written when an alert is taken; `LIFTED` numbers them as they stand in `ADD`.
+/// All columns that are written when an alert is taken; `REWRITTEN` numbers them as they stand in `ADD`.
 fn row(alert: &AlertRow) -> ADD {
     let facts = &alert.facts;
     let (balance_kind, balance) = match facts.balance {
@@ -359,14 +360,14 @@ pub fn undid(undoing: &AlertRow, credit: i64) -> Step {
     Step::one(&UNDID, vec![undoing.id.into(), undoing.version.into(), credit.into()])
 }
 
-/// Makes decisions about this account and amount that are under way look again.
-pub fn tick(account_id: i64, amount: Money) -> Step {
-    Step::one(&TICK, vec![account_id.into(), amount.into()])
+/// Makes decisions about this account and amount that are under way look again (docs/decisions/0004).
+pub fn raise_amount_version(account_id: i64, amount: Money) -> Step {
+    Step::one(&RAISE_AMOUNT_VERSION, vec![account_id.into(), amount.into()])
 }
 
-/// Guarded: no alert of this account and amount was stored or settled since `ticks` was read (0: there was none).
-pub fn tick_guarded(account_id: i64, amount: Money, ticks: i64) -> Step {
-    Step::one(&TICK_GUARDED, vec![account_id.into(), amount.into(), ticks.into()])
+/// Guarded: no alert of this account and amount was stored or settled since this version was read (0: there was none).
+pub fn raise_amount_version_from(account_id: i64, amount: Money, version: i64) -> Step {
+    Step::one(&RAISE_AMOUNT_VERSION_FROM, vec![account_id.into(), amount.into(), version.into()])
 }
 
 /// Forgets mails whose time is over, at most `limit`.
@@ -385,9 +386,9 @@ impl Store {
         row.map(|row| row.reader("mails").bytes("raw")).transpose()
     }
 
-    /// The clock of an account and amount; 0 before the first alert.
-    pub async fn amount_ticks(&self, account_id: i64, amount: Money) -> Result<i64, StoreError> {
-        let row = self.read_one(&TICKS, vec![account_id.into(), amount.into()]).await?;
+    /// The version of an amount on an account; 0 before the first alert.
+    pub async fn amount_version(&self, account_id: i64, amount: Money) -> Result<i64, StoreError> {
+        let row = self.read_one(&AMOUNT_VERSION, vec![account_id.into(), amount.into()]).await?;
         row.map_or(Ok(0), |row| row.single_int("amount_clocks"))
     }
 
@@ -430,13 +431,13 @@ impl Store {
 
 #[cfg(test)]
 mod tests {
-    use super::{ADD, LIFTED};
+    use super::{ADD, REWRITTEN};
     use crate::store::engine::sql::Text;
 
     /// The values of the one go to the places of the other.
     #[test]
     fn rewriting_an_alert_numbers_the_columns_as_taking_one_does() {
-        let (Text::Insert { columns, .. }, Text::Plain(text)) = (&ADD::sql().text, &LIFTED.text) else {
+        let (Text::Insert { columns, .. }, Text::Plain(text)) = (&ADD::sql().text, &REWRITTEN.text) else {
             panic!("an insert and an update");
         };
         let text = text.replace(['(', ')', ','], " ");
@@ -444,7 +445,7 @@ mod tests {
         for (n, (column, _)) in columns.iter().enumerate() {
             let (place, name) = (format!("${}", n + 1), *column);
             let named = words.windows(3).any(|words| words == [name, "=", place.as_str()]);
-            assert!(named, "{name} is not {place} in LIFTED");
+            assert!(named, "{name} is not {place} in REWRITTEN");
         }
     }
 }

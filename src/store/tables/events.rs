@@ -3,6 +3,10 @@
 //! A row never changes after it was written. Where it goes is decided anew at every attempt, so
 //! the rows that decision needs (payment, website, business) are read together with the body, for
 //! a whole batch of jobs in one statement. Written by ops in the Unit of the fact; read by work.
+//!
+//! **A payment has at most one event**, that of its approval (unique index `events_payment`, contract/webhooks.md#h1).
+//! Another event about a pending payment would keep it from ever being approved: a second kind needs a migration first
+//! (docs/finding-your-way.md says what else).
 
 use std::collections::HashMap;
 
@@ -15,10 +19,10 @@ use crate::store::tables::jobs::CLAIM_BATCH;
 use crate::store::{Store, StoreError};
 
 statements! {
-    RECORD: insert(events) {
+    ADD_EVENT: insert(events) {
         id: Int, business_id: Int, payment_id: Int, kind: Text, webhook_id: Text, body: Bytes, created_at: Int
     }
-    PARCELS: query {
+    DELIVERY_INPUTS: query {
         "select e.id, e.business_id, e.kind, e.webhook_id, e.body, p.kind as payment_kind, \
          p.webhook_url as payment_url, p.reversed_at, w.webhook_url as website_url, \
          b.webhook_url as business_url, b.webhook_secret, b.previous_webhook_secret, b.previous_secret_until_at \
@@ -89,7 +93,7 @@ impl DeliveryInput {
 
 /// Writes an event; a second one about the same payment is refused by the database.
 pub fn record(event: &Event) -> Step {
-    Step::insert(RECORD {
+    Step::insert(ADD_EVENT {
         id: event.id.into(),
         business_id: event.business_id.into(),
         payment_id: event.payment_id.into(),
@@ -100,12 +104,18 @@ pub fn record(event: &Event) -> Step {
     })
 }
 
+/// Whether a Unit was refused because of its event: the payment has one already. While the payment is pending that is
+/// no race, and trying again does not help.
+pub fn is_second(refused_statement: &str) -> bool {
+    refused_statement == ADD_EVENT::sql().name
+}
+
 impl Store {
     /// Events by id with what sending them needs; at most [`CLAIM_BATCH`] ids are looked up.
     pub async fn inputs(&self, event_ids: &[i64]) -> Result<HashMap<i64, DeliveryInput>, StoreError> {
         let mut ids: Vec<Value> = event_ids.iter().take(CLAIM_BATCH).map(|id| (*id).into()).collect();
         ids.resize(CLAIM_BATCH, 0.into());
-        let rows = self.read(&PARCELS, ids).await?;
+        let rows = self.read(&DELIVERY_INPUTS, ids).await?;
         rows.into_iter().map(|row| input(row).map(|input| (input.event_id, input))).collect()
     }
 }

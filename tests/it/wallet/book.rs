@@ -6,7 +6,7 @@ use tillbell::domain::time::Span;
 use tillbell::ops::alerts::reverse::{Reverse, reverse_payment};
 use tillbell::ops::wallet_payments::confirm::Confirmed;
 use tillbell::ops::wallet_payments::topup::{ToppingUp, start_topup};
-use tillbell::ops::wallets::desk::sheet;
+use tillbell::ops::wallets::desk::statement;
 use tillbell::ops::wallets::find::ensure;
 
 use super::world::{PHONE, PIN, WRONG, World, fund, token};
@@ -59,15 +59,15 @@ on_both! {
             let app = if n % 2 == 0 { &other } else { &w.t.app };
             fund(app, n).await;
         }
-        let sheet = sheet(&w.t.app, PHONE).await.unwrap().unwrap();
-        let naira: Vec<i64> = sheet.lines.iter().map(|line| line.amount.kobo() / 100).collect();
+        let statement = statement(&w.t.app, PHONE).await.unwrap().unwrap();
+        let naira: Vec<i64> = statement.lines.iter().map(|line| line.amount.kobo() / 100).collect();
         assert_eq!(naira, [6, 5, 4, 3, 2, 1]);
     }
 
     async fn a_statement_tells_of_every_movement(db: TestDatabase) {
         let w = lived_in(db).await;
-        let sheet = sheet(&w.t.app, PHONE).await.unwrap().unwrap();
-        let lines: Vec<_> = sheet
+        let statement = statement(&w.t.app, PHONE).await.unwrap().unwrap();
+        let lines: Vec<_> = statement
             .lines
             .iter()
             .map(|line| (line.entry_kind.as_str(), line.settlement_kind.as_deref(), line.is_credit, line.amount.kobo()))
@@ -82,9 +82,9 @@ on_both! {
                 ("adjustment", None, true, 2_000_000),
             ]
         );
-        assert_eq!(sheet.lines[3].merchant.as_deref(), Some("adire.example Ltd"));
+        assert_eq!(statement.lines[3].merchant.as_deref(), Some("adire.example Ltd"));
         let sum: i64 = lines.iter().map(|(_, _, is_credit, kobo)| if *is_credit { *kobo } else { -kobo }).sum();
-        assert_eq!((sheet.wallet.balance, sheet.spent_today), (Money(sum), Money(600_000)));
+        assert_eq!((statement.wallet.balance, statement.spent_today), (Money(sum), Money(600_000)));
     }
 }
 

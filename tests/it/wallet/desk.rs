@@ -2,7 +2,7 @@
 
 use tillbell::domain::money::Money;
 use tillbell::domain::time::Span;
-use tillbell::ops::wallets::desk::{DeskRefusal, GivenCredit, credit, sheet};
+use tillbell::ops::wallets::desk::{DeskRefusal, GivenCredit, credit, statement};
 use tillbell::ops::wallets::find::ensure;
 
 use super::world::{PHONE, World};
@@ -32,8 +32,8 @@ on_both! {
         assert!(matches!(over, DeskRefusal::OverTier { tier: 1, .. }), "{over:?}");
         let blank = GivenCredit { reason: " ", ..given(1, None) };
         assert_eq!(credit(&w.t.app, "ada", &blank).await.unwrap().unwrap_err(), DeskRefusal::Reason);
-        let sheet = sheet(&w.t.app, PHONE).await.unwrap().unwrap();
-        assert_eq!((sheet.wallet.balance, sheet.lines.len()), (Money(30_000), 3));
+        let statement = statement(&w.t.app, PHONE).await.unwrap().unwrap();
+        assert_eq!((statement.wallet.balance, statement.lines.len()), (Money(30_000), 3));
     }
 
     async fn the_commands_of_a_wallet(db: TestDatabase) {

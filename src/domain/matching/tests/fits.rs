@@ -58,9 +58,9 @@ fn what_fits_is_named_first_and_other_amounts_only_where_nothing_fits() {
 #[test]
 fn exact_fits_stand_first_then_those_elsewhere_then_near_misses() {
     let alert = incoming(5_000, Some("CHIDERA OKONKWO"));
-    let weigh = |place, payment: &Payment| {
+    let weigh = |which_account, payment: &Payment| {
         let candidate = Candidate { payment, beneficiary: Beneficiary::of(payment), proven: false };
-        Considered { place, ..consider(&alert, Some(&Folded::new("CHIDERA OKONKWO")), &candidate) }
+        Considered { which_account, ..consider(&alert, Some(&Folded::new("CHIDERA OKONKWO")), &candidate) }
     };
     let exact = payment(1, 1, 5_000, "Chidera Okonkwo");
     let by_rule = payment(2, 1, 5_100, "Chidera Okonkwo");
@@ -79,11 +79,14 @@ fn exact_fits_stand_first_then_those_elsewhere_then_near_misses() {
         (&payment(3, 1, 5_000, "Chidera"), 2, 3),
         (&late, 2, 3),
     ] {
-        let ranks = (weigh(Place::Own, asked).rank(), weigh(Place::Another, asked).rank());
+        let ranks = (weigh(WhichAccount::Own, asked).rank(), weigh(WhichAccount::Another, asked).rank());
         assert_eq!(ranks, (own, elsewhere), "{asked:?}");
-        assert_eq!(weigh(Place::Perhaps, asked).rank(), elsewhere);
+        assert_eq!(weigh(WhichAccount::Perhaps, asked).rank(), elsewhere);
     }
-    assert!(!weigh(Place::Perhaps, &exact).wins_alone(), "no rule takes what may be another account's");
-    let words = [Place::Own, Place::Perhaps, Place::Another].map(Place::as_str);
+    assert!(
+        !weigh(WhichAccount::Perhaps, &exact).wins_alone(),
+        "no rule takes what may be another account's"
+    );
+    let words = [WhichAccount::Own, WhichAccount::Perhaps, WhichAccount::Another].map(WhichAccount::as_str);
     assert_eq!(words, ["the alert's account", "perhaps the alert's account", "another account"]);
 }

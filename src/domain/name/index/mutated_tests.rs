@@ -120,7 +120,7 @@ fn change(words: &mut Vec<String>, dice: &mut Dice, known: &[&str]) {
         _ => {
             let key = t.name_key(&text);
             let short = t.short_forms(&key).iter().map(|(_, form)| form.clone());
-            let forms = short.chain(t.pet_names(&key).iter().cloned()).chain(t.swapped(&text));
+            let forms = short.chain(t.nicknames(&key).iter().cloned()).chain(t.swapped(&text));
             forms.filter(|form| !form.starts_with('#')).collect()
         }
     };

@@ -14,7 +14,7 @@ use super::SHORT_WORD;
 struct Turned {
     /// Name keys of full forms by a short form's.
     full_forms: HashMap<String, Vec<String>>,
-    full_of_pets: HashMap<String, Vec<String>>,
+    full_of_nicknames: HashMap<String, Vec<String>>,
     /// Stored keys of known names that are stored under others than their own, by their name key.
     stored: HashMap<String, BTreeSet<String>>,
     /// Name keys of spelling groups by the spelling key of any of their words.
@@ -45,7 +45,7 @@ impl Turned {
         let t = tables();
         let mut turned = Turned {
             full_forms: turn(t.all_short_forms()),
-            full_of_pets: turn(t.all_pet_names()),
+            full_of_nicknames: turn(t.all_nicknames()),
             stored: HashMap::new(),
             groups: HashMap::new(),
         };
@@ -135,13 +135,13 @@ pub(super) fn agreeing(word: &Word) -> Agreeing {
     Agreeing { keys: found.into_iter().collect(), unheard }
 }
 
-/// What is looked for to find every word that is nearly this one: a pet name, a typing error, a like sound.
+/// What is looked for to find every word that is nearly this one: a nickname, a typing error, a like sound.
 pub(super) fn nearly(word: &Word) -> Vec<String> {
     let (t, turned) = (tables(), turned());
     let mut keys: BTreeSet<String> = t.swapped(&word.text).into_iter().collect();
     for key in own_keys(word) {
-        keys.extend(t.pet_names(&key).iter().cloned());
-        keys.extend(turned.full_of_pets.get(&key).into_iter().flatten().cloned());
+        keys.extend(t.nicknames(&key).iter().cloned());
+        keys.extend(turned.full_of_nicknames.get(&key).into_iter().flatten().cloned());
     }
     let mut found = as_stored(&keys);
     found.extend(t.swapped_back(&word.text).flat_map(|long| stored_text(&long)));

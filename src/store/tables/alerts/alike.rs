@@ -24,12 +24,12 @@ macro_rules! vouched {
 }
 
 macro_rules! told {
-    ($place:literal, $when:expr, $last:literal) => {
+    ($on_account:literal, $when:expr, $last:literal) => {
         concat!(
             "select ",
             columns!(),
             " from alerts where ",
-            $place,
+            $on_account,
             " and amount_kobo = $2",
             $when,
             vouched!(),
@@ -44,7 +44,7 @@ macro_rules! here {
     };
 }
 
-/// The place of alerts that name no account.
+/// Alerts that name no account.
 macro_rules! nowhere {
     ($when:expr, $last:literal) => {
         told!("account_id is null and cast($1 as bigint) = 0", $when, $last)
@@ -54,8 +54,8 @@ macro_rules! nowhere {
 /// Those whose bank's time is shown, is so wide, and may overlap another one: between `$7` and `$8` in the layout of a
 /// bank that is named, and in all others as far as the slack of their clocks reaches.
 macro_rules! timed {
-    ($place:ident, $width:literal, $which:literal) => {
-        $place!(
+    ($on_account:ident, $width:literal, $which:literal) => {
+        $on_account!(
             concat!(
                 " and bank_time_begin_at >= $3 and bank_time_begin_at <= $4 and bank_time_end_at >= $5 \
                  and bank_time_precision <> 'none' and bank_time_end_at ",
@@ -72,9 +72,9 @@ macro_rules! timed {
 /// Of them, all but the credits that show a session id. Of a popular price there are very many of those: they
 /// have no place in the index of these.
 macro_rules! without_session {
-    ($place:ident, $width:literal) => {
+    ($on_account:ident, $width:literal) => {
         timed!(
-            $place,
+            $on_account,
             $width,
             " and (session_id is null or direction is null or direction <> 'credit' or kind = 'reversal')"
         )
@@ -83,8 +83,8 @@ macro_rules! without_session {
 
 /// Those that no bank's time keeps apart: debits, reversals, credits told as lost, and alerts without a time.
 macro_rules! timeless {
-    ($place:ident) => {
-        $place!(
+    ($on_account:ident) => {
+        $on_account!(
             " and first_seen_at >= $3 and first_seen_at <= $4 \
              and (direction = 'debit' or kind = 'reversal' or bank_time_precision = 'none' or is_told_as_lost = 1)",
             " order by first_seen_at desc limit $5"
@@ -93,8 +93,11 @@ macro_rules! timeless {
 }
 
 macro_rules! seen {
-    ($place:ident) => {
-        $place!(" and first_seen_at >= $3 and first_seen_at <= $4", " order by first_seen_at desc limit $5")
+    ($on_account:ident) => {
+        $on_account!(
+            " and first_seen_at >= $3 and first_seen_at <= $4",
+            " order by first_seen_at desc limit $5"
+        )
     };
 }
 
