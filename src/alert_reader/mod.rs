@@ -262,7 +262,7 @@ fn visible(mail: &ParsedMail, doubts: &mut Vec<String>) -> Result<Seen, String> 
                 let page = catch_unwind(|| html::read(html))
                     .unwrap_or_else(|_| Err("the HTML cannot be parsed".into()))?;
                 let is_hidden = html::looks_like_alert(&page.hidden);
-                is_whole &= !(is_hidden || page.unclosed_markup || page.disguised);
+                is_whole &= !(is_hidden || page.unclosed_markup || page.disguised || page.unread_style);
                 if is_hidden {
                     doubts.push("the mail has hidden content that looks like part of an alert".into());
                 }
@@ -276,6 +276,9 @@ fn visible(mail: &ParsedMail, doubts: &mut Vec<String>) -> Result<Seen, String> 
                     doubts.push(
                         "the CSS reverses or adds text, so the mail does not show what was written".into(),
                     );
+                }
+                if page.unread_style {
+                    doubts.push("the CSS cannot be evaluated as a whole, so text may be hidden".into());
                 }
                 page.table
             }
