@@ -1,5 +1,5 @@
-//! Runs every template's own examples: `bank check`. A template without an example fails,
-//! because nothing would tell when it stops reading its bank.
+//! Runs every template's own examples (`bank check`). A template without an example fails, because nobody would
+//! notice when it stops reading its bank.
 
 use super::template::raw::RawExample;
 use super::{Banks, Intake, Outcome, Reading};
@@ -83,7 +83,7 @@ fn differences(example: &RawExample, banks: &Banks) -> Vec<String> {
     out
 }
 
-/// A field of a reading as text, empty when unread; `None` for a name that is no field.
+/// A field of a reading as text, empty when unread; `None` if there is no field of that name.
 pub fn shown(reading: &Reading, field: &str) -> Option<String> {
     let facts = &reading.facts;
     let text = |v: &Option<String>| v.clone().unwrap_or_default();

@@ -1,8 +1,8 @@
-//! What the fuzz targets call, and what they start from: one function for each target, shared by
-//! `fuzz/` and by a short run among the tests. Each looks for more than a panic: what must hold
-//! of every reading is asserted.
+//! What the fuzz targets call, and the inputs they start from: one function for each target, shared by `fuzz/`
+//! and by a short run among the tests. Each looks for more than a panic: it asserts what must hold for every
+//! reading.
 //!
-//! Nothing of the service calls it.
+//! The service itself never calls it.
 
 use std::sync::OnceLock;
 
@@ -81,7 +81,7 @@ pub fn narration(data: &[u8]) {
     }
 }
 
-/// What holds of every reading, whatever the mail was.
+/// What holds for every reading, whatever the mail.
 fn holds(reading: &Reading) {
     let facts = &reading.facts;
     assert!(!reading.why.is_empty(), "a reading without a reason");

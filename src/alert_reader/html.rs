@@ -207,8 +207,8 @@ impl Walk {
         }
     }
 
-    /// Line ends of the source are blanks (`end_cell` makes them so); other blanks are kept, a bank
-    /// counts them.
+    /// Line ends of the source become spaces in `end_cell`; other spaces are kept, because a bank counts
+    /// them.
     fn text(&mut self, text: &str) {
         let mut before = ' ';
         // "500" with a raised "00" is seen as 500.00, and is not 50000.

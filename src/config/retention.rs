@@ -1,4 +1,4 @@
-//! The `[retention]` part of the configuration: how long what is over is kept.
+//! The `[retention]` part of the configuration: how long finished rows are kept.
 //!
 //! Checked like every other part: each mistake names its key. Called by `config` alone.
 

@@ -1,7 +1,7 @@
 //! Which account a repeated request got. A business that asks for the same amount from the same payer
 //! again and again gets the account of its newest such payment again (contract/payments.md#p29); the many
 //! payments that show this need not be read for each of them. Remembered for half a second, for repeats
-//! alone; what it forgets is read anew.
+//! alone; what it forgets is read again.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};

@@ -401,7 +401,7 @@ fn is_for_all(input: &mut Parser) -> Result<bool, ParseError<()>> {
     Ok(queries.contains(&true))
 }
 
-/// A value as it is written again, one blank at most between two words.
+/// A value, written again with at most one space between two words.
 #[derive(Default)]
 struct Value {
     value: String,

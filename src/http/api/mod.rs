@@ -277,7 +277,7 @@ fn add_limit(http: &Http, response: &mut Response, verdict: &LimitVerdict) {
     headers.insert(REMAINING, HeaderValue::from(verdict.remaining));
     // A request that was answered otherwise has nothing to wait for.
     if !verdict.allowed && is_refused {
-        // Rounded up: whoever waits so long finds a new window.
+        // Rounded up: after this wait there is a new window.
         let seconds = verdict.reset_after.as_secs() + u64::from(verdict.reset_after.subsec_nanos() > 0);
         let seconds = i64::try_from(seconds.max(1)).unwrap_or(i64::MAX);
         headers.insert(RETRY_AFTER, HeaderValue::from(seconds));

@@ -141,7 +141,7 @@ fn multiline(
     let text = text.replace("\r\n", "\n");
     let text = text.trim();
     let is_break = |c: char| matches!(c, '\n' | '\r' | '\t');
-    // The rules for one line hold for a text once its breaks are taken for blanks.
+    // The rules for one line hold for a text once its line breaks count as spaces.
     match check_text(text.replace(is_break, " "), max) {
         Ok(Some(_)) => Some(text.to_owned()),
         Ok(None) if is_required => {
