@@ -62,15 +62,15 @@ pub fn read(html: &str) -> Result<Page, String> {
     };
     let unclosed_markup = unclosed_markup::by_what_is_dropped(html)
         || end.is_none_or(|end| unclosed_markup::found(&document, &end));
-    let (mut css, mut elements) = (String::new(), 0);
+    let (mut blocks, mut elements) = (Vec::new(), 0);
     for node in document.tree.nodes() {
         let Node::Element(e) = node.value() else { continue };
         elements += sheet::cost(e);
         if e.name() == "style" {
-            css.extend(node.children().filter_map(|c| c.value().as_text().map(|t| t.to_string())));
+            blocks.push(node.children().filter_map(|c| c.value().as_text().map(|t| t.to_string())).collect());
         }
     }
-    let mut walk = Walk { styles: StyleSheet::parse(&css, elements), ..Walk::default() };
+    let mut walk = Walk { styles: StyleSheet::parse(&blocks, elements), ..Walk::default() };
     // Comments beside the root element stand outside of what is walked.
     for comment in document.tree.root().children().filter_map(|n| n.value().as_comment()) {
         walk.comment(comment);

@@ -89,11 +89,13 @@ pub fn declarations(css: &str) -> Vec<Declaration> {
 }
 
 impl StyleSheet {
-    /// Rules of a medium with conditions are skipped: they depend on the reader's screen. `document` is
-    /// the cost of all elements.
-    pub fn parse(css: &str, document: usize) -> StyleSheet {
+    /// The rules of all style blocks; what one block leaves open ends with it. Rules of a medium with
+    /// conditions are skipped: they depend on the reader's screen. `document` is the cost of all elements.
+    pub fn parse(blocks: &[String], document: usize) -> StyleSheet {
         let mut sheet = StyleSheet { document, ..StyleSheet::default() };
-        Block::of(&mut sheet).read(&mut Parser::new(css));
+        for css in blocks {
+            Block::of(&mut sheet).read(&mut Parser::new(css));
+        }
         sheet
     }
 
@@ -232,7 +234,10 @@ impl Head {
                 Token::Comment(_) | Token::CDO | Token::CDC => {}
                 Token::Colon => head.pseudo(input),
                 // The rule around this one.
-                Token::Delim('&') => head.text.push('*'),
+                Token::Delim('&') => {
+                    head.unsure = true;
+                    head.text.push('*');
+                }
                 Token::SquareBracketBlock => {
                     let _: Result<(), ParseError<()>> = input.parse_nested_block(|inner| {
                         while inner.next().is_ok() {}

@@ -110,6 +110,8 @@ impl ComputedStyle {
                 self.unread |= computed;
             }
             "content-visibility" => self.gone |= value == "hidden",
+            // A picture takes the place of the text.
+            "content" => self.gone |= value.contains('('),
             "visibility" => {
                 // Others do not follow a word that they do not know.
                 match value {

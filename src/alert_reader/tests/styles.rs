@@ -82,6 +82,7 @@ fn a_rule_hides_however_it_is_written() {
         // What may hold hides and never shows.
         ".q{color:#fff}p:not(.q){color:#000}",
         ".q{visibility:hidden}.d{.q{visibility:visible}}",
+        ".q{color:#fff}&.q{color:#000}",
         ".q{visibility:hidden}@supports (color:red){#q{visibility:visible}}",
         "@media screen{.q{display:none}}",
         "@MEDIA only Screen{.q{display:none}}",
@@ -95,6 +96,12 @@ fn a_rule_hides_however_it_is_written() {
         ".d{color:red;.q{display:none}}",
         ".d{& > .q{display:none}}",
         ".q{@media screen{display:none}}",
+        ".q{content:url(a.png)}",
+        // A block that is left open ends with its element.
+        "/*</style><style>.q{display:none}",
+        "@media print{</style><style>.q{display:none}",
+        ".x{font:'</style><style>.q{display:none}",
+        ".q{display:none</style><style>.x{color:red}",
     ] {
         let page = ruled(css);
         assert!(hides(&page), "{css}: {page:?}");
