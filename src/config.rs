@@ -41,7 +41,7 @@ pub use whatsapp::{MessengerChoice, Templates, WebhookSecrets, WhatsApp};
 #[derive(Clone, Debug)]
 pub struct Config {
     pub database_url: SecretString,
-    /// Who named it, for the one who looks for another.
+    /// Where its name came from, for an operator who expected another database.
     pub database_origin: Origin,
     pub server: Server,
     pub secret: Secret,
@@ -98,7 +98,7 @@ pub struct Webhooks {
     pub retry_schedule: Vec<Span>,
     pub timeout: Span,
     pub allow_networks: Vec<Network>,
-    /// PEM file of authorities to trust besides the machine's.
+    /// PEM file of authorities to trust in addition to the machine's.
     pub extra_ca_file: Option<PathBuf>,
 }
 
@@ -273,8 +273,8 @@ impl Config {
         Config::read(file, environment, &[])
     }
 
-    /// The same as if nothing were said of mails: for a command that neither reads nor judges any, so that a
-    /// mistake there does not keep an operator from the rest.
+    /// The same without the settings for mails: for a command that does not use mails, so that a mistake in
+    /// them does not stop it.
     pub fn load_without_mail(
         file: &str,
         environment: impl Iterator<Item = (String, String)>,
@@ -317,7 +317,7 @@ impl Config {
                 "database.url must begin with sqlite: or postgres://, such as sqlite:tillbell.db".into(),
             ));
         }
-        // A password with these signs in it would be cut in two, and its end shown as the name of the server.
+        // A password with these characters would be cut in two, and its end shown as the name of the server.
         if scheme != Some("sqlite")
             && database_url.split(['?', '#']).next().unwrap_or_default().matches('@').count() > 1
         {

@@ -1,10 +1,10 @@
 //! Keys, businesses, websites and accounts as they were at most half a second ago.
 //!
-//! The first thing every request asks, so an answer from memory costs one hash and one look into
-//! a map. Whatever is older than [`FRESH`] is read again, by one caller for all who wait for it, so
-//! that a revocation or a setting made anywhere is seen within a second; when the database does
-//! not answer, nobody is served from memory beyond that. Also notes what was used when and writes
-//! it down in bulk ([`Directory::flush`]). Ops and doors may ask; nothing is changed through it.
+//! Every request asks it first, so an answer from memory costs one hash and one look-up in a map. What is older
+//! than [`FRESH`] is read again, once for all callers that wait for it. So a revocation or a changed setting is
+//! seen within a second on every node. If the database does not answer, older answers are not used. The
+//! directory also notes when things were last used, and writes that in bulk ([`Directory::flush`]). Ops and
+//! doors may ask; nothing is changed through it.
 
 mod cache;
 mod repeats;
@@ -67,7 +67,7 @@ pub struct Directory {
     repeats: Repeats,
 }
 
-/// When a row was used last, and until when that is written down.
+/// When a row was used last, and up to when that is stored.
 #[derive(Clone, Copy, Debug)]
 struct Noted {
     used: Timestamp,
@@ -83,7 +83,7 @@ struct UsedAccounts {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Only maps that are whole after every statement are kept in here.
+    // Only maps that are consistent after every statement are kept here.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -120,7 +120,7 @@ impl Directory {
         else {
             return Ok(None);
         };
-        // A key in use is read anew every second, which is often enough to note its use.
+        // A key in use is read again every second, which is often enough to note its use.
         if was_read {
             self.note_key(holder.key.id, now);
         }
@@ -234,7 +234,7 @@ impl Directory {
         }
     }
 
-    /// Uses to be written; what was written long ago and not used since is forgotten here.
+    /// Uses that are to be stored; what was stored long ago and not used since is forgotten.
     fn due_keys(&self, now: Timestamp) -> Vec<(i64, Timestamp)> {
         let due = |noted: &Noted| noted.written.is_none_or(|at| at + KEY_NOTED_EVERY <= now);
         let mut used = lock(&self.used_keys);

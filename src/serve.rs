@@ -1,4 +1,4 @@
-//! The service: opens the database, migrates, starts the doors side by side, and ends them.
+//! The service: opens the database, migrates it, starts the doors, and ends them.
 //!
 //! [`run`] is what the command calls; [`start`] and [`Running`] are its parts, so that tests and the
 //! demo can serve inside their own process. Nothing is decided here.
@@ -33,10 +33,10 @@ use crate::work;
 mod intake;
 pub mod logging;
 
-/// What alarms are about.
+/// Subjects of alarms.
 const ALARMS: [&str; 6] =
     ["alert_undecided", "money_taken_back", "mail_not_proven", "mailbox_silent", "wrong_pins", "messenger"];
-/// Between two writings of what the directory holds in memory.
+/// Time between two flushes of the directory.
 const FLUSH_EVERY: Duration = Duration::from_secs(1);
 const UPKEEP_EVERY: Duration = Duration::from_secs(5);
 /// What is left of the 30 s after the listeners had 25 s to drain.
@@ -94,13 +94,13 @@ pub enum ServeError {
     Op(#[from] OpError),
 }
 
-/// A service under way.
+/// A running service.
 pub struct Running {
     pub app: Arc<App>,
     /// What the main listener got, also when port 0 was asked for.
     pub address: SocketAddr,
     pub operator_address: Option<SocketAddr>,
-    /// Where mails may be handed in, if anywhere.
+    /// Where mails are accepted, if anywhere.
     pub smtp_address: Option<SmtpAddress>,
     http: Arc<Http>,
     tls: Option<Arc<Tls>>,
@@ -137,7 +137,7 @@ pub async fn run(
              customers' messages. Do not let other machines reach it"
         );
     }
-    // Of the demo it is known.
+    // Everybody knows this of the demo.
     if roles.mail && app.config.mail.smtp.is_none() && app.config.mail.imap.is_empty() {
         tracing::warn!(
             "no mails will arrive: neither mail.imap nor mail.smtp is set, so payments are approved only by mails \
@@ -240,7 +240,7 @@ pub async fn start(app: Arc<App>, roles: Roles) -> Result<Running, ServeError> {
     })
 }
 
-/// What an operator must know who has just set it up.
+/// What an operator must know after setting it up.
 fn tell_of_whatsapp(app: &App) {
     let Some(whatsapp) = app.config.messenger.whatsapp() else { return };
     tracing::info!(
@@ -295,7 +295,7 @@ impl Running {
     }
 }
 
-/// Small regular work of this process; nodes without workers have nobody else to flush.
+/// Small regular work of every process: nodes without workers must flush too.
 async fn keep_house(app: Arc<App>, http: Arc<Http>, stop: CancellationToken) {
     let mut flush = tokio::time::interval(FLUSH_EVERY);
     let mut upkeep = tokio::time::interval(UPKEEP_EVERY);
@@ -316,7 +316,7 @@ async fn keep_house(app: Arc<App>, http: Arc<Http>, stop: CancellationToken) {
     }
 }
 
-/// Ends when the process is told to: SIGTERM, or Ctrl-C.
+/// Returns when the process is told to end: SIGTERM, or Ctrl-C.
 pub async fn until_told() {
     let interrupted = async {
         if tokio::signal::ctrl_c().await.is_err() {

@@ -1,9 +1,9 @@
-//! The loose reader of amounts as banks write them: `NGN 26388`, `₦3,000.00`, `75,000.00 (NGN)`,
+//! Reads amounts as banks write them: `NGN 26388`, `₦3,000.00`, `75,000.00 (NGN)`,
 //! `39,500.00 CR`, `One Thousand Naira Only (NGN 1,000.00)`.
 //!
-//! Loose about currency, spaces and suffixes, strict about the figure: a separator in a
-//! wrong place makes the whole cell unread. It ends in the domain's own `Money`.
-//! Only this room may call it; the API has `Money::parse`.
+//! It is lenient about currency, spaces and suffixes, and strict about the figure: with a separator in a wrong
+//! place the whole cell is not read. The result is the domain's `Money`. Only this room may call it; the API
+//! has `Money::parse`.
 
 use crate::domain::alert::Direction;
 use crate::domain::money::Money;
@@ -13,18 +13,18 @@ const MAX_AMOUNT_CHARS: usize = 160;
 /// Most digits before the point: 12 are a thousand thousand million naira.
 const MAX_WHOLE_DIGITS: usize = 13;
 
-/// One amount cell, taken apart.
+/// One parsed amount cell.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Figure {
     /// `None` when the cell holds no single clean figure.
     pub value: Option<Money>,
     /// ISO 4217 code; `NGN` for every way to write the naira.
     pub currency: Option<String>,
-    /// A `CR` or `DR` written behind the figure.
+    /// A `CR` or `DR` after the figure.
     pub suffix: Option<Direction>,
     /// The bank masked the figure (`NGN ****`).
     pub hidden: bool,
-    /// In brackets, or with a minus behind it: how money that went back is written.
+    /// In brackets, or with a minus after it: banks write money that went back like this.
     pub taken_back: bool,
 }
 
@@ -96,7 +96,7 @@ fn plain(text: &str) -> Figure {
     figure
 }
 
-/// Splits into numbers, words and single signs; blanks only separate.
+/// Splits into numbers, words and single characters; spaces only separate.
 fn tokens(text: &str) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
     let mut kind = 0;
@@ -114,7 +114,7 @@ fn tokens(text: &str) -> Vec<String> {
         }
         kind = now;
     }
-    // A full stop that ends the sentence is no part of the figure.
+    // A full stop that ends the sentence is not part of the figure.
     if let Some(last) = out.last_mut() {
         if last == "." {
             out.pop();

@@ -1,9 +1,9 @@
-//! Is this the bank's own word? Judges From, look-alikes, mails forwarded by hand and the topmost
-//! Authentication-Results, and says "unproven" otherwise.
+//! Does anything show that this mail is not the bank's? Checks From, look-alike domains, mails forwarded by
+//! hand and the topmost Authentication-Results. If nothing does, the mail is "unproven".
 //!
-//! It never says "proven": that takes a DKIM signature verified by ourselves, or a provider the
-//! operator named, and `mail_proof` judges those; what speaks against a mail here stands all the same,
-//! because no proof is good for a mail whose From is not the bank's. Called by `alert_reader::read`.
+//! It never says "proven". That takes a DKIM signature that we verified, or the verdict of a provider that the
+//! operator named; `mail_proof` judges those. What is found against a mail here holds in spite of a proof, because
+//! no proof helps a mail whose From is not the bank's. Called by `alert_reader::read`.
 
 use super::mime::ParsedMail;
 use super::template::{Bank, Banks};
@@ -14,15 +14,15 @@ use crate::domain::alert::Authenticity;
 /// Rows after the opening of a forward in which its From is looked for.
 const FORWARD_HEAD_ROWS: usize = 12;
 
-/// The judgement, the bank whose mail it claims or is, and the reasons in words.
+/// The verdict, the bank that the mail is from or claims to be from, and the reasons in words.
 pub struct Judgement<'b> {
     pub authenticity: Authenticity,
     pub bank: Option<&'b Bank>,
     pub why: Vec<String>,
     pub doubts: Vec<String>,
-    /// Rows of the quoted alert begin here, for each text table; only in a forward.
+    /// Where the rows of the quoted alert begin, for each text table; only in a forward.
     pub quoted_from: Vec<usize>,
-    /// From is at the bank's domain, and not one of its known addresses.
+    /// From is at the bank's domain, but is not one of its known addresses.
     stranger: bool,
 }
 
@@ -83,8 +83,8 @@ pub fn judge<'b>(mail: &ParsedMail, tables: &[TextTable], banks: &'b Banks) -> J
 }
 
 impl Judgement<'_> {
-    /// A person's word replaces a missing proof, and not a From that is exactly the bank's (contract/alerts.md#a13).
-    /// The bank's own signature does: such a mail goes to a person.
+    /// A person's word replaces a missing proof, and not a From that is exactly the bank's
+    /// (contract/alerts.md#a13). The bank's own signature does: such a mail goes to a person.
     pub fn vouched(&mut self) {
         if self.stranger && self.authenticity == Authenticity::Unproven {
             self.refute("the From address is at the bank's domain, but is not one of its known senders");

@@ -1,8 +1,9 @@
 //! Whether a part can be read as its own headers say: its charset and its transfer encoding.
 //!
-//! The parser takes bytes as they are where it does not know what they are said to be, and letters and
-//! figures that stand in them by chance would be read. Here such a part becomes a doubt, so that a person
-//! looks; of a part that programs read in different ways nothing is read. It decodes nothing. Called by `mime`.
+//! Where the parser does not know the charset or encoding that is stated, it takes the bytes as they are, and
+//! would read letters and figures that are in them by chance. Such a part becomes a doubt here, so that a
+//! person looks. A part that different programs read differently is not read. Decodes nothing. Called by
+//! `mime`.
 
 use mail_parser::decoders::base64::base64_decode;
 use mail_parser::decoders::charsets::map::charset_decoder;
@@ -18,10 +19,10 @@ const NOT_LIKE_ASCII: [&str; 10] =
 const TRANSFER_ENCODINGS: [&str; 5] = ["7bit", "8bit", "binary", "base64", "quoted-printable"];
 /// Signs of two bytes each, lower bytes first unless a mark says otherwise.
 const UTF_16: [&str; 4] = ["utf-16", "utf16", "utf-16le", "utf-16be"];
-/// Characters of a header shown in a doubt.
+/// Characters of a header that a doubt shows.
 const SHOWN_MAX: usize = 40;
 
-/// What speaks against the text of a part, in words.
+/// What is wrong with the text of a part, in words.
 pub(super) fn doubts(message: &Message<'_>, part: &MessagePart<'_>, text: &str) -> Vec<String> {
     charset_doubt(message, part, text).into_iter().chain(transfer_doubt(part)).collect()
 }
@@ -55,7 +56,7 @@ fn charsets_of_words(raw: &str) -> Vec<&str> {
     while let Some(at) = rest.find("=?") {
         rest = &rest[at + 2..];
         out.extend(rest.split(['?', '*']).next());
-        // What fills base64 up stands before the end of a word, and begins no other.
+        // Padding of base64 comes before the end of a word, and never begins one.
         let mut parts = rest.splitn(4, '?').skip(2);
         if let (Some(text), Some(after)) = (parts.next(), parts.next())
             && let Some(after) = after.strip_prefix('=')
@@ -129,7 +130,7 @@ fn charset_doubt(message: &Message<'_>, part: &MessagePart<'_>, text: &str) -> O
     Some(format!("a part uses the charset {}, which is not supported", shown(&name)))
 }
 
-/// A quote that nothing closes: programs disagree on where its text ends.
+/// A quote that is never closed: programs disagree on where its text ends.
 fn has_open_quote(value: &str) -> bool {
     let (mut open, mut escaped) = (false, false);
     for c in value.chars() {

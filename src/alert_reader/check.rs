@@ -1,5 +1,5 @@
-//! Runs every template's own examples: `bank check`. A template without an example fails,
-//! because nothing would tell when it stops reading its bank.
+//! Runs every template's own examples (`bank check`). A template without an example fails, because nobody would
+//! notice when it stops reading its bank.
 
 use super::template::raw::RawExample;
 use super::{Banks, Intake, ReadOutcome, Reading};

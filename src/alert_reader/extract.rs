@@ -1,8 +1,8 @@
 //! From recognised content to the facts of an alert, by the rules of one layout.
 //!
-//! Every source that a layout names is read, in every part of the mail; sources that disagree
-//! leave the field unread and become a doubt. Words in a narration are masked before anything
-//! else is looked for: a payer may have typed them. Nothing is guessed. Called by `alert_reader::read`.
+//! Every source that a layout names is read, in every part of the mail. If sources disagree, the field stays
+//! unread and there is a doubt. Narrations are masked before anything else is searched for, because a payer
+//! may have typed them. Nothing is guessed. Called by `alert_reader::read`.
 
 mod figures;
 mod parts;
@@ -18,18 +18,18 @@ use crate::domain::time::Timestamp;
 
 /// Matches of one expression looked at.
 const MAX_MATCHES: usize = 20;
-/// Longest other value kept; a field of a bank is far shorter.
+/// Longest other value kept; a bank's fields are far shorter.
 const MAX_VALUE_CHARS: usize = 200;
 
 /// Bytes of a reference.
 const MAX_REFERENCE: usize = 64;
 
-/// What of the headers may be used: `None` where nothing vouches for it.
+/// The headers that may be used: `None` where nothing vouches for one.
 pub struct SignedHead<'a> {
     pub subject: Option<&'a str>,
     pub date: Option<Timestamp>,
     pub now: Timestamp,
-    /// Tell which rules and expressions were tried.
+    /// Record which rules and expressions were tried.
     pub explain: bool,
 }
 
@@ -159,14 +159,14 @@ fn payer(
     let called = receiver.is_some_and(|r| name.starts_with(&r) || r.starts_with(&format!("{name} ")))
         || narration.is_some_and(|n| format!("{} ", upper(n)).contains(&format!(" TO {name} ")));
     if called {
-        // A payer could have typed that, with his own name for the receiver's.
+        // A payer could have typed that, with their own name in place of the receiver's.
         return Payer { unsure: told.name.is_some(), ..told };
     }
     let cut = setting.bank.cut_lengths.contains(&row.chars().count());
     Payer { name: Some(row), cut, unsure: false }
 }
 
-/// A reference that stands for none.
+/// A placeholder that means "no reference".
 fn placeholder(reference: &str) -> bool {
     let signs: Vec<char> = reference.chars().filter(|c| c.is_alphanumeric()).collect();
     signs.len() < 6 || signs.iter().all(|c| *c == signs[0])
@@ -291,7 +291,7 @@ impl<'a> Reader<'a> {
         self.field(FieldName::Session).filter(|s| s.len() == 30 && s.bytes().all(|b| b.is_ascii_digit()))
     }
 
-    /// A reference is one word; a sentence below an empty row is none.
+    /// A reference is one word; a sentence below an empty row is not a reference.
     fn reference(&mut self) -> Option<String> {
         self.field(FieldName::Reference).filter(|r| r.len() <= MAX_REFERENCE && !r.contains(' '))
     }

@@ -1,8 +1,8 @@
-//! What the fuzz targets call, and what they start from: one function for each target, shared by
-//! `fuzz/` and by a short run among the tests. Each looks for more than a panic: what must hold
-//! of every reading is asserted.
+//! What the fuzz targets call, and the inputs they start from: one function for each target, shared by `fuzz/`
+//! and by a short run among the tests. Each looks for more than a panic: it asserts what must hold for every
+//! reading.
 //!
-//! Nothing of the service calls it.
+//! The service itself never calls it.
 
 use std::sync::OnceLock;
 
@@ -81,7 +81,7 @@ pub fn narration(data: &[u8]) {
     }
 }
 
-/// What holds of every reading, whatever the mail was.
+/// What holds for every reading, whatever the mail.
 fn holds(reading: &Reading) {
     let facts = &reading.facts;
     assert!(!reading.why.is_empty(), "a reading without a reason");
@@ -161,6 +161,37 @@ pub fn worst() -> Vec<(&'static str, Vec<u8>)> {
             "rules for every element",
             page(format!("<style>{rules}</style>{}", fill("<p class=c>x</p>", whole - 20_000))),
         ),
+        (
+            "siblings",
+            page(format!("<style>b~b~b~b,p~p~p~i{{color:#fff}}</style>{}", fill("<p>x<i>y</i>", whole))),
+        ),
+        (
+            "declarations for every element",
+            page(format!("<style>p{{{}}}</style>{}", fill("top:1;", whole / 2), fill("<p>x", whole / 2))),
+        ),
+        (
+            "selectors of attributes",
+            page(format!(
+                "<style>{}</style><p title='{}'>{}",
+                fill("[title*=y]{top:1}", whole / 8),
+                fill("x", whole / 2),
+                fill("<i>x</i>", whole / 8)
+            )),
+        ),
+        (
+            "classes of a selector",
+            page(format!(
+                "<style>{}{{top:1}}</style>{}",
+                fill(".c", whole / 2),
+                fill("<p class=c>x", whole / 2)
+            )),
+        ),
+        ("selectors in selectors", page(format!("<style>{}</style><p>x", fill("p:not(:has(", whole)))),
+        ("blocks in blocks", page(format!("<style>{}</style><p>x", fill("p{a:b{", whole)))),
+        ("media in media", page(format!("<style>{}</style><p>x", fill("@media screen{", whole)))),
+        ("functions in functions", page(format!("<style>p{{a:{}}}</style><p>x", fill("f(", whole)))),
+        ("brackets in a selector", page(format!("<style>{}</style><p>x", fill("p[", whole)))),
+        ("braces without a rule", page(format!("<style>p{{{}</style><p>x", fill("{x:y;", whole)))),
         ("attributes", page(format!("<p {}>", fill("a=b ", whole)))),
         ("entities", page(fill("&amp;", whole))),
         ("comments", page(fill("<!-- 12,345 -->", whole))),

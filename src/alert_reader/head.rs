@@ -1,9 +1,8 @@
-//! The header block of a mail as a proof sees it: strictly, field by field, on the bytes themselves.
+//! The header block of a mail for proofs: parsed strictly, field by field, from the bytes themselves.
 //!
-//! A signature covers bytes, while facts are read by a lenient parser; where the two could see
-//! different fields, nothing is proven. So a block with anything unusual in it (a bare CR, NUL, a
-//! blank before the colon, a line without one) is refused as a whole. Called by
-//! `mail_proof` and `unsigned`.
+//! A signature covers bytes, but facts are read by a lenient parser. Where the two could see different fields,
+//! nothing is proven. So a block with anything unusual in it (a bare CR, NUL, a space before the colon, a line
+//! without a colon) is refused as a whole. Called by `mail_proof` and `unsigned`.
 
 use std::borrow::Cow;
 
@@ -17,7 +16,7 @@ pub struct HeaderField<'a> {
     pub value: &'a [u8],
 }
 
-/// All fields, from the top down.
+/// All fields, from top to bottom.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Header<'a> {
     pub fields: Vec<HeaderField<'a>>,

@@ -7,6 +7,7 @@
 mod colour;
 mod cost;
 pub mod markup_boundaries;
+mod sheet;
 mod style;
 mod unclosed_markup;
 
@@ -16,7 +17,8 @@ use scraper::{ElementRef, Html, Node};
 use super::mime::MAX_HTML_BYTES;
 use super::text_table::{MAX_ROWS, RAISED, TextTable, collapse};
 use cost::cost;
-use style::{ComputedStyle, StyleSheet};
+use sheet::StyleSheet;
+use style::ComputedStyle;
 
 /// Elements in elements.
 pub const MAX_NESTING: usize = 256;
@@ -35,6 +37,8 @@ pub struct Page {
     /// The mail forces the direction of writing, or lets its style write words: what is seen is
     /// not what is read.
     pub disguised: bool,
+    /// The style has parts that are not followed here, and text is shown with them.
+    pub unread_style: bool,
     /// Markup took in what stood behind it, or the mail ends inside of a tag: rows may be missing.
     pub unclosed_markup: bool,
 }
@@ -58,31 +62,32 @@ pub fn read(html: &str) -> Result<Page, String> {
     };
     let unclosed_markup = unclosed_markup::by_what_is_dropped(html)
         || end.is_none_or(|end| unclosed_markup::found(&document, &end));
-    let mut css = String::new();
+    let (mut blocks, mut elements) = (Vec::new(), 0);
     for node in document.tree.nodes() {
-        if let Node::Element(e) = node.value()
-            && e.name() == "style"
-        {
-            css.extend(node.children().filter_map(|c| c.value().as_text().map(|t| t.to_string())));
+        let Node::Element(e) = node.value() else { continue };
+        elements += sheet::cost(e);
+        if e.name() == "style" {
+            blocks.push(node.children().filter_map(|c| c.value().as_text().map(|t| t.to_string())).collect());
         }
     }
-    let mut walk = Walk { styles: StyleSheet::parse(&css), ..Walk::default() };
+    let mut walk = Walk { styles: StyleSheet::parse(&blocks, elements), ..Walk::default() };
     // Comments beside the root element stand outside of what is walked.
     for comment in document.tree.root().children().filter_map(|n| n.value().as_comment()) {
         walk.comment(comment);
     }
     let root = document.root_element();
-    let look = ComputedStyle::default().within(root.value(), &[], &mut walk.styles)?;
+    let look = ComputedStyle::default().within(root, &mut walk.styles)?;
     walk.children(root, &look, &mut Vec::new())?;
     walk.end_row();
     let mut hidden = collapse(&walk.hidden);
     hidden.truncate(hidden.floor_char_boundary(MAX_HIDDEN_CHARS));
     let disguised = walk.turned || walk.styles.writes;
+    let unread_style = walk.unread || walk.styles.unread;
     let mut table = TextTable { rows: walk.rows, ..TextTable::default() };
     for (cell, blanks) in &walk.blanks {
         table.lost(cell, *blanks);
     }
-    Ok(Page { table, hidden, disguised, unclosed_markup })
+    Ok(Page { table, hidden, disguised, unread_style, unclosed_markup })
 }
 
 /// Whether hidden text could be meant to be taken for an alert: figures or the words of one.
@@ -109,6 +114,7 @@ struct Walk {
     cells: usize,
     hidden: String,
     turned: bool,
+    unread: bool,
 }
 
 impl Walk {
@@ -130,6 +136,7 @@ impl Walk {
                 Node::Text(text) if hidden => self.hide(text),
                 Node::Text(text) => {
                     self.turned |= look.turned && !text.trim().is_empty();
+                    self.unread |= look.unread && !text.trim().is_empty();
                     // Lines of preformatted text are lines.
                     let lines = if above.iter().any(|e| e.name() == "pre") { usize::MAX } else { 1 };
                     for (i, line) in text.splitn(lines, '\n').enumerate() {
@@ -146,7 +153,8 @@ impl Walk {
                     if matches!(name, "style" | "script" | "head") && unclosed_markup::is_usual(element) {
                         continue;
                     }
-                    let mut inner = look.within(element, above, &mut self.styles)?;
+                    let Some(child) = ElementRef::wrap(child) else { continue };
+                    let mut inner = look.within(child, &mut self.styles)?;
                     if is_never_shown(element) {
                         inner.hide();
                     }
@@ -154,9 +162,7 @@ impl Walk {
                     if !inner.gone() {
                         self.open(name);
                     }
-                    if let Some(child) = ElementRef::wrap(child) {
-                        self.children(child, &inner, above)?;
-                    }
+                    self.children(child, &inner, above)?;
                     if !inner.gone() {
                         self.close(name);
                     }
@@ -201,8 +207,8 @@ impl Walk {
         }
     }
 
-    /// Line ends of the source are blanks (`end_cell` makes them so); other blanks are kept, a bank
-    /// counts them.
+    /// Line ends of the source become spaces in `end_cell`; other spaces are kept, because a bank counts
+    /// them.
     fn text(&mut self, text: &str) {
         let mut before = ' ';
         // "500" with a raised "00" is seen as 500.00, and is not 50000.

@@ -1,8 +1,8 @@
 //! Bounded reading of one raw mail: its headers and its readable parts, decoded.
 //!
-//! Limits are checked before anything is parsed, attached mails are made unreadable on
-//! purpose (an alert inside an attachment is somebody's copy, not the bank's mail), and a
-//! parser that panics is an outcome. It judges nothing: see `authentic` and `extract`.
+//! Limits are checked before anything is parsed. Attached mails are made unreadable on purpose: an alert inside
+//! an attachment is somebody's copy and not the bank's mail. A panic of the parser is an error like others.
+//! It judges nothing: see `authentic` and `extract`.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -11,13 +11,13 @@ use mail_parser::{Address, HeaderName, Message, MessageParser, MessagePart, Part
 use super::charset;
 use crate::domain::time::Timestamp;
 
-/// A larger mail is no alert.
+/// A larger mail is not an alert.
 pub const MAX_MAIL_BYTES: usize = 1024 * 1024;
 /// Top header block, folded lines included.
 pub const MAX_HEADER_BYTES: usize = 64 * 1024;
-/// Parts in one mail; every part announces itself with a Content-Type.
+/// Parts in one mail, counted by their Content-Type headers.
 pub const MAX_PARTS: usize = 100;
-/// Multipart in multipart.
+/// Depth of multiparts inside multiparts.
 pub const MAX_DEPTH: usize = 10;
 /// HTML handed to the HTML parser.
 pub const MAX_HTML_BYTES: usize = 256 * 1024;
@@ -25,9 +25,9 @@ pub const MAX_HTML_BYTES: usize = 256 * 1024;
 pub const MAX_TEXT_BYTES: usize = 256 * 1024;
 /// Text and HTML of all parts together: the largest HTML part with its text beside it.
 pub const MAX_SHOWN_BYTES: usize = MAX_HTML_BYTES + MAX_TEXT_BYTES / 2;
-/// Quoted-printable inside quoted-printable or base64: relays were seen to add one.
+/// Layers of quoted-printable inside quoted-printable or base64; some relays add one.
 const MAX_WRAPPINGS: usize = 2;
-/// Encoders break lines of 76 signs, `=` included, and some a few signs before.
+/// Encoders break lines at 76 characters, `=` included, and some a few characters earlier.
 const SHORTEST_BROKEN: usize = 70;
 const LONGEST_PRINTABLE: usize = 80;
 /// Recipients kept.
@@ -42,7 +42,7 @@ pub enum Body {
     Html(String),
 }
 
-/// A mail taken apart.
+/// A parsed mail.
 #[derive(Clone, Debug, Default)]
 pub struct ParsedMail {
     /// Every address of every From header, lower case; exactly one in an honest mail.
@@ -55,15 +55,15 @@ pub struct ParsedMail {
     /// Authentication-Results from the top down.
     pub verdicts: Vec<String>,
     pub bodies: Vec<Body>,
-    /// Oddities that forbid an approval without a person.
+    /// Oddities because of which only a person may approve.
     pub doubts: Vec<String>,
-    /// Some text may not be what its sender wrote: it could not be decoded for sure.
+    /// Some text may not be what its sender wrote: decoding it was not certain.
     pub undecoded: bool,
-    /// Remarks for the operator without weight.
+    /// Remarks for the operator that change nothing.
     pub notes: Vec<String>,
 }
 
-/// Opens a mail. The error is the reason, in words, why nothing can be read.
+/// Parses a mail. The error says in words why nothing can be read.
 pub fn open(raw: &[u8]) -> Result<ParsedMail, String> {
     if raw.iter().all(u8::is_ascii_whitespace) {
         return Err("empty".into());
@@ -122,9 +122,9 @@ struct Blinded {
     attached: bool,
 }
 
-/// Rewrites the types of attached mails (`message/rfc822`, digests) inside Content-Type headers,
-/// so that the parser takes them for opaque data and never nests: nested mails would be dropped
-/// recursively, and ten thousand of them overflow the stack, which no `catch_unwind` holds.
+/// Rewrites the types of attached mails (`message/rfc822`, digests) inside Content-Type headers, so that the
+/// parser treats them as opaque data and never nests. Nested mails would be dropped recursively, and ten
+/// thousand of them overflow the stack, which `catch_unwind` cannot catch.
 fn blind_attached_mails(raw: &[u8]) -> Blinded {
     let mut bytes = raw.to_vec();
     let (mut types, mut attached, mut inside, mut at) = (0, false, false, 0);
@@ -276,7 +276,7 @@ fn take_part(message: &Message<'_>, part: &MessagePart<'_>, mail: &mut ParsedMai
     }
     doubt_undecoded(mail, charset::doubts(message, part, &text));
     if charset::is_refused(message, part, &text) {
-        // The mail still has this part, and nothing stands in it.
+        // The mail still has this part, but it is empty.
         mail.bodies.push(Body::Text(String::new()));
         return Ok(());
     }
@@ -293,10 +293,10 @@ fn doubt_undecoded(mail: &mut ParsedMail, doubts: impl IntoIterator<Item = Strin
     mail.undecoded |= mail.doubts.len() > before;
 }
 
-/// Decodes text that is still quoted-printable: every `=` is either followed by two hexadecimal
-/// digits or ends a line, and there is a soft break or an encoded character beyond ASCII, which
-/// nobody types. `None` when it is not, or when it holds what no mail program has to write so: a payer
-/// can type escapes into a narration, and must not make rows or tags of them.
+/// Decodes text that is still quoted-printable: every `=` is followed by two hexadecimal digits or ends a line,
+/// and there is a soft break or an encoded character beyond ASCII, which nobody types. `None` if it is not, or
+/// if it encodes characters that mail programs need not encode: a payer can type escapes into a narration, and
+/// they must not become rows or tags.
 fn unwrap_quoted_printable(text: &str) -> Option<String> {
     let bytes = text.as_bytes();
     let hex = |b: u8| char::from(b).to_digit(16).and_then(|d| u8::try_from(d).ok());
@@ -332,9 +332,9 @@ fn unwrap_quoted_printable(text: &str) -> Option<String> {
     String::from_utf8(out).ok().filter(|text| !text.contains(breaks_lines))
 }
 
-/// Whether no line that a payer typed makes a text look encoded: signs of it stand on three lines, or
-/// on two and lines are broken only where they are long, as encoders do it. The same line twice is one,
-/// and what follows a break belongs to the line before. Without a broken line nothing is joined.
+/// Whether a text looks encoded on more lines than a payer can type: there is evidence on three lines, or on
+/// two and lines are broken only where they are long, as encoders do it. A repeated line counts once, and what
+/// follows a break belongs to the line before. Without a broken line nothing is joined.
 fn is_surely_printable(text: &str) -> bool {
     let lines = || text.lines().map(str::trim_end);
     let mut encoded = std::collections::BTreeSet::new();
@@ -352,8 +352,8 @@ fn is_surely_printable(text: &str) -> bool {
     broken.peek().is_none() || encoded.len() >= 3 || encoded.len() == 2 && broken.all(long)
 }
 
-/// Removes `=20` and `= ` that a relay left after turning soft breaks into blanks. In HTML only
-/// between the tags: inside them `= ` is an attribute written with a blank.
+/// Removes `=20` and `= ` that a relay left after turning soft breaks into spaces. In HTML only
+/// between the tags: inside them `= ` is an attribute written with a space.
 fn remove_residue(text: &str, html: bool) -> Option<String> {
     let encoded_blank = text.split_whitespace().any(|word| word == "=20" || word.ends_with("=20"));
     let loose_break = text
@@ -467,7 +467,7 @@ mod tests {
             assert_eq!(text_of(&narration).trim().lines().count(), 2, "{typed}");
             assert!(!text_of(&narration).contains('<'), "{typed}");
         }
-        // A sign at the end of one line joins rows, and is no proof of an encoding.
+        // One `=` at the end of one line joins rows, and does not prove an encoding.
         let rest = "Currency : USD\r\nBalance : 5\r\n";
         let wide = "x".repeat(60);
         for typed in ["ADA OBI=", "ADA =E2=82=A6=", "ADA=20=", &format!("{wide}="), &format!("{wide}=3D=")] {

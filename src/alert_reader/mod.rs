@@ -48,12 +48,12 @@ use text_table::TextTable;
 const UNKNOWN_BANK: &str = "if this is your bank's own address, add a template for the bank: docs/banks.md \
                             shows how, with `bank try` and `bank check`";
 
-/// What the caller knows about a mail besides its bytes.
+/// What the caller knows about a mail in addition to its bytes.
 #[derive(Clone, Debug, Default)]
 pub struct Intake {
     /// First sight of the mail.
     pub now: Timestamp,
-    /// A person vouches for it: what is missing for a proof is not missed.
+    /// A person vouches for it, so it needs no proof.
     pub trusted: bool,
     pub proof: Proof,
     /// A person wants to know which rules and expressions were tried; `why` tells it then.
@@ -76,7 +76,7 @@ impl Intake {
     }
 }
 
-/// What came of reading a mail, before any decision.
+/// The result of reading a mail, before any decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReadOutcome {
     /// A credit with an amount.
@@ -89,7 +89,7 @@ pub enum ReadOutcome {
     Quarantined,
 }
 
-/// Everything that one mail told. `why` says in words how it came to the outcome.
+/// Everything that was read from one mail. `why` explains the outcome in words.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reading {
     pub outcome: ReadOutcome,
@@ -105,11 +105,11 @@ pub struct Reading {
     pub authentic_by: Option<String>,
     /// Headers of a proven mail that its signature does not cover and that something would be read from.
     pub unsigned: Vec<&'static str>,
-    /// A key could not be had: it may be proven later.
+    /// A key could not be fetched: the mail may be proven later.
     pub waits: Option<Missing>,
     /// SHA-256 over From, Subject, Date and the visible content; the same for every copy of a mail
-    /// whatever way it came (Message-ID, Received and transfer encoding do not count). Of a proven mail
-    /// what is not signed does not count either: a thief could send the copy with another Date.
+    /// however it arrived (Message-ID, Received and transfer encoding do not count). In a proven mail,
+    /// unsigned headers do not count either: a thief could send the copy with another Date.
     pub content_hash: [u8; 32],
     pub why: Vec<String>,
 }
@@ -119,7 +119,7 @@ pub fn read(raw: &[u8], banks: &Banks, intake: &Intake) -> Reading {
     unsigned::weigh(raw, banks, intake, read_as_it_says(raw, banks, intake))
 }
 
-/// Reads a mail as its own headers say that its content is to be read.
+/// Reads a mail with the content type and encoding that its own headers state.
 fn read_as_it_says(raw: &[u8], banks: &Banks, intake: &Intake) -> Reading {
     let mut mail = match mime::open(raw) {
         Ok(mail) => mail,
@@ -162,7 +162,7 @@ fn read_as_it_says(raw: &[u8], banks: &Banks, intake: &Intake) -> Reading {
             (ReadOutcome::Quarantined, AlertFacts::default())
         }
     };
-    // What decided comes first: where that is the content, what proves the mail stands behind it.
+    // The deciding reason comes first. If it is the content, the proof is named after it.
     let speaks = judgement.authenticity.counts()
         || judgement.authenticity == Authenticity::Unproven
             && (intake.trusted || content == ReadOutcome::Unreadable);
@@ -248,7 +248,7 @@ fn head(reading: &mut Reading, mail: &ParsedMail) {
 /// What a person sees of every part.
 struct Seen {
     tables: Vec<TextTable>,
-    /// Nothing is known to be missing: all could be decoded, and no markup hides what follows it.
+    /// Nothing is known to be missing: everything was decoded, and no markup hides what follows it.
     is_whole: bool,
 }
 
@@ -262,7 +262,7 @@ fn visible(mail: &ParsedMail, doubts: &mut Vec<String>) -> Result<Seen, String> 
                 let page = catch_unwind(|| html::read(html))
                     .unwrap_or_else(|_| Err("the HTML cannot be parsed".into()))?;
                 let is_hidden = html::looks_like_alert(&page.hidden);
-                is_whole &= !(is_hidden || page.unclosed_markup || page.disguised);
+                is_whole &= !(is_hidden || page.unclosed_markup || page.disguised || page.unread_style);
                 if is_hidden {
                     doubts.push("the mail has hidden content that looks like part of an alert".into());
                 }
@@ -276,6 +276,9 @@ fn visible(mail: &ParsedMail, doubts: &mut Vec<String>) -> Result<Seen, String> 
                     doubts.push(
                         "the CSS reverses or adds text, so the mail does not show what was written".into(),
                     );
+                }
+                if page.unread_style {
+                    doubts.push("the CSS cannot be evaluated as a whole, so text may be hidden".into());
                 }
                 page.table
             }
@@ -294,7 +297,7 @@ fn visible(mail: &ParsedMail, doubts: &mut Vec<String>) -> Result<Seen, String> 
     Ok(Seen { tables, is_whole })
 }
 
-/// In a forward, the rows below the quoted head without their quote signs.
+/// In a forward: the rows below the quoted headers, without their quote marks.
 fn quoted_part(mut tables: Vec<TextTable>, judgement: &Judgement<'_>) -> Vec<TextTable> {
     if judgement.authenticity != Authenticity::Forwarded {
         return tables;
@@ -331,8 +334,8 @@ fn understand(
         let own = bank.notices.iter().any(|r| r.is_match(subject) || r.is_match(&text));
         let tells_a_move = banks.shared.moves.iter().any(|r| r.is_match(&text));
         let speaks = speaks_of_money(&text) || tells_a_move;
-        // "Never tell anybody your code" stands below alerts too: it makes no notice of a mail that
-        // says what happened to the account.
+        // Alerts also end with "Never tell anybody your code". Such a line does not make a notice of a
+        // mail that says what happened to the account.
         let happened = tells_a_move || speaks && banks.shared.transactions.iter().any(|r| r.is_match(&text));
         let common = |text: &str| banks.shared.notices.iter().any(|r| r.is_match(text));
         let notice = own || common(subject) || common(&text) && !happened;
@@ -361,7 +364,7 @@ fn understand(
         explain: intake.explain,
     };
     let mut facts = extract::facts(bank, &banks.shared, layout, tables, &head, why);
-    // The cause stands first.
+    // The cause comes first.
     let mut because = |cause: &str| why.insert(0, cause.to_owned());
     let free = layout.free_labels();
     let labels = html::markup_boundaries::Labels {
@@ -413,12 +416,12 @@ fn speaks_of_money(text: &str) -> bool {
 fn content_hash(mail: &ParsedMail, tables: &[TextTable]) -> [u8; 32] {
     let mut hash = Sha256::new();
     let date = mail.date.map(|d| d.0.to_string()).unwrap_or_default();
-    // A signature in the relaxed form does not see blanks added to the subject.
+    // A signature in the relaxed form does not cover spaces that were added to the subject.
     let subject = mail.subject.as_deref().map(text_table::collapse).unwrap_or_default();
     let head = [mail.from.join(","), subject, date];
     let texts = tables.iter().map(TextTable::text);
     for part in head.into_iter().chain(texts) {
-        // The length in front keeps two parts from passing for one.
+        // The length in front keeps two parts from being mistaken for one.
         hash.update((part.len() as u64).to_be_bytes());
         hash.update(part.as_bytes());
     }

@@ -1,6 +1,6 @@
-//! What a narration tells: the payer's name, bank and account, the session id, a virtual
-//! account. The forms are data (templates and data/narration.toml); this runs them and judges
-//! whether what stands in the name's place is a name. Called by `extract` only.
+//! Reads a narration: the payer's name, bank and account, the session id, a virtual account. Its forms are data
+//! (templates and data/narration.toml). This file runs them, and decides whether the text in the name's place
+//! is a name. Called by `extract` only.
 
 pub mod tried;
 
@@ -15,21 +15,21 @@ use crate::domain::time::Timestamp;
 /// Longer is no name (contract/names.md#n2).
 const MAX_NAME_CHARS: usize = 120;
 
-/// Shorter endings repeat the beginning of a name by chance.
+/// Shorter endings may repeat the beginning of a name by chance.
 const SHORTEST_REPEAT: usize = 6;
-/// A second writing that is cut shows at least so many words: glued to the first, a shorter one may be the end of
-/// a surname; behind a sign, one word may be half of a double name.
+/// Words that a shortened repetition of a name must have. Glued to the first, a shorter one may be the end of a
+/// surname; after a separator, one word may be half of a double name.
 const CUT_WORDS_GLUED: usize = 3;
 const CUT_WORDS_PARTED: usize = 2;
 
-/// What was found. Everything is `None` where the narration's form is not known.
+/// What was found. Everything is `None` if the form of the narration is unknown.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Narration {
     pub payer: Option<String>,
     pub payer_cut: bool,
-    /// Two names of two people stand where the payer's is looked for, so none was taken.
+    /// The names of two people are where the payer's should be, so neither was taken.
     pub two_names: bool,
-    /// The name the money went to, where the narration tells it.
+    /// The name of the receiver, if the narration tells it.
     pub receiver: Option<String>,
     pub payer_bank: Option<String>,
     pub payer_account: Option<String>,
@@ -40,7 +40,7 @@ pub struct Narration {
     pub virtual_day: Option<i64>,
 }
 
-/// What the reader of narrations has to know besides the text.
+/// What is needed to read a narration, apart from its text.
 pub struct Setting<'a> {
     pub bank: &'a Bank,
     pub shared: &'a Shared,
@@ -69,16 +69,16 @@ pub fn read(text: &str, setting: &Setting<'_>) -> Narration {
 
 /// Every rule in its order, and whether it is the template's own.
 fn rules<'a>(setting: &Setting<'a>) -> impl Iterator<Item = (bool, &'a NarrationRule)> {
-    // Where a payer's words are all there is, the network's forms among them are typed.
+    // If the narration holds only what the payer typed, the network's forms in it are typed too.
     let is_typed = setting.bank.narration_is_typed;
     let network = setting.shared.narrations.iter().filter(move |_| !is_typed);
     setting.bank.narrations.iter().map(|rule| (true, rule)).chain(network.map(|rule| (false, rule)))
 }
 
-/// What one rule came to.
+/// The result of one rule.
 #[derive(Clone, Debug, PartialEq)]
 enum Came {
-    /// It is for other narrations.
+    /// The rule is for other narrations.
     Aside,
     NotFound,
     /// Such narrations name no payer.
@@ -87,7 +87,7 @@ enum Came {
     TypedBank,
     /// The name may be the payer's typing.
     TypedName,
-    /// What stands in the name's place is none.
+    /// The text in the name's place is not a name.
     NoName,
     TwoNames,
     Payer(String),
@@ -170,8 +170,8 @@ fn day(text: &str) -> Option<i64> {
         .map(|t| t.lagos_day())
 }
 
-/// Whether the bank and the name behind it are the payer's typing: the session id was made by
-/// another institution, so the real ones were cut off or are not known.
+/// Whether the payer typed the bank and the name after it: another institution made the session id, so the real
+/// bank and name were cut off or are unknown.
 fn typed_by_the_payer(found: &Captures<'_>, shared: &Shared) -> bool {
     let group = |name: &str| found.name(name).map(|m| m.as_str());
     group("session")
@@ -179,10 +179,10 @@ fn typed_by_the_payer(found: &Captures<'_>, shared: &Shared) -> bool {
         .is_some_and(|(session, bank)| shared.institutions.contradict(session, bank))
 }
 
-/// Whether the name behind the network's letters may be the payer's typing although the letters are
-/// right. Where the narration fills its field, the real end may have been cut off: then the text before
-/// must tell the same name. And a name of two words that goes on with two hyphens, or with one where
-/// the end is missing, is a typed name before letters that nobody listed.
+/// Whether the payer may have typed the name after the network's letters although the letters are right. If the
+/// narration fills its field, the real end may have been cut off; then the text before must have the same name.
+/// And if a name of two words is followed by two hyphens (or by one, if the end is missing), it is a typed name
+/// before letters that are in no list.
 fn may_be_typed(text: &str, found: &Captures<'_>, filled: bool) -> bool {
     let (Some(session), Some(bank), Some(payer)) =
         (found.name("session"), found.name("bank"), found.name("payer"))
@@ -206,9 +206,9 @@ enum Choice {
     Unclear,
 }
 
-/// The payer among `payer` and `payer2`: the holder's own name only if there is no other, of two
-/// writings of one name that in `payer`, which is the network's, and of two people the one that the
-/// rule says, or none. What the payer may have typed adds nothing to a name, unless that was cut.
+/// Chooses the payer from `payer` and `payer2`. The account holder's own name is used only if there is no
+/// other. If both are one name, `payer` is used, which is the network's. If they are two people, the rule
+/// decides, or neither is used. What the payer may have typed adds nothing to a name, unless the name was cut.
 fn choose(found: &Captures<'_>, rule: &NarrationRule, setting: &Setting<'_>) -> Choice {
     let name = |group: &str| {
         let name = found.name(group).and_then(|m| clean_name(m.as_str(), setting.shared));
@@ -242,15 +242,15 @@ fn choose(found: &Captures<'_>, rule: &NarrationRule, setting: &Setting<'_>) -> 
     }
 }
 
-/// In a place where a bank also writes other things: two words, and none that names a payment.
+/// For a place where a bank also writes other things: at least two words, none of which names a payment.
 fn stands_for_itself(name: &str, shared: &Shared) -> bool {
     name.split_whitespace().filter(|w| w.chars().any(char::is_alphabetic)).count() >= 2
         && !shared.not_in_loose_names.iter().any(|r| r.is_match(name))
 }
 
-/// A name of several words that stands there twice without a blank between (`ADA OBIADA OBI`), the
-/// second time perhaps cut behind two whole words, becomes one. A last word that only ends with the first one
-/// (`EZE IFEANYI NWAEZE`) is part of the name.
+/// A name of several words that is written twice without a space between (`ADA OBIADA OBI`) becomes one. The
+/// second may be cut after two whole words. A last word that only ends like the first one (`EZE IFEANYI
+/// NWAEZE`) is part of the name.
 fn halve(name: &str) -> &str {
     if let Some(once) = twice_with_a_sign(name) {
         return once;
@@ -270,7 +270,7 @@ fn halve(name: &str) -> &str {
     name
 }
 
-/// The first of two writings that a sign parts (`ADA OBI-ADA OBI`), the second perhaps cut.
+/// The first of two writings with a separator between (`ADA OBI-ADA OBI`); the second may be cut.
 fn twice_with_a_sign(name: &str) -> Option<&str> {
     let parts = name.char_indices().filter(|(_, c)| "-/|,.;:&+_".contains(*c));
     for (at, sign) in parts {
@@ -286,7 +286,7 @@ fn twice_with_a_sign(name: &str) -> Option<&str> {
     None
 }
 
-/// Whether `back` is `front`, or as much of it as `words` words show, the last of them perhaps cut.
+/// Whether `back` is `front`, or its first `words` words or more, of which the last may be cut.
 fn is_repeated(front: &str, back: &str, words: usize) -> bool {
     if front == back {
         return true;
@@ -299,7 +299,7 @@ fn is_repeated(front: &str, back: &str, words: usize) -> bool {
         && whole.get(before.len()).is_some_and(|word| word.starts_with(last.as_str()))
 }
 
-/// An initial may be somebody's own.
+/// An initial may be a name of its own.
 fn ends_in_a_word(name: &str) -> bool {
     name.split_whitespace().next_back().is_some_and(|word| word.chars().count() > 1)
 }
@@ -321,7 +321,7 @@ fn same_words(a: &str, b: &str) -> bool {
     words(a) == words(b)
 }
 
-/// A name without what is glued to it; `None` when it is none: digits, an institution, a word
+/// A name without the text that is glued to it. `None` if it is not a name: digits, an institution, a word
 /// such as "payment".
 pub fn clean_name(raw: &str, shared: &Shared) -> Option<String> {
     let mut name = collapse(raw);

@@ -1,6 +1,6 @@
-//! What proves a mail, as the reader is told it: the answer of `mail_proof`, and which fields it covers.
+//! What proves a mail: the answer of `mail_proof`, and the fields that it covers.
 //!
-//! Data alone. Nothing here checks anything; a mail without an answer is read as unproven.
+//! Only data: nothing is checked here. A mail without an answer is read as unproven.
 
 use crate::domain::alert::Missing;
 
@@ -21,7 +21,7 @@ pub struct Covered {
 }
 
 impl Covered {
-    /// As for a mail that a person vouches for.
+    /// All fields, as for a mail that a person vouches for.
     pub const ALL: Covered = Covered {
         subject: true,
         date: true,
@@ -52,7 +52,7 @@ pub enum ProofVerdict {
     Proven(Credential),
     /// A signature of the bank's own fails: the mail is not what the bank signed.
     Failed,
-    /// A key could not be had: ask again later.
+    /// A key could not be fetched: ask again later.
     Waits(Missing),
 }
 

@@ -1,8 +1,8 @@
 //! The banks' templates: TOML under `banks/`, embedded, and checked when they are read.
 //!
-//! A template says which senders are the bank's, how its mails are recognised and where their
-//! fields stand. This file knows no bank; a folder of the operator's can replace or add any.
-//! Doors and `ops` ask it for banks; `extract` runs the layouts.
+//! A template says which senders are the bank's, how its mails are recognised, and where their fields are. This
+//! file knows no bank. The operator's own folder can replace or add templates. Doors and `ops` ask it for
+//! banks; `extract` runs the layouts.
 
 mod compile;
 pub mod embedded;
@@ -26,7 +26,7 @@ const NETWORK_LIMIT: usize = 100;
 /// Characters of a narration of a bank whose limit nobody knows.
 const LONGEST_TYPED: usize = 160;
 
-/// What is wrong with a template, naming the file and the key.
+/// What is wrong with a template; names the file and the key.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TemplateError {
     #[error("{file}: {message}")]
@@ -76,9 +76,9 @@ pub struct Bank {
     pub senders: Vec<String>,
     pub dkim_domains: Vec<String>,
     pub currency: Option<String>,
-    /// The narration of a credit holds what the payer typed and nothing of the network's.
+    /// The narration of a credit holds only what the payer typed, and nothing that the network adds.
     pub narration_is_typed: bool,
-    /// Its signatures cover Content-Type. Where they do not, a mail of its must say itself what it is.
+    /// Its signatures cover Content-Type. If they do not, the body of its mails must show what it is.
     pub signs_content_type: bool,
     /// Lengths in characters at which the bank cuts names; ascending.
     pub cut_lengths: Vec<usize>,
@@ -112,7 +112,7 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    /// Signs that a payer may have typed into one value: what the bank cuts it at, or the network.
+    /// Characters that a payer may have typed into one value: the bank's limit, or the network's.
     pub fn typed_max(&self) -> usize {
         let continued = self.continuation.as_ref().map(|c| c.at.max(c.limit));
         self.narration_limit.max(continued).map_or(LONGEST_TYPED, |limit| limit.max(NETWORK_LIMIT))
@@ -157,7 +157,7 @@ pub(super) struct Continuation {
 #[derive(Debug)]
 pub(super) struct NarrationRule {
     pub pattern: Pattern,
-    /// As it stands in the template.
+    /// As it is written in the template.
     pub written: String,
     pub layouts: Vec<String>,
     pub direction: Option<Direction>,
@@ -213,7 +213,7 @@ impl FieldName {
         FieldName::Ledger,
     ];
 
-    /// As templates call it.
+    /// Its name in templates.
     pub const fn as_str(self) -> &'static str {
         match self {
             FieldName::Amount => "amount",
@@ -237,7 +237,7 @@ impl FieldName {
 /// What holds for every bank.
 #[derive(Debug)]
 pub(super) struct Shared {
-    /// What stands for `{BANK}` in an expression.
+    /// What replaces `{BANK}` in an expression.
     pub words: String,
     pub name_noise: Vec<Pattern>,
     /// Folded.
@@ -321,7 +321,7 @@ impl Institutions {
         !core.is_empty() && self.cores.contains(&core)
     }
 
-    /// Display name for the way a narration writes an institution.
+    /// Display name of an institution as a narration writes it.
     pub fn by_letters(&self, letters: &str) -> Option<&str> {
         self.by_letters.get(&super::text_table::collapse(letters).to_uppercase()).map(String::as_str)
     }
@@ -433,7 +433,7 @@ impl Banks {
         self.banks.iter().find(|b| b.code == code)
     }
 
-    /// A bank by code, display name or alias, ignoring case, blanks and signs.
+    /// A bank by code, display name or alias, ignoring case, spaces and punctuation.
     pub fn by_name_or_alias(&self, name: &str) -> Option<&Bank> {
         let wanted = squeeze(name);
         if wanted.is_empty() {

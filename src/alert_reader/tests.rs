@@ -11,6 +11,7 @@ mod narrations;
 mod oneline;
 mod parts;
 mod states;
+mod styles;
 mod taught;
 mod typed;
 mod unsigned;

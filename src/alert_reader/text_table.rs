@@ -1,36 +1,36 @@
-//! The visible content of a part as rows of cells, whatever it was: an HTML table, text with
-//! tabs or pipes, labels and values on lines of their own.
+//! The visible content of a part as rows of cells. It may have been an HTML table, text with tabs or pipes, or
+//! labels and values on separate lines.
 //!
-//! `TextTable::values` finds what stands at a label. It knows no bank and no meaning of a label.
+//! `TextTable::values` finds the values at a label. It knows no bank, and not what a label means.
 
 use std::collections::HashMap;
 
 /// Rows in one part; an alert has under a hundred.
 pub const MAX_ROWS: usize = 4000;
-/// Cells in one row. Looking for values grows with the square of it.
+/// Cells in one row. The time to search for values grows with the square of it.
 pub const MAX_CELLS: usize = 64;
-/// Stands between a digit and one of another height; no figure is read across it.
+/// Stands between digits of different heights; no figure is read across it.
 pub const RAISED: char = '^';
-/// Lines that a wrapped value may go on for.
+/// Lines over which a wrapped value may go on.
 const MAX_WRAPPED: usize = 3;
-/// No mailer wraps a shorter line.
+/// Mail programs wrap no shorter line.
 const SHORTEST_WRAPPED_LINE: usize = 45;
 
-/// Cells of one row, trimmed at both ends, blanks inside kept as they came (a bank counts them).
+/// Cells of one row, trimmed at both ends; spaces inside are kept as they came (a bank counts them).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TextTable {
     pub rows: Vec<Vec<String>>,
     /// Lines may be parts of a longer one: plain text, wrapped on its way.
     pub wrapped_lines: bool,
-    /// Cells that lost signs nobody sees, blanks at their ends above all, and how many: a bank that
+    /// Cells that lost invisible characters, mostly spaces at their ends, and how many: a bank that
     /// cuts a value at a length counted them.
     pub unseen: HashMap<String, usize>,
 }
 
-/// How labels and values stand to each other.
+/// How labels and values are separated.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Arrangement {
-    /// One blank may part a label from its value.
+    /// One space may separate a label from its value.
     pub spaced: bool,
     /// The value may be long enough to have been wrapped.
     pub wraps: bool,
@@ -40,18 +40,18 @@ pub struct Arrangement {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Found {
     pub text: String,
-    /// Signs that its cell lost (see `TextTable::unseen`).
+    /// Characters that its cell lost (see `TextTable::unseen`).
     pub unseen: usize,
     rows: Vec<usize>,
     cell: usize,
 }
 
-/// Signs that change what a reader sees, or that no bank writes.
+/// Characters that change what a person sees, or that no bank writes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Oddities {
     pub bidi: bool,
     pub foreign_digits: bool,
-    /// A sign without width inside a word or a figure. Between blanks they only fill a preview line.
+    /// A zero-width character inside a word or a figure. Between spaces they only fill a preview line.
     pub invisible: bool,
 }
 
@@ -68,11 +68,11 @@ impl Oddities {
     }
 }
 
-/// Takes out zero-width signs, makes every blank a blank and every colon a colon.
+/// Removes zero-width characters, and writes every kind of space as a space and every kind of colon as a colon.
 pub fn clean(text: &str) -> (String, Oddities) {
     let mut odd = Oddities::default();
     let mut out = String::with_capacity(text.len());
-    // The last sign was one without width, behind a letter or a digit.
+    // The last character had no width, and came after a letter or a digit.
     let mut inside = false;
     for c in text.chars() {
         let without_width = matches!(
@@ -95,7 +95,7 @@ pub fn clean(text: &str) -> (String, Oddities) {
             c if c.is_whitespace() => out.push(' '),
             c if c.is_control() => {}
             c => {
-                // Digits of other scripts look like ours and count differently.
+                // Digits of other scripts look like ours and may have other values.
                 odd.foreign_digits |=
                     !c.is_ascii() && c.is_numeric() && !matches!(c, '²' | '³' | '¹' | '¼' | '½' | '¾');
                 out.push(c);
@@ -136,7 +136,7 @@ impl TextTable {
         table
     }
 
-    /// Notes that a cell lost signs nobody sees.
+    /// Notes that a cell lost characters that nobody sees.
     pub fn lost(&mut self, cell: &str, signs: usize) {
         if signs > 0 && !cell.is_empty() {
             let known = self.unseen.entry(cell.to_owned()).or_default();
@@ -144,7 +144,7 @@ impl TextTable {
         }
     }
 
-    /// Makes every cell plain (see `clean`) and trims it. Answers what was odd about them.
+    /// Cleans every cell (see `clean`) and trims it. Returns what was odd about them.
     pub fn clean(&mut self) -> Vec<Oddities> {
         let mut all = Vec::new();
         let mut lost = Vec::new();
@@ -164,7 +164,7 @@ impl TextTable {
         all
     }
 
-    /// Why this is no alert, if it has more rows or cells than one can have.
+    /// Why this is not an alert, if it has more rows or cells than one can have.
     pub fn too_large(&self) -> Option<String> {
         if self.rows.len() > MAX_ROWS {
             return Some(format!("a part has more than {MAX_ROWS} rows"));
@@ -173,7 +173,7 @@ impl TextTable {
         wide.then(|| format!("a row has more than {MAX_CELLS} cells"))
     }
 
-    /// Takes rows apart that are drawn with pipes inside one cell.
+    /// Splits rows that are drawn with pipes inside one cell.
     pub fn split_drawn_rows(&mut self) {
         for row in &mut self.rows {
             if let [only] = &row[..]
@@ -184,7 +184,7 @@ impl TextTable {
         }
     }
 
-    /// All visible text, rows as lines; the ground for a template's expressions.
+    /// All visible text, rows as lines. A template's expressions are run over it.
     pub fn text(&self) -> String {
         let mut out = String::new();
         for row in &self.rows {
@@ -197,8 +197,8 @@ impl TextTable {
         out
     }
 
-    /// Every value that stands at one of `labels`. `known` are all labels of the layout: where
-    /// one of them begins, a value has ended.
+    /// Every value at one of `labels`. `known` are all labels of the layout: where one of them begins, a
+    /// value has ended.
     pub fn values(&self, labels: &[String], known: &[String], how: Arrangement) -> Vec<Found> {
         let mut out = Vec::new();
         for (r, row) in self.rows.iter().enumerate() {
@@ -277,7 +277,7 @@ impl TextTable {
     /// Empties the cells of a value, so that words a payer typed cannot pass for the bank's.
     pub fn mask(&mut self, found: &Found) {
         for (i, &r) in found.rows.iter().enumerate() {
-            // What it was wrapped to has lines of its own.
+            // The lines that it was wrapped to.
             let from = if i == 0 { found.cell } else { 0 };
             if let Some(row) = self.rows.get_mut(r) {
                 for cell in row.iter_mut().skip(from) {
@@ -301,8 +301,8 @@ fn cells(line: &str) -> Vec<String> {
     cells
 }
 
-/// What stands behind the label that a cell begins with, `""` when it is all label. The longest known label wins,
-/// so that `Amount` does not answer for `Amount in words`.
+/// What stands behind the label that a cell begins with, `""` when it is all label. The longest known label
+/// wins, so that `Amount` does not answer for `Amount in words`.
 pub fn split_label<'a>(cell: &'a str, labels: &[String], known: &[String], spaced: bool) -> Option<&'a str> {
     let whole = fold_label(cell);
     if whole.is_empty() {
@@ -322,7 +322,7 @@ pub fn split_label<'a>(cell: &'a str, labels: &[String], known: &[String], space
         let trimmed = trimmed.trim_start_matches(' ');
         let parted = trimmed.starts_with(':') || rest.starts_with("  ") || rest.starts_with('\t');
         if (parted || spaced && rest.starts_with(' ')) && best.is_none_or(|(b, _)| b.len() < label.len()) {
-            // A star before a blank is an ornament, one before a digit belongs to a masked number.
+            // A star before a space is decoration; one before a digit belongs to a masked number.
             let value = trimmed.trim_start_matches([':', ' ', '\t']);
             best = Some((label, value.strip_prefix("* ").unwrap_or(value).trim()));
         }

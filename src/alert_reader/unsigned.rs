@@ -1,13 +1,13 @@
-//! What the signature of a proven mail leaves open, and what follows from it.
+//! Headers of a proven mail that its signature does not cover, and what follows from them.
 //!
-//! Whoever passes a mail on can change, add and take away every header that its signature does not cover. What
-//! such a header says of itself (subject, date, receiver, id) is not read. One that says how the content is to
-//! be read is worse: a payer can type what becomes rows of the bank's as soon as a text is called HTML, HTML is
-//! called text, or a boundary is named in the midst of it. So such a mail goes to a person, unless the bank's
-//! template says that the bank signs no Content-Type. Then **the body itself must say what it is** (`natural`:
-//! the signature covers it), and the mail is read as that; the header it came with must make no difference, and
-//! no other type that it could have been given may tell another credit. What is approved then rests on signed
-//! bytes alone. Called by `alert_reader::read`.
+//! Whoever forwards a mail can change, add and remove every header that its signature does not cover. The
+//! values of such headers (subject, date, receiver, id) are not read. A header that says how to read the
+//! content is worse. A payer can type text that becomes rows of the bank's when text is declared as HTML, HTML
+//! as text, or when a boundary is declared in the middle of it. So such a mail goes to a person, unless the
+//! bank's template says that the bank does not sign Content-Type. Then **the body itself must show what it is**
+//! (`natural`: the signature covers it), and the mail is read as that. Its Content-Type must make no
+//! difference, and no other type that it could have been given may lead to a different credit. So an approval
+//! rests on signed bytes alone. Called by `alert_reader::read`.
 
 use super::head;
 use super::mime::{self, Body, ParsedMail};
@@ -19,13 +19,13 @@ use crate::domain::alert::{AlertFacts, BankTime, TimePrecision};
 const MAX_BOUNDARIES: usize = 4;
 /// Characters of a boundary (RFC 2046).
 const MAX_BOUNDARY: usize = 70;
-/// Charsets that banks write. In others the bytes of ASCII mean something else, or signs beyond it do: the
-/// first are never read without a doubt, the second only differ from these.
+/// Charsets that banks write. In others the ASCII bytes mean something else, or only the bytes beyond ASCII do.
+/// The first kind is never read without a doubt; the second differs only in those characters.
 const CHARSETS: [&str; 2] = ["utf-8", "windows-1252"];
 const CONTENT_TYPE: &str = "Content-Type";
 const ENCODING: &str = "Content-Transfer-Encoding";
 
-/// Takes from a proven mail what nobody signed. Answers the names of the headers that were there.
+/// Removes from a proven mail what is not signed. Returns the names of the headers that were there.
 pub(super) fn drop_unsigned(mail: &mut ParsedMail, covered: &Covered) -> Vec<&'static str> {
     let mut names = Vec::new();
     if !covered.subject && mail.subject.take().is_some() {
@@ -44,13 +44,13 @@ pub(super) fn drop_unsigned(mail: &mut ParsedMail, covered: &Covered) -> Vec<&'s
     names
 }
 
-/// Headers that say how the content is to be read, and that the proof does not cover.
+/// Headers that say how to read the content, and that the proof does not cover.
 fn open(covered: &Covered) -> Vec<&'static str> {
     let all = [(covered.content_type, CONTENT_TYPE), (covered.encoding, ENCODING)];
     all.into_iter().filter_map(|(covered, name)| (!covered).then_some(name)).collect()
 }
 
-/// Weighs what was read of a mail against the headers that nobody signed.
+/// Compares what was read from a mail with its unsigned headers.
 pub(super) fn weigh(raw: &[u8], banks: &Banks, intake: &Intake, mut read: Reading) -> Reading {
     let covered = intake.covered();
     let open = open(&covered);
@@ -82,12 +82,12 @@ pub(super) fn weigh(raw: &[u8], banks: &Banks, intake: &Intake, mut read: Readin
     read
 }
 
-/// A debit or a reversal, from which it follows that a credit is held or an alarm raised.
+/// A debit or a reversal, because of which a credit may be held or an alarm raised.
 fn takes_money_back(read: &Reading) -> bool {
     read.outcome == ReadOutcome::Ignored && read.facts.is_outgoing()
 }
 
-/// The mail read as its body says. The error says why the type it was given may matter.
+/// The mail, read as its body says. The error says why its stated type may matter.
 fn settled(raw: &[u8], banks: &Banks, intake: &Intake, given: &Reading) -> Result<Reading, String> {
     let bare = Bare::of(raw)?;
     let natural = bare.natural(&intake.covered())?;
@@ -197,16 +197,16 @@ impl Bare {
         [&self.head, header.as_bytes(), &self.body].concat()
     }
 
-    /// The type that the body is, by its own signed bytes. The error: it could be several.
+    /// The type of the body, by its own signed bytes. The error: it could have several.
     fn natural(&self, covered: &Covered) -> Result<String, String> {
         if let Some(boundary) = self.outer_boundary()? {
             return Ok(multipart("alternative", &boundary));
         }
-        // Whoever took "quoted-printable" away would have the encoded text read.
+        // If somebody removed "quoted-printable", the encoded text would be read.
         if !covered.encoding_signed && may_be_printable(&self.body) {
             return Err("its body could be quoted-printable".into());
         }
-        // Decoded, for a page in base64 does not look like one.
+        // Decoded, because a page in base64 does not look like one.
         let decoded = |charset: &str| match mime::open(&self.with(&format!("text/plain; charset={charset}")))
         {
             Ok(ParsedMail { bodies, .. }) => match &bodies[..] {
@@ -241,8 +241,8 @@ impl Bare {
         self.body.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii_end)
     }
 
-    /// The boundary of a body that is made of parts: its first line, after the words that some programs put
-    /// there for old readers, begins the first part, and its last line ends the last one.
+    /// The boundary of a multipart body: its first line (after the preamble that some programs write for old
+    /// readers) begins the first part, and its last line ends the last one.
     fn outer_boundary(&self) -> Result<Option<String>, String> {
         let unclear = || Err("it is unclear whether its body consists of parts".to_owned());
         let mut lines = self.lines().filter(|line| !line.is_empty());
@@ -294,13 +294,13 @@ fn multipart(kind: &str, boundary: &str) -> String {
     format!("multipart/{kind}; boundary=\"{boundary}\"")
 }
 
-/// A header that parts begin with.
+/// A header at the beginning of a part.
 fn describes_a_part(line: &[u8]) -> bool {
     let line = line.to_ascii_lowercase();
     [&b"content-type:"[..], b"content-transfer-encoding:"].iter().any(|name| line.starts_with(name))
 }
 
-/// What may be a boundary, as text.
+/// The text of a possible boundary.
 fn boundary(text: &[u8]) -> Option<String> {
     let is_fit = |b: &u8| b.is_ascii_alphanumeric() || b"'()+_,-./:=? ".contains(b);
     let fits = (1..=MAX_BOUNDARY).contains(&text.len()) && text.iter().all(is_fit) && !text.ends_with(b" ");

@@ -1,13 +1,12 @@
-//! Authentication-Results: what somebody on the way says about a mail, read by the grammar of RFC 8601
-//! with the blanks, comments and quotes of RFC 5322.
+//! Authentication-Results: what a server on the way says about a mail, parsed by the grammar of RFC 8601 with
+//! the whitespace, comments and quotes of RFC 5322.
 //!
-//! Anybody can write such a header. It can speak against a mail whoever wrote it ([`against`]), and is
-//! then read as far as it can be. For a mail it speaks only where the operator named the writer, see
-//! `mail_proof`, and only if it is sound to its last letter: whoever bends a part of it (a domain of his, a
-//! HELO that the provider repeats) must not be able to add to it. Stricter than the grammar in one thing:
-//! properties stand apart by white space, not by a comment alone. More lenient in another: a value without
-//! quotes may hold `/`, `=`, `+`, `@`, `:`, as honest programs write them. ARC is not read at all. Bounded
-//! and pure. Called by `authentic` and `mail_proof`.
+//! Anybody can write such a header. Evidence against a mail counts whoever wrote it ([`against`]), and is read
+//! as far as it can be. Evidence for a mail counts only if the operator named the writer (see `mail_proof`) and if
+//! the whole header is well formed: whoever controls a part of it (a domain, a HELO that the provider repeats)
+//! must not be able to add to it. One thing is stricter than the grammar: whitespace must separate properties,
+//! a comment alone does not. One is more lenient: a value without quotes may hold `/`, `=`, `+`, `@`, `:`, as
+//! honest programs write them. ARC is not read. Bounded and pure. Called by `authentic` and `mail_proof`.
 
 use super::template::Bank;
 
@@ -16,7 +15,7 @@ const MAX_BYTES: usize = 16 * 1024;
 /// Results of one header, and properties of one result.
 const MAX_FINDINGS: usize = 100;
 const MAX_PROPERTIES: usize = 50;
-/// How deep comments may be nested.
+/// Depth of nested comments.
 const MAX_DEPTH: u32 = 20;
 /// What a DKIM result may tell of (the registry of RFC 8601).
 const OF_DKIM: [&str; 5] = ["header.d", "header.i", "header.b", "header.a", "header.s"];
@@ -36,7 +35,7 @@ pub struct Finding {
 pub struct ProviderVerdict {
     pub authserv_id: String,
     pub findings: Vec<Finding>,
-    /// Every letter has its place in the grammar, no property is there twice or under another method.
+    /// All of it follows the grammar, and no property is there twice or under another method.
     pub is_sound: bool,
 }
 
@@ -91,7 +90,7 @@ pub fn parse(value: &str) -> Option<ProviderVerdict> {
     Some(verdict)
 }
 
-/// What is left to read. `None` from any of its methods: a comment or quote never ends.
+/// The input that is left. Any method returns `None` if a comment or quote never ends.
 #[derive(Clone, Copy)]
 struct Reader<'a> {
     rest: &'a str,
@@ -110,7 +109,7 @@ impl<'a> Reader<'a> {
         Some(c)
     }
 
-    /// The longest beginning of such characters, which may be none.
+    /// The longest prefix of such characters; it may be empty.
     fn run(&mut self, is_wanted: impl Fn(char) -> bool) -> &'a str {
         let end = self.rest.find(|c| !is_wanted(c)).unwrap_or(self.rest.len());
         let (found, rest) = self.rest.split_at(end);
@@ -122,7 +121,7 @@ impl<'a> Reader<'a> {
         self.run(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_').to_ascii_lowercase()
     }
 
-    /// White space and comments. Tells whether there was white space.
+    /// Skips whitespace and comments. Returns whether there was whitespace.
     fn blank(&mut self) -> Option<bool> {
         let mut is_apart = false;
         loop {
@@ -143,7 +142,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A quoted string or a bare word; `Some(None)` where neither stands.
+    /// A quoted string or a bare word; `Some(None)` if neither is next.
     fn value(&mut self) -> Option<Option<String>> {
         if !self.take('"') {
             let word = self.run(is_bare);
@@ -172,7 +171,7 @@ impl<'a> Reader<'a> {
     }
 
     /// `method[/version] = result [reason = value] *(ptype.property = value)` up to the next semicolon.
-    /// Whatever has no place in it is passed over, and then it is not sound.
+    /// What does not fit is skipped, and the header is then not well formed.
     fn finding(&mut self) -> Option<(Option<Finding>, bool)> {
         let mut is_sound = true;
         self.blank()?;
@@ -217,7 +216,7 @@ impl<'a> Reader<'a> {
         Some((is_finding.then_some(finding), is_sound))
     }
 
-    /// One property, or the reason; `Some(None)` and nothing read where something else stands.
+    /// One property, or the reason; `Some(None)` with nothing read if something else is next.
     fn property(&mut self) -> Option<Option<(String, String)>> {
         let mut ahead = *self;
         let mut name = ahead.keyword();
@@ -241,7 +240,7 @@ impl<'a> Reader<'a> {
         Some(Some((name, value)))
     }
 
-    /// Passes over one thing that has no place. A bracket that closes nothing cannot be passed over.
+    /// Skips one thing that does not fit. A bracket that closes nothing cannot be skipped.
     fn pass_over(&mut self) -> Option<()> {
         match self.rest.chars().next()? {
             ')' => None,
@@ -259,12 +258,12 @@ fn is_base64(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '=')
 }
 
-/// What may stand in a value without quotes.
+/// Characters of a value without quotes.
 fn is_bare(c: char) -> bool {
     !c.is_whitespace() && !c.is_control() && !matches!(c, '(' | ')' | '"' | ';' | ',' | '<' | '>' | '\\')
 }
 
-/// What a header says against the mail being this bank's, if anything.
+/// What a header says against this bank having sent the mail, if anything.
 pub fn against(value: &str, bank: &Bank) -> Option<String> {
     let verdict = parse(value)?;
     let mut signed_by_bank = false;

@@ -1,7 +1,7 @@
 //! Dates and times as banks write them, read into intervals of the bank's time.
 //!
-//! Day first, always; two-digit years are of this century; Lagos time unless the text says
-//! UTC. What is not shown stays open: a bare day is the whole Lagos day. Only this room calls it.
+//! The day always comes first. Two-digit years are of this century. Times are Lagos time unless the text says
+//! UTC. What is not shown stays open: a day without a time is the whole Lagos day. Only this room calls it.
 
 use crate::domain::alert::{BankTime, TimePrecision};
 use crate::domain::time::{Span, Timestamp};
@@ -11,8 +11,8 @@ use jiff::civil;
 const MAX_CHARS: usize = 200;
 const LAGOS_SECONDS: i64 = crate::domain::time::LAGOS_OFFSET_SECONDS as i64;
 
-/// A mail leaves a bank within minutes of the transaction; the bank that was seen to write the
-/// wrong half of the day also wrote its local time as UTC into the Date.
+/// A bank sends its mail within minutes of the transaction. The bank that was seen to confuse AM and PM also
+/// wrote its local time as UTC into the Date.
 const HALF_DAY_SLACK: Span = Span::minutes(75);
 
 /// Hour, minute, and the second if shown.
@@ -36,7 +36,7 @@ enum Token {
     Sign(char),
 }
 
-/// Reads a text. Two different dates or times in it make that part `None`.
+/// Reads a text. If it has two different dates or times, that part is `None`.
 pub fn read(text: &str) -> ShownTime {
     let tokens = tokens(text);
     let mut days = Vec::new();
@@ -200,7 +200,7 @@ fn clock_at(t: &[Token]) -> Option<(Option<Clock>, usize)> {
         && let Some(afternoon) = half(w)
     {
         used += 1;
-        // "15:29PM" is the 24-hour clock with an ornament.
+        // "15:29PM" is a 24-hour time; the PM means nothing.
         if hour <= 12 {
             hour = hour % 12 + if afternoon { 12 } else { 0 };
         }
@@ -335,7 +335,7 @@ mod tests {
         assert_eq!(open.begin.to_string(), "2026-07-29T23:00:00.000000Z");
         assert_eq!(open.end.to_string(), "2026-07-30T22:59:59.999999Z");
         assert_eq!(interval(day, Some(noon), now).unwrap().end, noon);
-        // A Date outside the shown day says nothing about it.
+        // A Date outside the shown day does not narrow it.
         assert_eq!(interval(day, Some(noon + Span::days(1)), now).unwrap().end, open.end);
     }
 
@@ -359,7 +359,7 @@ mod tests {
         assert_eq!(interval(read("2026-07-30"), None, now).unwrap().end, now);
         let none = interval(read("at 7:33:11 PM"), None, now).unwrap();
         assert_eq!((none.precision, none.end, none.begin), (TimePrecision::None, now, Timestamp::MIN));
-        // The bank says a time yet to come: kept as it is, for review.
+        // The bank states a time in the future: kept as it is, for review.
         let ahead = interval(read("2026-07-31 10:00:00"), None, now).unwrap();
         assert!(ahead.begin > now && ahead.end == ahead.begin);
     }

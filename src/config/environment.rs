@@ -1,7 +1,7 @@
 //! The environment: variables named `TILLBELL_SECTION__KEY` override the file.
 //!
-//! A name with one underscore where two belong is refused if it can only have meant a key of ours: it would
-//! be passed over, and the default taken without a word. Called by `Config::load`.
+//! A name with one underscore instead of two is refused if it can only mean one of our keys. Otherwise it would
+//! be ignored, and the default used silently. Called by `Config::load`.
 
 use serde::Deserialize;
 
@@ -26,7 +26,7 @@ fn key_of(name: &str) -> Option<String> {
     (path.contains("__") || path == "messenger").then(|| path.replace("__", "."))
 }
 
-/// An error about a value that stands in no file names the variable that it came from.
+/// An error about a value that is not in a file names the variable that it came from.
 pub(super) fn with_variables(error: ConfigError, variables: &[String]) -> ConfigError {
     let mut told = Vec::new();
     for name in variables {
@@ -49,13 +49,13 @@ fn is_about(text: &str, key: &str) -> bool {
     is_named || key.split('.').any(|part| text.contains(&format!("unknown field `{part}`")))
 }
 
-/// Sets in `table` what the variable means; one that is none of ours changes nothing.
+/// Sets in `table` what the variable means; a variable that is not ours changes nothing.
 pub(super) fn overlay(table: &mut toml::Table, name: &str, value: String) -> Result<(), ConfigError> {
     let Some(path) = name.strip_prefix("TILLBELL_") else { return Ok(()) };
     let path = path.to_lowercase();
     let (sections, key) = match path.rsplit_once("__") {
         Some(both) => both,
-        // The one key that is in no section; other names without one are not of the configuration.
+        // The only key outside of a section; other names without one do not belong to the configuration.
         None if path == "messenger" => ("", "messenger"),
         None => return refuse_single_underscore(name, &path),
     };

@@ -1,7 +1,8 @@
-//! Where secrets stand in clear: keys of a configuration file, and files that the configuration names.
+//! Where secrets are stored in clear text: keys of a configuration file, and files that the configuration
+//! names.
 //!
-//! Nothing is opened here; who may read a file, `cli` looks up at the start. The file of `secret.key_file` is not
-//! among them: the vault refuses one that others can read. Pure.
+//! Nothing is opened here; `cli` checks at the start who may read the files. The file of `secret.key_file` is
+//! not included, because the vault refuses one that others can read. Pure.
 
 use std::path::Path;
 

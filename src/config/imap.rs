@@ -1,8 +1,8 @@
 //! `mail.imap[]`: the mailboxes that are read, each a login at a server with its folders.
 //!
-//! Checked when the program starts: a mailbox that could not work in principle must not be noticed
-//! by a missing payment. Whether the server can be reached is found out when reading. Secrets are
-//! kept so that no log line holds them. Called by `config::mail` alone.
+//! Checked when the program starts, so that a mailbox that can never work is noticed at once, and not by a
+//! missing payment. Whether the server can be reached shows when it is read. Secrets are kept in a form that is
+//! never logged. Called by `config::mail` alone.
 
 use std::path::PathBuf;
 
@@ -21,7 +21,7 @@ const TEXT_MAX: usize = 1_000;
 /// One login at an IMAP server.
 #[derive(Clone, Debug)]
 pub struct ImapServer {
-    /// What people call it, in logs and metrics.
+    /// Its name in logs and metrics.
     pub name: String,
     pub host: String,
     pub port: u16,
@@ -42,11 +42,11 @@ pub enum ImapTls {
     Tls,
     /// After STARTTLS, port 143; without it there is no login.
     StartTls,
-    /// Never, and to this machine only.
+    /// Never encrypted; only allowed to this machine.
     None,
 }
 
-/// What the login is proved with. Files are read anew at every login.
+/// The secret of the login. Files are read again at every login.
 #[derive(Clone, Debug)]
 pub enum ImapSecret {
     Password(SecretString),
@@ -56,7 +56,7 @@ pub enum ImapSecret {
 }
 
 impl ImapServer {
-    /// What people call one of its folders.
+    /// The name of one of its folders for people.
     pub fn folder_name(&self, folder: &str) -> String {
         if self.folders.len() == 1 { self.name.clone() } else { format!("{}/{folder}", self.name) }
     }
@@ -88,7 +88,7 @@ pub(super) struct RawImap {
     ca_file: Option<PathBuf>,
 }
 
-/// Checks all of them, and that none is there twice.
+/// Checks all of them, and that there are no duplicates.
 pub(super) fn check(all: Vec<RawImap>) -> Result<Vec<ImapServer>, ConfigError> {
     if all.len() > SERVERS_MAX {
         return Err(ConfigError(format!("mail.imap has more than {SERVERS_MAX} mailboxes")));
@@ -196,7 +196,7 @@ fn is_this_machine(host: &str) -> bool {
     host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback())
 }
 
-/// What goes into a command: no line ends.
+/// A text that goes into a command: it must have no line ends.
 fn text(key: &str, given: String) -> Result<String, ConfigError> {
     if given.trim().is_empty() || given.chars().count() > TEXT_MAX || given.contains(char::is_control) {
         return Err(wrong(key, &given, "a string on one line"));

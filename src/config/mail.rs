@@ -1,5 +1,5 @@
-//! The `[mail]` part of the configuration: for whom alerts are meant, which name servers are asked
-//! for the keys of signatures, when a silent intake raises an alarm, and where mails come from.
+//! The `[mail]` part of the configuration: the recipients of alerts, the name servers that are asked for the
+//! keys of signatures, when a silent intake raises an alarm, and where mails come from.
 //!
 //! Checked like every other part: each mistake names its key. Called by `config` alone.
 

@@ -1,4 +1,4 @@
-//! The `[retention]` part of the configuration: how long what is over is kept.
+//! The `[retention]` part of the configuration: how long finished rows are kept.
 //!
 //! Checked like every other part: each mistake names its key. Called by `config` alone.
 
@@ -7,8 +7,8 @@ use serde::Deserialize;
 use super::{ConfigError, span};
 use crate::domain::time::Span;
 
-/// Less would take what is still needed: a message is tried for a day, a delivery for about three, and a person
-/// who looks for a cause comes after a weekend.
+/// A shorter time would delete what is still needed: a message is tried for a day, a delivery for about three,
+/// and a person may look for a cause only after a weekend.
 const LEAST: Span = Span::days(7);
 
 #[derive(Clone, Debug)]

@@ -1,9 +1,9 @@
-//! Answers kept for half a second, each read by one caller for all who wait for it.
+//! Keeps answers for half a second. Each is read by one caller for all that wait for it.
 //!
-//! Bounded: an answer older than that is worthless, so old ones are swept when room is needed, and
-//! when there is none left the answer is simply not kept. Answers that say "there is none" have a
-//! smaller bound of their own, because anybody can ask for what does not exist. Time is measured
-//! with `Instant`: no step of the wall clock makes an answer last longer. For the directory only.
+//! It is bounded: old answers are removed when room is needed, and if there is still no room an answer is not
+//! kept. Answers that say "there is none" have a smaller bound, because anybody can ask for what does not
+//! exist. Time is measured with `Instant`, so changes of the wall clock do not make an answer last longer. For
+//! the directory only.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -38,7 +38,7 @@ struct Slot<V> {
 struct Held<V> {
     /// What was read, and when the reading began.
     value: Option<(V, Instant)>,
-    /// The last failure and when it was told; for those who waited for that very reading.
+    /// The last failure and its time, for callers that waited for the same reading.
     failure: Option<(StoreError, Instant)>,
     is_empty: bool,
 }
@@ -53,7 +53,7 @@ impl<V: Clone> Slot<V> {
         Slot { held: Mutex::new(held), turn: tokio::sync::Mutex::default() }
     }
 
-    /// What was read since less than [`FRESH`] before then.
+    /// The value, if it was read less than [`FRESH`] before then.
     fn fresh_at(&self, then: Instant) -> Option<V> {
         let held = lock(&self.held);
         let is_fresh = |begun: Instant| then.saturating_duration_since(begun) < FRESH;
@@ -72,8 +72,8 @@ impl<K: Eq + Hash + Copy, V: Clone> Cache<K, V> {
         Cache { inner: Mutex::new(inner), entries_max, empty_max }
     }
 
-    /// The value of `key`, at most [`FRESH`] old when it was asked for, and whether this call read it. `is_empty` tells
-    /// values that say "there is none".
+    /// The value of `key`, at most [`FRESH`] old when it was asked for, and whether this call read it.
+    /// `is_empty` tells values that say "there is none".
     pub(super) async fn get<F>(
         &self,
         key: K,
@@ -89,11 +89,12 @@ impl<K: Eq + Hash + Copy, V: Clone> Cache<K, V> {
             return Ok((value, false));
         }
         let _turn = slot.turn.lock().await;
-        // As fresh as when it was asked for: else all who wait for a slow database would read one after another.
+        // Fresh at the time of the call: otherwise all that wait for a slow database would read one after
+        // another.
         if let Some(value) = slot.fresh_at(asked) {
             return Ok((value, false));
         }
-        // Whoever waited while the database did not answer must not now wait for it in a row.
+        // Callers that waited while the database did not answer must not wait for it again, one after another.
         if let Some(error) = slot.failed_since(asked) {
             return Err(error);
         }
@@ -119,7 +120,7 @@ impl<K: Eq + Hash + Copy, V: Clone> Cache<K, V> {
         inner.empty = 0;
     }
 
-    /// The slot of a key; one that is not kept when there is no room.
+    /// The slot of a key; if there is no room, a new one that is not kept.
     fn slot(&self, key: K) -> Arc<Slot<V>> {
         let mut inner = lock(&self.inner);
         if let Some(slot) = inner.slots.get(&key) {
@@ -162,7 +163,7 @@ impl<K: Eq + Hash + Copy, V: Clone> Cache<K, V> {
 }
 
 impl<K: Eq + Hash, V: Clone> Inner<K, V> {
-    /// Drops what is too old to be answered and waited for by nobody.
+    /// Drops entries that are too old and that nobody waits for.
     fn sweep(&mut self) {
         if self.swept.is_some_and(|at| at.elapsed() < SWEEP_EVERY) {
             return;

@@ -1,7 +1,6 @@
-//! Which account a repeated request got. A business that asks for the same amount from the same payer
-//! again and again gets the account of its newest such payment again (contract/payments.md#p29); the many
-//! payments that show this need not be read for each of them. Remembered for half a second, for repeats
-//! alone; what it forgets is read anew.
+//! Remembers for half a second which account a repeated request got. A business that repeatedly asks for the
+//! same amount from the same payer gets the account of its newest such payment (contract/payments.md#p29). So
+//! those many payments need not be read for each request. What is forgotten here is read again.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -12,10 +11,10 @@ use crate::domain::merchant::Mode;
 use crate::domain::money::Money;
 use crate::domain::payment::Payment;
 
-/// Different requests remembered at once; full, all are forgotten.
+/// Different requests that are remembered; when it is full, all are forgotten.
 const REPEATS_MAX: usize = 1_000;
 
-/// All of a payment that the choice of its account rests on.
+/// The parts of a payment by which its account is chosen.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Asked {
     business_id: i64,

@@ -1,4 +1,4 @@
-//! `/whatsapp/webhook`: what Meta tells us about messages, and that customers wrote to us.
+//! `/whatsapp/webhook`: Meta's reports about messages, and notices that customers wrote to us.
 //!
 //! GET is Meta's question whether the address is ours, answered once when it is set up. POST brings
 //! reports, signed with the app's secret over the body's bytes; nothing is looked at before the signature

@@ -1,7 +1,7 @@
-//! Mails out of files: one `.eml`, an mbox, a Maildir, or standard input, one after another.
+//! Reads mails from files: one `.eml`, an mbox, a Maildir, or standard input, one mail after another.
 //!
-//! Streams: at most one mail is in memory. A mail over the limit is an item with a reason and
-//! the next one is still read. An empty file is one empty mail. Reads, judges nothing.
+//! It streams: at most one mail is in memory. A mail over the limit becomes an item with a reason, and the next
+//! one is still read. An empty file is one empty mail. It reads, and judges nothing.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -61,7 +61,7 @@ impl Mails {
                 }
             }
         }
-        // A Maildir may well be empty at the moment; another folder is most likely the wrong one.
+        // A Maildir may be empty at the moment; any other folder is most likely the wrong one.
         if files.is_empty() && !maildir {
             return Err(io::Error::other(
                 "no mails were found: it has no .eml or .mbox files, and no folders cur and new (Maildir)",
@@ -112,10 +112,11 @@ impl Iterator for Mails {
     }
 }
 
-/// Whether bytes begin with a header line, as every mail does (RFC 5322: a name of visible characters, a colon).
+/// Whether bytes begin with a header line, as every mail does (RFC 5322: a name of visible characters, a
+/// colon).
 pub fn is_a_mail(raw: &[u8]) -> bool {
     let text = raw.strip_prefix(b"\xef\xbb\xbf").unwrap_or(raw).trim_ascii_start();
-    // A line of an mbox may stand before the first header.
+    // The `From ` line of an mbox may come before the first header.
     if text.starts_with(b"From ") || text.starts_with(b">From ") {
         return true;
     }
@@ -171,7 +172,7 @@ fn skip_line(input: &mut dyn BufRead) -> io::Result<bool> {
     read_line(input, &mut Vec::new())
 }
 
-/// Up to the next `From ` line that follows an empty one; `>From ` loses its sign.
+/// Up to the next `From ` line that follows an empty one; `>From ` becomes `From `.
 fn next_in_mbox(input: &mut dyn BufRead, ended: &mut bool) -> Result<Vec<u8>, String> {
     let mut raw = Vec::new();
     let mut line = Vec::new();

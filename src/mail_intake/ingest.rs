@@ -1,8 +1,8 @@
-//! From a mail's bytes to a decided alert: reads it off the async threads and hands it to the op.
+//! From a mail's bytes to a decided alert: reads the mail on its own threads and hands it to the op.
 //!
-//! The one way in for mails of every origin. Where a mail came from decides what may prove it
-//! ([`Origin`], contract/alerts.md#a5): a person's word at the command line replaces a missing proof, and makes
-//! nothing good that speaks against the mail.
+//! All mails come in here. Where a mail came from decides what may prove it ([`Origin`],
+//! contract/alerts.md#a5). At the command line a person's word replaces a missing proof, but it does not
+//! outweigh evidence against the mail.
 
 use std::sync::Arc;
 
@@ -35,8 +35,8 @@ pub struct Ingested {
 /// Where a mail came from; decides what may prove it (contract/alerts.md#a5).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// A file. `trusted`: it needs no proof, and nobody is named who said so (a mail of the program's own, or one
-    /// for which a person vouched before).
+    /// A file. `trusted`: it needs no proof, and nobody is named who said so (a mail of the program's own, or
+    /// one for which a person vouched before).
     File { trusted: bool },
     /// A file for which a person vouches.
     Vouched(Voucher),
@@ -66,12 +66,12 @@ pub struct Arrival {
     /// For people: `imap HOST/FOLDER`, `smtp IP`, the file's name.
     pub source: String,
     pub origin: Origin,
-    /// Its place in a mailbox, noted as taken in the alert's own Unit. If it was taken meanwhile nothing is stored
-    /// and [`ingest`] answers [`OpError::Contended`].
+    /// Its place in a mailbox, noted as taken in the alert's own Unit. If it was taken meanwhile nothing is
+    /// stored and [`ingest`] answers [`OpError::Contended`].
     pub in_mailbox: Option<TakenMail>,
 }
 
-/// What every intake needs besides the `App`. Cheap to clone.
+/// What every intake needs in addition to the `App`. Cheap to clone.
 #[derive(Clone)]
 pub struct MailIngestor {
     pub banks: Arc<Banks>,
@@ -100,7 +100,7 @@ impl MailIngestor {
         }
     }
 
-    /// Said at the start of a service that takes mails from the network.
+    /// Logged at the start of a service that takes mails from the network.
     pub fn warn_without_recipients(&self) {
         if self.recipients.is_empty() {
             tracing::warn!(
@@ -173,11 +173,11 @@ impl MailIngestor {
     }
 }
 
-/// What would become of a mail that came over the network now, as far as the mail alone tells.
+/// What would happen to a mail that came over the network now, judged by the mail alone.
 #[derive(Clone, Debug)]
 pub struct Live {
     pub outcome: LiveOutcome,
-    /// What keeps it from deciding by itself, in words.
+    /// What prevents an automatic decision, in words.
     pub reasons: Vec<String>,
     /// Headers that its proof does not cover.
     pub unsigned: Vec<&'static str>,
@@ -185,7 +185,7 @@ pub struct Live {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LiveOutcome {
-    /// Nothing in the mail stands in the way; accounts and payments decide.
+    /// Nothing in the mail prevents a decision; accounts and payments decide.
     Approvable,
     /// It goes to a person.
     Review,
@@ -207,7 +207,7 @@ impl LiveOutcome {
 }
 
 impl MailIngestor {
-    /// Judges a mail as the service would that fetches it, and stores nothing. A provider's verdict counts where
+    /// Judges a mail as a service that fetches it would, and stores nothing. A provider's verdict counts where
     /// every configured mailbox names that provider.
     pub async fn would_become(&self, raw: Vec<u8>, seen: Timestamp) -> Result<Live, OpError> {
         let named = self.providers.first().and_then(|(_, id)| id.clone());

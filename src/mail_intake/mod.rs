@@ -1,11 +1,11 @@
-//! The door for bank mails: how they come in, and the one way in for all of them.
+//! Where bank mails come in, and the one function that takes all of them.
 //!
 //! ```text
 //! files | imap | smtp -> ingest: alert_reader and mail_proof on threads of their own -> ops
 //! ```
 //!
-//! Also where a kept mail is looked at again: by workers whose proof was late (`second_look`), and by a person
-//! who taught a bank's template meanwhile (`reread`). Called by `serve` and the command line.
+//! Stored mails are also read again here: by workers when a proof was late (`second_look`), and by a person who
+//! has changed a bank's template since (`reread`). Called by `serve` and the command line.
 
 pub mod files;
 pub mod imap;

@@ -1,9 +1,9 @@
-//! The kept mail of an alert that told nothing, read again with what the templates know now.
+//! Reads the stored mail of an unread alert again, with the templates as they are now.
 //!
 //! It is judged as it came: at the time of its first sight, from the mailbox that it came from, vouched for by
 //! a person only if it was then. A proof that was found then stands, whatever became of the key since; one that
-//! was not found may be found now, with the keys that DNS holds. `ops::alerts::reread` says what follows. Called by the
-//! command line.
+//! was not found may be found now, with the keys that DNS holds. `ops::alerts::reread` says what follows.
+//! Called by the command line.
 
 use super::ingest::{Arrival, KEPT_OF_OVERSIZED, MailIngestor, Origin, proof_and_word, with_word};
 use crate::alert_reader::{Bank, Banks};
@@ -30,8 +30,8 @@ pub async fn reread(
     Ok(done.map(|done| (alert, done)))
 }
 
-/// Puts those first whose mails tell of a debit or a reversal: a credit that it took back must find it when it is
-/// decided. Nothing is written, and what cannot be read stays in its place.
+/// Puts those first whose mails tell of a debit or a reversal: a credit that it took back must find it when it
+/// is decided. Nothing is written, and what cannot be read stays in its place.
 pub async fn debits_first(app: &App, ingestor: &MailIngestor, ids: Vec<i64>) -> Vec<i64> {
     if ids.len() < 2 {
         return ids;

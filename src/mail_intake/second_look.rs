@@ -1,5 +1,6 @@
-//! A mail that waits for a name server, or for a key that DNS does not have yet, looked at again: reads the kept bytes with the proof that can
-//! be had now and tells the op. The workers call it through [`Verifier`], knowing nothing of mails.
+//! Looks again at a mail that waits for a name server, or for a key that DNS does not have yet: reads the stored bytes
+//! with the proof that is available now, and tells the op. The workers call it through [`Verifier`] and know nothing
+//! about mails.
 //!
 //! A provider's verdict counts here as at first sight, if the mail's source tells which mailbox it came
 //! from: it stands in for a key only when a name server has said that there is none. A person's word needs

@@ -1,16 +1,16 @@
 //! The few threads on which mails are read, one for each core, the same ones for as long as the
 //! service runs.
 //!
-//! Reading is work for the processor: more threads read no faster. And each thread that reads makes
-//! caches of its own for the hundreds of expressions of the templates, some ten megabytes, so it must
-//! not be another thread every time, as it is with tokio's. Used by `mail_intake` alone.
+//! Reading is bound by the processor, so more threads are not faster. Each thread makes its own caches for the
+//! hundreds of expressions of the templates, about ten megabytes. So the threads must stay the same, unlike
+//! tokio's blocking threads. Used by `mail_intake` alone.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use tokio::sync::{Semaphore, oneshot};
 
-/// Mails read side by side, between these.
+/// Threads, between these two numbers.
 const AT_ONCE_MIN: usize = 2;
 const AT_ONCE_MAX: usize = 8;
 
@@ -34,7 +34,7 @@ impl Threads {
                 let waiting = waiting.clone();
                 let serve = move || {
                     for work in waiting {
-                        // Whoever waits for the answer sees that there is none.
+                        // The one who waits for the answer sees that there is none.
                         drop(catch_unwind(AssertUnwindSafe(work)));
                     }
                 };
@@ -48,8 +48,8 @@ impl Threads {
         Threads { work, turns: Arc::new(turns) }
     }
 
-    /// Does some work on one of the threads, when it is its turn; `None` if it panicked, or if the
-    /// machine would give us no thread.
+    /// Does some work on one of the threads when its turn comes; `None` if it panicked, or if the
+    /// machine has no thread for it.
     pub(super) async fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,

@@ -1,9 +1,9 @@
-//! DKIM: which signatures of a mail speak in a bank's name, and whether a key verifies them.
+//! DKIM: which signatures of a mail are in a bank's name, and whether a key verifies them.
 //!
-//! Canonical forms, body hashes and the check of a signature are mail-auth's. Everything that it
-//! leaves to its caller or does more kindly than money allows is here: alignment, `l=`, SHA-1, short,
-//! revoked and test keys, times against our own clock, tags given twice, fields given twice. No
-//! network: keys come from `dns`. Blocking work of bounded size; called by `mail_proof` (`mod.rs`) alone.
+//! mail-auth does the canonical forms, the body hashes and the check of a signature. What it leaves to its
+//! caller, or does too leniently for money, is here: alignment, `l=`, SHA-1, short, revoked and test keys,
+//! times by our own clock, tags given twice, fields given twice. No network: keys come from `dns`. Blocking
+//! work of bounded size; called by `mail_proof` alone.
 
 use futures_util::FutureExt;
 use mail_auth::common::crypto::CryptoError;
@@ -16,9 +16,9 @@ use crate::alert_reader::Bank;
 use crate::alert_reader::head::Header;
 use crate::domain::time::{Span, Timestamp};
 
-/// Signatures of one mail that are looked at, from the top.
+/// Signatures of one mail that are checked, from the top.
 pub const MAX_SIGNATURES: usize = 5;
-/// Entries of one `h=`; comparing them with all fields is the product of both.
+/// Entries of one `h=`; each is compared with all fields.
 const MAX_SIGNED_FIELDS: usize = 100;
 /// Tags of one signature or key record.
 const MAX_TAGS: usize = 50;
@@ -30,10 +30,10 @@ const CHANGED: &str = "the body is not what was signed";
 /// Longer names do not exist in DNS.
 const MAX_NAME: usize = 253;
 
-/// Fields that must not be there twice where a signature is to count: a reader could take the other.
+/// Fields that must not be there twice if a signature is to count: a reader could use the other one.
 const ONCE: [&str; 6] = ["From", "Subject", "Date", "To", "Content-Type", "Content-Transfer-Encoding"];
 
-/// A signature in the bank's own name that may count if its key verifies it.
+/// A signature in the bank's own name that counts if its key verifies it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Signature {
     /// Which of the mail's DKIM-Signature fields, from the top.
@@ -44,7 +44,7 @@ pub struct Signature {
     pub signed: Vec<String>,
     /// The body is what was signed.
     pub is_body_intact: bool,
-    /// Why its time forbids it, if it does.
+    /// Why its times rule it out, if they do.
     untimely: Option<String>,
 }
 
@@ -58,7 +58,7 @@ impl Signature {
         self.signed.iter().any(|name| name.eq_ignore_ascii_case(field))
     }
 
-    /// Neither expired nor from the future at first sight.
+    /// Neither expired nor from the future when the mail was first seen.
     pub fn is_timely(&self) -> bool {
         self.untimely.is_none()
     }
@@ -91,7 +91,7 @@ pub struct Examined {
     pub has_others: bool,
 }
 
-/// What a key makes of a signature.
+/// The result of checking a signature with a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verification {
     /// It is the bank's; SHA-256 of the key, in hexadecimal.
@@ -172,7 +172,7 @@ fn is_a_strangers(value: &[u8], bank: &Bank, from: &str) -> bool {
     domain.is_some_and(|domain| !is_aligned(&domain, from, bank))
 }
 
-/// Its names are plain enough that whoever repeats them, with or without care, writes nothing but names.
+/// Its names are plain enough that a program that repeats them, carefully or not, writes nothing but names.
 fn reads_one_way(value: &[u8]) -> bool {
     let is_plain = |c: char| c.is_ascii_graphic() && !"()<>[],;:\\\"".contains(c);
     Tags::parse(value).is_ok_and(|tags| {
@@ -224,7 +224,7 @@ fn acceptable(value: &[u8], bank: &Bank, from: &str, now: Timestamp) -> Result<S
     Ok(Signature { place: 0, domain, selector, signed, is_body_intact: false, untimely })
 }
 
-/// Times are whole seconds; everything is compared by our clock.
+/// Times are whole seconds; everything is compared with our clock.
 fn untimely(made: Option<i64>, until: Option<i64>, now: Timestamp) -> Option<String> {
     let now_seconds = now.0.div_euclid(1_000_000);
     if made.is_some_and(|made| made > now_seconds.saturating_add(SKEW.0 / 1_000_000)) {
@@ -241,7 +241,7 @@ fn untimely(made: Option<i64>, until: Option<i64>, now: Timestamp) -> Option<Str
     None
 }
 
-/// Labels of letters, digits, `-` and `_`: no NUL, no blank, nothing that a name server could be
+/// Labels of letters, digits, `-` and `_`: no NUL, no space, nothing that a name server could be
 /// made to read otherwise.
 fn is_host_name(text: &str) -> bool {
     let plain = |b: u8| b.is_ascii_alphanumeric() || b == b'-' || b == b'_';
@@ -253,7 +253,7 @@ fn is_host_name(text: &str) -> bool {
 fn bodies(message: &AuthenticatedMessage<'_>, value: &[u8], own: &Signature) -> Result<bool, String> {
     let unlike =
         || format!("DKIM signature by {} does not count: it can be read in more than one way", own.domain);
-    // The same bytes in the same place, not merely the same text.
+    // The same bytes in the same place, not only the same text.
     let header = message.dkim_headers.iter().find(|h| std::ptr::eq(h.value, value)).ok_or_else(unlike)?;
     let theirs = &header.header;
     let same_fields = theirs.h.len() == own.signed.len()
@@ -364,7 +364,7 @@ fn usable_key(tags: &Tags) -> Result<(DomainKey, String), String> {
     Ok((record, Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()))
 }
 
-/// `name=value` pairs (RFC 6376, 3.2), blanks in values removed.
+/// `name=value` pairs (RFC 6376, 3.2), whitespace in values removed.
 #[derive(Debug)]
 struct Tags {
     list: Vec<(String, String)>,
@@ -390,7 +390,7 @@ impl Tags {
         Ok(Tags { list, text: text.to_owned() })
     }
 
-    /// A value as it stands, blanks inside it included.
+    /// A value as it is written, with the whitespace inside it.
     fn raw(&self, name: &str) -> Option<&str> {
         let mut all = self.text.split(';').filter_map(|part| part.split_once('='));
         all.find(|(known, _)| known.trim() == name).map(|(_, value)| value.trim())

@@ -1,7 +1,7 @@
-//! Keys of signatures out of DNS, within bounds: a deadline, few servers, a small cache.
+//! Keys of signatures from DNS, within bounds: a deadline, few servers, a small cache.
 //!
-//! Tells three things apart that must not be mixed up: a record, the word of a name server that
-//! there is none, and trouble, from which nothing follows. Judges no key. Called by `mail_proof` (`mod.rs`).
+//! It distinguishes three results: a record, a name server's answer that there is none, and trouble, from which
+//! nothing follows. It judges no key. Called by `mail_proof`.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,7 +17,7 @@ use hickory_resolver::system_conf::read_system_conf;
 
 /// Answers kept in memory; every bank has one or two keys.
 const CACHED_ANSWERS: u64 = 512;
-/// A key that the bank withdraws is believed no longer than this, and a new one is seen this soon.
+/// For how long an answer is used: a revoked key counts no longer than this, and a new key is seen this soon.
 const FRESH_FOR: Duration = Duration::from_secs(600);
 const ABSENT_FOR: Duration = Duration::from_secs(60);
 /// One question to one server.
@@ -37,14 +37,14 @@ pub enum Answer {
     Trouble(String),
 }
 
-/// How long an asker in a hurry does not ask again after a server was silent.
+/// After a server was silent, a caller in a hurry does not ask again for this long.
 const SILENT_FOR: Duration = Duration::from_secs(30);
 
 /// A resolver for the keys of signatures. Cheap to clone.
 #[derive(Clone)]
 pub struct Keys {
     resolver: Result<Arc<TokioResolver>, String>,
-    /// When a server last let a question run out of time.
+    /// When a query last timed out.
     silent: Arc<Mutex<Option<Instant>>>,
 }
 
@@ -80,7 +80,7 @@ impl Keys {
                     RData::TXT(txt) => Some(txt.txt_data.concat()),
                     _ => None,
                 });
-                // A record that is too long to be taken is there all the same.
+                // A record that is too long to be used exists all the same.
                 let Some(first) = texts.next() else { return Answer::Absent };
                 let all = std::iter::once(first).chain(texts);
                 Answer::Records(all.filter(|text| text.len() <= MAX_RECORD_BYTES).take(MAX_RECORDS).collect())

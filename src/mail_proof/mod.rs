@@ -2,9 +2,9 @@
 //! signatures (`dkim`), their keys (`dns`), and the verdict of a provider whom the operator named
 //! (`verdict`).
 //!
-//! What speaks against a mail besides (look-alikes, forwards, other people's verdicts) is `authentic`'s.
-//! Parsing is done on blocking threads, may fail in no way but with a reason, and waits for DNS no
-//! longer than it is told. Called by `mail_intake` and the command line.
+//! Other evidence against a mail (look-alikes, forwards, verdicts of others) is the business of `authentic`.
+//! Parsing runs on blocking threads, fails only with a reason, and waits for DNS no longer than it is told.
+//! Called by `mail_intake` and the command line.
 
 mod dkim;
 pub mod dns;
@@ -32,29 +32,29 @@ const WORK_WITHIN: Duration = Duration::from_secs(10);
 #[derive(Clone, Debug)]
 pub struct Question {
     pub raw: Arc<Vec<u8>>,
-    /// First sight of the mail: signatures must be valid then.
+    /// When the mail was first seen: signatures must be valid at that time.
     pub seen: Timestamp,
     /// The provider whose verdict counts, for a mail fetched from its mailbox.
     pub authserv_id: Option<String>,
-    /// A person vouches for the mail or only looks at it: a signature can refute it, so even one that
-    /// could not prove it is checked.
+    /// A person vouches for the mail, or only tries it. A signature can still refute it, so signatures that
+    /// could not prove it are checked too.
     pub only_refute: bool,
     pub within: Duration,
 }
 
-/// What one look at the bytes found.
+/// What was found in the bytes.
 struct Seen {
     from: String,
     /// Fields that are there once, and whether the bytes are the content (`encoding`).
     once: Covered,
     usable: Vec<Signature>,
     has_others: bool,
-    /// The provider's word, if it counts.
+    /// The provider's verdict, if it counts.
     vouched: Option<String>,
     why: Vec<String>,
 }
 
-/// Answers the question. Never fails: whatever cannot be checked proves nothing.
+/// Returns the answer. Never fails: what cannot be checked proves nothing.
 pub async fn prove(banks: &Arc<Banks>, keys: &Keys, question: Question) -> Proof {
     let (known, asked) = (banks.clone(), question.clone());
     let seen = match on_blocking_thread(move || look(&known, &asked)).await {
@@ -66,7 +66,7 @@ pub async fn prove(banks: &Arc<Banks>, keys: &Keys, question: Question) -> Proof
     let (mut failed, mut waits, mut has_key) = (false, None, false);
     for signature in &seen.usable {
         if !question.only_refute && !signature.can_hold() && seen.vouched.is_none() {
-            // No key can make it a proof, so the name server need not be asked.
+            // No key can prove it, so the name server is not asked.
             let hopeless = signature.without_key();
             failed |= matches!(hopeless, Verification::Bad(_));
             proof.why.extend(hopeless.words());
@@ -103,7 +103,7 @@ pub async fn prove(banks: &Arc<Banks>, keys: &Keys, question: Question) -> Proof
         }
     }
     if let Some(by) = seen.vouched {
-        // Where a name server still has a key, our own look at the signature is the last word.
+        // If a name server still has a key, our own check of the signature decides.
         if !has_key && waits != Some(Missing::Answer) {
             let all: Vec<&Signature> = seen.usable.iter().collect();
             let covered = covered(&seen.once, &all);
@@ -172,7 +172,7 @@ async fn on_blocking_thread<T: Send + 'static>(
     }
 }
 
-/// Everything that can be told without a name server. The error: no proof is possible, and why.
+/// Everything that can be found without a name server. The error says why no proof is possible.
 fn look(banks: &Banks, question: &Question) -> Result<Seen, String> {
     if question.raw.len() > mime::MAX_MAIL_BYTES
         || mime::header_length(&question.raw) > mime::MAX_HEADER_BYTES
@@ -216,10 +216,10 @@ fn changes_nothing(encoding: &[u8]) -> bool {
     [&b"7bit"[..], b"8bit", b"binary"].iter().any(|name| encoding.trim_ascii().eq_ignore_ascii_case(name))
 }
 
-/// What the provider says, if its word counts: its header is the topmost of its kind with no
-/// Received above it, so that everything the sender wrote lies below; it is the named provider's and
-/// sound; it says that the bank's signature holds; that signature is there; and nothing that it says
-/// besides, there or in further headers of its own above the first Received, speaks against it.
+/// The provider's verdict, if it counts. Its header must be the topmost of its kind with no Received above it,
+/// so that everything the sender wrote is below. It must be the named provider's, and well formed. It must say
+/// that the bank's signature is valid, and that signature must be there. And nothing else that the provider
+/// says, there or in further headers of its own above the first Received, may contradict it.
 fn vouched(head: &Header<'_>, bank: &Bank, seen: &Seen, id: &str) -> Result<String, String> {
     let received = head.named("Received").next().map_or(usize::MAX, |(place, _)| place);
     let mut theirs = Vec::new();

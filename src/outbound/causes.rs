@@ -1,7 +1,7 @@
-//! Why a POST failed, in plain words: the causes that the libraries below know, told so that an operator can act
-//! on them.
+//! Why a POST failed, in plain words: the causes that the libraries below know, told so that an operator can
+//! act on them.
 //!
-//! A library's own text never leaves this file. It changes with the library, and some hold the address of a
+//! The texts of libraries are never passed on: they change with the library, and some contain the address of a
 //! manual. Pure. Used by `connect` and `client`, and for TLS by `mail_intake::imap`.
 
 use std::error::Error;
@@ -36,7 +36,7 @@ pub(super) fn dns(error: &io::Error) -> PostError {
     })
 }
 
-/// A TCP connection that did not come about.
+/// A TCP connection that failed.
 pub(super) fn connect(error: &io::Error) -> PostError {
     PostError::Connect(match error.kind() {
         ErrorKind::ConnectionRefused => "the connection was refused: nothing listens there".into(),
@@ -79,7 +79,7 @@ pub(super) fn exchange(error: &hyper::Error, part: Part) -> PostError {
         return PostError::Tls(tls_cause(io, CA_SETTING));
     }
     PostError::Protocol(match io.kind() {
-        // By its text alone can this end be told from others.
+        // This end can be recognised only by its text.
         ErrorKind::UnexpectedEof if part == Part::Body && io.to_string().contains("close_notify") => {
             "the connection was closed without close_notify".into()
         }
@@ -119,7 +119,8 @@ fn tls(error: &rustls::Error, setting: &str) -> String {
                 hint(setting)
             );
         }
-        // An authority of that name is trusted, but with another key: an older one of the same owner, for example.
+        // An authority of that name is trusted, but with another key: an older one of the same owner, for
+        // example.
         Tls::InvalidCertificate(why @ CertificateError::BadSignature) => {
             return format!("{}; {}", certificate(why), hint(setting));
         }
@@ -178,7 +179,7 @@ fn refused(alert: AlertDescription) -> &'static str {
     }
 }
 
-/// What has no words of its own, by the system's number.
+/// Other errors, by the system's number.
 fn system(error: &io::Error) -> String {
     match error.raw_os_error() {
         Some(number) => format!("the connection failed (system error {number})"),

@@ -1,8 +1,8 @@
 //! The client itself: one POST, its limits, and what is read of the answer.
 //!
-//! Nothing here decides about addresses (`connect` does) or about success (`domain::webhook`
-//! does). A POST that fails before any of it was sent on a connection that lay idle is sent
-//! once more on a fresh one, for the other side may hang up at any moment.
+//! It decides neither about addresses (`connect` does) nor about success (`domain::webhook` does). If a POST on
+//! an idle connection fails before any of it was sent, it is sent once more on a new connection, because the
+//! other side may close idle connections at any moment.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,7 +29,7 @@ use crate::domain::weburl::TargetUrl;
 
 /// How long an idle connection may take to finish its last exchange before a new one is made.
 const READY_WAIT: Duration = Duration::from_millis(10);
-/// More of a Retry-After than any date or number needs is not kept.
+/// Characters of a Retry-After that are kept; dates and numbers need fewer.
 const MAX_RETRY_AFTER_BYTES: usize = 100;
 const AGENT: HeaderValue = HeaderValue::from_static(concat!("tillbell/", env!("CARGO_PKG_VERSION")));
 /// With one of these headers a receiver recognises a repetition, so a POST that may have been
@@ -217,8 +217,8 @@ fn request(
     Ok(request)
 }
 
-/// Reads status, Retry-After and up to the limit of the body, for which it waits no longer than `patience`; tells
-/// whether that was all of it.
+/// Reads status, Retry-After and up to the limit of the body, for which it waits no longer than `patience`;
+/// tells whether that was all of it.
 async fn take_answer(
     answer: Response<Incoming>,
     patience: Option<Duration>,
@@ -259,7 +259,7 @@ async fn take_answer(
     ended
 }
 
-/// Bytes from anywhere as text that can be stored and shown.
+/// Bytes as text that can be stored and shown.
 fn readable(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     let shown = |c: char| if c.is_control() && !matches!(c, '\n' | '\r' | '\t') { '\u{fffd}' } else { c };

@@ -1,9 +1,8 @@
 //! From a URL to an open connection: resolve once, check every address, connect, TLS.
 //!
-//! This is the only place of the room that opens a socket, so a connection cannot come to be
-//! without its address having been checked, and the address that was checked is the very
-//! one connected to: there is no second look-up in between. Not for servers. Called by
-//! `super::client`.
+//! Only this file opens sockets in this room, so there is no connection to an unchecked address. The address
+//! that was checked is the one that is connected to: there is no second look-up in between. Not for servers.
+//! Called by `super::client`.
 
 use std::future::Future;
 use std::io;
@@ -113,8 +112,8 @@ impl Connector {
         Ok((Stream::Tls(Box::new(tls)), allowance))
     }
 
-    /// The addresses of the target, all of them good: one bad address refuses the whole answer,
-    /// for a name that points inside and outside at once is not an honest one.
+    /// The addresses of the target, all of them allowed. One forbidden address refuses the whole answer,
+    /// because an honest name does not point inside and outside at once.
     async fn checked_addresses(&self, target: &TargetUrl) -> Result<Vec<SocketAddr>, PostError> {
         let port = target.port();
         let addresses = match target.url().host() {
@@ -133,7 +132,7 @@ impl Connector {
                 return Err(PostError::AddressRefused { address: address.ip(), why });
             }
         }
-        // The port of the URL, whatever the resolver made of it.
+        // The port of the URL, whatever the resolver returned.
         Ok(addresses.into_iter().map(|found| SocketAddr::new(found.ip(), port)).collect())
     }
 }

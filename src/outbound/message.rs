@@ -1,4 +1,4 @@
-//! One message on its way to a customer's phone, and what became of one attempt.
+//! One message to a customer's phone, and the result of one attempt.
 
 use std::time::Duration;
 
@@ -38,17 +38,17 @@ pub struct LinkParts {
     pub token: Zeroizing<String>,
 }
 
-/// What became of one attempt.
+/// The result of one attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SendOutcome {
-    /// The provider has taken it and calls it so.
+    /// The provider has accepted it, with this id of its own.
     Sent { provider_id: String },
-    /// Not sent, and not now: the provider is down or asks for patience (`after`).
+    /// Not sent for now: the provider is down, or asks to wait (`after`).
     Retry { why: String, after: Option<Duration> },
-    /// It went out and no answer came back: it may have arrived or not. A report may tell.
+    /// It was sent and no answer came: it may have arrived or not. A report may tell.
     Unsure { why: String },
-    /// Never: wrong account, wrong template, not allowed.
+    /// It can never be sent: wrong account, wrong template, not allowed.
     Refused { why: String },
-    /// The number is none of the messenger's.
+    /// The number has no account with the messenger.
     NotOnWhatsApp,
 }

@@ -1,4 +1,4 @@
-//! The way to customers' phones: one message, one outcome. Which adapter is used is configuration.
+//! Sends messages to customers' phones: one message, one outcome. The configuration names the adapter.
 //!
 //! `log` sends nothing: in dev mode it prints what it would send, elsewhere it says that nothing was sent.
 //! What a message says, when it is tried again and what is kept of it is ops' matter; an adapter sends
@@ -19,7 +19,7 @@ pub const SEND_TIMEOUT: Duration = Duration::from_secs(8);
 /// How the ids of messages begin that only the log got.
 pub const LOG_PREFIX: &str = "log-";
 
-/// An adapter of somebody else's, such as a test's.
+/// Another adapter, such as a test's.
 pub trait Carrier: Send + Sync {
     fn send(&self, outgoing: Outgoing) -> Pin<Box<dyn Future<Output = SendOutcome> + Send + '_>>;
 }

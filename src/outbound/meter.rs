@@ -1,4 +1,4 @@
-//! Counts what one exchange makes us read, below TLS, and ends it when that is too much.
+//! Counts the bytes that are read for one exchange, below TLS, and ends it when they are too many.
 //!
 //! The parser takes interim answers, empty lines and the framing of chunks without limit and without a
 //! pause, at the speed of the sender: one receiver could keep a core busy for as long as its deadline
@@ -19,7 +19,7 @@ use super::{MAX_ANSWER_BYTES, MAX_HEAD_BYTES};
 /// Bytes read for one exchange: a head, an answer in the smallest of chunks, the certificates of a new
 /// connection, and what is read ahead of what is kept. Interim answers are part of it.
 pub(super) const MAX_EXCHANGE_BYTES: usize = MAX_HEAD_BYTES + 28 * MAX_ANSWER_BYTES;
-/// After so many bytes others have their turn.
+/// After this many bytes the task yields to others.
 const TURN: usize = 64 * 1024;
 
 /// The error of a read beyond the limit.

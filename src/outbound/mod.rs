@@ -1,14 +1,14 @@
-//! Posting to addresses that other people chose, without being led astray.
+//! Posts to addresses that other people chose, without being tricked into private networks.
 //!
 //! One POST under one deadline: the name is resolved once, every address of the answer is checked (`address`)
 //! and only those are connected to (`connect`); no redirect, no proxy, the answer read up to a limit and never
 //! decompressed (`client`), nothing read without end before it (`meter`), connections reused (`pool`), failures
 //! told in words of ours (`causes`). What an answer means is `domain::webhook`'s to say. Used by ops and work.
 //!
-//! hyper's connection is used directly rather than reqwest, because it tells whether a request may have been seen by
-//! the receiver ([`PostOutcome::maybe_seen`]), on which retries rest, and because connecting is then our own code, also
-//! for connections that are kept (docs/decisions/0006-own-http-client.md). 38,000 POSTs/s over 64 connections on two
-//! cores, receiver included.
+//! hyper's connection is used directly rather than reqwest, because it tells whether a request may have been
+//! seen by the receiver ([`PostOutcome::maybe_seen`]), on which retries rest, and because connecting is then
+//! our own code, also for connections that are kept (docs/decisions/0006-own-http-client.md). 38,000 POSTs/s
+//! over 64 connections on two cores, receiver included.
 
 pub mod authorities;
 pub mod causes;
@@ -32,7 +32,7 @@ use crate::domain::address::AddressPolicy;
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(15);
 /// How long the body of an answer may take whose status alone counts.
 pub const BODY_PATIENCE: Duration = Duration::from_secs(1);
-/// The most of an answer's body that is read; the rest is cut off with its connection.
+/// Bytes of an answer's body that are read; with a longer body the connection is closed.
 pub const MAX_ANSWER_BYTES: usize = 16 * 1024;
 /// The most an answer's status line and headers may take.
 pub const MAX_HEAD_BYTES: usize = 64 * 1024;
@@ -46,7 +46,7 @@ pub struct OutboundConfig {
     /// One deadline for the whole of a POST.
     pub timeout: Duration,
     pub policy: AddressPolicy,
-    /// Root certificates in PEM to trust besides the machine's own; usually empty.
+    /// Root certificates in PEM to trust in addition to the machine's own; usually empty.
     pub extra_roots_pem: Vec<u8>,
 }
 
@@ -60,7 +60,7 @@ impl Default for OutboundConfig {
     }
 }
 
-/// Why a client cannot be set up.
+/// Why a client cannot be made.
 #[derive(Debug, thiserror::Error)]
 pub enum OutboundProblem {
     #[error("a root certificate cannot be read: {0}")]
@@ -69,7 +69,7 @@ pub enum OutboundProblem {
     Tls(rustls::Error),
 }
 
-/// What became of one POST.
+/// The result of one POST.
 #[derive(Clone, Debug, Default)]
 pub struct PostOutcome {
     /// The status, as soon as the headers were there; look at `error` as well.

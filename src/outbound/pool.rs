@@ -1,8 +1,8 @@
-//! Idle connections, kept for the next request to the same scheme, host and port.
+//! Keeps idle connections for the next request to the same scheme, host and port.
 //!
 //! Only connections opened by `super::connect` come in here, so each goes to an address that
 //! was checked under this client's one policy; a new connection always resolves and checks
-//! anew. A connection ends after a while even in constant use, so that a shop that moved is
+//! again. A connection ends after a while even in constant use, so that a shop that moved is
 //! followed. Used by `super::client` alone.
 
 use std::collections::HashMap;
@@ -110,7 +110,7 @@ impl Pool {
         self.shelf.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Closes what lay idle too long; tells whether anything is left.
+    /// Closes what was idle for too long; returns whether anything is left.
     fn sweep_once(&self) -> bool {
         let mut shelf = self.lock();
         shelf.by_host.retain(|_, idle| {

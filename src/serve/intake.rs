@@ -1,4 +1,4 @@
-//! Starts what takes mails in, on nodes with the role `mail`; others look after the mailboxes.
+//! Starts the intake of mails on nodes with the role `mail`; other nodes only watch the mailboxes.
 //!
 //! Listeners are bound before anything is served, so that an address in use is noticed at the start.
 //! For `serve` alone.

@@ -1,9 +1,9 @@
 //! Where the service's log lines go: stderr, pretty on a terminal, else one JSON object per line.
 //!
-//! Lines are formatted by whoever logs and written by a thread of its own, so that a slow terminal
-//! or pipe never holds up a request; when it falls too far behind, lines are dropped and counted.
-//! What is secret never gets here: keys, PINs and codes are no fields of any line. A terminal gets nothing
-//! of a stranger's that it would act upon.
+//! Lines are formatted by whoever logs and written by a thread of its own, so that a slow terminal or pipe
+//! never holds up a request; when it falls too far behind, lines are dropped and counted. Secrets are never
+//! logged: keys, PINs and codes are not fields of any line. A terminal gets no control characters that
+//! strangers wrote.
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::Arc;
@@ -19,8 +19,8 @@ use crate::terminal::harmless_log;
 
 /// Lines that may wait to be written.
 const LINES_MAX: usize = 8_192;
-/// Between two looks for lines. A thread that waited for each line would have to be woken for each,
-/// which costs the request more than the line itself.
+/// Time between two checks for lines. If the thread waited for each line, waking it would cost the request more
+/// than the line itself.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 /// How long the end of the program waits for the last lines.
 const FLUSH_WITHIN: Duration = Duration::from_secs(1);
@@ -56,8 +56,8 @@ impl Drop for Logging {
 /// The levels, as a person writes them.
 const LEVELS: [&str; 6] = ["error", "warn", "info", "debug", "trace", "off"];
 
-/// What `TILLBELL_LOG` asks for, or `usual`. A word that is no level would be taken for the name of a part of the
-/// program, and silence all others.
+/// What `TILLBELL_LOG` asks for, or `usual`. A word that is no level would be taken for the name of a part of
+/// the program, and silence all others.
 pub fn filter(usual: &str) -> io::Result<EnvFilter> {
     let Some(text) = std::env::var_os("TILLBELL_LOG") else { return Ok(EnvFilter::new(usual)) };
     let wrong = |why: String| {
@@ -149,7 +149,7 @@ fn write_lines(received: &Receiver<Line>, lost: &AtomicU64) {
     }
 }
 
-/// One line in the making; handed over when it is dropped.
+/// One line that is being written; handed over when it is dropped.
 pub struct LineWriter {
     lines: Lines,
     text: Vec<u8>,

@@ -1,8 +1,9 @@
-//! One look at the queue of a kind: claims what is due in each queue and does it, so many jobs at a time.
+//! One pass over the queues of a kind of job: claims what is due in each queue and does it, up to a number of
+//! jobs at a time.
 //!
-//! Each queue has its batch, so that what failed before cannot keep what is new from its turn. It returns
-//! when all is done; what a job comes to is written by the function that does it. Deliveries do not come
-//! through here: their dispatcher claims only what it has room for, and waits for nothing.
+//! Each queue has its own batch, so that retries cannot delay new jobs. It returns when all jobs are done; the
+//! function that does a job writes its result. Deliveries do not use this: their dispatcher claims only what it
+//! has room for, and waits for nothing.
 
 use std::sync::Arc;
 

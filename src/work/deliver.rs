@@ -1,4 +1,4 @@
-//! One delivery: post, judge, write down. How it is signed and sent is `ops::webhooks::post`.
+//! One delivery: post, judge the answer, record it. `ops::webhooks::post` signs and sends.
 //!
 //! The attempt's record and what follows from it are one Unit under the job's fence, so a result
 //! that comes after a resend or after the lease leaves no trace. The process may die between the
@@ -23,7 +23,7 @@ const PAUSED_LOOK: Span = Span::seconds(60);
 /// of the post they stay under the lease.
 const WRITE_TRIES: usize = 10;
 
-/// Posts the event.
+/// Posts the delivery.
 pub(super) async fn post(app: &App, input: &DeliveryInput, target: &TargetUrl) -> Posted {
     let posted = post::post(app, input, target).await;
     if posted.obstacle.is_none() {
@@ -32,7 +32,7 @@ pub(super) async fn post(app: &App, input: &DeliveryInput, target: &TargetUrl) -
     posted
 }
 
-/// Writes down what came of a delivery.
+/// Records the result of a delivery.
 pub(super) async fn conclude(app: &App, job: &Job, posted: &Posted) {
     let verdict = posted.verdict();
     let now = app.now();
@@ -104,7 +104,7 @@ fn tell(app: &App, job: &Job, posted: &Posted, cause: &str, next: Option<Timesta
     }
 }
 
-/// Puts a delivery aside whose target is paused; nothing was sent and no try is counted.
+/// Postpones a delivery whose target is paused; nothing was sent and no try is counted.
 pub(super) async fn put_aside(app: &App, job: &Job, url: &str) {
     let step = jobs::pause(job, url, false, look_again(app, app.now()));
     if let Err(error) = ready(|| app.store.conclude_job(job, [step.clone()])).await {

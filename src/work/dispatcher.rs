@@ -1,9 +1,9 @@
 //! Brings claimed deliveries to their hosts: claims in batches, reads what sending needs once per
 //! batch, hands each to a slot of its host, to the host's queue, or back.
 //!
-//! Everything claimed holds one of a fixed number of places from claim to written result, so
-//! memory and sockets are bounded; retries leave a good part of the places to first tries. A slot
-//! ends with the answer: writing the result goes on beside the next post.
+//! Every claimed delivery holds one of a fixed number of places until its result is written, so memory and
+//! sockets are bounded. Retries leave a part of the places to first tries. A slot is free again when the answer
+//! has come; the result is written while the next post runs.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -26,9 +26,9 @@ use crate::store::StoreError;
 use crate::store::tables::events::DeliveryInput;
 use crate::store::tables::jobs::{self, CLAIM_BATCH, Job, JobKind, Queue};
 
-/// Deliveries claimed and not yet written off. 20 dead hosts hold 20 to 80 of them.
+/// Deliveries that are claimed and have no result yet. 20 dead hosts hold 20 to 80 of them.
 const HELD_MAX: usize = 768;
-/// Of these, retries leave so many to first tries.
+/// Places that retries leave to first tries.
 const KEPT_FOR_FIRST: usize = 384;
 /// Posts in flight to one host and node, whatever the port.
 const SLOTS: usize = 4;
@@ -44,10 +44,10 @@ struct Piece {
     _place: OwnedSemaphorePermit,
 }
 
-/// What one look at the queues found.
+/// What one pass over the queues found.
 pub(super) struct Claimed {
     pub claimed: usize,
-    /// A queue was not looked at, for lack of places.
+    /// A queue was skipped because there was no place.
     pub is_short: bool,
 }
 
@@ -57,7 +57,7 @@ pub(super) struct DeliveryDispatcher {
     places: Arc<Semaphore>,
     tasks: TaskTracker,
     stop: CancellationToken,
-    /// A piece that waited longer than this could outlive its lease and is left to it.
+    /// A delivery that waited longer than this could outlive its lease, and is left to the lease.
     wait_max: Duration,
 }
 
@@ -233,7 +233,8 @@ impl DeliveryDispatcher {
         }
     }
 
-    /// Whether a payment was reversed while its approval waited for the host; `None` if that cannot be read now.
+    /// Whether a payment was reversed while its approval waited for the host; `None` if that cannot be read
+    /// now.
     async fn is_reversed(&self, piece: &Piece) -> Option<bool> {
         match self.app.store.inputs(&[piece.input.event_id]).await {
             Ok(inputs) => {
@@ -281,7 +282,7 @@ impl DeliveryDispatcher {
     }
 
     fn lock(&self) -> MutexGuard<'_, Hosts<Piece>> {
-        // Every method of Hosts leaves it whole.
+        // Every method of Hosts leaves it consistent.
         self.hosts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,10 +1,10 @@
-//! Who may be posted to now: slots and a short queue per host, so that a dead shop delays
-//! only itself. No IO in here, and no waiting; the dispatcher asks and does.
+//! Which hosts may be posted to now: slots and a short queue per host, so that a dead shop delays only itself.
+//! No IO and no waiting here; the dispatcher asks and acts.
 //!
-//! A host has at most so many posts in flight, one only while it does not answer. What comes beyond
-//! that waits in its queue as long as the queue can be worked off in a few seconds; the rest is put
-//! back into the database with a `run_at` spread by the host's own pace, so that ten thousand
-//! events for a dead host cost a few claims a second and no memory.
+//! A host has a limited number of posts in flight, and only one while it does not answer. More posts wait in
+//! its queue as long as the queue can be finished in a few seconds. The rest is put back into the database with
+//! a `run_at` that is spread by the host's pace, so ten thousand events for a dead host cost a few claims a
+//! second and no memory.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
@@ -91,7 +91,7 @@ impl<T> Host<T> {
             self.booked_until = at;
             return at;
         }
-        // Booked out: spread over the second half of the longest wait.
+        // The host is full: spread over the second half of the longest wait.
         let half = LATER_MAX.0 / 2;
         now + Span(half + i64::try_from(chance % half.unsigned_abs()).unwrap_or(0))
     }
@@ -142,7 +142,7 @@ impl<T> Hosts<T> {
         let Some(host) = self.hosts.get_mut(key) else { return next };
         host.in_flight = host.in_flight.saturating_sub(1);
         if let Some(took) = took {
-            // A host that changes its mind is taken at its last word.
+            // If a host changes, its last answer counts.
             let changed = host.in_trouble == answered;
             host.pace = if changed { took } else { (host.pace * 3 + took) / 4 };
             host.in_trouble = !answered;

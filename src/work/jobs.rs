@@ -1,5 +1,5 @@
-//! Jobs that are an op of ours and nothing else: decide an alert, look again after a correction, after an account was
-//! added, or at a proof that could not be had.
+//! Jobs that only run an op: decide an alert, look again after a correction or after an account was added, or
+//! look again for a proof that could not be fetched.
 //!
 //! The op usually ends its own job in the Unit of its effect; what is written here is for those
 //! that had nothing left to do. A job that fails is tried again with growing pauses and parked when it
@@ -32,7 +32,7 @@ const ALARM_AFTER: i64 = 5;
 const PAUSE: Span = Span::seconds(1);
 const PAUSE_MAX: Span = Span::minutes(10);
 
-/// What it takes to do these jobs.
+/// What these jobs need.
 #[derive(Clone)]
 pub(super) struct Ops {
     pub app: Arc<App>,
@@ -48,7 +48,7 @@ impl Ops {
         }
     }
 
-    /// When the job is to be done again, if it is not over.
+    /// When the job is due again, if it is not finished.
     async fn run(&self, job: &Job) -> Result<Verified, OpError> {
         let app = &self.app;
         match (job.kind, &self.verifier) {
@@ -130,7 +130,7 @@ fn is_alarming(failures: i64) -> bool {
     failures == ALARM_AFTER || failures % TRIES_MAX == 0
 }
 
-/// Its money waits as `new`, where no person can approve or dismiss it.
+/// Its alert stays `new`, and nobody can approve or dismiss it.
 fn alarm(job: &Job, error: &OpError) {
     metrics::counter!("tillbell_alarms_total", "kind" => "alert_undecided").increment(1);
     tracing::error!(

@@ -1,13 +1,13 @@
-//! The door through which work comes that nobody waits for: claim due jobs, do them, write down
-//! what came of it. Deliveries of webhooks, messages to customers, decisions on alerts, second looks
-//! after corrections, and what is done by the clock (sweep, seal, gauges).
+//! Background work: claims due jobs, does them, and records their results. Jobs are deliveries of webhooks,
+//! messages to customers, decisions on alerts and second looks after corrections. Periodic tasks (sweep, seal,
+//! gauges) run here too.
 //!
-//! There is no leader and no heartbeat: any number of nodes may run this on one database. A job is
-//! held by its lease alone and written off under its fence (`store::tables::jobs`). Wake-up: `app.wake`
-//! changes on the node where a job was committed, a poll four times a second is the net for everything else.
-//! Between nodes nothing is sent: a notification inside the commit would make PostgreSQL serialise
-//! all commits, so it would have to be sent after it; with every node working, the one that commits
-//! is also the one that is woken. Started by `serve` and by the demo; tests call [`run_due`].
+//! There is no leader and no heartbeat: any number of nodes may run this on one database. A job is held by its
+//! lease alone, and its result is written under its fence (`store::tables::jobs`). `app.wake` changes on the
+//! node where a job was committed; polling four times a second finds everything else. Between nodes nothing is
+//! sent: a notification inside the commit would make PostgreSQL serialise all commits, so it would have to be
+//! sent after it; with every node working, the one that commits is also the one that is woken. Started by
+//! `serve` and by the demo; tests call [`run_due`].
 
 mod batch;
 mod deliver;
@@ -30,14 +30,14 @@ use crate::store::tables::jobs::JobKind;
 use dispatcher::DeliveryDispatcher;
 use jobs::Ops;
 
-/// The net under all wake-ups: how late work may be noticed that another process committed, such as
-/// a command that took in a mail. One look is one indexed read per kind of job.
+/// How late work may be noticed that another process committed, such as a command that took in a mail. Each
+/// poll is one indexed read per kind of job.
 const POLL: std::time::Duration = std::time::Duration::from_millis(250);
 /// The pause after a database error.
 const PAUSE: std::time::Duration = std::time::Duration::from_secs(1);
-/// What an ending program leaves to posts that are under way, beyond their own deadline.
+/// Time that posts have at the end of the program, beyond their own deadline.
 const LAST_WRITES: std::time::Duration = std::time::Duration::from_secs(5);
-/// Rounds of [`run_due`]; a job that makes itself due again at once must not hold a test for ever.
+/// Rounds of [`run_due`]; a job that becomes due again at once must not block a test for ever.
 const DUE_ROUNDS_MAX: usize = 10_000;
 
 /// Works until `stop`, then lets running posts end, gives back what was not begun, and returns.

@@ -8,7 +8,7 @@ use crate::alert_reader::text_table::RAISED;
 use crate::domain::alert::{Balance, Direction, NEGATIVE};
 use crate::domain::money::Money;
 
-/// What a value becomes that an expression cut out of a longer figure or number. It reads as none.
+/// Replaces a value that an expression cut out of a longer figure or number. It is not read as a value.
 const CUT_OUT: &str = "(part of a longer figure)";
 
 impl Reader<'_> {
@@ -81,7 +81,7 @@ impl Reader<'_> {
         if value.is_positive() {
             return Some(value);
         }
-        // With a minus it has a doubt already, so that a person looks.
+        // A minus already causes a doubt, so a person looks.
         if value.0 < 0 && direction.is_some() {
             return Some(Money(-value.0));
         }
@@ -162,7 +162,7 @@ fn figure_is_cut(text: &str, found: &std::ops::Range<usize>) -> bool {
     let mut after = rest.chars();
     match after.next() {
         Some('.' | ',' | RAISED) => digit(after.next()),
-        // A blank may part thousands; behind decimals it parts the next field.
+        // A space may separate thousands; after decimals it begins the next field.
         Some(' ') if !value.contains('.') => {
             let group = after.as_str();
             let digits = group.bytes().take_while(u8::is_ascii_digit).count();

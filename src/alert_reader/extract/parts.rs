@@ -1,9 +1,9 @@
-//! Whether the parts of one mail, its text and its HTML as a rule, tell the same: amounts, accounts, payers
-//! and directions, in rows or in sentences that no layout knows.
+//! Whether the parts of one mail (usually its text and its HTML) agree on amounts, accounts, payers and
+//! directions, in rows or in sentences that no layout knows.
 //!
-//! People read one part or the other, and so does a layout. What one part tells and another does not tell
-//! is a doubt; a part that tells nothing of the transaction contradicts nothing. Words that a payer typed are
-//! masked, except where the parts agree only with them included. A part of `extract`; nothing else calls it.
+//! People read one part or the other, and so does a layout. What is in one part and missing from another is a
+//! doubt. A part that says nothing about the transaction contradicts nothing. Words that a payer typed are
+//! masked, unless the parts agree when they are included. Part of `extract`; nothing else calls it.
 
 mod told;
 
@@ -15,10 +15,10 @@ use crate::alert_reader::text_table::{Arrangement, TextTable};
 use crate::domain::alert::{AlertFacts, Direction};
 use told::{Sum, accounts, figures, folded_account, is_of_numbers, squeeze, words};
 
-/// Claims of one part that are looked at; an alert has a few. With more the parts are taken to differ.
+/// Claims of one part that are compared; an alert has a few. With more, the parts count as different.
 const MAX_CLAIMS: usize = 300;
 
-/// Longer is no name; compared up to here.
+/// A longer text is not a name; it is compared up to here.
 const MAX_NAME_BYTES: usize = 120;
 
 pub(super) const AMOUNTS_DIFFER: &str = "the parts of the mail show different amounts";
@@ -77,7 +77,7 @@ struct Part {
 
 fn parts(reader: &Reader<'_>, claims: &Claims) -> Vec<Part> {
     let plain = |text: &str| claims.links.replace_all(&text.replace('\\', ""), " ").into_owned();
-    // What one blank parts from its label counts here in every layout.
+    // In every layout, a value that one space separates from its label counts here.
     let free = reader.layout.free_labels();
     let how = Arrangement { spaced: true, wraps: true };
     let part = |(table, own): (&TextTable, &String)| {
@@ -100,7 +100,7 @@ fn parts(reader: &Reader<'_>, claims: &Claims) -> Vec<Part> {
     parts.collect()
 }
 
-/// A debit that another part calls a credit, and nothing else, is neither.
+/// A debit becomes neither if another part tells of a credit and of nothing else.
 pub(super) fn settle(
     reader: &mut Reader<'_>,
     direction: Option<Direction>,

@@ -1,6 +1,6 @@
 //! Tells a person which expressions of a layout were tried and did not fit (`bank try`).
 //!
-//! It asks the same layouts and rows as the reading, and decides nothing.
+//! It uses the same layouts and rows as the reader, and decides nothing.
 
 use super::Reader;
 use crate::alert_reader::template::{Bank, FieldName, FieldRule, Layout, Pattern};
@@ -54,7 +54,7 @@ fn is_read(name: FieldName, facts: &AlertFacts) -> bool {
         FieldName::Narration => facts.narration.is_some(),
         FieldName::Reference => facts.reference.is_some(),
         FieldName::Session => facts.session_id.is_some(),
-        // Of a debit none is kept.
+        // A debit keeps none.
         FieldName::Payer => facts.payer_name.is_some() || facts.direction == Some(Direction::Debit),
         FieldName::PayerAccount => {
             facts.payer_account_number.is_some() || facts.direction == Some(Direction::Debit)

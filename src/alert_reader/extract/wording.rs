@@ -1,7 +1,7 @@
 //! What an alert says in words: its direction, its narration, its kind.
 //!
-//! The direction comes from the bank's own words only; a narration is masked before they are
-//! looked for. A part of `extract`; nothing else calls it.
+//! The direction comes from the bank's own words only; narrations are masked before it is searched for.
+//! Part of `extract`; nothing else calls it.
 
 use super::Reader;
 use crate::alert_reader::template::{Bank, Continuation, FieldName, Shared};
@@ -10,17 +10,17 @@ use crate::domain::alert::{AlertKind, Direction, OTHER_STATE, OTHER_STATE_ROW, R
 
 /// Longest narration kept.
 const MAX_NARRATION_CHARS: usize = 1000;
-/// A narration of this length that another part of the mail begins with was wrapped, not changed.
+/// If another part of the mail begins with a narration of this length, it was wrapped and not changed.
 const WRAPPED_NARRATION: usize = 40;
-/// Blanks at the ends of a value that a relay may have taken without a trace.
+/// Spaces at the ends of a value that a relay may have removed without a trace.
 const LOST_BLANKS: usize = 2;
-/// Longer lines are prose about the bank, not about the transaction.
+/// Longer lines are prose about the bank and not about the transaction.
 const LONGEST_ROW: usize = 80;
 
 impl Reader<'_> {
     pub(super) fn direction(&mut self, suffix: Option<Direction>) -> Option<Direction> {
         let rule = &self.layout.direction;
-        // With the part that it stands in.
+        // With the part that it is in.
         let mut told: Vec<(Option<usize>, Direction)> = Vec::new();
         let mut has_types = false;
         for (part, table) in self.masked.iter().enumerate() {
@@ -42,7 +42,7 @@ impl Reader<'_> {
         }
         let subject = self.subject_direction();
         let Some((_, mut first)) = told.first().copied() else {
-            // The subject is the bank's word as well, but not against a row that nobody understands.
+            // The subject is the bank's word too, but it does not outweigh a row that is not understood.
             if subject.is_some() && has_types {
                 self.doubt(
                     "the transaction type is unclear: only the subject says whether this is a credit or a \
@@ -64,8 +64,8 @@ impl Reader<'_> {
         Some(first)
     }
 
-    /// Whether the HTML tells of a credit and of nothing else, and only the text beside it of a debit: a
-    /// person decides. The other way round it is neither, for a debit comes to no person.
+    /// Whether the HTML tells of a credit and nothing else, while only the text part tells of a debit. Then a
+    /// person decides. The other way round it is neither, because nobody looks at debits.
     fn pages_tell_a_credit(&self, told: &[(Option<usize>, Direction)]) -> bool {
         let in_page = |part: &Option<usize>| part.is_some_and(|part| self.is_page(part));
         let in_text = |part: &Option<usize>| part.is_some_and(|part| !self.is_page(part));
@@ -99,7 +99,7 @@ impl Reader<'_> {
         };
         let mut joined: Vec<(String, bool)> = Vec::new();
         for (i, text) in raw.iter().enumerate().filter(|(_, t)| !t.trim().is_empty()) {
-            // The values at labels stand first.
+            // Values at labels come first.
             let first = Part { text: text.trim(), unseen: unseen.get(i).copied().unwrap_or_default() };
             let rest = rest.get(i).or(rest.first());
             let (text, filled) = match &self.layout.continuation {
@@ -125,7 +125,7 @@ impl Reader<'_> {
         (Some(text.chars().take(MAX_NARRATION_CHARS).collect()), filled)
     }
 
-    /// The kind, and which rule made it so where it is another one than a payment.
+    /// The kind, and the rule that decided it if it is not a payment.
     pub(super) fn kind(
         &mut self,
         direction: Direction,
@@ -155,7 +155,7 @@ impl Reader<'_> {
             }
             let Some(found) = rule.pattern.find(text) else { continue };
             match rule.kind {
-                // Words of the payer's set no credit aside.
+                // The payer's words never set a credit aside.
                 Some(kind) if direction == Direction::Debit || !bank.narration_is_typed => {
                     let what = in_words(kind);
                     let why = format!("{what}: the narration matches {whose} with {:?}", found.as_str());
@@ -168,7 +168,7 @@ impl Reader<'_> {
     }
 }
 
-/// A kind as a person says it.
+/// A kind in words for people.
 pub fn in_words(kind: AlertKind) -> &'static str {
     match kind {
         AlertKind::Payment => "a payment",
@@ -180,7 +180,7 @@ pub fn in_words(kind: AlertKind) -> &'static str {
 }
 
 impl Reader<'_> {
-    /// Doubts rows that tell another state than that the money came.
+    /// Adds a doubt for rows that tell a state other than "the money came".
     fn states(&mut self, shared: &Shared) {
         let rule = &shared.states;
         let how = Arrangement { spaced: true, wraps: false };
@@ -207,8 +207,8 @@ impl Reader<'_> {
     }
 }
 
-/// The direction that a row of the type tells: `CreditAlert!`, `CR`, `Debit`. A word that may mean
-/// the other side as well (`Debit reversal`, `Deposit`) tells none.
+/// The direction that a row for the type states: `CreditAlert!`, `CR`, `Debit`. A word that may also mean the
+/// other direction (`Debit reversal`, `Deposit`) states none.
 fn type_word(text: &str) -> Option<Direction> {
     let text = text.to_lowercase();
     let word: String =
@@ -230,7 +230,7 @@ fn type_word(text: &str) -> Option<Direction> {
 #[derive(Clone, Copy, Default)]
 struct Part<'a> {
     text: &'a str,
-    /// Signs that its cell lost, at its ends for the most part.
+    /// Characters that its cell lost, mostly at its ends.
     unseen: usize,
 }
 
@@ -239,7 +239,7 @@ impl Part<'_> {
         self.text.chars().count()
     }
 
-    /// Whether the bank may have cut it at this many characters: with the blanks at its ends, of
+    /// Whether the bank may have cut it at this many characters: with the spaces at its ends, of
     /// which a relay may have taken some.
     fn fills(self, limit: usize) -> bool {
         self.length() + self.unseen + LOST_BLANKS >= limit
@@ -248,8 +248,8 @@ impl Part<'_> {
 
 /// Puts a narration together that goes on in another row, and says whether its end may be missing.
 ///
-/// A first part short of the limit by blanks has lost them to trimming. A second part that repeats
-/// the first is no continuation.
+/// A first part that lacks a few spaces to the limit has lost them to trimming. A second part that repeats the
+/// first is not a continuation.
 fn join(first: Part<'_>, second: Part<'_>, rule: &Continuation) -> (String, bool) {
     let length = first.length();
     let squeeze = |t: &str| t.split_whitespace().collect::<String>();
@@ -263,7 +263,7 @@ fn join(first: Part<'_>, second: Part<'_>, rule: &Continuation) -> (String, bool
     let filled = second.fills(rule.limit);
     let blank = |at: Option<usize>| at.is_some_and(|at| rest.get(at) == Some(&' '));
     let (usual, early) = (rule.gap_after, rule.gap_after.checked_sub(1));
-    // One place too early: the second part began with a blank that was trimmed.
+    // One place too early: the second part began with a space that was trimmed.
     let front_lost = !blank(Some(usual)) && blank(early) && rest.len() > usual;
     if blank(Some(usual)) {
         rest.remove(usual);
@@ -294,13 +294,13 @@ mod tests {
         assert_eq!(joined("ABCDEFGHIJKLMNOPQRST", "ABCDEFGHIJ KLM").0, "ABCDEFGHIJKLMNOPQRST");
         assert_eq!(joined("ABCDEFGHIJKLMNOPQRSTX", "UVW").0, "ABCDEFGHIJKLMNOPQRSTX");
         assert_eq!(joined("ABCDEFGHIJKLMNOPQRST", "UVWXYZABC DEF").0, "ABCDEFGHIJKLMNOPQRST UVWXYZABCDEF");
-        // Blanks that were cut off count, and some may have been lost on the way.
+        // Spaces that were trimmed count, and some may have been lost on the way.
         assert!(joined("ABCDEFGHIJKLMNOPQRS", "").1 && !joined("ABCDEFGHIJKLMNOPQ", "").1);
         let padded = |text, unseen| Part { text, unseen };
         assert!(join(padded("ABCDE", 15), part(""), &rule).1 && !join(padded("ABCDE", 5), part(""), &rule).1);
         assert_eq!(join(padded("ABCDE", 15), part("FGH"), &rule), ("ABCDE FGH".into(), false));
         assert!(join(part("ABCDEFGHIJKLMNOPQRST"), padded("UVWXYZABCD", 5), &rule).1);
-        // The eleventh character is taken out only where it is the blank too many.
+        // The eleventh character is removed only if it is the extra space.
         assert_eq!(joined("ABCDEFGHIJKLMNOPQRST", "D-FAIRMONEY-X").0, "ABCDEFGHIJKLMNOPQRSTD-FAIRMONEY-X");
     }
 

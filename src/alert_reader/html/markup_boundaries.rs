@@ -1,20 +1,20 @@
-//! Whether what a payer typed made rows of its own: the markup between the texts of the source,
-//! the bank's own compared with what stands behind a narration.
+//! Whether a payer typed markup that makes rows: compares the markup after a narration with the markup that the
+//! bank itself writes between texts.
 //!
-//! A bank writes its rows by one pattern, and its source usually breaks lines between them, which a payer
-//! cannot type; nor can he type more than the field holds. It reads the source, not the parsed page: the parser
-//! mends what was left unclosed. Called by `alert_reader::read` for the HTML of a recognised layout.
+//! A bank writes all its rows by one pattern, and its source usually has line breaks between them. A payer can
+//! type no line break, and no more than the field holds. The source is read and not the parsed page, because
+//! the parser repairs unclosed markup. Called by `alert_reader::read` for the HTML of a recognised layout.
 
 use crate::alert_reader::text_table::{self, fold_label};
 
-/// Texts looked at; an alert has some hundred.
+/// Texts that are looked at; an alert has about a hundred.
 const MAX_TEXTS: usize = 8000;
 /// `&ThickSpace;` and the like between `&` and `;`.
 const LONGEST_REFERENCE: usize = 10;
 /// Kinds of seams kept; a bank has two or three.
 const MAX_SEAMS: usize = 50;
 
-/// One tag or blank between two texts.
+/// One tag, or whitespace, between two texts.
 #[derive(Clone, Debug, PartialEq)]
 enum Piece {
     Tag {
@@ -24,14 +24,14 @@ enum Piece {
     },
     Comment,
     Blank,
-    /// White space with a line break: the bank's own hand.
+    /// Whitespace with a line break, which only the bank can have written.
     LineBreak,
 }
 
-/// A text of the source, its references to signs mended where labels have them.
+/// A text of the source, with character references decoded where labels have them.
 struct Run {
     text: String,
-    /// Signs of the source before it.
+    /// Characters of the source before it.
     at: usize,
     /// The same for the first cell that begins before it, or the end of the text before.
     opened: usize,
@@ -45,9 +45,9 @@ pub struct Labels<'a> {
     pub free: &'a [String],
     /// All labels of the layout, folded.
     pub known: &'a [String],
-    /// One blank may part a label from its value.
+    /// One space may separate a label from its value.
     pub spaced: bool,
-    /// Signs that a payer may have typed into one value.
+    /// Characters that a payer may have typed into one value.
     pub typed_max: usize,
     /// Which of the texts without which a mail is not of this layout this one is. Standing there once, it is
     /// the bank's: a payer's would be another.
@@ -64,7 +64,7 @@ pub fn has_injected_markup(html: &str, labels: &Labels<'_>) -> bool {
         which.is_some() && runs.iter().filter(|other| (labels.required)(&other.text) == which).count() == 1
     };
     let mut own: Vec<&[Piece]> = Vec::new();
-    // Where the last value begins that may have been typed.
+    // Where the last value that may have been typed begins.
     let mut typed = None;
     let mut i = 0;
     while i < runs.len() {
@@ -81,7 +81,7 @@ pub fn has_injected_markup(html: &str, labels: &Labels<'_>) -> bool {
         {
             return true;
         }
-        // What stands before the first text parts nothing.
+        // What comes before the first text separates nothing.
         if label && typed.is_none() && i > 0 && own.len() < MAX_SEAMS && !own.contains(&seam) {
             own.push(seam);
         }
@@ -133,7 +133,7 @@ fn ends_cell(piece: &Piece) -> bool {
 fn tail(seam: &[Piece]) -> &[Piece] {
     let own = seam.iter().rposition(begins_cell).unwrap_or(0);
     let mut tail = seam[..own].iter().rposition(begins_cell).map_or(seam, |at| &seam[at + 1..]);
-    // Blanks around a text are the text's.
+    // Spaces around a text belong to the text.
     while let [Piece::Blank, rest @ ..] | [rest @ .., Piece::Blank] = tail {
         tail = rest;
     }

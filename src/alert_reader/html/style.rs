@@ -1,18 +1,12 @@
 //! Whether an element can be seen: inline styles, the attributes of old mails, and the rules
-//! of style blocks. A rough reader of CSS, made to suspect rather than to be exact: a rule that
-//! may hide an element hides it, a combinator counts as "somewhere inside".
+//! of style blocks. It suspects rather than being exact: a rule that may hide an element hides it.
 //! Only `html` uses it.
 
-use std::collections::HashMap;
-
-use scraper::node::Element;
+use scraper::ElementRef;
 
 use super::colour::{self, BLACK, Colour, WHITE};
+use super::sheet::{StyleSheet, cost, declarations};
 
-/// Rules kept of a mail's style blocks.
-const MAX_RULES: usize = 500;
-/// Comparisons of elements with rules in one mail, ancestors included; an alert needs some thousands.
-const MAX_COMPARISONS: usize = 2_000_000;
 /// Letters under this size in pixels cannot be read.
 const SMALLEST_LETTERS: f32 = 2.0;
 /// Letters where nothing is said.
@@ -32,6 +26,10 @@ pub struct ComputedStyle {
     background: Colour,
     /// The direction of writing is forced.
     pub turned: bool,
+    /// A value is not followed here: the look may be another one.
+    pub unread: bool,
+    /// What it costs to compare a selector with this element and those around it.
+    path: usize,
 }
 
 impl Default for ComputedStyle {
@@ -44,208 +42,10 @@ impl Default for ComputedStyle {
             colour: BLACK,
             background: WHITE,
             turned: false,
+            unread: false,
+            path: 0,
         }
     }
-}
-
-struct Declaration {
-    name: String,
-    value: String,
-    important: bool,
-}
-
-/// `tag.class#id` without regard to case.
-#[derive(Default)]
-struct Compound {
-    tag: Option<String>,
-    id: Option<String>,
-    classes: Vec<String>,
-}
-
-struct Rule {
-    /// From the outermost to the element itself; never empty.
-    path: Vec<Compound>,
-    declarations: std::rc::Rc<Vec<Declaration>>,
-}
-
-/// The rules of a mail's style blocks, by what the element itself must have.
-#[derive(Default)]
-pub struct StyleSheet {
-    rules: Vec<Rule>,
-    by_key: HashMap<String, Vec<usize>>,
-    /// A rule puts words of its own before or after an element.
-    pub writes: bool,
-    compared: usize,
-}
-
-impl StyleSheet {
-    /// Rules of a medium with conditions are skipped: they depend on the reader's screen.
-    pub fn parse(css: &str) -> StyleSheet {
-        let mut sheet = StyleSheet::default();
-        sheet.read(&strip_comments(css).to_lowercase());
-        sheet
-    }
-
-    fn read(&mut self, css: &str) {
-        let mut rest = css;
-        while let Some(open) = rest.find('{') {
-            let selector = rest[..open].rsplit([';', '}']).next().unwrap_or_default().trim();
-            let medium = selector.starts_with('@');
-            let close = if medium { block_end(&rest[open..]) } else { rest[open..].find('}') };
-            let close = close.unwrap_or(rest.len() - open);
-            let body = &rest[open + 1..open + close.max(1)];
-            if !medium {
-                self.add(selector, body);
-            } else if selector.starts_with("@media")
-                && !selector.contains(['(', ','])
-                && !selector.contains("print")
-            {
-                // `@media screen { ... }` holds for everybody. One level is enough for mails.
-                for rule in body.split_inclusive('}') {
-                    if let Some((selector, body)) = rule.split_once('{') {
-                        self.add(selector.trim(), body.trim_end_matches('}'));
-                    }
-                }
-            }
-            rest = rest.get(open + close + 1..).unwrap_or_default();
-        }
-    }
-
-    fn add(&mut self, selectors: &str, body: &str) {
-        let declarations = std::rc::Rc::new(declarations(body));
-        for selector in selectors.split(',') {
-            if self.rules.len() >= MAX_RULES {
-                return;
-            }
-            if selector.contains(":before") || selector.contains(":after") {
-                let said =
-                    |d: &&Declaration| d.name == "content" && d.value.chars().any(char::is_alphanumeric);
-                self.writes |= declarations.iter().any(|d| said(&d) && d.value.starts_with(['"', '\'']));
-                continue;
-            }
-            let Some(path) = path(selector) else { continue };
-            let Some(key) = path.last().and_then(key) else { continue };
-            self.by_key.entry(key).or_default().push(self.rules.len());
-            self.rules.push(Rule { path, declarations: declarations.clone() });
-        }
-    }
-
-    /// The rules for an element, in their order. The error says that the style is too elaborate.
-    fn matching(&mut self, element: &Element, above: &[&Element]) -> Result<Vec<usize>, String> {
-        let mut found = Vec::new();
-        let keys = std::iter::once(element.name().to_owned())
-            .chain(element.classes().map(|c| format!(".{}", c.to_lowercase())))
-            .chain(element.id().map(|i| format!("#{}", i.to_lowercase())))
-            .chain(["*".to_owned()]);
-        for key in keys {
-            let Some(rules) = self.by_key.get(&key) else { continue };
-            for &at in rules {
-                self.compared += above.len() + 1;
-                if self.compared > MAX_COMPARISONS {
-                    return Err("the mail's CSS is too complex to evaluate".into());
-                }
-                if self.rules[at].holds(element, above) {
-                    found.push(at);
-                }
-            }
-        }
-        found.sort_unstable();
-        found.dedup();
-        Ok(found)
-    }
-}
-
-impl Rule {
-    fn holds(&self, element: &Element, above: &[&Element]) -> bool {
-        let Some((own, outer)) = self.path.split_last() else { return false };
-        if !own.fits(element) {
-            return false;
-        }
-        let mut above = above.iter().rev();
-        outer.iter().rev().all(|wanted| above.any(|a| wanted.fits(a)))
-    }
-}
-
-impl Compound {
-    fn fits(&self, element: &Element) -> bool {
-        self.tag.as_ref().is_none_or(|tag| tag == element.name())
-            && self.id.as_ref().is_none_or(|id| element.id().is_some_and(|i| i.eq_ignore_ascii_case(id)))
-            && self.classes.iter().all(|c| element.classes().any(|own| own.eq_ignore_ascii_case(c)))
-    }
-}
-
-/// The parts of a selector, or `None` for one that only some readers know (`[data-x] p`, `p:hover`).
-fn path(selector: &str) -> Option<Vec<Compound>> {
-    let spread = selector.replace(['>', '+', '~'], " ");
-    let parts: Option<Vec<Compound>> = spread.split_whitespace().map(compound).collect();
-    parts.filter(|p| !p.is_empty())
-}
-
-fn compound(text: &str) -> Option<Compound> {
-    let text = text.split('[').next().unwrap_or_default();
-    let (text, state) = text.split_once(':').unwrap_or((text, ""));
-    if matches!(state, "hover" | "active" | "focus" | "visited") || text.is_empty() {
-        return None;
-    }
-    let mut out = Compound::default();
-    let start = text.find(['.', '#']).unwrap_or(text.len());
-    if !matches!(&text[..start], "" | "*") {
-        out.tag = Some(text[..start].to_owned());
-    }
-    let mut rest = &text[start..];
-    while rest.len() > 1 {
-        let end = rest[1..].find(['.', '#']).map_or(rest.len(), |n| n + 1);
-        let name = rest[1..end].to_owned();
-        if rest.starts_with('.') {
-            out.classes.push(name);
-        } else {
-            out.id = Some(name);
-        }
-        rest = &rest[end..];
-    }
-    Some(out)
-}
-
-/// What the index knows a compound by.
-fn key(compound: &Compound) -> Option<String> {
-    let id = compound.id.as_ref().map(|id| format!("#{id}"));
-    let class = compound.classes.first().map(|c| format!(".{c}"));
-    id.or(class).or(compound.tag.clone()).or(Some("*".to_owned()))
-}
-
-fn declarations(body: &str) -> Vec<Declaration> {
-    let one = |text: &str| {
-        let (name, value) = text.split_once(':')?;
-        let important = value.contains("!important");
-        let value = value.replace("!important", "").trim().to_owned();
-        Some(Declaration { name: name.trim().to_owned(), value, important })
-    };
-    body.split(';').filter_map(one).collect()
-}
-
-fn strip_comments(css: &str) -> String {
-    let mut out = String::new();
-    let mut rest = css;
-    while let Some(start) = rest.find("/*") {
-        out.push_str(&rest[..start]);
-        rest = rest[start..].find("*/").map_or("", |end| &rest[start + end + 2..]);
-    }
-    out.push_str(rest);
-    out.replace("<!--", "").replace("-->", "")
-}
-
-/// Index of the brace that closes the one `text` begins with.
-fn block_end(text: &str) -> Option<usize> {
-    let mut open = 0_usize;
-    for (i, c) in text.char_indices() {
-        match c {
-            '{' => open += 1,
-            '}' if open == 1 => return Some(i),
-            '}' => open = open.saturating_sub(1),
-            _ => {}
-        }
-    }
-    None
 }
 
 impl ComputedStyle {
@@ -268,29 +68,32 @@ impl ComputedStyle {
         self.gone = true;
     }
 
-    /// The look of an element inside this one; `above` are the elements around it.
-    pub fn within(
-        &self,
-        element: &Element,
-        above: &[&Element],
-        styles: &mut StyleSheet,
-    ) -> Result<ComputedStyle, String> {
+    /// The look of an element inside this one.
+    pub fn within(&self, element: ElementRef, styles: &mut StyleSheet) -> Result<ComputedStyle, String> {
         let mut look = self.clone();
-        look.gone |= element.attr("hidden").is_some();
-        look.turned |= element.name() == "bdo";
+        let own = element.value();
+        look.path += cost(own);
+        look.gone |= own.attr("hidden").is_some();
+        look.turned |= own.name() == "bdo";
         for (attribute, name) in [("bgcolor", "background"), ("color", "color"), ("text", "color")] {
-            if let Some(value) = element.attr(attribute) {
+            if let Some(value) = own.attr(attribute) {
                 look.apply(name, &value.to_lowercase(), self.letters);
             }
         }
-        let inline = element.attr("style").map(|s| declarations(&s.to_lowercase())).unwrap_or_default();
-        let rules = styles.matching(element, above)?;
+        let inline = own.attr("style").map(declarations).unwrap_or_default();
+        let rules = styles.matching(element, look.path)?;
         let mut flat = Flat::default();
         for important in [false, true] {
-            let ruled = rules.iter().flat_map(|r| styles.rules[*r].declarations.iter());
-            for d in ruled.chain(&inline).filter(|d| d.important == important) {
-                look.apply(&d.name, &d.value, self.letters);
-                flat.apply(&d.name, &d.value);
+            let ruled = rules.iter().map(|rule| (rule.unsure, &rule.declarations[..]));
+            for (unsure, declarations) in ruled.chain([(false, &inline[..])]) {
+                let before = unsure.then(|| look.clone());
+                for d in declarations.iter().filter(|d| d.important == important) {
+                    look.apply(&d.name, &d.value, self.letters);
+                    flat.apply(&d.name, &d.value);
+                }
+                if let Some(before) = before.filter(|before| before.hidden() && !look.hidden()) {
+                    look = before;
+                }
             }
         }
         look.gone |= flat.shows_nothing();
@@ -298,21 +101,41 @@ impl ComputedStyle {
     }
 
     fn apply(&mut self, name: &str, value: &str, parent_letters: f32) {
+        // What is told elsewhere, or has to be computed.
+        let computed = value.contains('(');
+        self.unread |= value.contains("var(");
         match name {
-            "display" | "mso-hide" => self.gone |= matches!(value, "none" | "all"),
+            "display" | "mso-hide" => {
+                self.gone |= matches!(value, "none" | "all");
+                self.unread |= computed;
+            }
             "content-visibility" => self.gone |= value == "hidden",
-            "visibility" => self.invisible = matches!(value, "hidden" | "collapse"),
+            // A picture takes the place of the text.
+            "content" => self.gone |= value.contains('('),
+            "visibility" => {
+                // Others do not follow a word that they do not know.
+                match value {
+                    "hidden" | "collapse" => self.invisible = true,
+                    "visible" | "initial" => self.invisible = false,
+                    _ => self.unread |= computed,
+                }
+            }
             "opacity" => {
                 self.opacity *=
-                    number(value).map_or(1.0, |n| if value.ends_with('%') { n / 100.0 } else { n })
+                    number(value).map_or(1.0, |n| if value.ends_with('%') { n / 100.0 } else { n });
+                self.unread |= computed;
             }
             "filter" => self.gone |= value.replace(' ', "").contains("opacity(0"),
             "transform" => self.gone |= value.replace(' ', "").contains("scale(0") || far_off(value),
-            "font-size" => self.letters = size(value, parent_letters).unwrap_or(self.letters),
+            "font-size" => {
+                self.letters = size(value, parent_letters).unwrap_or(self.letters);
+                self.unread |= computed;
+            }
             "font" => {
                 let sized =
                     value.split_whitespace().find_map(|word| size(word.split('/').next()?, parent_letters));
                 self.letters = sized.unwrap_or(self.letters);
+                self.unread |= computed;
             }
             "text-indent" | "left" | "top" | "right" | "bottom" | "margin" | "margin-left" | "margin-top"
             | "letter-spacing" => self.gone |= far_off(value),
@@ -321,7 +144,10 @@ impl ComputedStyle {
                 let nothing = ["rect(0", "rect(1px,1px", "inset(100%", "inset(50%", "circle(0"];
                 self.gone |= nothing.iter().any(|n| value.starts_with(n));
             }
-            "color" | "-webkit-text-fill-color" => self.colour = colour::parse(value).unwrap_or(self.colour),
+            "color" | "-webkit-text-fill-color" => match colour::parse(value) {
+                Some(colour) => self.colour = colour,
+                None => self.unread |= computed,
+            },
             "background" | "background-color" => {
                 let parsed =
                     colour::parse(value).or_else(|| value.split_whitespace().find_map(colour::parse));

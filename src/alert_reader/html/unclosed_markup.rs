@@ -1,24 +1,23 @@
-//! Markup that swallows what stands behind it: a style or a comment that never ends, an attribute
-//! whose quote closes rows later, rows written as text.
+//! Markup that swallows what comes after it: a style or a comment that never ends, an attribute whose quote is
+//! closed rows later, rows written as text.
 //!
-//! Banks put narrations into their HTML as the payer typed them, so a payer can open such a thing
-//! and make the bank's own rows vanish. Nothing here is taken apart: it is noticed, and a person
-//! looks. Only `html` uses it.
+//! Banks put narrations into their HTML as the payer typed them. So a payer can open such markup and make the
+//! bank's own rows disappear. Nothing is repaired here: it is noticed, and a person looks. Only `html` uses it.
 
 use scraper::node::Element;
 use scraper::{ElementRef, Html, Node};
 
 use super::{is_never_shown, speaks_of_money};
 
-/// Elements that are no drawing and no formula.
+/// Namespace of elements that are neither a drawing nor a formula.
 const HTML: &str = "http://www.w3.org/1999/xhtml";
-/// Begins the name of the element that is put behind the mail; what has swallowed the end of the
-/// mail has swallowed it too.
+/// Beginning of the name of an element that is appended to the mail. What swallows the end of the mail swallows
+/// this element too.
 const END: &str = "end-of-the-mail";
-/// Names tried for it, should the mail hold one.
+/// Names that are tried for it, in case the mail contains one.
 const MAX_NAMES: usize = 100;
 
-/// A name for the last element that nobody can have typed. `None`: the mail holds them all.
+/// A name for the last element that is not in the mail. `None`: the mail contains all of them.
 pub fn end_name(html: &str) -> Option<String> {
     let lower = html.to_ascii_lowercase();
     (0..MAX_NAMES).map(|n| format!("{END}-{n}")).find(|name| !lower.contains(name.as_str()))
@@ -54,7 +53,7 @@ pub fn by_what_is_dropped(html: &str) -> bool {
     })
 }
 
-/// No part of a drawing or a formula.
+/// Not part of a drawing or a formula.
 pub fn is_usual(element: &Element) -> bool {
     &*element.name.ns == HTML
 }
@@ -69,14 +68,14 @@ fn stands_in_the_open(element: ElementRef<'_>) -> bool {
         })
 }
 
-/// An attribute that took tags in, or lines with a sum.
+/// An attribute that swallowed tags, or lines with a sum.
 fn swallows(name: &str, value: &str) -> bool {
     name.contains(['<', '"', '\''])
         || value.contains('<')
         || value.contains('\n') && value.bytes().any(|b| b.is_ascii_digit()) && speaks_of_money(value)
 }
 
-/// Elements in which no tag but their own end is one.
+/// Elements in which only their own end tag is a tag.
 fn is_raw(name: &str) -> bool {
     matches!(
         name,

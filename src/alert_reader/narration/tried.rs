@@ -1,6 +1,6 @@
-//! Tells a person which rules for narrations were tried and what of each did not fit (`bank try`).
+//! Tells a person which rules for narrations were tried, and which part of each did not match (`bank try`).
 //!
-//! It runs the same rules as the reading, and decides nothing.
+//! It runs the same rules as the reader, and decides nothing.
 
 use super::{Came, Narration, Setting, came_to, rules};
 use crate::alert_reader::template::NarrationRule;
@@ -97,8 +97,8 @@ fn aside(rule: &NarrationRule, setting: &Setting<'_>) -> String {
     format!("only where the narration {fills} its field")
 }
 
-/// The longest beginning of the rule's expression that fits, with what is left of it. Whatever fits also fits
-/// without its end, so that the place is found by halving.
+/// The longest prefix of the rule's expression that matches, and the rest of it. If an expression matches, its
+/// prefixes match too, so the place is found by bisection.
 fn fitting(rule: &NarrationRule, text: &str, words: &str) -> Option<(String, String)> {
     let written = &rule.written;
     let cuts = cuts(written);
@@ -113,7 +113,7 @@ fn fitting(rule: &NarrationRule, text: &str, words: &str) -> Option<(String, Str
     }
     let at = if low == 0 { 0 } else { *cuts.get(low - 1)? };
     let (front, rest) = written.split_at_checked(at)?;
-    // Flags and anchors alone fit everything.
+    // Flags and anchors alone match everything.
     let is_bare = front.trim_start_matches("(?i)").trim_start_matches('^').is_empty();
     Some((if is_bare { String::new() } else { front.to_owned() }, rest.to_owned()))
 }

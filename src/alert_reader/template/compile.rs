@@ -33,10 +33,10 @@ const NARRATION_GROUPS: [&str; 10] = [
     "day",
 ];
 
-/// Where in which file something stands, for the error.
+/// The file and the place in it, for the error.
 struct Place<'a> {
     file: &'a str,
-    /// What stands in the file.
+    /// What is written in the file.
     text: &'a str,
     /// Alternatives for `{BANK}`: every way to write an institution.
     words: &'a str,
@@ -71,7 +71,7 @@ impl Place<'_> {
         patterns.iter().map(|p| self.regex(key, p)).collect()
     }
 
-    /// Refuses a named group that nobody looks at: a slip of the pen would leave its field unread.
+    /// Refuses a named group that is not used: with a typing error its field would stay unread.
     fn groups(&self, key: &str, pattern: &Pattern, known: &[&str]) -> Result<(), TemplateError> {
         let Some(odd) = pattern.capture_names().flatten().find(|name| !known.contains(name)) else {
             return Ok(());

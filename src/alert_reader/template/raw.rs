@@ -23,7 +23,7 @@ pub struct RawBank {
     pub dkim_domains: Vec<String>,
     /// Currency of alerts that show none.
     pub currency: Option<String>,
-    /// The narration of a credit holds what the payer typed and nothing of the network's.
+    /// The narration of a credit holds only what the payer typed, and nothing that the network adds.
     #[serde(default)]
     pub narration_is_typed: bool,
     /// The bank's signatures cover Content-Type.
@@ -77,7 +77,7 @@ pub struct RawLayout {
     /// One of these must be found in the subject, if any is given.
     #[serde(default)]
     pub subject: Vec<String>,
-    /// One blank may part a label from its value.
+    /// One space may separate a label from its value.
     #[serde(default)]
     pub spaced: bool,
     #[serde(default)]
@@ -91,7 +91,7 @@ pub struct RawLayout {
     pub continuation: Option<RawContinuation>,
 }
 
-/// Where the direction is told. All that speak must agree.
+/// Where the direction is told. All places that tell one must agree.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RawDirection {
@@ -111,7 +111,7 @@ pub struct RawDirection {
     pub amount_suffix: bool,
 }
 
-/// Where a field stands.
+/// Where a field is.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RawField {
@@ -134,7 +134,7 @@ pub struct RawContinuation {
     pub labels: Vec<String>,
     /// The first part is cut at this many characters.
     pub at: usize,
-    /// The second part has one blank too many behind this many characters.
+    /// The second part has one space too many after this many characters.
     pub gap_after: usize,
     /// The second part is cut at this many characters.
     pub limit: usize,
@@ -201,7 +201,7 @@ pub struct RawShared {
     pub name_noise: Vec<String>,
     /// Whole names that are an institution or no name at all.
     pub not_names: Vec<String>,
-    /// Found in a name, they tell that it is none.
+    /// If found in a name, it is not a name.
     pub not_in_names: Vec<String>,
     /// The same for names from places where a bank also writes other things.
     pub not_in_loose_names: Vec<String>,
@@ -228,7 +228,7 @@ pub struct RawStates {
     pub come: String,
     /// The label was the beginning of a sentence.
     pub prose: String,
-    /// Another state, in the midst of a line.
+    /// Another state, in the middle of a line.
     pub other: String,
 }
 

@@ -6,7 +6,7 @@ use super::mutations::{Chance, seed};
 use crate::alert_reader::fuzzing;
 
 /// Pieces that mean something to the readers.
-const PIECES: [&str; 28] = [
+const PIECES: [&str; 32] = [
     "=",
     "=20",
     "=\r\n",
@@ -20,6 +20,10 @@ const PIECES: [&str; 28] = [
     "<a a='",
     "<xmp>",
     "style='display:none'",
+    "style='color:var(",
+    "<style>td{",
+    "@media screen{",
+    ":not(",
     "&#8358;",
     "NGN ",
     "CR",

@@ -42,20 +42,20 @@ const KEY_MISSING: &str = "API key is required";
 const KEY_INVALID: &str = "Invalid or inactive API key";
 const KEYS_DIFFER: &str = "Invalid or inactive API key: the X-API-Key header and the field api_key differ";
 
-/// Seconds until a receiving account may have become free again.
+/// Seconds until a receiving account may be free again.
 const NO_ACCOUNT_RETRY: u32 = 60;
 
-/// An amount that is good by itself, and too large with the charges that the customer pays.
+/// An amount that is valid, but too large with the charges that the customer pays.
 fn too_large(field: &'static str, max: Money) -> ApiError {
     let message = format!("The amount with its charges must not be greater than {max}.");
     ApiError::field(field, FieldCode::TooLarge, message)
 }
 
-/// A good answer.
+/// A successful answer.
 pub struct Answer {
     pub status: StatusCode,
     pub body: Vec<u8>,
-    /// Given before, for the same Idempotency-Key.
+    /// It was given before, for the same Idempotency-Key.
     pub replayed: bool,
 }
 
@@ -77,7 +77,7 @@ struct GoodBody<'a, D> {
     data: D,
 }
 
-/// The body of a good answer.
+/// The body of a successful answer.
 fn good_body(message: Option<&str>, data: impl Serialize) -> Vec<u8> {
     wire::encode(&GoodBody { success: true, message, data })
 }
@@ -118,13 +118,13 @@ impl Received {
     }
 }
 
-/// The door always tells the peer; without it nobody in particular is counted.
+/// The listener always sets the peer; without it, requests count as those of nobody.
 fn peer_of(parts: &Parts) -> RemoteAddr {
     let nobody = || RemoteAddr(std::net::SocketAddr::from(([0, 0, 0, 0], 0)));
     parts.extensions.get::<RemoteAddr>().copied().unwrap_or_else(nobody)
 }
 
-/// A caller with a good key and budget left.
+/// A caller with a valid key who is within the limits.
 pub struct Admitted {
     pub caller: Caller,
     verdict: LimitVerdict,
@@ -132,7 +132,7 @@ pub struct Admitted {
 }
 
 impl Admitted {
-    /// Finishes the answer with what every answer of the API carries.
+    /// Adds the headers that every answer of the API has.
     pub fn respond(&self, http: &Http, result: Result<Answer, ApiError>) -> Response {
         let mut response = match result {
             Ok(answer) => {
@@ -151,7 +151,7 @@ impl Admitted {
     }
 }
 
-/// Lets a request with a body in, or answers why not.
+/// Admits a request with a body, or answers why not.
 pub async fn admit_with_body(
     http: &Http,
     received: &Received,
@@ -178,7 +178,7 @@ pub async fn admit_to(
     admit(http, received, token, hidden, route, group).await
 }
 
-/// Lets a request in whose key can only be in its header, or answers why not.
+/// Admits a request whose key can only be in its header, or answers why not.
 pub async fn admit_without_body(
     http: &Http,
     received: &Received,
@@ -207,7 +207,7 @@ async fn admit(
         Err(no_caller) => {
             let verdict = spend_address(http, headers, peer);
             let error = match (no_caller, hidden) {
-                // Of a good key, perhaps: it is not told that it asked too often.
+                // The key may be valid, so the answer does not say that it asked too often.
                 (NoCaller::Unknown(error), _) => error.into(),
                 _ if !verdict.allowed => ApiError::rate_limited(),
                 (NoCaller::KeyMissing, Some(problem)) => problem.clone().into(),
@@ -224,7 +224,7 @@ async fn admit(
     Err(response)
 }
 
-/// Answers `error` to a request that no route of the API took; it is counted like any other.
+/// Answers `error` to a request that matched no route of the API; it is counted like any other.
 pub async fn refuse(http: &Http, headers: &HeaderMap, peer: RemoteAddr, error: ApiError) -> Response {
     let (verdict, business_id, is_known) = match find_caller(http, headers, None).await {
         Ok(caller) => {
@@ -247,7 +247,7 @@ pub async fn refuse(http: &Http, headers: &HeaderMap, peer: RemoteAddr, error: A
 enum NoCaller {
     KeyMissing,
     KeyInvalid,
-    /// Header and body show two.
+    /// Header and body have different keys.
     KeysDiffer,
     /// The key could not be looked up.
     Unknown(StoreError),
@@ -277,7 +277,7 @@ fn add_limit(http: &Http, response: &mut Response, verdict: &LimitVerdict) {
     headers.insert(REMAINING, HeaderValue::from(verdict.remaining));
     // A request that was answered otherwise has nothing to wait for.
     if !verdict.allowed && is_refused {
-        // Rounded up: whoever waits so long finds a new window.
+        // Rounded up: after this wait there is a new window.
         let seconds = verdict.reset_after.as_secs() + u64::from(verdict.reset_after.subsec_nanos() > 0);
         let seconds = i64::try_from(seconds.max(1)).unwrap_or(i64::MAX);
         headers.insert(RETRY_AFTER, HeaderValue::from(seconds));

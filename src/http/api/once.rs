@@ -14,11 +14,11 @@ use crate::ops::payments::idempotency::{Claim, Claimed, claim};
 const KEY_MAX: usize = 255;
 const FIELD: &str = "idempotency_key";
 
-/// What is to be done.
+/// What to do with a request.
 pub enum Begun {
     /// The work; the claim, if there was a key, goes to [`end`] with its result.
     Work(Option<Claim>),
-    /// Nothing: it was done before.
+    /// Nothing to do: it was done before.
     Done(Answer),
 }
 
@@ -103,7 +103,7 @@ fn read_key(received: &Received) -> Result<Option<String>, Vec<(FieldCode, Strin
     let text = std::str::from_utf8(value.as_bytes()).map_err(not_a_text)?;
     match check_text(text.to_owned(), KEY_MAX) {
         Ok(Some(key)) => Ok(Some(key)),
-        // An empty key is a fault of the caller's program, who believes to be protected by it.
+        // An empty key is a bug in the caller's program, which relies on its protection.
         Ok(None) => Err(vec![wrong(FieldCode::Required, "must not be empty")]),
         Err(all) => Err(all.into_iter().map(|(code, what)| wrong(code, &what)).collect()),
     }

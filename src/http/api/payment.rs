@@ -1,5 +1,5 @@
-//! How a payment is told in the three answers (contract/payments.md#p9). The sets of members differ on
-//! purpose: merchants' programs are written against them.
+//! How a payment is written in the three answers (contract/payments.md#p9). Their members differ on purpose:
+//! merchants' programs rely on them.
 
 use serde::Serialize;
 

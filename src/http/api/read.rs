@@ -43,8 +43,7 @@ async fn read(http: &Http, admitted: &Admitted, id: TransactionId) -> Result<Ans
     Ok(Answer::ok(good_body(None, payment::read(&view))))
 }
 
-/// Ids with control characters were never accepted, and PostgreSQL does not take a NUL even in a
-/// question.
+/// Ids with control characters were never accepted, and PostgreSQL refuses a NUL even in a query.
 pub fn is_storable(id: &str) -> bool {
     !id.chars().any(char::is_control)
 }

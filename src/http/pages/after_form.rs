@@ -1,7 +1,7 @@
-//! What a page says of the form before it, beside the state of its link.
+//! What a page says about the form that was sent before, next to the state of its link.
 //!
-//! The state is that of now and wins: what a form came to a minute ago is not said where it is no longer so, and
-//! never where the payment was made.
+//! The current state wins. The result of a form is not shown if it is no longer true, and never when the
+//! payment was made.
 
 use http::StatusCode;
 
@@ -20,7 +20,7 @@ use crate::ops::wallet_payments::page::{LinkView, OpenLink};
 const BUSY_SECONDS: i64 = 2;
 const BUSY: &str = "We are busy right now, so we could not check this. It was not counted as a try. Wait a moment, then try again.";
 
-/// What is told, and how it is answered.
+/// The note, and the status of the answer.
 pub struct Answer {
     pub told: Told,
     pub status: StatusCode,
@@ -32,7 +32,7 @@ impl Answer {
         Answer { told, status, retry_after: None }
     }
 
-    /// Nothing but the state is to be told.
+    /// Only the state is told.
     fn state(status: StatusCode) -> Answer {
         Answer::new(status, Told::default())
     }

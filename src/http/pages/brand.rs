@@ -1,8 +1,8 @@
 //! The operator's name and logo, as pages show them, and the icon of every page.
 //!
-//! The logo is read once, at the start, and served from memory under an address of its own. PNG, JPEG and
-//! WebP only: an SVG can hold scripts and load from elsewhere. What is wrong with the file ends the start with
-//! its key. The icon is ours, so it may be an SVG. Pages may load pictures from us alone.
+//! The logo is read once at the start, and served from memory under its own address. Only PNG, JPEG and WebP
+//! are allowed: an SVG can contain scripts and load from elsewhere. If the file is wrong, the start fails and
+//! names the key. The icon is ours, so it may be an SVG. Pages may load pictures from us alone.
 
 use std::fs::File;
 use std::io::Read;
@@ -29,7 +29,7 @@ use crate::http::paths::{ICON, LOGO};
 use crate::http::request::context::RequestLabels;
 use crate::http::response::error::ApiError;
 
-/// Bytes of a logo: with it a page stays quick over a slow line.
+/// Bytes of a logo: pages must load fast over a slow line.
 pub const LOGO_MAX: usize = 64 * 1024;
 /// Hexadecimal digits of the file's hash in its address, so that a new logo is not taken for the old one.
 const MARK_DIGITS: usize = 12;
@@ -125,7 +125,7 @@ fn read(path: &Path) -> Result<Logo, LogoProblem> {
     Ok(Logo { kind, bytes: bytes.into(), mark })
 }
 
-/// The type that the first bytes tell; the file's name says nothing.
+/// The type by the first bytes; the file's name does not count.
 fn kind(bytes: &[u8]) -> Result<&'static str, &'static str> {
     if bytes.starts_with(b"\x89PNG\r\n\x1a\n") {
         return Ok("image/png");

@@ -1,8 +1,8 @@
-//! What the page says of one-time codes: the form for one that was sent, the button for the next, and when
-//! there is none to be had.
+//! What the page says about one-time codes: the form for one that was sent, the button for the next, and when
+//! no code can be sent.
 //!
-//! A look tells of this link's own codes, and that the wallet's are used up. What else other links of the same wallet
-//! have to do with it, only the answer to who asked for a code tells, and never which links those are.
+//! A look tells about the codes of this link, and whether those of the wallet are used up. Anything about other
+//! links of the same wallet is told only to somebody who asked for a code, and never which links they are.
 
 use super::figures::{at_clock, at_clock_after, clock, clock_after, tries, unbroken};
 use super::page::{CodeForm, FormField, Page, Tone};
@@ -12,7 +12,7 @@ use crate::domain::time::{Span, Timestamp};
 use crate::ops::wallet_payments::link_codes::{LinkCodes, OpenCode, UsedUp};
 use crate::ops::wallet_payments::page::LinkView;
 
-/// Told at once, and for as long as that code would have been good.
+/// Told at once, and for as long as that code would have been valid.
 const NOT_SENT: &str = "We could not send your code.";
 
 /// Where the code of this very link can be entered: that it was sent, and to whom.
@@ -28,7 +28,7 @@ pub fn sent(view: &LinkView) -> Told {
     Told::note(Tone::Good, text).setting()
 }
 
-/// No code came of it, and what to do.
+/// No code was sent, and what to do.
 pub fn not_sent(codes: Option<&LinkCodes>) -> String {
     let then = match codes {
         Some(codes) if !may_ask(codes, &Told::default()) => "",

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use crate::domain::message::lagos_time;
 use crate::domain::time::{Span, Timestamp};
 
-/// `10 Mar 2026, 14:35`, the day in one piece.
+/// `10 Mar 2026, 14:35`; the day is not broken over two lines.
 pub fn moment(at: Timestamp) -> String {
     match lagos_time(at).split_once(", ") {
         Some((day, clock)) => format!("{}, {clock}", unbroken(day)),
@@ -13,7 +13,7 @@ pub fn moment(at: Timestamp) -> String {
     }
 }
 
-/// Until so long before a time of tomorrow its day goes without saying.
+/// Up to this long before a time of tomorrow, its day is not written.
 const SOON: Span = Span::hours(1);
 
 /// The time alone tells it: of this day in Lagos, or within the hour.
@@ -46,7 +46,7 @@ pub fn at_clock(at: Timestamp, now: Timestamp) -> String {
     format!("{word} {}", clock(at, now))
 }
 
-/// The same for what is not before then: a minute that has begun is over.
+/// The same for a time before which nothing may happen: rounded up to the next minute.
 pub fn clock_after(at: Timestamp, now: Timestamp) -> String {
     clock(whole_minute(at), now)
 }
@@ -60,7 +60,7 @@ fn whole_minute(at: Timestamp) -> Timestamp {
     Timestamp(at.0.saturating_add(MINUTE - 1).div_euclid(MINUTE) * MINUTE)
 }
 
-/// `23 minutes left`; begun minutes are not counted, so nobody is promised too much.
+/// `23 minutes left`, rounded down, so that nobody is promised too much.
 pub fn left(until: Timestamp, now: Timestamp) -> String {
     match until.since(now).0 / 60_000_000 {
         0 => "less than a minute left".to_owned(),
@@ -81,7 +81,7 @@ pub fn tries(count: i64) -> String {
     text
 }
 
-/// In one piece: a masked number, an amount or a day is hard to read over two lines.
+/// With non-breaking spaces: a masked number, an amount or a day is hard to read over two lines.
 pub fn unbroken(phone: &str) -> String {
     phone.replace(' ', "\u{a0}")
 }
@@ -93,7 +93,7 @@ pub struct Piece<'a> {
     pub is_number: bool,
 }
 
-/// The text with `number` apart, wherever it stands.
+/// The text, with every occurrence of `number` as a part of its own.
 pub fn pieces<'a>(text: &'a str, number: &str) -> Vec<Piece<'a>> {
     let mut found = Vec::new();
     let mut rest = text;

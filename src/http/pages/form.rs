@@ -14,7 +14,7 @@ use http_body_util::BodyExt;
 use url::form_urlencoded;
 use zeroize::{Zeroize, Zeroizing};
 
-/// The longest form of ours has some two hundred bytes.
+/// Our longest form has about two hundred bytes.
 pub const FORM_MAX: usize = 4 * 1024;
 /// Of a larger body so much is read and dropped, so that the client sees the answer.
 const DROPPED_MAX: usize = 1024 * 1024;
@@ -34,9 +34,9 @@ pub enum Act {
     SendCode,
     /// The same for a wallet that has a PIN.
     Reset,
-    /// To be asked first.
+    /// To cancel; the customer is asked first.
     AskCancel,
-    /// Asked, and sure.
+    /// To cancel, after the question.
     Cancel,
     Pay {
         pin: Zeroizing<String>,
@@ -49,12 +49,12 @@ pub enum Act {
 }
 
 pub struct Form {
-    /// Given by our page, if by anybody.
+    /// The token that our page puts into its forms.
     pub token: Option<Zeroizing<String>>,
     pub act: Act,
 }
 
-/// Why a body is no form of ours.
+/// Why a body is not one of our forms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FormProblem {
     TooLarge,
@@ -114,7 +114,7 @@ pub fn parse(headers: &HeaderMap, body: &[u8]) -> Result<Form, FormProblem> {
             return Err(FormProblem::Broken);
         }
         let value = Zeroizing::new(value.into_owned());
-        // Fields that are none of ours say nothing.
+        // Fields that are not ours are ignored.
         let Some(place) = FIELDS.iter().position(|field| *field == name) else { continue };
         if given[place].replace(value).is_some() {
             return Err(FormProblem::Broken);

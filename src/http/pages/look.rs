@@ -1,14 +1,14 @@
-//! What a look asks for, by the address: after a code was sent, before cancelling, and after any other form what that
-//! came to, sealed (`outcome`).
+//! What the address of a look asks for: the form for a code, the question before cancelling, or the sealed
+//! result of another form (`outcome`).
 //!
-//! Forms lead there by 303, so that the back button sends none of them again.
+//! Forms redirect there with 303, so that the back button sends none of them again.
 
 use url::form_urlencoded;
 
 /// Fields of an address that are read; messengers append some of their own.
 const LOOK_FIELDS_MAX: usize = 16;
 
-/// What of a link a look asks for. Whoever wrote the address, the page says what is so.
+/// The part of a link that a look asks for. Whoever wrote the address, the page shows only what is true.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Look {
     Payment,
@@ -18,7 +18,7 @@ pub enum Look {
     Cancel,
 }
 
-/// The field of an address that holds what a form came to.
+/// The field of an address that holds the result of a form.
 const TOLD: &str = "told";
 
 /// The query of an address that tells it.
@@ -26,7 +26,7 @@ pub fn telling(sealed: &str) -> String {
     format!("?{TOLD}={sealed}")
 }
 
-/// What the address tells, as it came: whether it is ours is not known here.
+/// What the address tells, unchecked: whether it is ours is not known here.
 pub fn told(query: Option<&str>) -> Option<String> {
     let pairs = form_urlencoded::parse(query.unwrap_or_default().as_bytes());
     pairs.take(LOOK_FIELDS_MAX).find(|(name, _)| name == TOLD).map(|(_, value)| value.into_owned())

@@ -1,8 +1,9 @@
-//! The door for people: HTML that works without scripts, and what every page of it has in common.
+//! Pages for people: HTML that works without scripts, and what all pages have in common.
 //!
-//! A page holds no script, loads nothing but its icon and the operator's logo (`brand`), and is kept nowhere: one
-//! stylesheet inside it, named in the policy by its hash. `pay` is the page behind a confirm link. What a page says is
-//! `words`', how it looks is in `templates/` and `assets/`; nothing here knows how money moves, that is `ops`'.
+//! A page holds no script, loads nothing but its icon and the operator's logo (`brand`), and is kept nowhere:
+//! one stylesheet inside it, named in the policy by its hash. `pay` is the page behind a confirm link. What a
+//! page says is `words`', how it looks is in `templates/` and `assets/`; nothing here knows how money moves,
+//! that is `ops`'.
 
 mod after_form;
 pub mod brand;

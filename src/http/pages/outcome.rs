@@ -1,10 +1,10 @@
-//! What a form came to, sealed into the address of the look that follows it.
+//! The result of a form, sealed into the address of the page that is shown next.
 //!
-//! Every form is answered with 303 to its link, so that a browser's history holds no form and nothing is sent a second
-//! time by a reload. What the link's state alone cannot tell stands in the address: sealed by the vault for this one
-//! link, with the time, so that nobody can write an address that claims something and any node can read it. It is
-//! believed for two minutes. Whoever has the link without it, as the merchant does, learns nothing. `after_form`
-//! says what it means for the page.
+//! Every form is answered with a 303 to its link, so that a browser's history holds no form and a reload sends
+//! nothing a second time. What the state of the link cannot tell is in the address. The vault seals it for this
+//! one link, with the time, so that nobody can forge such an address and every node can read it. It counts for
+//! two minutes. Somebody who has only the link, such as the merchant, learns nothing. `after_form` says what it
+//! means for the page.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -14,12 +14,12 @@ use zeroize::Zeroizing;
 use crate::app::App;
 use crate::domain::time::{Span, Timestamp};
 
-/// After this an address is a look as any other.
+/// After this time the address is a plain look.
 pub const BELIEVED_FOR: Span = Span::minutes(2);
-/// Characters of the longest that we make are fewer; more are not even decoded.
+/// Longest text that is decoded; ours are shorter.
 const SEALED_MAX: usize = 480;
 
-/// What a form came to, if a look at the link would not tell it.
+/// The result of a form that a look at the link would not tell.
 #[derive(Serialize, Deserialize)]
 pub enum FormOutcome {
     WrongPin {
@@ -27,7 +27,7 @@ pub enum FormOutcome {
     },
     /// The last wrong PIN: the payment was stopped.
     Failed,
-    /// What came is no PIN; it was not counted.
+    /// The text was not a PIN; it was not counted.
     NotAPin {
         why: String,
     },
@@ -44,7 +44,7 @@ pub enum FormOutcome {
     PinChanged,
     /// The link had ended.
     TooLate,
-    /// Others were being served; nothing was counted.
+    /// The service was busy; nothing was counted.
     BusyPaying,
     BusySetting {
         typed: Typed,
@@ -64,13 +64,13 @@ pub enum FormOutcome {
     },
     /// The same form has asked for a code before, and that one has ended.
     AskedBefore,
-    /// The next code may be asked for then.
+    /// The next code may be asked for at this time.
     NoCodeNow {
         again_at: i64,
     },
     CodeNotSent,
     CodeDelayed,
-    /// Too many forms on this link; the next is taken then.
+    /// Too many forms on this link; the next is accepted at this time.
     Throttled {
         until: i64,
     },

@@ -18,10 +18,10 @@ pub const STYLE: &str = include_str!("../../../assets/pay.css");
 
 /// Bytes of a summary as it is written; all of a page stays under 30 KB.
 const SUMMARY_MAX: usize = 10 * 1024;
-/// Of a summary of more lines or characters only the beginning is open, so that the form stays in reach.
+/// Of a longer summary only the beginning is shown at first, so that the form stays in reach.
 const SUMMARY_LINES: usize = 9;
 const SUMMARY_CHARS: usize = 420;
-/// What of such a summary is open.
+/// The part of such a summary that is shown at first.
 const OPEN_LINES: usize = 5;
 const OPEN_CHARS: usize = 240;
 
@@ -168,7 +168,7 @@ pub struct CodeForm {
     pub hint: String,
     /// Above the button: what comes after it.
     pub then: Option<&'static str>,
-    /// The code that came with a form whose PIN has to be chosen anew: six digits, not yet checked.
+    /// The code that came with a form whose PIN has to be chosen again: six digits, not yet checked.
     pub typed: Option<Zeroizing<String>>,
 }
 
@@ -206,7 +206,7 @@ impl TopupHint {
     }
 }
 
-/// One page; parts that are `None` or false are not there.
+/// One page; parts that are `None` or false are left out.
 #[derive(Template)]
 #[template(path = "pay/page.html")]
 pub struct Page {
@@ -351,7 +351,7 @@ fn plain(text: &str) -> String {
     text.chars().filter(|c| !turns(*c)).collect()
 }
 
-/// A summary as far as it is open, and the rest; the rest is empty where it would save little.
+/// The shown part of a summary, and the rest; the rest is empty if hiding it would save little.
 fn folded(text: &str) -> (&str, &str) {
     if text.lines().count() <= SUMMARY_LINES && text.chars().count() <= SUMMARY_CHARS {
         return (text, "");

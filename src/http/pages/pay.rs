@@ -1,12 +1,12 @@
 //! `/pay/{token}`: the page behind the link of a wallet payment, where the customer confirms with a PIN.
 //!
-//! GET and HEAD look and change nothing, because messengers fetch links by themselves; the address may say which part
-//! of the payment is looked at. POST does one act and is answered with 303 to a look at the link, whatever it came to,
-//! so that neither a reload nor the back button sends a form again; `outcome` is what such an address tells. Only what
-//! is refused before any act is answered at once. Sending a
-//! form again all the same shows what became of the first: it counts nothing and never pays twice. Order of checks:
-//! the caller's address, the body, the link, who sent the form, the form, the link's own limit. A link that was never
-//! made and one that is long over take the same way to the same page.
+//! GET and HEAD look and change nothing, because messengers fetch links by themselves; the address may say
+//! which part of the payment is looked at. POST does one act and is answered with 303 to a look at the link,
+//! whatever it came to, so that neither a reload nor the back button sends a form again; `outcome` is what such
+//! an address tells. Only what is refused before any act is answered at once. Sending a form again all the same
+//! shows what became of the first: it counts nothing and never pays twice. Order of checks: the caller's
+//! address, the body, the link, who sent the form, the form, the link's own limit. A link that was never made
+//! and one that is long over take the same way to the same page.
 
 use std::sync::Arc;
 
@@ -84,7 +84,8 @@ fn token_of(parts: &Parts) -> &str {
     parts.uri.path().strip_prefix("/pay/").unwrap_or_default()
 }
 
-/// Seconds to wait, if a limit is used up. In dev mode nobody is kept waiting: tests and demos come from one address.
+/// Seconds to wait, if a limit is used up. In dev mode nobody is kept waiting: tests and demos come from one
+/// address.
 fn over_limit(http: &Http, verdict: LimitVerdict) -> Option<i64> {
     if verdict.allowed || http.app.config.server.dev {
         return None;
@@ -93,7 +94,7 @@ fn over_limit(http: &Http, verdict: LimitVerdict) -> Option<i64> {
     Some(i64::try_from(seconds).unwrap_or(i64::MAX))
 }
 
-/// Logs it; answers the seconds after which it makes sense to come again, if it passes by itself.
+/// Logs the error; returns the seconds after which to come again, if it passes by itself.
 fn trouble(http: &Http, error: OpError) -> Option<i64> {
     if let OpError::Store(error @ StoreError::Unavailable(_)) = &error {
         warn_of!(http.app, error, "a page could not be shown");
@@ -102,15 +103,15 @@ fn trouble(http: &Http, error: OpError) -> Option<i64> {
     ApiError::from(error).retry_after().map(i64::from)
 }
 
-/// Why a form is not listened to.
+/// Why a form is refused.
 enum NotOurs {
     Sender,
     Form(FormProblem),
 }
 
-/// What a form leads to.
+/// The answer to a form.
 enum Next {
-    /// A look tells it.
+    /// A redirect to a look.
     See(Look),
     Tell(FormOutcome),
 }
@@ -233,7 +234,7 @@ impl Link<'_> {
                 came_of_set(set, &code)
             }
             Act::Pay { pin } => came_of_confirm(confirm(app, self.token, &pin, key(&pin)).await?),
-            // Nothing is done yet: a thumb that slipped must not end a payment. Our pages ask by a look.
+            // Nothing is done yet: one wrong tap must not end a payment. Our pages ask by a look.
             Act::AskCancel => match view_link(app, self.token).await? {
                 LinkView::Open(_) => Next::See(Look::Cancel),
                 view => over(&view),
@@ -272,7 +273,8 @@ impl Link<'_> {
     }
 }
 
-/// The act came too late: the page tells what happened before. Of two quick taps on "Pay" this answers the second.
+/// The act came too late: the page tells what happened before. Of two quick taps on "Pay" this answers the
+/// second.
 fn over(view: &LinkView) -> Next {
     match view {
         LinkView::Paid(_) => Next::See(Look::Payment),

@@ -1,4 +1,4 @@
-//! What a form came to, beside the state of its link. `words` puts it on the page.
+//! The result of a form, in addition to the state of its link. `words` puts it on the page.
 
 use zeroize::Zeroizing;
 
@@ -12,13 +12,14 @@ pub struct Told {
     pub wrong: Option<Wrong>,
     /// What the note goes on with, where the page has what it takes.
     pub then: Option<Then>,
-    /// The customer is setting a PIN: the payment itself comes after that.
+    /// The customer is setting a PIN; the payment comes after that.
     pub is_setting: bool,
     /// No code was sent: the next may be asked for then, which the note has told.
     pub next_code_at: Option<Timestamp>,
-    /// What the balance, or the day's limit, is short of: for the owner alone, who has just entered the right PIN.
+    /// What the balance, or the day's limit, is short of: for the owner alone, who has just entered the right
+    /// PIN.
     pub short: Option<Money>,
-    /// The code of a form whose PIN has to be chosen anew. It was neither checked nor counted.
+    /// The code of a form whose PIN has to be chosen again. It was neither checked nor counted.
     pub typed_code: Option<Zeroizing<String>>,
 }
 
@@ -50,7 +51,7 @@ impl Told {
         Told { wrong, is_setting: true, typed_code: code, ..Told::default() }
     }
 
-    /// Nothing but the state of the link is to be told.
+    /// Only the state of the link is told.
     pub fn is_look(&self) -> bool {
         self.note.is_none() && self.wrong.is_none() && !self.is_setting
     }

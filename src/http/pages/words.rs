@@ -1,9 +1,9 @@
 //! What the payment page says in every state, and with which status.
 //!
-//! Takes what ops found and makes a page of it; asks nobody and changes nothing. The merchant holds the
-//! link too, so no page tells the balance or more of the phone than its last digits; what is missing, only
-//! the answer to a right PIN tells. A page that was asked for by a form of its own differs from a plain look by its note alone. Customers read this on small phones:
-//! short sentences, what happens to the money first, and what to do next last.
+//! It makes a page of what ops found; it reads no database and changes nothing. The merchant has the link too.
+//! So no page tells the balance, or more of the phone than its last digits. Only the answer to a right PIN
+//! tells how much is missing. A page after a form differs from a plain look only by its note. Customers read
+//! this on small phones: short sentences, what happens to the money first, and what to do next last.
 
 use http::StatusCode;
 
@@ -23,7 +23,7 @@ use crate::ops::wallet_payments::page::{EndedLink, LinkView, OpenLink, Receipt};
 const NO_MONEY: &str = "No money has left your wallet.";
 const NOT_CHANGED: &str = "This did not change your payment. Open it to see where it stands.";
 const PIN_SET: &str = "Your PIN is set. You have not paid yet.";
-/// As long as this, whoever looks has most likely just paid.
+/// Within this time, whoever looks has most likely just paid.
 const JUST_PAID: Span = Span::minutes(10);
 
 /// What every state of the page needs beside itself: the token of its forms, and whom a customer turns to.
@@ -55,7 +55,8 @@ pub fn not_found() -> PageState {
     PageState::new(StatusCode::NOT_FOUND, page)
 }
 
-/// A look at the link, with this query, tells what a form came to. For browsers that do not go there by themselves.
+/// A link to the look with this query, which shows the result of a form. For browsers that do not follow the
+/// redirect.
 pub fn see(query: &str) -> PageState {
     let page = Page::lead("Open the payment", Vec::new());
     PageState { leads_to: query.to_owned(), ..PageState::new(StatusCode::SEE_OTHER, page) }
@@ -160,7 +161,7 @@ fn open(open: OpenLink, mut told: Told, context: PageContext<'_>) -> Page {
     page
 }
 
-/// For who cannot pay now: beside cancelling, to look again and to leave.
+/// For a customer who cannot pay now: to look again and to leave, next to cancelling.
 fn ways_on(page: &mut Page) {
     page.look_again = Some("Check again");
     page.back = true;
@@ -235,8 +236,8 @@ fn payable(page: &mut Page, open: &OpenLink, told: &mut Told, context: PageConte
     }
 }
 
-/// After a wrong PIN, where the next locks the wallet. A lock is as long as from one time of a day to the same of the
-/// next.
+/// After a wrong PIN, when the next one locks the wallet. A lock lasts 24 hours, so its
+/// end is told by the time of day.
 pub fn last_before_lock(view: &LinkView) -> String {
     let LinkView::Open(open) = view else { return String::new() };
     let at = clock_after(open.now + LOCKED_FOR, open.now);
@@ -421,8 +422,8 @@ pub fn unusable(problem: FormProblem) -> PageState {
     PageState::new(status, Page::lead("Please try again", vec![format!("{why} {NOT_CHANGED}")]))
 }
 
-/// The database is away, for so many seconds perhaps, or something is broken. What a form came to is then not known; a
-/// look came to nothing.
+/// The database is away (for a number of seconds, if that is known), or something is broken. The result of a
+/// form is then unknown; a look has no result.
 pub fn trouble(retry_after: Option<i64>, is_form: bool) -> PageState {
     let status = match retry_after {
         Some(_) => StatusCode::SERVICE_UNAVAILABLE,

@@ -14,7 +14,7 @@ use crate::domain::address::Network;
 /// Addresses in `X-Forwarded-For` that are looked at, from the right.
 const HOPS_MAX: usize = 16;
 
-/// The key a request shows.
+/// The key of a request.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Presented<'a> {
     None,

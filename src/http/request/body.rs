@@ -1,8 +1,8 @@
 //! Reads a request's body: at most 64 KiB, JSON, an object, not nested deeper than 32.
 //!
-//! Members stay raw tokens of the text, so that an amount is read exactly as it was written. A
-//! member given twice is refused (400): which of two amounts was meant is not ours to guess.
-//! Says what is wrong as a [`BodyProblem`]; what the members mean is `validate`'s to judge.
+//! Members stay raw tokens of the text, so that an amount is read exactly as it was written. A member given
+//! twice is refused (400), because we must not guess which of two amounts was meant. What is wrong is a
+//! [`BodyProblem`]; `validate` decides what the members mean.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -25,14 +25,14 @@ use crate::http::response::error::ApiError;
 
 /// A larger body is refused.
 pub const BODY_MAX: usize = 64 * 1024;
-/// Of a larger body so much is read and dropped, so that the client sees the answer.
+/// Bytes of a larger body that are read and dropped, so that the client sees the answer.
 const DROPPED_MAX: usize = 1024 * 1024;
 /// A body that takes longer is given up on.
 const BODY_TIMEOUT: Duration = Duration::from_secs(10);
 /// Objects and lists inside one another, the outermost counted.
 pub const NESTING_MAX: usize = 32;
 
-/// A longer word that is no JSON is not shown.
+/// A longer word that is not JSON is not shown.
 const WORD_SHOWN: usize = 40;
 
 /// Some editors write it before the first character; JSON has no place for it (RFC 8259, 8.1).
@@ -163,7 +163,7 @@ impl<'a> Fields<'a> {
     }
 
     /// SHA-256 of method, path and members, the same for every way to write the same body: order
-    /// and blanks do not count, `5000` is `5000.00`. `api_key` is left out: a rotated key repeats
+    /// and whitespace do not count, `5000` is `5000.00`. `api_key` is left out: a rotated key repeats
     /// the same request.
     pub fn fingerprint(&self, method: &str, path: &str) -> [u8; 32] {
         let mut members: Vec<(&str, String)> = self

@@ -1,4 +1,4 @@
-//! What is known of a request beside itself: where it came from, and what logs and metrics call it.
+//! What is known about a request apart from its content: where it came from, and its name in logs and metrics.
 
 use std::net::SocketAddr;
 
@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 #[derive(Clone, Copy, Debug)]
 pub struct RemoteAddr(pub SocketAddr);
 
-/// What a handler tells the door about a request, as an extension of its response.
+/// What a handler reports about a request, as an extension of its response.
 #[derive(Clone, Copy, Debug)]
 pub struct RequestLabels {
     /// One of `paths::ROUTES`; a label that is not there is not counted, and stops a debug build.

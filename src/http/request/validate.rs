@@ -86,7 +86,7 @@ impl<'a, 'b> Checker<'a, 'b> {
         self.text_that(field, max, |text| invisible(text).into_iter().collect())
     }
 
-    /// An optional name, read in one line: without a letter it is none.
+    /// An optional name, read in one line: it must have a letter.
     pub fn name(&mut self, field: &'static str, max: usize) -> Option<String> {
         self.text_that(field, max, |text| {
             let no_letter = (FieldCode::NoLetter, "must contain at least one letter".into());
@@ -176,13 +176,13 @@ fn wrong_amount(error: MoneyError, max: Money) -> Wrong {
     }
 }
 
-/// Control characters are told by themselves.
+/// Control characters are reported separately.
 fn invisible(text: &str) -> Option<Wrong> {
     let shown: String = text.chars().filter(|c| !c.is_control()).collect();
     (!is_plain_line(&shown)).then(|| (FieldCode::InvisibleCharacters, Impostor::Invisible.to_string().into()))
 }
 
-/// Trims; `None` when nothing is left. Tells everything that is wrong.
+/// Trims; `None` when nothing is left. Reports everything that is wrong.
 pub fn check_text(text: String, max: usize) -> Result<Option<String>, Vec<Wrong>> {
     let trimmed = text.trim();
     let mut wrong = Vec::new();

@@ -1,7 +1,7 @@
 //! The codes of error answers: one word for machines for everything that can be wrong with a request.
 //!
 //! Every error answer is made with a [`Code`], which has one status, and every problem of a field with a
-//! [`FieldCode`]; these words come from nowhere else. docs/api.md tells callers what each means and what to do,
+//! [`FieldCode`]. All codes are listed here. docs/api.md tells callers what each means and what to do,
 //! and a test holds its tables equal to those here. A word that was released keeps its meaning and its status.
 
 use http::StatusCode;

@@ -1,9 +1,9 @@
-//! Every way a request of the API can fail, and the one place that makes an answer of it.
+//! Every way in which a request of the API can fail, and the one place that turns it into an answer.
 //!
 //! The body is `{ "success": false, "message": ..., "code": ... }`, with `errors` and `error_codes` by field
-//! where fields are wrong: on every 422, and on a 400 about a webhook URL.
-//! The status follows from the code. A 500 or 503 shows no internals; what happened is logged where it is turned
-//! into an `ApiError`, and by the door where the database is away.
+//! where fields are wrong: on every 422, and on a 400 about a webhook URL. The status follows from the code. A
+//! 500 or 503 shows no internals; what happened is logged where it is turned into an `ApiError`, and by the
+//! door where the database is away.
 
 use std::borrow::Cow;
 
@@ -34,7 +34,7 @@ pub struct ApiError {
     more: More,
 }
 
-/// What an answer carries besides code and message; what is skipped is for its headers and the log.
+/// What an answer has in addition to code and message; what is skipped is for its headers and the log.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 enum More {
@@ -44,7 +44,7 @@ enum More {
     Available {
         available_balance: JsonMoney,
     },
-    /// What exists all the same, written out.
+    /// What was made in spite of the error, as JSON.
     Data {
         data: Option<Box<RawValue>>,
     },
@@ -109,7 +109,7 @@ impl ApiError {
         ApiError { code, message, more: More::Fields(problems) }
     }
 
-    /// May be tried again after so many seconds.
+    /// The request may be tried again after this many seconds.
     pub fn retry(code: Code, message: &'static str, after: u32) -> ApiError {
         ApiError { code, message: message.into(), more: More::Retry { after, reset_at: None } }
     }
@@ -233,7 +233,7 @@ impl From<StoreError> for ApiError {
     }
 }
 
-/// An answer of JSON bytes. They name payers and accounts, so nobody on the way keeps them.
+/// An answer of JSON bytes. They name payers and accounts, so they must not be cached.
 pub fn json_response(status: StatusCode, body: Vec<u8>) -> Response {
     let mut response = Response::new(Body::from(body));
     *response.status_mut() = status;

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-/// Connections at once and listener; further ones wait in the kernel's queue.
+/// Connections of one listener at one time; more of them wait in the kernel's queue.
 const CONNECTIONS_MAX: usize = 8_192;
-/// Of these one address may hold so many. Many customers share an address behind their provider's
-/// translation, and a connection lasts seconds; a merchant's server that keeps more open should not.
+/// Connections that one address may hold. Many customers share an address behind their provider's
+/// NAT, and a connection lasts seconds; a merchant's server that keeps more open should not.
 const CONNECTIONS_OF_ONE: usize = 512;
 /// From the first wait for a request to the end of its head; so also the longest idle time of a
 /// kept connection.
@@ -14,7 +14,7 @@ const IDLE_MAX: Duration = Duration::from_secs(10);
 /// deadline, the longest wait behind an answer is a messenger's of 10 s, and answers are small.
 const REQUEST_MAX: Duration = Duration::from_secs(60);
 
-/// How many connections, and how long they may do nothing.
+/// Limits of connections and of their time.
 #[derive(Clone, Copy, Debug)]
 pub struct Bounds {
     pub connections: usize,

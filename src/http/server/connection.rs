@@ -1,5 +1,5 @@
-//! One connection: shakes hands, speaks HTTP, and ends when nothing happens on it, when a request lasts
-//! too long, or when the service ends. For `listen` alone.
+//! One connection: does the TLS handshake, serves HTTP, and ends when it is idle, when a request takes too
+//! long, or when the service ends. For `listen` alone.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -124,7 +124,7 @@ impl Connection {
         let mut is_ending = false;
         loop {
             tokio::select! {
-                // Clients end connections in every way there is; none of them is news.
+                // Clients end connections in many ways; none of them is worth a log line.
                 _ = connection.as_mut() => return,
                 () = stop.cancelled(), if !is_ending => {}
                 over = pulse.over(idle, bounds.request) => {

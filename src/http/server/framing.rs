@@ -1,8 +1,9 @@
-//! Looks at the raw heads of HTTP/1.1 requests as they are read, for what the parser takes silently:
-//! a Content-Length beside a Transfer-Encoding or another one, and codings other than `chunked`.
+//! Checks the raw heads of HTTP/1.1 requests for what the parser accepts silently: a Content-Length together
+//! with a Transfer-Encoding or with another Content-Length, and codings other than `chunked`.
 //!
-//! A proxy in front may see another end of such a request than we do, and take a stranger's second
-//! request for its client's. Only `connection` uses this; what is well formed is the parser's to say.
+//! A proxy in front may see a different end of such a request than we do, and so take an attacker's second
+//! request for its client's. Only `connection` uses this. Whether a head is well formed is decided by the
+//! parser.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};

@@ -20,10 +20,10 @@ use crate::tls::Tls;
 
 /// Pause after the machine had no room for a connection.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
-/// Requests under way at the end may take so long; SIGTERM promises 30 s in all.
+/// Time for requests that are under way when the service ends; SIGTERM allows 30 s in all.
 const DRAIN: Duration = Duration::from_secs(25);
 
-/// What is offered inside TLS.
+/// Protocols that are offered inside TLS.
 pub const TLS_PROTOCOLS: &[&[u8]] = &[b"h2", b"http/1.1"];
 
 /// What a listener answers with.
@@ -118,7 +118,7 @@ impl Entrance {
     }
 }
 
-/// Whether many speak through this address: a proxy, or on a developer's machine everything.
+/// Whether many clients share this address: a proxy, or in dev mode this machine.
 fn is_for_many(http: &Http, ip: IpAddr) -> bool {
     let server = &http.app.config.server;
     server.dev && ip.is_loopback() || server.trusted_proxies.iter().any(|proxy| proxy.contains(ip))

@@ -1,7 +1,7 @@
 //! Counts and times requests for `/metrics`: by route template and status, never by path.
 //!
-//! Handles are looked up once per route and status, because the registry costs more per request
-//! than everything else the door does. Only `http` uses this; other rooms use `metrics` directly.
+//! Handles are looked up once per route and status, because the registry would cost more per request than
+//! everything else in `http`. Only `http` uses this; other rooms use `metrics` directly.
 
 use std::sync::OnceLock;
 use std::time::Duration;

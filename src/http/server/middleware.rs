@@ -59,8 +59,8 @@ pub async fn answer(
     let status = response.status().as_u16();
     let took = began.elapsed();
     http.meters.note(trace.route, status, took);
-    // What went well is in the meters and in the database; a line for each would cost more than the
-    // rest of a read. What failed or was slow is told.
+    // Successes are counted in the metrics, and a log line for each would cost more than the rest of a
+    // read. Requests that failed or were slow are logged.
     let went_well = status < 400 && took < SLOW;
     span.in_scope(|| {
         if went_well {

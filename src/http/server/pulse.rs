@@ -1,7 +1,7 @@
-//! What a connection is doing: how long the requests under way have taken, how long there was none.
+//! The activity of a connection: how long its current requests have taken, or how long there was none.
 //!
-//! Deadlines inside HTTP leave gaps: a connection of HTTP/2 without a stream, kept alive by pings, has
-//! none at all, nor has an answer that its client does not take. `connection` asks here when it is over.
+//! Deadlines inside HTTP leave gaps: an HTTP/2 connection without a stream that is kept alive by pings has
+//! none, nor does an answer that its client does not read. `connection` asks here when to end a connection.
 
 use std::collections::BTreeMap;
 use std::pin::Pin;

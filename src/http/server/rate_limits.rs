@@ -1,6 +1,6 @@
 //! Rate limits: a window of 60 s that opens with the first request of a business (all its keys
 //! together), or of a client address for callers without a good key. Wallet routes count in a
-//! second window besides, and pages in windows of their own: of an address, and of a link.
+//! second window too. Pages have windows of their own: one for an address, and one for a link.
 //!
 //! Windows are timed by the machine's monotonic clock, so a step of the wall clock neither freezes
 //! nor empties one. Each process counts for itself.
@@ -14,8 +14,8 @@ use std::time::{Duration, Instant};
 use crate::domain::merchant::Business;
 
 pub const WINDOW: Duration = Duration::from_secs(60);
-/// Requests for pages from one address (contract/limits.md#x10): a whole village may share one behind its
-/// provider's translation, so this stops machines, not people.
+/// Requests for pages from one address (contract/limits.md#x10). Many people may share an address behind their
+/// provider's NAT, so this stops machines and not people.
 pub const PAGES_A_WINDOW: u32 = 600;
 /// Forms sent on one link. Tries of PINs and codes have limits of their own, far below; this one spares the
 /// database.
@@ -82,8 +82,8 @@ impl Limits {
         Limits { counter: RateCounter::new(), api, wallet }
     }
 
-    /// Spends one request of a business; on a wallet route also one of its wallet limit, or neither if one of them
-    /// is used up. Answers the tighter of the two.
+    /// Spends one request of a business; on a wallet route also one of its wallet limit, or neither if one of
+    /// them is used up. Answers the tighter of the two.
     pub fn spend_business(&self, business: &Business, group: Group) -> LimitVerdict {
         let own = |limit: Option<i64>, default: u32| {
             limit.map_or(default, |n| u32::try_from(n.max(0)).unwrap_or(u32::MAX))

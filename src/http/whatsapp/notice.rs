@@ -1,4 +1,4 @@
-//! Reads a notice whose signature was good, and hands its reports on one by one.
+//! Reads a notice with a valid signature, and hands its reports on one by one.
 //!
 //! Only what is used has a place here: of a customer's message its sender and its time, never its text.
 //! Members that are not known are passed over, as Meta adds new ones; a part that cannot be read is
@@ -15,8 +15,8 @@ use crate::ops::messages::reports::{Again, News, Report, note_writing, take_repo
 use crate::outbound::messenger::Messenger;
 use crate::outbound::whatsapp::{Failure, WhatsApp, failure_of};
 
-/// Types of messages that are no writing of the customer's: a changed number, and what WhatsApp could
-/// not hand over.
+/// Types of messages that the customer did not write: a changed number, and messages that WhatsApp could not
+/// deliver.
 const NOT_WRITTEN: [&str; 2] = ["system", "unsupported"];
 
 /// Why a notice was not taken.
@@ -127,7 +127,7 @@ async fn take_messages(http: &Http, whatsapp: &WhatsApp, told: Messages) -> Resu
     let mut is_early = false;
     for status in told.statuses.unwrap_or_default() {
         match take_status(http, whatsapp, &status).await {
-            // The others are taken all the same; all are told once more, which changes nothing.
+            // The others are taken all the same. All will be reported again, which changes nothing.
             Err(OpError::Contended) => {
                 count("too_early");
                 is_early = true;

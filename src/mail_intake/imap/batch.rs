@@ -1,9 +1,9 @@
 //! Takes a batch of mails: asks their sizes, fetches them in bounded portions, hands them to `ingest`.
 //!
-//! While one portion is being stored the next one is fetched. A mail over the limit is looked into
-//! and kept as unreadable. A mail that cannot be fetched becomes a suspect: it is tried alone, after
-//! all others, a few times with growing pauses, and is then kept as unreadable with its UID, so that
-//! a person learns of it and nothing else waits for it. Used by `catch_up`.
+//! While one portion is stored, the next one is fetched. Of a mail over the limit only the beginning is
+//! fetched, and it is kept as unreadable. A mail that cannot be fetched becomes a suspect: it is tried alone
+//! after all others, a few times with growing pauses. Then it is kept as unreadable with its UID, so that a
+//! person learns of it and nothing else waits for it. Used by `catch_up`.
 
 use std::time::Instant;
 
@@ -25,28 +25,28 @@ use crate::ops::{
     mailboxes::{self, MailboxRow, TakenMail},
 };
 
-/// UIDs whose sizes are asked at once.
+/// UIDs in one request for sizes.
 pub(super) const BATCH: usize = 200;
 /// Mails and bytes fetched at once; two portions are in memory at a time.
 const PORTION_MAILS: usize = 50;
 const PORTION_BYTES: usize = 4 * 1024 * 1024;
-/// Bytes a mail may turn out larger than the server had said.
+/// Bytes by which a mail may be larger than the server said.
 const SLACK: usize = 64 * 1024;
-/// Mails of one mailbox that are read, stored and decided side by side.
+/// Mails of one mailbox that are read, stored and decided in parallel.
 const AT_ONCE: usize = 48;
 /// Tries of a mail that the server refuses, or whose storing fails.
 const TRIES: u32 = 3;
-/// Tries of a mail at which the connection breaks: it may be the connection's fault.
+/// Tries of a mail during which the connection breaks, because the connection may be at fault.
 const TRIES_BREAKING: u32 = 5;
 
-/// What a batch is taken for.
+/// The mailbox of a batch, and whether its mails may be known.
 pub(super) struct Job<'a> {
     pub row: &'a MailboxRow,
-    /// Mails may have been taken under other numbers; such are not stored again.
+    /// Mails may have been taken under other UIDs; those are not stored again.
     pub may_be_known: bool,
 }
 
-/// What became of a batch.
+/// The result of a batch.
 #[derive(Debug, Default)]
 pub(super) struct Report {
     /// UIDs that are to be tried again, in order.
@@ -74,7 +74,7 @@ impl Reader {
         let generation = job.row.generation;
         let heads = self.heads(session, uids, generation, suspects).await?;
         let newest = heads.iter().map(|head| head.arrived_at).max();
-        // One that is there no more is none of ours.
+        // One that is gone is not our business.
         suspects.0.retain(|(of, uid), _| {
             *of == generation && (!uids.contains(uid) || heads.iter().any(|head| head.uid == *uid))
         });
@@ -96,7 +96,7 @@ impl Reader {
         Ok(Report { left, newest })
     }
 
-    /// Sizes and times. Where the server refuses to tell them of all it is asked one by one.
+    /// Sizes and times. If the server refuses to tell them for all, it is asked one by one.
     async fn heads(
         &self,
         session: &mut Session,
@@ -145,7 +145,7 @@ impl Reader {
             let (fetched, stored) = tokio::join!(fetching, self.store(job, std::mem::take(&mut waiting)));
             stored?;
             for uid in uids.iter().filter(|uid| !came.iter().any(|(there, _)| there == *uid)) {
-                // After a cut all that did not come are tried alone, so that the one is found.
+                // After a broken connection all that did not come are tried alone, to find the one at fault.
                 let why =
                     fetched.as_ref().err().map_or("the server returned no mail".into(), Trouble::to_string);
                 suspects.add((generation, *uid), &why)?;
@@ -217,7 +217,7 @@ impl Reader {
         }
     }
 
-    /// Stores mails side by side; the first error is told after all were tried.
+    /// Stores mails in parallel; the first error is returned after all were tried.
     async fn store(&self, job: &Job<'_>, mails: Vec<Mail>) -> Result<(), Trouble> {
         let mut results =
             futures_util::stream::iter(mails).map(|mail| self.store_one(job, mail)).buffer_unordered(AT_ONCE);
@@ -239,7 +239,7 @@ impl Reader {
             let arrival = self.arrival(&mail, &note);
             match ingest(&self.app, &self.ingestor, arrival).await {
                 Ok(_) => break,
-                // Stored already: by another reader, or by a try whose answer did not come.
+                // Stored already: by another reader, or by an attempt whose answer was lost.
                 Err(_) if self.is_taken(&note).await? => break,
                 Err(OpError::Fault(why)) if attempt == TRIES => {
                     tracing::error!(mailbox = self.name, uid = mail.uid, why, "a mail could not be stored");
@@ -259,7 +259,7 @@ impl Reader {
         Ok(!mailboxes::taken_mails(&self.app, note.mailbox_id, note.generation, range).await?.is_empty())
     }
 
-    /// Keeps what there is of a mail as unreadable, with the reason.
+    /// Keeps the part of a mail that was fetched as unreadable, with the reason.
     async fn give_up(&self, job: &Job<'_>, mail: Mail, why: &str) -> Result<(), Trouble> {
         let note = self.note(job, &mail);
         let arrival = self.arrival(&mail, &note);

@@ -1,8 +1,8 @@
-//! What is new in a folder: by UID from where the last reading ended, by date where the server
-//! numbers its mails anew, and a daily comparison of the last days with what was taken.
+//! Finds what is new in a folder: by UID from where the last reading ended, by date if the server has
+//! renumbered its mails, and by a daily comparison of the last days with what was taken.
 //!
-//! UIDs found are taken in batches; the mark in the mailbox's row follows behind them. A mail that
-//! fails holds the mark back and nothing else: mails above it are taken all the same, and known by
+//! Mails are taken in batches, and the mark in the mailbox's row is raised after them. A mail that fails keeps
+//! the mark where it is and stops nothing else: mails with higher UIDs are taken all the same, and are known by
 //! their own rows. Used by `reader`; the batches are in `batch`.
 
 use std::collections::{HashMap, HashSet};
@@ -16,14 +16,14 @@ use crate::domain::time::{Span, Timestamp};
 use crate::ops::mailboxes::{self, Progress};
 use crate::ops::mailboxes::{Lease, MailboxRow};
 
-/// How far a catch-up by date goes back beyond the newest mail that was taken, and a comparison
-/// behind now. SEARCH knows whole days in the server's own zone, hence more than one.
+/// How far a catch-up by date goes back before the newest mail that was taken, and a comparison before now.
+/// SEARCH knows only whole days in the server's time zone, so it is more than one day.
 const WINDOW: Span = Span::days(2);
-/// Between two comparisons.
+/// Time between two comparisons.
 const COMPARE_EVERY: Span = Span::days(1);
 
 impl Reader {
-    /// Begins a new generation where the server's numbers do not go on from those that were read.
+    /// Begins a new generation if the server's UIDs do not continue those that were read.
     pub(super) async fn settle_numbering(
         &self,
         lease: Lease,
@@ -54,7 +54,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Takes everything above the mark. `top` is the highest UID that is known to exist. Answers
+    /// Takes everything above the mark. `top` is the highest UID that is known to exist. Returns
     /// whether nothing is left.
     pub(super) async fn catch_up(
         &self,
@@ -174,7 +174,7 @@ impl Reader {
         let known: Vec<u32> =
             found.iter().copied().filter(|uid| taken.contains_key(&i64::from(*uid))).collect();
         for uids in known.chunks(BATCH) {
-            // A server that will not tell of one of them can be compared another day.
+            // If the server does not answer for one of them, they are compared another day.
             let heads = match session.heads(uids).await {
                 Err(Trouble::Refused(_)) => continue,
                 heads => heads?,

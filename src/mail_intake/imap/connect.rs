@@ -49,7 +49,7 @@ pub async fn encrypt(
     Ok(Box::new(stream))
 }
 
-/// Made anew for every connection: they are rare, and a replaced file must count.
+/// Made again for every connection: connections are rare, and a replaced file must be used.
 fn config(ca_file: Option<&Path>) -> Result<rustls::ClientConfig, String> {
     let roots = match ca_file {
         Some(path) => {

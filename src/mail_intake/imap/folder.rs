@@ -5,7 +5,7 @@
 
 const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+,";
 
-/// The name as it goes over the wire.
+/// The encoded name.
 pub fn encode(name: &str) -> String {
     let mut out = String::with_capacity(name.len());
     let mut foreign = String::new();

@@ -1,9 +1,9 @@
-//! One reader per mailbox over all nodes: who waits for the lease, and who keeps it.
+//! One reader per mailbox among all nodes: how a node waits for the lease, and how it keeps it.
 //!
-//! The holder raises a number every two seconds. Who waits looks at the number, and takes over when
-//! it stood still for long enough by the waiter's own stop watch: no clock of another machine counts,
-//! so a node whose clock is wrong steals nothing. A lease given back is free at once. Two readers for
-//! a moment would do no harm, because a mail cannot be stored twice. Used by `reader`.
+//! The holder raises a number every two seconds. A waiting node watches the number, and takes over when it has
+//! not changed for long enough, measured by the waiting node itself. Clocks of other machines do not matter, so
+//! a node whose clock is wrong steals nothing. A lease that is given back is free at once. Two readers for a
+//! moment do no harm, because a mail cannot be stored twice. Used by `reader`.
 
 use std::time::Instant;
 
@@ -33,8 +33,8 @@ pub async fn gain(app: &App, mailbox_id: i64, me: &str, timings: &Timings) -> Re
     }
 }
 
-/// Shows that the reader lives, until the lease is lost: taken by another, or not shown for so long
-/// that another may take it.
+/// Shows that the reader is alive, until the lease is lost: another node took it, or it was not renewed for so
+/// long that another node may take it.
 pub async fn keep(app: &App, lease: Lease, timings: &Timings) {
     let mut shown = Instant::now();
     loop {

@@ -41,27 +41,27 @@ use reader::Reader;
 pub struct Timings {
     /// For the TCP connection, and for the TLS handshake.
     pub connect: Duration,
-    /// An answer is due and no byte comes.
+    /// Longest time without a byte while an answer is due.
     pub silence: Duration,
-    /// A whole command; a batch of mails over a slow line is the longest.
+    /// For a whole command; the longest is a batch of mails over a slow line.
     pub command: Duration,
-    /// IDLE is begun anew after this, before middle boxes forget the connection.
+    /// IDLE is restarted after this time, before network devices forget the connection.
     pub idle: Duration,
-    /// The folder is looked at anew this often besides, because servers forget to tell.
+    /// The folder is also checked this often, because servers sometimes do not tell.
     pub poll: Duration,
-    /// The same where the server has no IDLE.
+    /// The same if the server has no IDLE.
     pub poll_without_idle: Duration,
-    /// After a failure, doubled each time up to the second; half as much again by chance.
+    /// Pause after a failure, doubled each time up to the second; up to half of it is added at random.
     pub retry: (Duration, Duration),
     /// The same after a refused login: too many lock an account.
     pub retry_login: (Duration, Duration),
     /// A mail that failed is tried again after this, doubled each time.
     pub retry_mail: Duration,
-    /// The reader shows that often that it lives.
+    /// How often the reader shows that it is alive.
     pub beat: Duration,
-    /// Without a beat for this long another reader takes over.
+    /// After this time without a sign of life another reader takes over.
     pub take_over: Duration,
-    /// Alarms and gauges.
+    /// How often alarms and gauges are looked at.
     pub watch: Duration,
 }
 
@@ -85,14 +85,14 @@ impl Default for Timings {
     }
 }
 
-/// Why reading stopped. Fit for logs: no secret is in any of them.
+/// Why reading stopped. They contain no secrets and may be logged.
 #[derive(Debug, thiserror::Error)]
 pub enum Trouble {
     #[error("cannot connect to {0}")]
     Connect(String),
     #[error("TLS with {0}")]
     Tls(String),
-    /// The operator's own file; no server was asked.
+    /// A file of the operator's is at fault; no server was asked.
     #[error("the login was not tried: {0}")]
     Secret(String),
     #[error("the login was refused: {0}")]
@@ -107,7 +107,7 @@ pub enum Trouble {
     Protocol(String),
     #[error("the server announced {announced} bytes; at most {allowed} are allowed")]
     TooLong { announced: u64, allowed: usize },
-    /// The one trouble after which the connection goes on.
+    /// The only trouble after which the connection can still be used.
     #[error("the server refused the command: {0}")]
     Refused(String),
     #[error(transparent)]
@@ -117,8 +117,8 @@ pub enum Trouble {
     LeaseLost,
 }
 
-/// Makes the rows of the configured mailboxes, so that from the first moment on nothing is decided
-/// as if there were none. Every node does it, whether it reads them or not.
+/// Makes the rows of the configured mailboxes before anything else runs, so that nothing is decided as if there
+/// were no mailboxes. Every node does it, whether it reads them or not.
 pub async fn register(app: &App) -> Result<(), OpError> {
     for (server, folder) in folders(app) {
         mailboxes::configure(app, &key(server, folder), &server.folder_name(folder)).await?;
@@ -138,7 +138,7 @@ pub fn start(app: &Arc<App>, ingestor: &MailIngestor, stop: &CancellationToken) 
     start_with(app, ingestor, stop, Timings::default())
 }
 
-/// The same with timings of the caller's.
+/// The same with the caller's timings.
 pub fn start_with(
     app: &Arc<App>,
     ingestor: &MailIngestor,
@@ -154,7 +154,7 @@ pub fn start_with(
     tasks
 }
 
-/// One reader alone, configured or not.
+/// A single reader, configured or not.
 pub fn start_one(
     app: &Arc<App>,
     ingestor: &MailIngestor,

@@ -1,10 +1,10 @@
-//! How far a long reading came, for people: a line now and then in the log, and on a terminal one
-//! line that changes. Short readings say nothing. Used by `catch_up`.
+//! Progress of a long reading, for people: a log line from time to time, and on a terminal one line that
+//! changes. Short readings show nothing. Used by `catch_up`.
 
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
-/// Fewer mails are read before anybody wonders.
+/// With fewer mails no progress is shown.
 const WORTH_SHOWING: usize = 500;
 const LOG_EVERY: Duration = Duration::from_secs(5);
 const TERMINAL_EVERY: Duration = Duration::from_millis(500);
@@ -46,7 +46,7 @@ impl ReadingProgress {
         self.said = Instant::now();
         if self.is_terminal {
             let line = format!("\r\x1b[K{}: {}", self.name, self.text());
-            // A terminal that went away is no reason to stop.
+            // A terminal that is gone is no reason to stop.
             drop(std::io::stderr().write_all(line.as_bytes()));
         } else {
             tracing::info!(mailbox = self.name, progress = self.text(), "reading a backlog");

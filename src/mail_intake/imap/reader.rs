@@ -1,8 +1,8 @@
-//! The reader of one folder: gains the lease, connects, reads to the end, waits for news, for ever.
+//! The reader of one folder: takes the lease, connects, reads to the end, and waits for new mails, in a loop.
 //!
-//! Every failure ends the connection and is told once, until another one takes its place or reading
-//! works again; then there is a pause that grows, with some chance in it so that many readers do not
-//! come back at the same moment. What is read and how is in `catch_up`. Started by `mod`.
+//! Every failure ends the connection. It is logged once, until there is a different one or reading works again.
+//! The pause after it grows, and is partly random so that many readers do not return at the same moment. What
+//! is read and how is in `catch_up`. Started by `mod`.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -18,7 +18,7 @@ use crate::mail_intake::ingest::MailIngestor;
 use crate::ops::mailboxes;
 use crate::ops::mailboxes::{Lease, MailboxKey, MailboxRow};
 
-/// Giving the lease back at the end must not hold up the end.
+/// At the end, giving the lease back must not take longer.
 const RELEASE_WITHIN: Duration = Duration::from_secs(2);
 
 pub struct Reader {
@@ -30,7 +30,7 @@ pub struct Reader {
     pub(super) name: String,
     pub(super) timings: Timings,
     key: MailboxKey,
-    /// This reader among those of all nodes, for people.
+    /// Name of this reader among those of all nodes, for people.
     me: String,
 }
 
@@ -128,12 +128,12 @@ impl Reader {
             return;
         }
         tracing::warn!(mailbox = self.name, trouble = text, "the mailbox cannot be read; retrying");
-        // With the database away nobody could read the note.
+        // While the database is unavailable the note cannot be written or read.
         let _ = mailboxes::troubled(&self.app, lease, &text).await;
         memory.said = Some(text);
     }
 
-    /// Grows with every failure in a row; at most half as much again by chance.
+    /// Grows with every failure in a row; up to half of it is added at random.
     fn pause(&self, trouble: &Trouble, failures: u32) -> Duration {
         let (least, most) = match trouble {
             Trouble::Login(_) => self.timings.retry_login,
@@ -171,7 +171,7 @@ impl Reader {
                     break;
                 }
                 let mut at = self.app.now();
-                // What is there when news comes is seen by the search that follows.
+                // The search that follows finds what is there.
                 if session.idle(left.min(self.timings.idle), || at = self.app.now()).await? {
                     complete = self.catch_up(&mut session, lease, &mut row, 0, memory).await?;
                     if complete {
@@ -182,7 +182,7 @@ impl Reader {
         }
     }
 
-    /// Until the next look at the folder, or the next try of a mail that failed.
+    /// Time until the folder is checked next, or until the next try of a mail that failed.
     fn time_left(&self, deadline: Instant, complete: bool, memory: &Memory) -> Option<Duration> {
         let due = if complete { None } else { memory.suspects.next_due() };
         let until = due.map_or(deadline, |due| due.min(deadline));

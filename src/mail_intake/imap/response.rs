@@ -1,12 +1,12 @@
-//! What an IMAP server says, taken apart: lines with literals in, values out (RFC 3501).
+//! Parses what an IMAP server sends: lines with literals in, values out (RFC 3501).
 //!
-//! Pure and bounded: no IO, no recursion deeper than [`DEPTH_MAX`]. Only the responses that reading
-//! a mailbox needs are understood; everything else is skipped by whoever asks. Nothing here trusts
-//! a number further than its type. Used by `session` alone.
+//! Pure and bounded: no IO, no recursion deeper than [`DEPTH_MAX`]. It understands only the responses that are
+//! needed to read a mailbox; the caller skips all others. Numbers are not trusted beyond their type. Used by
+//! `session` alone.
 
 use crate::domain::time::Timestamp;
 
-/// Lists within lists; FETCH answers of ours need two.
+/// Depth of nested lists; the FETCH responses that are used need two.
 const DEPTH_MAX: usize = 8;
 
 /// One value of a response.
@@ -36,7 +36,7 @@ impl Token {
     }
 }
 
-/// How a command or the server as a whole stands.
+/// The state of a command, or of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Condition {
     Ok,
@@ -46,7 +46,7 @@ pub enum Condition {
     PreAuth,
 }
 
-/// One response, by its first words.
+/// One response, by its first word.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Response {
     /// `+ text`
@@ -61,14 +61,14 @@ pub enum Response {
     Data { word: String, rest: Vec<Token> },
 }
 
-/// Whether a line of this beginning may hold literals. Texts for people may end in anything.
+/// Whether a line that begins like this may hold literals. Texts for people may end in anything.
 pub fn may_hold_literals(line: &[u8]) -> bool {
     let Some(rest) = line.strip_prefix(b"* ") else { return false };
     let word: Vec<u8> = rest.iter().take(8).take_while(|b| **b != b' ').map(u8::to_ascii_uppercase).collect();
     !matches!(&word[..], b"OK" | b"NO" | b"BAD" | b"BYE" | b"PREAUTH")
 }
 
-/// The length that a line announces at its end, `{123}`.
+/// The length of a literal that a line announces at its end: `{123}`.
 pub fn announced(line: &[u8]) -> Option<u64> {
     let inner = line.strip_suffix(b"}")?;
     let open = inner.iter().rposition(|b| *b == b'{')?;
@@ -79,8 +79,8 @@ pub fn announced(line: &[u8]) -> Option<u64> {
     std::str::from_utf8(digits).ok()?.parse().ok()
 }
 
-/// Takes a whole response apart: its lines without the last CRLF, literals in their places.
-/// The error says in words what cannot be understood.
+/// Parses a whole response: its lines without the last CRLF, with literals in their places. The error says in
+/// words what cannot be understood.
 pub fn parse(bytes: &[u8]) -> Result<Response, String> {
     let odd = |what: &str| format!("{what}: {}", excerpt(bytes));
     if bytes == b"+" || bytes.starts_with(b"+ ") {
@@ -110,7 +110,7 @@ pub fn parse(bytes: &[u8]) -> Result<Response, String> {
     Ok(Response::Data { word, rest: tokens.collect() })
 }
 
-/// The beginning of what a server said, fit for a log.
+/// The beginning of a server's response, safe for a log.
 pub fn excerpt(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(&bytes[..bytes.len().min(120)]).into_owned();
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
@@ -200,7 +200,7 @@ impl Scan<'_> {
         Some(text)
     }
 
-    /// `BODY[HEADER]<0>` is one word: what stands in brackets may hold blanks.
+    /// `BODY[HEADER]<0>` is one word: text in brackets may hold spaces.
     fn atom(&mut self) -> Option<Token> {
         let begin = self.at;
         let mut brackets = 0_usize;
@@ -221,7 +221,7 @@ impl Scan<'_> {
     }
 }
 
-/// What a FETCH told about one mail.
+/// The result of a FETCH for one mail.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fetched {
     pub uid: Option<u32>,
@@ -256,7 +256,7 @@ pub fn fetched(rest: Vec<Token>) -> Fetched {
 const MONTHS: [&str; 12] =
     ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
 
-/// `17-Jul-1996 02:44:25 -0700`, the day perhaps with a blank in front.
+/// `17-Jul-1996 02:44:25 -0700`, perhaps with a space before the day.
 pub fn internal_date(text: &[u8]) -> Option<Timestamp> {
     let text = std::str::from_utf8(text).ok()?.trim();
     let (date, rest) = text.split_once(' ')?;

@@ -1,7 +1,7 @@
-//! What a login is proved with: from the configuration, or from a file that is read anew each time.
+//! The secret of a login: from the configuration, or from a file that is read each time.
 //!
-//! Operators refresh OAuth 2 tokens by their own means and put them into the file; a changed password
-//! counts at the next login too. Used by `session`.
+//! Operators refresh OAuth 2 tokens by their own means and write them to the file. A changed password is used
+//! from the next login on. Used by `session`.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use zeroize::Zeroizing;
 
 use crate::config::ImapSecret;
 
-/// Tokens have a few kilobytes.
+/// Bytes of the file; tokens have a few kilobytes.
 const BYTES_MAX: u64 = 16 * 1024;
 
 /// The secret itself. The error names the file and never its contents.

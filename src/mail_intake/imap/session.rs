@@ -1,7 +1,7 @@
 //! One login at an IMAP server: the few commands that reading a folder needs.
 //!
 //! The folder is opened with EXAMINE and mails are fetched with BODY.PEEK, so the server changes
-//! nothing, \Seen included. Every command has a deadline, besides the one of every read. After any
+//! nothing, \Seen included. Every command has a deadline, in addition to that of every read. After any
 //! error but [`Trouble::Refused`] the session is in an unknown state and must be dropped.
 //! Knows nothing of cursors and alerts. Used by `reader` and its parts.
 
@@ -17,36 +17,36 @@ use super::{Timings, Trouble, connect};
 use crate::config::{ImapSecret, ImapServer, ImapTls};
 use crate::domain::time::Timestamp;
 
-/// A line that is no list of UIDs; capabilities are the longest.
+/// Bytes of a line other than a list of UIDs; capabilities are the longest.
 const LINE_MAX: usize = 64 * 1024;
-/// UIDs one SEARCH may span, so that its answer fits into [`SEARCH_LINE_MAX`] whatever it finds.
+/// UIDs that one SEARCH may span, so that its response always fits into [`SEARCH_LINE_MAX`].
 pub const SEARCH_SPAN: u32 = 250_000;
 const SEARCH_LINE_MAX: usize = 4 * 1024 * 1024;
-/// Answers to one command. A server that never comes to its end is cut off.
+/// Responses to one command. A server that sends more is cut off.
 const RESPONSES_MAX: usize = 100_000;
-/// A literal where none is asked for: a server may quote a text so.
+/// Bytes of a literal that was not asked for: a server may quote a text like this.
 const SMALL_LITERAL: usize = 16 * 1024;
-/// Bytes of a mail that is only looked into.
+/// Bytes that are fetched of a mail over the limit.
 pub const BEGINNING: usize = 64 * 1024;
 
 const SMALL: Limits = Limits { line: LINE_MAX, literal: SMALL_LITERAL };
 
-/// A folder as the server has it.
+/// A folder as the server describes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Examined {
     pub uidvalidity: u32,
-    /// The UID that the next mail gets; servers of old do not tell it.
+    /// The UID that the next mail gets; old servers do not tell it.
     pub uidnext: Option<u32>,
     /// The highest UID in use, or above it.
     pub top: u32,
 }
 
-/// What is asked of a mail before its bytes.
+/// What is asked about a mail before its bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MailSummary {
     pub uid: u32,
     pub size: u64,
-    /// 1970 where the server told no time that can be read.
+    /// 1970 if the server told no time that can be read.
     pub arrived_at: Timestamp,
 }
 
@@ -56,7 +56,7 @@ pub struct Session {
     capabilities: Vec<String>,
     /// Mails in the folder, as last told.
     exists: u64,
-    /// More mails were told of since the last search.
+    /// The server told of more mails since the last search.
     news: bool,
     /// Whole commands may take this long.
     patience: Duration,
@@ -82,7 +82,7 @@ impl Session {
         let is_known = session.greeting().await?;
         if server.tls == ImapTls::StartTls {
             if is_known {
-                // Nothing said before encryption may count, a login least of all.
+                // Nothing that came before encryption may count, least of all a login.
                 return Err(Trouble::Protocol("the server logged us in before STARTTLS".into()));
             }
             session.command("STARTTLS", SMALL, |_| Ok(())).await?;
@@ -97,7 +97,7 @@ impl Session {
         Ok(session)
     }
 
-    /// Whether the server knows us already.
+    /// Whether the server treats us as logged in already.
     async fn greeting(&mut self) -> Result<bool, Trouble> {
         let bytes = self.wire.response(SMALL).await?;
         match parse(&bytes).map_err(Trouble::Protocol)? {
@@ -172,7 +172,7 @@ impl Session {
         let deadline = Instant::now() + self.patience;
         for _ in 0..RESPONSES_MAX {
             match self.next(SMALL, deadline).await? {
-                // A second question tells of an error; the empty answer asks for its end.
+                // A second challenge reports an error; an empty answer ends it.
                 Response::Continue => {
                     let answer = Zeroizing::new(format!("{}\r\n", waiting.take().unwrap_or_default()));
                     self.wire.send(answer.as_bytes()).await?;
@@ -186,7 +186,7 @@ impl Session {
         Err(endless())
     }
 
-    /// Opens a folder for reading only, or looks at it anew.
+    /// Opens a folder for reading only, or checks it again.
     pub async fn examine(&mut self, folder: &str) -> Result<Examined, Trouble> {
         let (mut uidvalidity, mut uidnext) = (None, None);
         let command = format!("EXAMINE {}", quoted(&super::folder::encode(folder)));
@@ -334,7 +334,7 @@ impl Session {
         .map(drop)
     }
 
-    /// Waits for news at most so long; `true` if the server told of mails.
+    /// Waits for new mails, up to a time; `true` if the server told of some.
     pub async fn idle(&mut self, patience: Duration, at_news: impl FnOnce() + Send) -> Result<bool, Trouble> {
         if self.news {
             return Ok(true);
@@ -342,7 +342,7 @@ impl Session {
         let tag = self.begin("IDLE").await?;
         let until = Instant::now() + patience;
         let mut is_idling = false;
-        // The consent comes within the silence that is allowed; after it the wait is ours.
+        // The server's `+` must come within the allowed silence; after it, the time to wait is ours to choose.
         while !self.news {
             let left = until.saturating_duration_since(Instant::now());
             if is_idling && !self.wire.wait(left, SMALL).await? {
@@ -360,7 +360,7 @@ impl Session {
             }
         }
         if !is_idling {
-            // News came before the consent: DONE must wait for it.
+            // A response came before the `+`; DONE must come after the `+`.
             let deadline = Instant::now() + self.patience;
             while !matches!(self.next(SMALL, deadline).await?, Response::Continue) {}
         }
@@ -390,7 +390,7 @@ impl Session {
         self.finish(&tag, limits, each).await
     }
 
-    /// Reads to the end of a command, handing every response on the way to `each`.
+    /// Reads to the end of a command, and hands every response to `each`.
     async fn finish(
         &mut self,
         tag: &str,
@@ -447,7 +447,7 @@ fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
-/// UIDs in order as a set, neighbours drawn together: `4:6,9`.
+/// UIDs in order as a set, neighbours joined: `4:6,9`.
 fn set(uids: &[u32]) -> String {
     let mut text = String::new();
     let mut at = 0;

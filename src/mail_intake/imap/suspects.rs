@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use super::Trouble;
 
 /// Suspects that are remembered. With more of them it is not the mails that fail: the reading ends
-/// with an error and begins anew, and the mark stays where it is.
+/// with an error and begins again, and the mark stays where it is.
 const SUSPECTS_MAX: usize = 100_000;
 
 /// Mails that failed, by generation and UID.

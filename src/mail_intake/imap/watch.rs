@@ -1,8 +1,8 @@
-//! Looks after all mailboxes of this node: gauges, and the alarm for one that is not read.
+//! Watches all mailboxes of this node: gauges, and the alarm for one that is not read.
 //!
-//! Silent means that it was not read to its end for longer than `mail.alarm_after`, whatever the
-//! reason: no connection, no login, no reader, a reading that never ends. A mailbox without new
-//! mails is not silent. Of several nodes one raises each alarm. Started by `mod`.
+//! A mailbox is silent if it was not read to its end for longer than `mail.alarm_after`, for any reason: no
+//! connection, no login, no reader, a reading that never ends. A mailbox without new mails is not silent. Only
+//! one of several nodes raises each alarm. Started by `mod`.
 
 use std::sync::Arc;
 
@@ -54,12 +54,12 @@ async fn look(app: &App, began: Timestamp) -> Result<(), OpError> {
 async fn look_at(app: &App, row: &MailboxRow, began: Timestamp, now: Timestamp) -> Result<(), OpError> {
     let label = [("mailbox", row.name.clone())];
     let read_at = if row.last_read_at == Timestamp(0) { row.created_at } else { row.last_read_at };
-    // A service that was down for a day has not been blind for a day when it starts.
+    // After a day of downtime the alarm must not be raised at the start.
     let silent = now.since(read_at.max(began));
     let is_alarming = silent > app.config.mail.alarm_after;
     metrics::gauge!("tillbell_mailbox_last_read_seconds", &label)
         .set(now.since(read_at).to_std().as_secs_f64());
-    // Nights and holidays have no mails either, so it is told and raises no alarm by itself.
+    // There are no mails at night and on holidays either, so this is only a gauge and no alarm.
     if let Some(arrived) = row.last_mail {
         metrics::gauge!("tillbell_mailbox_last_mail_seconds", &label)
             .set(now.since(arrived).to_std().as_secs_f64());

@@ -1,4 +1,4 @@
-//! Bytes to and from an IMAP server: every wait has an end, every buffer a limit.
+//! Bytes to and from an IMAP server: every wait has a deadline, every buffer a limit.
 //!
 //! A response is read whole, its literals included. A literal longer than the caller allows is an
 //! error before one byte of it is read and before memory is set aside for it. Knows where responses
@@ -15,7 +15,7 @@ use super::response::{announced, excerpt, may_hold_literals};
 
 /// Bytes taken from the network at once.
 const CHUNK: usize = 16 * 1024;
-/// Literals of one response; a FETCH of ours has one.
+/// Literals of one response; our FETCH has one.
 const LITERALS_MAX: usize = 8;
 
 /// What a response may hold.
@@ -46,7 +46,7 @@ impl ImapStream {
         ImapStream { stream, held: Vec::new(), looked: 0, silence }
     }
 
-    /// The bare stream, to be encrypted. Bytes that came before are somebody's injection.
+    /// The plain stream, to be encrypted. Bytes that came before were injected by somebody.
     pub fn into_stream(self) -> Result<Box<dyn Stream>, Trouble> {
         if self.held.is_empty() {
             Ok(self.stream)
@@ -108,7 +108,7 @@ impl ImapStream {
         let silence = self.silence;
         let end = match timeout(silence, self.fill_line(limit)).await {
             Ok(end) => end?,
-            // A long line may take longer than that, as long as it comes on.
+            // A long line may take longer than that, as long as bytes keep coming.
             Err(_) => return Err(self.silent()),
         };
         let mut line: Vec<u8> = self.held.drain(..=end).collect();
@@ -120,7 +120,7 @@ impl ImapStream {
         Ok(line)
     }
 
-    /// Reads until `held` has a line end, and tells its place.
+    /// Reads until `held` has a line end, and returns its position.
     async fn fill_line(&mut self, limit: usize) -> Result<usize, Trouble> {
         loop {
             if let Some(found) = self.held[self.looked..].iter().position(|b| *b == b'\n') {
@@ -137,7 +137,7 @@ impl ImapStream {
     async fn more(&mut self) -> Result<(), Trouble> {
         let begin = self.held.len();
         self.held.reserve(CHUNK);
-        // Not `read_buf` into spare room of any size: what is read at once must stay bounded.
+        // Not `read_buf` into spare capacity: what is read at once must stay bounded.
         let mut chunk = (&mut self.stream).take(CHUNK as u64);
         match chunk.read_buf(&mut self.held).await {
             Ok(0) => Err(Trouble::Connection("the server closed the connection".into())),

@@ -1,7 +1,7 @@
-//! One line of a client read as a command: what smtp-proto understands, held to what we offer.
+//! Parses one line of a client as a command: what smtp-proto understands, limited to what we offer.
 //!
-//! The line has been checked to end in CRLF and is given without it. What is not offered is refused
-//! by name, so that the log of the sending server tells why. Pure; called by `session` alone.
+//! The caller has checked that the line ends in CRLF, and passes it without. What is not offered is refused by
+//! name, so that the log of the sending server says why. Pure; called by `session` alone.
 
 use smtp_proto::{Error, MAIL_BODY_7BIT, MAIL_BODY_8BITMIME, Request};
 
@@ -30,11 +30,11 @@ pub(super) enum Command {
     Quit,
 }
 
-/// Why a line is no command of ours, as an answer.
+/// Why a line is not a command, as an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Refusal {
     Answer(&'static str),
-    /// It speaks HTTP: a web page may be sending it; nothing more of it may be read.
+    /// It is HTTP, perhaps sent by a web page. Nothing more may be read.
     Web,
 }
 

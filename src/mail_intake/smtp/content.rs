@@ -1,12 +1,11 @@
-//! The content of a mail as it comes after DATA: finds its end, takes the stuffed dots out, and
-//! refuses what two servers could read differently.
+//! The content of a mail after DATA: finds its end, removes the stuffed dots, and refuses what two servers
+//! could read differently.
 //!
-//! A mail ends with CRLF, a dot, CRLF and with nothing else. A CR or LF alone makes one server see the
-//! end of a mail where another sees text, so that a second, forged mail can travel inside the first
-//! (SMTP smuggling). No mail needs one, and none with one is taken. Pure: no IO, no clock; called by
-//! `wire` alone.
+//! A mail ends with CRLF, a dot and CRLF, and with nothing else. With a CR or LF alone, one server sees the end
+//! of a mail where another sees text, so that a second, forged mail can hide inside the first (SMTP smuggling).
+//! No mail needs one, so a mail with one is refused. Pure: no IO, no clock; called by `wire` alone.
 
-/// What the bytes so far amount to.
+/// What is known after the bytes so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Progress {
     /// The end has not come yet.
@@ -29,7 +28,7 @@ enum Place {
     DotCr,
 }
 
-/// A mail in the making.
+/// A mail that is being received.
 #[derive(Debug)]
 pub(super) struct Content {
     mail: Vec<u8>,

@@ -1,13 +1,13 @@
-//! Who may connect: the networks that were allowed, while there are places (`crate::slots`).
+//! Who may connect: addresses of the allowed networks, while there are places (`crate::slots`).
 //!
-//! What is said to the others is here as well. Used by `listen` and `session`.
+//! The answers to all others are here too. Used by `listen` and `session`.
 
 use std::sync::Arc;
 
 use crate::domain::address::Network;
 use crate::slots::{NoPlace, Peer, Slot, Slots};
 
-/// Why a connection is not taken, as the answer to it.
+/// Why a connection is refused, as the answer to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Refused {
     Address,
@@ -34,7 +34,7 @@ impl Refused {
     }
 }
 
-/// The door of the listener.
+/// Decides who may connect to the listener.
 pub(super) struct Entrance {
     allowed: Vec<Network>,
     slots: Arc<Slots>,

@@ -1,7 +1,7 @@
 //! The listener: binds, takes connections while there are places, and ends without losing a mail.
 //!
-//! At the end nobody is let in any more, idle clients are told 421, and a mail that is under way is
-//! taken and answered. `serve` binds and runs it.
+//! When the service ends, no new connection is accepted, idle clients are answered with 421, and a mail that is
+//! being received is still taken and answered. `serve` binds and runs it.
 
 #[cfg(unix)]
 use std::path::Path;
@@ -28,13 +28,14 @@ use crate::tls::Tls;
 /// Mails read and stored at once. Reading takes a core for a moment and several times the mail's size
 /// in memory; more at once would only wait for one another.
 const INGEST_PERMITS: usize = 16;
-/// Connections that are being told that there is no place.
+/// Connections that are being told at one time that there is no place.
 const REFUSALS_MAX: usize = 64;
 /// Pause after the machine had no room for a connection.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
-/// A mail under way at the end may take so long; SIGTERM promises 30 s in all.
+/// Time for mails that are being received when the service ends; SIGTERM allows 30 s in all.
 const DRAIN: Duration = Duration::from_secs(25);
-/// As open as a port of the loopback interface; the folder it is in decides who reaches it.
+/// Open to everybody on this machine, like a loopback port; the permissions of its folder decide who reaches
+/// it.
 #[cfg(unix)]
 const SOCKET_MODE: u32 = 0o666;
 
@@ -80,7 +81,7 @@ impl Receiver {
         Ok(Receiver { listener, address, context })
     }
 
-    /// What was bound, also when port 0 was asked for.
+    /// The bound address, also when port 0 was asked for.
     pub fn address(&self) -> &SmtpAddress {
         &self.address
     }

@@ -1,12 +1,12 @@
-//! SMTP and LMTP: takes mails from an MTA, or straight from a sender, and answers for them.
+//! SMTP and LMTP: takes mails from an MTA or directly from a sender, and is responsible for them after a 250.
 //!
 //! ```text
 //! listen (entrance) -> session (command) -> wire (content) ... intake::ingest
 //! ```
 //!
-//! It relays nothing and sends nothing: a mail is for us or refused. Nothing here decides what a mail
-//! is worth; that is `intake`'s, which is told only where it came from. The bytes are kept as they
-//! came, without a Received line of ours, because signatures cover them. `serve` starts it.
+//! It relays nothing and sends nothing: a mail is for us, or it is refused. Whether a mail is genuine is not
+//! decided here but by `intake`, which is told only where it came from. The bytes are kept as they came,
+//! without a Received line of our own, because signatures cover them. `serve` starts it.
 
 mod command;
 mod content;

@@ -1,4 +1,4 @@
-//! The dialogue with one client, from the greeting to the farewell.
+//! The dialogue with one client, from the greeting to QUIT.
 //!
 //! A mail is answered with 250 only after `mail_intake::ingest` has returned, so after it is committed; what
 //! cannot be stored now is answered with 451, and the client keeps it. Whether a mail is readable or
@@ -24,17 +24,17 @@ use crate::slots::Peer;
 use crate::terminal::harmless_line;
 use crate::tls::Tls;
 
-/// Recipients of one mail; RFC 5321 asks for at least 100.
+/// Recipients of one mail; RFC 5321 requires at least 100.
 const RECIPIENTS_MAX: usize = 100;
 /// Commands since the last mail that was taken, or since the beginning.
 const COMMANDS_MAX: usize = 300;
 /// Refused commands since the last mail that was taken: an MTA that keeps its connection must not be
-/// turned away in the midst of a good mail for the bad recipients of others.
+/// turned away in the middle of a good mail for the bad recipients of others.
 const ERRORS_MAX: usize = 20;
 /// Characters of a refused recipient's domain in a log line.
 const MASKED_DOMAIN_MAX: usize = 100;
-/// Storing a mail takes milliseconds. Whoever waited so long is told to send it again: a copy does no
-/// harm, and the work that is under way is not cut off.
+/// Storing a mail takes milliseconds. A client that has waited this long is told to send the mail again: a copy
+/// does no harm, and the work goes on.
 const STORE_WAIT: Duration = Duration::from_secs(120);
 
 const STOPPING: CloseReply = CloseReply::new("421 4.3.2 shutting down; try again later", "stopping");
@@ -52,12 +52,12 @@ const NO_TLS: &str = "tls";
 const TOO_LARGE: &str = "552 5.3.4 the mail is too large";
 const NOT_NOW: &str = "451 4.3.0 the mail cannot be stored at the moment; try again later";
 
-/// How long clients are waited for.
+/// How long to wait for a client.
 #[derive(Clone, Copy, Debug)]
 pub struct Timeouts {
-    /// For a whole command line. RFC 5321 asks for five minutes.
+    /// For a whole command line. RFC 5321 recommends five minutes.
     pub command: Duration,
-    /// For each next piece of a mail; RFC 5321 asks for three minutes.
+    /// For each next piece of a mail; RFC 5321 recommends three minutes.
     pub piece: Duration,
     /// For the whole of a mail.
     pub mail: Duration,
@@ -93,8 +93,8 @@ pub(super) struct ServerContext {
     pub stop: CancellationToken,
 }
 
-/// The last answer of a connection (empty: it was given already), and the name of such an end for
-/// the metrics.
+/// The last answer of a connection (empty: it was sent already), and the name of this kind of end for the
+/// metrics.
 #[derive(Clone, Copy, Debug)]
 struct CloseReply {
     text: &'static str,
@@ -141,7 +141,7 @@ impl Session {
         }
     }
 
-    /// Talks until one side ends it; answers the name of the end.
+    /// Runs until one side ends it; returns the name of the end.
     pub async fn run(mut self, mut wire: SmtpStream) -> &'static str {
         let smtp = &self.context.smtp;
         let greeting = match smtp.protocol {
@@ -155,7 +155,7 @@ impl Session {
         while let (Ok(Next::Secure), Some(tls)) = (&talked, &self.context.tls) {
             let Some(secured) = wire.secure(tls).await else { return NO_TLS };
             wire = secured;
-            // Nothing said in the clear counts any more (RFC 3207).
+            // What was sent before TLS does not count (RFC 3207).
             (self.is_secure, self.is_greeted, self.envelope) = (true, false, None);
             talked = self.talk(&mut wire).await;
         }
@@ -368,7 +368,7 @@ impl Session {
             in_mailbox: None,
         };
         let context = self.context.clone();
-        // A task of its own: a fault in there must not leave the client without an answer.
+        // In a task of its own, so that the client gets an answer even after a panic.
         let work = tokio::spawn(async move {
             let Ok(_permit) = context.ingest_permits.acquire().await else { return None };
             Some(ingest(&context.app, &context.ingestor, arrival).await)
@@ -400,7 +400,7 @@ impl Session {
     }
 }
 
-/// An address with all of its first part but the first character hidden; the domain says which setting is meant.
+/// An address with only the first character of its local part; the domain says which setting is meant.
 fn masked(address: &str) -> String {
     let (local, domain) = address.rsplit_once('@').unwrap_or((address, ""));
     let first = local.chars().next().map(String::from).unwrap_or_default();

@@ -1,7 +1,7 @@
 //! The bytes of one connection: lines and mails in, answers out, each with a deadline.
 //!
-//! Holds what was read and not used yet, which is how pipelined commands wait for their turn; knows
-//! no command. What a client sent before a TLS handshake is thrown away with the old `SmtpStream`.
+//! It buffers what was read and not used yet, so pipelined commands wait for their turn. It knows no commands.
+//! What a client sent before a TLS handshake is dropped together with the old `SmtpStream`.
 
 use std::time::Duration;
 
@@ -11,25 +11,25 @@ use tokio::time::{Instant, timeout, timeout_at};
 use super::content::{Content, Progress};
 use crate::tls::Tls;
 
-/// A command line with its CRLF. RFC 5321 asks for 512, and more for every extension of MAIL.
+/// A command line with its CRLF. RFC 5321 requires 512, and more for every extension of MAIL.
 const LINE_MAX: usize = 1_024;
-/// Bytes of a line that is too long are dropped up to here, so that the client hears why.
+/// Bytes of a line that is too long are dropped up to here, so that the client reads the answer.
 const SKIPPED_MAX: usize = 64 * 1_024;
 /// A mail that is too large is read on up to this much over the limit, for the same reason.
 const OVERRUN_MAX: usize = 16 * 1_024 * 1_024;
 /// What is read at once.
 const CHUNK: usize = 16 * 1_024;
-/// A client that does not read its answers is left alone after this.
+/// After this time a client that does not read its answers is disconnected.
 const WRITE_WAIT: Duration = Duration::from_secs(60);
-/// A connection closed while the client still sends is reset, and the last answer with it: so what
-/// comes is dropped for a while.
+/// Closing a connection while the client still sends would reset it, and the last answer would be lost. So what
+/// still comes is dropped for this long.
 const LINGER: Duration = Duration::from_secs(10);
 const LINGER_MAX: usize = 4 * 1_024 * 1_024;
 
 pub(super) trait Stream: AsyncRead + AsyncWrite + Unpin + Send {}
 impl<T: AsyncRead + AsyncWrite + Unpin + Send> Stream for T {}
 
-/// The connection is of no more use.
+/// The connection cannot be used any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Lost {
     /// The client closed it, or it broke.
@@ -157,14 +157,14 @@ impl SmtpStream {
         }
     }
 
-    /// Shakes hands. Whatever the client sent in the clear behind STARTTLS is thrown away: somebody
-    /// on the way could have put it there, to be taken as if it had come inside TLS.
+    /// Does the TLS handshake. What the client sent in clear text after STARTTLS is dropped: somebody on
+    /// the way could have added it, to be taken as if it had come inside TLS.
     pub async fn secure(self, tls: &Tls) -> Option<SmtpStream> {
         let io: Box<dyn Stream> = Box::new(tls.accept(self.io).await?);
         Some(SmtpStream::new(io))
     }
 
-    /// Closes so that what was said last arrives.
+    /// Closes so that the last answer arrives.
     pub async fn close(mut self) {
         let linger = async {
             self.io.shutdown().await?;

@@ -1,4 +1,4 @@
-//! What the Cloud API's answers mean: taken, later, never, or unknown.
+//! What the answers of the Cloud API mean: accepted, try later, never, or unknown.
 //!
 //! By the code of an error, as Meta recommends, not by its title or the HTTP status; codes and their
 //! meaning after `.../whatsapp/support/error-codes`. The same codes come with failed reports. The words a
@@ -17,18 +17,18 @@ use crate::outbound::{PostError, PostOutcome};
 const PAIR_PAUSE: Duration = Duration::from_secs(6);
 /// Messages a second of a number, or the API's own weakness.
 const SHORT_PAUSE: Duration = Duration::from_secs(5);
-/// Calls of an app or an account, counted over an hour.
+/// Pause after too many calls of an app or an account, which are counted over an hour.
 const HOURLY_PAUSE: Duration = Duration::from_secs(5 * 60);
 /// After complaints of customers; it takes the number's quality to rise.
 const SPAM_PAUSE: Duration = Duration::from_secs(60 * 60);
-/// A longer wait than a day is asked of nobody.
+/// The longest wait.
 const ASKED_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 /// Characters of an error's details that are logged.
 const DETAILS_MAX: usize = 300;
 /// A longer word than any of a language's may be a token.
 const WORD_MAX: usize = 24;
 
-/// What one POST came to.
+/// The result of one POST.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SendVerdict {
     Sent {
@@ -41,7 +41,7 @@ pub enum SendVerdict {
     Unsure {
         why: String,
     },
-    /// A whole answer of success that names no message.
+    /// A complete answer of success without a message id.
     NoId {
         why: String,
     },
@@ -191,7 +191,7 @@ pub fn error_of(posted: &PostOutcome) -> Option<ApiError> {
     Some(ApiError { code: error.code, is_transient: error.is_transient, details: harmless(&details) })
 }
 
-/// Without long words, numbers and links: the API may repeat tokens, codes and phone numbers.
+/// Removes long words, numbers and links: the API may repeat tokens, codes and phone numbers.
 fn harmless(text: &str) -> String {
     let masked = masked(text);
     let shown = |word: &str| if word.chars().count() > WORD_MAX { "***".to_owned() } else { word.to_owned() };
@@ -259,7 +259,7 @@ fn by_code(error: &ApiError, posted: &PostOutcome) -> SendVerdict {
     }
 }
 
-/// No answer, or not a whole one. What never left us is sent again without a second thought.
+/// No answer, or an incomplete one. A request that was never sent can safely be sent again.
 fn unanswered(posted: &PostOutcome) -> SendVerdict {
     if posted.maybe_seen {
         return SendVerdict::Unsure { why: "WhatsApp did not respond; the message may have arrived".into() };

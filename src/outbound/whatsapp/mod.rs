@@ -1,11 +1,11 @@
 //! WhatsApp by Meta's Cloud API: one message is one POST to `{base_url}/{version}/{phone number}/messages`.
 //!
-//! Who wrote to us within 24 hours gets plain text, everybody else the template of the message's kind
-//! (`payload`); what an answer means is `answer`'s to say. No redirect is followed, 16 KiB of an answer
-//! are read, and neither the token nor a word of a message is logged. Where the API is, the operator says
-//! in the configuration, so unlike a merchant's target it may be inside their own network. After
-//! developers.facebook.com/documentation/business-messaging/whatsapp (messages, templates, error-codes).
-//! For `outbound::messenger`; what comes in from Meta is `http::whatsapp`'s.
+//! Customers who wrote to us within 24 hours get plain text, all others the template of the message's kind
+//! (`payload`). `answer` says what an answer means. No redirect is followed, 16 KiB of an answer are read, and
+//! neither the token nor any word of a message is logged. The operator configures the address of the API, so it
+//! may be inside their own network, unlike a merchant's target. After
+//! developers.facebook.com/documentation/business-messaging/whatsapp (messages, templates, error-codes). For
+//! `outbound::messenger`; what comes in from Meta is `http::whatsapp`'s.
 
 mod answer;
 mod payload;
@@ -28,14 +28,14 @@ use crate::domain::address::{AddressPolicy, Network};
 use crate::domain::weburl::TargetUrl;
 use answer::SendVerdict;
 
-/// For one POST, which knows when its time is over whether anything had been sent.
+/// For one POST. When it is over, the POST knows whether anything had been sent.
 const POST_WITHIN: Duration = Duration::from_millis(6_000);
 /// For one message, a second POST by template included; less than what a messenger may take.
 const SEND_WITHIN: Duration = Duration::from_millis(7_500);
 /// Answers of success without a message's id, one after the other, before the operator is told: as many as
 /// tries of one message within five minutes.
 const NO_ID_MAX: u32 = 5;
-/// Everywhere; see the head.
+/// Allowed addresses: all; see the head of this file.
 const ANYWHERE: [&str; 2] = ["0.0.0.0/0", "::/0"];
 
 /// Why the adapter cannot be set up.
@@ -143,7 +143,7 @@ impl WhatsApp {
         );
         match verdict {
             SendVerdict::Operator { why } => self.alarm(why),
-            // Once may be a weak moment of something in between.
+            // A single one may be a fault of something in between.
             SendVerdict::NoId { why } if self.without_id.fetch_add(1, Ordering::Relaxed) + 1 >= NO_ID_MAX => {
                 self.alarm(why);
             }

@@ -1,7 +1,7 @@
 //! What is posted for a message: plain text, or the template of its kind with what fills it.
 //!
 //! The templates and the order of their parameters are those of docs/whatsapp.md; the tests send every
-//! kind to a double that reads them there. A parameter holds no line breaks, tabs or runs of blanks: the
+//! kind to a double that reads them there. A parameter holds no line breaks, tabs or runs of spaces: the
 //! API refuses them. After `.../whatsapp/messages/text-messages`, `.../templates/utility-templates` and
 //! `.../templates/authentication-templates`. Pure; used by `super` alone.
 

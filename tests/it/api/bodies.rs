@@ -3,7 +3,7 @@
 use super::server::{CREATE, Server, read_reply};
 use tokio::io::AsyncWriteExt;
 
-on_both! {
+on_one! {
     async fn what_is_no_json_object_is_refused(db: TestDatabase) {
         let (server, shop) = Server::with_shop(db).await;
         let key = format!("X-API-Key: {}", shop.key);

@@ -11,7 +11,7 @@ on_both! {
         let (server, shop) = Server::with_shop(db).await;
         let body = shop.body("");
         let head = format!(
-            "POST {CREATE} HTTP/1.1\r\nHost: x\r\nX-API-Key: {}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
+            "POST {CREATE} HTTP/1.1\r\nHost: x\r\nX-API-Key: {}\r\nContent-Type: application/json\r\nContent-Length: {}\r\nExpect: 100-continue\r\n\r\n",
             shop.key,
             body.len()
         );
@@ -21,8 +21,11 @@ on_both! {
         assert_eq!(read_reply(&mut idle).await.status, 200);
         let mut busy = server.connect().await;
         busy.write_all(head.as_bytes()).await.unwrap();
+        // The server says so when it begins to read the body.
+        let mut begun = [0; "HTTP/1.1 100 Continue\r\n\r\n".len()];
+        busy.read_exact(&mut begun).await.unwrap();
+        assert_eq!(&begun, b"HTTP/1.1 100 Continue\r\n\r\n");
         busy.write_all(&body.as_bytes()[..10]).await.unwrap();
-        tokio::time::sleep(Duration::from_millis(100)).await;
         let address = server.running.address;
         let stopping = tokio::spawn(server.running.stop());
         let mut byte = [0];
@@ -37,7 +40,9 @@ on_both! {
         assert_eq!((reply.status, reply.header("connection")), (201, Some("close")), "{reply:?}");
         tokio::time::timeout(Duration::from_secs(5), stopping).await.expect("it ends").unwrap();
     }
+}
 
+on_one! {
     async fn one_connection_carries_many_requests(db: TestDatabase) {
         let (server, shop) = Server::with_shop(db).await;
         let mut stream = server.connect().await;

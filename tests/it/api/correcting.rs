@@ -3,6 +3,7 @@
 use tillbell::store::engine::sql::{Sql, Text};
 
 use super::server::Server;
+use crate::harness::until::until_true;
 
 const NEW: &str = r#"{"new_amount": 120.00}"#;
 
@@ -43,7 +44,8 @@ on_both! {
         let (server, shop) = Server::with_shop(db).await;
         let made = server.create(&shop, r#""transaction_id": "x1""#).await.json()["data"]["expires_at"].clone();
         // A clock that has moved on would show.
-        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        let then = server.app().now();
+        until_true("the clock moves on", || server.app().now() > then).await;
         let corrected = server.json("PATCH", &shop.key, "/api/v1/payment/x1/amount", NEW).await;
         assert_eq!(corrected.status, 200, "{corrected:?}");
         let data = corrected.json()["data"].clone();

@@ -109,6 +109,7 @@ on_both! {
         // It ends without an effect while another waits: that one does the work.
         let waiting = server.json_with("POST", &shop.key, CREATE, &body, &[KEY]);
         let (reply, ()) = tokio::join!(waiting, async {
+            // That the other one waits is seen nowhere. Too short a pause would test less and fail nothing.
             tokio::time::sleep(std::time::Duration::from_millis(200)).await;
             held.release().await;
         });

@@ -128,7 +128,7 @@ fn a_variable_with_one_underscore_is_not_passed_over() {
     assert!(command.output().unwrap().status.success());
 }
 
-on_both! {
+on_one! {
     async fn a_mistake_about_mails_stops_only_what_takes_mails(db: TestDatabase) {
         let desk = Desk::new(&db);
         let run = |args: &[&str]| desk.command(args).env("TILLBELL_MAIL__SMTP__LISTEN", "127.0.0.1:0").output().unwrap();

@@ -40,6 +40,33 @@ fn without_ages(desk: &Desk<'_>, args: &[&str]) -> Vec<serde_json::Value> {
 }
 
 on_both! {
+    async fn the_audit_names_rows_and_says_what_to_do(db: TestDatabase) {
+        let desk = Desk::new(&db);
+        let business = desk.business("Ijo Fabrics");
+        let sound = desk.json(&["audit"]);
+        let first = &sound["checks"][0];
+        assert_eq!((&first["found"], &first["what_to_do"]), (&serde_json::json!([]), &serde_json::Value::Null));
+        let sql = "update merchant_balances set balance_kobo = balance_kobo + 700";
+        match db.url().strip_prefix("sqlite:") {
+            Some(path) => rusqlite::Connection::open(path).unwrap().execute_batch(sql).unwrap(),
+            None => connect(db.url()).await.batch_execute(sql).await.unwrap(),
+        }
+        let output = desk.run(&["--json", "audit"]);
+        assert_eq!(output.status.code(), Some(1));
+        let told: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let checks = told["checks"].as_array().unwrap();
+        let broken = checks.iter().find(|check| check["name"] == "balances_equal_postings").unwrap();
+        assert_eq!((&broken["violations"], &broken["found"][0]["table"]), (&1.into(), &"businesses".into()));
+        assert_eq!(broken["found"][0]["id"].to_string(), business);
+        let advice = broken["what_to_do"].as_str().unwrap();
+        let shown = String::from_utf8(desk.run(&["audit"]).stdout).unwrap();
+        for part in [&format!("first_rows: businesses {business}"), advice, "THE BOOKS ARE NOT IN ORDER"] {
+            assert!(shown.contains(part), "{part} in {shown}");
+        }
+    }
+}
+
+on_one! {
     async fn a_list_fits_the_terminal_and_keeps_its_facts(db: TestDatabase) {
         let desk = Desk::new(&db);
         let empty = on_terminal_of(&desk, 80, &[], &["alert", "list"]);
@@ -95,30 +122,5 @@ on_both! {
         assert!(!json.contains('\u{1b}') && json.lines().count() == 1, "{json}");
         let pipe = desk.command(&["alert", "list"]).env("TERM", "xterm").output().unwrap().stdout;
         assert!(!pipe.contains(&0x1b));
-    }
-
-    async fn the_audit_names_rows_and_says_what_to_do(db: TestDatabase) {
-        let desk = Desk::new(&db);
-        let business = desk.business("Ijo Fabrics");
-        let sound = desk.json(&["audit"]);
-        let first = &sound["checks"][0];
-        assert_eq!((&first["found"], &first["what_to_do"]), (&serde_json::json!([]), &serde_json::Value::Null));
-        let sql = "update merchant_balances set balance_kobo = balance_kobo + 700";
-        match db.url().strip_prefix("sqlite:") {
-            Some(path) => rusqlite::Connection::open(path).unwrap().execute_batch(sql).unwrap(),
-            None => connect(db.url()).await.batch_execute(sql).await.unwrap(),
-        }
-        let output = desk.run(&["--json", "audit"]);
-        assert_eq!(output.status.code(), Some(1));
-        let told: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-        let checks = told["checks"].as_array().unwrap();
-        let broken = checks.iter().find(|check| check["name"] == "balances_equal_postings").unwrap();
-        assert_eq!((&broken["violations"], &broken["found"][0]["table"]), (&1.into(), &"businesses".into()));
-        assert_eq!(broken["found"][0]["id"].to_string(), business);
-        let advice = broken["what_to_do"].as_str().unwrap();
-        let shown = String::from_utf8(desk.run(&["audit"]).stdout).unwrap();
-        for part in [&format!("first_rows: businesses {business}"), advice, "THE BOOKS ARE NOT IN ORDER"] {
-            assert!(shown.contains(part), "{part} in {shown}");
-        }
     }
 }

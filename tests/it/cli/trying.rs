@@ -89,7 +89,9 @@ on_both! {
         assert_eq!(receiver.received().pop().unwrap().target, "/order/9");
         assert!(desk.refused(&["webhook", "test", &one, "--payment", "TXN-none"]).contains("no payment TXN-none"));
     }
+}
 
+on_one! {
     async fn an_answer_is_escaped_in_json_too(db: TestDatabase) {
         let desk = Desk::dev(&db);
         let receiver = Receiver::start().await;

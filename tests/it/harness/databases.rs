@@ -4,7 +4,8 @@
 //! that `./test` started (`TILLBELL_TEST_POSTGRES`), copied from a template that was
 //! migrated once, dropped with the value. A test that needs PostgreSQL and has none fails:
 //! a skipped database proves nothing. Write tests with `on_both!`, which makes one test
-//! per engine and puts the engine's name at the end of the test's name.
+//! per engine and puts the engine's name at the end of the test's name. What a database
+//! plays no part in (lengths of requests, words of help) is written with `on_one!`.
 
 use std::fmt;
 use std::future::Future;
@@ -16,6 +17,8 @@ use futures_util::future::BoxFuture;
 use tillbell::domain::time::Timestamp;
 use tillbell::store::{Store, StoreOptions};
 use tokio_postgres::{Client, NoTls};
+
+use super::until::until;
 
 /// Where the server is told; set by `./test`.
 const SERVER_VARIABLE: &str = "TILLBELL_TEST_POSTGRES";
@@ -93,6 +96,21 @@ impl TestDatabase {
     /// As the configuration key `database.url` takes it: `sqlite:PATH` or `postgres://...`.
     pub fn url(&self) -> &str {
         &self.url
+    }
+
+    /// Waits until the server is done with the transactions of a process that was killed. An embedded
+    /// database ends with its process.
+    pub async fn until_idle(&self) {
+        if self.engine() == Engine::Sqlite {
+            return;
+        }
+        let client = connect(&self.url).await;
+        let busy = "select 1 from pg_stat_activity \
+             where datname = current_database() and pid <> pg_backend_pid() and state <> 'idle'";
+        until("the server is done with the dead process", || async {
+            client.query(busy, &[]).await.expect("ask the server").is_empty().then_some(())
+        })
+        .await;
     }
 
     pub fn engine(&self) -> Engine {
@@ -263,6 +281,21 @@ macro_rules! on_both {
             #[test]
             fn postgres() {
                 $crate::harness::databases::run_on($crate::harness::databases::Engine::Postgres, super::$name);
+            }
+        }
+    )+ };
+}
+
+/// As `on_both!`, for what a database plays no part in: it runs on SQLite alone.
+macro_rules! on_one {
+    ($($(#[$meta:meta])* async fn $name:ident($db:ident: TestDatabase) $body:block)+) => { $(
+        $(#[$meta])*
+        async fn $name($db: $crate::harness::databases::TestDatabase) $body
+
+        mod $name {
+            #[test]
+            fn sqlite() {
+                $crate::harness::databases::run_on($crate::harness::databases::Engine::Sqlite, super::$name);
             }
         }
     )+ };

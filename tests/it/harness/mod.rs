@@ -20,3 +20,4 @@ pub mod proxy;
 pub mod receiver;
 pub mod signing;
 pub mod tls_receiver;
+pub mod until;

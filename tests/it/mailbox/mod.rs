@@ -12,7 +12,6 @@ mod real;
 mod watched;
 mod words;
 
-use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -23,11 +22,11 @@ use tillbell::mail_intake::imap::{self, Timings};
 use tillbell::mail_intake::ingest::MailIngestor;
 use tillbell::store::tables::mailboxes::MailboxRow;
 use tokio::task::JoinHandle;
-use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::harness::app::{ACCOUNT, TestApp, at};
 use crate::harness::mails::Alert;
+pub use crate::harness::until::until;
 
 /// Long enough for a busy machine; reached only by a test that fails.
 const ENOUGH: Duration = Duration::from_secs(60);
@@ -88,18 +87,6 @@ impl Reading {
 impl Drop for Reading {
     fn drop(&mut self) {
         self.task.abort();
-    }
-}
-
-/// Asks until the answer is there.
-pub async fn until<T, F: Future<Output = Option<T>>>(what: &str, mut ask: impl FnMut() -> F) -> T {
-    let deadline = Instant::now() + ENOUGH;
-    loop {
-        if let Some(answer) = ask().await {
-            return answer;
-        }
-        assert!(Instant::now() < deadline, "it never came: {what}");
-        tokio::time::sleep(Duration::from_millis(5)).await;
     }
 }
 

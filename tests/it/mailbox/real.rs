@@ -1,5 +1,7 @@
 //! Against a real dovecot: logins, news, restarts, folders made anew, large mails, bursts.
 
+use std::time::SystemTime;
+
 use tillbell::domain::alert::AlertStatus;
 use tillbell::domain::payment::Status;
 use tillbell::domain::time::Span;
@@ -9,6 +11,15 @@ use crate::harness::app::{ACCOUNT, LATER, TestApp, world};
 use crate::harness::dovecot::Dovecot;
 use crate::harness::name_server::{NameServer, Say};
 use crate::harness::signing::{Signer, record};
+use crate::harness::until::until_true;
+
+/// The server numbers a folder by the second in which it was made; one that is made anew in the same
+/// second would be the same folder.
+async fn next_second() {
+    let second = || SystemTime::UNIX_EPOCH.elapsed().unwrap().as_secs();
+    let then = second();
+    until_true("the next second", || second() > then).await;
+}
 
 on_both! {
     async fn a_signed_mail_in_the_mailbox_approves_its_payment(db: TestDatabase) {
@@ -95,8 +106,7 @@ on_both! {
         until_alerts(&t.app, 3).await;
         let before = until_read(&t.app, 3).await;
         reading.end().await;
-        // The numbers of a folder begin with the second in which it was made.
-        tokio::time::sleep(std::time::Duration::from_millis(1_100)).await;
+        next_second().await;
         client.ok("DELETE Alerts").await;
         client.ok("CREATE Alerts").await;
         // In another order, with a new one in between.
@@ -128,7 +138,7 @@ on_both! {
         let reading = Reading::start(&t.app, &t, &server, fast());
         let first = until_read(&t.app, 1).await;
         reading.end().await;
-        tokio::time::sleep(std::time::Duration::from_millis(1_100)).await;
+        next_second().await;
         client.ok("DELETE Alerts").await;
         client.ok("CREATE Alerts").await;
         client.ok(&append("01-Feb-2026 10:00:00 +0100", &mail(2))).await;

@@ -42,12 +42,14 @@ on_both! {
         let alarmed = || async { t.app.store.mailboxes(1).await.unwrap()[0].alarmed_at };
         until("the refusal", || async { t.app.store.mailboxes(1).await.unwrap()[0].trouble.clone() }).await;
         t.advance(Span::minutes(14));
+        // Nothing is to come: every node has looked a few times by then.
         tokio::time::sleep(5 * fast().watch).await;
         assert_eq!(alarmed().await.0, 0, "an alarm before its time");
         t.advance(Span::minutes(2));
         let first = until("the alarm", || async { Some(alarmed().await).filter(|at| at.0 > 0) }).await;
         assert_eq!(first, START + Span::minutes(16));
         t.advance(Span::minutes(10));
+        // Nothing is to come here either.
         tokio::time::sleep(5 * fast().watch).await;
         assert_eq!(alarmed().await, first, "a second alarm too early");
         t.advance(Span::minutes(6));
@@ -60,43 +62,6 @@ on_both! {
             (row.last_read_at.0 > 0 && row.trouble.is_none()).then_some(())
         })
         .await;
-        stop.cancel();
-        for task in tasks {
-            task.await.unwrap();
-        }
-    }
-
-    async fn a_server_that_is_not_trusted_is_told_with_what_to_do(db: TestDatabase) {
-        let server = TlsReceiver::start().await;
-        let folder = tempfile::tempdir().unwrap();
-        let no_ca = folder.path().join("notes.txt");
-        std::fs::write(&no_ca, "not a certificate\n").unwrap();
-        let mailbox = |name: &str, more: &str| {
-            format!(
-                "[[mail.imap]]\nname = \"{name}\"\nhost = \"127.0.0.1\"\nport = {}\nuser = \"{name}\"\n\
-                 password = \"secret\"\n{more}\n",
-                server.port()
-            )
-        };
-        let (stranger, wrong) = (mailbox("stranger", ""), mailbox("wrong", &format!("ca_file = {no_ca:?}")));
-        let t = TestApp::start_with(db, &format!("[server]\ndev = true\n{stranger}{wrong}")).await;
-        let room = MailIngestor::new(&t.app.config, t.banks.clone());
-        let stop = CancellationToken::new();
-        let tasks = imap::start_with(&t.app, &room, &stop, fast());
-        let told = until("both troubles", || async {
-            let rows = t.app.store.mailboxes(10).await.unwrap();
-            let told: Vec<(String, String)> =
-                rows.into_iter().filter_map(|row| Some((row.name, row.trouble?))).collect();
-            Some(told).filter(|told| told.len() == 2)
-        })
-        .await;
-        for (name, trouble) in told {
-            let parts = match name.as_str() {
-                "stranger" => ["not trusted here (UnknownIssuer)", "must be listed in ca_file of this mailbox"],
-                _ => ["notes.txt", "contains no certificate in PEM format"],
-            };
-            assert!(parts.iter().all(|part| trouble.contains(part)), "{name}: {trouble}");
-        }
         stop.cancel();
         for task in tasks {
             task.await.unwrap();
@@ -148,6 +113,45 @@ on_both! {
         t.advance(Span::days(6));
         sweep(&t.app).await.unwrap();
         assert_eq!(t.payment(&second).await.status, PaymentStatus::Rejected);
+    }
+}
+
+on_one! {
+    async fn a_server_that_is_not_trusted_is_told_with_what_to_do(db: TestDatabase) {
+        let server = TlsReceiver::start().await;
+        let folder = tempfile::tempdir().unwrap();
+        let no_ca = folder.path().join("notes.txt");
+        std::fs::write(&no_ca, "not a certificate\n").unwrap();
+        let mailbox = |name: &str, more: &str| {
+            format!(
+                "[[mail.imap]]\nname = \"{name}\"\nhost = \"127.0.0.1\"\nport = {}\nuser = \"{name}\"\n\
+                 password = \"secret\"\n{more}\n",
+                server.port()
+            )
+        };
+        let (stranger, wrong) = (mailbox("stranger", ""), mailbox("wrong", &format!("ca_file = {no_ca:?}")));
+        let t = TestApp::start_with(db, &format!("[server]\ndev = true\n{stranger}{wrong}")).await;
+        let room = MailIngestor::new(&t.app.config, t.banks.clone());
+        let stop = CancellationToken::new();
+        let tasks = imap::start_with(&t.app, &room, &stop, fast());
+        let told = until("both troubles", || async {
+            let rows = t.app.store.mailboxes(10).await.unwrap();
+            let told: Vec<(String, String)> =
+                rows.into_iter().filter_map(|row| Some((row.name, row.trouble?))).collect();
+            Some(told).filter(|told| told.len() == 2)
+        })
+        .await;
+        for (name, trouble) in told {
+            let parts = match name.as_str() {
+                "stranger" => ["not trusted here (UnknownIssuer)", "must be listed in ca_file of this mailbox"],
+                _ => ["notes.txt", "contains no certificate in PEM format"],
+            };
+            assert!(parts.iter().all(|part| trouble.contains(part)), "{name}: {trouble}");
+        }
+        stop.cancel();
+        for task in tasks {
+            task.await.unwrap();
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::time::Duration;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tillbell::domain::alert::{AlertRow, AlertStatus};
 use tillbell::store::{Store, StoreOptions};
@@ -18,6 +18,7 @@ use super::{Client, DEADLINE};
 use crate::crashes::{Installation, now};
 use crate::harness::app::ACCOUNT;
 use crate::harness::mails::Alert;
+use crate::harness::until::until_true;
 
 const LISTEN: &str = "TILLBELL_MAIL__SMTP__LISTEN";
 
@@ -42,8 +43,8 @@ async fn alerts(here: &Installation) -> Vec<AlertRow> {
     store.list_alerts(None, 1_000_000).await.unwrap()
 }
 
-/// Hands in mails until the service dies; answers the subjects that got a 250.
-async fn hand_in_until_dead(socket: &Path, lane: &str) -> Vec<String> {
+/// Hands in mails until the service dies; counts those that got a 250 and answers their subjects.
+async fn hand_in_until_dead(socket: &Path, lane: &str, taken: &AtomicUsize) -> Vec<String> {
     let mut kept = Vec::new();
     let mut client = client(socket).await;
     let envelope = "MAIL FROM:<a@b.example>\r\nRCPT TO:<alerts@till.example>\r\nDATA\r\n";
@@ -61,7 +62,10 @@ async fn hand_in_until_dead(socket: &Path, lane: &str) -> Vec<String> {
             break;
         }
         match client.answer().await {
-            Some(answer) if answer.starts_with("250") => kept.push(subject),
+            Some(answer) if answer.starts_with("250") => {
+                taken.fetch_add(1, Ordering::SeqCst);
+                kept.push(subject);
+            }
             Some(answer) => panic!("{answer}"),
             None => break,
         }
@@ -99,10 +103,11 @@ on_both! {
         for round in 0..3 {
             let mut service = here.serve_with(&[(LISTEN, &listen)]).unwrap();
             let names: Vec<String> = (0..4).map(|lane| format!("r{round}l{lane}")).collect();
-            let lanes = names.iter().map(|name| hand_in_until_dead(&socket, name));
+            let taken = AtomicUsize::new(0);
+            let lanes = names.iter().map(|name| hand_in_until_dead(&socket, name, &taken));
             let killer = async {
-                // Not for luck: any moment under load is as good as another.
-                tokio::time::sleep(Duration::from_millis(300 + 150 * round)).await;
+                // Any moment under load is as good as another.
+                until_true("mails are taken", || taken.load(Ordering::SeqCst) > 15 + 10 * round).await;
                 service.kill();
             };
             let (lists, ()) = tokio::join!(futures_util::future::join_all(lanes), killer);

@@ -5,7 +5,6 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
-use std::time::Duration;
 
 use tillbell::domain::time::Timestamp;
 
@@ -138,8 +137,7 @@ on_both! {
         for count in [1, 3, 20, 75, 333, 700, 1200] {
             let ended = Child::start(db.url(), Doing::Mark, None).kill_after(count);
             assert!(ended.crashed && ended.acknowledged.len() >= count, "{count}: it ended by itself");
-            // The server may still be at the last transaction of the dead process.
-            tokio::time::sleep(Duration::from_millis(50)).await;
+            db.until_idle().await;
             assert_all_there(db.url(), &ended, &count.to_string()).await;
         }
     }

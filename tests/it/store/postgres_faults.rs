@@ -3,14 +3,17 @@
 //! The proxy of the harness stands between the store and the server. A commit is made slow with a
 //! deferred trigger, so that a test can cut the connection while it is under way.
 
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
 use tillbell::store::{Applied, Step, StoreError};
+use tokio_postgres::Client;
 
 use super::*;
 use crate::harness::databases::{Engine, TestDatabase, connect, run_on};
 use crate::harness::proxy::{Direction, Fault, Proxy};
+use crate::harness::until::{until, until_true};
 
 /// The longest that any verb may take, whatever happens: its turn, one try, one connection.
 const ANSWERED_WITHIN: Duration = Duration::from_secs(25);
@@ -39,12 +42,39 @@ async fn slow_commits(db: &TestDatabase, seconds: f64) {
     connect(db.url()).await.batch_execute(&text).await.unwrap();
 }
 
-/// Many callers, each with Units of its own; answers with the names that were acknowledged. An
-/// unavailable database is no failure of the test, but whatever was acknowledged must be there.
+/// Waits until another connection is in this state on the server.
+async fn until_server(admin: &Client, state: &str) {
+    let text = format!(
+        "select 1 from pg_stat_activity \
+         where datname = current_database() and pid <> pg_backend_pid() and {state}"
+    );
+    until(state, || async { (!admin.query(&text, &[]).await.unwrap().is_empty()).then_some(()) }).await;
+}
+
+/// Sets the fault and waits until a connection that it ended is opened anew.
+async fn until_reopened(proxy: &Proxy, direction: Direction, fault: Fault) {
+    let before = proxy.accepted();
+    proxy.set_one(direction, fault);
+    until_true("a connection is opened anew", || proxy.accepted() > before).await;
+}
+
 async fn load(store: &Store, run: &str, callers: i64, each: i64) -> (Vec<String>, usize) {
+    load_while(store, run, callers, &AtomicUsize::new(0), |n| n < each).await
+}
+
+/// Many callers, each with Units of its own; counts what is done, and answers with the names that were
+/// acknowledged. An unavailable database is no failure of the test, but whatever was acknowledged must
+/// be there.
+async fn load_while(
+    store: &Store,
+    run: &str,
+    callers: i64,
+    done: &AtomicUsize,
+    goes_on: impl Fn(i64) -> bool + Copy,
+) -> (Vec<String>, usize) {
     let all = join_all((0..callers).map(|caller| async move {
         let (mut acknowledged, mut refused) = (Vec::new(), 0);
-        for n in 0..each {
+        for n in (0..).take_while(|n| goes_on(*n)) {
             let name = format!("{run}-{caller:02}-{n:04}");
             let Ok(unit) = marking(store, caller, &name).await else {
                 refused += 1;
@@ -52,9 +82,13 @@ async fn load(store: &Store, run: &str, callers: i64, each: i64) -> (Vec<String>
             };
             let began = Instant::now();
             match store.apply(unit).await {
-                Ok(Applied::Done(_)) => acknowledged.push(name),
+                Ok(Applied::Done(_)) => {
+                    done.fetch_add(1, Ordering::SeqCst);
+                    acknowledged.push(name);
+                }
                 Err(StoreError::Unavailable(_)) => {
                     refused += 1;
+                    // A caller that is refused asks again a moment later.
                     tokio::time::sleep(Duration::from_millis(20)).await;
                 }
                 other => panic!("{name}: {other:?}"),
@@ -81,16 +115,19 @@ fn cut_anywhere_nothing_acknowledged_is_lost_or_done_twice() {
         let (proxy, url) = behind_proxy(&db).await;
         let (store, direct) = (open(&url).await, open(db.url()).await);
         make(&direct, &["total"]).await;
+        let (done, is_over) = (AtomicUsize::new(0), AtomicBool::new(false));
         let cutting = async {
             for (n, bytes) in (0..).zip([0, 1, 40, 300, 1_000, 2_500, 4_000, 6_000, 9_000, 14_000, 33_000]) {
                 let direction = if n % 2 == 0 { Direction::ToClient } else { Direction::ToServer };
-                proxy.set_one(direction, Fault::CutAfter(bytes));
-                tokio::time::sleep(Duration::from_millis(120)).await;
+                until_reopened(&proxy, direction, Fault::CutAfter(bytes)).await;
                 proxy.set(Fault::Pass);
-                tokio::time::sleep(Duration::from_millis(350)).await;
+                let more = done.load(Ordering::SeqCst) + 400;
+                until_true("work goes on", || done.load(Ordering::SeqCst) >= more).await;
             }
+            is_over.store(true, Ordering::SeqCst);
         };
-        let ((acknowledged, refused), ()) = tokio::join!(load(&store, "cut", 20, 400), cutting);
+        let loading = load_while(&store, "cut", 20, &done, |_| !is_over.load(Ordering::SeqCst));
+        let ((acknowledged, refused), ()) = tokio::join!(loading, cutting);
         assert!(acknowledged.len() > 4000, "{} acknowledged, {refused} refused", acknowledged.len());
         assert_there(&direct, &acknowledged).await;
         let (acknowledged, refused) = load(&store, "healed", 10, 5).await;
@@ -133,16 +170,18 @@ fn a_server_that_ends_every_connection_is_not_even_noticed() {
         let store = open(db.url()).await;
         make(&store, &["total"]).await;
         let admin = connect(db.url()).await;
+        let done = AtomicUsize::new(0);
         let ending = async {
-            for _ in 0..12 {
-                tokio::time::sleep(Duration::from_millis(130)).await;
+            for n in 1..=12 {
+                until_true("work is under way", || done.load(Ordering::SeqCst) >= n * 90).await;
                 let text = "select pg_terminate_backend(pid) from pg_stat_activity \
                      where datname = current_database() and pid <> pg_backend_pid()";
                 admin.query(text, &[]).await.unwrap();
                 store.read(&MARKS, Vec::new()).await.unwrap();
             }
         };
-        let ((acknowledged, refused), ()) = tokio::join!(load(&store, "ended", 30, 40), ending);
+        let ((acknowledged, refused), ()) =
+            tokio::join!(load_while(&store, "ended", 30, &done, |n| n < 40), ending);
         assert_eq!((acknowledged.len(), refused), (1200, 0));
         assert_there(&store, &acknowledged).await;
         assert_eq!(checked_total(&store).await, 1200);
@@ -176,7 +215,8 @@ fn deadlocks_between_nodes_end_and_add_up() {
 
 /// Units whose commit is slow, cut while it is under way by `cut`.
 async fn in_doubt(db: &TestDatabase, cut: impl AsyncFnOnce(&Proxy)) {
-    slow_commits(db, 0.6).await;
+    slow_commits(db, 1.0).await;
+    let admin = connect(db.url()).await;
     let (proxy, url) = behind_proxy(db).await;
     let (store, direct) = (open(&url).await, open(db.url()).await);
     make(&direct, &["total", "told"]).await;
@@ -194,7 +234,7 @@ async fn in_doubt(db: &TestDatabase, cut: impl AsyncFnOnce(&Proxy)) {
         });
     }
     let cutting = async {
-        tokio::time::sleep(Duration::from_millis(300)).await;
+        until_server(&admin, "wait_event = 'PgSleep'").await;
         cut(&proxy).await;
     };
     let (answers, ()) = tokio::join!(apply_in_order(&store, units), cutting);
@@ -212,8 +252,7 @@ fn a_commit_cut_off_from_its_answer_is_done_once() {
     on_postgres(|db| async move {
         in_doubt(&db, async |proxy| {
             // New connections come at once and meet the first commit while it is under way.
-            proxy.set(Fault::CutAfter(0));
-            tokio::time::sleep(Duration::from_millis(30)).await;
+            until_reopened(proxy, Direction::ToClient, Fault::CutAfter(0)).await;
             proxy.set(Fault::Pass);
         })
         .await;
@@ -224,8 +263,8 @@ fn a_commit_cut_off_from_its_answer_is_done_once() {
 fn a_commit_whose_answer_is_swallowed_is_done_once() {
     on_postgres(|db| async move {
         in_doubt(&db, async |proxy| {
-            proxy.set_one(Direction::ToClient, Fault::Blackhole);
-            tokio::time::sleep(Duration::from_secs(6)).await;
+            // The store gives the silent connection up after some seconds.
+            until_reopened(proxy, Direction::ToClient, Fault::Blackhole).await;
             proxy.set(Fault::Pass);
         })
         .await;
@@ -240,15 +279,15 @@ fn a_commit_that_never_came_is_sent_again() {
         let (store, direct) = (open(&url).await, open(db.url()).await);
         make(&direct, &["total"]).await;
         assert!(store.apply(marking(&store, 0, "warm").await.unwrap()).await.unwrap().is_done());
+        let admin = connect(db.url()).await;
         proxy.set_one(Direction::ToClient, Fault::Delay(Duration::from_millis(200)));
         let mut units = Vec::new();
         for n in 0..10 {
             units.push(marking(&store, 0, &n.to_string()).await.unwrap());
         }
         let cutting = async {
-            tokio::time::sleep(Duration::from_millis(150)).await;
-            proxy.set_one(Direction::ToServer, Fault::CutAfter(0));
-            tokio::time::sleep(Duration::from_millis(20)).await;
+            until_server(&admin, "state = 'idle in transaction'").await;
+            until_reopened(&proxy, Direction::ToServer, Fault::CutAfter(0)).await;
             proxy.set(Fault::Pass);
         };
         let (answers, ()) = tokio::join!(apply_in_order(&store, units), cutting);

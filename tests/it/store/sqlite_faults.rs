@@ -87,6 +87,7 @@ fn a_lock_held_by_another_process_is_waited_for_and_then_told() {
             let store = store.clone();
             async move { store.apply(unit).await }
         });
+        // It waits for five seconds; one that did not would have been refused by now.
         tokio::time::sleep(Duration::from_millis(700)).await;
         assert!(!applying.is_finished());
         assert_eq!(checked_total(&store).await, 0, "reads go on");
@@ -115,7 +116,7 @@ fn each_write_waits_its_own_time_for_the_lock() {
         let other = rusqlite::Connection::open(db.url().strip_prefix("sqlite:").unwrap()).unwrap();
         other.execute_batch("begin immediate").unwrap();
         let mut applying = Vec::new();
-        // Handed over in this order, the last one long after the others.
+        // Handed over in this order, the last one long after the others: each has five seconds of its own.
         for (name, pause) in [("first", 700), ("second", 3_000), ("third", 0)] {
             let unit = marking(&store, 1, name).await.unwrap();
             let store = store.clone();

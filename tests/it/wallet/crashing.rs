@@ -6,7 +6,6 @@
 
 use std::process::{Command, Stdio};
 use std::sync::Arc;
-use std::time::Duration;
 
 use tillbell::app::App;
 use tillbell::clock::{ManualClock, SeededRandom};
@@ -39,7 +38,7 @@ enum Doing<'a> {
 }
 
 /// Runs the act in a process of its own until the crash point. Answers whether it died there.
-fn killed(w: &World, doing: &Doing<'_>, point: &str) -> bool {
+async fn killed(w: &World, doing: &Doing<'_>, point: &str) -> bool {
     let act = match doing {
         Doing::Confirm { link, pin } => format!("confirm {link} {pin}"),
         Doing::SetPin { link, code, pin } => format!("set_pin {link} {code} {pin}"),
@@ -56,8 +55,7 @@ fn killed(w: &World, doing: &Doing<'_>, point: &str) -> bool {
         .status()
         .unwrap();
     assert!(status.code().is_none() || status.success(), "{point}: the child failed by itself");
-    // The server may still be at the last transaction of the dead process.
-    std::thread::sleep(Duration::from_millis(50));
+    w.t.database().until_idle().await;
     status.code().is_none()
 }
 
@@ -142,7 +140,7 @@ async fn confirm_killed_at(w: &World, point: &str) -> (bool, bool) {
     let started = w.begin(100, point).await;
     let link = token(&started);
     let before = w.wallet().await.balance;
-    let died = killed(w, &Doing::Confirm { link: &link, pin: PIN }, point);
+    let died = killed(w, &Doing::Confirm { link: &link, pin: PIN }, point).await;
     let intent = w.t.app.store.intent(started.intent.id).await.unwrap().unwrap();
     let payment = w.payment(&started).await;
     let events = w.t.app.store.deliveries_of_payment(payment.id).await.unwrap().len();
@@ -190,7 +188,7 @@ on_both! {
             w.t.advance(Span::hours(25));
             let started = w.begin(100, point).await;
             let link = token(&started);
-            let died = killed(&w, &Doing::Confirm { link: &link, pin: WRONG }, point);
+            let died = killed(&w, &Doing::Confirm { link: &link, pin: WRONG }, point).await;
             let after = w.t.app.store.intent(started.intent.id).await.unwrap().unwrap();
             assert!(after.wrong_tries <= after.tries && after.tries <= 1, "{point}: {after:?}");
             if !point.starts_with("store.") {
@@ -225,7 +223,7 @@ on_both! {
             let code = w.post.last(MessageKind::Code).code.unwrap();
             let pin = pins.next().unwrap();
             let before = w.wallet().await.pin_version;
-            let died = killed(&w, &Doing::SetPin { link: &link, code: &code, pin }, point);
+            let died = killed(&w, &Doing::SetPin { link: &link, code: &code, pin }, point).await;
             if w.wallet().await.pin_version == before {
                 let again = set_pin(&w.t.app, &link, &code, pin, pin, None).await.unwrap();
                 assert!(matches!(again, PinSet::Done), "{point}: {again:?}");
@@ -250,7 +248,7 @@ on_both! {
         w.funded(1).await;
         let mut bound = 0;
         let mut text_at = async |point: &str| {
-            let died = killed(&w, &Doing::Text { key: point }, point);
+            let died = killed(&w, &Doing::Text { key: point }, point).await;
             w.t.advance(Span::seconds(31));
             w.send_messages().await;
             let rows = w.t.app.store.messages(None, 1_000).await.unwrap().len();
@@ -282,7 +280,7 @@ on_both! {
         let w = World::start(db).await;
         w.funded(30_000).await;
         let start_at = async |point: &str| {
-            let died = killed(&w, &Doing::Start { key: point }, point);
+            let died = killed(&w, &Doing::Start { key: point }, point).await;
             // The dead process holds the message for half a minute; then a worker takes it up.
             w.t.advance(Span::seconds(31));
             w.send_messages().await;

@@ -44,6 +44,7 @@ on_both! {
         first.abort();
         assert!(first.await.is_err());
         let (again, ()) = tokio::join!(keyed(&desk, "m-1"), async {
+            // That the second one waits is seen nowhere. Too short a pause would test less and fail nothing.
             tokio::time::sleep(std::time::Duration::from_millis(300)).await;
             go.notify_one();
         });

@@ -1,7 +1,7 @@
-//! What a text tells without a layout: amounts, account numbers, and the words they are told by.
+//! What can be read from a text without a layout: amounts, account numbers, and the words around them.
 //!
-//! Loose where the readers of cells are strict: nothing here becomes a value, it is only compared with what
-//! another part of the mail tells. A part of `parts`; nothing else calls it.
+//! It is lenient where the readers of cells are strict: nothing here becomes a value, it is only compared with
+//! another part of the mail. Part of `parts`; nothing else calls it.
 
 use std::collections::BTreeSet;
 
@@ -10,9 +10,9 @@ use crate::alert_reader::template::Claims;
 
 /// Figures and numbers of one part that are compared; an alert has under a hundred.
 const MAX_TOLD: usize = 2000;
-/// Digits of a figure without a sign of money; longer ones are numbers of something.
+/// Digits of a figure without a currency; longer ones are numbers of something else.
 const MAX_BARE_DIGITS: usize = 9;
-/// Bytes before a figure in which words tell what it is.
+/// Bytes before a figure that are searched for words that say what it is.
 const MAX_CONTEXT: usize = 200;
 /// Digits of an account number.
 const ACCOUNT_DIGITS: usize = 10;
@@ -150,7 +150,7 @@ fn currency_behind(text: &str) -> Option<String> {
 /// Sums written in words: "Two Hundred and Five Thousand Naira".
 fn in_words(line: &str) -> Vec<Sum> {
     let mut out = Vec::new();
-    // What is complete, what is below the next thousand, and whether a number is being told.
+    // The sum so far, what is below the next thousand, and whether a number has begun.
     let (mut total, mut part, mut telling) = (0_i64, 0_i64, false);
     // The naira before kobo.
     let mut naira = 0;

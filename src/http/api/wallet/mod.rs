@@ -1,8 +1,8 @@
 //! The wallet's routes: one file each, and what they have in common.
 //!
-//! POST only, under a prefix of the operator's choice, counted twice (60 and 30 a minute). Only live keys
-//! of businesses with the feature get in: there are no test wallets, and a test key must not move real
-//! money. Those are told 403 before their body is judged.
+//! POST only, under a prefix that the operator chooses, counted against two limits (60 and 30 a minute). Only
+//! live keys of businesses with the feature are admitted: there are no test wallets, and a test key must not
+//! move real money. All others get a 403 before their body is judged.
 
 pub mod ensure;
 pub mod lookup;
@@ -33,20 +33,20 @@ use crate::ops::messages::quota::OverQuota;
 use crate::ops::messages::quota::QuotaScope;
 use crate::wire::JsonMoney;
 
-/// Characters of a phone number with everything people write into it.
+/// Characters of a phone number with the spaces and punctuation that people write.
 const PHONE_MAX: usize = 40;
 /// Characters of a payer's name (contract/limits.md#x6).
 const PAYER_NAME_MAX: usize = 120;
 const OFF: &str = "Wallets are not enabled for this business; ask the operator";
 const LIVE_ONLY: &str = "Wallet routes accept live keys only";
 
-/// A request that was let in.
+/// An admitted request.
 struct Entered {
     received: Received,
     admitted: Admitted,
 }
 
-/// Lets a request to a wallet route in and answers what `work` makes of its fields, or why not.
+/// Admits a request to a wallet route and answers with the result of `work` on its fields, or why not.
 async fn answer<W>(http: &Http, request: Request, route: &'static str, work: W) -> Response
 where
     W: AsyncFnOnce(&Entered, &Fields<'_>) -> Result<Answer, ApiError>,
@@ -141,7 +141,7 @@ fn multiline(
     let text = text.replace("\r\n", "\n");
     let text = text.trim();
     let is_break = |c: char| matches!(c, '\n' | '\r' | '\t');
-    // The rules for one line hold for a text once its breaks are taken for blanks.
+    // The rules for one line hold for a text once its line breaks count as spaces.
     match check_text(text.replace(is_break, " "), max) {
         Ok(Some(_)) => Some(text.to_owned()),
         Ok(None) if is_required => {

@@ -59,7 +59,7 @@ async fn start(http: &Http, entered: &Entered, fields: &Fields<'_>) -> Result<An
         Begun::Work(claim) => claim,
     };
     let result = work(http, entered, &request).await;
-    // That it was done is all that is kept.
+    // Only the fact that it was done is kept.
     replay::end(http, claim, result, |_| Vec::new()).await
 }
 
@@ -115,7 +115,7 @@ struct Bad {
     webhook_url: Option<String>,
 }
 
-/// A bad request is told what is wrong with its webhook URL too, in the same answer.
+/// The answer to a bad request also says what is wrong with its webhook URL.
 async fn tell_all(http: &Http, entered: &Entered, bad: Bad) -> ApiError {
     let Bad { mut problems, webhook_url } = bad;
     if let Some(url) = webhook_url {
@@ -140,7 +140,7 @@ fn read(http: &Http, fields: &Fields<'_>) -> Result<StartRequest, Bad> {
     let order_reference = check.required_text("order_reference", REFERENCE_MAX);
     let order_summary = multiline(&mut check, fields, "order_summary", SUMMARY_MAX, false);
     let payer_name = payer_name(&mut check);
-    // They stand among our own words, in the message or on the page.
+    // They appear among our own words, in the message or on the page.
     honest(http, &mut check, "order_reference", order_reference.as_deref(), check_reference);
     honest(http, &mut check, "order_summary", order_summary.as_deref(), check_direction);
     honest(http, &mut check, "payer_name", payer_name.as_deref(), check_line);
@@ -185,7 +185,7 @@ fn honest(
     }
 }
 
-/// What was answered first is answered always, whatever became of the intent since.
+/// The first answer is repeated, whatever has happened to the intent since.
 fn render(started: &StartedPayment) -> Vec<u8> {
     good_body(Some("The customer was sent a link to confirm the payment"), StartedBody::of(started))
 }

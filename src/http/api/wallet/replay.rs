@@ -1,8 +1,9 @@
-//! The `Idempotency-Key` header on the wallet's routes (contract/payments.md#p31), without anything private being kept.
+//! The `Idempotency-Key` header on the wallet's routes (contract/payments.md#p31), without anything private
+//! being kept.
 //!
-//! A remembered answer holds a mark in the place of the customer's number, which the same request brings
-//! again; of pay/start nothing is remembered but that it was done, because its answer holds the link.
-//! The request's fingerprint is keyed. Used by the routes of this folder alone.
+//! A remembered answer has a placeholder instead of the customer's number, which the repeated request contains.
+//! Of pay/start only the fact that it was done is remembered, because its answer has the link. The fingerprint
+//! of the request is a keyed hash. Used by the routes of this folder alone.
 
 use super::Entered;
 use crate::domain::phone::Phone;
@@ -14,7 +15,7 @@ use crate::http::response::error::ApiError;
 use crate::log_limit::warn_of;
 use crate::ops::payments::idempotency::{Claim, keep_answer};
 
-/// Stands for the phone in a remembered answer; no text of JSON holds this byte.
+/// Placeholder for the phone in a remembered answer; this byte never occurs in JSON.
 const PHONE_MARK: &[u8] = b"\x01";
 
 /// Claims the request's key, if it has one; an answer that was given before has its phone again.

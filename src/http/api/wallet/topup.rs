@@ -1,4 +1,4 @@
-//! `POST /{wallet}/topup`: a receiving account that fills a customer's wallet. An addition of ours.
+//! `POST /{wallet}/topup`: a receiving account that fills a customer's wallet. Our own addition to the API.
 
 use std::sync::Arc;
 
