@@ -182,7 +182,18 @@ pub(super) async fn run(command: AlertCommand, desk: &Desk) -> anyhow::Result<()
                 operator: &desk.operator,
                 despite: despite.as_deref(),
             };
-            approve_alert(&app, &ask).await??;
+            let refused = approve_alert(&app, &ask).await?.err();
+            if let Some(ApproveRefused::Obstacles(all)) = &refused
+                && all.len() > 1
+            {
+                let what = format!("alert {id} is not approved onto payment {payment}");
+                return Err(print::obstacles(
+                    &what,
+                    all,
+                    "to approve it anyway, give your reason with --despite",
+                ));
+            }
+            refused.map_or(Ok(()), Err)?;
             payments::outcome(&app, business, &payment, desk).await?;
             let done = find_payment(&app, business, &payment).await?;
             let differs = done.and_then(|done| difference(&done, done.received?));
@@ -453,5 +464,5 @@ fn in_words(totals: &[AlertTotal], now: Timestamp) -> anyhow::Result<String> {
 }
 
 async fn show(app: &App, banks: &Banks, id: i64, desk: &Desk) -> anyhow::Result<()> {
-    desk.printer.object(&object(app, banks, id).await?)
+    desk.printer.object(&object(app, banks, id, desk.printer.json).await?)
 }

@@ -32,6 +32,7 @@ mod options;
 mod payments;
 mod print;
 mod reread;
+mod reversal;
 mod settings;
 mod shell;
 mod system;

@@ -139,5 +139,6 @@ fn line(line: &StatementLine) -> Object {
         .with("amount", amount)
         .with("transaction_id", line.transaction_id.as_ref())
         .with("merchant", line.merchant.as_ref().filter(|_| is_payment))
+        .with("reference", line.reference.as_ref())
         .with("memo", &line.memo)
 }
