@@ -18,7 +18,8 @@ const DISMISS_USUAL: u32 = 1_000;
 
 #[derive(Args)]
 pub(super) struct DismissArgs {
-    /// Ids of alerts that are in review, unmatched, quarantined or unreadable, or of debits that took nothing back
+    /// Ids of alerts that are in review, unmatched, quarantined or unreadable, of credits set aside as a fee or an own
+    /// transfer, or of debits and reversals that took nothing back
     #[arg(value_name = "ID", conflicts_with = "from")]
     ids: Vec<i64>,
     /// All quarantined alerts from this address (a whole one, as `alert list --outcome quarantined` shows it),

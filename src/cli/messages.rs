@@ -21,7 +21,7 @@ pub(super) enum MessageCommand {
     /// List messages to customers, newest first
     ///
     /// With --json the newest messages are printed oldest first. Codes and links are masked, except in dev mode
-    /// when messages only go to the log.
+    /// when messages only go to the log. A message that cannot be decrypted is listed without its text.
     #[command(after_help = examples![
         "message list --limit 20",
         "message list --phone 08031234567",
@@ -30,7 +30,7 @@ pub(super) enum MessageCommand {
         /// Only messages to this mobile number
         #[arg(long, value_name = "PHONE")]
         phone: Option<String>,
-        /// Largest number of messages to show
+        /// Largest number of messages to show, up to 1000
         #[arg(long, value_name = "N", default_value_t = LIST_USUAL, value_parser = clap::value_parser!(u32).range(1..=LIST_MAX))]
         limit: u32,
     },

@@ -60,7 +60,7 @@ pub(super) struct ListArgs {
     /// Payments created in the last 24h, 7d, ... or since a day (2026-03-10, UTC)
     #[arg(long, value_name = "TIME", value_parser = since)]
     since: Option<Since>,
-    /// Largest number of payments to show
+    /// Largest number of payments to show, up to 100000
     #[arg(long, value_name = "N", default_value_t = LIST_USUAL, value_parser = clap::value_parser!(u32).range(1..=LIST_MAX))]
     limit: u32,
 }
@@ -116,6 +116,8 @@ pub(super) enum PaymentCommand {
     ///
     /// With --alert it checks that amount, account, session id and time of that alert fit the transfer, and that
     /// the alert has undone no other one. Whatever does not fit must be overridden with --despite.
+    ///
+    /// The merchant gets no webhook, and the balance may fall below zero. The customer of a wallet gets a message.
     ///
     /// A reversal cannot be undone: the payment can never be approved again. On a terminal the command asks
     /// first, unless you say --yes; a script is not asked.
