@@ -122,7 +122,7 @@ fn as_now(one: Object, considered: &[Payment]) -> Object {
     let told = match one.text("status") {
         then if then == now => return one,
         "approved" if payment.reversed_at.is_some() => now.to_owned(),
-        then => format!("{then}, now {now}"),
+        then => format!("{then} (now {now})"),
     };
     one.replaced("status", told)
 }

@@ -236,7 +236,7 @@ async fn mirror(app: &App, ask: &Reverse<'_>, reversal: &Reversal) -> Result<Opt
     }
     let told = match (payment.wallet_id, payment.kind) {
         (Some(wallet_id), Kind::Wallet) => tell_customer(app, payment, wallet_id).await?,
-        (Some(wallet_id), Kind::Topup) => tell_reversed(app, wallet_id, payment.id).await?,
+        (Some(wallet_id), Kind::Topup) => tell_reversed(app, wallet_id, payment).await?,
         (_, Kind::Transfer) | (None, _) => Vec::new(),
     };
     let subject = format!("payment {}", payment.transaction_id);

@@ -153,6 +153,8 @@ pub enum WalletDoubt {
 #[derive(Clone, Copy, Debug)]
 pub struct HeldTopup {
     pub payment_id: i64,
+    /// Of the merchant that asked for it.
+    pub business_id: i64,
     pub wallet_id: i64,
     pub doubt: WalletDoubt,
 }
@@ -166,7 +168,8 @@ pub async fn held_topup(app: &App, payment: &Payment, received: Money) -> Result
         true => Some(WalletDoubt::Suspended),
         false => (!fits()).then_some(WalletDoubt::OverTier),
     };
-    Ok(doubt.map(|doubt| HeldTopup { payment_id: payment.id, wallet_id, doubt }))
+    let (payment_id, business_id) = (payment.id, payment.business_id);
+    Ok(doubt.map(|doubt| HeldTopup { payment_id, business_id, wallet_id, doubt }))
 }
 
 /// The same in words.
@@ -180,24 +183,25 @@ pub async fn tell_held(app: &App, held: &HeldTopup) -> Result<Vec<Step>, OpError
         WalletDoubt::Suspended => MessageKind::TopupSuspended,
         WalletDoubt::OverTier => MessageKind::TopupOverLimit,
     };
-    tell_of_topup(app, kind, held.wallet_id, held.payment_id).await
+    tell_of_topup(app, kind, held.wallet_id, (held.business_id, held.payment_id)).await
 }
 
 /// Tells the customer that the money of a top-up was taken out of the wallet again.
-pub async fn tell_reversed(app: &App, wallet_id: i64, payment_id: i64) -> Result<Vec<Step>, OpError> {
-    tell_of_topup(app, MessageKind::TopupReversed, wallet_id, payment_id).await
+pub async fn tell_reversed(app: &App, wallet_id: i64, payment: &Payment) -> Result<Vec<Step>, OpError> {
+    let about = (payment.business_id, payment.id);
+    tell_of_topup(app, MessageKind::TopupReversed, wallet_id, about).await
 }
 
 async fn tell_of_topup(
     app: &App,
     kind: MessageKind,
     wallet_id: i64,
-    payment_id: i64,
+    (business_id, payment_id): (i64, i64),
 ) -> Result<Vec<Step>, OpError> {
     let wallet = known_wallet(app, wallet_id).await?;
     let note = Note {
         to: &wallet.phone,
-        business_id: None,
+        business_id: Some(business_id),
         wallet_id: Some(wallet_id),
         kind,
         subject_id: payment_id,

@@ -90,7 +90,7 @@ on_both! {
         for columns in [80, 200] {
             let told = on_terminal_of(&desk, columns, &[], &["alert", "show", &id]);
             fits(&told, columns);
-            assert!(told.contains("pending, now approved, reversed") && told.contains("reversed_payments:"), "{told}");
+            assert!(told.contains("pending (now approved, reversed)") && told.contains("reversed_payments:"), "{told}");
             let amount = told.lines().find(|line| line.trim_start().starts_with("amount:") && line.starts_with("      "));
             assert!(amount.is_some_and(|line| line.ends_with("NGN 6,850.00")), "as everywhere: {told}");
         }

@@ -258,7 +258,8 @@ on_both! {
         let too_much = topup(&w, 42_700, "Ngozi Danladi").await;
         act(&w.t.app, "ada", PHONE, Act::Suspend, "asked for").await.unwrap().unwrap();
         w.t.advance(LATER + Span::seconds(20));
-        let held = w.t.ingest(&Alert::credit(ACCOUNT, 6_200, PAYER, at()).text()).await;
+        let mail = Alert::credit(ACCOUNT, 6_200, PAYER, at()).text();
+        let held = w.t.ingest(&mail).await;
         assert_eq!(held.status, AlertStatus::Review, "{held:?}");
         w.send_messages().await;
         let told = w.post.last(MessageKind::TopupSuspended);
@@ -269,7 +270,7 @@ on_both! {
         );
         assert_eq!(told.to, w.phone().e164());
         // A copy, and another decision, tell nothing new.
-        w.t.ingest(&Alert::credit(ACCOUNT, 6_200, PAYER, at()).text()).await;
+        assert_eq!(w.t.ingest(&mail).await.status, AlertStatus::Duplicate);
         tillbell::ops::alerts::rematch::rematch(&w.t.app, kept_out.id).await.unwrap();
         w.send_messages().await;
         assert_eq!(w.post.count(MessageKind::TopupSuspended), 1);
