@@ -15,6 +15,7 @@ use crate::domain::address::Network;
 use crate::domain::money::Money;
 use crate::domain::time::Span;
 
+mod durations;
 mod environment;
 mod exposed;
 mod imap;
@@ -27,6 +28,9 @@ mod wallet;
 mod warnings;
 mod whatsapp;
 
+use durations::{Given, span};
+
+pub use durations::parse_span;
 pub use environment::Origin;
 pub use exposed::secrets_in;
 pub use imap::{ImapSecret, ImapServer, ImapTls};
@@ -128,12 +132,12 @@ fn syntax(file: &str, error: &toml::de::Error) -> String {
     format!("line {line}, column {}: {}", column.chars().count() + 1, error.message())
 }
 
-/// Without the names of Rust's kinds of numbers.
+/// Without the names of Rust's kinds of numbers and lists.
 fn in_plain_words(text: &str) -> String {
     let text = ["expected u16", "expected u32"]
         .iter()
         .fold(text.trim_end().to_owned(), |text, kind| text.replace(kind, "expected a whole number"));
-    text.replace('\n', " ")
+    text.replace("expected a sequence", "expected a list in brackets").replace('\n', " ")
 }
 
 fn wrong(key: &str, value: &str, wanted: &str) -> ConfigError {
@@ -187,16 +191,16 @@ struct RawSecret {
 #[derive(Deserialize, Default)]
 #[serde(deny_unknown_fields, default, expecting = "a section")]
 struct RawPayments {
-    expiry: Option<String>,
-    late_window: Option<String>,
+    expiry: Option<Given>,
+    late_window: Option<Given>,
     max_amount: Option<toml::Value>,
 }
 
 #[derive(Deserialize, Default)]
 #[serde(deny_unknown_fields, default, expecting = "a section")]
 struct RawWebhooks {
-    retry_schedule: Option<Vec<String>>,
-    timeout: Option<String>,
+    retry_schedule: Option<Vec<Given>>,
+    timeout: Option<Given>,
     allow_networks: Vec<String>,
     extra_ca_file: Option<PathBuf>,
 }
@@ -218,31 +222,6 @@ struct RawBanks {
 #[serde(deny_unknown_fields, default, expecting = "a section")]
 struct RawLog {
     format: Option<String>,
-}
-
-/// Reads `90s`, `15m`, `24h`, `2d`, `250ms`.
-pub fn parse_span(text: &str) -> Option<Span> {
-    let split = text.find(|c: char| !c.is_ascii_digit())?;
-    let (number, unit) = text.split_at(split);
-    let number: i64 = number.parse().ok()?;
-    let unit = match unit {
-        "ms" => 1_000,
-        "s" => 1_000_000,
-        "m" => 60_000_000,
-        "h" => 3_600_000_000,
-        "d" => 86_400_000_000,
-        _ => return None,
-    };
-    number.checked_mul(unit).map(Span)
-}
-
-fn span(key: &str, text: Option<String>, default: Span) -> Result<Span, ConfigError> {
-    match text {
-        None => Ok(default),
-        Some(text) => {
-            parse_span(&text).ok_or_else(|| wrong(key, &text, "a duration such as 30s, 15m, 24h, 2d"))
-        }
-    }
 }
 
 /// 0 would silently refuse every request.

@@ -30,6 +30,7 @@ use crate::store::{StoreError, StoreOptions};
 use crate::tls::{Tls, TlsProblem};
 use crate::work;
 
+mod alone;
 mod intake;
 pub mod logging;
 
@@ -92,6 +93,11 @@ pub enum ServeError {
     Smtp(#[from] SmtpProblem),
     #[error(transparent)]
     Op(#[from] OpError),
+    #[error(
+        "another tillbell serve already runs on the database {place} ({holder}); stop it first, or use PostgreSQL to \
+         run several"
+    )]
+    Taken { place: String, holder: String },
 }
 
 /// A running service.
@@ -126,6 +132,7 @@ pub async fn run(
     check_files(&config, roles)?;
     let options = StoreOptions::service(config.database_url());
     let app = App::make(config, &options).await?;
+    let _alone = alone::hold(app.config.database_url())?;
     tracing::info!(configuration = used.configuration, database = used.database, "starting");
     if let Some(told) = app.new_key() {
         tracing::warn!("{told}");

@@ -6,8 +6,9 @@ use crate::alert_reader::Banks;
 use crate::alert_reader::check::{direction_word, kind_word};
 use crate::app::App;
 use crate::domain::alert::{AlertRow, AlertStatus, Direction};
+use crate::domain::payment::Payment;
 use crate::ops::alerts::approve::ApproveRefused;
-use crate::ops::alerts::read::{AlertDetails, alert_details};
+use crate::ops::alerts::read::{AlertDetails, ReversedPayment, alert_details};
 
 /// A bank's own name, where it is known.
 pub(super) fn display_name<'a>(banks: &'a Banks, code: Option<&'a str>) -> Option<&'a str> {
@@ -49,12 +50,17 @@ pub(super) fn row(
         .with("reason", &alert.reason)
 }
 
-/// All that is known of one alert.
-pub(super) async fn object(app: &App, banks: &Banks, id: i64) -> anyhow::Result<Object> {
-    let AlertDetails { alert, transaction_id, alarm } =
-        alert_details(app, id).await?.ok_or(ApproveRefused::NoAlert(id))?;
+/// All that is known of one alert, for people or as JSON.
+pub(super) async fn object(app: &App, banks: &Banks, id: i64, is_json: bool) -> anyhow::Result<Object> {
+    let details = alert_details(app, id).await?.ok_or(ApproveRefused::NoAlert(id))?;
+    let AlertDetails { alert, transaction_id, alarm, reversed, considered } = details;
     let facts = &alert.facts;
-    Ok(row(&alert, transaction_id, banks, alarm)
+    let reversed: Vec<Object> = reversed.iter().map(reversed_payment).collect();
+    let shown = row(&alert, transaction_id, banks, alarm);
+    // Nearly no alert has one: people are not told of that.
+    let shown =
+        if is_json || !reversed.is_empty() { shown.with("reversed_payments", reversed) } else { shown };
+    let shown = shown
         .with("source", &alert.source)
         .with("authentic_by", alert.authentic_by.as_ref())
         .with("template", facts.template.as_ref())
@@ -67,6 +73,56 @@ pub(super) async fn object(app: &App, banks: &Banks, id: i64) -> anyhow::Result<
         .with("subject", alert.subject.as_ref())
         .with("message_id", alert.message_id.as_ref())
         .with("mailed_at", alert.mailed_at)
-        .with("is_credit", facts.direction == Some(Direction::Credit))
-        .with("evidence", Shown::json(&alert.evidence)))
+        .with("is_credit", facts.direction == Some(Direction::Credit));
+    let stored = if is_json { None } else { Object::stored(&alert.evidence) };
+    Ok(match stored {
+        Some(evidence) => {
+            shown.with("evidence", evidence.with_each("considered", |one| as_now(one, &considered)))
+        }
+        None => {
+            let now: Vec<Object> = considered.iter().map(status_now).collect();
+            shown.with("evidence", Shown::json(&alert.evidence)).with("considered_now", now)
+        }
+    })
+}
+
+/// A payment that the alert funded until it was reversed.
+fn reversed_payment(reversed: &ReversedPayment) -> Object {
+    let ReversedPayment { payment, settlement } = reversed;
+    Object::new()
+        .with("transaction_id", &payment.transaction_id)
+        .with("business_id", payment.business_id)
+        .with("received_amount", settlement.received)
+        .with("settled_at", settlement.settled_at)
+        .with("reversed_at", settlement.reversed_at)
+        .with("reverse_reason", settlement.reverse_reason.as_ref())
+        .with("undoing_alert_id", settlement.undoing_alert)
+}
+
+/// What became of a payment since it was considered: the evidence is as of then.
+fn status_now(payment: &Payment) -> Object {
+    Object::new()
+        .with("transaction_id", &payment.transaction_id)
+        .with("business_id", payment.business_id)
+        .with("status", payment.status.as_str())
+        .with("is_reversed", payment.reversed_at.is_some())
+}
+
+/// The same for people, beside what it was then.
+fn as_now(one: Object, considered: &[Payment]) -> Object {
+    let is_it = |payment: &&Payment| {
+        payment.transaction_id == one.text("transaction_id")
+            && Some(payment.business_id) == one.int("business_id")
+    };
+    let Some(payment) = considered.iter().find(is_it) else { return one };
+    let now = match payment.reversed_at {
+        Some(_) => "approved, reversed",
+        None => payment.status.as_str(),
+    };
+    let told = match one.text("status") {
+        then if then == now => return one,
+        "approved" if payment.reversed_at.is_some() => now.to_owned(),
+        then => format!("{then} (now {now})"),
+    };
+    one.replaced("status", told)
 }

@@ -65,6 +65,8 @@ pub(super) enum AlertCommand {
     ])]
     List(ListArgs),
     /// Show one alert, why it was decided so, and the payments it may pay
+    ///
+    /// The suggestions are of the time of the decision; where a payment's status has changed since, both are shown.
     #[command(after_help = examples!["alert show 42", "alert show 42 --mail > alert.eml"])]
     Show {
         /// Id of the alert
@@ -75,15 +77,20 @@ pub(super) enum AlertCommand {
     },
     /// Approve a payment by hand with the money of an alert
     ///
-    /// Use it for alerts in review and for money that matched no payment. `alert show` suggests payments.
-    /// Whatever speaks against it is named, and must be overridden with --despite. On a terminal the command then
-    /// shows what you override and asks first, unless you say --yes; a script is not asked.
+    /// Use it for alerts in review and for money that matched no payment, also after `alert dismiss`. With
+    /// --despite it takes credits that were set aside as a fee or an own transfer. `alert show` suggests payments.
+    ///
+    /// Without --despite it refuses if anything does not fit, and names it. Your reason is stored. On a terminal the
+    /// command shows what you override and asks first, unless you say --yes; a script is not asked.
     #[command(after_help = examples![
         "alert approve 42 --payment A-81",
         "alert approve 42 --payment A-81 --despite \"the payer is her sister\"",
     ])]
     Approve(approvals::ApproveArgs),
     /// Dismiss alerts that pay nothing, debits that took nothing back, or quarantined and unreadable mails
+    ///
+    /// A dismissed credit can still be approved with `alert approve`. What was quarantined or unreadable is dismissed
+    /// for good.
     #[command(after_help = examples![
         "alert dismiss 42 --reason \"refund from a supplier\"",
         "alert dismiss --from promo@bank.example --reason \"advertising\"",
@@ -91,7 +98,8 @@ pub(super) enum AlertCommand {
     Dismiss(dismissals::DismissArgs),
     /// Read mails again that could not be read, after you taught a template
     ///
-    /// An alert keeps the time at which it was first seen and is decided by it. Mails are kept for 90 days.
+    /// It also takes alerts in review whose account was not known. An alert keeps the time at which it was first seen
+    /// and is decided by it. Mails are kept for 90 days.
     #[command(after_help = examples!["alert reread 17 18", "alert reread --bank GTBank --since 7d"])]
     Reread(RereadArgs),
 }
@@ -121,7 +129,7 @@ pub(super) struct ListArgs {
     /// Alerts first seen in the last 24h, 7d, ... or since a day (2026-03-10, UTC)
     #[arg(long, value_name = "TIME", value_parser = since)]
     since: Option<Since>,
-    /// Largest number of alerts to show
+    /// Largest number of alerts to show, up to 100000
     #[arg(long, value_name = "N", default_value_t = LIST_USUAL, value_parser = clap::value_parser!(u32).range(1..=LIST_MAX))]
     limit: u32,
 }
@@ -427,5 +435,5 @@ fn in_words(totals: &[AlertTotal], now: Timestamp) -> anyhow::Result<String> {
 }
 
 async fn show(app: &App, banks: &Banks, id: i64, desk: &Desk) -> anyhow::Result<()> {
-    desk.printer.object(&object(app, banks, id).await?)
+    desk.printer.object(&object(app, banks, id, desk.printer.json).await?)
 }

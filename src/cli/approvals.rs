@@ -1,11 +1,9 @@
 //! `tillbell alert approve`: a person says that an alert pays a payment.
 
-use std::io::IsTerminal;
-
 use anyhow::bail;
 use clap::Args;
 
-use super::{Desk, payments, typed};
+use super::{Desk, payments, print, typed};
 use crate::app::App;
 use crate::ops::alerts::approve::{Approve, ApproveRefused, approval_obstacles, approve_alert, difference};
 use crate::ops::payments::find::whose_payment;
@@ -52,17 +50,14 @@ pub(super) async fn run(app: &App, args: &ApproveArgs, desk: &Desk) -> anyhow::R
         // What came while the person read is not covered by what they said.
         ask.seen = Some(&shown);
     }
-    match approve_alert(app, &ask).await? {
-        Ok(_) => {}
-        // A person reads a list; a log gets the line that every error is.
-        Err(ApproveRefused::Obstacles(all)) if std::io::stderr().is_terminal() => {
-            eprintln!("This speaks against it:\n{}", listed(&all));
-            bail!(
-                "nothing was approved; to approve it anyway, give your reason: --despite \"why it is right\""
-            );
-        }
-        Err(refused) => return Err(refused.into()),
+    let refused = approve_alert(app, &ask).await?.err();
+    if let Some(ApproveRefused::Obstacles(all)) = &refused
+        && all.len() > 1
+    {
+        let what = format!("alert {} is not approved onto payment {}", args.id, args.payment);
+        return Err(print::obstacles(&what, all, "to approve it anyway, give your reason with --despite"));
     }
+    refused.map_or(Ok(()), Err)?;
     payments::outcome(app, business, &args.payment, desk).await?;
     let done = find_payment(app, business, &args.payment).await?;
     let differs = done.and_then(|done| difference(&done, done.received?));

@@ -60,7 +60,7 @@ pub(super) enum BusinessCommand {
         /// Remove the webhook URL
         #[arg(long, conflicts_with = "webhook_url")]
         no_webhook_url: bool,
-        /// Allow or stop its use of customers' wallets
+        /// Allow or stop its use of customers' wallets; `on` also lifts a stop after too many wrong PINs
         #[arg(long, value_name = "on/off")]
         wallet: Option<Switch>,
         /// Off stops its API keys; money for open payments is still credited

@@ -9,14 +9,17 @@ use super::{Desk, alert_view};
 use crate::alert_reader::Banks;
 use crate::app::App;
 use crate::domain::alert::AlertStatus;
+use crate::domain::same_transfer::takes_money;
 use crate::ops::alerts::dismiss::{Cleared, DISMISS_MAX, DismissRefused, clear_quarantine, dismiss_alert};
+use crate::ops::alerts::read::find_alert;
 
 /// Quarantined alerts that are dismissed by their sender unless it is told otherwise.
 const DISMISS_USUAL: u32 = 1_000;
 
 #[derive(Args)]
 pub(super) struct DismissArgs {
-    /// Ids of alerts that are in review, unmatched, quarantined or unreadable, or of debits that took nothing back
+    /// Ids of alerts that are in review, unmatched, quarantined or unreadable, of credits set aside as a fee or an own
+    /// transfer, or of debits and reversals that took nothing back
     #[arg(value_name = "ID", conflicts_with = "from")]
     ids: Vec<i64>,
     /// All quarantined alerts from this address (a whole one, as `alert list --outcome quarantined` shows it),
@@ -65,28 +68,72 @@ fn is_for_good(was: AlertStatus) -> bool {
     matches!(was, AlertStatus::Quarantined | AlertStatus::Unreadable)
 }
 
+/// Dismissed alerts that are shown, of many.
+const ROWS_MAX: usize = 50;
+/// What is shown of one.
+const BRIEF: [&str; 7] = ["id", "was", "direction", "amount", "payer_name", "first_seen_at", "reason"];
+
+/// How a person takes a dismissal back.
+fn undo(id: &str) -> String {
+    format!(
+        "To undo this, approve the money onto a payment: `alert approve {id} --payment TXN`. Nothing else brings a \
+         dismissed alert back."
+    )
+}
+
+/// A dismissed alert in brief, and whether it is a debit or a reversal.
+async fn row(app: &App, banks: &Banks, (id, was): (i64, AlertStatus)) -> anyhow::Result<(Object, bool)> {
+    let alert = find_alert(app, id).await?.ok_or(DismissRefused::NoAlert(id))?;
+    let takes = takes_money(&alert);
+    Ok((alert_view::row(&alert, None, banks, None).with("was", was.as_str()), takes))
+}
+
+/// What was dismissed, and how to undo it.
+async fn one(app: &App, banks: &Banks, which: (i64, AlertStatus), desk: &Desk) -> anyhow::Result<()> {
+    let (id, was) = which;
+    if desk.printer.json {
+        let object = alert_view::object(app, banks, id, true).await?.with("was", was.as_str());
+        return desk.printer.object(&object);
+    }
+    let (row, takes) = row(app, banks, which).await?;
+    let fields = [&BRIEF[..], &["outcome", "bank", "account_number", "occurred_at"]].concat();
+    desk.printer.object(&row.only(&fields))?;
+    let then = match takes {
+        _ if is_for_good(was) => format!(
+            "It was {}, so it is not checked or read again and cannot be approved. If the mail is genuine after all, \
+             ingest a copy: tillbell alert ingest FILE --trusted",
+            was.as_str()
+        ),
+        true => format!(
+            "It raises no alarm any more. If it did take money back after all, reverse that payment: \
+             `payment reverse TXN --alert {id} --reason WHY --despite WHY`."
+        ),
+        false => undo(&id.to_string()),
+    };
+    desk.printer.remark(true, &format!("\n{then}\nFor the rest: alert show {id}"))
+}
+
 async fn dismiss(app: &App, banks: &Banks, args: &DismissArgs, desk: &Desk) -> anyhow::Result<()> {
     if args.ids.len() > DISMISS_MAX {
         bail!("{} alerts are too many for one command: the limit is {DISMISS_MAX}", args.ids.len());
     }
     if let [id] = args.ids[..] {
         let was = dismiss_alert(app, id, &desk.operator, &args.reason).await??;
-        let object = alert_view::object(app, banks, id).await?.with("was", was.as_str());
-        desk.printer.object(&object)?;
-        let for_good = format!(
-            "It was {}, so it is not checked or read again and cannot be approved. If the mail is genuine after all, \
-             ingest a copy: tillbell alert ingest FILE --trusted",
-            was.as_str()
-        );
-        return desk.printer.remark(is_for_good(was), &for_good);
+        return one(app, banks, (id, was), desk).await;
     }
     let (mut dismissed, mut refused, mut has_some_for_good) = (Vec::new(), Vec::new(), false);
+    let (mut rows, mut can_undo) = (Vec::new(), false);
     let bar = ProgressBar::new(args.ids.len() as u64);
     for id in &args.ids {
         match dismiss_alert(app, *id, &desk.operator, &args.reason).await? {
             Ok(was) => {
                 has_some_for_good |= is_for_good(was);
                 dismissed.push(*id);
+                if !desk.printer.json && rows.len() < ROWS_MAX {
+                    let (row, takes) = row(app, banks, (*id, was)).await?;
+                    can_undo |= !takes && !is_for_good(was);
+                    rows.push(row);
+                }
             }
             Err(DismissRefused::Reason) => return Err(DismissRefused::Reason.into()),
             Err(why) => refused.push(Object::new().with("id", *id).with("reason", why.to_string())),
@@ -98,11 +145,16 @@ async fn dismiss(app: &App, banks: &Banks, args: &DismissArgs, desk: &Desk) -> a
     if desk.printer.json {
         desk.printer.object(&Object::new().with("dismissed", dismissed).with("refused", refused.clone()))?;
     }
+    if !rows.is_empty() {
+        desk.printer.list("alerts", &BRIEF, rows)?;
+    }
     for one in &refused {
         desk.printer.remark(true, one.text("reason"))?;
     }
     desk.printer.remark(true, &format!("{done} dismissed"))?;
+    desk.printer.remark(done > ROWS_MAX, &format!("(the first {ROWS_MAX} are shown)"))?;
     desk.printer.remark(has_some_for_good, FOR_GOOD)?;
+    desk.printer.remark(can_undo, &undo("ID"))?;
     if failed > 0 {
         bail!("{failed} of {} alerts were not dismissed", args.ids.len());
     }

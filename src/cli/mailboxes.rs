@@ -37,7 +37,16 @@ pub(super) async fn run(command: MailboxCommand, desk: &Desk) -> anyhow::Result<
             let known = mailboxes::list(&app).await?;
             let servers = &app.config.mail.imap;
             let of_file = |row: &MailboxRow| servers.iter().any(|server| is_of(server, row));
-            let mut rows: Vec<Object> = known.iter().map(|row| mailbox(row, of_file(row), now)).collect();
+            let is_json = desk.printer.json;
+            let shown = |row| {
+                let is_configured = of_file(row);
+                let shown = mailbox(row, is_configured, now);
+                match unknown(row, is_configured).filter(|_| !is_json) {
+                    Some(why) => shown.replaced("behind", Shown::Absent(why)),
+                    None => shown,
+                }
+            };
+            let mut rows: Vec<Object> = known.iter().map(shown).collect();
             rows.extend(not_begun(servers, &known));
             let columns = [
                 "id",
@@ -81,6 +90,22 @@ fn is_of(server: &ImapServer, row: &MailboxRow) -> bool {
         && server.folders.contains(&row.folder)
 }
 
+/// Why people are not told how far a mailbox is behind: the number is of its last look.
+fn unknown(row: &MailboxRow, is_configured: bool) -> Option<&'static str> {
+    match row {
+        _ if !is_configured => Some("unknown (removed)"),
+        MailboxRow { trouble: Some(_), .. } => Some("unknown (see error)"),
+        MailboxRow { reader: None, .. } => Some("unknown (nobody reads it)"),
+        row if is_new(row) => Some("unknown"),
+        _ => None,
+    }
+}
+
+/// Nobody has looked into it.
+fn is_new(row: &MailboxRow) -> bool {
+    row.last_read_at == Timestamp(0) && row.last_uid == 0 && row.behind == 0
+}
+
 /// Of a mailbox that the configuration has, and of one that it has no more.
 fn status(is_configured: bool) -> &'static str {
     if is_configured { "configured" } else { "removed" }
@@ -104,7 +129,7 @@ fn not_begun(servers: &[ImapServer], known: &[MailboxRow]) -> Vec<Object> {
             .with("status", status(true))
             .with("last_read_at", NOT_YET)
             .with("lag_seconds", None::<i64>)
-            .with("behind", None::<i64>)
+            .with("behind", Shown::Absent("unknown"))
             .with("last_mail_at", None::<Timestamp>)
             .with("reader", None::<String>)
             .with("error", None::<String>)
@@ -125,7 +150,7 @@ fn mailbox(row: &MailboxRow, is_configured: bool, now: Timestamp) -> Object {
         .with("status", status(is_configured))
         .with("last_read_at", read.map_or(NOT_YET, Shown::Time))
         .with("lag_seconds", read.map(|at| Shown::Age(now.since(at).0 / 1_000_000)))
-        .with("behind", row.behind)
+        .with("behind", (!is_new(row)).then_some(row.behind))
         .with("last_mail_at", row.last_mail)
         .with("reader", row.reader.as_ref())
         .with("error", row.trouble.as_ref())

@@ -33,6 +33,7 @@ mod options;
 mod payments;
 mod print;
 mod reread;
+mod reversal;
 mod settings;
 mod shell;
 mod system;
@@ -143,8 +144,8 @@ enum Command {
     Webhook(webhooks::WebhookCommand),
     /// Show who did what, and why, newest first
     ///
-    /// Every approval, dismissal, reversal, rejection and change of settings that a person made, with the reason
-    /// that was given.
+    /// Every approval, dismissal, reversal, rejection and change of settings that a person made, mails ingested with
+    /// --trusted and webhooks sent again, each with the reason that was given.
     #[command(after_help = examples!["activity --since 24h", "activity --about \"alert 42\""])]
     Activity(activity::ActivityArgs),
     /// Check that the books are in order; exit 1 if they are not

@@ -5,24 +5,22 @@ use clap::{Args, Subcommand};
 
 use super::Desk;
 use super::options::{LIST_MAX, LIST_USUAL, Since, money, newest, not_searched, since};
-use super::print::{Object, Shown};
-use super::shell;
-use super::typed;
+use super::print::{Object, Shown, for_people};
 use super::webhooks::delivery;
+use super::{reversal, shell};
 use crate::app::App;
 use crate::domain::merchant::Mode;
-use crate::domain::money::{Money, naira};
+use crate::domain::money::Money;
 use crate::domain::payment::{Kind, Payment, Status};
 use crate::domain::time::Timestamp;
 use crate::ops::alerts::find::open_alarms;
-use crate::ops::alerts::reverse::{Reverse, ReverseRefused, reverse_payment};
+use crate::ops::alerts::reverse::{Reverse, ReverseRefused};
 use crate::ops::look_back::Found;
 use crate::ops::payments::find::{Filter, Search, WantedStatus, find_payments, whose_payment};
 use crate::ops::payments::read::{
     PaymentHistory, PaymentView, Settlement, find_payment, is_known, payment_history, view,
 };
 use crate::ops::payments::reject::reject_payment;
-use crate::terminal;
 
 /// Payments of one reference that are named.
 const REFERRED_MAX: usize = 10;
@@ -62,7 +60,7 @@ pub(super) struct ListArgs {
     /// Payments created in the last 24h, 7d, ... or since a day (2026-03-10, UTC)
     #[arg(long, value_name = "TIME", value_parser = since)]
     since: Option<Since>,
-    /// Largest number of payments to show
+    /// Largest number of payments to show, up to 100000
     #[arg(long, value_name = "N", default_value_t = LIST_USUAL, value_parser = clap::value_parser!(u32).range(1..=LIST_MAX))]
     limit: u32,
 }
@@ -119,6 +117,8 @@ pub(super) enum PaymentCommand {
     /// With --alert it checks that amount, account, session id and time of that alert fit the transfer, and that
     /// the alert has undone no other one. Whatever does not fit must be overridden with --despite.
     ///
+    /// The merchant gets no webhook, and the balance may fall below zero. The customer of a wallet gets a message.
+    ///
     /// A reversal cannot be undone: the payment can never be approved again. On a terminal the command asks
     /// first, unless you say --yes; a script is not asked.
     #[command(after_help = examples![
@@ -152,14 +152,14 @@ pub(super) async fn run(command: PaymentCommand, desk: &Desk) -> anyhow::Result<
             (whose(&app, &which).await?, which)
         }
         PaymentCommand::Reject { which, reason } => {
-            let business = whose(&app, &which).await?;
+            let business = whose_or_refer(&app, &which, "reject").await?;
             reject_payment(&app, business, &which.transaction_id, &desk.operator, &reason).await??;
             (business, which)
         }
         PaymentCommand::Reverse { which, reason, alert, despite, yes } => {
-            let business = whose(&app, &which).await?;
+            let business = whose_or_refer(&app, &which, "reverse").await?;
             if !yes {
-                confirm_reversal(&app, business, &which.transaction_id).await?;
+                reversal::confirm(&app, business, &which.transaction_id).await?;
             }
             let ask = Reverse {
                 business_id: business,
@@ -169,42 +169,18 @@ pub(super) async fn run(command: PaymentCommand, desk: &Desk) -> anyhow::Result<
                 undoing_alert: alert,
                 despite: despite.as_deref(),
             };
-            reverse_payment(&app, &ask).await??;
-            return outcome(&app, business, &which.transaction_id, desk).await;
+            reversal::run(&app, &ask).await?;
+            outcome(&app, business, &which.transaction_id, desk).await?;
+            return reversal::tell(&app, &ask, desk).await;
         }
     };
     show(&app, business, &which.transaction_id, desk).await
 }
 
-/// Asks a person at a terminal whether it is this payment that they mean; a script is not asked.
-async fn confirm_reversal(app: &App, business: i64, transaction_id: &str) -> anyhow::Result<()> {
-    // What cannot be reversed is refused by the reversal itself.
-    let found = find_payment(app, business, transaction_id).await?;
-    let Some(payment) = found.filter(|one| one.status == Status::Approved && one.reversed_at.is_none())
-    else {
-        return Ok(());
-    };
-    let amount = naira(payment.received.unwrap_or(payment.amount));
-    let question = terminal::harmless_line(&format!(
-        "Reverse payment {transaction_id:?} of business {business}: {amount} from {}? This cannot be undone. Type yes: ",
-        payment.payer_name
-    ));
-    if typed::says_yes(&question)? == Some(false) {
-        bail!("nothing was reversed");
-    }
-    Ok(())
-}
-
 /// The payment that is meant where no transaction id is: the only one that has it as the merchant's own reference.
 async fn by_reference(app: &App, which: Which) -> anyhow::Result<Which> {
     let id = &which.transaction_id;
-    if is_known(app, which.business, id).await? {
-        return Ok(which);
-    }
-    let filter = Filter { business_id: which.business, reference: Some(id.clone()), ..Filter::default() };
-    let search = Search { filter, name: None, since: Timestamp::MIN, limit: REFERRED_MAX };
-    let Ok(found) = find_payments(app, &search).await? else { return Ok(which) };
-    match &found.rows[..] {
+    match &referred(app, &which).await?[..] {
         [] => Ok(which),
         [only] => Ok(Which { transaction_id: only.transaction_id.clone(), business: Some(only.business_id) }),
         several => {
@@ -212,6 +188,36 @@ async fn by_reference(app: &App, which: Which) -> anyhow::Result<Which> {
             bail!("several payments have the reference {id}: {}", ids.join(", "))
         }
     }
+}
+
+/// Payments that have it as the merchant's own reference; none where it is a transaction id.
+async fn referred(app: &App, which: &Which) -> anyhow::Result<Vec<Payment>> {
+    let id = &which.transaction_id;
+    if is_known(app, which.business, id).await? {
+        return Ok(Vec::new());
+    }
+    let filter = Filter { business_id: which.business, reference: Some(id.clone()), ..Filter::default() };
+    let search = Search { filter, name: None, since: Timestamp::MIN, limit: REFERRED_MAX };
+    Ok(find_payments(app, &search).await?.map(|found| found.rows).unwrap_or_default())
+}
+
+/// As [`whose`]. What changes a payment takes its transaction id alone, because a reference is not unique; it says
+/// which payments have it.
+async fn whose_or_refer(app: &App, which: &Which, verb: &str) -> anyhow::Result<i64> {
+    let payments = referred(app, which).await?;
+    if payments.is_empty() {
+        return whose(app, which).await;
+    }
+    let told = |payment: &Payment| {
+        format!("`{}`", shell::payment(verb, &payment.transaction_id, payment.business_id, ""))
+    };
+    let commands: Vec<String> = payments.iter().map(told).collect();
+    let whose = if payments.len() == 1 { "a payment" } else { "several payments" };
+    bail!(
+        "{} is not a transaction id but the reference of {whose}: {}",
+        which.transaction_id,
+        commands.join(", ")
+    )
 }
 
 async fn whose(app: &App, which: &Which) -> anyhow::Result<i64> {
@@ -287,6 +293,13 @@ pub(super) async fn show(app: &App, business: i64, transaction_id: &str, desk: &
     let shown = if desk.printer.json { object(&view, alarm) } else { listed_whole(&view, alarm) };
     let object = shown.with("settlements", settlements).with("deliveries", deliveries);
     desk.printer.object(&object)?;
+    let expired = late_until(&view.payment).filter(|_| app.now() >= view.payment.expires_at);
+    if let Some(until) = expired {
+        let until = for_people(&Shown::Time(until));
+        let words =
+            format!("\nIt has expired, but late transfers are taken until {until}; then it is rejected.");
+        desk.printer.remark(true, &words)?;
+    }
     let Some(alarm) = alarm else { return Ok(()) };
     let options = format!(" --alert {alarm} --reason WHY");
     let words = format!(
@@ -377,6 +390,7 @@ fn object_as(view: &PaymentView, status: &'static str, alarm: Option<i64>) -> Ob
         .with("name_mismatch", payment.name_mismatch)
         .with("corrections", payment.corrections)
         .with("expires_at", payment.expires_at)
+        .with("late_transfers_until", late_until(payment))
         .with("matched_at", payment.matched_at)
         .with("approved_at", payment.approved_at)
         .with("rejected_at", payment.rejected_at)
@@ -388,6 +402,12 @@ fn object_as(view: &PaymentView, status: &'static str, alarm: Option<i64>) -> Ob
         .with("updated_at", payment.updated_at)
         .with("charges", charges(payment))
         .with("website", website)
+}
+
+/// Until when a late transfer may still approve a pending payment by itself.
+fn late_until(payment: &Payment) -> Option<Timestamp> {
+    let waits = payment.status == Status::Pending && payment.kind != Kind::Wallet;
+    waits.then_some(payment.approvable_until)
 }
 
 fn settlement(settlement: &Settlement) -> Object {

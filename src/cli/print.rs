@@ -98,9 +98,42 @@ impl Object {
         Object(self.0.into_iter().filter(|(key, _)| keys.contains(&key.as_ref())).collect())
     }
 
+    /// Stored JSON as people read it; `None` if it is no object.
+    pub(super) fn stored(text: &str) -> Option<Object> {
+        match serde_json::from_str(text) {
+            Ok(Shown::Object(object)) => Some(object),
+            _ => None,
+        }
+    }
+
+    /// Each object of the list in a field, changed.
+    pub(super) fn with_each(mut self, key: &str, change: impl Fn(Object) -> Object) -> Object {
+        if let Some((_, Shown::List(all))) = self.0.iter_mut().find(|(name, _)| name == key) {
+            for one in all {
+                if let Shown::Object(object) = one {
+                    *object = change(std::mem::take(object));
+                }
+            }
+        }
+        self
+    }
+
+    /// The same with another value in a field that is there.
+    pub(super) fn replaced(mut self, key: &str, value: impl Into<Shown>) -> Object {
+        if let Some((_, field)) = self.0.iter_mut().find(|(name, _)| name == key) {
+            *field = value.into();
+        }
+        self
+    }
+
     /// The text of a field; empty if it has none.
     pub(super) fn text(&self, key: &str) -> &str {
         if let Shown::Text(text) = self.get(key) { text } else { "" }
+    }
+
+    /// The whole number in a field.
+    pub(super) fn int(&self, key: &str) -> Option<i64> {
+        if let Shown::Int(n) = self.get(key) { Some(*n) } else { None }
     }
 
     fn get(&self, key: &str) -> &Shown {
@@ -304,6 +337,16 @@ fn item(row: &Object, form: Form) -> Vec<Line> {
 /// Something that is said beside the answer.
 pub(super) fn note(what: impl std::fmt::Display) {
     eprintln!("{}", terminal::harmless_line(&what.to_string()));
+}
+
+/// What speaks against an act that a person may insist on, where it is several things: a line for each, and then how to
+/// insist. The error ends the command.
+pub(super) fn obstacles(what: &str, all: &[String], anyway: &'static str) -> anyhow::Error {
+    note(format_args!("{what}:"));
+    for one in all {
+        note(format_args!("- {one}"));
+    }
+    anyhow::anyhow!(anyway)
 }
 
 /// Something the operator should know although the command did what it was asked to.

@@ -20,7 +20,7 @@ use crate::ops::alerts::reread::{Reread, RereadRefused, unread_since};
 
 #[derive(Args)]
 pub(super) struct RereadArgs {
-    /// Ids of alerts that are unreadable, quarantined or ignored
+    /// Ids of alerts that are unreadable, quarantined, ignored, or in review without a known account
     #[arg(value_name = "ID", conflicts_with_all = ["bank", "since"])]
     ids: Vec<i64>,
     /// All such alerts of this bank (a name from `bank list`)

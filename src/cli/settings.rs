@@ -153,6 +153,7 @@ fn whatsapp(whatsapp: &WhatsApp) -> Object {
         .with("topup_template", named(&templates.topup))
         .with("refund_template", named(&templates.refund))
         .with("wrong_pins_template", named(&templates.wrong_pins))
+        .with("topup_problem_template", named(&templates.topup_problem))
         .with("merchant_template", named(&templates.merchant))
         .with("app_secret", webhook)
         .with("verify_token", webhook)

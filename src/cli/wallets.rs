@@ -22,7 +22,8 @@ pub(super) enum WalletCommand {
     },
     /// Put money into a wallet, for example as goodwill
     ///
-    /// The money is booked against the house account for adjustments.
+    /// The money is booked against the house account for adjustments. It must fit the limit of the wallet's tier. The
+    /// same amount within ten minutes needs a new --ref.
     #[command(after_help = examples!["wallet credit 08031234567 2500 --reason \"goodwill\" --ref G-7"])]
     Credit {
         /// The customer's mobile number
@@ -33,7 +34,7 @@ pub(super) enum WalletCommand {
         /// Why, for the record
         #[arg(long)]
         reason: String,
-        /// A reference of your own; one reference is credited only once, ever
+        /// A reference of your own, shown by `wallet show`; one reference is credited only once, ever
         #[arg(long = "ref", value_name = "REFERENCE")]
         reference: Option<String>,
     },
@@ -139,5 +140,6 @@ fn line(line: &StatementLine) -> Object {
         .with("amount", amount)
         .with("transaction_id", line.transaction_id.as_ref())
         .with("merchant", line.merchant.as_ref().filter(|_| is_payment))
+        .with("reference", line.reference.as_ref())
         .with("memo", &line.memo)
 }

@@ -84,7 +84,7 @@ pub(super) struct ListArgs {
     /// Deliveries created in the last 24h, 7d, ... or since a day (2026-03-10, UTC)
     #[arg(long, value_name = "TIME", value_parser = since)]
     since: Option<Since>,
-    /// Largest number of deliveries to show
+    /// Largest number of deliveries to show, up to 100000
     #[arg(long, value_name = "N", default_value_t = LIST_USUAL, value_parser = clap::value_parser!(u32).range(1..=LIST_MAX))]
     limit: u32,
 }

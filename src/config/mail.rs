@@ -7,10 +7,11 @@ use std::net::{IpAddr, SocketAddr};
 
 use serde::Deserialize;
 
+use super::durations::{Given, span};
 use super::imap::{self, ImapServer, RawImap};
 use super::one_or_more::OneOrMore;
 use super::smtp::{RawSmtp, Smtp};
-use super::{ConfigError, TlsFiles, span, wrong};
+use super::{ConfigError, TlsFiles, wrong};
 use crate::domain::time::Span;
 
 /// Addresses one installation may name as recipients.
@@ -40,7 +41,7 @@ pub struct Mail {
 pub(super) struct RawMail {
     recipients: OneOrMore,
     dns: OneOrMore,
-    alarm_after: Option<String>,
+    alarm_after: Option<Given>,
     smtp: RawSmtp,
     imap: Vec<RawImap>,
 }

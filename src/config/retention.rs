@@ -4,7 +4,8 @@
 
 use serde::Deserialize;
 
-use super::{ConfigError, span};
+use super::ConfigError;
+use super::durations::{Given, span};
 use crate::domain::time::Span;
 
 /// A shorter time would delete what is still needed: a message is tried for a day, a delivery for about three,
@@ -22,13 +23,13 @@ pub struct Retention {
 #[derive(Deserialize, Default)]
 #[serde(deny_unknown_fields, default, expecting = "a section")]
 pub(super) struct RawRetention {
-    finished_jobs: Option<String>,
-    attempts: Option<String>,
+    finished_jobs: Option<Given>,
+    attempts: Option<Given>,
 }
 
 impl RawRetention {
     pub(super) fn check(self) -> Result<Retention, ConfigError> {
-        let kept = |key: &str, text: Option<String>, default: Span| {
+        let kept = |key: &str, text: Option<Given>, default: Span| {
             let kept = span(key, text, default)?;
             if kept < LEAST {
                 return Err(ConfigError(format!("{key} must be 7d or more")));

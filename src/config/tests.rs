@@ -84,6 +84,18 @@ fn mistakes_are_named() {
         ("[database]\nurl = \"mysql://u:hunter2@h/d\"", "database.url"),
         ("[database]\nurl = \"sqlite:\"", "name of a file"),
         ("[database]\nurl = \"sqlite::memory:\"", "name of a file"),
+        ("payments.expiry = \"5 parsecs\"", "with the unit ms, s, m, h or d, such as \"90s\", \"15m\""),
+        (
+            "payments.late_window = 5",
+            "payments.late_window = 5 is not a duration: a whole number with the unit",
+        ),
+        ("retention.attempts = 1.5", "retention.attempts = 1.5 is not a duration"),
+        ("mail.alarm_after = true", "a duration such as \"15m\""),
+        (
+            "webhooks.retry_schedule = \"5 parsecs\"",
+            "expected a list in brackets in `webhooks.retry_schedule`",
+        ),
+        ("webhooks.retry_schedule = [\"0s\", 5]", "webhooks.retry_schedule = 5 is not a duration"),
         ("database = \"till.db\"", "expected a section in `database`"),
         (
             "[limits]\nrequests_per_minute = \"many\"",

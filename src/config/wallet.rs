@@ -5,7 +5,8 @@
 
 use serde::Deserialize;
 
-use super::{ConfigError, span, wrong};
+use super::durations::{Given, span};
+use super::{ConfigError, wrong};
 use crate::domain::intent::LINK_LIFETIME_MAX;
 use crate::domain::money::Money;
 use crate::domain::time::Span;
@@ -27,7 +28,7 @@ pub struct Wallet {
 #[serde(deny_unknown_fields, default, expecting = "a section")]
 pub(super) struct RawWallet {
     route_prefix: Option<String>,
-    link_lifetime: Option<String>,
+    link_lifetime: Option<Given>,
     tier1: RawTier,
     tier2: RawTier,
     tier3: RawTier,

@@ -85,6 +85,8 @@ pub struct Templates {
     pub refund: Option<String>,
     /// For payments that wrong PINs stopped, and wallets that they locked.
     pub wrong_pins: Option<String>,
+    /// For money that was not added to a wallet, or was taken out of it again.
+    pub topup_problem: Option<String>,
     /// For merchants' own texts; only if the operator wants it.
     pub merchant: Option<String>,
 }
@@ -110,6 +112,7 @@ pub(super) struct RawWhatsApp {
     topup_template: Option<String>,
     refund_template: Option<String>,
     wrong_pins_template: Option<String>,
+    topup_problem_template: Option<String>,
     merchant_template: Option<String>,
     app_secret: Option<Word>,
     verify_token: Option<Word>,
@@ -197,6 +200,11 @@ impl RawWhatsApp {
                 topup: named("topup_template", self.topup_template, "tillbell_topup")?,
                 refund: named("refund_template", self.refund_template, "tillbell_refund")?,
                 wrong_pins: named("wrong_pins_template", self.wrong_pins_template, "tillbell_wrong_pins")?,
+                topup_problem: named(
+                    "topup_problem_template",
+                    self.topup_problem_template,
+                    "tillbell_topup_problem",
+                )?,
                 merchant: named("merchant_template", self.merchant_template, "none")?,
             },
             webhook: webhook(self.app_secret, self.verify_token)?,

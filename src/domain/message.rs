@@ -28,10 +28,16 @@ pub enum MessageKind {
     Stopped,
     /// Wrong PINs locked the wallet; about the intent of the last one.
     Locked,
+    /// Money for a suspended wallet waits for a person; about the payment it would have topped up by.
+    TopupSuspended,
+    /// The same where the wallet would hold more than it may.
+    TopupOverLimit,
+    /// A top-up was reversed, and its money taken out of the wallet; about its payment.
+    TopupReversed,
 }
 
 impl MessageKind {
-    pub const ALL: [MessageKind; 9] = [
+    pub const ALL: [MessageKind; 12] = [
         MessageKind::Merchant,
         MessageKind::Link,
         MessageKind::Code,
@@ -41,6 +47,9 @@ impl MessageKind {
         MessageKind::Refund,
         MessageKind::Stopped,
         MessageKind::Locked,
+        MessageKind::TopupSuspended,
+        MessageKind::TopupOverLimit,
+        MessageKind::TopupReversed,
     ];
 
     pub fn as_str(self) -> &'static str {
@@ -54,6 +63,9 @@ impl MessageKind {
             MessageKind::Refund => "refund",
             MessageKind::Stopped => "stopped",
             MessageKind::Locked => "locked",
+            MessageKind::TopupSuspended => "topup_suspended",
+            MessageKind::TopupOverLimit => "topup_over_limit",
+            MessageKind::TopupReversed => "topup_reversed",
         }
     }
 
@@ -259,21 +271,52 @@ pub fn wrong_pins_text(what: &str, at: Timestamp, then: &str, contact: &str) -> 
     )
 }
 
-/// `waits` is the shop of a payment that the balance now covers, and when its link ends.
-pub fn topup_text(
-    amount: Money,
-    at: Timestamp,
-    operator: Option<&str>,
-    waits: Option<(&str, Timestamp)>,
-) -> String {
+/// What a customer can do with money that came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Then<'a> {
+    Use,
+    /// Finish the payment that the balance now covers: its shop, and when its link ends.
+    Pay(&'a str, Timestamp),
+    /// Nothing, until this contact ends the suspension.
+    Ask(&'a str),
+}
+
+pub fn topup_text(amount: Money, at: Timestamp, operator: Option<&str>, then: Then<'_>) -> String {
     let (wallet, amount) = (wallet_name(operator), naira(amount));
-    let then = match waits {
-        Some((merchant, until)) => {
+    let then = match then {
+        Then::Pay(merchant, until) => {
             format!("To finish paying {merchant}, open your payment link before {}.", lagos_clock(until))
         }
-        None => "You can use it now.".to_owned(),
+        Then::Use => "You can use it now.".to_owned(),
+        Then::Ask(contact) => {
+            format!("Your {wallet} is suspended, so you cannot use it now. For help, contact {contact}.")
+        }
     };
     format!("{amount} was added to your {wallet} on {}. {then}", lagos_time(at))
+}
+
+/// What kept a transfer out of the wallet, for within a sentence: a template has it after the time.
+pub fn not_added_words(amount: Money, is_suspended: bool, operator: Option<&str>) -> String {
+    let wallet = wallet_name(operator);
+    let why = match is_suspended {
+        true => format!("because your {wallet} is suspended"),
+        false => format!("because your {wallet} would then hold more than it may"),
+    };
+    format!("your transfer of {} arrived, but it has not been added to your balance, {why}", naira(amount))
+}
+
+/// The same of a top-up that was taken out of the wallet again.
+pub fn topup_reversed_words(amount: Money, operator: Option<&str>) -> String {
+    format!(
+        "your top-up of {} was reversed, and the money was taken out of your {} again",
+        naira(amount),
+        wallet_name(operator)
+    )
+}
+
+/// `what` is of the two above. It promises nothing: whoever runs the wallet decides what becomes of the money.
+pub fn topup_problem_text(what: &str, at: Timestamp, contact: &str) -> String {
+    format!("On {}, {what}. If you have questions, contact {contact}.", lagos_time(at))
 }
 
 /// The shop and the order that money came back from.
@@ -398,13 +441,27 @@ mod tests {
              Basket straight away."
         );
         assert_eq!(
-            topup_text(Money(500_000), at, operator, Some(("Mako", at))),
+            topup_text(Money(500_000), at, operator, Then::Pay("Mako", at)),
             "NGN 5,000.00 was added to your Kudi Basket wallet on 10 Mar 2026, 09:00. To finish paying Mako, open your \
              payment link before 09:00."
         );
         assert!(
-            topup_text(Money(500_000), at, None, None)
+            topup_text(Money(500_000), at, None, Then::Use)
                 .ends_with("to your wallet on 10 Mar 2026, 09:00. You can use it now.")
+        );
+        assert_eq!(
+            topup_problem_text(
+                &not_added_words(Money(500_000), true, operator),
+                at,
+                "Kudi Basket (0700 5834)"
+            ),
+            "On 10 Mar 2026, 09:00, your transfer of NGN 5,000.00 arrived, but it has not been added to your balance, \
+             because your Kudi Basket wallet is suspended. If you have questions, contact Kudi Basket (0700 5834)."
+        );
+        assert_eq!(
+            topup_problem_text(&topup_reversed_words(Money(500_000), None), at, "your wallet provider"),
+            "On 10 Mar 2026, 09:00, your top-up of NGN 5,000.00 was reversed, and the money was taken out of your wallet \
+             again. If you have questions, contact your wallet provider."
         );
         assert!(
             refund_text("Mako", Money(1), at, operator).contains("refunded to your Kudi Basket wallet on")

@@ -103,7 +103,7 @@ async fn seal(app: &App) -> Result<(), OpError> {
 }
 
 /// Depth of every queue and how long its oldest due job waits.
-async fn gauges(app: &App) -> Result<(), crate::store::StoreError> {
+async fn gauges(app: &App) -> Result<(), OpError> {
     let now = app.now();
     for depth in app.store.job_depths().await? {
         let labels = [("kind", depth.kind.as_str()), ("queue", depth.queue.as_str())];
@@ -123,6 +123,7 @@ async fn gauges(app: &App) -> Result<(), crate::store::StoreError> {
     }
     let stopped = app.store.stopped_wallet_businesses().await?;
     metrics::gauge!("tillbell_wallet_businesses_stopped").set(stopped as f64);
-    metrics::gauge!("tillbell_webhook_targets_paused").set(app.store.paused_targets().await?.len() as f64);
+    metrics::gauge!("tillbell_webhook_targets_paused")
+        .set(ops::webhooks::deliveries::paused_in_use(app).await? as f64);
     Ok(())
 }

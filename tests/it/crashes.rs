@@ -39,6 +39,11 @@ pub struct Service {
 }
 
 impl Service {
+    /// Of its process.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// As a power cut would.
     pub fn kill(&mut self) {
         let _ = self.child.kill();

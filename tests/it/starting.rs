@@ -1,9 +1,10 @@
 //! What `serve` says of its settings at the start: what it refuses, and what it warns of.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Stdio};
 
 use crate::crashes::Installation;
+use crate::harness::databases::Engine;
 
 const SMTP_LISTEN: &str = "TILLBELL_MAIL__SMTP__LISTEN";
 
@@ -65,6 +66,28 @@ on_both! {
             &["mail.recipients is not set"],
         );
         assert!(said.iter().any(|line| line.contains("mail.recipients is not set")), "{said:?}");
+    }
+
+    async fn a_second_service_on_one_file_is_refused_and_named_the_first(db: TestDatabase) {
+        let here = Installation::new(db).await;
+        let first = here.serve();
+        let second = here.command(&["serve"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut second = Ended(second);
+        let mut lines = BufReader::new(second.0.stdout.take().unwrap()).lines();
+        if here.database.engine() == Engine::Postgres {
+            assert!(lines.next().unwrap().unwrap().starts_with("listening on "), "PostgreSQL has many nodes");
+            return;
+        }
+        assert!(lines.next().is_none());
+        let mut said = String::new();
+        second.0.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+        assert_eq!(second.0.wait().unwrap().code(), Some(1), "{said}");
+        let told = format!("test.db (process {}", first.id());
+        assert!(said.contains("another tillbell serve already runs on the database") && said.contains(&told), "{said}");
+        // Commands are not kept out, and the lock ends with the process.
+        here.audit();
+        drop(first);
+        drop(here.serve());
     }
 
     async fn tls_files_that_cannot_be_used_are_told_by_what_is_wrong_with_them(db: TestDatabase) {

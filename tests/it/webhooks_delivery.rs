@@ -120,6 +120,7 @@ on_both! {
         }
         assert_eq!(world.delivery(&second).await.tries, 0, "nothing was sent, no try is counted");
         assert_eq!(world.app.store.paused_targets().await.unwrap().len(), 1);
+        assert_eq!(deliveries::paused_in_use(&world.app).await.unwrap(), 1, "two webhooks wait for it");
         let id = world.delivery(&first).await.id;
         deliveries::resend(&world.app, "ada", &[id]).await.unwrap();
         world.work().await;
@@ -163,11 +164,17 @@ on_both! {
         let third = world.tell_at(&world.receiver.url("/payment"), site).await;
         world.work().await;
         assert_eq!(world.delivery(&third).await.outcome.as_deref(), Some("paused"));
+        assert_eq!(deliveries::paused_in_use(&world.app).await.unwrap(), 1);
         set_site_url("/new").await;
         world.work().await;
         let delivery = world.delivery(&third).await;
         assert_eq!(delivery.outcome.as_deref(), Some("delivered"));
         assert_eq!(delivery.attempts[1].url.as_deref(), Some(world.receiver.url("/new").as_str()));
+        // The replaced URL matters to nobody, until somebody saves it again.
+        assert_eq!(world.app.store.paused_targets().await.unwrap().len(), 1);
+        assert_eq!(deliveries::paused_in_use(&world.app).await.unwrap(), 0);
+        set_site_url("/site").await;
+        assert_eq!(deliveries::paused_in_use(&world.app).await.unwrap(), 1);
     }
 
     async fn a_test_event_goes_where_the_webhooks_of_a_payment_go(db: TestDatabase) {

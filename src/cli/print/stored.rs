@@ -1,10 +1,11 @@
-//! Reads stored JSON into fields, in the order in which it was written. Only `cli::print` uses this.
+//! Reads stored JSON into fields for people, in the order in which it was written. Only `cli::print` uses this.
 
 use std::borrow::Cow;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 
 use super::{Object, Shown};
+use crate::domain::money::Money;
 use crate::domain::time::Timestamp;
 
 /// Stored JSON in the order in which it was written.
@@ -58,10 +59,22 @@ impl<'de> Visitor<'de> for Stored {
     fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Shown, A::Error> {
         let mut all = Vec::new();
         while let Some((key, value)) = members.next_entry::<String, Shown>()? {
-            let value = if key.ends_with("_at") { timed(value) } else { value };
+            let value = match key.as_str() {
+                "amount" | "received" | "requested" => monied(value),
+                key if key.ends_with("_at") => timed(value),
+                _ => value,
+            };
             all.push((Cow::Owned(key), value));
         }
         Ok(Shown::Object(Object(all)))
+    }
+}
+
+/// An amount that was stored as text: people read it as they read all others.
+fn monied(value: Shown) -> Shown {
+    match &value {
+        Shown::Text(text) => Money::parse(text).map_or(value, Shown::Money),
+        _ => value,
     }
 }
 

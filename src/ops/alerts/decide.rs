@@ -19,6 +19,7 @@ use crate::domain::payment::Payment;
 use crate::domain::same_transfer::interval;
 use crate::ops::OpError;
 use crate::ops::alerts::settle::{Settled, Settling, settle};
+use crate::ops::wallet_payments::topup::tell_held;
 use crate::store::Applied;
 use crate::store::tables::alerts;
 use crate::store::tables::jobs::{self, JobKind};
@@ -143,16 +144,27 @@ pub async fn conclude(app: &App, alert: &AlertRow, weighed: &Weighed) -> Result<
     }
     // That the money may be gone says more than that it may be a copy.
     let linked = weighed.undone_by.filter(|undoing| alert.linked_alert_id != Some(*undoing));
+    // Once: whoever looks at it again tells nobody anything new.
+    let told =
+        match weighed.held.filter(|_| alert.status == AlertStatus::New && status == AlertStatus::Review) {
+            Some(held) => tell_held(app, &held).await?,
+            None => Vec::new(),
+        };
+    let tells = !told.is_empty();
     let unit = app
         .store
         .unit(alert.id)
         .await?
         .step(alerts::decided(alert, status, &reason, &text, now))
         .steps(linked.map(|undoing| alerts::link(alert.id, undoing)))
+        .steps(told)
         .step(jobs::finish_by_subject(JobKind::Decide, alert.id, status.as_str(), now));
     let done = matches!(app.store.apply(unit).await?, Applied::Done(_));
     count(status, done);
     if done {
+        if tells {
+            app.wake_workers();
+        }
         alert_log::decided(app, alert, weighed);
     }
     Ok(done)

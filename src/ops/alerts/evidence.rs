@@ -65,6 +65,23 @@ struct Taken {
     taken_at: Option<String>,
 }
 
+#[derive(Deserialize)]
+struct Considering {
+    considered: Vec<Known>,
+}
+
+#[derive(Deserialize)]
+struct Known {
+    transaction_id: String,
+    business_id: i64,
+}
+
+/// The payments that stored evidence considered, each by its business and transaction id.
+pub fn considered_in(stored: &str) -> Vec<(i64, String)> {
+    let found = serde_json::from_str::<Considering>(stored).map(|found| found.considered).unwrap_or_default();
+    found.into_iter().map(|known| (known.business_id, known.transaction_id)).collect()
+}
+
 fn encode_taken(decision: &Decision, taken_at: Option<String>) -> String {
     let (verdict, reasons) = match &decision.verdict {
         Verdicts::Approve { rule, .. } => ("approve", vec![rule.as_str()]),

@@ -1,9 +1,12 @@
 //! Reads one alert, with what people ask about it, or its mail; and what waits in all.
 
+use super::evidence::considered_in;
 use crate::app::App;
 use crate::domain::alert::AlertRow;
+use crate::domain::payment::Payment;
 use crate::ops::OpError;
 pub use crate::store::tables::alert_totals::AlertTotal;
+pub use crate::store::tables::settlements::Settlement;
 
 pub async fn find_alert(app: &App, id: i64) -> Result<Option<AlertRow>, OpError> {
     Ok(app.store.alert(id).await?)
@@ -22,13 +25,36 @@ pub struct AlertDetails {
     pub transaction_id: Option<String>,
     /// The alert that may have taken its money back, with which nobody has dealt yet.
     pub alarm: Option<i64>,
+    /// Payments that it funded until they were reversed, the last first.
+    pub reversed: Vec<ReversedPayment>,
+    /// The payments that were considered, as they are now.
+    pub considered: Vec<Payment>,
 }
+
+/// What an alert funded, and why it does no more.
+#[derive(Clone, Debug)]
+pub struct ReversedPayment {
+    pub payment: Payment,
+    pub settlement: Settlement,
+}
+
+/// Payments of a decision that are looked up; it shows fewer.
+const CONSIDERED_MAX: usize = 50;
 
 pub async fn alert_details(app: &App, id: i64) -> Result<Option<AlertDetails>, OpError> {
     let Some(alert) = find_alert(app, id).await? else { return Ok(None) };
     let transaction_id = transaction_id(app, &alert).await?;
     let alarm = app.store.alarm_of(alert.id).await?;
-    Ok(Some(AlertDetails { alert, transaction_id, alarm }))
+    let mut reversed = Vec::new();
+    for settlement in app.store.reversed_of_alert(alert.id).await? {
+        let payment = app.store.payment(settlement.payment_id).await?;
+        reversed.extend(payment.map(|payment| ReversedPayment { payment, settlement }));
+    }
+    let mut considered = Vec::new();
+    for (business_id, transaction_id) in considered_in(&alert.evidence).into_iter().take(CONSIDERED_MAX) {
+        considered.extend(app.store.payment_by_transaction(business_id, &transaction_id).await?);
+    }
+    Ok(Some(AlertDetails { alert, transaction_id, alarm, reversed, considered }))
 }
 
 /// The transaction id of the payment that the alert funds.

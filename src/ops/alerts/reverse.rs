@@ -17,6 +17,7 @@ use crate::domain::same_transfer::{
 };
 use crate::ops::alerts::taken_back::{concerned_by, told_again};
 use crate::ops::messages::outbox::{self, By, NOTES_VALID, Note};
+use crate::ops::wallet_payments::topup::tell_reversed;
 use crate::ops::wallets::find::known_wallet;
 use crate::ops::{OpError, RACES_MAX, given_reason};
 use crate::store::tables::settlements::{self, EntryNote};
@@ -260,9 +261,10 @@ async fn mirror(app: &App, ask: &Reverse<'_>, reversal: &Reversal) -> Result<Opt
         unit = unit.step(alerts::unmatched_again(credit, status, &format!("reversed: {}", ask.reason)));
         unit = unit.steps(reversal.undoing.as_ref().map(|undoing| alerts::undid(undoing, credit.id)));
     }
-    let told = match payment.wallet_id.filter(|_| payment.kind == Kind::Wallet) {
-        Some(wallet_id) => tell_customer(app, payment, wallet_id).await?,
-        None => Vec::new(),
+    let told = match (payment.wallet_id, payment.kind) {
+        (Some(wallet_id), Kind::Wallet) => tell_customer(app, payment, wallet_id).await?,
+        (Some(wallet_id), Kind::Topup) => tell_reversed(app, wallet_id, payment).await?,
+        (_, Kind::Transfer) | (None, _) => Vec::new(),
     };
     let subject = format!("payment {}", payment.transaction_id);
     let why = match ask.despite.filter(|_| !reversal.obstacles.is_empty()) {

@@ -23,7 +23,7 @@ use crate::ops::OpError;
 use crate::ops::payments::like_names::{
     ANY_AMOUNT, Found, Wanted, add_unknown, is_index_unfinished, of_others, payments_like,
 };
-use crate::ops::wallet_payments::topup::wallet_doubt;
+use crate::ops::wallet_payments::topup::{HeldTopup, held_topup};
 use crate::store::tables::settlements::ProvenName;
 
 /// How far back suggestions reach.
@@ -46,6 +46,8 @@ pub struct Weighed {
     pub undone_by: Option<i64>,
     /// Of what kind the doubts were under which was decided; the domain knows those of its own reasons.
     pub doubt_kinds: Vec<&'static str>,
+    /// The top-up that it would pay but for its wallet.
+    pub held: Option<HeldTopup>,
     /// Version of the amount on its account before the similar alerts were read; the settling
     /// Unit is guarded by it.
     pub amount_version: i64,
@@ -128,12 +130,13 @@ pub async fn weigh_against(
             decision = decide(&incoming, &candidates(&payments, &proven));
         }
     }
-    let mut with_wallet = doubts.clone();
+    let (mut with_wallet, mut held) = (doubts.clone(), None);
     if let Verdicts::Approve { payment_id, .. } = &decision.verdict
         && let Some(payment) = payments.iter().find(|payment| payment.id == *payment_id)
-        && let Some(doubt) = wallet_doubt(app, payment, received).await?
+        && let Some(topup) = held_topup(app, payment, received).await?
     {
-        with_wallet.push(doubt);
+        held = Some(topup);
+        with_wallet.push(topup.doubt.to_string());
         doubt_kinds.push("wallet");
         incoming.doubts = &with_wallet;
         decision = decide(&incoming, &candidates(&payments, &proven));
@@ -153,7 +156,7 @@ pub async fn weigh_against(
         add_unknown(&mut payments, vec![about.clone()]);
     }
     let undone_by = similar.undone_by;
-    Ok(Weighed { decision, payments, account: Some(account), undone_by, doubt_kinds, amount_version })
+    Ok(Weighed { decision, payments, account: Some(account), undone_by, doubt_kinds, held, amount_version })
 }
 
 /// An alert without an amount, or whose account is not settled, always goes to a person, who is shown what fits on
@@ -190,7 +193,7 @@ async fn without_account(app: &App, alert: &AlertRow) -> Result<Weighed, OpError
         decision.show_elsewhere(consider_on(which_account, &incoming, &candidates(&payments, &[])));
     }
     let (payments, account, undone_by, amount_version) = (Vec::new(), None, None, 0);
-    Ok(Weighed { decision, payments, account, undone_by, doubt_kinds, amount_version })
+    Ok(Weighed { decision, payments, account, undone_by, doubt_kinds, held: None, amount_version })
 }
 
 /// Where the doubts come from: the mail or the account, a correction, other alerts of the same money.

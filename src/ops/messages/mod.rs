@@ -6,3 +6,4 @@ pub mod reports;
 pub mod send_text;
 pub mod shown;
 mod waiting;
+mod words;

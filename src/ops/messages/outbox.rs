@@ -1,28 +1,22 @@
 //! Messages to customers: written down with the fact they tell of, sent by a job, tried again while
 //! that makes sense. How people see them is `shown`'s matter.
 //!
-//! A text is made when it is sent: links and codes come from the vault and are in no row. Whoever needs
-//! to know at once whether a message went out composes it *held*, so that its first attempt is made by
-//! this process, and waits with [`send_now`]; all others leave it to the workers. What the messenger says
-//! of a message afterwards is `reports`' matter.
+//! A text is made when it is sent (`words`). Whoever needs to know at once whether a message went out
+//! composes it *held*, so that its first attempt is made by this process, and waits with [`send_now`]; all
+//! others leave it to the workers. What the messenger says of a message afterwards is `reports`' matter.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use zeroize::Zeroizing;
-
-use super::waiting::waiting;
+use super::words::{phone_of, phone_place, text_place, words};
 use crate::app::App;
 use crate::crash;
-use crate::domain::intent::CODE_DIGITS;
-use crate::domain::message::{self, LinkWords, MessageKind, MessageStatus};
-use crate::domain::money::naira;
+use crate::domain::message::{self, MessageKind, MessageStatus};
 use crate::domain::phone::Phone;
 use crate::domain::time::{Span, Timestamp};
-use crate::domain::wallet::LOCKED_FOR;
 use crate::ops::OpError;
 use crate::ops::wallets::find::{known_wallet, phone_hash};
-use crate::outbound::message::{LinkParts, Outgoing, SendOutcome};
+use crate::outbound::message::{Outgoing, SendOutcome};
 use crate::store::tables::jobs::{self, Job, JobKind};
 use crate::store::tables::messages::{self, MessageRow};
 use crate::store::{Applied, IdKind, Step};
@@ -60,7 +54,7 @@ pub struct Note<'a> {
     pub business_id: Option<i64>,
     pub wallet_id: Option<i64>,
     pub kind: MessageKind,
-    /// An intent (link, receipt, stopped, locked), a code, a payment (top-up, refund), the PIN's version (PIN changed).
+    /// An intent (link, receipt, stopped, locked), a code, a payment (all of top-ups, refund), the PIN's version (PIN changed).
     pub subject_id: i64,
     /// A merchant's own text.
     pub text: Option<&'a str>,
@@ -102,14 +96,6 @@ pub enum Attempted {
     Superseded,
 }
 
-fn phone_place(message_id: i64) -> String {
-    format!("messages/{message_id}/phone")
-}
-
-fn text_place(message_id: i64) -> String {
-    format!("messages/{message_id}/text")
-}
-
 pub async fn compose(app: &App, note: &Note<'_>, by: By) -> Result<Composed, OpError> {
     let now = app.now();
     let id = app.store.id(IdKind::Message).await?;
@@ -138,130 +124,6 @@ pub async fn compose(app: &App, note: &Note<'_>, by: By) -> Result<Composed, OpE
     let held_until = if by == By::Us { now + HELD } else { now };
     let (job, step) = jobs::enqueue_held(job_id, JobKind::Message, business, id, held_until, now);
     Ok(Composed { message_id: id, job, steps: vec![messages::add(&row, &phone_hash(app, note.to)), step] })
-}
-
-/// What a message says, made anew.
-pub(super) struct Words {
-    pub(super) text: Zeroizing<String>,
-    link: Option<LinkParts>,
-    code: Option<Zeroizing<String>>,
-    parts: Vec<Zeroizing<String>>,
-    /// Why it is not worth sending any more.
-    stale: Option<&'static str>,
-}
-
-impl Words {
-    fn plain(text: String, parts: impl IntoIterator<Item = String>) -> Words {
-        let parts = parts.into_iter().map(Zeroizing::new).collect();
-        Words { text: Zeroizing::new(text), link: None, code: None, parts, stale: None }
-    }
-}
-
-async fn merchant_name(app: &App, business_id: Option<i64>) -> Result<String, OpError> {
-    let business = match business_id {
-        Some(id) => app.directory.business(id).await?,
-        None => None,
-    };
-    Ok(business.map_or_else(|| "a shop".to_owned(), |business| business.name.clone()))
-}
-
-pub(super) async fn words(app: &App, row: &MessageRow) -> Result<Words, OpError> {
-    let missing = |what: &str| OpError::Fault(format!("message {}: its {what} is missing", row.id));
-    let now = app.now();
-    let (operator, contact) = (app.config.pages.operator_name.as_deref(), app.config.pages.contact());
-    match row.kind {
-        MessageKind::Merchant => {
-            let sealed = row.sealed_text.as_deref().ok_or_else(|| missing("text"))?;
-            let plain = app.vault.unseal(&text_place(row.id), sealed);
-            let plain = plain.map_err(|error| OpError::Fault(error.to_string()))?;
-            let text = String::from_utf8_lossy(&plain).into_owned();
-            let merchant = merchant_name(app, row.business_id).await?;
-            Ok(Words::plain(message::merchant_text(&merchant, &text), [merchant, text]))
-        }
-        MessageKind::Link => {
-            let intent = app.store.intent(row.subject_id).await?.ok_or_else(|| missing("intent"))?;
-            let merchant = merchant_name(app, row.business_id).await?;
-            let token = app.vault.link_token(intent.id, &intent.nonce);
-            let url = Zeroizing::new(format!("{}{}", intent.link_base, token.as_str()));
-            let reference = message::unlinked(&intent.order_reference);
-            let payment = app.store.payment(intent.payment_id).await?.ok_or_else(|| missing("payment"))?;
-            let amount = message::paid_words(intent.amount, payment.charges_on_top());
-            let text = message::link_text(&LinkWords {
-                merchant: &merchant,
-                amount: &amount,
-                reference: &reference,
-                url: &url,
-                until: intent.expires_at,
-                operator,
-            });
-            let stale = (!intent.is_open(now)).then_some("the payment has ended");
-            let link = Some(LinkParts { merchant, amount, reference, url, token });
-            Ok(Words { text: Zeroizing::new(text), link, code: None, parts: Vec::new(), stale })
-        }
-        MessageKind::Code => {
-            let code = app.store.pin_code(row.subject_id).await?.ok_or_else(|| missing("code"))?;
-            let merchant = merchant_name(app, row.business_id).await?;
-            let intent = app.store.intent(code.intent_id).await?.ok_or_else(|| missing("intent"))?;
-            let digits = app.vault.code(code.id, &code.nonce, CODE_DIGITS);
-            let until = code.expires_at.min(intent.expires_at);
-            let text = Zeroizing::new(message::code_text(&digits, &merchant, until, operator));
-            let stale = (!code.is_good(now)).then_some("the code has ended");
-            Ok(Words { text, link: None, code: Some(digits), parts: Vec::new(), stale })
-        }
-        MessageKind::Receipt => {
-            let intent = app.store.intent(row.subject_id).await?.ok_or_else(|| missing("intent"))?;
-            let merchant = merchant_name(app, row.business_id).await?;
-            let payment = app.store.payment(intent.payment_id).await?.ok_or_else(|| missing("payment"))?;
-            let at = intent.ended_at.unwrap_or(row.created_at);
-            let reference = message::unlinked(&intent.order_reference);
-            let (charges, number) = (payment.charges_on_top(), payment.transaction_id);
-            let paid = message::paid_words(intent.amount, charges);
-            let text = message::receipt_text(&merchant, &paid, &reference, at, &number, operator);
-            let parts = [paid, merchant, reference, message::lagos_time(at), number];
-            Ok(Words::plain(text, parts))
-        }
-        MessageKind::PinChanged => {
-            let is_first = row.subject_id == 1;
-            let parts = [message::pin_changed_word(is_first).into(), message::lagos_time(row.created_at)];
-            let text = message::pin_changed_text(is_first, row.created_at, operator, &contact);
-            Ok(Words::plain(text, parts))
-        }
-        MessageKind::Stopped => {
-            let intent = app.store.intent(row.subject_id).await?.ok_or_else(|| missing("intent"))?;
-            let what = message::stopped_words(&merchant_name(app, row.business_id).await?, intent.amount);
-            let then = message::stopped_then(operator);
-            let text = message::wrong_pins_text(&what, row.created_at, &then, &contact);
-            Ok(Words::plain(text, [what, message::lagos_time(row.created_at)]))
-        }
-        MessageKind::Locked => {
-            let what = message::locked_words(operator);
-            let then = message::locked_then(row.created_at + LOCKED_FOR);
-            let text = message::wrong_pins_text(&what, row.created_at, &then, &contact);
-            Ok(Words::plain(text, [what, message::lagos_time(row.created_at)]))
-        }
-        MessageKind::Topup | MessageKind::Refund => {
-            let payment = app.store.payment(row.subject_id).await?.ok_or_else(|| missing("payment"))?;
-            let amount = payment.received.unwrap_or(payment.amount);
-            let (sum, at) = (naira(amount), message::lagos_time(row.created_at));
-            Ok(if row.kind == MessageKind::Topup {
-                let intent = waiting(app, row.wallet_id, now).await?;
-                let merchant = merchant_name(app, intent.as_ref().map(|intent| intent.business_id)).await?;
-                let waits = intent.as_ref().map(|intent| (merchant.as_str(), intent.expires_at));
-                Words::plain(message::topup_text(amount, row.created_at, operator, waits), [sum, at])
-            } else {
-                let merchant = merchant_name(app, Some(payment.business_id)).await?;
-                let from = message::refunded(&merchant, payment.external_reference.as_deref());
-                Words::plain(message::refund_text(&from, amount, row.created_at, operator), [sum, from, at])
-            })
-        }
-    }
-}
-
-pub(super) fn phone_of(app: &App, row: &MessageRow) -> Result<Phone, OpError> {
-    let plain = app.vault.unseal(&phone_place(row.id), &row.sealed_phone);
-    let plain = plain.map_err(|error| OpError::Fault(error.to_string()))?;
-    let phone = std::str::from_utf8(&plain).ok().and_then(Phone::from_digits);
-    phone.ok_or_else(|| OpError::Fault(format!("message {}: its phone number is not valid", row.id)))
 }
 
 /// One attempt under the fence of a claimed job; writes what came of it.

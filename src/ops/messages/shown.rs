@@ -1,6 +1,6 @@
 //! Messages as an operator sees them: the newest of a list, or one, without the secrets that were in them.
 
-use super::outbox::{phone_of, words};
+use super::words::{phone_of, words};
 use crate::app::App;
 use crate::domain::message;
 use crate::domain::phone::Phone;
@@ -12,9 +12,13 @@ use crate::store::tables::messages::MessageRow;
 /// A message for people.
 pub struct Listed {
     pub row: MessageRow,
-    pub phone: Phone,
-    /// As sent if nobody but the log of a service in dev mode got it, else without codes and links.
-    pub text: String,
+    /// `None`: it cannot be decrypted.
+    pub phone: Option<Phone>,
+    /// As sent if nobody but the log of a service in dev mode got it, else without codes and links; `None`: it
+    /// cannot be made again.
+    pub text: Option<String>,
+    /// Why phone or text are missing, for operators.
+    pub unreadable: Option<String>,
 }
 
 /// Messages to one phone or to all, newest first, at most `limit`; and whether there are more.
@@ -38,10 +42,26 @@ pub async fn show(app: &App, id: i64) -> Result<Option<Listed>, OpError> {
     }
 }
 
+/// One message that cannot be read hides no others: its row says so.
 async fn listed(app: &App, row: MessageRow) -> Result<Listed, OpError> {
-    let text = words(app, &row).await?.text;
+    let mut unreadable = None;
+    let phone = told(phone_of(app, &row), &mut unreadable)?;
+    let made = told(words(app, &row).await, &mut unreadable)?;
     // By the row: the one who lists may be configured otherwise than the one who sent.
     let is_logged = row.provider_id.as_deref().is_some_and(|id| id.starts_with(LOG_PREFIX));
-    let text = if is_logged && app.config.server.dev { text.to_string() } else { message::masked(&text) };
-    Ok(Listed { phone: phone_of(app, &row)?, text, row })
+    let is_whole = is_logged && app.config.server.dev;
+    let text = made.map(|made| if is_whole { made.text.to_string() } else { message::masked(&made.text) });
+    Ok(Listed { phone, text, unreadable, row })
+}
+
+/// The value, or `None` with the reason; that the database is away is an error all the same.
+fn told<T>(made: Result<T, OpError>, why: &mut Option<String>) -> Result<Option<T>, OpError> {
+    match made {
+        Ok(value) => Ok(Some(value)),
+        Err(OpError::Fault(reason)) => {
+            why.get_or_insert(reason);
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
 }

@@ -2,17 +2,20 @@
 //!
 //! It is chosen like a payment's and matched like one, by exact amount and name, but belongs to the
 //! wallet: no charges, no merchant credited, no webhook, not in the merchant's list. What the wallet may
-//! hold bounds what one business may expect; what arrives beyond it goes to review (`weigh`).
+//! hold bounds what one business may expect; what arrives beyond it goes to review (`weigh`), and
+//! the customer is told so.
 
 use crate::app::App;
 use crate::directory::Caller;
 use crate::domain::charges::{Charges, Quote, Schedule};
 use crate::domain::matching::Beneficiary;
+use crate::domain::message::MessageKind;
 use crate::domain::money::Money;
 use crate::domain::name::Folded;
 use crate::domain::payment::{Kind, PayerDetails, Payment, TransferRequest};
 use crate::domain::phone::Phone;
 use crate::domain::wallet::Wallet;
+use crate::ops::messages::outbox::{self, By, NOTES_VALID, Note};
 use crate::ops::payments::create::{choose_account, fresh_transaction_id};
 use crate::ops::payments::idempotency::Remember;
 use crate::ops::payments::like_names::add_payment;
@@ -20,7 +23,7 @@ use crate::ops::payments::read::PaymentView;
 use crate::ops::wallets::find::{find, known_wallet, limits};
 use crate::ops::{OpError, RACES_MAX};
 use crate::store::tables::topups;
-use crate::store::{Applied, IdKind};
+use crate::store::{Applied, IdKind, Step};
 
 /// Nothing is charged for a top-up.
 const FREE: Schedule =
@@ -138,12 +141,72 @@ async fn requested(
 }
 
 /// What speaks against putting money into the wallet of a top-up without a person (contract/wallet.md#w6).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum WalletDoubt {
+    #[error("the wallet to top up is suspended")]
+    Suspended,
+    #[error("the top-up would put the wallet above the limit of its tier")]
+    OverTier,
+}
+
+/// A top-up whose money waits for a person, by nothing but its wallet.
+#[derive(Clone, Copy, Debug)]
+pub struct HeldTopup {
+    pub payment_id: i64,
+    /// Of the merchant that asked for it.
+    pub business_id: i64,
+    pub wallet_id: i64,
+    pub doubt: WalletDoubt,
+}
+
+/// `None`: it is no top-up, or its wallet may take the money.
+pub async fn held_topup(app: &App, payment: &Payment, received: Money) -> Result<Option<HeldTopup>, OpError> {
+    let Beneficiary::Wallet(wallet_id) = Beneficiary::of(payment) else { return Ok(None) };
+    let wallet = known_wallet(app, wallet_id).await?;
+    let fits = || wallet.may_hold(received, Money::ZERO, limits(app, &wallet));
+    let doubt = match wallet.suspended {
+        true => Some(WalletDoubt::Suspended),
+        false => (!fits()).then_some(WalletDoubt::OverTier),
+    };
+    let (payment_id, business_id) = (payment.id, payment.business_id);
+    Ok(doubt.map(|doubt| HeldTopup { payment_id, business_id, wallet_id, doubt }))
+}
+
+/// The same in words.
 pub async fn wallet_doubt(app: &App, payment: &Payment, received: Money) -> Result<Option<String>, OpError> {
-    let Beneficiary::Wallet(id) = Beneficiary::of(payment) else { return Ok(None) };
-    let wallet = known_wallet(app, id).await?;
-    if wallet.suspended {
-        return Ok(Some("the wallet to top up is suspended".into()));
-    }
-    let fits = wallet.may_hold(received, Money::ZERO, limits(app, &wallet));
-    Ok((!fits).then(|| "the top-up would put the wallet above the limit of its tier".into()))
+    Ok(held_topup(app, payment, received).await?.map(|held| held.doubt.to_string()))
+}
+
+/// Tells the customer of money that waits: they sent it, and see no balance.
+pub async fn tell_held(app: &App, held: &HeldTopup) -> Result<Vec<Step>, OpError> {
+    let kind = match held.doubt {
+        WalletDoubt::Suspended => MessageKind::TopupSuspended,
+        WalletDoubt::OverTier => MessageKind::TopupOverLimit,
+    };
+    tell_of_topup(app, kind, held.wallet_id, (held.business_id, held.payment_id)).await
+}
+
+/// Tells the customer that the money of a top-up was taken out of the wallet again.
+pub async fn tell_reversed(app: &App, wallet_id: i64, payment: &Payment) -> Result<Vec<Step>, OpError> {
+    let about = (payment.business_id, payment.id);
+    tell_of_topup(app, MessageKind::TopupReversed, wallet_id, about).await
+}
+
+async fn tell_of_topup(
+    app: &App,
+    kind: MessageKind,
+    wallet_id: i64,
+    (business_id, payment_id): (i64, i64),
+) -> Result<Vec<Step>, OpError> {
+    let wallet = known_wallet(app, wallet_id).await?;
+    let note = Note {
+        to: &wallet.phone,
+        business_id: Some(business_id),
+        wallet_id: Some(wallet_id),
+        kind,
+        subject_id: payment_id,
+        text: None,
+        valid_until: app.now() + NOTES_VALID,
+    };
+    Ok(outbox::compose(app, &note, By::Workers).await?.steps)
 }

@@ -41,11 +41,11 @@ pub enum DeskRefusal {
     #[error("the reference {0:?} was used for another credit")]
     ReferenceTaken(String),
     #[error(
-        "{0} was credited to this wallet less than 10 minutes ago; if this is another credit, give it a reference \
-         of its own with --ref"
+        "{} was credited to this wallet less than 10 minutes ago; if this is another credit, give it a reference \
+         of its own with --ref", naira(*.0)
     )]
     Twice(Money),
-    #[error("the credit would put the wallet above the limit of tier {tier} ({most}); change the tier first")]
+    #[error("the credit would put the wallet above the limit of tier {tier} ({}); change the tier first", naira(*.most))]
     OverTier { tier: i64, most: Money },
     #[error("the tier must be 1, 2 or 3")]
     Tier,

@@ -9,7 +9,9 @@ use std::collections::HashSet;
 
 use super::target::{self, Addressed};
 use crate::app::App;
+use crate::domain::merchant::WebsiteStatus;
 use crate::domain::time::{Span, Timestamp};
+use crate::domain::weburl::same_url;
 use crate::ops::OpError;
 use crate::ops::look_back::{Found, REACH, look_back};
 use crate::store::tables::acts;
@@ -74,6 +76,30 @@ pub async fn find(app: &App, search: &Search) -> Result<Found<Delivery>, OpError
     )
     .await?;
     Ok(found.first(limit))
+}
+
+/// How many paused targets matter to somebody: a webhook waits for them, or they are the saved URL of a business or of
+/// one of its approved websites. A URL that was replaced keeps its pause, for whoever saves it again.
+pub async fn paused_in_use(app: &App) -> Result<usize, OpError> {
+    let paused = app.store.paused_targets().await?;
+    if paused.is_empty() {
+        return Ok(0);
+    }
+    let waited_for: HashSet<(i64, String)> = app.store.targets_waited_for().await?.into_iter().collect();
+    let mut count = 0;
+    for target in paused {
+        let is_saved = is_saved(app, target.business_id, &target.url).await?;
+        count += usize::from(is_saved || waited_for.contains(&(target.business_id, target.url)));
+    }
+    Ok(count)
+}
+
+async fn is_saved(app: &App, business_id: i64, url: &str) -> Result<bool, OpError> {
+    let business = app.directory.business(business_id).await?.and_then(|found| found.webhook_url.clone());
+    let websites = app.directory.websites(business_id).await?;
+    let approved = websites.iter().filter(|website| website.status == WebsiteStatus::Approved);
+    let of_websites = approved.filter_map(|website| website.webhook_url.as_deref());
+    Ok(business.as_deref().into_iter().chain(of_websites).any(|saved| same_url(saved, url)))
 }
 
 /// Sends the named deliveries again, whatever became of them before, but for reversed payments; each is an act of the

@@ -33,6 +33,9 @@ pub fn template(outgoing: &Outgoing, templates: &Templates, language: &str) -> R
         MessageKind::Topup => templates.topup.as_ref(),
         MessageKind::Refund => templates.refund.as_ref(),
         MessageKind::Stopped | MessageKind::Locked => templates.wrong_pins.as_ref(),
+        MessageKind::TopupSuspended | MessageKind::TopupOverLimit | MessageKind::TopupReversed => {
+            templates.topup_problem.as_ref()
+        }
         MessageKind::Merchant => templates.merchant.as_ref(),
     };
     let Some(name) = name else {
@@ -136,6 +139,7 @@ mod tests {
             topup: named("topup"),
             refund: named("refund"),
             wrong_pins: named("wrong_pins"),
+            topup_problem: named("topup_problem"),
             merchant: named("merchant"),
         }
     }

@@ -102,6 +102,13 @@ statements! {
          on conflict (business_id, url) do nothing"
     }
     RESUME_TARGET: query { "delete from paused_targets where business_id = $1 and url = $2" }
+    // Each half has its queue's index.
+    PUT_ASIDE: query {
+        "select distinct business_id, note from (select business_id, note from jobs where kind = 'deliver' \
+         and done_at is null and tries = 0 and outcome = 'paused' union all select business_id, note from jobs \
+         where kind = 'deliver' and done_at is null and tries > 0 and outcome = 'paused') aside \
+         order by business_id, note limit 10000"
+    }
     PAUSED_TARGETS: query {
         "select business_id, url, paused_at from paused_targets order by paused_at limit 10000"
     }
@@ -334,6 +341,16 @@ impl Store {
     /// many those were.
     pub async fn forget_attempts(&self, before: Timestamp) -> Result<usize, StoreError> {
         Ok(self.write(&FORGET_ATTEMPTS, vec![before.into()]).await?.into_rows().len())
+    }
+
+    /// Businesses and URLs of paused targets for which deliveries wait, at most 10,000.
+    pub async fn targets_waited_for(&self) -> Result<Vec<(i64, String)>, StoreError> {
+        let rows = self.read(&PUT_ASIDE, Vec::new()).await?;
+        let target = |row: Row| {
+            let mut reader = row.reader("jobs");
+            Ok((reader.int("business_id")?, reader.text("note")?))
+        };
+        rows.into_iter().map(target).collect()
     }
 
     /// Targets that answered 410 and wait for a person, oldest first, at most 10,000.

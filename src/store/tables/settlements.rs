@@ -41,6 +41,10 @@ statements! {
         concat!("select ", columns!(), " from settlements where payment_id = $1 and reversed_at is null union all \
                  select ", columns!(), " from settlements where payment_id = $1 and reversed_at is not null order by id")
     }
+    REVERSED_OF_ALERT: query {
+        concat!("select ", columns!(), " from settlements where alert_id = $1 and reversed_at is not null \
+                 order by id desc limit 10")
+    }
     POSTINGS_OF_SETTLEMENT: query {
         "select p.account, p.side, p.amount_kobo from postings p join entries e on e.id = p.entry_id \
          where e.settlement_id = $1 and e.kind = 'settlement' order by p.line"
@@ -265,6 +269,11 @@ impl Store {
     }
 
     /// What the merchant is owed.
+    /// Settlements of an alert that were reversed, newest first, at most ten.
+    pub async fn reversed_of_alert(&self, alert_id: i64) -> Result<Vec<Settlement>, StoreError> {
+        self.read(&REVERSED_OF_ALERT, vec![alert_id.into()]).await?.into_iter().map(decode).collect()
+    }
+
     pub async fn merchant_balance(&self, business_id: i64) -> Result<Option<Money>, StoreError> {
         let row = self.read_one(&MERCHANT_BALANCE, vec![business_id.into()]).await?;
         row.map(|row| row.single_int("merchant_balances").map(Money)).transpose()

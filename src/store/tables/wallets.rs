@@ -53,9 +53,10 @@ statements! {
     }
     CREDIT_BY_REF: query { "select wallet_id, amount_kobo from wallet_credits where ref = $1" }
     LINES: query {
-        "select e.posted_at, e.kind, e.memo, p.side, p.amount_kobo, s.kind as settlement_kind, y.transaction_id, b.name \
+        "select e.posted_at, e.kind, e.memo, p.side, p.amount_kobo, s.kind as settlement_kind, y.transaction_id, b.name, c.ref \
          from postings p join entries e on e.id = p.entry_id left join settlements s on s.id = e.settlement_id \
          left join payments y on y.id = s.payment_id left join businesses b on b.id = y.business_id \
+         left join wallet_credits c on c.entry_id = e.id \
          where p.account = $1 order by e.posted_at desc, p.entry_id desc limit $2"
     }
     BUSINESS: query { "select wrong_clock, stopped_at, resumed_at from wallet_businesses where business_id = $1" }
@@ -294,6 +295,8 @@ pub struct StatementLine {
     pub settlement_kind: Option<String>,
     pub transaction_id: Option<String>,
     pub merchant: Option<String>,
+    /// Of a credit by an operator.
+    pub reference: Option<String>,
 }
 
 fn line(row: Row) -> Result<StatementLine, StoreError> {
@@ -307,6 +310,7 @@ fn line(row: Row) -> Result<StatementLine, StoreError> {
         settlement_kind: r.opt_text("settlement_kind")?,
         transaction_id: r.opt_text("transaction_id")?,
         merchant: r.opt_text("name")?,
+        reference: r.opt_text("ref")?,
     })
 }
 

@@ -87,7 +87,7 @@ on_both! {
             assert_eq!(ingest(&desk, &Alert::credit(NUMBER, naira, "Kelechi Umeh", now()).text(), &["--trusted"])["transaction_id"], id);
         }
         let told = desk.text(&["payment", "reverse", "r-1", "--reason", "wrong match"]);
-        assert!(told.lines().count() <= 7 && told.contains("reversed") && told.contains("payment show r-1 --business 1"), "{told}");
+        assert!(told.lines().count() <= 11 && told.contains("reversed") && told.contains("payment show r-1 --business 1"), "{told}");
         let text = desk.text(&["payment", "show", "r-1"]);
         assert!(text.lines().any(|line| line.starts_with("status:") && line.ends_with("reversed")), "{text}");
         let json = desk.json(&["payment", "show", "r-1"]);

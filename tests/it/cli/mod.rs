@@ -5,6 +5,7 @@
 //! turn `50.00` into `50.0` and hide the difference.
 
 mod accounts;
+mod afterwards;
 mod alarms;
 mod alert_search;
 mod demo;
@@ -123,13 +124,16 @@ impl<'a> Desk<'a> {
         serde_json::from_str(&self.json_text(args)).unwrap()
     }
 
-    /// The one line of a command that is refused.
+    /// What a command says that is refused: one line, and one for each obstacle that may be overridden.
     pub fn refused(&self, args: &[&str]) -> String {
         let output = self.run(args);
         let err = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(1), "{args:?}: {err}");
         assert!(output.stdout.is_empty(), "{args:?} printed although it was refused");
-        assert_eq!(err.lines().count(), 1, "{args:?}: {err}");
+        // What speaks against an approval or a reversal has a line each, before the one that says how to insist.
+        let before = err.lines().count() - 1;
+        let obstacles = err.lines().skip(1).filter(|line| line.starts_with("- ")).count();
+        assert!(before == 0 || before == obstacles + 1, "{args:?}: {err}");
         err.trim_end().to_owned()
     }
 

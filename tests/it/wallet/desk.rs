@@ -59,6 +59,7 @@ on_both! {
         let shown = desk.json(&["wallet", "show", PHONE]);
         assert_eq!(shown["statement"][0]["kind"], "credit by an operator");
         assert_eq!((&shown["statement"][0]["memo"], &shown["statement"][0]["amount"]), (&"goodwill".into(), &2500.5.into()));
+        assert_eq!(shown["statement"][0]["reference"], "R-1");
         assert_eq!(desk.json_text(&["message", "list"]), r#"{"messages":[],"more":false}"#);
         assert_eq!(desk.json(&["audit"])["ok"], true);
     }

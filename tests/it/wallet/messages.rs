@@ -24,6 +24,11 @@ async fn text(w: &World, to: &str, text: &str) -> TextSent {
     send_text(&w.t.app, &w.shop.caller, &Phone::parse(to).unwrap(), text, None).await.unwrap()
 }
 
+/// What an operator reads of it.
+fn said(one: &tillbell::ops::messages::shown::Listed) -> &str {
+    one.text.as_deref().unwrap()
+}
+
 on_both! {
     async fn a_refused_link_is_told_and_tried_again_by_the_same_request(db: TestDatabase) {
         let w = World::start(db).await;
@@ -114,7 +119,7 @@ on_both! {
         assert_eq!(w.post.seen().len(), before, "not sent later");
         let shown = oldest_first(&w.t.app, Some(&Phone::parse("07035550199").unwrap())).await;
         assert_eq!(shown.len(), 4);
-        assert_eq!(shown[0].text, "From adire.example Ltd:\nYour order is ****", "the messenger is not the log");
+        assert_eq!(said(&shown[0]), "From adire.example Ltd:\nYour order is ****", "the messenger is not the log");
         assert!(oldest_first(&w.t.app, Some(&w.phone())).await.is_empty());
     }
 
@@ -168,9 +173,9 @@ on_both! {
         w.post.answer(refused("no"));
         assert!(matches!(w.try_start(&w.request(100, "k-3")).await, Started::NotSent(..)));
         let shown = oldest_first(&w.t.app, None).await;
-        assert!(shown[0].text.contains(&logged.confirm_url));
-        assert!(!shown[1].text.contains(&token(&sent)) && shown[1].text.contains("://***"), "{}", shown[1].text);
-        assert!(shown[2].text.contains("://***"), "{}", shown[2].text);
+        assert!(said(&shown[0]).contains(&logged.confirm_url));
+        assert!(!said(&shown[1]).contains(&token(&sent)) && said(&shown[1]).contains("://***"), "{}", said(&shown[1]));
+        assert!(said(&shown[2]).contains("://***"), "{}", said(&shown[2]));
     }
 
     async fn without_dev_mode_nothing_is_listed_in_clear(db: TestDatabase) {
@@ -179,7 +184,7 @@ on_both! {
         w.post.answer(SendOutcome::Sent { provider_id: "log-1".into() });
         let started = w.begin(100, "k-1").await;
         let shown = oldest_first(&w.t.app, None).await;
-        assert!(!shown[0].text.contains(&token(&started)), "{}", shown[0].text);
+        assert!(!said(&shown[0]).contains(&token(&started)), "{}", said(&shown[0]));
     }
 
     async fn a_business_sends_ten_thousand_a_day(db: TestDatabase) {

@@ -253,6 +253,103 @@ on_both! {
         assert_eq!(violations(&w.t, "balances_above_floor").await, 1);
     }
 
+    async fn money_that_is_not_added_is_told_to_its_owner_once(db: TestDatabase) {
+        let w = world(db).await;
+        w.funded(1_000).await;
+        let kept_out = topup(&w, 6_200, PAYER).await;
+        let too_much = topup(&w, 42_700, "Ngozi Danladi").await;
+        act(&w.t.app, "ada", PHONE, Act::Suspend, "asked for").await.unwrap().unwrap();
+        w.t.advance(LATER + Span::seconds(20));
+        let mail = Alert::credit(ACCOUNT, 6_200, PAYER, at()).text();
+        let held = w.t.ingest(&mail).await;
+        assert_eq!(held.status, AlertStatus::Review, "{held:?}");
+        w.send_messages().await;
+        let told = w.post.last(MessageKind::TopupSuspended);
+        assert_eq!(
+            told.text,
+            "On 10 Mar 2026, 09:10, your transfer of NGN 6,200.00 arrived, but it has not been added to your balance, \
+             because your wallet is suspended. If you have questions, contact your wallet provider."
+        );
+        assert_eq!(told.to, w.phone().e164());
+        // A copy, and another decision, tell nothing new.
+        assert_eq!(w.t.ingest(&mail).await.status, AlertStatus::Duplicate);
+        tillbell::ops::alerts::rematch::rematch(&w.t.app, kept_out.id).await.unwrap();
+        w.send_messages().await;
+        assert_eq!(w.post.count(MessageKind::TopupSuspended), 1);
+        // Approved by a person: it is there, and cannot be spent.
+        let approve = Approve {
+            alert_id: held.alert_id,
+            business_id: w.shop.id,
+            transaction_id: &kept_out.transaction_id,
+            operator: "ada",
+            despite: Some("it is the customer's money"),
+        };
+        approve_alert(&w.t.app, &approve).await.unwrap().unwrap();
+        w.send_messages().await;
+        let added = w.post.last(MessageKind::Topup).text;
+        let then = "Your wallet is suspended, so you cannot use it now. For help, contact your wallet provider.";
+        assert!(added.starts_with("NGN 6,200.00 was added to your wallet on") && added.ends_with(then), "{added}");
+        // What would put it above its limit is told so.
+        act(&w.t.app, "ada", PHONE, Act::Resume, "sorted").await.unwrap().unwrap();
+        let over = w.t.ingest(&Alert::credit(ACCOUNT, 42_700, "Ngozi Danladi", at()).text()).await;
+        assert_eq!(over.status, AlertStatus::Matched, "49,900 of 50,000: {over:?}");
+        assert_eq!(w.t.payment(&too_much).await.status, Status::Approved);
+        assert_eq!(w.post.count(MessageKind::TopupOverLimit), 0);
+    }
+
+    async fn money_above_the_limit_is_told_to_its_owner_unless_it_was_added_first(db: TestDatabase) {
+        let w = world(db).await;
+        w.funded(1_000).await;
+        topup(&w, 30_400, PAYER).await;
+        let second = topup(&w, 12_300, "Ngozi Danladi").await;
+        let more = GivenCredit { phone: PHONE, amount: Money(3_900_000), reason: "refund", reference: Some("R-2") };
+        credit(&w.t.app, "ada", &more).await.unwrap().unwrap();
+        w.t.advance(LATER + Span::seconds(20));
+        let over = w.t.ingest(&Alert::credit(ACCOUNT, 30_400, PAYER, at()).text()).await;
+        assert_eq!(over.status, AlertStatus::Review, "{over:?}");
+        w.send_messages().await;
+        let told = w.post.last(MessageKind::TopupOverLimit).text;
+        assert!(told.contains("your transfer of NGN 30,400.00 arrived, but it has not been added"), "{told}");
+        assert!(told.contains("because your wallet would then hold more than it may."), "{told}");
+        // A person is faster than the message: it would tell what is no longer so.
+        let over = w.t.ingest(&Alert::credit(ACCOUNT, 12_300, "Ngozi Danladi", at()).text()).await;
+        assert_eq!(over.status, AlertStatus::Review, "{over:?}");
+        let approve = Approve {
+            alert_id: over.alert_id,
+            business_id: w.shop.id,
+            transaction_id: &second.transaction_id,
+            operator: "ada",
+            despite: Some("the limit is raised tomorrow"),
+        };
+        approve_alert(&w.t.app, &approve).await.unwrap().unwrap();
+        w.send_messages().await;
+        assert_eq!((w.post.count(MessageKind::TopupOverLimit), w.post.count(MessageKind::Topup)), (1, 1));
+    }
+
+    async fn a_topup_that_was_reversed_is_told_to_its_owner(db: TestDatabase) {
+        let w = world(db).await;
+        w.funded(1_000).await;
+        let asked = topup(&w, 6_300, PAYER).await;
+        w.t.advance(LATER + Span::seconds(20));
+        w.t.ingest(&Alert::credit(ACCOUNT, 6_300, PAYER, at()).text()).await;
+        let ask = Reverse {
+            business_id: w.shop.id,
+            transaction_id: &asked.transaction_id,
+            reason: "the bank took it back",
+            operator: "ada",
+            undoing_alert: None,
+            despite: None,
+        };
+        reverse_payment(&w.t.app, &ask).await.unwrap().unwrap();
+        w.send_messages().await;
+        assert_eq!(
+            w.post.last(MessageKind::TopupReversed).text,
+            "On 10 Mar 2026, 09:10, your top-up of NGN 6,300.00 was reversed, and the money was taken out of your wallet \
+             again. If you have questions, contact your wallet provider."
+        );
+        assert_eq!(w.post.count(MessageKind::Refund), 0, "that is of payments to shops");
+    }
+
     async fn a_topup_that_never_arrives_is_swept(db: TestDatabase) {
         let w = world(db).await;
         w.funded(1_000).await;

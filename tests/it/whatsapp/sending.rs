@@ -67,6 +67,7 @@ on_both! {
             (MessageKind::Refund, "tillbell_refund", "The NGN 5,000.00 that you paid to adire.example Ltd for order ORDER k-1 was refunded"),
             (MessageKind::Stopped, "tillbell_wrong_pins", "your payment of NGN 5,000.00 to adire.example Ltd was stopped on 10 Mar 2026"),
             (MessageKind::Locked, "tillbell_wrong_pins", "your wallet was locked on 10 Mar 2026"),
+            (MessageKind::TopupReversed, "tillbell_topup_problem", "on 10 Mar 2026, 09:00, your top-up of NGN 5,000.00 was reversed, and the money was taken out of your wallet again"),
         ] {
             let phone = w.phone();
             let note = Note {

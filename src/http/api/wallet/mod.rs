@@ -17,7 +17,7 @@ use serde::Serialize;
 
 use super::once::{self, Begun};
 use super::{Admitted, Answer, Received, admit_to};
-use crate::domain::impostor::Impostor;
+use crate::domain::impostor::{Impostor, OwnHost};
 use crate::domain::merchant::Mode;
 use crate::domain::money::Money;
 use crate::domain::phone::Phone;
@@ -114,6 +114,21 @@ fn phone(check: &mut Checker<'_, '_>) -> Option<Phone> {
 /// The required payer's name: at least one letter.
 fn payer_name(check: &mut Checker<'_, '_>) -> Option<String> {
     check.required_name("payer_name", PAYER_NAME_MAX)
+}
+
+/// Refuses a field that leads to the payment pages, or is not what it looks like.
+fn honest(
+    http: &Http,
+    check: &mut Checker<'_, '_>,
+    field: &'static str,
+    text: Option<&str>,
+    rule: impl Fn(&str) -> Result<(), Impostor>,
+) {
+    let Some(text) = text else { return };
+    let own = OwnHost::of(&http.app.public_url());
+    if let Err(why) = rule(text).and_then(|()| own.map_or(Ok(()), |own| own.check(text))) {
+        check.problems.complain(field, impostor_code(why), &why.to_string());
+    }
 }
 
 /// A text that may have line breaks and tabs; other control characters are refused.

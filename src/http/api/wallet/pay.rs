@@ -10,9 +10,9 @@ use axum::response::Response;
 use serde::Serialize;
 
 use super::{
-    Entered, answer, impostor_code, multiline, no_wallet, over_quota, payer_name, phone, replay, suspended,
+    Entered, answer, honest, multiline, no_wallet, over_quota, payer_name, phone, replay, suspended,
 };
-use crate::domain::impostor::{Impostor, OwnHost, check_direction, check_line};
+use crate::domain::impostor::{check_direction, check_line};
 use crate::domain::reference::check_reference;
 use crate::domain::wallet::WalletStatus;
 use crate::domain::weburl::MAX_URL_CHARS;
@@ -167,21 +167,6 @@ fn read(http: &Http, fields: &Fields<'_>) -> Result<StartRequest, Bad> {
             fingerprint: http.app.vault.request_hash(&fields.fingerprint("POST", "pay/start")),
         }),
         (_, _, _, _, webhook_url, _) => Err(Bad { problems, webhook_url }),
-    }
-}
-
-/// Refuses a field that leads to the payment pages, or is not what it looks like.
-fn honest(
-    http: &Http,
-    check: &mut Checker<'_, '_>,
-    field: &'static str,
-    text: Option<&str>,
-    rule: impl Fn(&str) -> Result<(), Impostor>,
-) {
-    let Some(text) = text else { return };
-    let own = OwnHost::of(&http.app.public_url());
-    if let Err(why) = rule(text).and_then(|()| own.map_or(Ok(()), |own| own.check(text))) {
-        check.problems.complain(field, impostor_code(why), &why.to_string());
     }
 }
 

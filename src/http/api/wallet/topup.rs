@@ -7,7 +7,8 @@ use axum::response::Response;
 use http::StatusCode;
 use serde::Serialize;
 
-use super::{Entered, answer, no_wallet, payer_name, phone, replay, suspended};
+use super::{Entered, answer, honest, no_wallet, payer_name, phone, replay, suspended};
+use crate::domain::impostor::check_line;
 use crate::domain::money::Money;
 use crate::domain::phone::Phone;
 use crate::http::Http;
@@ -38,6 +39,10 @@ async fn start(http: &Http, entered: &Entered, fields: &Fields<'_>) -> Result<An
     let phone = phone(&mut check);
     let amount = check.amount("amount", http.app.config.payments.max_amount);
     let payer_name = payer_name(&mut check);
+    honest(http, &mut check, "payer_name", payer_name.as_deref(), check_line);
+    if !check.problems.is_empty() {
+        return Err(once::invalid(&entered.received, check.problems));
+    }
     let (Some(phone), Some(amount), Some(payer_name)) = (phone, amount, payer_name) else {
         return Err(once::invalid(&entered.received, check.problems));
     };
