@@ -55,6 +55,7 @@ pub(in crate::store) const MIGRATIONS: &[Migration] = migrations![
     "0024_forwarded_and_paid",
     "0025_alarms",
     "0026_name_stems",
+    "0029_asked_before",
 ];
 
 impl Migration {
@@ -263,6 +264,7 @@ mod tests {
         ("0024_forwarded_and_paid", "f75b42492f3524097f3289263a7481ea5d731ba2b896ccf24ff63a7fef7be23c"),
         ("0025_alarms", "cf6262ef1bd476d2587164814818351b3841d8aa9b156bf48f094789288baf30"),
         ("0026_name_stems", "238397f4a8ab480f238012aa695b6fee2789c2d8b608d1bcaa7ebeb1ca4ba391"),
+        ("0029_asked_before", "bd87ff3b4c315acb1ad86c85511cd765a5530c793ae9322ec72608fa0ae04511"),
     ];
 
     #[test]
