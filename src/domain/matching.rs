@@ -17,16 +17,25 @@ use super::time::Timestamp;
 mod elsewhere;
 mod fit;
 mod reasons;
+mod rivals;
 
 pub use elsewhere::consider_on;
-pub use fit::{AmountFit, CLOCK_SLACK, Interval, NEAR_MISS, TimeFit, has_ended_lately, similar_amounts};
+pub use fit::{
+    AmountFit, CLOCK_SLACK, ENDED_WITHIN, Interval, NEAR_MISS, TimeFit, has_ended_lately, similar_amounts,
+};
 use reasons::Reasons;
 pub use reasons::ReviewKind;
+use rivals::meant_for_another;
+pub use rivals::of_another_in_words;
 
 /// Candidates of like names read for one alert. At the limit the set may be incomplete, and a person decides.
 pub const CANDIDATES_MAX: usize = 2_000;
 /// Suggestions kept with an alert.
 pub const SUGGESTIONS_MAX: usize = 20;
+
+/// Why a person decides where payments may be missing.
+pub const NOT_ALL_CHECKED: &str =
+    "too many open payments have this amount or a similar name; not all were checked";
 
 /// Who gets the money. Two candidates of one beneficiary may be chosen between, of two never.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -66,6 +75,8 @@ pub struct Candidate<'a> {
     pub beneficiary: Beneficiary,
     /// A person has accepted this payer under this name before (contract/names.md#n16).
     pub proven: bool,
+    /// As it asked before it was corrected a short time ago.
+    pub before: Vec<&'a Payment>,
 }
 
 /// The account on which a payment asks for money, beside the one that the alert is about.
@@ -108,8 +119,12 @@ pub struct Considered {
     pub which_account: WhichAccount,
     created_at: Timestamp,
     beneficiary: Beneficiary,
-    /// The sweep rejected it a short time ago, and the money may have been sent before.
+    /// It was rejected or reversed a short time ago, and the money may have been sent before.
     has_ended_lately: bool,
+    /// It asks for about what was received.
+    is_about: bool,
+    /// It asked for what was received, or about as much, before it was corrected.
+    asked_before: bool,
 }
 
 impl Considered {
@@ -150,7 +165,7 @@ impl Considered {
         let amount = match self.amount_fit {
             AmountFit::Exact => 2,
             AmountFit::ChargesRule => 1,
-            AmountFit::Under | AmountFit::Over => 0,
+            AmountFit::Under | AmountFit::Over => u8::from(self.asked_before),
         };
         let time = match self.time_fit {
             TimeFit::Fits => 2,
@@ -183,15 +198,16 @@ pub enum Verdicts {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Decision {
     pub verdict: Verdicts,
+    /// So many as a person is shown.
     pub considered: Vec<Considered>,
+    /// The likeliest that speak against an approval by a person, however many are likelier to be suggested.
+    rivals: Vec<Considered>,
 }
 
 impl Decision {
-    /// A payment of somebody else that leaves nothing to ask: amount, name and time fit, and it is open or has ended by
-    /// itself lately.
-    pub fn fits_another(&self, own: Beneficiary) -> Option<&Considered> {
-        let may_be_approved = |c: &Considered| c.status == Status::Pending || c.has_ended_lately;
-        self.considered.iter().find(|c| c.beneficiary != own && c.fits_exactly() && may_be_approved(c))
+    /// Nothing was weighed.
+    pub fn unweighed(verdict: Verdicts) -> Decision {
+        Decision { verdict, considered: Vec::new(), rivals: Vec::new() }
     }
 }
 
@@ -202,13 +218,14 @@ pub fn decide(incoming: &Incoming<'_>, candidates: &[Candidate<'_>]) -> Decision
         candidates.iter().map(|c| consider(incoming, received_name.as_ref(), c)).collect();
     likeliest_first(&mut considered);
     let verdict = judge(incoming, received_name.as_ref(), &considered);
+    let rivals = rivals::of(&considered);
     considered.retain(|c| {
         c.name != NameVerdict::Different || (c.amount_fit.approves() && c.time_fit != TimeFit::Outside)
     });
     one_of_each_first(&mut considered);
     considered.truncate(SUGGESTIONS_MAX);
     considered.sort_by_key(Considered::rank);
-    Decision { verdict, considered }
+    Decision { verdict, considered, rivals }
 }
 
 fn likeliest_first(considered: &mut [Considered]) {
@@ -227,6 +244,9 @@ fn one_of_each_first(considered: &mut [Considered]) {
 fn consider(incoming: &Incoming<'_>, received: Option<&Folded>, candidate: &Candidate<'_>) -> Considered {
     let payment = candidate.payment;
     let expected = Folded::new(&payment.payer_name);
+    let (low, high) = similar_amounts(incoming.received);
+    let is_about = |payment: &Payment| low <= payment.amount && payment.amount <= high;
+    let may_ask = |before: &Payment| AmountFit::of(before, incoming.received).approves() || is_about(before);
     let (mut name, mut name_reason) = match received.zip(incoming.payer_name) {
         None => (NameVerdict::Different, "the alert shows no payer name".to_owned()),
         Some(received) => {
@@ -255,6 +275,8 @@ fn consider(incoming: &Incoming<'_>, received: Option<&Folded>, candidate: &Cand
         created_at: payment.created_at,
         beneficiary: candidate.beneficiary,
         has_ended_lately: has_ended_lately(payment, incoming.time, incoming.first_seen),
+        is_about: is_about(payment),
+        asked_before: candidate.before.iter().any(|before| may_ask(before)),
     }
 }
 
@@ -287,10 +309,7 @@ fn judge(incoming: &Incoming<'_>, received: Option<&Folded>, considered: &[Consi
         reasons.add(ReviewKind::Future, "the bank's time is in the future");
     }
     if incoming.limit_reached {
-        reasons.add(
-            ReviewKind::Limit,
-            "too many open payments have this amount or a similar name; not all were checked",
-        );
+        reasons.add(ReviewKind::Limit, NOT_ALL_CHECKED);
     }
     let winners: Vec<&Considered> = considered.iter().filter(|c| c.wins_alone()).collect();
     if let Some(received) = received
@@ -335,46 +354,6 @@ fn judge(incoming: &Incoming<'_>, received: Option<&Folded>, considered: &[Consi
     }
 }
 
-/// A payment of another beneficiary, open or ended by itself lately, that may be the one that is meant, though it would
-/// not be approved.
-fn meant_for_another(
-    incoming: &Incoming<'_>,
-    winner: Beneficiary,
-    considered: &[Considered],
-) -> Option<String> {
-    let (low, high) = similar_amounts(incoming.received);
-    let others = considered.iter().filter(|c| {
-        c.beneficiary != winner
-            && (c.status == Status::Pending || c.has_ended_lately)
-            // A bank's clock may be slow, and a day may be shown as its midnight.
-            && (c.time_fit == TimeFit::Fits || c.time_fit == TimeFit::Near && c.created_at < incoming.first_seen)
-            && !c.is_name_undecidable
-    });
-    others.into_iter().find_map(|c| {
-        let is_about = low <= c.amount && c.amount <= high;
-        let how = match c.name {
-            NameVerdict::Close if c.amount_fit.approves() => {
-                "also fits the amount, and its payer's name is close"
-            }
-            // A close name may be one that a person has accepted, or be close for its last name alone.
-            NameVerdict::Close if is_about => "has a close payer's name and a similar amount",
-            // Money for several beneficiaries is told as that.
-            NameVerdict::Match if c.wins_alone() => return None,
-            NameVerdict::Match if c.amount_fit.approves() => "also fits the amount and the payer's name",
-            NameVerdict::Match if is_about => "has the same payer's name and a similar amount",
-            _ => return None,
-        };
-        let ended = if c.has_ended_lately { ", which has ended," } else { "" };
-        let theirs = of_another_in_words(&c.transaction_id, c.business_id);
-        Some(format!("{theirs}{ended} {how}"))
-    })
-}
-
-/// Another beneficiary's payment, by its id in quotes: a merchant chose it, and it is no part of the sentence.
-pub fn of_another_in_words(transaction_id: &str, business_id: i64) -> String {
-    format!("another beneficiary's payment {transaction_id:?} of business {business_id}")
-}
-
 fn why_a_person_should_look(incoming: &Incoming<'_>, considered: &[Considered], reasons: &mut Reasons) {
     let open = || considered.iter().filter(|c| c.status == Status::Pending);
     let in_time = |c: &&Considered| c.time_fit == TimeFit::Fits;
@@ -400,11 +379,14 @@ fn why_a_person_should_look(incoming: &Incoming<'_>, considered: &[Considered], 
     );
     let near = |c: &&Considered| c.time_fit != TimeFit::Outside && named(c, NameVerdict::Match);
     let ended = considered.iter().filter(|c| c.status == Status::Rejected);
-    let has_ended = ended.filter(near).any(|c| c.amount_fit.approves());
-    if has_ended || open().filter(near).any(|c| c.amount_fit.approves()) {
-        // Of the amount nothing is to be said.
-        reasons.add_if(has_ended, ReviewKind::PaymentEnded, "name and amount fit a payment that has ended");
-        return;
+    let ended: Vec<&Considered> = ended.filter(near).filter(|c| c.amount_fit.approves()).collect();
+    reasons.add_if(
+        !ended.is_empty(),
+        ReviewKind::PaymentEnded,
+        "name and amount fit a payment that has ended",
+    );
+    if ended.iter().any(in_time) || open().filter(near).any(|c| c.amount_fit.approves()) {
+        return; // Of the amount nothing is to be said.
     }
     reasons.add_if(
         open().filter(near).any(|c| c.amount_fit == AmountFit::Under),

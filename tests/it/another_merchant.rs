@@ -433,8 +433,12 @@ on_both! {
         ops::payments::sweep::sweep(&t.app).await.unwrap();
         ops::payments::reject::reject_payment(&t.app, other.id, &first.transaction_id, "test", "given up").await.unwrap().unwrap();
         assert_eq!(t.payment(&first).await.status, Status::Rejected);
+        // When the late window of the last one is over, too.
+        t.advance(Span::hours(49));
         let mine = t.create(&victim, 5_000, "Halima Garba").await;
-        let outcome = paid(&t, 5_000, "HALIMA GARBA").await;
+        t.advance(LATER);
+        let mail = Alert::credit(ACCOUNT, 5_000, "HALIMA GARBA", t.app.now() - Span::seconds(20));
+        let outcome = t.ingest(&mail.text()).await;
         assert_eq!(outcome.transaction_id, Some(mine.transaction_id), "{}", outcome.reason);
     }
 

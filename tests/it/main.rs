@@ -41,6 +41,7 @@ mod reviewing;
 mod reviewing_doubts;
 mod settling;
 mod smtp;
+mod spoken_for;
 mod starting;
 mod still_credited;
 mod store;

@@ -21,7 +21,7 @@ use crate::harness::app::{ACCOUNT, LATER, Merchant, START, TestApp, world};
 use crate::harness::databases::TestDatabase;
 use crate::harness::mails::Alert;
 
-const OTHER: &str = "0123458801";
+pub const OTHER: &str = "0123458801";
 /// More payments of one amount than are read whatever their names.
 const MANY: usize = 30;
 
@@ -34,7 +34,7 @@ async fn created(t: &TestApp, merchant: &Merchant, naira: i64, payer: &str) -> O
 }
 
 /// The alert is a person's to decide, who is told of the other one's payment.
-async fn goes_to_a_person(t: &TestApp, alert: i64, mine: &Payment, bait: &Payment, how: &str) {
+pub async fn goes_to_a_person(t: &TestApp, alert: i64, mine: &Payment, bait: &Payment, how: &str) {
     let after = t.app.store.alert(alert).await.unwrap().unwrap();
     assert_eq!((after.status, t.payment(bait).await.status), (AlertStatus::Review, Status::Pending), "{how}");
     let told =
@@ -58,7 +58,9 @@ on_both! {
             t.advance(Span::hours(27));
             sweep(&t.app).await.unwrap();
             assert_eq!(t.payment(&mine).await.status, Status::Rejected);
-            for (sent, is_taken) in [(Span::hours(23), false), (Span::hours(25), true)] {
+            // While it was open, in its late window, and when nothing could pay it any more.
+            let half_past_48 = Span::minutes(48 * 60 + 30);
+            for (sent, is_taken) in [(Span::hours(23), false), (Span::hours(25), false), (half_past_48, true)] {
                 let mail = Alert::credit(ACCOUNT, 8_100, "HALIMA GARBA DANLADI", START + sent);
                 let outcome = t.ingest(&mail.text()).await;
                 if is_taken {

@@ -10,8 +10,9 @@ use crate::domain::time::{Span, Timestamp};
 pub const CLOCK_SLACK: Span = Span::minutes(2);
 /// An exact fit in all but time is shown to a person when it missed by no more than this.
 pub const NEAR_MISS: Span = Span::hours(24);
-/// A payment that the sweep rejected still speaks against another's approval so long before the alert came.
-const ENDED_WITHIN: Span = Span::days(7);
+/// A payment that was rejected or reversed still speaks against another's approval so long before the alert came, and
+/// so does an amount that was corrected.
+pub const ENDED_WITHIN: Span = Span::days(7);
 /// People round what they pay, and mistype it: another merchant's payment of the payer's name may be meant when
 /// its amount is this near, in kobo or in hundredths of what was received, whichever is more.
 const NEAR_AMOUNT: Money = Money(20_000);
@@ -25,13 +26,18 @@ pub fn similar_amounts(received: Money) -> (Money, Money) {
     (Money(kobo.saturating_sub(width)), Money(kobo.saturating_add(width)))
 }
 
-/// Whether a payment has ended by itself lately, and the money may have been sent while it was open: the bank's time
-/// is not after its end, or none is told (contract/matching.md#m14).
+/// Whether a payment was rejected or reversed lately, and the money may have been sent while it could have been paid:
+/// it was there, and the bank's time is not after its late window, or none is told (contract/matching.md#m14).
 pub fn has_ended_lately(payment: &Payment, time: Interval, first_seen: Timestamp) -> bool {
-    payment.status == Status::Rejected
-        && payment.swept
-        && payment.rejected_at.is_some_and(|at| at >= first_seen - ENDED_WITHIN)
-        && time.begin <= payment.expires_at
+    let ended = match payment.status {
+        Status::Pending => None,
+        Status::Rejected => payment.rejected_at,
+        Status::Approved => payment.reversed_at,
+    };
+    ended.is_some_and(|at| at >= first_seen - ENDED_WITHIN)
+        && time.begin <= payment.approvable_until
+        && payment.created_at < first_seen
+        && payment.created_at <= time.end + CLOCK_SLACK + NEAR_MISS
 }
 
 /// When the bank says the money came, both ends included.

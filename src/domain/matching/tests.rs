@@ -7,6 +7,7 @@ use crate::domain::merchant::Mode;
 use crate::domain::payment::{PayerDetails, TransferRequest};
 use crate::domain::time::Span;
 
+mod ended;
 mod fits;
 
 const NOON: Timestamp = Timestamp(1_800_000_000_000_000);
@@ -52,6 +53,7 @@ fn run(incoming: &Incoming<'_>, payments: &[Payment]) -> Decision {
             payment,
             beneficiary: Beneficiary::Business(payment.business_id),
             proven: false,
+            before: Vec::new(),
         })
         .collect();
     decide(incoming, &candidates)
@@ -189,7 +191,9 @@ fn over_and_under_payments_and_the_surname_rule_go_to_a_person() {
 #[test]
 fn a_proven_payer_lifts_close_but_never_different() {
     let close = payment(1, 1, 5_000, "Chidera Okonkwo");
-    let candidate = |proven| [Candidate { payment: &close, beneficiary: Beneficiary::Business(1), proven }];
+    let candidate = |proven| {
+        [Candidate { payment: &close, beneficiary: Beneficiary::Business(1), proven, before: Vec::new() }]
+    };
     let alert = incoming(5_000, Some("CHIDERA"));
     assert!(approved(&decide(&alert, &candidate(false))).is_none());
     assert!(approved(&decide(&alert, &candidate(true))).is_some());
@@ -278,7 +282,12 @@ fn payments_on_other_accounts_take_no_part_in_the_verdict() {
     let all: Vec<Candidate<'_>> = elsewhere
         .iter()
         .chain(&others)
-        .map(|payment| Candidate { payment, beneficiary: Beneficiary::of(payment), proven: true })
+        .map(|payment| Candidate {
+            payment,
+            beneficiary: Beneficiary::of(payment),
+            proven: true,
+            before: Vec::new(),
+        })
         .collect();
     let considered = consider_on(WhichAccount::Another, &alert, &all);
     assert_eq!(considered.len(), ELSEWHERE_MAX);
@@ -321,6 +330,7 @@ fn payments_on_other_accounts_take_no_part_in_the_verdict() {
             payment: &payment(93, 1, 5_000, "Chidera"),
             beneficiary: Beneficiary::Business(1),
             proven: false,
+            before: Vec::new(),
         }],
     );
     review.show_elsewhere(one.iter().cloned().chain(near).collect());
@@ -340,7 +350,7 @@ fn payments_on_other_accounts_take_no_part_in_the_verdict() {
         (5, "5 payments on accounts that may be meant fit exactly"),
     ] {
         let verdict = Verdicts::Review { reasons: vec!["which account?".into()], kinds: Vec::new() };
-        let mut unclear = Decision { verdict, considered: Vec::new() };
+        let mut unclear = Decision::unweighed(verdict);
         let one = consider_on(WhichAccount::Perhaps, &alert, &all[28..29]);
         unclear.show_elsewhere(if count == 1 { one } else { perhaps.clone() });
         let Verdicts::Review { reasons, .. } = &unclear.verdict else { panic!("{unclear:?}") };
@@ -411,7 +421,7 @@ fn the_likelier_payment_stands_first() {
     let received = incoming.payer_name.map(Folded::new);
     let weighed = |payment: &Payment| {
         let beneficiary = Beneficiary::of(payment);
-        let candidate = Candidate { payment, beneficiary, proven: false };
+        let candidate = Candidate { payment, beneficiary, proven: false, before: Vec::new() };
         consider(&incoming, received.as_ref(), &candidate)
     };
     let mut considered: Vec<Considered> = expected.iter().rev().map(weighed).collect();

@@ -9,11 +9,11 @@ use super::copies::{Standing, fresh_keys, settled_copy, settled_on, sharing_sess
 use super::evidence::{self, OperatorApproval};
 use super::similar::{FORWARDED_ACCOUNTS_MAX, similar_for_person};
 use super::taken_back::alarm;
-use super::weigh::weigh;
+use super::who_else::{fits_another, fits_elsewhere, unclear_account};
 use crate::app::App;
-use crate::domain::account::{ReceivingAccount, in_words, is_full_account_number, mask_fits};
+use crate::domain::account::{ReceivingAccount, is_full_account_number, mask_fits};
 use crate::domain::alert::{AlertKind, AlertRow, AlertStatus, Direction};
-use crate::domain::matching::{AmountFit, Beneficiary, CLOCK_SLACK, compare_payer, of_another_in_words};
+use crate::domain::matching::{AmountFit, CLOCK_SLACK, compare_payer};
 use crate::domain::money::{CURRENCY, Money, naira};
 use crate::domain::name::{Comparison, NameVerdict, fold};
 use crate::domain::payment::{Kind, Payment, Status};
@@ -169,7 +169,11 @@ async fn prepare(app: &App, ask: &Approve<'_>) -> Result<Result<Prepared, Approv
     }
     let asked_on = accounts.iter().find(|one| Some(one.id) == payment.account_id);
     let mut obstacles = obstacles(&alert, &payment, (&account, asked_on), received, &name);
+    if payment.corrections > 0 && app.store.is_corrected_after(payment.id, interval(&alert).end).await? {
+        obstacles.push("the payment's amount was corrected after the money came".into());
+    }
     obstacles.extend(unclear_account(&alert, &accounts));
+    obstacles.extend(fits_elsewhere(app, &alert, &payment, &accounts, received).await?);
     obstacles.extend(fits_another(app, &alert, &payment, received, &name).await?);
     if let Some(aside) = aside {
         obstacles.insert(0, format!("alert {} was set aside as {aside}: {}", alert.id, alert.reason));
@@ -403,25 +407,6 @@ fn is_of_another_bank(alert: &AlertRow, account: &ReceivingAccount) -> bool {
     alert.facts.bank.as_ref().is_some_and(|bank| *bank != account.bank)
 }
 
-/// What speaks for somebody else: the payment fits only nearly, and another beneficiary's fits exactly.
-async fn fits_another(
-    app: &App,
-    alert: &AlertRow,
-    payment: &Payment,
-    received: Money,
-    name: &Comparison,
-) -> Result<Option<String>, OpError> {
-    if name.verdict == NameVerdict::Match && AmountFit::of(payment, received).approves() {
-        return Ok(None);
-    }
-    let weighed = weigh(app, alert).await?;
-    let other = weighed.decision.fits_another(Beneficiary::of(payment));
-    Ok(other.map(|other| {
-        let theirs = of_another_in_words(&other.transaction_id, other.business_id);
-        format!("{theirs} fits exactly, and this one only nearly")
-    }))
-}
-
 /// Doubts that are no obstacle. That no one account could be told, that the bank has no template, and that a person
 /// forwarded the mail are why a person decides; whoever names the payment names its account, and one that does not fit
 /// is told above. Of money that was taken back the other alerts are asked anew. Who reversed a wrong match knows of it.
@@ -446,23 +431,6 @@ fn typed_perhaps(other: &Standing) -> String {
          typed it; look at the bank's statement",
         other.alert_id, other.what
     )
-}
-
-/// Several accounts of ours may be the one that the money came to.
-fn unclear_account(alert: &AlertRow, accounts: &[ReceivingAccount]) -> Option<String> {
-    let (None, Some(shown), Some(bank)) = (alert.account_id, &alert.facts.account_number, &alert.facts.bank)
-    else {
-        return None;
-    };
-    // Too few digits name no account by themselves, but they may leave out this one.
-    let fits = |account: &&ReceivingAccount| {
-        account.bank == *bank && !account.is_spent_unused && mask_fits(shown, &account.number)
-    };
-    let fit: Vec<&ReceivingAccount> = match shown.contains(|c: char| c.is_ascii_digit()) {
-        true => accounts.iter().filter(fits).collect(),
-        false => Vec::new(),
-    };
-    (fit.len() > 1).then(|| format!("the alert does not say which account: {}", in_words(&fit)))
 }
 
 /// Where the money came to, and where the payment asks for it.

@@ -42,6 +42,23 @@ pub async fn on_other_accounts(
     of_like_names(app, alert, &asked, received, since).await
 }
 
+/// The same on all accounts of a mode but one, whosever they are.
+pub async fn on_all_but(
+    app: &App,
+    alert: &AlertRow,
+    (account_id, mode): (Option<i64>, Mode),
+    received: Money,
+    since: Timestamp,
+) -> Result<Beside, OpError> {
+    of_like_names(app, alert, &Asked { account_id, mode, business_id: None }, received, since).await
+}
+
+/// Payments on the accounts that an alert may be about.
+pub struct OnFitting {
+    pub which_account: WhichAccount,
+    pub beside: Beside,
+}
+
 /// The same for an alert whose account is not settled: on the accounts that its number fits, else on those of its
 /// bank, else on all.
 pub async fn on_fitting_accounts(
@@ -49,7 +66,7 @@ pub async fn on_fitting_accounts(
     alert: &AlertRow,
     received: Money,
     since: Timestamp,
-) -> Result<(WhichAccount, Vec<Payment>), OpError> {
+) -> Result<OnFitting, OpError> {
     let accounts = app.directory.accounts().await?;
     let (bank, shown) = (alert.facts.bank.as_deref(), alert.facts.account_number.as_deref());
     let fit = match (shown, bank) {
@@ -63,17 +80,18 @@ pub async fn on_fitting_accounts(
         (true, of_bank) if !of_bank.is_empty() => (WhichAccount::Another, of_bank),
         _ => (WhichAccount::Another, accounts.iter().collect()),
     };
-    let mut found = Vec::new();
+    let mut found = Beside { payments: Vec::new(), may_be_more: false };
     for mode in [Mode::Live, Mode::Test] {
         if asked.iter().all(|account| account.mode != mode) {
             continue;
         }
         let anywhere = Asked { account_id: None, mode, business_id: None };
-        let mut on_any = of_like_names(app, alert, &anywhere, received, since).await?.payments;
-        on_any.retain(|payment| asked.iter().any(|account| Some(account.id) == payment.account_id));
-        found.extend(on_any);
+        let mut on_any = of_like_names(app, alert, &anywhere, received, since).await?;
+        on_any.payments.retain(|payment| asked.iter().any(|account| Some(account.id) == payment.account_id));
+        found.payments.extend(on_any.payments);
+        found.may_be_more |= on_any.may_be_more;
     }
-    Ok((which_account, found))
+    Ok(OnFitting { which_account, beside: found })
 }
 
 /// Which payments are looked at.

@@ -57,6 +57,7 @@ pub(in crate::store) const MIGRATIONS: &[Migration] = migrations![
     "0026_name_stems",
     "0027_told_as_lost",
     "0028_topups_told",
+    "0029_asked_before",
 ];
 
 impl Migration {
@@ -267,6 +268,7 @@ mod tests {
         ("0026_name_stems", "238397f4a8ab480f238012aa695b6fee2789c2d8b608d1bcaa7ebeb1ca4ba391"),
         ("0027_told_as_lost", "e9aee321632fd3a1b8f51436b22a202704ef1052e284de209777b8d971362085"),
         ("0028_topups_told", "83b0c76e6bce8fd92214ad5ced4d6c11134f341d724c768dc9f1bda4db8c2815"),
+        ("0029_asked_before", "bd87ff3b4c315acb1ad86c85511cd765a5530c793ae9322ec72608fa0ae04511"),
     ];
 
     #[test]

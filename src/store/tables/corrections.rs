@@ -1,7 +1,12 @@
-//! Corrections of payments' amounts: what was corrected, append only, and the count that keeps to a limit.
+//! Corrections of payments' amounts: what was corrected, append only, and the count that keeps to a limit; and the
+//! amounts that were asked for before.
 //!
 //! The payment's own row is changed by `payments::corrected` in the same Unit. Called by ops alone.
 
+use std::cmp::Reverse;
+
+use crate::domain::charges::Charges;
+use crate::domain::money::Money;
 use crate::domain::payment::{CORRECTIONS_PER_BUSINESS, Payment};
 use crate::domain::time::Timestamp;
 use crate::store::engine::sql::statements;
@@ -14,10 +19,15 @@ statements! {
          where correction_counts.made < $2"
     }
     ADD_CORRECTION: insert(corrections) {
-        id: Int, business_id: Int, payment_id: Int, old_amount_kobo: Int, new_amount_kobo: Int, corrected_at: Int
+        id: Int, business_id: Int, payment_id: Int, old_amount_kobo: Int, new_amount_kobo: Int, corrected_at: Int,
+        account_id: Int, old_charges_kobo: Int
     }
     CORRECTIONS_OF_PAYMENT: query {
         "select count(*) from corrections where payment_id = $1 and corrected_at > $2"
+    }
+    ASKED_BEFORE: query {
+        "select payment_id, old_amount_kobo, coalesce(old_charges_kobo, 0) as charges_kobo from corrections \
+         where account_id = $1 and corrected_at >= $2 and old_amount_kobo between $3 and $4 limit $5"
     }
     CORRECTIONS_OF_BUSINESS: query {
         "select (select count(*) from corrections where business_id = $1 and corrected_at > $2) as recent, \
@@ -32,6 +42,16 @@ pub struct RecentCorrections {
     pub of_business: i64,
     /// Of the business over all time, as it was when the recent ones were counted.
     made: i64,
+}
+
+/// Payments that were corrected.
+#[derive(Debug, Default)]
+pub struct AskedBefore {
+    /// As they are.
+    pub payments: Vec<Payment>,
+    /// As they asked before.
+    pub before: Vec<Payment>,
+    pub may_be_more: bool,
 }
 
 /// Counts a correction of the business: lost when it would be more than [`CORRECTIONS_PER_BUSINESS`] in the window,
@@ -55,10 +75,50 @@ pub fn add_correction(id: i64, before: &Payment, after: &Payment) -> Step {
         old_amount_kobo: before.amount.into(),
         new_amount_kobo: after.amount.into(),
         corrected_at: after.updated_at.into(),
+        account_id: before.account_id.into(),
+        old_charges_kobo: before.charges.total().into(),
     })
 }
 
 impl Store {
+    /// Payments that asked for an amount between two, both included, on the account, and were corrected since a time:
+    /// those of any `limit` corrections.
+    pub async fn payments_asked_before(
+        &self,
+        account_id: i64,
+        amounts: (Money, Money),
+        since: Timestamp,
+        limit: usize,
+    ) -> Result<AskedBefore, StoreError> {
+        let params =
+            vec![account_id.into(), since.into(), amounts.0.into(), amounts.1.into(), (limit as i64).into()];
+        let rows = self.read(&ASKED_BEFORE, params).await?;
+        let may_be_more = rows.len() >= limit;
+        let mut asked = Vec::with_capacity(rows.len());
+        for row in rows {
+            let mut r = row.reader("corrections");
+            asked.push((r.int("payment_id")?, r.money("old_amount_kobo")?, r.money("charges_kobo")?));
+        }
+        let mut ids: Vec<i64> = asked.iter().map(|(id, ..)| *id).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        let payments = self.payments_by_ids(&ids).await?;
+        let as_asked = |(id, amount, charges): (i64, Money, Money)| {
+            let at = payments.binary_search_by_key(&Reverse(id), |payment| Reverse(payment.id)).ok()?;
+            let now = payments.get(at)?;
+            let charges = Charges { percentage: charges, fixed: Money::ZERO };
+            Some(Payment { amount, charges, ..now.clone() })
+        };
+        let before = asked.into_iter().filter_map(as_asked).collect();
+        Ok(AskedBefore { payments, before, may_be_more })
+    }
+
+    /// Whether the payment's amount was corrected after a time.
+    pub async fn is_corrected_after(&self, payment_id: i64, time: Timestamp) -> Result<bool, StoreError> {
+        let made = self.read_one(&CORRECTIONS_OF_PAYMENT, vec![payment_id.into(), time.into()]).await?;
+        Ok(made.map_or(Ok(0), |row| row.single_int("corrections"))? > 0)
+    }
+
     /// Corrections since a time, of the payment and of its business.
     pub async fn corrections_since(
         &self,

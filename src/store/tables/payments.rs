@@ -70,6 +70,10 @@ statements! {
         concat!("select ", columns!(), " from payments where status <> 'pending' and account_id = $1 \
                  and amount_kobo between $2 and $3 and updated_at >= $4 limit $5")
     }
+    UNPAID: query {
+        select!(" where (status = 'rejected' or reversed_at is not null) and account_id = $1 \
+                 and approvable_until_at >= $2 and amount_kobo between $3 and $4 and updated_at >= $5 limit $6")
+    }
     CORRECTED: query {
         "update payments set amount_kobo = $3, charge_percentage_kobo = $4, charge_fixed_kobo = $5, \
          business_receives_kobo = $6, rule_low_kobo = $7, rule_high_kobo = $8, corrections = $9, \
@@ -336,6 +340,26 @@ impl Store {
         let params =
             vec![account_id.into(), amounts.0.into(), amounts.1.into(), since.into(), (limit as i64).into()];
         self.read(&ENDED_BY_AMOUNT, params).await?.into_iter().map(decode).collect()
+    }
+
+    /// Payments of the account with an amount between two, both included, that were rejected or reversed since a time and
+    /// that an alert could have approved after another: all, or any `limit` of them.
+    pub async fn unpaid_payments(
+        &self,
+        account_id: i64,
+        amounts: (Money, Money),
+        (approvable_after, since): (Timestamp, Timestamp),
+        limit: usize,
+    ) -> Result<Vec<Payment>, StoreError> {
+        let params = vec![
+            account_id.into(),
+            approvable_after.into(),
+            amounts.0.into(),
+            amounts.1.into(),
+            since.into(),
+            (limit as i64).into(),
+        ];
+        self.read(&UNPAID, params).await?.into_iter().map(decode).collect()
     }
 
     /// Open payments whose late window ended between two times, oldest first.

@@ -282,7 +282,7 @@ on_both! {
             business_id: w.shop.id,
             transaction_id: &kept_out.transaction_id,
             operator: "ada",
-            despite: Some("it is the customer's money"),
+            despite: Some("it is the customer's money"), seen: None,
         };
         approve_alert(&w.t.app, &approve).await.unwrap().unwrap();
         w.send_messages().await;
@@ -319,7 +319,7 @@ on_both! {
             business_id: w.shop.id,
             transaction_id: &second.transaction_id,
             operator: "ada",
-            despite: Some("the limit is raised tomorrow"),
+            despite: Some("the limit is raised tomorrow"), seen: None,
         };
         approve_alert(&w.t.app, &approve).await.unwrap().unwrap();
         w.send_messages().await;

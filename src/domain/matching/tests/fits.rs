@@ -59,7 +59,8 @@ fn what_fits_is_named_first_and_other_amounts_only_where_nothing_fits() {
 fn exact_fits_stand_first_then_those_elsewhere_then_near_misses() {
     let alert = incoming(5_000, Some("CHIDERA OKONKWO"));
     let weigh = |which_account, payment: &Payment| {
-        let candidate = Candidate { payment, beneficiary: Beneficiary::of(payment), proven: false };
+        let candidate =
+            Candidate { payment, beneficiary: Beneficiary::of(payment), proven: false, before: Vec::new() };
         Considered { which_account, ..consider(&alert, Some(&Folded::new("CHIDERA OKONKWO")), &candidate) }
     };
     let exact = payment(1, 1, 5_000, "Chidera Okonkwo");

@@ -1,0 +1,104 @@
+//! Payments of other beneficiaries that may be meant beside the one that fits: what keeps it from being approved by
+//! itself, and what a person is told who approves it. Used by `matching`.
+
+use super::{AmountFit, Beneficiary, Considered, Decision, Incoming, NameVerdict, Status, TimeFit};
+
+impl Considered {
+    /// Leaves nothing to ask, and is open or has ended lately.
+    fn may_be_the_one(&self) -> bool {
+        self.amount_fit == AmountFit::Exact
+            && self.name == NameVerdict::Match
+            && match self.status {
+                Status::Pending => self.time_fit == TimeFit::Fits,
+                _ => self.has_ended_lately,
+            }
+    }
+
+    /// Is open, the time fits it, and neither its name nor its amount is far off.
+    fn is_open_and_near(&self) -> bool {
+        self.status == Status::Pending
+            && self.time_fit == TimeFit::Fits
+            && self.name != NameVerdict::Different
+            && !self.is_name_undecidable
+            && (self.amount_fit.approves() || self.is_about)
+    }
+}
+
+impl Decision {
+    /// A payment of somebody else that leaves nothing to ask: amount, name and time fit, and it is open or has ended
+    /// lately.
+    pub fn fits_another(&self, own: Beneficiary) -> Option<&Considered> {
+        self.of_others(own).find(|c| c.may_be_the_one())
+    }
+
+    /// An open payment of somebody else that the time fits, of a like name, that asks for about what was received.
+    pub fn open_for_another(&self, own: Beneficiary) -> Option<&Considered> {
+        self.of_others(own).find(|c| c.is_open_and_near())
+    }
+
+    fn of_others(&self, own: Beneficiary) -> impl Iterator<Item = &Considered> {
+        self.rivals.iter().chain(&self.considered).filter(move |c| c.beneficiary != own)
+    }
+}
+
+/// The likeliest payments that may speak against an approval by a person, however many others there are.
+pub(super) fn of(considered: &[Considered]) -> Vec<Considered> {
+    let mut rivals = of_two(considered, Considered::may_be_the_one);
+    rivals.extend(of_two(considered, Considered::is_open_and_near));
+    rivals
+}
+
+/// The likeliest of those that pass, and the likeliest of another beneficiary: whoever is asked about, one of them is
+/// not his, if there is any.
+fn of_two(considered: &[Considered], passes: impl Fn(&Considered) -> bool) -> Vec<Considered> {
+    let mut passing = considered.iter().filter(|c| passes(c));
+    let Some(first) = passing.next() else { return Vec::new() };
+    let second = passing.find(|c| c.beneficiary != first.beneficiary);
+    [Some(first), second].into_iter().flatten().cloned().collect()
+}
+
+/// A payment of another beneficiary, open or ended lately, that may be the one that is meant, though it would not be
+/// approved.
+pub(super) fn meant_for_another(
+    incoming: &Incoming<'_>,
+    winner: Beneficiary,
+    considered: &[Considered],
+) -> Option<String> {
+    let may_be_meant = |c: &&Considered| match c.status {
+        // A bank's clock may be slow, and a day may be shown as its midnight.
+        Status::Pending => {
+            c.time_fit == TimeFit::Fits || c.time_fit == TimeFit::Near && c.created_at < incoming.first_seen
+        }
+        _ => c.has_ended_lately,
+    };
+    let mut others =
+        considered.iter().filter(|c| c.beneficiary != winner && !c.is_name_undecidable).filter(may_be_meant);
+    others.find_map(|c| {
+        let how = match c.name {
+            NameVerdict::Close if c.amount_fit.approves() => {
+                "also fits the amount, and its payer's name is close"
+            }
+            // A close name may be one that a person has accepted, or be close for its last name alone.
+            NameVerdict::Close if c.is_about => "has a close payer's name and a similar amount",
+            // Money for several beneficiaries is told as that.
+            NameVerdict::Match if c.wins_alone() => return None,
+            NameVerdict::Match if c.amount_fit.approves() => "also fits the amount and the payer's name",
+            NameVerdict::Match if c.is_about => "has the same payer's name and a similar amount",
+            NameVerdict::Close if c.asked_before => {
+                "has a close payer's name, and asked for such an amount before it was corrected"
+            }
+            NameVerdict::Match if c.asked_before => {
+                "has the same payer's name, and asked for such an amount before it was corrected"
+            }
+            _ => return None,
+        };
+        let ended = if c.has_ended_lately { ", which has ended," } else { "" };
+        let theirs = of_another_in_words(&c.transaction_id, c.business_id);
+        Some(format!("{theirs}{ended} {how}"))
+    })
+}
+
+/// Another beneficiary's payment, by its id in quotes: a merchant chose it, and it is no part of the sentence.
+pub fn of_another_in_words(transaction_id: &str, business_id: i64) -> String {
+    format!("another beneficiary's payment {transaction_id:?} of business {business_id}")
+}
