@@ -5,6 +5,7 @@
 //! `words`', how it looks is in `templates/` and `assets/`; nothing here knows how money moves, that is `ops`'.
 
 mod after_form;
+mod astray;
 pub mod brand;
 mod codes;
 mod figures;

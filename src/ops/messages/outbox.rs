@@ -14,7 +14,7 @@ use zeroize::Zeroizing;
 use super::waiting::waiting;
 use crate::app::App;
 use crate::crash;
-use crate::domain::intent::CODE_DIGITS;
+use crate::domain::intent::{CODE_DIGITS, IntentEnd};
 use crate::domain::message::{self, LinkWords, MessageKind, MessageStatus};
 use crate::domain::money::naira;
 use crate::domain::phone::Phone;
@@ -226,18 +226,18 @@ pub(super) async fn words(app: &App, row: &MessageRow) -> Result<Words, OpError>
             let text = message::pin_changed_text(is_first, row.created_at, operator, &contact);
             Ok(Words::plain(text, parts))
         }
-        MessageKind::Stopped => {
+        MessageKind::Stopped | MessageKind::Locked => {
             let intent = app.store.intent(row.subject_id).await?.ok_or_else(|| missing("intent"))?;
-            let what = message::stopped_words(&merchant_name(app, row.business_id).await?, intent.amount);
-            let then = message::stopped_then(operator);
-            let text = message::wrong_pins_text(&what, row.created_at, &then, &contact);
-            Ok(Words::plain(text, [what, message::lagos_time(row.created_at)]))
-        }
-        MessageKind::Locked => {
-            let what = message::locked_words(operator);
-            let then = message::locked_then(row.created_at + LOCKED_FOR);
-            let text = message::wrong_pins_text(&what, row.created_at, &then, &contact);
-            Ok(Words::plain(text, [what, message::lagos_time(row.created_at)]))
+            let stopped = message::stopped_words(&merchant_name(app, row.business_id).await?, intent.amount);
+            let (what, at, then) = if row.kind == MessageKind::Stopped {
+                (stopped, row.created_at, message::stopped_then(operator))
+            } else {
+                let stopped = Some(stopped.as_str()).filter(|_| intent.end == Some(IntentEnd::WrongPins));
+                let then = message::locked_then(row.created_at + LOCKED_FOR, stopped);
+                (message::locked_words(operator), message::begun_minute(row.created_at), then)
+            };
+            let text = message::wrong_pins_text(&what, at, &then, &contact);
+            Ok(Words::plain(text, [what, message::lagos_time(at)]))
         }
         MessageKind::Topup | MessageKind::Refund => {
             let payment = app.store.payment(row.subject_id).await?.ok_or_else(|| missing("payment"))?;
@@ -251,7 +251,9 @@ pub(super) async fn words(app: &App, row: &MessageRow) -> Result<Words, OpError>
             } else {
                 let merchant = merchant_name(app, Some(payment.business_id)).await?;
                 let from = message::refunded(&merchant, payment.external_reference.as_deref());
-                Words::plain(message::refund_text(&from, amount, row.created_at, operator), [sum, from, at])
+                let number = &payment.transaction_id;
+                let text = message::refund_text(&from, amount, row.created_at, number, operator);
+                Words::plain(text, [sum, from, at])
             })
         }
     }
@@ -354,7 +356,7 @@ pub(in crate::ops) fn pause(job: &Job) -> Span {
 async fn give_up(app: &App, job: &Job, row: &MessageRow, why: &str) -> Result<Attempted, OpError> {
     metrics::counter!("tillbell_messages_total", "outcome" => "failed").increment(1);
     let (now, why) = (app.now(), shortened(why));
-    tracing::warn!(message = row.id, kind = row.kind.as_str(), why, "a message was not sent");
+    tracing::warn!(message_id = row.id, kind = row.kind.as_str(), why, "a message was not sent");
     let steps = [jobs::finish(job, "failed", Some(&why), now), messages::failed(row.id, &why, now)];
     let written = app.store.conclude_job(job, steps).await?;
     Ok(if written { Attempted::Failed(why) } else { Attempted::Superseded })
