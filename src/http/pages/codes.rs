@@ -184,7 +184,7 @@ pub fn no_code_now(codes: &LinkCodes, again_at: Timestamp, contact: &str) -> Tol
         }
         None if codes.failed => (Tone::Bad, NOT_SENT),
         None if codes.sent_elsewhere => (Tone::Plain, ELSEWHERE),
-        None => (Tone::Bad, ""),
+        None => (Tone::Plain, ""),
     };
     let text = format!("{before} {when}").trim_start().to_owned();
     Told { next_code_at: Some(again_at), ..Told::note(tone, text).setting() }

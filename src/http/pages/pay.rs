@@ -63,7 +63,7 @@ async fn answer(http: &Http, parts: &Parts, body: Body) -> PageState {
         return astray::crowded(seconds, parts.method == Method::POST);
     }
     // As some messengers and fingers write a link; forms are not sent there.
-    if has_slash(parts) && parts.method != Method::POST {
+    if before_slash(parts).is_some() && parts.method != Method::POST {
         return astray::see(&parts.uri.query().map(|query| format!("?{query}")).unwrap_or_default());
     }
     let token = token_of(parts);
@@ -84,19 +84,17 @@ fn address(http: &Http, parts: &Parts) -> std::net::IpAddr {
 }
 
 fn token_of(parts: &Parts) -> &str {
-    let token = parts.uri.path().strip_prefix("/pay/").unwrap_or_default();
-    token.strip_suffix('/').unwrap_or(token)
+    parts.uri.path().strip_prefix("/pay/").unwrap_or_default()
 }
 
-/// A token and one slash.
-fn has_slash(parts: &Parts) -> bool {
-    let path = parts.uri.path();
-    !token_of(parts).is_empty() && path.ends_with('/') && !path.ends_with("//")
+/// What stands before one slash behind it.
+fn before_slash(parts: &Parts) -> Option<&str> {
+    token_of(parts).strip_suffix('/').filter(|token| !token.is_empty() && !token.ends_with('/'))
 }
 
 /// The link, as its page names it. Relative: only a proxy in front knows what path the customer sees before it.
 fn own_place(parts: &Parts) -> String {
-    format!("{}{}", if has_slash(parts) { "../" } else { "" }, token_of(parts))
+    before_slash(parts).map_or_else(|| token_of(parts).to_owned(), |token| format!("../{token}"))
 }
 
 /// Seconds to wait, if a limit is used up. In dev mode nobody is kept waiting: tests and demos come from one address.

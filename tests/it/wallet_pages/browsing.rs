@@ -293,13 +293,8 @@ async fn lock_and_reset(walk: &Walk) {
     browser.shows("Payment stopped");
     browser.shows("No money has left your wallet.");
     walk.look("10-failed");
-    for said in [
-        "4 tries left",
-        "3 tries left",
-        "2 tries left",
-        "locks your wallet until tomorrow",
-        "Payment stopped",
-    ] {
+    for said in ["4 tries left", "3 tries left", "2 tries left", "locks your wallet until", "Payment stopped"]
+    {
         walk.open(&second);
         walk.pay(WRONG);
         browser.shows(said);

@@ -345,6 +345,8 @@ on_both! {
         assert_eq!((page.status, page.header("location")), (303, Some(format!("../{link}?cancel=1").as_str())));
         let none = site.get_path("/pay/nothing/").await;
         assert_eq!((none.status, none.header("location")), (303, Some("../nothing")));
+        let form = site.send("POST", &format!("/pay/{link}/"), &[], Some("pin=4071")).await;
+        assert_eq!((form.status, form.heading().as_str()), (404, "We could not find this payment"));
         site.close().await;
     }
 
