@@ -1,11 +1,10 @@
-//! Whether a merchant's text poses as a payment request of ours: whether it leads, or seems to lead, to the
-//! host of confirm links, holds what looks like one of our codes, or is no plain line where one is shown in
-//! the middle of our own words.
+//! Whether a merchant's text poses as a payment request of ours: whether it leads, or seems to lead, to the host of
+//! confirm links, holds what looks like one of our codes, or is no plain line in the middle of our own words.
 //!
-//! Looked for in the text as it is and as a reader or a browser would take it: percent-encoded, in
-//! full-width or look-alike letters, with invisible characters or blanks in it, with `[.]` for a dot, as
-//! another notation of an address, before or after an `@`. Internationalised hosts in their encoded form
-//! are refused whole: nobody can read what they say. What a shop's own page then does is beyond this.
+//! Looked for in the text as it is and as a reader or a browser would take it: percent-encoded, in full-width or
+//! look-alike letters, with invisible characters or blanks in it, with `[.]` for a dot, as another notation of an
+//! address, before or after an `@`. Internationalised hosts in their encoded form are refused whole: nobody can read
+//! what they say.
 
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
@@ -51,6 +50,8 @@ pub enum Impostor {
     SecretWord,
     #[error("must not contain a phone number")]
     Phone,
+    #[error("must not contain a phone number or a link near the words PIN, OTP or password")]
+    Lure,
 }
 
 /// How far from a number, in words, `PIN` or `wallet` makes a code of ours of it.

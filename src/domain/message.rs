@@ -252,13 +252,25 @@ pub fn stopped_then(operator: Option<&str>) -> String {
     )
 }
 
-/// What comes after a wallet was locked until then; the minute that has begun is over.
-pub fn locked_then(until: Timestamp) -> String {
+/// A lock's times: its end is told when the minute is over, and its beginning a day before that.
+pub fn begun_minute(at: Timestamp) -> Timestamp {
     const MINUTE: i64 = 60_000_000;
-    let until = Timestamp(until.0.saturating_add(MINUTE - 1));
+    Timestamp(at.0.saturating_add(MINUTE - 1))
+}
+
+/// What comes after a wallet was locked until then. `stopped` is the payment that the last wrong PIN stopped too, as
+/// [`stopped_words`] says it.
+pub fn locked_then(until: Timestamp, stopped: Option<&str>) -> String {
+    let (first, last) = match stopped {
+        Some(what) => {
+            let first = format!("{} No money has left your wallet. ", with_stop(what.replacen('y', "Y", 1)));
+            (first, " To pay, ask the shop for a new link.")
+        }
+        None => (String::new(), ""),
+    };
     format!(
-        "It unlocks on {}. To unlock it now, open your payment link and set a new PIN with a code.",
-        lagos_time(until)
+        "{first}It unlocks on {}. To unlock it now, open your payment link and set a new PIN with a code.{last}",
+        lagos_time(begun_minute(until))
     )
 }
 
@@ -325,10 +337,10 @@ pub fn refunded(merchant: &str, reference: Option<&str>) -> String {
 }
 
 /// `from` is what [`refunded`] says. It does not promise that the money can be spent today: the day's limit still
-/// counts the payment.
-pub fn refund_text(from: &str, amount: Money, at: Timestamp, operator: Option<&str>) -> String {
+/// counts the payment. `number` is that of the receipt.
+pub fn refund_text(from: &str, amount: Money, at: Timestamp, number: &str, operator: Option<&str>) -> String {
     format!(
-        "The {} that you paid to {from} was refunded to your {} on {}.",
+        "The {} that you paid to {from} was refunded to your {} on {}.\n\nReceipt number: {number}",
         naira(amount),
         wallet_name(operator),
         lagos_time(at)
@@ -431,7 +443,7 @@ mod tests {
         let locked = wrong_pins_text(
             &locked_words(operator),
             at,
-            &locked_then(Timestamp(at.0 + 86_400_000_001)),
+            &locked_then(Timestamp(at.0 + 86_400_000_001), None),
             "Kudi Basket",
         );
         assert_eq!(
@@ -464,7 +476,8 @@ mod tests {
              again. If you have questions, contact your wallet provider."
         );
         assert!(
-            refund_text("Mako", Money(1), at, operator).contains("refunded to your Kudi Basket wallet on")
+            refund_text("Mako", Money(1), at, "TXN-1", operator)
+                .contains("refunded to your Kudi Basket wallet on")
         );
         assert!(
             pin_changed_text(false, at, operator, "us")

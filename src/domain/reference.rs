@@ -1,9 +1,10 @@
-//! What an order reference may hold: it stands in the middle of our own messages, so it is an id and no text.
+//! What an order reference may hold: it stands in the middle of our own messages, so it is an id and no text. And what
+//! the summary of an order may not ask for: it stands on the page where the PIN is entered.
 //!
 //! Who writes in our name is refused in `impostor`; here also what would make our message ask for a secret, or
 //! for a call to somebody else.
 
-use super::impostor::{Impostor, check_hosts, check_line, folded};
+use super::impostor::{Impostor, check_direction, check_hosts, check_line, folded};
 use super::phone::Phone;
 
 /// Digits of the longest way to write a number: `009 234 0` and ten more.
@@ -30,6 +31,54 @@ fn check_words(text: &str) -> Result<(), Impostor> {
     if words.any(is_secret) || dotted.any(|word| is_secret(&word.replace('.', ""))) {
         return Err(Impostor::SecretWord);
     }
+    if holds_phone(&folded) { Err(Impostor::Phone) } else { Ok(()) }
+}
+
+/// Words between a secret's name and what the secret would be told to.
+const NEAR_WORDS: usize = 12;
+/// Pins that are sold.
+const SOLD_PINS: [&str; 17] = [
+    "bobby", "bowling", "cotter", "drawing", "enamel", "hair", "hat", "hijab", "lapel", "push", "rolling",
+    "safety", "scarf", "split", "straight", "tie", "veil",
+];
+
+/// Refuses a summary that asks for a secret: the name of one near a phone number or a link. A number alone may be where
+/// the order is delivered to.
+pub fn check_summary(text: &str) -> Result<(), Impostor> {
+    check_direction(text)?;
+    let folded = folded(text);
+    let words: Vec<&str> = folded.split_whitespace().collect();
+    for (at, word) in words.iter().enumerate() {
+        let before = at.checked_sub(1).map_or("", |before| words[before]);
+        if !names_secret(word, before) {
+            continue;
+        }
+        let near = &words[at.saturating_sub(NEAR_WORDS)..(at + NEAR_WORDS + 1).min(words.len())];
+        let near = near.join(" ");
+        let has_link = near.contains("://") || near.contains("www.") || check_hosts(&near).is_err();
+        if has_link || holds_phone(&near) {
+            return Err(Impostor::Lure);
+        }
+    }
+    Ok(())
+}
+
+/// A folded word is a secret's name, and no ware.
+fn names_secret(word: &str, before: &str) -> bool {
+    let mut sold = before.rsplit(|c: char| !c.is_alphanumeric()).find(|part| !part.is_empty()).unwrap_or("");
+    for part in word.split(|c: char| !c.is_alphanumeric()).filter(|part| !part.is_empty()) {
+        let is_ware = part == "pins" || (part == "pin" && SOLD_PINS.contains(&sold));
+        if is_secret(part) && !is_ware {
+            return true;
+        }
+        sold = part;
+    }
+    // P.I.N.
+    word.contains('.') && is_secret(&word.replace(|c: char| !c.is_alphanumeric(), ""))
+}
+
+/// A phone number, however it is grouped.
+fn holds_phone(folded: &str) -> bool {
     // Groups of digits, as far as nothing but what separates them is between.
     let is_between = |c: char| matches!(c, ' ' | '-' | '.' | '(' | ')' | '/' | '+');
     for run in folded.split(|c: char| !c.is_ascii_digit() && !is_between(c)) {
@@ -45,12 +94,12 @@ fn check_words(text: &str) -> Result<(), Impostor> {
                     break;
                 }
                 if Phone::parse(&digits).is_ok() {
-                    return Err(Impostor::Phone);
+                    return true;
                 }
             }
         }
     }
-    Ok(())
+    false
 }
 
 fn is_secret(word: &str) -> bool {
@@ -65,6 +114,33 @@ fn is_dialled(group: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_summary_asks_for_no_secret() {
+        for bad in [
+            "Call 08030001111 to confirm your PIN before paying",
+            "Visit http://evil.example/pay and enter PIN",
+            "send your P.I.N. to +234 803 000 1111",
+            "Your ｏｔｐ:\nshop.com/otp",
+            "www.shop wants the\npassword",
+            "rolling pin\nenter your PIN at shop.com",
+            "0803 000 1111\n\nask there for the wallet-pin",
+        ] {
+            assert_eq!(check_summary(bad), Err(Impostor::Lure), "{bad:?}");
+        }
+        let far = format!("1 x pin\n{}\nCall 08030001111", "yard of lace\n".repeat(5));
+        for good in [
+            "2 x ankara\nDelivery to 0803 000 1111",
+            "1 x hair pin (12), 2 x Rolling-Pin\nDelivery: 08030001111",
+            "50 safety pins, www.shop.com",
+            "Password manager, 1 year",
+            "1 x PIN pad, 12,000.00",
+            far.as_str(),
+        ] {
+            assert_eq!(check_summary(good), Ok(()), "{good:?}");
+        }
+        assert_eq!(check_summary("a\u{202e}b"), Err(Impostor::Turned));
+    }
 
     #[test]
     fn a_reference_leads_nowhere() {

@@ -76,12 +76,55 @@ fn log(outgoing: Outgoing, shows_text: bool) -> SendOutcome {
     if !shows_text {
         return SendOutcome::Refused { why: "no messaging service is set up; contact the operator".into() };
     }
-    tracing::info!(
-        message = message_id,
-        to = to.e164(),
-        kind = kind.as_str(),
-        text = text.as_str(),
-        "MESSAGE"
-    );
+    tracing::info!(message_id, to = to.e164(), kind = kind.as_str(), text = text.as_str(), "MESSAGE");
     SendOutcome::Sent { provider_id: format!("{LOG_PREFIX}{message_id}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::sync::{Arc, Mutex};
+
+    use zeroize::Zeroizing;
+
+    use super::*;
+    use crate::domain::message::MessageKind;
+    use crate::domain::phone::Phone;
+
+    #[derive(Clone, Default)]
+    struct Kept(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Kept {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0.lock().unwrap().extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_line_in_json_has_each_name_once() {
+        let outgoing = Outgoing {
+            message_id: 42,
+            reference: String::new(),
+            to: Phone::parse("08035550142").unwrap(),
+            kind: MessageKind::Receipt,
+            text: Zeroizing::new("You paid".to_owned()),
+            link: None,
+            code: None,
+            parts: Vec::new(),
+            is_window_open: false,
+        };
+        let kept = Kept::default();
+        let writer = kept.clone();
+        let subscriber =
+            tracing_subscriber::fmt().json().flatten_event(true).with_writer(move || writer.clone()).finish();
+        tracing::subscriber::with_default(subscriber, || log(outgoing, true));
+        let line = String::from_utf8(kept.0.lock().unwrap().clone()).unwrap();
+        assert_eq!(line.matches("\"message\":").count(), 1, "{line}");
+        assert!(line.contains("\"message\":\"MESSAGE\"") && line.contains("\"message_id\":42"), "{line}");
+    }
 }

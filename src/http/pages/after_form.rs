@@ -38,13 +38,20 @@ impl Answer {
     }
 }
 
-/// For a link that is open, or has ended without payment.
-pub fn answer(outcome: FormOutcome, view: &LinkView) -> Answer {
+/// For a link that is open, or has ended without payment. `contact` is whom a customer turns to.
+pub fn answer(outcome: FormOutcome, view: &LinkView, contact: &str) -> Answer {
     match outcome {
         FormOutcome::TooLate | FormOutcome::NoPin => Answer::state(StatusCode::CONFLICT),
         FormOutcome::Failed => Answer::state(StatusCode::UNPROCESSABLE_ENTITY),
         FormOutcome::Refused => Answer::state(StatusCode::FORBIDDEN),
         FormOutcome::Throttled { .. } => Answer::state(StatusCode::OK),
+        FormOutcome::PinSaved => match view {
+            LinkView::Open(_) => {
+                let told = Told::note(Tone::Good, "Your PIN is set.").then(Then::NotPaidYet);
+                Answer::new(StatusCode::OK, told)
+            }
+            _ => Answer::state(StatusCode::OK),
+        },
         FormOutcome::Unfinished { after } => {
             let text = "We could not finish what you asked for. This page shows your payment as it is now.";
             let status = match after {
@@ -76,7 +83,7 @@ pub fn answer(outcome: FormOutcome, view: &LinkView) -> Answer {
         | FormOutcome::NoCodeNow { .. }
         | FormOutcome::CodeNotSent
         | FormOutcome::CodeDelayed => match view.codes() {
-            Some(codes) => asking(outcome, codes, view),
+            Some(codes) => asking(outcome, codes, view, contact),
             None => Answer::state(StatusCode::CONFLICT),
         },
     }
@@ -103,12 +110,17 @@ fn paying(outcome: FormOutcome, open: &OpenLink, view: &LinkView) -> Answer {
         // The page says it by itself, unless the money has come in since.
         FormOutcome::TooLow if !open.balance_covers => conflict(Told::short(open.missing)),
         FormOutcome::TooLow => {
-            let text = "You have not paid: your balance was too low. Enter your PIN again.";
-            conflict(Told::note(Tone::Bad, text))
+            let text = "Your wallet has enough money now. You have not paid yet.";
+            conflict(Told::note(Tone::Plain, text).then(Then::EnterYourPin))
+        }
+        // A new day has begun, or the limit is another one.
+        FormOutcome::OverLimit { .. } if open.within_daily_limit => {
+            let text = "Your daily limit allows this payment now. You have not paid yet.";
+            conflict(Told::note(Tone::Plain, text).then(Then::EnterYourPin))
         }
         FormOutcome::OverLimit { over } => {
             let text = "You have not paid: this is over your daily limit.";
-            conflict(Told { short: Some(Money(over)), ..Told::note(Tone::Bad, text) })
+            conflict(Told { over: Some(Money(over)), ..Told::note(Tone::Bad, text) })
         }
         FormOutcome::PinChanged => {
             conflict(Told::note(Tone::Bad, "Your PIN was changed just now. Enter the new one."))
@@ -163,8 +175,7 @@ fn setting(outcome: FormOutcome, codes: &LinkCodes) -> Answer {
 }
 
 fn pin_is_set() -> Answer {
-    let told = Told::note(Tone::Good, "Your PIN is already set.").then(Then::EnterPin);
-    Answer::new(StatusCode::CONFLICT, told)
+    Answer::new(StatusCode::CONFLICT, Told::pin_is_set())
 }
 
 fn no_code(codes: &LinkCodes) -> Told {
@@ -181,18 +192,21 @@ fn ask_anew(codes: &LinkCodes, text: &str) -> Told {
 }
 
 /// A code was asked for, and none was sent.
-fn asking(outcome: FormOutcome, codes: &LinkCodes, view: &LinkView) -> Answer {
+fn asking(outcome: FormOutcome, codes: &LinkCodes, view: &LinkView, contact: &str) -> Answer {
     match outcome {
         // A code has done its work since, and no pause comes after that.
-        _ if codes.set_pin && codes.used_up.is_none() => Answer::state(StatusCode::OK),
+        _ if codes.set_lately || (codes.set_pin && codes.used_up.is_none()) => match view {
+            LinkView::Open(_) => Answer::new(StatusCode::OK, Told::pin_is_set()),
+            _ => Answer::state(StatusCode::OK),
+        },
         FormOutcome::NoCodeNow { again_at } if codes.now < Timestamp(again_at) => {
             let again_at = Timestamp(again_at);
-            let told = codes::no_code_now(codes, again_at);
+            let told = codes::no_code_now(codes, again_at, contact);
             let retry_after = Some(whole_seconds(again_at, codes.now));
             Answer { retry_after, ..Answer::new(StatusCode::TOO_MANY_REQUESTS, told) }
         }
         FormOutcome::CodeNotSent => {
-            let told = Told::note(Tone::Bad, codes::not_sent(Some(codes))).setting();
+            let told = Told::note(Tone::Bad, codes::not_sent(codes, contact)).setting();
             Answer::new(StatusCode::BAD_GATEWAY, told)
         }
         FormOutcome::CodeDelayed => {

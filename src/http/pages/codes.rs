@@ -4,38 +4,46 @@
 //! A look tells about the codes of this link, and whether those of the wallet are used up. Anything about other
 //! links of the same wallet is told only to somebody who asked for a code, and never which links they are.
 
-use super::figures::{at_clock, at_clock_after, clock, clock_after, tries, unbroken};
-use super::page::{CodeForm, FormField, Page, Tone};
+use super::figures::{at_clock, clock, clock_after, tries, unbroken};
+use super::page::{CodeForm, Page, Tone};
 use super::told::Told;
 use crate::domain::intent::{CODE_PAUSE, CODE_TRIES};
+use crate::domain::message::with_stop;
 use crate::domain::time::{Span, Timestamp};
 use crate::ops::wallet_payments::link_codes::{LinkCodes, OpenCode, UsedUp};
 use crate::ops::wallet_payments::page::LinkView;
 
 /// Told at once, and for as long as that code would have been valid.
 const NOT_SENT: &str = "We could not send your code.";
+/// To who asks on another link.
+const ELSEWHERE: &str = "The code we just sent works only on the payment page where you asked for it.";
 
-/// Where the code of this very link can be entered: that it was sent, and to whom.
+/// Where the code of this very link can be entered: that it was sent, and to whom; after that, that it has done its
+/// work.
 pub fn sent(view: &LinkView) -> Told {
     let (codes, order) = match view {
         LinkView::Open(open) => (Some(&open.codes), &open.order),
         LinkView::Ended(ended) => (ended.codes.as_ref(), &ended.order),
         LinkView::NotFound | LinkView::Paid(_) => return Told::default(),
     };
-    let Some(codes) = codes.filter(|codes| codes.open.is_some()) else { return Told::default() };
+    let Some(codes) = codes else { return Told::default() };
+    if codes.open.is_none() {
+        let is_open = matches!(view, LinkView::Open(_));
+        return if codes.set_pin && is_open { Told::pin_is_set() } else { Told::default() };
+    }
     let soon = if codes.next_at.is_some() { " It can take a minute to arrive." } else { "" };
     let text = format!("We sent a code to {}.{soon}", unbroken(&order.masked_phone));
     Told::note(Tone::Good, text).setting()
 }
 
-/// No code was sent, and what to do.
-pub fn not_sent(codes: Option<&LinkCodes>) -> String {
-    let then = match codes {
-        Some(codes) if !may_ask(codes, &Told::default()) => "",
-        Some(codes) if codes.next_at.is_some() => " Wait a minute, then ask again.",
-        _ => " Ask again.",
+/// No code came of it, and what to do.
+pub fn not_sent(codes: &LinkCodes, contact: &str) -> String {
+    let then = match codes.next_at {
+        _ if !may_ask(codes, &Told::default()) => return NOT_SENT.to_owned(),
+        Some(_) => "Wait a minute, then ask again.",
+        None => "Ask again.",
     };
-    format!("{NOT_SENT}{then}")
+    with_stop(format!("{NOT_SENT} {then} If it happens again, contact {contact}"))
 }
 
 /// The way to a new PIN: the form for a code that was sent, and a button for the next one.
@@ -44,19 +52,23 @@ pub fn set_up(page: &mut Page, codes: &LinkCodes, has_pin: bool, told: &Told) {
         let tells_tries = told.wrong.is_none() && code.tries_left < CODE_TRIES;
         let hint = code_hint(code, codes.now, tells_tries);
         let then = match has_pin {
-            _ if page.over => Some("To pay, ask the shop for a new link."),
+            // The page begins with what comes after it.
+            _ if page.over => None,
             true => Some("This only saves your PIN. You confirm the payment in the next step."),
             // The page begins with it.
             false => None,
         };
-        page.code = Some(CodeForm { hint, then, typed: told.typed_code.clone() });
+        page.code = Some(CodeForm { hint, then, typed: told.typed_code.clone(), unlocks: false });
     }
     // Told on every link of the wallet, because nobody is helped by a button that fails.
     if let Some(used_up) = &codes.used_up {
         page.send_hint = told.next_code_at.is_none().then(|| no_more(codes, used_up));
         return;
     }
-    let when = next_at(codes, told).filter(|_| told.next_code_at.is_none()).map(|at| next_code(codes, at));
+    let has_slipped = told.wrong.is_some();
+    let next = next_at(codes, told).filter(|_| told.next_code_at.is_none());
+    let when = next.map(|at| next_code(codes, at, has_slipped));
+    page.send_later = next_at(codes, told).is_some_and(|at| at > codes.now);
     if is_last_code(codes, told) {
         let then = match codes.open {
             Some(_) => "If this code does not work, ask the shop for a new link.",
@@ -80,13 +92,11 @@ pub fn set_up(page: &mut Page, codes: &LinkCodes, has_pin: bool, told: &Told) {
 
 /// When the next code may be asked for, and which one counts. That none was sent, a note tells.
 fn send_hint(codes: &LinkCodes, told: &Told, when: Option<String>) -> Option<String> {
-    // What is wrong with a code says it already.
-    let is_told = told.wrong.as_ref().is_some_and(|wrong| wrong.field == FormField::Code);
-    let newest = if is_told { "" } else { " Use the newest code." };
     match (when, codes.open) {
-        (Some(when), Some(_)) => Some(format!("{when}{newest}")),
-        (None, Some(_)) => Some(format!("A new code replaces the old one.{newest}")),
-        (when, None) => when,
+        // Who has a code in hand does not wait for one.
+        (Some(when), Some(_)) if told.wrong.is_none() => Some(format!("{when} Only the newest code works.")),
+        (None, Some(_)) => Some("A new code replaces the old one.".to_owned()),
+        (when, _) => when,
     }
 }
 
@@ -132,15 +142,15 @@ fn is_last_code(codes: &LinkCodes, told: &Told) -> bool {
 }
 
 /// When the next code may be asked for, by the clock: nothing on the page counts down.
-fn next_code(codes: &LinkCodes, at: Timestamp) -> String {
+fn next_code(codes: &LinkCodes, at: Timestamp, has_slipped: bool) -> String {
     if at >= codes.ends_at {
         let another = if codes.failed { "a" } else { "another" };
         let until = at_clock(codes.ends_at, codes.now);
         format!("We cannot send {another} code before this link expires {until}.")
-    } else if codes.open.is_some() && at <= codes.now + CODE_PAUSE {
-        format!("No code by {}? Ask for a new one then.", clock_after(at, codes.now))
+    } else if codes.open.is_some() && at <= codes.now + CODE_PAUSE && !has_slipped {
+        format!("No code yet? You can get a new one from {}.", clock_after(at, codes.now))
     } else {
-        format!("You can ask for another code {}.", at_clock_after(at, codes.now))
+        format!("You can get a new code from {}.", clock_after(at, codes.now))
     }
 }
 
@@ -151,29 +161,30 @@ fn no_more(codes: &LinkCodes, used_up: &UsedUp) -> String {
         Some(_) => "If this code does not work, you can get another",
         None => "You can get another",
     };
-    let at = at_clock_after(used_up.again_at, codes.now);
+    let at = clock_after(used_up.again_at, codes.now);
     let then = if used_up.again_at < codes.ends_at { "" } else { " Ask the shop for a new link after that." };
-    format!("You have had {} codes in {window}. {again} {at}.{then}", used_up.count)
+    format!("You have had {} codes in {window}. {again} from {at}.{then}", used_up.count)
 }
 
 /// No code was sent now: what became of the one before, and when the next may be asked for. Of two quick taps
 /// this answers the second, and a browser shows no other answer.
-pub fn no_code_now(codes: &LinkCodes, again_at: Timestamp) -> Told {
+pub fn no_code_now(codes: &LinkCodes, again_at: Timestamp, contact: &str) -> Told {
     let when = match &codes.used_up {
         Some(used_up) => no_more(codes, used_up),
-        None => next_code(codes, again_at),
+        None if codes.sent_elsewhere && again_at < codes.ends_at => {
+            format!("Use it there, or get one here from {}.", clock_after(again_at, codes.now))
+        }
+        None => next_code(codes, again_at, false),
     };
     let (tone, before) = match codes.open {
         Some(_) => (Tone::Plain, "We have already sent you a code."),
         None if codes.failed && codes.used_up.is_none() => {
-            let told = Told::note(Tone::Bad, not_sent(Some(codes))).setting();
+            let told = Told::note(Tone::Bad, not_sent(codes, contact)).setting();
             return Told { next_code_at: Some(again_at), ..told };
         }
         None if codes.failed => (Tone::Bad, NOT_SENT),
-        None if codes.sent_elsewhere && codes.used_up.is_none() => {
-            (Tone::Plain, "A code was just sent to your WhatsApp.")
-        }
-        None => (Tone::Bad, ""),
+        None if codes.sent_elsewhere => (Tone::Plain, ELSEWHERE),
+        None => (Tone::Plain, ""),
     };
     let text = format!("{before} {when}").trim_start().to_owned();
     Told { next_code_at: Some(again_at), ..Told::note(tone, text).setting() }

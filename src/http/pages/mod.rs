@@ -6,6 +6,7 @@
 //! that is `ops`'.
 
 mod after_form;
+mod astray;
 pub mod brand;
 mod codes;
 mod figures;

@@ -49,6 +49,8 @@ pub enum FormOutcome {
     BusySetting {
         typed: Typed,
     },
+    /// Just now, by this form.
+    PinSaved,
     PinIsSet,
     NoCode,
     WrongCode {

@@ -6,7 +6,7 @@
 use askama::Template;
 use zeroize::Zeroizing;
 
-use super::figures::{Piece, day_clock, moment, pieces, unbroken};
+use super::figures::{Piece, day_clock, moment, pieces, reach_link, unbroken};
 use crate::domain::message::with_stop;
 use crate::domain::money::{Money, naira};
 use crate::domain::text::turns;
@@ -107,9 +107,11 @@ const BACK_NAME: usize = 30;
 
 impl Shop {
     pub fn new(order: &Order) -> Shop {
-        let summary = order.summary.as_deref().map(plain).unwrap_or_default();
-        let (summary, is_cut) = cut(&summary);
+        let summary = order.summary.as_deref().map(|text| spaced(&plain(text))).unwrap_or_default();
+        let (summary, is_cut) = cut(summary.trim());
         let (open, rest) = folded(summary);
+        // Within a line.
+        let goes_on = !rest.is_empty() && !summary[open.len()..].starts_with('\n');
         let lines = |text: &str| text.lines().map(str::to_owned).collect::<Vec<_>>();
         let rest = lines(rest);
         Shop {
@@ -118,7 +120,7 @@ impl Shop {
             reference: plain(&order.reference),
             masked_phone: order.masked_phone.clone(),
             phone_end: order.masked_phone.rsplit('*').next().unwrap_or_default().to_owned(),
-            lines: lines(open),
+            lines: lines(&if goes_on { format!("{open} …") } else { open.to_owned() }),
             more: match rest.len() {
                 0 | 1 => "Show the rest of the order".to_owned(),
                 more => format!("Show {more} more lines"),
@@ -133,7 +135,7 @@ impl Shop {
         naira(self.amount)
     }
 
-    /// The name fits on a button.
+    /// The name fits on a button, and into the line that sticks.
     fn is_short(&self) -> bool {
         self.merchant.chars().count() < BACK_NAME
     }
@@ -168,7 +170,9 @@ pub struct CodeForm {
     pub hint: String,
     /// Above the button: what comes after it.
     pub then: Option<&'static str>,
-    /// The code that came with a form whose PIN has to be chosen again: six digits, not yet checked.
+    /// A new PIN lifts the wallet's lock.
+    pub unlocks: bool,
+    /// The code that came with a form whose PIN has to be chosen anew: six digits, not yet checked.
     pub typed: Option<Zeroizing<String>>,
 }
 
@@ -180,6 +184,8 @@ pub struct TopupHint {
     pub until: Option<String>,
     /// Whom to ask about money that was sent.
     pub contact: String,
+    /// What the balance is short of, where it may be told.
+    pub missing: Option<String>,
 }
 
 impl TopupHint {
@@ -195,6 +201,16 @@ impl TopupHint {
     /// How many of them let the customer pay, each by itself. They come first.
     fn enough(&self) -> usize {
         self.open.iter().filter(|topup| topup.is_enough).count()
+    }
+
+    /// It does not let the customer pay, and another one does.
+    fn is_folded(&self, topup: &OpenTopup) -> bool {
+        self.until.is_some() && !topup.is_enough && self.enough() > 0
+    }
+
+    /// There are several to choose from, so each has a heading.
+    fn are_several(&self) -> bool {
+        self.open.iter().filter(|topup| !self.is_folded(topup)).count() > 1
     }
 
     fn until(&self, topup: &OpenTopup) -> String {
@@ -233,13 +249,13 @@ pub struct Page {
     pub reset: Option<&'static str>,
     /// When the next code may be asked for, and which one counts; above the button, or in its place.
     pub send_hint: Option<String>,
+    /// That button would not work yet.
+    pub send_later: bool,
     /// What comes before a code is sent to somebody who forgot the PIN: told first, sent by a second tap.
     pub forgot: Option<String>,
     pub cancel: bool,
     /// The customer is asked whether to cancel, and nothing else.
     pub ask_cancel: bool,
-    /// The way to a code comes before the order.
-    pub ask_first: bool,
     /// Below the amount: what of it are charges.
     pub including: Option<String>,
     /// The link to the shop.
@@ -276,10 +292,10 @@ impl Page {
             send_code: None,
             reset: None,
             send_hint: None,
+            send_later: false,
             forgot: None,
             cancel: false,
             ask_cancel: false,
-            ask_first: false,
             including: None,
             back: false,
             over: false,
@@ -295,10 +311,16 @@ impl Page {
         Page { paragraphs, look_again: Some("Open the payment"), look_first: true, ..Page::bare(heading) }
     }
 
-    /// A text with what of it is the customer's number, which is never broken.
+    /// A text with what of it is the customer's number, which is never broken, or the operator's, which can be tapped.
     fn pieces<'a>(&self, text: &'a str) -> Vec<Piece<'a>> {
         let number = self.shop.as_ref().map(|shop| unbroken(&shop.masked_phone));
-        pieces(text, &number.unwrap_or_default())
+        let reach = self.support.as_deref().filter(|support| reach_link(support).is_some());
+        pieces(text, &number.unwrap_or_default(), reach.unwrap_or_default())
+    }
+
+    /// Where a tap on how the operator is reached leads.
+    fn reach(&self) -> Option<String> {
+        self.support.as_deref().and_then(reach_link)
     }
 
     /// Whose payment it is.
@@ -306,9 +328,10 @@ impl Page {
         self.shop.as_ref().map_or("", |shop| shop.merchant.as_str())
     }
 
-    /// The amount stays in view while a form is filled in, also above a keyboard.
+    /// The amount stays in view where something can be done about the payment, also above a keyboard.
     fn is_form(&self) -> bool {
-        !self.over && (self.pin || self.code.is_some())
+        let asks = self.send_code.is_some() || self.reset.is_some();
+        !self.over && (self.pin || self.code.is_some() || self.ask_cancel || asks)
     }
 
     /// The way to the shop is what is left to do.
@@ -351,7 +374,21 @@ fn plain(text: &str) -> String {
     text.chars().filter(|c| !turns(*c)).collect()
 }
 
-/// The shown part of a summary, and the rest; the rest is empty if hiding it would save little.
+/// Of several empty lines one is kept.
+fn spaced(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut empty = 0;
+    for line in text.lines() {
+        empty = if line.trim().is_empty() { empty + 1 } else { 0 };
+        if empty < 2 {
+            out.push_str(line.trim_end());
+            out.push('\n');
+        }
+    }
+    out
+}
+
+/// A summary as far as it is open, and the rest; the rest is empty where it would save little.
 fn folded(text: &str) -> (&str, &str) {
     if text.lines().count() <= SUMMARY_LINES && text.chars().count() <= SUMMARY_CHARS {
         return (text, "");
@@ -413,6 +450,11 @@ mod tests {
         assert_eq!(folded(&word).0.chars().count(), OPEN_CHARS);
         let second = format!("one\n{word}");
         assert_eq!(folded(&second), ("one", word.as_str()));
+    }
+
+    #[test]
+    fn of_empty_lines_one_is_kept() {
+        assert_eq!(spaced("a\n\n \n\t\nb\nc"), "a\n\nb\nc\n");
     }
 
     #[test]

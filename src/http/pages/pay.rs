@@ -26,7 +26,7 @@ use super::origin::{Sender, sender};
 use super::outcome::{FormOutcome, Typed};
 use super::told::Told;
 use super::words::{self, PageContext};
-use super::{PageState, after_form, codes, form, respond};
+use super::{PageState, after_form, astray, codes, form, respond};
 use crate::domain::intent::FormKey;
 use crate::domain::time::{Span, Timestamp};
 use crate::http::Http;
@@ -49,9 +49,8 @@ pub async fn handle(State(http): State<Arc<Http>>, request: Request) -> Response
     let query = shown.leads_to.clone();
     let mut response = respond(&http, shown);
     if response.status() == StatusCode::SEE_OTHER
-        && let Ok(link) = HeaderValue::from_str(&format!("{}{query}", token_of(&parts)))
+        && let Ok(link) = HeaderValue::from_str(&format!("{}{query}", own_place(&parts)))
     {
-        // Relative: only a proxy in front knows what path the customer sees before it.
         response.headers_mut().insert(LOCATION, link);
     }
     // The template: the path holds the token.
@@ -61,7 +60,11 @@ pub async fn handle(State(http): State<Arc<Http>>, request: Request) -> Response
 
 async fn answer(http: &Http, parts: &Parts, body: Body) -> PageState {
     if let Some(seconds) = over_limit(http, http.limits.spend_page(address(http, parts))) {
-        return words::throttled(words::CROWDED, seconds);
+        return astray::crowded(seconds, parts.method == Method::POST);
+    }
+    // As some messengers and fingers write a link; forms are not sent there.
+    if before_slash(parts).is_some() && parts.method != Method::POST {
+        return astray::see(&parts.uri.query().map(|query| format!("?{query}")).unwrap_or_default());
     }
     let token = token_of(parts);
     let form_token = http.app.vault.form_token(token, &nonce(http.app.random.as_ref()));
@@ -84,8 +87,17 @@ fn token_of(parts: &Parts) -> &str {
     parts.uri.path().strip_prefix("/pay/").unwrap_or_default()
 }
 
-/// Seconds to wait, if a limit is used up. In dev mode nobody is kept waiting: tests and demos come from one
-/// address.
+/// What stands before one slash behind it.
+fn before_slash(parts: &Parts) -> Option<&str> {
+    token_of(parts).strip_suffix('/').filter(|token| !token.is_empty() && !token.ends_with('/'))
+}
+
+/// The link, as its page names it. Relative: only a proxy in front knows what path the customer sees before it.
+fn own_place(parts: &Parts) -> String {
+    before_slash(parts).map_or_else(|| token_of(parts).to_owned(), |token| format!("../{token}"))
+}
+
+/// Seconds to wait, if a limit is used up. In dev mode nobody is kept waiting: tests and demos come from one address.
 fn over_limit(http: &Http, verdict: LimitVerdict) -> Option<i64> {
     if verdict.allowed || http.app.config.server.dev {
         return None;
@@ -132,7 +144,7 @@ impl Link<'_> {
                 Some(outcome) => self.tell(outcome, view),
                 None => self.look_at(view, Look::of(query)),
             },
-            Err(error) => words::trouble(trouble(self.http, error), outcome.is_some()),
+            Err(error) => astray::trouble(trouble(self.http, error), outcome.is_some()),
         }
     }
 
@@ -140,12 +152,12 @@ impl Link<'_> {
     async fn take(&self, parts: &Parts, body: Result<Zeroizing<Vec<u8>>, FormProblem>) -> PageState {
         let view = view_link(&self.http.app, self.token).await;
         if matches!(view, Ok(LinkView::NotFound)) {
-            return words::not_found();
+            return astray::not_found();
         }
         let form = match self.admit(parts, body) {
             Ok(form) => form,
-            Err(NotOurs::Sender) => return words::foreign(),
-            Err(NotOurs::Form(problem)) => return words::unusable(problem),
+            Err(NotOurs::Sender) => return astray::foreign(),
+            Err(NotOurs::Form(problem)) => return astray::unusable(problem),
         };
         let next = match view {
             Ok(_) => self.limited(form).await,
@@ -154,10 +166,10 @@ impl Link<'_> {
         let next = next
             .unwrap_or_else(|error| Next::Tell(FormOutcome::Unfinished { after: trouble(self.http, error) }));
         match next {
-            Next::See(look) => words::see(look.query()),
+            Next::See(look) => astray::see(look.query()),
             Next::Tell(outcome) => {
                 let sealed = outcome.seal(&self.http.app, self.token);
-                words::see(&sealed.map(|sealed| look::telling(&sealed)).unwrap_or_default())
+                astray::see(&sealed.map(|sealed| look::telling(&sealed)).unwrap_or_default())
             }
         }
     }
@@ -202,9 +214,9 @@ impl Link<'_> {
         if let FormOutcome::Throttled { until } = outcome
             && now < Timestamp(until)
         {
-            return words::throttled(words::TAPPED, whole_seconds(Timestamp(until), now));
+            return astray::tapped(whole_seconds(Timestamp(until), now));
         }
-        let answer = after_form::answer(outcome, &view);
+        let answer = after_form::answer(outcome, &view, self.context().contact);
         PageState { retry_after: answer.retry_after, ..self.show(view, answer.told, answer.status) }
     }
 
@@ -286,7 +298,7 @@ fn over(view: &LinkView) -> Next {
 fn came_of_set(set: PinSet, code: &str) -> Next {
     let typed = || Typed(typed_code(code));
     Next::Tell(match set {
-        PinSet::Done => return Next::See(Look::Payment),
+        PinSet::Done => FormOutcome::PinSaved,
         PinSet::NotOpen(view) => return over(&view),
         PinSet::Suspended => FormOutcome::Refused,
         PinSet::Busy => FormOutcome::BusySetting { typed: typed() },

@@ -16,10 +16,11 @@ pub struct Told {
     pub is_setting: bool,
     /// No code was sent: the next may be asked for then, which the note has told.
     pub next_code_at: Option<Timestamp>,
-    /// What the balance, or the day's limit, is short of: for the owner alone, who has just entered the right
-    /// PIN.
+    /// What the balance is short of: for the owner alone, who has just entered the right PIN.
     pub short: Option<Money>,
-    /// The code of a form whose PIN has to be chosen again. It was neither checked nor counted.
+    /// How much over the day's limit the amount is, for the same.
+    pub over: Option<Money>,
+    /// The code of a form whose PIN has to be chosen anew. It was neither checked nor counted.
     pub typed_code: Option<Zeroizing<String>>,
 }
 
@@ -27,8 +28,12 @@ pub struct Told {
 pub enum Then {
     /// There is a button for it, which works from then on, or now.
     AskForCode { from: Option<String> },
-    /// There is a field for it.
+    /// There is a field for it: `Enter it to pay.`
     EnterPin,
+    /// The same after a word of something else: `Enter your PIN to pay.`
+    EnterYourPin,
+    /// A PIN was set, which is no payment.
+    NotPaidYet,
 }
 
 impl Told {
@@ -51,9 +56,8 @@ impl Told {
         Told { wrong, is_setting: true, typed_code: code, ..Told::default() }
     }
 
-    /// Only the state of the link is told.
-    pub fn is_look(&self) -> bool {
-        self.note.is_none() && self.wrong.is_none() && !self.is_setting
+    pub fn pin_is_set() -> Told {
+        Told::note(Tone::Good, "Your PIN is already set.").then(Then::EnterPin)
     }
 
     pub fn short(amount: Money) -> Told {

@@ -8,22 +8,21 @@
 use http::StatusCode;
 
 use super::PageState;
+use super::astray::not_found;
 use super::codes::{forgot, may_ask, not_sent, set_up, unlock};
-use super::figures::{at_clock_after, clock, clock_after, left, moment, tries, unbroken};
-use super::form::FormProblem;
+use super::figures::{clock, clock_after, day, left, tries, unbroken};
 use super::page::{FormField, Note, Page, Row, Shop, Tone, TopupHint};
 use super::told::{Then, Told};
 use crate::domain::intent::{IntentEnd, PLACES};
-use crate::domain::message::with_stop;
+use crate::domain::message::{MessageStatus, with_stop};
 use crate::domain::money::{Money, naira};
 use crate::domain::time::{Span, Timestamp};
 use crate::domain::wallet::{LOCKED_FOR, WalletStatus};
+use crate::ops::wallet_payments::link_codes::LinkCodes;
 use crate::ops::wallet_payments::page::{EndedLink, LinkView, OpenLink, Receipt};
 
 const NO_MONEY: &str = "No money has left your wallet.";
-const NOT_CHANGED: &str = "This did not change your payment. Open it to see where it stands.";
-const PIN_SET: &str = "Your PIN is set. You have not paid yet.";
-/// Within this time, whoever looks has most likely just paid.
+/// As long as this, whoever looks has most likely just paid.
 const JUST_PAID: Span = Span::minutes(10);
 
 /// What every state of the page needs beside itself: the token of its forms, and whom a customer turns to.
@@ -42,24 +41,6 @@ pub fn link(view: LinkView, told: Told, status: StatusCode, context: PageContext
         LinkView::Ended(ended) => self::ended(&ended, told, context),
     };
     PageState::new(status, page)
-}
-
-/// The one page for every link that leads nowhere.
-pub fn not_found() -> PageState {
-    let mut page = Page::bare("We could not find this payment");
-    page.paragraphs = vec![
-        "The link may be incomplete, or the payment ended a long time ago.".to_owned(),
-        "Open the link again from your message. If it still does not work, ask the shop for a new one."
-            .to_owned(),
-    ];
-    PageState::new(StatusCode::NOT_FOUND, page)
-}
-
-/// A link to the look with this query, which shows the result of a form. For browsers that do not follow the
-/// redirect.
-pub fn see(query: &str) -> PageState {
-    let page = Page::lead("Open the payment", Vec::new());
-    PageState { leads_to: query.to_owned(), ..PageState::new(StatusCode::SEE_OTHER, page) }
 }
 
 /// An open payment and nothing to do with it yet.
@@ -94,7 +75,7 @@ pub fn ask_cancel(open: &OpenLink, context: PageContext<'_>) -> PageState {
     PageState::new(StatusCode::OK, page)
 }
 
-fn open(open: OpenLink, mut told: Told, context: PageContext<'_>) -> Page {
+fn open(open: OpenLink, told: Told, context: PageContext<'_>) -> Page {
     let mut page = order(&open, context);
     page.cancel = true;
     match open.wallet {
@@ -113,26 +94,14 @@ fn open(open: OpenLink, mut told: Told, context: PageContext<'_>) -> Page {
             ways_on(&mut page);
             // A lock is the wallet's, whoever's link is open.
             if matches!(status, WalletStatus::Locked(_)) {
-                let locked = "Your wallet is locked too, because the PIN was wrong too many times.";
+                let locked = "Your wallet is locked too, because of too many wrong PINs.";
                 let unlock = unlock(&open.codes, &told, &open.order.masked_phone).unwrap_or_default();
                 page.paragraphs.push(format!("{locked} {unlock}").trim_end().to_owned());
                 set_up(&mut page, &open.codes, open.has_pin, &told);
+                unlocks(&mut page);
             }
         }
-        WalletStatus::Locked(until) => {
-            page.heading = "Your wallet is locked".to_owned();
-            page.tone = Some(Tone::Bad);
-            let unlock = unlock(&open.codes, &told, &open.order.masked_phone)
-                .map_or("It".to_owned(), |how| format!("{how} Or wait: it"));
-            let then = if until < open.expires_at { "" } else { " You will need a new link then." };
-            page.paragraphs = vec![format!(
-                "The PIN was wrong too many times, so we locked your wallet to protect your money. {NO_MONEY} {unlock} \
-                 unlocks {}.{then}",
-                at_clock_after(until, open.now)
-            )];
-            set_up(&mut page, &open.codes, open.has_pin, &told);
-            ask_first(&mut page, "Send a code to unlock");
-        }
+        WalletStatus::Locked(until) => locked(&mut page, &open, until, &told),
         WalletStatus::Active if !open.has_pin => {
             page.heading = "Create your wallet PIN".to_owned();
             page.paragraphs = vec![match open.codes.open {
@@ -147,7 +116,7 @@ fn open(open: OpenLink, mut told: Told, context: PageContext<'_>) -> Page {
             }];
             set_up(&mut page, &open.codes, open.has_pin, &told);
         }
-        WalletStatus::Active => payable(&mut page, &open, &mut told, context),
+        WalletStatus::Active => payable(&mut page, &open, &told, context),
     }
     // What cannot be paid at this step is not titled so.
     if !page.pin || page.tone == Some(Tone::Bad) {
@@ -155,7 +124,7 @@ fn open(open: OpenLink, mut told: Told, context: PageContext<'_>) -> Page {
     }
     let asks = page.send_code.is_some() || page.reset.is_some() || page.forgot.is_some();
     if open.codes.failed && (asks || page.send_hint.is_some()) && told.wrong.is_none() {
-        page.note.get_or_insert(Note::new(Tone::Bad, not_sent(Some(&open.codes))));
+        page.note.get_or_insert(Note::new(Tone::Bad, not_sent(&open.codes, context.contact)));
     }
     tell(&mut page, told);
     page
@@ -167,16 +136,46 @@ fn ways_on(page: &mut Page) {
     page.back = true;
 }
 
-/// The button for a code comes right below the text that leads to it, and says what it is for.
-fn ask_first(page: &mut Page, text: &'static str) {
-    page.ask_first = page.code.is_none();
-    if page.code.is_none() {
-        page.reset = page.reset.map(|_| text);
+/// A code and a new PIN lift the lock.
+fn unlocks(page: &mut Page) {
+    if let Some(form) = &mut page.code {
+        form.unlocks = true;
+        // The page begins with what comes after it.
+        form.then = None;
     }
 }
 
+/// A locked wallet, whose payment still waits.
+fn locked(page: &mut Page, open: &OpenLink, until: Timestamp, told: &Told) {
+    let lasts = clock_after(until, open.now);
+    set_up(page, &open.codes, open.has_pin, told);
+    unlocks(page);
+    if page.code.is_some() {
+        page.heading = "Unlock your wallet".to_owned();
+        page.paragraphs = vec![
+            "Enter the code from your message and choose a new PIN. You confirm the payment in the next step.".to_owned(),
+            format!("Your wallet is locked until {lasts}. {NO_MONEY}"),
+        ];
+        return;
+    }
+    page.heading = "Your wallet is locked".to_owned();
+    page.tone = Some(Tone::Bad);
+    let is_late = until >= open.expires_at;
+    let then = match unlock(&open.codes, told, &open.order.masked_phone) {
+        Some(how) if is_late => {
+            format!("{how} If you wait until then, you will need a new link from the shop.")
+        }
+        Some(how) => format!("{how} Or wait until then, and enter your PIN here."),
+        None if is_late => "To pay after that, ask the shop for a new link.".to_owned(),
+        None => "After that, enter your PIN here to pay.".to_owned(),
+    };
+    let why = format!("Too many wrong PINs. We locked your wallet until {lasts}. No money has left it.");
+    page.paragraphs = vec![why, then];
+    page.reset = page.reset.map(|_| "Send a code to unlock");
+}
+
 /// A wallet that may pay, if the PIN is right and the balance covers it.
-fn payable(page: &mut Page, open: &OpenLink, told: &mut Told, context: PageContext<'_>) {
+fn payable(page: &mut Page, open: &OpenLink, told: &Told, context: PageContext<'_>) {
     if told.is_setting {
         page.heading = "Set a new PIN".to_owned();
         if open.codes.open.is_some() {
@@ -200,54 +199,52 @@ fn payable(page: &mut Page, open: &OpenLink, told: &mut Told, context: PageConte
     if !open.within_daily_limit && (open.balance_covers || !page.pin) {
         page.heading = "This is over your daily limit".to_owned();
         page.tone = Some(Tone::Bad);
-        let then = match page.pin {
-            false => "Ask the shop for a new link after midnight, or for a smaller amount.".to_owned(),
-            true => {
-                format!("Try again after midnight, before {until}. Or ask the shop for a smaller amount.")
+        let left = told.over.map(|over| Money(open.order.amount.kobo().saturating_sub(over.kobo())));
+        let left = left.filter(|left| *left > Money::ZERO);
+        let why = "This payment would take you over the amount that your wallet can spend in one day.";
+        let today = left.map(|left| format!(" You can still spend {} today.", unbroken(&naira(left))));
+        let then = match (page.pin, &today) {
+            (false, None) => "Ask the shop for a new link after midnight, or pay another way.".to_owned(),
+            (false, Some(_)) => {
+                "Ask the shop for a smaller amount, or for a new link after midnight.".to_owned()
+            }
+            (true, None) => format!("Try again after midnight, before {until}."),
+            (true, Some(_)) => {
+                format!("Ask the shop for a smaller amount, or try again after midnight, before {until}.")
             }
         };
-        let why = told.short.map_or_else(
-            || {
-                "This payment would take you over the amount that your wallet can spend in one day."
-                    .to_owned()
-            },
-            |over| format!("This payment is {} over what you can still spend today.", unbroken(&naira(over))),
-        );
-        page.paragraphs = vec![format!("{NO_MONEY} {why} {then}")];
-        ways_on(page);
+        page.paragraphs = vec![format!("{NO_MONEY} {why}{} {then}", today.unwrap_or_default())];
+        page.back = true;
     } else if !open.balance_covers {
         page.heading = "Your balance is too low".to_owned();
         page.tone = Some(Tone::Bad);
-        let missing = told
-            .short
-            .map(|missing| format!("You need {} more. ", unbroken(&naira(missing))))
-            .unwrap_or_default();
+        let missing = told.short.map(|missing| unbroken(&naira(missing)));
+        let more = missing.as_ref().map(|missing| format!("You need {missing} more. ")).unwrap_or_default();
         page.paragraphs = vec![format!(
-            "You have not paid. {NO_MONEY} {missing}Top up your wallet, then come back here by {until} and enter your \
+            "You have not paid. {NO_MONEY} {more}Top up your wallet, then come back here by {until} and enter your \
              PIN to pay."
         )];
         let (now, contact) = (open.now, context.contact.to_owned());
-        page.topup = Some(TopupHint { open: open.topups.clone(), now, until: Some(until), contact });
-    } else if open.codes.set_pin && told.is_look() {
-        let tries = if open.tries_left < PLACES { tries_left(open) } else { String::new() };
-        told.note = Some(Note::new(Tone::Good, format!("{PIN_SET} {tries}").trim_end()));
-    } else if open.tries_left < PLACES && told.wrong.is_none() && told.note.is_none() {
-        page.note = Some(Note::new(Tone::Plain, tries_left(open)));
+        let open = open.topups.clone();
+        page.topup = Some(TopupHint { open, now, until: Some(until), contact, missing });
+    } else if open.tries_left < PLACES && told.wrong.is_none() {
+        match &told.note {
+            Some(_) => page.paragraphs.push(tries_left(open)),
+            None => page.note = Some(Note::new(Tone::Plain, tries_left(open))),
+        }
     }
 }
 
-/// After a wrong PIN, when the next one locks the wallet. A lock lasts 24 hours, so its
-/// end is told by the time of day.
+/// After a wrong PIN, where the next locks the wallet.
 pub fn last_before_lock(view: &LinkView) -> String {
     let LinkView::Open(open) = view else { return String::new() };
-    let at = clock_after(open.now + LOCKED_FOR, open.now);
-    let at = at.rsplit(' ').next().unwrap_or_default();
+    let until = clock_after(open.now + LOCKED_FOR, open.now);
     let forgot = match open.codes.open {
         Some(_) => " Not sure? Use your code for a new PIN below.",
         None if may_ask(&open.codes, &Told::default()) => " Not sure? Use “Forgot your PIN?” below.",
         None => "",
     };
-    format!("One more wrong PIN locks your wallet until tomorrow, {at}.{forgot}")
+    format!("One more wrong PIN locks your wallet until {until}.{forgot}")
 }
 
 fn tries_left(open: &OpenLink) -> String {
@@ -265,14 +262,22 @@ fn tell(page: &mut Page, mut told: Told) {
         FormField::Pin => page.pin,
         FormField::Code | FormField::NewPin | FormField::NewPinAgain => page.code.is_some(),
     });
+    // Nothing else stands in the way.
+    let may_pay = page.pin && page.tone != Some(Tone::Bad);
+    // Nobody waits for word of a PIN that cannot be used here.
+    if told.then == Some(Then::EnterPin) && !page.pin {
+        told.note = None;
+    }
     if let Some(note) = &mut told.note {
         let asks = page.send_code.is_some() || page.reset.is_some() || page.forgot.is_some();
         match &told.then {
             Some(Then::AskForCode { from: Some(from) }) if asks => {
-                note.text.push_str(&format!(" Ask for a new one from {from}."));
+                note.text.push_str(&format!(" You can get a new code from {from}."));
             }
             Some(Then::AskForCode { from: None }) if asks => note.text.push_str(" Ask for a new one."),
-            Some(Then::EnterPin) if page.pin => note.text.push_str(" Enter it to pay."),
+            Some(Then::EnterPin) if may_pay => note.text.push_str(" Enter it to pay."),
+            Some(Then::EnterYourPin) if may_pay => note.text.push_str(" Enter your PIN to pay."),
+            Some(Then::NotPaidYet) if may_pay => note.text.push_str(" You have not paid yet."),
             _ => {}
         }
     }
@@ -287,11 +292,19 @@ fn tell(page: &mut Page, mut told: Told) {
 
 /// A payment that was made, with its receipt.
 fn paid(receipt: &Receipt) -> Page {
-    let text = if receipt.now < receipt.paid_at + JUST_PAID {
-        let phone = unbroken(&receipt.order.masked_phone);
-        format!("Your payment is complete. We are sending your receipt to {phone}.")
-    } else {
-        "You have already paid. You will not be charged again.".to_owned()
+    let is_fresh = receipt.now < receipt.paid_at + JUST_PAID;
+    let phone = unbroken(&receipt.order.masked_phone);
+    let of_receipt = match receipt.message {
+        Some(MessageStatus::Failed) => {
+            " We could not send your receipt. Keep this page as your receipt.".to_owned()
+        }
+        Some(MessageStatus::Queued) if is_fresh => format!(" We are sending your receipt to {phone}."),
+        Some(_) if is_fresh => format!(" Your receipt was sent to {phone}."),
+        _ => String::new(),
+    };
+    let text = match is_fresh {
+        true => format!("Your payment is complete.{of_receipt}"),
+        false => format!("You have already paid. You will not be charged again.{of_receipt}"),
     };
     let shop = Shop::new(&receipt.order);
     let mut page = Page::bare("Paid");
@@ -319,15 +332,12 @@ fn paid(receipt: &Receipt) -> Page {
 }
 
 fn ended(ended: &EndedLink, told: Told, context: PageContext<'_>) -> Page {
-    let at = moment(ended.at);
+    let at = day(ended.at, ended.now);
     let (heading, text, tone) = match ended.end {
         IntentEnd::Expired => ("This link has expired", format!("The link worked until {at}."), Tone::Plain),
-        IntentEnd::WrongPins => {
-            let text = "The PIN was wrong too many times, so we stopped this payment to protect your money.";
-            ("Payment failed", text.to_owned(), Tone::Bad)
-        }
+        IntentEnd::WrongPins => ("Payment stopped", String::new(), Tone::Bad),
         IntentEnd::Cancelled => {
-            ("Payment cancelled", format!("This payment was cancelled on {at}."), Tone::Plain)
+            ("Payment cancelled", format!("This payment was cancelled {}.", on(&at)), Tone::Plain)
         }
         IntentEnd::Rejected => {
             ("Payment stopped", "This payment was stopped before you confirmed it.".to_owned(), Tone::Plain)
@@ -337,24 +347,22 @@ fn ended(ended: &EndedLink, told: Told, context: PageContext<'_>) -> Page {
     };
     let mut page = Page::bare(heading);
     page.tone = Some(tone);
-    let phone = &ended.order.masked_phone;
-    let unlock =
-        ended.codes.as_ref().filter(|codes| !codes.used).and_then(|codes| unlock(codes, &told, phone));
-    let after = match (ended.end, ended.locked_until) {
-        (_, Some(until)) => format!(
-            "Your wallet is locked until {} because of too many wrong PINs. To pay after that, ask the shop for a new \
-             link. {}",
-            clock_after(until, ended.now),
-            unlock.unwrap_or(with_stop(format!("To unlock your wallet sooner, contact {}", context.contact)))
-        ),
-        (IntentEnd::WrongPins, None) if ended.codes.as_ref().is_some_and(|codes| !codes.used) => {
-            "To try again, ask the shop for a new link. If you forgot your PIN, set a new one here first."
-                .to_owned()
+    page.paragraphs = match (ended.end, ended.locked_until) {
+        (IntentEnd::WrongPins, _) => stopped(ended, &told, context),
+        (_, Some(until)) => {
+            let until = clock_after(until, ended.now);
+            let locked = format!(
+                "Your wallet is locked until {until} because of too many wrong PINs. To pay after that, ask the shop for a \
+                 new link. To unlock your wallet sooner, contact {}",
+                context.contact
+            );
+            vec![format!("{text} {NO_MONEY}").trim().to_owned(), with_stop(locked)]
         }
-        (IntentEnd::WrongPins, None) => "To try again, ask the shop for a new link.".to_owned(),
-        (_, None) => "Still want to pay? Ask the shop for a new link.".to_owned(),
+        (_, None) => {
+            let then = "Still want to pay? Ask the shop for a new link.".to_owned();
+            vec![format!("{text} {NO_MONEY}").trim().to_owned(), then]
+        }
     };
-    page.paragraphs = vec![format!("{text} {NO_MONEY}").trim().to_owned(), after];
     let shop = Shop::new(&ended.order);
     page.title = format!("{heading}: {} to {}", shop.price(), shop.merchant);
     page.shop = Some(shop);
@@ -362,7 +370,7 @@ fn ended(ended: &EndedLink, told: Told, context: PageContext<'_>) -> Page {
     page.over = true;
     if !ended.topups.is_empty() {
         let (open, contact) = (ended.topups.clone(), context.contact.to_owned());
-        page.topup = Some(TopupHint { open, now: ended.now, until: None, contact });
+        page.topup = Some(TopupHint { open, now: ended.now, until: None, contact, missing: None });
     }
     if let Some(codes) = &ended.codes {
         page.form_token = context.form_token.to_owned();
@@ -375,69 +383,62 @@ fn ended(ended: &EndedLink, told: Told, context: PageContext<'_>) -> Page {
             (page.tone, page.paragraphs) = (Some(Tone::Good), vec![text]);
             return page;
         }
-        set_up(&mut page, codes, true, &told);
-        let text = match ended.locked_until {
-            Some(_) => "Send a code to unlock",
-            None => "Send a code for a new PIN",
-        };
-        ask_first(&mut page, text);
+        new_pin_after(&mut page, ended.locked_until.is_some(), codes, &told);
         if codes.failed && told.wrong.is_none() {
-            page.note = Some(Note::new(Tone::Bad, not_sent(Some(codes))));
+            page.note = Some(Note::new(Tone::Bad, not_sent(codes, context.contact)));
         }
     }
     tell(&mut page, told);
     page
 }
 
-/// Why a request has to wait: too many from one address, or too many forms on one link.
-pub const CROWDED: &str = "Too many people are using this connection.";
-pub const TAPPED: &str = "There were too many tries on this link in a short time.";
-
-pub fn throttled(why: &str, seconds: i64) -> PageState {
-    let wait = if seconds == 1 { "1 second".to_owned() } else { format!("{seconds} seconds") };
-    let text = format!("{why} Your payment has not changed. Try again in {wait}.");
-    let page = Page::lead("Please wait a moment", vec![text]);
-    PageState { retry_after: Some(seconds), ..PageState::new(StatusCode::TOO_MANY_REQUESTS, page) }
+/// `on 12 Mar 2026, 14:35`; `today, 14:35` needs no word.
+fn on(day: &str) -> String {
+    if day.starts_with(|c: char| c.is_ascii_digit()) { format!("on {day}") } else { day.to_owned() }
 }
 
-/// A form that did not come from our page.
-pub fn foreign() -> PageState {
-    let text = "We could not accept that form. Please open the payment again.".to_owned();
-    let page = Page::lead("Open the payment again", vec![text, NOT_CHANGED.to_owned()]);
-    PageState::new(StatusCode::FORBIDDEN, page)
-}
-
-pub fn unusable(problem: FormProblem) -> PageState {
-    const INCOMPLETE: &str = "We did not receive your form completely.";
-    let (status, why) = match problem {
-        FormProblem::TooLarge => {
-            (StatusCode::PAYLOAD_TOO_LARGE, "Your browser sent more than this page accepts.")
+/// A payment that wrong PINs stopped: what became of it and of the wallet, and the way on.
+fn stopped(ended: &EndedLink, told: &Told, context: PageContext<'_>) -> Vec<String> {
+    let phone = &ended.order.masked_phone;
+    let codes = ended.codes.as_ref().filter(|codes| !codes.used);
+    let Some(until) = ended.locked_until else {
+        let then = match codes {
+            Some(_) => {
+                "To try again, ask the shop for a new link. If you forgot your PIN, set a new one here first."
+            }
+            None => "To try again, ask the shop for a new link.",
+        };
+        return vec![format!("Too many wrong PINs. We stopped this payment. {NO_MONEY}"), then.to_owned()];
+    };
+    let until = clock_after(until, ended.now);
+    let then = match codes.and_then(|codes| unlock(codes, told, phone)) {
+        Some(how) => format!("{how} To pay, ask the shop for a new link."),
+        None => {
+            let sooner = with_stop(format!("To unlock it sooner, contact {}", context.contact));
+            format!("To pay after that, ask the shop for a new link. {sooner}")
         }
-        FormProblem::Slow => (StatusCode::REQUEST_TIMEOUT, INCOMPLETE),
-        FormProblem::NotAForm => {
-            (StatusCode::UNSUPPORTED_MEDIA_TYPE, "We could not read the form that your browser sent.")
-        }
-        FormProblem::Broken => (StatusCode::BAD_REQUEST, INCOMPLETE),
     };
-    PageState::new(status, Page::lead("Please try again", vec![format!("{why} {NOT_CHANGED}")]))
+    let what = "Too many wrong PINs. We stopped this payment and locked your wallet until";
+    vec![format!("{what} {until}. No money has left it."), then]
 }
 
-/// The database is away (for a number of seconds, if that is known), or something is broken. The result of a
-/// form is then unknown; a look has no result.
-pub fn trouble(retry_after: Option<i64>, is_form: bool) -> PageState {
-    let status = match retry_after {
-        Some(_) => StatusCode::SERVICE_UNAVAILABLE,
-        None => StatusCode::INTERNAL_SERVER_ERROR,
-    };
-    let (heading, text) = match is_form {
-        true => (
-            "Something went wrong on our side",
-            "We are sorry. Open the payment again in a moment to see whether you have paid. You cannot be charged twice.",
-        ),
-        false => (
-            "We cannot show this payment right now",
-            "You have not paid anything by opening it. Try again in a minute.",
-        ),
-    };
-    PageState { retry_after, ..PageState::new(status, Page::lead(heading, vec![text.to_owned()])) }
+/// The way to a new PIN, where wrong ones stopped the payment; once a code was sent, it is what the page is about.
+fn new_pin_after(page: &mut Page, is_locked: bool, codes: &LinkCodes, told: &Told) {
+    set_up(page, codes, true, told);
+    page.reset =
+        page.reset.map(|_| if is_locked { "Send a code to unlock" } else { "Send a code for a new PIN" });
+    if page.code.is_none() {
+        return;
+    }
+    let rest = page.title.split_once(": ").map(|(_, rest)| rest.to_owned()).unwrap_or_default();
+    page.heading = if is_locked { "Unlock your wallet" } else { "Set a new PIN" }.to_owned();
+    page.title = format!("{}: {rest}", page.heading);
+    page.tone = None;
+    page.paragraphs = vec![
+        "Enter the code from your message and choose a new PIN. Then ask the shop for a new link.".to_owned(),
+        format!("We stopped this payment. {NO_MONEY}"),
+    ];
+    if is_locked {
+        unlocks(page);
+    }
 }

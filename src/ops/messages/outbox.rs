@@ -216,7 +216,7 @@ pub(in crate::ops) fn pause(job: &Job) -> Span {
 async fn give_up(app: &App, job: &Job, row: &MessageRow, why: &str) -> Result<Attempted, OpError> {
     metrics::counter!("tillbell_messages_total", "outcome" => "failed").increment(1);
     let (now, why) = (app.now(), shortened(why));
-    tracing::warn!(message = row.id, kind = row.kind.as_str(), why, "a message was not sent");
+    tracing::warn!(message_id = row.id, kind = row.kind.as_str(), why, "a message was not sent");
     let steps = [jobs::finish(job, "failed", Some(&why), now), messages::failed(row.id, &why, now)];
     let written = app.store.conclude_job(job, steps).await?;
     Ok(if written { Attempted::Failed(why) } else { Attempted::Superseded })

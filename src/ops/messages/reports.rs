@@ -78,7 +78,7 @@ pub async fn take_report(app: &App, report: &Report<'_>) -> Result<bool, OpError
             match &report.news {
                 News::Failed { why, .. } => {
                     tracing::warn!(
-                        message = row.id,
+                        message_id = row.id,
                         kind = row.kind.as_str(),
                         why,
                         "a message did not arrive"

@@ -6,7 +6,7 @@ use zeroize::Zeroizing;
 
 use super::waiting::waiting;
 use crate::app::App;
-use crate::domain::intent::CODE_DIGITS;
+use crate::domain::intent::{CODE_DIGITS, IntentEnd};
 use crate::domain::message::{self, LinkWords, MessageKind, Then};
 use crate::domain::money::naira;
 use crate::domain::payment::Status;
@@ -111,18 +111,18 @@ pub(super) async fn words(app: &App, row: &MessageRow) -> Result<Words, OpError>
             let text = message::pin_changed_text(is_first, row.created_at, operator, &contact);
             Ok(Words::plain(text, parts))
         }
-        MessageKind::Stopped => {
+        MessageKind::Stopped | MessageKind::Locked => {
             let intent = app.store.intent(row.subject_id).await?.ok_or_else(|| missing("intent"))?;
-            let what = message::stopped_words(&merchant_name(app, row.business_id).await?, intent.amount);
-            let then = message::stopped_then(operator);
-            let text = message::wrong_pins_text(&what, row.created_at, &then, &contact);
-            Ok(Words::plain(text, [what, message::lagos_time(row.created_at)]))
-        }
-        MessageKind::Locked => {
-            let what = message::locked_words(operator);
-            let then = message::locked_then(row.created_at + LOCKED_FOR);
-            let text = message::wrong_pins_text(&what, row.created_at, &then, &contact);
-            Ok(Words::plain(text, [what, message::lagos_time(row.created_at)]))
+            let stopped = message::stopped_words(&merchant_name(app, row.business_id).await?, intent.amount);
+            let (what, at, then) = if row.kind == MessageKind::Stopped {
+                (stopped, row.created_at, message::stopped_then(operator))
+            } else {
+                let stopped = Some(stopped.as_str()).filter(|_| intent.end == Some(IntentEnd::WrongPins));
+                let then = message::locked_then(row.created_at + LOCKED_FOR, stopped);
+                (message::locked_words(operator), message::begun_minute(row.created_at), then)
+            };
+            let text = message::wrong_pins_text(&what, at, &then, &contact);
+            Ok(Words::plain(text, [what, message::lagos_time(at)]))
         }
         MessageKind::TopupSuspended | MessageKind::TopupOverLimit | MessageKind::TopupReversed => {
             let payment = app.store.payment(row.subject_id).await?.ok_or_else(|| missing("payment"))?;
@@ -160,7 +160,9 @@ pub(super) async fn words(app: &App, row: &MessageRow) -> Result<Words, OpError>
             } else {
                 let merchant = merchant_name(app, Some(payment.business_id)).await?;
                 let from = message::refunded(&merchant, payment.external_reference.as_deref());
-                Words::plain(message::refund_text(&from, amount, row.created_at, operator), [sum, from, at])
+                let number = &payment.transaction_id;
+                let text = message::refund_text(&from, amount, row.created_at, number, operator);
+                Words::plain(text, [sum, from, at])
             })
         }
     }

@@ -6,11 +6,14 @@
 
 use crate::app::App;
 use crate::domain::intent::{CODE_TRIES, CODES_A_DAY, CODES_AN_HOUR, Intent};
-use crate::domain::message::MessageStatus;
+use crate::domain::message::{MessageKind, MessageStatus};
 use crate::domain::time::{Span, Timestamp};
 use crate::domain::wallet::Wallet;
 use crate::ops::OpError;
 use crate::ops::wallets::find::phone_hash;
+
+/// Who asked for a code before it was used may still look at the answer.
+const LATELY: Span = Span::minutes(2);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinkCodes {
@@ -23,6 +26,8 @@ pub struct LinkCodes {
     pub failed: bool,
     /// The newest code of this link has set the PIN.
     pub set_pin: bool,
+    /// The newest code has, moments ago and whichever link it was sent for. Only for who asks for a code.
+    pub set_lately: bool,
     /// It did so since the payment ended.
     pub used: bool,
     /// A code of another link has set the PIN since the payment ended.
@@ -63,7 +68,8 @@ pub(in crate::ops) async fn link_codes(
     let has_failed = match newest.as_ref().filter(|code| code.is_good(now)) {
         Some(code) => {
             let hash = phone_hash(app, &wallet.phone);
-            let status = app.store.code_status(&hash, code.id, code.created_at).await?;
+            let status =
+                app.store.message_status(&hash, (MessageKind::Code, code.id), code.created_at).await?;
             status == Some(MessageStatus::Failed)
         }
         None => false,
@@ -83,6 +89,7 @@ pub(in crate::ops) async fn link_codes(
         }),
         failed: is_ours && has_failed,
         set_pin: is_ours && used_at.is_some(),
+        set_lately: used_at.is_some_and(|at| now < at + LATELY),
         used: is_ours && is_used_since,
         set_elsewhere: !is_ours && is_used_since,
         unlocked: is_ours && newest.as_ref().is_some_and(|code| code.unlocked),

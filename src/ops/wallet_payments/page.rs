@@ -10,12 +10,13 @@ use super::link_codes::{LinkCodes, link_codes};
 use crate::app::App;
 use crate::domain::intent::{Intent, IntentEnd, IntentState};
 use crate::domain::merchant::WebsiteStatus;
+use crate::domain::message::{MessageKind, MessageStatus};
 use crate::domain::money::Money;
 use crate::domain::time::{Span, Timestamp};
 use crate::domain::wallet::{LOCK_AFTER, TRIES_WINDOW, Wallet, WalletStatus};
 use crate::domain::weburl::website_address;
 use crate::ops::OpError;
-use crate::ops::wallets::find::{known_wallet, limits};
+use crate::ops::wallets::find::{known_wallet, limits, phone_hash};
 use crate::store::tables::wallets::BusinessTries;
 use crate::vault::Vault;
 
@@ -111,6 +112,8 @@ pub struct Receipt {
     pub paid_at: Timestamp,
     /// The money came back later.
     pub reversed_at: Option<Timestamp>,
+    /// How far the message with the receipt has come; `None` where it is kept no longer.
+    pub message: Option<MessageStatus>,
 }
 
 /// A payment that was not made.
@@ -212,9 +215,20 @@ pub(in crate::ops) async fn view(app: &App, intent: &Intent) -> Result<LinkView,
             transaction_id: payment.transaction_id,
             paid_at: payment.approved_at.unwrap_or(now),
             reversed_at: payment.reversed_at,
+            message: receipt_status(app, intent, &wallet).await?,
         }))),
         (_, end) => Ok(ended(end.unwrap_or(IntentEnd::Expired), intent.ended_at.unwrap_or(now))),
     }
+}
+
+async fn receipt_status(
+    app: &App,
+    intent: &Intent,
+    wallet: &Wallet,
+) -> Result<Option<MessageStatus>, OpError> {
+    let hash = phone_hash(app, &wallet.phone);
+    let since = intent.ended_at.unwrap_or(intent.created_at);
+    Ok(app.store.message_status(&hash, (MessageKind::Receipt, intent.id), since).await?)
 }
 
 /// The website that a payment belongs to, else the only one there is; none of a business that is switched off.

@@ -32,8 +32,8 @@ statements! {
     LIST_OF_PHONE: query {
         concat!("select ", columns!(), " from messages where phone_hash = $1 order by created_at desc, id desc limit $2")
     }
-    CODE_STATUS: query {
-        "select status from messages where phone_hash = $1 and created_at >= $2 and kind = 'code' and subject_id = $3 \
+    STATUS_OF: query {
+        "select status from messages where phone_hash = $1 and created_at >= $2 and kind = $3 and subject_id = $4 \
          limit 1"
     }
     SENT: query {
@@ -224,15 +224,15 @@ pub fn forget_quotas(before: Timestamp) -> Step {
 }
 
 impl Store {
-    /// How far the message with a code has come; `made_at` is when the code was made.
-    pub async fn code_status(
+    /// How far the message about a code, or a payment, has come; `made_at` is when that was made.
+    pub async fn message_status(
         &self,
         phone_hash: &[u8],
-        code_id: i64,
+        (kind, subject_id): (MessageKind, i64),
         made_at: Timestamp,
     ) -> Result<Option<MessageStatus>, StoreError> {
-        let row =
-            self.read_one(&CODE_STATUS, vec![phone_hash.into(), made_at.into(), code_id.into()]).await?;
+        let asked = vec![phone_hash.into(), made_at.into(), kind.as_str().into(), subject_id.into()];
+        let row = self.read_one(&STATUS_OF, asked).await?;
         row.map(|row| row.reader("messages").word("status", MessageStatus::parse)).transpose()
     }
 

@@ -121,8 +121,8 @@ on_both! {
         for (text, fields) in [
             ("A-7. Pay here: https://evil.example", &["order_reference", "payer_name"][..]),
             ("A-7 www.evil.example", &["order_reference", "payer_name"]),
-            ("A-7 evil.com/pin", &["order_reference", "payer_name"]),
-            ("evil.com/pin", &["order_reference", "payer_name"]),
+            ("A-7 evil.com/pin", &["order_reference", "order_summary", "payer_name"]),
+            ("evil.com/pin", &["order_reference", "order_summary", "payer_name"]),
             ("Ada Obi ｅｖｉｌ．ｎｇ/７", &["order_reference", "payer_name"]),
             ("go to evil.com now", &["order_reference"]),
             ("evil.com", &[]),
@@ -132,6 +132,9 @@ on_both! {
             ("A\u{202e}7", &["order_reference", "order_summary", "payer_name"]),
             ("A\u{200b}7", &["order_reference", "payer_name"]),
             ("A-7, tell us your PIN", &["order_reference"]),
+            ("Call 0803-555-0199 to confirm your PIN", &["order_reference", "order_summary"]),
+            ("Visit http://evil.example/pay and enter P.I.N.", &["order_reference", "order_summary", "payer_name"]),
+            ("1 x hair pin, deliver to 0803 555 0199", &["order_reference"]),
             ("A-7, call 0803-555-0199", &["order_reference"]),
         ] {
             for field in ["order_reference", "order_summary", "payer_name"] {

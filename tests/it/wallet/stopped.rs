@@ -106,7 +106,7 @@ on_both! {
             w.confirm(&first, WRONG).await;
         }
         w.send_messages().await;
-        let stopped = told("was stopped");
+        let stopped = told("was stopped on");
         assert_eq!(stopped, ["Your payment of NGN 100.00 to adire.example Ltd was stopped on 10 Mar 2026, 09:00 after wrong \
              PINs. No money has left your Kudi Basket wallet. To try again, ask the shop for a new link. Forgot your PIN? \
              Set a new one on the payment page first. If this was not you, contact Kudi Basket (0700 555 0100) straight \
@@ -116,10 +116,11 @@ on_both! {
         }
         w.confirm(&third, WRONG).await;
         w.send_messages().await;
-        assert_eq!(told("was stopped").len(), 1, "one message tells of the lock");
-        assert_eq!(told("was locked"), ["Your Kudi Basket wallet was locked on 10 Mar 2026, 09:00 after wrong PINs. It unlocks \
-             on 11 Mar 2026, 09:00. To unlock it now, open your payment link and set a new PIN with a code. If this was not \
-             you, contact Kudi Basket (0700 555 0100) straight away."]);
+        assert_eq!(told("was stopped on").len(), 1, "one message tells of the lock");
+        assert_eq!(told("was locked"), ["Your Kudi Basket wallet was locked on 10 Mar 2026, 09:00 after wrong PINs. Your \
+             payment of NGN 200.00 to adire.example Ltd was stopped. No money has left your wallet. It unlocks on 11 Mar \
+             2026, 09:00. To unlock it now, open your payment link and set a new PIN with a code. To pay, ask the shop for a \
+             new link. If this was not you, contact Kudi Basket (0700 555 0100) straight away."]);
         // The next lock is told anew.
         w.t.advance(Span::minutes(2));
         w.set_pin(&third, "8305").await;
@@ -129,7 +130,7 @@ on_both! {
             w.confirm(&fourth, WRONG).await;
         }
         w.send_messages().await;
-        assert_eq!((told("was stopped").len(), told("was locked").len()), (2, 2));
+        assert_eq!((told("was stopped on").len(), told("was locked").len()), (2, 2));
     }
 
     async fn of_a_stopped_business_no_pin_is_checked_on_links_already_open(db: TestDatabase) {

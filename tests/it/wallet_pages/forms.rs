@@ -36,8 +36,8 @@ on_both! {
                 let fields: Vec<_> = token.map(|token| ("form_token", token)).into_iter().chain([act]).collect();
                 let shown = site.post(&link, headers, &fields).await;
                 assert_eq!(shown.status, 403, "{headers:?} {token:?} {act:?}: {shown:?}");
-                shown.is(403, "We could not accept that form. Please open the payment again. This did not change your payment.");
-                assert_eq!(shown.heading(), "Open the payment again");
+                shown.is(403, "We could not accept that form. This did not change your payment.");
+                assert_eq!(shown.heading(), "That did not work");
             }
         }
         assert_eq!(site.w.payment(&started).await.status, Status::Pending);
@@ -79,7 +79,7 @@ on_both! {
             let kind = format!("Content-Type: {kind}");
             let shown = site.send("POST", &path, &[&kind, "Sec-Fetch-Site: same-origin"], Some(&sent)).await;
             assert_eq!(shown.status, status, "{kind} {}: {shown:?}", &sent[..sent.len().min(60)]);
-            shown.is(status, "This did not change your payment. Open it to see where it stands.");
+            shown.is(status, "This did not change your payment.");
             if status == 400 {
                 shown.is(400, "We did not receive your form completely.");
             }
@@ -121,7 +121,7 @@ on_both! {
             assert_ne!(shown.status, 429, "{n}");
         }
         let over = site.send("GET", &path, &["X-Forwarded-For: 203.0.113.7"], None).await;
-        over.is(429, "Too many people are using this connection.");
+        over.is(429, "Too many requests came from your network.");
         let wait: i64 = over.header("retry-after").unwrap().parse().unwrap();
         assert!((1..=61).contains(&wait), "{wait}");
         let over = site.send("GET", "/pay/nothing", &["X-Forwarded-For: 203.0.113.7"], None).await;

@@ -161,7 +161,7 @@ on_both! {
         }
         c.stays("You have 1 try left", "You have 1 try left");
         c.pay(WRONG);
-        c.stays("Payment failed", "Payment failed");
+        c.stays("Payment stopped", "Payment stopped");
         assert_eq!(c.site.w.payment(&started).await.status, Status::Rejected);
         let (_, late) = c.site.begin(700, "k-2").await;
         c.open(&late);
@@ -193,10 +193,10 @@ on_both! {
         c.stays("That PIN is too easy to guess: it repeats one digit.", "Wrong code. You have 4 tries left.");
         assert_eq!(c.browser.value("#code"), code, "the code is kept");
         c.press("send_code");
-        c.stays("No code by", "That PIN is too easy to guess");
+        c.stays("No code yet?", "That PIN is too easy to guess");
         c.set_pin(Some(&code), PIN);
         // Where another code was refused, none is asked for any more.
-        c.stays("Your PIN is set. You have not paid yet.", "Your PIN is set. You have not paid yet.");
+        c.stays("Your PIN is set. You have not paid yet.", "Your PIN is already set. Enter it to pay.");
         assert_eq!(c.site.w.post.count(MessageKind::Code), sent);
         assert_eq!(c.site.w.wallet().await.pin_version, 1);
         // From a wrong PIN to a new one, and back.

@@ -2,8 +2,10 @@
 //! browser of a phone's size with scripts switched off.
 
 mod browsing;
+mod first_sight;
 mod forms;
 mod history;
+mod in_view;
 mod once;
 mod operator;
 mod plain_words;

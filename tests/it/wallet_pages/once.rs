@@ -78,7 +78,7 @@ on_both! {
         site.pay(&link, WRONG).await.is(422, "You have 1 try left.");
         let last = site.get(&link).await.form("pin");
         for status in [422, 409, 409] {
-            site.submit(&link, &last, &[("pin", "9162")]).await.is(status, "The PIN was wrong too many times");
+            site.submit(&link, &last, &[("pin", "9162")]).await.is(status, "Too many wrong PINs. We stopped this payment.");
         }
         assert_eq!(wrong_tries(&site, &started).await, (5, 5));
         assert_eq!(site.w.payment(&started).await.status, Status::Rejected);

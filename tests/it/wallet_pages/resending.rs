@@ -22,19 +22,19 @@ on_both! {
         let (_, link) = site.begin(5_000, "k-1").await;
         let first = site.act(&link, "send_code", &[]).await;
         first.is(200, "We sent a code to");
-        first.is(200, "No code by 09:01? Ask for a new one then.");
+        first.is(200, "No code yet? You can get a new one from 09:01.");
         let code = site.code();
         let ask = first.form("send_code");
         site.w.t.advance(Span::seconds(20));
-        site.get(&link).await.is(200, "No code by 09:01? Ask for a new one then. Use the newest code.");
+        site.get(&link).await.is(200, "No code yet? You can get a new one from 09:01. Only the newest code works.");
         let early = site.submit_anew(&link, &ask, &[]).await;
-        early.is(429, "No code by 09:01? Ask for a new one then.");
+        early.is(429, "No code yet? You can get a new one from 09:01.");
         assert_eq!(early.header("retry-after"), Some("40"));
         assert_eq!(early.text().matches("09:01").count(), 1, "told once: {}", early.text());
         assert!(early.has_form("code") && early.has_form("send_code"), "{}", early.text());
         assert_eq!(early.names("[autofocus]"), ["code"]);
         site.w.t.advance(Span(39_000_001));
-        site.submit_anew(&link, &ask, &[]).await.is(429, "No code by 09:01? Ask for a new one then.");
+        site.submit_anew(&link, &ask, &[]).await.is(429, "No code yet? You can get a new one from 09:01.");
         assert_eq!(site.w.post.count(MessageKind::Code), 1);
         // The pause does not end the code.
         site.submit(&link, &first.form("code"), &[("code", &code), ("new_pin", PIN), ("new_pin_again", "4072")])
@@ -42,8 +42,8 @@ on_both! {
             .is(422, "The two PINs do not match.");
         site.w.t.advance(Span(999_999));
         let page = site.get(&link).await;
-        assert!(!page.text().contains("No code by"), "{}", page.text());
-        page.is(200, "Use the newest code.");
+        assert!(!page.text().contains("No code yet?"), "{}", page.text());
+        page.is(200, "A new code replaces the old one.");
         site.submit_anew(&link, &ask, &[]).await.is(200, "We sent a code to");
         assert_eq!(site.w.post.count(MessageKind::Code), 2);
         if site.code() != code {
@@ -64,7 +64,7 @@ on_both! {
         let look = site.get(&other).await;
         assert!(!look.text().contains("09:01"), "a look tells nothing of other links: {}", look.text());
         let early = site.submit(&other, &look.form("send_code"), &[]).await;
-        early.is(429, "A code was just sent to your WhatsApp. You can ask for another code at 09:01.");
+        early.is(429, "The code we just sent works only on the payment page where you asked for it. Use it there, or get one here from 09:01.");
         assert!(!early.has_form("code") && early.names("[autofocus]").is_empty(), "{}", early.text());
         assert_eq!(site.w.post.count(MessageKind::Code), 1);
         // The first link's code was not voided.
@@ -89,7 +89,7 @@ on_both! {
             assert!(page.text().contains(never), "{}", page.text());
             assert!(page.text().contains("ask the shop for a new link"), "{}", page.text());
             assert!(page.has_form("code") && !page.has_form("send_code"), "{}", page.text());
-            assert!(!page.text().contains("No code by"), "{}", page.text());
+            assert!(!page.text().contains("No code yet?"), "{}", page.text());
         }
         assert_eq!(site.w.post.count(MessageKind::Code), 1);
         // The same where the hour's codes are used up.
@@ -101,7 +101,7 @@ on_both! {
         }
         site.w.t.advance(Span::minutes(1));
         let many = site.submit_anew(&second, &ask, &[]).await;
-        many.is(429, "You have had 3 codes in an hour. If this code does not work, you can get another at 10:30.");
+        many.is(429, "You have had 3 codes in an hour. If this code does not work, you can get another from 10:30.");
         assert!(many.has_form("code") && !many.has_form("send_code"), "{}", many.text());
         assert_eq!(site.w.post.count(MessageKind::Code), 3);
         site.close().await;

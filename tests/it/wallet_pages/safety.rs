@@ -244,7 +244,7 @@ on_both! {
         let long = "x".repeat(4_000);
         for path in [
             &format!("/pay/{other}"),
-            &format!("/pay/{link}/"),
+            &format!("/pay/{link}//"),
             &format!("/pay/{link}/x"),
             &format!("/pay/{link}%20"),
             &format!("/pay/{}", link.to_lowercase()),

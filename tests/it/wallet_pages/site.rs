@@ -60,7 +60,9 @@ impl Shown {
         let html = self.html();
         let body = html.select(&Selector::parse("main").unwrap()).next();
         let body = body.unwrap_or_else(|| panic!("no page: {self:?}"));
-        body.text().flat_map(str::split_whitespace).collect::<Vec<_>>().join(" ")
+        let text = body.text().flat_map(str::split_whitespace).collect::<Vec<_>>().join(" ");
+        // Where a link stands in brackets.
+        text.replace("( ", "(").replace(" )", ")")
     }
 
     pub fn heading(&self) -> String {

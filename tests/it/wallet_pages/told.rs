@@ -115,7 +115,7 @@ on_both! {
         told(&site, &link, &sealed).await.is(409, "You need NGN 600.00 more.");
         fund(&site.w.t.app, 5_000).await;
         let page = told(&site, &link, &sealed).await;
-        page.is(409, "You have not paid: your balance was too low. Enter your PIN again.");
+        page.is(409, "Your wallet has enough money now. You have not paid yet. Enter your PIN to pay.");
         assert!(page.has_form("pin"), "{}", page.text());
         let wrong = site.pay(&link, WRONG).await.led_to.unwrap();
         site.pay(&link, WRONG).await.is(422, "You have 3 tries left.");
@@ -213,7 +213,7 @@ on_both! {
             assert_eq!(site.post_once(&link, &[&from], &body).await.status, 303);
         }
         let many = site.post(&link, &["X-Forwarded-For: 198.51.100.200"], &body).await;
-        many.is(429, "There were too many tries on this link in a short time. Your payment has not changed.");
+        many.is(429, "There were too many tries on this link in a short time. This did not change your payment.");
         let wait: i64 = many.header("retry-after").unwrap().parse().unwrap();
         assert!((1..=61).contains(&wait), "{wait}");
         site.w.t.advance(Span::seconds(62));

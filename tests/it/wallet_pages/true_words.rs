@@ -47,13 +47,13 @@ on_both! {
             site.w.t.advance(Span::minutes(1));
             last = site.submit_anew(&link, &ask, &[]).await;
         }
-        let again = "You have had 3 codes in an hour. If this code does not work, you can get another at 10:00. \
+        let again = "You have had 3 codes in an hour. If this code does not work, you can get another from 10:00. \
                      Ask the shop for a new link after that.";
         let refused = site.submit_anew(&link, &ask, &[]).await;
         assert_eq!((last.status, refused.status), (200, 429));
         for page in [last, site.get(&link).await, refused] {
             says(&page, again);
-            not(&page, "No code by");
+            not(&page, "No code yet?");
             assert!(page.has_form("code") && !page.has_form("send_code"), "{}", page.text());
         }
         // When that code has ended, too, nothing is offered that would be refused.
@@ -66,17 +66,17 @@ on_both! {
         }
         let over = over.unwrap();
         says(&over, "That was the last try, so this code no longer works.");
-        says(&over, "You have had 3 codes in an hour. You can get another at 10:00. Ask the shop for a new link after that.");
+        says(&over, "You have had 3 codes in an hour. You can get another from 10:00. Ask the shop for a new link after that.");
         not(&over, "Ask for a new one");
         assert!(!over.has_form("send_code") && !over.has_form("reset"));
         // Another link says the same, and who asks there all the same is told so.
         let (_, other) = site.begin(600, "k-2").await;
         let look = site.get(&other).await;
-        says(&look, "You have had 3 codes in an hour. You can get another at 10:00.");
+        says(&look, "You have had 3 codes in an hour. You can get another from 10:00.");
         assert!(!look.has_form("send_code"), "{}", look.text());
         let asked = site.submit_anew(&other, &ask, &[]).await;
         assert_eq!(asked.status, 429);
-        says(&asked, "You have had 3 codes in an hour. You can get another at 10:00. Ask the shop for a new link after that.");
+        says(&asked, "You have had 3 codes in an hour. You can get another from 10:00. Ask the shop for a new link after that.");
         assert!(!asked.has_form("send_code"), "{}", asked.text());
         assert_eq!(site.w.post.count(MessageKind::Code), 3);
         // And it is true.
@@ -98,10 +98,10 @@ on_both! {
             match n {
                 // The link is still open then.
                 2 => {
-                    says(&page, "You have had 3 codes in an hour. If this code does not work, you can get another at 10:00.");
+                    says(&page, "You have had 3 codes in an hour. If this code does not work, you can get another from 10:00.");
                     not(&page, "new link");
                 }
-                4 => says(&page, "You have had 5 codes in a day. If this code does not work, you can get another on 11 Mar 2026, 09:00."),
+                4 => says(&page, "You have had 5 codes in a day. If this code does not work, you can get another from tomorrow, 09:00."),
                 _ => not(&page, "codes in"),
             }
         }
@@ -110,7 +110,7 @@ on_both! {
         let typed = typed.each_ref().map(|(name, value)| (*name, value.as_str()));
         let set = site.act(&link, "code", &typed).await;
         set.is(200, "Your PIN is set.");
-        says(&set, "Forgot your PIN? You have had 5 codes in a day. You can get another on 11 Mar 2026, 09:00.");
+        says(&set, "Forgot your PIN? You have had 5 codes in a day. You can get another from tomorrow, 09:00.");
         assert!(set.has_form("pin") && !set.has_form("reset"), "{}", set.text());
         site.close().await;
     }
@@ -125,11 +125,11 @@ on_both! {
         assert!(failed.has_form("reset"), "{}", failed.text());
         stop(&site, &second).await;
         let locked = site.get(&second).await;
-        assert_eq!(locked.heading(), "Payment failed");
+        assert_eq!(locked.heading(), "Payment stopped");
         says(&locked, "To unlock it now, set a new PIN with a code that we send to");
         let sent = site.submit(&second, &locked.form("reset"), &[]).await;
         sent.is(200, "We sent a code to");
-        assert_eq!(sent.heading(), "Payment failed");
+        assert_eq!(sent.heading(), "Unlock your wallet");
         not(&sent, "You confirm the payment");
         assert!(!sent.has_form("pin") && !sent.has_form("cancel"), "{}", sent.text());
         let typed = [("code", site.code()), ("new_pin", "8305".to_owned()), ("new_pin_again", "8305".to_owned())];
@@ -146,7 +146,7 @@ on_both! {
         site.w.t.advance(Span::minutes(30));
         let late = site.get(&first).await;
         assert!(late.forms().is_empty(), "{}", late.text());
-        site.post(&first, &["Sec-Fetch-Site: same-origin"], &[("reset", "1")]).await.is(409, "Payment failed");
+        site.post(&first, &["Sec-Fetch-Site: same-origin"], &[("reset", "1")]).await.is(409, "Payment stopped");
         site.close().await;
     }
 
@@ -186,7 +186,7 @@ on_both! {
         let look = site.get(&link).await;
         not(&look, "just sent");
         let asked = site.submit(&link, &look.form("send_code"), &[]).await;
-        asked.is(429, "A code was just sent to your WhatsApp. You can ask for another code at 09:01.");
+        asked.is(429, "The code we just sent works only on the payment page where you asked for it. Use it there, or get one here from 09:01.");
         not(&asked, "kente");
         site.close().await;
     }
@@ -205,7 +205,7 @@ on_both! {
         page.is(409, "You have not paid: this is over your daily limit.");
         let page = site.get(&over).await;
         titled(&page, "This is over your daily limit: NGN 6,000.00");
-        page.is(200, "Ask the shop for a new link after midnight, or for a smaller amount.");
+        page.is(200, "Ask the shop for a new link after midnight, or pay another way.");
         assert!(!page.has_form("pin") && !page.has_form("reset") && page.has_form("cancel"), "{}", page.text());
         // A link that is open at midnight may be paid then.
         site.w.t.advance(Span::minutes(14 * 60 + 45));
@@ -223,7 +223,7 @@ on_both! {
         stop(&site, &seventh).await;
         let page = site.get(&eighth).await;
         titled(&page, "Your wallet is locked: NGN 100.00");
-        page.is(200, "unlocks on 12 Mar 2026, 00:00. You will need a new link then.");
+        page.is(200, "locked your wallet until tomorrow, 00:00.");
         site.close().await;
     }
 
@@ -252,7 +252,7 @@ on_both! {
             let topup = start_topup(app, &site.w.shop.caller, &phone, Money(naira), "Ifeoma Danladi", None).await;
             assert!(matches!(topup, Ok(ToppingUp::Waiting(..))), "{topup:?}");
             let page = site.get(&second).await;
-            assert_eq!(page.text().contains("Choose one of these top-ups."), choose, "{}", page.text());
+            assert_eq!(page.text().contains("Send exactly one of these amounts"), choose, "{}", page.text());
             says(&page, "To pay this order, send it before 09:30.");
         }
         says(&site.get(&second).await, "Pay before");

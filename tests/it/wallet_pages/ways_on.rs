@@ -75,7 +75,7 @@ on_both! {
         site.w.t.advance(Span::minutes(14 * 60 + 58));
         let (_, link) = site.begin(5_000, "k-1").await;
         let sent = site.act(&link, "send_code", &[]).await;
-        says(&sent, "No code by 23:59? Ask for a new one then.");
+        says(&sent, "No code yet? You can get a new one from 23:59.");
         says(&sent, "It works until 00:08.");
         says(&sent, "Pay before 00:28 (30 minutes left)");
         not(&sent, "2026");
@@ -93,7 +93,7 @@ on_both! {
             let form = site.get(&link).await.form("code");
             page = site.submit(&link, &form, &typed).await;
         }
-        says(&page, "so this code no longer works. Ask for a new one from 09:01.");
+        says(&page, "so this code no longer works. You can get a new code from 09:01.");
         says(&page, "09:01");
         assert!(page.has_form("send_code"), "{}", page.text());
         site.w.t.advance(Span::minutes(1));

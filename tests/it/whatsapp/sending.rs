@@ -64,7 +64,7 @@ on_both! {
         assert!(receipt.words.lines().any(|line| line == number), "{receipt:?}");
         for (kind, form, told) in [
             (MessageKind::Topup, "tillbell_topup", "NGN 5,000.00 was added to your wallet on 10 Mar 2026"),
-            (MessageKind::Refund, "tillbell_refund", "The NGN 5,000.00 that you paid to adire.example Ltd for order ORDER k-1 was refunded"),
+            (MessageKind::Refund, "tillbell_refund", "Refund: the NGN 5,000.00 that you paid to adire.example Ltd for order ORDER k-1 is back in your wallet."),
             (MessageKind::Stopped, "tillbell_wrong_pins", "your payment of NGN 5,000.00 to adire.example Ltd was stopped on 10 Mar 2026"),
             (MessageKind::Locked, "tillbell_wrong_pins", "your wallet was locked on 10 Mar 2026"),
             (MessageKind::TopupReversed, "tillbell_topup_problem", "on 10 Mar 2026, 09:00, your top-up of NGN 5,000.00 was reversed, and the money was taken out of your wallet again"),

@@ -178,7 +178,7 @@ fn impostor_code(why: Impostor) -> FieldCode {
         Impostor::OwnHost | Impostor::OwnLink => FieldCode::PaymentPageLink,
         Impostor::EncodedHost | Impostor::Link => FieldCode::Link,
         Impostor::Invisible | Impostor::Turned => FieldCode::InvisibleCharacters,
-        Impostor::Code | Impostor::SecretWord | Impostor::Phone => FieldCode::WalletCode,
+        Impostor::Code | Impostor::SecretWord | Impostor::Phone | Impostor::Lure => FieldCode::WalletCode,
     }
 }
 

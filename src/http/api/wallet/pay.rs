@@ -12,8 +12,8 @@ use serde::Serialize;
 use super::{
     Entered, answer, honest, multiline, no_wallet, over_quota, payer_name, phone, replay, suspended,
 };
-use crate::domain::impostor::{check_direction, check_line};
-use crate::domain::reference::check_reference;
+use crate::domain::impostor::check_line;
+use crate::domain::reference::{check_reference, check_summary};
 use crate::domain::wallet::WalletStatus;
 use crate::domain::weburl::MAX_URL_CHARS;
 use crate::http::Http;
@@ -142,7 +142,7 @@ fn read(http: &Http, fields: &Fields<'_>) -> Result<StartRequest, Bad> {
     let payer_name = payer_name(&mut check);
     // They appear among our own words, in the message or on the page.
     honest(http, &mut check, "order_reference", order_reference.as_deref(), check_reference);
-    honest(http, &mut check, "order_summary", order_summary.as_deref(), check_direction);
+    honest(http, &mut check, "order_summary", order_summary.as_deref(), check_summary);
     honest(http, &mut check, "payer_name", payer_name.as_deref(), check_line);
     let webhook_url = check.required_line("webhook_url", MAX_URL_CHARS);
     let idempotency_key = check.required_text("idempotency_key", KEY_MAX);
