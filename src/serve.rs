@@ -18,6 +18,7 @@ use crate::config::{Config, SmtpAddress};
 use crate::http::pages::brand::{Brand, LogoProblem};
 use crate::http::server::bounds::Bounds;
 use crate::http::server::listen::TLS_PROTOCOLS;
+use crate::http::server::meters;
 use crate::http::{self, Http, Purpose};
 use crate::log_limit::warn_of;
 use crate::mail_intake::imap;
@@ -178,7 +179,9 @@ pub async fn start(app: Arc<App>, roles: Roles) -> Result<Running, ServeError> {
     for name in app.prepare().await? {
         tracing::info!(name, "migrated the database");
     }
-    // A rule that asks whether a counter grew misses its first event if that makes the counter.
+    // A rule that asks whether a counter grew misses its first event if that makes the counter. What is counted before
+    // there is a recorder counts nowhere.
+    let _ = meters::recorder();
     for kind in ALARMS {
         metrics::counter!("tillbell_alarms_total", "kind" => kind).increment(0);
     }
@@ -201,9 +204,7 @@ pub async fn start(app: Arc<App>, roles: Roles) -> Result<Running, ServeError> {
         );
     }
     tell_of_whatsapp(&app);
-    if roles.pages && app.config.pages.operator_name.is_none() {
-        tell_of_name(&app).await?;
-    }
+    tell_of_wallets(&app, roles).await?;
     let operator = match server.operator_listen {
         Some(address) => Some(bind(address).await?),
         None => None,
@@ -256,9 +257,20 @@ fn tell_of_whatsapp(app: &App) {
     }
 }
 
-/// Customers do not see whose wallet it is.
-async fn tell_of_name(app: &App) -> Result<(), ServeError> {
-    if app.store.businesses().await?.iter().any(|business| business.wallet_enabled) {
+/// What is missing where customers use wallets: a name, and links that they can open.
+async fn tell_of_wallets(app: &App, roles: Roles) -> Result<(), ServeError> {
+    let is_nameless = roles.pages && app.config.pages.operator_name.is_none();
+    let links = app.config.unreachable_links().filter(|_| roles.api || roles.pages);
+    if !is_nameless && links.is_none() {
+        return Ok(());
+    }
+    if !app.store.businesses().await?.iter().any(|business| business.wallet_enabled) {
+        return Ok(());
+    }
+    if let Some(words) = links {
+        tracing::warn!("{words}");
+    }
+    if is_nameless {
         tracing::warn!(
             "wallets are on, but pages.operator_name is not set: pages and messages do not say whose wallet it is, \
              and tell customers to contact \"your wallet provider\". Set pages.support as well, so that they know how"

@@ -17,6 +17,7 @@ use crate::domain::time::Timestamp;
 use crate::ops::alerts::find::open_alarms;
 use crate::ops::alerts::reverse::{Reverse, ReverseRefused, reverse_payment};
 use crate::ops::look_back::Found;
+use crate::ops::mailboxes::kept_open_by;
 use crate::ops::payments::find::{Filter, Search, WantedStatus, find_payments, whose_payment};
 use crate::ops::payments::read::{
     PaymentHistory, PaymentView, Settlement, find_payment, is_known, payment_history, view,
@@ -285,6 +286,7 @@ pub(super) async fn show(app: &App, business: i64, transaction_id: &str, desk: &
     let settlements: Vec<Object> = settlements.iter().map(settlement).collect();
     let deliveries: Vec<Object> = deliveries.iter().map(|one| delivery(one, app.now())).collect();
     let shown = if desk.printer.json { object(&view, alarm) } else { listed_whole(&view, alarm) };
+    let shown = with_kept_open(app, shown, &view.payment).await?;
     let object = shown.with("settlements", settlements).with("deliveries", deliveries);
     desk.printer.object(&object)?;
     let Some(alarm) = alarm else { return Ok(()) };
@@ -295,6 +297,13 @@ pub(super) async fn show(app: &App, business: i64, transaction_id: &str, desk: &
         shell::payment("reverse", transaction_id, business, &options)
     );
     desk.printer.remark(true, &words)
+}
+
+/// Why a payment is still open after its late window, where a mailbox is the cause.
+async fn with_kept_open(app: &App, shown: Object, payment: &Payment) -> anyhow::Result<Object> {
+    let Some(mailbox) = kept_open_by(app, payment).await? else { return Ok(shown) };
+    let (id, name) = (mailbox.id, mailbox.name);
+    Ok(shown.with("kept_open", format!("waits for mailbox {id} ({name}) to be read; see `mailbox list`")))
 }
 
 /// An open alarm in words.

@@ -75,6 +75,13 @@ on_both! {
         let refused = desk.refused(&["--config", "till.toml", "mailbox", "forget", "1"]);
         assert!(refused.contains("mailbox 1 (alerts) is in the configuration"), "{refused}");
         desk.json(&["--config", "till.toml", "mailbox", "forget", "2"]);
+        let list = desk.json(&["--config", "till.toml", "mailbox", "list"]);
+        assert_eq!(list["mailboxes"][1]["status"], "forgotten", "{list}");
+        // Two of one name are told apart.
+        assert!(!text.contains("imap.shop.example"), "{text}");
+        mailboxes::configure(&app, &key("tlil"), "alerts").await.unwrap();
+        let text = desk.text(&["--config", "till.toml", "mailbox", "list"]);
+        assert!(text.contains("HOST") && text.contains("USER") && text.contains("tlil"), "{text}");
     }
 
     async fn a_reversed_payment_is_told_as_reversed_and_found_so(db: TestDatabase) {
