@@ -81,8 +81,8 @@ pub enum ServeError {
     Start(#[from] StartError),
     #[error(transparent)]
     Store(#[from] StoreError),
-    #[error("cannot listen on {address}: {why}")]
-    Listen { address: SocketAddr, why: std::io::Error },
+    #[error("{key}: cannot listen on {address}: {why}")]
+    Listen { key: &'static str, address: SocketAddr, why: std::io::Error },
     #[error(transparent)]
     Tls(#[from] TlsProblem),
     #[error(transparent)]
@@ -125,6 +125,9 @@ pub async fn run(
     shutdown: impl Future<Output = ()>,
 ) -> Result<(), ServeError> {
     check_files(&config, roles)?;
+    if roles.mail {
+        tell_of_secret_files(&config);
+    }
     let options = StoreOptions::service(config.database_url());
     let app = App::make(config, &options).await?;
     tracing::info!(configuration = used.configuration, database = used.database, "starting");
@@ -156,6 +159,18 @@ pub async fn run(
     reload.abort();
     running.stop().await;
     Ok(())
+}
+
+/// A password file that is not there yet may be made later, as one with a token is; the reader says it again.
+fn tell_of_secret_files(config: &Config) {
+    for (key, path) in config.secret_files().into_iter().filter(|(key, _)| key.starts_with("mail.imap")) {
+        if let Err(error) = std::fs::File::open(path) {
+            tracing::warn!(
+                "{key} = {:?} cannot be read: {error}; the mailbox is not read until it can be",
+                path.display().to_string()
+            );
+        }
+    }
 }
 
 /// Reads what the settings name, so that a mistake there is told before a database is made.
@@ -194,7 +209,7 @@ pub async fn start(app: Arc<App>, roles: Roles) -> Result<Running, ServeError> {
     let brand = if roles.pages { Brand::load(pages)? } else { Brand::plain(pages) };
     // Before anything runs: the sweep must know that there are mailboxes to wait for.
     imap::register(&app).await?;
-    let (tcp, address) = bind(server.listen).await?;
+    let (tcp, address) = bind("server.listen", server.listen).await?;
     let scheme = if tls.is_some() { "https" } else { "http" };
     // Known only now where port 0 was asked for; a second start in one process keeps the first.
     let _ = app.own_url.set(format!("{scheme}://{address}"));
@@ -206,7 +221,7 @@ pub async fn start(app: Arc<App>, roles: Roles) -> Result<Running, ServeError> {
     tell_of_whatsapp(&app);
     tell_of_wallets(&app, roles).await?;
     let operator = match server.operator_listen {
-        Some(address) => Some(bind(address).await?),
+        Some(address) => Some(bind("server.operator_listen", address).await?),
         None => None,
     };
     let operator_address = operator.as_ref().map(|(_, address)| *address);
@@ -279,8 +294,8 @@ async fn tell_of_wallets(app: &App, roles: Roles) -> Result<(), ServeError> {
     Ok(())
 }
 
-async fn bind(address: SocketAddr) -> Result<(TcpListener, SocketAddr), ServeError> {
-    let failed = |why| ServeError::Listen { address, why };
+async fn bind(key: &'static str, address: SocketAddr) -> Result<(TcpListener, SocketAddr), ServeError> {
+    let failed = |why| ServeError::Listen { key, address, why };
     let tcp = TcpListener::bind(address).await.map_err(failed)?;
     let bound = tcp.local_addr().map_err(failed)?;
     Ok((tcp, bound))

@@ -111,6 +111,9 @@ pub(super) enum PaymentCommand {
         /// Why, for the record
         #[arg(long)]
         reason: String,
+        /// Do not ask first
+        #[arg(long)]
+        yes: bool,
     },
     /// Reverse an approved payment: take its money back from the balance
     ///
@@ -152,8 +155,11 @@ pub(super) async fn run(command: PaymentCommand, desk: &Desk) -> anyhow::Result<
             let which = by_reference(&app, which).await?;
             (whose(&app, &which).await?, which)
         }
-        PaymentCommand::Reject { which, reason } => {
+        PaymentCommand::Reject { which, reason, yes } => {
             let business = whose(&app, &which).await?;
+            if !yes {
+                confirm_rejection(&app, business, &which.transaction_id).await?;
+            }
             reject_payment(&app, business, &which.transaction_id, &desk.operator, &reason).await??;
             (business, which)
         }
@@ -178,6 +184,21 @@ pub(super) async fn run(command: PaymentCommand, desk: &Desk) -> anyhow::Result<
 }
 
 /// Asks a person at a terminal whether it is this payment that they mean; a script is not asked.
+async fn confirm_rejection(app: &App, business: i64, transaction_id: &str) -> anyhow::Result<()> {
+    // What cannot be rejected is refused by the rejection itself.
+    let found = find_payment(app, business, transaction_id).await?;
+    let Some(payment) = found.filter(|one| one.status == Status::Pending) else { return Ok(()) };
+    let question = terminal::harmless_line(&format!(
+        "Reject payment {transaction_id:?} of business {business}: {} from {}? Nobody can approve it afterwards. Type yes: ",
+        naira(payment.amount),
+        payment.payer_name
+    ));
+    if typed::says_yes(&question)? == Some(false) {
+        bail!("nothing was rejected");
+    }
+    Ok(())
+}
+
 async fn confirm_reversal(app: &App, business: i64, transaction_id: &str) -> anyhow::Result<()> {
     // What cannot be reversed is refused by the reversal itself.
     let found = find_payment(app, business, transaction_id).await?;

@@ -413,17 +413,11 @@ mod tests {
         for good in good.split('|') {
             assert_eq!(check_line(good), Ok(()), "{good:?}");
         }
-        for bad in [
-            "a shop.com",
-            "shop.com.ng/x",
-            "7 ｓｈｏｐ．ｃｏｍ",
-            "(bit.ly/7)",
-            "A-7. To shop.com",
-            "a shop .com",
-            "shop[.] com",
-            "see shop . com",
-            "see shop  .  com",
-        ] {
+        for bad in
+            "a shop.com|shop.com.ng/x|7 ｓｈｏｐ．ｃｏｍ|(bit.ly/7)|A-7. To shop.com|a shop .com|shop[.] com|\
+                    see shop . com|see shop  .  com"
+                .split('|')
+        {
             assert!(check_hosts(bad).is_err(), "{bad:?}");
         }
         for good in

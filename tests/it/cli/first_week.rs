@@ -48,6 +48,8 @@ on_both! {
         let same = desk.json(&["alert", "reread", "1"]);
         assert_eq!(same["results"][0]["outcome"], "review", "{same}");
         assert!(same["results"][0]["reason"].as_str().unwrap().starts_with("it reads as before"), "{same}");
+        let told = desk.text(&["alert", "reread", "--bank", "GTBank", "--since", "7d"]);
+        assert!(told.contains("1 alert reads as before") && !told.contains("no registered account"), "{told}");
         desk.account(NUMBER);
         let again = desk.json(&["alert", "reread", "--bank", "GTBank", "--since", "7d"]);
         let result = &again["results"][0];

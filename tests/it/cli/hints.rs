@@ -1,7 +1,13 @@
 //! What a command says beside its result: about a setting that will not do what its writer expects, and what never
 //! gets into its messages.
 
+use tillbell::domain::phone::Phone;
+use tillbell::ops::wallets::find::ensure;
+
 use super::Desk;
+use super::money::{furnish, now, pay};
+use super::terminal::typed_on_terminal;
+use crate::harness::mails::Alert;
 use crate::harness::receiver::Receiver;
 
 /// Stands in a URL, as a merchant's token does.
@@ -71,5 +77,76 @@ on_both! {
         let warning = told(&[]);
         assert!(warning.contains("server.public_url is not set") && warning.contains("http://127.0.0.1:8080"), "{warning}");
         assert_eq!(told(&[("TILLBELL_SERVER__PUBLIC_URL", "https://pay.ijo.example")]), "");
+    }
+
+    async fn a_service_that_cannot_start_names_the_setting(db: TestDatabase) {
+        let desk = Desk::bare(&db);
+        std::fs::write(desk.path().join("one.toml"), "[mail.imap]\nhost = \"imap.shop.example\"\n").unwrap();
+        let refused = desk.refused(&["--config", "one.toml", "serve"]);
+        assert!(refused.contains("mail.imap is a list: write [[mail.imap]]"), "{refused}");
+        let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = taken.local_addr().unwrap();
+        let mail = "[mail]\nrecipients = \"a@shop.example\"\n[[mail.imap]]\nhost = \"imap.shop.example\"\nuser = \"till\"\n";
+        let text = format!("[server]\nlisten = \"{address}\"\n{mail}password_file = \"gone.password\"\n");
+        std::fs::write(desk.path().join("two.toml"), text).unwrap();
+        let output = desk.run(&["--config", "two.toml", "serve"]);
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{told}");
+        assert!(told.contains(&format!("server.listen: cannot listen on {address}")), "{told}");
+        assert!(told.contains("mail.imap[1].password_file = ") && told.contains("cannot be read"), "{told}");
+    }
+
+    async fn an_empty_reason_names_its_option(db: TestDatabase) {
+        let desk = Desk::new(&db);
+        let key = furnish(&desk);
+        let txn = pay(&desk, &key, 4_100, "Sade Ayo Balogun").await;
+        let refused = desk.refused(&["alert", "approve", "1", "--payment", &txn, "--despite", " "]);
+        assert!(refused.contains("--despite: a reason is required"), "{refused}");
+    }
+
+    async fn a_rejection_and_a_credit_are_confirmed_on_a_terminal(db: TestDatabase) {
+        let desk = Desk::new(&db);
+        let key = furnish(&desk);
+        let txn = pay(&desk, &key, 4_100, "Sade Ayo Balogun").await;
+        let reject = ["payment", "reject", &txn, "--reason", "the customer cancelled"];
+        for (typed, status) in [("no\n", "pending"), ("yes\n", "rejected")] {
+            let shown = typed_on_terminal(&desk, &reject, typed);
+            assert!(shown.contains("NGN 4,100.00 from Sade Ayo Balogun? Nobody can approve it afterwards"), "{shown}");
+            assert_eq!(desk.json(&["payment", "show", &txn])["status"], status, "{typed:?}: {shown}");
+        }
+        let app = desk.app().await;
+        ensure(&app, &Phone::parse("08035550142").unwrap()).await.unwrap();
+        desk.json(&["wallet", "suspend", "08035550142", "--reason", "stolen"]);
+        let credit = ["wallet", "credit", "08035550142", "900", "--reason", "goodwill"];
+        for (typed, balance) in [("\n", 0.0), ("yes\n", 900.0)] {
+            let shown = typed_on_terminal(&desk, &credit, typed);
+            assert!(shown.contains("Credit NGN 900.00 to the wallet of +2348035550142, which is suspended?"), "{shown}");
+            assert_eq!(desk.json(&["wallet", "show", "08035550142"])["balance"].as_f64(), Some(balance), "{shown}");
+        }
+        // A script is asked nothing.
+        let credited = desk.text(&["wallet", "credit", "08035550142", "40", "--reason", "goodwill"]);
+        assert!(credited.contains("nobody can spend the money until `wallet resume`"), "{credited}");
+    }
+
+    async fn a_banks_own_quarantine_is_cleared_after_a_question(db: TestDatabase) {
+        let desk = Desk::new(&db);
+        desk.account("0123456781");
+        for (at, naira) in [(1, 7_300), (2, 250)] {
+            let file = format!("{at}.eml");
+            let mail = Alert::credit("0123456781", naira, "Sade Ayo Balogun", now()).text();
+            std::fs::write(desk.path().join(&file), mail).unwrap();
+            let taken = desk.json(&["alert", "ingest", &file]);
+            assert_eq!(taken["results"][0]["outcome"], "quarantined", "{taken}");
+        }
+        let sender = desk.json(&["alert", "show", "1"])["mail_from"].as_str().unwrap().to_owned();
+        let clear = ["alert", "dismiss", "--from", &sender, "--reason", "forged"];
+        for (typed, outcome) in [("no\n", "quarantined"), ("yes\n", "dismissed")] {
+            let shown = typed_on_terminal(&desk, &clear, typed);
+            assert!(shown.contains("quarantined alerts (2, NGN 7,550.00 in all) may be genuine payments"), "{shown}");
+            assert_eq!(desk.json(&["alert", "show", "2"])["outcome"], outcome, "{typed:?}: {shown}");
+        }
+        // Nobody else's alerts need a question.
+        let shown = typed_on_terminal(&desk, &["alert", "dismiss", "--from", "promo@shop.example", "--reason", "forged"], "no\n");
+        assert!(!shown.contains("Type yes"), "{shown}");
     }
 }
