@@ -154,9 +154,15 @@ impl App {
         if has_key {
             refuse_lost_key(&config.secret)?;
         }
-        let is_new = found_nothing && config.database_origin == Origin::Default;
+        let is_default = config.database_origin == Origin::Default;
         let app = App::open(config, options).await?;
-        if is_new {
+        let relative = options.url.strip_prefix("sqlite:").filter(|path| !path.starts_with('/'));
+        if let Some(path) = relative.filter(|_| found_nothing && !is_default) {
+            // Started in another folder, a service would find no data.
+            let whole = std::path::absolute(path).unwrap_or_else(|_| path.into());
+            tracing::warn!("a new, empty database was created at {}", whole.display());
+        }
+        if found_nothing && is_default {
             tracing::warn!(
                 database = place(),
                 "a new, empty database was created, because no configuration file and no environment variable names \

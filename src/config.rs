@@ -281,6 +281,7 @@ impl Config {
         for section in passed_over {
             table.remove(*section);
         }
+        imap::refuse_table(&table)?;
         let checked = RawConfig::deserialize(toml::Value::Table(table))
             .map_err(|error| ConfigError(in_plain_words(&error.to_string())))
             .and_then(|raw| Config::check(raw, origin));

@@ -18,6 +18,7 @@ use crate::config::{Config, SmtpAddress};
 use crate::http::pages::brand::{Brand, LogoProblem};
 use crate::http::server::bounds::Bounds;
 use crate::http::server::listen::TLS_PROTOCOLS;
+use crate::http::server::meters;
 use crate::http::{self, Http, Purpose};
 use crate::log_limit::warn_of;
 use crate::mail_intake::imap;
@@ -81,8 +82,8 @@ pub enum ServeError {
     Start(#[from] StartError),
     #[error(transparent)]
     Store(#[from] StoreError),
-    #[error("cannot listen on {address}: {why}")]
-    Listen { address: SocketAddr, why: std::io::Error },
+    #[error("{key}: cannot listen on {address}: {why}")]
+    Listen { key: &'static str, address: SocketAddr, why: std::io::Error },
     #[error(transparent)]
     Tls(#[from] TlsProblem),
     #[error(transparent)]
@@ -130,6 +131,9 @@ pub async fn run(
     shutdown: impl Future<Output = ()>,
 ) -> Result<(), ServeError> {
     check_files(&config, roles)?;
+    if roles.mail {
+        tell_of_secret_files(&config);
+    }
     let options = StoreOptions::service(config.database_url());
     let app = App::make(config, &options).await?;
     let _alone = alone::hold(app.config.database_url())?;
@@ -164,6 +168,18 @@ pub async fn run(
     Ok(())
 }
 
+/// A password file that is not there yet may be made later, as one with a token is; the reader says it again.
+fn tell_of_secret_files(config: &Config) {
+    for (key, path) in config.secret_files().into_iter().filter(|(key, _)| key.starts_with("mail.imap")) {
+        if let Err(error) = std::fs::File::open(path) {
+            tracing::warn!(
+                "{key} = {:?} cannot be read: {error}; the mailbox is not read until it can be",
+                path.display().to_string()
+            );
+        }
+    }
+}
+
 /// Reads what the settings name, so that a mistake there is told before a database is made.
 fn check_files(config: &Config, roles: Roles) -> Result<(), ServeError> {
     if let Some(files) = &config.server.tls {
@@ -185,7 +201,9 @@ pub async fn start(app: Arc<App>, roles: Roles) -> Result<Running, ServeError> {
     for name in app.prepare().await? {
         tracing::info!(name, "migrated the database");
     }
-    // A rule that asks whether a counter grew misses its first event if that makes the counter.
+    // A rule that asks whether a counter grew misses its first event if that makes the counter. What is counted before
+    // there is a recorder counts nowhere.
+    let _ = meters::recorder();
     for kind in ALARMS {
         metrics::counter!("tillbell_alarms_total", "kind" => kind).increment(0);
     }
@@ -198,7 +216,7 @@ pub async fn start(app: Arc<App>, roles: Roles) -> Result<Running, ServeError> {
     let brand = if roles.pages { Brand::load(pages)? } else { Brand::plain(pages) };
     // Before anything runs: the sweep must know that there are mailboxes to wait for.
     imap::register(&app).await?;
-    let (tcp, address) = bind(server.listen).await?;
+    let (tcp, address) = bind("server.listen", server.listen).await?;
     let scheme = if tls.is_some() { "https" } else { "http" };
     // Known only now where port 0 was asked for; a second start in one process keeps the first.
     let _ = app.own_url.set(format!("{scheme}://{address}"));
@@ -208,11 +226,9 @@ pub async fn start(app: Arc<App>, roles: Roles) -> Result<Running, ServeError> {
         );
     }
     tell_of_whatsapp(&app);
-    if roles.pages && app.config.pages.operator_name.is_none() {
-        tell_of_name(&app).await?;
-    }
+    tell_of_wallets(&app, roles).await?;
     let operator = match server.operator_listen {
-        Some(address) => Some(bind(address).await?),
+        Some(address) => Some(bind("server.operator_listen", address).await?),
         None => None,
     };
     let operator_address = operator.as_ref().map(|(_, address)| *address);
@@ -263,9 +279,20 @@ fn tell_of_whatsapp(app: &App) {
     }
 }
 
-/// Customers do not see whose wallet it is.
-async fn tell_of_name(app: &App) -> Result<(), ServeError> {
-    if app.store.businesses().await?.iter().any(|business| business.wallet_enabled) {
+/// What is missing where customers use wallets: a name, and links that they can open.
+async fn tell_of_wallets(app: &App, roles: Roles) -> Result<(), ServeError> {
+    let is_nameless = roles.pages && app.config.pages.operator_name.is_none();
+    let links = app.config.unreachable_links().filter(|_| roles.api || roles.pages);
+    if !is_nameless && links.is_none() {
+        return Ok(());
+    }
+    if !app.store.businesses().await?.iter().any(|business| business.wallet_enabled) {
+        return Ok(());
+    }
+    if let Some(words) = links {
+        tracing::warn!("{words}");
+    }
+    if is_nameless {
         tracing::warn!(
             "wallets are on, but pages.operator_name is not set: pages and messages do not say whose wallet it is, \
              and tell customers to contact \"your wallet provider\". Set pages.support as well, so that they know how"
@@ -274,8 +301,8 @@ async fn tell_of_name(app: &App) -> Result<(), ServeError> {
     Ok(())
 }
 
-async fn bind(address: SocketAddr) -> Result<(TcpListener, SocketAddr), ServeError> {
-    let failed = |why| ServeError::Listen { address, why };
+async fn bind(key: &'static str, address: SocketAddr) -> Result<(TcpListener, SocketAddr), ServeError> {
+    let failed = |why| ServeError::Listen { key, address, why };
     let tcp = TcpListener::bind(address).await.map_err(failed)?;
     let bound = tcp.local_addr().map_err(failed)?;
     Ok((tcp, bound))

@@ -39,6 +39,9 @@ pub(super) async fn run(app: &App, args: &ApproveArgs, desk: &Desk) -> anyhow::R
         seen: None,
     };
     let mut shown = Vec::new();
+    if args.despite.as_deref().is_some_and(|text| text.trim().is_empty()) {
+        bail!("--despite: a reason is required: say why it is right, in words");
+    }
     if args.despite.is_some() {
         shown = approval_obstacles(app, &ask).await??;
         if !args.yes && !shown.is_empty() {

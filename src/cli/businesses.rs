@@ -13,7 +13,7 @@ use crate::domain::time::Timestamp;
 use crate::domain::weburl;
 use crate::ops::merchants::businesses::{self, BusinessChange, NewBusiness, WithSecret};
 use crate::ops::merchants::websites::list_websites;
-use crate::ops::webhooks::target::is_on_a_website;
+use crate::ops::webhooks::target::{LeftBehind, is_on_a_website, left_behind};
 
 const SECRET_ONCE: &str = "keep the webhook secret now: it is shown only once";
 
@@ -133,6 +133,18 @@ fn with_secret(made: &WithSecret) -> Object {
     }
 }
 
+/// Nothing of it is lost: the events wait, and go out when the URL may be sent to again.
+fn tell_left_behind(id: i64, old: &str, left: LeftBehind) {
+    let LeftBehind { open, undelivered } = left;
+    if open + undelivered > 0 {
+        warn(format_args!(
+            "webhooks of wallet payments still go to the old URL {old} (open payments: {open}, undelivered events: \
+             {undelivered}), and fail while it is not saved. Save it again until they are delivered, or approve a \
+             website of business {id} for it"
+        ));
+    }
+}
+
 pub(super) async fn run(command: BusinessCommand, desk: &Desk) -> anyhow::Result<()> {
     let app = desk.open().await?;
     match command {
@@ -176,8 +188,18 @@ pub(super) async fn run(command: BusinessCommand, desk: &Desk) -> anyhow::Result
                 bail!("nothing was changed: name at least one setting, such as --rate-limit 120; see --help");
             }
             let is_url_new = matches!(change.webhook_url, Some(Some(_)));
+            let before = businesses::find_business(&app, id).await?.and_then(|business| business.webhook_url);
             let business = businesses::set_business(&app, &desk.operator, id, &change).await??;
             desk.printer.object(&object(&business))?;
+            let now = business.webhook_url.as_deref();
+            if let Some(old) = before.filter(|old| now.is_none_or(|now| !weburl::same_url(old, now))) {
+                tell_left_behind(id, &old, left_behind(&app, id, &old).await?);
+            }
+            if wallet == Some(Switch::On)
+                && let Some(words) = app.config.unreachable_links()
+            {
+                warn(words);
+            }
             if is_url_new && let Some(url) = business.webhook_url.as_deref() {
                 let websites = list_websites(&app, id).await??;
                 let target = weburl::parse_target(url, app.config.server.dev);

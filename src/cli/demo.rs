@@ -376,7 +376,7 @@ impl Next {
 
     fn create(&self, Shop { base, key, hook }: &Shop) -> String {
         format!(
-            "curl -s {base}/api/v1/payment-request -H 'X-API-Key: {key}' -H 'Content-Type: application/json' \
+            "curl -s -w '\\n' {base}/api/v1/payment-request -H 'X-API-Key: {key}' -H 'Content-Type: application/json' \
              -d '{{\"amount\": {NEXT_NAIRA}, \"payer_name\": \"{NEXT_PAYER}\", \"webhook_url\": \"{hook}\"}}'"
         )
     }
@@ -400,7 +400,7 @@ impl Next {
         println!("  key        {key}");
         println!("  database   {}", self.database.display());
         println!("  bank mail  {}\n", self.mail.display());
-        println!("  List the payments:\n    curl -s {base}/api/v1/payments -H 'X-API-Key: {key}'\n");
+        println!("  List the payments:\n    curl -s -w '\\n' {base}/api/v1/payments -H 'X-API-Key: {key}'\n");
         println!("  Request a payment:\n    {}\n", self.create(shop));
         println!("  Then pay it with the bank mail (its time is kept current):\n    {}\n", self.ingest());
     }

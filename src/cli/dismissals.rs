@@ -5,12 +5,15 @@ use clap::Args;
 use indicatif::ProgressBar;
 
 use super::print::Object;
-use super::{Desk, alert_view};
+use super::{Desk, alert_view, typed};
 use crate::alert_reader::Banks;
 use crate::app::App;
 use crate::domain::alert::AlertStatus;
+use crate::domain::money::naira;
 use crate::domain::same_transfer::takes_money;
-use crate::ops::alerts::dismiss::{Cleared, DISMISS_MAX, DismissRefused, clear_quarantine, dismiss_alert};
+use crate::ops::alerts::dismiss::{
+    Cleared, DISMISS_MAX, DismissRefused, InQuarantine, clear_quarantine, dismiss_alert, quarantined_money,
+};
 use crate::ops::alerts::read::find_alert;
 
 /// Quarantined alerts that are dismissed by their sender unless it is told otherwise.
@@ -32,6 +35,9 @@ pub(super) struct DismissArgs {
     /// Why, for the record
     #[arg(long)]
     reason: String,
+    /// With --from: do not ask first where ADDRESS is a bank's
+    #[arg(long, requires = "from")]
+    yes: bool,
 }
 
 impl DismissArgs {
@@ -55,7 +61,12 @@ fn address(text: &str) -> Result<String, String> {
 
 pub(super) async fn run(app: &App, banks: &Banks, args: &DismissArgs, desk: &Desk) -> anyhow::Result<()> {
     match &args.from {
-        Some(sender) => clear(app, sender, args, desk).await,
+        Some(sender) => {
+            if !args.yes {
+                confirm_clearing(app, banks, sender).await?;
+            }
+            clear(app, sender, args, desk).await
+        }
         None => dismiss(app, banks, args, desk).await,
     }
 }
@@ -157,6 +168,23 @@ async fn dismiss(app: &App, banks: &Banks, args: &DismissArgs, desk: &Desk) -> a
     desk.printer.remark(can_undo, &undo("ID"))?;
     if failed > 0 {
         bail!("{failed} of {} alerts were not dismissed", args.ids.len());
+    }
+    Ok(())
+}
+
+/// From a bank's own address there may be genuine payments among them.
+async fn confirm_clearing(app: &App, banks: &Banks, sender: &str) -> anyhow::Result<()> {
+    let Some(bank) = banks.by_sender(&sender.trim().to_ascii_lowercase()) else { return Ok(()) };
+    let InQuarantine { alerts, amount, unknown } = quarantined_money(app, sender).await?;
+    let unknown = if unknown > 0 { format!(", the amount of {unknown} is unknown") } else { String::new() };
+    let question = format!(
+        "{sender} is an address of {}. Its quarantined alerts ({alerts}, {} in all{unknown}) may be genuine payments, and \
+         dismissed ones can never be approved. Dismiss them? Type yes: ",
+        bank.name,
+        naira(amount)
+    );
+    if typed::says_yes(&question)? == Some(false) {
+        bail!("nothing was dismissed");
     }
     Ok(())
 }

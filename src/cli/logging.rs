@@ -6,8 +6,11 @@
 
 use std::io::{self, IsTerminal, Write};
 
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+
 use crate::config::LogFormat;
-use crate::serve::logging::filter;
+use crate::serve::logging::{filter, ours_or_grave};
 use crate::terminal::harmless_log;
 
 /// Starts logging for the rest of the process; the first call counts.
@@ -17,8 +20,10 @@ pub(super) fn start(format: LogFormat) -> io::Result<()> {
     let is_terminal = std::io::stderr().is_terminal();
     // A second start (tests in one process) keeps the first.
     let _ = match format {
-        LogFormat::Json => builder.json().try_init(),
-        LogFormat::Auto | LogFormat::Pretty => builder.with_ansi(is_terminal).try_init(),
+        LogFormat::Json => builder.json().finish().with(ours_or_grave()).try_init(),
+        LogFormat::Auto | LogFormat::Pretty => {
+            builder.with_ansi(is_terminal).finish().with(ours_or_grave()).try_init()
+        }
     };
     Ok(())
 }

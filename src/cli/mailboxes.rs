@@ -8,7 +8,7 @@ use super::print::{Object, Shown};
 use crate::config::ImapServer;
 use crate::domain::time::Timestamp;
 use crate::ops::mailboxes;
-use crate::ops::mailboxes::MailboxRow;
+use crate::ops::mailboxes::{MailboxRow, is_of};
 
 /// Of one that was not read to its end so far.
 const NOT_YET: Shown = Shown::Absent("not read yet");
@@ -40,7 +40,7 @@ pub(super) async fn run(command: MailboxCommand, desk: &Desk) -> anyhow::Result<
             let is_json = desk.printer.json;
             let shown = |row| {
                 let is_configured = of_file(row);
-                let shown = mailbox(row, is_configured, now);
+                let shown = mailbox(row, status(is_configured, row), now);
                 match unknown(row, is_configured).filter(|_| !is_json) {
                     Some(why) => shown.replaced("behind", Shown::Absent(why)),
                     None => shown,
@@ -48,7 +48,7 @@ pub(super) async fn run(command: MailboxCommand, desk: &Desk) -> anyhow::Result<
             };
             let mut rows: Vec<Object> = known.iter().map(shown).collect();
             rows.extend(not_begun(servers, &known));
-            let columns = [
+            let mut columns = vec![
                 "id",
                 "name",
                 "folder",
@@ -59,6 +59,12 @@ pub(super) async fn run(command: MailboxCommand, desk: &Desk) -> anyhow::Result<
                 "reader",
                 "error",
             ];
+            // What was corrected in the configuration is another mailbox, often of the same name.
+            let mut names: Vec<&str> = rows.iter().map(|row| row.text("name")).collect();
+            names.sort_unstable();
+            if names.windows(2).any(|two| two[0] == two[1]) {
+                columns.splice(2..2, ["host", "user"]);
+            }
             desk.printer.list("mailboxes", &columns, rows)
         }
         MailboxCommand::Forget { id } => {
@@ -76,19 +82,13 @@ pub(super) async fn run(command: MailboxCommand, desk: &Desk) -> anyhow::Result<
             desk.printer.object(&Object::new().with("id", id).with("configured", false))?;
             desk.printer.remark(
                 true,
-                "payments no longer wait for this mailbox; `mailbox list` still shows it as removed",
+                "payments no longer wait for this mailbox; `mailbox list` shows it as forgotten",
             )
         }
     }
 }
 
-/// Whether a mailbox is a folder of this server's in the configuration.
-fn is_of(server: &ImapServer, row: &MailboxRow) -> bool {
-    row.host == server.host
-        && row.port == i64::from(server.port)
-        && row.login == server.user
-        && server.folders.contains(&row.folder)
-}
+const CONFIGURED: &str = "configured";
 
 /// Why people are not told how far a mailbox is behind: the number is of its last look.
 fn unknown(row: &MailboxRow, is_configured: bool) -> Option<&'static str> {
@@ -106,9 +106,13 @@ fn is_new(row: &MailboxRow) -> bool {
     row.last_read_at == Timestamp(0) && row.last_uid == 0 && row.behind == 0
 }
 
-/// Of a mailbox that the configuration has, and of one that it has no more.
-fn status(is_configured: bool) -> &'static str {
-    if is_configured { "configured" } else { "removed" }
+/// Of a mailbox that the configuration has, of one that it has no more, and of one for which nothing waits.
+fn status(is_configured: bool, row: &MailboxRow) -> &'static str {
+    match row.configured_at {
+        _ if is_configured => CONFIGURED,
+        Timestamp(0) => "forgotten",
+        _ => "removed",
+    }
 }
 
 /// Configured folders of which there is no row yet: the first `serve` makes them.
@@ -126,7 +130,7 @@ fn not_begun(servers: &[ImapServer], known: &[MailboxRow]) -> Vec<Object> {
             .with("user", &server.user)
             .with("folder", folder)
             .with("configured", true)
-            .with("status", status(true))
+            .with("status", CONFIGURED)
             .with("last_read_at", NOT_YET)
             .with("lag_seconds", None::<i64>)
             .with("behind", Shown::Absent("unknown"))
@@ -137,7 +141,7 @@ fn not_begun(servers: &[ImapServer], known: &[MailboxRow]) -> Vec<Object> {
     folders.filter(is_new).map(row).collect()
 }
 
-fn mailbox(row: &MailboxRow, is_configured: bool, now: Timestamp) -> Object {
+fn mailbox(row: &MailboxRow, status: &'static str, now: Timestamp) -> Object {
     let read = (row.last_read_at != Timestamp(0)).then_some(row.last_read_at);
     Object::new()
         .with("id", row.id)
@@ -146,8 +150,8 @@ fn mailbox(row: &MailboxRow, is_configured: bool, now: Timestamp) -> Object {
         .with("port", row.port)
         .with("user", &row.login)
         .with("folder", &row.folder)
-        .with("configured", is_configured)
-        .with("status", status(is_configured))
+        .with("configured", status == CONFIGURED)
+        .with("status", status)
         .with("last_read_at", read.map_or(NOT_YET, Shown::Time))
         .with("lag_seconds", read.map(|at| Shown::Age(now.since(at).0 / 1_000_000)))
         .with("behind", (!is_new(row)).then_some(row.behind))

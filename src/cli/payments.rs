@@ -7,20 +7,22 @@ use super::Desk;
 use super::options::{LIST_MAX, LIST_USUAL, Since, money, newest, not_searched, since};
 use super::print::{Object, Shown, for_people};
 use super::webhooks::delivery;
-use super::{reversal, shell};
+use super::{reversal, shell, typed};
 use crate::app::App;
 use crate::domain::merchant::Mode;
-use crate::domain::money::Money;
+use crate::domain::money::{Money, naira};
 use crate::domain::payment::{Kind, Payment, Status};
 use crate::domain::time::Timestamp;
 use crate::ops::alerts::find::open_alarms;
 use crate::ops::alerts::reverse::{Reverse, ReverseRefused};
 use crate::ops::look_back::Found;
+use crate::ops::mailboxes::kept_open_by;
 use crate::ops::payments::find::{Filter, Search, WantedStatus, find_payments, whose_payment};
 use crate::ops::payments::read::{
     PaymentHistory, PaymentView, Settlement, find_payment, is_known, payment_history, view,
 };
 use crate::ops::payments::reject::reject_payment;
+use crate::terminal;
 
 /// Payments of one reference that are named.
 const REFERRED_MAX: usize = 10;
@@ -108,6 +110,9 @@ pub(super) enum PaymentCommand {
         /// Why, for the record
         #[arg(long)]
         reason: String,
+        /// Do not ask first
+        #[arg(long)]
+        yes: bool,
     },
     /// Reverse an approved payment: take its money back from the balance
     ///
@@ -151,8 +156,11 @@ pub(super) async fn run(command: PaymentCommand, desk: &Desk) -> anyhow::Result<
             let which = by_reference(&app, which).await?;
             (whose(&app, &which).await?, which)
         }
-        PaymentCommand::Reject { which, reason } => {
+        PaymentCommand::Reject { which, reason, yes } => {
             let business = whose_or_refer(&app, &which, "reject").await?;
+            if !yes {
+                confirm_rejection(&app, business, &which.transaction_id).await?;
+            }
             reject_payment(&app, business, &which.transaction_id, &desk.operator, &reason).await??;
             (business, which)
         }
@@ -175,6 +183,22 @@ pub(super) async fn run(command: PaymentCommand, desk: &Desk) -> anyhow::Result<
         }
     };
     show(&app, business, &which.transaction_id, desk).await
+}
+
+/// Asks a person at a terminal whether it is this payment that they mean; a script is not asked.
+async fn confirm_rejection(app: &App, business: i64, transaction_id: &str) -> anyhow::Result<()> {
+    // What cannot be rejected is refused by the rejection itself.
+    let found = find_payment(app, business, transaction_id).await?;
+    let Some(payment) = found.filter(|one| one.status == Status::Pending) else { return Ok(()) };
+    let question = terminal::harmless_line(&format!(
+        "Reject payment {transaction_id:?} of business {business}: {} from {}? Nobody can approve it afterwards. Type yes: ",
+        naira(payment.amount),
+        payment.payer_name
+    ));
+    if typed::says_yes(&question)? == Some(false) {
+        bail!("nothing was rejected");
+    }
+    Ok(())
 }
 
 /// The payment that is meant where no transaction id is: the only one that has it as the merchant's own reference.
@@ -291,6 +315,7 @@ pub(super) async fn show(app: &App, business: i64, transaction_id: &str, desk: &
     let settlements: Vec<Object> = settlements.iter().map(settlement).collect();
     let deliveries: Vec<Object> = deliveries.iter().map(|one| delivery(one, app.now())).collect();
     let shown = if desk.printer.json { object(&view, alarm) } else { listed_whole(&view, alarm) };
+    let shown = with_kept_open(app, shown, &view.payment).await?;
     let object = shown.with("settlements", settlements).with("deliveries", deliveries);
     desk.printer.object(&object)?;
     let expired = late_until(&view.payment).filter(|_| app.now() >= view.payment.expires_at);
@@ -308,6 +333,13 @@ pub(super) async fn show(app: &App, business: i64, transaction_id: &str, desk: &
         shell::payment("reverse", transaction_id, business, &options)
     );
     desk.printer.remark(true, &words)
+}
+
+/// Why a payment is still open after its late window, where a mailbox is the cause.
+async fn with_kept_open(app: &App, shown: Object, payment: &Payment) -> anyhow::Result<Object> {
+    let Some(mailbox) = kept_open_by(app, payment).await? else { return Ok(shown) };
+    let (id, name) = (mailbox.id, mailbox.name);
+    Ok(shown.with("kept_open", format!("waits for mailbox {id} ({name}) to be read; see `mailbox list`")))
 }
 
 /// An open alarm in words.

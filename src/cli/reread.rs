@@ -62,9 +62,15 @@ pub(super) async fn run(app: &App, banks: Arc<Banks>, args: &RereadArgs, desk: &
     let mut results = desk.printer.stream("results")?;
     let (mut trouble, mut troubles): (Option<anyhow::Error>, usize) = (None, 0);
     let asked = ids.len();
+    let mut as_before = 0;
     for id in ids {
         let before = troubles;
         let shown = match reread(app, &ingestor, id, &desk.operator).await {
+            // Of many, a person wants those that changed.
+            Ok(Ok((_, Reread::Same(_)))) if args.bank.is_some() && !desk.printer.json => {
+                as_before += 1;
+                continue;
+            }
             Ok(Ok((before, done))) => result(app, &banks, &before, &done).await?,
             Ok(Err(refused)) => {
                 // Of many that were found here, one that somebody else dealt with meanwhile is no trouble.
@@ -90,6 +96,12 @@ pub(super) async fn run(app: &App, banks: Arc<Banks>, args: &RereadArgs, desk: &
     if let Some(none) = none {
         desk.printer.remark(true, &none)?;
     }
+    let words = if as_before == 1 {
+        "1 alert reads as before"
+    } else {
+        &format!("{as_before} alerts read as before")
+    };
+    desk.printer.remark(as_before > 0, words)?;
     if is_cut {
         warn("too many alerts to check in one run; use a later --since to reach the rest");
     }

@@ -1,12 +1,14 @@
 //! `tillbell wallet ...`
 
+use anyhow::bail;
 use clap::Subcommand;
 
 use super::Desk;
 use super::options::money;
 use super::print::Object;
+use super::typed;
 use crate::app::App;
-use crate::domain::money::Money;
+use crate::domain::money::{Money, naira};
 use crate::domain::wallet::{Wallet, WalletStatus};
 use crate::ops::wallets::desk::StatementLine;
 use crate::ops::wallets::desk::{self, Act, GivenCredit, WalletStatement};
@@ -37,6 +39,9 @@ pub(super) enum WalletCommand {
         /// A reference of your own, shown by `wallet show`; one reference is credited only once, ever
         #[arg(long = "ref", value_name = "REFERENCE")]
         reference: Option<String>,
+        /// Do not ask first
+        #[arg(long)]
+        yes: bool,
     },
     /// Unlock a wallet that was locked after too many wrong PINs
     #[command(after_help = examples!["wallet unlock 08031234567"])]
@@ -76,6 +81,7 @@ pub(super) enum WalletCommand {
 pub(super) async fn run(command: WalletCommand, desk: &Desk) -> anyhow::Result<()> {
     let app = desk.open().await?;
     let operator = &desk.operator;
+    let credited = matches!(command, WalletCommand::Credit { .. });
     let act = |phone: String, act: Act, reason: String| {
         let app = &app;
         async move { desk::act(app, operator, &phone, act, &reason).await }
@@ -85,7 +91,10 @@ pub(super) async fn run(command: WalletCommand, desk: &Desk) -> anyhow::Result<(
             let statement = desk::statement(&app, &phone).await??;
             return desk.printer.object(&statement_object(&app, &statement));
         }
-        WalletCommand::Credit { phone, amount, reason, reference } => {
+        WalletCommand::Credit { phone, amount, reason, reference, yes } => {
+            if !yes {
+                confirm_credit(&app, &phone, amount).await?;
+            }
             let given =
                 GivenCredit { phone: &phone, amount, reason: &reason, reference: reference.as_deref() };
             desk::credit(&app, operator, &given).await??
@@ -95,7 +104,27 @@ pub(super) async fn run(command: WalletCommand, desk: &Desk) -> anyhow::Result<(
         WalletCommand::Suspend { phone, reason } => act(phone, Act::Suspend, reason).await??,
         WalletCommand::Resume { phone, reason } => act(phone, Act::Resume, reason).await??,
     };
-    desk.printer.object(&object(&app, &wallet))
+    desk.printer.object(&object(&app, &wallet))?;
+    desk.printer.remark(credited && wallet.suspended, SUSPENDED)
+}
+
+const SUSPENDED: &str = "the wallet is suspended: nobody can spend the money until `wallet resume`";
+
+/// A person at a terminal sees whom the money goes to: no command takes it back.
+async fn confirm_credit(app: &App, phone: &str, amount: Money) -> anyhow::Result<()> {
+    // What cannot be credited is refused by the credit itself.
+    let Ok(sheet) = desk::statement(app, phone).await? else { return Ok(()) };
+    let wallet = &sheet.wallet;
+    let suspended = if wallet.suspended { ", which is suspended" } else { "" };
+    let question = format!(
+        "Credit {} to the wallet of {}{suspended}? No command takes it back. Type yes: ",
+        naira(amount),
+        wallet.phone.e164()
+    );
+    if typed::says_yes(&question)? == Some(false) {
+        bail!("nothing was credited");
+    }
+    Ok(())
 }
 
 fn object(app: &App, wallet: &Wallet) -> Object {

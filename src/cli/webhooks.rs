@@ -15,7 +15,7 @@ use crate::ops::payments::find::whose_payment;
 use crate::ops::payments::read::find_payment;
 use crate::ops::webhooks::deliveries::{self, Resent, Search};
 use crate::ops::webhooks::deliveries::{Attempt, Delivery, DeliveryStatus};
-use crate::ops::webhooks::test_event::{TestSent, Tested, send_test};
+use crate::ops::webhooks::test_event::{TestOf, TestSent, Tested, send_test};
 
 #[derive(Subcommand)]
 pub(super) enum WebhookCommand {
@@ -63,6 +63,9 @@ pub(super) enum WebhookCommand {
         /// Send it where the webhooks of this payment go
         #[arg(long, value_name = "TXN")]
         payment: Option<String>,
+        /// Send it where the bank transfers of this website go
+        #[arg(long, value_name = "ID", conflicts_with = "payment")]
+        website: Option<i64>,
     },
 }
 
@@ -198,6 +201,13 @@ fn tell_test(sent: &TestSent, desk: &Desk) -> anyhow::Result<()> {
     }
     desk.printer.object(&object)?;
     desk.printer.remark(sent.wallet_payments_only, WALLET_PAYMENTS_ONLY)?;
+    for (id, url) in &sent.elsewhere {
+        let words = format!(
+            "bank transfers of website {id} go to {url} instead; to test that: `webhook test {} --website {id}`",
+            sent.business_id
+        );
+        desk.printer.remark(true, &words)?;
+    }
     if !is_delivered {
         let paused = if sent.verdict == DeliveryOutcome::Gone { "; the target is paused" } else { "" };
         let why = attempt.error.as_deref().unwrap_or_default();
@@ -254,13 +264,22 @@ async fn list(app: &App, args: ListArgs, desk: &Desk) -> anyhow::Result<()> {
 pub(super) async fn run(command: WebhookCommand, desk: &Desk) -> anyhow::Result<()> {
     let app = desk.open().await?;
     match command {
-        WebhookCommand::Test { business, payment } => {
-            match send_test(&app, business, payment.as_deref()).await? {
+        WebhookCommand::Test { business, payment, website } => {
+            let of = match (&payment, website) {
+                (Some(transaction_id), _) => TestOf::Payment(transaction_id),
+                (None, Some(id)) => TestOf::Website(id),
+                (None, None) => TestOf::Business,
+            };
+            match send_test(&app, business, of).await? {
                 Tested::Sent(sent) => tell_test(&sent, desk),
                 Tested::UnknownBusiness => bail!("there is no business {business}"),
                 Tested::UnknownPayment => {
                     bail!("business {business} has no payment {}", payment.unwrap_or_default())
                 }
+                Tested::UnknownWebsite => {
+                    bail!("business {business} has no website {}", website.unwrap_or_default())
+                }
+                Tested::Nowhere(why) if website.is_some() => bail!("there is no target to send to: {why}"),
                 Tested::Nowhere(why) => bail!(
                     "there is no target to send to: {why}; set one with `business set {business} --webhook-url URL`, \
                      or choose a payment's own with --payment TXN"

@@ -5,7 +5,7 @@ use clap::Subcommand;
 use super::Desk;
 use super::businesses::schedule_fields;
 use super::options::ChargeOptions;
-use super::print::{Object, warn};
+use super::print::Object;
 use crate::domain::merchant::{Website, WebsiteStatus};
 use crate::ops::merchants::websites::{self, NewWebsite, WebsiteChange};
 
@@ -89,17 +89,6 @@ fn object(website: &Website) -> Object {
     schedule_fields(object, website.schedule).with("created_at", website.created_at)
 }
 
-fn print(website: &Website, desk: &Desk) -> anyhow::Result<()> {
-    if !websites::is_target_within(website) {
-        warn(format_args!(
-            "the webhook URL is not on {}; nothing is sent there unless another approved website of the \
-             business covers it",
-            website.host
-        ));
-    }
-    desk.printer.object(&object(website))
-}
-
 pub(super) async fn run(command: WebsiteCommand, desk: &Desk) -> anyhow::Result<()> {
     let app = desk.open().await?;
     let website = match command {
@@ -126,5 +115,5 @@ pub(super) async fn run(command: WebsiteCommand, desk: &Desk) -> anyhow::Result<
             return desk.printer.list("websites", &columns, rows);
         }
     };
-    print(&website, desk)
+    desk.printer.object(&object(&website))
 }

@@ -88,6 +88,16 @@ pub(super) struct RawImap {
     ca_file: Option<PathBuf>,
 }
 
+/// `[mail.imap]` in the place of `[[mail.imap]]`, in other words than the parser's.
+pub(super) fn refuse_table(table: &toml::Table) -> Result<(), ConfigError> {
+    match table.get("mail").and_then(|mail| mail.get("imap")) {
+        Some(toml::Value::Table(_)) => Err(ConfigError(
+            "mail.imap is a list: write [[mail.imap]], with two brackets, above each mailbox".into(),
+        )),
+        _ => Ok(()),
+    }
+}
+
 /// Checks all of them, and that there are no duplicates.
 pub(super) fn check(all: Vec<RawImap>) -> Result<Vec<ImapServer>, ConfigError> {
     if all.len() > SERVERS_MAX {

@@ -11,6 +11,8 @@ use crate::domain::address::{AddressPolicy, Network, refusal};
 /// Blocks larger than these hold far more than anybody's own network: 10.0.0.0/8, fc00::/7.
 const OWN_V4: u8 = 8;
 const OWN_V6: u8 = 7;
+/// Nobody's proxies fill more of IPv6.
+const PROXIES_V6: u8 = 16;
 
 impl Config {
     /// What should be said of the settings before the service faces anybody.
@@ -20,6 +22,15 @@ impl Config {
             said.push(format!(
                 "server.operator_listen = {address} is open to the network, without a key and without TLS: \
                  anyone who reaches it can read the metrics. Use a loopback or private address"
+            ));
+        }
+        let proxies = self.server.trusted_proxies.iter();
+        let open = |one: &&Network| one.is_larger_than(OWN_V4, PROXIES_V6) || is_public(one.base());
+        if let Some(open) = proxies.into_iter().find(open) {
+            said.push(format!(
+                "server.trusted_proxies contains {open}: whoever connects from there may send API keys over plain HTTP \
+                 and can pretend any client address, which the rate limits count by. List only the private addresses \
+                 of your own proxies"
             ));
         }
         if let Some(wide) = widest(&self.webhooks.allow_networks) {
@@ -37,6 +48,25 @@ impl Config {
             ));
         }
         said
+    }
+}
+
+impl Config {
+    /// What customers' links lack where no address is set under which the pages are reached; `None` in dev mode.
+    pub fn unreachable_links(&self) -> Option<String> {
+        let server = &self.server;
+        let ip = server.listen.ip();
+        let is_reached = server.tls.is_some() && !ip.is_unspecified() && !ip.is_loopback();
+        if server.dev || server.public_url.is_some() || is_reached {
+            return None;
+        }
+        let scheme = if server.tls.is_some() { "https" } else { "http" };
+        Some(format!(
+            "wallets are on, but server.public_url is not set: links that customers get begin with \
+             {scheme}://{}, which nobody can open elsewhere. Set it to the https address under which customers reach \
+             the pages",
+            server.listen
+        ))
     }
 }
 
@@ -77,6 +107,48 @@ mod tests {
             let said = said(&format!("[server]\noperator_listen = \"{address}\""));
             assert_eq!(said.len(), usize::from(is_told), "{address}: {said:?}");
             assert!(said.iter().all(|words| words.contains("server.operator_listen = ")), "{said:?}");
+        }
+    }
+
+    #[test]
+    fn links_need_an_address_that_customers_reach() {
+        let told = |server: &str| {
+            let config = Config::load(&format!("[server]\n{server}"), std::iter::empty()).unwrap();
+            config.unreachable_links()
+        };
+        let proxied = "listen = \"0.0.0.0:8080\"\ntrusted_proxies = [\"10.0.0.0/8\"]\n";
+        let tls = "tls_cert = \"a.pem\"\ntls_key = \"a.key\"\n";
+        assert!(told(proxied).unwrap().contains("begin with http://0.0.0.0:8080, which nobody can open"));
+        assert!(told("").unwrap().contains("http://127.0.0.1:8080"));
+        assert!(told(&format!("{tls}listen = \"[::]:443\"")).unwrap().contains("https://[::]:443"));
+        assert_eq!(told(&format!("{tls}listen = \"203.0.113.9:443\"")), None);
+        assert_eq!(told(&format!("{proxied}public_url = \"https://pay.tills.example\"")), None);
+        assert_eq!(told("dev = true"), None);
+    }
+
+    #[test]
+    fn proxies_that_strangers_may_be_are_told() {
+        for (network, is_told) in [
+            ("10.0.0.0/8", false),
+            ("10.1.2.3", false),
+            ("127.0.0.0/8", false),
+            ("192.168.0.0/16", false),
+            ("100.64.0.0/10", false),
+            ("fd00:1::/32", false),
+            ("0.0.0.0/0", true),
+            ("10.0.0.0/7", true),
+            ("8.8.8.0/24", true),
+            ("8.8.8.8", true),
+            ("::/0", true),
+            ("fd00::/8", true),
+            ("2606:4700::/32", true),
+        ] {
+            let said = said(&format!("[server]\ntrusted_proxies = [\"192.168.7.1\", \"{network}\"]"));
+            assert_eq!(said.len(), usize::from(is_told), "{network}: {said:?}");
+            assert!(
+                said.iter().all(|words| words.starts_with("server.trusted_proxies contains ")),
+                "{said:?}"
+            );
         }
     }
 

@@ -50,6 +50,11 @@ impl Network {
         self.prefix <= other.prefix && self.contains(other.base)
     }
 
+    /// Its first address.
+    pub fn base(&self) -> IpAddr {
+        self.base
+    }
+
     /// Whether it has more addresses than blocks of these prefixes.
     pub fn is_larger_than(&self, prefix_v4: u8, prefix_v6: u8) -> bool {
         self.prefix < if self.base.is_ipv4() { prefix_v4 } else { prefix_v6 }

@@ -351,6 +351,7 @@ pub fn refund_text(from: &str, amount: Money, at: Timestamp, number: &str, opera
 /// follows the scheme of a link.
 pub fn masked(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
+    let mut before = "";
     for word in text.split_inclusive(char::is_whitespace) {
         let (body, blank) = match word.chars().last() {
             Some(last) if last.is_whitespace() => word.split_at(word.len() - last.len_utf8()),
@@ -361,11 +362,24 @@ pub fn masked(text: &str) -> String {
                 out.push_str(&body[..at + 3]);
                 out.push_str("***");
             }
+            None if is_year(before, body) => out.push_str(body),
             None => out.push_str(&without_digits(body, SHOWN_DIGITS)),
         }
         out.push_str(blank);
+        before = body;
     }
     out
+}
+
+/// The year of a date as our own texts tell it: `10 Mar 2026,`.
+fn is_year(before: &str, word: &str) -> bool {
+    const MONTHS: [&str; 12] =
+        ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+    let year = word.trim_end_matches([',', '.']);
+    MONTHS.contains(&before)
+        && year.len() == 4
+        && year.starts_with("20")
+        && year.bytes().all(|b| b.is_ascii_digit())
 }
 
 /// The text without what may be a phone number: codes of errors have fewer digits.
@@ -501,6 +515,8 @@ mod tests {
         assert!(shown.starts_with("**** is your code") && shown.contains("It works until 09:00."), "{shown}");
         assert_eq!(masked("code:12345, HTTP://a.b/c?d x"), "code:****, HTTP://*** x");
         assert_eq!(masked("a 123 b"), "a 123 b");
+        assert_eq!(masked("on 10 Mar 2026, 09:00. 4931 Mar 4931"), "on 10 Mar 2026, 09:00. **** Mar ****");
+        assert_eq!(masked("2026 Mar 20264"), "**** Mar ****");
         assert_eq!(without_numbers("(131026) +2348031234567: no"), "(131026) +****: no");
     }
 

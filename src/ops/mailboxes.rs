@@ -5,6 +5,8 @@
 //! whether the lease still held: `false` means that another reader took over, and to stop.
 
 use crate::app::App;
+use crate::config::ImapServer;
+use crate::domain::payment::{Kind, Payment, Status};
 use crate::domain::time::{Span, Timestamp};
 use crate::ops::OpError;
 use crate::store::tables::acts;
@@ -18,6 +20,9 @@ pub const MAILBOXES_MAX: usize = 1_000;
 /// stop of the whole installation should last; one that was taken out of the configuration holds
 /// expired payments no longer than this, or until `mailbox forget`.
 pub const CONFIGURED_FOR: Span = Span::days(7);
+/// One that was never read counts this long: longer than a running service takes to name its mailboxes again. Most
+/// often there was a slip in its settings, which was corrected since.
+const NEVER_READ_FOR: Span = Span::hours(2);
 /// Taken mails are known this long, as long as the mails themselves are kept.
 pub const TAKEN_KEPT: Span = Span::days(90);
 
@@ -154,7 +159,35 @@ pub async fn forget(app: &App, operator: &str, id: i64) -> Result<bool, OpError>
     Ok(app.store.apply(unit).await?.is_done())
 }
 
-/// Up to when all that the configured mailboxes held is taken; `None` without mailboxes.
-pub async fn all_read_until(app: &App) -> Result<Option<Timestamp>, OpError> {
-    Ok(app.store.oldest_mailbox_read(app.now() - CONFIGURED_FOR).await?)
+/// Whether a mailbox is a folder of this server's in the configuration.
+pub fn is_of(server: &ImapServer, row: &MailboxRow) -> bool {
+    row.host == server.host
+        && row.port == i64::from(server.port)
+        && row.login == server.user
+        && server.folders.contains(&row.folder)
+}
+
+/// Of the mailboxes that are waited for, the one that was read to its end the longest time ago; `None` without
+/// mailboxes. All that the others held until then is taken.
+pub async fn slowest(app: &App) -> Result<Option<MailboxRow>, OpError> {
+    let now = app.now();
+    let is_waited_for = |row: &MailboxRow| {
+        let was_read = row.last_read_at != Timestamp(0);
+        let is_ours = || app.config.mail.imap.iter().any(|server| is_of(server, row));
+        row.configured_at >= now - CONFIGURED_FOR
+            && (was_read || is_ours() || row.configured_at >= now - NEVER_READ_FOR)
+    };
+    let rows = list(app).await?.into_iter().filter(is_waited_for);
+    Ok(rows.min_by_key(|row| (row.last_read_at, row.id)))
+}
+
+/// The mailbox for which an open payment is kept although its late window is over.
+pub async fn kept_open_by(app: &App, payment: &Payment) -> Result<Option<MailboxRow>, OpError> {
+    let is_over = payment.status == Status::Pending
+        && payment.kind != Kind::Wallet
+        && payment.approvable_until < app.now();
+    if !is_over {
+        return Ok(None);
+    }
+    Ok(slowest(app).await?.filter(|row| row.last_read_at <= payment.approvable_until))
 }

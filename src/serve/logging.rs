@@ -2,8 +2,8 @@
 //!
 //! Lines are formatted by whoever logs and written by a thread of its own, so that a slow terminal or pipe
 //! never holds up a request; when it falls too far behind, lines are dropped and counted. Secrets are never
-//! logged: keys, PINs and codes are not fields of any line. A terminal gets no control characters that
-//! strangers wrote.
+//! logged: keys, PINs and codes are not fields of any line, and of other crates only warnings and errors are
+//! written. A terminal gets no control characters that strangers wrote.
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::Arc;
@@ -11,8 +11,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::time::Duration;
 
+use tracing::{Level, Metadata};
 use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::FilterFn;
 use tracing_subscriber::fmt::MakeWriter;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::config::LogFormat;
 use crate::terminal::harmless_log;
@@ -24,6 +28,9 @@ const LINES_MAX: usize = 8_192;
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 /// How long the end of the program waits for the last lines.
 const FLUSH_WITHIN: Duration = Duration::from_secs(1);
+/// What other crates say is told from this level on, whatever `TILLBELL_LOG` asks for: below it the database's driver
+/// tells every statement with its values, which are payers, URLs with tokens in them, and whole mails.
+const OTHERS_FROM: Level = Level::WARN;
 /// What is logged where `TILLBELL_LOG` says nothing.
 const DEFAULT_FILTER: &str = "info";
 
@@ -75,6 +82,17 @@ pub fn filter(usual: &str) -> io::Result<EnvFilter> {
     EnvFilter::try_new(parts.join(",")).map_err(|error| wrong(error.to_string()))
 }
 
+/// Keeps back what other crates say below [`OTHERS_FROM`]. A layer of its own, because a filter can ask for a part of
+/// the program in more ways than one, such as by its spans.
+pub fn ours_or_grave() -> FilterFn {
+    let is_told: fn(&Metadata<'_>) -> bool = |one| may_be_told(one.target(), *one.level());
+    FilterFn::new(is_told)
+}
+
+fn may_be_told(target: &str, level: Level) -> bool {
+    level <= OTHERS_FROM || target.split("::").next() == Some(env!("CARGO_PKG_NAME"))
+}
+
 /// One part of the filter, with its level as the library writes it.
 fn directive(part: &str) -> Result<String, String> {
     let (target, word) = match part.rsplit_once('=') {
@@ -107,9 +125,10 @@ pub fn start(format: LogFormat) -> io::Result<Logging> {
     let base = tracing_subscriber::fmt().with_env_filter(filter).with_writer(lines.clone());
     // A second subscriber is refused; the first one goes on.
     let _ = if json {
-        base.json().flatten_event(true).with_current_span(true).with_span_list(false).try_init()
+        let json = base.json().flatten_event(true).with_current_span(true).with_span_list(false);
+        json.finish().with(ours_or_grave()).try_init()
     } else {
-        base.with_ansi(on_terminal).try_init()
+        base.with_ansi(on_terminal).finish().with(ours_or_grave()).try_init()
     };
     std::panic::set_hook(Box::new(|panic| {
         let place = panic.location().map(ToString::to_string).unwrap_or_default();
@@ -185,5 +204,25 @@ impl<'a> MakeWriter<'a> for Lines {
 
     fn make_writer(&'a self) -> LineWriter {
         LineWriter { lines: self.clone(), text: Vec::new() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_other_crates_only_what_is_grave_is_told() {
+        for (target, level, is_told) in [
+            ("tillbell", Level::TRACE, true),
+            ("tillbell::store::engine", Level::DEBUG, true),
+            ("tokio_postgres::query", Level::DEBUG, false),
+            ("tokio_postgres::connection", Level::INFO, false),
+            ("tokio_postgres::query", Level::WARN, true),
+            ("rustls::client", Level::ERROR, true),
+            ("tillbell_not", Level::INFO, false),
+        ] {
+            assert_eq!(may_be_told(target, level), is_told, "{target} {level}");
+        }
     }
 }

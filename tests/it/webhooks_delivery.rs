@@ -7,7 +7,7 @@ use tillbell::ops::merchants::businesses::{self, BusinessChange};
 use tillbell::ops::merchants::websites::{self, NewWebsite, WebsiteChange};
 use tillbell::ops::webhooks::body as webhook_body;
 use tillbell::ops::webhooks::deliveries::{self, Search};
-use tillbell::ops::webhooks::test_event::{TestSent, Tested, send_test};
+use tillbell::ops::webhooks::test_event::{TestOf, TestSent, Tested, send_test};
 use tillbell::store::tables::deliveries::{Delivery, DeliveryStatus};
 
 use crate::harness::receiver::{Answer, Receiver};
@@ -15,7 +15,10 @@ use crate::webhooks_world::{DEADLINE, World, verifies};
 
 /// A test event that found a target.
 async fn tested(world: &World, transaction_id: Option<&str>) -> TestSent {
-    match send_test(&world.app, world.business, transaction_id).await.unwrap() {
+    match send_test(&world.app, world.business, transaction_id.map_or(TestOf::Business, TestOf::Payment))
+        .await
+        .unwrap()
+    {
         Tested::Sent(sent) => *sent,
         other => panic!("no test event: {other:?}"),
     }
@@ -194,9 +197,9 @@ on_both! {
             let kept = world.app.store.delivery(sent.delivery_id).await.unwrap().unwrap();
             assert_eq!((kept.outcome.as_deref(), kept.payment_id, kept.attempts.len()), (Some("delivered"), None, 1));
         }
-        assert_eq!(send_test(&world.app, world.business, Some("ADA-none")).await.unwrap(), Tested::UnknownPayment);
-        assert_eq!(send_test(&world.app, 987_654, None).await.unwrap(), Tested::UnknownBusiness);
-        assert!(matches!(send_test(&world.app, world.business, None).await.unwrap(), Tested::Nowhere(_)));
+        assert_eq!(send_test(&world.app, world.business, TestOf::Payment("ADA-none")).await.unwrap(), Tested::UnknownPayment);
+        assert_eq!(send_test(&world.app, 987_654, TestOf::Business).await.unwrap(), Tested::UnknownBusiness);
+        assert!(matches!(send_test(&world.app, world.business, TestOf::Business).await.unwrap(), Tested::Nowhere(_)));
         // A 410 pauses the payment's target as a delivery's would.
         world.receiver.answer_next(Answer::status(410));
         assert_eq!(tested(&world, Some(&one.payment.transaction_id)).await.verdict, DeliveryOutcome::Gone);

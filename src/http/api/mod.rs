@@ -29,14 +29,13 @@ use crate::http::request::auth::{Presented, client_address, counted_as, presente
 use crate::http::request::body::{self, BodyProblem, Fields};
 use crate::http::request::context::{RemoteAddr, RequestLabels};
 use crate::http::response::code::{Code, FieldCode};
-use crate::http::response::error::{ApiError, RATE_LIMIT_RESET, json_response};
+use crate::http::response::error::{ApiError, RATE_LIMIT_RESET, REPLAYED, json_response};
 use crate::http::server::rate_limits::{Group, LimitVerdict};
 use crate::ops::StoreError;
 use crate::wire;
 
 const LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
 const REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
-const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 
 const KEY_MISSING: &str = "API key is required";
 const KEY_INVALID: &str = "Invalid or inactive API key";

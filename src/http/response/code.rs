@@ -72,6 +72,7 @@ codes! {
     BusinessQuotaExceeded = "business_quota_exceeded", TOO_MANY_REQUESTS;
     InternalError = "internal_error", INTERNAL_SERVER_ERROR;
     MessageNotSent = "message_not_sent", BAD_GATEWAY;
+    MessageOutcomeUnknown = "message_outcome_unknown", BAD_GATEWAY;
     NoAccountAvailable = "no_account_available", SERVICE_UNAVAILABLE;
     TooManyChanges = "too_many_changes", SERVICE_UNAVAILABLE;
     ServiceUnavailable = "service_unavailable", SERVICE_UNAVAILABLE;

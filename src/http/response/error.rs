@@ -23,6 +23,8 @@ use crate::wire::{self, JsonMoney};
 
 /// Unix seconds at which a limit has room again (contract/limits.md#x4).
 pub const RATE_LIMIT_RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
+/// On an answer that was given before, for the same Idempotency-Key.
+pub const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 
 /// Seconds after which a caller may ask again when the database was away.
 const RETRY_SECONDS: u32 = 2;
@@ -39,6 +41,8 @@ pub struct ApiError {
 #[serde(untagged)]
 enum More {
     Nothing {},
+    /// It was the outcome before, too, and the key stays in use.
+    Replayed {},
     Fields(Problems),
     /// What the wallet holds.
     Available {
@@ -107,6 +111,14 @@ impl ApiError {
         let mut problems = Problems::default();
         problems.add(field, field_code, format!("{message}."));
         ApiError { code, message, more: More::Fields(problems) }
+    }
+
+    /// The outcome of an earlier request under the same key.
+    pub fn replayed(self) -> ApiError {
+        match self.more {
+            More::Nothing {} => ApiError { more: More::Replayed {}, ..self },
+            _ => self,
+        }
     }
 
     /// The request may be tried again after this many seconds.
@@ -183,6 +195,9 @@ impl IntoResponse for ApiError {
         let headers = response.headers_mut();
         if let Some(after) = self.retry_after() {
             headers.insert(RETRY_AFTER, HeaderValue::from(after));
+        }
+        if matches!(self.more, More::Replayed {}) {
+            headers.insert(REPLAYED, HeaderValue::from_static("true"));
         }
         if let More::Retry { reset_at: Some(reset_at), .. } = self.more {
             headers.insert(RATE_LIMIT_RESET, HeaderValue::from(reset_at));

@@ -8,6 +8,7 @@
 
 use crate::app::App;
 use crate::domain::alert::{AlertRow, AlertStatus};
+use crate::domain::money::Money;
 use crate::domain::time::Timestamp;
 use crate::ops::alerts::taken_back::takes_money_back;
 use crate::ops::{OpError, RACES_MAX, given_reason};
@@ -113,6 +114,36 @@ pub async fn clear_quarantine(
     }
     cleared.asked = app.store.asked_from(&sender, ASKED_MAX).await?;
     Ok(Ok(cleared))
+}
+
+/// What a sender's quarantined alerts tell of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct InQuarantine {
+    /// Counted up to [`DISMISS_MAX`].
+    pub alerts: usize,
+    pub amount: Money,
+    /// Those of which no amount was read.
+    pub unknown: usize,
+}
+
+/// Counts the quarantined alerts from one address, before a person puts them aside.
+pub async fn quarantined_money(app: &App, sender: &str) -> Result<InQuarantine, OpError> {
+    let sender = sender.trim().to_ascii_lowercase();
+    let mut all = InQuarantine::default();
+    let mut after = (Timestamp::MIN, 0);
+    while all.alerts < DISMISS_MAX {
+        let found = app.store.quarantined_from(&sender, after, PER_READ).await?;
+        let Some(last) = found.last() else { break };
+        after = (last.first_seen, last.id);
+        for alert in &found {
+            all.alerts += 1;
+            match alert.facts.amount {
+                Some(amount) => all.amount = Money(all.amount.kobo().saturating_add(amount.kobo())),
+                None => all.unknown += 1,
+            }
+        }
+    }
+    Ok(all)
 }
 
 /// One Unit, guarded by the alert's version. One that was quarantined or unreadable when it was looked at is

@@ -112,6 +112,10 @@ pub enum AccountWarning {
          you retire the other one before it has had a payment"
     )]
     MaskShared(i64, String),
+    #[error(
+        "it is in the pool: payments of every business without accounts of its own are told to pay into it"
+    )]
+    Pool,
 }
 
 /// An account as it stands now.
@@ -259,6 +263,10 @@ fn plan(new: &NewAccount, all: &[ReceivingAccount], now: Timestamp) -> Result<Pl
         let shared = |other: &&ReceivingAccount| AccountWarning::MaskShared(other.id, other.number.clone());
         warnings.extend(alike.iter().map(shared));
     }
+    let is_doubtful = !alike.is_empty() || matches!(new.bank, GivenBank::Unknown(_));
+    if is_doubtful && new.business_id.is_none() {
+        warnings.push(AccountWarning::Pool);
+    }
     let via = new.via.as_deref().map(|via| find_via(via, &bank, new.mode, all)).transpose()?;
     let account = ReceivingAccount {
         id: before.map_or(0, |before| before.id),
@@ -361,6 +369,7 @@ mod tests {
         assert!(forced.account.mask_shared && !forced.account.forced);
         assert_eq!(forced.alike, [1]);
         assert!(forced.warnings.contains(&AccountWarning::MaskShared(1, "0123456789".into())));
+        assert!(forced.warnings.contains(&AccountWarning::Pool));
         // A bank that hides the last digit too cannot tell two that differ there alone.
         let hiding = GivenBank::Known {
             code: "gtbank".into(),

@@ -26,6 +26,11 @@ pub enum WebsiteRefusal {
     Url(&'static str),
     #[error("the webhook URL {0}")]
     WebhookUrl(&'static str),
+    #[error(
+        "the webhook URL is on {host}, which is neither this website ({own}) nor an approved website of the business: \
+         nothing would be sent there. Approve a website for {host} first, or name a URL on {own}"
+    )]
+    Elsewhere { host: String, own: String },
     #[error("{0}")]
     Charges(BusinessRefusal),
     #[error("website {0} of this business already has this host")]
@@ -101,6 +106,9 @@ pub async fn add_website(
         let own = app.store.websites(new.business_id).await?;
         if let Some(twin) = own.iter().find(|w| w.host == host && w.status != WebsiteStatus::Rejected) {
             return Ok(Err(WebsiteRefusal::OwnTwice(twin.id)));
+        }
+        if let Some(refusal) = webhook_url.as_deref().and_then(|url| elsewhere(url, &host, &own)) {
+            return Ok(Err(refusal));
         }
         if i64::try_from(own.len()).unwrap_or(i64::MAX) >= WEBSITES_MAX {
             return Ok(Err(WebsiteRefusal::TooMany));
@@ -217,7 +225,13 @@ pub async fn set_website(
             None => {}
             Some(None) => row.website.webhook_url = None,
             Some(Some(url)) => match check_target(app, url) {
-                Ok(url) => row.website.webhook_url = Some(url),
+                Ok(url) => {
+                    let own = app.store.websites(old.business_id).await?;
+                    if let Some(refusal) = elsewhere(&url, &old.host, &own) {
+                        return Ok(Err(refusal));
+                    }
+                    row.website.webhook_url = Some(url);
+                }
                 Err(refusal) => return Ok(Err(refusal)),
             },
         }
@@ -254,12 +268,14 @@ fn told(old: &Website, new: &Website) -> String {
     changed.map(|(name, from, to)| format!("{name} from {from} to {to}")).collect::<Vec<_>>().join(", ")
 }
 
-/// Whether a website's own webhook URL lies on its host; one that does not is never sent to
-/// unless another approved website of the business covers it.
-pub fn is_target_within(website: &Website) -> bool {
-    website.webhook_url.as_deref().is_none_or(|url| {
-        weburl::parse_target(url, true).is_ok_and(|t| weburl::host_is_within(t.host(), &website.host))
-    })
+/// The refusal of a website's webhook URL that lies neither on its host nor on an approved one of the business:
+/// every webhook of its bank transfers would fail, and none would go elsewhere.
+fn elsewhere(url: &str, host: &str, own: &[Website]) -> Option<WebsiteRefusal> {
+    let target = weburl::parse_target(url, true).ok()?;
+    let approved =
+        own.iter().filter(|one| one.status == WebsiteStatus::Approved).map(|one| one.host.as_str());
+    let is_ours = std::iter::once(host).chain(approved).any(|one| weburl::host_is_within(target.host(), one));
+    (!is_ours).then(|| WebsiteRefusal::Elsewhere { host: target.host().to_owned(), own: host.to_owned() })
 }
 
 /// Writes a website with its act; false when somebody was faster.

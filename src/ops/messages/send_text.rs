@@ -31,6 +31,8 @@ pub enum TextSent {
     },
     /// The messenger refused it or is down; why, for the merchant.
     NotSent(String),
+    /// It may have arrived; why that is unknown, for the merchant.
+    Unknown(String),
     /// It is still on its way; known of a text that was sent before under the same key alone.
     UnderWay,
     /// It leads to the payment pages, looks like a code of ours, or changes the direction of text.
@@ -128,7 +130,11 @@ async fn store_and_send(
         Some(claim) => claim.keep(),
         None => {}
     }
-    Ok(if is_over { TextSent::NotSent(why) } else { TextSent::Sent { message_id } })
+    Ok(match is_over {
+        false => TextSent::Sent { message_id },
+        true if is_certain => TextSent::NotSent(why),
+        true => TextSent::Unknown(why),
+    })
 }
 
 /// The status under which a key is remembered; what is answered depends on the message.
@@ -146,7 +152,8 @@ pub async fn text_sent_before(app: &App, remembered: &[u8]) -> Result<TextSent, 
     let message_id = id.ok_or_else(|| OpError::Fault("an idempotency key names no message".into()))?;
     Ok(match outbox::outcome(app, message_id).await? {
         SentNow::Sent => TextSent::Sent { message_id },
-        SentNow::Failed(why) | SentNow::Unknown(why) => TextSent::NotSent(why),
+        // Had it certainly not gone out, its key would be free.
+        SentNow::Failed(why) | SentNow::Unknown(why) => TextSent::Unknown(why),
         SentNow::Later(_) | SentNow::UnderWay => TextSent::UnderWay,
     })
 }

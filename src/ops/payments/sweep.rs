@@ -40,7 +40,8 @@ pub async fn sweep(app: &App) -> Result<SweepReport, OpError> {
     let mut report = SweepReport::default();
     let mut after = Timestamp(-1);
     // Asked before alerts are: what was in the mailboxes until then is among the alerts by now.
-    let until = crate::ops::mailboxes::all_read_until(app).await?.map_or(now, |read| read.min(now));
+    let until =
+        crate::ops::mailboxes::slowest(app).await?.map_or(now, |slowest| slowest.last_read_at.min(now));
     for _ in 0..BATCHES_MAX {
         let due = app.store.payments_to_sweep(after, until, BATCH).await?;
         let Some(last) = due.last() else { break };

@@ -61,10 +61,57 @@ pub fn choose(input: &DeliveryInput, websites: &[Website], dev: bool) -> Address
     let is_saved = matches!(input.payment_kind, Some(Kind::Wallet) | None)
         && input.business_url.as_deref().is_some_and(|saved| weburl::same_url(saved, url));
     if is_saved || is_on_a_website(&target, websites) {
-        Addressed::Target(target)
-    } else {
-        nowhere("the webhook URL is not on an approved website domain of the business".into())
+        return Addressed::Target(target);
     }
+    nowhere(format!(
+        "{} is not on an approved website domain of the business; {}",
+        target.host(),
+        remedy(input, target.host())
+    ))
+}
+
+/// What a person can do about a target that may not be sent to. Its path and query stay out: the cause of an attempt
+/// is logged.
+fn remedy(input: &DeliveryInput, host: &str) -> String {
+    match input.payment_kind {
+        // Either it never was on a website, and then it was the saved one, or its website lost its approval.
+        Some(Kind::Wallet) => format!(
+            "a wallet payment's event goes to the URL of its pay/start alone, and that is no longer the business's saved \
+             webhook URL: save it again with `business set {} --webhook-url URL`, or approve a website for {host}",
+            input.business_id
+        ),
+        _ if input.website_url.is_some() => format!(
+            "it is the webhook URL of the payment's website: set another with `website set ID --webhook-url URL`, or \
+             approve a website for {host}"
+        ),
+        _ => format!("approve a website for {host}, or set the webhook URL of the payment's website"),
+    }
+}
+
+/// Webhooks of wallet payments that are counted when a saved URL is given up.
+const COUNTED_MAX: usize = 10_000;
+
+/// Wallet payments whose webhooks can go nowhere once a URL is not saved any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LeftBehind {
+    /// Payments that customers may still confirm.
+    pub open: usize,
+    /// Events that are not delivered yet.
+    pub undelivered: usize,
+}
+
+/// What is left behind at `url` where it is not the business's saved webhook URL any more; nothing where an approved
+/// website covers it.
+pub async fn left_behind(app: &App, business_id: i64, url: &str) -> Result<LeftBehind, StoreError> {
+    let websites = app.store.websites(business_id).await?;
+    let target = weburl::parse_target(url, app.config.server.dev);
+    if target.is_ok_and(|target| is_on_a_website(&target, &websites)) {
+        return Ok(LeftBehind { open: 0, undelivered: 0 });
+    }
+    let mut coming = app.store.wallet_webhooks_to_come(business_id, COUNTED_MAX).await?;
+    coming.retain(|(theirs, _)| weburl::same_url(theirs, url));
+    let open = coming.iter().filter(|(_, is_open)| *is_open).count();
+    Ok(LeftBehind { open, undelivered: coming.len() - open })
 }
 
 /// Whether webhooks of bank transfers may go there: its host is within an approved website.
@@ -143,6 +190,8 @@ mod tests {
             {
                 let said = sent_to(&input, &sites);
                 assert!(said.contains("not on an approved website domain"), "{bad}: {said}");
+                let is_websites = input.website_url.is_some();
+                assert_eq!(said.contains("website set ID --webhook-url URL"), is_websites, "{said}");
             }
         }
         let said = sent_to(&input(None, Some("http://ada.example/p"), None), &sites);
@@ -158,7 +207,13 @@ mod tests {
         assert_eq!(sent_to(&input, &sites), "https://ada.example/own");
         // The saved one need not be on a website, as long as it is the saved one.
         input.payment_url = Some("https://till.example/hook".into());
-        assert!(sent_to(&input, &sites).contains("not on an approved website domain"));
+        let said = sent_to(&input, &sites);
+        assert!(said.contains("till.example is not on an approved website domain"), "{said}");
+        assert!(
+            said.contains("no longer the business's saved webhook URL") && said.contains("business set 7"),
+            "{said}"
+        );
+        assert!(!said.contains("/hook"), "the cause is logged: {said}");
         input.business_url = Some("https://TILL.example:443/hook".into());
         assert_eq!(sent_to(&input, &sites), "https://till.example/hook");
         input.payment_kind = Some(Kind::Transfer);

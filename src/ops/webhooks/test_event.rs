@@ -1,6 +1,6 @@
 //! Tries a target: sends `webhook.test` now, from this process, once, and tells what came back.
 //!
-//! It goes where the business's own events go, or where those of one payment go. It is kept as a delivery with
+//! It goes where the business's own events go, or where those of one payment or one website go. It is kept as a delivery with
 //! its attempt like any other, and never retried: whoever tries a target sees the answer and tries again. One
 //! that is delivered lifts the pause of its target. If the process dies before the answer is written, the
 //! workers take the event for one of the business's own.
@@ -10,8 +10,11 @@ use super::deliveries::apply;
 use super::post::post;
 use super::target::{self, Addressed};
 use crate::app::App;
+use crate::domain::merchant::WebsiteStatus;
+use crate::domain::payment::Kind;
 use crate::domain::time::Span;
 use crate::domain::webhook::DeliveryOutcome;
+use crate::domain::weburl;
 use crate::ops::OpError;
 use crate::store::IdKind;
 use crate::store::tables::deliveries::{self, Attempt};
@@ -28,6 +31,8 @@ pub enum Tested {
     UnknownBusiness,
     /// The business has no payment of that transaction id.
     UnknownPayment,
+    /// The business has no website of that id.
+    UnknownWebsite,
     /// There is no target, and why.
     Nowhere(String),
     /// The target may not be sent to, and why.
@@ -40,6 +45,7 @@ pub enum Tested {
 /// A test event that was sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TestSent {
+    pub business_id: i64,
     pub delivery_id: i64,
     pub webhook_id: String,
     pub url: String,
@@ -50,18 +56,30 @@ pub struct TestSent {
     pub resumed: bool,
     /// The target is the business's own and on no approved website, so only wallet payments use it.
     pub wallet_payments_only: bool,
+    /// Approved websites whose bank transfers are told elsewhere: their ids and where.
+    pub elsewhere: Vec<(i64, String)>,
 }
 
-/// Sends `webhook.test` to the business's target (its own webhook URL, else its first website's), or to that of
-/// one of its payments.
-pub async fn send_test(app: &App, business_id: i64, transaction_id: Option<&str>) -> Result<Tested, OpError> {
+/// Whose target is tried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TestOf<'a> {
+    /// The business's own webhook URL, else its first website's.
+    Business,
+    /// Where the webhooks of this payment go.
+    Payment(&'a str),
+    /// Where those of this website's bank transfers go.
+    Website(i64),
+}
+
+/// Sends `webhook.test` to one of the business's targets.
+pub async fn send_test(app: &App, business_id: i64, of: TestOf<'_>) -> Result<Tested, OpError> {
     let Some(business) = app.directory.business(business_id).await? else {
         return Ok(Tested::UnknownBusiness);
     };
     let websites = app.directory.websites(business_id).await?;
     let mut about =
         DeliveryInput { business_url: business.webhook_url.clone(), ..DeliveryInput::of(business_id) };
-    if let Some(transaction_id) = transaction_id {
+    if let TestOf::Payment(transaction_id) = of {
         let Some(payment) = app.store.payment_by_transaction(business_id, transaction_id).await? else {
             return Ok(Tested::UnknownPayment);
         };
@@ -70,12 +88,29 @@ pub async fn send_test(app: &App, business_id: i64, transaction_id: Option<&str>
         about.payment_kind = Some(payment.kind);
         about.payment_url = Some(payment.webhook_url);
     }
+    if let TestOf::Website(id) = of {
+        let Some(website) = websites.iter().find(|website| website.id == id) else {
+            return Ok(Tested::UnknownWebsite);
+        };
+        let Some(url) = &website.webhook_url else {
+            return Ok(Tested::Nowhere(format!(
+                "website {id} has no webhook URL, so each of its bank transfers goes to its own webhook_url"
+            )));
+        };
+        about.website_url = Some(url.clone());
+        about.payment_kind = Some(Kind::Transfer);
+    }
     let target = match target::address(app, &about).await? {
         Addressed::Target(target) => target,
         Addressed::Nowhere { url: Some(url), why } => return Ok(Tested::Unfit { url, why }),
         Addressed::Nowhere { url: None, why } => return Ok(Tested::Nowhere(why)),
     };
     let wallet_payments_only = !target::is_on_a_website(&target, &websites);
+    let is_elsewhere = |url: &&String| of == TestOf::Business && !weburl::same_url(url, target.as_str());
+    let approved = websites.iter().filter(|website| website.status == WebsiteStatus::Approved);
+    let elsewhere = approved
+        .filter_map(|one| Some((one.id, one.webhook_url.as_ref().filter(is_elsewhere)?.clone())))
+        .collect();
 
     let now = app.now();
     let body = body::webhook_test(business_id, now);
@@ -114,6 +149,7 @@ pub async fn send_test(app: &App, business_id: i64, transaction_id: Option<&str>
     }
     app.wake_workers();
     Ok(Tested::Sent(Box::new(TestSent {
+        business_id,
         delivery_id: job.id,
         webhook_id: event.webhook_id,
         url: target.as_str().to_owned(),
@@ -121,5 +157,6 @@ pub async fn send_test(app: &App, business_id: i64, transaction_id: Option<&str>
         attempt,
         resumed: was_paused && verdict == DeliveryOutcome::Delivered,
         wallet_payments_only,
+        elsewhere,
     })))
 }

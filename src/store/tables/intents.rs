@@ -66,6 +66,16 @@ statements! {
     TRY_WAS_RIGHT: query {
         "update pin_tries set outcome = 'right', form_key = null where id = $1 and outcome = 'open'"
     }
+    WEBHOOKS_TO_COME: query {
+        "select p.webhook_url, 1 as is_open from payment_intents i join payments p on p.id = i.payment_id \
+         where i.state = 'pending_pin' and i.expires_at > 0 and i.business_id = $1 \
+         union all select p.webhook_url, 0 as is_open from jobs j join events e on e.id = j.subject_id \
+         join payments p on p.id = e.payment_id where j.kind = 'deliver' and j.done_at is null and j.tries = 0 \
+         and j.business_id = $1 and p.kind = 'wallet' \
+         union all select p.webhook_url, 0 as is_open from jobs j join events e on e.id = j.subject_id \
+         join payments p on p.id = e.payment_id where j.kind = 'deliver' and j.done_at is null and j.tries > 0 \
+         and j.business_id = $1 and p.kind = 'wallet' limit $2"
+    }
     TRY_OF_FORM: query { "select outcome from pin_tries where intent_id = $1 and form_key = $2" }
     CLEAR_TRIES: query { "update pin_tries set is_cleared = 1 where wallet_id = $1 and is_cleared = 0 and outcome = 'wrong'" }
     WALLET_TRIES: query {
@@ -272,6 +282,23 @@ pub fn use_code(id: i64, unlocks: bool, now: Timestamp) -> Step {
 }
 
 impl Store {
+    /// Where webhooks of the business's wallet payments are still to go: each URL, and whether its payment is open
+    /// (else its event is not delivered yet). At most `limit`.
+    pub async fn wallet_webhooks_to_come(
+        &self,
+        business_id: i64,
+        limit: usize,
+    ) -> Result<Vec<(String, bool)>, StoreError> {
+        let params = vec![business_id.into(), (limit as i64).into()];
+        let rows = self.read(&WEBHOOKS_TO_COME, params).await?;
+        rows.into_iter()
+            .map(|row| {
+                let mut r = row.reader("payments");
+                Ok((r.text("webhook_url")?, r.int("is_open")? == 1))
+            })
+            .collect()
+    }
+
     pub async fn intent(&self, id: i64) -> Result<Option<Intent>, StoreError> {
         self.read_one(&BY_ID, vec![id.into()]).await?.map(decode).transpose()
     }

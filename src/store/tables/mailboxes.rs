@@ -63,7 +63,6 @@ statements! {
     KNOWN: query {
         "select count(*) from mailbox_mails where mailbox_id = $1 and digest = $2 and generation < $3"
     }
-    OLDEST_READ: query { "select min(last_read_at) as last_read_at from mailboxes where configured_at >= $1" }
     FORGET_TAKEN: query {
         "delete from mailbox_mails where taken_at < $1 and (mailbox_id, generation, uid) in \
          (select mailbox_id, generation, uid from mailbox_mails where taken_at < $1 order by taken_at limit 1000)"
@@ -314,12 +313,5 @@ impl Store {
         let params = vec![mailbox_id.into(), digest.to_vec().into(), generation.into()];
         let row = self.read_one(&KNOWN, params).await?;
         Ok(row.map_or(Ok(0), |row| row.single_int("mailbox_mails"))? > 0)
-    }
-
-    /// Of the mailboxes that were configured since `since`, the time at which the one that waits
-    /// longest was read to its end; `None` without mailboxes.
-    pub async fn oldest_mailbox_read(&self, since: Timestamp) -> Result<Option<Timestamp>, StoreError> {
-        let row = self.read_one(&OLDEST_READ, vec![since.into()]).await?;
-        row.map_or(Ok(None), |row| row.reader("mailboxes").opt_time("last_read_at"))
     }
 }

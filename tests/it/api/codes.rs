@@ -54,6 +54,7 @@ pub const WALLET: &[&str] = &[
     "insufficient_balance",
     "live_key_required",
     "message_not_sent",
+    "message_outcome_unknown",
     "not_a_bank_transfer",
     "recipient_quota_exceeded",
     "wallet_limit_exceeded",

@@ -73,6 +73,16 @@ on_one! {
         assert!(!all.contains("secret-order"), "no path is a label");
     }
 
+    async fn every_kind_of_alarm_is_a_number_from_the_start(db: TestDatabase) {
+        let server = Server::with(db, "[server]\noperator_listen = \"127.0.0.1:0\"").await;
+        let mut stream = tokio::net::TcpStream::connect(server.running.operator_address.unwrap()).await.unwrap();
+        stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n").await.unwrap();
+        let numbers = read_reply(&mut stream).await.body;
+        for kind in ["alert_undecided", "money_taken_back", "mail_not_proven", "mailbox_silent", "wrong_pins", "messenger"] {
+            assert!(numbers.contains(&format!("tillbell_alarms_total{{kind=\"{kind}\"}} ")), "{kind}: {numbers}");
+        }
+    }
+
     async fn tls_comes_from_files(db: TestDatabase) {
         let folder = tempfile::tempdir().unwrap();
         let made = rcgen::generate_simple_self_signed(["pay.example".to_owned()]).unwrap();

@@ -48,6 +48,8 @@ on_both! {
         let same = desk.json(&["alert", "reread", "1"]);
         assert_eq!(same["results"][0]["outcome"], "review", "{same}");
         assert!(same["results"][0]["reason"].as_str().unwrap().starts_with("it reads as before"), "{same}");
+        let told = desk.text(&["alert", "reread", "--bank", "GTBank", "--since", "7d"]);
+        assert!(told.contains("1 alert reads as before") && !told.contains("no registered account"), "{told}");
         desk.account(NUMBER);
         let again = desk.json(&["alert", "reread", "--bank", "GTBank", "--since", "7d"]);
         let result = &again["results"][0];
@@ -75,6 +77,13 @@ on_both! {
         let refused = desk.refused(&["--config", "till.toml", "mailbox", "forget", "1"]);
         assert!(refused.contains("mailbox 1 (alerts) is in the configuration"), "{refused}");
         desk.json(&["--config", "till.toml", "mailbox", "forget", "2"]);
+        let list = desk.json(&["--config", "till.toml", "mailbox", "list"]);
+        assert_eq!(list["mailboxes"][1]["status"], "forgotten", "{list}");
+        // Two of one name are told apart.
+        assert!(!text.contains("imap.shop.example"), "{text}");
+        mailboxes::configure(&app, &key("tlil"), "alerts").await.unwrap();
+        let text = desk.text(&["--config", "till.toml", "mailbox", "list"]);
+        assert!(text.contains("HOST") && text.contains("USER") && text.contains("tlil"), "{text}");
     }
 
     async fn a_reversed_payment_is_told_as_reversed_and_found_so(db: TestDatabase) {

@@ -11,6 +11,7 @@ mod alert_search;
 mod demo;
 mod files;
 mod first_week;
+mod hints;
 mod lists;
 mod merchants;
 mod money;

@@ -5,7 +5,7 @@ use tillbell::domain::payment::Status as PaymentStatus;
 use tillbell::domain::time::Span;
 use tillbell::mail_intake::imap;
 use tillbell::mail_intake::ingest::MailIngestor;
-use tillbell::ops::mailboxes;
+use tillbell::ops::mailboxes::{self, MailboxKey};
 use tillbell::ops::payments::sweep::sweep;
 use tokio_util::sync::CancellationToken;
 
@@ -89,6 +89,33 @@ on_both! {
         for task in tasks {
             task.await.unwrap();
         }
+    }
+
+    async fn a_mailbox_that_was_never_read_and_is_gone_holds_nothing(db: TestDatabase) {
+        let fake = FakeServer::start(Folder::default()).await;
+        let t = watching(db, &fake).await;
+        let merchant = t.merchant("adire.example").await;
+        let payment = t.create(&merchant, 5_000, "Halima Garba").await;
+        // Its name had a slip, which was corrected since.
+        let slip = MailboxKey { host: "impa.adire.example".into(), port: 993, login: "till".into(), folder: "INBOX".into() };
+        let gone = mailboxes::configure(&t.app, &slip, "alerts").await.unwrap();
+        t.advance(Span::hours(49));
+        let kept = mailboxes::kept_open_by(&t.app, &t.payment(&payment).await).await.unwrap().unwrap();
+        assert_ne!(kept.id, gone.id, "the one that the configuration has");
+        // The one that the configuration has is read.
+        let lease = mailboxes::claim(&t.app, &kept, "node").await.unwrap().unwrap();
+        assert!(mailboxes::read_to_its_end(&t.app, lease, t.app.now()).await.unwrap());
+        assert_eq!(mailboxes::kept_open_by(&t.app, &t.payment(&payment).await).await.unwrap(), None);
+        sweep(&t.app).await.unwrap();
+        assert_eq!(t.payment(&payment).await.status, PaymentStatus::Rejected);
+        // A node that has it still names it each hour, and then it is waited for.
+        let second = t.create(&merchant, 6_000, "Halima Garba").await;
+        t.advance(Span::hours(49));
+        mailboxes::configure(&t.app, &slip, "alerts").await.unwrap();
+        sweep(&t.app).await.unwrap();
+        assert_eq!(t.payment(&second).await.status, PaymentStatus::Pending);
+        let kept = mailboxes::kept_open_by(&t.app, &t.payment(&second).await).await.unwrap();
+        assert_eq!(kept.map(|row| row.id), Some(gone.id));
     }
 
     async fn a_mailbox_that_is_configured_no_more_holds_nothing_for_ever(db: TestDatabase) {

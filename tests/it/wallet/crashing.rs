@@ -257,7 +257,7 @@ on_both! {
                 Claimed::Replay(200, kept) => {
                     bound += usize::from(died);
                     let before = text_sent_before(&w.t.app, &kept).await.unwrap();
-                    assert!(matches!(before, TextSent::NotSent(_) | TextSent::Sent { .. }), "{point}: {before:?}");
+                    assert!(matches!(before, TextSent::Unknown(_) | TextSent::Sent { .. }), "{point}: {before:?}");
                 }
                 // Nothing had happened.
                 Claimed::New(claim) => {

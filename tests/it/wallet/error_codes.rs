@@ -84,6 +84,8 @@ on_both! {
         };
         sent.answer(SendOutcome::Refused { why: "no".into() });
         seen.note(&text("08035550177").await, "message_not_sent");
+        sent.answer(SendOutcome::Unsure { why: "no answer".into() });
+        seen.note(&text("08035550177").await, "message_outcome_unknown");
         let used_up = "update message_quotas set used = 30 where scope = 'recipient_minute'";
         codes::run(engine, &url, used_up, used_up).await;
         seen.note(&text("08035550177").await, "recipient_quota_exceeded");

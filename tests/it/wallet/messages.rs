@@ -8,9 +8,10 @@ use tillbell::domain::message::{MessageKind, MessageStatus};
 use tillbell::domain::phone::Phone;
 use tillbell::domain::time::Span;
 use tillbell::ops::messages::send_text::{TextSent, send_text};
-use tillbell::ops::wallet_payments::start::Started;
+use tillbell::ops::wallet_payments::start::{StartRequest, Started, start_wallet_payment};
+use tillbell::ops::webhooks::target::{LeftBehind, left_behind};
 
-use super::world::{World, oldest_first, token};
+use super::world::{HOOK, PIN, World, oldest_first, token};
 
 fn refused(why: &str) -> SendOutcome {
     SendOutcome::Refused { why: why.into() }
@@ -92,6 +93,27 @@ on_both! {
         assert_eq!(w.post.count(MessageKind::Link), 1);
         assert!(matches!(w.try_start(&request).await, Started::NotSent(..)));
         assert_eq!(w.post.count(MessageKind::Link), 1);
+    }
+
+    async fn what_a_saved_url_leaves_behind_is_counted(db: TestDatabase) {
+        let w = World::start(db).await;
+        let app = &w.t.app;
+        // Saved, and on none of the business's websites.
+        let (old, new) = ("https://till.example/in", "https://till.example/new");
+        let shop = w.enabled(&w.shop, old).await;
+        let (_, first) = w.ready(20_000, 5_000).await;
+        let start = async |key: &str| {
+            let request = StartRequest { webhook_url: "https://TILL.example:443/in".into(), ..w.request(3_000, key) };
+            start_wallet_payment(app, &shop.caller, &request).await.unwrap()
+        };
+        assert!(matches!(start("k-2").await, Started::Waiting(_)));
+        let Started::Waiting(paid) = start("k-3").await else { panic!("not started") };
+        w.confirm(&token(&paid), PIN).await;
+        assert_eq!(left_behind(app, shop.id, old).await.unwrap(), LeftBehind { open: 1, undelivered: 1 });
+        assert_eq!(left_behind(app, shop.id, new).await.unwrap(), LeftBehind { open: 0, undelivered: 0 });
+        // What is on an approved website goes there whatever is saved.
+        w.confirm(&first, PIN).await;
+        assert_eq!(left_behind(app, shop.id, HOOK).await.unwrap(), LeftBehind { open: 0, undelivered: 0 });
     }
 
     async fn texts_go_to_any_number_once_and_never_lead_to_our_pages(db: TestDatabase) {

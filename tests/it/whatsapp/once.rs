@@ -61,15 +61,21 @@ on_both! {
         go.notify_one();
         assert_eq!(keyed(&desk, "m-0").await.status, 200);
         desk.api.fail_next(Fault::TakeAndReset);
-        keyed(&desk, "m-1").await.fails(502, "may have arrived");
-        keyed(&desk, "m-1").await.fails(502, "may have arrived");
+        let first = keyed(&desk, "m-1").await;
+        assert_eq!(first.fails(502, "may have arrived")["code"], "message_outcome_unknown");
+        assert_eq!(first.header("idempotency-replayed"), None);
+        let again = keyed(&desk, "m-1").await;
+        assert_eq!(again.fails(502, "may have arrived")["code"], "message_outcome_unknown");
+        assert_eq!(again.header("idempotency-replayed"), Some("true"), "{again:?}");
         assert_eq!(desk.api.requests().len(), 2, "not sent again");
         assert_eq!(desk.told(&report(&desk.api.last(), "delivered", None)).await.status, 200);
         let arrived = keyed(&desk, "m-1").await;
         assert_eq!((arrived.status, arrived.header("idempotency-replayed")), (200, Some("true")), "{arrived:?}");
         // What certainly did not go out gives its key back.
         desk.api.error_next(400, 131_026);
-        keyed(&desk, "m-2").await.fails(502, "not on WhatsApp");
+        let refused = keyed(&desk, "m-2").await;
+        assert_eq!(refused.fails(502, "not on WhatsApp")["code"], "message_not_sent");
+        assert_eq!(refused.header("idempotency-replayed"), None);
         let sent = keyed(&desk, "m-2").await;
         assert_eq!((sent.status, sent.header("idempotency-replayed")), (200, None), "{sent:?}");
         assert_eq!(desk.api.requests().len(), 4);

@@ -94,7 +94,7 @@ on_both! {
         tillbell::ops::messages::reports::note_writing(&w.t.app, &w.phone(), w.t.app.now()).await.unwrap();
         api.fail_next(Fault::TakeAndReset);
         let sent = send_text(&w.t.app, &w.shop.caller, &w.phone(), "hello", None).await.unwrap();
-        assert!(matches!(&sent, TextSent::NotSent(why) if why.contains("may have arrived")), "{sent:?}");
+        assert!(matches!(&sent, TextSent::Unknown(why) if why.contains("may have arrived")), "{sent:?}");
         assert_eq!(status(&w).await, MessageStatus::Failed);
         w.t.advance(Span::hours(1));
         w.send_messages().await;

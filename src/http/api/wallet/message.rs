@@ -38,7 +38,10 @@ async fn send(http: &Http, entered: &Entered, fields: &Fields<'_>) -> Result<Ans
         // Remembered is which message it was; what became of it may be known only now.
         Begun::Done(before) => {
             let sent = text_sent_before(&http.app, &before.body).await?;
-            Ok(Answer { replayed: true, ..told(http, sent)? })
+            // One that is still on its way has no outcome to replay.
+            let is_over = !matches!(sent, TextSent::UnderWay);
+            let answer = told(http, sent).map_err(|error| if is_over { error.replayed() } else { error })?;
+            Ok(Answer { replayed: true, ..answer })
         }
         // The op has the claim from here on: a caller who hangs up must not free the key.
         Begun::Work(claim) => {
@@ -59,6 +62,10 @@ fn told(http: &Http, sent: TextSent) -> Result<Answer, ApiError> {
         TextSent::Sent { message_id } => Ok(Answer::ok(good_body(None, SentBody { sent: true, message_id }))),
         TextSent::NotSent(why) => {
             Err(ApiError::new(Code::MessageNotSent, format!("The message could not be sent: {why}")))
+        }
+        TextSent::Unknown(why) => {
+            let message = format!("The message may have been sent, or not: {why}");
+            Err(ApiError::new(Code::MessageOutcomeUnknown, message))
         }
         TextSent::Refused(why) => {
             Err(ApiError::field("message", impostor_code(why), format!("The message {why}.")))
