@@ -462,7 +462,7 @@ pub fn are_apart(a: &AlertRow, b: &AlertRow) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::alert::AlertFacts;
+    use crate::domain::alert::{AlertFacts, OTHER_STATE_ROW, RETURNED_OR_OWN};
 
     const MINUTE: Span = Span::minutes(1);
 
@@ -837,9 +837,61 @@ mod tests {
         }
         let untimed = with(&taken(0, -9), |a| {
             a.facts.occurred = None;
-            a.mailed_at = Some(noon() - MINUTE);
+            a.mailed_at = Some(noon() - LAYOUTS_APART);
         });
-        assert!(is_before(&untimed, &came));
+        assert!(!is_before(&untimed, &came), "a mail's Date may be a little off");
+        assert!(is_before(&with(&untimed, |a| a.mailed_at = Some(noon() - LAYOUTS_APART - Span(1))), &came));
+        // So may the clock of another layout.
+        let elsewhere = |behind: Span| {
+            with(&taken(0, -9), |a| {
+                a.facts.template = text("note");
+                a.facts.occurred = timed(noon() - behind, Span(0));
+            })
+        };
+        assert!(!is_before(&elsewhere(LAYOUTS_APART), &came));
+        assert!(is_before(&elsewhere(LAYOUTS_APART + Span(1)), &came));
+    }
+
+    #[test]
+    fn a_mail_that_tells_of_loss_speaks_against_its_credit_until_a_person_finds_the_money() {
+        let came = credit();
+        let state = |value: &str| {
+            with(&credit(), |a| {
+                a.id = 7;
+                a.status = AlertStatus::Review;
+                a.facts.doubts = vec!["hidden content".into(), format!("{OTHER_STATE_ROW}: {value}")];
+            })
+        };
+        let lost = state("Reversed");
+        assert!(tells_of_loss(&lost) && takes_back(&lost, &came) && !takes_back(&came, &lost));
+        assert!(!takes_back(&lost, &state("Pending")), "two of them say nothing of one another");
+        for (status, expected) in [
+            (AlertStatus::New, true),
+            (AlertStatus::Dismissed, true),
+            (AlertStatus::Matched, false),
+            (AlertStatus::Reversed, false),
+        ] {
+            assert_eq!(tells_of_loss(&with(&lost, |a| a.status = status)), expected, "{status:?}");
+        }
+        assert!(!tells_of_loss(&with(&lost, |a| a.facts.direction = Some(Direction::Debit))));
+        assert!(!tells_of_loss(&with(&lost, |a| a.facts.doubts = vec![RETURNED_OR_OWN.into()])), "typed");
+        assert_eq!(undoing_in_words(&lost), format!("alert 7 {TELLS_OF_LOSS}"));
+        assert_eq!(undoing_in_words(&debit(AlertKind::Reversal)), format!("alert 2 {MAY_HAVE_TAKEN}"));
+        // Two states of one transfer are told by two clocks, and with two balances.
+        let later = |seconds: i64, of: &AlertRow| {
+            with(of, |a| {
+                a.facts.occurred = timed(noon() + Span::seconds(seconds), Span(0));
+                a.facts.balance = Some(Balance::Available(Money(seconds)));
+            })
+        };
+        let came = later(0, &came);
+        assert!(
+            may_be_the_same_money(&came, &later(120, &lost))
+                && !may_be_the_same_money(&came, &later(122, &lost))
+        );
+        assert!(!may_be_the_same_money(&came, &later(1, &came)));
+        assert!(may_be_the_same_money(&state("Pending"), &later(9, &lost)), "told in two states");
+        assert!(!may_be_the_same_money(&later(0, &lost), &later(9, &lost)), "in one state");
     }
 
     #[test]

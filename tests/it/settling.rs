@@ -2,7 +2,6 @@
 //! real reader, the real store and the real rules.
 
 use std::sync::Arc;
-use tillbell::ops::payments::reject::reject_payment;
 
 use tillbell::domain::alert::AlertStatus;
 use tillbell::domain::matching::SUGGESTIONS_MAX;
@@ -18,9 +17,11 @@ use tillbell::ops::alerts::rematch::rematch;
 use tillbell::ops::alerts::reverse::{Reverse, ReverseRefused, reverse_payment};
 use tillbell::ops::alerts::take::take_alert;
 use tillbell::ops::payments::correct::{Corrected, correct_amount};
+use tillbell::ops::payments::reject::reject_payment;
 use tillbell::ops::payments::sweep::sweep;
 use tillbell::ops::webhooks::body::record;
 
+use crate::counted_once::approve_on;
 use crate::harness::app::{ACCOUNT, LATER, START, TestApp, at, world};
 use crate::harness::mails::Alert;
 
@@ -187,15 +188,7 @@ on_both! {
         let outcome = t.ingest(&Alert::credit(ACCOUNT, 5_000, "Halima Garba", at()).text()).await;
         assert_eq!(outcome.status, AlertStatus::Review);
         assert!(outcome.reason.contains("several beneficiaries"), "{outcome:?}");
-        let ask = Approve {
-            alert_id: outcome.alert_id,
-            business_id: shop.id,
-            transaction_id: &mine.transaction_id,
-            operator: "ada",
-            despite: None,
-            seen: None,
-        };
-        approve_alert(&t.app, &ask).await.unwrap().unwrap();
+        approve_on(&t.app, outcome.alert_id, &mine, None).await.unwrap();
         assert_eq!(t.payment(&mine).await.status, Status::Approved);
         assert_eq!(t.payment(&theirs).await.status, Status::Pending);
     }
@@ -254,15 +247,7 @@ on_both! {
         let mail = Alert::credit(ACCOUNT, 8_000, "Musa Danladi", START + Span::hours(49));
         let outcome = t.ingest(&mail.text()).await;
         assert_eq!(outcome.status, AlertStatus::Review, "{outcome:?}");
-        let ask = Approve {
-            alert_id: outcome.alert_id,
-            business_id: shop.id,
-            transaction_id: &never.transaction_id,
-            operator: "ada",
-            despite: None,
-            seen: None,
-        };
-        approve_alert(&t.app, &ask).await.unwrap().unwrap();
+        approve_on(&t.app, outcome.alert_id, &never, None).await.unwrap();
         assert_eq!(t.payment(&never).await.status, Status::Approved);
     }
 
