@@ -122,8 +122,13 @@ pub fn is_copy(kind: &str, a: &AlertRow, b: &AlertRow) -> bool {
     let is_by_mail = match (kind, a.facts.is_outgoing()) {
         (MESSAGE, false) => !are_apart(a, b),
         (MESSAGE, true) => !are_apart(a, b) && !differ(&a.facts.narration, &b.facts.narration),
-        (CONTENT, true) => [a, b].iter().all(|alert| is_unmistakable(alert)),
-        _ => true,
+        // The same state may be told of a second transfer in the same words.
+        (CONTENT, is_outgoing) if is_outgoing || a.facts.is_told_as_lost() => {
+            [a, b].iter().all(|alert| is_unmistakable(alert))
+        }
+        (CONTENT, _) => true,
+        // A key of the transfer hides no news of a loss.
+        _ => !a.facts.is_told_as_lost(),
     };
     is_by_mail && tells_the_same(a, b)
 }
@@ -143,6 +148,12 @@ fn payers_differ(a: &AlertRow, b: &AlertRow) -> bool {
         }
         _ => false,
     }
+}
+
+/// Whether nothing shows that two alerts tell of two payers. A debit, and a mail that tells of a loss, may have a session
+/// id of its own.
+pub fn may_have_one_payer(a: &AlertRow, b: &AlertRow) -> bool {
+    !payers_differ(a, b)
 }
 
 /// Whether nothing shows that two alerts tell of two payers, or of two transfers by their session ids.
@@ -217,13 +228,21 @@ pub fn may_be_on_one_account(a: &AlertRow, b: &AlertRow, accounts: &[ReceivingAc
     if is_forwarded(a) || is_forwarded(b) {
         return true;
     }
-    let of = |id: i64| accounts.iter().find(|account| account.id == id);
     match (a.account_id, b.account_id) {
         (Some(x), Some(y)) => holding_account_of(accounts, x) == holding_account_of(accounts, y),
-        (Some(x), None) => of(x).is_none_or(|account| may_be_about(b, account)),
-        (None, Some(y)) => of(y).is_none_or(|account| may_be_about(a, account)),
+        (Some(x), None) => may_be_on(b, x, accounts),
+        (None, Some(y)) => may_be_on(a, y, accounts),
         (None, None) => a.facts.bank.is_none() || b.facts.bank.is_none() || a.facts.bank == b.facts.bank,
     }
+}
+
+/// Whether an alert may be about an account, or about the one that it is settled through.
+pub fn may_be_on(alert: &AlertRow, id: i64, accounts: &[ReceivingAccount]) -> bool {
+    let of = |id: i64| accounts.iter().find(|account| account.id == id);
+    of(id).is_none_or(|account| {
+        may_be_about(alert, account)
+            || account.via.and_then(of).is_some_and(|behind| may_be_about(alert, behind))
+    })
 }
 
 /// Whether an alert may be about an account, or about one that is settled through it.
@@ -294,7 +313,7 @@ pub fn is_fee(alert: &AlertRow) -> bool {
 /// credit's amount and that is more than banks charge, or at least half of it and names the credit or its payer.
 pub fn takes_back(undoing: &AlertRow, credit: &AlertRow) -> bool {
     if tells_of_loss(undoing) {
-        return !tells_of_loss(credit);
+        return !tells_of_loss(credit) || undoing.facts.told_states() != credit.facts.told_states();
     }
     if !is_fee(undoing) {
         return is_undoing(undoing);
@@ -864,7 +883,10 @@ mod tests {
         };
         let lost = state("Reversed");
         assert!(tells_of_loss(&lost) && takes_back(&lost, &came) && !takes_back(&came, &lost));
-        assert!(!takes_back(&lost, &state("Pending")), "two of them say nothing of one another");
+        assert!(
+            takes_back(&lost, &state("Pending")) && !takes_back(&lost, &state("Reversed")),
+            "one state is no news"
+        );
         for (status, expected) in [
             (AlertStatus::New, true),
             (AlertStatus::Dismissed, true),

@@ -10,6 +10,7 @@ use tillbell::ops::alerts::dismiss::dismiss_alert;
 use tillbell::ops::alerts::rematch::rematch;
 use tillbell::ops::alerts::reverse::{Reverse, ReverseRefused, reverse_payment};
 use tillbell::ops::alerts::take::take_alert;
+use tillbell::ops::merchants::accounts::NewAccount;
 use tillbell::ops::payments::correct::correct_amount;
 
 use crate::counted_once::{
@@ -279,6 +280,71 @@ on_both! {
         };
         let Err(ReverseRefused::Obstacles(told)) = reverse_payment(&t.app, &ask).await.unwrap() else { panic!("reversed") };
         assert!(told.iter().any(|why| why.contains("of the debit itself that it failed")), "{told:?}");
+    }
+
+    async fn a_loss_that_is_told_with_a_session_id_of_its_own_hides_no_debit(db: TestDatabase) {
+        let (t, _, one, _) = two_open(db).await;
+        let bank = told(true);
+        let session = "100004260310120000000000000777".to_owned();
+        let own = Alert { session: session.clone(), ..again(&bank, 40) };
+        let lost = take(&t, &own, state("Reversed")).await;
+        assert_eq!(lost.status, AlertStatus::Review, "{lost:?}");
+        let back = Alert { session, at: bank.at + Span::seconds(50), ..debit_of(&bank) };
+        let debit = take(&t, &back, |_| ()).await;
+        assert_eq!(debit.status, AlertStatus::Ignored, "{debit:?}");
+        let credit = take(&t, &bank, |_| ()).await;
+        assert_eq!(credit.status, AlertStatus::Review, "{credit:?}");
+        let refused = approve_on(&t.app, credit.alert_id, &one, None).await.unwrap_err().to_string();
+        for told in [format!("alert {} says", lost.alert_id), format!("alert {} may have taken", debit.alert_id)] {
+            assert!(refused.contains(&told), "{told}: {refused}");
+        }
+    }
+
+    async fn a_state_that_is_told_twice_is_told_twice(db: TestDatabase) {
+        let (t, ..) = two_open(db).await;
+        let bank = told(true);
+        let credit = t.ingest(&bank.text()).await;
+        assert_eq!(credit.status, AlertStatus::Matched, "{credit:?}");
+        let lost = take(&t, &again(&bank, 5), state("Reversed")).await;
+        dismiss_alert(&t.app, lost.alert_id, "ada", "the bank says it stands").await.unwrap().unwrap();
+        let other = Alert { message_id: "<third@gens.example>".into(), ..again(&bank, 90) };
+        let lost = take(&t, &other, state("Reversed")).await;
+        assert_eq!((lost.status, alarm_of(&t, &credit).await), (AlertStatus::Review, Some(lost.alert_id)), "{lost:?}");
+        let fed = take(&t, &other, state("Reversed")).await;
+        assert_eq!(fed.status, AlertStatus::Duplicate, "the very mail: {fed:?}");
+    }
+
+    async fn a_later_state_is_told_to_who_approves_an_earlier_one(db: TestDatabase) {
+        let (t, _, one, _) = two_open(db).await;
+        let bank = told(false);
+        let pending = take(&t, &bank, state("Pending")).await;
+        let lost = take(&t, &again(&bank, 400), state("Reversed")).await;
+        let refused = approve_on(&t.app, pending.alert_id, &one, None).await.unwrap_err().to_string();
+        assert!(refused.contains(&format!("alert {} says", lost.alert_id)), "{refused}");
+    }
+
+    async fn a_mail_without_account_may_be_about_what_came_over_a_virtual_account_of_another_bank(db: TestDatabase) {
+        let (t, shop) = world(db).await;
+        let other = t.merchant("other.example").await;
+        let over = t.new_account("wema", (0, 4), "9012345678", Some(other.id));
+        t.add_account(&NewAccount { via: Some(ACCOUNT.into()), ..over }).await;
+        let behind = t.create(&shop, 8_400, PAYER).await;
+        let meant = t.create(&other, 8_400, PAYER).await;
+        t.advance(LATER + Span::seconds(20));
+        let bank = told(false);
+        let bare = t.ingest(&without_account(&bank.text())).await;
+        approved(&t, &bare, &behind, Some("it is on the statement")).await;
+        let mail = told_again(&bank);
+        let over = take(&t, &mail, |f| {
+            f.bank = Some("wema".into());
+            f.template = Some("rows".into());
+            f.account_number = Some("******5678".into());
+            f.holder_name = None;
+        });
+        let over = over.await;
+        assert_eq!(over.status, AlertStatus::Review, "{over:?}");
+        assert!(over.reason.contains(&format!("may report the same money as alert {}", bare.alert_id)), "{over:?}");
+        is_open(&t, &meant).await;
     }
 
     async fn a_forward_that_was_reversed_and_dismissed_swallows_no_mail_of_the_banks(db: TestDatabase) {

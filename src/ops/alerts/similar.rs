@@ -11,7 +11,7 @@ use crate::domain::alert::{AlertRow, AlertStatus};
 use crate::domain::money::Money;
 use crate::domain::same_transfer::{
     LAYOUTS_APART, holding_account_of, is_credit, is_forwarded, is_incoming_money, is_one_transfer, is_timed,
-    is_vouched, leaves_alone, may_be_of_one_payer, may_be_on_one_account, may_be_the_same_money, may_undo,
+    is_vouched, leaves_alone, may_be_on_one_account, may_be_the_same_money, may_have_one_payer, may_undo,
     names_the_payer, speaks_of, takes_back, tells_of_loss, told_time, undoing_in_words, usable_reference,
 };
 use crate::domain::time::{Span, Timestamp};
@@ -187,7 +187,7 @@ async fn compare(
             let is_elsewhere = |named: &AlertRow| leaves_alone(&other, named, alert);
             let belongs_elsewhere =
                 asked <= UNDOING_ASKED_MAX && named_by(app, &other, accounts).await?.iter().any(is_elsewhere);
-            let is_of_payer = !tells_of_loss(&other) || may_be_of_one_payer(&other, alert);
+            let is_of_payer = !tells_of_loss(&other) || may_have_one_payer(&other, alert);
             if may_undo(&other, alert) && is_of_payer && !belongs_elsewhere {
                 similar.undone(&other);
             }
@@ -261,6 +261,7 @@ pub async fn named_by(
     let fits = |credit: &AlertRow| {
         credit.id != undoing.id
             && is_incoming_money(credit)
+            && !tells_of_loss(credit)
             && credit.status != AlertStatus::Duplicate
             && may_be_on_one_account(undoing, credit, accounts)
     };

@@ -20,8 +20,9 @@ use crate::domain::account::ReceivingAccount;
 use crate::domain::alert::{AlertKind, AlertRow, AlertStatus};
 use crate::domain::same_transfer::{
     FEE_MOST, is_credit, is_fee, is_incoming_money, is_vouched, leaves_alone, may_be_about,
-    may_be_of_one_payer, may_be_on_one_account, may_be_one_debit, may_be_the_same_money, may_undo,
-    names_the_payer, speaks_of, takes_back, takes_money, tells_of_loss, tells_the_same, undoing_in_words,
+    may_be_of_one_payer, may_be_on, may_be_on_one_account, may_be_one_debit, may_be_the_same_money,
+    may_have_one_payer, may_undo, names_the_payer, speaks_of, takes_back, takes_money, tells_of_loss,
+    tells_the_same, undoing_in_words,
 };
 use crate::domain::time::Timestamp;
 use crate::ops::{OpError, RACES_MAX};
@@ -130,6 +131,14 @@ fn likely_ones(undoing: &AlertRow, found: Vec<AlertRow>) -> (Vec<AlertRow>, Vec<
     if found.len() <= LIKELY_MAX { (found, Vec::new()) } else { (Vec::new(), found) }
 }
 
+/// A virtual account's money leaves by the account that it is settled through, which such an alert may not name.
+fn is_its_account(undoing: &AlertRow, one: &ReceivingAccount, accounts: &[ReceivingAccount]) -> bool {
+    match undoing.account_id {
+        Some(_) => may_be_about(undoing, one),
+        None => may_be_on(undoing, one.id, accounts),
+    }
+}
+
 /// Credits of its account and amount that it may have taken back.
 async fn of_its_account_and_amount(
     app: &App,
@@ -140,7 +149,7 @@ async fn of_its_account_and_amount(
     // A mail that was proven late may have been overtaken by credits that it is about.
     let seen = sight(app, undoing);
     let mut found = Vec::new();
-    for one in accounts.iter().filter(|one| may_be_about(undoing, one)) {
+    for one in accounts.iter().filter(|one| is_its_account(undoing, one, accounts)) {
         let read = app.store.alerts_seen(Some(one.id), amount, seen, CREDITS_MAX).await?;
         if read.len() >= CREDITS_MAX {
             metrics::counter!("tillbell_alarms_total", "kind" => "money_taken_back").increment(1);
@@ -171,7 +180,8 @@ async fn of_its_account_and_amount(
             && is_vouched(credit)
             && takes_back(undoing, credit)
             && may_undo(undoing, credit)
-            && (!tells_of_loss(undoing) || may_be_of_one_payer(undoing, credit))
+            && !tells_of_loss(credit)
+            && (!tells_of_loss(undoing) || may_have_one_payer(undoing, credit))
     });
     Ok(found)
 }
