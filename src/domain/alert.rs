@@ -142,17 +142,21 @@ impl AlertFacts {
 
     /// The same, told by the bank's own words and not by a narration, of which a part is the payer's.
     pub fn is_told_as_lost(&self) -> bool {
-        !self.told_states().is_empty()
+        self.states().next().is_some()
     }
 
     /// In what states other than success the bank's own words put it: two mails that tell different ones were written
     /// at two moments.
     pub fn told_states(&self) -> Vec<&str> {
-        let lost = [RETURNED, OTHER_STATE_ROW, OTHER_STATE, NEGATIVE];
-        let of_state = |doubt: &&str| lost.iter().any(|known| doubt.starts_with(known));
-        let mut states: Vec<&str> = self.doubts.iter().map(String::as_str).filter(of_state).collect();
+        let mut states: Vec<&str> = self.states().collect();
         states.sort_unstable();
         states
+    }
+
+    fn states(&self) -> impl Iterator<Item = &str> {
+        const LOST: [&str; 4] = [RETURNED, OTHER_STATE_ROW, OTHER_STATE, NEGATIVE];
+        let of_state = |doubt: &&str| LOST.iter().any(|known| doubt.starts_with(known));
+        self.doubts.iter().map(String::as_str).filter(of_state)
     }
 
     /// The length at which the payer's name was cut off, if it was: for comparing names.

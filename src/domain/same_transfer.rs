@@ -429,6 +429,14 @@ pub fn may_be_the_same_money(a: &AlertRow, b: &AlertRow) -> bool {
     }
 }
 
+/// The same of a credit and another telling: the mail that tells how a transfer ended has another time and balance than
+/// the one that told of it as pending, and both may be believed. The caller looks at those of a few days.
+pub fn may_be_told_again(a: &AlertRow, b: &AlertRow) -> bool {
+    let are_of_two_states = a.facts.is_told_as_lost() != b.facts.is_told_as_lost();
+    may_be_the_same_money(a, b)
+        || are_of_two_states && a.facts.amount == b.facts.amount && may_be_of_one_payer(a, b)
+}
+
 /// Whether two debits or reversals of one amount may be one, told twice: a person is asked, so that a clock that is a
 /// little off, or a reference that only one of them bears, does not make them two.
 pub fn may_be_one_debit(a: &AlertRow, b: &AlertRow) -> bool {

@@ -12,7 +12,7 @@ use tillbell::ops::payments::correct::Corrected;
 use tillbell::ops::payments::create::{Created, create_payment};
 use tillbell::ops::payments::sweep::sweep;
 use tillbell::store::IdKind;
-use tillbell::store::tables::payment_names::{self, Elsewhere, Named};
+use tillbell::store::tables::payment_names::{self, Elsewhere, Ended, Named};
 use tillbell::store::tables::payments;
 
 use crate::another_merchant::{apply, correct, crowd, paid, suggested};
@@ -20,6 +20,7 @@ use crate::counted_once::approve_on;
 use crate::harness::app::{ACCOUNT, LATER, Merchant, START, TestApp, world};
 use crate::harness::databases::TestDatabase;
 use crate::harness::mails::Alert;
+use crate::spoken_for::{pay_and_reverse, reject};
 
 pub const OTHER: &str = "0123458801";
 /// More payments of one amount than are read whatever their names.
@@ -95,20 +96,38 @@ on_both! {
     }
 
     async fn a_correction_takes_no_money_that_anothers_payment_on_another_account_asks_for(db: TestDatabase) {
-        let (t, victim) = world(db).await;
-        let other = t.merchant("bolu.example").await;
-        t.account(OTHER).await;
-        let mine = t.create(&victim, 9_100, "Halima Garba").await;
-        let bait = t.create(&other, 4_500, "Halima Garba").await;
-        assert_ne!(mine.account_id, bait.account_id, "two like names of two merchants stand on two accounts");
-        let accounts = t.app.directory.accounts().await.unwrap();
-        let paid_into = accounts.iter().find(|account| Some(account.id) == bait.account_id).unwrap();
-        t.advance(LATER);
-        let mail = Alert::credit(&paid_into.number, 9_100, "HALIMA GARBA", t.app.now() - Span::seconds(20));
-        let waiting = t.ingest(&mail.text()).await;
-        assert!(waiting.status.is_waiting(), "{waiting:?}");
-        assert!(matches!(correct(&t, &other, &bait, 9_100).await, Corrected::Payment(_)));
-        goes_to_a_person(&t, waiting.alert_id, &mine, &bait, "on another account").await;
+        for (how, hours, is_taken) in
+            [("open", 0, false), ("rejected", 1, false), ("reversed", 1, false), ("rejected", 8 * 24, true)]
+        {
+            let (t, victim) = world(TestDatabase::migrated(db.engine()).await).await;
+            let other = t.merchant("bolu.example").await;
+            t.account(OTHER).await;
+            let mine = t.create(&victim, 9_100, "Halima Garba").await;
+            match how {
+                "rejected" => reject(&t, &mine).await,
+                "reversed" => pay_and_reverse(&t, &mine).await,
+                _ => {}
+            }
+            t.advance(Span::hours(hours));
+            let bait = t.create(&other, 4_500, "Halima Garba").await;
+            let bait = match mine.account_id == bait.account_id {
+                true => t.create(&other, 4_500, "Halima Garba").await,
+                false => bait,
+            };
+            assert_ne!(mine.account_id, bait.account_id, "two like names of two merchants stand on two accounts");
+            let accounts = t.app.directory.accounts().await.unwrap();
+            let paid_into = accounts.iter().find(|account| Some(account.id) == bait.account_id).unwrap();
+            t.advance(LATER);
+            let mail = Alert::credit(&paid_into.number, 9_100, "HALIMA GARBA", t.app.now() - Span::seconds(20));
+            let waiting = t.ingest(&mail.text()).await;
+            assert!(waiting.status.is_waiting(), "{waiting:?}");
+            assert!(matches!(correct(&t, &other, &bait, 9_100).await, Corrected::Payment(_)));
+            if is_taken {
+                assert_eq!(t.payment(&bait).await.status, Status::Approved, "{how} {hours}");
+            } else {
+                goes_to_a_person(&t, waiting.alert_id, &mine, &bait, how).await;
+            }
+        }
     }
 
     async fn very_many_of_the_price_hide_none_from_a_payer_with_an_initial(db: TestDatabase) {
@@ -154,6 +173,7 @@ on_both! {
             mode,
             business_id: None,
             made_since: START,
+            ended: Ended::Swept,
         };
         let found = t.app.store.payments_elsewhere(&elsewhere).await.unwrap();
         assert_eq!((found.payments.len(), found.may_be_more), (0, true));
@@ -165,6 +185,7 @@ on_both! {
             ("Ekazuluchukwu Ondimochukwu", "EKAZULU ONDIMO"),
             ("Halima Abdulvezeh", "HALIMA VEZE"),
             ("Olukezo Bassong", "BASSONGO KEZO"),
+            ("Halima Quorzavil Temdoruk Bexilam Uvotrepa", "HALIMA QUORZAVEL"),
         ] {
             let (t, victim) = world(TestDatabase::migrated(db.engine()).await).await;
             let other = t.merchant("bolu.example").await;
@@ -234,7 +255,8 @@ on_both! {
         let outcome = paid(&t, 5_000, "HALIMA GARBA").await;
         goes_to_a_person(&t, outcome.alert_id, &bait.payment, &mine, "a quoted id").await;
         let told = format!(
-            "another beneficiary's payment {:?} of business {} fits exactly, and this one only nearly",
+            "another beneficiary's payment {:?} of business {} asks for exactly what was received, of just this payer's \
+             name, and this payment fits only nearly",
             mine.transaction_id, mine.business_id
         );
         let refused = approve_on(&t.app, outcome.alert_id, &bait.payment, None).await;

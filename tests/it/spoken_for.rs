@@ -3,11 +3,13 @@
 //! beside such a payment.
 
 use tillbell::domain::alert::AlertStatus;
+use tillbell::domain::money::Money;
 use tillbell::domain::payment::{Payment, Status};
 use tillbell::domain::time::{Span, Timestamp};
 use tillbell::ops::alerts::approve::ApproveRefused;
 use tillbell::ops::alerts::decide::AlertOutcome;
 use tillbell::ops::alerts::reverse::{Reverse, reverse_payment};
+use tillbell::ops::merchants::businesses::ChargeChange;
 use tillbell::ops::payments::correct::Corrected;
 use tillbell::ops::payments::reject::reject_payment;
 use tillbell::ops::payments::sweep::sweep;
@@ -27,6 +29,32 @@ const FLOOD: usize = 55;
 async fn end(t: &TestApp, payment: &Payment) {
     sweep(&t.app).await.unwrap();
     assert_eq!(t.payment(payment).await.status, Status::Rejected);
+}
+
+/// A person rejects a payment.
+pub async fn reject(t: &TestApp, payment: &Payment) {
+    let done = reject_payment(&t.app, payment.business_id, &payment.transaction_id, "ife", "she left").await;
+    done.unwrap().unwrap();
+}
+
+/// A stranger's money is approved onto a payment, and taken off it again.
+pub async fn pay_and_reverse(t: &TestApp, payment: &Payment) {
+    let naira = payment.amount.kobo() / 100;
+    let accounts = t.app.directory.accounts().await.unwrap();
+    let account = accounts.iter().find(|account| Some(account.id) == payment.account_id).unwrap();
+    t.advance(LATER);
+    let mail = Alert::credit(&account.number, naira, "MUSA DANLADI", t.app.now() - Span::seconds(20));
+    let stranger = t.ingest(&mail.text()).await;
+    approved(t, &stranger, payment, Some("her brother paid")).await;
+    let ask = Reverse {
+        business_id: payment.business_id,
+        transaction_id: &payment.transaction_id,
+        reason: "not her brother",
+        operator: "ife",
+        undoing_alert: None,
+        despite: None,
+    };
+    reverse_payment(&t.app, &ask).await.unwrap().unwrap();
 }
 
 /// Money that came at this time, and whose mail is read now.
@@ -112,20 +140,9 @@ on_both! {
             let other = t.merchant("bolu.example").await;
             let mine = t.create(&victim, 8_100, "Halima Garba").await;
             if reversed {
-                let stranger = paid(&t, 8_100, "Musa Danladi").await;
-                approved(&t, &stranger, &mine, Some("her brother paid")).await;
-                let ask = Reverse {
-                    business_id: victim.id,
-                    transaction_id: &mine.transaction_id,
-                    reason: "not her brother",
-                    operator: "ife",
-                    undoing_alert: None,
-                    despite: None,
-                };
-                reverse_payment(&t.app, &ask).await.unwrap().unwrap();
+                pay_and_reverse(&t, &mine).await;
             } else {
-                let id = &mine.transaction_id;
-                reject_payment(&t.app, victim.id, id, "ife", "she left").await.unwrap().unwrap();
+                reject(&t, &mine).await;
             }
             let bait = t.create(&other, 8_100, "Garba Halima").await;
             let outcome = came(&t, 8_100, "HALIMA GARBA").await;
@@ -218,7 +235,8 @@ on_both! {
         let both = suggested(&t, outcome.alert_id).await;
         assert!(both.contains(&mine.transaction_id) && both.contains(&bait.transaction_id), "{both:?}");
         let told = obstacles(&t, &outcome, &bait).await;
-        assert_eq!(told, [format!("{} fits exactly, and this one only nearly", named(&mine))]);
+        let asks = "which has ended, asks for exactly what was received, of just this payer's name";
+        assert_eq!(told, [format!("{}, {asks}, and this payment fits only nearly", named(&mine))]);
         approved(&t, &outcome, &mine, None).await;
     }
 
@@ -277,8 +295,65 @@ on_both! {
         assert!(outcome.reason.contains("payment that has ended"), "{}", outcome.reason);
         assert!(outcome.reason.contains("less was received than asked for"), "{}", outcome.reason);
         let told = obstacles(&t, &outcome, &bait).await;
-        let asks = "is open and asks for about what was received, and the time fits it and not this one";
+        let asks = "asks for about what was received, and the time fits it and not this one";
         assert_eq!(told, [format!("{} {asks}", named(&mine))]);
         approved(&t, &outcome, &mine, None).await;
+    }
+
+    async fn an_ended_payment_short_by_much_charged_money_is_not_anothers(db: TestDatabase) {
+        let (t, other) = world(db).await;
+        let charges = ChargeChange { rate: Some(900), fixed: Some(Money::ZERO), ..ChargeChange::default() };
+        let victim = t.merchant_with("bolu.example", charges).await;
+        let mine = t.create(&victim, 9_000, "Halima Ada").await;
+        let received = 9_000 - 810;
+        t.advance(Span::hours(22));
+        let bait = t.create(&other, received, "Halima Garba").await;
+        t.advance(Span::hours(27));
+        end(&t, &mine).await;
+        let outcome = told_now(&t, received, "GARBA HALIMA A", START + Span::hours(23)).await;
+        goes_to_a_person(&t, outcome.alert_id, &mine, &bait, "its charges are a tenth").await;
+    }
+
+    async fn who_approves_an_ended_payment_is_told_of_anothers_that_ended(db: TestDatabase) {
+        let (t, victim) = world(db).await;
+        let other = t.merchant("bolu.example").await;
+        let mine = t.create(&victim, 8_100, "Halima Garba").await;
+        reject(&t, &mine).await;
+        let bait = t.create(&other, 8_100, "Garba Halima").await;
+        t.advance(Span::hours(49));
+        end(&t, &bait).await;
+        let outcome = told_now(&t, 8_100, "HALIMA GARBA", START + Span::hours(1)).await;
+        let told = obstacles(&t, &outcome, &bait).await;
+        let asks = "which has ended, asks for exactly what was received, of just this payer's name";
+        assert_eq!(told, [format!("{}, {asks}, and this payment has ended", named(&mine))]);
+    }
+
+    async fn who_approves_out_of_time_is_told_of_anothers_that_ended(db: TestDatabase) {
+        let (t, victim) = world(db).await;
+        let other = t.merchant("bolu.example").await;
+        let bait = t.create(&other, 8_100, "Halima Garba").await;
+        t.advance(Span::hours(49));
+        end(&t, &bait).await;
+        let mine = t.create(&victim, 8_230, "Halima Garba").await;
+        t.advance(LATER);
+        let sent = t.app.now() - Span::seconds(20);
+        reject(&t, &mine).await;
+        let outcome = told_now(&t, 8_100, "HALIMA GARBA", sent).await;
+        let told = obstacles(&t, &outcome, &bait).await;
+        let asks = "which has ended, asks for about what was received, and the time fits it and not this one";
+        assert_eq!(told, [format!("{}, {asks}", named(&mine))]);
+    }
+
+    async fn who_approves_nearly_is_told_of_what_anothers_payment_asked_before(db: TestDatabase) {
+        let (t, victim) = world(db).await;
+        let other = t.merchant("bolu.example").await;
+        let mine = t.create(&victim, 8_100, "Halima Garba").await;
+        let bait = t.create(&other, 8_100, "Halima").await;
+        t.advance(Span::minutes(1));
+        assert!(matches!(correct(&t, &victim, &mine, 19_000).await, Corrected::Payment(_)));
+        let outcome = came(&t, 8_100, "HALIMA GARBA").await;
+        let told = obstacles(&t, &outcome, &bait).await;
+        let asks = "asked for such an amount before it was corrected, of just this payer's name";
+        assert_eq!(told, [format!("{} {asks}, and this payment fits only nearly", named(&mine))]);
     }
 }

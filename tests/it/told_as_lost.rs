@@ -314,6 +314,33 @@ on_both! {
         assert_eq!(fed.status, AlertStatus::Duplicate, "the very mail: {fed:?}");
     }
 
+    async fn a_success_that_is_told_of_a_pending_transfer_that_a_person_believed_pays_nothing_else(db: TestDatabase) {
+        for seconds in [10, 200, 5 * 86_400] {
+            let (t, _, one, two) = two_open(TestDatabase::migrated(db.engine()).await).await;
+            let bank = told(false);
+            let pending = take(&t, &bank, state("Pending")).await;
+            approved(&t, &pending, &one, Some("it came")).await;
+            t.advance(Span::seconds(seconds.min(20 * 3_600)));
+            let success = take(&t, &again(&bank, seconds), |_| ()).await;
+            assert_eq!(success.status, AlertStatus::Review, "{seconds}: {success:?}");
+            let told = format!("it may report the same money as alert {}", pending.alert_id);
+            assert!(success.reason.contains(&told), "{seconds}: {success:?}");
+            is_open(&t, &two).await;
+        }
+    }
+
+    async fn who_believes_a_pending_transfer_is_told_of_the_success_that_paid(db: TestDatabase) {
+        let (t, _, one, two) = two_open(db).await;
+        let bank = told(false);
+        t.advance(Span::seconds(200));
+        let success = take(&t, &again(&bank, 200), |_| ()).await;
+        let paid = success.transaction_id.clone().unwrap();
+        let pending = take(&t, &bank, state("Pending")).await;
+        let open = if paid == one.transaction_id { &two } else { &one };
+        let refused = approve_on(&t.app, pending.alert_id, open, None).await.unwrap_err().to_string();
+        assert!(refused.contains(&format!("same money as alert {}", success.alert_id)), "{refused}");
+    }
+
     async fn a_later_state_is_told_to_who_approves_an_earlier_one(db: TestDatabase) {
         let (t, _, one, _) = two_open(db).await;
         let bank = told(false);

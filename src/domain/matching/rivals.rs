@@ -4,36 +4,54 @@
 use super::{AmountFit, Beneficiary, Considered, Decision, Incoming, NameVerdict, Status, TimeFit};
 
 impl Considered {
-    /// Leaves nothing to ask, and is open or has ended lately.
+    /// Leaves nothing to ask of name and amount, and the time fits it.
     fn may_be_the_one(&self) -> bool {
-        self.amount_fit == AmountFit::Exact
+        (self.amount_fit == AmountFit::Exact || self.asked_before)
             && self.name == NameVerdict::Match
-            && match self.status {
-                Status::Pending => self.time_fit == TimeFit::Fits,
-                _ => self.has_ended_lately,
-            }
+            && self.is_timely()
     }
 
-    /// Is open, the time fits it, and neither its name nor its amount is far off.
-    fn is_open_and_near(&self) -> bool {
-        self.status == Status::Pending
-            && self.time_fit == TimeFit::Fits
-            && self.name != NameVerdict::Different
+    /// The time fits it, and neither its name nor its amount is far off.
+    fn is_near(&self) -> bool {
+        self.name != NameVerdict::Different
             && !self.is_name_undecidable
-            && (self.amount_fit.approves() || self.is_about)
+            && (self.amount_fit.approves() || self.is_about || self.asked_before)
+            && self.is_timely()
+    }
+
+    /// The time fits it, or it has ended lately, when it fitted.
+    fn is_timely(&self) -> bool {
+        match self.status {
+            Status::Pending => self.time_fit == TimeFit::Fits,
+            _ => self.has_ended_lately,
+        }
+    }
+
+    /// Whose payment it is, and how it asks for what was received: for a person who approves another one.
+    pub fn rival_in_words(&self) -> String {
+        let theirs = of_another_in_words(&self.transaction_id, self.business_id);
+        let ended = if self.status == Status::Pending { "" } else { ", which has ended," };
+        let asks = match self.amount_fit {
+            AmountFit::Exact => "asks for exactly what was received",
+            AmountFit::ChargesRule => "asks for what was received and its charges",
+            _ if self.asked_before => "asked for such an amount before it was corrected",
+            _ => "asks for about what was received",
+        };
+        format!("{theirs}{ended} {asks}")
     }
 }
 
 impl Decision {
     /// A payment of somebody else that leaves nothing to ask: amount, name and time fit, and it is open or has ended
-    /// lately.
+    /// lately. The amount may be one that it asked for before it was corrected.
     pub fn fits_another(&self, own: Beneficiary) -> Option<&Considered> {
         self.of_others(own).find(|c| c.may_be_the_one())
     }
 
-    /// An open payment of somebody else that the time fits, of a like name, that asks for about what was received.
-    pub fn open_for_another(&self, own: Beneficiary) -> Option<&Considered> {
-        self.of_others(own).find(|c| c.is_open_and_near())
+    /// A payment of somebody else that the time fits, open or ended lately, of a like name, that asks for about what was
+    /// received, or did before it was corrected.
+    pub fn is_near_another(&self, own: Beneficiary) -> Option<&Considered> {
+        self.of_others(own).find(|c| c.is_near())
     }
 
     fn of_others(&self, own: Beneficiary) -> impl Iterator<Item = &Considered> {
@@ -44,7 +62,7 @@ impl Decision {
 /// The likeliest payments that may speak against an approval by a person, however many others there are.
 pub(super) fn of(considered: &[Considered]) -> Vec<Considered> {
     let mut rivals = of_two(considered, Considered::may_be_the_one);
-    rivals.extend(of_two(considered, Considered::is_open_and_near));
+    rivals.extend(of_two(considered, Considered::is_near));
     rivals
 }
 

@@ -27,8 +27,7 @@ use super::tables::tables;
 pub const STORED_KEYS_MAX: usize = 64;
 /// Keys looked for at once; a name that would need more says that its keys are not all.
 pub const SOUGHT_KEYS_MAX: usize = 512;
-/// Unknown words of longer names are not stored by their ends: three agreeing words and a typing error are
-/// found by the words that agree.
+/// Unknown words of longer names would need too many keys for their ends: each of their words is stored by itself.
 const WORDS_WITH_ENDS_MAX: usize = 4;
 /// Pieces of a joined word have at least this many letters.
 const PIECE_MIN: usize = 2;
@@ -82,10 +81,12 @@ pub fn stored_keys(name: &Folded) -> Vec<i64> {
     }
     found.pairs_within(&keys);
     // Written out in another name, an initial leaves one word in common; and so does a title that may be a name.
-    if name.words.iter().any(|word| word.kind == Kind::Initial || word.may_be_title) {
+    // Beside a typing error a long name has no other key, see below.
+    let is_long = words.len() > WORDS_WITH_ENDS_MAX && words.iter().any(|word| !word.known);
+    if is_long || name.words.iter().any(|word| word.kind == Kind::Initial || word.may_be_title) {
         keys.iter().for_each(|own| found.singles(own));
     }
-    if words.len() <= WORDS_WITH_ENDS_MAX {
+    if !is_long {
         for (i, word) in words.iter().enumerate().filter(|(_, word)| !word.known) {
             let ends = related::ends(&word.text, word.sound());
             for (j, others) in keys.iter().enumerate() {

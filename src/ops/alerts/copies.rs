@@ -69,12 +69,11 @@ pub async fn judge_copies(app: &App, alert: &mut AlertRow, keys: &[Key]) -> Resu
 /// The bank tells its transfer a second time, and now in another state: that is news, unless a person has found the
 /// money to be there already.
 fn is_news(alert: &AlertRow, other: &AlertRow) -> bool {
-    let states = |alert: &AlertRow| {
-        let in_words = alert.facts.has_lost_state() && !alert.facts.is_told_as_lost();
-        (alert.facts.told_states().iter().map(|state| (*state).to_owned()).collect::<Vec<_>>(), in_words)
-    };
-    let is_found = other.status == AlertStatus::Matched && !alert.facts.has_lost_state();
-    states(alert) != states(other) && !is_found
+    let (tells, told) = (&alert.facts, &other.facts);
+    let is_found = other.status == AlertStatus::Matched && !tells.has_lost_state();
+    let is_one_state =
+        tells.told_states() == told.told_states() && tells.has_lost_state() == told.has_lost_state();
+    !is_one_state && !is_found
 }
 
 /// Makes an alert a duplicate that tells nothing, and whose very bytes were taken in before with the same verdict: a

@@ -115,15 +115,20 @@ pub async fn before_approval(
         let payments = missed_by_index(app, alert, (account_id, received, winner.business_id), payer_name);
         Ok(Found { payments: payments.await?, may_be_more: false, misses_close_ones: false })
     };
-    let asked = async {
-        let since = alert.first_seen - ENDED_WITHIN;
-        let asked = app
-            .store
-            .payments_asked_before(account_id, possible_amounts(received), since, CORRECTIONS_MAX)
-            .await?;
-        Ok(AskedBefore { payments: open_or_ended_lately(alert, asked.payments), ..asked })
-    };
-    tokio::try_join!(others, asked)
+    tokio::try_join!(others, asked_before(app, alert, account_id, received))
+}
+
+/// Payments, open or ended lately, that asked before a correction for what was received, or about as much.
+pub async fn asked_before(
+    app: &App,
+    alert: &AlertRow,
+    account_id: i64,
+    received: Money,
+) -> Result<AskedBefore, OpError> {
+    let since = alert.first_seen - ENDED_WITHIN;
+    let amounts = possible_amounts(received);
+    let asked = app.store.payments_asked_before(account_id, amounts, since, CORRECTIONS_MAX).await?;
+    Ok(AskedBefore { payments: open_or_ended_lately(alert, asked.payments), ..asked })
 }
 
 /// Payments of the payer's name, open or ended lately, whose amount is about what was received, or may be it less the
@@ -153,7 +158,7 @@ pub async fn about_amount(
         app.store.open_payments_between(account_id, similar_amounts(received), OF_AMOUNT_MOST),
         app.store.unpaid_payments(
             account_id,
-            similar_amounts(received),
+            (similar_amounts(received), received),
             (approvable_after, since),
             OF_AMOUNT_MOST
         ),

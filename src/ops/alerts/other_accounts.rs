@@ -16,7 +16,7 @@ use crate::domain::payment::Payment;
 use crate::domain::time::Timestamp;
 use crate::ops::OpError;
 use crate::ops::payments::like_names::add_unknown;
-use crate::store::tables::payment_names::{Elsewhere, Named};
+use crate::store::tables::payment_names::{Elsewhere, Ended, Named};
 
 /// Payments read by name: of exactly what was received, and that the charges rule may fit. Nobody should be able
 /// to push another's payment out of the first by making many.
@@ -38,11 +38,21 @@ pub async fn on_other_accounts(
     received: Money,
     since: Timestamp,
 ) -> Result<Beside, OpError> {
-    let asked = Asked { account_id: Some(account.id), mode: account.mode, business_id: account.business_id };
-    of_like_names(app, alert, &asked, received, since).await
+    of_like_names(app, alert, &beside(account, Ended::Swept), received, since).await
 }
 
-/// The same on all accounts of a mode but one, whosever they are.
+/// The same, and those that have ended, whenever they were made: on them an amount was asked for that somebody may
+/// have paid into this account.
+pub async fn ever_on_other_accounts(
+    app: &App,
+    alert: &AlertRow,
+    account: &ReceivingAccount,
+    received: Money,
+) -> Result<Beside, OpError> {
+    of_like_names(app, alert, &beside(account, Ended::All), received, Timestamp(0)).await
+}
+
+/// Payments on all accounts of a mode but one, whosever they are, and those that have ended.
 pub async fn on_all_but(
     app: &App,
     alert: &AlertRow,
@@ -50,7 +60,14 @@ pub async fn on_all_but(
     received: Money,
     since: Timestamp,
 ) -> Result<Beside, OpError> {
-    of_like_names(app, alert, &Asked { account_id, mode, business_id: None }, received, since).await
+    of_like_names(
+        app,
+        alert,
+        &Asked { account_id, mode, business_id: None, ended: Ended::All },
+        received,
+        since,
+    )
+    .await
 }
 
 /// Payments on the accounts that an alert may be about.
@@ -85,7 +102,7 @@ pub async fn on_fitting_accounts(
         if asked.iter().all(|account| account.mode != mode) {
             continue;
         }
-        let anywhere = Asked { account_id: None, mode, business_id: None };
+        let anywhere = Asked { account_id: None, mode, business_id: None, ended: Ended::Swept };
         let mut on_any = of_like_names(app, alert, &anywhere, received, since).await?;
         on_any.payments.retain(|payment| asked.iter().any(|account| Some(account.id) == payment.account_id));
         found.payments.extend(on_any.payments);
@@ -100,6 +117,11 @@ struct Asked {
     account_id: Option<i64>,
     mode: Mode,
     business_id: Option<i64>,
+    ended: Ended,
+}
+
+fn beside(account: &ReceivingAccount, ended: Ended) -> Asked {
+    Asked { account_id: Some(account.id), mode: account.mode, business_id: account.business_id, ended }
 }
 
 async fn of_like_names(
@@ -124,6 +146,7 @@ async fn of_like_names(
         mode: asked.mode,
         business_id: asked.business_id,
         made_since: since,
+        ended: asked.ended,
     };
     let above = Money(received.kobo().saturating_add(1));
     let by_rule = (above, Money(received.kobo().saturating_mul(2)));

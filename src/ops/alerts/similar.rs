@@ -11,8 +11,9 @@ use crate::domain::alert::{AlertRow, AlertStatus};
 use crate::domain::money::Money;
 use crate::domain::same_transfer::{
     LAYOUTS_APART, holding_account_of, is_credit, is_forwarded, is_incoming_money, is_one_transfer, is_timed,
-    is_vouched, leaves_alone, may_be_on_one_account, may_be_the_same_money, may_have_one_payer, may_undo,
-    names_the_payer, speaks_of, takes_back, tells_of_loss, told_time, undoing_in_words, usable_reference,
+    is_vouched, leaves_alone, may_be_on_one_account, may_be_the_same_money, may_be_told_again,
+    may_have_one_payer, may_undo, names_the_payer, speaks_of, takes_back, tells_of_loss, told_time,
+    undoing_in_words, usable_reference,
 };
 use crate::domain::time::{Span, Timestamp};
 use crate::ops::OpError;
@@ -191,7 +192,7 @@ async fn compare(
             if may_undo(&other, alert) && is_of_payer && !belongs_elsewhere {
                 similar.undone(&other);
             }
-        } else if is_decided_credit(&other, asking) && may_be_the_same_money(alert, &other) {
+        } else if is_decided_credit(&other, asking) && may_be_told_again(alert, &other) {
             similar.doubt(format!("it may report the same money as alert {}", other.id));
         }
     }
@@ -213,7 +214,8 @@ async fn paid_by_forwards(app: &App, alert: &AlertRow, received: Money) -> Resul
 }
 
 /// Alerts of these accounts and of this amount whose time may be the same, and whether there are more. Of a forwarded
-/// alert the time that it shows is a person's to write.
+/// alert the time that it shows is a person's to write; and of one that tells of another state than success the mail of
+/// its success has another time.
 async fn gather(
     app: &App,
     alert: &AlertRow,
@@ -222,17 +224,16 @@ async fn gather(
 ) -> Result<(Vec<AlertRow>, bool), OpError> {
     let seen = sight(app, alert);
     let time = told_time(alert);
-    // A mail that tells another state was not written with the clock of the first one, though in the same layout.
-    let is_one_clock = alert.facts.told_states().is_empty();
     let when = When {
         time: (time.begin, time.end),
         slack: LAYOUTS_APART,
         bank: alert.facts.bank.as_deref(),
-        template: alert.facts.template.as_deref().filter(|_| is_one_clock),
+        template: alert.facts.template.as_deref(),
     };
     let (mut others, mut full) = (Vec::new(), false);
     for account in on_accounts.iter().copied() {
-        let (timed, rest) = if is_timed(alert) && !is_forwarded(alert) {
+        let is_by_time = is_timed(alert) && !is_forwarded(alert) && !alert.facts.is_told_as_lost();
+        let (timed, rest) = if is_by_time {
             // A credit of its own session id is found by that; one of another session id is other money.
             let credits_with_session = alert.facts.session_id.is_none();
             tokio::try_join!(

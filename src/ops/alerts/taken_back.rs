@@ -24,7 +24,6 @@ use crate::domain::same_transfer::{
     may_have_one_payer, may_undo, names_the_payer, speaks_of, takes_back, takes_money, tells_of_loss,
     tells_the_same, undoing_in_words,
 };
-use crate::domain::time::Timestamp;
 use crate::ops::{OpError, RACES_MAX};
 use crate::store::Step;
 use crate::store::tables::alerts;
@@ -131,14 +130,6 @@ fn likely_ones(undoing: &AlertRow, found: Vec<AlertRow>) -> (Vec<AlertRow>, Vec<
     if found.len() <= LIKELY_MAX { (found, Vec::new()) } else { (Vec::new(), found) }
 }
 
-/// A virtual account's money leaves by the account that it is settled through, which such an alert may not name.
-fn is_its_account(undoing: &AlertRow, one: &ReceivingAccount, accounts: &[ReceivingAccount]) -> bool {
-    match undoing.account_id {
-        Some(_) => may_be_about(undoing, one),
-        None => may_be_on(undoing, one.id, accounts),
-    }
-}
-
 /// Credits of its account and amount that it may have taken back.
 async fn of_its_account_and_amount(
     app: &App,
@@ -149,7 +140,7 @@ async fn of_its_account_and_amount(
     // A mail that was proven late may have been overtaken by credits that it is about.
     let seen = sight(app, undoing);
     let mut found = Vec::new();
-    for one in accounts.iter().filter(|one| is_its_account(undoing, one, accounts)) {
+    for one in accounts.iter().filter(|one| may_be_on(undoing, one.id, accounts)) {
         let read = app.store.alerts_seen(Some(one.id), amount, seen, CREDITS_MAX).await?;
         if read.len() >= CREDITS_MAX {
             metrics::counter!("tillbell_alarms_total", "kind" => "money_taken_back").increment(1);
@@ -206,7 +197,7 @@ async fn turned_in_words(app: &App, alert: &AlertRow) -> Result<Vec<AlertRow>, O
 /// A credit arrived whose mail tells that the money has not come or went back: what it may be about is held, or raises
 /// the alarm.
 pub(in crate::ops) async fn tell_of_loss(app: &App, alert: &AlertRow) -> Result<(), OpError> {
-    if !alert.authenticity.counts() || !alert.facts.has_lost_state() {
+    if !alert.authenticity.counts() {
         return Ok(());
     }
     if tells_of_loss(alert) {
@@ -279,19 +270,16 @@ async fn hold_or_alarm(app: &App, credit: AlertRow, undoing: &AlertRow) -> Resul
 
 /// Tells that money which was credited may be gone, and links the credit to what may have taken it back.
 pub(in crate::ops) async fn alarm(app: &App, credit: &AlertRow, undoing: i64) -> Result<(), OpError> {
-    let unit = app.store.unit(credit.id).await?.steps(alarm_steps(credit.id, undoing, app.now()));
+    // The newest is the credit's link, and each stays a question of its own.
+    let noted = [alerts::link(credit.id, undoing), alerts::add_alarm(credit.id, undoing, app.now())];
+    let unit = app.store.unit(credit.id).await?.steps(noted);
     let _ = app.store.apply(unit).await?;
     tell_alarm(app, credit, undoing).await;
     Ok(())
 }
 
-/// What notes an alarm: the newest is the credit's link, and each stays a question of its own.
-pub(in crate::ops) fn alarm_steps(credit: i64, undoing: i64, now: Timestamp) -> [Step; 2] {
-    [alerts::link(credit, undoing), alerts::add_alarm(credit, undoing, now)]
-}
-
 /// Raises the alarm in log and metrics, also where its payment cannot be read.
-pub(in crate::ops) async fn tell_alarm(app: &App, credit: &AlertRow, undoing: i64) {
+async fn tell_alarm(app: &App, credit: &AlertRow, undoing: i64) {
     let payment = match credit.payment_id {
         Some(id) => app.store.payment(id).await.ok().flatten(),
         None => None,

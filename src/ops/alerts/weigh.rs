@@ -5,7 +5,7 @@
 //! correction that happen at the same moment at least one sees the other (contract/matching.md#m21).
 
 use super::may_be_meant::{
-    Read, SUGGEST_WITHIN, about_amount, before_approval, read_open_payments, with_suggestions,
+    Read, SUGGEST_WITHIN, about_amount, asked_before, before_approval, read_open_payments, with_suggestions,
 };
 use super::other_accounts::{OnFitting, on_fitting_accounts, on_other_accounts};
 use super::similar::{Similar, similar_alerts};
@@ -124,9 +124,14 @@ pub async fn weigh_against(
         // Nothing found here can be approved by itself: other names, other amounts, and payments that ended.
         known.add(of_other_names);
         if !is_about_read {
-            let more = about_amount(app, alert, account.id, received).await?;
-            is_incomplete |= more.may_be_more;
+            let (more, asked) = tokio::try_join!(
+                about_amount(app, alert, account.id, received),
+                asked_before(app, alert, account.id, received)
+            )?;
+            is_incomplete |= more.may_be_more || asked.may_be_more;
             known.add(more.payments);
+            known.add(asked.payments);
+            known.before = asked.before;
         }
         known.payments = with_suggestions(app, alert, account.id, received, known.payments).await?;
         decision = known.decide(&incoming);

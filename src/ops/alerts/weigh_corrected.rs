@@ -4,7 +4,7 @@
 //! Asked for an alert that waits when a correction comes (`rematch`), and for one that comes when the correction
 //! was made after the money (`decide`).
 
-use super::other_accounts::{Beside, on_other_accounts};
+use super::other_accounts::{Beside, ever_on_other_accounts};
 use super::weigh::{Objection, Weighed, weigh, weigh_against};
 use crate::app::App;
 use crate::domain::account::ReceivingAccount;
@@ -90,7 +90,7 @@ async fn somebody_else(
     if let Some(other) = found.payments.into_iter().find(counts) {
         return Ok(Some(objection(other, "on this account has a similar payer's name")));
     }
-    let beside = on_other_accounts(app, alert, account, received, Timestamp(0)).await?;
+    let beside = ever_on_other_accounts(app, alert, account, received).await?;
     let Beside { payments: elsewhere, may_be_more: may_be_elsewhere } = beside;
     let would_be_paid = |other: &Payment| AmountFit::of(other, received).approves() && counts(other);
     if let Some(other) = elsewhere.into_iter().find(would_be_paid) {
@@ -117,5 +117,8 @@ fn objection(other: Payment, how: &str) -> Objection {
 /// Still open, or ended after a time.
 fn ended_after(payment: &Payment, time: Timestamp) -> bool {
     payment.status == Status::Pending
-        || payment.approved_at.or(payment.rejected_at).is_some_and(|at| at >= time)
+        || [payment.approved_at, payment.rejected_at, payment.reversed_at]
+            .into_iter()
+            .flatten()
+            .any(|at| at >= time)
 }

@@ -8,7 +8,7 @@ use crate::app::App;
 use crate::domain::account::{ReceivingAccount, in_words, mask_fits};
 use crate::domain::alert::AlertRow;
 use crate::domain::matching::{
-    AmountFit, Beneficiary, Considered, TimeFit, compare_payer, has_ended_lately, of_another_in_words,
+    AmountFit, Beneficiary, TimeFit, compare_payer, has_ended_lately, of_another_in_words,
 };
 use crate::domain::money::Money;
 use crate::domain::name::{Comparison, Folded, NameVerdict, verdict_folded};
@@ -23,8 +23,8 @@ const MADE_WITHIN: Span = Span::days(30);
 /// Other accounts that an alert may mean whose payments are read whatever their names.
 const ACCOUNTS_MAX: usize = 50;
 
-/// The payment fits only nearly, and another beneficiary's fits exactly; or its time does not fit, and another's is open
-/// of which amount and name are not far off.
+/// The payment fits only nearly or has ended, and another beneficiary's fits exactly; or the time does not fit it, and
+/// fits another's, of which amount and name are not far off.
 pub async fn fits_another(
     app: &App,
     alert: &AlertRow,
@@ -33,22 +33,21 @@ pub async fn fits_another(
     name: &Comparison,
 ) -> Result<Option<String>, OpError> {
     let in_time = TimeFit::of(payment, interval(alert), alert.first_seen) == TimeFit::Fits;
-    if in_time && name.verdict == NameVerdict::Match && AmountFit::of(payment, received).approves() {
+    let fits = in_time && name.verdict == NameVerdict::Match && AmountFit::of(payment, received).approves();
+    if fits && payment.status == Status::Pending {
         return Ok(None);
     }
     let weighed = weigh(app, alert).await?;
     let own = Beneficiary::of(payment);
-    let theirs = |other: &Considered| of_another_in_words(&other.transaction_id, other.business_id);
+    let this = if fits { "this payment has ended" } else { "this payment fits only nearly" };
     if let Some(other) = weighed.decision.fits_another(own) {
-        return Ok(Some(format!("{} fits exactly, and this one only nearly", theirs(other))));
+        return Ok(Some(format!("{}, of just this payer's name, and {this}", other.rival_in_words())));
     }
-    if let Some(other) = weighed.decision.open_for_another(own).filter(|_| !in_time) {
-        let asks = "is open and asks for about what was received, and the time fits it and not this one";
-        return Ok(Some(format!("{} {asks}", theirs(other))));
+    if let Some(other) = weighed.decision.is_near_another(own).filter(|_| !in_time) {
+        return Ok(Some(format!("{}, and the time fits it and not this one", other.rival_in_words())));
     }
-    let not_all = "this payment fits only nearly, and too many others have the amount or a similar name: not all were \
-                   checked";
-    Ok(weighed.is_incomplete.then(|| not_all.to_owned()))
+    let not_all = "too many others have the amount or a similar name: not all were checked";
+    Ok(weighed.is_incomplete.then(|| format!("{this}, and {not_all}")))
 }
 
 /// Several accounts of ours may be the one that the money came to.

@@ -58,6 +58,7 @@ pub(in crate::store) const MIGRATIONS: &[Migration] = migrations![
     "0027_told_as_lost",
     "0028_topups_told",
     "0029_asked_before",
+    "0030_long_names",
 ];
 
 impl Migration {
@@ -269,6 +270,7 @@ mod tests {
         ("0027_told_as_lost", "e9aee321632fd3a1b8f51436b22a202704ef1052e284de209777b8d971362085"),
         ("0028_topups_told", "83b0c76e6bce8fd92214ad5ced4d6c11134f341d724c768dc9f1bda4db8c2815"),
         ("0029_asked_before", "bd87ff3b4c315acb1ad86c85511cd765a5530c793ae9322ec72608fa0ae04511"),
+        ("0030_long_names", "9ee97ca088fc45fe334a6019bb525173943ca2e1de30361aa19259c16cfd08d2"),
     ];
 
     #[test]

@@ -60,11 +60,11 @@ macro_rules! named {
     };
 }
 
-/// The same on all accounts but $4: those that a person may approve, of one mode and one business or any, made
+/// The same on all accounts but $4: those that a person may approve, or all, of one mode and one business or any, made
 /// since then. As many rows of the names are looked at; of which payments they are is known only then. The id 0 says
 /// that there are more rows, which may hide one.
 macro_rules! elsewhere {
-    ($keys:ident, $mode:literal, $owner:literal, $since:literal) => {
+    ($keys:ident, $mode:literal, $owner:literal, $since:literal, $all:literal) => {
         concat!(
             "with found as (select payment_id from payment_names where name_key in (",
             $keys!(),
@@ -77,8 +77,9 @@ macro_rules! elsewhere {
             $owner,
             ") and p.created_at >= ",
             $since,
-            " and (p.status = 'pending' or (p.status = 'rejected' and p.is_swept = 1)) order by p.id desc limit $5) \
-             as shown union all \
+            " and (p.status = 'pending' or (p.status = 'rejected' and p.is_swept = 1) or cast(",
+            $all,
+            " as bigint) = 1) order by p.id desc limit $5) as shown union all \
              select 0 as id from (select count(*) as looked_at from found) as counted where looked_at >= 20000"
         )
     };
@@ -95,8 +96,8 @@ statements! {
     ON_ACCOUNT_MANY: query { named!(keys_many, "32", "account_id = $4") }
     ANYWHERE_FEW: query { named!(keys_few, "16", "cast($4 as bigint) = 0") }
     ANYWHERE_MANY: query { named!(keys_many, "32", "cast($4 as bigint) = 0") }
-    ELSEWHERE_FEW: query { elsewhere!(keys_few, "$22", "$23", "$24") }
-    ELSEWHERE_MANY: query { elsewhere!(keys_many, "$38", "$39", "$40") }
+    ELSEWHERE_FEW: query { elsewhere!(keys_few, "$22", "$23", "$24", "$25") }
+    ELSEWHERE_MANY: query { elsewhere!(keys_many, "$38", "$39", "$40", "$41") }
     BY_IDS: query {
         select!(" where id in ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, \
                  $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32)")
@@ -178,7 +179,7 @@ impl Named<'_> {
     }
 }
 
-/// What a person may approve with money that came to another account than the one it is asked for on.
+/// Payments that ask for money on other accounts than the one that it came to.
 #[derive(Clone, Copy, Debug)]
 pub struct Elsewhere<'a> {
     /// Its account is the one that the money came to, `None` where that is not known: then all are looked at.
@@ -187,6 +188,16 @@ pub struct Elsewhere<'a> {
     /// `None`: of any business.
     pub business_id: Option<i64>,
     pub made_since: Timestamp,
+    pub ended: Ended,
+}
+
+/// Which payments are found that are not open any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// Those that a person may still approve: the sweep ended them.
+    Swept,
+    /// All, paid ones included: who may be meant is asked of those as well that nobody can approve.
+    All,
 }
 
 /// Payments on other accounts, newest first, and whether there may be more of them.
@@ -213,15 +224,16 @@ impl Store {
         self.newest(ids, wanted.limit).await
     }
 
-    /// Payments on other accounts that have one of the keys and that a person may approve, newest first.
+    /// Payments on other accounts that have one of the keys, newest first.
     pub async fn payments_elsewhere(&self, wanted: &Elsewhere<'_>) -> Result<FoundElsewhere, StoreError> {
-        let Elsewhere { named, mode, business_id, made_since } = wanted;
+        let Elsewhere { named, mode, business_id, made_since, ended } = wanted;
         let reads = shares(named.keys).map(|keys| {
             let few = keys.len() <= KEYS_FEW;
             let (sql, places): (&'static Sql, usize) =
                 if few { (&ELSEWHERE_FEW, KEYS_FEW) } else { (&ELSEWHERE_MANY, KEYS_MANY) };
             let mut params = named.values(keys, places);
             params.extend([mode.as_str().into(), business_id.unwrap_or(0).into(), (*made_since).into()]);
+            params.push((*ended == Ended::All).into());
             self.read(sql, params)
         });
         let mut ids = ids_of(try_join_all(reads).await?)?;

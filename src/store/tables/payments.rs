@@ -72,7 +72,8 @@ statements! {
     }
     UNPAID: query {
         select!(" where (status = 'rejected' or reversed_at is not null) and account_id = $1 \
-                 and approvable_until_at >= $2 and amount_kobo between $3 and $4 and updated_at >= $5 limit $6")
+                 and approvable_until_at >= $2 and (amount_kobo between $3 and $4 or rule_low_kobo <= $7 and rule_high_kobo >= $7) \
+                 and updated_at >= $5 limit $6")
     }
     CORRECTED: query {
         "update payments set amount_kobo = $3, charge_percentage_kobo = $4, charge_fixed_kobo = $5, \
@@ -342,12 +343,13 @@ impl Store {
         self.read(&ENDED_BY_AMOUNT, params).await?.into_iter().map(decode).collect()
     }
 
-    /// Payments of the account with an amount between two, both included, that were rejected or reversed since a time and
-    /// that an alert could have approved after another: all, or any `limit` of them.
+    /// Payments of the account that were rejected or reversed since a time and that an alert could have approved after
+    /// another, of an amount between two, both included, or which the charges rule lets so much received pay: all, or any
+    /// `limit` of them.
     pub async fn unpaid_payments(
         &self,
         account_id: i64,
-        amounts: (Money, Money),
+        (amounts, received): ((Money, Money), Money),
         (approvable_after, since): (Timestamp, Timestamp),
         limit: usize,
     ) -> Result<Vec<Payment>, StoreError> {
@@ -358,6 +360,7 @@ impl Store {
             amounts.1.into(),
             since.into(),
             (limit as i64).into(),
+            received.into(),
         ];
         self.read(&UNPAID, params).await?.into_iter().map(decode).collect()
     }
