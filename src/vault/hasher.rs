@@ -124,7 +124,9 @@ mod tests {
     use crate::config::Secret;
 
     fn desk(key: &str) -> SecretHasher {
-        SecretHasher::for_pins(&Vault::open(&Secret::Key(key.repeat(64).into()), &SeededRandom::new(1)).unwrap())
+        SecretHasher::for_pins(
+            &Vault::open(&Secret::Key(key.repeat(64).into()), &SeededRandom::new(1)).unwrap(),
+        )
     }
 
     fn pin(text: &str) -> Zeroizing<Vec<u8>> {

@@ -102,7 +102,7 @@ impl Vault {
         Zeroizing::new(URL_SAFE_NO_PAD.encode(self.keyed("session form", token.as_bytes())))
     }
 
-    /// Whether a form came from a page of this session.
+    /// Whether a form came from a page under this token.
     pub fn is_session_csrf(&self, token: &str, given: &str) -> bool {
         self.session_csrf(token).as_bytes().ct_eq(given.as_bytes()).into()
     }

@@ -18,7 +18,10 @@ use crate::vault::link::fresh_token;
 /// What is behind a link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LinkView {
-    Good { email: String, is_first: bool },
+    Good {
+        email: String,
+        is_first: bool,
+    },
     /// Used or expired.
     Over,
     Unknown,
@@ -43,7 +46,11 @@ pub async fn view_password_link(app: &App, token: &str) -> Result<LinkView, OpEr
 }
 
 /// Sets the password by a link, which is used up. All sessions end.
-pub async fn set_password(app: &App, token: &str, password: &str) -> Result<Result<(), LinkRefused>, OpError> {
+pub async fn set_password(
+    app: &App,
+    token: &str,
+    password: &str,
+) -> Result<Result<(), LinkRefused>, OpError> {
     let hash = Vault::token_hash(token);
     let user = match find(app, &hash).await? {
         Found::Good(_, user) => user,

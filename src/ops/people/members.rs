@@ -3,8 +3,8 @@
 use crate::app::App;
 use crate::domain::user::MemberRole;
 use crate::ops::OpError;
-use crate::store::tables::{acts, sessions, users};
 pub use crate::store::tables::users::Member;
+use crate::store::tables::{acts, sessions, users};
 use crate::store::{IdKind, Step};
 
 /// Why nothing was changed.
@@ -69,7 +69,10 @@ async fn change(
     };
     let now = app.now();
     let (act, what) = match role {
-        Some(role) => ("member role", format!("{}: {} instead of {}", member.email, role.as_str(), member.role.as_str())),
+        Some(role) => (
+            "member role",
+            format!("{}: {} instead of {}", member.email, role.as_str(), member.role.as_str()),
+        ),
         None => ("member remove", member.email.clone()),
     };
     let act_id = app.store.id(IdKind::Act).await?;

@@ -66,14 +66,17 @@ pub async fn begun_totp(app: &App, session: &Session) -> Result<Option<Begun>, O
         return Ok(None);
     };
     let Some(sealed) = &user.totp_begun else { return Ok(None) };
-    let secret = app.vault.unseal(&place(user.id), sealed).map_err(|error| OpError::Fault(error.to_string()))?;
+    let secret =
+        app.vault.unseal(&place(user.id), sealed).map_err(|error| OpError::Fault(error.to_string()))?;
     begun(app, &user, &secret).map(Some)
 }
 
 fn begun(app: &App, user: &UserRow, secret: &[u8]) -> Result<Begun, OpError> {
     let issuer = app.config.pages.operator_name.as_deref().unwrap_or("tillbell");
     let address = totp::address(secret, issuer, &user.email);
-    address.map(|address| Begun { address }).ok_or_else(|| OpError::Fault("no address for an authenticator app".into()))
+    address
+        .map(|address| Begun { address })
+        .ok_or_else(|| OpError::Fault("no address for an authenticator app".into()))
 }
 
 /// Confirms it with a code of the app. The session goes on under a new token.
@@ -88,11 +91,13 @@ pub async fn confirm_totp(
         Err(many) => return Ok(Err(FactorRefused::TooMany(many))),
     };
     let user = app.store.user(session.user_id).await?.filter(|user| user.totp.is_none());
-    let Some((user, sealed)) = user.and_then(|user| user.totp_begun.clone().map(|sealed| (user, sealed))) else {
+    let Some((user, sealed)) = user.and_then(|user| user.totp_begun.clone().map(|sealed| (user, sealed)))
+    else {
         return Ok(Err(FactorRefused::NotBegun));
     };
     let now = app.now();
-    let secret = app.vault.unseal(&place(user.id), &sealed).map_err(|error| OpError::Fault(error.to_string()))?;
+    let secret =
+        app.vault.unseal(&place(user.id), &sealed).map_err(|error| OpError::Fault(error.to_string()))?;
     let Some(step) = totp::step_of(&secret, code, now) else { return Ok(Err(FactorRefused::Wrong)) };
     let after = UserRow { totp: Some(sealed), totp_begun: None, totp_step: step, ..user.clone() };
     let (codes, token) = (recovery_codes(app), fresh_token(app.random.as_ref()));

@@ -13,8 +13,8 @@ use crate::domain::user::{
 use crate::ops::{OpError, RACES_MAX};
 pub use crate::store::tables::sessions::OpenSession;
 use crate::store::tables::sessions::{self, SessionRow, Stage};
-use crate::store::tables::users::{self, UserRow};
 pub use crate::store::tables::users::Membership;
+use crate::store::tables::users::{self, UserRow};
 use crate::vault::Vault;
 
 /// A session's use is noted at most so often.

@@ -10,9 +10,9 @@ use crate::domain::text::is_invisible;
 use crate::domain::totp;
 use crate::domain::user::normal_email;
 use crate::ops::OpError;
+use crate::store::tables::acts;
 use crate::store::tables::sessions::{self, NewSession, Stage};
 use crate::store::tables::users::{self, UserRow};
-use crate::store::tables::acts;
 use crate::store::{Applied, IdKind, Step};
 use crate::vault::Vault;
 use crate::vault::hasher::Crowded;
@@ -137,7 +137,8 @@ async fn begin_session(
     from: From<'_>,
 ) -> Result<(NewToken, Step), OpError> {
     let token = fresh_token(app.random.as_ref());
-    let agent: String = from.agent.chars().filter(|c| !c.is_control() && !is_invisible(*c)).take(AGENT_MAX).collect();
+    let agent: String =
+        from.agent.chars().filter(|c| !c.is_control() && !is_invisible(*c)).take(AGENT_MAX).collect();
     let new = NewSession {
         id: app.store.id(IdKind::Session).await?,
         hash: Vault::token_hash(&token),

@@ -72,7 +72,11 @@ pub(super) async fn begin(app: &App, email: &str, address: &str) -> Result<Resul
 
 /// A count as it stands now: begun anew where its time is over.
 fn current(count: SignInCount, now: Timestamp) -> SignInCount {
-    if count.wrong > 0 && now < count.began_at + WINDOW { count } else { SignInCount { wrong: 0, began_at: now, next_at: Timestamp(0), ..count } }
+    if count.wrong > 0 && now < count.began_at + WINDOW {
+        count
+    } else {
+        SignInCount { wrong: 0, began_at: now, next_at: Timestamp(0), ..count }
+    }
 }
 
 fn one_more(count: SignInCount, now: Timestamp) -> SignInCount {

@@ -10,8 +10,8 @@ use crate::domain::user::{
     MemberRole, PasswordProblem, StaffRole, WELCOME_LIFE, check_password, normal_email,
 };
 use crate::ops::{OpError, RACES_MAX};
-pub use crate::store::tables::users::{Member, Membership, UserRow};
 use crate::store::tables::users::{self, LinkKind};
+pub use crate::store::tables::users::{Member, Membership, UserRow};
 use crate::store::tables::{acts, sessions};
 use crate::store::{Applied, IdKind, Step};
 use crate::vault::Vault;
@@ -137,7 +137,8 @@ async fn add_new(
     };
     let (link, steps) = welcome(app, &user);
     let unit = app.store.unit(user.id).await?.step(users::add(&user)).steps(steps);
-    let unit = unit.steps(membership(place, &user, app)).step(noted(app, operator, "user add", &user, place).await?);
+    let unit =
+        unit.steps(membership(place, &user, app)).step(noted(app, operator, "user add", &user, place).await?);
     Ok(match app.store.apply(unit).await? {
         Applied::Done(_) => Some(Ok(Added { user, link })),
         _ => None,
@@ -228,7 +229,11 @@ pub async fn list_users(app: &App) -> Result<Vec<Listed>, OpError> {
 }
 
 /// Ends a user: no password, link or session of his works from now on. Disabling a disabled one changes nothing.
-pub async fn disable_user(app: &App, operator: &str, id: i64) -> Result<Result<UserRow, UserRefusal>, OpError> {
+pub async fn disable_user(
+    app: &App,
+    operator: &str,
+    id: i64,
+) -> Result<Result<UserRow, UserRefusal>, OpError> {
     change(app, operator, id, "user disable", |user| {
         let disabled_at = user.disabled_at.or(Some(app.now()));
         (UserRow { disabled_at, ..user.clone() }, None)

@@ -19,7 +19,7 @@ statements! {
     }
     BY_HASH: query {
         "select s.id, s.user_id, s.stage, s.created_at, s.seen_at, s.checked_at, s.address, u.email, u.staff_role, \
-         u.time_zone, u.totp is not null as has_totp from sessions s join users u on u.id = s.user_id \
+         u.time_zone, case when u.totp is null then 0 else 1 end as has_totp from sessions s join users u on u.id = s.user_id \
          where s.hash = $1 and s.ended_at is null and u.disabled_at is null"
     }
     OPEN: query {

@@ -45,7 +45,7 @@ statements! {
          where m.user_id = $1 order by m.business_id limit $2"
     }
     MEMBERS: query {
-        "select m.user_id, m.role, m.created_at, u.email, u.disabled_at, u.password is not null as is_set \
+        "select m.user_id, m.role, m.created_at, u.email, u.disabled_at, case when u.password is null then 0 else 1 end as is_set \
          from members m join users u on u.id = m.user_id where m.business_id = $1 order by m.user_id limit $2"
     }
 
