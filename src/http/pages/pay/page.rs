@@ -14,7 +14,7 @@ use crate::domain::time::Timestamp;
 use crate::ops::wallet_payments::page::{OpenTopup, Order, ShopSite};
 
 /// The one stylesheet; the policy names it by its hash.
-pub const STYLE: &str = include_str!("../../../assets/pay.css");
+pub const STYLE: &str = include_str!("../../../../assets/pay.css");
 
 /// Bytes of a summary as it is written; all of a page stays under 30 KB.
 const SUMMARY_MAX: usize = 10 * 1024;
