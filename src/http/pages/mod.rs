@@ -1,9 +1,20 @@
 //! Pages for people: HTML that works without scripts, and what all pages have in common.
 //!
-//! `pay` is the page behind a confirm link; it stays without script and cookie. `brand` is whose pages these are, and
-//! `origin` says whether a form came from one of ours. How pages look is in `templates/` and `assets/`; nothing here
-//! knows how money moves, that is `ops`'.
+//! `pay` is the page behind a confirm link; it stays without script and cookie. Pages of people who sign in are made of
+//! the components here: `layout` stands around them, `field`, `rows`, `parts` and `chart` are in them, `text` and `times`
+//! are what these write, `answer` sends them, `assets` is what they load. `brand` is whose pages these are, and `origin`
+//! says whether a form came from one of ours. How pages look is in `templates/` and `assets/`; nothing here knows how
+//! money moves, that is `ops`'.
 
+pub mod answer;
+pub mod assets;
 pub mod brand;
+pub mod chart;
+pub mod field;
+pub mod layout;
 mod origin;
+pub mod parts;
 pub mod pay;
+pub mod rows;
+pub mod text;
+pub mod times;
