@@ -21,11 +21,13 @@ pub const PAY: &str = "/pay/{token}";
 pub const LOGO: &str = "/brand/logo";
 /// The icon of every page.
 pub const ICON: &str = "/brand/icon.svg";
+/// What pages load; the hash is of the file.
+pub const ASSET: &str = "/assets/{hash}/{name}";
 /// What no route of ours answered.
 pub const UNROUTED: &str = "unrouted";
 
 /// Names that logs and metrics know.
-pub const ROUTES: [&str; 17] = [
+pub const ROUTES: [&str; 18] = [
     PAYMENT_REQUEST,
     PAYMENT,
     PAYMENT_AMOUNT,
@@ -39,6 +41,7 @@ pub const ROUTES: [&str; 17] = [
     PAY,
     LOGO,
     ICON,
+    ASSET,
     "/healthz",
     "/readyz",
     "/metrics",

@@ -34,6 +34,7 @@ mod mailbox;
 mod meant_for_others;
 mod obstacles;
 mod other_accounts;
+mod pages;
 mod people;
 mod quarantine;
 mod reread;

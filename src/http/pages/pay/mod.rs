@@ -8,6 +8,18 @@
 //! address, the body, the link, who sent the form, the form, the link's own limit. A link that was never made
 //! and one that is long over take the same way to the same page.
 
+mod after_form;
+mod answer;
+mod astray;
+mod codes;
+mod figures;
+mod form;
+mod look;
+mod outcome;
+mod page;
+mod told;
+mod words;
+
 use std::sync::Arc;
 
 use axum::body::Body;
@@ -19,14 +31,7 @@ use http::{HeaderValue, Method, StatusCode};
 use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
-use super::figures::whole_seconds;
-use super::form::{Act, Form, FormProblem};
-use super::look::{self, Look};
 use super::origin::{Sender, sender};
-use super::outcome::{FormOutcome, Typed};
-use super::told::Told;
-use super::words::{self, PageContext};
-use super::{PageState, after_form, astray, codes, form, respond};
 use crate::domain::intent::FormKey;
 use crate::domain::time::{Span, Timestamp};
 use crate::http::Http;
@@ -42,6 +47,13 @@ use crate::ops::wallet_payments::confirm::{Confirmed, confirm};
 use crate::ops::wallet_payments::page::{Cancelled, LinkView, cancel, view_link};
 use crate::ops::wallet_payments::pin_reset::{CodeSent, PinSet, send_code, set_pin, typed_code};
 use crate::vault::link::nonce;
+use answer::{PageState, respond};
+use figures::whole_seconds;
+use form::{Act, Form, FormProblem};
+use look::Look;
+use outcome::{FormOutcome, Typed};
+use told::Told;
+use words::PageContext;
 
 pub async fn handle(State(http): State<Arc<Http>>, request: Request) -> Response {
     let (parts, body) = request.into_parts();

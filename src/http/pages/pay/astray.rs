@@ -3,7 +3,7 @@
 
 use http::StatusCode;
 
-use super::PageState;
+use super::answer::PageState;
 use super::form::FormProblem;
 use super::page::Page;
 
