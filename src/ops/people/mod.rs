@@ -7,5 +7,5 @@ pub mod passwords;
 pub mod second_factor;
 pub mod sessions;
 pub mod sign_in;
-mod tries;
+pub mod tries;
 pub mod users;
