@@ -22,6 +22,7 @@ pub mod reference;
 pub mod same_transfer;
 pub mod text;
 pub mod time;
+pub mod waits;
 pub mod wallet;
 pub mod webhook;
 pub mod weburl;

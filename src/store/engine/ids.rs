@@ -64,9 +64,10 @@ pub enum IdKind {
     PinCode,
     Message,
     Credit,
+    Refused,
 }
 
-const KINDS: usize = 22;
+const KINDS: usize = 23;
 
 impl IdKind {
     fn name(self) -> &'static str {
@@ -93,6 +94,7 @@ impl IdKind {
             IdKind::PinCode => "pin_code",
             IdKind::Message => "message",
             IdKind::Credit => "credit",
+            IdKind::Refused => "refused",
         }
     }
 
