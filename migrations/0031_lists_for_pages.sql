@@ -1,5 +1,6 @@
 -- Lists for pages (docs/decisions/0074-figures-and-lists.md). Each begins with an expression where no other statement is to
--- take it, and holds few rows, or none that a payment on its usual way would write.
+-- take it, or says its kind so that no other statement means it. Most hold few rows, or none that a payment on its usual
+-- way writes.
 
 -- Payments that are looked for because something about them is unusual: reversed, another amount, approved late.
 create index payments_odd on payments ((business_id + 0), created_at, id)
@@ -18,4 +19,4 @@ create index events_of_business on events (business_id, created_at, id);
 create index jobs_failed_of_business on jobs ((business_id + 0), created_at, id)
     where kind = 'deliver' and outcome = 'failed';
 create index jobs_in_trouble on jobs ((business_id + 0), created_at, id)
-    where kind = 'deliver' and done_at is null and (tries > 0 or outcome = 'paused');
+    where kind || '' = 'deliver' and done_at is null and (tries > 0 or outcome = 'paused');

@@ -15,11 +15,11 @@ create table figures (
     asked bigint not null,
     ended bigint not null,
     approved bigint not null,
-    approved_kobo bigint not null,
+    approved_sum_kobo bigint not null,
     -- Of the approved ones, those that no person approved.
     alone bigint not null,
     reversed bigint not null,
-    reversed_kobo bigint not null,
+    reversed_sum_kobo bigint not null,
     slowest_seconds bigint not null,
     primary key (business_id, mode, day)
 );--! by_key

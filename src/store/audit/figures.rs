@@ -10,9 +10,9 @@ macro_rules! figures_agree_with_facts {
         $form! {
             "(select count(*) from figures)",
             ("businesses", "t.business_id", "(select business_id, mode, day, sum(approved) as approved, \
-                 sum(approved_kobo) as approved_kobo, sum(alone) as alone, sum(reversed) as reversed, \
-                 sum(reversed_kobo) as reversed_kobo from (\
-                 select business_id, mode, day, approved, approved_kobo, alone, reversed, reversed_kobo from figures \
+                 sum(approved_sum_kobo) as approved_sum_kobo, sum(alone) as alone, sum(reversed) as reversed, \
+                 sum(reversed_sum_kobo) as reversed_sum_kobo from (\
+                 select business_id, mode, day, approved, approved_sum_kobo, alone, reversed, reversed_sum_kobo from figures \
                  union all select s.business_id, p.mode, (e.posted_at + 3600000000) / 86400000000, \
                  case e.kind when 'reversal' then 0 else -1 end, \
                  case e.kind when 'reversal' then 0 else -s.received_kobo end, \
@@ -22,8 +22,8 @@ macro_rules! figures_agree_with_facts {
                  from sealed_entries x join entries e on e.id = x.entry_id join settlements s on s.id = e.settlement_id \
                  join payments p on p.id = s.payment_id join figure_places f on f.source = 'approvals' \
                  where s.kind <> 'topup' and (x.seal_id <= f.at or x.seal_id = f.at + 1 and x.entry_id <= f.id)) as told \
-                 group by business_id, mode, day) t where t.approved <> 0 or t.approved_kobo <> 0 or t.alone <> 0 \
-                 or t.reversed <> 0 or t.reversed_kobo <> 0"),
+                 group by business_id, mode, day) t where t.approved <> 0 or t.approved_sum_kobo <> 0 or t.alone <> 0 \
+                 or t.reversed <> 0 or t.reversed_sum_kobo <> 0"),
             ("businesses", "g.business_id", "(select business_id, mode, day, sum(asked) as asked from (\
                  select business_id, mode, day, asked from figures union all \
                  select business_id, mode, (created_at + 3600000000) / 86400000000, -1 from payments where kind <> 'topup') \

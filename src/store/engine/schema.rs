@@ -273,8 +273,8 @@ mod tests {
         ("0028_topups_told", "83b0c76e6bce8fd92214ad5ced4d6c11134f341d724c768dc9f1bda4db8c2815"),
         ("0029_asked_before", "bd87ff3b4c315acb1ad86c85511cd765a5530c793ae9322ec72608fa0ae04511"),
         ("0030_long_names", "9ee97ca088fc45fe334a6019bb525173943ca2e1de30361aa19259c16cfd08d2"),
-        ("0031_lists_for_pages", "9c53e7101a6ae92b77a50fc9389e59526d7f13424cef591730ac2ce76a61a0bd"),
-        ("0032_figures", "0b5cb227f1f415a5f55bf2106899b907b3095e7ce4df800285807d22bb87bb58"),
+        ("0031_lists_for_pages", "275a3636c6139b2277e0bebf73f95991699a42d444bf5f953f6a0f930b3a1f08"),
+        ("0032_figures", "3887872413809515dda5612b4d97d5c2964fcb3cefb84a264472c538e2b911eb"),
     ];
 
     #[test]

@@ -46,9 +46,9 @@ macro_rules! young {
 macro_rules! sums {
     () => {
         "day, cast(sum(asked) as bigint) as asked, cast(sum(ended) as bigint) as ended, \
-         cast(sum(approved) as bigint) as approved, cast(sum(approved_kobo) as bigint) as approved_kobo, \
+         cast(sum(approved) as bigint) as approved, cast(sum(approved_sum_kobo) as bigint) as approved_sum_kobo, \
          cast(sum(alone) as bigint) as alone, cast(sum(reversed) as bigint) as reversed, \
-         cast(sum(reversed_kobo) as bigint) as reversed_kobo, max(slowest_seconds) as slowest_seconds from figures"
+         cast(sum(reversed_sum_kobo) as bigint) as reversed_sum_kobo, max(slowest_seconds) as slowest_seconds from figures"
     };
 }
 
@@ -67,13 +67,13 @@ statements! {
          and rejected_at >= $1 and (rejected_at > $1 or id > $2) and rejected_at < $3 order by rejected_at, id limit 500"
     }
     ADD: query {
-        "insert into figures (business_id, mode, day, asked, ended, approved, approved_kobo, alone, reversed, \
-         reversed_kobo, slowest_seconds) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) \
+        "insert into figures (business_id, mode, day, asked, ended, approved, approved_sum_kobo, alone, reversed, \
+         reversed_sum_kobo, slowest_seconds) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) \
          on conflict (business_id, mode, day) do update set asked = figures.asked + excluded.asked, \
          ended = figures.ended + excluded.ended, approved = figures.approved + excluded.approved, \
-         approved_kobo = figures.approved_kobo + excluded.approved_kobo, alone = figures.alone + excluded.alone, \
+         approved_sum_kobo = figures.approved_sum_kobo + excluded.approved_sum_kobo, alone = figures.alone + excluded.alone, \
          reversed = figures.reversed + excluded.reversed, \
-         reversed_kobo = figures.reversed_kobo + excluded.reversed_kobo, \
+         reversed_sum_kobo = figures.reversed_sum_kobo + excluded.reversed_sum_kobo, \
          slowest_seconds = case when excluded.slowest_seconds > figures.slowest_seconds then excluded.slowest_seconds \
          else figures.slowest_seconds end"
     }
@@ -353,10 +353,10 @@ impl Store {
                     asked: r.int("asked")?,
                     ended: r.int("ended")?,
                     approved: r.int("approved")?,
-                    approved_amount: r.money("approved_kobo")?,
+                    approved_amount: r.money("approved_sum_kobo")?,
                     alone: r.int("alone")?,
                     reversed: r.int("reversed")?,
-                    reversed_amount: r.money("reversed_kobo")?,
+                    reversed_amount: r.money("reversed_sum_kobo")?,
                     slowest_seconds: r.int("slowest_seconds")?,
                 };
                 Ok((day, figures))

@@ -114,21 +114,21 @@ macro_rules! odd_of_all {
 }
 
 statements! {
-    END: query { end!(of_business!(), "created_at") }
-    END_ODD: query { end!(odd_of_business!(), "created_at") }
-    END_TEST: query { end!(test_of_business!(), "created_at") }
-    END_ALL: query { end!(of_all!(), "created_at") }
-    END_ALL_ODD: query { end!(odd_of_all!(), "created_at + 0") }
-    WALK: query { walked!(columns!(), of_business!(), "created_at") }
-    WALK_ODD: query { walked!(columns!(), odd_of_business!(), "created_at") }
-    WALK_TEST: query { walked!(columns!(), test_of_business!(), "created_at") }
-    WALK_ALL: query { walked!(columns!(), of_all!(), "created_at") }
-    WALK_ALL_ODD: query { walked!(columns!(), odd_of_all!(), "created_at + 0") }
-    TEXTS: query { walked!(texts!(), of_business!(), "created_at") }
-    TEXTS_ODD: query { walked!(texts!(), odd_of_business!(), "created_at") }
-    TEXTS_TEST: query { walked!(texts!(), test_of_business!(), "created_at") }
-    TEXTS_ALL: query { walked!(texts!(), of_all!(), "created_at") }
-    TEXTS_ALL_ODD: query { walked!(texts!(), odd_of_all!(), "created_at + 0") }
+    PAYMENTS_END: query { end!(of_business!(), "created_at") }
+    PAYMENTS_END_ODD: query { end!(odd_of_business!(), "created_at") }
+    PAYMENTS_END_TEST: query { end!(test_of_business!(), "created_at") }
+    PAYMENTS_END_ALL: query { end!(of_all!(), "created_at") }
+    PAYMENTS_END_ALL_ODD: query { end!(odd_of_all!(), "created_at + 0") }
+    PAYMENTS_WALK: query { walked!(columns!(), of_business!(), "created_at") }
+    PAYMENTS_WALK_ODD: query { walked!(columns!(), odd_of_business!(), "created_at") }
+    PAYMENTS_WALK_TEST: query { walked!(columns!(), test_of_business!(), "created_at") }
+    PAYMENTS_WALK_ALL: query { walked!(columns!(), of_all!(), "created_at") }
+    PAYMENTS_WALK_ALL_ODD: query { walked!(columns!(), odd_of_all!(), "created_at + 0") }
+    PAYMENTS_TEXTS: query { walked!(texts!(), of_business!(), "created_at") }
+    PAYMENTS_TEXTS_ODD: query { walked!(texts!(), odd_of_business!(), "created_at") }
+    PAYMENTS_TEXTS_TEST: query { walked!(texts!(), test_of_business!(), "created_at") }
+    PAYMENTS_TEXTS_ALL: query { walked!(texts!(), of_all!(), "created_at") }
+    PAYMENTS_TEXTS_ALL_ODD: query { walked!(texts!(), odd_of_all!(), "created_at + 0") }
     // By way of the index of open payments alone, which holds all that is asked. A bound for all businesses together.
     OPEN_TOTALS: query {
         "select count(*) as looked_at, cast(coalesce(sum(is_meant), 0) as bigint) as count, \
@@ -253,11 +253,11 @@ impl Store {
         rows: usize,
     ) -> Result<Option<Place>, StoreError> {
         let sql: &'static Sql = match filter.walk() {
-            Walk::Business => &END,
-            Walk::OddOfBusiness => &END_ODD,
-            Walk::TestOfBusiness => &END_TEST,
-            Walk::All => &END_ALL,
-            Walk::AllOdd => &END_ALL_ODD,
+            Walk::Business => &PAYMENTS_END,
+            Walk::OddOfBusiness => &PAYMENTS_END_ODD,
+            Walk::TestOfBusiness => &PAYMENTS_END_TEST,
+            Walk::All => &PAYMENTS_END_ALL,
+            Walk::AllOdd => &PAYMENTS_END_ALL_ODD,
         };
         let params = vec![
             filter.business_id.unwrap_or(0).into(),
@@ -279,11 +279,11 @@ impl Store {
         limit: usize,
     ) -> Result<Vec<Payment>, StoreError> {
         let sql: &'static Sql = match filter.walk() {
-            Walk::Business => &WALK,
-            Walk::OddOfBusiness => &WALK_ODD,
-            Walk::TestOfBusiness => &WALK_TEST,
-            Walk::All => &WALK_ALL,
-            Walk::AllOdd => &WALK_ALL_ODD,
+            Walk::Business => &PAYMENTS_WALK,
+            Walk::OddOfBusiness => &PAYMENTS_WALK_ODD,
+            Walk::TestOfBusiness => &PAYMENTS_WALK_TEST,
+            Walk::All => &PAYMENTS_WALK_ALL,
+            Walk::AllOdd => &PAYMENTS_WALK_ALL_ODD,
         };
         self.read(sql, filter.params(window, limit)).await?.into_iter().map(decode).collect()
     }
@@ -296,11 +296,11 @@ impl Store {
         limit: usize,
     ) -> Result<Vec<PaymentTexts>, StoreError> {
         let sql: &'static Sql = match filter.walk() {
-            Walk::Business => &TEXTS,
-            Walk::OddOfBusiness => &TEXTS_ODD,
-            Walk::TestOfBusiness => &TEXTS_TEST,
-            Walk::All => &TEXTS_ALL,
-            Walk::AllOdd => &TEXTS_ALL_ODD,
+            Walk::Business => &PAYMENTS_TEXTS,
+            Walk::OddOfBusiness => &PAYMENTS_TEXTS_ODD,
+            Walk::TestOfBusiness => &PAYMENTS_TEXTS_TEST,
+            Walk::All => &PAYMENTS_TEXTS_ALL,
+            Walk::AllOdd => &PAYMENTS_TEXTS_ALL_ODD,
         };
         let rows = self.read(sql, filter.params(window, limit)).await?;
         rows.into_iter()

@@ -19,11 +19,11 @@ statements! {
          on conflict (business_id, day) do update set good = request_counts.good + excluded.good, \
          refused = request_counts.refused + excluded.refused, unlisted = request_counts.unlisted + excluded.unlisted"
     }
-    END: query {
+    REFUSED_END: query {
         "select refused_at, id from refused_requests where business_id = $1 and refused_at <= $2 \
          and (refused_at < $2 or id < $3) order by refused_at desc, id desc limit 1 offset $4"
     }
-    WALK: query {
+    REFUSED_WALK: query {
         "select id, business_id, refused_at, method, route, status, code, message, request_id from refused_requests \
          where business_id = $1 and refused_at <= $2 and (refused_at < $2 or id < $3) and refused_at >= $4 \
          and (refused_at > $4 or id >= $5) order by refused_at desc, id desc limit $6"
@@ -107,7 +107,7 @@ impl Store {
     ) -> Result<Option<Place>, StoreError> {
         let behind = rows.saturating_sub(1) as i64;
         let params = vec![business_id.into(), before.at.into(), before.id.into(), behind.into()];
-        let Some(row) = self.read_one(&END, params).await? else { return Ok(None) };
+        let Some(row) = self.read_one(&REFUSED_END, params).await? else { return Ok(None) };
         let mut r = row.reader("refused_requests");
         Ok(Some(Place { at: r.time("refused_at")?, id: r.int("id")? }))
     }
@@ -128,7 +128,7 @@ impl Store {
             from.id.into(),
             (limit as i64).into(),
         ];
-        self.read(&WALK, params).await?.into_iter().map(decode).collect()
+        self.read(&REFUSED_WALK, params).await?.into_iter().map(decode).collect()
     }
 
     /// Requests of a business from a day on.

@@ -8,15 +8,12 @@ use tillbell::domain::payment::{Payment, Status};
 use tillbell::domain::time::{Span, Timestamp};
 use tillbell::ops::csv::{CsvReader, CsvSource};
 use tillbell::ops::paging::{Cursor, PageSize};
-use tillbell::ops::payments::browse::{
-    Browse, BrowseRefused, PaymentFilter, browse_payments, browse_within,
-};
+use tillbell::ops::payments::browse::{Browse, BrowseRefused, PaymentFilter, browse_payments, browse_within};
 use tillbell::store::IdKind;
 use tillbell::store::tables::payments;
 
 use crate::audits::by_hand;
 use crate::harness::app::{ACCOUNT, LATER, Merchant, START, TestApp, at, world};
-use crate::harness::databases::TestDatabase;
 use crate::harness::mails::Alert;
 
 /// A page of two, for which three rows are looked at.

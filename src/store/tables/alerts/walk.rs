@@ -75,23 +75,23 @@ macro_rules! by_prefix {
 }
 
 statements! {
-    END: query { end!(of_status!()) }
-    END_ALL: query { end!(of_all!()) }
-    WALK: query { walked!(columns!(), of_status!()) }
-    WALK_ALL: query { walked!(columns!(), of_all!()) }
-    TEXTS: query { walked!(texts!(), of_status!()) }
-    TEXTS_ALL: query { walked!(texts!(), of_all!()) }
+    ALERTS_END: query { end!(of_status!()) }
+    ALERTS_END_ALL: query { end!(of_all!()) }
+    ALERTS_WALK: query { walked!(columns!(), of_status!()) }
+    ALERTS_WALK_ALL: query { walked!(columns!(), of_all!()) }
+    ALERTS_TEXTS: query { walked!(texts!(), of_status!()) }
+    ALERTS_TEXTS_ALL: query { walked!(texts!(), of_all!()) }
     // The same from the oldest on: from a place (itself left out) to the row that ends the window.
-    END_OLDEST: query {
+    ALERTS_END_OLDEST: query {
         "select first_seen_at, id from alerts where status = $1 and first_seen_at >= $2 \
          and (first_seen_at > $2 or id > $3) order by first_seen_at, id limit 1 offset $4"
     }
-    WALK_OLDEST: query {
+    ALERTS_WALK_OLDEST: query {
         concat!("select ", columns!(), " from alerts where status = $1 and first_seen_at >= $2 \
          and (first_seen_at > $2 or id > $3) and first_seen_at <= $4 and (first_seen_at < $4 or id <= $5) \
          order by first_seen_at, id limit $6")
     }
-    TEXTS_OLDEST: query {
+    ALERTS_TEXTS_OLDEST: query {
         concat!("select ", texts!(), " from alerts where status = $1 and first_seen_at >= $2 \
          and (first_seen_at > $2 or id > $3) and first_seen_at <= $4 and (first_seen_at < $4 or id <= $5) \
          order by first_seen_at, id limit $6")
@@ -167,9 +167,13 @@ impl Store {
         let status = order.status().map_or("", AlertStatus::as_str).into();
         let (at, id) = (after.at.into(), after.id.into());
         let (sql, params): (&'static Sql, Vec<Value>) = match order {
-            AlertOrder::NewestFirst(Some(_)) => (&END, vec![status, at, id, Timestamp::MIN.into(), behind]),
-            AlertOrder::NewestFirst(None) => (&END_ALL, vec![status, at, id, Timestamp::MIN.into(), behind]),
-            AlertOrder::OldestFirst(_) => (&END_OLDEST, vec![status, at, id, behind]),
+            AlertOrder::NewestFirst(Some(_)) => {
+                (&ALERTS_END, vec![status, at, id, Timestamp::MIN.into(), behind])
+            }
+            AlertOrder::NewestFirst(None) => {
+                (&ALERTS_END_ALL, vec![status, at, id, Timestamp::MIN.into(), behind])
+            }
+            AlertOrder::OldestFirst(_) => (&ALERTS_END_OLDEST, vec![status, at, id, behind]),
         };
         let Some(row) = self.read_one(sql, params).await? else { return Ok(None) };
         let mut r = row.reader("alerts");
@@ -184,7 +188,8 @@ impl Store {
         window: Window,
         limit: usize,
     ) -> Result<Vec<AlertRow>, StoreError> {
-        let (sql, params) = order.choose([&WALK, &WALK_ALL, &WALK_OLDEST], window, limit);
+        let (sql, params) =
+            order.choose([&ALERTS_WALK, &ALERTS_WALK_ALL, &ALERTS_WALK_OLDEST], window, limit);
         self.read(sql, params).await?.into_iter().map(decode).collect()
     }
 
@@ -195,7 +200,8 @@ impl Store {
         window: Window,
         limit: usize,
     ) -> Result<Vec<AlertTexts>, StoreError> {
-        let (sql, params) = order.choose([&TEXTS, &TEXTS_ALL, &TEXTS_OLDEST], window, limit);
+        let (sql, params) =
+            order.choose([&ALERTS_TEXTS, &ALERTS_TEXTS_ALL, &ALERTS_TEXTS_OLDEST], window, limit);
         let rows = self.read(sql, params).await?;
         rows.into_iter()
             .map(|row| {

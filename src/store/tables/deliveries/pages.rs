@@ -19,7 +19,7 @@ macro_rules! failed {
 /// As its index says it; then which of them.
 macro_rules! paused {
     () => {
-        "j.business_id + 0 = $1 and j.kind = 'deliver' and j.done_at is null \
+        "j.business_id + 0 = $1 and j.kind || '' = 'deliver' and j.done_at is null \
          and (j.tries > 0 or j.outcome = 'paused') and j.outcome || '' = 'paused'"
     };
 }
@@ -82,15 +82,15 @@ macro_rules! walked {
 }
 
 statements! {
-    END: query { end!("events", "e.business_id = $1", "e") }
-    END_FAILED: query { end!("jobs", failed!(), "j") }
-    END_PAUSED: query { end!("jobs", paused!(), "j") }
+    DELIVERIES_END: query { end!("events", "e.business_id = $1", "e") }
+    DELIVERIES_END_FAILED: query { end!("jobs", failed!(), "j") }
+    DELIVERIES_END_PAUSED: query { end!("jobs", paused!(), "j") }
     // SQLite keeps the order of a cross join.
-    WALK: query {
+    DELIVERIES_WALK: query {
         walked!("events e cross join jobs j", "e.business_id = $1 and j.subject_id = e.id and j.kind = 'deliver'", "e")
     }
-    WALK_FAILED: query { walked!("jobs j cross join events e", concat!("e.id = j.subject_id and ", failed!()), "j") }
-    WALK_PAUSED: query { walked!("jobs j cross join events e", concat!("e.id = j.subject_id and ", paused!()), "j") }
+    DELIVERIES_WALK_FAILED: query { walked!("jobs j cross join events e", concat!("e.id = j.subject_id and ", failed!()), "j") }
+    DELIVERIES_WALK_PAUSED: query { walked!("jobs j cross join events e", concat!("e.id = j.subject_id and ", paused!()), "j") }
     // After the last one that was taken.
     TO_RESEND: query {
         concat!(
@@ -111,7 +111,7 @@ statements! {
     }
     IN_TROUBLE: query {
         "select coalesce(outcome, 'waiting') as state, count(*) as count, min(created_at) as oldest from (\
-         select outcome, created_at from jobs where business_id + 0 = $1 and kind = 'deliver' and done_at is null \
+         select outcome, created_at from jobs where business_id + 0 = $1 and kind || '' = 'deliver' and done_at is null \
          and (tries > 0 or outcome = 'paused') order by created_at limit 10000) as troubled group by outcome"
     }
 }
@@ -168,7 +168,7 @@ impl Store {
         before: Place,
         rows: usize,
     ) -> Result<Option<Place>, StoreError> {
-        let sql = filter.choose(&END, &END_FAILED, &END_PAUSED);
+        let sql = filter.choose(&DELIVERIES_END, &DELIVERIES_END_FAILED, &DELIVERIES_END_PAUSED);
         let behind = rows.saturating_sub(1) as i64;
         let params = vec![filter.business_id.into(), before.at.into(), before.id.into(), behind.into()];
         let Some(row) = self.read_one(sql, params).await? else { return Ok(None) };
@@ -183,7 +183,7 @@ impl Store {
         window: Window,
         limit: usize,
     ) -> Result<Vec<Delivery>, StoreError> {
-        let sql = filter.choose(&WALK, &WALK_FAILED, &WALK_PAUSED);
+        let sql = filter.choose(&DELIVERIES_WALK, &DELIVERIES_WALK_FAILED, &DELIVERIES_WALK_PAUSED);
         let params: Vec<Value> = vec![
             filter.business_id.into(),
             window.until.at.into(),
