@@ -2,7 +2,7 @@
 //!
 //! A test over the text of the repository. The rules and their lists are in
 //! `tidy/rules.rs` and `tidy/arrows.rs`, the splitting of a file into code, comments and
-//! strings in `tidy/scan.rs`; each rule is tried there on small bad examples. A finding
+//! strings in `tidy/scan.rs`, what templates may hold in `tidy/templates.rs`; each rule is tried there on small bad examples. A finding
 //! names file, line and what to do. ARCHITECTURE.md states the same rules in prose.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
@@ -20,6 +20,8 @@ mod references;
 mod rules;
 #[path = "tidy/scan.rs"]
 mod scan;
+#[path = "tidy/templates.rs"]
+mod templates;
 
 /// Deep enough for any folder of this repository, an end for a loop of links.
 const MAX_DEPTH: usize = 12;
@@ -96,6 +98,7 @@ fn the_repository_is_tidy() {
     let mut findings = rules::check(&files);
     circles::check(files.iter().map(|file| (&*file.path, &*file.text)), &mut findings);
     references::check(&files, &mut findings);
+    templates::check(&files, &mut findings);
     let list: Vec<String> = findings.iter().map(Finding::to_string).collect();
     assert!(list.is_empty(), "{} things to tidy:\n{}\n", list.len(), list.join("\n"));
 }

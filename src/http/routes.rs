@@ -12,7 +12,7 @@ use http::request::Parts;
 use http::{HeaderValue, Method};
 
 use super::paths::{
-    API, ICON, LOGO, PAYMENT, PAYMENT_AMOUNT, PAYMENT_REQUEST, PAYMENTS, WALLET_ENSURE, WALLET_LOOKUP,
+    API, ASSET, ICON, LOGO, PAYMENT, PAYMENT_AMOUNT, PAYMENT_REQUEST, PAYMENTS, WALLET_ENSURE, WALLET_LOOKUP,
     WALLET_MESSAGE, WALLET_PAY, WALLET_TOPUP, WHATSAPP,
 };
 use super::{Http, api, health, pages, whatsapp};
@@ -43,7 +43,13 @@ pub fn main(http: Arc<Http>, with_api: bool, with_pages: bool) -> Router {
     if with_pages {
         let page = || get(pages::pay::handle).post(pages::pay::handle);
         router = router.route("/pay", page()).route("/pay/", page()).route("/pay/{*token}", page());
-        router = router.route(ICON, get(pages::brand::icon));
+        router = router.route(ICON, get(pages::brand::icon)).route(ASSET, get(pages::assets::handle));
+        for route in pages::table::TABLE {
+            let page = move |State(http): State<Arc<Http>>, request: Request| {
+                pages::table::handle(http, route, request)
+            };
+            router = router.route(route.path, get(page).post(page));
+        }
         if http.brand.has_logo() {
             router = router.route(LOGO, get(pages::brand::logo));
         }

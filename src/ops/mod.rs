@@ -16,6 +16,7 @@ pub mod merchants;
 pub mod messages;
 pub mod paging;
 pub mod payments;
+pub mod people;
 pub mod retention;
 pub mod wallet_payments;
 pub mod wallets;

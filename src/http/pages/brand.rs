@@ -12,8 +12,6 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use http::HeaderValue;
 use http::header::{
@@ -22,7 +20,6 @@ use http::header::{
 use sha2::{Digest, Sha256};
 use url::Url;
 
-use super::page::STYLE;
 use crate::config::Pages;
 use crate::http::Http;
 use crate::http::paths::{ICON, LOGO};
@@ -59,7 +56,6 @@ pub struct Brand {
     /// Who a customer turns to, and how.
     pub contact: String,
     logo: Option<Logo>,
-    pub(super) policy: HeaderValue,
 }
 
 impl Brand {
@@ -76,7 +72,6 @@ impl Brand {
             support: pages.support.clone(),
             contact: pages.contact(),
             logo: None,
-            policy: policy(),
         }
     }
 
@@ -97,16 +92,6 @@ impl Brand {
 
 fn base(public_url: &str) -> String {
     Url::parse(public_url).map(|url| url.path().trim_end_matches('/').to_owned()).unwrap_or_default()
-}
-
-/// Nothing but our one stylesheet, our icon and the logo, forms to ourselves, and no frame around us.
-fn policy() -> HeaderValue {
-    let hash = STANDARD.encode(Sha256::digest(STYLE.as_bytes()));
-    let policy = format!(
-        "default-src 'none'; style-src 'sha256-{hash}'; img-src 'self'; form-action 'self'; frame-ancestors 'none'; \
-         base-uri 'none'"
-    );
-    HeaderValue::try_from(policy).unwrap_or(HeaderValue::from_static("default-src 'none'"))
 }
 
 fn read(path: &Path) -> Result<Logo, LogoProblem> {

@@ -64,10 +64,12 @@ pub enum IdKind {
     PinCode,
     Message,
     Credit,
+    User,
+    Session,
     Refused,
 }
 
-const KINDS: usize = 23;
+const KINDS: usize = 25;
 
 impl IdKind {
     fn name(self) -> &'static str {
@@ -94,6 +96,8 @@ impl IdKind {
             IdKind::PinCode => "pin_code",
             IdKind::Message => "message",
             IdKind::Credit => "credit",
+            IdKind::User => "user",
+            IdKind::Session => "session",
             IdKind::Refused => "refused",
         }
     }

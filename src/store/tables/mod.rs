@@ -23,6 +23,8 @@ pub mod payments;
 pub mod places;
 pub mod refused;
 pub mod seals;
+pub mod sessions;
 pub mod settlements;
 pub mod topups;
+pub mod users;
 pub mod wallets;

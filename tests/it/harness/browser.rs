@@ -14,7 +14,8 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
 const PROGRAM: &str = "chromedriver";
-const PICTURES: &str = "TILLBELL_TEST_PICTURES";
+/// Names the folder where pictures are kept.
+pub const PICTURES: &str = "TILLBELL_TEST_PICTURES";
 /// One command; the first one starts the browser.
 const DEADLINE: Duration = Duration::from_secs(60);
 /// How long a page may take to come.
@@ -231,6 +232,12 @@ impl Browser {
         let rect = |element: &String| self.call("GET", &format!("element/{element}/rect"), None);
         let end = |rect: Value| rect["x"].as_f64().unwrap() + rect["width"].as_f64().unwrap();
         self.find(css).iter().map(rect).map(end).collect()
+    }
+
+    /// How high such elements are; 0 for what is not shown.
+    pub fn heights(&self, css: &str) -> Vec<f64> {
+        let rect = |element: &String| self.call("GET", &format!("element/{element}/rect"), None);
+        self.find(css).iter().map(rect).map(|rect| rect["height"].as_f64().unwrap()).collect()
     }
 
     /// What stands in elements that are too narrow for it.

@@ -7,7 +7,7 @@
 
 use http::StatusCode;
 
-use super::PageState;
+use super::answer::PageState;
 use super::astray::not_found;
 use super::codes::{forgot, may_ask, not_sent, set_up, unlock};
 use super::figures::{clock, clock_after, day, left, tries, unbroken};

@@ -1,0 +1,62 @@
+//! Texts as pages show them. Whoever wrote them, they cannot turn what stands beside them.
+
+use std::fmt;
+
+use crate::domain::text::turns;
+
+/// Without the characters that turn the direction of writing: they could show an amount backwards.
+pub fn plain(text: &str) -> String {
+    text.chars().filter(|c| !turns(*c)).collect()
+}
+
+/// A text on a page. Every component holds its texts as this, so that none is forgotten; templates escape it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Text(String);
+
+impl Text {
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl From<&str> for Text {
+    fn from(text: &str) -> Text {
+        Text(plain(text))
+    }
+}
+
+impl From<String> for Text {
+    fn from(text: String) -> Text {
+        Text(if text.chars().any(turns) { plain(&text) } else { text })
+    }
+}
+
+impl From<&String> for Text {
+    fn from(text: &String) -> Text {
+        Text(plain(text))
+    }
+}
+
+impl fmt::Display for Text {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_cannot_turn_what_stands_beside_it() {
+        let text = "NGN \u{202e}00.05\u{2066} ọ";
+        assert_eq!(plain(text), "NGN 00.05 ọ");
+        for shown in [Text::from(text), Text::from(text.to_owned()), Text::from(&text.to_owned())] {
+            assert_eq!(shown.as_str(), "NGN 00.05 ọ");
+        }
+    }
+}

@@ -1,0 +1,6 @@
+//! What the pages of people who sign in are made of: what they load, and every component, looked at in a browser.
+
+mod assets;
+mod contrast;
+mod gallery;
+mod samples;
