@@ -17,6 +17,6 @@ create index payments_open_until on payments (approvable_until_at, business_id, 
 
 create index events_of_business on events (business_id, created_at, id);
 create index jobs_failed_of_business on jobs ((business_id + 0), created_at, id)
-    where kind = 'deliver' and outcome = 'failed';
+    where kind || '' = 'deliver' and outcome || '' = 'failed';
 create index jobs_in_trouble on jobs ((business_id + 0), created_at, id)
     where kind || '' = 'deliver' and done_at is null and (tries > 0 or outcome = 'paused');

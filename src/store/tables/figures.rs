@@ -122,7 +122,7 @@ statements! {
     }
     FAILED_WEBHOOKS: query {
         "select day, count(*) as failed from (select (created_at + 3600000000) / 86400000000 as day from jobs \
-         where kind = 'deliver' and outcome = 'failed' and business_id + 0 = $1 and created_at >= $2 \
+         where kind || '' = 'deliver' and outcome || '' = 'failed' and business_id + 0 = $1 and created_at >= $2 \
          order by created_at desc limit 10000) as failed group by day order by day"
     }
     FAILED_WEBHOOKS_OF_ALL: query {

@@ -20,13 +20,13 @@ statements! {
          refused = request_counts.refused + excluded.refused, unlisted = request_counts.unlisted + excluded.unlisted"
     }
     REFUSED_END: query {
-        "select refused_at, id from refused_requests where business_id = $1 and refused_at <= $2 \
-         and (refused_at < $2 or id < $3) order by refused_at desc, id desc limit 1 offset $4"
+        "select refused_at, id from refused_requests where (business_id, refused_at, id) < ($1, $2, $3) \
+         and (business_id, refused_at) >= ($1, 0) order by business_id desc, refused_at desc, id desc limit 1 offset $4"
     }
     REFUSED_WALK: query {
         "select id, business_id, refused_at, method, route, status, code, message, request_id from refused_requests \
-         where business_id = $1 and refused_at <= $2 and (refused_at < $2 or id < $3) and refused_at >= $4 \
-         and (refused_at > $4 or id >= $5) order by refused_at desc, id desc limit $6"
+         where (business_id, refused_at, id) < ($1, $2, $3) and (business_id, refused_at, id) >= ($1, $4, $5) \
+         order by business_id desc, refused_at desc, id desc limit $6"
     }
     COUNTS: query {
         "select cast(coalesce(sum(good), 0) as bigint) as good, cast(coalesce(sum(refused), 0) as bigint) as refused, \

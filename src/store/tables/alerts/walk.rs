@@ -13,11 +13,6 @@ use crate::store::{Store, StoreError, Value};
 /// Alerts read by their ids at once; the statement has as many places.
 pub const IDS_MAX: usize = 50;
 
-macro_rules! of_status {
-    () => {
-        "status = $1"
-    };
-}
 macro_rules! of_all {
     () => {
         "cast($1 as text) = ''"
@@ -49,6 +44,31 @@ macro_rules! walked {
     };
 }
 
+/// The same of one status, from the newest or from the oldest on. Its index alone has this order: told apart from the
+/// time, PostgreSQL may read the alerts of every status.
+macro_rules! walked_of_status {
+    ($columns:expr) => {
+        concat!(
+            "select ",
+            $columns,
+            " from alerts where (status, first_seen_at) <= ($1, $2) and (first_seen_at < $2 or id < $3) \
+             and (status, first_seen_at) >= ($1, $4) and (first_seen_at > $4 or id >= $5) \
+             order by status desc, first_seen_at desc, id desc limit $6"
+        )
+    };
+}
+macro_rules! walked_of_oldest {
+    ($columns:expr) => {
+        concat!(
+            "select ",
+            $columns,
+            " from alerts where (status, first_seen_at) >= ($1, $2) and (first_seen_at > $2 or id > $3) \
+             and (status, first_seen_at) <= ($1, $4) and (first_seen_at < $4 or id <= $5) \
+             order by status, first_seen_at, id limit $6"
+        )
+    };
+}
+
 /// What is compared with what is looked for.
 macro_rules! texts {
     () => {
@@ -75,27 +95,23 @@ macro_rules! by_prefix {
 }
 
 statements! {
-    ALERTS_END: query { end!(of_status!()) }
+    ALERTS_END: query {
+        "select first_seen_at, id from alerts where (status, first_seen_at) <= ($1, $2) \
+         and (first_seen_at < $2 or id < $3) and (status, first_seen_at) >= ($1, $4) \
+         order by status desc, first_seen_at desc, id desc limit 1 offset $5"
+    }
     ALERTS_END_ALL: query { end!(of_all!()) }
-    ALERTS_WALK: query { walked!(columns!(), of_status!()) }
-    ALERTS_WALK_ALL: query { walked!(columns!(), of_all!()) }
-    ALERTS_TEXTS: query { walked!(texts!(), of_status!()) }
-    ALERTS_TEXTS_ALL: query { walked!(texts!(), of_all!()) }
-    // The same from the oldest on: from a place (itself left out) to the row that ends the window.
     ALERTS_END_OLDEST: query {
-        "select first_seen_at, id from alerts where status = $1 and first_seen_at >= $2 \
-         and (first_seen_at > $2 or id > $3) order by first_seen_at, id limit 1 offset $4"
+        "select first_seen_at, id from alerts where (status, first_seen_at) >= ($1, $2) \
+         and (first_seen_at > $2 or id > $3) and (status, first_seen_at) <= ($1, $4) \
+         order by status, first_seen_at, id limit 1 offset $5"
     }
-    ALERTS_WALK_OLDEST: query {
-        concat!("select ", columns!(), " from alerts where status = $1 and first_seen_at >= $2 \
-         and (first_seen_at > $2 or id > $3) and first_seen_at <= $4 and (first_seen_at < $4 or id <= $5) \
-         order by first_seen_at, id limit $6")
-    }
-    ALERTS_TEXTS_OLDEST: query {
-        concat!("select ", texts!(), " from alerts where status = $1 and first_seen_at >= $2 \
-         and (first_seen_at > $2 or id > $3) and first_seen_at <= $4 and (first_seen_at < $4 or id <= $5) \
-         order by first_seen_at, id limit $6")
-    }
+    ALERTS_WALK: query { walked_of_status!(columns!()) }
+    ALERTS_WALK_ALL: query { walked!(columns!(), of_all!()) }
+    ALERTS_WALK_OLDEST: query { walked_of_oldest!(columns!()) }
+    ALERTS_TEXTS: query { walked_of_status!(texts!()) }
+    ALERTS_TEXTS_ALL: query { walked!(texts!(), of_all!()) }
+    ALERTS_TEXTS_OLDEST: query { walked_of_oldest!(texts!()) }
     BY_IDS: query {
         concat!("select ", columns!(), " from alerts where id in ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, \
          $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, $34, \
@@ -173,7 +189,9 @@ impl Store {
             AlertOrder::NewestFirst(None) => {
                 (&ALERTS_END_ALL, vec![status, at, id, Timestamp::MIN.into(), behind])
             }
-            AlertOrder::OldestFirst(_) => (&ALERTS_END_OLDEST, vec![status, at, id, behind]),
+            AlertOrder::OldestFirst(_) => {
+                (&ALERTS_END_OLDEST, vec![status, at, id, Timestamp::MAX.into(), behind])
+            }
         };
         let Some(row) = self.read_one(sql, params).await? else { return Ok(None) };
         let mut r = row.reader("alerts");

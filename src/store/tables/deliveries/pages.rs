@@ -13,7 +13,7 @@ pub const TROUBLE_MAX: i64 = 10_000;
 
 macro_rules! failed {
     () => {
-        "j.business_id + 0 = $1 and j.kind = 'deliver' and j.outcome = 'failed'"
+        "j.business_id + 0 = $1 and j.kind || '' = 'deliver' and j.outcome || '' = 'failed'"
     };
 }
 /// As its index says it; then which of them.
@@ -25,72 +25,58 @@ macro_rules! paused {
 }
 
 macro_rules! end {
-    ($of:literal, $which:expr, $row:literal) => {
+    ($which:expr) => {
         concat!(
-            "select ",
-            $row,
-            ".created_at, ",
-            $row,
-            ".id from ",
-            $of,
-            " ",
-            $row,
-            " where ",
+            "select j.created_at, j.id from jobs j where ",
             $which,
-            " and ",
-            $row,
-            ".created_at <= $2 and (",
-            $row,
-            ".created_at < $2 or ",
-            $row,
-            ".id < $3) order by ",
-            $row,
-            ".created_at desc, ",
-            $row,
-            ".id desc limit 1 offset $4"
+            " and j.created_at <= $2 and (j.created_at < $2 or j.id < $3) \
+             order by j.created_at desc, j.id desc limit 1 offset $4"
         )
     };
 }
 
+/// What is judged row by row; an empty text asks nothing.
+macro_rules! judged {
+    () => {
+        " and (cast($7 as text) = '' or e.kind = $7) \
+         and (cast($8 as text) = '' or coalesce(j.outcome, 'waiting') = $8)"
+    };
+}
+
 macro_rules! walked {
-    ($of:literal, $which:expr, $row:literal) => {
+    ($which:expr) => {
         concat!(
-            delivery!($of),
-            "where ",
+            delivery!("jobs j cross join events e"),
+            "where e.id = j.subject_id and ",
             $which,
-            " and ",
-            $row,
-            ".created_at <= $2 and (",
-            $row,
-            ".created_at < $2 or ",
-            $row,
-            ".id < $3) and ",
-            $row,
-            ".created_at >= $4 and (",
-            $row,
-            ".created_at > $4 or ",
-            $row,
-            ".id >= $5) \
-             and (cast($7 as text) = '' or e.kind = $7) \
-             and (cast($8 as text) = '' or coalesce(j.outcome, 'waiting') = $8) order by ",
-            $row,
-            ".created_at desc, ",
-            $row,
-            ".id desc limit $6"
+            " and j.created_at <= $2 and (j.created_at < $2 or j.id < $3) \
+             and j.created_at >= $4 and (j.created_at > $4 or j.id >= $5)",
+            judged!(),
+            " order by j.created_at desc, j.id desc limit $6"
         )
     };
 }
 
 statements! {
-    DELIVERIES_END: query { end!("events", "e.business_id = $1", "e") }
-    DELIVERIES_END_FAILED: query { end!("jobs", failed!(), "j") }
-    DELIVERIES_END_PAUSED: query { end!("jobs", paused!(), "j") }
+    // By whole places, so that the index over everybody's events will not do.
+    DELIVERIES_END: query {
+        "select created_at, id from events where (business_id, created_at, id) < ($1, $2, $3) \
+         and (business_id, created_at) >= ($1, 0) order by business_id desc, created_at desc, id desc limit 1 offset $4"
+    }
+    DELIVERIES_END_FAILED: query { end!(failed!()) }
+    DELIVERIES_END_PAUSED: query { end!(paused!()) }
     // SQLite keeps the order of a cross join.
     DELIVERIES_WALK: query {
-        walked!("events e cross join jobs j", "e.business_id = $1 and j.subject_id = e.id and j.kind = 'deliver'", "e")
+        concat!(
+            delivery!("events e cross join jobs j"),
+            "where (e.business_id, e.created_at, e.id) < ($1, $2, $3) \
+             and (e.business_id, e.created_at, e.id) >= ($1, $4, $5) and j.subject_id = e.id and j.kind = 'deliver'",
+            judged!(),
+            " order by e.business_id desc, e.created_at desc, e.id desc limit $6"
+        )
     }
-    DELIVERIES_WALK_FAILED: query { walked!("jobs j cross join events e", concat!("e.id = j.subject_id and ", failed!()), "j") }
-    DELIVERIES_WALK_PAUSED: query { walked!("jobs j cross join events e", concat!("e.id = j.subject_id and ", paused!()), "j") }
+    DELIVERIES_WALK_FAILED: query { walked!(failed!()) }
+    DELIVERIES_WALK_PAUSED: query { walked!(paused!()) }
     // After the last one that was taken.
     TO_RESEND: query {
         concat!(
@@ -102,7 +88,7 @@ statements! {
     }
     FAILED_COUNT: query {
         "select count(*) as count, min(created_at) as oldest from (select created_at from jobs \
-         where business_id + 0 = $1 and kind = 'deliver' and outcome = 'failed' order by created_at limit 10000) as failed"
+         where business_id + 0 = $1 and kind || '' = 'deliver' and outcome || '' = 'failed' order by created_at limit 10000) as failed"
     }
     FAILED_COUNT_OF_ALL: query {
         "select count(*) as count, min(created_at) as oldest from (select created_at from jobs \
