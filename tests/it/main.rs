@@ -24,6 +24,7 @@ mod counted_once;
 mod crashes;
 mod crowded;
 mod debit_mails;
+mod figures;
 mod finding;
 mod fished;
 mod forged;
