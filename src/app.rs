@@ -20,7 +20,7 @@ pub use crate::store::StoreOptions;
 pub use crate::store::engine::look::place as database_place;
 use crate::store::engine::look::{self, Found, Schema};
 use crate::store::{Store, StoreError};
-use crate::vault::pin::PinHasher;
+use crate::vault::hasher::SecretHasher;
 use crate::vault::{Vault, VaultError};
 
 /// Handed to ops and doors as `Arc<App>`.
@@ -32,7 +32,9 @@ pub struct App {
     pub outbound: Outbound,
     pub vault: Vault,
     /// Where PINs are hashed, one at a time.
-    pub pins: PinHasher,
+    pub pins: SecretHasher,
+    /// Where passwords are, beside them.
+    pub passwords: SecretHasher,
     /// Held while a PIN's try takes its places, so that tries of one node do not race one another.
     pub place_turn: tokio::sync::Mutex<()>,
     /// The way to customers' phones.
@@ -230,7 +232,8 @@ impl App {
             clock,
             random,
             outbound,
-            pins: PinHasher::new(&vault),
+            pins: SecretHasher::for_pins(&vault),
+            passwords: SecretHasher::for_passwords(&vault),
             place_turn: tokio::sync::Mutex::new(()),
             vault,
             messenger,

@@ -24,6 +24,7 @@ mod one_or_more;
 mod pages;
 mod retention;
 mod smtp;
+mod users;
 mod wallet;
 mod warnings;
 mod whatsapp;
@@ -38,6 +39,7 @@ pub use mail::Mail;
 pub use pages::Pages;
 pub use retention::Retention;
 pub use smtp::{Smtp, SmtpAddress, SmtpProtocol};
+pub use users::Users;
 pub use wallet::Wallet;
 pub use whatsapp::{MessengerChoice, Templates, WebhookSecrets, WhatsApp};
 
@@ -53,6 +55,7 @@ pub struct Config {
     pub webhooks: Webhooks,
     pub wallet: Wallet,
     pub pages: Pages,
+    pub users: Users,
     /// How messages go to customers.
     pub messenger: MessengerChoice,
     pub limits: Limits,
@@ -154,6 +157,7 @@ struct RawConfig {
     webhooks: RawWebhooks,
     wallet: wallet::RawWallet,
     pages: pages::RawPages,
+    users: users::RawUsers,
     messenger: Option<String>,
     whatsapp: Option<whatsapp::RawWhatsApp>,
     limits: RawLimits,
@@ -327,6 +331,7 @@ impl Config {
             (None, None) => Secret::File(key_file_beside(&database_url)),
         };
         let server = server(raw.server)?;
+        let users = raw.users.check(server.dev);
         Ok(Config {
             mail: raw.mail.check(server.tls.as_ref(), server.dev)?,
             messenger: whatsapp::messenger(raw.messenger, raw.whatsapp, server.dev)?,
@@ -336,6 +341,7 @@ impl Config {
             webhooks: webhooks(raw.webhooks)?,
             wallet: raw.wallet.check()?,
             pages: raw.pages.check()?,
+            users,
             limits: Limits {
                 requests_per_minute: rate("limits.requests_per_minute", raw.limits.requests_per_minute, 60)?,
                 wallet_requests_per_minute: rate(

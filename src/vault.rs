@@ -16,8 +16,8 @@ use zeroize::Zeroizing;
 use crate::clock::Random;
 use crate::config;
 
+pub mod hasher;
 pub mod link;
-pub mod pin;
 
 const NONCE_BYTES: usize = 24;
 const KEY_BYTES: usize = 32;

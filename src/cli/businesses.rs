@@ -10,9 +10,11 @@ use super::webhooks::WALLET_PAYMENTS_ONLY;
 use crate::domain::charges::Schedule;
 use crate::domain::merchant::Business;
 use crate::domain::time::Timestamp;
+use crate::domain::user::{MemberRole, normal_email};
 use crate::domain::weburl;
 use crate::ops::merchants::businesses::{self, BusinessChange, NewBusiness, WithSecret};
 use crate::ops::merchants::websites::list_websites;
+use crate::ops::people::users::{Place, add_user};
 use crate::ops::webhooks::target::{LeftBehind, is_on_a_website, left_behind};
 
 const SECRET_ONCE: &str = "keep the webhook secret now: it is shown only once";
@@ -36,6 +38,9 @@ pub(super) enum BusinessCommand {
         /// Webhook URL for test events and wallet payments; bank transfers name their own
         #[arg(long, value_name = "URL")]
         webhook_url: Option<String>,
+        /// E-mail address of its first owner, who gets a link to set a password
+        #[arg(long, value_name = "EMAIL")]
+        owner: Option<String>,
         #[command(flatten)]
         charges: ChargeOptions,
     },
@@ -148,7 +153,10 @@ fn tell_left_behind(id: i64, old: &str, left: LeftBehind) {
 pub(super) async fn run(command: BusinessCommand, desk: &Desk) -> anyhow::Result<()> {
     let app = desk.open().await?;
     match command {
-        BusinessCommand::Add { name, email, webhook_url, charges } => {
+        BusinessCommand::Add { name, email, webhook_url, owner, charges } => {
+            if let Some(owner) = owner.as_ref().filter(|owner| normal_email(owner).is_none()) {
+                bail!("--owner {owner:?} is not an e-mail address");
+            }
             let same = |one: &&Business| {
                 one.name.trim().eq_ignore_ascii_case(name.trim())
                     && one.email.eq_ignore_ascii_case(email.trim())
@@ -159,7 +167,20 @@ pub(super) async fn run(command: BusinessCommand, desk: &Desk) -> anyhow::Result
             if let Some(id) = before {
                 warn(format_args!("business {id} has the same name and e-mail address"));
             }
-            desk.printer.object(&with_secret(&made))?;
+            let mut object = with_secret(&made);
+            if let Some(owner) = owner {
+                let place = Place::Member(made.business.id, MemberRole::Owner);
+                match add_user(&app, &desk.operator, &owner, place, None).await? {
+                    Ok(added) => {
+                        object = object
+                            .with("owner", &added.user.email)
+                            .with("owner_link", added.link.as_ref().map(|link| link.as_str()));
+                    }
+                    // The business is there, and its secret is shown only now.
+                    Err(refusal) => warn(format_args!("the business has no owner yet: {refusal}")),
+                }
+            }
+            desk.printer.object(&object)?;
             desk.printer.remark(true, SECRET_ONCE)
         }
         BusinessCommand::Set {

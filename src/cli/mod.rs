@@ -38,6 +38,7 @@ mod settings;
 mod shell;
 mod system;
 mod typed;
+mod users;
 mod wallets;
 mod webhooks;
 mod websites;
@@ -112,6 +113,12 @@ enum Command {
     /// Manage the API keys of a business
     #[command(subcommand, after_help = examples!["key add 1 --label \"web shop\"", "key list 1"])]
     Key(keys::KeyCommand),
+    /// Manage the people who sign in: the operator's staff, and members of businesses
+    #[command(subcommand, after_help = examples![
+        "user add --email ife@till.example --staff admin",
+        "user list",
+    ])]
+    User(users::UserCommand),
     /// Manage the bank accounts that customers pay into
     #[command(subcommand, after_help = examples![
         "account add --bank GTBank --number 0123456785 --name \"SUYA SPOT LTD\"",
@@ -168,7 +175,7 @@ impl Command {
             Command::Alert(_) | Command::Mailbox(_) | Command::Bank(_) => true,
             Command::Business(_) | Command::Website(_) | Command::Key(_) | Command::Account(_) => false,
             Command::Payment(_) | Command::Wallet(_) | Command::Message(_) | Command::Webhook(_) => false,
-            Command::Name(_) | Command::Audit | Command::Activity(_) => false,
+            Command::Name(_) | Command::Audit | Command::Activity(_) | Command::User(_) => false,
         }
     }
 }
@@ -239,6 +246,7 @@ async fn dispatch(command: Command, desk: &Desk) -> anyhow::Result<ExitCode> {
         Command::Business(command) => businesses::run(command, desk).await?,
         Command::Website(command) => websites::run(command, desk).await?,
         Command::Key(command) => keys::run(command, desk).await?,
+        Command::User(command) => users::run(command, desk).await?,
         Command::Account(command) => accounts::run(command, desk).await?,
         Command::Alert(command) => alerts::run(command, desk).await?,
         Command::Mailbox(command) => mailboxes::run(command, desk).await?,

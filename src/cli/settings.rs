@@ -88,6 +88,7 @@ fn sections(config: &Config) -> Vec<(&'static str, Object)> {
                 .with("logo_file", config.pages.logo_file.as_ref().map(|file| file.display().to_string()))
                 .with("support", config.pages.support.as_ref()),
         ),
+        ("users", Object::new().with("staff_totp", config.users.staff_totp)),
         (
             "limits",
             Object::new()

@@ -22,6 +22,8 @@ pub mod reference;
 pub mod same_transfer;
 pub mod text;
 pub mod time;
+pub mod totp;
+pub mod user;
 pub mod wallet;
 pub mod webhook;
 pub mod weburl;

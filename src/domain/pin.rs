@@ -2,7 +2,7 @@
 //!
 //! Refused at set-up: one repeated digit, two pairs, runs up or down, lines and corners of the keypad, years 1950
 //! to 2029 (contract/wallet.md#w24); they cover what people choose most. A PIN is wiped from memory when dropped and has no `Debug`. How it
-//! is hashed and compared is `vault::pin`'s.
+//! is hashed and compared is `vault::hasher`'s.
 
 use zeroize::Zeroizing;
 

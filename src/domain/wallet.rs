@@ -93,7 +93,7 @@ pub struct Wallet {
     pub tier: Tier,
     pub suspended: bool,
     pub locked_until: Option<Timestamp>,
-    /// As `vault::pin` made it; `None` before the first PIN.
+    /// As `vault::hasher` made it; `None` before the first PIN.
     pub pin: Option<Vec<u8>>,
     /// Raised by every new PIN; 0 before the first.
     pub pin_version: i64,

@@ -23,11 +23,22 @@ pub const LOGO: &str = "/brand/logo";
 pub const ICON: &str = "/brand/icon.svg";
 /// What pages load; the hash is of the file.
 pub const ASSET: &str = "/assets/{hash}/{name}";
+/// Where people who sign in begin.
+pub const START: &str = "/";
+pub const SIGN_IN: &str = "/sign-in";
+pub const SIGN_IN_CODE: &str = "/sign-in/code";
+pub const SIGN_OUT: &str = "/sign-out";
+/// A link to a password.
+pub const WELCOME: &str = "/welcome/{token}";
+pub const FORGOT: &str = "/forgot";
+pub const CONFIRM_PASSWORD: &str = "/confirm-password";
+/// One's own account.
+pub const ME: &str = "/me";
 /// What no route of ours answered.
 pub const UNROUTED: &str = "unrouted";
 
 /// Names that logs and metrics know.
-pub const ROUTES: [&str; 18] = [
+pub const ROUTES: [&str; 26] = [
     PAYMENT_REQUEST,
     PAYMENT,
     PAYMENT_AMOUNT,
@@ -42,6 +53,14 @@ pub const ROUTES: [&str; 18] = [
     LOGO,
     ICON,
     ASSET,
+    START,
+    SIGN_IN,
+    SIGN_IN_CODE,
+    SIGN_OUT,
+    WELCOME,
+    FORGOT,
+    CONFIRM_PASSWORD,
+    ME,
     "/healthz",
     "/readyz",
     "/metrics",

@@ -44,6 +44,12 @@ pub fn main(http: Arc<Http>, with_api: bool, with_pages: bool) -> Router {
         let page = || get(pages::pay::handle).post(pages::pay::handle);
         router = router.route("/pay", page()).route("/pay/", page()).route("/pay/{*token}", page());
         router = router.route(ICON, get(pages::brand::icon)).route(ASSET, get(pages::assets::handle));
+        for route in pages::table::TABLE {
+            let page = move |State(http): State<Arc<Http>>, request: Request| {
+                pages::table::handle(http, route, request)
+            };
+            router = router.route(route.path, get(page).post(page));
+        }
         if http.brand.has_logo() {
             router = router.route(LOGO, get(pages::brand::logo));
         }

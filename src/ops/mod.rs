@@ -13,6 +13,7 @@ pub mod mailboxes;
 pub mod merchants;
 pub mod messages;
 pub mod payments;
+pub mod people;
 pub mod retention;
 pub mod wallet_payments;
 pub mod wallets;

@@ -86,6 +86,8 @@ pub fn statements() -> Vec<&'static Sql> {
         tables::seals::ALL,
         tables::settlements::ALL,
         tables::topups::ALL,
+        tables::users::ALL,
+        tables::sessions::ALL,
         tables::wallets::ALL,
     ]
     .concat()

@@ -25,6 +25,13 @@ const NONCE_BYTES: usize = 16;
 /// Characters of a token: 256 bits in base64url.
 pub const TOKEN_CHARS: usize = 43;
 
+/// A fresh token of [`TOKEN_CHARS`] characters.
+pub fn fresh_token(random: &dyn Random) -> Zeroizing<String> {
+    let mut bytes = Zeroizing::new([0; 32]);
+    random.fill(bytes.as_mut());
+    Zeroizing::new(URL_SAFE_NO_PAD.encode(bytes.as_ref()))
+}
+
 /// A fresh nonce for a row of which links or codes are made.
 pub fn nonce(random: &dyn Random) -> Vec<u8> {
     let mut nonce = vec![0; NONCE_BYTES];
@@ -88,6 +95,26 @@ impl Vault {
     pub fn is_reference(&self, reference: &str, message_id: i64, sealed_phone: &[u8]) -> bool {
         let own = self.message_reference(message_id, sealed_phone);
         own.as_bytes().ct_eq(reference.as_bytes()).into()
+    }
+
+    /// What every form of a session carries, made of its cookie's token.
+    pub fn session_csrf(&self, token: &str) -> Zeroizing<String> {
+        Zeroizing::new(URL_SAFE_NO_PAD.encode(self.keyed("session form", token.as_bytes())))
+    }
+
+    /// Whether a form came from a page under this token.
+    pub fn is_session_csrf(&self, token: &str, given: &str) -> bool {
+        self.session_csrf(token).as_bytes().ct_eq(given.as_bytes()).into()
+    }
+
+    /// Under what wrong passwords are counted: of an e-mail address, or of an address on the net.
+    pub fn sign_in_key(&self, of: &str, value: &str) -> [u8; 32] {
+        self.keyed("sign-in count", format!("{of} {value}").as_bytes())
+    }
+
+    /// What is kept of a recovery code, which is too short for a plain hash.
+    pub fn recovery_hash(&self, user_id: i64, code: &str) -> [u8; 32] {
+        self.of_row("recovery code", user_id, code.as_bytes())
     }
 
     /// Under what a phone number's rows are found.

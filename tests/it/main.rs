@@ -35,6 +35,7 @@ mod meant_for_others;
 mod obstacles;
 mod other_accounts;
 mod pages;
+mod people;
 mod quarantine;
 mod reread;
 mod retention;

@@ -2,19 +2,28 @@
 //!
 //! `pay` is the page behind a confirm link; it stays without script and cookie. Pages of people who sign in are made of
 //! the components here: `layout` stands around them, `field`, `rows`, `parts` and `chart` are in them, `text` and `times`
-//! are what these write, `answer` sends them, `assets` is what they load. `brand` is whose pages these are, and `origin`
+//! are what these write, `answer` sends them, `assets` is what they load. `table` names them all and who may ask, `ask` is
+//! what a page knows of a request, `plain` is a page of few words; `sign_in` is signing in. `brand` is whose pages these are, and `origin`
 //! says whether a form came from one of ours. How pages look is in `templates/` and `assets/`; nothing here knows how
 //! money moves, that is `ops`'.
 
 pub mod answer;
+mod ask;
 pub mod assets;
+mod body;
 pub mod brand;
+mod caller;
 pub mod chart;
+mod cookie;
 pub mod field;
+mod flash;
 pub mod layout;
 mod origin;
 pub mod parts;
 pub mod pay;
+mod plain;
 pub mod rows;
+mod sign_in;
+pub mod table;
 pub mod text;
 pub mod times;

@@ -29,7 +29,7 @@ use crate::ops::wallets::find::known_wallet;
 use crate::store::tables::intents::{self, FormTry};
 use crate::store::tables::wallets;
 use crate::store::{Applied, IdKind, Step};
-use crate::vault::pin::HashPermit;
+use crate::vault::hasher::HashPermit;
 
 /// Races one try may lose: every other try of the same wallet or business is one, and there are few.
 const TRY_RACES_MAX: usize = 100;

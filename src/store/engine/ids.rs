@@ -64,9 +64,11 @@ pub enum IdKind {
     PinCode,
     Message,
     Credit,
+    User,
+    Session,
 }
 
-const KINDS: usize = 22;
+const KINDS: usize = 24;
 
 impl IdKind {
     fn name(self) -> &'static str {
@@ -93,6 +95,8 @@ impl IdKind {
             IdKind::PinCode => "pin_code",
             IdKind::Message => "message",
             IdKind::Credit => "credit",
+            IdKind::User => "user",
+            IdKind::Session => "session",
         }
     }
 

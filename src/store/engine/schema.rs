@@ -59,6 +59,7 @@ pub(in crate::store) const MIGRATIONS: &[Migration] = migrations![
     "0028_topups_told",
     "0029_asked_before",
     "0030_long_names",
+    "0031_people",
 ];
 
 impl Migration {
@@ -271,6 +272,7 @@ mod tests {
         ("0028_topups_told", "83b0c76e6bce8fd92214ad5ced4d6c11134f341d724c768dc9f1bda4db8c2815"),
         ("0029_asked_before", "bd87ff3b4c315acb1ad86c85511cd765a5530c793ae9322ec72608fa0ae04511"),
         ("0030_long_names", "9ee97ca088fc45fe334a6019bb525173943ca2e1de30361aa19259c16cfd08d2"),
+        ("0031_people", "a0cbe9c729073b0a6df70e899f1c3b1168e536c6b97e0365418cfa47cd301ed0"),
     ];
 
     #[test]

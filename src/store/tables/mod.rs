@@ -19,6 +19,8 @@ pub mod payment_names;
 pub mod payment_search;
 pub mod payments;
 pub mod seals;
+pub mod sessions;
 pub mod settlements;
 pub mod topups;
+pub mod users;
 pub mod wallets;

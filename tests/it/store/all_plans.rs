@@ -74,6 +74,10 @@ const VALUES: &[(&str, &str)] = &[
     ("messages.status", "'sent'"),
     ("settled_keys.kind", "'session'"),
     ("message_quotas.scope", "'business_day'"),
+    ("users.staff_role", "'viewer'"),
+    ("members.role", "'viewer'"),
+    ("user_links.kind", "'welcome'"),
+    ("sessions.stage", "'whole'"),
 ];
 
 /// Plans that must hold more than an index: what they sum up is in it, or they meet nothing else.
@@ -98,6 +102,7 @@ const WALKS: &[(&str, &str, &[Engine], &str)] = &[
     ),
     ("LIST", "messages", BOTH, "the newest rows by an index in that order, as many as are shown"),
     ("BUSINESSES", "businesses", BOTH, "a list for people, by the primary key up to a limit"),
+    ("USERS", "users", BOTH, "a list for people, by the primary key up to a limit"),
     (
         "WHOSE",
         "businesses",

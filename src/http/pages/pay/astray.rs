@@ -4,8 +4,8 @@
 use http::StatusCode;
 
 use super::answer::PageState;
-use super::form::FormProblem;
 use super::page::Page;
+use crate::http::pages::body::FormProblem;
 
 /// Of a form that was not taken. Another one may have changed it since.
 const NOT_CHANGED: &str = "This did not change your payment.";

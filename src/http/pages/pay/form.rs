@@ -4,21 +4,14 @@
 //! to language, and Enter sends none. Bodies hold PINs and codes, so what is read is wiped when it is
 //! dropped, and nothing here has `Debug`. What an act does is not known here.
 
-use std::time::Duration;
-
-use axum::body::Body;
-use bytes::Bytes;
 use http::HeaderMap;
-use http::header::CONTENT_TYPE;
-use http_body_util::BodyExt;
 use url::form_urlencoded;
-use zeroize::{Zeroize, Zeroizing};
+use zeroize::Zeroizing;
+
+use crate::http::pages::body::{FormProblem, is_form};
 
 /// Our longest form has about two hundred bytes.
 pub const FORM_MAX: usize = 4 * 1024;
-/// Of a larger body so much is read and dropped, so that the client sees the answer.
-const DROPPED_MAX: usize = 1024 * 1024;
-const FORM_TIMEOUT: Duration = Duration::from_secs(10);
 /// More fields than any form of ours has.
 const FIELDS_MAX: usize = 16;
 
@@ -52,56 +45,6 @@ pub struct Form {
     /// The token that our page puts into its forms.
     pub token: Option<Zeroizing<String>>,
     pub act: Act,
-}
-
-/// Why a body is not one of our forms.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FormProblem {
-    TooLarge,
-    Slow,
-    /// The Content-Type is another one.
-    NotAForm,
-    /// Cut short, a field twice, no act, or more than one.
-    Broken,
-}
-
-/// Reads the whole body, whatever it is.
-pub async fn read(body: Body) -> Result<Zeroizing<Vec<u8>>, FormProblem> {
-    tokio::time::timeout(FORM_TIMEOUT, collect(body)).await.unwrap_or(Err(FormProblem::Slow))
-}
-
-async fn collect(mut body: Body) -> Result<Zeroizing<Vec<u8>>, FormProblem> {
-    // Never grows: a vector that moves would leave a copy behind.
-    let mut kept = Zeroizing::new(Vec::with_capacity(FORM_MAX));
-    let mut length = 0;
-    while let Some(frame) = body.frame().await {
-        let Ok(data) = frame.map_err(|_| FormProblem::Broken)?.into_data() else { continue };
-        length += data.len();
-        if length <= FORM_MAX {
-            kept.extend_from_slice(&data);
-        }
-        wipe(data);
-        if length > DROPPED_MAX {
-            break;
-        }
-    }
-    if length > FORM_MAX { Err(FormProblem::TooLarge) } else { Ok(kept) }
-}
-
-/// As far as the connection has let go of it.
-fn wipe(data: Bytes) {
-    if let Ok(mut data) = data.try_into_mut() {
-        data.as_mut().zeroize();
-    }
-}
-
-/// Whether the Content-Type is the one of forms, parameters aside.
-fn is_form(headers: &HeaderMap) -> bool {
-    headers
-        .get(CONTENT_TYPE)
-        .and_then(|value| value.to_str().ok())
-        .and_then(|value| value.split(';').next())
-        .is_some_and(|essence| essence.trim().eq_ignore_ascii_case("application/x-www-form-urlencoded"))
 }
 
 pub fn parse(headers: &HeaderMap, body: &[u8]) -> Result<Form, FormProblem> {

@@ -31,15 +31,15 @@ use http::{HeaderValue, Method, StatusCode};
 use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
+use super::body::{FormProblem, read};
+use super::caller::{address, over_limit};
 use super::origin::{Sender, sender};
 use crate::domain::intent::FormKey;
 use crate::domain::time::{Span, Timestamp};
 use crate::http::Http;
 use crate::http::paths::PAY;
-use crate::http::request::auth::{client_address, counted_as};
-use crate::http::request::context::{RemoteAddr, RequestLabels};
+use crate::http::request::context::RequestLabels;
 use crate::http::response::error::ApiError;
-use crate::http::server::rate_limits::LimitVerdict;
 use crate::log_limit::warn_of;
 use crate::ops::OpError;
 use crate::ops::StoreError;
@@ -49,7 +49,7 @@ use crate::ops::wallet_payments::pin_reset::{CodeSent, PinSet, send_code, set_pi
 use crate::vault::link::nonce;
 use answer::{PageState, respond};
 use figures::whole_seconds;
-use form::{Act, Form, FormProblem};
+use form::{Act, Form};
 use look::Look;
 use outcome::{FormOutcome, Typed};
 use told::Told;
@@ -85,14 +85,8 @@ async fn answer(http: &Http, parts: &Parts, body: Body) -> PageState {
         return link.look(parts.uri.query()).await;
     }
     // Read first, so that the client sees the answer.
-    let body = form::read(body).await;
+    let body = read(body, form::FORM_MAX).await;
     link.take(parts, body).await
-}
-
-fn address(http: &Http, parts: &Parts) -> std::net::IpAddr {
-    let nobody = || RemoteAddr(std::net::SocketAddr::from(([0, 0, 0, 0], 0)));
-    let peer = parts.extensions.get::<RemoteAddr>().copied().unwrap_or_else(nobody);
-    counted_as(client_address(peer.0, &parts.headers, &http.app.config.server.trusted_proxies))
 }
 
 fn token_of(parts: &Parts) -> &str {
@@ -107,15 +101,6 @@ fn before_slash(parts: &Parts) -> Option<&str> {
 /// The link, as its page names it. Relative: only a proxy in front knows what path the customer sees before it.
 fn own_place(parts: &Parts) -> String {
     before_slash(parts).map_or_else(|| token_of(parts).to_owned(), |token| format!("../{token}"))
-}
-
-/// Seconds to wait, if a limit is used up. In dev mode nobody is kept waiting: tests and demos come from one address.
-fn over_limit(http: &Http, verdict: LimitVerdict) -> Option<i64> {
-    if verdict.allowed || http.app.config.server.dev {
-        return None;
-    }
-    let seconds = verdict.reset_after.as_secs() + 1;
-    Some(i64::try_from(seconds).unwrap_or(i64::MAX))
 }
 
 /// Logs the error; returns the seconds after which to come again, if it passes by itself.

@@ -1,8 +1,9 @@
-//! Hashing of PINs: Argon2id with a pepper, one hash at a time on a node, a short queue before it.
+//! Hashing of PINs and passwords: Argon2id with a pepper, one hash at a time on a node, a short queue before it.
 //!
 //! A PIN has 10,000 values, so the hash alone protects nothing: the pepper, made from the vault's key,
 //! does, and the limits on tries do. One at a time because a hash takes a core and 19 MiB for tens of
-//! milliseconds, and payments must not wait for it. [`PinHasher::enter`] is asked before a try is counted.
+//! milliseconds, and payments must not wait for it; PINs and passwords have a queue each, and wait for one another
+//! only where both are full of work. [`SecretHasher::enter`] is asked before a try is counted.
 
 use std::sync::Arc;
 
@@ -20,34 +21,42 @@ const PASSES: u32 = 2;
 const LANES: u32 = 1;
 const SALT_BYTES: usize = 16;
 const HASH_BYTES: usize = 32;
-/// The first byte of a stored PIN: which parameters made it. Others get another number.
+/// The first byte of what is stored: which parameters made it. Others get another number.
 const FORM: u8 = 1;
 /// Hashes that may wait; at 30 ms each the last of them waits two seconds.
 const QUEUE_MAX: usize = 64;
 
-/// Where PINs are hashed. Cheap to clone.
+/// Where PINs, or passwords, are hashed. Cheap to clone.
 #[derive(Clone)]
-pub struct PinHasher {
+pub struct SecretHasher {
     pepper: Arc<Zeroizing<[u8; 32]>>,
     queue: Arc<Semaphore>,
     turn: Arc<Semaphore>,
 }
 
-/// Too many PINs are being checked on this node.
+/// Too many of them are being checked on this node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("too many PINs are being checked at this moment")]
+#[error("too many PINs or passwords are being checked at this moment")]
 pub struct Crowded;
 
 /// A place in the queue.
 pub struct HashPermit {
-    desk: PinHasher,
+    desk: SecretHasher,
     _place: OwnedSemaphorePermit,
 }
 
-impl PinHasher {
-    pub fn new(vault: &Vault) -> PinHasher {
-        PinHasher {
-            pepper: Arc::new(vault.key_for("pin pepper")),
+impl SecretHasher {
+    pub fn for_pins(vault: &Vault) -> SecretHasher {
+        SecretHasher::with_pepper(vault, "pin pepper")
+    }
+
+    pub fn for_passwords(vault: &Vault) -> SecretHasher {
+        SecretHasher::with_pepper(vault, "password pepper")
+    }
+
+    fn with_pepper(vault: &Vault, purpose: &str) -> SecretHasher {
+        SecretHasher {
+            pepper: Arc::new(vault.key_for(purpose)),
             queue: Arc::new(Semaphore::new(QUEUE_MAX)),
             turn: Arc::new(Semaphore::new(1)),
         }
@@ -58,6 +67,11 @@ impl PinHasher {
         let place = self.queue.clone().try_acquire_owned().map_err(|_| Crowded)?;
         Ok(HashPermit { desk: self.clone(), _place: place })
     }
+}
+
+/// What is stored for nobody: checking against it takes as long as against anybody's, and is never right.
+pub fn nobodys() -> Vec<u8> {
+    [&[FORM], [0; SALT_BYTES].as_slice(), [0; HASH_BYTES].as_slice()].concat()
 }
 
 impl HashPermit {
@@ -109,8 +123,10 @@ mod tests {
     use crate::clock::SeededRandom;
     use crate::config::Secret;
 
-    fn desk(key: &str) -> PinHasher {
-        PinHasher::new(&Vault::open(&Secret::Key(key.repeat(64).into()), &SeededRandom::new(1)).unwrap())
+    fn desk(key: &str) -> SecretHasher {
+        SecretHasher::for_pins(
+            &Vault::open(&Secret::Key(key.repeat(64).into()), &SeededRandom::new(1)).unwrap(),
+        )
     }
 
     fn pin(text: &str) -> Zeroizing<Vec<u8>> {

@@ -1,0 +1,50 @@
+//! `/confirm-password`: asked again before keys, payouts, the team and the like.
+
+use axum::response::Response;
+use http::StatusCode;
+
+use super::{home, refused_password};
+use crate::http::pages::ask::Ask;
+use crate::http::pages::field::{Field, Kind};
+use crate::http::pages::layout::link;
+use crate::http::pages::plain::{Plain, unknown};
+use crate::http::paths::CONFIRM_PASSWORD;
+use crate::ops::OpError;
+use crate::ops::people::passwords::confirm_password;
+
+const FORM: &str = "confirm-password";
+
+/// Where a page sends somebody whose password was not asked for lately; it leads back.
+pub fn address(path: &str) -> String {
+    link(CONFIRM_PASSWORD, &[("next", path)])
+}
+
+pub async fn answer(ask: &Ask) -> Result<Response, OpError> {
+    let Some(session) = &ask.session else { return Ok(unknown(ask)) };
+    if !ask.is_form() {
+        return Ok(page(ask, None).answer(ask, StatusCode::OK));
+    }
+    Ok(match confirm_password(ask.app(), session, ask.field("password"), &ask.address()).await? {
+        Ok(token) => ask.see_as(&home(ask), None, Some(&token.0)),
+        Err(refusal) => {
+            let (status, why) = refused_password(refusal);
+            page(ask, Some(why)).answer(ask, status)
+        }
+    })
+}
+
+fn page(ask: &Ask, wrong: Option<String>) -> Plain {
+    let password = Field::new(FORM, "password", "Password", Kind::Password).error(wrong.as_ref()).focused();
+    let form = ask
+        .new_form(FORM, CONFIRM_PASSWORD, "Go on")
+        .hidden("next", ask.next_or("/"))
+        .field(password)
+        .cancel(ask.next_or("/"));
+    let page = Plain::new(ask, "Your password again")
+        .text("What comes next matters, so we make sure that it is you. This counts for ten minutes.")
+        .form(form);
+    match wrong {
+        Some(why) => page.refused(why),
+        None => page,
+    }
+}

@@ -1,0 +1,171 @@
+//! The pages of people who sign in, one line each: where they are, and who may ask. The router is made of this table, and so
+//! is the test that asks every page as everybody; what is not here does not exist.
+//!
+//! Every request takes the same way: counted against its address, its form read, its session looked up, the right asked
+//! for, then the form's own proof, and only then the page.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::Request;
+use axum::response::Response;
+use http::request::Parts;
+use http::{Method, StatusCode};
+use url::form_urlencoded;
+
+use super::ask::Ask;
+use super::body::{FIELDS_BYTES, Fields, FormProblem, read};
+use super::caller::{address, over_limit};
+use super::cookie::{Cookie, is_token};
+use super::flash::Flash;
+use super::origin::{Sender, sender};
+use super::{plain, sign_in};
+use crate::domain::user::{MemberRight, StaffRight};
+use crate::http::Http;
+use crate::http::paths;
+use crate::http::request::context::RequestLabels;
+use crate::ops::people::sessions::session_of;
+use crate::vault::link::fresh_token;
+
+/// Who may ask for a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Who {
+    Anyone,
+    /// Also who has yet to set up what is demanded of staff.
+    SignedIn,
+    Staff(StaffRight),
+    /// Of some business; which one, and whether it is the user's, is the page's to find out.
+    Member(MemberRight),
+}
+
+/// Which page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Page {
+    Start,
+    SignIn,
+    Code,
+    SignOut,
+    Welcome,
+    Forgot,
+    ConfirmPassword,
+    Me,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct Route {
+    pub path: &'static str,
+    pub page: Page,
+    pub who: Who,
+}
+
+const fn route(path: &'static str, page: Page, who: Who) -> Route {
+    Route { path, page, who }
+}
+
+pub const TABLE: &[Route] = &[
+    route(paths::START, Page::Start, Who::Anyone),
+    route(paths::SIGN_IN, Page::SignIn, Who::Anyone),
+    route(paths::SIGN_IN_CODE, Page::Code, Who::Anyone),
+    route(paths::SIGN_OUT, Page::SignOut, Who::Anyone),
+    route(paths::WELCOME, Page::Welcome, Who::Anyone),
+    route(paths::FORGOT, Page::Forgot, Who::Anyone),
+    route(paths::CONFIRM_PASSWORD, Page::ConfirmPassword, Who::SignedIn),
+    route(paths::ME, Page::Me, Who::SignedIn),
+];
+
+pub async fn handle(http: Arc<Http>, route: &'static Route, request: Request) -> Response {
+    let (parts, body) = request.into_parts();
+    let mut response = answer(http, route, parts, body).await;
+    response.extensions_mut().insert(RequestLabels { route: route.path, business_id: None });
+    response
+}
+
+async fn answer(http: Arc<Http>, route: &Route, parts: Parts, body: Body) -> Response {
+    let limit = over_limit(&http, http.limits.spend_page(address(&http, &parts)));
+    // Read first, so that the sender sees the answer.
+    let body = match (parts.method == Method::POST, limit) {
+        (true, None) => Some(read(body, FIELDS_BYTES).await),
+        _ => None,
+    };
+    let mut ask = new_ask(http, parts);
+    if let Some(seconds) = limit {
+        return plain::crowded(&ask, seconds);
+    }
+    match session_of(ask.app(), &ask.token).await {
+        Ok(session) => ask.session = session,
+        Err(error) => return plain::trouble(&ask, error),
+    }
+    if let Some(refusal) = refuse(&ask, route.who) {
+        return refusal;
+    }
+    if let Some(body) = body {
+        let form = body.and_then(|body| Fields::parse(&ask.parts.headers, &body));
+        match form {
+            Ok(form) if is_ours(&ask, &form) => ask.form = Some(form),
+            Ok(_) => return plain::foreign(&ask),
+            Err(FormProblem::TooLarge) => return plain::unusable(&ask, StatusCode::PAYLOAD_TOO_LARGE),
+            Err(FormProblem::Slow) => return plain::unusable(&ask, StatusCode::REQUEST_TIMEOUT),
+            Err(FormProblem::NotAForm) => return plain::unusable(&ask, StatusCode::UNSUPPORTED_MEDIA_TYPE),
+            Err(FormProblem::Broken) => return plain::unusable(&ask, StatusCode::BAD_REQUEST),
+        }
+    }
+    let answered = match route.page {
+        Page::Start => Ok(sign_in::start(&ask)),
+        Page::SignIn => sign_in::entry::answer(&ask).await,
+        Page::Code => sign_in::code::answer(&ask).await,
+        Page::SignOut => sign_in::sign_out(&ask).await,
+        Page::Welcome => sign_in::welcome::answer(&ask).await,
+        Page::Forgot => Ok(sign_in::forgot(&ask)),
+        Page::ConfirmPassword => sign_in::confirm::answer(&ask).await,
+        Page::Me => sign_in::me::answer(&ask).await,
+    };
+    answered.unwrap_or_else(|error| plain::trouble(&ask, error))
+}
+
+fn new_ask(http: Arc<Http>, parts: Parts) -> Ask {
+    let base = http.app.public_url();
+    let sent = Cookie::Session.read(&parts.headers, &base).filter(|token| is_token(token));
+    let is_fresh = sent.is_none();
+    let token = sent.unwrap_or_else(|| fresh_token(http.app.random.as_ref()));
+    // A form shows nothing; the page that it leads to does.
+    let flash = Cookie::Flash
+        .read(&parts.headers, &base)
+        .filter(|_| parts.method == Method::GET)
+        .and_then(|value| Flash::open(&http.app, &token, &value));
+    Ask { http, parts, token, is_fresh, session: None, form: None, flash }
+}
+
+/// The answer to who may not ask.
+fn refuse(ask: &Ask, who: Who) -> Option<Response> {
+    let Some(session) = &ask.session else {
+        return (who != Who::Anyone).then(|| ask.see(&sign_in_first(ask), None));
+    };
+    match who {
+        Who::Anyone | Who::SignedIn => None,
+        _ if session.must_set_up_totp => Some(ask.see(paths::ME, None)),
+        Who::Staff(right) if !session.may(right) => {
+            // Who is no staff at all is not told what there is.
+            Some(if session.staff.is_some() {
+                plain::not_allowed(ask, &right.roles())
+            } else {
+                plain::unknown(ask)
+            })
+        }
+        Who::Staff(_) | Who::Member(_) => None,
+    }
+}
+
+/// The sign-in page, which leads back to what was asked for.
+fn sign_in_first(ask: &Ask) -> String {
+    let asked = ask.parts.uri.path_and_query().map_or("/", |asked| asked.as_str());
+    // A form that was sent too late is not sent again.
+    let next = if ask.is_form() { ask.parts.uri.path() } else { asked };
+    let query: String = form_urlencoded::Serializer::new(String::new()).append_pair("next", next).finish();
+    format!("{}?{query}", paths::SIGN_IN)
+}
+
+fn is_ours(ask: &Ask, form: &Fields) -> bool {
+    sender(&ask.parts, &ask.app().public_url()) != Sender::Elsewhere
+        && !ask.is_fresh
+        && ask.app().vault.is_session_csrf(&ask.token, form.get("csrf"))
+}

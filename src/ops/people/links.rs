@@ -1,0 +1,120 @@
+//! Links to a password: what is behind one, and setting the password by it. Who asks for one without a user, or for a
+//! disabled one, gets the same answer as everybody.
+
+use zeroize::Zeroizing;
+
+use super::passwords::{NewPassword, hashed};
+use super::tries::{self, TooMany};
+use super::users::link_address;
+use crate::app::App;
+use crate::domain::user::{FORGOT_LIFE, PasswordProblem, check_password, normal_email};
+use crate::ops::OpError;
+use crate::store::tables::users::{self, LinkKind, LinkRow, UserRow};
+use crate::store::tables::{acts, sessions};
+use crate::store::{Applied, IdKind};
+use crate::vault::Vault;
+use crate::vault::link::fresh_token;
+
+/// What is behind a link.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LinkView {
+    Good {
+        email: String,
+        is_first: bool,
+    },
+    /// Used or expired.
+    Over,
+    Unknown,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LinkRefused {
+    Unfit(PasswordProblem),
+    Over,
+    Unknown,
+    Crowded,
+}
+
+pub async fn view_password_link(app: &App, token: &str) -> Result<LinkView, OpError> {
+    Ok(match find(app, &Vault::token_hash(token)).await? {
+        Found::Good(link, user) => {
+            LinkView::Good { email: user.email, is_first: link.kind == LinkKind::Welcome }
+        }
+        Found::Over => LinkView::Over,
+        Found::Unknown => LinkView::Unknown,
+    })
+}
+
+/// Sets the password by a link, which is used up. All sessions end.
+pub async fn set_password(
+    app: &App,
+    token: &str,
+    password: &str,
+) -> Result<Result<(), LinkRefused>, OpError> {
+    let hash = Vault::token_hash(token);
+    let user = match find(app, &hash).await? {
+        Found::Good(_, user) => user,
+        Found::Over => return Ok(Err(LinkRefused::Over)),
+        Found::Unknown => return Ok(Err(LinkRefused::Unknown)),
+    };
+    if let Err(problem) = check_password(password, &user.email) {
+        return Ok(Err(LinkRefused::Unfit(problem)));
+    }
+    let made = match hashed(app, password).await? {
+        NewPassword::Made(made) => made,
+        NewPassword::Crowded => return Ok(Err(LinkRefused::Crowded)),
+    };
+    let now = app.now();
+    let act_id = app.store.id(IdKind::Act).await?;
+    let after = UserRow { password: Some(made), ..user.clone() };
+    let unit = app
+        .store
+        .unit(user.id)
+        .await?
+        .step(users::use_link(&hash, now))
+        .step(users::set(&user, &after, now))
+        .step(users::end_links(user.id, now))
+        .step(sessions::end_all(user.id, now))
+        .step(acts::record(act_id, &user.email, "password set", &format!("user {}", user.id), "", now));
+    Ok(match app.store.apply(unit).await? {
+        Applied::Done(_) => Ok(()),
+        // Used at the same moment.
+        _ => Err(LinkRefused::Over),
+    })
+}
+
+/// A link for somebody who has forgotten his password, to be mailed to the address; `None`: to nobody. It counts as a try,
+/// so that nobody is flooded with mails.
+pub async fn forgot(
+    app: &App,
+    email: &str,
+    address: &str,
+) -> Result<Result<Option<Zeroizing<String>>, TooMany>, OpError> {
+    if let Err(many) = tries::begin(app, &format!("forgot {email}"), address).await? {
+        return Ok(Err(many));
+    }
+    let user = match normal_email(email) {
+        Some(email) => app.store.user_by_email(&email).await?.filter(|user| user.disabled_at.is_none()),
+        None => None,
+    };
+    let Some(user) = user else { return Ok(Ok(None)) };
+    let token = fresh_token(app.random.as_ref());
+    let step = users::add_link(Vault::token_hash(&token), user.id, LinkKind::Reset, app.now() + FORGOT_LIFE);
+    let unit = app.store.unit(user.id).await?.step(users::unchanged(&user)).step(step);
+    Ok(Ok(app.store.apply(unit).await?.is_done().then(|| link_address(app, &token))))
+}
+
+enum Found {
+    Good(LinkRow, UserRow),
+    Over,
+    Unknown,
+}
+
+async fn find(app: &App, hash: &[u8; 32]) -> Result<Found, OpError> {
+    let Some(link) = app.store.user_link(hash).await? else { return Ok(Found::Unknown) };
+    if link.used_at.is_some() || link.expires_at <= app.now() {
+        return Ok(Found::Over);
+    }
+    let user = app.store.user(link.user_id).await?.filter(|user| user.disabled_at.is_none());
+    Ok(user.map_or(Found::Over, |user| Found::Good(link, user)))
+}

@@ -1,0 +1,11 @@
+//! People who sign in: adding and ending users, their links, signing in, sessions, the second factor, and the members
+//! of a business. Tries of passwords and codes are counted before they are judged (`tries`).
+
+pub mod links;
+pub mod members;
+pub mod passwords;
+pub mod second_factor;
+pub mod sessions;
+pub mod sign_in;
+pub mod tries;
+pub mod users;

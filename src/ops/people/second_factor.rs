@@ -1,0 +1,165 @@
+//! The second factor: setting up an authenticator app, its recovery codes, and ending it.
+
+use zeroize::Zeroizing;
+
+use super::passwords::{PasswordRefusal, check_own};
+use super::sessions::{NewToken, Session};
+use super::tries::{self, TooMany};
+use crate::app::App;
+use crate::domain::totp::{self, RECOVERY_BYTES, RECOVERY_CODES, SECRET_BYTES};
+use crate::ops::{OpError, RACES_MAX};
+use crate::store::tables::users::{self, UserRow};
+use crate::store::tables::{acts, sessions};
+use crate::store::{Applied, IdKind};
+use crate::vault::Vault;
+use crate::vault::link::fresh_token;
+
+/// Where a secret is sealed.
+pub(super) fn place(user_id: i64) -> String {
+    format!("users/{user_id}/totp")
+}
+
+/// A secret that an app has to take in: its address is what the QR code holds.
+#[derive(Debug)]
+pub struct Begun {
+    pub address: Zeroizing<String>,
+}
+
+#[derive(Debug)]
+pub struct Confirmed {
+    /// Shown once.
+    pub recovery_codes: Vec<Zeroizing<String>>,
+    pub token: NewToken,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FactorRefused {
+    /// The code is not the app's, at least not now.
+    Wrong,
+    TooMany(TooMany),
+    /// Nothing was begun, or there is a second factor already.
+    NotBegun,
+}
+
+/// Begins with a fresh secret; one that was begun before counts no more. `None`: there is a second factor already.
+pub async fn begin_totp(app: &App, session: &Session) -> Result<Option<Begun>, OpError> {
+    for _ in 0..RACES_MAX {
+        let Some(user) = app.store.user(session.user_id).await?.filter(|user| user.totp.is_none()) else {
+            return Ok(None);
+        };
+        let mut secret = Zeroizing::new([0; SECRET_BYTES]);
+        app.random.fill(secret.as_mut());
+        let sealed = app.vault.seal(&place(user.id), secret.as_ref(), app.random.as_ref());
+        let sealed = sealed.map_err(|error| OpError::Fault(error.to_string()))?;
+        let after = UserRow { totp_begun: Some(sealed), ..user.clone() };
+        let unit = app.store.unit(user.id).await?.step(users::set(&user, &after, app.now()));
+        if app.store.apply(unit).await?.is_done() {
+            return begun(app, &user, secret.as_ref()).map(Some);
+        }
+    }
+    Err(OpError::Contended)
+}
+
+/// What was begun, to be shown again; `None` if nothing was.
+pub async fn begun_totp(app: &App, session: &Session) -> Result<Option<Begun>, OpError> {
+    let Some(user) = app.store.user(session.user_id).await?.filter(|user| user.totp.is_none()) else {
+        return Ok(None);
+    };
+    let Some(sealed) = &user.totp_begun else { return Ok(None) };
+    let secret =
+        app.vault.unseal(&place(user.id), sealed).map_err(|error| OpError::Fault(error.to_string()))?;
+    begun(app, &user, &secret).map(Some)
+}
+
+fn begun(app: &App, user: &UserRow, secret: &[u8]) -> Result<Begun, OpError> {
+    let issuer = app.config.pages.operator_name.as_deref().unwrap_or("tillbell");
+    let address = totp::address(secret, issuer, &user.email);
+    address
+        .map(|address| Begun { address })
+        .ok_or_else(|| OpError::Fault("no address for an authenticator app".into()))
+}
+
+/// Confirms it with a code of the app. The session goes on under a new token.
+pub async fn confirm_totp(
+    app: &App,
+    session: &Session,
+    code: &str,
+    address: &str,
+) -> Result<Result<Confirmed, FactorRefused>, OpError> {
+    let this_try = match tries::begin(app, &session.email, address).await? {
+        Ok(begun) => begun,
+        Err(many) => return Ok(Err(FactorRefused::TooMany(many))),
+    };
+    let user = app.store.user(session.user_id).await?.filter(|user| user.totp.is_none());
+    let Some((user, sealed)) = user.and_then(|user| user.totp_begun.clone().map(|sealed| (user, sealed)))
+    else {
+        return Ok(Err(FactorRefused::NotBegun));
+    };
+    let now = app.now();
+    let secret =
+        app.vault.unseal(&place(user.id), &sealed).map_err(|error| OpError::Fault(error.to_string()))?;
+    let Some(step) = totp::step_of(&secret, code, now) else { return Ok(Err(FactorRefused::Wrong)) };
+    let after = UserRow { totp: Some(sealed), totp_begun: None, totp_step: step, ..user.clone() };
+    let (codes, token) = (recovery_codes(app), fresh_token(app.random.as_ref()));
+    let hashes = codes.iter().map(|code| users::add_code(user.id, app.vault.recovery_hash(user.id, code)));
+    let act_id = app.store.id(IdKind::Act).await?;
+    let unit = app
+        .store
+        .unit(user.id)
+        .await?
+        .step(users::set(&user, &after, now))
+        .step(users::drop_codes(user.id))
+        .step(sessions::end_others(user.id, session.id, now))
+        .step(sessions::renew(session.id, &session.hash, Vault::token_hash(&token), now))
+        .steps(this_try.was_right())
+        .steps(hashes)
+        .step(acts::record(act_id, &user.email, "totp on", &format!("user {}", user.id), "", now));
+    Ok(match app.store.apply(unit).await? {
+        Applied::Done(_) => Ok(Confirmed { recovery_codes: codes, token: NewToken(token) }),
+        _ => Err(FactorRefused::NotBegun),
+    })
+}
+
+/// Ends the second factor; asks for the password. The session goes on under a new token.
+pub async fn end_totp(
+    app: &App,
+    session: &Session,
+    password: &str,
+    address: &str,
+) -> Result<Result<NewToken, PasswordRefusal>, OpError> {
+    let (user, this_try) = match check_own(app, session, password, address).await? {
+        Ok(both) => both,
+        Err(refused) => return Ok(Err(refused)),
+    };
+    let (now, token) = (app.now(), fresh_token(app.random.as_ref()));
+    let act_id = app.store.id(IdKind::Act).await?;
+    let after = UserRow { totp: None, totp_begun: None, ..user.clone() };
+    let unit = app
+        .store
+        .unit(user.id)
+        .await?
+        .step(users::set(&user, &after, now))
+        .step(users::drop_codes(user.id))
+        .step(sessions::end_others(user.id, session.id, now))
+        .step(sessions::renew(session.id, &session.hash, Vault::token_hash(&token), now))
+        .steps(this_try.was_right())
+        .step(acts::record(act_id, &user.email, "totp off", &format!("user {}", user.id), "", now));
+    Ok(match app.store.apply(unit).await? {
+        Applied::Done(_) => Ok(NewToken(token)),
+        _ => Err(PasswordRefusal::SignedOut),
+    })
+}
+
+fn recovery_codes(app: &App) -> Vec<Zeroizing<String>> {
+    let mut codes: Vec<Zeroizing<String>> = Vec::with_capacity(RECOVERY_CODES);
+    // Two equal ones are one in 10^15; then there is one less.
+    for _ in 0..RECOVERY_CODES {
+        let mut bytes = Zeroizing::new([0; RECOVERY_BYTES]);
+        app.random.fill(bytes.as_mut());
+        let code = totp::recovery_code(&bytes);
+        if !codes.contains(&code) {
+            codes.push(code);
+        }
+    }
+    codes
+}

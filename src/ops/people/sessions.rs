@@ -1,0 +1,155 @@
+//! Sessions of people who have signed in: whose a token is, signing out, and what a user sees of his sessions.
+//!
+//! A session is read at every request, with its user, so that an end, a role taken away and a disabled user count at
+//! once on every node. Its token is in the cookie alone; here is its hash.
+
+use zeroize::Zeroizing;
+
+use crate::app::App;
+use crate::domain::time::{Span, Timestamp};
+use crate::domain::user::{
+    CHECK_LIFE, CODE_STAGE, MemberRight, MemberRole, SESSION_IDLE, SESSION_LIFE, StaffRight, StaffRole,
+};
+use crate::ops::{OpError, RACES_MAX};
+pub use crate::store::tables::sessions::OpenSession;
+use crate::store::tables::sessions::{self, SessionRow, Stage};
+pub use crate::store::tables::users::Membership;
+use crate::store::tables::users::{self, UserRow};
+use crate::vault::Vault;
+
+/// A session's use is noted at most so often.
+const NOTE_EVERY: Span = Span::minutes(1);
+/// Names of time zones are short.
+const ZONE_MAX: usize = 64;
+
+/// A token that was just made, for the cookie.
+#[derive(Debug)]
+pub struct NewToken(pub Zeroizing<String>);
+
+/// Somebody who has signed in.
+#[derive(Clone, Debug)]
+pub struct Session {
+    pub id: i64,
+    pub user_id: i64,
+    pub email: String,
+    pub staff: Option<StaffRole>,
+    pub time_zone: String,
+    pub has_totp: bool,
+    /// SHA-256 of the token.
+    pub(super) hash: [u8; 32],
+    checked_at: Timestamp,
+    /// What is demanded of staff is not there yet: nothing but setting it up may be done.
+    pub must_set_up_totp: bool,
+}
+
+impl Session {
+    /// Whether the password was asked for lately enough for keys, payouts, the team and the like.
+    pub fn is_checked(&self, now: Timestamp) -> bool {
+        now < self.checked_at + CHECK_LIFE
+    }
+
+    pub fn may(&self, right: StaffRight) -> bool {
+        self.staff.is_some_and(|role| role.may(right))
+    }
+}
+
+/// A member's place in one business.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AtBusiness {
+    pub business_id: i64,
+    pub business: String,
+    pub role: MemberRole,
+}
+
+impl AtBusiness {
+    pub fn may(&self, right: MemberRight) -> bool {
+        self.role.may(right)
+    }
+}
+
+/// Whose this token is; `None` if it is nobody's, or the session's time is over.
+pub async fn session_of(app: &App, token: &str) -> Result<Option<Session>, OpError> {
+    by_hash(app, &Vault::token_hash(token)).await
+}
+
+pub(super) async fn by_hash(app: &App, hash: &[u8; 32]) -> Result<Option<Session>, OpError> {
+    let now = app.now();
+    let Some(row) = app.store.session(hash).await?.filter(|row| is_alive(row, now)) else { return Ok(None) };
+    if row.seen_at + NOTE_EVERY <= now {
+        app.store.session_seen(row.id, now).await?;
+    }
+    Ok(Some(Session {
+        id: row.id,
+        user_id: row.user_id,
+        must_set_up_totp: row.staff.is_some() && !row.has_totp && app.config.users.staff_totp,
+        email: row.email,
+        staff: row.staff,
+        time_zone: row.time_zone,
+        has_totp: row.has_totp,
+        hash: *hash,
+        checked_at: row.checked_at,
+    }))
+}
+
+fn is_alive(row: &SessionRow, now: Timestamp) -> bool {
+    row.stage == Stage::Whole && now < row.created_at + SESSION_LIFE && now < row.seen_at + SESSION_IDLE
+}
+
+/// Who has given the password and not yet the code.
+pub(super) async fn awaiting_code(app: &App, token: &str) -> Result<Option<SessionRow>, OpError> {
+    let row = app.store.session(&Vault::token_hash(token)).await?;
+    Ok(row.filter(|row| row.stage == Stage::Code && app.now() < row.created_at + CODE_STAGE))
+}
+
+/// Whether a code is awaited from whoever has this token.
+pub async fn is_code_awaited(app: &App, token: &str) -> Result<bool, OpError> {
+    Ok(awaiting_code(app, token).await?.is_some())
+}
+
+/// The businesses of which somebody is a member.
+pub async fn businesses_of(app: &App, session: &Session) -> Result<Vec<AtBusiness>, OpError> {
+    let memberships = app.store.memberships(session.user_id).await?;
+    let place = |Membership { business_id, business, role }| AtBusiness { business_id, business, role };
+    Ok(memberships.into_iter().map(place).collect())
+}
+
+/// Ends the session of a token, if it has one.
+pub async fn sign_out(app: &App, token: &str) -> Result<(), OpError> {
+    let Some(row) = app.store.session(&Vault::token_hash(token)).await? else { return Ok(()) };
+    end(app, row.user_id, row.id).await
+}
+
+/// The sessions of a user that are not over, newest first.
+pub async fn open_sessions(app: &App, session: &Session) -> Result<Vec<OpenSession>, OpError> {
+    let now = app.now();
+    let mut open = app.store.open_sessions(session.user_id, now - SESSION_LIFE).await?;
+    open.retain(|one| now < one.seen_at + SESSION_IDLE);
+    Ok(open)
+}
+
+/// Ends one of a user's own sessions; of others' nothing happens.
+pub async fn end_session(app: &App, session: &Session, id: i64) -> Result<(), OpError> {
+    end(app, session.user_id, id).await
+}
+
+async fn end(app: &App, user_id: i64, id: i64) -> Result<(), OpError> {
+    let unit = app.store.unit(user_id).await?.step(sessions::end(id, user_id, app.now()));
+    let _ = app.store.apply(unit).await?;
+    Ok(())
+}
+
+/// In which zone a user sees times; `false` if there is none of this name.
+pub async fn set_time_zone(app: &App, session: &Session, zone: &str) -> Result<bool, OpError> {
+    if zone.len() > ZONE_MAX || jiff::tz::TimeZone::get(zone).is_err() {
+        return Ok(false);
+    }
+    for _ in 0..RACES_MAX {
+        let Some(user) = app.store.user(session.user_id).await? else { return Ok(false) };
+        let after = UserRow { time_zone: zone.to_owned(), ..user.clone() };
+        let unit = app.store.unit(user.id).await?.step(users::set(&user, &after, app.now()));
+        if app.store.apply(unit).await?.is_done() {
+            return Ok(true);
+        }
+    }
+    Err(OpError::Contended)
+}
