@@ -88,7 +88,11 @@ pub fn parse(headers: &HeaderMap, body: &[u8]) -> Result<Form, FormProblem> {
 
 #[cfg(test)]
 mod tests {
+    use axum::body::Body;
+    use http::header::CONTENT_TYPE;
+
     use super::*;
+    use crate::http::pages::body::read;
 
     fn read_act(kind: &str, body: &str) -> Result<(String, Option<String>), FormProblem> {
         let mut headers = HeaderMap::new();
@@ -155,8 +159,11 @@ mod tests {
 
     #[tokio::test]
     async fn bodies_are_bounded() {
-        let whole = read(Body::from("x".repeat(FORM_MAX))).await;
+        let whole = read(Body::from("x".repeat(FORM_MAX)), FORM_MAX).await;
         assert!(whole.is_ok_and(|body| body.len() == FORM_MAX));
-        assert_eq!(read(Body::from("x".repeat(FORM_MAX + 1))).await.map(|_| ()), Err(FormProblem::TooLarge));
+        assert_eq!(
+            read(Body::from("x".repeat(FORM_MAX + 1)), FORM_MAX).await.map(|_| ()),
+            Err(FormProblem::TooLarge)
+        );
     }
 }
