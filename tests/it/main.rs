@@ -51,6 +51,7 @@ mod subjects;
 mod taken_back;
 mod telling;
 mod told_as_lost;
+mod told_of_others;
 mod two_layouts;
 mod two_nodes;
 mod typed_session;
