@@ -51,7 +51,8 @@ on_both! {
         let unlike = [("password", PASSWORD), ("password_again", OTHER)];
         let page = visitor.submit(&page, "set-password", &unlike).await;
         page.is(422, "Welcome");
-        assert!(told(&page).contains("not the same") && !page.body.contains(PASSWORD), "{}", page.body);
+        assert!(told(&page).contains("was not set") && page.text_of(".wrong").contains("not the same"));
+        assert!(!page.body.contains(PASSWORD), "{}", page.body);
         assert!(page.body.contains("aria-describedby=\"set-password-password_again-error"), "{}", page.body);
         let page = visitor.submit(&page, "set-password", &[("password", PASSWORD), ("password_again", PASSWORD)]).await;
         page.is(200, "Sign in");
@@ -75,7 +76,7 @@ on_both! {
             page.is(422, "Sign in");
             assert_eq!(page.form("sign-in").fields["email"], email, "what was typed is kept");
             assert!(!page.body.contains("not the password"));
-            seen.push(told(&page));
+            seen.push((told(&page), page.text_of(".wrong")));
         }
         assert_eq!(seen[0], seen[1]);
         let mut visitor = site.visitor();
