@@ -7,16 +7,17 @@ use tillbell::http::pages::table::{TABLE, Who};
 use tillbell::ops::people::users::{Place, add_user, disable_user};
 
 use super::visitor::{Pages, Seen, Visitor};
-use crate::harness::app::{TestApp, world};
+use crate::harness::app::TestApp;
 use crate::harness::databases::TestDatabase;
 use crate::people::{PASSWORD, code, secret_of};
+use crate::wallet_pages::site::DEV;
 
 const EMAIL: &str = "ife@till.example";
 const OTHER: &str = "a lagoon of kites";
 
 /// The pages of a service with one reviewer on its staff.
 async fn site(db: TestDatabase) -> Pages {
-    let (t, _) = world(db).await;
+    let t = TestApp::start_with(db, DEV).await;
     add_user(&t.app, "ada", EMAIL, Place::Staff(StaffRole::Reviewer), Some(PASSWORD)).await.unwrap().unwrap();
     Pages::start(t).await
 }
@@ -39,7 +40,8 @@ async fn confirm_app(site: &Pages, visitor: &mut Visitor, begun: &Seen) -> (Vec<
 
 on_both! {
     async fn a_first_sign_in_goes_by_the_link(db: TestDatabase) {
-        let (t, shop) = world(db).await;
+        let t = TestApp::start_with(db, DEV).await;
+        let shop = t.merchant("kudu.example").await;
         let added = add_user(&t.app, "ada", "halima@kudu.example", Place::Member(shop.id, MemberRole::Owner), None);
         let link = added.await.unwrap().unwrap().link.unwrap();
         let path = link[link.find("/welcome/").unwrap()..].to_owned();
@@ -208,7 +210,7 @@ on_both! {
     }
 
     async fn staff_set_up_their_app_before_anything_else(db: TestDatabase) {
-        let t = TestApp::start_with(db, "[users]\nstaff_totp = true\n").await;
+        let t = TestApp::start_with(db, &format!("{DEV}[users]\nstaff_totp = true\n")).await;
         add_user(&t.app, "ada", EMAIL, Place::Staff(StaffRole::Admin), Some(PASSWORD)).await.unwrap().unwrap();
         let site = Pages::start(t).await;
         let mut visitor = site.visitor();
