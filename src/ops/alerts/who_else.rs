@@ -86,8 +86,8 @@ pub async fn asks_for_the_same(
             && AmountFit::of(other, received).approves()
             && is_timely(other, interval(alert), alert.first_seen)
     };
-    let all = exact.iter().chain(&by_rule).chain(&ended);
-    Ok(all.filter(is_rival).next().map(|other| {
+    let mut all = exact.iter().chain(&by_rule).chain(&ended);
+    Ok(all.find(is_rival).map(|other| {
         let theirs = of_another_in_words(&other.transaction_id, other.business_id);
         format!("the alert shows no payer, and {theirs} asks for what was received as well")
     }))
