@@ -60,6 +60,7 @@ pub(in crate::store) const MIGRATIONS: &[Migration] = migrations![
     "0029_asked_before",
     "0030_long_names",
     "0031_people",
+    "0032_believed_words",
 ];
 
 impl Migration {
@@ -273,6 +274,7 @@ mod tests {
         ("0029_asked_before", "bd87ff3b4c315acb1ad86c85511cd765a5530c793ae9322ec72608fa0ae04511"),
         ("0030_long_names", "9ee97ca088fc45fe334a6019bb525173943ca2e1de30361aa19259c16cfd08d2"),
         ("0031_people", "a0cbe9c729073b0a6df70e899f1c3b1168e536c6b97e0365418cfa47cd301ed0"),
+        ("0032_believed_words", "57d1790471a501729ef9ca2a9c6664d331770d9d9d646c40ff37641458146467"),
     ];
 
     #[test]
