@@ -43,7 +43,7 @@ const EXPECTED: &[(&str, &str)] = &[
     ("WIDE_ELSEWHERE_NOWHERE", "alerts_bank_day"),
     ("TIMELESS", "alerts_timeless"),
     ("TIMELESS_NOWHERE", "alerts_timeless"),
-    ("SEEN", "alerts_by_account"),
+    ("SEEN_HERE", "alerts_by_account"),
     ("SEEN_NOWHERE", "alerts_by_account"),
     ("WAITING_FOR_A_KEY", "jobs_first"),
     ("WAITING_FOR_A_KEY", "jobs_again"),

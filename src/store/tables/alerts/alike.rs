@@ -149,7 +149,7 @@ statements! {
     WIDE_ELSEWHERE_NOWHERE: query { of_other_layouts!(nowhere, ">=") }
     TIMELESS: query { timeless!(here) }
     TIMELESS_NOWHERE: query { timeless!(nowhere) }
-    SEEN: query { seen!(here) }
+    SEEN_HERE: query { seen!(here) }
     SEEN_NOWHERE: query { seen!(nowhere) }
     FORWARDED: query {
         concat!("select ", columns!(), " from alerts where amount_kobo = $1 and first_seen_at between $2 and $3 \
@@ -315,7 +315,7 @@ impl Store {
         seen: (Timestamp, Timestamp),
         limit: usize,
     ) -> Result<Vec<AlertRow>, StoreError> {
-        let sql = if account_id.is_some() { &SEEN } else { &SEEN_NOWHERE };
+        let sql = if account_id.is_some() { &SEEN_HERE } else { &SEEN_NOWHERE };
         self.alerts_by(sql, account_id, amount, seen, limit).await
     }
 
