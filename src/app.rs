@@ -3,6 +3,8 @@
 //! One `App` per process. Tests build it with a clock they set and randomness they seed; nothing
 //! below asks the machine for either.
 
+pub mod requests;
+
 use std::sync::{Arc, OnceLock};
 
 use tokio::sync::watch;
@@ -22,6 +24,7 @@ use crate::store::engine::look::{self, Found, Schema};
 use crate::store::{Store, StoreError};
 use crate::vault::hasher::SecretHasher;
 use crate::vault::{Vault, VaultError};
+use requests::RequestLog;
 
 /// Handed to ops and doors as `Arc<App>`.
 pub struct App {
@@ -48,6 +51,8 @@ pub struct App {
     pub wake: watch::Sender<()>,
     /// Holds back log lines that a stranger could make come without end.
     pub log_limit: LogLimit,
+    /// What became of merchants' requests, until it is written.
+    pub requests: RequestLog,
 }
 
 /// Why the program cannot start.
@@ -241,6 +246,7 @@ impl App {
             directory,
             wake: watch::Sender::new(()),
             log_limit: LogLimit::default(),
+            requests: RequestLog::default(),
             config,
         })
     }

@@ -26,6 +26,7 @@ use crate::mail_intake::ingest::MailIngestor;
 use crate::mail_intake::smtp::SmtpProblem;
 use crate::ops::OpError;
 use crate::ops::alerts::prove_later::Verifier;
+use crate::ops::figures;
 use crate::ops::wallet_payments::start::PAGES;
 use crate::store::{StoreError, StoreOptions};
 use crate::tls::{Tls, TlsProblem};
@@ -326,6 +327,9 @@ impl Running {
         if let Err(error) = self.app.directory.flush().await {
             tracing::warn!(%error, "the last use of some accounts was not stored");
         }
+        if let Err(error) = figures::refused::flush(&self.app).await {
+            tracing::warn!(%error, "some refused requests were not stored");
+        }
     }
 }
 
@@ -340,6 +344,9 @@ async fn keep_house(app: Arc<App>, http: Arc<Http>, stop: CancellationToken) {
             _ = flush.tick() => {
                 if let Err(error) = app.directory.flush().await {
                     warn_of!(app, &error, "the last use of accounts was not stored; retrying");
+                }
+                if let Err(error) = figures::refused::flush(&app).await {
+                    warn_of!(app, &error, "refused requests were not stored; retrying");
                 }
                 if app.log_limit.is_away() && app.store.ping().await.is_ok() && app.log_limit.is_back() {
                     tracing::info!("the database answers again");

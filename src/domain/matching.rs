@@ -21,7 +21,8 @@ mod rivals;
 
 pub use elsewhere::consider_on;
 pub use fit::{
-    AmountFit, CLOCK_SLACK, ENDED_WITHIN, Interval, NEAR_MISS, TimeFit, has_ended_lately, similar_amounts,
+    AmountFit, CLOCK_SLACK, ENDED_WITHIN, Interval, NEAR_MISS, TimeFit, has_ended_lately, is_timely,
+    similar_amounts,
 };
 use reasons::Reasons;
 pub use reasons::ReviewKind;
@@ -121,6 +122,8 @@ pub struct Considered {
     beneficiary: Beneficiary,
     /// It was rejected or reversed a short time ago, and the money may have been sent before.
     has_ended_lately: bool,
+    /// The money may have been sent for it: the time fits it, or nearly, or it has ended lately.
+    is_timely: bool,
     /// It asks for about what was received.
     is_about: bool,
     /// It asked for what was received, or about as much, before it was corrected.
@@ -275,6 +278,7 @@ fn consider(incoming: &Incoming<'_>, received: Option<&Folded>, candidate: &Cand
         created_at: payment.created_at,
         beneficiary: candidate.beneficiary,
         has_ended_lately: has_ended_lately(payment, incoming.time, incoming.first_seen),
+        is_timely: is_timely(payment, incoming.time, incoming.first_seen),
         is_about: is_about(payment),
         asked_before: candidate.before.iter().any(|before| may_ask(before)),
     }
@@ -326,7 +330,7 @@ fn judge(incoming: &Incoming<'_>, received: Option<&Folded>, considered: &[Consi
         reasons.add(ReviewKind::SeveralBeneficiaries, "the money fits payments of several beneficiaries");
     }
     if let Some(winner) = winners.first()
-        && let Some(text) = meant_for_another(incoming, winner.beneficiary, considered)
+        && let Some(text) = meant_for_another(winner.beneficiary, considered)
     {
         reasons.add(ReviewKind::AnotherBeneficiary, text);
     }

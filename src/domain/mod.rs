@@ -24,6 +24,7 @@ pub mod text;
 pub mod time;
 pub mod totp;
 pub mod user;
+pub mod waits;
 pub mod wallet;
 pub mod webhook;
 pub mod weburl;

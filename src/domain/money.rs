@@ -87,6 +87,11 @@ impl Money {
         self.0.checked_add(other.0).map(Money)
     }
 
+    /// For sums that are shown and decide nothing.
+    pub fn saturating_add(self, other: Money) -> Money {
+        Money(self.0.saturating_add(other.0))
+    }
+
     pub fn checked_sub(self, other: Money) -> Option<Money> {
         self.0.checked_sub(other.0).map(Money)
     }

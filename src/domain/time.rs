@@ -84,6 +84,18 @@ impl Timestamp {
         (self.0 + LAGOS_OFFSET_SECONDS as i64 * 1_000_000).div_euclid(86_400_000_000)
     }
 
+    /// Midnight in Lagos at which a day begins, counted as [`Timestamp::lagos_day`] does.
+    pub const fn begin_of_lagos_day(day: i64) -> Timestamp {
+        Timestamp(day.saturating_mul(86_400_000_000).saturating_sub(LAGOS_OFFSET_SECONDS as i64 * 1_000_000))
+    }
+
+    /// The day in Lagos that a date such as `2026-03-10` names.
+    pub fn lagos_day_of(date: &str) -> Option<i64> {
+        let is_date = date.len() == 10 && date.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
+        let date: jiff::civil::Date = date.parse().ok().filter(|_| is_date)?;
+        Timestamp::from_lagos(date.at(0, 0, 0, 0)).map(Timestamp::lagos_day)
+    }
+
     /// The span since `earlier`; zero when that is later.
     pub fn since(self, earlier: Timestamp) -> Span {
         Span((self.0 - earlier.0).max(0))
@@ -117,5 +129,11 @@ mod tests {
         assert_eq!((midnight - Span::hours(1)).lagos_day(), midnight.lagos_day());
         assert_eq!((midnight - Span::hours(1) - Span(1)).lagos_day(), midnight.lagos_day() - 1);
         assert_eq!(Timestamp::from_utc_date(2026, 2, 30), None);
+        let day = midnight.lagos_day();
+        assert_eq!(Timestamp::begin_of_lagos_day(day), midnight - Span::hours(1));
+        assert_eq!(Timestamp::lagos_day_of("2026-03-01"), Some(day));
+        for text in ["2026-3-1", "2026-02-30", "20260301", "2026-03-01T00:00", "", "yesterday!"] {
+            assert_eq!(Timestamp::lagos_day_of(text), None, "{text}");
+        }
     }
 }

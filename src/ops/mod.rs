@@ -6,12 +6,15 @@
 
 pub mod activity;
 pub mod alerts;
+pub mod csv;
+pub mod figures;
 pub mod health;
 pub mod ledger;
 pub mod look_back;
 pub mod mailboxes;
 pub mod merchants;
 pub mod messages;
+pub mod paging;
 pub mod payments;
 pub mod people;
 pub mod retention;

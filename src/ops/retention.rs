@@ -1,4 +1,5 @@
-//! What is over is forgotten after a stated time: finished jobs, and the log of webhook attempts.
+//! What is over is forgotten after a stated time: finished jobs, the log of webhook attempts, refused requests, and
+//! approvals by the minute.
 //!
 //! Nothing that is money or proof goes. The row of a delivery stays, as its event does: it says that the merchant was
 //! told, and lets a person send it again. Attempts of a delivery that is not over stay, whatever their age. Several
@@ -7,7 +8,9 @@
 use crate::app::App;
 use crate::crash;
 use crate::ops::OpError;
-use crate::store::tables::{deliveries, jobs};
+use crate::ops::figures::refused::REQUESTS_KEPT;
+use crate::ops::figures::roll_up::forget_minutes;
+use crate::store::tables::{deliveries, jobs, refused};
 
 /// Units of each kind in one run; the next run goes on.
 const STEPS_MAX: usize = 40;
@@ -17,6 +20,7 @@ const STEPS_MAX: usize = 40;
 pub struct Forgotten {
     pub jobs: usize,
     pub attempts: usize,
+    pub refused: usize,
 }
 
 pub async fn forget_old(app: &App) -> Result<Forgotten, OpError> {
@@ -38,5 +42,14 @@ pub async fn forget_old(app: &App) -> Result<Forgotten, OpError> {
             break;
         }
     }
+    for _ in 0..STEPS_MAX {
+        let gone = app.store.forget_refused(now - REQUESTS_KEPT).await?;
+        crash::point("retention.step");
+        forgotten.refused += gone;
+        if gone < refused::FORGET_BATCH {
+            break;
+        }
+    }
+    forget_minutes(app).await?;
     Ok(forgotten)
 }

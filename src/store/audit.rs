@@ -28,6 +28,7 @@ macro_rules! named {
 }
 
 pub mod counted_once;
+pub mod figures;
 mod snapshot;
 
 macro_rules! entries_sum_to_zero {

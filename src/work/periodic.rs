@@ -1,5 +1,5 @@
 //! What is done by the clock, on every node: the sweep, the end of intents, the ledger's seal, the gauges of
-//! the queues, the index of payers' names, what is kept no longer, the count of lines that the log did not take. (The directory's notes
+//! the queues, the figures of days, the index of payers' names, what is kept no longer, the count of lines that the log did not take. (The directory's notes
 //! of last use are written by `serve`: every node has them.) Each runs alone and again after its pause; nodes
 //! that do the same at once lose races and do no harm. A failure is logged and waits for the next time.
 
@@ -24,16 +24,18 @@ pub(super) enum PeriodicTask {
     Gauges,
     Names,
     Retention,
+    Figures,
     Log,
 }
 
-pub(super) const ALL: [PeriodicTask; 7] = [
+pub(super) const ALL: [PeriodicTask; 8] = [
     PeriodicTask::Sweep,
     PeriodicTask::Intents,
     PeriodicTask::Seal,
     PeriodicTask::Gauges,
     PeriodicTask::Names,
     PeriodicTask::Retention,
+    PeriodicTask::Figures,
     PeriodicTask::Log,
 ];
 
@@ -43,6 +45,7 @@ impl PeriodicTask {
             PeriodicTask::Sweep => 30,
             // A payment whose link has ended is rejected at once (contract/wallet.md#w20).
             PeriodicTask::Intents | PeriodicTask::Seal => 1,
+            PeriodicTask::Figures => 2,
             PeriodicTask::Gauges | PeriodicTask::Log => 5,
             // Finds something after an upgrade alone, while nodes of before may still make payments.
             PeriodicTask::Names => 60,
@@ -58,6 +61,7 @@ impl PeriodicTask {
             PeriodicTask::Gauges => Ok(gauges(app).await?),
             PeriodicTask::Names => ops::payments::like_names::key_names(app).await,
             PeriodicTask::Retention => ops::retention::forget_old(app).await.map(drop),
+            PeriodicTask::Figures => ops::figures::roll_up::roll_up(app).await.map(drop),
             PeriodicTask::Log => {
                 tell_left_out(app);
                 Ok(())

@@ -52,7 +52,7 @@ async fn refused(t: &TestApp, email: &str, password: &str) -> SignInRefused {
     sign_in(&t.app, email, password, HOME).await.unwrap().unwrap_err()
 }
 
-fn code(secret: &[u8], now: Timestamp) -> String {
+pub fn code(secret: &[u8], now: Timestamp) -> String {
     (0..1_000_000)
         .map(|n| format!("{n:06}"))
         .find(|code| totp::step_of(secret, code, now) == Some(now.0 / 30_000_000))
@@ -60,7 +60,7 @@ fn code(secret: &[u8], now: Timestamp) -> String {
 }
 
 /// The secret of an `otpauth://` address.
-fn secret_of(address: &str) -> Vec<u8> {
+pub fn secret_of(address: &str) -> Vec<u8> {
     let text = address.split("secret=").nth(1).unwrap().split('&').next().unwrap();
     let value = |c: u8| u64::from(if c.is_ascii_uppercase() { c - b'A' } else { c - b'2' + 26 });
     let bits: String = text.bytes().map(|c| format!("{:05b}", value(c))).collect();

@@ -26,7 +26,7 @@ const MANY: usize = 30;
 /// More payments than suggestions are chosen from.
 const FLOOD: usize = 55;
 
-async fn end(t: &TestApp, payment: &Payment) {
+pub async fn end(t: &TestApp, payment: &Payment) {
     sweep(&t.app).await.unwrap();
     assert_eq!(t.payment(payment).await.status, Status::Rejected);
 }
@@ -58,25 +58,25 @@ pub async fn pay_and_reverse(t: &TestApp, payment: &Payment) {
 }
 
 /// Money that came at this time, and whose mail is read now.
-async fn told_now(t: &TestApp, naira: i64, payer: &str, sent: Timestamp) -> AlertOutcome {
+pub async fn told_now(t: &TestApp, naira: i64, payer: &str, sent: Timestamp) -> AlertOutcome {
     t.ingest(&Alert::credit(ACCOUNT, naira, payer, sent).text()).await
 }
 
 /// Money that came a moment ago.
-async fn came(t: &TestApp, naira: i64, payer: &str) -> AlertOutcome {
+pub async fn came(t: &TestApp, naira: i64, payer: &str) -> AlertOutcome {
     t.advance(LATER);
     told_now(t, naira, payer, t.app.now() - Span::seconds(20)).await
 }
 
 /// What speaks against an approval without a reason.
-async fn obstacles(t: &TestApp, alert: &AlertOutcome, payment: &Payment) -> Vec<String> {
+pub async fn obstacles(t: &TestApp, alert: &AlertOutcome, payment: &Payment) -> Vec<String> {
     match approve_on(&t.app, alert.alert_id, payment, None).await {
         Err(ApproveRefused::Obstacles(told)) => told,
         other => panic!("approved by oversight: {other:?}"),
     }
 }
 
-fn named(payment: &Payment) -> String {
+pub fn named(payment: &Payment) -> String {
     format!("another beneficiary's payment {:?} of business {}", payment.transaction_id, payment.business_id)
 }
 
@@ -259,7 +259,7 @@ on_both! {
             assert_eq!(outcome.status, AlertStatus::Review, "{outcome:?}");
             let told = obstacles(&t, &outcome, &bait).await;
             let asks = "on another account that may be meant asks for what was received, from a payer of such a name";
-            assert_eq!(told, [format!("the alert names no account, and {} {asks}", named(&mine))]);
+            assert_eq!(told, [format!("the alert does not settle its account, and {} {asks}", named(&mine))]);
             assert_eq!(outcome.reason.contains("not all were checked"), flood > 0, "{}", outcome.reason);
         }
     }
@@ -295,7 +295,7 @@ on_both! {
         assert!(outcome.reason.contains("payment that has ended"), "{}", outcome.reason);
         assert!(outcome.reason.contains("less was received than asked for"), "{}", outcome.reason);
         let told = obstacles(&t, &outcome, &bait).await;
-        let asks = "asks for about what was received, and the time fits it and not this one";
+        let asks = "asks for about what was received, from a payer of such a name, and the time fits it and not this one";
         assert_eq!(told, [format!("{} {asks}", named(&mine))]);
         approved(&t, &outcome, &mine, None).await;
     }
@@ -340,7 +340,7 @@ on_both! {
         reject(&t, &mine).await;
         let outcome = told_now(&t, 8_100, "HALIMA GARBA", sent).await;
         let told = obstacles(&t, &outcome, &bait).await;
-        let asks = "which has ended, asks for about what was received, and the time fits it and not this one";
+        let asks = "which has ended, asks for about what was received, from a payer of such a name, and the time fits it and not this one";
         assert_eq!(told, [format!("{}, {asks}", named(&mine))]);
     }
 

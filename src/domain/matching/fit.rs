@@ -112,3 +112,14 @@ impl TimeFit {
         }
     }
 }
+
+/// Whether the money may have been sent for a payment: the time fits it, or it has ended lately (contract/matching.md#m14).
+pub fn is_timely(payment: &Payment, time: Interval, first_seen: Timestamp) -> bool {
+    match (payment.status, TimeFit::of(payment, time, first_seen)) {
+        (Status::Pending, TimeFit::Fits) => true,
+        // A bank's clock may be slow, and a day may be shown as its midnight.
+        (Status::Pending, TimeFit::Near) => payment.created_at < first_seen,
+        (Status::Pending, TimeFit::Outside) => false,
+        _ => has_ended_lately(payment, time, first_seen),
+    }
+}

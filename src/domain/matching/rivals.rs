@@ -1,14 +1,12 @@
 //! Payments of other beneficiaries that may be meant beside the one that fits: what keeps it from being approved by
 //! itself, and what a person is told who approves it. Used by `matching`.
 
-use super::{AmountFit, Beneficiary, Considered, Decision, Incoming, NameVerdict, Status, TimeFit};
+use super::{AmountFit, Beneficiary, Considered, Decision, NameVerdict, Status};
 
 impl Considered {
     /// Leaves nothing to ask of name and amount, and the time fits it.
     fn may_be_the_one(&self) -> bool {
-        (self.amount_fit == AmountFit::Exact || self.asked_before)
-            && self.name == NameVerdict::Match
-            && self.is_timely()
+        (self.amount_fit.approves() || self.asked_before) && self.name == NameVerdict::Match && self.is_timely
     }
 
     /// The time fits it, and neither its name nor its amount is far off.
@@ -16,15 +14,7 @@ impl Considered {
         self.name != NameVerdict::Different
             && !self.is_name_undecidable
             && (self.amount_fit.approves() || self.is_about || self.asked_before)
-            && self.is_timely()
-    }
-
-    /// The time fits it, or it has ended lately, when it fitted.
-    fn is_timely(&self) -> bool {
-        match self.status {
-            Status::Pending => self.time_fit == TimeFit::Fits,
-            _ => self.has_ended_lately,
-        }
+            && self.is_timely
     }
 
     /// Whose payment it is, and how it asks for what was received: for a person who approves another one.
@@ -42,16 +32,16 @@ impl Considered {
 }
 
 impl Decision {
-    /// A payment of somebody else that leaves nothing to ask: amount, name and time fit, and it is open or has ended
-    /// lately. The amount may be one that it asked for before it was corrected.
-    pub fn fits_another(&self, own: Beneficiary) -> Option<&Considered> {
-        self.of_others(own).find(|c| c.may_be_the_one())
+    /// Payments of somebody else that leave nothing to ask: amount, name and time fit, and they are open or have ended
+    /// lately. The amount may be one that they asked for before they were corrected.
+    pub fn fitting_others(&self, own: Beneficiary) -> impl Iterator<Item = &Considered> {
+        self.of_others(own).filter(|c| c.may_be_the_one())
     }
 
-    /// A payment of somebody else that the time fits, open or ended lately, of a like name, that asks for about what was
-    /// received, or did before it was corrected.
-    pub fn is_near_another(&self, own: Beneficiary) -> Option<&Considered> {
-        self.of_others(own).find(|c| c.is_near())
+    /// Payments of somebody else that the time fits, open or ended lately, of a like name, that ask for about what was
+    /// received, or did before they were corrected.
+    pub fn near_others(&self, own: Beneficiary) -> impl Iterator<Item = &Considered> {
+        self.of_others(own).filter(|c| c.is_near())
     }
 
     fn of_others(&self, own: Beneficiary) -> impl Iterator<Item = &Considered> {
@@ -77,20 +67,9 @@ fn of_two(considered: &[Considered], passes: impl Fn(&Considered) -> bool) -> Ve
 
 /// A payment of another beneficiary, open or ended lately, that may be the one that is meant, though it would not be
 /// approved.
-pub(super) fn meant_for_another(
-    incoming: &Incoming<'_>,
-    winner: Beneficiary,
-    considered: &[Considered],
-) -> Option<String> {
-    let may_be_meant = |c: &&Considered| match c.status {
-        // A bank's clock may be slow, and a day may be shown as its midnight.
-        Status::Pending => {
-            c.time_fit == TimeFit::Fits || c.time_fit == TimeFit::Near && c.created_at < incoming.first_seen
-        }
-        _ => c.has_ended_lately,
-    };
+pub(super) fn meant_for_another(winner: Beneficiary, considered: &[Considered]) -> Option<String> {
     let mut others =
-        considered.iter().filter(|c| c.beneficiary != winner && !c.is_name_undecidable).filter(may_be_meant);
+        considered.iter().filter(|c| c.beneficiary != winner && !c.is_name_undecidable && c.is_timely);
     others.find_map(|c| {
         let how = match c.name {
             NameVerdict::Close if c.amount_fit.approves() => {

@@ -75,17 +75,18 @@ pub fn stored_keys(name: &Folded) -> Vec<i64> {
             found.ends(&[SINGLE.to_owned()], &related::ends(&word.text, word.sound()));
         }
     }
+    // Written out in another name, an initial leaves one word in common; and so does a title that may be a name.
+    // Beside a typing error a long name has no other key, see below.
+    let is_long = words.len() > WORDS_WITH_ENDS_MAX && words.iter().any(|word| !word.known);
+    if is_long || name.words.iter().any(|word| word.kind == Kind::Initial || word.may_be_title) {
+        // First, for there may be too many of the others.
+        keys.iter().for_each(|own| found.singles(own));
+    }
     // A word that no table knows may be two names written as one, which are all of the name that a bank shows.
     for (_, own) in words.iter().zip(&keys).filter(|(word, _)| !word.known) {
         found.wholes(own);
     }
     found.pairs_within(&keys);
-    // Written out in another name, an initial leaves one word in common; and so does a title that may be a name.
-    // Beside a typing error a long name has no other key, see below.
-    let is_long = words.len() > WORDS_WITH_ENDS_MAX && words.iter().any(|word| !word.known);
-    if is_long || name.words.iter().any(|word| word.kind == Kind::Initial || word.may_be_title) {
-        keys.iter().for_each(|own| found.singles(own));
-    }
     if !is_long {
         for (i, word) in words.iter().enumerate().filter(|(_, word)| !word.known) {
             let ends = related::ends(&word.text, word.sound());

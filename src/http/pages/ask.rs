@@ -90,7 +90,7 @@ impl Ask {
         self.session.as_ref().and_then(|session| Zone::named(&session.time_zone)).unwrap_or_default()
     }
 
-    /// A form of this session.
+    /// A form that counts under the cookie of whoever asks.
     pub fn new_form(&self, id: impl Into<String>, action: impl Into<String>, button: &str) -> Form {
         Form::new(id, action, self.csrf().to_string(), button)
     }

@@ -103,3 +103,31 @@ impl Fields {
         self.0.iter().filter(move |(field, _)| field == name).map(|(_, value)| value.as_str())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FORM_MAX: usize = 4 * 1024;
+
+    #[tokio::test]
+    async fn bodies_are_bounded() {
+        let whole = read(Body::from("x".repeat(FORM_MAX)), FORM_MAX).await;
+        assert!(whole.is_ok_and(|body| body.len() == FORM_MAX));
+        assert_eq!(
+            read(Body::from("x".repeat(FORM_MAX + 1)), FORM_MAX).await.map(|_| ()),
+            Err(FormProblem::TooLarge)
+        );
+    }
+
+    #[test]
+    fn a_field_that_is_there_twice_has_no_one_value() {
+        let form = "application/x-www-form-urlencoded".parse().unwrap();
+        let headers: HeaderMap = [(CONTENT_TYPE, form)].into_iter().collect();
+        let fields = Fields::parse(&headers, b"a=1&b=%32+3&a=4&c=").unwrap_or_else(|_| panic!());
+        assert_eq!((fields.get("a"), fields.get("b"), fields.get("c"), fields.get("d")), ("", "2 3", "", ""));
+        assert_eq!(fields.all("a").collect::<Vec<_>>(), ["1", "4"]);
+        assert!(Fields::parse(&HeaderMap::new(), b"a=1").is_err());
+        assert!(Fields::parse(&headers, "a=1&".repeat(FIELDS_MAX + 1).as_bytes()).is_err());
+    }
+}

@@ -7,7 +7,7 @@ use askama::Template;
 use askama::filters::HtmlSafe;
 
 use super::parts::Naira;
-use super::text::Text;
+use super::text::{Text, grouped};
 use crate::domain::money::Money;
 
 /// The box of the drawing.
@@ -38,7 +38,7 @@ impl Unit {
     fn written(self, value: i64) -> String {
         match self {
             Unit::Money => Naira(Money(value)).text(),
-            Unit::Count => value.to_string(),
+            Unit::Count => grouped(value),
         }
     }
 }
@@ -133,7 +133,8 @@ impl Chart {
     }
 
     fn is_line(&self) -> bool {
-        self.shape == Shape::Line
+        // A line of one point has no length.
+        self.shape == Shape::Line && self.points.len() > 1
     }
 
     fn is_empty(&self) -> bool {
@@ -207,7 +208,7 @@ mod tests {
     fn odd_charts_are_drawn_too() {
         assert!(chart(&[], Shape::Bars).to_string().contains("Nothing to show yet"));
         assert!(chart(&[0, 0], Shape::Line).to_string().contains("Nothing to show yet"));
-        assert_eq!(chart(&[5], Shape::Line).line(), "0,100");
+        assert!(!chart(&[5], Shape::Line).to_string().contains("polyline"));
         assert_eq!(chart(&[0, 5, 10], Shape::Line).line(), "0,200 500,100 1000,0");
         assert_eq!(chart(&[3; POINTS_MAX + 9], Shape::Bars).bars().len(), POINTS_MAX);
     }

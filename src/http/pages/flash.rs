@@ -1,5 +1,5 @@
 //! What a form's answer leaves for the very next page and no other: that something was done, and what is shown once, such
-//! as a key. Sealed by the vault into a cookie of a minute, for the holder of this session alone; the page that shows it
+//! as a key. Sealed by the vault into a cookie of a minute, for the holder of one token alone; the page that shows it
 //! takes it away.
 
 use base64::Engine;
@@ -41,7 +41,7 @@ impl Flash {
         Some(Zeroizing::new(URL_SAFE_NO_PAD.encode(sealed)))
     }
 
-    /// `None`: of another session, too old, or none of ours.
+    /// `None`: of another holder, too old, or none of ours.
     pub fn open(app: &App, token: &str, value: &str) -> Option<Flash> {
         let sealed = URL_SAFE_NO_PAD.decode(value).ok()?;
         let text = app.vault.unseal(&place(token), &sealed).ok()?;

@@ -8,14 +8,14 @@ use url::form_urlencoded;
 use super::assets::{HTMX, SCRIPT, STYLE};
 use super::brand::Brand;
 use super::parts::{Link, Notice};
-use super::text::Text;
+use super::text::{Text, grouped};
 
 /// One place of the navigation.
 #[derive(Clone, Debug)]
 pub struct Way {
     pub link: Link,
     /// What waits there.
-    pub count: Option<i64>,
+    pub count: Option<String>,
     pub is_current: bool,
     /// The first of a group, which begins with this heading.
     pub heading: Option<Text>,
@@ -32,7 +32,7 @@ impl Way {
 
     /// Nothing is shown for none.
     pub fn count(self, count: i64) -> Way {
-        Way { count: (count > 0).then_some(count), ..self }
+        Way { count: (count > 0).then(|| grouped(count)), ..self }
     }
 
     pub fn heading(self, heading: impl Into<Text>) -> Way {

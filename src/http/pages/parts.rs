@@ -4,9 +4,9 @@
 use askama::Template;
 use askama::filters::HtmlSafe;
 
-use super::text::Text;
+use super::text::{Text, grouped};
 use super::times::Time;
-use crate::domain::money::{Money, naira};
+use crate::domain::money::{CURRENCY, Money, naira};
 
 /// How something looks, in the same five colours everywhere. Colour never says it alone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -113,6 +113,8 @@ impl Notice {
 pub struct Tile {
     pub label: Text,
     pub value: Text,
+    /// Before the value, small.
+    pub unit: Option<&'static str>,
     pub note: Option<Text>,
     pub tone: Option<Tone>,
     pub href: Option<String>,
@@ -120,11 +122,13 @@ pub struct Tile {
 
 impl Tile {
     pub fn new(label: impl Into<Text>, value: impl Into<Text>) -> Tile {
-        Tile { label: label.into(), value: value.into(), note: None, tone: None, href: None }
+        Tile { label: label.into(), value: value.into(), unit: None, note: None, tone: None, href: None }
     }
 
     pub fn money(label: impl Into<Text>, amount: Money) -> Tile {
-        Tile::new(label, Naira(amount).text())
+        let text = naira(amount);
+        let digits = text.strip_prefix(CURRENCY).unwrap_or(&text).trim_start();
+        Tile { unit: Some(CURRENCY), ..Tile::new(label, digits) }
     }
 
     pub fn note(self, note: impl Into<Text>) -> Tile {
@@ -190,7 +194,7 @@ pub struct Tabs {
 #[derive(Clone, Debug)]
 pub struct Tab {
     pub link: Link,
-    pub count: Option<i64>,
+    pub count: Option<String>,
     pub is_current: bool,
 }
 
@@ -200,7 +204,7 @@ impl Tab {
     }
 
     pub fn count(self, count: i64) -> Tab {
-        Tab { count: Some(count), ..self }
+        Tab { count: Some(grouped(count)), ..self }
     }
 }
 

@@ -8,7 +8,7 @@ use askama::filters::HtmlSafe;
 
 use super::field::{Confirm, Form};
 use super::parts::{Badge, Empty, Link, Naira, Pager};
-use super::text::Text;
+use super::text::{Text, grouped};
 use super::times::Time;
 use crate::domain::money::Money;
 
@@ -23,7 +23,7 @@ pub enum Cell {
     Code(Text),
     Link(Link),
     Money(Naira),
-    Number(i64),
+    Number(Text),
     Time(Time),
     Badge(Badge),
     Form(Box<Form>),
@@ -68,7 +68,7 @@ macro_rules! cell_of {
 }
 cell_of!(
     Money => |value| Cell::Money(Naira(value)),
-    i64 => Cell::Number,
+    i64 => |value| Cell::Number(grouped(value).into()),
     Time => Cell::Time,
     Badge => Cell::Badge,
     Form => |value| Cell::Form(Box::new(value)),

@@ -9,6 +9,19 @@ pub fn plain(text: &str) -> String {
     text.chars().filter(|c| !turns(*c)).collect()
 }
 
+/// `1,948`.
+pub fn grouped(count: i64) -> String {
+    let digits = count.unsigned_abs().to_string();
+    let mut text = String::from(if count < 0 { "-" } else { "" });
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
 /// A text on a page. Every component holds its texts as this, so that none is forgotten; templates escape it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Text(String);
@@ -50,6 +63,13 @@ impl fmt::Display for Text {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn counts_are_grouped() {
+        for (count, text) in [(0, "0"), (999, "999"), (-1_000, "-1,000"), (1_234_567, "1,234,567")] {
+            assert_eq!(grouped(count), text);
+        }
+    }
 
     #[test]
     fn a_text_cannot_turn_what_stands_beside_it() {

@@ -79,9 +79,13 @@ struct ErrorBody<'a> {
 #[derive(Clone, Debug)]
 pub struct Away(pub StoreError);
 
-/// The code of an error, for the log line of its request; an extension of its response.
-#[derive(Clone, Copy, Debug)]
-pub struct Failed(pub &'static str);
+/// What an error says, for the log line of its request and for the merchant's list of refused ones; an extension of its
+/// response.
+#[derive(Clone, Debug)]
+pub struct Failed {
+    pub code: &'static str,
+    pub message: Cow<'static, str>,
+}
 
 impl ApiError {
     pub fn new(code: Code, message: impl Into<Cow<'static, str>>) -> ApiError {
@@ -191,9 +195,10 @@ impl IntoResponse for ApiError {
         let (message, code) = (&*self.message, self.code.word());
         let body = ErrorBody { success: false, message, code, more: &self.more };
         let mut response = json_response(self.code.status(), wire::encode(&body));
-        response.extensions_mut().insert(Failed(self.code.word()));
+        let retry_after = self.retry_after();
+        response.extensions_mut().insert(Failed { code: self.code.word(), message: self.message });
         let headers = response.headers_mut();
-        if let Some(after) = self.retry_after() {
+        if let Some(after) = retry_after {
             headers.insert(RETRY_AFTER, HeaderValue::from(after));
         }
         if matches!(self.more, More::Replayed {}) {

@@ -15,9 +15,10 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use tower::ServiceExt;
 use tracing::Instrument;
 
+use crate::app::requests::Refusal;
 use crate::clock::Random;
 use crate::http::Http;
-use crate::http::paths::UNROUTED;
+use crate::http::paths::{API, UNROUTED};
 use crate::http::request::context::{RemoteAddr, RequestLabels};
 use crate::http::response::error::{ApiError, Away, Failed};
 use crate::log_limit::warn_of;
@@ -40,6 +41,7 @@ pub async fn answer(
     let mut request: Request = request;
     let id = request_id(request.headers(), http.app.random.as_ref());
     let method = request.method().clone();
+    let is_api = request.uri().path().starts_with(API);
     request.extensions_mut().insert(RemoteAddr(peer));
     let span = tracing::info_span!("request", id = id.to_str().unwrap_or_default());
     let handled = AssertUnwindSafe(router.oneshot(request)).catch_unwind().instrument(span.clone()).await;
@@ -49,16 +51,33 @@ pub async fn answer(
         // The panic hook has logged what and where.
         Err(_) => ApiError::internal().into_response(),
     };
-    response.headers_mut().insert(REQUEST_ID, id);
+    response.headers_mut().insert(REQUEST_ID, id.clone());
     if let Some(Away(error)) = response.extensions_mut().remove::<Away>() {
         span.in_scope(|| warn_of!(http.app, &error, "a request failed"));
     }
-    let code = response.extensions_mut().remove::<Failed>().map(|Failed(code)| code);
+    let failed = response.extensions_mut().remove::<Failed>();
+    let code = failed.as_ref().map(|failed| failed.code);
     let trace = response.extensions_mut().remove::<RequestLabels>();
     let trace = trace.unwrap_or(RequestLabels { route: UNROUTED, business_id: None });
     let status = response.status().as_u16();
     let took = began.elapsed();
     http.meters.note(trace.route, status, took);
+    if let Some(business_id) = trace.business_id.filter(|_| is_api) {
+        let now = http.app.now();
+        match failed {
+            Some(failed) => http.app.requests.note_refused(Refusal {
+                business_id,
+                at: now,
+                method: method.to_string(),
+                route: trace.route,
+                status,
+                code: Some(failed.code),
+                message: failed.message.into_owned(),
+                request_id: id.to_str().unwrap_or_default().to_owned(),
+            }),
+            None => http.app.requests.note_good(business_id, now),
+        }
+    }
     // Successes are counted in the metrics, and a log line for each would cost more than the rest of a
     // read. Requests that failed or were slow are logged.
     let went_well = status < 400 && took < SLOW;

@@ -9,7 +9,7 @@ use super::copies::{Standing, fresh_keys, settled_copy, settled_on, sharing_sess
 use super::evidence::{self, OperatorApproval};
 use super::similar::{FORWARDED_ACCOUNTS_MAX, similar_for_person};
 use super::taken_back::alarm;
-use super::who_else::{fits_another, fits_elsewhere, unclear_account};
+use super::who_else::{asks_for_the_same, fits_another, fits_elsewhere, unclear_account};
 use crate::app::App;
 use crate::domain::account::{ReceivingAccount, is_full_account_number, mask_fits};
 use crate::domain::alert::{AlertKind, AlertRow, AlertStatus, Direction};
@@ -175,6 +175,7 @@ async fn prepare(app: &App, ask: &Approve<'_>) -> Result<Result<Prepared, Approv
     obstacles.extend(unclear_account(&alert, &accounts));
     obstacles.extend(fits_elsewhere(app, &alert, &payment, &accounts, received).await?);
     obstacles.extend(fits_another(app, &alert, &payment, received, &name).await?);
+    obstacles.extend(asks_for_the_same(app, &alert, &payment, received).await?);
     if let Some(aside) = aside {
         obstacles.insert(0, format!("alert {} was set aside as {aside}: {}", alert.id, alert.reason));
     }

@@ -50,9 +50,20 @@ pub async fn read_open_payments(
     received: Money,
 ) -> Result<Read, OpError> {
     let (mut payments, many) = of_amount(app, account_id, received, OF_AMOUNT_MAX).await?;
-    let Some(payer_name) = alert.facts.payer_name.as_deref().filter(|_| many) else {
-        let of_other_names = Vec::new();
-        return Ok(Read { payments, of_other_names, is_about_amount: false, limit_reached: false });
+    let all_read = |payments, limit_reached| Read {
+        payments,
+        of_other_names: Vec::new(),
+        is_about_amount: false,
+        limit_reached,
+    };
+    let payer_name = match (&alert.facts.payer_name, many) {
+        (_, false) => return Ok(all_read(payments, false)),
+        // Nothing says which of them: all are anybody's.
+        (None, true) => {
+            let (all, cut) = of_amount(app, account_id, received, OF_AMOUNT_MOST).await?;
+            return Ok(all_read(all, cut));
+        }
+        (Some(name), true) => name.as_str(),
     };
     if !alert.facts.payer_name_cut && !is_index_unfinished(app).await? {
         let found = like(app, alert, (account_id, payer_name), possible_amounts(received)).await?;
@@ -75,7 +86,7 @@ pub async fn read_open_payments(
     }
     let (all, limit_reached) = of_amount(app, account_id, received, OF_AMOUNT_MOST).await?;
     add_unknown(&mut payments, all);
-    Ok(Read { payments, of_other_names: Vec::new(), is_about_amount: false, limit_reached })
+    Ok(all_read(payments, limit_reached))
 }
 
 /// Open payments that the received amount would approve; `true` when there are as many as are read.
@@ -95,25 +106,24 @@ async fn of_amount(
     Ok((payments, many))
 }
 
-/// What is read before an approval: others of the payer's name may be meant, too, where people round or mistype.
-/// Where these were read, those that the index of names may have missed.
-pub async fn before_approval(
+/// Who else may be meant: others of the payer's name, where people round or mistype, and payments that asked for it before
+/// they were corrected. Where those of the name were read, those that the index of names may have missed, of all businesses
+/// but one.
+pub async fn others_meant(
     app: &App,
     alert: &AlertRow,
-    winner: &Payment,
+    (account_id, received, business_id): (i64, Money, i64),
     is_about_amount: bool,
 ) -> Result<(Found, AskedBefore), OpError> {
-    let (Some(account_id), Some(received), Some(payer_name)) =
-        (winner.account_id, alert.facts.amount, &alert.facts.payer_name)
-    else {
-        return Err(OpError::Fault("an approval without account, amount or name".into()));
-    };
     let others = async {
-        if !is_about_amount {
-            return about_amount(app, alert, account_id, received).await;
+        match (is_about_amount, &alert.facts.payer_name) {
+            (true, Some(payer_name)) => {
+                let price = (account_id, received, business_id);
+                let payments = missed_by_index(app, alert, price, payer_name).await?;
+                Ok(Found { payments, may_be_more: false, misses_close_ones: false })
+            }
+            _ => about_amount(app, alert, account_id, received).await,
         }
-        let payments = missed_by_index(app, alert, (account_id, received, winner.business_id), payer_name);
-        Ok(Found { payments: payments.await?, may_be_more: false, misses_close_ones: false })
     };
     tokio::try_join!(others, asked_before(app, alert, account_id, received))
 }
@@ -151,22 +161,32 @@ pub async fn about_amount(
             return Ok(Found { payments, may_be_more: false, misses_close_ones: false });
         }
     }
+    let similar = similar_amounts(received);
+    let (open, (ended, is_cut)) = tokio::try_join!(
+        async { Ok(app.store.open_payments_between(account_id, similar, OF_AMOUNT_MOST).await?) },
+        ended_lately(app, alert, account_id, (similar, received))
+    )?;
+    let may_be_more = open.len() >= OF_AMOUNT_MOST || is_cut;
+    add_unknown(&mut payments, open);
+    add_unknown(&mut payments, ended);
+    Ok(Found { payments, may_be_more, misses_close_ones: false })
+}
+
+/// Payments of the account that ended lately, whatever their names, of an amount between two or which the charges rule
+/// lets so much received pay; and whether there are more of them than are read.
+pub async fn ended_lately(
+    app: &App,
+    alert: &AlertRow,
+    account_id: i64,
+    amounts: ((Money, Money), Money),
+) -> Result<(Vec<Payment>, bool), OpError> {
     let since = alert.first_seen - ENDED_WITHIN;
     // Where no time is told, those that ended lately and could be approved in the month before.
     let approvable_after = interval(alert).begin.max(since - SUGGEST_WITHIN);
-    let (open, ended) = tokio::try_join!(
-        app.store.open_payments_between(account_id, similar_amounts(received), OF_AMOUNT_MOST),
-        app.store.unpaid_payments(
-            account_id,
-            (similar_amounts(received), received),
-            (approvable_after, since),
-            OF_AMOUNT_MOST
-        ),
-    )?;
-    let may_be_more = open.len() >= OF_AMOUNT_MOST || ended.len() >= OF_AMOUNT_MOST;
-    add_unknown(&mut payments, open);
-    add_unknown(&mut payments, open_or_ended_lately(alert, ended));
-    Ok(Found { payments, may_be_more, misses_close_ones: false })
+    let times = (approvable_after, since);
+    let ended = app.store.unpaid_payments(account_id, amounts, times, OF_AMOUNT_MOST).await?;
+    let is_cut = ended.len() >= OF_AMOUNT_MOST;
+    Ok((open_or_ended_lately(alert, ended), is_cut))
 }
 
 /// Others' payments of the very amount whose names are like the payer's, by the name rule alone. Where the index told

@@ -94,7 +94,11 @@ pub async fn on_fitting_accounts(
         || accounts.iter().filter(|account| Some(account.bank.as_str()) == bank).collect::<Vec<_>>();
     let (which_account, asked) = match (fit.is_empty(), of_bank()) {
         (false, _) => (WhichAccount::Perhaps, fit),
-        (true, of_bank) if !of_bank.is_empty() => (WhichAccount::Another, of_bank),
+        // Without a digit it may be any of its bank's; with digits that fit none, it is none of these.
+        (true, of_bank) if !of_bank.is_empty() => match shown.is_some_and(shows_digits) {
+            true => (WhichAccount::Another, of_bank),
+            false => (WhichAccount::Perhaps, of_bank),
+        },
         _ => (WhichAccount::Another, accounts.iter().collect()),
     };
     let mut found = Beside { payments: Vec::new(), may_be_more: false };
@@ -109,6 +113,11 @@ pub async fn on_fitting_accounts(
         found.may_be_more |= on_any.may_be_more;
     }
     Ok(OnFitting { which_account, beside: found })
+}
+
+/// Whether any digit of a masked account number is shown.
+pub fn shows_digits(number: &str) -> bool {
+    number.contains(|c: char| c.is_ascii_digit())
 }
 
 /// Which payments are looked at.
@@ -153,7 +162,8 @@ async fn of_like_names(
     let (exact, by_rule) = (wanted((received, received), EXACT_MAX), wanted(by_rule, BY_RULE_MAX));
     let (exact, by_rule) =
         tokio::try_join!(app.store.payments_elsewhere(&exact), app.store.payments_elsewhere(&by_rule))?;
-    let may_be_more = sought.is_incomplete || exact.may_be_more || by_rule.may_be_more;
+    let may_be_more =
+        sought.is_incomplete || sought.may_share_one_word || exact.may_be_more || by_rule.may_be_more;
     let mut payments = exact.payments;
     add_unknown(&mut payments, by_rule.payments);
     Ok(Beside { payments, may_be_more })

@@ -4,9 +4,7 @@
 //! person asks for suggestions. All reads begin after the alert's own commit, so of an alert and a
 //! correction that happen at the same moment at least one sees the other (contract/matching.md#m21).
 
-use super::may_be_meant::{
-    Read, SUGGEST_WITHIN, about_amount, asked_before, before_approval, read_open_payments, with_suggestions,
-};
+use super::may_be_meant::{Read, SUGGEST_WITHIN, others_meant, read_open_payments, with_suggestions};
 use super::other_accounts::{OnFitting, on_fitting_accounts, on_other_accounts};
 use super::similar::{Similar, similar_alerts};
 use crate::app::App;
@@ -23,6 +21,9 @@ use crate::ops::OpError;
 use crate::ops::payments::like_names::add_unknown;
 use crate::ops::wallet_payments::topup::{HeldTopup, held_topup};
 use crate::store::tables::settlements::ProvenName;
+
+/// No business has this id.
+const NOBODYS: i64 = 0;
 
 /// What was decided and what it rests on.
 pub struct Weighed {
@@ -96,11 +97,12 @@ pub async fn weigh_against(
     if !known.proven.is_empty() {
         decision = known.decide(&incoming);
     }
-    let mut is_about_read = is_about_amount;
+    let mut are_others_read = false;
     let mut is_incomplete = limit_reached;
     if let Some(winner) = known.winner(&decision) {
-        let (more, asked) = before_approval(app, alert, winner, is_about_amount).await?;
-        is_about_read = true;
+        let price = (account.id, received, winner.business_id);
+        let (more, asked) = others_meant(app, alert, price, is_about_amount).await?;
+        are_others_read = true;
         incoming.limit_reached |= more.may_be_more || asked.may_be_more;
         is_incomplete = incoming.limit_reached;
         if known.add(more.payments) | known.add(asked.payments) | incoming.limit_reached
@@ -123,11 +125,9 @@ pub async fn weigh_against(
     if !matches!(decision.verdict, Verdicts::Approve { .. }) {
         // Nothing found here can be approved by itself: other names, other amounts, and payments that ended.
         known.add(of_other_names);
-        if !is_about_read {
-            let (more, asked) = tokio::try_join!(
-                about_amount(app, alert, account.id, received),
-                asked_before(app, alert, account.id, received)
-            )?;
+        if !are_others_read {
+            let price = (account.id, received, NOBODYS);
+            let (more, asked) = others_meant(app, alert, price, is_about_amount).await?;
             is_incomplete |= more.may_be_more || asked.may_be_more;
             known.add(more.payments);
             known.add(asked.payments);

@@ -2,13 +2,14 @@
 //! or that it asks for the same on another account of those that the alert may mean (contract/matching.md#m25). Read
 //! only; used by `approve`.
 
-use super::other_accounts::on_all_but;
+use super::may_be_meant::{asked_before, ended_lately};
+use super::other_accounts::{on_all_but, shows_digits};
 use super::weigh::weigh;
 use crate::app::App;
 use crate::domain::account::{ReceivingAccount, in_words, mask_fits};
 use crate::domain::alert::AlertRow;
 use crate::domain::matching::{
-    AmountFit, Beneficiary, TimeFit, compare_payer, has_ended_lately, of_another_in_words,
+    AmountFit, Beneficiary, Considered, TimeFit, WhichAccount, compare_payer, is_timely, of_another_in_words,
 };
 use crate::domain::money::Money;
 use crate::domain::name::{Comparison, Folded, NameVerdict, verdict_folded};
@@ -20,11 +21,14 @@ use crate::ops::payments::like_names::{add_unknown, of_others};
 
 /// Payments elsewhere that were made so long before the alert came are looked at.
 const MADE_WITHIN: Span = Span::days(30);
+/// Payments that the charges rule may fit, of which one of another beneficiary is looked for.
+const BY_RULE_MAX: usize = 2_000;
 /// Other accounts that an alert may mean whose payments are read whatever their names.
 const ACCOUNTS_MAX: usize = 50;
 
-/// The payment fits only nearly or has ended, and another beneficiary's fits exactly; or the time does not fit it, and
-/// fits another's, of which amount and name are not far off.
+/// The payment fits only nearly or has ended, and another beneficiary's fits; or the time does not fit it, and fits
+/// another's, of which amount and name are not far off. Where the alert settles no account, nothing was asked of it by the
+/// rules: then anybody's that may be meant on the payment's own account.
 pub async fn fits_another(
     app: &App,
     alert: &AlertRow,
@@ -34,20 +38,59 @@ pub async fn fits_another(
 ) -> Result<Option<String>, OpError> {
     let in_time = TimeFit::of(payment, interval(alert), alert.first_seen) == TimeFit::Fits;
     let fits = in_time && name.verdict == NameVerdict::Match && AmountFit::of(payment, received).approves();
-    if fits && payment.status == Status::Pending {
+    let is_settled = alert.account_id.is_some();
+    if fits && payment.status == Status::Pending && is_settled {
         return Ok(None);
     }
-    let weighed = weigh(app, alert).await?;
+    let on_its_account = AlertRow { account_id: alert.account_id.or(payment.account_id), ..alert.clone() };
+    let weighed = weigh(app, &on_its_account).await?;
     let own = Beneficiary::of(payment);
-    let this = if fits { "this payment has ended" } else { "this payment fits only nearly" };
-    if let Some(other) = weighed.decision.fits_another(own) {
+    let this = match (fits, payment.status) {
+        (true, Status::Pending) => "the alert does not settle its account",
+        (true, _) => "this payment has ended",
+        (false, _) => "this payment fits only nearly",
+    };
+    // Those on other accounts are asked about by themselves.
+    let counts = |other: &&Considered| is_settled || other.which_account == WhichAccount::Own;
+    if let Some(other) = weighed.decision.fitting_others(own).find(counts) {
         return Ok(Some(format!("{}, of just this payer's name, and {this}", other.rival_in_words())));
     }
-    if let Some(other) = weighed.decision.is_near_another(own).filter(|_| !in_time) {
-        return Ok(Some(format!("{}, and the time fits it and not this one", other.rival_in_words())));
+    let mut near = weighed.decision.near_others(own).filter(|_| !in_time || !is_settled);
+    if let Some(other) = near.find(counts) {
+        let but = if in_time { this } else { "the time fits it and not this one" };
+        return Ok(Some(format!("{}, from a payer of such a name, and {but}", other.rival_in_words())));
     }
     let not_all = "too many others have the amount or a similar name: not all were checked";
     Ok(weighed.is_incomplete.then(|| format!("{this}, and {not_all}")))
+}
+
+/// The alert shows no payer, and another beneficiary's payment on the account would be paid by the amount as well: nothing
+/// tells whose it is.
+pub async fn asks_for_the_same(
+    app: &App,
+    alert: &AlertRow,
+    payment: &Payment,
+    received: Money,
+) -> Result<Option<String>, OpError> {
+    let (None, Some(account_id)) = (&alert.facts.payer_name, alert.account_id.or(payment.account_id)) else {
+        return Ok(None);
+    };
+    let (exact, by_rule, (ended, _)) = tokio::try_join!(
+        async { Ok(app.store.open_payments_of_others(account_id, received, payment.business_id).await?) },
+        async { Ok(app.store.open_payments_by_rule(account_id, received, BY_RULE_MAX).await?) },
+        ended_lately(app, alert, account_id, ((received, received), received))
+    )?;
+    let own = Beneficiary::of(payment);
+    let is_rival = |other: &&Payment| {
+        Beneficiary::of(other) != own
+            && AmountFit::of(other, received).approves()
+            && is_timely(other, interval(alert), alert.first_seen)
+    };
+    let all = exact.iter().chain(&by_rule).chain(&ended);
+    Ok(all.filter(is_rival).next().map(|other| {
+        let theirs = of_another_in_words(&other.transaction_id, other.business_id);
+        format!("the alert shows no payer, and {theirs} asks for what was received as well")
+    }))
 }
 
 /// Several accounts of ours may be the one that the money came to.
@@ -60,15 +103,15 @@ pub fn unclear_account(alert: &AlertRow, accounts: &[ReceivingAccount]) -> Optio
     let fits = |account: &&ReceivingAccount| {
         account.bank == *bank && !account.is_spent_unused && mask_fits(shown, &account.number)
     };
-    let fit: Vec<&ReceivingAccount> = match shown.contains(|c: char| c.is_ascii_digit()) {
+    let fit: Vec<&ReceivingAccount> = match shows_digits(shown) {
         true => accounts.iter().filter(fits).collect(),
         false => Vec::new(),
     };
     (fit.len() > 1).then(|| format!("the alert does not say which account: {}", in_words(&fit)))
 }
 
-/// The alert shows no digit of its account, and on another one that it may be about somebody else's payment asks for the
-/// same.
+/// The alert settles no account, and on another one that it may be about somebody else's payment asks for the same, or did
+/// before it was corrected.
 pub async fn fits_elsewhere(
     app: &App,
     alert: &AlertRow,
@@ -76,15 +119,16 @@ pub async fn fits_elsewhere(
     accounts: &[ReceivingAccount],
     received: Money,
 ) -> Result<Option<String>, OpError> {
-    let is_shown = |shown: &String| shown.contains(|c: char| c.is_ascii_digit());
-    if alert.account_id.is_some() || alert.facts.account_number.as_ref().is_some_and(is_shown) {
+    if alert.account_id.is_some() {
         return Ok(None);
     }
+    let shown = alert.facts.account_number.as_deref().filter(|shown| shows_digits(shown));
     let may_be_meant = |account: &&ReceivingAccount| {
         Some(account.id) != payment.account_id
             && account.mode == payment.mode
             && !account.is_spent_unused
             && alert.facts.bank.as_ref().is_none_or(|bank| *bank == account.bank)
+            && shown.is_none_or(|shown| mask_fits(shown, &account.number))
     };
     let others: Vec<&ReceivingAccount> = accounts.iter().filter(may_be_meant).collect();
     if others.is_empty() {
@@ -104,18 +148,16 @@ pub async fn fits_elsewhere(
     for account in others.iter().take(ACCOUNTS_MAX) {
         let price = (account.id, received, payment.business_id);
         add_unknown(&mut payments, of_others(app, price, is_like).await?);
+        // As they asked before.
+        add_unknown(&mut payments, asked_before(app, alert, account.id, received).await?.before);
     }
     let (own, time) = (Beneficiary::of(payment), interval(alert));
     let is_rival = |other: &&Payment| {
-        let speaks = match other.status {
-            Status::Pending => TimeFit::of(other, time, alert.first_seen) != TimeFit::Outside,
-            _ => has_ended_lately(other, time, alert.first_seen),
-        };
         let name = payer.map(|payer| compare_payer(other, payer, &cut).verdict);
         Beneficiary::of(other) != own
             && others.iter().any(|account| Some(account.id) == other.account_id)
             && AmountFit::of(other, received).approves()
-            && speaks
+            && is_timely(other, time, alert.first_seen)
             && name != Some(NameVerdict::Different)
             && !Folded::new(&other.payer_name).is_too_long()
     };
@@ -123,12 +165,12 @@ pub async fn fits_elsewhere(
         let theirs = of_another_in_words(&other.transaction_id, other.business_id);
         let whose = if payer.is_some() { ", from a payer of such a name" } else { "" };
         return Ok(Some(format!(
-            "the alert names no account, and {theirs} on another account that may be meant asks for what was \
-             received{whose}"
+            "the alert does not settle its account, and {theirs} on another account that may be meant asks for what \
+             was received{whose}"
         )));
     }
-    let not_all = "the alert names no account, and not all payments of this amount on the others that may be meant \
-                   were checked";
+    let not_all = "the alert does not settle its account, and not all payments of this amount on the others that may \
+                   be meant were checked";
     let may_be_more = beside.may_be_more && payer.is_some() || others.len() > ACCOUNTS_MAX;
     Ok(may_be_more.then(|| not_all.to_owned()))
 }

@@ -10,13 +10,14 @@ use super::check::{Check, Found};
 use super::seal::seal_hash;
 use crate::app::App;
 use crate::ops::OpError;
-use crate::store::audit::{CHECKS, Clause, counted_once};
+use crate::store::audit::{CHECKS, Clause, counted_once, figures};
 
 /// Seals verified per read.
 const SEALS_PER_READ: usize = 200;
 
 pub async fn audit(app: &App) -> Result<Vec<Check>, OpError> {
-    let clauses: Vec<Clause> = CHECKS.into_iter().chain(counted_once::CHECKS).collect();
+    let clauses: Vec<Clause> =
+        CHECKS.into_iter().chain(counted_once::CHECKS).chain(figures::CHECKS).collect();
     let answers = app.store.count_in_snapshot(clauses.clone()).await?;
     let mut checks = Vec::with_capacity(answers.len() + 3);
     for ((name, ..), counted) in clauses.into_iter().zip(answers) {
@@ -101,6 +102,10 @@ pub fn what_to_do(check: &str) -> &'static str {
         "events_agree_with_entries" => {
             "Merchants received webhooks with figures that differ from the ledger. Compare the webhook bodies of \
              these events with their entries, and tell the merchants."
+        }
+        "figures_agree_with_facts" => {
+            "The figures that these businesses are shown differ from their payments. No money is affected. Tell them \
+             which days are wrong, and find out who changed the rows."
         }
         "entries_are_sealed" | "chain_is_unbroken" => {
             "Sealed entries were changed or deleted. Compare the ledger with your last backup, starting at the \

@@ -1,5 +1,6 @@
 //! Payment requests: made, read, found, corrected, and ended when nobody paid.
 
+pub mod browse;
 pub mod choose_website;
 pub mod correct;
 pub mod create;

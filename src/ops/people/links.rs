@@ -53,7 +53,7 @@ pub async fn set_password(
 ) -> Result<Result<(), LinkRefused>, OpError> {
     let hash = Vault::token_hash(token);
     let user = match find(app, &hash).await? {
-        Found::Good(_, user) => user,
+        Found::Good(_, user) => *user,
         Found::Over => return Ok(Err(LinkRefused::Over)),
         Found::Unknown => return Ok(Err(LinkRefused::Unknown)),
     };
@@ -105,7 +105,7 @@ pub async fn forgot(
 }
 
 enum Found {
-    Good(LinkRow, UserRow),
+    Good(LinkRow, Box<UserRow>),
     Over,
     Unknown,
 }
@@ -116,5 +116,5 @@ async fn find(app: &App, hash: &[u8; 32]) -> Result<Found, OpError> {
         return Ok(Found::Over);
     }
     let user = app.store.user(link.user_id).await?.filter(|user| user.disabled_at.is_none());
-    Ok(user.map_or(Found::Over, |user| Found::Good(link, user)))
+    Ok(user.map_or(Found::Over, |user| Found::Good(link, Box::new(user))))
 }

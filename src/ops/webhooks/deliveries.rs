@@ -18,6 +18,7 @@ use crate::store::tables::acts;
 use crate::store::tables::deliveries;
 pub use crate::store::tables::deliveries::{Attempt, Delivery, DeliveryStatus};
 use crate::store::tables::jobs::CLAIM_BATCH;
+use crate::store::tables::places::Place;
 use crate::store::{Applied, IdKind, Step, Unit};
 
 /// Deliveries one bulk resend takes; run it again for more.
@@ -128,19 +129,36 @@ pub async fn resend(app: &App, operator: &str, ids: &[i64]) -> Result<Resent, Op
 }
 
 /// Sends again what failed for good within the last `since`, reversed payments and test events left out. Answers
-/// the ids, at most [`BULK_MAX`]. The acts name them batch by batch: a line for each would hide all other acts.
+/// the ids, at most [`BULK_MAX`].
 pub async fn resend_failed(app: &App, operator: &str, since: Span) -> Result<Vec<i64>, OpError> {
-    let (from, limit) = (app.now() - since, (CLAIM_BATCH / 2) as i64);
+    resend_failed_since(app, operator, app.now() - since, None, BULK_MAX).await
+}
+
+/// The same since a time, of one business or of all, at most so many. The acts name them batch by batch: a line for each
+/// would hide all other acts.
+pub(super) async fn resend_failed_since(
+    app: &App,
+    operator: &str,
+    since: Timestamp,
+    business_id: Option<i64>,
+    most: usize,
+) -> Result<Vec<i64>, OpError> {
     let mut ids: Vec<i64> = Vec::new();
-    while ids.len() < BULK_MAX {
-        let after = ids.last().copied().unwrap_or(0);
-        let found = app.store.failed_deliveries_since(from, after, limit).await?;
-        if found.is_empty() {
-            break;
-        }
+    let mut after = Place::begin_of(Timestamp::MIN);
+    while ids.len() < most {
+        let limit = (CLAIM_BATCH / 2).min(most - ids.len());
+        let found = match business_id {
+            Some(id) => app.store.failed_of_business(id, since, after, limit).await?,
+            None => {
+                let last = ids.last().copied().unwrap_or(0);
+                app.store.failed_deliveries_since(since, last, limit as i64).await?
+            }
+        };
+        let Some(last) = found.last() else { break };
+        after = Place { at: last.created_at, id: last.id };
         let some: Vec<String> = found.iter().map(|delivery| delivery.id.to_string()).collect();
-        let noted =
-            act(app, None, operator, "failed webhooks", &format!("webhooks {}", some.join(", "))).await?;
+        let reason = format!("webhooks {}", some.join(", "));
+        let noted = act(app, business_id, operator, "failed webhooks", &reason).await?;
         again(app, &found, deliveries::resend_failed, vec![noted]).await?;
         ids.extend(found.iter().map(|delivery| delivery.id));
         app.wake_workers();

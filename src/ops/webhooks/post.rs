@@ -85,7 +85,8 @@ pub async fn post(app: &App, input: &DeliveryInput, target: &TargetUrl) -> Poste
     Posted { url, at, outcome, obstacle: None }
 }
 
-fn headers(
+/// The headers of a request at a time.
+pub(super) fn headers(
     app: &App,
     input: &DeliveryInput,
     at: Timestamp,

@@ -66,9 +66,10 @@ pub enum IdKind {
     Credit,
     User,
     Session,
+    Refused,
 }
 
-const KINDS: usize = 24;
+const KINDS: usize = 25;
 
 impl IdKind {
     fn name(self) -> &'static str {
@@ -97,6 +98,7 @@ impl IdKind {
             IdKind::Credit => "credit",
             IdKind::User => "user",
             IdKind::Session => "session",
+            IdKind::Refused => "refused",
         }
     }
 

@@ -26,6 +26,7 @@ pub mod alike;
 pub mod quarantine;
 pub mod search;
 pub mod unread;
+pub mod walk;
 
 statements! {
     ADD: insert(alerts) {

@@ -42,6 +42,8 @@ macro_rules! delivery {
     };
 }
 
+pub mod pages;
+
 statements! {
     WAKE_FIRST: query { wake!("tries = 0") }
     WAKE_AGAIN: query { wake!("tries > 0") }

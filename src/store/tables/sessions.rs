@@ -26,7 +26,7 @@ statements! {
         "select id, address, agent, created_at, seen_at from sessions where user_id = $1 and ended_at is null \
          and created_at > $2 and stage = 'whole' order by created_at desc, id desc limit $3"
     }
-    SEEN: query { "update sessions set seen_at = $2 where id = $1 and seen_at < $2" }
+    USED: query { "update sessions set seen_at = $2 where id = $1 and seen_at < $2" }
     RENEW: query {
         "update sessions set hash = $3, checked_at = $4 where id = $1 and hash = $2 and ended_at is null"
     }
@@ -231,7 +231,7 @@ impl Store {
 
     /// Notes that a session was used.
     pub async fn session_seen(&self, id: i64, now: Timestamp) -> Result<(), StoreError> {
-        self.write(&SEEN, vec![id.into(), now.into()]).await.map(drop)
+        self.write(&USED, vec![id.into(), now.into()]).await.map(drop)
     }
 
     pub async fn sign_in_count(&self, key: &[u8; 32]) -> Result<SignInCount, StoreError> {

@@ -4,9 +4,10 @@
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::sync::LazyLock;
 
 use scraper::{Html, Selector};
-use tillbell::http::pages::assets::{HTMX, SCRIPT, STYLE};
+use tillbell::http::pages::assets::{Asset, HTMX, SCRIPT, STYLE};
 
 use super::samples;
 use crate::harness::browser::{Browser, PHONE, PICTURES};
@@ -20,6 +21,10 @@ const USUAL_TEXT: u32 = 16;
 const TOUCH_MIN: f64 = 34.0;
 /// Bytes of a page with everything it needs.
 const ALL_MAX: usize = 150 * 1024;
+
+/// As the pages are looked at: beside them.
+const LOADED: [(&LazyLock<Asset>, &str); 3] =
+    [(&STYLE, "tillbell.css"), (&HTMX, "htmx.min.js"), (&SCRIPT, "tillbell.js")];
 
 fn all(html: &Html, css: &str) -> Vec<String> {
     let selector = Selector::parse(css).unwrap();
@@ -64,24 +69,24 @@ fn every_component_stands_well_on_a_phone_and_on_a_desk() {
     let kept = tempfile::tempdir().unwrap();
     let folder = std::env::var_os(PICTURES).map_or_else(|| kept.path().to_owned(), PathBuf::from);
     std::fs::create_dir_all(&folder).unwrap();
-    for (asset, name) in [(&STYLE, "tillbell.css"), (&HTMX, "htmx.min.js"), (&SCRIPT, "tillbell.js")] {
+    for (asset, name) in LOADED {
         std::fs::write(folder.join(name), asset.bytes()).unwrap();
     }
-    let browser = Browser::start();
     for (name, html) in samples::pages() {
         check_markup(name, &html);
+        let local = LOADED.iter().fold(html, |html, (asset, file)| html.replace(&asset.address(), file));
+        std::fs::write(folder.join(format!("{name}.html")), local).unwrap();
+    }
+    let browser = Browser::start();
+    for (name, _) in samples::pages() {
         let file = folder.join(format!("{name}.html"));
-        let local = [(&STYLE, "tillbell.css"), (&HTMX, "htmx.min.js"), (&SCRIPT, "tillbell.js")]
-            .iter()
-            .fold(html, |html, (asset, file)| html.replace(&asset.address(), file));
-        std::fs::write(&file, local).unwrap();
         browser.resize(PHONE);
         browser.open(&format!("file://{}", file.display()));
         for (size, shape) in [(DESK, "desk"), (PHONE, "phone"), (NARROW, "narrow")] {
             browser.resize(size);
             let (width, _) = browser.extent();
             assert!(width <= f64::from(size.0), "{name} is {width} wide on a {shape} screen");
-            let cut = browser.overflowing("button,.badge,.tile-value,th,td,dd,.count,.naira");
+            let cut = browser.overflowing("button,.panel,.badge,.tile-value,th,td,dd,.count,.naira");
             assert_eq!(cut, [""; 0], "{name}, {shape}: what runs out of its place");
             for scheme in ["light", "dark"] {
                 browser.dark(scheme == "dark");

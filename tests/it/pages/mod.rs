@@ -4,3 +4,5 @@ mod assets;
 mod contrast;
 mod gallery;
 mod samples;
+mod signing_in;
+pub mod visitor;

@@ -55,7 +55,7 @@ struct List {
 {% call kit::section("facts", "What is known") %}{% call kit::panel() %}{{ facts }}{% endcall %}{% endcall %}
 {% call kit::section("happened", "What happened") %}{% call kit::panel() %}{{ timeline }}{% endcall %}{% endcall %}
 </div>
-{% call kit::section("forms", "Change it") %}{% call kit::panel() %}{% for form in forms %}{{ form }}{% endfor %}{% endcall %}{% endcall %}
+{% call kit::section("forms", "Change it") %}<div class="columns">{% for form in forms %}{% call kit::panel() %}{{ form }}{% endcall %}{% endfor %}</div>{% endcall %}
 {% call kit::section("keys", "Keys") %}{{ secret }}{% endcall %}
 <section class="part" aria-label="All keys">{{ rows }}</section>
 {% endblock %}"#,

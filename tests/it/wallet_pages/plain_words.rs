@@ -232,7 +232,9 @@ on_both! {
 
     async fn a_browser_that_is_lost_is_shown_a_page(db: TestDatabase) {
         let site = Site::start(db).await;
-        for path in ["/", "/payment", "/pay", "/pay/x"] {
+        let begin = site.send("GET", "/", &[], None).await;
+        assert_eq!((begin.status, begin.header("location")), (303, Some("/sign-in")), "for people who sign in");
+        for path in ["/payment", "/pay", "/pay/x"] {
             let page = site.send("GET", path, &["Accept: text/html,application/xhtml+xml,*/*;q=0.8"], None).await;
             assert_eq!((page.status, page.heading().as_str()), (404, "We could not find this payment"), "{path}");
         }

@@ -261,7 +261,7 @@ async fn shown_at(
     Shown { status, headers, body: String::from_utf8(body).unwrap(), led_to: None }
 }
 
-async fn exchange(
+pub async fn exchange(
     address: SocketAddr,
     method: &str,
     path: &str,

@@ -52,7 +52,7 @@ fn page(ask: &Ask, wrong: Option<String>) -> Plain {
     let form = ask.new_form(FORM, SIGN_IN_CODE, "Sign in").hidden("next", ask.next_or("")).field(code);
     let page = Plain::new(ask, "Enter your code").form(form).link(SIGN_IN, "Begin again");
     match wrong {
-        Some(why) => page.refused(why),
+        Some(_) => page.refused("You are not signed in yet. See below why."),
         None => page,
     }
 }

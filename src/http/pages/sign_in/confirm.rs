@@ -44,7 +44,7 @@ fn page(ask: &Ask, wrong: Option<String>) -> Plain {
         .text("What comes next matters, so we make sure that it is you. This counts for ten minutes.")
         .form(form);
     match wrong {
-        Some(why) => page.refused(why),
+        Some(_) => page.refused("The password was not accepted. See below why."),
         None => page,
     }
 }

@@ -29,7 +29,7 @@ pub async fn answer(ask: &Ask) -> Result<Response, OpError> {
             ask.see_as(&link(SIGN_IN_CODE, &[("next", &next)]), None, Some(&token.0))
         }
         Err(SignInRefused::Wrong | SignInRefused::Over) => {
-            let why = "E-mail address or password is wrong. Nobody is told which.";
+            let why = "The e-mail address or the password is wrong.";
             page(ask, Some(why.to_owned())).answer(ask, StatusCode::UNPROCESSABLE_ENTITY)
         }
         Err(SignInRefused::TooMany(many)) => {
@@ -51,7 +51,7 @@ fn page(ask: &Ask, wrong: Option<String>) -> Plain {
         ask.new_form(FORM, SIGN_IN, "Sign in").hidden("next", ask.next_or("")).field(email).field(password);
     let page = Plain::new(ask, "Sign in").form(form).link(FORGOT, "You cannot sign in?");
     match wrong {
-        Some(why) => page.refused(why),
+        Some(_) => page.refused("You are not signed in. See below why."),
         None => page,
     }
 }

@@ -167,7 +167,12 @@ async fn show(ask: &Ask, session: &Session, refusal: Option<Refusal>) -> Result<
     };
     let mut frame = ask.frame("Your account");
     if let Some(refusal) = &refusal {
-        frame = frame.notice(Notice::refused(&refusal.why));
+        let why = if refusal.form.is_empty() {
+            refusal.why.as_str()
+        } else {
+            "Nothing was changed. See below why."
+        };
+        frame = frame.notice(Notice::refused(why));
     } else if session.must_set_up_totp {
         let why = "The operator's staff sign in with an authenticator app. Set yours up to go on.";
         frame = frame.notice(Notice::new(Tone::Warn, why));

@@ -67,7 +67,7 @@ fn page(ask: &Ask, email: &str, is_first: bool, wrong: Option<Wrong>) -> Plain {
     let heading = if is_first { "Welcome" } else { "A new password" };
     let page = Plain::new(ask, heading).text(format!("You sign in as {email}.")).form(form);
     match password_wrong.or(again_wrong) {
-        Some(why) => page.refused(why),
+        Some(_) => page.refused("The password was not set. See below why."),
         None => page,
     }
 }

@@ -1,0 +1,205 @@
+//! The desk's list of alerts: of one state or of all, newest or oldest first, searched by an amount, a name, a reference or
+//! a session id. Read only.
+//!
+//! What a session id or a reference begins with is found by its index, however old, and stands on the first page; other
+//! rows come window by window (`ops::paging`).
+
+use std::cmp::Reverse;
+use std::collections::{HashMap, HashSet};
+
+use crate::app::App;
+use crate::domain::alert::{AlertRow, AlertStatus};
+use crate::domain::money::Money;
+use crate::domain::time::Timestamp;
+use crate::ops::paging::{
+    Cursor, NAMED_WINDOW_ROWS, PAGE_ROWS, Page, PageSize, Place, WINDOW_ROWS, Window, page_from,
+};
+use crate::ops::payments::browse::{BrowseRefused, bears_beginnings, is_too_long};
+use crate::ops::payments::find::words_of;
+use crate::ops::{OpError, StoreError};
+use crate::store::tables::alerts::walk::AlertOrder;
+use crate::store::tables::alerts::walk::AlertTexts;
+
+/// Alerts that an index may know by what is looked for.
+const KNOWN_MAX: usize = 40;
+/// A session id or reference is found by this many of its first characters or more.
+const PREFIX_MIN: usize = 4;
+
+/// What the desk shows.
+#[derive(Clone, Debug, Default)]
+pub struct BrowseAlerts {
+    pub state: DeskState,
+    pub oldest_first: bool,
+    /// An amount in naira, the beginnings of a name's words, or of a reference or session id.
+    pub query: Option<String>,
+}
+
+/// Which alerts the desk shows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DeskState {
+    #[default]
+    Review,
+    Unmatched,
+    Quarantined,
+    Unreadable,
+    All,
+}
+
+impl DeskState {
+    pub const ALL: [DeskState; 5] = [
+        DeskState::Review,
+        DeskState::Unmatched,
+        DeskState::Quarantined,
+        DeskState::Unreadable,
+        DeskState::All,
+    ];
+
+    pub fn as_str(self) -> &'static str {
+        self.status().map_or("all", AlertStatus::as_str)
+    }
+
+    pub fn parse(word: &str) -> Option<DeskState> {
+        DeskState::ALL.into_iter().find(|state| state.as_str() == word)
+    }
+
+    fn status(self) -> Option<AlertStatus> {
+        match self {
+            DeskState::Review => Some(AlertStatus::Review),
+            DeskState::Unmatched => Some(AlertStatus::Unmatched),
+            DeskState::Quarantined => Some(AlertStatus::Quarantined),
+            DeskState::Unreadable => Some(AlertStatus::Unreadable),
+            DeskState::All => None,
+        }
+    }
+}
+
+/// A page of alerts, at most [`PAGE_ROWS`]. Alerts of every state are shown newest first.
+pub async fn browse_alerts(
+    app: &App,
+    browse: &BrowseAlerts,
+    cursor: Option<Cursor>,
+) -> Result<Result<Page<AlertRow>, BrowseRefused>, OpError> {
+    let window = if browse.query.is_some() { NAMED_WINDOW_ROWS } else { WINDOW_ROWS };
+    browse_within(app, browse, cursor, PageSize { rows: PAGE_ROWS, window }).await
+}
+
+/// The same of another size.
+pub async fn browse_within(
+    app: &App,
+    browse: &BrowseAlerts,
+    cursor: Option<Cursor>,
+    size: PageSize,
+) -> Result<Result<Page<AlertRow>, BrowseRefused>, OpError> {
+    let order = match browse.state.status() {
+        Some(status) if browse.oldest_first => AlertOrder::OldestFirst(status),
+        status => AlertOrder::NewestFirst(status),
+    };
+    let query = browse.query.as_deref().map(str::trim).filter(|query| !query.is_empty());
+    match query {
+        Some(query) if is_too_long(query) => Ok(Err(BrowseRefused::TooLong)),
+        Some(query) => searched(app, order, query, cursor, size).await.map(Ok),
+        None => {
+            let read = async |window, limit| {
+                let rows = app.store.alerts_in(order, window, limit).await?;
+                Ok(rows.into_iter().map(|alert| (place_of(&alert), alert)).collect())
+            };
+            page(app, order, cursor, size, read).await.map(Ok)
+        }
+    }
+}
+
+fn place_of(alert: &AlertRow) -> Place {
+    Place { at: alert.first_seen, id: alert.id }
+}
+
+/// A page in either order.
+async fn page<T>(
+    app: &App,
+    order: AlertOrder,
+    cursor: Option<Cursor>,
+    size: PageSize,
+    read: impl AsyncFn(Window, usize) -> Result<Vec<(Place, T)>, StoreError>,
+) -> Result<Page<T>, OpError> {
+    let is_oldest = matches!(order, AlertOrder::OldestFirst(_));
+    let oldest = Place::begin_of(Timestamp::MIN);
+    let (begin, last) = if is_oldest { (oldest, Place::END) } else { (Place::END, oldest) };
+    page_from(
+        cursor.unwrap_or(Cursor { place: begin, known_shown: false }),
+        last,
+        size,
+        async |after, rows| app.store.alert_window_end(order, after, rows).await,
+        async |(near, far), limit| {
+            let (from, until) = if is_oldest { (near, far) } else { (far, near) };
+            read(Window { from, until }, limit).await
+        },
+    )
+    .await
+}
+
+async fn searched(
+    app: &App,
+    order: AlertOrder,
+    query: &str,
+    cursor: Option<Cursor>,
+    size: PageSize,
+) -> Result<Page<AlertRow>, OpError> {
+    let mut known = Vec::new();
+    if query.chars().count() >= PREFIX_MIN {
+        known = app.store.alerts_by_prefix(query, KNOWN_MAX + 1).await?;
+        if known.len() > KNOWN_MAX {
+            known.clear();
+        }
+    }
+    let mut shown = HashSet::new();
+    known
+        .retain(|alert| order.status().is_none_or(|status| status == alert.status) && shown.insert(alert.id));
+    let is_first = cursor.is_none_or(|cursor| !cursor.known_shown);
+    let room = if is_first { size.rows.saturating_sub(known.len()) } else { size.rows };
+    let wanted = Wanted::of(query);
+    let read = async |window, limit| {
+        let rows = app.store.alert_texts_in(order, window, size.window).await?;
+        let meant = rows.into_iter().filter(|texts| !shown.contains(&texts.place.id) && wanted.fits(texts));
+        Ok(meant.take(limit).map(|texts| (texts.place, texts.place.id)).collect())
+    };
+    let found = page(app, order, cursor, PageSize { rows: room, ..size }, read).await?;
+    let mut rows = of_ids(app, &found.rows).await?;
+    if is_first {
+        rows.extend(known);
+        match order {
+            AlertOrder::OldestFirst(_) => rows.sort_by_key(place_of),
+            AlertOrder::NewestFirst(_) => rows.sort_by_key(|alert| Reverse(place_of(alert))),
+        }
+    }
+    let next = found.next.map(|next| Cursor { known_shown: true, ..next });
+    Ok(Page { rows, next, looked_back_to: found.looked_back_to })
+}
+
+/// What a text may mean; any of it will do.
+struct Wanted<'a> {
+    text: &'a str,
+    amount: Option<Money>,
+    words: Vec<String>,
+}
+
+impl<'a> Wanted<'a> {
+    fn of(text: &'a str) -> Wanted<'a> {
+        let figures = text.trim_start_matches("NGN").trim_start_matches('₦').trim().replace(',', "");
+        Wanted { text, amount: Money::parse(&figures).ok(), words: words_of(text).unwrap_or_default() }
+    }
+
+    fn fits(&self, texts: &AlertTexts) -> bool {
+        let begins = |text: &Option<String>| text.as_deref().is_some_and(|text| text.starts_with(self.text));
+        let name = texts.payer_name.as_ref().or(texts.narration.as_ref());
+        self.amount.is_some() && self.amount == texts.amount
+            || begins(&texts.reference)
+            || begins(&texts.session_id)
+            || name.is_some_and(|name| bears_beginnings(name, &self.words))
+    }
+}
+
+/// Alerts in the order of their ids.
+async fn of_ids(app: &App, ids: &[i64]) -> Result<Vec<AlertRow>, OpError> {
+    let read = app.store.alerts_by_ids(ids).await?;
+    let mut by_id: HashMap<i64, AlertRow> = read.into_iter().map(|alert| (alert.id, alert)).collect();
+    Ok(ids.iter().filter_map(|id| by_id.remove(id)).collect())
+}

@@ -1,0 +1,113 @@
+//! Pages of long lists: a page is filled from one window of an index, so that it costs no more than the window holds.
+//! Where few rows of a window fit, the page has fewer rows and says where the next one begins; only a page without a
+//! next one is the last.
+
+use crate::domain::time::Timestamp;
+use crate::ops::OpError;
+use crate::store::StoreError;
+pub use crate::store::tables::places::{Place, Window};
+
+/// Rows of a page for people.
+pub const PAGE_ROWS: usize = 50;
+/// Rows that one page looks at, where the database judges them.
+pub const WINDOW_ROWS: usize = 10_000;
+/// Where names are compared, rows come out of the database.
+pub const NAMED_WINDOW_ROWS: usize = 5_000;
+
+/// Where a list goes on; written into links.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cursor {
+    /// The next page begins after this row.
+    pub place: Place,
+    /// What was found by its id or reference was shown on the first page already.
+    pub known_shown: bool,
+}
+
+impl Cursor {
+    /// The list from its first row.
+    pub const BEGIN: Cursor = Cursor { place: Place::END, known_shown: false };
+
+    /// `None` if nobody wrote this.
+    pub fn parse(text: &str) -> Option<Cursor> {
+        let (known_shown, rest) = match text.strip_prefix('k') {
+            Some(rest) => (true, rest),
+            None => (false, text),
+        };
+        let (at, id) = rest.split_once('.')?;
+        Some(Cursor { place: Place { at: Timestamp(at.parse().ok()?), id: id.parse().ok()? }, known_shown })
+    }
+}
+
+impl std::fmt::Display for Cursor {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Place { at, id } = self.place;
+        write!(out, "{}{}.{id}", if self.known_shown { "k" } else { "" }, at.0)
+    }
+}
+
+/// Some rows of a list, in its order.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Page<T> {
+    pub rows: Vec<T>,
+    /// Where the next page begins; `None`: this is the last.
+    pub next: Option<Cursor>,
+    /// The page is not full because few of the rows looked at fit, and there are more to look at. With the time back
+    /// to which it looked.
+    pub looked_back_to: Option<Timestamp>,
+}
+
+impl<T> Page<T> {
+    pub fn empty() -> Page<T> {
+        Page { rows: Vec::new(), next: None, looked_back_to: None }
+    }
+
+    pub fn map<U>(self, to: impl FnMut(T) -> U) -> Page<U> {
+        let Page { rows, next, looked_back_to } = self;
+        Page { rows: rows.into_iter().map(to).collect(), next, looked_back_to }
+    }
+}
+
+/// How large a page may be, and how much may be looked at for it.
+#[derive(Clone, Copy, Debug)]
+pub struct PageSize {
+    pub rows: usize,
+    pub window: usize,
+}
+
+/// Fills a page with the rows behind `cursor`, up to `last`. `end_of` tells where the window of so many rows ends that
+/// begins behind a place; `read` answers its rows that fit, in the order of the list, at most so many, each with its
+/// place. A window begins behind the first of its two places and ends with the second.
+pub(in crate::ops) async fn page_from<T>(
+    cursor: Cursor,
+    last: Place,
+    size: PageSize,
+    end_of: impl AsyncFn(Place, usize) -> Result<Option<Place>, StoreError>,
+    read: impl AsyncFn((Place, Place), usize) -> Result<Vec<(Place, T)>, StoreError>,
+) -> Result<Page<T>, OpError> {
+    let end = end_of(cursor.place, size.window).await?;
+    let mut rows = read((cursor.place, end.unwrap_or(last)), size.rows + 1).await?;
+    let goes_on = |place| Some(Cursor { place, ..cursor });
+    let (next, looked_back_to) = if rows.len() > size.rows {
+        rows.truncate(size.rows);
+        (goes_on(rows.last().map_or(cursor.place, |(place, _)| *place)), None)
+    } else {
+        (end.and_then(goes_on), end.map(|place| place.at))
+    };
+    Ok(Page { rows: rows.into_iter().map(|(_, row)| row).collect(), next, looked_back_to })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cursor_is_read_as_it_is_written_and_nothing_else_is() {
+        for known_shown in [true, false] {
+            let cursor = Cursor { place: Place { at: Timestamp(1_773), id: -4 }, known_shown };
+            assert_eq!(Cursor::parse(&cursor.to_string()), Some(cursor));
+        }
+        for text in ["", "k", "5", "5.", ".5", "a.b", "1.2.3", "kk1.2", "99999999999999999999.1"] {
+            assert_eq!(Cursor::parse(text), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! The webhooks of one business on pages: every delivery with every attempt, what was sent, and sending again what
+//! failed. What is of another business is not there.
+//!
+//! Sending again is the same act as at the command line (`deliveries`).
+
+use super::deliveries::{self, Resent};
+use super::post;
+use crate::app::App;
+use crate::domain::time::Timestamp;
+use crate::ops::OpError;
+use crate::ops::paging::{Cursor, PAGE_ROWS, Page, PageSize, Place, WINDOW_ROWS, Window, page_from};
+use crate::store::tables::deliveries::Delivery;
+pub use crate::store::tables::deliveries::pages::DeliveryFilter;
+
+/// Deliveries that one form sends again; send the form again for more.
+pub const RESEND_MAX: usize = 1_000;
+
+/// A page of deliveries, newest first, at most [`PAGE_ROWS`].
+pub async fn browse_deliveries(
+    app: &App,
+    filter: &DeliveryFilter,
+    cursor: Option<Cursor>,
+) -> Result<Page<Delivery>, OpError> {
+    browse_within(app, filter, cursor, PageSize { rows: PAGE_ROWS, window: WINDOW_ROWS }).await
+}
+
+/// The same of another size.
+pub async fn browse_within(
+    app: &App,
+    filter: &DeliveryFilter,
+    cursor: Option<Cursor>,
+    size: PageSize,
+) -> Result<Page<Delivery>, OpError> {
+    page_from(
+        cursor.unwrap_or(Cursor::BEGIN),
+        Place::begin_of(Timestamp::MIN),
+        size,
+        async |before, rows| app.store.delivery_window_end(filter, before, rows).await,
+        async |(until, from), limit| {
+            let rows = app.store.deliveries_in(filter, Window { from, until }, limit).await?;
+            Ok(rows.into_iter().map(|delivery| (filter.place_of(&delivery), delivery)).collect())
+        },
+    )
+    .await
+}
+
+/// All deliveries about one payment of the business, newest first; none for an id that it does not have.
+pub async fn deliveries_about(
+    app: &App,
+    filter: &DeliveryFilter,
+    transaction_id: &str,
+) -> Result<Vec<Delivery>, OpError> {
+    let payment = app.store.payment_by_transaction(filter.business_id, transaction_id).await?;
+    let Some(payment) = payment else { return Ok(Vec::new()) };
+    let mut rows = app.store.deliveries_of_payment(payment.id).await?;
+    rows.retain(|one| {
+        filter.status.is_none_or(|status| status.as_str() == one.status())
+            && filter.event.as_ref().is_none_or(|event| *event == one.event)
+    });
+    rows.reverse();
+    Ok(rows)
+}
+
+/// One delivery of the business.
+pub async fn delivery_of(app: &App, business_id: i64, id: i64) -> Result<Option<Delivery>, OpError> {
+    let found = app.store.delivery(id).await?;
+    Ok(found.filter(|delivery| delivery.business_id == business_id))
+}
+
+/// A request as it went, or goes, to the merchant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SentRequest {
+    pub headers: Vec<(String, String)>,
+    pub body: Vec<u8>,
+}
+
+/// What the attempt at a time sent. The body is the very one; the signature is made again, and differs from that of the
+/// time if the secret was replaced since.
+pub async fn request_at(
+    app: &App,
+    delivery: &Delivery,
+    at: Timestamp,
+) -> Result<Option<SentRequest>, OpError> {
+    let inputs = app.store.inputs(&[delivery.event_id]).await?;
+    let Some(input) = inputs.get(&delivery.event_id) else { return Ok(None) };
+    let headers = post::headers(app, input, at).map_err(OpError::Fault)?;
+    let plain = headers.iter().map(|(name, value)| {
+        (name.as_str().to_owned(), String::from_utf8_lossy(value.as_bytes()).into_owned())
+    });
+    Ok(Some(SentRequest { headers: plain.collect(), body: input.body.clone() }))
+}
+
+/// Sends one delivery of the business again; `None`: it has no such delivery.
+pub async fn resend_of(
+    app: &App,
+    operator: &str,
+    business_id: i64,
+    id: i64,
+) -> Result<Option<Resent>, OpError> {
+    if delivery_of(app, business_id, id).await?.is_none() {
+        return Ok(None);
+    }
+    deliveries::resend(app, operator, &[id]).await.map(Some)
+}
+
+/// What a bulk resend came to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BulkResent {
+    pub count: usize,
+    /// There may be more than [`RESEND_MAX`].
+    pub more: bool,
+}
+
+/// Sends again what failed for good since a time, of this business alone.
+pub async fn resend_failed_of(
+    app: &App,
+    operator: &str,
+    business_id: i64,
+    since: Timestamp,
+) -> Result<BulkResent, OpError> {
+    let ids = deliveries::resend_failed_since(app, operator, since, Some(business_id), RESEND_MAX).await?;
+    Ok(BulkResent { count: ids.len(), more: ids.len() >= RESEND_MAX })
+}
