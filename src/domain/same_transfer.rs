@@ -14,6 +14,7 @@ use super::matching::Interval;
 use super::money::Money;
 use super::name::{NameVerdict, fold, verdict};
 use super::time::{Span, Timestamp};
+use super::told_before::{has_paid_once, is_told_anew};
 
 /// A kind of key and the key.
 pub type Key = (&'static str, String);
@@ -36,10 +37,6 @@ const EXACT: Span = Span::minutes(10);
 /// How a credit's doubt about its money goes on after the number of the alert that causes it.
 pub const MAY_HAVE_TAKEN: &str = "may have taken this money back";
 pub const TELLS_OF_LOSS: &str = "says of what may be this money that it has not come, or went back";
-/// How the doubt begins of a credit whose payment a person reversed: followed by who did, and why.
-pub const REVERSED_BY: &str = "reversed by ";
-/// The same, as a program of before wrote it.
-pub const REVERSED: &str = "reversed: ";
 /// What banks charge for a transfer or a month of messages stays below.
 pub const FEE_MOST: Money = Money(50_000);
 
@@ -165,8 +162,7 @@ pub fn may_be_of_one_payer(a: &AlertRow, b: &AlertRow) -> bool {
     !payers_differ(a, b) && !sessions_differ(a, b)
 }
 
-/// Session ids that show two transfers. Only in one layout do they stand in the same place: one layout shows the bank's
-/// own, where another shows a remark, and so whatever the payer typed.
+/// Session ids that show two transfers: of one layout alone, for another may show the payer's remark in that place.
 fn sessions_differ(a: &AlertRow, b: &AlertRow) -> bool {
     is_one_pen(a, b) && differ(&a.facts.session_id, &b.facts.session_id)
 }
@@ -355,11 +351,6 @@ pub fn names_the_payer(told_by: &AlertRow, credit: &AlertRow) -> bool {
     agreeing >= WORDS_MIN.min(words.len()) && agreeing > 0
 }
 
-/// Whether it has paid a payment that a person reversed.
-pub fn has_paid_once(alert: &AlertRow) -> bool {
-    alert.facts.doubts.iter().any(|doubt| doubt.starts_with(REVERSED_BY) || doubt.starts_with(REVERSED))
-}
-
 /// Whether a debit that names a credit by a key speaks of it: of its amount, and it was not dismissed. One that was
 /// dismissed pays nothing, so it may have been sent to draw the reversal of another credit to itself; unless it had paid,
 /// and its payment was reversed.
@@ -451,34 +442,19 @@ pub fn may_be_the_same_money(a: &AlertRow, b: &AlertRow) -> bool {
     }
 }
 
-/// The same of a credit and another telling: the mail that tells how a transfer ended, or that it still waits, has
-/// another time and balance than the one that told of it as pending, and both may be believed. The caller looks at those
-/// of a few days.
+/// The same of a credit and another telling: mails that tell of a transfer as pending, and how it ended, have other
+/// times and balances, and each may be believed. The caller looks at those of a few days.
 pub fn may_be_told_again(a: &AlertRow, b: &AlertRow) -> bool {
     let is_of_a_state = [a, b].iter().any(|alert| is_told_anew(alert));
     may_be_the_same_money(a, b)
         || is_of_a_state && a.facts.amount == b.facts.amount && may_be_of_one_payer(a, b)
 }
 
-/// Whether its mail tells a state other than success: in the bank's own words, or in those of a narration that a person
-/// believed to be no remark of the payer's, for he approved it in spite of them.
-fn is_told_anew(alert: &AlertRow) -> bool {
-    let is_approved = matches!(alert.status, AlertStatus::Matched | AlertStatus::Reversed);
-    alert.facts.is_told_as_lost() || (is_approved || has_paid_once(alert)) && alert.facts.has_lost_state()
-}
-
-/// Whether two debits or reversals of one amount may be one, told twice: a person is asked, so that a clock that is a
-/// little off, or a reference that only one of them bears, does not make them two. Nor does any time, where they tell two
-/// states: the one that waits comes to its end whenever it does.
+/// Whether two debits or reversals of one amount may be one, told twice: a person is asked, so that neither a clock that
+/// is a little off nor a reference of one makes them two; nor any time, where they tell two states.
 pub fn may_be_one_debit(a: &AlertRow, b: &AlertRow) -> bool {
     let is_one_state = a.facts.told_states() == b.facts.told_states();
     (!is_one_state || are_within(a, b, LAYOUTS_APART)) && !sessions_differ(a, b) && !balances_differ(a, b)
-}
-
-/// Whether another mail of a transfer tells in other words than this one that its money did not come or went back.
-pub fn tells_loss_in_other_words(alert: &AlertRow, than: &AlertRow) -> bool {
-    let words = |alert: &AlertRow| alert.facts.narration.as_deref().map(fold);
-    alert.facts.has_lost_state() && words(alert) != words(than)
 }
 
 fn is_exact(alert: &AlertRow) -> bool {

@@ -18,8 +18,9 @@ use crate::domain::money::{CURRENCY, Money, naira};
 use crate::domain::name::{Comparison, NameVerdict, fold};
 use crate::domain::payment::{Kind, Payment, Status};
 use crate::domain::same_transfer::{
-    MAY_HAVE_TAKEN, MESSAGE, REVERSED, REVERSED_BY, TELLS_OF_LOSS, describe, interval, is_forwarded,
+    MAY_HAVE_TAKEN, MESSAGE, TELLS_OF_LOSS, describe, interval, is_forwarded,
 };
+use crate::domain::told_before::{REVERSED, REVERSED_BY};
 use crate::ops::alerts::settle::{ByOperator, Settled, Settling, settle};
 use crate::ops::wallet_payments::topup::wallet_doubt;
 use crate::ops::{OpError, RACES_MAX, given_reason};

@@ -8,8 +8,9 @@ use crate::domain::alert::{AlertRow, AlertStatus};
 use crate::domain::money::Money;
 use crate::domain::same_transfer::{
     Key, SESSION, beside_key, describe, is_copy, is_credit, is_other_money, is_vouched, keys_of, mail_keys,
-    tells_loss_in_other_words, transfer_keys,
+    transfer_keys,
 };
+use crate::domain::told_before::tells_loss_in_other_words;
 use crate::ops::OpError;
 
 /// Alerts with the same session id or reference that are compared.

@@ -12,9 +12,10 @@ use crate::domain::message::MessageKind;
 use crate::domain::money::{Money, naira};
 use crate::domain::payment::{Kind, Payment};
 use crate::domain::same_transfer::{
-    REVERSED_BY, has_paid_once, holding_account_of, is_before, is_fee, is_forwarded, may_be_on_one_account,
-    may_be_the_same_money, takes_back, takes_money,
+    holding_account_of, is_before, is_fee, is_forwarded, may_be_on_one_account, may_be_the_same_money,
+    takes_back, takes_money,
 };
+use crate::domain::told_before::{REVERSED_BY, has_paid_once};
 use crate::ops::alerts::taken_back::{concerned_by, told_again};
 use crate::ops::messages::outbox::{self, By, NOTES_VALID, Note};
 use crate::ops::wallet_payments::topup::tell_reversed;

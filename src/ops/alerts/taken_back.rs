@@ -19,11 +19,12 @@ use crate::app::App;
 use crate::domain::account::ReceivingAccount;
 use crate::domain::alert::{AlertKind, AlertRow, AlertStatus};
 use crate::domain::same_transfer::{
-    FEE_MOST, has_paid_once, is_credit, is_fee, is_incoming_money, is_vouched, leaves_alone, may_be_about,
+    FEE_MOST, is_credit, is_fee, is_incoming_money, is_vouched, leaves_alone, may_be_about,
     may_be_of_one_payer, may_be_on, may_be_on_one_account, may_be_one_debit, may_be_the_same_money,
-    may_have_one_payer, may_undo, names_the_payer, speaks_of, takes_back, takes_money,
-    tells_loss_in_other_words, tells_of_loss, tells_the_same, undoing_in_words,
+    may_have_one_payer, may_undo, names_the_payer, speaks_of, takes_back, takes_money, tells_of_loss,
+    tells_the_same, undoing_in_words,
 };
+use crate::domain::told_before::{has_paid_once, tells_loss_in_other_words};
 use crate::ops::{OpError, RACES_MAX};
 use crate::store::Step;
 use crate::store::tables::alerts;
