@@ -126,11 +126,13 @@ pub struct AlertFacts {
 }
 
 /// Doubts of a credit whose mail tells that the money did not come or went back. Alerts are stored with them.
+/// Followed by the words that tell it.
 pub const RETURNED: &str = "the mail may report a refund, a reversal, a return or a failed transfer";
 pub const RETURNED_OR_OWN: &str = "the narration may mean a refund, a reversal, a return, a failed transfer or a transfer \
                                    between own accounts";
 /// Followed by what the row shows.
 pub const OTHER_STATE_ROW: &str = "a row shows a transaction status other than success";
+/// The same.
 pub const OTHER_STATE: &str = "the mail reports a transaction status other than success";
 pub const NEGATIVE: &str = "the amount is in brackets or negative";
 

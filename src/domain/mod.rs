@@ -22,6 +22,7 @@ pub mod reference;
 pub mod same_transfer;
 pub mod text;
 pub mod time;
+pub mod told_before;
 pub mod totp;
 pub mod user;
 pub mod waits;

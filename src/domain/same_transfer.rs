@@ -14,6 +14,7 @@ use super::matching::Interval;
 use super::money::Money;
 use super::name::{NameVerdict, fold, verdict};
 use super::time::{Span, Timestamp};
+use super::told_before::{has_paid_once, is_told_anew};
 
 /// A kind of key and the key.
 pub type Key = (&'static str, String);
@@ -158,16 +159,23 @@ pub fn may_have_one_payer(a: &AlertRow, b: &AlertRow) -> bool {
 
 /// Whether nothing shows that two alerts tell of two payers, or of two transfers by their session ids.
 pub fn may_be_of_one_payer(a: &AlertRow, b: &AlertRow) -> bool {
-    !payers_differ(a, b) && !differ(&a.facts.session_id, &b.facts.session_id)
+    !payers_differ(a, b) && !sessions_differ(a, b)
+}
+
+/// Session ids that show two transfers: of one layout alone, for another may show the payer's remark in that place.
+fn sessions_differ(a: &AlertRow, b: &AlertRow) -> bool {
+    is_one_pen(a, b) && differ(&a.facts.session_id, &b.facts.session_id)
+}
+
+fn is_one_pen(a: &AlertRow, b: &AlertRow) -> bool {
+    a.facts.bank == b.facts.bank && a.facts.template == b.facts.template
 }
 
 /// Whether one layout of one bank wrote both, at one moment. Of two layouts nothing but the time is sure to be one and
 /// the same thing: a clock runs behind, a reference is another number, a balance another kind, and a name may be a
 /// remark. So it is of two mails that tell two states of a transfer.
 fn is_one_layout(a: &AlertRow, b: &AlertRow) -> bool {
-    a.facts.bank == b.facts.bank
-        && a.facts.template == b.facts.template
-        && a.facts.told_states() == b.facts.told_states()
+    is_one_pen(a, b) && a.facts.told_states() == b.facts.told_states()
 }
 
 fn differ(a: &Option<String>, b: &Option<String>) -> bool {
@@ -344,27 +352,32 @@ pub fn names_the_payer(told_by: &AlertRow, credit: &AlertRow) -> bool {
 }
 
 /// Whether a debit that names a credit by a key speaks of it: of its amount, and it was not dismissed. One that was
-/// dismissed pays nothing, so it may have been sent to draw the reversal of another credit to itself.
+/// dismissed pays nothing, so it may have been sent to draw the reversal of another credit to itself; unless it had paid,
+/// and its payment was reversed.
 pub fn speaks_of(undoing: &AlertRow, named: &AlertRow) -> bool {
-    undoing.facts.amount == named.facts.amount && named.status != AlertStatus::Dismissed
+    let was_money = named.status != AlertStatus::Dismissed || has_paid_once(named);
+    undoing.facts.amount == named.facts.amount && was_money
 }
 
 /// True if the debit names `named` by a key and therefore cannot be about `other`.
 ///
 /// The key alone does not show it, for anybody can type a key into a transfer of the same amount. It takes that `other`
 /// has a key of its own, or that the debit names the payer of `named` and not the payer of `other`. (If the narration of
-/// `other` names that payer as well, the debit may only repeat it, and shows nothing.)
+/// `other` names that payer as well, the debit may only repeat it, and shows nothing. If `other` shows no payer, it may
+/// be of any.)
 pub fn leaves_alone(undoing: &AlertRow, named: &AlertRow, other: &AlertRow) -> bool {
     let (debit, of_named, of_other) = (&undoing.facts, &named.facts, &other.facts);
     let by_session = debit.session_id.is_some() && debit.session_id == of_named.session_id;
     let by_reference = debit.reference.is_some() && debit.reference == of_named.reference;
-    let has_its_own = by_session && of_other.session_id.is_some()
+    let has_its_own = by_session && sessions_differ(named, other)
         || by_reference
             && usable_reference(&of_other.reference).is_some()
             && of_other.reference != debit.reference;
     let has_its_own = has_its_own && !is_forwarded(other);
-    let names_that_one =
-        names_the_payer(undoing, named) && !names_the_payer(undoing, other) && !names_the_payer(other, named);
+    let names_that_one = names_the_payer(undoing, named)
+        && of_other.payer_name.is_some()
+        && !names_the_payer(undoing, other)
+        && !names_the_payer(other, named);
     speaks_of(undoing, named) && (has_its_own || names_that_one)
 }
 
@@ -410,14 +423,14 @@ pub fn told_time(alert: &AlertRow) -> Interval {
     }
 }
 
-/// Same amount and bank times that overlap: one payment told twice, unless session ids show that they are two, or, of
-/// one layout, payers, references or balances. A forwarded one is compared by amount and name alone: the caller looks
+/// Same amount and bank times that overlap: one payment told twice, unless, in one layout, session ids, payers, references
+/// or balances show that they are two. A forwarded one is compared by amount and name alone: the caller looks
 /// at those of a few days.
 pub fn may_be_the_same_money(a: &AlertRow, b: &AlertRow) -> bool {
     if is_forwarded(a) || is_forwarded(b) {
         return a.facts.amount == b.facts.amount && !payers_differ(a, b);
     }
-    if differ(&a.facts.session_id, &b.facts.session_id) || !times_overlap(a, b) {
+    if sessions_differ(a, b) || !times_overlap(a, b) {
         return false;
     }
     let are_exact = [a, b].iter().all(|alert| is_exact(alert));
@@ -429,20 +442,19 @@ pub fn may_be_the_same_money(a: &AlertRow, b: &AlertRow) -> bool {
     }
 }
 
-/// The same of a credit and another telling: the mail that tells how a transfer ended has another time and balance than
-/// the one that told of it as pending, and both may be believed. The caller looks at those of a few days.
+/// The same of a credit and another telling: mails that tell of a transfer as pending, and how it ended, have other
+/// times and balances, and each may be believed. The caller looks at those of a few days.
 pub fn may_be_told_again(a: &AlertRow, b: &AlertRow) -> bool {
-    let are_of_two_states = a.facts.is_told_as_lost() != b.facts.is_told_as_lost();
+    let is_of_a_state = [a, b].iter().any(|alert| is_told_anew(alert));
     may_be_the_same_money(a, b)
-        || are_of_two_states && a.facts.amount == b.facts.amount && may_be_of_one_payer(a, b)
+        || is_of_a_state && a.facts.amount == b.facts.amount && may_be_of_one_payer(a, b)
 }
 
-/// Whether two debits or reversals of one amount may be one, told twice: a person is asked, so that a clock that is a
-/// little off, or a reference that only one of them bears, does not make them two.
+/// Whether two debits or reversals of one amount may be one, told twice: a person is asked, so that neither a clock that
+/// is a little off nor a reference of one makes them two; nor any time, where they tell two states.
 pub fn may_be_one_debit(a: &AlertRow, b: &AlertRow) -> bool {
-    are_within(a, b, LAYOUTS_APART)
-        && !differ(&a.facts.session_id, &b.facts.session_id)
-        && !balances_differ(a, b)
+    let is_one_state = a.facts.told_states() == b.facts.told_states();
+    (!is_one_state || are_within(a, b, LAYOUTS_APART)) && !sessions_differ(a, b) && !balances_differ(a, b)
 }
 
 fn is_exact(alert: &AlertRow) -> bool {
@@ -696,7 +708,7 @@ mod tests {
     }
 
     #[test]
-    fn of_two_layouts_only_the_time_and_a_session_id_tell_money_apart() {
+    fn of_two_layouts_only_the_time_tells_money_apart() {
         let rows = with(&credit(), |a| a.facts.template = text("rows"));
         let prose = |change: &dyn Fn(&mut AlertRow)| {
             with(&rows, |a| {
@@ -728,10 +740,10 @@ mod tests {
                 a.facts.payer_name = text("A REMARK OF HIS");
             })
         ));
-        assert!(!both(
-            &with(&shown, |a| a.facts.session_id = text("1")),
-            &prose(&|a| a.facts.session_id = text("2"))
-        ));
+        // One of them shows a remark, into which the payer typed it.
+        let with_session = |alert: &AlertRow, id: &str| with(alert, |a| a.facts.session_id = text(id));
+        assert!(both(&with_session(&shown, "1"), &prose(&|a| a.facts.session_id = text("2"))));
+        assert!(!both(&with_session(&shown, "1"), &with_session(&shown, "2")), "one layout");
         // A day holds many transfers of one amount: there another name is another payer.
         let day = |name: &'static str| {
             prose(&move |a| {
@@ -922,6 +934,15 @@ mod tests {
         assert!(!may_be_the_same_money(&came, &later(1, &came)));
         assert!(may_be_the_same_money(&state("Pending"), &later(9, &lost)), "told in two states");
         assert!(!may_be_the_same_money(&later(0, &lost), &later(9, &lost)), "in one state");
+        assert!(may_be_told_again(&later(0, &lost), &later(600, &lost)), "of one transfer all the same");
+        let remark = |status| {
+            with(&later(600, &credit()), |a| {
+                a.status = status;
+                a.facts.doubts = vec![RETURNED_OR_OWN.into()];
+            })
+        };
+        assert!(may_be_told_again(&came, &remark(AlertStatus::Matched)), "a person believed it");
+        assert!(!may_be_told_again(&came, &remark(AlertStatus::Review)), "a payer typed it");
     }
 
     #[test]
@@ -1031,6 +1052,20 @@ mod tests {
     }
 
     #[test]
+    fn a_debit_of_two_states_is_one_whenever_it_is_told() {
+        let at = |minutes: i64, state: &str| {
+            with(&debit(AlertKind::Reversal), |a| {
+                a.facts.occurred = timed(noon() + Span::minutes(minutes), Span(0));
+                a.facts.doubts.extend((!state.is_empty()).then(|| format!("{OTHER_STATE_ROW}: {state}")));
+            })
+        };
+        assert!(may_be_one_debit(&at(0, "Pending"), &at(10, "")));
+        assert!(!may_be_one_debit(&at(0, ""), &at(10, "")) && may_be_one_debit(&at(0, ""), &at(2, "")));
+        let of = |alert: AlertRow, session: &str| with(&alert, |a| a.facts.session_id = text(session));
+        assert!(!may_be_one_debit(&of(at(0, "Pending"), "1"), &of(at(10, ""), "2")));
+    }
+
+    #[test]
     fn a_key_that_somebody_typed_draws_no_debit_from_a_credit_without_one() {
         let back = with(&debit(AlertKind::Reversal), |a| {
             (a.facts.session_id, a.facts.reference) = (text("1"), text("FT123456"));
@@ -1062,6 +1097,18 @@ mod tests {
         assert!(!leaves_alone(&says("RVSL HALIMA GARBA SANI LAWAL"), &named, &other));
         let dismissed = with(&named, |a| a.status = AlertStatus::Dismissed);
         assert!(!leaves_alone(&says("RVSL SANI LAWAL"), &dismissed, &other));
+        let silent = with(&other, |a| a.facts.payer_name = None);
+        assert!(!leaves_alone(&says("RVSL SANI LAWAL"), &named, &silent), "it may be anybody's");
+        // The debit's own id is none of its own, and of another layout it may be typed.
+        assert!(!leaves_alone(&back, &named, &with(&bare, |a| a.facts.session_id = text("1"))));
+        assert!(!leaves_alone(
+            &back,
+            &named,
+            &with(&bare, |a| {
+                a.facts.session_id = text("2");
+                a.facts.template = text("word");
+            })
+        ));
     }
 
     #[test]
@@ -1080,6 +1127,8 @@ mod tests {
         let dismissed = with(&credit(), |a| a.status = AlertStatus::Dismissed);
         let other = with(&credit(), |a| a.facts.amount = Some(Money(1)));
         assert!(speaks_of(&back, &credit()) && !speaks_of(&back, &dismissed) && !speaks_of(&back, &other));
+        let had_paid = with(&dismissed, |a| a.facts.doubts = vec!["reversed: the bank says so".into()]);
+        assert!(speaks_of(&back, &had_paid));
     }
 
     #[test]

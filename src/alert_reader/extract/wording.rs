@@ -3,6 +3,8 @@
 //! The direction comes from the bank's own words only; narrations are masked before it is searched for.
 //! Part of `extract`; nothing else calls it.
 
+use regex::Regex;
+
 use super::Reader;
 use crate::alert_reader::template::{Bank, Continuation, FieldName, Shared};
 use crate::alert_reader::text_table::{Arrangement, collapse};
@@ -134,8 +136,10 @@ impl Reader<'_> {
         shared: &Shared,
     ) -> (AlertKind, Option<String>) {
         let kind = self.kind_of_narration(direction, narration.unwrap_or_default(), bank, shared);
-        if direction == Direction::Credit && self.rows_speak_of_reversal(shared) {
-            self.doubt(RETURNED);
+        if direction == Direction::Credit
+            && let Some(words) = self.words_of_reversal(shared)
+        {
+            self.doubt(format!("{RETURNED}: {words}"));
         }
         self.states(shared);
         kind.map_or((AlertKind::Payment, None), |(kind, why)| (kind, Some(why)))
@@ -192,19 +196,28 @@ impl Reader<'_> {
         };
         if let Some(value) = told.iter().find(|value| other(value)) {
             self.doubt(format!("{OTHER_STATE_ROW}: {value}"));
-        } else if self.texts.iter().any(|text| rule.other.is_match(text)) {
-            self.doubt(OTHER_STATE);
+        } else if let Some(words) = self.texts.iter().find_map(|text| told_by(&rule.other, text)) {
+            self.doubt(format!("{OTHER_STATE}: {words}"));
         }
     }
 
-    /// Whether the subject or a short row says that money came back. Long rows are prose of the bank
+    /// The words in which the subject or a short row says that money came back. Long rows are prose of the bank
     /// ("for refunds write to ...").
-    fn rows_speak_of_reversal(&self, shared: &Shared) -> bool {
+    fn words_of_reversal(&self, shared: &Shared) -> Option<String> {
         let rows = self.texts.iter().flat_map(|text| text.lines());
         rows.filter(|row| row.chars().count() <= LONGEST_ROW)
             .chain(self.head.subject)
-            .any(|row| shared.reversals.iter().any(|r| r.is_match(row)))
+            .find_map(|row| shared.reversals.iter().find_map(|r| told_by(r, row)))
     }
+}
+
+/// What a rule finds, to the end of its last word: the last two words, which tell one state from another.
+fn told_by(rule: &Regex, text: &str) -> Option<String> {
+    let found = rule.find(text)?;
+    let rest = text[found.end()..].chars().take_while(|c| c.is_alphanumeric());
+    let whole = collapse(&found.as_str().chars().chain(rest).collect::<String>()).to_lowercase();
+    let words: Vec<&str> = whole.split(' ').collect();
+    Some(words[words.len().saturating_sub(2)..].join(" "))
 }
 
 /// The direction that a row for the type states: `CreditAlert!`, `CR`, `Debit`. A word that may also mean the

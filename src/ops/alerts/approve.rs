@@ -20,6 +20,7 @@ use crate::domain::payment::{Kind, Payment, Status};
 use crate::domain::same_transfer::{
     MAY_HAVE_TAKEN, MESSAGE, TELLS_OF_LOSS, describe, interval, is_forwarded,
 };
+use crate::domain::told_before::{REVERSED, REVERSED_BY};
 use crate::ops::alerts::settle::{ByOperator, Settled, Settling, settle};
 use crate::ops::wallet_payments::topup::wallet_doubt;
 use crate::ops::{OpError, RACES_MAX, given_reason};
@@ -168,7 +169,7 @@ async fn prepare(app: &App, ask: &Approve<'_>) -> Result<Result<Prepared, Approv
         return Ok(Err(ApproveRefused::Settled(alert.id, describe(MESSAGE), other)));
     }
     let asked_on = accounts.iter().find(|one| Some(one.id) == payment.account_id);
-    let mut obstacles = obstacles(&alert, &payment, (&account, asked_on), received, &name);
+    let mut obstacles = obstacles(&alert, &payment, (&account, asked_on), received, &name, ask.operator);
     if payment.corrections > 0 && app.store.is_corrected_after(payment.id, interval(&alert).end).await? {
         obstacles.push("the payment's amount was corrected after the money came".into());
     }
@@ -352,6 +353,7 @@ fn obstacles(
     (account, asked_on): (&ReceivingAccount, Option<&ReceivingAccount>),
     received: Money,
     name: &Comparison,
+    operator: &str,
 ) -> Vec<String> {
     let mut all = Vec::new();
     if name.verdict == NameVerdict::Different {
@@ -399,8 +401,11 @@ fn obstacles(
     if let Some(linked) = alert.linked_alert_id {
         all.push(format!("alert {linked} may be a copy or a reversal of this one"));
     }
-    let doubts = alert.facts.doubts.iter().filter(|doubt| !is_answered(doubt));
-    all.extend(doubts.map(|doubt| format!("the mail is doubtful: {doubt}")));
+    let doubts = alert.facts.doubts.iter().filter(|doubt| !is_answered(doubt, operator));
+    all.extend(doubts.map(|doubt| match doubt.starts_with(REVERSED_BY) {
+        true => format!("the payment that it paid was {doubt}"),
+        false => format!("the mail is doubtful: {doubt}"),
+    }));
     all
 }
 
@@ -410,17 +415,19 @@ fn is_of_another_bank(alert: &AlertRow, account: &ReceivingAccount) -> bool {
 
 /// Doubts that are no obstacle. That no one account could be told, that the bank has no template, and that a person
 /// forwarded the mail are why a person decides; whoever names the payment names its account, and one that does not fit
-/// is told above. Of money that was taken back the other alerts are asked anew. Who reversed a wrong match knows of it.
-fn is_answered(doubt: &str) -> bool {
+/// is told above. Of money that was taken back the other alerts are asked anew. Who reversed a wrong match himself knows
+/// of it; a colleague does not.
+fn is_answered(doubt: &str, operator: &str) -> bool {
     const WHOLE: [&str; 2] = ["the alert names no account", "it was forwarded by hand"];
     const BEGINNINGS: [&str; 4] = [
         "no registered account at that bank fits ",
         "several registered accounts at that bank fit ",
         "the account was added with --force",
-        "reversed: ",
+        REVERSED,
     ];
     const ENDS: [&str; 3] = [" shows fewer than three digits", MAY_HAVE_TAKEN, TELLS_OF_LOSS];
-    WHOLE.contains(&doubt)
+    doubt.strip_prefix(REVERSED_BY).is_some_and(|by| by.starts_with(&format!("{operator}: ")))
+        || WHOLE.contains(&doubt)
         || BEGINNINGS.iter().any(|begin| doubt.starts_with(begin))
         || ENDS.iter().any(|end| doubt.ends_with(end))
 }

@@ -10,6 +10,7 @@ use crate::domain::same_transfer::{
     Key, SESSION, beside_key, describe, is_copy, is_credit, is_other_money, is_vouched, keys_of, mail_keys,
     transfer_keys,
 };
+use crate::domain::told_before::tells_loss_in_other_words;
 use crate::ops::OpError;
 
 /// Alerts with the same session id or reference that are compared.
@@ -67,13 +68,13 @@ pub async fn judge_copies(app: &App, alert: &mut AlertRow, keys: &[Key]) -> Resu
 }
 
 /// The bank tells its transfer a second time, and now in another state: that is news, unless a person has found the
-/// money to be there already.
+/// money to be there already. So it is where it tells in other words than before that the money is gone.
 fn is_news(alert: &AlertRow, other: &AlertRow) -> bool {
     let (tells, told) = (&alert.facts, &other.facts);
     let is_found = other.status == AlertStatus::Matched && !tells.has_lost_state();
     let is_one_state =
         tells.told_states() == told.told_states() && tells.has_lost_state() == told.has_lost_state();
-    !is_one_state && !is_found
+    !is_one_state && !is_found || tells_loss_in_other_words(alert, other)
 }
 
 /// Makes an alert a duplicate that tells nothing, and whose very bytes were taken in before with the same verdict: a

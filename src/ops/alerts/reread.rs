@@ -13,6 +13,7 @@ use crate::app::App;
 use crate::domain::alert::{AlertRow, AlertStatus, Authenticity, Missing};
 use crate::domain::same_transfer::is_undoing;
 use crate::domain::time::Timestamp;
+use crate::domain::told_before::has_paid_once;
 use crate::ops::OpError;
 use crate::store::IdKind;
 use crate::store::tables::acts;
@@ -41,6 +42,10 @@ pub enum RereadRefused {
     Forwarded(i64),
     #[error("alert {0} was read as a debit or reversal and has already taken effect")]
     Undoing(i64),
+    #[error(
+        "alert {0} has paid a payment that was reversed, so a person decides about it: approve or dismiss it"
+    )]
+    HasPaid(i64),
     #[error(
         "the mail of alert {0} was deleted (mails are kept for 90 days); if you still have it, ingest it \
          with `alert ingest`"
@@ -73,6 +78,8 @@ pub fn may_be_reread(alert: &AlertRow) -> Result<(), RereadRefused> {
             Err(RereadRefused::Refuted(alert.id))
         }
         (_, Authenticity::Forwarded) => Err(RereadRefused::Forwarded(alert.id)),
+        // It would be decided anew, as if it had never paid.
+        (AlertStatus::Review, _) if has_paid_once(alert) => Err(RereadRefused::HasPaid(alert.id)),
         // Perhaps its account was added since, or the one beside it retired.
         (AlertStatus::Review, _) if alert.account_id.is_some() || alert.linked_alert_id.is_some() => {
             Err(RereadRefused::Status(alert.id, alert.status.as_str()))

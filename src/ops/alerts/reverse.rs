@@ -15,6 +15,7 @@ use crate::domain::same_transfer::{
     holding_account_of, is_before, is_fee, is_forwarded, may_be_on_one_account, may_be_the_same_money,
     takes_back, takes_money,
 };
+use crate::domain::told_before::{REVERSED_BY, has_paid_once};
 use crate::ops::alerts::taken_back::{concerned_by, told_again};
 use crate::ops::messages::outbox::{self, By, NOTES_VALID, Note};
 use crate::ops::wallet_payments::topup::tell_reversed;
@@ -163,9 +164,7 @@ async fn obstacles(
         all.push(format!("alert {id} seems to be about alert {} ({came} from {payer})", other.id));
     }
     let is_concerned = concerned.iter().any(|one| one.id == credit.id);
-    let others =
-        concerned.iter().filter(|other| other.id != credit.id && !may_be_the_same_money(other, credit));
-    for other in others.filter(|_| is_concerned) {
+    for other in concerned.iter().filter(|other| is_concerned && other.id != credit.id) {
         let is_of_others = match other.payment_id {
             Some(payment) => {
                 let payment = app.store.payment(payment).await?;
@@ -173,7 +172,10 @@ async fn obstacles(
             }
             None => false,
         };
-        if other.status.is_waiting() || other.status == AlertStatus::Matched && is_of_others {
+        // What was reversed by hand, and put aside, may have gone by this very debit.
+        let is_gone = other.status == AlertStatus::Dismissed && has_paid_once(other);
+        let may_wait = (other.status.is_waiting() || is_gone) && !may_be_the_same_money(other, credit);
+        if may_wait || other.status == AlertStatus::Matched && is_of_others {
             all.push(format!(
                 "alert {id} may as well be about alert {}; look at the bank's statement",
                 other.id
@@ -258,7 +260,8 @@ async fn mirror(app: &App, ask: &Reverse<'_>, reversal: &Reversal) -> Result<Opt
     let mut unit = app.store.unit(payment.business_id).await?;
     if let Some(credit) = &reversal.credit {
         let status = if reversal.undoing.is_some() { AlertStatus::Reversed } else { AlertStatus::Review };
-        unit = unit.step(alerts::unmatched_again(credit, status, &format!("reversed: {}", ask.reason)));
+        let why = format!("{REVERSED_BY}{}: {}", ask.operator, ask.reason);
+        unit = unit.step(alerts::unmatched_again(credit, status, &why));
         unit = unit.steps(reversal.undoing.as_ref().map(|undoing| alerts::undid(undoing, credit.id)));
     }
     let told = match (payment.wallet_id, payment.kind) {

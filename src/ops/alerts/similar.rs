@@ -11,7 +11,7 @@ use crate::domain::alert::{AlertRow, AlertStatus};
 use crate::domain::money::Money;
 use crate::domain::same_transfer::{
     LAYOUTS_APART, holding_account_of, is_credit, is_forwarded, is_incoming_money, is_one_transfer, is_timed,
-    is_vouched, leaves_alone, may_be_on_one_account, may_be_the_same_money, may_be_told_again,
+    is_vouched, leaves_alone, may_be_on, may_be_on_one_account, may_be_the_same_money, may_be_told_again,
     may_have_one_payer, may_undo, names_the_payer, speaks_of, takes_back, tells_of_loss, told_time,
     undoing_in_words, usable_reference,
 };
@@ -104,11 +104,13 @@ pub async fn similar_for_person(
     let accounts = app.directory.accounts().await?;
     let holding_account = holding_account_of(&accounts, account_id);
     let at_bank = |one: &ReceivingAccount| alert.facts.bank.as_ref().is_none_or(|bank| *bank == one.bank);
+    // At its bank whatever it shows; and what is settled through an account that it may be about.
+    let may_be_its = |one: &ReceivingAccount| at_bank(one) || may_be_on(alert, one.id, &accounts);
     let mut on_accounts = vec![None];
     for one in accounts.iter() {
         let near = holding_account_of(&accounts, one.id) == holding_account;
         // Whoever forwarded it could have written another account into it.
-        if near || is_forwarded(alert) || alert.account_id.is_none() && at_bank(one) {
+        if near || is_forwarded(alert) || alert.account_id.is_none() && may_be_its(one) {
             on_accounts.push(Some(one.id));
         }
     }
@@ -234,7 +236,7 @@ async fn gather(
     for account in on_accounts.iter().copied() {
         let is_by_time = is_timed(alert) && !is_forwarded(alert) && !alert.facts.is_told_as_lost();
         let (timed, rest) = if is_by_time {
-            // A credit of its own session id is found by that; one of another session id is other money.
+            // A credit of its own session id is found by that; one of another in its layout is other money.
             let credits_with_session = alert.facts.session_id.is_none();
             tokio::try_join!(
                 app.store.alerts_at(account, received, &when, credits_with_session, SIMILAR_MAX),
@@ -288,7 +290,12 @@ pub async fn named_by(
             credit.id,
         )
     });
-    found.truncate(LIKELY_MAX);
+    // One that paid is never hidden by others that show its session id.
+    let mut rank = 0;
+    found.retain(|credit| {
+        rank += 1;
+        rank <= LIKELY_MAX || speaks_of(undoing, credit) && credit.status == AlertStatus::Matched
+    });
     Ok(found)
 }
 

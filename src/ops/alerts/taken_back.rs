@@ -24,6 +24,7 @@ use crate::domain::same_transfer::{
     may_have_one_payer, may_undo, names_the_payer, speaks_of, takes_back, takes_money, tells_of_loss,
     tells_the_same, undoing_in_words,
 };
+use crate::domain::told_before::{has_paid_once, tells_loss_in_other_words};
 use crate::ops::{OpError, RACES_MAX};
 use crate::store::Step;
 use crate::store::tables::alerts;
@@ -56,6 +57,7 @@ pub(in crate::ops) async fn link_taken_back_credits(app: &App, undoing: &AlertRo
             );
         }
     }
+    tell_failed_debit(app, undoing).await?;
     if let ([only], None) = (&all[..], undoing.linked_alert_id) {
         note(app, undoing.id, alerts::link(undoing.id, only.id)).await?;
     }
@@ -98,6 +100,7 @@ pub(in crate::ops) async fn concerned_by(app: &App, undoing: &AlertRow) -> Resul
     let accounts = app.directory.accounts().await?;
     let mut named = named_by(app, undoing, &accounts).await?;
     named.retain(|credit| takes_back(undoing, credit));
+    let mut any_one = Vec::new();
     let mut of_amount = of_its_account_and_amount(app, undoing, &accounts).await?;
     of_amount.retain(|credit| named.iter().all(|known| known.id != credit.id));
     if named.iter().any(|credit| speaks_of(undoing, credit)) {
@@ -107,11 +110,15 @@ pub(in crate::ops) async fn concerned_by(app: &App, undoing: &AlertRow) -> Resul
             .partition(|credit| named.iter().any(|known| may_be_the_same_money(known, credit)));
         of_amount = others;
         of_amount.retain(|credit| !named.iter().any(|known| leaves_alone(undoing, known, credit)));
-        named.extend(again.into_iter().take(LIKELY_MAX));
+        let (paid, other): (Vec<_>, Vec<_>) =
+            again.into_iter().partition(|credit| credit.status == AlertStatus::Matched);
+        named.extend(other);
+        if paid.len() <= LIKELY_MAX { named.extend(paid) } else { any_one.extend(paid) }
     }
     // Anybody can type a session id into a small transfer, so those of its amount are meant as well.
-    let (likely, any_one) = likely_ones(undoing, of_amount);
+    let (likely, unsure) = likely_ones(undoing, of_amount);
     named.extend(likely);
+    any_one.extend(unsure);
     Ok(Concerned { all: named, any_one })
 }
 
@@ -120,14 +127,19 @@ fn likely_ones(undoing: &AlertRow, found: Vec<AlertRow>) -> (Vec<AlertRow>, Vec<
     let of_payer: Vec<AlertRow> =
         found.iter().filter(|credit| names_the_payer(undoing, credit)).cloned().collect();
     // The name may be another payer's remark, which the debit repeats: then the credit that it is of names him too.
-    let may_be_concerned = |credit: &AlertRow| {
-        of_payer.iter().any(|known| known.id == credit.id || names_the_payer(credit, known))
+    let is_of_payer = |credit: &AlertRow| {
+        of_payer.is_empty()
+            || of_payer.iter().any(|known| known.id == credit.id || names_the_payer(credit, known))
     };
-    let found = match of_payer.is_empty() {
-        true => found,
-        false => found.into_iter().filter(may_be_concerned).collect(),
-    };
-    if found.len() <= LIKELY_MAX { (found, Vec::new()) } else { (Vec::new(), found) }
+    let (mut meant, others): (Vec<_>, Vec<_>) = found.into_iter().partition(is_of_payer);
+    // Or that credit shows no payer.
+    let silent: Vec<AlertRow> =
+        others.into_iter().filter(|credit| credit.facts.payer_name.is_none()).collect();
+    if meant.len() > LIKELY_MAX || meant.len() + silent.len() <= LIKELY_MAX {
+        meant.extend(silent);
+        return if meant.len() <= LIKELY_MAX { (meant, Vec::new()) } else { (Vec::new(), meant) };
+    }
+    (meant, silent)
 }
 
 /// Credits of its account and amount that it may have taken back.
@@ -164,7 +176,8 @@ async fn of_its_account_and_amount(
     }
     found.retain(|credit| {
         let is_another = credit.id != undoing.id;
-        let was_decided = matches!(credit.status, AlertStatus::Matched | AlertStatus::Reversed);
+        let was_decided = matches!(credit.status, AlertStatus::Matched | AlertStatus::Reversed)
+            || credit.status == AlertStatus::Dismissed && has_paid_once(credit);
         is_another
             && (credit.status.is_waiting() || was_decided || credit.is_credit_aside())
             && is_incoming_money(credit)
@@ -177,8 +190,8 @@ async fn of_its_account_and_amount(
     Ok(found)
 }
 
-/// Paid credits of which this mail tells a second time, with words in its narration that mean that the money went back.
-/// A payer can type them, so only the one whose key it shares is meant.
+/// Paid credits of which this mail tells a second time, with words in its narration that mean that the money went back,
+/// and that the first did not have. A payer can type them, so only the one whose key it shares is meant.
 async fn turned_in_words(app: &App, alert: &AlertRow) -> Result<Vec<AlertRow>, OpError> {
     let mut found = sharing_session(app, alert.facts.session_id.as_deref(), alert.facts.amount).await?;
     if let Some(twin) = alert.linked_alert_id.filter(|id| found.iter().all(|one| one.id != *id)) {
@@ -188,8 +201,8 @@ async fn turned_in_words(app: &App, alert: &AlertRow) -> Result<Vec<AlertRow>, O
         credit.status == AlertStatus::Matched
             && credit.facts.amount == alert.facts.amount
             && is_credit(credit)
-            && !credit.facts.has_lost_state()
-            && may_be_of_one_payer(alert, credit)
+            && (!credit.facts.has_lost_state() || tells_loss_in_other_words(alert, credit))
+            && (may_be_of_one_payer(alert, credit) || names_the_payer(alert, credit))
     });
     Ok(found)
 }
@@ -234,6 +247,27 @@ pub(in crate::ops) async fn told_again(app: &App, undoing: &AlertRow) -> Result<
         is_first
     });
     Ok(found)
+}
+
+/// A debit undid a payment, and now the bank says that it failed: the merchant may have to be given his money again.
+async fn tell_failed_debit(app: &App, undoing: &AlertRow) -> Result<(), OpError> {
+    if !undoing.facts.is_told_as_lost() || tells_of_loss(undoing) {
+        return Ok(());
+    }
+    for other in told_again(app, undoing).await? {
+        let undone = app.store.settlements_undone_by(other.id).await?;
+        if other.facts.told_states() != undoing.facts.told_states() && !undone.is_empty() {
+            metrics::counter!("tillbell_alarms_total", "kind" => "money_taken_back").increment(1);
+            tracing::error!(
+                debit = other.id,
+                told_by = undoing.id,
+                credit = other.linked_alert_id,
+                "ALARM: a debit that undid a payment is now told in another state, so its money may be there after \
+                 all; look at the bank's statement"
+            );
+        }
+    }
+    Ok(())
 }
 
 async fn note(app: &App, shard: i64, step: Step) -> Result<(), OpError> {

@@ -62,6 +62,7 @@ pub(in crate::store) const MIGRATIONS: &[Migration] = migrations![
     "0031_people",
     "0032_lists_for_pages",
     "0033_figures",
+    "0034_believed_words",
 ];
 
 impl Migration {
@@ -277,6 +278,7 @@ mod tests {
         ("0031_people", "a0cbe9c729073b0a6df70e899f1c3b1168e536c6b97e0365418cfa47cd301ed0"),
         ("0032_lists_for_pages", "75f30f680f2e487c0f8a9c1380826f5f17a3dad55f450970b70d8dcc310a4e8c"),
         ("0033_figures", "3887872413809515dda5612b4d97d5c2964fcb3cefb84a264472c538e2b911eb"),
+        ("0034_believed_words", "57d1790471a501729ef9ca2a9c6664d331770d9d9d646c40ff37641458146467"),
     ];
 
     #[test]

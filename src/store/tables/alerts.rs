@@ -62,7 +62,7 @@ statements! {
     }
     MATCHED: query {
         "update alerts set status = 'matched', settlement_id = $3, payment_id = $4, matched_at = $5, \
-         decided_at = $5, reason = $6, evidence = $7, authentic_by = coalesce(authentic_by, $8), kind = case when kind in ('fee', 'own_transfer') then 'payment' else \
+         decided_at = $5, reason = $6, evidence = $7, authentic_by = coalesce(authentic_by, $8), is_told_as_lost = case when cast($9 as bigint) = 1 then 1 else is_told_as_lost end, kind = case when kind in ('fee', 'own_transfer') then 'payment' else \
          kind end, version = version + 1 where id = $1 and version = $2 and (status in ('new', 'review', 'unmatched') \
          or (status = 'ignored' and direction = 'credit' and kind in ('fee', 'own_transfer')) or (status = 'dismissed' \
          and coalesce(dismissed_from, 'review') in ('review', 'unmatched', 'ignored')))"
@@ -305,6 +305,8 @@ pub fn matched(alert: &AlertRow, note: &MatchNote<'_>) -> Step {
             note.reason.into(),
             note.evidence.into(),
             note.vouched_by.into(),
+            // From now on it is looked for whatever its time, also where its narration alone told of another state.
+            alert.facts.has_lost_state().into(),
         ],
     )
 }

@@ -4,6 +4,8 @@
 //! Only what the bank or a person vouches for is found: forged mails must not crowd out genuine ones. Called
 //! by `ops`, which judges what is found.
 
+use futures_util::future::try_join_all;
+
 use super::decode;
 use crate::domain::alert::AlertRow;
 use crate::domain::money::Money;
@@ -81,6 +83,17 @@ macro_rules! without_session {
     };
 }
 
+/// Of those credits, the ones that another layout tells: there a payer may have typed the session id.
+macro_rules! of_other_layouts {
+    ($on_account:ident, $width:literal) => {
+        timed!(
+            $on_account,
+            $width,
+            " and session_id is not null and (template is null or template <> $10 or bank is null or bank <> $9)"
+        )
+    };
+}
+
 /// Those that no bank's time keeps apart: debits, reversals, credits told as lost, and alerts without a time.
 macro_rules! timeless {
     ($on_account:ident) => {
@@ -130,9 +143,13 @@ statements! {
     TIMED_WITHOUT_NOWHERE: query { without_session!(nowhere, "<") }
     WIDE_WITHOUT: query { without_session!(here, ">=") }
     WIDE_WITHOUT_NOWHERE: query { without_session!(nowhere, ">=") }
+    TIMED_ELSEWHERE: query { of_other_layouts!(here, "<") }
+    TIMED_ELSEWHERE_NOWHERE: query { of_other_layouts!(nowhere, "<") }
+    WIDE_ELSEWHERE: query { of_other_layouts!(here, ">=") }
+    WIDE_ELSEWHERE_NOWHERE: query { of_other_layouts!(nowhere, ">=") }
     TIMELESS: query { timeless!(here) }
     TIMELESS_NOWHERE: query { timeless!(nowhere) }
-    SEEN: query { seen!(here) }
+    SEEN_HERE: query { seen!(here) }
     SEEN_NOWHERE: query { seen!(nowhere) }
     FORWARDED: query {
         concat!("select ", columns!(), " from alerts where amount_kobo = $1 and first_seen_at between $2 and $3 \
@@ -224,7 +241,7 @@ impl Store {
 
     /// Alerts of one account (`None`: that name none) and amount whose bank's time is shown and overlaps
     /// `when`, whenever they were seen; newest first, first those that show the minute. `credits_with_session`:
-    /// without it, no credits that show a session id, which are found by that.
+    /// without it, of the credits that show a session id only those of other layouts; the others are found by that id.
     pub async fn alerts_at(
         &self,
         account_id: Option<i64>,
@@ -233,11 +250,21 @@ impl Store {
         credits_with_session: bool,
         limit: usize,
     ) -> Result<Vec<AlertRow>, StoreError> {
-        let [timed, wide] = match (account_id, credits_with_session) {
-            (Some(_), true) => [&TIMED, &WIDE],
-            (Some(_), false) => [&TIMED_WITHOUT, &WIDE_WITHOUT],
-            (None, true) => [&TIMED_NOWHERE, &WIDE_NOWHERE],
-            (None, false) => [&TIMED_WITHOUT_NOWHERE, &WIDE_WITHOUT_NOWHERE],
+        let reads: &[(&'static Sql, Span)] = match (account_id, credits_with_session) {
+            (Some(_), true) => &[(&TIMED, MINUTE), (&WIDE, INTERVAL_MAX)],
+            (None, true) => &[(&TIMED_NOWHERE, MINUTE), (&WIDE_NOWHERE, INTERVAL_MAX)],
+            (Some(_), false) => &[
+                (&TIMED_WITHOUT, MINUTE),
+                (&TIMED_ELSEWHERE, MINUTE),
+                (&WIDE_WITHOUT, INTERVAL_MAX),
+                (&WIDE_ELSEWHERE, INTERVAL_MAX),
+            ],
+            (None, false) => &[
+                (&TIMED_WITHOUT_NOWHERE, MINUTE),
+                (&TIMED_ELSEWHERE_NOWHERE, MINUTE),
+                (&WIDE_WITHOUT_NOWHERE, INTERVAL_MAX),
+                (&WIDE_ELSEWHERE_NOWHERE, INTERVAL_MAX),
+            ],
         };
         let (begin, end) = when.time;
         let params = |width: Span| -> Vec<Value> {
@@ -254,9 +281,17 @@ impl Store {
                 when.template.unwrap_or_default().into(),
             ]
         };
-        let (timed, wide) =
-            tokio::try_join!(self.read(timed, params(MINUTE)), self.read(wide, params(INTERVAL_MAX)))?;
-        timed.into_iter().chain(wide).map(decode).collect()
+        let mut found: Vec<AlertRow> = Vec::new();
+        for rows in try_join_all(reads.iter().map(|(sql, width)| self.read(sql, params(*width)))).await? {
+            for row in rows {
+                // A debit that shows a session id is in two of these readings.
+                let one = decode(row)?;
+                if found.iter().all(|known| known.id != one.id) {
+                    found.push(one);
+                }
+            }
+        }
+        Ok(found)
     }
 
     /// The debits, the reversals, the credits that are told as lost, and the alerts without a time, of one account (`None`: that name none) and
@@ -280,7 +315,7 @@ impl Store {
         seen: (Timestamp, Timestamp),
         limit: usize,
     ) -> Result<Vec<AlertRow>, StoreError> {
-        let sql = if account_id.is_some() { &SEEN } else { &SEEN_NOWHERE };
+        let sql = if account_id.is_some() { &SEEN_HERE } else { &SEEN_NOWHERE };
         self.alerts_by(sql, account_id, amount, seen, limit).await
     }
 
