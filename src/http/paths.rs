@@ -34,11 +34,15 @@ pub const FORGOT: &str = "/forgot";
 pub const CONFIRM_PASSWORD: &str = "/confirm-password";
 /// One's own account.
 pub const ME: &str = "/me";
+/// The operator's desk.
+pub const OPERATOR: &str = "/operator";
+pub const OPERATOR_ALERTS: &str = "/operator/alerts";
+pub const OPERATOR_ALERT: &str = "/operator/alerts/{id}";
 /// What no route of ours answered.
 pub const UNROUTED: &str = "unrouted";
 
 /// Names that logs and metrics know.
-pub const ROUTES: [&str; 26] = [
+pub const ROUTES: [&str; 29] = [
     PAYMENT_REQUEST,
     PAYMENT,
     PAYMENT_AMOUNT,
@@ -61,6 +65,9 @@ pub const ROUTES: [&str; 26] = [
     FORGOT,
     CONFIRM_PASSWORD,
     ME,
+    OPERATOR,
+    OPERATOR_ALERTS,
+    OPERATOR_ALERT,
     "/healthz",
     "/readyz",
     "/metrics",

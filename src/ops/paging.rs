@@ -3,8 +3,6 @@
 //! next one is the last.
 
 use crate::domain::time::Timestamp;
-use crate::ops::OpError;
-use crate::store::StoreError;
 pub use crate::store::tables::places::{Place, Window};
 
 /// Rows of a page for people.
@@ -74,18 +72,14 @@ pub struct PageSize {
     pub window: usize,
 }
 
-/// Fills a page with the rows behind `cursor`, up to `last`. `end_of` tells where the window of so many rows ends that
-/// begins behind a place; `read` answers its rows that fit, in the order of the list, at most so many, each with its
-/// place. A window begins behind the first of its two places and ends with the second.
-pub(in crate::ops) async fn page_from<T>(
+/// A page of the rows that fit in one window. The window began behind `cursor` and ended with `end`, or with the list
+/// itself; of its rows one more was read than a page has, in the order of the list, each with its place.
+pub(in crate::ops) fn page_of<T>(
     cursor: Cursor,
-    last: Place,
     size: PageSize,
-    end_of: impl AsyncFn(Place, usize) -> Result<Option<Place>, StoreError>,
-    read: impl AsyncFn((Place, Place), usize) -> Result<Vec<(Place, T)>, StoreError>,
-) -> Result<Page<T>, OpError> {
-    let end = end_of(cursor.place, size.window).await?;
-    let mut rows = read((cursor.place, end.unwrap_or(last)), size.rows + 1).await?;
+    end: Option<Place>,
+    mut rows: Vec<(Place, T)>,
+) -> Page<T> {
     let goes_on = |place| Some(Cursor { place, ..cursor });
     let (next, looked_back_to) = if rows.len() > size.rows {
         rows.truncate(size.rows);
@@ -93,7 +87,7 @@ pub(in crate::ops) async fn page_from<T>(
     } else {
         (end.and_then(goes_on), end.map(|place| place.at))
     };
-    Ok(Page { rows: rows.into_iter().map(|(_, row)| row).collect(), next, looked_back_to })
+    Page { rows: rows.into_iter().map(|(_, row)| row).collect(), next, looked_back_to }
 }
 
 #[cfg(test)]

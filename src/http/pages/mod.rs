@@ -18,6 +18,7 @@ mod cookie;
 pub mod field;
 mod flash;
 pub mod layout;
+mod operator;
 mod origin;
 pub mod parts;
 pub mod pay;

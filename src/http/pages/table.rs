@@ -19,7 +19,7 @@ use super::caller::{address, over_limit};
 use super::cookie::{Cookie, is_token};
 use super::flash::Flash;
 use super::origin::{Sender, sender};
-use super::{plain, sign_in};
+use super::{operator, plain, sign_in};
 use crate::domain::user::{MemberRight, StaffRight};
 use crate::http::Http;
 use crate::http::paths;
@@ -49,6 +49,9 @@ pub enum Page {
     Forgot,
     ConfirmPassword,
     Me,
+    Desk,
+    DeskAlerts,
+    DeskAlert,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -71,6 +74,9 @@ pub const TABLE: &[Route] = &[
     route(paths::FORGOT, Page::Forgot, Who::Anyone),
     route(paths::CONFIRM_PASSWORD, Page::ConfirmPassword, Who::SignedIn),
     route(paths::ME, Page::Me, Who::SignedIn),
+    route(paths::OPERATOR, Page::Desk, Who::Staff(StaffRight::Look)),
+    route(paths::OPERATOR_ALERTS, Page::DeskAlerts, Who::Staff(StaffRight::Look)),
+    route(paths::OPERATOR_ALERT, Page::DeskAlert, Who::Staff(StaffRight::Look)),
 ];
 
 pub async fn handle(http: Arc<Http>, route: &'static Route, request: Request) -> Response {
@@ -118,6 +124,9 @@ async fn answer(http: Arc<Http>, route: &Route, parts: Parts, body: Body) -> Res
         Page::Forgot => Ok(sign_in::forgot(&ask)),
         Page::ConfirmPassword => sign_in::confirm::answer(&ask).await,
         Page::Me => sign_in::me::answer(&ask).await,
+        Page::Desk => operator::overview::answer(&ask).await,
+        Page::DeskAlerts => operator::alerts::answer(&ask).await,
+        Page::DeskAlert => operator::alert::answer(&ask).await,
     };
     answered.unwrap_or_else(|error| plain::trouble(&ask, error))
 }

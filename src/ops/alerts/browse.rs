@@ -11,12 +11,12 @@ use crate::app::App;
 use crate::domain::alert::{AlertRow, AlertStatus};
 use crate::domain::money::Money;
 use crate::domain::time::Timestamp;
+use crate::ops::OpError;
 use crate::ops::paging::{
-    Cursor, NAMED_WINDOW_ROWS, PAGE_ROWS, Page, PageSize, Place, WINDOW_ROWS, Window, page_from,
+    Cursor, NAMED_WINDOW_ROWS, PAGE_ROWS, Page, PageSize, Place, WINDOW_ROWS, Window, page_of,
 };
 use crate::ops::payments::browse::{BrowseRefused, bears_beginnings, is_too_long};
 use crate::ops::payments::find::words_of;
-use crate::ops::{OpError, StoreError};
 use crate::store::tables::alerts::walk::AlertOrder;
 use crate::store::tables::alerts::walk::AlertTexts;
 
@@ -99,11 +99,10 @@ pub async fn browse_within(
         Some(query) if is_too_long(query) => Ok(Err(BrowseRefused::TooLong)),
         Some(query) => searched(app, order, query, cursor, size).await.map(Ok),
         None => {
-            let read = async |window, limit| {
-                let rows = app.store.alerts_in(order, window, limit).await?;
-                Ok(rows.into_iter().map(|alert| (place_of(&alert), alert)).collect())
-            };
-            page(app, order, cursor, size, read).await.map(Ok)
+            let (cursor, end, window) = window(app, order, cursor, size).await?;
+            let rows = app.store.alerts_in(order, window, size.rows + 1).await?;
+            let rows = rows.into_iter().map(|alert| (place_of(&alert), alert)).collect();
+            Ok(Ok(page_of(cursor, size, end, rows)))
         }
     }
 }
@@ -112,28 +111,21 @@ fn place_of(alert: &AlertRow) -> Place {
     Place { at: alert.first_seen, id: alert.id }
 }
 
-/// A page in either order.
-async fn page<T>(
+/// The rows that a page looks at behind its cursor, in either order, and where they end if there are more.
+async fn window(
     app: &App,
     order: AlertOrder,
     cursor: Option<Cursor>,
     size: PageSize,
-    read: impl AsyncFn(Window, usize) -> Result<Vec<(Place, T)>, StoreError>,
-) -> Result<Page<T>, OpError> {
+) -> Result<(Cursor, Option<Place>, Window), OpError> {
     let is_oldest = matches!(order, AlertOrder::OldestFirst(_));
     let oldest = Place::begin_of(Timestamp::MIN);
     let (begin, last) = if is_oldest { (oldest, Place::END) } else { (Place::END, oldest) };
-    page_from(
-        cursor.unwrap_or(Cursor { place: begin, known_shown: false }),
-        last,
-        size,
-        async |after, rows| app.store.alert_window_end(order, after, rows).await,
-        async |(near, far), limit| {
-            let (from, until) = if is_oldest { (near, far) } else { (far, near) };
-            read(Window { from, until }, limit).await
-        },
-    )
-    .await
+    let cursor = cursor.unwrap_or(Cursor { place: begin, known_shown: false });
+    let end = app.store.alert_window_end(order, cursor.place, size.window).await?;
+    let (near, far) = (cursor.place, end.unwrap_or(last));
+    let (from, until) = if is_oldest { (near, far) } else { (far, near) };
+    Ok((cursor, end, Window { from, until }))
 }
 
 async fn searched(
@@ -156,12 +148,12 @@ async fn searched(
     let is_first = cursor.is_none_or(|cursor| !cursor.known_shown);
     let room = if is_first { size.rows.saturating_sub(known.len()) } else { size.rows };
     let wanted = Wanted::of(query);
-    let read = async |window, limit| {
-        let rows = app.store.alert_texts_in(order, window, size.window).await?;
-        let meant = rows.into_iter().filter(|texts| !shown.contains(&texts.place.id) && wanted.fits(texts));
-        Ok(meant.take(limit).map(|texts| (texts.place, texts.place.id)).collect())
-    };
-    let found = page(app, order, cursor, PageSize { rows: room, ..size }, read).await?;
+    let size = PageSize { rows: room, ..size };
+    let (cursor, end, window) = window(app, order, cursor, size).await?;
+    let texts = app.store.alert_texts_in(order, window, size.window).await?;
+    let meant = texts.into_iter().filter(|texts| !shown.contains(&texts.place.id) && wanted.fits(texts));
+    let meant = meant.take(size.rows + 1).map(|texts| (texts.place, texts.place.id)).collect();
+    let found = page_of(cursor, size, end, meant);
     let mut rows = of_ids(app, &found.rows).await?;
     if is_first {
         rows.extend(known);

@@ -67,19 +67,32 @@ struct Taken {
 
 #[derive(Deserialize)]
 struct Considering {
-    considered: Vec<Known>,
+    considered: Vec<Suggestion>,
 }
 
-#[derive(Deserialize)]
-struct Known {
-    transaction_id: String,
-    business_id: i64,
+/// A payment as it was weighed, in the words of the evidence.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct Suggestion {
+    pub transaction_id: String,
+    pub business_id: i64,
+    /// On which account it asks; a program of before did not say.
+    #[serde(default)]
+    pub account: String,
+    #[serde(default)]
+    pub expected_name: String,
+    #[serde(default)]
+    pub name: String,
+    #[serde(default)]
+    pub name_reason: String,
+    #[serde(default)]
+    pub amount_fit: String,
+    #[serde(default)]
+    pub time_fit: String,
 }
 
-/// The payments that stored evidence considered, each by its business and transaction id.
-pub fn considered_in(stored: &str) -> Vec<(i64, String)> {
-    let found = serde_json::from_str::<Considering>(stored).map(|found| found.considered).unwrap_or_default();
-    found.into_iter().map(|known| (known.business_id, known.transaction_id)).collect()
+/// The payments that stored evidence considered, the likeliest first.
+pub fn considered_in(stored: &str) -> Vec<Suggestion> {
+    serde_json::from_str::<Considering>(stored).map(|found| found.considered).unwrap_or_default()
 }
 
 fn encode_taken(decision: &Decision, taken_at: Option<String>) -> String {

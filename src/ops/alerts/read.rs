@@ -1,6 +1,6 @@
 //! Reads one alert, with what people ask about it, or its mail; and what waits in all.
 
-use super::evidence::considered_in;
+pub use super::evidence::{Suggestion, considered_in};
 use crate::app::App;
 use crate::domain::alert::AlertRow;
 use crate::domain::payment::Payment;
@@ -51,8 +51,8 @@ pub async fn alert_details(app: &App, id: i64) -> Result<Option<AlertDetails>, O
         reversed.extend(payment.map(|payment| ReversedPayment { payment, settlement }));
     }
     let mut considered = Vec::new();
-    for (business_id, transaction_id) in considered_in(&alert.evidence).into_iter().take(CONSIDERED_MAX) {
-        considered.extend(app.store.payment_by_transaction(business_id, &transaction_id).await?);
+    for one in considered_in(&alert.evidence).into_iter().take(CONSIDERED_MAX) {
+        considered.extend(app.store.payment_by_transaction(one.business_id, &one.transaction_id).await?);
     }
     Ok(Some(AlertDetails { alert, transaction_id, alarm, reversed, considered }))
 }

@@ -5,7 +5,7 @@ use crate::app::App;
 use crate::app::requests::{Held, Refusal};
 use crate::domain::time::{Span, Timestamp};
 use crate::ops::OpError;
-use crate::ops::paging::{Cursor, PAGE_ROWS, Page, PageSize, Place, Window, page_from};
+use crate::ops::paging::{Cursor, PAGE_ROWS, Page, PageSize, Place, Window, page_of};
 use crate::store::tables::refused::{self, RefusedRequest as Row};
 pub use crate::store::tables::refused::{RefusedRequest, RequestCounts};
 use crate::store::{IdKind, Step};
@@ -66,21 +66,15 @@ pub async fn refused_requests(
     cursor: Option<Cursor>,
 ) -> Result<Page<RefusedRequest>, OpError> {
     let since = Place::begin_of(app.now() - REQUESTS_KEPT);
-    page_from(
-        cursor.unwrap_or(Cursor::BEGIN),
-        since,
-        // No row is judged.
-        PageSize { rows: PAGE_ROWS, window: PAGE_ROWS + 1 },
-        async |before, rows| {
-            let end = app.store.refused_window_end(business_id, before, rows).await?;
-            Ok(end.filter(|end| *end > since))
-        },
-        async |(until, from), limit| {
-            let rows = app.store.refused_in(business_id, Window { from, until }, limit).await?;
-            Ok(rows.into_iter().map(|one| (Place { at: one.at, id: one.id }, one)).collect())
-        },
-    )
-    .await
+    let cursor = cursor.unwrap_or(Cursor::BEGIN);
+    // No row is judged.
+    let size = PageSize { rows: PAGE_ROWS, window: PAGE_ROWS + 1 };
+    let end = app.store.refused_window_end(business_id, cursor.place, size.window).await?;
+    let end = end.filter(|end| *end > since);
+    let window = Window { from: end.unwrap_or(since), until: cursor.place };
+    let rows = app.store.refused_in(business_id, window, size.rows + 1).await?;
+    let rows = rows.into_iter().map(|one| (Place { at: one.at, id: one.id }, one)).collect();
+    Ok(page_of(cursor, size, end, rows))
 }
 
 /// How many requests of the business were answered within the days that refused ones are kept, today included.

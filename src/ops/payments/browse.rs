@@ -13,7 +13,7 @@ use crate::domain::payment::Payment;
 use crate::domain::time::Timestamp;
 use crate::ops::OpError;
 use crate::ops::paging::{
-    Cursor, NAMED_WINDOW_ROWS, PAGE_ROWS, Page, PageSize, Place, WINDOW_ROWS, Window, page_from,
+    Cursor, NAMED_WINDOW_ROWS, PAGE_ROWS, Page, PageSize, Place, WINDOW_ROWS, Window, page_of,
 };
 pub use crate::store::tables::payment_walk::PaymentFilter;
 use crate::store::tables::payment_walk::PaymentTexts;
@@ -78,18 +78,22 @@ pub async fn browse_within(
 }
 
 async fn all(app: &App, browse: &Browse, cursor: Cursor, size: PageSize) -> Result<Page<Payment>, OpError> {
-    let (filter, back_to) = (&browse.filter, browse.from.unwrap_or(Timestamp::MIN));
-    page_from(
-        cursor,
-        Place::begin_of(back_to),
-        size,
-        async |before, rows| app.store.payment_window_end(filter, before, back_to, rows).await,
-        async |(until, from), limit| {
-            let rows = app.store.payments_in(filter, Window { from, until }, limit).await?;
-            Ok(rows.into_iter().map(|payment| (place_of(&payment), payment)).collect())
-        },
-    )
-    .await
+    let (end, window) = window(app, browse, cursor, size).await?;
+    let rows = app.store.payments_in(&browse.filter, window, size.rows + 1).await?;
+    let rows = rows.into_iter().map(|payment| (place_of(&payment), payment)).collect();
+    Ok(page_of(cursor, size, end, rows))
+}
+
+/// The rows that a page looks at behind its cursor, and where they end if there are more.
+async fn window(
+    app: &App,
+    browse: &Browse,
+    cursor: Cursor,
+    size: PageSize,
+) -> Result<(Option<Place>, Window), OpError> {
+    let back_to = browse.from.unwrap_or(Timestamp::MIN);
+    let end = app.store.payment_window_end(&browse.filter, cursor.place, back_to, size.window).await?;
+    Ok((end, Window { from: end.unwrap_or(Place::begin_of(back_to)), until: cursor.place }))
 }
 
 fn place_of(payment: &Payment) -> Place {
@@ -130,19 +134,11 @@ async fn texts(
     size: PageSize,
     is_meant: impl Fn(&PaymentTexts) -> bool,
 ) -> Result<Page<i64>, OpError> {
-    let (filter, back_to) = (&browse.filter, browse.from.unwrap_or(Timestamp::MIN));
-    page_from(
-        cursor,
-        Place::begin_of(back_to),
-        size,
-        async |before, rows| app.store.payment_window_end(filter, before, back_to, rows).await,
-        async |(until, from), limit| {
-            let rows = app.store.payment_texts_in(filter, Window { from, until }, size.window).await?;
-            let meant = rows.into_iter().filter(&is_meant).take(limit);
-            Ok(meant.map(|texts| (texts.place, texts.place.id)).collect())
-        },
-    )
-    .await
+    let (end, window) = window(app, browse, cursor, size).await?;
+    let rows = app.store.payment_texts_in(&browse.filter, window, size.window).await?;
+    let meant = rows.into_iter().filter(is_meant).take(size.rows + 1);
+    let rows = meant.map(|texts| (texts.place, texts.place.id)).collect();
+    Ok(page_of(cursor, size, end, rows))
 }
 
 fn is_meant(texts: &PaymentTexts, query: &str, words: &[String]) -> bool {

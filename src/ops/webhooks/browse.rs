@@ -8,7 +8,7 @@ use super::post;
 use crate::app::App;
 use crate::domain::time::Timestamp;
 use crate::ops::OpError;
-use crate::ops::paging::{Cursor, PAGE_ROWS, Page, PageSize, Place, WINDOW_ROWS, Window, page_from};
+use crate::ops::paging::{Cursor, PAGE_ROWS, Page, PageSize, Place, WINDOW_ROWS, Window, page_of};
 use crate::store::tables::deliveries::Delivery;
 pub use crate::store::tables::deliveries::pages::DeliveryFilter;
 
@@ -31,17 +31,12 @@ pub async fn browse_within(
     cursor: Option<Cursor>,
     size: PageSize,
 ) -> Result<Page<Delivery>, OpError> {
-    page_from(
-        cursor.unwrap_or(Cursor::BEGIN),
-        Place::begin_of(Timestamp::MIN),
-        size,
-        async |before, rows| app.store.delivery_window_end(filter, before, rows).await,
-        async |(until, from), limit| {
-            let rows = app.store.deliveries_in(filter, Window { from, until }, limit).await?;
-            Ok(rows.into_iter().map(|delivery| (filter.place_of(&delivery), delivery)).collect())
-        },
-    )
-    .await
+    let cursor = cursor.unwrap_or(Cursor::BEGIN);
+    let end = app.store.delivery_window_end(filter, cursor.place, size.window).await?;
+    let window = Window { from: end.unwrap_or(Place::begin_of(Timestamp::MIN)), until: cursor.place };
+    let rows = app.store.deliveries_in(filter, window, size.rows + 1).await?;
+    let rows = rows.into_iter().map(|delivery| (filter.place_of(&delivery), delivery)).collect();
+    Ok(page_of(cursor, size, end, rows))
 }
 
 /// All deliveries about one payment of the business, newest first; none for an id that it does not have.

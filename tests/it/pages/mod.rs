@@ -2,6 +2,7 @@
 
 mod assets;
 mod contrast;
+mod desk;
 mod gallery;
 mod samples;
 mod signing_in;

@@ -12,7 +12,7 @@ use http::StatusCode;
 
 use super::ask::Ask;
 use super::plain::{Plain, in_words};
-use crate::http::paths::{ME, SIGN_IN, START};
+use crate::http::paths::{ME, OPERATOR, SIGN_IN, START};
 use crate::ops::OpError;
 use crate::ops::people::passwords::PasswordRefusal;
 use crate::ops::people::sessions::sign_out as end_session;
@@ -20,7 +20,12 @@ use crate::ops::people::tries::TooMany;
 
 /// Where somebody begins.
 pub fn start(ask: &Ask) -> Response {
-    ask.see(if ask.session.is_some() { ME } else { SIGN_IN }, None)
+    let to = match &ask.session {
+        Some(session) if session.staff.is_some() => OPERATOR,
+        Some(_) => ME,
+        None => SIGN_IN,
+    };
+    ask.see(to, None)
 }
 
 /// Ends the session. Whoever has none is where he wanted to be.
