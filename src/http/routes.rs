@@ -12,8 +12,8 @@ use http::request::Parts;
 use http::{HeaderValue, Method};
 
 use super::paths::{
-    API, ASSET, ICON, LOGO, PAYMENT, PAYMENT_AMOUNT, PAYMENT_REQUEST, PAYMENTS, WALLET_ENSURE, WALLET_LOOKUP,
-    WALLET_MESSAGE, WALLET_PAY, WALLET_TOPUP, WHATSAPP,
+    API, ASSET, ICON, LOGO, PAYMENT, PAYMENT_AMOUNT, PAYMENT_REQUEST, PAYMENTS, START, WALLET_ENSURE,
+    WALLET_LOOKUP, WALLET_MESSAGE, WALLET_PAY, WALLET_TOPUP, WHATSAPP,
 };
 use super::{Http, api, health, pages, whatsapp};
 use crate::http::request::context::RemoteAddr;
@@ -44,7 +44,8 @@ pub fn main(http: Arc<Http>, with_api: bool, with_pages: bool) -> Router {
         let page = || get(pages::pay::handle).post(pages::pay::handle);
         router = router.route("/pay", page()).route("/pay/", page()).route("/pay/{*token}", page());
         router = router.route(ICON, get(pages::brand::icon)).route(ASSET, get(pages::assets::handle));
-        for route in pages::table::TABLE {
+        // A program that asks for nothing in particular is told so, as everywhere; see `anywhere`.
+        for route in pages::table::TABLE.iter().filter(|route| route.path != START) {
             let page = move |State(http): State<Arc<Http>>, request: Request| {
                 pages::table::handle(http, route, request)
             };
@@ -55,8 +56,12 @@ pub fn main(http: Arc<Http>, with_api: bool, with_pages: bool) -> Router {
         }
     }
     let anywhere = move |State(http): State<Arc<Http>>, request: Request| async move {
+        let begins = request.uri().path() == START;
         if with_pages && wants_page(&request) {
-            lost(http, request).await
+            match pages::table::TABLE.iter().find(|route| begins && route.path == START) {
+                Some(route) => pages::table::handle(http, route, request).await,
+                None => lost(http, request).await,
+            }
         } else {
             unknown(State(http), request).await
         }

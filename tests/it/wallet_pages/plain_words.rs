@@ -232,7 +232,7 @@ on_both! {
 
     async fn a_browser_that_is_lost_is_shown_a_page(db: TestDatabase) {
         let site = Site::start(db).await;
-        let begin = site.send("GET", "/", &[], None).await;
+        let begin = site.send("GET", "/", &["Accept: text/html"], None).await;
         assert_eq!((begin.status, begin.header("location")), (303, Some("/sign-in")), "for people who sign in");
         for path in ["/payment", "/pay", "/pay/x"] {
             let page = site.send("GET", path, &["Accept: text/html,application/xhtml+xml,*/*;q=0.8"], None).await;
