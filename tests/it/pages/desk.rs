@@ -183,7 +183,7 @@ on_both! {
             let rows = html.select(&Selector::parse("table tbody tr").unwrap()).count();
             assert_eq!((page.status, rows), (200, count), "{query}: {}", page.text_of("main"));
         }
-        site.t.run("update alerts set reason = '<script>alert(1)</script>', narration = '<img src=x onerror=alert(1)>' \\
+        site.t.run("update alerts set reason = '<script>alert(1)</script>', narration = '<img src=x onerror=alert(1)>' \
                     where id = (select min(id) from alerts) and cast($1 as bigint) > 0", &site.t.create(&shop, 9_900, "X Y").await).await;
         for path in ["/operator/alerts".to_owned(), format!("/operator/alerts/{alert}")] {
             let page = visitor.get(&path).await;

@@ -15,10 +15,12 @@ use crate::wallet_pages::site::DEV;
 const EMAIL: &str = "ife@till.example";
 const OTHER: &str = "a lagoon of kites";
 
-/// The pages of a service with one reviewer on its staff.
+/// The pages of a service with one member of a business.
 async fn site(db: TestDatabase) -> Pages {
     let t = TestApp::start_with(db, DEV).await;
-    add_user(&t.app, "ada", EMAIL, Place::Staff(StaffRole::Reviewer), Some(PASSWORD)).await.unwrap().unwrap();
+    let shop = t.merchant("kudu.example").await;
+    let place = Place::Member(shop.id, MemberRole::Finance);
+    add_user(&t.app, "ada", EMAIL, place, Some(PASSWORD)).await.unwrap().unwrap();
     Pages::start(t).await
 }
 

@@ -170,12 +170,18 @@ async fn show(ask: &Ask, details: &AlertDetails, refusal: Option<Refusal>) -> Re
         facts: facts_of(ask, details),
         told: told(alert),
         suggestions,
-        other: is_open.then(|| other_form(ask, &here, alert.id, onto)),
+        other: is_open
+            .then(|| other_form(ask, &here, alert.id, onto.filter(|onto| !is_suggested(&considered, onto)))),
         dismiss: (can_act && alert.status != AlertStatus::Dismissed && alert.status != AlertStatus::Matched)
             .then(|| dismiss_form(ask, &here, alert.id)),
     };
     let status = if refusal.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
     Ok(ask.html(status, &page))
+}
+
+/// It has a form of its own.
+fn is_suggested(considered: &[Suggestion], (business, id, _): &(i64, String, Vec<String>)) -> bool {
+    considered.iter().any(|one| one.business_id == *business && one.transaction_id == *id)
 }
 
 fn approve_form(
@@ -207,8 +213,7 @@ fn against_it(form: Form, id: &str, against: &[String]) -> Form {
 
 fn other_form(ask: &Ask, here: &str, alert: i64, onto: Option<&(i64, String, Vec<String>)>) -> Form {
     const FORM: &str = "approve-alert";
-    let typed =
-        |name: &str| if ask.field("act") == "approve" { ask.field(name).to_owned() } else { String::new() };
+    let typed = |name: &str| onto.map_or_else(String::new, |_| ask.field(name).to_owned());
     let form = ask
         .new_form(FORM, here, "Approve this payment")
         .look(Look::Plain)
