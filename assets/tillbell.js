@@ -22,3 +22,53 @@
   document.addEventListener("htmx:load", function (event) { ready(event.target); });
   ready(document);
 })();
+
+// The keys of the desk. Each presses a button or a link that stands in the page with its key on it. They are off where the
+// page says so, while something is typed, and in the first moment of a page: a key that is held must not decide what
+// nobody has seen.
+(function () {
+  "use strict";
+  var desk = document.querySelector("[data-keys]");
+  if (!desk || desk.dataset.keys !== "on") return;
+  desk.querySelectorAll("kbd[hidden]").forEach(function (key) { key.hidden = false; });
+  var walk = Array.from(desk.querySelectorAll("[data-walk] td.lead a"));
+  // Since when somebody can see the page, and whether it is being left: until the next one is seen no key counts.
+  var seen = Infinity, leaving = false;
+  window.addEventListener("pageshow", function () {
+    leaving = false;
+    desk.querySelectorAll("form[data-sent]").forEach(function (form) { delete form.dataset.sent; });
+    requestAnimationFrame(function () { requestAnimationFrame(function () { seen = performance.now(); }); });
+  });
+  function typing(element) {
+    return element.isContentEditable || /^(textarea|select)$/i.test(element.tagName) ||
+      (element.tagName === "INPUT" && !/^(checkbox|radio|button|submit)$/.test(element.type));
+  }
+  function step(by) {
+    var at = walk.indexOf(document.activeElement);
+    var to = walk[at < 0 ? (by > 0 ? 0 : walk.length - 1) : at + by];
+    if (to) { to.focus(); to.scrollIntoView({ block: "nearest" }); }
+  }
+  function press(target) {
+    var form = target.form;
+    if (target.tagName === "INPUT") { target.focus(); target.select(); return; }
+    if (!form) { leaving = true; target.click(); return; }
+    for (var box = form.closest("details"); box; box = box.parentElement.closest("details")) box.open = true;
+    if (/^[0-9]$/.test(target.dataset.key)) { target.focus(); return; }
+    if (!form.checkValidity()) { form.querySelector(":invalid").focus(); return; }
+    if (form.dataset.sent) return;
+    form.dataset.sent = "1";
+    leaving = true;
+    form.requestSubmit(target);
+  }
+  document.addEventListener("keydown", function (event) {
+    if (event.defaultPrevented || event.isComposing || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (typing(event.target)) return;
+    var moves = event.key === "ArrowDown" || event.key === "ArrowUp";
+    if (moves && walk.length) { step(event.key === "ArrowDown" ? 1 : -1); event.preventDefault(); return; }
+    if (event.repeat || event.shiftKey || leaving || performance.now() < seen + 400) return;
+    var target = desk.querySelector('[data-key="' + CSS.escape(event.key) + '"]');
+    if (!target) return;
+    event.preventDefault();
+    press(target);
+  });
+})();

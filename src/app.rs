@@ -15,6 +15,8 @@ use crate::directory::Directory;
 use crate::domain::address::AddressPolicy;
 use crate::domain::time::Timestamp;
 use crate::log_limit::LogLimit;
+use crate::outbound::hook::{Hook, HookProblem};
+use crate::outbound::mailer::{Mailer, MailerProblem};
 use crate::outbound::messenger::Messenger;
 use crate::outbound::whatsapp::{WhatsApp, WhatsAppProblem};
 use crate::outbound::{Outbound, OutboundConfig, OutboundProblem, authorities};
@@ -42,6 +44,10 @@ pub struct App {
     pub place_turn: tokio::sync::Mutex<()>,
     /// The way to customers' phones.
     pub messenger: Messenger,
+    /// The way to people who sign in, where a mail server is configured.
+    pub mailer: Option<Mailer>,
+    /// Where operators hear of alarms beside their mails.
+    pub hook: Option<Hook>,
     /// Base of links to our own pages where the configuration names none; set once it is listened.
     pub own_url: OnceLock<String>,
     /// Keys, businesses, websites, accounts, as they were at most a second ago.
@@ -68,6 +74,10 @@ pub enum StartError {
     ExtraCaFile(String),
     #[error(transparent)]
     WhatsApp(#[from] WhatsAppProblem),
+    #[error(transparent)]
+    Mailer(#[from] MailerProblem),
+    #[error(transparent)]
+    Hook(#[from] HookProblem),
     #[error(
         "this database was made with another key: {found}; restore the key that belongs to it, because webhook \
          secrets cannot be read without it"
@@ -232,11 +242,17 @@ impl App {
             MessengerChoice::Log => Messenger::Log { shows_texts: config.server.dev },
             MessengerChoice::WhatsApp(whatsapp) => Messenger::WhatsApp(Arc::new(WhatsApp::new(whatsapp)?)),
         };
+        let notify = &config.notify;
+        let name = config.pages.operator_name.as_deref();
+        let mailer = notify.smtp.as_ref().map(|server| Mailer::new(server, name)).transpose()?;
+        let hook = notify.webhook_url.as_ref().map(Hook::new).transpose()?;
         Ok(App {
             store,
             clock,
             random,
             outbound,
+            mailer,
+            hook,
             pins: SecretHasher::for_pins(&vault),
             passwords: SecretHasher::for_passwords(&vault),
             place_turn: tokio::sync::Mutex::new(()),

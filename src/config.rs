@@ -20,6 +20,7 @@ mod environment;
 mod exposed;
 mod imap;
 mod mail;
+mod notify;
 mod one_or_more;
 mod pages;
 mod retention;
@@ -27,6 +28,7 @@ mod smtp;
 mod users;
 mod wallet;
 mod warnings;
+mod websites;
 mod whatsapp;
 
 use durations::{Given, span};
@@ -36,11 +38,13 @@ pub use environment::Origin;
 pub use exposed::secrets_in;
 pub use imap::{ImapSecret, ImapServer, ImapTls};
 pub use mail::Mail;
+pub use notify::{MailServer, MailTls, Notify};
 pub use pages::Pages;
 pub use retention::Retention;
 pub use smtp::{Smtp, SmtpAddress, SmtpProtocol};
 pub use users::Users;
 pub use wallet::Wallet;
+pub use websites::Websites;
 pub use whatsapp::{MessengerChoice, Templates, WebhookSecrets, WhatsApp};
 
 /// Everything an operator can set, checked.
@@ -56,6 +60,9 @@ pub struct Config {
     pub wallet: Wallet,
     pub pages: Pages,
     pub users: Users,
+    /// How mails go to people who sign in, and who hears of alarms.
+    pub notify: Notify,
+    pub websites: Websites,
     /// How messages go to customers.
     pub messenger: MessengerChoice,
     pub limits: Limits,
@@ -158,6 +165,8 @@ struct RawConfig {
     wallet: wallet::RawWallet,
     pages: pages::RawPages,
     users: users::RawUsers,
+    notify: notify::RawNotify,
+    websites: websites::RawWebsites,
     messenger: Option<String>,
     whatsapp: Option<whatsapp::RawWhatsApp>,
     limits: RawLimits,
@@ -332,6 +341,7 @@ impl Config {
         };
         let server = server(raw.server)?;
         let users = raw.users.check(server.dev);
+        let notify = raw.notify.check(server.dev)?;
         Ok(Config {
             mail: raw.mail.check(server.tls.as_ref(), server.dev)?,
             messenger: whatsapp::messenger(raw.messenger, raw.whatsapp, server.dev)?,
@@ -342,6 +352,8 @@ impl Config {
             wallet: raw.wallet.check()?,
             pages: raw.pages.check()?,
             users,
+            notify,
+            websites: raw.websites.check(),
             limits: Limits {
                 requests_per_minute: rate("limits.requests_per_minute", raw.limits.requests_per_minute, 60)?,
                 wallet_requests_per_minute: rate(

@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use crate::clock::Clock;
 use crate::domain::account::ReceivingAccount;
-use crate::domain::merchant::{ApiKey, Business, Mode, Website, key_hash, key_mode};
+use crate::domain::merchant::{ApiKey, Business, KeyRights, Mode, Website, key_hash, key_mode};
 use crate::domain::payment::Payment;
 use crate::domain::time::{Span, Timestamp};
 use crate::store::tables::{accounts, merchants};
@@ -40,12 +40,12 @@ const ACCOUNT_NOTED_EVERY: Span = Span::seconds(1);
 /// Steps in one Unit of a flush.
 const FLUSH_STEPS: usize = 50;
 
-/// Who calls: an authenticated key.
+/// Who calls: an authenticated key, or somebody of the business by a page.
 #[derive(Clone, Debug)]
 pub struct Caller {
     pub business: Arc<Business>,
-    pub key_id: i64,
     pub mode: Mode,
+    pub rights: KeyRights,
 }
 
 /// A key's row with its business.
@@ -124,7 +124,8 @@ impl Directory {
         if was_read {
             self.note_key(holder.key.id, now);
         }
-        Ok(Some(Caller { business: holder.business.clone(), key_id: holder.key.id, mode: holder.key.mode }))
+        let ApiKey { mode, rights, .. } = holder.key;
+        Ok(Some(Caller { business: holder.business.clone(), mode, rights }))
     }
 
     pub async fn business(&self, id: i64) -> Result<Option<Arc<Business>>, StoreError> {

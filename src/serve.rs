@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 use crate::alert_reader::{Banks, TemplateError};
 use crate::app::{App, StartError, check_authorities};
 use crate::config::{Config, SmtpAddress};
+use crate::domain::notice::NoticeKind;
 use crate::http::pages::brand::{Brand, LogoProblem};
 use crate::http::server::bounds::Bounds;
 use crate::http::server::listen::TLS_PROTOCOLS;
@@ -36,9 +37,6 @@ mod alone;
 mod intake;
 pub mod logging;
 
-/// Subjects of alarms.
-const ALARMS: [&str; 6] =
-    ["alert_undecided", "money_taken_back", "mail_not_proven", "mailbox_silent", "wrong_pins", "messenger"];
 /// Time between two flushes of the directory.
 const FLUSH_EVERY: Duration = Duration::from_secs(1);
 const UPKEEP_EVERY: Duration = Duration::from_secs(5);
@@ -205,8 +203,8 @@ pub async fn start(app: Arc<App>, roles: Roles) -> Result<Running, ServeError> {
     // A rule that asks whether a counter grew misses its first event if that makes the counter. What is counted before
     // there is a recorder counts nowhere.
     let _ = meters::recorder();
-    for kind in ALARMS {
-        metrics::counter!("tillbell_alarms_total", "kind" => kind).increment(0);
+    for kind in NoticeKind::ALARMS {
+        metrics::counter!("tillbell_alarms_total", "kind" => kind.as_str()).increment(0);
     }
     let server = &app.config.server;
     for words in app.config.warnings() {
@@ -235,7 +233,7 @@ pub async fn start(app: Arc<App>, roles: Roles) -> Result<Running, ServeError> {
     let operator_address = operator.as_ref().map(|(_, address)| *address);
     let banks = Banks::configured(app.config.banks_folder.as_deref())?;
     let room = MailIngestor::new(&app.config, Arc::new(banks));
-    let http = Http::new(app.clone(), brand);
+    let http = Http::new(app.clone(), brand, Arc::new(room.clone()));
     let stop = CancellationToken::new();
     let intake = intake::start(&app, roles.mail, &room, &stop).await?;
     let mut tasks = intake.tasks;

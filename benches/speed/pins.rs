@@ -15,7 +15,7 @@ use tillbell::app::App;
 use tillbell::config::Config;
 use tillbell::directory::Caller;
 use tillbell::domain::intent::CODE_DIGITS;
-use tillbell::domain::merchant::Mode;
+use tillbell::domain::merchant::{KeyRights, Mode};
 use tillbell::domain::money::Money;
 use tillbell::domain::phone::Phone;
 use tillbell::ops::merchants::businesses::{BusinessChange, set_business};
@@ -156,7 +156,7 @@ async fn measure(report: &mut Report, size: &Size, name: &str, url: &str) {
     let running = start(Arc::new(app), Roles::parse("api,pages").expect("a role")).await.expect("a server");
     let app = running.app.clone();
     let business = app.directory.business(shop.id).await.expect("a store").expect("a business");
-    let caller = Caller { business, key_id: 1, mode: Mode::Live };
+    let caller = Caller { business, mode: Mode::Live, rights: KeyRights::Write };
     let mut links = Vec::with_capacity(PINS);
     for n in 0..PINS {
         links.push(customer(&app, &caller, n).await);

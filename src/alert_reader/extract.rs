@@ -5,7 +5,9 @@
 //! may have typed them. Nothing is guessed. Called by `alert_reader::read`.
 
 mod figures;
+mod lost;
 mod parts;
+pub mod places;
 pub mod tried;
 mod wording;
 
@@ -74,8 +76,7 @@ pub fn facts(
         reader.doubt("the narration names two people, and it is unclear which of them paid");
     }
     let balance = reader.balance(currency.as_deref());
-    let is_collection = direction == Some(Direction::Credit)
-        && text.as_deref().is_some_and(|text| bank.collections.iter().any(|r| r.is_match(text)));
+    let is_collection = direction == Some(Direction::Credit) && may_be_collection(bank, text.as_deref());
     let mut facts = AlertFacts {
         bank: Some(bank.code.clone()),
         template: Some(layout.name.clone()),
@@ -340,6 +341,13 @@ fn merge_clock(known: &mut Option<when::Clock>, other: Option<when::Clock>) -> b
         *known = other;
     }
     (a.0, a.1) == (b.0, b.1) && (a.2.is_none() || b.2.is_none() || a.2 == b.2)
+}
+
+/// Whether the money may have come through a virtual account: the narration has the form of such a collection, or the bank's
+/// template does not say how one looks.
+fn may_be_collection(bank: &Bank, narration: Option<&str>) -> bool {
+    bank.collections.is_empty()
+        || narration.is_some_and(|text| bank.collections.iter().any(|form| form.is_match(text)))
 }
 
 #[cfg(test)]

@@ -16,6 +16,7 @@ mod extract;
 pub mod fuzzing;
 pub(crate) mod head;
 mod html;
+pub mod marks;
 pub mod mime;
 mod narration;
 pub mod proof;

@@ -69,8 +69,8 @@ pub fn read(text: &str, setting: &Setting<'_>) -> Narration {
 
 /// Every rule in its order, and whether it is the template's own.
 fn rules<'a>(setting: &Setting<'a>) -> impl Iterator<Item = (bool, &'a NarrationRule)> {
-    // If the narration holds only what the payer typed, the network's forms in it are typed too.
-    let is_typed = setting.bank.narration_is_typed;
+    // If the narration of a credit holds only what the payer typed, the network's forms in it are typed too.
+    let is_typed = setting.bank.narration_is_typed && setting.direction != Some(Direction::Debit);
     let network = setting.shared.narrations.iter().filter(move |_| !is_typed);
     setting.bank.narrations.iter().map(|rule| (true, rule)).chain(network.map(|rule| (false, rule)))
 }

@@ -263,6 +263,14 @@ pub(super) struct States {
     pub come: Pattern,
     pub prose: Pattern,
     pub other: Pattern,
+    pub lost: Pattern,
+    pub about: Pattern,
+    pub general: Pattern,
+    pub plural: Pattern,
+    pub no: Pattern,
+    pub subject: Pattern,
+    /// Folded.
+    pub typed: Vec<String>,
 }
 
 /// Words by which the parts of a mail are compared. Lists of words are in lower case.

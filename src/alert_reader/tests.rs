@@ -5,6 +5,7 @@ mod charsets;
 mod fuzzed;
 mod hiding;
 mod limits;
+mod lost;
 mod made;
 mod mutations;
 mod narrations;

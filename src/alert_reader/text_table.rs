@@ -46,6 +46,13 @@ pub struct Found {
     cell: usize,
 }
 
+impl Found {
+    /// The rows that it stands in; more than one where it was wrapped.
+    pub fn rows(&self) -> &[usize] {
+        &self.rows
+    }
+}
+
 /// Characters that change what a person sees, or that no bank writes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Oddities {

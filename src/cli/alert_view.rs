@@ -53,13 +53,21 @@ pub(super) fn row(
 /// All that is known of one alert, for people or as JSON.
 pub(super) async fn object(app: &App, banks: &Banks, id: i64, is_json: bool) -> anyhow::Result<Object> {
     let details = alert_details(app, id).await?.ok_or(ApproveRefused::NoAlert(id))?;
-    let AlertDetails { alert, transaction_id, alarm, reversed, considered } = details;
+    let AlertDetails { alert, transaction_id, alarm, took_back, reversed, considered, acts: _ } = details;
     let facts = &alert.facts;
     let reversed: Vec<Object> = reversed.iter().map(reversed_payment).collect();
     let shown = row(&alert, transaction_id, banks, alarm);
     // Nearly no alert has one: people are not told of that.
     let shown =
         if is_json || !reversed.is_empty() { shown.with("reversed_payments", reversed) } else { shown };
+    let took_back: Vec<Object> = took_back
+        .into_iter()
+        .map(|(credit, paid)| Object::new().with("alert_id", credit).with("transaction_id", paid))
+        .collect();
+    let shown = match is_json || !took_back.is_empty() {
+        true => shown.with("may_have_taken_back", took_back),
+        false => shown,
+    };
     let shown = shown
         .with("source", &alert.source)
         .with("authentic_by", alert.authentic_by.as_ref())

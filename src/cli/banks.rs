@@ -13,12 +13,11 @@ use clap::Subcommand;
 use super::Desk;
 use super::print::{Object, Shown, warn};
 use crate::alert_reader::check::{authenticity_word, direction_word, kind_word, outcome_word};
-use crate::alert_reader::{Bank, Banks, Intake, Reading, check, mime, read};
+use crate::alert_reader::{Bank, Banks, Reading, check, mime};
 use crate::clock::{Clock, SystemClock};
 use crate::domain::alert::{AlertFacts, Balance, TimePrecision};
 use crate::domain::time::{LAGOS_OFFSET_SECONDS, Timestamp};
 use crate::mail_intake::ingest::{Live, MailIngestor};
-use crate::mail_proof::{DNS_WITHIN_FOR_FILES, Question, prove};
 
 #[derive(Subcommand)]
 pub(super) enum BankCommand {
@@ -66,17 +65,7 @@ pub(super) async fn run(command: BankCommand, desk: &Desk) -> anyhow::Result<Exi
             let banks = Arc::new(Banks::configured(folder)?);
             let now = SystemClock.now();
             let room = MailIngestor::new(&desk.config, banks.clone());
-            let live = room.would_become(raw.clone(), now).await?;
-            let question = Question {
-                raw: Arc::new(raw),
-                seen: now,
-                authserv_id: None,
-                only_refute: true,
-                within: DNS_WITHIN_FOR_FILES,
-            };
-            let proof = prove(&banks, &room.keys, question.clone()).await;
-            let intake = Intake { now, trusted: true, proof, explain: true };
-            let reading = read(&question.raw, &banks, &intake);
+            let (reading, live) = room.try_mail(raw, now).await?;
             tell(&reading, &live, &banks, desk)?;
             Ok(ExitCode::SUCCESS)
         }

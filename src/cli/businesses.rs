@@ -204,6 +204,7 @@ pub(super) async fn run(command: BusinessCommand, desk: &Desk) -> anyhow::Result
                 rate_limit: rate_limit.map(|rate| rate.0),
                 wallet_rate_limit: wallet_rate_limit.map(|rate| rate.0),
                 charges: charges.change(),
+                notices: None,
             };
             if change == BusinessChange::default() {
                 bail!("nothing was changed: name at least one setting, such as --rate-limit 120; see --help");

@@ -5,35 +5,40 @@
 //! receiver of the demo's own that checks the webhook's signature. Afterwards it keeps serving, so
 //! that the lines it prints can be tried, with a bank's mail ready in a file; `--once` ends instead.
 
+mod month;
+mod receiver;
+
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
-use bytes::Bytes;
 use http::{HeaderName, HeaderValue};
-use http_body_util::{BodyExt, Full, Limited};
-use hyper::body::Incoming;
-use hyper::service::service_fn;
-use hyper_util::rt::TokioIo;
 use tokio::net::TcpListener;
+use tokio::runtime::Handle;
 use tokio::sync::mpsc;
+use tracing::subscriber::NoSubscriber;
 
-use super::accounts::given_bank;
+use self::month::{Lived, Month};
+use self::receiver::{Delivery, receive};
 use super::database::CONFIG_VARIABLE;
 use super::print::{Object, Printer};
 use super::system::DemoArgs;
 use crate::alert_reader::{Bank, Banks};
 use crate::app::App;
 use crate::app::StoreOptions;
+use crate::clock::{Clock, ManualClock, SystemClock, SystemRandom};
 use crate::config::Config;
 use crate::domain::merchant::Mode;
 use crate::domain::money::{Money, naira};
-use crate::domain::time::Timestamp;
-use crate::domain::webhook::{Secret, sign};
+use crate::domain::time::{Span, Timestamp};
+use crate::domain::user::{MemberRole, StaffRole};
+use crate::domain::webhook::Secret;
 use crate::domain::weburl::parse_target;
 use crate::mail_intake::files::Mails;
+use crate::mail_intake::given_bank::given_bank;
 use crate::mail_intake::ingest::{Arrival, MailIngestor, Origin, ingest};
 use crate::ops::merchants::accounts::{NewAccount, add_account};
 use crate::ops::merchants::businesses::merchant_balance;
@@ -41,10 +46,16 @@ use crate::ops::merchants::businesses::{ChargeChange, NewBusiness, add_business}
 use crate::ops::merchants::keys::add_key;
 use crate::ops::merchants::websites::{NewWebsite, add_website};
 use crate::ops::payments::read::read_payment;
+use crate::ops::people::users::{Place, add_user};
 use crate::serve::{self, Roles};
 use crate::terminal::harmless_bytes;
+use crate::vault::link::fresh_token;
 
 const OPERATOR: &str = "demo";
+/// Who signs in at the operator's desk, and who at the shop's dashboard.
+const STAFF: &str = "staff@till.example";
+const OWNER: &str = "owner@suya-spot.example";
+const PASSWORD_LENGTH: usize = 16;
 const BANK: &str = "gtbank";
 const ACCOUNT: &str = "0123454417";
 const HOLDER: &str = "SUYA SPOT LIMITED";
@@ -57,23 +68,16 @@ const NEXT_NAIRA: i64 = 7_350;
 const MAIL_EVERY: Duration = Duration::from_secs(15);
 /// Long enough for a slow machine; a healthy one needs a few milliseconds.
 const WEBHOOK_WITHIN: Duration = Duration::from_secs(5);
-/// More than any webhook of ours.
-const BODY_MAX: usize = 256 * 1024;
 /// Webhooks waiting to be printed.
 const DELIVERIES_MAX: usize = 64;
-
-/// One webhook as it arrived, its signature checked.
-struct Delivery {
-    id: String,
-    verified: bool,
-    body: Bytes,
-}
 
 /// What the demo made and the reader may go on with.
 struct Shop {
     base: String,
     key: String,
     hook: String,
+    /// Of both who sign in.
+    password: String,
 }
 
 /// What is told, step by step: to a person at once, to a program at the end.
@@ -104,22 +108,30 @@ pub(super) async fn run(args: &DemoArgs, printer: &Printer) -> anyhow::Result<()
     let mut story = Story { started: Instant::now(), printer, steps: Vec::new() };
     let folder = tempfile::Builder::new().prefix("tillbell-demo-").tempdir().context("a temporary folder")?;
     let (receiver, port) = listen().await?;
-    let app = open(folder.path()).await?;
-    let running = serve::start(app.clone(), Roles::ALL).await?;
     if !printer.json {
         println!("\ntillbell demo: a payment from the request to the signed webhook\n");
     }
+    let (sender, mut deliveries) = mpsc::channel(DELIVERIES_MAX);
+    let (mut shop, lived) = before(folder.path().to_owned(), (receiver, port), sender).await?;
+    // The story's own webhook is yet to come.
+    while deliveries.try_recv().is_ok() {}
+    story.tell(
+        "A shop with a month of business, lived through under a clock that was set back",
+        &[
+            "Suya Spot, its website, its key and a receiving account",
+            &format!("GTBank {ACCOUNT} {HOLDER}"),
+            &format!(
+                "{} payments, {} approved by themselves, {} wait for a person",
+                lived.payments, lived.approved, lived.waiting
+            ),
+        ],
+    );
+    let app = open(folder.path(), None).await?;
+    let running = serve::start(app.clone(), Roles::ALL).await?;
+    shop.base = running.url();
     story.tell(
         "The service runs on this machine only, with a throw-away SQLite database",
         &[&running.url(), &folder.path().display().to_string()],
-    );
-
-    let (shop, secret) = set_up(&app, running.url(), port).await?;
-    let (sender, mut deliveries) = mpsc::channel(DELIVERIES_MAX);
-    tokio::spawn(receive(receiver, secret, sender));
-    story.tell(
-        "A business, its website, its key and a receiving account",
-        &["Suya Spot", &format!("GTBank {ACCOUNT} {HOLDER}")],
     );
     let paid = pay(&app, &shop, folder.path(), &mut story).await?;
     let delivery = first_webhook(&mut deliveries).await?;
@@ -191,23 +203,66 @@ async fn listen() -> anyhow::Result<(TcpListener, u16)> {
     Ok((receiver, port))
 }
 
-async fn open(folder: &Path) -> anyhow::Result<Arc<App>> {
+/// The month before the demo, under a clock of its own: the shop, its people, and what they did. In silence, for the log
+/// would tell of it as if it happened now. The shop's receiver lives on.
+async fn before(
+    folder: PathBuf,
+    receiver: (TcpListener, u16),
+    sender: mpsc::Sender<Delivery>,
+) -> anyhow::Result<(Shop, Lived)> {
+    let serving = Handle::current();
+    let lived = tokio::task::spawn_blocking(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        tracing::subscriber::with_default(NoSubscriber::new(), || {
+            runtime.block_on(live_before(&folder, receiver, sender, &serving))
+        })
+    });
+    lived.await.context("the month before the demo")?
+}
+
+async fn live_before(
+    folder: &Path,
+    (receiver, port): (TcpListener, u16),
+    sender: mpsc::Sender<Delivery>,
+    serving: &Handle,
+) -> anyhow::Result<(Shop, Lived)> {
+    let now = SystemClock.now();
+    let clock = Arc::new(ManualClock::new(now - Span::days(31)));
+    let app = open(folder, Some(clock.clone())).await?;
+    let (shop, secret) = set_up(&app, port).await?;
+    let is_down = Arc::new(AtomicBool::new(false));
+    serving.spawn(receive(receiver, secret, is_down.clone(), sender));
+    let caller = app.directory.caller(&shop.key).await?.context("the demo's key is not known")?;
+    let website = app.directory.websites(caller.business.id).await?.first().cloned();
+    let website = website.context("the demo's website is gone")?;
+    let month = Month { app: &app, clock: &clock, caller, website, shop: &shop, is_down: &is_down };
+    let lived = month.live(now).await?;
+    is_down.store(false, Ordering::Relaxed);
+    Ok((shop, lived))
+}
+
+/// With a clock that is set by hand, or the machine's.
+async fn open(folder: &Path, clock: Option<Arc<ManualClock>>) -> anyhow::Result<Arc<App>> {
     let text = format!(
         "[database]\nurl = {:?}\n[server]\nlisten = \"127.0.0.1:0\"\ndev = true\n",
         format!("sqlite:{}", folder.join("demo.db").display())
     );
     let config = Config::load(&text, std::iter::empty())?;
     let options = StoreOptions::service(config.database_url());
-    Ok(Arc::new(App::open(config, &options).await?))
+    let app = match clock {
+        Some(clock) => App::open_with(config, &options, clock, Arc::new(SystemRandom)).await?,
+        None => App::open(config, &options).await?,
+    };
+    Ok(Arc::new(app))
 }
 
-async fn set_up(app: &App, base: String, port: u16) -> anyhow::Result<(Shop, Secret)> {
+async fn set_up(app: &App, port: u16) -> anyhow::Result<(Shop, Secret)> {
     app.prepare().await?;
     let hook = format!("http://127.0.0.1:{port}/hook");
     let new = NewBusiness {
         name: "Suya Spot".into(),
         email: "till@suya-spot.example".into(),
-        webhook_url: None,
+        webhook_url: Some(hook.clone()),
         charges: ChargeChange::default(),
     };
     let business = add_business(app, OPERATOR, &new).await??;
@@ -225,7 +280,13 @@ async fn set_up(app: &App, base: String, port: u16) -> anyhow::Result<(Shop, Sec
     let bank = banks.by_code(BANK).context("the demo's bank has no template")?;
     add_account(app, OPERATOR, &account(bank)).await??;
     let secret = Secret::parse(&business.secret).map_err(|_| anyhow::anyhow!("a secret of our own"))?;
-    Ok((Shop { base, key: key.text.to_string(), hook }, secret))
+    let password: String = fresh_token(app.random.as_ref()).chars().take(PASSWORD_LENGTH).collect();
+    for (email, place) in
+        [(STAFF, Place::Staff(StaffRole::Admin)), (OWNER, Place::Member(id, MemberRole::Owner))]
+    {
+        add_user(app, OPERATOR, email, place, Some(&password)).await??;
+    }
+    Ok((Shop { base: String::new(), key: key.text.to_string(), hook, password }, secret))
 }
 
 fn account(bank: &Bank) -> NewAccount {
@@ -303,46 +364,6 @@ async fn take_mail(app: &App, path: &Path) -> anyhow::Result<String> {
     Ok(told)
 }
 
-/// The shop's own side: takes webhooks, checks them as a shop should, answers 200.
-async fn receive(listener: TcpListener, secret: Secret, deliveries: mpsc::Sender<Delivery>) {
-    let secret = Arc::new(secret);
-    loop {
-        let Ok((stream, _)) = listener.accept().await else { return };
-        let (secret, deliveries) = (secret.clone(), deliveries.clone());
-        tokio::spawn(async move {
-            let answer = service_fn(move |request| {
-                let (secret, deliveries) = (secret.clone(), deliveries.clone());
-                async move { take_webhook(request, &secret, &deliveries).await }
-            });
-            let _ = hyper::server::conn::http1::Builder::new()
-                .serve_connection(TokioIo::new(stream), answer)
-                .await;
-        });
-    }
-}
-
-async fn take_webhook(
-    request: hyper::Request<Incoming>,
-    secret: &Secret,
-    deliveries: &mpsc::Sender<Delivery>,
-) -> Result<hyper::Response<Full<Bytes>>, std::convert::Infallible> {
-    let header =
-        |name| request.headers().get(name).and_then(|v| v.to_str().ok()).unwrap_or_default().to_owned();
-    let (id, at, signature) =
-        (header("webhook-id"), header("webhook-timestamp"), header("webhook-signature"));
-    let mut answer = hyper::Response::new(Full::new(Bytes::new()));
-    match Limited::new(request.into_body(), BODY_MAX).collect().await {
-        Ok(body) => {
-            let body = body.to_bytes();
-            let expected = sign(std::slice::from_ref(secret), &id, at.parse().unwrap_or_default(), &body);
-            let verified = signature.split(' ').any(|one| one == expected);
-            let _ = deliveries.try_send(Delivery { id, verified, body });
-        }
-        Err(_) => *answer.status_mut() = http::StatusCode::BAD_REQUEST,
-    }
-    Ok(answer)
-}
-
 /// With what the reader goes on.
 struct Next {
     database: PathBuf,
@@ -374,7 +395,7 @@ impl Next {
         )
     }
 
-    fn create(&self, Shop { base, key, hook }: &Shop) -> String {
+    fn create(&self, Shop { base, key, hook, .. }: &Shop) -> String {
         format!(
             "curl -s -w '\\n' {base}/api/v1/payment-request -H 'X-API-Key: {key}' -H 'Content-Type: application/json' \
              -d '{{\"amount\": {NEXT_NAIRA}, \"payer_name\": \"{NEXT_PAYER}\", \"webhook_url\": \"{hook}\"}}'"
@@ -386,6 +407,10 @@ impl Next {
             .with("url", &shop.base)
             .with("api", format!("{}/api/v1", shop.base))
             .with("key", &shop.key)
+            .with("sign_in", format!("{}/sign-in", shop.base))
+            .with("staff", STAFF)
+            .with("owner", OWNER)
+            .with("password", &shop.password)
             .with("webhook_url", &shop.hook)
             .with("database", self.database.display().to_string())
             .with("mail", self.mail.display().to_string())
@@ -394,8 +419,11 @@ impl Next {
     }
 
     fn invite(&self, shop: &Shop) {
-        let Shop { base, key, .. } = shop;
+        let Shop { base, key, password, .. } = shop;
         println!("Now try it yourself. Ctrl-C ends the demo and deletes its folder.\n");
+        println!("  pages      {base}/sign-in");
+        println!("  operator   {STAFF}, password {password}");
+        println!("  merchant   {OWNER}, the same password\n");
         println!("  API        {base}/api/v1");
         println!("  key        {key}");
         println!("  database   {}", self.database.display());

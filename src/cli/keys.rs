@@ -5,7 +5,7 @@ use clap::Subcommand;
 use super::Desk;
 use super::options::span;
 use super::print::Object;
-use crate::domain::merchant::{ApiKey, Mode};
+use crate::domain::merchant::{ApiKey, KeyRights, KeyScope, Mode};
 use crate::domain::time::{Span, Timestamp};
 use crate::ops::merchants::keys;
 
@@ -15,6 +15,7 @@ pub(super) enum KeyCommand {
     #[command(after_help = examples![
         "key add 1 --label \"web shop\"",
         "key add 1 --test --expires 90d",
+        "key add 1 --label reports --rights read",
     ])]
     Add {
         /// Id of the business
@@ -28,6 +29,9 @@ pub(super) enum KeyCommand {
         /// Make a test key (tb_test_...): its payments use test accounts only
         #[arg(long)]
         test: bool,
+        /// What it may do: read payments, or make and correct them as well
+        #[arg(long, value_name = "RIGHTS", default_value = "write", value_parser = ["read", "write"])]
+        rights: String,
     },
     /// List the API keys of a business, newest first
     #[command(after_help = examples!["key list 1"])]
@@ -50,6 +54,7 @@ fn object(key: &ApiKey, now: Timestamp) -> Object {
         .with("hint", format!("{}...", key.hint))
         .with("label", key.label.as_ref())
         .with("mode", key.mode.as_str())
+        .with("rights", key.rights.as_str())
         .with("active", key.is_live_at(now))
         .with("state", key.state_at(now).as_str())
         .with("created_at", key.created_at)
@@ -61,16 +66,19 @@ fn object(key: &ApiKey, now: Timestamp) -> Object {
 pub(super) async fn run(command: KeyCommand, desk: &Desk) -> anyhow::Result<()> {
     let app = desk.open().await?;
     match command {
-        KeyCommand::Add { business, label, expires, test } => {
+        KeyCommand::Add { business, label, expires, test, rights } => {
             let mode = if test { Mode::Test } else { Mode::Live };
+            let rights = KeyRights::parse(&rights).unwrap_or(KeyRights::Write);
+            let scope = KeyScope { mode, rights };
             let new =
-                keys::add_key(&app, &desk.operator, business, mode, label.as_deref(), expires).await??;
+                keys::add_key(&app, &desk.operator, business, scope, label.as_deref(), expires).await??;
             let object = Object::new()
                 .with("id", new.key.id)
                 .with("key", new.text.as_str())
                 .with("business_id", business)
                 .with("label", new.key.label.as_ref())
                 .with("mode", mode.as_str())
+                .with("rights", rights.as_str())
                 .with("created_at", new.key.created_at)
                 .with("expires_at", new.key.expires_at);
             desk.printer.object(&object)?;
@@ -79,8 +87,17 @@ pub(super) async fn run(command: KeyCommand, desk: &Desk) -> anyhow::Result<()> 
         KeyCommand::List { business } => {
             let now = app.now();
             let rows = keys::list_keys(&app, business).await??.iter().map(|key| object(key, now)).collect();
-            let columns =
-                ["id", "hint", "label", "mode", "state", "created_at", "expires_at", "last_used_at"];
+            let columns = [
+                "id",
+                "hint",
+                "label",
+                "mode",
+                "rights",
+                "state",
+                "created_at",
+                "expires_at",
+                "last_used_at",
+            ];
             desk.printer.list("keys", &columns, rows)
         }
         KeyCommand::Revoke { id } => {

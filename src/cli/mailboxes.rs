@@ -1,6 +1,5 @@
 //! `tillbell mailbox ...`: the mailboxes that are read over IMAP, and how far each was read.
 
-use anyhow::bail;
 use clap::Subcommand;
 
 use super::Desk;
@@ -68,17 +67,7 @@ pub(super) async fn run(command: MailboxCommand, desk: &Desk) -> anyhow::Result<
             desk.printer.list("mailboxes", &columns, rows)
         }
         MailboxCommand::Forget { id } => {
-            let row = mailboxes::find(&app, id).await?;
-            if let Some(row) = row.filter(|row| app.config.mail.imap.iter().any(|server| is_of(server, row)))
-            {
-                bail!(
-                    "mailbox {id} ({}) is in the configuration; remove it there and restart the service first",
-                    row.name
-                );
-            }
-            if !mailboxes::forget(&app, &desk.operator, id).await? {
-                bail!("there is no mailbox {id}");
-            }
+            mailboxes::forget_removed(&app, &desk.operator, id).await??;
             desk.printer.object(&Object::new().with("id", id).with("configured", false))?;
             desk.printer.remark(
                 true,

@@ -2,7 +2,7 @@
 
 use super::Desk;
 use super::print::{Object, Shown};
-use crate::config::{Config, ImapSecret, ImapServer, LogFormat, Secret, Smtp, WhatsApp};
+use crate::config::{Config, ImapSecret, ImapServer, LogFormat, Notify, Secret, Smtp, WhatsApp};
 use crate::domain::address::Network;
 use crate::domain::money::Money;
 use crate::domain::time::Span;
@@ -89,6 +89,8 @@ fn sections(config: &Config) -> Vec<(&'static str, Object)> {
                 .with("support", config.pages.support.as_ref()),
         ),
         ("users", Object::new().with("staff_totp", config.users.staff_totp)),
+        ("notify", notify(&config.notify)),
+        ("websites", Object::new().with("self_approval", config.websites.self_approval)),
         (
             "limits",
             Object::new()
@@ -135,6 +137,22 @@ fn sections(config: &Config) -> Vec<(&'static str, Object)> {
 fn resolvers(config: &Config) -> Vec<String> {
     let named: Vec<String> = config.mail.dns.iter().map(ToString::to_string).collect();
     if named.is_empty() { vec!["system".to_owned()] } else { named }
+}
+
+fn notify(notify: &Notify) -> Object {
+    let smtp = notify.smtp.as_ref();
+    let off: Vec<&str> = notify.off.iter().map(|kind| kind.as_str()).collect();
+    Object::new()
+        .with("smtp_server", smtp.map(|server| format!("{}:{}", server.host, server.port)))
+        .with("smtp_login", smtp.and_then(|server| server.login.as_ref()).map(|_| REDACTED))
+        .with("from", smtp.map(|server| server.from.as_str()))
+        .with(
+            "ca_file",
+            smtp.and_then(|server| server.ca_file.as_ref()).map(|file| file.display().to_string()),
+        )
+        .with("operators", notify.operators.clone())
+        .with("webhook_url", notify.webhook_url.as_ref().map(|_| REDACTED))
+        .with("off", off)
 }
 
 fn whatsapp(whatsapp: &WhatsApp) -> Object {

@@ -9,8 +9,13 @@ use std::path::Path;
 use super::{Config, ImapSecret};
 
 /// Keys of one section, each a secret in itself.
-const SECRETS: [(&str, &str); 4] =
-    [("secret", "key"), ("whatsapp", "token"), ("whatsapp", "app_secret"), ("whatsapp", "verify_token")];
+const SECRETS: [(&str, &str); 5] = [
+    ("secret", "key"),
+    ("whatsapp", "token"),
+    ("whatsapp", "app_secret"),
+    ("whatsapp", "verify_token"),
+    ("notify", "webhook_url"),
+];
 
 /// The keys in the text of a configuration file whose values are secrets. Text that cannot be read has none.
 pub fn secrets_in(file: &str) -> Vec<String> {
@@ -21,8 +26,10 @@ pub fn secrets_in(file: &str) -> Vec<String> {
         .filter(|(section, key)| value(section, key).is_some())
         .map(|(section, key)| format!("{section}.{key}"))
         .collect();
-    if value("database", "url").and_then(toml::Value::as_str).is_some_and(holds_password) {
-        found.push("database.url".to_owned());
+    for (section, key) in [("database", "url"), ("notify", "smtp_url")] {
+        if value(section, key).and_then(toml::Value::as_str).is_some_and(holds_password) {
+            found.push(format!("{section}.{key}"));
+        }
     }
     let mailboxes = value("mail", "imap").and_then(toml::Value::as_array);
     for (at, mailbox) in mailboxes.into_iter().flatten().enumerate() {
@@ -81,6 +88,8 @@ mod tests {
             ("[database]\nurl = \"postgres://h/d?password=hunter2\"", &["database.url"]),
             ("[secret]\nkey_file = \"a.key\"", &[]),
             ("[secret]\nkey = \"00\"", &["secret.key"]),
+            ("[notify]\nsmtp_url = \"smtps://m.example\"", &[]),
+            ("[notify]\nsmtp_url = \"smtps://u:p@m.example\"", &["notify.smtp_url"]),
             ("[whatsapp]\ntemplate = \"t\"\ntoken = \"a\"", &["whatsapp.token"]),
             (
                 "[[mail.imap]]\npassword_file = \"p\"\n[[mail.imap]]\npassword = \"hunter2\"",

@@ -146,6 +146,8 @@ pub fn nuban_is_valid(bank_code: &str, number: &str) -> Option<bool> {
 pub struct Collision {
     pub account_id: i64,
     pub beneficiary: Beneficiary,
+    /// Which asked for it; of a top-up the one that started it.
+    pub business_id: i64,
     pub created_at: Timestamp,
 }
 
@@ -153,7 +155,9 @@ pub struct Collision {
 /// recently used first (dedicated ones alone when the business has any); `shared` says that it is
 /// the shared pool. On the accounts of `crowded` another beneficiary's open payment bears a like name, whatever
 /// its amount: another free one is preferred, because people round what they pay, and merchants correct what
-/// they ask. `None`: every account collides with another beneficiary, or there is none.
+/// they ask. No business keeps others out of more than [`OWN_COLLISION_ACCOUNTS`] accounts of the pool: beyond that its
+/// payments are kept apart when an alert is decided. `None`: every account collides with other beneficiaries, or there
+/// is none.
 pub fn choose(
     pool: &[i64],
     shared: bool,
@@ -177,10 +181,26 @@ pub fn choose(
             .max_by_key(|c| c.created_at)
             .map(|c| c.account_id)
     };
+    let shut_by_one = || {
+        let is_shut = |id: i64| {
+            let theirs = |c: &&Collision| c.account_id == id && c.beneficiary != beneficiary;
+            collisions.iter().filter(theirs).any(|c| !fills(c.business_id, pool, collisions, beneficiary))
+        };
+        pool.iter().copied().find(|id| shared && !is_shut(*id))
+    };
     if shared && occupied >= OWN_COLLISION_ACCOUNTS {
-        return own_newest().or_else(free);
+        return own_newest().or_else(free).or_else(shut_by_one);
     }
-    free().or_else(own_newest)
+    free().or_else(own_newest).or_else(shut_by_one)
+}
+
+/// Whether the payments of one business keep others out of more accounts than one business may.
+fn fills(business_id: i64, pool: &[i64], collisions: &[Collision], beneficiary: Beneficiary) -> bool {
+    let is_kept_from = |id: &&i64| {
+        let is_theirs = |c: &Collision| c.business_id == business_id && c.beneficiary != beneficiary;
+        collisions.iter().any(|c| c.account_id == **id && is_theirs(c))
+    };
+    pool.iter().filter(is_kept_from).count() > OWN_COLLISION_ACCOUNTS
 }
 
 #[cfg(test)]
@@ -305,7 +325,8 @@ mod tests {
     }
 
     fn hit(account_id: i64, business_id: i64, at: i64) -> Collision {
-        Collision { account_id, beneficiary: Beneficiary::Business(business_id), created_at: Timestamp(at) }
+        let beneficiary = Beneficiary::Business(business_id);
+        Collision { account_id, beneficiary, business_id, created_at: Timestamp(at) }
     }
 
     fn choose(pool: &[i64], shared: bool, collisions: &[Collision], business_id: i64) -> Option<i64> {
@@ -322,8 +343,12 @@ mod tests {
 
     #[test]
     fn a_topup_of_the_same_business_is_a_stranger() {
-        let topup =
-            Collision { account_id: 5, beneficiary: Beneficiary::Wallet(1), created_at: Timestamp(1) };
+        let topup = Collision {
+            account_id: 5,
+            beneficiary: Beneficiary::Wallet(1),
+            business_id: 1,
+            created_at: Timestamp(1),
+        };
         assert_eq!(choose(&[5], true, &[topup], 1), None);
         assert_eq!(super::choose(&[5], true, &[topup], &[], Beneficiary::Wallet(1)), Some(5));
     }
@@ -345,5 +370,28 @@ mod tests {
         assert_eq!(choose(&[4, 1, 2, 3], true, &three, 9), Some(2));
         assert_eq!(choose(&[4, 1, 2, 3], false, &three, 9), Some(4), "dedicated accounts are its own");
         assert_eq!(choose(&[4, 1, 2, 3], true, &three, 8), Some(4));
+    }
+
+    #[test]
+    fn no_business_keeps_others_out_of_more_than_three_accounts() {
+        let of_nine = [hit(1, 9, 1), hit(2, 9, 3), hit(3, 9, 2)];
+        assert_eq!(choose(&[1, 2, 3], true, &of_nine, 8), None, "three it may");
+        let more = [of_nine[0], of_nine[1], of_nine[2], hit(4, 9, 4)];
+        assert_eq!(choose(&[3, 4, 1, 2], true, &more, 8), Some(3));
+        // Somebody else keeps out of one of them.
+        let shared = [more[0], more[1], more[2], more[3], hit(3, 7, 5)];
+        assert_eq!(choose(&[3, 4, 1, 2], true, &shared, 8), Some(4));
+        assert_eq!(choose(&[5, 3, 4, 1, 2], true, &shared, 8), Some(5), "a free one is better");
+        assert_eq!(choose(&[3, 4, 1, 2], false, &more, 8), None, "dedicated accounts are somebody's own");
+        // Its top-ups count with it.
+        let topup = |account_id: i64| Collision {
+            beneficiary: Beneficiary::Wallet(account_id),
+            ..hit(account_id, 9, 1)
+        };
+        let topups = [topup(1), topup(2), topup(3), topup(4)];
+        assert_eq!(choose(&[1, 2, 3, 4], true, &topups, 8), Some(1));
+        // An own payment on such an account is no reason to leave it.
+        let own = [more[0], more[1], more[2], more[3], hit(2, 8, 9)];
+        assert_eq!(choose(&[1, 2, 3, 4], true, &own, 8), Some(1));
     }
 }

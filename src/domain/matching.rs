@@ -19,10 +19,10 @@ mod fit;
 mod reasons;
 mod rivals;
 
-pub use elsewhere::consider_on;
+pub use elsewhere::{consider_alone, consider_on};
 pub use fit::{
     AmountFit, CLOCK_SLACK, ENDED_WITHIN, Interval, NEAR_MISS, TimeFit, has_ended_lately, is_timely,
-    similar_amounts,
+    similar_amounts, speaks_since,
 };
 use reasons::Reasons;
 pub use reasons::ReviewKind;

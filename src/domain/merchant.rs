@@ -139,6 +139,44 @@ pub fn key_hash(text: &str) -> [u8; 32] {
     Sha256::digest(text.as_bytes()).into()
 }
 
+/// What a key may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum KeyRights {
+    /// Look at payments: for reports, and for programs of others.
+    Read,
+    /// Everything, reading included.
+    Write,
+}
+
+impl KeyRights {
+    pub const ALL: [KeyRights; 2] = [KeyRights::Read, KeyRights::Write];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            KeyRights::Read => "read",
+            KeyRights::Write => "write",
+        }
+    }
+
+    pub fn parse(word: &str) -> Option<KeyRights> {
+        KeyRights::ALL.into_iter().find(|rights| rights.as_str() == word)
+    }
+}
+
+/// What a new key is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KeyScope {
+    pub mode: Mode,
+    pub rights: KeyRights,
+}
+
+impl From<Mode> for KeyScope {
+    /// May do everything in its mode.
+    fn from(mode: Mode) -> KeyScope {
+        KeyScope { mode, rights: KeyRights::Write }
+    }
+}
+
 /// An API key's row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ApiKey {
@@ -148,6 +186,7 @@ pub struct ApiKey {
     pub hint: String,
     pub label: Option<String>,
     pub mode: Mode,
+    pub rights: KeyRights,
     pub created_at: Timestamp,
     pub expires_at: Option<Timestamp>,
     pub revoked_at: Option<Timestamp>,
@@ -215,6 +254,7 @@ mod tests {
             hint: String::new(),
             label: None,
             mode: Mode::Live,
+            rights: KeyRights::Write,
             created_at: Timestamp(0),
             expires_at: Some(Timestamp(10)),
             revoked_at: None,

@@ -15,6 +15,7 @@ use super::money::Money;
 use super::name::{NameVerdict, fold, verdict};
 use super::time::{Span, Timestamp};
 use super::told_before::{has_paid_once, is_told_anew};
+use super::value_date::{latest, may_be_dated_back};
 
 /// A kind of key and the key.
 pub type Key = (&'static str, String);
@@ -272,14 +273,13 @@ pub fn may_undo(undoing: &AlertRow, credit: &AlertRow) -> bool {
 }
 
 /// Whether it was before, by the bank's own times, of which those of two layouts and of a mail's Date are a little off.
-/// Midnight to the second is the day of a value date.
 pub fn is_before(undoing: &AlertRow, credit: &AlertRow) -> bool {
-    let told = told_time(undoing);
+    let (told, came) = (told_time(undoing), told_time(credit).begin);
     let is_one_clock = is_one_layout(undoing, credit) && is_timed(undoing);
     let slack = if is_one_clock { Span(0) } else { LAYOUTS_APART };
-    let is_day = is_timed(undoing) && (told.begin - Span(1)).lagos_day() != told.begin.lagos_day();
-    let end = if is_day { told.end.max(told.begin + Span::days(1)) } else { told.end };
-    end + slack < told_time(credit).begin
+    let end = if is_timed(undoing) { latest(told.begin, told.end) } else { told.end };
+    let sent = undoing.mailed_at.map_or(undoing.first_seen, |date| date.min(undoing.first_seen));
+    end + slack < came && !(is_timed(undoing) && may_be_dated_back(told.begin, sent, came))
 }
 
 /// A debit or a reversal, which may undo a credit. What the bank takes for itself does not, though it may
@@ -869,7 +869,7 @@ mod tests {
         // A value date is the whole day; a second past midnight is a time.
         let midnight = noon() - Span::hours(12);
         for (begin, before) in
-            [(midnight, false), (midnight + Span::seconds(1), true), (midnight - Span::days(1), true)]
+            [(midnight, false), (midnight + Span::seconds(1), true), (midnight - Span::days(2), true)]
         {
             let dated = with(&taken(0, -9), |a| a.facts.occurred = timed(begin, Span::seconds(1)));
             assert_eq!(is_before(&dated, &came), before, "{begin}");

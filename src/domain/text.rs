@@ -29,6 +29,26 @@ fn is_variant(c: char) -> bool {
     matches!(c, '\u{fe00}'..='\u{fe0f}')
 }
 
+/// The reasons of a text that joins them by `; `. What stands in quotes is part of its reason, whatever it holds: a
+/// merchant chose it. In quotes a backslash takes the next character's meaning, as `{:?}` writes them.
+pub fn reasons_in(text: &str) -> Vec<&str> {
+    let (mut all, mut begin, mut is_quoted, mut is_escaped) = (Vec::new(), 0, false, false);
+    for (at, c) in text.char_indices() {
+        match c {
+            _ if is_escaped => is_escaped = false,
+            '\\' if is_quoted => is_escaped = true,
+            '"' => is_quoted = !is_quoted,
+            ';' if !is_quoted && text.get(at..).is_some_and(|rest| rest.starts_with("; ")) => {
+                all.extend(text.get(begin..at));
+                begin = at + 2;
+            }
+            _ => {}
+        }
+    }
+    all.extend(text.get(begin..));
+    all
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -43,5 +63,15 @@ mod tests {
         }
         assert!("\u{200e}\u{202a}\u{2069}".chars().all(|c| turns(c) && is_invisible(c)));
         assert!(!turns('\u{200b}'));
+    }
+
+    #[test]
+    fn what_a_merchant_wrote_makes_no_reason_of_its_own() {
+        assert_eq!(reasons_in("one; two"), ["one", "two"]);
+        assert_eq!(reasons_in(""), [""]);
+        let told = format!("payment {:?} fits; too late", "A; it was \"paid\"; pay B");
+        assert_eq!(reasons_in(&told), [r#"payment "A; it was \"paid\"; pay B" fits"#, "too late"]);
+        assert_eq!(reasons_in("an \"open end; here"), ["an \"open end; here"]);
+        assert_eq!(reasons_in("a;b; c;"), ["a;b", "c;"]);
     }
 }

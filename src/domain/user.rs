@@ -60,6 +60,8 @@ pub enum StaffRight {
 /// What a member may do in the dashboard of a business.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum MemberRight {
+    /// The first page, which says what is there for whom.
+    Enter,
     /// The till alone.
     UseTill,
     /// The overview and payments.
@@ -138,6 +140,7 @@ impl MemberRole {
         use MemberRight as R;
         use MemberRole as M;
         match right {
+            R::Enter => true,
             R::UseTill => matches!(self, M::Owner | M::Finance | M::Cashier),
             R::ReadPayments => self != M::Cashier,
             R::WritePayments | R::AskPayout => matches!(self, M::Owner | M::Finance),
@@ -217,6 +220,19 @@ pub fn normal_email(text: &str) -> Option<String> {
 mod tests {
     use super::*;
 
+    const ALL_RIGHTS: [MemberRight; 10] = [
+        MemberRight::Enter,
+        MemberRight::UseTill,
+        MemberRight::ReadPayments,
+        MemberRight::WritePayments,
+        MemberRight::ReadMoney,
+        MemberRight::AskPayout,
+        MemberRight::SetPayoutAccounts,
+        MemberRight::Integrate,
+        MemberRight::ReadWebhooks,
+        MemberRight::Manage,
+    ];
+
     #[test]
     fn staff_do_what_their_role_says() {
         let may = |role: StaffRole| {
@@ -232,24 +248,12 @@ mod tests {
     fn members_do_what_their_role_says() {
         use MemberRight as R;
         for (role, rights) in [
-            (
-                MemberRole::Owner,
-                vec![
-                    R::UseTill,
-                    R::ReadPayments,
-                    R::WritePayments,
-                    R::ReadMoney,
-                    R::AskPayout,
-                    R::SetPayoutAccounts,
-                    R::Integrate,
-                    R::ReadWebhooks,
-                    R::Manage,
-                ],
-            ),
-            (MemberRole::Developer, vec![R::ReadPayments, R::Integrate, R::ReadWebhooks]),
+            (MemberRole::Owner, ALL_RIGHTS.into()),
+            (MemberRole::Developer, vec![R::Enter, R::ReadPayments, R::Integrate, R::ReadWebhooks]),
             (
                 MemberRole::Finance,
                 vec![
+                    R::Enter,
                     R::UseTill,
                     R::ReadPayments,
                     R::WritePayments,
@@ -258,21 +262,10 @@ mod tests {
                     R::ReadWebhooks,
                 ],
             ),
-            (MemberRole::Cashier, vec![R::UseTill]),
-            (MemberRole::Viewer, vec![R::ReadPayments, R::ReadMoney, R::ReadWebhooks]),
+            (MemberRole::Cashier, vec![R::Enter, R::UseTill]),
+            (MemberRole::Viewer, vec![R::Enter, R::ReadPayments, R::ReadMoney, R::ReadWebhooks]),
         ] {
-            let all = [
-                R::UseTill,
-                R::ReadPayments,
-                R::WritePayments,
-                R::ReadMoney,
-                R::AskPayout,
-                R::SetPayoutAccounts,
-                R::Integrate,
-                R::ReadWebhooks,
-                R::Manage,
-            ];
-            let has: Vec<R> = all.into_iter().filter(|right| role.may(*right)).collect();
+            let has: Vec<R> = ALL_RIGHTS.into_iter().filter(|right| role.may(*right)).collect();
             assert_eq!(has, rights, "{role:?}");
             assert_eq!(MemberRole::parse(role.as_str()), Some(role));
         }

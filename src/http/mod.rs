@@ -21,6 +21,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use crate::app::App;
+use crate::ops::alerts::mail_desk::MailDesk;
 use crate::tls::Tls;
 use pages::brand::Brand;
 use server::bounds::Bounds;
@@ -64,18 +65,20 @@ pub struct Http {
     meters: Meters,
     /// Whose pages these are.
     brand: Brand,
+    /// What the desk asks about mails and banks.
+    mails: Arc<dyn MailDesk>,
     metrics: Option<PrometheusHandle>,
     /// The service is ending; `/readyz` says so.
     draining: AtomicBool,
 }
 
 impl Http {
-    pub fn new(app: Arc<App>, brand: Brand) -> Arc<Http> {
+    pub fn new(app: Arc<App>, brand: Brand, mails: Arc<dyn MailDesk>) -> Arc<Http> {
         let configured = &app.config.limits;
         let limits = Limits::new(configured.requests_per_minute, configured.wallet_requests_per_minute);
         let metrics = meters::recorder();
         let draining = AtomicBool::new(false);
-        Arc::new(Http { app, limits, meters: Meters::new(), brand, metrics, draining })
+        Arc::new(Http { app, limits, meters: Meters::new(), brand, mails, metrics, draining })
     }
 
     /// From now on not ready.

@@ -34,15 +34,43 @@ pub const FORGOT: &str = "/forgot";
 pub const CONFIRM_PASSWORD: &str = "/confirm-password";
 /// One's own account.
 pub const ME: &str = "/me";
+/// The merchant's pages.
+pub const DASHBOARD: &str = "/dashboard";
+pub const DASHBOARD_PAYMENTS: &str = "/dashboard/payments";
+pub const DASHBOARD_NEW_PAYMENT: &str = "/dashboard/payments/new";
+pub const DASHBOARD_PAYMENT: &str = "/dashboard/payments/{transaction_id}";
+pub const DASHBOARD_BALANCE: &str = "/dashboard/balance";
+pub const DASHBOARD_WALLET: &str = "/dashboard/wallet";
+pub const DASHBOARD_KEYS: &str = "/dashboard/keys";
+pub const DASHBOARD_WEBSITES: &str = "/dashboard/websites";
+pub const DASHBOARD_WEBHOOKS: &str = "/dashboard/webhooks";
+pub const DASHBOARD_REQUESTS: &str = "/dashboard/requests";
+pub const DASHBOARD_TEAM: &str = "/dashboard/team";
+pub const DASHBOARD_ACTIVITY: &str = "/dashboard/activity";
+pub const DASHBOARD_SETTINGS: &str = "/dashboard/settings";
 /// The operator's desk.
 pub const OPERATOR: &str = "/operator";
 pub const OPERATOR_ALERTS: &str = "/operator/alerts";
 pub const OPERATOR_ALERT: &str = "/operator/alerts/{id}";
+pub const OPERATOR_PAYMENTS: &str = "/operator/payments";
+/// Of the business that `?business=` names.
+pub const OPERATOR_PAYMENT: &str = "/operator/payments/{transaction_id}";
+pub const OPERATOR_BUSINESSES: &str = "/operator/businesses";
+pub const OPERATOR_BUSINESS: &str = "/operator/businesses/{id}";
+pub const OPERATOR_ACCOUNTS: &str = "/operator/accounts";
+pub const OPERATOR_WALLETS: &str = "/operator/wallets";
+pub const OPERATOR_WEBHOOKS: &str = "/operator/webhooks";
+pub const OPERATOR_WEBHOOK: &str = "/operator/webhooks/{id}";
+pub const OPERATOR_MAILBOXES: &str = "/operator/mailboxes";
+pub const OPERATOR_BANKS: &str = "/operator/banks";
+pub const OPERATOR_USERS: &str = "/operator/users";
+pub const OPERATOR_ACTIVITY: &str = "/operator/activity";
+pub const OPERATOR_AUDIT: &str = "/operator/audit";
 /// What no route of ours answered.
 pub const UNROUTED: &str = "unrouted";
 
 /// Names that logs and metrics know.
-pub const ROUTES: [&str; 29] = [
+pub const ROUTES: [&str; 55] = [
     PAYMENT_REQUEST,
     PAYMENT,
     PAYMENT_AMOUNT,
@@ -65,9 +93,35 @@ pub const ROUTES: [&str; 29] = [
     FORGOT,
     CONFIRM_PASSWORD,
     ME,
+    DASHBOARD,
+    DASHBOARD_PAYMENTS,
+    DASHBOARD_NEW_PAYMENT,
+    DASHBOARD_PAYMENT,
+    DASHBOARD_BALANCE,
+    DASHBOARD_WALLET,
+    DASHBOARD_KEYS,
+    DASHBOARD_WEBSITES,
+    DASHBOARD_WEBHOOKS,
+    DASHBOARD_REQUESTS,
+    DASHBOARD_TEAM,
+    DASHBOARD_ACTIVITY,
+    DASHBOARD_SETTINGS,
     OPERATOR,
     OPERATOR_ALERTS,
     OPERATOR_ALERT,
+    OPERATOR_PAYMENTS,
+    OPERATOR_PAYMENT,
+    OPERATOR_BUSINESSES,
+    OPERATOR_BUSINESS,
+    OPERATOR_ACCOUNTS,
+    OPERATOR_WALLETS,
+    OPERATOR_WEBHOOKS,
+    OPERATOR_WEBHOOK,
+    OPERATOR_MAILBOXES,
+    OPERATOR_BANKS,
+    OPERATOR_USERS,
+    OPERATOR_ACTIVITY,
+    OPERATOR_AUDIT,
     "/healthz",
     "/readyz",
     "/metrics",

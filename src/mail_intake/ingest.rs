@@ -14,13 +14,13 @@ use crate::app::App;
 use crate::config::Config;
 use crate::domain::alert::{AlertStatus, Authenticity};
 use crate::domain::time::Timestamp;
-use crate::mail_proof::dns::Keys;
 use crate::mail_proof::{self, DNS_WITHIN, DNS_WITHIN_FOR_FILES, Question, prove};
 use crate::ops::OpError;
 use crate::ops::alerts::decide::AlertOutcome;
 use crate::ops::alerts::draft::{ReadAs, Taken, Voucher, status_of, waiting};
 use crate::ops::alerts::take::take_alert;
 use crate::ops::mailboxes::TakenMail;
+use crate::outbound::txt::TxtRecords;
 
 /// Bytes of a mail that are kept when it is too large to be read; the reason is kept with it.
 pub(super) const KEPT_OF_OVERSIZED: usize = 64 * 1024;
@@ -75,12 +75,12 @@ pub struct Arrival {
 #[derive(Clone)]
 pub struct MailIngestor {
     pub banks: Arc<Banks>,
-    pub keys: Keys,
+    pub keys: TxtRecords,
     recipients: Arc<[String]>,
     /// How the sources of a mailbox's mails begin, and whose verdict counts for them.
     providers: Arc<[(String, Option<String>)]>,
     dev: bool,
-    threads: Threads,
+    pub(super) threads: Threads,
 }
 
 /// How the source of every mail begins that is fetched from this host.
@@ -93,7 +93,7 @@ impl MailIngestor {
         MailIngestor {
             threads: Threads::start(),
             banks,
-            keys: Keys::new(&config.mail.dns),
+            keys: TxtRecords::new(&config.mail.dns),
             recipients: config.mail.recipients.clone().into(),
             providers: config.mail.imap.iter().map(|m| (source_of(&m.host), m.authserv_id.clone())).collect(),
             dev: config.server.dev,
@@ -207,6 +207,26 @@ impl LiveOutcome {
 }
 
 impl MailIngestor {
+    /// Reads a mail as if it were trusted and tells what was tried, beside what a service would make of it; stores
+    /// nothing.
+    pub async fn try_mail(&self, raw: Vec<u8>, now: Timestamp) -> Result<(Reading, Live), OpError> {
+        let live = self.would_become(raw.clone(), now).await?;
+        let raw = Arc::new(raw);
+        let question = Question {
+            raw: raw.clone(),
+            seen: now,
+            authserv_id: None,
+            only_refute: true,
+            within: DNS_WITHIN_FOR_FILES,
+        };
+        let proof = prove(&self.banks, &self.keys, question).await;
+        let intake = Intake { now, trusted: true, proof, explain: true };
+        let banks = self.banks.clone();
+        let reading = self.threads.run(move || read(&raw, &banks, &intake)).await;
+        let reading = reading.ok_or_else(|| OpError::Fault("the mail reader failed".into()))?;
+        Ok((reading, live))
+    }
+
     /// Judges a mail as a service that fetches it would, and stores nothing. A provider's verdict counts where
     /// every configured mailbox names that provider.
     pub async fn would_become(&self, raw: Vec<u8>, seen: Timestamp) -> Result<Live, OpError> {

@@ -5,9 +5,11 @@
 //! ```
 //!
 //! Stored mails are also read again here: by workers when a proof was late (`second_look`), and by a person who
-//! has changed a bank's template since (`reread`). Called by `serve` and the command line.
+//! has changed a bank's template since (`reread`). `desk` is what pages ask. Called by `serve` and the command line.
 
+pub mod desk;
 pub mod files;
+pub mod given_bank;
 pub mod imap;
 pub mod ingest;
 pub mod reread;

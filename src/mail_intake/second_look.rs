@@ -8,9 +8,9 @@
 
 use super::ingest::{Arrival, MailIngestor, Origin};
 use crate::app::App;
-use crate::ops::OpError;
-use crate::ops::alerts::prove_later::{Looking, Verified, Verifier, is_waiting, looked_again};
+use crate::ops::alerts::prove_later::{Looking, Verifier, is_waiting, looked_again};
 use crate::ops::alerts::read::{find_alert, find_mail};
+use crate::ops::{JobEnd, OpError};
 
 impl Verifier for MailIngestor {
     fn verify<'a>(&'a self, app: &'a App, alert_id: i64, tries: i64) -> Looking<'a> {
@@ -18,9 +18,9 @@ impl Verifier for MailIngestor {
     }
 }
 
-async fn look(ingestor: &MailIngestor, app: &App, alert_id: i64, tries: i64) -> Result<Verified, OpError> {
+async fn look(ingestor: &MailIngestor, app: &App, alert_id: i64, tries: i64) -> Result<JobEnd, OpError> {
     let Some(alert) = find_alert(app, alert_id).await?.filter(is_waiting) else {
-        return Ok(Verified::Done);
+        return Ok(JobEnd::Done);
     };
     let Some(raw) = find_mail(app, alert_id).await? else {
         return Err(OpError::Fault(format!("the mail of alert {alert_id} was deleted before it was proven")));

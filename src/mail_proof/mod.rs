@@ -1,5 +1,5 @@
 //! Is it proven that the bank sent this mail (contract/alerts.md#a6)? Brings the parts together: the mail's own
-//! signatures (`dkim`), their keys (`dns`), and the verdict of a provider whom the operator named
+//! signatures (`dkim`), their keys (`outbound::txt`), and the verdict of a provider whom the operator named
 //! (`verdict`).
 //!
 //! Other evidence against a mail (look-alikes, forwards, verdicts of others) is the business of `authentic`.
@@ -7,7 +7,6 @@
 //! Called by `mail_intake` and the command line.
 
 mod dkim;
-pub mod dns;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -18,8 +17,8 @@ use crate::alert_reader::proof::{Covered, Credential, Proof, ProofVerdict};
 use crate::alert_reader::{Bank, Banks, mime, verdict};
 use crate::domain::alert::Missing;
 use crate::domain::time::Timestamp;
+use crate::outbound::txt::{Answer, TxtRecords};
 use dkim::{Signature, Verification};
-use dns::{Answer, Keys};
 
 /// All DNS for one mail that came over the network.
 pub const DNS_WITHIN: Duration = Duration::from_secs(5);
@@ -55,7 +54,7 @@ struct Seen {
 }
 
 /// Returns the answer. Never fails: what cannot be checked proves nothing.
-pub async fn prove(banks: &Arc<Banks>, keys: &Keys, question: Question) -> Proof {
+pub async fn prove(banks: &Arc<Banks>, keys: &TxtRecords, question: Question) -> Proof {
     let (known, asked) = (banks.clone(), question.clone());
     let seen = match on_blocking_thread(move || look(&known, &asked)).await {
         Ok(Ok(seen)) => seen,

@@ -6,10 +6,14 @@ use std::sync::Arc;
 
 use crate::app::App;
 use crate::domain::alert::AlertRow;
+use crate::domain::merchant::Mode;
 use crate::domain::payment::Payment;
 use crate::domain::time::Timestamp;
 use crate::ops::OpError;
+use crate::ops::activity::{OperatorAct, acts_within};
 use crate::ops::alerts::browse::{self as alerts, BrowseAlerts};
+use crate::ops::figures::refused::{RefusedRequest, refused_requests};
+use crate::ops::ledger::statement::{StatementLine, statement_within};
 use crate::ops::paging::{Cursor, PageSize};
 use crate::ops::payments::browse::{self as payments, Browse, BrowseRefused, is_too_long};
 use crate::ops::webhooks::browse::{self as webhooks, DeliveryFilter};
@@ -27,6 +31,12 @@ pub enum CsvSource {
     Alerts(BrowseAlerts),
     /// A line for every attempt.
     Deliveries(DeliveryFilter),
+    /// Of a business, in a mode.
+    Statement(i64, Mode),
+    /// Of a business.
+    Acts(i64),
+    /// Of a business.
+    Refused(i64),
 }
 
 /// Writes a list piece by piece.
@@ -36,10 +46,11 @@ pub struct CsvReader {
     at: At,
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 enum At {
     Head,
-    Rows(Option<Cursor>),
+    /// Behind what a cursor says.
+    Rows(Option<String>),
     End,
 }
 
@@ -48,7 +59,10 @@ impl CsvReader {
         let query = match &source {
             CsvSource::Payments(browse) => browse.query.as_deref(),
             CsvSource::Alerts(browse) => browse.query.as_deref(),
-            CsvSource::Deliveries(_) => None,
+            CsvSource::Deliveries(_)
+            | CsvSource::Statement(..)
+            | CsvSource::Acts(_)
+            | CsvSource::Refused(_) => None,
         };
         if query.is_some_and(is_too_long) {
             return Err(BrowseRefused::TooLong);
@@ -58,32 +72,49 @@ impl CsvReader {
 
     /// The next piece, which may be empty; `None` at the end.
     pub async fn next(&mut self) -> Result<Option<String>, OpError> {
-        let cursor = match self.at {
+        let after = match self.at.clone() {
             At::Head => {
                 self.at = At::Rows(None);
                 return Ok(Some(self.head()));
             }
-            At::Rows(cursor) => cursor,
+            At::Rows(after) => after,
             At::End => return Ok(None),
         };
+        let cursor = after.as_deref().and_then(Cursor::parse);
         let mut csv = Csv::default();
+        let written = |next: Option<Cursor>| next.map(|next| next.to_string());
         let next = match &self.source {
             CsvSource::Payments(browse) => {
                 let page = payments::browse_within(&self.app, browse, cursor, PIECE).await?;
                 let Ok(page) = page else { return Ok(None) };
                 page.rows.iter().for_each(|one| payment(&mut csv, one));
-                page.next
+                written(page.next)
             }
             CsvSource::Alerts(browse) => {
                 let page = alerts::browse_within(&self.app, browse, cursor, PIECE).await?;
                 let Ok(page) = page else { return Ok(None) };
                 page.rows.iter().for_each(|one| alert(&mut csv, one));
-                page.next
+                written(page.next)
             }
             CsvSource::Deliveries(filter) => {
                 let page = webhooks::browse_within(&self.app, filter, cursor, PIECE).await?;
                 page.rows.iter().for_each(|one| delivery(&mut csv, one));
+                written(page.next)
+            }
+            CsvSource::Statement(business_id, mode) => {
+                let page = statement_within(&self.app, *business_id, *mode, after.as_deref(), PIECE).await?;
+                page.lines.iter().for_each(|one| line(&mut csv, one));
                 page.next
+            }
+            CsvSource::Acts(business_id) => {
+                let page = acts_within(&self.app, Some(*business_id), cursor, PIECE.rows).await?;
+                page.rows.iter().for_each(|one| act(&mut csv, one));
+                written(page.next)
+            }
+            CsvSource::Refused(business_id) => {
+                let page = refused_requests(&self.app, *business_id, cursor).await?;
+                page.rows.iter().for_each(|one| refused(&mut csv, one));
+                written(page.next)
             }
         };
         self.at = next.map_or(At::End, |next| At::Rows(Some(next)));
@@ -95,6 +126,9 @@ impl CsvReader {
             CsvSource::Payments(_) => &PAYMENT,
             CsvSource::Alerts(_) => &ALERT,
             CsvSource::Deliveries(_) => &DELIVERY,
+            CsvSource::Statement(..) => &LINE,
+            CsvSource::Acts(_) => &ACT,
+            CsvSource::Refused(_) => &REFUSED,
         };
         format!("{}\r\n", names.join(","))
     }
@@ -294,6 +328,43 @@ fn attempt(csv: &mut Csv, one: &Delivery, attempt: Option<&Attempt>) {
         .plain(attempt.map(|attempt| attempt.duration_ms))
         .some_words(attempt.and_then(|attempt| attempt.error.as_ref()))
         .some_words(attempt.and_then(|attempt| attempt.answer.as_ref()))
+        .end();
+}
+
+const LINE: [&str; 6] = ["at", "kind", "transaction_id", "why", "change_naira", "balance_naira"];
+
+fn line(csv: &mut Csv, one: &StatementLine) {
+    csv.plain(Some(one.at))
+        .plain(Some(one.kind.as_str()))
+        .some_words(one.transaction_id.as_ref())
+        .some_words(one.why.as_ref())
+        .plain(Some(one.change))
+        .plain(one.balance)
+        .end();
+}
+
+const ACT: [&str; 6] = ["at", "who", "address", "act", "subject", "reason"];
+
+fn act(csv: &mut Csv, one: &OperatorAct) {
+    csv.plain(Some(one.at))
+        .words(one.who())
+        .some_words(one.told_address())
+        .words(&one.act)
+        .words(&one.subject)
+        .some_words(one.told_reason())
+        .end();
+}
+
+const REFUSED: [&str; 7] = ["at", "method", "route", "status", "code", "message", "request_id"];
+
+fn refused(csv: &mut Csv, one: &RefusedRequest) {
+    csv.plain(Some(one.at))
+        .words(&one.method)
+        .words(&one.route)
+        .plain(Some(one.status))
+        .some_words(one.code.as_ref())
+        .words(&one.message)
+        .words(&one.request_id)
         .end();
 }
 

@@ -151,6 +151,60 @@ pub async fn list(app: &App) -> Result<Vec<MailboxRow>, OpError> {
     Ok(app.store.mailboxes(MAILBOXES_MAX).await?)
 }
 
+/// How a mailbox stands.
+#[derive(Clone, Debug)]
+pub struct MailboxStanding {
+    pub row: MailboxRow,
+    /// It is in this node's configuration.
+    pub is_configured: bool,
+}
+
+impl MailboxStanding {
+    /// Of a mailbox that the configuration has, of one that it has no more, and of one for which nothing waits.
+    pub fn status(&self) -> &'static str {
+        match self.row.configured_at {
+            _ if self.is_configured => "configured",
+            Timestamp(0) => "forgotten",
+            _ => "removed",
+        }
+    }
+
+    /// Configured, and in trouble or not read to its end for longer than `mail.alarm_after`.
+    pub fn is_silent(&self, app: &App) -> bool {
+        let since = app.now() - app.config.mail.alarm_after;
+        self.is_configured && (self.row.trouble.is_some() || self.row.last_read_at < since)
+    }
+}
+
+/// All mailboxes with how they stand.
+pub async fn standings(app: &App) -> Result<Vec<MailboxStanding>, OpError> {
+    let is_configured = |row: &MailboxRow| app.config.mail.imap.iter().any(|server| is_of(server, row));
+    let stand = |row: MailboxRow| MailboxStanding { is_configured: is_configured(&row), row };
+    Ok(list(app).await?.into_iter().map(stand).collect())
+}
+
+/// Why a mailbox is not forgotten. The texts are for the operator.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ForgetRefused {
+    #[error("there is no mailbox {0}")]
+    Unknown(i64),
+    #[error("mailbox {0} ({1}) is in the configuration; remove it there and restart the service first")]
+    Configured(i64, String),
+}
+
+/// Forgets a mailbox that the configuration does not have any more.
+pub async fn forget_removed(
+    app: &App,
+    operator: &str,
+    id: i64,
+) -> Result<Result<(), ForgetRefused>, OpError> {
+    let row = find(app, id).await?;
+    if let Some(row) = row.filter(|row| app.config.mail.imap.iter().any(|server| is_of(server, row))) {
+        return Ok(Err(ForgetRefused::Configured(id, row.name)));
+    }
+    Ok(if forget(app, operator, id).await? { Ok(()) } else { Err(ForgetRefused::Unknown(id)) })
+}
+
 /// Lets nothing wait for a mailbox that is read no more; `false` if there is no such mailbox.
 pub async fn forget(app: &App, operator: &str, id: i64) -> Result<bool, OpError> {
     let act = app.store.id(IdKind::Act).await?;

@@ -14,6 +14,7 @@ pub mod look_back;
 pub mod mailboxes;
 pub mod merchants;
 pub mod messages;
+pub mod notices;
 pub mod paging;
 pub mod payments;
 pub mod people;
@@ -22,6 +23,7 @@ pub mod wallet_payments;
 pub mod wallets;
 pub mod webhooks;
 
+use crate::domain::time::Timestamp;
 use crate::log_limit::MayBeAway;
 pub use crate::store::StoreError;
 
@@ -36,6 +38,15 @@ fn given_reason(text: &str) -> Option<&str> {
     let text = text.trim();
     let is_good = !text.is_empty() && text.chars().count() <= REASON_MAX && !text.contains(char::is_control);
     is_good.then_some(text)
+}
+
+/// How one more try of a job ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum JobEnd {
+    /// It is settled, one way or the other.
+    Done,
+    /// What it needs is still not to be had.
+    Later { at: Timestamp, why: String },
 }
 
 /// Why an op has no answer at all; refusals are values of each op.

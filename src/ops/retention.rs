@@ -1,5 +1,5 @@
-//! What is over is forgotten after a stated time: finished jobs, the log of webhook attempts, refused requests, and
-//! approvals by the minute.
+//! What is over is forgotten after a stated time: finished jobs, the log of webhook attempts, refused requests,
+//! sessions, notices and mails, and approvals by the minute.
 //!
 //! Nothing that is money or proof goes. The row of a delivery stays, as its event does: it says that the merchant was
 //! told, and lets a person send it again. Attempts of a delivery that is not over stay, whatever their age. Several
@@ -7,13 +7,22 @@
 
 use crate::app::App;
 use crate::crash;
+use crate::domain::time::Span;
 use crate::ops::OpError;
 use crate::ops::figures::refused::REQUESTS_KEPT;
 use crate::ops::figures::roll_up::forget_minutes;
-use crate::store::tables::{deliveries, jobs, refused};
+use crate::store::tables::{deliveries, jobs, notices, outgoing_mails, refused, sessions};
 
 /// Units of each kind in one run; the next run goes on.
 const STEPS_MAX: usize = 40;
+
+/// Long after its end a session says from where somebody signed in.
+const SESSIONS_KEPT: Span = Span::days(90);
+/// Wrong tries count within a quarter of an hour.
+const COUNTS_KEPT: Span = Span::days(1);
+/// What was told, and mails that have gone.
+const NOTICES_KEPT: Span = Span::days(90);
+const MAILS_KEPT: Span = Span::days(30);
 
 /// How much one run forgot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -21,6 +30,7 @@ pub struct Forgotten {
     pub jobs: usize,
     pub attempts: usize,
     pub refused: usize,
+    pub sessions: usize,
 }
 
 pub async fn forget_old(app: &App) -> Result<Forgotten, OpError> {
@@ -47,6 +57,31 @@ pub async fn forget_old(app: &App) -> Result<Forgotten, OpError> {
         crash::point("retention.step");
         forgotten.refused += gone;
         if gone < refused::FORGET_BATCH {
+            break;
+        }
+    }
+    for _ in 0..STEPS_MAX {
+        let gone = app.store.forget_sessions(now - SESSIONS_KEPT).await?;
+        crash::point("retention.step");
+        forgotten.sessions += gone;
+        if (gone as i64) < sessions::FORGET_BATCH {
+            break;
+        }
+    }
+    for _ in 0..STEPS_MAX {
+        let gone = app.store.forget_sign_in_counts(now - COUNTS_KEPT).await?;
+        if (gone as i64) < sessions::FORGET_BATCH {
+            break;
+        }
+    }
+    for _ in 0..STEPS_MAX {
+        let gone = app.store.forget_notices(now - NOTICES_KEPT).await?;
+        if gone < notices::FORGET_BATCH {
+            break;
+        }
+    }
+    for _ in 0..STEPS_MAX {
+        if app.store.forget_mails(now - MAILS_KEPT).await? < outgoing_mails::FORGET_BATCH {
             break;
         }
     }

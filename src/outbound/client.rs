@@ -1,4 +1,4 @@
-//! The client itself: one POST, its limits, and what is read of the answer.
+//! The client itself: one POST or GET, its limits, and what is read of the answer.
 //!
 //! It decides neither about addresses (`connect` does) nor about success (`domain::webhook` does). If a POST on
 //! an idle connection fails before any of it was sent, it is sent once more on a new connection, because the
@@ -36,7 +36,7 @@ const AGENT: HeaderValue = HeaderValue::from_static(concat!("tillbell/", env!("C
 /// seen can be repeated at once; others are repeated only if not a byte of them was sent.
 const REPEATABLE: [&str; 2] = ["webhook-id", "idempotency-key"];
 
-/// Sends POSTs; a clone shares connections, limits and policy with its original.
+/// Sends POSTs and GETs; a clone shares connections, limits and policy with its original.
 #[derive(Clone)]
 pub struct Outbound {
     shared: Arc<Shared>,
@@ -46,6 +46,14 @@ struct Shared {
     connector: Connector,
     pool: Arc<Pool>,
     timeout: Duration,
+}
+
+/// What is asked for, or posted.
+struct Call<'a> {
+    method: Method,
+    url: &'a TargetUrl,
+    headers: &'a [(HeaderName, HeaderValue)],
+    body: Bytes,
 }
 
 /// A failed exchange, and whether the same request may go out again at once.
@@ -79,7 +87,7 @@ impl Outbound {
         headers: &[(HeaderName, HeaderValue)],
         body: Bytes,
     ) -> PostOutcome {
-        self.send(url, headers, body, None).await
+        self.send(Call { method: Method::POST, url, headers, body }, None).await
     }
 
     /// The same where the status decides: for the body behind it nobody waits longer than [`BODY_PATIENCE`], so
@@ -90,20 +98,20 @@ impl Outbound {
         headers: &[(HeaderName, HeaderValue)],
         body: Bytes,
     ) -> PostOutcome {
-        self.send(url, headers, body, Some(BODY_PATIENCE)).await
+        self.send(Call { method: Method::POST, url, headers, body }, Some(BODY_PATIENCE)).await
     }
 
-    async fn send(
-        &self,
-        url: &TargetUrl,
-        headers: &[(HeaderName, HeaderValue)],
-        body: Bytes,
-        patience: Option<Duration>,
-    ) -> PostOutcome {
+    /// Asks for what is at `url`, under the same rules: no redirect is followed, and the answer is read up to the
+    /// limit.
+    pub async fn get(&self, url: &TargetUrl) -> PostOutcome {
+        self.send(Call { method: Method::GET, url, headers: &[], body: Bytes::new() }, None).await
+    }
+
+    async fn send(&self, call: Call<'_>, patience: Option<Duration>) -> PostOutcome {
         let started = Instant::now();
         let deadline = started + self.shared.timeout;
         let mut outcome = PostOutcome::default();
-        let exchange = self.shared.exchange(url, headers, body, (deadline, patience), &mut outcome);
+        let exchange = self.shared.exchange(&call, (deadline, patience), &mut outcome);
         outcome.error = match timeout_at(deadline, exchange).await {
             Ok(Ok(())) => None,
             Ok(Err(error)) => Some(error),
@@ -119,21 +127,19 @@ impl Shared {
     /// if time runs out on the body.
     async fn exchange(
         &self,
-        url: &TargetUrl,
-        headers: &[(HeaderName, HeaderValue)],
-        body: Bytes,
+        call: &Call<'_>,
         (deadline, patience): (Instant, Option<Duration>),
         outcome: &mut PostOutcome,
     ) -> Result<(), PostError> {
-        let host = &url.url()[..Position::BeforePath];
+        let host = &call.url.url()[..Position::BeforePath];
         if let Some(conn) = self.kept(host).await {
-            match self.converse(conn, host, request(url, headers, body.clone())?, patience, outcome).await {
+            match self.converse(conn, host, request(call)?, patience, outcome).await {
                 Err(broken) if broken.repeat => {}
                 done => return done.map_err(|broken| broken.error),
             }
         }
-        let conn = handshake(self.connector.open(url, deadline).await?).await?;
-        let done = self.converse(conn, host, request(url, headers, body)?, patience, outcome).await;
+        let conn = handshake(self.connector.open(call.url, deadline).await?).await?;
+        let done = self.converse(conn, host, request(call)?, patience, outcome).await;
         done.map_err(|broken| broken.error)
     }
 
@@ -193,24 +199,21 @@ async fn handshake((stream, allowance): (Stream, Allowance)) -> Result<Conn, Pos
     Ok(Conn::new(sender, allowance, driver.abort_handle()))
 }
 
-fn request(
-    url: &TargetUrl,
-    headers: &[(HeaderName, HeaderValue)],
-    body: Bytes,
-) -> Result<Request<Full<Bytes>>, PostError> {
+fn request(call: &Call<'_>) -> Result<Request<Full<Bytes>>, PostError> {
+    let Call { method, url, headers, body } = call;
     let refused = |_: http::Error| PostError::Protocol("the request cannot be written as HTTP".into());
     let host = match url.url().port() {
         Some(port) => HeaderValue::try_from(format!("{}:{port}", url.host())),
         None => HeaderValue::try_from(url.host()),
     };
     let mut request = Request::builder()
-        .method(Method::POST)
+        .method(method.clone())
         .uri(&url.url()[Position::BeforePath..Position::AfterQuery])
-        .body(Full::new(body))
+        .body(Full::new(body.clone()))
         .map_err(refused)?;
     let map = request.headers_mut();
     map.insert(USER_AGENT, AGENT);
-    for (name, value) in headers {
+    for (name, value) in *headers {
         map.insert(name, value.clone());
     }
     map.insert(HOST, host.map_err(|error| refused(error.into()))?);

@@ -50,6 +50,11 @@ impl Messenger {
         }
     }
 
+    /// Whether the operator was told that no message goes out, and none went out since.
+    pub fn is_alarmed(&self) -> bool {
+        matches!(self, Messenger::WhatsApp(whatsapp) if whatsapp.is_alarmed())
+    }
+
     /// Whether nobody but the operator ever sees what is sent.
     pub fn is_log(&self) -> bool {
         matches!(self, Messenger::Log { .. })

@@ -1,9 +1,10 @@
-//! Posts to addresses that other people chose, without being tricked into private networks.
+//! Asks and posts to addresses that other people chose, without being tricked into private networks.
 //!
 //! One POST under one deadline: the name is resolved once, every address of the answer is checked (`address`)
 //! and only those are connected to (`connect`); no redirect, no proxy, the answer read up to a limit and never
 //! decompressed (`client`), nothing read without end before it (`meter`), connections reused (`pool`), failures
 //! told in words of ours (`causes`). What an answer means is `domain::webhook`'s to say. Used by ops and work.
+//! `txt` asks DNS for the records of a name.
 //!
 //! hyper's connection is used directly rather than reqwest, because it tells whether a request may have been
 //! seen by the receiver ([`PostOutcome::maybe_seen`]), on which retries rest, and because connecting is then
@@ -14,10 +15,13 @@ pub mod authorities;
 pub mod causes;
 mod client;
 mod connect;
+pub mod hook;
+pub mod mailer;
 pub mod message;
 pub mod messenger;
 mod meter;
 mod pool;
+pub mod txt;
 pub mod whatsapp;
 
 use std::net::IpAddr;
@@ -26,7 +30,7 @@ use std::time::Duration;
 pub use client::Outbound;
 pub use connect::{Resolve, Resolved, SystemResolver};
 
-use crate::domain::address::AddressPolicy;
+use crate::domain::address::{AddressPolicy, Network};
 
 /// From the look-up of the name to the last byte of the answer (`webhooks.timeout`).
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(15);
@@ -57,6 +61,18 @@ impl Default for OutboundConfig {
             policy: AddressPolicy::default(),
             extra_roots_pem: Vec::new(),
         }
+    }
+}
+
+impl OutboundConfig {
+    /// For what an operator names, whom it may lead into his own network.
+    pub fn anywhere(timeout: Duration) -> OutboundConfig {
+        let all = ["0.0.0.0/0", "::/0"];
+        let policy = AddressPolicy {
+            allow_networks: all.iter().filter_map(|block| Network::parse(block)).collect(),
+            allow_loopback: true,
+        };
+        OutboundConfig { timeout, policy, extra_roots_pem: Vec::new() }
     }
 }
 

@@ -107,6 +107,15 @@ impl Vault {
         self.session_csrf(token).as_bytes().ct_eq(given.as_bytes()).into()
     }
 
+    /// What proves that a website is a business's: whoever can put it there runs the website. The same whenever it is
+    /// made, and of no use to others.
+    pub fn website_token(&self, website_id: i64, host: &str) -> String {
+        self.of_row("website", website_id, host.as_bytes())[..16]
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect()
+    }
+
     /// Under what wrong passwords are counted: of an e-mail address, or of an address on the net.
     pub fn sign_in_key(&self, of: &str, value: &str) -> [u8; 32] {
         self.keyed("sign-in count", format!("{of} {value}").as_bytes())

@@ -12,10 +12,12 @@ use tokio_util::sync::CancellationToken;
 
 use super::POLL;
 use crate::app::App;
+use crate::domain::notice::NoticeKind;
 use crate::domain::time::Span;
 use crate::log_limit::warn_of;
-use crate::ops::alerts::prove_later::{Verified, Verifier};
-use crate::ops::{self, OpError};
+use crate::ops::alerts::prove_later::Verifier;
+use crate::ops::notices::alarms::raise;
+use crate::ops::{self, JobEnd, OpError};
 use crate::store::tables::jobs::{self, Job, JobKind};
 use crate::store::{Step, StoreError};
 
@@ -32,6 +34,10 @@ const ALARM_AFTER: i64 = 5;
 const PAUSE: Span = Span::seconds(1);
 const PAUSE_MAX: Span = Span::minutes(10);
 
+/// The first needs somebody who can look at a mail's proof.
+const WITH_VERIFIER: [JobKind; 6] =
+    [JobKind::Verify, JobKind::Decide, JobKind::Rematch, JobKind::Place, JobKind::Notify, JobKind::Mail];
+
 /// What these jobs need.
 #[derive(Clone)]
 pub(super) struct Ops {
@@ -43,13 +49,13 @@ impl Ops {
     /// The kinds this node can do.
     pub fn kinds(&self) -> &'static [JobKind] {
         match self.verifier {
-            Some(_) => &[JobKind::Decide, JobKind::Rematch, JobKind::Place, JobKind::Verify],
-            None => &[JobKind::Decide, JobKind::Rematch, JobKind::Place],
+            Some(_) => &WITH_VERIFIER,
+            None => &WITH_VERIFIER[1..],
         }
     }
 
     /// When the job is due again, if it is not finished.
-    async fn run(&self, job: &Job) -> Result<Verified, OpError> {
+    async fn run(&self, job: &Job) -> Result<JobEnd, OpError> {
         let app = &self.app;
         match (job.kind, &self.verifier) {
             (JobKind::Decide, _) => ops::alerts::decide::decide_alert(app, job.subject_id).await.map(drop)?,
@@ -61,11 +67,17 @@ impl Ops {
                 return verifier.verify(app, job.subject_id, job.tries).await;
             }
             (JobKind::Verify, None) => return Err(OpError::Fault("this node cannot check proofs".into())),
+            (JobKind::Notify, _) => {
+                return ops::notices::hook::post_alarm(app, job.subject_id, job.tries).await;
+            }
+            (JobKind::Mail, _) => {
+                return ops::people::mailed::send_mail(app, job.subject_id, job.tries).await;
+            }
             (JobKind::Deliver | JobKind::Message, _) => {
                 return Err(OpError::Fault("this kind of job has no operation".into()));
             }
         }
-        Ok(Verified::Done)
+        Ok(JobEnd::Done)
     }
 }
 
@@ -103,10 +115,10 @@ async fn one(ops: Ops, job: Job) {
     let result = ops.run(&job).await;
     let (now, kind) = (app.now(), job.kind.as_str());
     let step: Step = match result {
-        Ok(Verified::Done) => jobs::finish(&job, "done", None, now),
-        Ok(Verified::Later { at, why }) => jobs::retry(&job, at, &why),
+        Ok(JobEnd::Done) => jobs::finish(&job, "done", None, now),
+        Ok(JobEnd::Later { at, why }) => jobs::retry(&job, at, &why),
         Err(OpError::Store(StoreError::Unavailable(_))) => jobs::defer(&job, now + PAUSE),
-        Err(error) if job.tries + 1 >= TRIES_MAX && job.kind != JobKind::Decide => {
+        Err(error) if job.tries + 1 >= tries_max(job.kind) && job.kind != JobKind::Decide => {
             tracing::error!(job = job.id, kind, subject = job.subject_id, %error, "a job is parked after too many failures");
             jobs::finish(&job, "failed", Some(&error.to_string()), now)
         }
@@ -114,7 +126,7 @@ async fn one(ops: Ops, job: Job) {
             tracing::warn!(job = job.id, kind, subject = job.subject_id, %error, "a job failed and will be \
                 retried");
             if job.kind == JobKind::Decide && is_alarming(job.tries + 1) {
-                alarm(&job, &error);
+                alarm(app, &job, &error).await;
             }
             jobs::retry(&job, now + pause_after(job.tries), &error.to_string())
         }
@@ -126,19 +138,30 @@ async fn one(ops: Ops, job: Job) {
     }
 }
 
+/// What waits for a key or a mail server counts its waits as tries too, and must not be parked for one failure after them.
+fn tries_max(kind: JobKind) -> i64 {
+    match kind {
+        JobKind::Verify | JobKind::Mail | JobKind::Notify => 500,
+        _ => TRIES_MAX,
+    }
+}
+
 fn is_alarming(failures: i64) -> bool {
     failures == ALARM_AFTER || failures % TRIES_MAX == 0
 }
 
 /// Its alert stays `new`, and nobody can approve or dismiss it.
-fn alarm(job: &Job, error: &OpError) {
-    metrics::counter!("tillbell_alarms_total", "kind" => "alert_undecided").increment(1);
+async fn alarm(app: &App, job: &Job, error: &OpError) {
     tracing::error!(
         alert = job.subject_id,
         failures = job.tries + 1,
         %error,
         "ALARM: an alert cannot be decided; nobody can approve or dismiss it until that succeeds"
     );
+    let (id, failures) = (job.subject_id, job.tries + 1);
+    let body = format!("Alert {id} could not be decided {failures} times: {error}.");
+    raise(app, NoticeKind::AlertUndecided, &format!("alert {id}"), &body, &format!("/operator/alerts/{id}"))
+        .await;
 }
 
 fn pause_after(tries: i64) -> Span {

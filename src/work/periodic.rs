@@ -1,5 +1,5 @@
 //! What is done by the clock, on every node: the sweep, the end of intents, the ledger's seal, the gauges of
-//! the queues, the figures of days, the index of payers' names, what is kept no longer, the count of lines that the log did not take. (The directory's notes
+//! the queues, the figures of days, what members of businesses are told, the index of payers' names, what is kept no longer, the count of lines that the log did not take. (The directory's notes
 //! of last use are written by `serve`: every node has them.) Each runs alone and again after its pause; nodes
 //! that do the same at once lose races and do no harm. A failure is logged and waits for the next time.
 
@@ -10,7 +10,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::app::App;
 use crate::domain::alert::AlertStatus;
+use crate::domain::notice::NoticeKind;
 use crate::log_limit::warn_of;
+use crate::ops::notices::alarms::note;
 use crate::ops::{self, OpError};
 
 /// Seals written in one run; a further backlog waits a second.
@@ -25,10 +27,11 @@ pub(super) enum PeriodicTask {
     Names,
     Retention,
     Figures,
+    Notices,
     Log,
 }
 
-pub(super) const ALL: [PeriodicTask; 8] = [
+pub(super) const ALL: [PeriodicTask; 9] = [
     PeriodicTask::Sweep,
     PeriodicTask::Intents,
     PeriodicTask::Seal,
@@ -36,6 +39,7 @@ pub(super) const ALL: [PeriodicTask; 8] = [
     PeriodicTask::Names,
     PeriodicTask::Retention,
     PeriodicTask::Figures,
+    PeriodicTask::Notices,
     PeriodicTask::Log,
 ];
 
@@ -48,7 +52,7 @@ impl PeriodicTask {
             PeriodicTask::Figures => 2,
             PeriodicTask::Gauges | PeriodicTask::Log => 5,
             // Finds something after an upgrade alone, while nodes of before may still make payments.
-            PeriodicTask::Names => 60,
+            PeriodicTask::Names | PeriodicTask::Notices => 60,
             PeriodicTask::Retention => 600,
         })
     }
@@ -62,6 +66,7 @@ impl PeriodicTask {
             PeriodicTask::Names => ops::payments::like_names::key_names(app).await,
             PeriodicTask::Retention => ops::retention::forget_old(app).await.map(drop),
             PeriodicTask::Figures => ops::figures::roll_up::roll_up(app).await.map(drop),
+            PeriodicTask::Notices => notices(app).await,
             PeriodicTask::Log => {
                 tell_left_out(app);
                 Ok(())
@@ -104,6 +109,15 @@ async fn seal(app: &App) -> Result<(), OpError> {
         }
     }
     Ok(())
+}
+
+/// What goes on and is to be told: to members of businesses, and that no message reaches customers.
+async fn notices(app: &App) -> Result<(), OpError> {
+    if app.messenger.is_alarmed() {
+        let body = "WhatsApp accepts no messages; customers of wallets get no links and no codes.";
+        note(app, NoticeKind::Messenger, "messenger", body, "/operator").await;
+    }
+    ops::notices::merchants::look(app).await
 }
 
 /// Depth of every queue and how long its oldest due job waits.

@@ -13,6 +13,26 @@ use crate::harness::mails::Alert;
 
 const VIRTUAL: &str = "9012345678";
 
+/// At Zenith, whose template knows no form of collections.
+const SETTLEMENT: &str = "2381234209";
+
+/// A credit of 5,000 to [`SETTLEMENT`], at [`at`], as Zenith tells it in text.
+fn of_zenith(narration: &str) -> String {
+    let moment = jiff::Timestamp::from_microsecond(at().0)
+        .unwrap()
+        .to_zoned(jiff::tz::TimeZone::fixed(jiff::tz::offset(1)));
+    format!(
+        "From: alerts@zenithbank.com\r\nTo: till@adire.example\r\nSubject: CREDIT TRANSACTION NOTIFICATION\r\n\
+         Date: {}\r\nMessage-ID: <1@zenithbank.com>\r\nMIME-Version: 1.0\r\n\
+         Content-Type: text/plain; charset=utf-8\r\n\r\n{}\r\nAccount Number\t238****209\r\n\
+         Date of Transaction\t{}\r\nAmount\t5,000.00\r\nCurrency\tNGN\r\nDescription\t{narration}\r\n\
+         Reference Code\t\r\nBranch\tWUSE\r\nTransaction Type\tCREDIT\r\nAvailable Balance\t156,183.27\r\n",
+        moment.strftime("%a, %d %b %Y %H:%M:%S %z"),
+        moment.strftime("%A, %B %-d, %Y %I:%M:%S %p"),
+        moment.strftime("%d/%m/%Y"),
+    )
+}
+
 on_both! {
     async fn a_virtual_account_counts_only_where_amount_and_day_equal_the_rows(db: TestDatabase) {
         for (kobo, day, is_paid) in [
@@ -43,6 +63,28 @@ on_both! {
                 assert_eq!(taken.status, AlertStatus::Review, "{kobo} {day}: {taken:?}");
                 assert!(taken.reason.contains("the amount or the day in the narration"), "{}", taken.reason);
                 is_open(&t, &meant).await;
+            }
+        }
+    }
+
+    async fn where_a_banks_mails_do_not_tell_collections_none_is_believed_to_be_no_collection(db: TestDatabase) {
+        for (is_settled_through, status) in [(true, AlertStatus::Review), (false, AlertStatus::Matched)] {
+            let (t, shop) = world(TestDatabase::migrated(db.engine()).await).await;
+            let other = t.merchant("bolu.example").await;
+            let settlement = t.add_account(&t.new_account("zenith", (3, 3), SETTLEMENT, Some(shop.id))).await;
+            let behind = t.new_account("gtbank", (0, 4), VIRTUAL, Some(other.id));
+            let via = if is_settled_through { SETTLEMENT } else { ACCOUNT };
+            t.add_account(&NewAccount { via: Some(via.into()), ..behind }).await;
+            let meant = t.create(&other, 5_000, "Halima Garba").await;
+            let bait = t.create(&shop, 5_000, "Garba Halima").await;
+            assert_eq!(bait.account_id, Some(settlement));
+            t.advance(LATER + Span::seconds(20));
+            let taken = t.ingest(&of_zenith("NIP/WEMA/HALIMA GARBA/POS")).await;
+            assert_eq!(taken.status, status, "{taken:?}");
+            is_open(&t, &meant).await;
+            if is_settled_through {
+                assert!(taken.reason.contains("virtual accounts settle through this account"), "{}", taken.reason);
+                is_open(&t, &bait).await;
             }
         }
     }

@@ -42,7 +42,8 @@ pub async fn goes_to_a_person(t: &TestApp, alert: i64, mine: &Payment, bait: &Pa
         format!("another beneficiary's payment {:?} of business {}", mine.transaction_id, mine.business_id);
     assert!(after.reason.contains(&told), "{how}: {}", after.reason);
     let both = suggested(t, alert).await;
-    assert!(both.contains(&mine.transaction_id) && both.contains(&bait.transaction_id), "{how}: {both:?}");
+    let ids = [&mine.transaction_id, &bait.transaction_id];
+    assert!(ids.iter().all(|id| both.contains(id)), "{how}: {both:?} without one of {ids:?}");
 }
 
 on_both! {
@@ -290,6 +291,92 @@ on_both! {
         let refused = approve_on(&t.app, outcome.alert_id, &payment, None).await;
         let Err(ApproveRefused::Obstacles(told)) = refused else { panic!("approved by oversight: {refused:?}") };
         assert!(told.len() == 1 && told[0].starts_with("the alert does not say which account: "), "{told:?}");
+    }
+
+    async fn a_correction_takes_nothing_that_one_which_ended_or_was_corrected_may_have_asked_for(db: TestDatabase) {
+        for (how, is_taken) in [("rejected", false), ("swept", false), ("corrected", false), ("of less", true)] {
+            let (t, victim) = world(TestDatabase::migrated(db.engine()).await).await;
+            let other = t.merchant("bolu.example").await;
+            let asked = if how == "of less" { 4_000 } else { 7_000 };
+            let mine = t.create(&victim, asked, "Halima Garba").await;
+            if how == "corrected" {
+                assert!(matches!(correct(&t, &victim, &mine, 15_500).await, Corrected::Payment(_)));
+            }
+            // Hers is in its late window.
+            t.advance(Span::hours(25));
+            let bait = t.create(&other, 9_000, "Ekene Nwosu").await;
+            let sent = START + Span::minutes(25 * 60 + 30);
+            t.advance(Span::minutes(31));
+            let outcome = t.ingest(&Alert::credit(ACCOUNT, 7_000, "EKENE NWOSU", sent).text()).await;
+            assert_eq!(outcome.status, AlertStatus::Review, "{how}: {outcome:?}");
+            match how {
+                "rejected" => reject(&t, &mine).await,
+                "swept" => {
+                    t.advance(Span::hours(23));
+                    sweep(&t.app).await.unwrap();
+                    assert_eq!(t.payment(&mine).await.status, Status::Rejected);
+                }
+                _ => {}
+            }
+            assert!(matches!(correct(&t, &other, &bait, 7_000).await, Corrected::Payment(_)), "{how}");
+            let after = t.app.store.alert(outcome.alert_id).await.unwrap().unwrap();
+            let status = if is_taken { AlertStatus::Matched } else { AlertStatus::Review };
+            assert_eq!(after.status, status, "{how}: {}", after.reason);
+            if !is_taken {
+                goes_to_a_person(&t, outcome.alert_id, &mine, &bait, how).await;
+            }
+        }
+    }
+
+    async fn whoever_could_be_paid_when_the_money_came_speaks_however_late_the_mail_is(db: TestDatabase) {
+        for (ended_after, seen_after, is_taken) in [
+            // Ended after the money came.
+            (Some(Span::hours(10)), Span::days(6), false),
+            (Some(Span::hours(10)), Span::days(9), false),
+            // Never ended, because nothing swept.
+            (None, Span::days(9), false),
+            // Ended before, and long ago.
+            (Some(Span::hours(7)), Span::days(9), true),
+        ] {
+            let (t, victim) = world(TestDatabase::migrated(db.engine()).await).await;
+            let other = t.merchant("bolu.example").await;
+            let mine = t.create(&victim, 8_100, "Halima Garba").await;
+            t.advance(Span::hours(6));
+            let bait = t.create(&other, 8_100, "Halima Danladi").await;
+            if let Some(ended_after) = ended_after {
+                t.advance(Span(ended_after.0 - Span::hours(6).0));
+                reject(&t, &mine).await;
+            }
+            t.clock.set(START + seen_after);
+            let mail = Alert::credit(ACCOUNT, 8_100, "HALIMA GARBA DANLADI", START + Span::hours(8));
+            let outcome = t.ingest(&mail.text()).await;
+            if is_taken {
+                assert_eq!(outcome.transaction_id.as_ref(), Some(&bait.transaction_id), "{outcome:?}");
+            } else {
+                let how = format!("ended after {ended_after:?}, seen after {seen_after:?}");
+                assert_eq!(outcome.status, AlertStatus::Review, "{how}: {outcome:?}");
+                let both = suggested(&t, outcome.alert_id).await;
+                assert!(both.contains(&mine.transaction_id) && both.contains(&bait.transaction_id), "{how}: {both:?}");
+            }
+        }
+    }
+
+    async fn one_business_keeps_no_price_from_another(db: TestDatabase) {
+        let (t, victim) = world(db).await;
+        let other = t.merchant("bolu.example").await;
+        for number in ["0123458801", "0123458802", "0123458803", "0123458804"] {
+            t.account(number).await;
+        }
+        for last in ["Abara", "Bashorun", "Chime", "Dokubo", "Ekanem"] {
+            let name = format!("Halima Garba Emeka Obi Ngozi Eze {last}");
+            assert!(created(&t, &other, 5_000, &name).await.is_some(), "{last}");
+        }
+        let mine = created(&t, &victim, 5_000, "Halima Garba").await.expect("a price for everybody");
+        t.advance(LATER + Span::seconds(20));
+        let accounts = t.app.directory.accounts().await.unwrap();
+        let number = &accounts.iter().find(|account| Some(account.id) == mine.account_id).unwrap().number;
+        let outcome = t.ingest(&Alert::credit(number, 5_000, "HALIMA GARBA", t.app.now() - Span::seconds(30)).text()).await;
+        assert!(outcome.transaction_id.is_none_or(|id| id == mine.transaction_id), "the other is kept apart");
     }
 }
 

@@ -4,10 +4,11 @@
 use tillbell::domain::alert::{AlertRow, AlertStatus, Authenticity};
 use tillbell::domain::payment::Status;
 use tillbell::domain::time::Span;
+use tillbell::ops::JobEnd;
 use tillbell::ops::alerts::approve::{Approve, ApproveRefused, approve_alert};
 use tillbell::ops::alerts::dismiss::{DismissRefused, clear_quarantine, dismiss_alert};
 use tillbell::ops::alerts::draft::{ReadAs, Taken};
-use tillbell::ops::alerts::prove_later::{Verified, looked_again};
+use tillbell::ops::alerts::prove_later::looked_again;
 use tillbell::ops::alerts::take::take_alert;
 use tillbell::store::tables::jobs::{JobKind, Queue};
 use tillbell::work::run_due_with;
@@ -79,7 +80,7 @@ on_both! {
         s.t.advance(Span::minutes(20));
         run_due_with(&s.t.app, Some(std::sync::Arc::new(s.room.clone()))).await.unwrap();
         let late = looked_again(&s.t.app, &before, &proven(&s.t, &mail), 3).await.unwrap();
-        assert_eq!(late, Verified::Done);
+        assert_eq!(late, JobEnd::Done);
         assert_eq!(s.alert(before.id).await, aside);
         assert!(!s.is_approved().await);
         let refused = insist(&s, before.id).await;

@@ -10,7 +10,8 @@ use tillbell::domain::money::Money;
 use tillbell::domain::payment::Status;
 use tillbell::domain::time::Span;
 use tillbell::mail_intake::ingest::MailIngestor;
-use tillbell::ops::alerts::prove_later::{Verified, Verifier};
+use tillbell::ops::JobEnd;
+use tillbell::ops::alerts::prove_later::Verifier;
 use tillbell::ops::payments::correct::{Corrected, correct_amount};
 use tillbell::ops::payments::sweep::sweep;
 use tillbell::store::tables::jobs::{JobKind, Queue};
@@ -161,7 +162,7 @@ on_both! {
         let other = s.t.another_node().await;
         let (a, b) = (verifier(&s), verifier(&s));
         let (x, y) = tokio::join!(a.verify(&s.t.app, alert.id, 0), b.verify(&other, alert.id, 0));
-        assert_eq!((x.unwrap(), y.unwrap()), (Verified::Done, Verified::Done));
+        assert_eq!((x.unwrap(), y.unwrap()), (JobEnd::Done, JobEnd::Done));
         work(&s).await;
         assert_eq!(s.alert(alert.id).await.status, AlertStatus::Matched);
         assert!(s.is_approved().await);

@@ -62,7 +62,8 @@ const ROOMS: &[(&str, May)] = &[
     ("config", May::Only(&["domain", "clock", "outbound"])),
     // Pure: the bytes of a mail in, facts with doubts out. Who sent it is asked by the other, of the network.
     ("alert_reader", May::Only(&["domain"])),
-    ("mail_proof", May::Only(&["domain", "alert_reader"])),
+    // Asks DNS for the keys of signatures.
+    ("mail_proof", May::Only(&["domain", "alert_reader", "outbound"])),
     // Certificates for whatever listens.
     ("tls", May::Only(&["config"])),
     // Places for whatever listens, and what a terminal may be shown.

@@ -3,12 +3,10 @@
 //! The direction comes from the bank's own words only; narrations are masked before it is searched for.
 //! Part of `extract`; nothing else calls it.
 
-use regex::Regex;
-
 use super::Reader;
 use crate::alert_reader::template::{Bank, Continuation, FieldName, Shared};
-use crate::alert_reader::text_table::{Arrangement, collapse};
-use crate::domain::alert::{AlertKind, Direction, OTHER_STATE, OTHER_STATE_ROW, RETURNED, RETURNED_OR_OWN};
+use crate::alert_reader::text_table::collapse;
+use crate::domain::alert::{AlertKind, Direction, RETURNED_OR_OWN};
 
 /// Longest narration kept.
 const MAX_NARRATION_CHARS: usize = 1000;
@@ -16,8 +14,6 @@ const MAX_NARRATION_CHARS: usize = 1000;
 const WRAPPED_NARRATION: usize = 40;
 /// Spaces at the ends of a value that a relay may have removed without a trace.
 const LOST_BLANKS: usize = 2;
-/// Longer lines are prose about the bank and not about the transaction.
-const LONGEST_ROW: usize = 80;
 
 impl Reader<'_> {
     pub(super) fn direction(&mut self, suffix: Option<Direction>) -> Option<Direction> {
@@ -136,10 +132,8 @@ impl Reader<'_> {
         shared: &Shared,
     ) -> (AlertKind, Option<String>) {
         let kind = self.kind_of_narration(direction, narration.unwrap_or_default(), bank, shared);
-        if direction == Direction::Credit
-            && let Some(words) = self.words_of_reversal(shared)
-        {
-            self.doubt(format!("{RETURNED}: {words}"));
+        if direction == Direction::Credit {
+            self.words_of_loss(shared);
         }
         self.states(shared);
         kind.map_or((AlertKind::Payment, None), |(kind, why)| (kind, Some(why)))
@@ -181,43 +175,6 @@ pub fn in_words(kind: AlertKind) -> &'static str {
         AlertKind::OwnTransfer => "a transfer between own accounts",
         AlertKind::Notice => "a notice",
     }
-}
-
-impl Reader<'_> {
-    /// Adds a doubt for rows that tell a state other than "the money came".
-    fn states(&mut self, shared: &Shared) {
-        let rule = &shared.states;
-        let how = Arrangement { spaced: true, wraps: false };
-        let rows = self.masked.iter().flat_map(|s| s.values(&rule.labels, &self.layout.known, how));
-        let told: Vec<String> = rows.map(|f| collapse(&f.text)).collect();
-        let other = |value: &String| {
-            let short = value.chars().count() <= LONGEST_ROW;
-            short && !rule.come.is_match(value) && !rule.prose.is_match(value)
-        };
-        if let Some(value) = told.iter().find(|value| other(value)) {
-            self.doubt(format!("{OTHER_STATE_ROW}: {value}"));
-        } else if let Some(words) = self.texts.iter().find_map(|text| told_by(&rule.other, text)) {
-            self.doubt(format!("{OTHER_STATE}: {words}"));
-        }
-    }
-
-    /// The words in which the subject or a short row says that money came back. Long rows are prose of the bank
-    /// ("for refunds write to ...").
-    fn words_of_reversal(&self, shared: &Shared) -> Option<String> {
-        let rows = self.texts.iter().flat_map(|text| text.lines());
-        rows.filter(|row| row.chars().count() <= LONGEST_ROW)
-            .chain(self.head.subject)
-            .find_map(|row| shared.reversals.iter().find_map(|r| told_by(r, row)))
-    }
-}
-
-/// What a rule finds, to the end of its last word: the last two words, which tell one state from another.
-fn told_by(rule: &Regex, text: &str) -> Option<String> {
-    let found = rule.find(text)?;
-    let rest = text[found.end()..].chars().take_while(|c| c.is_alphanumeric());
-    let whole = collapse(&found.as_str().chars().chain(rest).collect::<String>()).to_lowercase();
-    let words: Vec<&str> = whole.split(' ').collect();
-    Some(words[words.len().saturating_sub(2)..].join(" "))
 }
 
 /// The direction that a row for the type states: `CreditAlert!`, `CR`, `Debit`. A word that may also mean the

@@ -230,6 +230,20 @@ pub struct RawStates {
     pub prose: String,
     /// Another state, in the middle of a line.
     pub other: String,
+    /// Words of return and failure.
+    pub lost: String,
+    /// A long sentence that speaks of this transaction.
+    pub about: String,
+    /// Up to those words: a sentence about any transaction.
+    pub general: String,
+    /// From those words on: transactions in general, or a row of another meaning.
+    pub plural: String,
+    /// A row that says that there is no such thing.
+    pub no: String,
+    /// The same as `lost` in a subject, where "pending" is a state as well.
+    pub subject: String,
+    /// Labels at which a payer's remark may stand.
+    pub typed: Vec<String>,
 }
 
 /// Words by which the parts of a mail are compared; `extract/parts.rs` says how each is used.

@@ -45,7 +45,7 @@ fn inward_transfers_end_in_the_sending_bank_and_the_name() {
             "GTBank",
         ),
     ] {
-        for at in ["gtbank", "lotus", "ecobank"] {
+        for at in ["gtbank", "ecobank"] {
             let facts = credit(at, &narration).facts;
             assert_eq!(facts.payer_name.as_deref(), Some(name), "{at}: {narration}");
             assert_eq!(facts.payer_bank.as_deref(), Some(bank), "{at}: {narration}");
@@ -63,7 +63,7 @@ fn where_the_end_may_be_missing_the_text_before_must_tell_the_name() {
     assert_eq!(payer("gtbank", &filled(rent, "-OPAY-ZARA GYANG")), "");
     assert_eq!(payer("gtbank", &filled(rent, "-OPAY-ZARA GYANG-QQ")), "");
     assert_eq!(payer("gtbank", &filled("ZARA GYANG LAMI TO TILL ", "-OPAY-ZARA GYANG")), "ZARA GYANG");
-    for at in ["gtbank", "lotus"] {
+    for at in ["gtbank", "ecobank"] {
         assert_eq!(payer(at, &format!("{SESSION}-OPAY-ADA OBI-QQB-KOLA")), "", "{at}");
         assert_eq!(payer(at, &format!("{SESSION}-x-OPAY-ADA OBI-QQB-KOLA BODE")), "", "{at}");
         assert_eq!(payer(at, &format!("{SESSION}-x-OPAY-ADA AKIN-COLE")), "ADA AKIN-COLE", "{at}");

@@ -80,6 +80,16 @@ fn where_in_words_of_many(which_account: WhichAccount) -> &'static str {
     }
 }
 
+/// Weighs one payment that a person must see, whatever it fits.
+pub fn consider_alone(
+    which_account: WhichAccount,
+    incoming: &Incoming<'_>,
+    candidate: &Candidate<'_>,
+) -> Considered {
+    let received_name = incoming.payer_name.map(Folded::new);
+    Considered { which_account, ..consider(incoming, received_name.as_ref(), candidate) }
+}
+
 /// Weighs payments on accounts that are not, or not for certain, the alert's own, likeliest first: those that ask for what was received, from a payer whose
 /// name is not different.
 pub fn consider_on(

@@ -13,6 +13,8 @@ pub const NEAR_MISS: Span = Span::hours(24);
 /// A payment that was rejected or reversed still speaks against another's approval so long before the alert came, and
 /// so does an amount that was corrected.
 pub const ENDED_WITHIN: Span = Span::days(7);
+/// A bank's time that lies further back than this says no more than none.
+const TOLD_WITHIN: Span = Span::days(30);
 /// People round what they pay, and mistype it: another merchant's payment of the payer's name may be meant when
 /// its amount is this near, in kobo or in hundredths of what was received, whichever is more.
 const NEAR_AMOUNT: Money = Money(20_000);
@@ -34,10 +36,17 @@ pub fn has_ended_lately(payment: &Payment, time: Interval, first_seen: Timestamp
         Status::Rejected => payment.rejected_at,
         Status::Approved => payment.reversed_at,
     };
-    ended.is_some_and(|at| at >= first_seen - ENDED_WITHIN)
+    ended.is_some_and(|at| at >= speaks_since(time, first_seen))
         && time.begin <= payment.approvable_until
         && payment.created_at < first_seen
         && payment.created_at <= time.end + CLOCK_SLACK + NEAR_MISS
+}
+
+/// Since when payments that have ended still speak: so long before the alert came, and where the bank tells when the money
+/// came, those too that ended after that, at most a month before.
+pub fn speaks_since(time: Interval, first_seen: Timestamp) -> Timestamp {
+    let since = first_seen - ENDED_WITHIN;
+    if time.begin >= since - TOLD_WITHIN { since.min(time.begin) } else { since }
 }
 
 /// When the bank says the money came, both ends included.
@@ -119,7 +128,13 @@ pub fn is_timely(payment: &Payment, time: Interval, first_seen: Timestamp) -> bo
         (Status::Pending, TimeFit::Fits) => true,
         // A bank's clock may be slow, and a day may be shown as its midnight.
         (Status::Pending, TimeFit::Near) => payment.created_at < first_seen,
-        (Status::Pending, TimeFit::Outside) => false,
+        // The mail may have come long after the money.
+        (Status::Pending, TimeFit::Outside) => {
+            time.begin >= first_seen - ENDED_WITHIN - TOLD_WITHIN
+                && time.begin <= payment.approvable_until
+                && payment.created_at < first_seen
+                && payment.created_at <= time.end + CLOCK_SLACK + NEAR_MISS
+        }
         _ => has_ended_lately(payment, time, first_seen),
     }
 }

@@ -18,11 +18,12 @@ use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use http::header::{HeaderName, RETRY_AFTER};
 use http::request::Parts;
-use http::{HeaderMap, HeaderValue, StatusCode};
+use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use serde::Serialize;
 
 use super::Http;
 use crate::directory::Caller;
+use crate::domain::merchant::KeyRights;
 use crate::domain::money::Money;
 use crate::http::paths::UNROUTED;
 use crate::http::request::auth::{Presented, client_address, counted_as, presented};
@@ -39,6 +40,8 @@ const REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
 
 const KEY_MISSING: &str = "API key is required";
 const KEY_INVALID: &str = "Invalid or inactive API key";
+/// Told before anything else about the request is looked at.
+const ONLY_READS: &str = "This API key may only read; use a key with the rights write";
 const KEYS_DIFFER: &str = "Invalid or inactive API key: the X-API-Key header and the field api_key differ";
 
 /// Seconds until a receiving account may be free again.
@@ -198,10 +201,14 @@ async fn admit(
     let (verdict, business_id, error) = match find_caller(http, headers, token).await {
         Ok(caller) => {
             let verdict = http.limits.spend_business(&caller.business, group);
-            if verdict.allowed {
-                return Ok(Admitted { caller, verdict, route });
-            }
-            (verdict, Some(caller.business.id), ApiError::rate_limited())
+            let only_reads = caller.rights == KeyRights::Read
+                && !matches!(received.parts.method, Method::GET | Method::HEAD);
+            let error = match (verdict.allowed, only_reads) {
+                (true, false) => return Ok(Admitted { caller, verdict, route }),
+                (true, true) => ApiError::new(Code::KeyMayOnlyRead, ONLY_READS),
+                (false, _) => ApiError::rate_limited(),
+            };
+            (verdict, Some(caller.business.id), error)
         }
         Err(no_caller) => {
             let verdict = spend_address(http, headers, peer);

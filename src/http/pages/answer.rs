@@ -22,6 +22,13 @@ const HTTPS_ONLY: &str = "max-age=31536000";
 
 /// A page. `public_url` is the base of our links: where it is HTTPS, browsers shall never ask without.
 pub fn html(public_url: &str, status: StatusCode, page: &impl Template) -> Response {
+    let mut response = written(status, page);
+    protect(public_url, &mut response);
+    response
+}
+
+/// A page without its headers.
+pub fn written(status: StatusCode, page: &impl Template) -> Response {
     let (status, text) = match page.render() {
         Ok(text) => (status, text),
         Err(error) => {
@@ -31,7 +38,6 @@ pub fn html(public_url: &str, status: StatusCode, page: &impl Template) -> Respo
     };
     let mut response = Response::new(Body::from(text));
     *response.status_mut() = status;
-    protect(public_url, &mut response);
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
     response
 }
@@ -50,11 +56,20 @@ pub fn see(public_url: &str, to: &str) -> Response {
 
 /// The headers, for answers of another type too, such as CSV.
 pub fn protect(public_url: &str, response: &mut Response) {
+    guard(response, HeaderValue::from_static(POLICY), "same-origin");
+    if public_url.starts_with("https://") {
+        response.headers_mut().insert(STRICT_TRANSPORT_SECURITY, HeaderValue::from_static(HTTPS_ONLY));
+    }
+}
+
+/// What the headers of all our pages say, with the policy of this one and to whom it says where a reader came from.
+pub fn guard(response: &mut Response, policy: HeaderValue, referrer: &'static str) {
     let headers = response.headers_mut();
+    headers.insert(CONTENT_SECURITY_POLICY, policy);
     for (name, value) in [
+        // Pages tell of money, and a copy of one would be out of date.
         (CACHE_CONTROL, "no-store"),
-        (CONTENT_SECURITY_POLICY, POLICY),
-        (REFERRER_POLICY, "same-origin"),
+        (REFERRER_POLICY, referrer),
         (X_CONTENT_TYPE_OPTIONS, "nosniff"),
         // The policy says it too; this is for browsers that do not read it.
         (X_FRAME_OPTIONS, "DENY"),
@@ -63,9 +78,6 @@ pub fn protect(public_url: &str, response: &mut Response) {
         (RESOURCE, "same-origin"),
     ] {
         headers.insert(name, HeaderValue::from_static(value));
-    }
-    if public_url.starts_with("https://") {
-        headers.insert(STRICT_TRANSPORT_SECURITY, HeaderValue::from_static(HTTPS_ONLY));
     }
 }
 

@@ -19,6 +19,7 @@ use super::caller::address;
 use super::cookie::Cookie;
 use super::field::Form;
 use super::flash::{self, Flash};
+use super::here::Here;
 use super::layout::{Frame, SignedIn};
 use super::parts::Notice;
 use super::times::Zone;
@@ -39,6 +40,8 @@ pub struct Ask {
     /// Of a POST that came from a page of ours.
     pub form: Option<Fields>,
     pub flash: Option<Flash>,
+    /// On pages of a business: which, and what the user is there.
+    pub here: Option<Here>,
 }
 
 impl Ask {

@@ -1,6 +1,7 @@
-//! The two cookies of somebody who signs in: the session's token, and what the next page shows once.
+//! The cookies of somebody who signs in: the session's token, what the next page shows once, and whether the desk's keys
+//! are on.
 //!
-//! Over HTTPS both have the prefix `__Host-`, by which a browser takes them from us alone, and are sent over HTTPS alone.
+//! Over HTTPS they have the prefix `__Host-`, by which a browser takes them from us alone, and are sent over HTTPS alone.
 
 use axum::response::Response;
 use http::header::{COOKIE, SET_COOKIE};
@@ -17,6 +18,8 @@ pub enum Cookie {
     Session,
     /// See `flash`.
     Flash,
+    /// `off` where somebody has switched the keys of the desk off in this browser.
+    Keys,
 }
 
 impl Cookie {
@@ -26,6 +29,8 @@ impl Cookie {
             (Cookie::Session, false) => "session",
             (Cookie::Flash, true) => "__Host-shown-once",
             (Cookie::Flash, false) => "shown-once",
+            (Cookie::Keys, true) => "__Host-desk-keys",
+            (Cookie::Keys, false) => "desk-keys",
         }
     }
 

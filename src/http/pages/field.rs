@@ -30,6 +30,8 @@ pub enum Kind {
     Select(Vec<Choice>),
     /// Sends `1`.
     Checkbox,
+    /// From the browser's machine; its form is sent in parts.
+    File,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,6 +58,10 @@ pub struct Field {
     error: Option<Text>,
     is_required: bool,
     has_cursor: bool,
+    /// What is often typed; anything else may be.
+    often: Vec<String>,
+    /// The key that leads to it, where keys are on.
+    key: Option<&'static str>,
 }
 
 impl Field {
@@ -73,6 +79,8 @@ impl Field {
             error: None,
             is_required,
             has_cursor: false,
+            often: Vec::new(),
+            key: None,
         }
     }
 
@@ -93,6 +101,16 @@ impl Field {
 
     pub fn optional(self) -> Field {
         Field { is_required: false, ..self }
+    }
+
+    /// A key that leads here, where scripts run and keys are on.
+    pub fn key(self, key: &'static str) -> Field {
+        Field { key: Some(key), ..self }
+    }
+
+    /// Offers what is often typed.
+    pub fn often(self, often: impl IntoIterator<Item = impl Into<String>>) -> Field {
+        Field { often: often.into_iter().map(Into::into).collect(), ..self }
     }
 
     /// The cursor is there when the page opens.
@@ -123,6 +141,7 @@ impl Field {
             Kind::Search => "search",
             Kind::Date => "date",
             Kind::Url => "url",
+            Kind::File => "file",
             _ => "text",
         }
     }
@@ -150,7 +169,7 @@ impl Field {
     /// May stand in the page again. What is secret may not.
     fn kept(&self) -> &str {
         match self.kind {
-            Kind::Password | Kind::NewPassword | Kind::Code => "",
+            Kind::Password | Kind::NewPassword | Kind::Code | Kind::File => "",
             _ => self.value.as_str(),
         }
     }
@@ -200,6 +219,8 @@ pub struct Form {
     cancel: Option<String>,
     /// In a row of a list: the button alone.
     is_small: bool,
+    /// The key that presses the button, where keys are on.
+    key: Option<&'static str>,
 }
 
 impl Form {
@@ -219,6 +240,7 @@ impl Form {
             look: Look::Primary,
             cancel: None,
             is_small: false,
+            key: None,
         }
     }
 
@@ -239,6 +261,22 @@ impl Form {
 
     pub fn cancel(self, href: impl Into<String>) -> Form {
         Form { cancel: Some(href.into()), ..self }
+    }
+
+    /// A key for the button: it is shown on it, and works where scripts run and keys are on. If a field has to be
+    /// filled in first, the key leads there; a digit always leads to the button alone.
+    pub fn key(self, key: &'static str) -> Form {
+        Form { key: Some(key), ..self }
+    }
+
+    /// Whether it is sent in parts, as a file is.
+    fn has_file(&self) -> bool {
+        self.fields.iter().any(|field| field.kind == Kind::File)
+    }
+
+    /// Whether a field of it is wrong.
+    pub fn is_wrong(&self) -> bool {
+        self.fields.iter().any(|field| field.error.is_some())
     }
 
     /// For a row of a list.

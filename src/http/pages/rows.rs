@@ -32,6 +32,19 @@ pub enum Cell {
     Under(Vec<Cell>),
     /// Beside one another.
     Beside(Vec<Cell>),
+    /// A box of a form that stands elsewhere: several rows are ticked and sent together.
+    Tick(Tick),
+}
+
+/// A box in a row.
+#[derive(Clone, Debug)]
+pub struct Tick {
+    /// Id of the form.
+    pub form: &'static str,
+    pub name: &'static str,
+    pub value: String,
+    /// What is ticked, for those who listen.
+    pub label: Text,
 }
 
 impl Cell {
@@ -82,6 +95,8 @@ enum Side {
     Right,
     /// Buttons; the head has no text for eyes.
     Acts,
+    /// Boxes before the first real column; nor has theirs.
+    Ticks,
 }
 
 #[derive(Clone, Debug)]
@@ -97,6 +112,10 @@ impl Column {
 
     pub fn figure(label: impl Into<Text>) -> Column {
         Column { label: label.into(), side: Side::Right }
+    }
+
+    pub fn ticks(label: impl Into<Text>) -> Column {
+        Column { label: label.into(), side: Side::Ticks }
     }
 
     pub fn acts(label: impl Into<Text>) -> Column {
@@ -128,9 +147,11 @@ impl Rows {
     /// How each column looks, and what its label is.
     fn heads(&self) -> Vec<(&'static str, &str)> {
         let sum = self.columns.iter().position(|column| column.side == Side::Right);
+        let lead = self.columns.iter().position(|column| column.side != Side::Ticks);
         let class = |at: usize, side: Side| match side {
             Side::Acts => "acts",
-            _ if at == 0 => "lead",
+            Side::Ticks => "ticks",
+            _ if Some(at) == lead => "lead",
             Side::Right if Some(at) == sum => "figure sum",
             Side::Right => "figure",
             Side::Left => "",

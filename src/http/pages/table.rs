@@ -14,17 +14,22 @@ use http::{Method, StatusCode};
 use url::form_urlencoded;
 
 use super::ask::Ask;
-use super::body::{FIELDS_BYTES, Fields, FormProblem, read};
+use super::body::{FIELDS_BYTES, Fields, FormProblem, MAIL_FORM_BYTES, read};
 use super::caller::{address, over_limit};
 use super::cookie::{Cookie, is_token};
+use super::dashboard::DashboardPage;
 use super::flash::Flash;
+use super::here::Here;
+use super::operator::DeskPage;
 use super::origin::{Sender, sender};
-use super::{operator, plain, sign_in};
+use super::{dashboard, operator, plain, sign_in};
 use crate::domain::user::{MemberRight, StaffRight};
 use crate::http::Http;
 use crate::http::paths;
 use crate::http::request::context::RequestLabels;
-use crate::ops::people::sessions::session_of;
+use crate::ops::OpError;
+use crate::ops::activity::{Side, from_address};
+use crate::ops::people::sessions::{businesses_of, session_of};
 use crate::vault::link::fresh_token;
 
 /// Who may ask for a page.
@@ -34,7 +39,7 @@ pub enum Who {
     /// Also who has yet to set up what is demanded of staff.
     SignedIn,
     Staff(StaffRight),
-    /// Of some business; which one, and whether it is the user's, is the page's to find out.
+    /// Of the business that the address names, or of the user's first one.
     Member(MemberRight),
 }
 
@@ -49,9 +54,8 @@ pub enum Page {
     Forgot,
     ConfirmPassword,
     Me,
-    Desk,
-    DeskAlerts,
-    DeskAlert,
+    Desk(DeskPage),
+    Dashboard(DashboardPage),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -65,6 +69,14 @@ const fn route(path: &'static str, page: Page, who: Who) -> Route {
     Route { path, page, who }
 }
 
+const fn desk(path: &'static str, page: DeskPage, right: StaffRight) -> Route {
+    route(path, Page::Desk(page), Who::Staff(right))
+}
+
+const fn dashboard(path: &'static str, page: DashboardPage, right: MemberRight) -> Route {
+    route(path, Page::Dashboard(page), Who::Member(right))
+}
+
 pub const TABLE: &[Route] = &[
     route(paths::START, Page::Start, Who::Anyone),
     route(paths::SIGN_IN, Page::SignIn, Who::Anyone),
@@ -74,9 +86,35 @@ pub const TABLE: &[Route] = &[
     route(paths::FORGOT, Page::Forgot, Who::Anyone),
     route(paths::CONFIRM_PASSWORD, Page::ConfirmPassword, Who::SignedIn),
     route(paths::ME, Page::Me, Who::SignedIn),
-    route(paths::OPERATOR, Page::Desk, Who::Staff(StaffRight::Look)),
-    route(paths::OPERATOR_ALERTS, Page::DeskAlerts, Who::Staff(StaffRight::Look)),
-    route(paths::OPERATOR_ALERT, Page::DeskAlert, Who::Staff(StaffRight::Look)),
+    desk(paths::OPERATOR, DeskPage::Overview, StaffRight::Look),
+    desk(paths::OPERATOR_ALERTS, DeskPage::Alerts, StaffRight::Look),
+    desk(paths::OPERATOR_ALERT, DeskPage::Alert, StaffRight::Look),
+    desk(paths::OPERATOR_PAYMENTS, DeskPage::Payments, StaffRight::Look),
+    desk(paths::OPERATOR_PAYMENT, DeskPage::Payment, StaffRight::Look),
+    desk(paths::OPERATOR_BUSINESSES, DeskPage::Businesses, StaffRight::Look),
+    desk(paths::OPERATOR_BUSINESS, DeskPage::Business, StaffRight::Look),
+    desk(paths::OPERATOR_ACCOUNTS, DeskPage::Accounts, StaffRight::Look),
+    desk(paths::OPERATOR_WALLETS, DeskPage::Wallets, StaffRight::Look),
+    desk(paths::OPERATOR_WEBHOOKS, DeskPage::Webhooks, StaffRight::Look),
+    desk(paths::OPERATOR_WEBHOOK, DeskPage::Webhook, StaffRight::Look),
+    desk(paths::OPERATOR_MAILBOXES, DeskPage::Mailboxes, StaffRight::Look),
+    desk(paths::OPERATOR_BANKS, DeskPage::Banks, StaffRight::Look),
+    desk(paths::OPERATOR_USERS, DeskPage::Users, StaffRight::Administer),
+    desk(paths::OPERATOR_ACTIVITY, DeskPage::Activity, StaffRight::Look),
+    desk(paths::OPERATOR_AUDIT, DeskPage::Audit, StaffRight::Look),
+    dashboard(paths::DASHBOARD, DashboardPage::Overview, MemberRight::Enter),
+    dashboard(paths::DASHBOARD_PAYMENTS, DashboardPage::Payments, MemberRight::ReadPayments),
+    dashboard(paths::DASHBOARD_NEW_PAYMENT, DashboardPage::NewPayment, MemberRight::ReadPayments),
+    dashboard(paths::DASHBOARD_PAYMENT, DashboardPage::Payment, MemberRight::ReadPayments),
+    dashboard(paths::DASHBOARD_BALANCE, DashboardPage::Balance, MemberRight::ReadMoney),
+    dashboard(paths::DASHBOARD_WALLET, DashboardPage::Wallet, MemberRight::ReadPayments),
+    dashboard(paths::DASHBOARD_KEYS, DashboardPage::Keys, MemberRight::Integrate),
+    dashboard(paths::DASHBOARD_WEBSITES, DashboardPage::Websites, MemberRight::Integrate),
+    dashboard(paths::DASHBOARD_WEBHOOKS, DashboardPage::Webhooks, MemberRight::ReadWebhooks),
+    dashboard(paths::DASHBOARD_REQUESTS, DashboardPage::Requests, MemberRight::Integrate),
+    dashboard(paths::DASHBOARD_TEAM, DashboardPage::Team, MemberRight::Manage),
+    dashboard(paths::DASHBOARD_ACTIVITY, DashboardPage::Activity, MemberRight::Manage),
+    dashboard(paths::DASHBOARD_SETTINGS, DashboardPage::Settings, MemberRight::Manage),
 ];
 
 pub async fn handle(http: Arc<Http>, route: &'static Route, request: Request) -> Response {
@@ -90,7 +128,7 @@ async fn answer(http: Arc<Http>, route: &Route, parts: Parts, body: Body) -> Res
     let limit = over_limit(&http, http.limits.spend_page(address(&http, &parts)));
     // Read first, so that the sender sees the answer.
     let body = match (parts.method == Method::POST, limit) {
-        (true, None) => Some(read(body, FIELDS_BYTES).await),
+        (true, None) => Some(read(body, bytes_of(route.page)).await),
         _ => None,
     };
     let mut ask = new_ask(http, parts);
@@ -104,6 +142,13 @@ async fn answer(http: Arc<Http>, route: &Route, parts: Parts, body: Body) -> Res
     if let Some(refusal) = refuse(&ask, route.who) {
         return refusal;
     }
+    if let Who::Member(right) = route.who {
+        match enter(&mut ask, right).await {
+            Ok(None) => {}
+            Ok(Some(refusal)) => return refusal,
+            Err(error) => return plain::trouble(&ask, error),
+        }
+    }
     if let Some(body) = body {
         let form = body.and_then(|body| Fields::parse(&ask.parts.headers, &body));
         match form {
@@ -116,19 +161,25 @@ async fn answer(http: Arc<Http>, route: &Route, parts: Parts, body: Body) -> Res
         }
     }
     let answered = match route.page {
-        Page::Start => Ok(sign_in::start(&ask)),
+        Page::Start => sign_in::start(&ask).await,
         Page::SignIn => sign_in::entry::answer(&ask).await,
         Page::Code => sign_in::code::answer(&ask).await,
         Page::SignOut => sign_in::sign_out(&ask).await,
         Page::Welcome => sign_in::welcome::answer(&ask).await,
-        Page::Forgot => Ok(sign_in::forgot(&ask)),
+        Page::Forgot => sign_in::forgot::answer(&ask).await,
         Page::ConfirmPassword => sign_in::confirm::answer(&ask).await,
         Page::Me => sign_in::me::answer(&ask).await,
-        Page::Desk => operator::overview::answer(&ask).await,
-        Page::DeskAlerts => operator::alerts::answer(&ask).await,
-        Page::DeskAlert => operator::alert::answer(&ask).await,
+        Page::Desk(page) => from_address(ask.address(), Side::Operator, operator::answer(&ask, page)).await,
+        Page::Dashboard(page) => {
+            from_address(ask.address(), Side::Business, dashboard::answer(&ask, page)).await
+        }
     };
     answered.unwrap_or_else(|error| plain::trouble(&ask, error))
+}
+
+/// Bytes of a page's forms.
+fn bytes_of(page: Page) -> usize {
+    if page == Page::Desk(DeskPage::Banks) { MAIL_FORM_BYTES } else { FIELDS_BYTES }
 }
 
 fn new_ask(http: Arc<Http>, parts: Parts) -> Ask {
@@ -141,7 +192,7 @@ fn new_ask(http: Arc<Http>, parts: Parts) -> Ask {
         .read(&parts.headers, &base)
         .filter(|_| parts.method == Method::GET)
         .and_then(|value| Flash::open(&http.app, &token, &value));
-    Ask { http, parts, token, is_fresh, session: None, form: None, flash }
+    Ask { http, parts, token, is_fresh, session: None, form: None, flash, here: None }
 }
 
 /// The answer to who may not ask.
@@ -162,6 +213,22 @@ fn refuse(ask: &Ask, who: Who) -> Option<Response> {
         }
         Who::Staff(_) | Who::Member(_) => None,
     }
+}
+
+/// Finds the business that the address names; the answer to who has no place there, or one of too few rights. Also the
+/// operator's staff see no business here that they are no members of.
+async fn enter(ask: &mut Ask, right: MemberRight) -> Result<Option<Response>, OpError> {
+    let all = match &ask.session {
+        Some(session) => businesses_of(ask.app(), session).await?,
+        None => Vec::new(),
+    };
+    let (business, mode) = (ask.query("business"), ask.query("mode"));
+    let Some(here) = Here::choose(all, business.as_deref(), mode.as_deref()) else {
+        return Ok(Some(plain::unknown(ask)));
+    };
+    let may = here.may(right);
+    ask.here = Some(here);
+    Ok((!may).then(|| plain::not_allowed(ask, &right.roles())))
 }
 
 /// The sign-in page, which leads back to what was asked for.

@@ -59,6 +59,11 @@ impl Zone {
         self.written(at, "%H:%M")
     }
 
+    /// `2026-11-22`, for a field of a form.
+    pub fn date(&self, at: Timestamp) -> String {
+        self.written(at, "%Y-%m-%d").text
+    }
+
     fn written(&self, at: Timestamp, format: &str) -> Time {
         let stamp = jiff::Timestamp::from_microsecond(at.0).unwrap_or_default();
         Time {

@@ -10,8 +10,11 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Timings, register};
 use crate::app::App;
+use crate::domain::message::lagos_time;
+use crate::domain::notice::NoticeKind;
 use crate::domain::time::{Span, Timestamp};
 use crate::ops::mailboxes::MailboxRow;
+use crate::ops::notices::alarms::raise;
 use crate::ops::{OpError, mailboxes};
 
 /// How often this node says that its mailboxes are configured; far below the time that counts.
@@ -68,7 +71,6 @@ async fn look_at(app: &App, row: &MailboxRow, began: Timestamp, now: Timestamp) 
     metrics::gauge!("tillbell_mailbox_failing", &label).set(f64::from(u8::from(row.trouble.is_some())));
     metrics::gauge!("tillbell_mailbox_alarm", &label).set(f64::from(u8::from(is_alarming)));
     if is_alarming && mailboxes::may_alarm(app, row.id, app.config.mail.alarm_after).await? {
-        metrics::counter!("tillbell_alarms_total", "kind" => "mailbox_silent").increment(1);
         tracing::error!(
             mailbox = row.name,
             last_read_at = %read_at,
@@ -76,6 +78,10 @@ async fn look_at(app: &App, row: &MailboxRow, began: Timestamp, now: Timestamp) 
             trouble = row.trouble.as_deref().unwrap_or("none recorded"),
             "ALARM: a mailbox is not read; payments to its accounts go unnoticed"
         );
+        let trouble = row.trouble.as_deref().map_or_else(String::new, |why| format!(" Trouble: {why}."));
+        let body = format!("The mailbox {} was last read on {}.{trouble}", row.name, lagos_time(read_at));
+        raise(app, NoticeKind::MailboxSilent, &format!("mailbox {}", row.name), &body, "/operator/mailboxes")
+            .await;
     }
     Ok(())
 }

@@ -20,6 +20,7 @@ use crate::domain::payment::{Kind, Payment, Status};
 use crate::domain::same_transfer::{
     MAY_HAVE_TAKEN, MESSAGE, TELLS_OF_LOSS, describe, interval, is_forwarded,
 };
+use crate::domain::time::Timestamp;
 use crate::domain::told_before::{REVERSED, REVERSED_BY};
 use crate::ops::alerts::settle::{ByOperator, Settled, Settling, settle};
 use crate::ops::wallet_payments::topup::wallet_doubt;
@@ -131,7 +132,8 @@ pub async fn approve_alert(app: &App, ask: &Approve<'_>) -> Result<Result<Paymen
             }
         }
         if carry_out(app, ask, &prepared, despite).await? == Settled::Done {
-            alarm_if_undone(app, &prepared.alert, prepared.account.id, prepared.received).await?;
+            let since = prepared.payment.created_at;
+            alarm_if_undone(app, &prepared.alert, prepared.account.id, prepared.received, since).await?;
             return Ok(Ok(prepared.payment));
         }
     }
@@ -181,7 +183,8 @@ async fn prepare(app: &App, ask: &Approve<'_>) -> Result<Result<Prepared, Approv
         obstacles.insert(0, format!("alert {} was set aside as {aside}: {}", alert.id, alert.reason));
     }
     obstacles.extend(standing.iter().map(typed_perhaps));
-    obstacles.extend(similar_for_person(app, &alert, account.id, received).await?.doubts);
+    let similar = similar_for_person(app, &alert, account.id, received, payment.created_at).await?;
+    obstacles.extend(similar.doubts);
     obstacles.extend(wallet_doubt(app, &payment, received).await?);
     let is_beside_another = !standing.is_empty();
     Ok(Ok(Prepared {
@@ -271,8 +274,9 @@ async fn alarm_if_undone(
     alert: &AlertRow,
     account_id: i64,
     received: Money,
+    since: Timestamp,
 ) -> Result<(), OpError> {
-    let Some(by) = similar_for_person(app, alert, account_id, received).await?.undone_by else {
+    let Some(by) = similar_for_person(app, alert, account_id, received, since).await?.undone_by else {
         return Ok(());
     };
     match app.store.alert(alert.id).await? {

@@ -195,3 +195,25 @@ async fn of_ids(app: &App, ids: &[i64]) -> Result<Vec<AlertRow>, OpError> {
     let mut by_id: HashMap<i64, AlertRow> = read.into_iter().map(|alert| (alert.id, alert)).collect();
     Ok(ids.iter().filter_map(|id| by_id.remove(id)).collect())
 }
+
+/// Alerts that are looked at for a neighbour, where names are compared.
+const NEIGHBOUR_WINDOW: usize = 500;
+
+/// The alert that stands behind this one in a view, or before it; without one, the first. `None`: there is none near.
+pub async fn neighbour(
+    app: &App,
+    browse: &BrowseAlerts,
+    of: Option<&AlertRow>,
+    is_next: bool,
+) -> Result<Option<AlertRow>, OpError> {
+    if !is_next && browse.state == DeskState::All {
+        // All of them have an index in one direction alone.
+        return Ok(None);
+    }
+    let oldest_first = browse.oldest_first == is_next;
+    let browse = BrowseAlerts { oldest_first, ..browse.clone() };
+    let cursor = of.map(|of| Cursor { place: place_of(of), known_shown: true });
+    let size = PageSize { rows: 1, window: NEIGHBOUR_WINDOW };
+    let page = browse_within(app, &browse, cursor, size).await?.ok();
+    Ok(page.and_then(|page| page.rows.into_iter().next()))
+}

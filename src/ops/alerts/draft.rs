@@ -219,7 +219,8 @@ pub(super) fn find_account<'a>(
         && facts.virtual_account.is_none()
         && accounts.iter().any(|a| a.via == Some(account.id))
     {
-        doubts.push("the money was collected for a virtual account, but the narration names none".into());
+        doubts.push("virtual accounts settle through this account, and the mail does not tell whether the money came to one of them"
+                .into());
     }
     if account.forced {
         doubts.push("the account was added with --force, for a bank without a template".into());

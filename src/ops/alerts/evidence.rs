@@ -90,6 +90,15 @@ pub struct Suggestion {
     pub time_fit: String,
 }
 
+/// The reasons that stored evidence gave for leaving an alert to a person.
+pub fn reasons_of(stored: &str) -> Vec<String> {
+    #[derive(Deserialize)]
+    struct Reasons {
+        reasons: Vec<String>,
+    }
+    serde_json::from_str::<Reasons>(stored).map(|found| found.reasons).unwrap_or_default()
+}
+
 /// The payments that stored evidence considered, the likeliest first.
 pub fn considered_in(stored: &str) -> Vec<Suggestion> {
     serde_json::from_str::<Considering>(stored).map(|found| found.considered).unwrap_or_default()

@@ -6,7 +6,7 @@
 
 use crate::app::App;
 use crate::domain::alert::AlertRow;
-use crate::domain::matching::{CANDIDATES_MAX, ENDED_WITHIN, NEAR_MISS, has_ended_lately, similar_amounts};
+use crate::domain::matching::{CANDIDATES_MAX, NEAR_MISS, has_ended_lately, similar_amounts, speaks_since};
 use crate::domain::money::Money;
 use crate::domain::name::index::Likeness;
 use crate::domain::name::{Folded, NameVerdict, verdict_folded};
@@ -135,7 +135,7 @@ pub async fn asked_before(
     account_id: i64,
     received: Money,
 ) -> Result<AskedBefore, OpError> {
-    let since = alert.first_seen - ENDED_WITHIN;
+    let since = speaks_since(interval(alert), alert.first_seen);
     let amounts = possible_amounts(received);
     let asked = app.store.payments_asked_before(account_id, amounts, since, CORRECTIONS_MAX).await?;
     Ok(AskedBefore { payments: open_or_ended_lately(alert, asked.payments), ..asked })
@@ -180,7 +180,7 @@ pub async fn ended_lately(
     account_id: i64,
     amounts: ((Money, Money), Money),
 ) -> Result<(Vec<Payment>, bool), OpError> {
-    let since = alert.first_seen - ENDED_WITHIN;
+    let since = speaks_since(interval(alert), alert.first_seen);
     // Where no time is told, those that ended lately and could be approved in the month before.
     let approvable_after = interval(alert).begin.max(since - SUGGEST_WITHIN);
     let times = (approvable_after, since);

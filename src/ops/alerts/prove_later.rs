@@ -14,22 +14,15 @@ use super::draft::{FIRST_PAUSE, Taken, alert_unit, draft, place};
 use super::take::after_storing;
 use crate::app::App;
 use crate::domain::alert::{AlertRow, AlertStatus, Authenticity};
-use crate::domain::time::{Span, Timestamp};
-use crate::ops::{OpError, RACES_MAX};
+use crate::domain::notice::NoticeKind;
+use crate::domain::time::Span;
+use crate::ops::notices::alarms::raise;
+use crate::ops::{JobEnd, OpError, RACES_MAX};
 use crate::store::tables::alerts;
 use crate::store::tables::jobs::{self, JobKind};
 use crate::store::{Applied, Step};
 
 const PAUSE_MAX: Span = Span::minutes(15);
-
-/// What one more look came to.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verified {
-    /// It is settled, one way or the other; the job is over.
-    Done,
-    /// The key is still not to be had.
-    Later { at: Timestamp, why: String },
-}
 
 /// Whoever can look at a mail's proof again; the workers are handed one at the start.
 pub trait Verifier: Send + Sync {
@@ -38,7 +31,7 @@ pub trait Verifier: Send + Sync {
 }
 
 /// A look under way.
-pub type Looking<'a> = Pin<Box<dyn Future<Output = Result<Verified, OpError>> + Send + 'a>>;
+pub type Looking<'a> = Pin<Box<dyn Future<Output = Result<JobEnd, OpError>> + Send + 'a>>;
 
 /// Whether the alert still waits for its proof.
 pub fn is_waiting(alert: &AlertRow) -> bool {
@@ -46,28 +39,34 @@ pub fn is_waiting(alert: &AlertRow) -> bool {
 }
 
 /// What follows when a mail that waits was looked at again.
-pub async fn looked_again(
-    app: &App,
-    alert: &AlertRow,
-    taken: &Taken,
-    tries: i64,
-) -> Result<Verified, OpError> {
+pub async fn looked_again(app: &App, alert: &AlertRow, taken: &Taken, tries: i64) -> Result<JobEnd, OpError> {
     let now = app.now();
     if let Some(missing) = taken.waits {
         let until = alert.first_seen + missing.patience();
         let why = taken.why.last().cloned().unwrap_or_default();
         if now < until {
-            return Ok(Verified::Later { at: (now + pause_after(tries)).min(until), why });
+            return Ok(JobEnd::Later { at: (now + pause_after(tries)).min(until), why });
         }
-        metrics::counter!("tillbell_alarms_total", "kind" => "mail_not_proven").increment(1);
         tracing::error!(
             alert = alert.id,
             from = taken.mail_from,
             why,
             "ALARM: the key that could prove a mail was not found in time; the mail stays quarantined"
         );
+        let id = alert.id;
+        let from = taken.mail_from.as_deref().unwrap_or("nobody");
+        let body = format!("A mail from {from:?} waits in quarantine as alert {id}: {why}.");
+        // Anybody may write such mails: one cause for each address that they claim to come from.
+        raise(
+            app,
+            NoticeKind::MailNotProven,
+            &format!("mails from {from}"),
+            &body,
+            &format!("/operator/alerts/{id}"),
+        )
+        .await;
     }
-    settle_proof(app, alert, taken).await.map(|_| Verified::Done)
+    settle_proof(app, alert, taken).await.map(|_| JobEnd::Done)
 }
 
 fn pause_after(tries: i64) -> Span {

@@ -56,12 +56,13 @@ impl Similar {
 }
 
 /// Between which times of our sight alerts may be about the same money as this one, where nothing tells more: as long
-/// as a payment can be open it can be told of again, or taken back.
+/// as a payment can be open it can be told of again, or taken back. Nothing is seen before it happened, so a mail that
+/// comes late by the bank's own time, or by its Date, is compared from that time on.
 pub(super) fn sight(app: &App, alert: &AlertRow) -> (Timestamp, Timestamp) {
     let open = app.config.payments.expiry + app.config.payments.late_window;
     let least = if is_forwarded(alert) { FORWARDED_WITHIN } else { SEEN_WITHIN };
     let within = least.max(open);
-    (alert.first_seen - within, alert.first_seen + within)
+    (told_time(alert).end.min(alert.first_seen) - within, alert.first_seen + within)
 }
 
 /// Who asks.
@@ -74,12 +75,14 @@ enum Asking {
     Person,
 }
 
-/// Looks at the other alerts for a decision by the rules.
+/// Looks at the other alerts for a decision by the rules: also at those seen since the payment was asked for that it would
+/// pay, which may be long ago where a mailbox could not be read.
 pub async fn similar_alerts(
     app: &App,
     alert: &AlertRow,
     account_id: i64,
     received: Money,
+    since: Timestamp,
 ) -> Result<Similar, OpError> {
     let accounts = app.directory.accounts().await?;
     let holding_account = holding_account_of(&accounts, account_id);
@@ -90,7 +93,8 @@ pub async fn similar_alerts(
     // Another telling of what came over a virtual account may name the one that it is settled through.
     on_accounts.extend(accounts.iter().filter(|one| one.via == Some(account_id)).map(|one| Some(one.id)));
     // Boxed: ten concurrent reads make a large future, deep in a chain of calls.
-    Box::pin(compare(app, alert, &accounts, (holding_account, &on_accounts), received, Asking::Rule)).await
+    let compared = Compared { on_accounts: &on_accounts, holding_account, received, since };
+    Box::pin(compare(app, alert, &accounts, &compared, Asking::Rule)).await
 }
 
 /// The same for a person who credits the money to this account. Of an alert that names none, and of money
@@ -100,6 +104,7 @@ pub async fn similar_for_person(
     alert: &AlertRow,
     account_id: i64,
     received: Money,
+    since: Timestamp,
 ) -> Result<Similar, OpError> {
     let accounts = app.directory.accounts().await?;
     let holding_account = holding_account_of(&accounts, account_id);
@@ -118,8 +123,8 @@ pub async fn similar_for_person(
     if is_cut {
         on_accounts.truncate(FORWARDED_ACCOUNTS_MAX);
     }
-    let compared = compare(app, alert, &accounts, (holding_account, &on_accounts), received, Asking::Person);
-    let mut similar = Box::pin(compared).await?;
+    let compared = Compared { on_accounts: &on_accounts, holding_account, received, since };
+    let mut similar = Box::pin(compare(app, alert, &accounts, &compared, Asking::Person)).await?;
     if is_cut {
         similar
             .doubt("it was forwarded, and there are too many accounts to compare it with all alerts".into());
@@ -127,20 +132,29 @@ pub async fn similar_for_person(
     Ok(similar)
 }
 
+/// With what an alert is compared.
+struct Compared<'a> {
+    /// `None`: alerts that name no account.
+    on_accounts: &'a [Option<i64>],
+    holding_account: i64,
+    received: Money,
+    /// When the payment was asked for, if it is known; else our first sight of the alert.
+    since: Timestamp,
+}
+
 async fn compare(
     app: &App,
     alert: &AlertRow,
     accounts: &[ReceivingAccount],
-    (holding_account, on_accounts): (i64, &[Option<i64>]),
-    received: Money,
+    compared: &Compared<'_>,
     asking: Asking,
 ) -> Result<Similar, OpError> {
-    let facts = &alert.facts;
+    let (facts, received) = (&alert.facts, compared.received);
     let (by_key, by_session, by_reference, others, forwarded) = tokio::try_join!(
-        settled_on(app, alert, holding_account),
+        settled_on(app, alert, compared.holding_account),
         sharing_session(app, facts.session_id.as_deref(), Some(received)),
         sharing_reference(app, alert),
-        gather(app, alert, on_accounts, received),
+        gather(app, alert, compared),
         paid_by_forwards(app, alert, received),
     )?;
     let mut similar = Similar::default();
@@ -221,10 +235,10 @@ async fn paid_by_forwards(app: &App, alert: &AlertRow, received: Money) -> Resul
 async fn gather(
     app: &App,
     alert: &AlertRow,
-    on_accounts: &[Option<i64>],
-    received: Money,
+    compared: &Compared<'_>,
 ) -> Result<(Vec<AlertRow>, bool), OpError> {
-    let seen = sight(app, alert);
+    let (since, until) = sight(app, alert);
+    let (seen, received) = ((since.min(compared.since), until), compared.received);
     let time = told_time(alert);
     let when = When {
         time: (time.begin, time.end),
@@ -233,7 +247,7 @@ async fn gather(
         template: alert.facts.template.as_deref(),
     };
     let (mut others, mut full) = (Vec::new(), false);
-    for account in on_accounts.iter().copied() {
+    for account in compared.on_accounts.iter().copied() {
         let is_by_time = is_timed(alert) && !is_forwarded(alert) && !alert.facts.is_told_as_lost();
         let (timed, rest) = if is_by_time {
             // A credit of its own session id is found by that; one of another in its layout is other money.

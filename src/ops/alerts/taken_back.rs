@@ -18,6 +18,8 @@ use super::similar::{LIKELY_MAX, named_by, sight};
 use crate::app::App;
 use crate::domain::account::ReceivingAccount;
 use crate::domain::alert::{AlertKind, AlertRow, AlertStatus};
+use crate::domain::money::naira;
+use crate::domain::notice::NoticeKind;
 use crate::domain::same_transfer::{
     FEE_MOST, is_credit, is_fee, is_incoming_money, is_vouched, leaves_alone, may_be_about,
     may_be_of_one_payer, may_be_on, may_be_on_one_account, may_be_one_debit, may_be_the_same_money,
@@ -25,6 +27,7 @@ use crate::domain::same_transfer::{
     tells_the_same, undoing_in_words,
 };
 use crate::domain::told_before::{has_paid_once, tells_loss_in_other_words};
+use crate::ops::notices::alarms::raise;
 use crate::ops::{OpError, RACES_MAX};
 use crate::store::Step;
 use crate::store::tables::alerts;
@@ -32,6 +35,8 @@ use crate::store::tables::jobs::{self, JobKind};
 
 /// Credits that one alarm names.
 const TOLD_MAX: usize = 10;
+/// Credits of one amount of which it is asked whether another debit took them back.
+const GONE_MAX: usize = 50;
 /// Credits of one amount that are looked at.
 const CREDITS_MAX: usize = 500;
 
@@ -75,7 +80,6 @@ pub(in crate::ops) async fn link_taken_back_credits(app: &App, undoing: &AlertRo
         .map(|credit| credit.id)
         .collect();
     if !settled.is_empty() {
-        metrics::counter!("tillbell_alarms_total", "kind" => "money_taken_back").increment(1);
         tracing::error!(
             undoing = undoing.id,
             credits = settled.len(),
@@ -83,8 +87,22 @@ pub(in crate::ops) async fn link_taken_back_credits(app: &App, undoing: &AlertRo
             "ALARM: a debit or reversal may have taken back one of several credits of this amount; look at the \
              bank's statement and use `payment reverse` if so"
         );
+        let body = format!(
+            "Alert {} may have taken back one of {} credits of this amount.",
+            undoing.id,
+            settled.len()
+        );
+        tell(app, undoing.id, None, &body).await;
     }
     Ok(())
+}
+
+/// Raises the alarm about a debit or reversal; `of` is the credit that it is about, if it is one.
+async fn tell(app: &App, undoing: i64, of: Option<i64>, body: &str) {
+    let cause =
+        of.map_or_else(|| format!("alert {undoing}"), |credit| format!("alert {undoing} of {credit}"));
+    let page = format!("/operator/alerts/{undoing}");
+    raise(app, NoticeKind::MoneyTakenBack, &cause, body, &page).await;
 }
 
 /// The credits that a debit or reversal concerns. Those that were reversed already are among them: then it concerns
@@ -115,11 +133,39 @@ pub(in crate::ops) async fn concerned_by(app: &App, undoing: &AlertRow) -> Resul
         named.extend(other);
         if paid.len() <= LIKELY_MAX { named.extend(paid) } else { any_one.extend(paid) }
     }
+    if of_amount.len() > LIKELY_MAX {
+        of_amount = without_gone(app, undoing, of_amount).await?;
+    }
     // Anybody can type a session id into a small transfer, so those of its amount are meant as well.
     let (likely, unsure) = likely_ones(undoing, of_amount);
     named.extend(likely);
     any_one.extend(unsure);
     Ok(Concerned { all: named, any_one })
+}
+
+/// Without those that another debit has taken back: each is gone already, and they must not hide the one that is left.
+/// A debit that may be the same one, told again, still means its credit.
+async fn without_gone(
+    app: &App,
+    undoing: &AlertRow,
+    credits: Vec<AlertRow>,
+) -> Result<Vec<AlertRow>, OpError> {
+    let (reversed, mut left): (Vec<_>, Vec<_>) =
+        credits.into_iter().partition(|credit| credit.status == AlertStatus::Reversed);
+    for (at, credit) in reversed.into_iter().enumerate() {
+        let is_gone = at < GONE_MAX && is_gone_by_another(app, undoing, &credit).await?;
+        if !is_gone {
+            left.push(credit);
+        }
+    }
+    Ok(left)
+}
+
+async fn is_gone_by_another(app: &App, undoing: &AlertRow, credit: &AlertRow) -> Result<bool, OpError> {
+    let undone_by =
+        app.store.reversed_of_alert(credit.id).await?.into_iter().find_map(|one| one.undoing_alert);
+    let Some(id) = undone_by.filter(|id| *id != undoing.id) else { return Ok(false) };
+    Ok(app.store.alert(id).await?.is_some_and(|other| !may_be_one_debit(undoing, &other)))
 }
 
 /// Of the credits of its account and amount the likely ones, or else all among which it cannot be told.
@@ -155,13 +201,17 @@ async fn of_its_account_and_amount(
     for one in accounts.iter().filter(|one| may_be_on(undoing, one.id, accounts)) {
         let read = app.store.alerts_seen(Some(one.id), amount, seen, CREDITS_MAX).await?;
         if read.len() >= CREDITS_MAX {
-            metrics::counter!("tillbell_alarms_total", "kind" => "money_taken_back").increment(1);
             tracing::error!(
                 undoing = undoing.id,
                 account = one.id,
                 "ALARM: more than {CREDITS_MAX} alerts of this amount: a debit or reversal may have taken back an older credit \
                  than those that were looked at; look at the bank's statement"
             );
+            let body = format!(
+                "Alert {} may have taken back a credit that is older than the {CREDITS_MAX} that were looked at.",
+                undoing.id
+            );
+            tell(app, undoing.id, None, &body).await;
         }
         found.extend(read);
     }
@@ -257,7 +307,6 @@ async fn tell_failed_debit(app: &App, undoing: &AlertRow) -> Result<(), OpError>
     for other in told_again(app, undoing).await? {
         let undone = app.store.settlements_undone_by(other.id).await?;
         if other.facts.told_states() != undoing.facts.told_states() && !undone.is_empty() {
-            metrics::counter!("tillbell_alarms_total", "kind" => "money_taken_back").increment(1);
             tracing::error!(
                 debit = other.id,
                 told_by = undoing.id,
@@ -265,6 +314,11 @@ async fn tell_failed_debit(app: &App, undoing: &AlertRow) -> Result<(), OpError>
                 "ALARM: a debit that undid a payment is now told in another state, so its money may be there after \
                  all; look at the bank's statement"
             );
+            let body = format!(
+                "Alert {} undid a payment, and alert {} tells that debit in another state: its money may be there after all.",
+                other.id, undoing.id
+            );
+            tell(app, undoing.id, None, &body).await;
         }
     }
     Ok(())
@@ -318,7 +372,6 @@ async fn tell_alarm(app: &App, credit: &AlertRow, undoing: i64) {
         Some(id) => app.store.payment(id).await.ok().flatten(),
         None => None,
     };
-    metrics::counter!("tillbell_alarms_total", "kind" => "money_taken_back").increment(1);
     tracing::error!(
         credit = credit.id,
         undoing,
@@ -327,4 +380,15 @@ async fn tell_alarm(app: &App, credit: &AlertRow, undoing: i64) {
         "ALARM: a debit or reversal may have taken back money that was credited; \
          look at both alerts and use `payment reverse` if so"
     );
+    let what = match &payment {
+        Some(payment) => format!(
+            "payment {} of business {} ({}), which alert {} credited",
+            payment.transaction_id,
+            payment.business_id,
+            naira(payment.amount),
+            credit.id
+        ),
+        None => format!("what alert {} credited", credit.id),
+    };
+    tell(app, undoing, Some(credit.id), &format!("Alert {undoing} may have taken back {what}.")).await;
 }

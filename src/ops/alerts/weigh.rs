@@ -6,17 +6,18 @@
 
 use super::may_be_meant::{Read, SUGGEST_WITHIN, others_meant, read_open_payments, with_suggestions};
 use super::other_accounts::{OnFitting, on_fitting_accounts, on_other_accounts};
-use super::similar::{Similar, similar_alerts};
+use super::similar::{Similar, sight, similar_alerts};
 use crate::app::App;
 use crate::domain::account::{ReceivingAccount, is_full_account_number};
 use crate::domain::alert::AlertRow;
 use crate::domain::matching::{
     Beneficiary, Candidate, Considered, Decision, Incoming, NOT_ALL_CHECKED, ReviewKind, SUGGESTIONS_MAX,
-    Verdicts, WhichAccount, consider_on, decide,
+    Verdicts, WhichAccount, consider_alone, consider_on, decide,
 };
 use crate::domain::name::{NameVerdict, fold};
 use crate::domain::payment::Payment;
 use crate::domain::same_transfer::interval;
+use crate::domain::time::Timestamp;
 use crate::ops::OpError;
 use crate::ops::payments::like_names::add_unknown;
 use crate::ops::wallet_payments::topup::{HeldTopup, held_topup};
@@ -60,6 +61,22 @@ pub async fn weigh_against(
     alert: &AlertRow,
     objection: Option<&Objection>,
 ) -> Result<Weighed, OpError> {
+    let weighed = Box::pin(weigh_since(app, alert, objection, alert.first_seen)).await?;
+    // A payment that was kept open for longer than alerts are compared: whatever came since may be its money.
+    let asked = weighed.payments.iter().map(|payment| payment.created_at).min();
+    let is_approved = matches!(weighed.decision.verdict, Verdicts::Approve { .. });
+    match asked.filter(|asked| is_approved && *asked < sight(app, alert).0) {
+        Some(asked) => Box::pin(weigh_since(app, alert, objection, asked)).await,
+        None => Ok(weighed),
+    }
+}
+
+async fn weigh_since(
+    app: &App,
+    alert: &AlertRow,
+    objection: Option<&Objection>,
+    since: Timestamp,
+) -> Result<Weighed, OpError> {
     let account = match alert.account_id {
         Some(id) => app.directory.accounts().await?.iter().find(|account| account.id == id).cloned(),
         None => None,
@@ -71,7 +88,7 @@ pub async fn weigh_against(
     let amount_version = app.store.amount_version(holding_account, received).await?;
     let mut doubts = alert.facts.doubts.clone();
     doubts.extend(objection.map(|objection| objection.reason.clone()));
-    let similar = similar_alerts(app, alert, account.id, received).await?;
+    let similar = similar_alerts(app, alert, account.id, received, since).await?;
     let mut doubt_kinds = kinds_of_doubts(alert, objection, &similar);
     for doubt in similar.doubts {
         if !doubts.contains(&doubt) {
@@ -223,13 +240,11 @@ fn show(incoming: &Incoming<'_>, account_id: Option<i64>, payment: &Payment, dec
     if decision.considered.iter().any(|c| c.payment_id == payment.id) {
         return;
     }
-    let candidates = candidates(std::slice::from_ref(payment));
-    let alone = match payment.account_id == account_id {
-        true => decide(incoming, &candidates).considered,
-        false => consider_on(WhichAccount::Another, incoming, &candidates),
-    };
+    let is_own = payment.account_id == account_id;
+    let which_account = if is_own { WhichAccount::Own } else { WhichAccount::Another };
+    let alone = candidates(std::slice::from_ref(payment));
     decision.considered.truncate(SUGGESTIONS_MAX - 1);
-    decision.considered.extend(alone);
+    decision.considered.extend(alone.iter().map(|one| consider_alone(which_account, incoming, one)));
 }
 
 /// What is known of the payments that may be meant.

@@ -4,15 +4,19 @@
 //! Asked for an alert that waits when a correction comes (`rematch`), and for one that comes when the correction
 //! was made after the money (`decide`).
 
+use super::may_be_meant::{asked_before, ended_lately};
 use super::other_accounts::{Beside, ever_on_other_accounts};
 use super::weigh::{Objection, Weighed, weigh, weigh_against};
 use crate::app::App;
 use crate::domain::account::ReceivingAccount;
 use crate::domain::alert::AlertRow;
-use crate::domain::matching::{AmountFit, Beneficiary, Verdicts, of_another_in_words, similar_amounts};
+use crate::domain::matching::{
+    AmountFit, Beneficiary, Verdicts, of_another_in_words, similar_amounts, speaks_since,
+};
 use crate::domain::name::index::Likeness;
 use crate::domain::name::{Folded, NameVerdict, verdict_folded};
 use crate::domain::payment::{Payment, Status};
+use crate::domain::same_transfer::interval;
 use crate::domain::time::{Span, Timestamp};
 use crate::ops::OpError;
 use crate::ops::payments::like_names::{ANY_AMOUNT, Wanted, is_index_unfinished, payments_like};
@@ -40,8 +44,8 @@ pub(in crate::ops) async fn weigh_corrected(
 }
 
 /// What speaks against the corrected payment: on this account a payment of another beneficiary, open or ended
-/// lately, whose name is like the alert's; or an open one of the amount or about it, whatever its name, for people
-/// pay from the accounts of others, and round. On any other account one whose name is like the alert's and that the
+/// lately, whose name is like the alert's; or one of the amount or about it, open, ended lately or corrected since,
+/// whatever its name, for people pay from the accounts of others, and round. On any other account one whose name is like the alert's and that the
 /// money would pay, for people pay into the account that they know.
 async fn somebody_else(
     app: &App,
@@ -69,6 +73,21 @@ async fn somebody_else(
         };
         return Ok(Some(objection(other, asks_for)));
     }
+    let ((ended, is_cut), before) = tokio::try_join!(
+        ended_lately(app, alert, account_id, (similar_amounts(received), received)),
+        asked_before(app, alert, account_id, received),
+    )?;
+    let may_be_more = may_be_more || is_cut || before.may_be_more;
+    // Whoever pays for somebody else is no less meant when that payment has ended, or was corrected.
+    if let Some(other) = ended.into_iter().find(|other| Beneficiary::of(other) != own) {
+        return Ok(Some(objection(
+            other,
+            "on this account, which has ended, asked for about what was received",
+        )));
+    }
+    if let Some(other) = before.payments.into_iter().find(|other| Beneficiary::of(other) != own) {
+        return Ok(Some(objection(other, "on this account asked for about that before it was corrected")));
+    }
     let wanted = Wanted {
         account_id: Some(account_id),
         payer_name: name,
@@ -82,7 +101,7 @@ async fn somebody_else(
     let counts = |other: &Payment| {
         let expected = Folded::new(&other.payer_name);
         Beneficiary::of(other) != own
-            && ended_after(other, app.now() - OTHERS_WITHIN)
+            && ended_after(other, (app.now() - OTHERS_WITHIN).min(speaks_since(interval(alert), alert.first_seen)))
             // Close to everybody, it says nothing about anybody.
             && !expected.is_too_long()
             && verdict_folded(&expected, &received_name, &cut) != NameVerdict::Different

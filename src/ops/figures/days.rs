@@ -130,6 +130,11 @@ pub async fn bank_shares(app: &App, days: Days) -> Result<Vec<BankShare>, OpErro
     Ok(app.store.bank_shares(app.now().lagos_day() - days.count() + 1).await?)
 }
 
+/// The same of each day, by bank and day.
+pub async fn bank_days(app: &App, days: Days) -> Result<Vec<(i64, BankShare)>, OpError> {
+    Ok(app.store.bank_days(app.now().lagos_day() - days.count() + 1).await?)
+}
+
 /// Live approvals of all businesses in each of the last minutes, the oldest first; the present minute is the last.
 pub async fn approvals_by_minute(app: &App, minutes: u16) -> Result<Vec<i64>, OpError> {
     let last = minute_of(app.now());

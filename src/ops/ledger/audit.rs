@@ -5,6 +5,9 @@
 //! one payment and no key of a transfer two, the chain of seals is whole, and the append-only tables
 //! are guarded. All counts come from one snapshot, so that the service may go on meanwhile. Reads only.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use super::audit_webhooks::bodies_agree;
 use super::check::{Check, Found};
 use super::seal::seal_hash;
@@ -16,9 +19,22 @@ use crate::store::audit::{CHECKS, Clause, counted_once, figures};
 const SEALS_PER_READ: usize = 200;
 
 pub async fn audit(app: &App) -> Result<Vec<Check>, OpError> {
-    let clauses: Vec<Clause> =
-        CHECKS.into_iter().chain(counted_once::CHECKS).chain(figures::CHECKS).collect();
-    let answers = app.store.count_in_snapshot(clauses.clone()).await?;
+    audit_counting(app, Arc::default()).await
+}
+
+fn clauses() -> Vec<Clause> {
+    CHECKS.into_iter().chain(counted_once::CHECKS).chain(figures::CHECKS).collect()
+}
+
+/// How many clauses there are.
+pub fn steps() -> usize {
+    clauses().len() + 3
+}
+
+/// The same; `done` is raised with every clause that was looked at, up to [`steps`].
+pub async fn audit_counting(app: &App, done: Arc<AtomicUsize>) -> Result<Vec<Check>, OpError> {
+    let clauses = clauses();
+    let answers = app.store.count_in_snapshot(clauses.clone(), done.clone()).await?;
     let mut checks = Vec::with_capacity(answers.len() + 3);
     for ((name, ..), counted) in clauses.into_iter().zip(answers) {
         let mut found = Vec::with_capacity(counted.found.len());
@@ -32,12 +48,15 @@ pub async fn audit(app: &App) -> Result<Vec<Check>, OpError> {
         checks.push(Check { name, rows: counted.rows, violations: counted.violations, found });
     }
     checks.push(bodies_agree(app).await?);
+    done.fetch_add(1, Ordering::Relaxed);
     checks.push(chain(app).await?);
+    done.fetch_add(1, Ordering::Relaxed);
     let (rows, unguarded) = app.store.append_only_guards().await?;
     let whole = |table: &&str| Found { table: (*table).to_owned(), id: None, payment: None };
     let violations = unguarded.len() as i64;
     let found = unguarded.iter().map(whole).collect();
     checks.push(Check { name: "append_only_is_guarded", rows, violations, found });
+    done.fetch_add(1, Ordering::Relaxed);
     Ok(checks)
 }
 

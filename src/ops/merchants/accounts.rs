@@ -10,8 +10,10 @@ use crate::domain::account::{ReceivingAccount, is_full_account_number, look_alik
 use crate::domain::merchant::Mode;
 use crate::domain::text::is_plain_line;
 use crate::domain::time::{Span, Timestamp};
+use crate::ops::paging::PAGE_ROWS;
 use crate::ops::{OpError, RACES_MAX};
 use crate::store::IdKind;
+pub use crate::store::tables::accounts::OPEN_MAX;
 use crate::store::tables::accounts::{self, ACCOUNTS_MAX};
 use crate::store::tables::acts;
 use crate::store::tables::jobs::{self, JobKind};
@@ -130,6 +132,48 @@ pub struct AddedAccount {
 /// All receiving accounts, retired ones too.
 pub async fn list_accounts(app: &App) -> Result<Vec<ReceivingAccount>, OpError> {
     Ok(app.store.accounts().await?)
+}
+
+/// An account with how it is used.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AccountUse {
+    pub account: ReceivingAccount,
+    /// Open payments that ask for money on it, counted up to [`OPEN_MAX`].
+    pub open_payments: i64,
+    pub last_alert: Option<Timestamp>,
+}
+
+/// Accounts for pages.
+#[derive(Clone, Debug)]
+pub struct AccountPage {
+    pub rows: Vec<AccountUse>,
+    /// The next page begins behind this id; `None`: there are no more.
+    pub after: Option<i64>,
+}
+
+/// A page of accounts, those in use first or retired ones alone; of one business if one is given.
+pub async fn browse_accounts(
+    app: &App,
+    retired: bool,
+    business_id: Option<i64>,
+    after: Option<i64>,
+) -> Result<AccountPage, OpError> {
+    let mut all = list_accounts(app).await?;
+    all.retain(|one| {
+        one.retired_at.is_some() == retired
+            && business_id.is_none_or(|id| one.business_id == Some(id))
+            && after.is_none_or(|after| one.id > after)
+    });
+    let more = all.len() > PAGE_ROWS;
+    all.truncate(PAGE_ROWS);
+    let after = all.last().filter(|_| more).map(|last| last.id);
+    let mut rows = Vec::with_capacity(all.len());
+    for account in all {
+        let open_payments = app.store.open_payments_on(account.id).await?;
+        let last_alert = app.store.last_alert_on(account.id).await?;
+        rows.push(AccountUse { account, open_payments, last_alert });
+    }
+    Ok(AccountPage { rows, after })
 }
 
 /// Adds an account, or takes a retired one into use again.

@@ -9,10 +9,13 @@ use crate::app::App;
 use crate::domain::charges::{RATE_WHOLE, Schedule};
 use crate::domain::merchant::Business;
 use crate::domain::money::{Money, naira};
+use crate::domain::notice::NoticeKind;
 use crate::domain::text::is_plain_line;
 use crate::domain::time::{Span, Timestamp};
 use crate::domain::webhook::Secret;
 use crate::domain::weburl;
+use crate::ops::notices::merchants::switched;
+use crate::ops::paging::PAGE_ROWS;
 use crate::ops::{OpError, RACES_MAX};
 use crate::store::tables::{acts, deliveries, merchants, wallets};
 use crate::store::{Applied, IdKind};
@@ -101,6 +104,8 @@ pub struct BusinessChange {
     pub rate_limit: Option<Option<i64>>,
     pub wallet_rate_limit: Option<Option<i64>>,
     pub charges: ChargeChange,
+    /// What members are told by mail; all else is switched off.
+    pub notices: Option<Vec<NoticeKind>>,
 }
 
 /// A business and the text of its new webhook secret, which is shown once.
@@ -136,6 +141,56 @@ pub async fn find_business(app: &App, id: i64) -> Result<Option<Business>, OpErr
 /// All of them, oldest first.
 pub async fn list_businesses(app: &App) -> Result<Vec<Business>, OpError> {
     Ok(app.store.businesses().await?)
+}
+
+/// Days of the volume that a list shows.
+const VOLUME_DAYS: i64 = 30;
+
+/// A business as a list of all of them shows it.
+#[derive(Clone, Debug)]
+pub struct BusinessRow {
+    pub business: Business,
+    pub balance: Money,
+    /// Live approvals of the last 30 days.
+    pub volume: Money,
+}
+
+/// Businesses for pages, the newest first.
+#[derive(Clone, Debug)]
+pub struct BusinessPage {
+    pub rows: Vec<BusinessRow>,
+    /// The next page begins before this id; `None`: there are no more.
+    pub before: Option<i64>,
+}
+
+/// A page of businesses whose id, name or e-mail fits what is looked for.
+pub async fn browse_businesses(app: &App, query: &str, before: Option<i64>) -> Result<BusinessPage, OpError> {
+    let (wanted, id) = (query.trim().to_lowercase(), query.trim().parse::<i64>().ok());
+    let fits = |one: &Business| {
+        before.is_none_or(|before| one.id < before)
+            && (wanted.is_empty()
+                || Some(one.id) == id
+                || one.name.to_lowercase().contains(&wanted)
+                || one.email.to_lowercase().contains(&wanted))
+    };
+    let mut found: Vec<Business> = list_businesses(app).await?.into_iter().rev().filter(fits).collect();
+    let more = found.len() > PAGE_ROWS;
+    found.truncate(PAGE_ROWS);
+    let (Some(newest), Some(oldest)) = (found.first(), found.last()) else {
+        return Ok(BusinessPage { rows: Vec::new(), before: None });
+    };
+    let (ids, day) = ((oldest.id, newest.id), app.now().lagos_day() - VOLUME_DAYS + 1);
+    let before = more.then_some(oldest.id);
+    let balances = app.store.balances(ids.0, ids.1).await?;
+    let volumes = app.store.volumes(ids, day).await?;
+    let of =
+        |all: &[(i64, Money)], id| all.iter().find(|(of, _)| *of == id).map_or(Money::ZERO, |(_, sum)| *sum);
+    let row = |business: Business| BusinessRow {
+        balance: of(&balances, business.id),
+        volume: of(&volumes, business.id),
+        business,
+    };
+    Ok(BusinessPage { rows: found.into_iter().map(row).collect(), before })
 }
 
 /// A business with what changes by itself.
@@ -245,7 +300,16 @@ pub async fn set_business(
         };
         let now = app.now();
         let act_id = app.store.id(IdKind::Act).await?;
-        let what = told(&old, &new);
+        let mut what = told(&old, &new);
+        if let Some(on) = &change.notices {
+            let on: Vec<&str> = on.iter().map(|kind| kind.as_str()).collect();
+            let on = if on.is_empty() { "none".to_owned() } else { on.join(", ") };
+            what = [what, format!("notices by mail: {on}")]
+                .into_iter()
+                .filter(|part| !part.is_empty())
+                .collect::<Vec<_>>()
+                .join(", ");
+        }
         let unit = app.store.unit(id).await?.step(merchants::set_business(&new, now)).step(acts::record_of(
             id,
             act_id,
@@ -255,6 +319,7 @@ pub async fn set_business(
             &what,
             now,
         ));
+        let unit = unit.steps(change.notices.iter().flat_map(|on| switched(id, on)));
         // Deliveries that wait for a paused target look at once whether this is another one.
         let is_moved = old.webhook_url != new.webhook_url;
         let unit = unit.steps(is_moved.then(|| deliveries::wake_paused(id, now)).into_iter().flatten());

@@ -6,7 +6,7 @@
 use zeroize::Zeroizing;
 
 use crate::app::App;
-use crate::domain::merchant::{ApiKey, Mode, key_hash, key_text};
+use crate::domain::merchant::{ApiKey, KeyRights, KeyScope, Mode, key_hash, key_text};
 use crate::domain::time::Span;
 use crate::ops::OpError;
 use crate::store::tables::{acts, merchants};
@@ -21,6 +21,9 @@ const LIFE_MAX: Span = Span::days(3650);
 /// Draws of random bytes before giving up; one draw fails less than once in 10^20.
 const DRAWS_MAX: usize = 3;
 
+/// Keys of a business that work; what is listed shows all of them.
+const KEYS_MAX: usize = 200;
+
 /// Why nothing was changed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KeyRefusal {
@@ -30,6 +33,8 @@ pub enum KeyRefusal {
     Unknown(i64),
     #[error("the label must have 1 to 100 characters and no control characters")]
     Label,
+    #[error("the business has {KEYS_MAX} keys that work; revoke those that nobody uses")]
+    TooMany,
     #[error("a key must be valid for one second to ten years; without --expires it does not expire")]
     Life,
 }
@@ -54,10 +59,11 @@ pub async fn add_key(
     app: &App,
     operator: &str,
     business_id: i64,
-    mode: Mode,
+    scope: impl Into<KeyScope>,
     label: Option<&str>,
     life: Option<Span>,
 ) -> Result<Result<NewKey, KeyRefusal>, OpError> {
+    let KeyScope { mode, rights } = scope.into();
     let label = label.map(str::trim);
     let is_label = |l: &str| !l.is_empty() && l.chars().count() <= LABEL_MAX && !l.contains(char::is_control);
     if !label.is_none_or(is_label) {
@@ -69,14 +75,19 @@ pub async fn add_key(
     if app.store.business(business_id).await?.is_none() {
         return Ok(Err(KeyRefusal::UnknownBusiness(business_id)));
     }
-    let text = draw(app, mode)?;
     let now = app.now();
+    let live = |key: &ApiKey| key.revoked_at.is_none() && key.expires_at.is_none_or(|at| at > now);
+    if app.store.api_keys(business_id).await?.iter().filter(|key| live(key)).count() >= KEYS_MAX {
+        return Ok(Err(KeyRefusal::TooMany));
+    }
+    let text = draw(app, mode)?;
     let key = ApiKey {
         id: app.store.id(IdKind::Key).await?,
         business_id,
         hint: text.chars().take(HINT_CHARS).collect(),
         label: label.map(str::to_owned),
         mode,
+        rights,
         created_at: now,
         expires_at: life.map(|life| now + life),
         revoked_at: None,
@@ -84,9 +95,12 @@ pub async fn add_key(
     };
     let act_id = app.store.id(IdKind::Act).await?;
     let subject = format!("key {}", key.id);
-    let unit = app.store.unit(business_id).await?.step(merchants::add_key(&key, key_hash(&text))).step(
-        acts::record_of(business_id, act_id, operator, "key add", &subject, label.unwrap_or_default(), now),
-    );
+    let told = match rights {
+        KeyRights::Write => label.unwrap_or_default().to_owned(),
+        KeyRights::Read => format!("{} (reads alone)", label.unwrap_or_default()).trim_start().to_owned(),
+    };
+    let noted = acts::record_of(business_id, act_id, operator, "key add", &subject, &told, now);
+    let unit = app.store.unit(business_id).await?.step(merchants::add_key(&key, key_hash(&text))).step(noted);
     match app.store.apply(unit).await? {
         Applied::Done(_) => {
             // It may have been asked for, and be remembered as unknown.

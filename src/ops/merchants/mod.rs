@@ -3,4 +3,6 @@
 pub mod accounts;
 pub mod businesses;
 pub mod keys;
+pub mod prove_website;
+pub mod set_up;
 pub mod websites;

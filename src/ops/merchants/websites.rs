@@ -68,7 +68,6 @@ pub struct WebsiteChange {
     pub inherit_charges: bool,
 }
 
-/// Adds a website, pending unless `approve` is set; refused as a whole if it cannot be approved.
 /// The websites of a business, whatever their state.
 pub async fn list_websites(
     app: &App,
@@ -80,6 +79,15 @@ pub async fn list_websites(
     Ok(Ok(app.store.websites(business_id).await?))
 }
 
+/// Websites that wait for an operator, which pages show.
+const PENDING_SHOWN: usize = 50;
+
+/// Websites of all businesses that wait for an operator, the oldest first.
+pub async fn pending_websites(app: &App) -> Result<Vec<Website>, OpError> {
+    Ok(app.store.pending_websites(PENDING_SHOWN).await?)
+}
+
+/// Adds a website, pending unless `approve` is set; refused as a whole if it cannot be approved.
 pub async fn add_website(
     app: &App,
     operator: &str,

@@ -15,7 +15,7 @@ use crate::domain::payment::{CORRECTIONS_WINDOW, CorrectRefusal, Kind, Payment};
 use crate::ops::{OpError, RACES_MAX};
 use crate::store::tables::jobs::{self, JobKind};
 use crate::store::tables::{corrections, payments};
-use crate::store::{Applied, IdKind};
+use crate::store::{Applied, IdKind, Step};
 
 /// What became of the request.
 #[derive(Debug)]
@@ -34,6 +34,18 @@ pub async fn correct_amount(
     transaction_id: &str,
     base: Money,
     remember: Option<&Remember<'_>>,
+) -> Result<Corrected, OpError> {
+    correct_noted(app, caller, transaction_id, base, remember, |_, _| None).await
+}
+
+/// The same with a step that notes who did it: of the payment before and after.
+pub(super) async fn correct_noted(
+    app: &App,
+    caller: &Caller,
+    transaction_id: &str,
+    base: Money,
+    remember: Option<&Remember<'_>>,
+    noted: impl Fn(&Payment, &Payment) -> Option<Step>,
 ) -> Result<Corrected, OpError> {
     for _ in 0..RACES_MAX {
         let now = app.now();
@@ -70,6 +82,7 @@ pub async fn correct_amount(
                 now,
                 now,
             ));
+        unit = unit.steps(noted(&before, after));
         if let Some(remember) = remember {
             unit = unit.step(remember.step(&shown));
         }

@@ -18,7 +18,7 @@ use crate::domain::name::Folded;
 use crate::domain::payment::{Kind, PayerDetails, Payment, TransferRequest};
 use crate::domain::time::Timestamp;
 use crate::ops::OpError;
-use crate::store::{Applied, IdKind};
+use crate::store::{Applied, IdKind, Step};
 
 /// Accounts that are chosen anew because the name rule found there what the index had not.
 const CHOICES_MAX: usize = 20;
@@ -57,6 +57,17 @@ pub async fn create_payment(
     new: NewPayment,
     remember: Option<&Remember<'_>>,
 ) -> Result<Created, OpError> {
+    create_noted(app, caller, new, remember, |_| None).await
+}
+
+/// The same with a step that notes who made it.
+pub(super) async fn create_noted(
+    app: &App,
+    caller: &Caller,
+    new: NewPayment,
+    remember: Option<&Remember<'_>>,
+    noted: impl FnOnce(&Payment) -> Option<Step>,
+) -> Result<Created, OpError> {
     let now = app.now();
     let Some(mut payment) = draft(app, caller, &new, now).await? else { return Ok(Created::TooLarge) };
     let payer = Folded::new(&payment.payer_name);
@@ -75,12 +86,11 @@ pub async fn create_payment(
         ),
         None => None,
     };
-    let mut unit = app.store.unit(payment.business_id).await?.steps(add_payment(&payment, &payer, bvn));
+    let unit = app.store.unit(payment.business_id).await?.steps(add_payment(&payment, &payer, bvn));
+    let unit = unit.steps(noted(&payment));
     let account_id = account.id;
     let view = PaymentView { payment, account: Some(account), website: Some(new.website) };
-    if let Some(remember) = remember {
-        unit = unit.step(remember.step(&view));
-    }
+    let unit = unit.steps(remember.map(|remember| remember.step(&view)));
     match app.store.apply(unit).await? {
         Applied::Done(_) => {
             app.directory.touch_account(account_id, now);
@@ -143,7 +153,8 @@ pub(in crate::ops) fn fresh_transaction_id(app: &App, now: Timestamp) -> String 
 fn collisions_with(colliding: &[Payment]) -> Vec<Collision> {
     let collision = |other: &Payment| {
         let (beneficiary, created_at) = (Beneficiary::of(other), other.created_at);
-        Some(Collision { account_id: other.account_id?, beneficiary, created_at })
+        let business_id = other.business_id;
+        Some(Collision { account_id: other.account_id?, beneficiary, business_id, created_at })
     };
     colliding.iter().filter_map(collision).collect()
 }

@@ -1,6 +1,7 @@
 //! Payment requests: made, read, found, corrected, and ended when nobody paid.
 
 pub mod browse;
+pub mod by_hand;
 pub mod choose_website;
 pub mod correct;
 pub mod create;
@@ -10,3 +11,4 @@ pub mod like_names;
 pub mod read;
 pub mod reject;
 pub mod sweep;
+pub mod timeline;

@@ -9,6 +9,7 @@ use super::users::link_address;
 use crate::app::App;
 use crate::domain::user::{FORGOT_LIFE, PasswordProblem, check_password, normal_email};
 use crate::ops::OpError;
+use crate::ops::notices::mails::forgot_mail;
 use crate::store::tables::users::{self, LinkKind, LinkRow, UserRow};
 use crate::store::tables::{acts, sessions};
 use crate::store::{Applied, IdKind};
@@ -52,8 +53,8 @@ pub async fn set_password(
     password: &str,
 ) -> Result<Result<(), LinkRefused>, OpError> {
     let hash = Vault::token_hash(token);
-    let user = match find(app, &hash).await? {
-        Found::Good(_, user) => *user,
+    let (link, user) = match find(app, &hash).await? {
+        Found::Good(link, user) => (link, *user),
         Found::Over => return Ok(Err(LinkRefused::Over)),
         Found::Unknown => return Ok(Err(LinkRefused::Unknown)),
     };
@@ -66,7 +67,9 @@ pub async fn set_password(
     };
     let now = app.now();
     let act_id = app.store.id(IdKind::Act).await?;
-    let after = UserRow { password: Some(made), ..user.clone() };
+    // A link to a new password comes by mail alone, so whoever opens it has the address.
+    let is_vouched = user.is_vouched || link.kind == LinkKind::Reset;
+    let after = UserRow { password: Some(made), is_vouched, ..user.clone() };
     let unit = app
         .store
         .unit(user.id)
@@ -83,25 +86,32 @@ pub async fn set_password(
     })
 }
 
-/// A link for somebody who has forgotten his password, to be mailed to the address; `None`: to nobody. It counts as a try,
-/// so that nobody is flooded with mails.
-pub async fn forgot(
-    app: &App,
-    email: &str,
-    address: &str,
-) -> Result<Result<Option<Zeroizing<String>>, TooMany>, OpError> {
+/// Lets a mail go to somebody who has forgotten his password. Whether there is such a user is looked for when it is sent,
+/// so that neither the answer nor its time tells. It counts as a try, so that nobody is flooded with mails.
+pub async fn forgot(app: &App, email: &str, address: &str) -> Result<Result<(), TooMany>, OpError> {
+    let Some(email) = normal_email(email) else { return Ok(Ok(())) };
     if let Err(many) = tries::begin(app, &format!("forgot {email}"), address).await? {
         return Ok(Err(many));
     }
-    let user = match normal_email(email) {
-        Some(email) => app.store.user_by_email(&email).await?.filter(|user| user.disabled_at.is_none()),
-        None => None,
-    };
-    let Some(user) = user else { return Ok(Ok(None)) };
+    let unit = app.store.unit(0).await?.steps(forgot_mail(app, &email).await?);
+    if app.store.apply(unit).await?.is_done() {
+        app.wake_workers();
+    }
+    Ok(Ok(()))
+}
+
+/// A link to a new password for the user of an address; `None`: there is none who may have one.
+pub async fn make_reset_link(app: &App, email: &str) -> Result<Option<Zeroizing<String>>, OpError> {
+    let user = app.store.user_by_email(email).await?.filter(|user| user.disabled_at.is_none());
+    let Some(user) = user else { return Ok(None) };
     let token = fresh_token(app.random.as_ref());
     let step = users::add_link(Vault::token_hash(&token), user.id, LinkKind::Reset, app.now() + FORGOT_LIFE);
     let unit = app.store.unit(user.id).await?.step(users::unchanged(&user)).step(step);
-    Ok(Ok(app.store.apply(unit).await?.is_done().then(|| link_address(app, &token))))
+    match app.store.apply(unit).await? {
+        Applied::Done(_) => Ok(Some(link_address(app, &token))),
+        // He changed at this moment: the mail is tried again.
+        _ => Err(OpError::Contended),
+    }
 }
 
 enum Found {

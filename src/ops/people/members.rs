@@ -1,4 +1,4 @@
-//! The members of a business: who they are, another role, and an end. Inviting one is `users::add_user`.
+//! The members of a business: who they are, another role, and an end. Inviting one is `invite`'s.
 
 use crate::app::App;
 use crate::domain::user::MemberRole;
@@ -12,7 +12,7 @@ use crate::store::{IdKind, Step};
 pub enum MemberRefusal {
     #[error("user {0} is no member of this business")]
     Unknown(i64),
-    #[error("{0} is the only owner; make somebody else an owner first")]
+    #[error("{0} is the only owner who has signed in; make somebody else an owner first")]
     LastOwner(String),
     #[error("the member has just changed; look again")]
     Changed,
@@ -55,7 +55,7 @@ async fn change(
     if role == Some(member.role) {
         return Ok(Ok(()));
     }
-    let is_owner = |one: &&Member| one.role == MemberRole::Owner && !one.is_disabled;
+    let is_owner = |one: &&Member| one.role == MemberRole::Owner && !one.is_disabled && one.has_begun;
     let other = members.iter().filter(is_owner).find(|one| one.user_id != user_id);
     let stays = match (member.role, other) {
         (MemberRole::Owner, None) => return Ok(Err(MemberRefusal::LastOwner(member.email.clone()))),
@@ -63,6 +63,9 @@ async fn change(
         (MemberRole::Owner, Some(other)) => Some(users::still_owner(business_id, other.user_id)),
         _ => None,
     };
+    // What somebody may do elsewhere is nobody's business here: his sessions see the change, and go on.
+    let is_staff = app.store.user(user_id).await?.is_some_and(|user| user.staff.is_some());
+    let is_here_alone = !is_staff && app.store.memberships(user_id).await?.len() == 1;
     let step: Step = match role {
         Some(role) => users::set_member(business_id, user_id, (member.role, role)),
         None => users::remove_member(business_id, user_id, member.role),
@@ -83,7 +86,7 @@ async fn change(
         .await?
         .step(step)
         .steps(stays)
-        .step(sessions::end_all(user_id, now))
+        .steps(is_here_alone.then(|| sessions::end_all(user_id, now)))
         .step(acts::record_of(business_id, act_id, operator, act, &subject, &what, now));
     Ok(if app.store.apply(unit).await?.is_done() { Ok(()) } else { Err(MemberRefusal::Changed) })
 }

@@ -1,7 +1,9 @@
 //! People who sign in: adding and ending users, their links, signing in, sessions, the second factor, and the members
 //! of a business. Tries of passwords and codes are counted before they are judged (`tries`).
 
+pub mod invite;
 pub mod links;
+pub mod mailed;
 pub mod members;
 pub mod passwords;
 pub mod second_factor;

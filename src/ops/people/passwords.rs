@@ -2,14 +2,14 @@
 
 use zeroize::Zeroizing;
 
-use super::sessions::{NewToken, Session};
+use super::sessions::{NewToken, Session, change_own};
 use super::tries::{self, TooMany};
 use crate::app::App;
 use crate::domain::user::{PasswordProblem, check_password};
 use crate::ops::{OpError, RACES_MAX};
+use crate::store::Applied;
+use crate::store::tables::sessions;
 use crate::store::tables::users::{self, UserRow};
-use crate::store::tables::{acts, sessions};
-use crate::store::{Applied, IdKind};
 use crate::vault::Vault;
 use crate::vault::hasher::{Crowded, nobodys};
 use crate::vault::link::fresh_token;
@@ -114,22 +114,10 @@ pub async fn change_password(
             NewPassword::Made(hash) => hash,
             NewPassword::Crowded => return Ok(Err(PasswordRefusal::Crowded)),
         };
-        let (now, token) = (app.now(), fresh_token(app.random.as_ref()));
-        let act_id = app.store.id(IdKind::Act).await?;
         let after = UserRow { password: Some(hash), ..user.clone() };
-        let subject = format!("user {}", user.id);
-        let unit = app
-            .store
-            .unit(user.id)
-            .await?
-            .step(users::set(&user, &after, now))
-            .step(users::end_links(user.id, now))
-            .step(sessions::end_others(user.id, session.id, now))
-            .step(sessions::renew(session.id, &session.hash, Vault::token_hash(&token), now))
-            .steps(this_try.was_right())
-            .step(acts::record(act_id, &user.email, "password change", &subject, "", now));
-        if app.store.apply(unit).await?.is_done() {
-            return Ok(Ok(NewToken(token)));
+        let (unit, token) = change_own(app, session, (&user, &after), this_try, "password change").await?;
+        if app.store.apply(unit.step(users::end_links(user.id, app.now()))).await?.is_done() {
+            return Ok(Ok(token));
         }
         if super::sessions::by_hash(app, &session.hash).await?.is_none() {
             return Ok(Err(PasswordRefusal::SignedOut));

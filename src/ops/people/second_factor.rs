@@ -3,20 +3,22 @@
 use zeroize::Zeroizing;
 
 use super::passwords::{PasswordRefusal, check_own};
-use super::sessions::{NewToken, Session};
+use super::sessions::{NewToken, Session, change_own};
 use super::tries::{self, TooMany};
 use crate::app::App;
 use crate::domain::totp::{self, RECOVERY_BYTES, RECOVERY_CODES, SECRET_BYTES};
 use crate::ops::{OpError, RACES_MAX};
+use crate::store::Applied;
 use crate::store::tables::users::{self, UserRow};
-use crate::store::tables::{acts, sessions};
-use crate::store::{Applied, IdKind};
-use crate::vault::Vault;
-use crate::vault::link::fresh_token;
 
 /// Where a secret is sealed.
-pub(super) fn place(user_id: i64) -> String {
+fn place(user_id: i64) -> String {
     format!("users/{user_id}/totp")
+}
+
+/// The secret as an app has it.
+pub(super) fn opened(app: &App, user_id: i64, sealed: &[u8]) -> Result<Zeroizing<Vec<u8>>, OpError> {
+    app.vault.unseal(&place(user_id), sealed).map_err(|error| OpError::Fault(error.to_string()))
 }
 
 /// A secret that an app has to take in: its address is what the QR code holds.
@@ -66,8 +68,7 @@ pub async fn begun_totp(app: &App, session: &Session) -> Result<Option<Begun>, O
         return Ok(None);
     };
     let Some(sealed) = &user.totp_begun else { return Ok(None) };
-    let secret =
-        app.vault.unseal(&place(user.id), sealed).map_err(|error| OpError::Fault(error.to_string()))?;
+    let secret = opened(app, user.id, sealed)?;
     begun(app, &user, &secret).map(Some)
 }
 
@@ -95,27 +96,15 @@ pub async fn confirm_totp(
     else {
         return Ok(Err(FactorRefused::NotBegun));
     };
-    let now = app.now();
-    let secret =
-        app.vault.unseal(&place(user.id), &sealed).map_err(|error| OpError::Fault(error.to_string()))?;
-    let Some(step) = totp::step_of(&secret, code, now) else { return Ok(Err(FactorRefused::Wrong)) };
+    let secret = opened(app, user.id, &sealed)?;
+    let Some(step) = totp::step_of(&secret, code, app.now()) else { return Ok(Err(FactorRefused::Wrong)) };
     let after = UserRow { totp: Some(sealed), totp_begun: None, totp_step: step, ..user.clone() };
-    let (codes, token) = (recovery_codes(app), fresh_token(app.random.as_ref()));
+    let codes = recovery_codes(app);
     let hashes = codes.iter().map(|code| users::add_code(user.id, app.vault.recovery_hash(user.id, code)));
-    let act_id = app.store.id(IdKind::Act).await?;
-    let unit = app
-        .store
-        .unit(user.id)
-        .await?
-        .step(users::set(&user, &after, now))
-        .step(users::drop_codes(user.id))
-        .step(sessions::end_others(user.id, session.id, now))
-        .step(sessions::renew(session.id, &session.hash, Vault::token_hash(&token), now))
-        .steps(this_try.was_right())
-        .steps(hashes)
-        .step(acts::record(act_id, &user.email, "totp on", &format!("user {}", user.id), "", now));
+    let (unit, token) = change_own(app, session, (&user, &after), this_try, "totp on").await?;
+    let unit = unit.step(users::drop_codes(user.id)).steps(hashes);
     Ok(match app.store.apply(unit).await? {
-        Applied::Done(_) => Ok(Confirmed { recovery_codes: codes, token: NewToken(token) }),
+        Applied::Done(_) => Ok(Confirmed { recovery_codes: codes, token }),
         _ => Err(FactorRefused::NotBegun),
     })
 }
@@ -131,21 +120,10 @@ pub async fn end_totp(
         Ok(both) => both,
         Err(refused) => return Ok(Err(refused)),
     };
-    let (now, token) = (app.now(), fresh_token(app.random.as_ref()));
-    let act_id = app.store.id(IdKind::Act).await?;
     let after = UserRow { totp: None, totp_begun: None, ..user.clone() };
-    let unit = app
-        .store
-        .unit(user.id)
-        .await?
-        .step(users::set(&user, &after, now))
-        .step(users::drop_codes(user.id))
-        .step(sessions::end_others(user.id, session.id, now))
-        .step(sessions::renew(session.id, &session.hash, Vault::token_hash(&token), now))
-        .steps(this_try.was_right())
-        .step(acts::record(act_id, &user.email, "totp off", &format!("user {}", user.id), "", now));
-    Ok(match app.store.apply(unit).await? {
-        Applied::Done(_) => Ok(NewToken(token)),
+    let (unit, token) = change_own(app, session, (&user, &after), this_try, "totp off").await?;
+    Ok(match app.store.apply(unit.step(users::drop_codes(user.id))).await? {
+        Applied::Done(_) => Ok(token),
         _ => Err(PasswordRefusal::SignedOut),
     })
 }

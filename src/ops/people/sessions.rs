@@ -5,20 +5,26 @@
 
 use zeroize::Zeroizing;
 
+use super::tries::Try;
 use crate::app::App;
 use crate::domain::time::{Span, Timestamp};
 use crate::domain::user::{
     CHECK_LIFE, CODE_STAGE, MemberRight, MemberRole, SESSION_IDLE, SESSION_LIFE, StaffRight, StaffRole,
 };
 use crate::ops::{OpError, RACES_MAX};
+use crate::store::tables::acts;
 pub use crate::store::tables::sessions::OpenSession;
 use crate::store::tables::sessions::{self, SessionRow, Stage};
 pub use crate::store::tables::users::Membership;
 use crate::store::tables::users::{self, UserRow};
+use crate::store::{IdKind, Unit};
 use crate::vault::Vault;
+use crate::vault::link::fresh_token;
 
 /// A session's use is noted at most so often.
 const NOTE_EVERY: Span = Span::minutes(1);
+/// So long after it, a form may be filled with what was typed before the password was asked for.
+const JUST_CHECKED: Span = Span::minutes(2);
 /// Names of time zones are short.
 const ZONE_MAX: usize = 64;
 
@@ -46,6 +52,11 @@ impl Session {
     /// Whether the password was asked for lately enough for keys, payouts, the team and the like.
     pub fn is_checked(&self, now: Timestamp) -> bool {
         now < self.checked_at + CHECK_LIFE
+    }
+
+    /// The password was given a moment ago: whoever asks comes from there.
+    pub fn was_just_checked(&self, now: Timestamp) -> bool {
+        now < self.checked_at + JUST_CHECKED
     }
 
     pub fn may(&self, right: StaffRight) -> bool {
@@ -136,6 +147,29 @@ async fn end(app: &App, user_id: i64, id: i64) -> Result<(), OpError> {
     let unit = app.store.unit(user_id).await?.step(sessions::end(id, user_id, app.now()));
     let _ = app.store.apply(unit).await?;
     Ok(())
+}
+
+/// Changes the user of a session, after a try that was right: the user's other sessions end, and this one goes on under a
+/// new token. The unit is lost if the user changed meanwhile, or the session ended.
+pub(super) async fn change_own(
+    app: &App,
+    session: &Session,
+    (before, after): (&UserRow, &UserRow),
+    this_try: Try,
+    act: &str,
+) -> Result<(Unit, NewToken), OpError> {
+    let (now, token) = (app.now(), fresh_token(app.random.as_ref()));
+    let act_id = app.store.id(IdKind::Act).await?;
+    let unit = app
+        .store
+        .unit(before.id)
+        .await?
+        .step(users::set(before, after, now))
+        .step(sessions::end_others(before.id, session.id, now))
+        .step(sessions::renew(session.id, &session.hash, Vault::token_hash(&token), now))
+        .steps(this_try.was_right())
+        .step(acts::record(act_id, &before.email, act, &format!("user {}", before.id), "", now));
+    Ok((unit, NewToken(token)))
 }
 
 /// In which zone a user sees times; `false` if there is none of this name.

@@ -3,6 +3,7 @@
 //! An e-mail address that nobody has, a user who is disabled and a wrong password take the same way and answer the same.
 
 use super::passwords::is_right;
+use super::second_factor::opened;
 use super::sessions::{NewToken, awaiting_code};
 use super::tries::{self, TooMany};
 use crate::app::App;
@@ -116,10 +117,7 @@ pub async fn enter_code(
 pub(super) fn judge_code(app: &App, user: &UserRow, code: &str) -> Result<Option<Vec<Step>>, OpError> {
     let Some(sealed) = &user.totp else { return Ok(None) };
     let now = app.now();
-    let secret = app
-        .vault
-        .unseal(&super::second_factor::place(user.id), sealed)
-        .map_err(|error| OpError::Fault(error.to_string()))?;
+    let secret = opened(app, user.id, sealed)?;
     if let Some(step) = totp::step_of(&secret, code, now) {
         let after = UserRow { totp_step: step, ..user.clone() };
         return Ok((step > user.totp_step).then(|| vec![users::set(user, &after, now)]));

@@ -9,6 +9,7 @@ use crate::app::App;
 use crate::domain::user::{
     MemberRole, PasswordProblem, StaffRole, WELCOME_LIFE, check_password, normal_email,
 };
+use crate::ops::notices::mails::text_mail;
 use crate::ops::{OpError, RACES_MAX};
 use crate::store::tables::users::{self, LinkKind};
 pub use crate::store::tables::users::{Member, Membership, UserRow};
@@ -28,7 +29,7 @@ pub enum Place {
 }
 
 impl Place {
-    fn in_words(self) -> String {
+    pub(super) fn in_words(self) -> String {
         match self {
             Place::Staff(role) => format!("staff, {}", role.as_str()),
             Place::Member(business, role) => format!("{} of business {business}", role.as_str()),
@@ -49,6 +50,10 @@ pub enum UserRefusal {
     Already { email: String, place: String },
     #[error("user {0} is disabled; no password or link of theirs works")]
     Disabled(i64),
+    #[error("{0} is a member of another business, and nothing proves the address; ask the operator")]
+    Unproven(String),
+    #[error("the business has too many members; remove some first")]
+    TooMany,
     #[error("{0} has a password already; it was not changed, because they alone may change it")]
     HasPassword(String),
     #[error(transparent)]
@@ -100,7 +105,7 @@ pub async fn add_user(
         };
         let done = match known {
             Some(user) => give_place(app, operator, user, place, password).await?,
-            None => add_new(app, operator, &email, place, password).await?,
+            None => add_new(app, operator, (&email, Proof::Operator), place, password).await?,
         };
         if let Some(answer) = done {
             return Ok(answer);
@@ -109,11 +114,22 @@ pub async fn add_user(
     Err(OpError::Contended)
 }
 
+/// What proves that an address is that of the person who gets the link to it.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Proof<'a> {
+    /// The operator says so.
+    Operator,
+    /// The link goes there by mail, to somebody who was invited to this business.
+    Mail(&'a str),
+    /// Nothing but a member's word.
+    Nothing,
+}
+
 /// `None`: somebody of this address was added at the same moment.
-async fn add_new(
+pub(super) async fn add_new(
     app: &App,
     operator: &str,
-    email: &str,
+    (email, proof): (&str, Proof<'_>),
     place: Place,
     password: Option<Vec<u8>>,
 ) -> Result<Option<Result<Added, UserRefusal>>, OpError> {
@@ -134,8 +150,9 @@ async fn add_new(
         disabled_at: None,
         created_at: now,
         version: 1,
+        is_vouched: !matches!(proof, Proof::Nothing),
     };
-    let (link, steps) = welcome(app, &user);
+    let (link, steps) = invited(app, &user, proof).await?;
     let unit = app.store.unit(user.id).await?.step(users::add(&user)).steps(steps);
     let unit =
         unit.steps(membership(place, &user, app)).step(noted(app, operator, "user add", &user, place).await?);
@@ -143,6 +160,23 @@ async fn add_new(
         Applied::Done(_) => Some(Ok(Added { user, link })),
         _ => None,
     })
+}
+
+/// A link for whoever has no password yet; answered, unless it goes to the address by mail.
+pub(super) async fn invited(
+    app: &App,
+    user: &UserRow,
+    proof: Proof<'_>,
+) -> Result<(Option<Zeroizing<String>>, Vec<Step>), OpError> {
+    let (link, step) = welcome(app, user);
+    let mut steps: Vec<Step> = step.into_iter().collect();
+    let (Proof::Mail(business), Some(address)) = (proof, &link) else { return Ok((link, steps)) };
+    let text = Zeroizing::new(format!(
+        "You were invited to {business}. This link lets you choose a password; it works once, for 72 hours:\n\n{}\n",
+        address.as_str()
+    ));
+    steps.extend(text_mail(app, &user.email, "You were invited", &text).await?);
+    Ok((None, steps))
 }
 
 /// `None`: the user changed at the same moment.
@@ -171,10 +205,16 @@ async fn give_place(
         Place::Staff(role) => Some(role),
         Place::Member(..) => user.staff,
     };
-    let after = UserRow { staff, password: password.or_else(|| user.password.clone()), ..user.clone() };
+    // Whoever opened the account of an address that nothing vouches for may be anybody: a new beginning.
+    let known = if user.is_vouched { user.clone() } else { begun_anew(&user) };
+    let password = password.or_else(|| known.password.clone());
+    let after = UserRow { staff, password, is_vouched: true, ..known };
     let (link, steps) = welcome(app, &after);
     // What a session may do has changed: its holder signs in again.
-    let unit = app.store.unit(user.id).await?.step(users::set(&user, &after, app.now())).steps(steps);
+    let mut unit = app.store.unit(user.id).await?.step(users::set(&user, &after, app.now())).steps(steps);
+    if !user.is_vouched {
+        unit = unit.step(users::end_links(user.id, app.now())).step(users::drop_codes(user.id));
+    }
     let unit = unit.step(sessions::end_all(user.id, app.now())).steps(membership(place, &after, app));
     let unit = unit.step(noted(app, operator, "user add", &after, place).await?);
     Ok(match app.store.apply(unit).await? {
@@ -183,7 +223,12 @@ async fn give_place(
     })
 }
 
-fn membership(place: Place, user: &UserRow, app: &App) -> Option<Step> {
+/// Without password and second factor.
+pub(super) fn begun_anew(user: &UserRow) -> UserRow {
+    UserRow { password: None, totp: None, totp_begun: None, ..user.clone() }
+}
+
+pub(super) fn membership(place: Place, user: &UserRow, app: &App) -> Option<Step> {
     match place {
         Place::Staff(_) => None,
         Place::Member(business, role) => Some(users::add_member(business, user.id, role, app.now())),
@@ -191,7 +236,7 @@ fn membership(place: Place, user: &UserRow, app: &App) -> Option<Step> {
 }
 
 /// A link for whoever has no password yet.
-fn welcome(app: &App, user: &UserRow) -> (Option<Zeroizing<String>>, Option<Step>) {
+fn welcome(app: &App, user: &UserRow) -> Link {
     if user.password.is_some() {
         return (None, None);
     }
@@ -201,7 +246,13 @@ fn welcome(app: &App, user: &UserRow) -> (Option<Zeroizing<String>>, Option<Step
     (Some(link_address(app, &token)), Some(step))
 }
 
-async fn noted(app: &App, operator: &str, act: &str, user: &UserRow, place: Place) -> Result<Step, OpError> {
+pub(super) async fn noted(
+    app: &App,
+    operator: &str,
+    act: &str,
+    user: &UserRow,
+    place: Place,
+) -> Result<Step, OpError> {
     let business = match place {
         Place::Staff(_) => None,
         Place::Member(business, _) => Some(business),
@@ -236,7 +287,7 @@ pub async fn disable_user(
 ) -> Result<Result<UserRow, UserRefusal>, OpError> {
     change(app, operator, id, "user disable", |user| {
         let disabled_at = user.disabled_at.or(Some(app.now()));
-        (UserRow { disabled_at, ..user.clone() }, None)
+        (UserRow { disabled_at, ..user.clone() }, (None, None))
     })
     .await
     .map(|changed| changed.map(|(user, _)| user))
@@ -249,13 +300,14 @@ pub async fn reset_user(app: &App, operator: &str, id: i64) -> Result<Result<Add
         return Ok(Err(UserRefusal::Disabled(id)));
     }
     let changed = change(app, operator, id, "user reset", |user| {
-        let after = UserRow { password: None, totp: None, totp_begun: None, ..user.clone() };
-        let (link, step) = welcome(app, &after);
-        (after, Some((link, step)))
+        let after = UserRow { is_vouched: true, ..begun_anew(user) };
+        let link = welcome(app, &after);
+        (after, link)
     });
-    Ok(changed.await?.map(|(user, link)| Added { user, link: link.flatten() }))
+    Ok(changed.await?.map(|(user, link)| Added { user, link }))
 }
 
+/// The address of a link, and the step that adds it.
 type Link = (Option<Zeroizing<String>>, Option<Step>);
 
 /// Changes a user so that every session and link of before ends.
@@ -264,16 +316,12 @@ async fn change(
     operator: &str,
     id: i64,
     act: &str,
-    to: impl Fn(&UserRow) -> (UserRow, Option<Link>),
-) -> Result<Result<(UserRow, Option<Option<Zeroizing<String>>>), UserRefusal>, OpError> {
+    to: impl Fn(&UserRow) -> (UserRow, Link),
+) -> Result<Result<(UserRow, Option<Zeroizing<String>>), UserRefusal>, OpError> {
     for _ in 0..RACES_MAX {
         let Some(user) = app.store.user(id).await? else { return Ok(Err(UserRefusal::Unknown(id))) };
         let now = app.now();
-        let (after, link) = to(&user);
-        let (link, step) = match link {
-            Some((link, step)) => (Some(link), step),
-            None => (None, None),
-        };
+        let (after, (link, step)) = to(&user);
         let act_id = app.store.id(IdKind::Act).await?;
         let mut unit = app
             .store

@@ -18,6 +18,7 @@ use crate::crash;
 use crate::domain::intent::{FormKey, Intent, IntentEnd, IntentState, PLACES};
 use crate::domain::message::MessageKind;
 use crate::domain::money::Money;
+use crate::domain::notice::NoticeKind;
 use crate::domain::pin::{Pin, PinProblem};
 use crate::domain::time::Timestamp;
 use crate::domain::wallet::{
@@ -25,6 +26,7 @@ use crate::domain::wallet::{
 };
 use crate::ops::OpError;
 use crate::ops::messages::outbox::{self, By, NOTES_VALID, Note};
+use crate::ops::notices::alarms::raise;
 use crate::ops::wallets::find::known_wallet;
 use crate::store::tables::intents::{self, FormTry};
 use crate::store::tables::wallets;
@@ -307,7 +309,12 @@ async fn count_wrong(app: &App, taken: &Try) -> Result<Confirmed, OpError> {
                 "ALARM: too many wrong PINs on payments of one business; its wallet payments are stopped \
                  until an operator allows them again (business set ID --wallet on)"
             );
-            metrics::counter!("tillbell_alarms_total", "kind" => "wrong_pins").increment(1);
+            let id = intent.business_id;
+            let body = format!(
+                "Too many wrong PINs were typed on payments of business {id}; its wallet payments are stopped."
+            );
+            let page = format!("/operator/businesses/{id}");
+            raise(app, NoticeKind::WrongPins, &format!("business {id}"), &body, &page).await;
         }
         return match wrong.confirmed {
             WrongEnd::Left(_) if wrong.locks => Ok(Confirmed::Locked { until: app.now() + LOCKED_FOR }),

@@ -1,4 +1,4 @@
-//! The webhooks of one business on pages: every delivery with every attempt, what was sent, and sending again what
+//! Webhooks on pages, of one business or of all: every delivery with every attempt, what was sent, and sending again what
 //! failed. What is of another business is not there.
 //!
 //! Sending again is the same act as at the command line (`deliveries`).
@@ -6,11 +6,13 @@
 use super::deliveries::{self, Resent};
 use super::post;
 use crate::app::App;
-use crate::domain::time::Timestamp;
+use crate::domain::time::{Span, Timestamp};
 use crate::ops::OpError;
 use crate::ops::paging::{Cursor, PAGE_ROWS, Page, PageSize, Place, WINDOW_ROWS, Window, page_of};
-use crate::store::tables::deliveries::Delivery;
 pub use crate::store::tables::deliveries::pages::DeliveryFilter;
+pub use crate::store::tables::deliveries::{Delivery, DeliveryStatus};
+use crate::store::tables::events::DeliveryInput;
+use crate::store::tables::jobs::CLAIM_BATCH;
 
 /// Deliveries that one form sends again; send the form again for more.
 pub const RESEND_MAX: usize = 1_000;
@@ -38,6 +40,31 @@ pub async fn browse_within(
     let rows = rows.into_iter().map(|delivery| (filter.place_of(&delivery), delivery)).collect();
     Ok(page_of(cursor, size, end, rows))
 }
+
+/// A page of the deliveries of all businesses, newest first, of one state or of any.
+pub async fn browse_all_deliveries(
+    app: &App,
+    status: Option<DeliveryStatus>,
+    cursor: Option<Cursor>,
+) -> Result<Page<Delivery>, OpError> {
+    let size = PageSize { rows: PAGE_ROWS, window: WINDOW_ROWS };
+    let cursor = cursor.unwrap_or(Cursor::BEGIN);
+    // Places are whole moments here: a cursor's own moment is read again, and its rows are left out.
+    let until = Timestamp(cursor.place.at.0.saturating_add(1));
+    let place = |delivery: &Delivery| Place { at: delivery.created_at, id: delivery.id };
+    let end = app.store.event_slice_end((Timestamp::MIN, until), size.window).await?;
+    let from = end.unwrap_or(Timestamp::MIN);
+    let most = i64::try_from(size.rows + SAME_MOMENT).unwrap_or(i64::MAX);
+    let mut rows = app.store.deliveries_found(None, status, (from, until), most).await?;
+    rows.retain(|one| place(one) < cursor.place);
+    rows.sort_by_key(|one| std::cmp::Reverse(place(one)));
+    rows.truncate(size.rows + 1);
+    let rows = rows.into_iter().map(|one| (place(&one), one)).collect();
+    Ok(page_of(cursor, size, end.map(Place::begin_of), rows))
+}
+
+/// Deliveries of one moment, the rest of which a page reads again.
+const SAME_MOMENT: usize = 50;
 
 /// All deliveries about one payment of the business, newest first; none for an id that it does not have.
 pub async fn deliveries_about(
@@ -69,20 +96,42 @@ pub struct SentRequest {
     pub body: Vec<u8>,
 }
 
-/// What the attempt at a time sent. The body is the very one; the signature is made again, and differs from that of the
-/// time if the secret was replaced since.
+/// What each attempt of some deliveries sent, in their order; what a delivery without an attempt would send now. The body
+/// is the very one; the signature is made again, and differs from that of the time if the secret was replaced since.
+pub async fn requests_of(app: &App, deliveries: &[Delivery]) -> Result<Vec<Vec<SentRequest>>, OpError> {
+    let mut all = Vec::with_capacity(deliveries.len());
+    for some in deliveries.chunks(CLAIM_BATCH) {
+        let events: Vec<i64> = some.iter().map(|delivery| delivery.event_id).collect();
+        let inputs = app.store.inputs(&events).await?;
+        for delivery in some {
+            let times: Vec<Timestamp> = match delivery.attempts.as_slice() {
+                [] => vec![app.now()],
+                attempts => attempts.iter().map(|attempt| attempt.at).collect(),
+            };
+            let input = inputs.get(&delivery.event_id);
+            let sent = times.into_iter().filter_map(|at| input.map(|input| sent_at(app, input, at)));
+            all.push(sent.collect::<Result<_, _>>()?);
+        }
+    }
+    Ok(all)
+}
+
+/// What the attempt at a time sent.
 pub async fn request_at(
     app: &App,
     delivery: &Delivery,
     at: Timestamp,
 ) -> Result<Option<SentRequest>, OpError> {
     let inputs = app.store.inputs(&[delivery.event_id]).await?;
-    let Some(input) = inputs.get(&delivery.event_id) else { return Ok(None) };
+    inputs.get(&delivery.event_id).map(|input| sent_at(app, input, at)).transpose()
+}
+
+fn sent_at(app: &App, input: &DeliveryInput, at: Timestamp) -> Result<SentRequest, OpError> {
     let headers = post::headers(app, input, at).map_err(OpError::Fault)?;
     let plain = headers.iter().map(|(name, value)| {
         (name.as_str().to_owned(), String::from_utf8_lossy(value.as_bytes()).into_owned())
     });
-    Ok(Some(SentRequest { headers: plain.collect(), body: input.body.clone() }))
+    Ok(SentRequest { headers: plain.collect(), body: input.body.clone() })
 }
 
 /// Sends one delivery of the business again; `None`: it has no such delivery.
@@ -114,5 +163,11 @@ pub async fn resend_failed_of(
     since: Timestamp,
 ) -> Result<BulkResent, OpError> {
     let ids = deliveries::resend_failed_since(app, operator, since, Some(business_id), RESEND_MAX).await?;
+    Ok(BulkResent { count: ids.len(), more: ids.len() >= RESEND_MAX })
+}
+
+/// The same of all businesses, within the last `since`.
+pub async fn resend_failed_everywhere(app: &App, operator: &str, since: Span) -> Result<BulkResent, OpError> {
+    let ids = deliveries::resend_failed_since(app, operator, app.now() - since, None, RESEND_MAX).await?;
     Ok(BulkResent { count: ids.len(), more: ids.len() >= RESEND_MAX })
 }

@@ -24,7 +24,6 @@ pub use answer::{Failure, failure_of};
 
 use super::{Outbound, OutboundConfig, OutboundProblem, PostOutcome};
 use crate::config::{self, ConfigError, Templates};
-use crate::domain::address::{AddressPolicy, Network};
 use crate::domain::weburl::TargetUrl;
 use answer::SendVerdict;
 
@@ -35,8 +34,6 @@ const SEND_WITHIN: Duration = Duration::from_millis(7_500);
 /// Answers of success without a message's id, one after the other, before the operator is told: as many as
 /// tries of one message within five minutes.
 const NO_ID_MAX: u32 = 5;
-/// Allowed addresses: all; see the head of this file.
-const ANYWHERE: [&str; 2] = ["0.0.0.0/0", "::/0"];
 
 /// Why the adapter cannot be set up.
 #[derive(Debug, thiserror::Error)]
@@ -65,14 +62,8 @@ pub struct WhatsApp {
 
 impl WhatsApp {
     pub fn new(config: &config::WhatsApp) -> Result<WhatsApp, WhatsAppProblem> {
-        let outbound = Outbound::new(&OutboundConfig {
-            timeout: POST_WITHIN,
-            policy: AddressPolicy {
-                allow_networks: ANYWHERE.iter().filter_map(|block| Network::parse(block)).collect(),
-                allow_loopback: true,
-            },
-            extra_roots_pem: Vec::new(),
-        })?;
+        // Allowed addresses: all; see the head of this file.
+        let outbound = Outbound::new(&OutboundConfig::anywhere(POST_WITHIN))?;
         let bearer = format!("Bearer {}", config.token.expose_secret());
         let mut authorization = HeaderValue::try_from(bearer).map_err(|_| WhatsAppProblem::Token)?;
         authorization.set_sensitive(true);

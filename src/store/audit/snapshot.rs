@@ -3,6 +3,9 @@
 //! It opens a connection of its own, because an audit of millions of rows takes longer than any
 //! limit the service's connections have, and must not stand in their way.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use rusqlite::OpenFlags;
 use tokio_postgres::types::ToSql;
 
@@ -52,16 +55,26 @@ fn first_ones(all: impl Iterator<Item = (String, Option<i64>)>) -> Vec<(String, 
 
 impl Store {
     /// For each clause its two counts (rows looked at, violations) and the first rows that break it, all from
-    /// one snapshot.
-    pub async fn count_in_snapshot(&self, clauses: Vec<Clause>) -> Result<Vec<Counted>, StoreError> {
+    /// one snapshot. `counted` is raised after each.
+    pub async fn count_in_snapshot(
+        &self,
+        clauses: Vec<Clause>,
+        counted: Arc<AtomicUsize>,
+    ) -> Result<Vec<Counted>, StoreError> {
         let url = self.inner.url.clone();
         match self.inner.driver {
             Driver::Sqlite(_) => {
+                let done = counted;
                 blocking(move || {
                     let connection = open_sqlite(&url)?;
                     let run = || -> rusqlite::Result<Vec<Counted>> {
                         connection.execute_batch("begin")?;
-                        clauses.iter().map(|clause| sqlite_counted(&connection, clause)).collect()
+                        let one = |clause| {
+                            let found = sqlite_counted(&connection, clause);
+                            done.fetch_add(1, Ordering::Relaxed);
+                            found
+                        };
+                        clauses.iter().map(one).collect()
                     };
                     run().map_err(|error| StoreError::Unavailable(error.to_string()))
                 })
@@ -76,13 +89,14 @@ impl Store {
                 for (_, counting, naming) in clauses {
                     let text = counting.render(Dialect::Postgres);
                     let row = client.query_one(&text, &[]).await.map_err(|e| trouble(&e))?;
-                    let mut counted = Counted { rows: row.get(0), violations: row.get(1), found: Vec::new() };
-                    if counted.violations != 0 {
+                    let mut answer = Counted { rows: row.get(0), violations: row.get(1), found: Vec::new() };
+                    if answer.violations != 0 {
                         let text = naming.render(Dialect::Postgres);
                         let rows = client.query(&text, &[]).await.map_err(|e| trouble(&e))?;
-                        counted.found = first_ones(rows.iter().map(|row| (row.get(0), row.get(1))));
+                        answer.found = first_ones(rows.iter().map(|row| (row.get(0), row.get(1))));
                     }
-                    counts.push(counted);
+                    counts.push(answer);
+                    counted.fetch_add(1, Ordering::Relaxed);
                 }
                 Ok(counts)
             }

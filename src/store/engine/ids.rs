@@ -67,9 +67,12 @@ pub enum IdKind {
     User,
     Session,
     Refused,
+    Notice,
+    OutgoingMail,
+    AuditRun,
 }
 
-const KINDS: usize = 25;
+const KINDS: usize = 28;
 
 impl IdKind {
     fn name(self) -> &'static str {
@@ -99,6 +102,9 @@ impl IdKind {
             IdKind::User => "user",
             IdKind::Session => "session",
             IdKind::Refused => "refused",
+            IdKind::Notice => "notice",
+            IdKind::OutgoingMail => "outgoing_mail",
+            IdKind::AuditRun => "audit_run",
         }
     }
 

@@ -63,6 +63,11 @@ pub(in crate::store) const MIGRATIONS: &[Migration] = migrations![
     "0032_lists_for_pages",
     "0033_figures",
     "0034_believed_words",
+    "0035_notices",
+    "0036_desk",
+    "0037_rights_and_addresses",
+    "0038_statement",
+    "0039_alarms_found",
 ];
 
 impl Migration {
@@ -279,6 +284,11 @@ mod tests {
         ("0032_lists_for_pages", "75f30f680f2e487c0f8a9c1380826f5f17a3dad55f450970b70d8dcc310a4e8c"),
         ("0033_figures", "3887872413809515dda5612b4d97d5c2964fcb3cefb84a264472c538e2b911eb"),
         ("0034_believed_words", "57d1790471a501729ef9ca2a9c6664d331770d9d9d646c40ff37641458146467"),
+        ("0035_notices", "f2612f092ddecbb58b033ec4ca23aa742c1d68bb27639acf7a98f510502fe01a"),
+        ("0036_desk", "b8b6bad2333e301105e51bcfdf10a3bce05af1018839ad19200c8fac00fd17a2"),
+        ("0037_rights_and_addresses", "378e53138a44566c1244c8ad7a308ee75e6936e851f6b0c458ffceea8c08ad60"),
+        ("0038_statement", "dfeb0cbebc203a1283c5a69d82243f1227c5ae625f38537e3ed29df1ce36d060"),
+        ("0039_alarms_found", "d048053ea3bd527491cfca8683f1b5bc1ed28938e766d9553c0c88bdf1964805"),
     ];
 
     #[test]

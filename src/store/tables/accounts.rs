@@ -30,6 +30,16 @@ statements! {
          via_account_id = $5, is_forced = $6, is_mask_shared = $7 where id = $1 and retired_at is not null"
     }
     SHARE_MASK: query { "update receiving_accounts set is_mask_shared = 1 where id = $1" }
+    // Open payments alone, as many as are counted anywhere.
+    OPEN_PAYMENTS: query {
+        "select account_id, count(*) as count from (select account_id from payments where status = 'pending' \
+         and account_id = $1 limit 10000) as open group by account_id"
+    }
+    // By whole places, so that the index over all alerts by time will not do.
+    LAST_ALERT: query {
+        "select first_seen_at from alerts where (account_id, first_seen_at) <= ($1, $2) \
+         and (account_id, first_seen_at) >= ($1, 0) order by account_id desc, first_seen_at desc limit 1"
+    }
     RETIRE_ACCOUNT: query { "update receiving_accounts set retired_at = $2 where id = $1 and retired_at is null" }
     ACCOUNT_USED: query { "update receiving_accounts set last_used_at = $2 where id = $1 and last_used_at < $2" }
     ACCOUNTS_SEEN: query { "select value from counters where name = 'accounts_changed'" }
@@ -58,7 +68,26 @@ fn account(row: Row) -> Result<ReceivingAccount, StoreError> {
     })
 }
 
+/// Open payments of an account that are counted; the statement holds the same number as a literal.
+pub const OPEN_MAX: i64 = 10_000;
+
 impl Store {
+    /// How many open payments ask for money on an account, at most [`OPEN_MAX`].
+    pub async fn open_payments_on(&self, account_id: i64) -> Result<i64, StoreError> {
+        match self.read_one(&OPEN_PAYMENTS, vec![account_id.into()]).await? {
+            Some(row) => row.reader("payments").int("count"),
+            None => Ok(0),
+        }
+    }
+
+    /// When the newest alert about an account was first seen.
+    pub async fn last_alert_on(&self, account_id: i64) -> Result<Option<Timestamp>, StoreError> {
+        match self.read_one(&LAST_ALERT, vec![account_id.into(), Timestamp::MAX.into()]).await? {
+            Some(row) => row.reader("alerts").time("first_seen_at").map(Some),
+            None => Ok(None),
+        }
+    }
+
     /// Every account by id, retired ones included.
     pub async fn accounts(&self) -> Result<Vec<ReceivingAccount>, StoreError> {
         let rows = self.read(&ACCOUNTS, vec![ACCOUNTS_MAX.into()]).await?;

@@ -4,11 +4,12 @@
 
 use crate::domain::time::Timestamp;
 use crate::store::engine::sql::statements;
+use crate::store::tables::places::Place;
 use crate::store::{Row, Step, Store, StoreError};
 
 macro_rules! columns {
     () => {
-        "id, operator, act, subject, reason, acted_at, business_id"
+        "id, operator, act, subject, reason, acted_at, business_id, address, is_members"
     };
 }
 
@@ -30,10 +31,22 @@ macro_rules! about {
 }
 
 statements! {
-    RECORD: insert(operator_acts) { id: Int, operator: Text, act: Text, subject: Text, reason: Text, acted_at: Int, business_id: Int }
+    RECORD: insert(operator_acts) {
+        id: Int, operator: Text, act: Text, subject: Text, reason: Text, acted_at: Int, business_id: Int, address: Text,
+        is_members: Int
+    }
     NEWEST: query {
         concat!("select ", columns!(), " from operator_acts where acted_at >= $1 order by acted_at desc, id desc \
                  limit $2")
+    }
+    // Before a place, by whole places.
+    WALK: query {
+        concat!("select ", columns!(), " from operator_acts where (acted_at, id) < ($1, $2) \
+                 order by acted_at desc, id desc limit $3")
+    }
+    WALK_OF_BUSINESS: query {
+        concat!("select ", columns!(), " from operator_acts where business_id = $4 and (acted_at, id) < ($1, $2) \
+                 order by acted_at desc, id desc limit $3")
     }
     NEWEST_OF_BUSINESS: query {
         concat!("select ", columns!(), " from operator_acts where business_id = $3 and acted_at >= $1 \
@@ -62,6 +75,49 @@ pub struct OperatorAct {
     pub at: Timestamp,
     /// Whose payment, website, key, account or webhook it was. A program of before did not note it.
     pub business_id: Option<i64>,
+    /// From which address on the net it was done on a page.
+    pub address: Option<String>,
+    /// By a member of the business on its pages.
+    pub is_members: bool,
+}
+
+impl OperatorAct {
+    /// Who it was, for the people of the business: the operator's own people have no names there.
+    pub fn who(&self) -> &str {
+        if self.is_members { &self.operator } else { "the operator" }
+    }
+
+    /// From where, for the same.
+    pub fn told_address(&self) -> Option<&String> {
+        self.address.as_ref().filter(|_| self.is_members)
+    }
+
+    /// The reason or the values, for the same. What the operator's people write about alerts may be about others.
+    pub fn told_reason(&self) -> Option<&String> {
+        let is_about_settings = |act: &str| {
+            ["business ", "website ", "key ", "member ", "user "].iter().any(|of| act.starts_with(of))
+        };
+        let is_told = self.is_members || is_about_settings(&self.act);
+        (!self.reason.is_empty() && is_told).then_some(&self.reason)
+    }
+}
+
+/// On whose pages somebody acts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    Operator,
+    Business,
+}
+
+tokio::task_local! {
+    /// Where the person sits for whom something is done just now, and on whose pages. Acts are written deep inside of ops,
+    /// and most of them are written at a command line, which has no address.
+    static FROM: (String, Side);
+}
+
+/// Does something for a person at this address, on these pages: the acts that it writes bear it.
+pub async fn from_address<T>(address: String, side: Side, doing: impl Future<Output = T>) -> T {
+    FROM.scope((address, side), doing).await
 }
 
 fn decode(row: Row) -> Result<OperatorAct, StoreError> {
@@ -74,6 +130,8 @@ fn decode(row: Row) -> Result<OperatorAct, StoreError> {
         reason: r.text("reason")?,
         at: r.time("acted_at")?,
         business_id: r.opt_int("business_id")?,
+        address: r.opt_text("address")?,
+        is_members: r.flag("is_members")?,
     })
 }
 
@@ -92,6 +150,7 @@ pub fn record_of(
     reason: &str,
     now: Timestamp,
 ) -> Step {
+    let from = FROM.try_with(Clone::clone).ok();
     Step::insert(RECORD {
         id: id.into(),
         operator: operator.into(),
@@ -100,10 +159,30 @@ pub fn record_of(
         reason: reason.into(),
         acted_at: now.into(),
         business_id: business_id.into().into(),
+        address: from.as_ref().map(|(address, _)| address).into(),
+        is_members: i64::from(from.as_ref().is_some_and(|(_, side)| *side == Side::Business)).into(),
     })
 }
 
 impl Store {
+    /// Acts before a place, newest first, of one business or of all.
+    pub async fn acts_before(
+        &self,
+        business_id: Option<i64>,
+        before: Place,
+        limit: usize,
+    ) -> Result<Vec<OperatorAct>, StoreError> {
+        let mut params = vec![before.at.into(), before.id.into(), (limit as i64).into()];
+        let rows = match business_id {
+            Some(id) => {
+                params.push(id.into());
+                self.read(&WALK_OF_BUSINESS, params).await?
+            }
+            None => self.read(&WALK, params).await?,
+        };
+        rows.into_iter().map(decode).collect()
+    }
+
     /// Acts since a time, newest first; of one subject and of one business if they are given. An approval is about its alert and its payment.
     pub async fn acts(
         &self,

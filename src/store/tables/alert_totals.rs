@@ -27,6 +27,10 @@ macro_rules! total {
 }
 
 statements! {
+    IN_REVIEW: query {
+        "select count(*) as count from (select 1 as one from alerts where status = 'review' order by first_seen_at \
+         limit 1000) as waiting"
+    }
     TOTALS: query {
         concat!(
             total!("'new'"), " union all ", total!("'review'"), " union all ", total!("'unmatched'"), " union all ",
@@ -34,6 +38,9 @@ statements! {
         )
     }
 }
+
+/// Alerts in review that the navigation counts; the statement holds the same number as a literal.
+pub const NAVIGATION_MAX: i64 = 1_000;
 
 /// One status with its count, the kobo it holds and its oldest alert.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,6 +54,14 @@ pub struct AlertTotal {
 }
 
 impl Store {
+    /// How many alerts wait in review, at most [`NAVIGATION_MAX`]: cheap enough for every page.
+    pub async fn alerts_in_review(&self) -> Result<i64, StoreError> {
+        match self.read_one(&IN_REVIEW, Vec::new()).await? {
+            Some(row) => row.reader("alerts").int("count"),
+            None => Ok(0),
+        }
+    }
+
     /// By status, those of which there is no alert left out.
     pub async fn alert_totals(&self) -> Result<Vec<AlertTotal>, StoreError> {
         let mut totals = Vec::new();

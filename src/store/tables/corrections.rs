@@ -25,6 +25,10 @@ statements! {
     CORRECTIONS_OF_PAYMENT: query {
         "select count(*) from corrections where payment_id = $1 and corrected_at > $2"
     }
+    CORRECTIONS_OF: query {
+        "select old_amount_kobo, new_amount_kobo, corrected_at from corrections where payment_id = $1 \
+         order by corrected_at limit $2"
+    }
     ASKED_BEFORE: query {
         "select payment_id, old_amount_kobo, coalesce(old_charges_kobo, 0) as charges_kobo from corrections \
          where account_id = $1 and corrected_at >= $2 and old_amount_kobo between $3 and $4 limit $5"
@@ -42,6 +46,14 @@ pub struct RecentCorrections {
     pub of_business: i64,
     /// Of the business over all time, as it was when the recent ones were counted.
     made: i64,
+}
+
+/// A correction of a payment's amount, with charges.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Correction {
+    pub before: Money,
+    pub after: Money,
+    pub at: Timestamp,
 }
 
 /// Payments that were corrected.
@@ -111,6 +123,17 @@ impl Store {
         };
         let before = asked.into_iter().filter_map(as_asked).collect();
         Ok(AskedBefore { payments, before, may_be_more })
+    }
+
+    /// The first corrections of a payment, oldest first.
+    pub async fn corrections_of(&self, payment_id: i64, limit: usize) -> Result<Vec<Correction>, StoreError> {
+        let rows = self.read(&CORRECTIONS_OF, vec![payment_id.into(), (limit as i64).into()]).await?;
+        let correction = |row: crate::store::Row| {
+            let mut r = row.reader("corrections");
+            let (before, after) = (r.money("old_amount_kobo")?, r.money("new_amount_kobo")?);
+            Ok(Correction { before, after, at: r.time("corrected_at")? })
+        };
+        rows.into_iter().map(correction).collect()
     }
 
     /// Whether the payment's amount was corrected after a time.

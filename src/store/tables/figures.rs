@@ -110,6 +110,13 @@ statements! {
         "select bank, cast(sum(approved) as bigint) as approved, cast(sum(alone) as bigint) as alone \
          from figures_of_banks where day >= $1 group by bank order by bank"
     }
+    VOLUMES: query {
+        "select business_id, cast(sum(approved_sum_kobo) as bigint) as approved_sum_kobo from figures \
+         where business_id >= $1 and business_id <= $2 and mode = 'live' and day >= $3 group by business_id"
+    }
+    BANK_DAYS: query {
+        "select day, bank, approved, alone from figures_of_banks where day >= $1 order by bank, day"
+    }
     MINUTES: query { "select minute, approved from figure_minutes where minute >= $1 order by minute limit 1500" }
     FORGET_MINUTES: query { "delete from figure_minutes where minute < $1" }
     // When the first entry was posted that is not in the figures yet: of the next seal, or of those without one.
@@ -410,6 +417,36 @@ impl Store {
             .map(|row| {
                 let mut r = row.reader("figures_of_banks");
                 Ok(BankShare { bank: r.text("bank")?, approved: r.int("approved")?, alone: r.int("alone")? })
+            })
+            .collect()
+    }
+
+    /// Live approvals of each business with an id from the first to the last, since a day.
+    pub async fn volumes(
+        &self,
+        (first, last): (i64, i64),
+        day: i64,
+    ) -> Result<Vec<(i64, Money)>, StoreError> {
+        let rows = self.read(&VOLUMES, vec![first.into(), last.into(), day.into()]).await?;
+        rows.into_iter()
+            .map(|row| {
+                let mut r = row.reader("figures");
+                Ok((r.int("business_id")?, r.money("approved_sum_kobo")?))
+            })
+            .collect()
+    }
+
+    /// The banks' shares of each day since one, by bank and day.
+    pub async fn bank_days(&self, day: i64) -> Result<Vec<(i64, BankShare)>, StoreError> {
+        let rows = self.read(&BANK_DAYS, vec![day.into()]).await?;
+        rows.into_iter()
+            .map(|row| {
+                let mut r = row.reader("figures_of_banks");
+                let day = r.int("day")?;
+                Ok((
+                    day,
+                    BankShare { bank: r.text("bank")?, approved: r.int("approved")?, alone: r.int("alone")? },
+                ))
             })
             .collect()
     }

@@ -102,16 +102,22 @@ pub enum JobKind {
     Verify,
     /// Send a message to a customer: an id of `messages`.
     Message,
+    /// Post an alarm to the operator's own webhook: an id of `notices`.
+    Notify,
+    /// Send a mail to somebody who signs in: an id of `outgoing_mails`.
+    Mail,
 }
 
 impl JobKind {
-    pub const ALL: [JobKind; 6] = [
+    pub const ALL: [JobKind; 8] = [
         JobKind::Deliver,
         JobKind::Decide,
         JobKind::Rematch,
         JobKind::Place,
         JobKind::Verify,
         JobKind::Message,
+        JobKind::Notify,
+        JobKind::Mail,
     ];
 
     pub fn as_str(self) -> &'static str {
@@ -122,6 +128,8 @@ impl JobKind {
             JobKind::Place => "place",
             JobKind::Verify => "verify",
             JobKind::Message => "message",
+            JobKind::Notify => "notify",
+            JobKind::Mail => "mail",
         }
     }
 

@@ -4,7 +4,8 @@
 //! and when is not decided here. Only ops and the directory call this.
 
 use crate::domain::charges::Schedule;
-use crate::domain::merchant::{ApiKey, Business, Mode, Website, WebsiteStatus};
+use crate::domain::merchant::{ApiKey, Business, KeyRights, Mode, Website, WebsiteStatus};
+use crate::domain::money::Money;
 use crate::domain::time::Timestamp;
 use crate::store::engine::sql::{plain, statements, under};
 use crate::store::{Reader, Row, Step, Store, StoreError, Value};
@@ -39,14 +40,21 @@ macro_rules! key_columns {
     ($form:ident $(, $t:literal)?) => {
         $form!(
             $($t,)? "id", "business_id", "hint", "label", "mode", "created_at", "expires_at", "revoked_at",
-            "last_used_at"
+            "last_used_at", "rights"
         )
     };
 }
 
 statements! {
+    KEYS_EXPIRING: query {
+        "select id, business_id, label, hint, expires_at from api_keys where expires_at is not null \
+         and revoked_at is null and expires_at > $1 and expires_at <= $2 order by expires_at limit 1000"
+    }
     BUSINESS: query { concat!("select ", business_columns!(plain), " from businesses where id = $1") }
     BUSINESSES: query { concat!("select ", business_columns!(plain), " from businesses order by id limit $1") }
+    BALANCES: query {
+        "select business_id, balance_kobo from merchant_balances where business_id >= $1 and business_id <= $2"
+    }
     ADD_BUSINESS: insert(businesses) {
         id: Int, name: Text, email: Text, webhook_url: Text, is_active: Int, is_wallet_enabled: Int,
         rate_limit: Int, wallet_rate_limit: Int, charge_rate: Int, charge_fixed_kobo: Int,
@@ -71,6 +79,9 @@ statements! {
     WEBSITE: query { concat!("select ", website_columns!(), " from websites where id = $1") }
     WEBSITES: query {
         concat!("select ", website_columns!(), " from websites where business_id = $1 order by id limit $2")
+    }
+    WEBSITES_PENDING: query {
+        concat!("select ", website_columns!(), " from websites where status = 'pending' order by created_at, id limit $1")
     }
     // A site whose host is $1, below $1 or above it; two dev hosts never are in each other's way.
     OVERLAPPING: query {
@@ -109,7 +120,7 @@ statements! {
     }
     ADD_KEY: insert(api_keys) {
         id: Int, business_id: Int, hash: Bytes, hint: Text, label: Text, mode: Text, created_at: Int,
-        expires_at: Int
+        expires_at: Int, rights: Text
     }
     REVOKE_KEY: query { "update api_keys set revoked_at = $2 where id = $1 and revoked_at is null" }
     KEY_USED: query {
@@ -196,10 +207,41 @@ fn api_key(row: &mut Reader) -> Result<ApiKey, StoreError> {
         expires_at: row.opt_time("expires_at")?,
         revoked_at: row.opt_time("revoked_at")?,
         last_used_at: row.opt_time("last_used_at")?,
+        rights: row.word("rights", KeyRights::parse)?,
     })
 }
 
+/// A key that will expire.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExpiringKey {
+    pub id: i64,
+    pub business_id: i64,
+    pub label: String,
+    pub hint: String,
+    pub expires_at: Timestamp,
+}
+
 impl Store {
+    /// Keys that expire between two times, at most 1,000.
+    pub async fn keys_expiring(
+        &self,
+        from: Timestamp,
+        until: Timestamp,
+    ) -> Result<Vec<ExpiringKey>, StoreError> {
+        let rows = self.read(&KEYS_EXPIRING, vec![from.into(), until.into()]).await?;
+        let key = |row: Row| {
+            let mut r = row.reader("api_keys");
+            Ok(ExpiringKey {
+                id: r.int("id")?,
+                business_id: r.int("business_id")?,
+                label: r.opt_text("label")?.unwrap_or_default(),
+                hint: r.text("hint")?,
+                expires_at: r.time("expires_at")?,
+            })
+        };
+        rows.into_iter().map(key).collect()
+    }
+
     pub async fn business(&self, id: i64) -> Result<Option<Business>, StoreError> {
         let row = self.read_one(&BUSINESS, vec![id.into()]).await?;
         row.map(|row| business(&mut row.reader("businesses"))).transpose()
@@ -209,6 +251,23 @@ impl Store {
     pub async fn businesses(&self) -> Result<Vec<Business>, StoreError> {
         let rows = self.read(&BUSINESSES, vec![BUSINESSES_MAX.into()]).await?;
         rows.into_iter().map(|row| business(&mut row.reader("businesses"))).collect()
+    }
+
+    /// The balances of the businesses with ids from the first to the last.
+    pub async fn balances(&self, first: i64, last: i64) -> Result<Vec<(i64, Money)>, StoreError> {
+        let rows = self.read(&BALANCES, vec![first.into(), last.into()]).await?;
+        rows.into_iter()
+            .map(|row| {
+                let mut r = row.reader("merchant_balances");
+                Ok((r.int("business_id")?, r.money("balance_kobo")?))
+            })
+            .collect()
+    }
+
+    /// Websites that wait for an operator, the oldest first.
+    pub async fn pending_websites(&self, limit: usize) -> Result<Vec<Website>, StoreError> {
+        let rows = self.read(&WEBSITES_PENDING, vec![(limit as i64).into()]).await?;
+        rows.into_iter().map(|row| Ok(website(row)?.website)).collect()
     }
 
     /// The sealed signing secrets of a business.
@@ -389,6 +448,7 @@ pub fn add_key(key: &ApiKey, hash: [u8; 32]) -> Step {
         mode: key.mode.as_str().into(),
         created_at: key.created_at.into(),
         expires_at: key.expires_at.into(),
+        rights: key.rights.as_str().into(),
     })
 }
 

@@ -170,25 +170,18 @@ pub struct PaymentFilter {
     pub without_topups: bool,
 }
 
-/// Which index a filter's payments stand in.
-#[derive(Clone, Copy)]
-enum Walk {
-    Business,
-    OddOfBusiness,
-    TestOfBusiness,
-    All,
-    AllOdd,
-}
-
 impl PaymentFilter {
-    fn walk(&self) -> Walk {
+    /// The statement by the index that its payments stand in, of five: all of a business, the odd ones and those of test
+    /// mode among them; those of all, and the odd ones among them.
+    fn choose(&self, all: [&'static Sql; 5]) -> &'static Sql {
+        let [of_business, odd_of_business, test_of_business, of_all, odd_of_all] = all;
         let is_odd = self.late || self.mismatched || self.reversed;
         match (self.business_id, is_odd, self.mode) {
-            (Some(_), true, _) => Walk::OddOfBusiness,
-            (Some(_), false, Some(Mode::Test)) => Walk::TestOfBusiness,
-            (Some(_), false, _) => Walk::Business,
-            (None, true, _) => Walk::AllOdd,
-            (None, false, _) => Walk::All,
+            (Some(_), true, _) => odd_of_business,
+            (Some(_), false, Some(Mode::Test)) => test_of_business,
+            (Some(_), false, _) => of_business,
+            (None, true, _) => odd_of_all,
+            (None, false, _) => of_all,
         }
     }
 
@@ -252,13 +245,13 @@ impl Store {
         back_to: Timestamp,
         rows: usize,
     ) -> Result<Option<Place>, StoreError> {
-        let sql: &'static Sql = match filter.walk() {
-            Walk::Business => &PAYMENTS_END,
-            Walk::OddOfBusiness => &PAYMENTS_END_ODD,
-            Walk::TestOfBusiness => &PAYMENTS_END_TEST,
-            Walk::All => &PAYMENTS_END_ALL,
-            Walk::AllOdd => &PAYMENTS_END_ALL_ODD,
-        };
+        let sql = filter.choose([
+            &PAYMENTS_END,
+            &PAYMENTS_END_ODD,
+            &PAYMENTS_END_TEST,
+            &PAYMENTS_END_ALL,
+            &PAYMENTS_END_ALL_ODD,
+        ]);
         let params = vec![
             filter.business_id.unwrap_or(0).into(),
             before.at.into(),
@@ -278,13 +271,13 @@ impl Store {
         window: Window,
         limit: usize,
     ) -> Result<Vec<Payment>, StoreError> {
-        let sql: &'static Sql = match filter.walk() {
-            Walk::Business => &PAYMENTS_WALK,
-            Walk::OddOfBusiness => &PAYMENTS_WALK_ODD,
-            Walk::TestOfBusiness => &PAYMENTS_WALK_TEST,
-            Walk::All => &PAYMENTS_WALK_ALL,
-            Walk::AllOdd => &PAYMENTS_WALK_ALL_ODD,
-        };
+        let sql = filter.choose([
+            &PAYMENTS_WALK,
+            &PAYMENTS_WALK_ODD,
+            &PAYMENTS_WALK_TEST,
+            &PAYMENTS_WALK_ALL,
+            &PAYMENTS_WALK_ALL_ODD,
+        ]);
         self.read(sql, filter.params(window, limit)).await?.into_iter().map(decode).collect()
     }
 
@@ -295,13 +288,13 @@ impl Store {
         window: Window,
         limit: usize,
     ) -> Result<Vec<PaymentTexts>, StoreError> {
-        let sql: &'static Sql = match filter.walk() {
-            Walk::Business => &PAYMENTS_TEXTS,
-            Walk::OddOfBusiness => &PAYMENTS_TEXTS_ODD,
-            Walk::TestOfBusiness => &PAYMENTS_TEXTS_TEST,
-            Walk::All => &PAYMENTS_TEXTS_ALL,
-            Walk::AllOdd => &PAYMENTS_TEXTS_ALL_ODD,
-        };
+        let sql = filter.choose([
+            &PAYMENTS_TEXTS,
+            &PAYMENTS_TEXTS_ODD,
+            &PAYMENTS_TEXTS_TEST,
+            &PAYMENTS_TEXTS_ALL,
+            &PAYMENTS_TEXTS_ALL_ODD,
+        ]);
         let rows = self.read(sql, filter.params(window, limit)).await?;
         rows.into_iter()
             .map(|row| {

@@ -14,18 +14,19 @@ pub const MEMBERS_MAX: i64 = 1_000;
 
 macro_rules! columns {
     () => {
-        "id, email, password, staff_role, totp, totp_begun, totp_step, time_zone, disabled_at, created_at, version"
+        "id, email, password, staff_role, totp, totp_begun, totp_step, time_zone, disabled_at, created_at, version, \
+         is_vouched"
     };
 }
 
 statements! {
     ADD: insert(users) {
         id: Int, email: Text, password: Bytes, staff_role: Text, totp_step: Int, time_zone: Text, created_at: Int,
-        updated_at: Int, version: Int
+        updated_at: Int, version: Int, is_vouched: Int
     }
     SET: query {
         "update users set password = $3, staff_role = $4, totp = $5, totp_begun = $6, totp_step = $7, time_zone = $8, \
-         disabled_at = $9, updated_at = $10, version = version + 1 where id = $1 and version = $2"
+         disabled_at = $9, updated_at = $10, is_vouched = $11, version = version + 1 where id = $1 and version = $2"
     }
     UNCHANGED: query {
         "update users set version = version where id = $1 and version = $2 and disabled_at is null"
@@ -78,6 +79,8 @@ pub struct UserRow {
     pub disabled_at: Option<Timestamp>,
     pub created_at: Timestamp,
     pub version: i64,
+    /// The operator added him, or a mail proved the address; of others a business alone says who they are.
+    pub is_vouched: bool,
 }
 
 /// A business of which a user is a member.
@@ -146,6 +149,7 @@ fn decode(row: Row) -> Result<UserRow, StoreError> {
         disabled_at: r.opt_time("disabled_at")?,
         created_at: r.time("created_at")?,
         version: r.int("version")?,
+        is_vouched: r.flag("is_vouched")?,
     })
 }
 
@@ -161,6 +165,7 @@ pub fn add(user: &UserRow) -> Step {
         created_at: user.created_at.into(),
         updated_at: user.created_at.into(),
         version: user.version.into(),
+        is_vouched: i64::from(user.is_vouched).into(),
     })
 }
 
@@ -179,6 +184,7 @@ pub fn set(before: &UserRow, after: &UserRow, now: Timestamp) -> Step {
             after.time_zone.as_str().into(),
             after.disabled_at.into(),
             now.into(),
+            i64::from(after.is_vouched).into(),
         ],
     )
 }

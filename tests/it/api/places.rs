@@ -5,10 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 use tillbell::http::{self, Http, Purpose};
 
+use tillbell::alert_reader::Banks;
 use tillbell::config::Config;
 use tillbell::http::pages::brand::Brand;
 use tillbell::http::server::bounds::Bounds;
 use tillbell::http::server::listen::TLS_PROTOCOLS;
+use tillbell::mail_intake::ingest::MailIngestor;
 use tillbell::tls::Tls;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
@@ -67,7 +69,9 @@ impl Door {
         };
         let stop = CancellationToken::new();
         let app = &server.running.app;
-        let http = Http::new(app.clone(), Brand::plain(&app.config.pages));
+        let banks = Arc::new(Banks::embedded().unwrap());
+        let reader = MailIngestor::new(&app.config, banks);
+        let http = Http::new(app.clone(), Brand::plain(&app.config.pages), Arc::new(reader));
         tokio::spawn(http::serve(tcp, purpose, http, bounds, stop.clone()));
         Door { address, roots, stop, _server: server, _folder: folder }
     }

@@ -130,7 +130,7 @@ on_both! {
         assert_eq!(fields(&desk.json_text(&["business", "show", "1"])), [&business[..], &["balance"]].concat());
         assert_eq!(
             fields(&desk.json_text(&["key", "add", "1"])),
-            ["id", "key", "business_id", "label", "mode", "created_at", "expires_at"]
+            ["id", "key", "business_id", "label", "mode", "rights", "created_at", "expires_at"]
         );
         assert_eq!(
             fields(&desk.json_text(&["website", "add", "1", "shop.example"])),

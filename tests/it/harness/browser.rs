@@ -47,6 +47,15 @@ impl Drop for Browser {
 
 impl Browser {
     pub fn start() -> Browser {
+        Browser::start_as(false)
+    }
+
+    /// One in which the pages' own scripts run.
+    pub fn with_scripts() -> Browser {
+        Browser::start_as(true)
+    }
+
+    fn start_as(has_scripts: bool) -> Browser {
         let folder = tempfile::Builder::new().prefix("tillbell-browser-").tempdir_in("/tmp").unwrap();
         let driver = Command::new(PROGRAM)
             .arg("--port=0")
@@ -80,7 +89,7 @@ impl Browser {
             "unhandledPromptBehavior": "accept",
             "goog:chromeOptions": {
                 "args": arguments,
-                "prefs": {"profile.managed_default_content_settings.javascript": 2},
+                "prefs": {"profile.managed_default_content_settings.javascript": if has_scripts { 1 } else { 2 }},
             },
         }}});
         let answer = request(port, "POST", "/session", Some(&wanted)).expect("the browser starts");
@@ -196,6 +205,13 @@ impl Browser {
     pub fn click(&self, css: &str) {
         let element = self.one(css);
         self.call("POST", &format!("element/{element}/click"), Some(json!({})));
+    }
+
+    /// Presses keys where the cursor is, and on the page where it is in no field.
+    pub fn press(&self, keys: &str) {
+        let element = self.call("GET", "element/active", None);
+        let element = element[ELEMENT].as_str().unwrap().to_owned();
+        self.call("POST", &format!("element/{element}/value"), Some(json!({"text": keys})));
     }
 
     /// The name of the field that would be typed into.

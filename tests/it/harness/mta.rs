@@ -1,7 +1,7 @@
 //! A real mail server, Exim, with a queue of its own in a temporary folder and a retry every second.
 //!
 //! It takes mails for everybody on a free port of this machine and hands all of them to one place,
-//! over SMTP or LMTP. It runs unprivileged whoever runs the tests: a copy of the program without its
+//! over SMTP or LMTP, or keeps them in a folder. It runs unprivileged whoever runs the tests: a copy of the program without its
 //! set-user bit, as the caller or, where that is root, as `nobody`. `./test` installs it.
 
 use std::net::{SocketAddr, TcpListener};
@@ -41,6 +41,42 @@ fn run(program: &str, arguments: &[&str]) -> String {
 impl Exim {
     /// Relays everything to `to`; `protocol` is `smtp` or `lmtp`.
     pub async fn start(to: SocketAddr, protocol: &str) -> Exim {
+        Exim::run(|_| relaying(to, protocol)).await
+    }
+
+    /// Keeps everything in a folder. With `tls`, a certificate and its key in PEM, nothing is taken but over STARTTLS
+    /// from `till` with the password `hunter two`.
+    pub async fn keeping(tls: Option<(String, String)>) -> Exim {
+        Exim::run(|folder| {
+            if let Some((certificate, key)) = &tls {
+                std::fs::write(format!("{folder}/cert.pem"), certificate).unwrap();
+                std::fs::write(format!("{folder}/key.pem"), key).unwrap();
+            }
+            keeping(folder, tls.is_some())
+        })
+        .await
+    }
+
+    /// The mails that it keeps, as they came; in no order.
+    pub fn kept(&self) -> Vec<String> {
+        let files = std::fs::read_dir(self.folder.path().join("kept/new")).into_iter().flatten();
+        files.map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap()).collect()
+    }
+
+    /// Waits until it keeps so many.
+    pub async fn keeps(&self, count: usize) -> Vec<String> {
+        let end = tokio::time::Instant::now() + DEADLINE;
+        loop {
+            let kept = self.kept();
+            if kept.len() >= count {
+                return kept;
+            }
+            assert!(tokio::time::Instant::now() < end, "Exim keeps {} of {count} mails", kept.len());
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
+    }
+
+    async fn run(rest: impl FnOnce(&str) -> [String; 2]) -> Exim {
         // In /tmp whatever TMPDIR says: another user must get in.
         let folder = tempfile::Builder::new().prefix("tillbell-exim-").tempdir_in("/tmp").unwrap();
         let program = PROGRAMS.iter().find(|path| Path::new(path).exists());
@@ -52,7 +88,9 @@ impl Exim {
         let own = [run("id", &["-un"]), run("id", &["-gn"])];
         let [user, group] = if is_root { NOBODY.map(str::to_owned) } else { own };
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let text = configuration(&folder.path().display().to_string(), &user, &group, port, to, protocol);
+        let path = folder.path().display().to_string();
+        let [main, rest] = rest(&path);
+        let text = configuration(&path, &user, &group, port) + &main + &rest;
         let file = folder.path().join("exim.conf");
         std::fs::write(&file, text).unwrap();
         if is_root {
@@ -85,7 +123,7 @@ impl Exim {
     }
 }
 
-fn configuration(folder: &str, user: &str, group: &str, port: u16, to: SocketAddr, protocol: &str) -> String {
+fn configuration(folder: &str, user: &str, group: &str, port: u16) -> String {
     format!(
         "exim_path = {folder}/exim\n\
          exim_user = {user}\n\
@@ -99,18 +137,50 @@ fn configuration(folder: &str, user: &str, group: &str, port: u16, to: SocketAdd
          never_users =\n\
          local_interfaces = 127.0.0.1\n\
          daemon_smtp_ports = {port}\n\
-         tls_advertise_hosts =\n\
          host_lookup =\n\
          keep_environment =\n\
-         acl_smtp_rcpt = accept\n\
-         acl_smtp_data = accept\n\
-         begin routers\n\
+         acl_smtp_data = accept\n"
+    )
+}
+
+/// What belongs to the main part, and what stands behind it.
+fn relaying(to: SocketAddr, protocol: &str) -> [String; 2] {
+    let rest = format!(
+        "begin routers\n\
          till:\n  driver = manualroute\n  route_list = * {ip}\n  self = send\n  transport = till\n\
          begin transports\n\
-         till:\n  driver = smtp\n  protocol = {protocol}\n  port = {to_port}\n  allow_localhost\n\
+         till:\n  driver = smtp\n  protocol = {protocol}\n  port = {port}\n  allow_localhost\n\
          begin retry\n\
          * * F,1h,1s\n",
         ip = to.ip(),
-        to_port = to.port(),
-    )
+        port = to.port(),
+    );
+    ["tls_advertise_hosts =\nacl_smtp_rcpt = accept\n".to_owned(), rest]
+}
+
+fn keeping(folder: &str, is_guarded: bool) -> [String; 2] {
+    let (main, rest) = match is_guarded {
+        false => ("tls_advertise_hosts =\nacl_smtp_rcpt = acl_rcpt\n".to_owned(), ""),
+        true => (
+            format!(
+                "tls_advertise_hosts = *\ntls_certificate = {folder}/cert.pem\ntls_privatekey = {folder}/key.pem\n\
+                 acl_smtp_rcpt = acl_till\nauth_advertise_hosts = ${{if eq{{$tls_in_cipher}}{{}}{{}}{{*}}}}\n"
+            ),
+            "begin authenticators\n\
+             plain:\n  driver = plaintext\n  public_name = PLAIN\n  server_prompts = :\n  \
+             server_condition = ${if and{{eq{$auth2}{till}}{eq{$auth3}{hunter two}}}{yes}{no}}\n  server_set_id = $auth2\n",
+        ),
+    };
+    let rest = format!(
+        "begin acl\n\
+         acl_till:\n  accept\n    authenticated = *\n    encrypted = *\n  deny\n    message = sign in first\n\
+         acl_rcpt:\n  deny\n    local_parts = nobody\n    message = no such person here\n  accept\n\
+         begin routers\n\
+         keep:\n  driver = accept\n  transport = keep\n\
+         begin transports\n\
+         keep:\n  driver = appendfile\n  directory = {folder}/kept\n  maildir_format\n\
+         begin retry\n\
+         * * F,1h,1s\n{rest}"
+    );
+    [main, rest]
 }

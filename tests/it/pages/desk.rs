@@ -17,16 +17,18 @@ use crate::harness::mails::Alert;
 use crate::people::PASSWORD;
 use crate::wallet_pages::site::DEV;
 
-const REVIEWER: &str = "ife@till.example";
-const VIEWER: &str = "bem@till.example";
-const MEMBER: &str = "halima@kudu.example";
+pub const ADMIN: &str = "ola@till.example";
+pub const REVIEWER: &str = "ife@till.example";
+pub const VIEWER: &str = "bem@till.example";
+pub const MEMBER: &str = "halima@kudu.example";
 
 /// A service with an account, a merchant, and people of three sorts.
-async fn site(db: TestDatabase) -> (Pages, Merchant) {
+pub async fn site(db: TestDatabase) -> (Pages, Merchant) {
     let t = TestApp::start_with(db, DEV).await;
     t.account(ACCOUNT).await;
     let shop = t.merchant("kudu.example").await;
     for (email, place) in [
+        (ADMIN, Place::Staff(StaffRole::Admin)),
         (REVIEWER, Place::Staff(StaffRole::Reviewer)),
         (VIEWER, Place::Staff(StaffRole::Viewer)),
         (MEMBER, Place::Member(shop.id, MemberRole::Owner)),
@@ -36,14 +38,14 @@ async fn site(db: TestDatabase) -> (Pages, Merchant) {
     (Pages::start(t).await, shop)
 }
 
-async fn signed_in(site: &Pages, email: &str) -> Visitor {
+pub async fn signed_in(site: &Pages, email: &str) -> Visitor {
     let mut visitor = site.visitor();
     visitor.sign_in(email, PASSWORD).await;
     visitor
 }
 
 /// Money from a payer whose name is near the payment's.
-async fn doubtful(site: &Pages, naira: i64, payer: &str) -> i64 {
+pub async fn doubtful(site: &Pages, naira: i64, payer: &str) -> i64 {
     site.t.advance(LATER);
     let mail = Alert::credit(ACCOUNT, naira, payer, site.t.app.now() - Span::seconds(20)).text();
     let outcome = site.t.ingest(&mail).await;
@@ -51,15 +53,15 @@ async fn doubtful(site: &Pages, naira: i64, payer: &str) -> i64 {
     outcome.alert_id
 }
 
-async fn is(site: &Pages, alert: i64, status: AlertStatus) {
+pub async fn is(site: &Pages, alert: i64, status: AlertStatus) {
     assert_eq!(site.t.app.store.alert(alert).await.unwrap().unwrap().status, status);
 }
 
-async fn paid(site: &Pages, payment: &Payment) -> Status {
+pub async fn paid(site: &Pages, payment: &Payment) -> Status {
     site.t.payment(payment).await.status
 }
 
-fn told(page: &Seen) -> String {
+pub fn told(page: &Seen) -> String {
     page.text_of("[role=status], [role=alert]")
 }
 
@@ -84,7 +86,9 @@ on_both! {
         assert_eq!(links, ["one", "two"], "the oldest first");
 
         let page = visitor.get(&format!("/operator/alerts/{one}")).await;
-        assert!(page.text_of("main").contains("Amount: exact Name: close Time: fits"), "{}", page.text_of("main"));
+        for part in ["Amount NGN 5,200.00 exact", "Name Halima Garba close", "fits Account the alert's account"] {
+            assert!(page.text_of("main").contains(part), "{part}: {}", page.text_of("main"));
+        }
         let next = visitor.submit(&page, "approve-alert-1", &[]).await;
         assert!(told(&next).contains(&format!("pays {} now", first.transaction_id)), "{}", told(&next));
         assert!(next.path.contains(&format!("/operator/alerts/{two}")), "the next one is open: {}", next.path);
@@ -108,13 +112,14 @@ on_both! {
         let alert = doubtful(&site, 2_000, "GARBA HALIMA").await;
         let mut visitor = signed_in(&site, REVIEWER).await;
         let page = visitor.get(&format!("/operator/alerts/{alert}")).await;
+        assert!(page.text_of("main").contains("What speaks against it"), "{}", page.text_of("main"));
+        assert!(page.text_of("main").contains("less than half"), "{}", page.text_of("main"));
         let asked = visitor.submit(&page, "approve-alert-1", &[]).await;
         assert_eq!(asked.status, 422);
-        assert!(asked.text_of("main").contains("What speaks against it"), "{}", asked.text_of("main"));
-        assert!(asked.text_of("main").contains("less than half"), "{}", asked.text_of("main"));
         assert_eq!(paid(&site, &payment).await, Status::Pending);
         // A reason for what was never shown overrides nothing.
         let mut forged = page.form("approve-alert-1");
+        forged.fields.remove("seen");
         forged.fields.insert("despite".into(), "I know her".into());
         let refused = visitor.post_fields(&forged.action, &forged.fields).await;
         assert_eq!((refused.status, paid(&site, &payment).await), (422, Status::Pending));
@@ -133,7 +138,7 @@ on_both! {
         quick.submit(&same, "approve-alert-1", &[]).await;
         let late = slow.submit(&page, "dismiss-alert", &[("reason", "nobody's")]).await;
         assert_eq!(late.status, 422);
-        assert!(told(&late).contains("is matched"), "{}", told(&late));
+        assert!(told(&late).contains(&format!("{REVIEWER} approved it onto payment")), "{}", told(&late));
         is(&site, alert, AlertStatus::Matched).await;
         site.close().await;
     }
@@ -158,7 +163,7 @@ on_both! {
         let (mut member, mut nobody) = (signed_in(&site, MEMBER).await, site.visitor());
         let unknown = member.get("/operator/alerts/999999").await;
         for route in TABLE.iter().filter(|route| matches!(route.who, Who::Staff(_))) {
-            let path = route.path.replace("{id}", &alert.to_string());
+            let path = route.path.replace("{id}", &alert.to_string()).replace("{transaction_id}", &payment.transaction_id);
             let page = member.get(&path).await;
             assert_eq!((page.status, page.text_of("main")), (404, unknown.text_of("main")), "{path}");
             let csrf = BTreeMap::from([("csrf".to_owned(), page.form("sign-out").fields["csrf"].clone())]);

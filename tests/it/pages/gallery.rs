@@ -37,7 +37,7 @@ fn attributes(html: &Html, css: &str, name: &str) -> Vec<String> {
 }
 
 /// What a checker of accessibility would find first.
-fn check_markup(name: &str, text: &str) {
+pub fn check_markup(name: &str, text: &str) {
     let html = Html::parse_document(text);
     let ids = attributes(&html, "[id]", "id");
     let known: BTreeSet<&str> = ids.iter().map(String::as_str).collect();

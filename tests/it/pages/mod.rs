@@ -2,7 +2,14 @@
 
 mod assets;
 mod contrast;
+mod dashboard_acts;
+mod dashboard_routes;
+mod dashboard_shown;
+mod dashboard_world;
 mod desk;
+mod desk_alerts;
+mod desk_keys;
+mod desk_pages;
 mod gallery;
 mod samples;
 mod signing_in;

@@ -24,6 +24,12 @@ async fn site(db: TestDatabase) -> Pages {
     Pages::start(t).await
 }
 
+/// Signs in and goes to one's own account.
+async fn account(visitor: &mut Visitor) -> Seen {
+    visitor.sign_in(EMAIL, PASSWORD).await.is(200, "Overview");
+    visitor.get("/me").await
+}
+
 fn told(page: &Seen) -> String {
     page.text_of("[role=status], [role=alert]")
 }
@@ -66,7 +72,7 @@ on_both! {
         visitor.get("/welcome/nobodys").await.is(404, "Nothing is here");
         let before = visitor.cookies.clone();
         let page = visitor.sign_in("Halima@kudu.example", PASSWORD).await;
-        page.is(200, "Your account");
+        page.is(200, "Overview");
         assert_ne!(visitor.cookies, before, "signing in gives a new token");
         site.close().await;
     }
@@ -146,7 +152,7 @@ on_both! {
         thief.get("/sign-in").await;
         let mut visitor = site.visitor();
         visitor.cookies = thief.cookies.clone();
-        visitor.sign_in(EMAIL, PASSWORD).await.is(200, "Your account");
+        visitor.sign_in(EMAIL, PASSWORD).await.is(200, "Overview");
         thief.get("/me").await.is(200, "Sign in");
         site.close().await;
     }
@@ -154,7 +160,7 @@ on_both! {
     async fn who_signs_out_is_out_in_every_tab(db: TestDatabase) {
         let site = site(db).await;
         let mut visitor = site.visitor();
-        let tab = visitor.sign_in(EMAIL, PASSWORD).await;
+        let tab = account(&mut visitor).await;
         let stolen = visitor.cookies.clone();
         assert_eq!(tab.header("cache-control"), Some("no-store"));
         visitor.submit(&tab, "sign-out", &[]).await.is(200, "Sign in");
@@ -168,7 +174,7 @@ on_both! {
     async fn a_disabled_user_is_out_in_mid_session(db: TestDatabase) {
         let site = site(db).await;
         let mut visitor = site.visitor();
-        visitor.sign_in(EMAIL, PASSWORD).await.is(200, "Your account");
+        visitor.sign_in(EMAIL, PASSWORD).await.is(200, "Overview");
         disable_user(&site.t.app, "ada", 1).await.unwrap().unwrap();
         visitor.get("/me").await.is(200, "Sign in");
         visitor.sign_in(EMAIL, PASSWORD).await.is(422, "Sign in");
@@ -178,7 +184,7 @@ on_both! {
     async fn an_app_is_set_up_and_asked_for_from_then_on(db: TestDatabase) {
         let site = site(db).await;
         let mut visitor = site.visitor();
-        let me = visitor.sign_in(EMAIL, PASSWORD).await;
+        let me = account(&mut visitor).await;
         let begun = visitor.submit(&me, "totp-begin", &[]).await;
         let wrong = visitor.submit(&begun, "totp-confirm", &[("code", "000000")]).await;
         wrong.is(422, "Your account");
@@ -196,13 +202,14 @@ on_both! {
         let wrong = phone.submit(&page, "sign-in-code", &[("code", "123456")]).await;
         wrong.is(422, "Enter your code");
         let in_time = code(&secret, site.t.app.now());
-        phone.submit(&wrong, "sign-in-code", &[("code", &in_time)]).await.is(200, "Your account");
+        phone.submit(&wrong, "sign-in-code", &[("code", &in_time)]).await.is(200, "Overview");
         let mut other = site.visitor();
         let page = other.sign_in(EMAIL, PASSWORD).await;
         let used = other.submit(&page, "sign-in-code", &[("code", &in_time)]).await;
         used.is(422, "Enter your code");
         let page = other.submit(&used, "sign-in-code", &[("code", &codes[0])]).await;
-        page.is(200, "Your account");
+        page.is(200, "Overview");
+        let page = other.get("/me").await;
         let wrong = other.submit(&page, "totp-end", &[("password", "not it")]).await;
         wrong.is(422, "Your account");
         let page = other.submit(&wrong, "totp-end", &[("password", PASSWORD)]).await;
@@ -232,7 +239,7 @@ on_both! {
     async fn what_matters_asks_for_the_password_again(db: TestDatabase) {
         let site = site(db).await;
         let mut visitor = site.visitor();
-        let me = visitor.sign_in(EMAIL, PASSWORD).await;
+        let me = account(&mut visitor).await;
         site.t.advance(Span::minutes(10));
         let ask = visitor.submit(&me, "totp-begin", &[]).await;
         ask.is(200, "Your password again");
@@ -249,7 +256,7 @@ on_both! {
         let site = site(db).await;
         let (mut here, mut there) = (site.visitor(), site.visitor());
         there.sends = vec!["User-Agent: <b>Phone</b>\u{202e}".to_owned()];
-        let me = here.sign_in(EMAIL, PASSWORD).await;
+        let me = account(&mut here).await;
         there.sign_in(EMAIL, PASSWORD).await;
         let page = here.submit(&me, "time-zone", &[("zone", "Mars/Base")]).await;
         page.is(422, "Your account");
@@ -269,7 +276,7 @@ on_both! {
         assert!(told(&page).contains("Your password is changed"), "{}", told(&page));
         let mut again = site.visitor();
         again.sign_in(EMAIL, PASSWORD).await.is(422, "Sign in");
-        again.sign_in(EMAIL, OTHER).await.is(200, "Your account");
+        again.sign_in(EMAIL, OTHER).await.is(200, "Overview");
         site.close().await;
     }
 

@@ -25,6 +25,7 @@ const SMALL: &[(&str, usize)] = &[
     ("paused_targets", 20),
     ("unsealed_entries", 500), // a seal a second takes them
     ("wallet_businesses", 50),
+    ("audit_runs", 50), // run by hand
 ];
 
 /// Columns that may not hold just anything, `table.column` or the column alone, with what row `n` holds.
@@ -77,7 +78,9 @@ const VALUES: &[(&str, &str)] = &[
     ("message_quotas.scope", "'business_day'"),
     ("users.staff_role", "'viewer'"),
     ("members.role", "'viewer'"),
+    ("api_keys.rights", "'read'"),
     ("user_links.kind", "'welcome'"),
+    ("outgoing_mails.kind", "'text'"),
     ("sessions.stage", "'whole'"),
 ];
 
@@ -110,6 +113,7 @@ const WALKS: &[(&str, &str, &[Engine], &str)] = &[
         BOTH,
         "an operator's question: each business is asked by the key of its payments",
     ),
+    ("WEBSITES_PENDING", "websites", BOTH, "its index holds only websites that wait for an operator"),
     (
         "OVERLAPPING",
         "websites",

@@ -12,7 +12,7 @@ use tillbell::clock::{ManualClock, SeededRandom};
 use tillbell::config::Config;
 use tillbell::directory::Caller;
 use tillbell::domain::intent::IntentState;
-use tillbell::domain::merchant::Mode;
+use tillbell::domain::merchant::{KeyRights, Mode};
 use tillbell::domain::message::MessageKind;
 use tillbell::domain::money::Money;
 use tillbell::domain::payment::Status;
@@ -80,12 +80,12 @@ fn child() {
             ["set_pin", link, code, pin] => drop(set_pin(&app, link, code, pin, pin, None).await.unwrap()),
             ["start", key, business] => {
                 let business = app.directory.business(business.parse().unwrap()).await.unwrap().unwrap();
-                let caller = Caller { business, key_id: 1, mode: Mode::Live };
+                let caller = Caller { business, mode: Mode::Live, rights: KeyRights::Write };
                 drop(start_wallet_payment(&app, &caller, &request(key)).await.unwrap());
             }
             ["text", key, business] => {
                 let business = app.directory.business(business.parse().unwrap()).await.unwrap().unwrap();
-                let caller = Caller { business, key_id: 1, mode: Mode::Live };
+                let caller = Caller { business, mode: Mode::Live, rights: KeyRights::Write };
                 let Claimed::New(claim) = claim(&app, caller.business.id, key, &[7; 32]).await.unwrap()
                 else {
                     panic!("{key} is not free")

@@ -1,33 +1,171 @@
-//! The operator's desk: what waits, and the alerts that a person decides. Every act is the op that the command line calls,
-//! under the name of whoever is signed in.
+//! The operator's desk: what waits, the alerts that a person decides, and everything that the command line shows and
+//! does. Every act is the op that the command line calls, under the name of whoever is signed in.
+//!
+//! `page` is what most pages here are made of. Each handler asks for the right of each of its forms itself ([`may`]): the
+//! table lets in whoever may look.
 
-pub mod alert;
-pub mod alerts;
-pub mod overview;
+mod accounts;
+mod activity;
+mod alert;
+mod alert_decision;
+mod alerts;
+mod audit;
+mod banks;
+mod business;
+mod businesses;
+mod export;
+mod mail;
+mod mailboxes;
+mod overview;
+mod page;
+mod payment;
+mod payments;
+mod users;
+mod wallets;
+mod webhook;
+mod webhooks;
+
+use axum::response::Response;
+use url::form_urlencoded;
 
 use super::ask::Ask;
 use super::layout::{Frame, Way};
-use crate::http::paths::{OPERATOR, OPERATOR_ALERTS};
+use super::plain::not_allowed;
+use crate::domain::user::StaffRight;
+use crate::http::paths;
+use crate::ops::OpError;
+use crate::ops::alerts::read::alerts_in_review;
 
-/// Where somebody is at the desk.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum At {
+/// A page of the desk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DeskPage {
     Overview,
     Alerts,
+    Alert,
+    Payments,
+    Payment,
+    Businesses,
+    Business,
+    Accounts,
+    Wallets,
+    Webhooks,
+    Webhook,
+    Mailboxes,
+    Banks,
+    Users,
+    Activity,
+    Audit,
+}
+
+/// One place of the navigation: where it leads, the pages it stands for, the heading before it.
+type Place = (&'static str, &'static str, &'static [DeskPage], Option<&'static str>);
+
+const PLACES: [Place; 12] = [
+    (paths::OPERATOR, "Overview", &[DeskPage::Overview], None),
+    (paths::OPERATOR_ALERTS, "Alerts", &[DeskPage::Alerts, DeskPage::Alert], None),
+    (paths::OPERATOR_PAYMENTS, "Payments", &[DeskPage::Payments, DeskPage::Payment], None),
+    (paths::OPERATOR_WEBHOOKS, "Webhooks", &[DeskPage::Webhooks, DeskPage::Webhook], None),
+    (paths::OPERATOR_WALLETS, "Wallets", &[DeskPage::Wallets], None),
+    (paths::OPERATOR_BUSINESSES, "Businesses", &[DeskPage::Businesses, DeskPage::Business], Some("Set-up")),
+    (paths::OPERATOR_ACCOUNTS, "Accounts", &[DeskPage::Accounts], None),
+    (paths::OPERATOR_BANKS, "Banks", &[DeskPage::Banks], None),
+    (paths::OPERATOR_MAILBOXES, "Mailboxes", &[DeskPage::Mailboxes], None),
+    (paths::OPERATOR_ACTIVITY, "Activity", &[DeskPage::Activity], Some("Control")),
+    (paths::OPERATOR_AUDIT, "Audit", &[DeskPage::Audit], None),
+    (paths::OPERATOR_USERS, "Users", &[DeskPage::Users], None),
+];
+
+/// Each page's future has a place of its own: together they would be too large for a thread's stack.
+pub async fn answer(ask: &Ask, page: DeskPage) -> Result<Response, OpError> {
+    match page {
+        DeskPage::Overview => Box::pin(overview::answer(ask)).await,
+        DeskPage::Alerts => Box::pin(alerts::answer(ask)).await,
+        DeskPage::Alert => Box::pin(alert::answer(ask)).await,
+        DeskPage::Payments => Box::pin(payments::answer(ask)).await,
+        DeskPage::Payment => Box::pin(payment::answer(ask)).await,
+        DeskPage::Businesses => Box::pin(businesses::answer(ask)).await,
+        DeskPage::Business => Box::pin(business::answer(ask)).await,
+        DeskPage::Accounts => Box::pin(accounts::answer(ask)).await,
+        DeskPage::Wallets => Box::pin(wallets::answer(ask)).await,
+        DeskPage::Webhooks => Box::pin(webhooks::answer(ask)).await,
+        DeskPage::Webhook => Box::pin(webhook::answer(ask)).await,
+        DeskPage::Mailboxes => Box::pin(mailboxes::answer(ask)).await,
+        DeskPage::Banks => Box::pin(banks::answer(ask)).await,
+        DeskPage::Users => Box::pin(users::answer(ask)).await,
+        DeskPage::Activity => Box::pin(activity::answer(ask)).await,
+        DeskPage::Audit => Box::pin(audit::answer(ask)).await,
+    }
 }
 
 /// What stands around every page of the desk.
-fn frame(ask: &Ask, title: &str, at: At, waiting: i64) -> Frame {
+async fn frame(ask: &Ask, title: &str, page: DeskPage) -> Result<Frame, OpError> {
+    let waiting = alerts_in_review(ask.app()).await?;
     let mut frame = ask.frame(title);
-    frame.home = OPERATOR.to_owned();
-    frame.ways = vec![
-        Way::new(OPERATOR, "Overview").current(at == At::Overview),
-        Way::new(OPERATOR_ALERTS, "Alerts").current(at == At::Alerts).count(waiting),
-    ];
-    frame
+    frame.home = paths::OPERATOR.to_owned();
+    let places =
+        PLACES.iter().filter(|(path, ..)| *path != paths::OPERATOR_USERS || may(ask, StaffRight::Administer));
+    frame.ways = places
+        .map(|(path, name, pages, heading)| {
+            let way = Way::new(*path, *name).current(pages.contains(&page));
+            let way = if *path == paths::OPERATOR_ALERTS { way.count(waiting) } else { way };
+            match heading {
+                Some(heading) => way.heading(*heading),
+                None => way,
+            }
+        })
+        .collect();
+    Ok(frame)
 }
 
 /// Under what name a person acts.
 fn operator(ask: &Ask) -> &str {
     ask.session.as_ref().map_or("", |session| session.email.as_str())
+}
+
+fn may(ask: &Ask, right: StaffRight) -> bool {
+    ask.session.as_ref().is_some_and(|session| session.may(right))
+}
+
+/// The answer to a form of who may not send it.
+fn forbidden(ask: &Ask, right: StaffRight) -> Option<Response> {
+    (!may(ask, right)).then(|| not_allowed(ask, &right.roles()))
+}
+
+/// The id at the end of the path; 0, which nothing has, if there is none.
+fn id_behind(ask: &Ask, beginning: &str) -> i64 {
+    ask.behind(&format!("{beginning}/")).parse().unwrap_or(0)
+}
+
+/// With a capital and a full stop.
+fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    let first: String = letters.next().map(|c| c.to_uppercase().collect()).unwrap_or_default();
+    let rest = letters.as_str();
+    let stop = if rest.ends_with(['.', '!', '?']) { "" } else { "." };
+    format!("{first}{rest}{stop}")
+}
+
+/// A text as a segment of a path.
+fn to_segment(text: &str) -> String {
+    form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>().replace('+', "%20")
+}
+
+/// The text that a segment of a path stands for.
+fn of_segment(segment: &str) -> String {
+    let query = format!("x={}", segment.replace('+', "%2B"));
+    form_urlencoded::parse(query.as_bytes()).next().map(|(_, text)| text.into_owned()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{of_segment, to_segment};
+
+    #[test]
+    fn any_text_comes_back_from_a_path() {
+        for text in ["ORDER-81", "a b+c", "50%/x?y#z", "ọ&=;", ""] {
+            let segment = to_segment(text);
+            assert!(!segment.contains(['/', '?', '#', ' ', '&']), "{segment}");
+            assert_eq!(of_segment(&segment), text);
+        }
+    }
 }

@@ -3,6 +3,7 @@
 pub mod code;
 pub mod confirm;
 pub mod entry;
+pub mod forgot;
 pub mod me;
 mod qr;
 pub mod welcome;
@@ -11,21 +12,22 @@ use axum::response::Response;
 use http::StatusCode;
 
 use super::ask::Ask;
-use super::plain::{Plain, in_words};
-use crate::http::paths::{ME, OPERATOR, SIGN_IN, START};
+use super::plain::in_words;
+use crate::http::paths::{DASHBOARD, ME, OPERATOR, SIGN_IN, START};
 use crate::ops::OpError;
 use crate::ops::people::passwords::PasswordRefusal;
-use crate::ops::people::sessions::sign_out as end_session;
+use crate::ops::people::sessions::{businesses_of, sign_out as end_session};
 use crate::ops::people::tries::TooMany;
 
 /// Where somebody begins.
-pub fn start(ask: &Ask) -> Response {
+pub async fn start(ask: &Ask) -> Result<Response, OpError> {
     let to = match &ask.session {
         Some(session) if session.staff.is_some() => OPERATOR,
-        Some(_) => ME,
+        Some(session) if businesses_of(ask.app(), session).await?.is_empty() => ME,
+        Some(_) => DASHBOARD,
         None => SIGN_IN,
     };
-    ask.see(to, None)
+    Ok(ask.see(to, None))
 }
 
 /// Ends the session. Whoever has none is where he wanted to be.
@@ -34,16 +36,6 @@ pub async fn sign_out(ask: &Ask) -> Result<Response, OpError> {
         end_session(ask.app(), ask.token()).await?;
     }
     Ok(ask.see(SIGN_IN, None))
-}
-
-/// Who helps somebody who cannot sign in.
-pub fn forgot(ask: &Ask) -> Response {
-    let whom = ask.http.brand.contact.clone();
-    Plain::new(ask, "You cannot sign in?")
-        .text(format!("Ask {whom}, or an owner of your business, for a new link. With it you choose a new password."))
-        .text("If you still have your password but lost your phone, enter one of your recovery codes instead of the code.")
-        .link(SIGN_IN, "Back to the sign-in")
-        .answer(ask, StatusCode::OK)
 }
 
 /// That too many passwords or codes were tried.

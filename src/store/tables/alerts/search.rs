@@ -71,6 +71,7 @@ macro_rules! slice_end {
 }
 
 statements! {
+    ALARMED_BY: query { "select credit_id from alert_alarms where undoing_id = $1 order by credit_id limit $2" }
     FOUND: query { found!("cast($1 as text) = ''") }
     FOUND_OF_STATUS: query { found!("status = $1") }
     FOUND_ALARMS: query { found!(concat!("cast($1 as text) = '' and ", alarm!())) }
@@ -173,6 +174,12 @@ impl Store {
                 })
             })
             .collect()
+    }
+
+    /// Credits whose money a debit or reversal may have taken back, whether or not somebody has dealt with it.
+    pub async fn alarmed_by(&self, undoing_id: i64, limit: usize) -> Result<Vec<i64>, StoreError> {
+        let rows = self.read(&ALARMED_BY, vec![undoing_id.into(), (limit as i64).into()]).await?;
+        rows.into_iter().map(|row| row.reader("alert_alarms").int("credit_id")).collect()
     }
 
     /// The first debit or reversal that may have taken the money of this alert back, and with which nobody has dealt.

@@ -1,7 +1,8 @@
-//! Keys of signatures from DNS, within bounds: a deadline, few servers, a small cache.
+//! TXT records from DNS, within bounds: a deadline, few servers, a small cache.
 //!
-//! It distinguishes three results: a record, a name server's answer that there is none, and trouble, from which
-//! nothing follows. It judges no key. Called by `mail_proof`.
+//! It distinguishes three results: records, a name server's answer that there are none, and trouble, from which
+//! nothing follows. What they mean is not judged here. Called by `mail_proof` for the keys of signatures, and by ops for
+//! the proof that a website is a merchant's.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -26,7 +27,7 @@ const ONE_TRY: Duration = Duration::from_millis(1_500);
 const MAX_RECORDS: usize = 10;
 const MAX_RECORD_BYTES: usize = 8 * 1024;
 
-/// What DNS says of a key.
+/// What DNS says of a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// The TXT records of the name, each joined to one.
@@ -40,21 +41,21 @@ pub enum Answer {
 /// After a server was silent, a caller in a hurry does not ask again for this long.
 const SILENT_FOR: Duration = Duration::from_secs(30);
 
-/// A resolver for the keys of signatures. Cheap to clone.
+/// A resolver of TXT records. Cheap to clone.
 #[derive(Clone)]
-pub struct Keys {
+pub struct TxtRecords {
     resolver: Result<Arc<TokioResolver>, String>,
     /// When a query last timed out.
     silent: Arc<Mutex<Option<Instant>>>,
 }
 
-impl Keys {
+impl TxtRecords {
     /// Asks `servers`, or the system's where none are named. Never fails: what is wrong is told at
     /// every question, as trouble.
-    pub fn new(servers: &[SocketAddr]) -> Keys {
+    pub fn new(servers: &[SocketAddr]) -> TxtRecords {
         let resolver = resolver(servers).map(Arc::new);
         let resolver = resolver.map_err(|error| format!("no name server can be used: {error}"));
-        Keys { resolver, silent: Arc::default() }
+        TxtRecords { resolver, silent: Arc::default() }
     }
 
     /// The records of `name` (absolute, with its final dot), or trouble when `within` is over. In a

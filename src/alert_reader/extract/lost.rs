@@ -1,0 +1,160 @@
+//! What a mail says in the bank's own words about money that has not come, or went back: rows that tell a state,
+//! headings, sentences, the subject.
+//!
+//! Words that a payer may have typed are no words of the bank's: narrations and names are cut out before, and what stands
+//! at a label of remarks only sends the alert to a person. Part of `extract`; nothing else calls it.
+
+use regex::Regex;
+
+use super::{MAX_MATCHES, Reader};
+use crate::alert_reader::template::{FieldName, Layout, Shared, States};
+use crate::alert_reader::text_table::{Arrangement, TextTable, collapse};
+use crate::domain::alert::{OTHER_STATE, OTHER_STATE_ROW, RETURNED, RETURNED_OR_OWN};
+
+/// A longer line is prose: only a sentence about this transaction counts in it.
+const LONGEST_ROW: usize = 80;
+/// A line of this length, without an end of its sentence, may go on in the next.
+const SHORTEST_BROKEN_LINE: usize = 40;
+/// Lines that one sentence is put together from.
+const BROKEN_LINES_MAX: usize = 8;
+
+impl Reader<'_> {
+    /// Adds a doubt for words of the bank's that tell of money that came back, or was no sale.
+    pub(super) fn words_of_loss(&mut self, shared: &Shared) {
+        if let Some(words) = self.words_of_reversal(shared) {
+            self.doubt(format!("{RETURNED}: {words}"));
+        }
+        let rule = &shared.states;
+        let (texts, is_typed) = self.texts_of_the_bank(rule);
+        if is_typed {
+            self.doubt(RETURNED_OR_OWN);
+        }
+        let of_subject = self.head.subject.and_then(|subject| told_by(&rule.subject, subject));
+        if let Some(words) = of_subject.or_else(|| texts.iter().find_map(|text| loss_in(text, rule))) {
+            self.doubt(format!("{RETURNED}: {words}"));
+        }
+    }
+
+    /// Adds a doubt for rows that tell a state other than "the money came".
+    pub(super) fn states(&mut self, shared: &Shared) {
+        let rule = &shared.states;
+        let rows = |spaced: bool| {
+            let how = Arrangement { spaced, wraps: false };
+            let (masked, known) = (&self.masked, &self.layout.known);
+            let found = masked.iter().flat_map(|table| table.values(&rule.labels, known, how));
+            found.map(|f| collapse(&f.text)).collect::<Vec<String>>()
+        };
+        // A value in a cell of its own or behind a colon is one whatever it says; behind a space it may be prose.
+        let parted = rows(false).into_iter().find(|value| !rule.come.is_match(value));
+        let spaced =
+            || rows(true).into_iter().find(|value| !rule.come.is_match(value) && !is_prose(value, rule));
+        if let Some(value) = parted.or_else(spaced) {
+            let value: String = value.chars().take(LONGEST_ROW).collect();
+            self.doubt(format!("{OTHER_STATE_ROW}: {value}"));
+        } else if let Some(words) = self.texts.iter().find_map(|text| told_by(&rule.other, text)) {
+            self.doubt(format!("{OTHER_STATE}: {words}"));
+        }
+    }
+
+    /// The words in which the subject or a short row says that money came back. Long rows are prose of the bank
+    /// ("for refunds write to ...").
+    fn words_of_reversal(&self, shared: &Shared) -> Option<String> {
+        let rows = self.texts.iter().flat_map(|text| text.lines());
+        rows.filter(|row| row.chars().count() <= LONGEST_ROW)
+            .chain(self.head.subject)
+            .find_map(|row| shared.reversals.iter().find_map(|r| told_by(r, row)))
+    }
+
+    /// The text of each part without what the layout reads: a value of a layout of one line ends a row. And whether a
+    /// row of remarks, which is left out as well, tells of a loss.
+    fn texts_of_the_bank(&self, rule: &States) -> (Vec<String>, bool) {
+        let how = Arrangement { spaced: self.layout.spaced, wraps: true };
+        let known: Vec<String> = self.layout.known.iter().chain(&rule.typed).cloned().collect();
+        let mut is_typed = false;
+        let without_remarks = |table: &TextTable| {
+            let mut rest = table.clone();
+            for found in table.values(&rule.typed, &known, how) {
+                is_typed |= rule.lost.is_match(&found.text);
+                rest.mask(&found);
+            }
+            without_values(&rest.text(), self.layout)
+        };
+        (self.masked.iter().map(without_remarks).collect(), is_typed)
+    }
+}
+
+/// A text with an end of the line in place of every value that the layout's expressions find, but for the holder's name:
+/// a sentence may begin with "Dear customer".
+fn without_values(text: &str, layout: &Layout) -> String {
+    let mut cut: Vec<(usize, usize)> = FieldName::ALL
+        .iter()
+        .filter(|name| **name != FieldName::Holder)
+        .filter_map(|name| layout.fields.get(name))
+        .flat_map(|field| &field.lines)
+        .flat_map(|line| line.captures_iter(text).take(MAX_MATCHES).filter_map(|found| found.name("v")))
+        .map(|value| (value.start(), value.end()))
+        .collect();
+    cut.sort_unstable();
+    let (mut out, mut at) = (String::with_capacity(text.len()), 0);
+    for (begin, end) in cut {
+        if begin >= at {
+            out.push_str(&text[at..begin]);
+            out.push('\n');
+        }
+        at = at.max(end);
+    }
+    out.push_str(&text[at..]);
+    out
+}
+
+/// What one of the rows or sentences of a text says of a loss.
+fn loss_in(text: &str, rule: &States) -> Option<String> {
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let mut at = 0;
+    while at < lines.len() {
+        let end = end_of_sentence(&lines, at);
+        let whole = lines[at..end].join(" ");
+        at = end;
+        let is_row = whole.chars().count() <= LONGEST_ROW;
+        let told = whole.split_inclusive(['.', '!', '?', ';']).find_map(|sentence| {
+            let is_about = is_row || rule.about.is_match(sentence);
+            let found = rule.lost.find(sentence).filter(|_| is_about)?;
+            let is_general = rule.general.is_match(&sentence[..found.start()])
+                || rule.plural.is_match(&sentence[found.start()..])
+                || rule.no.is_match(sentence);
+            if is_general { None } else { told_by(&rule.lost, sentence) }
+        });
+        if told.is_some() {
+            return told;
+        }
+    }
+    None
+}
+
+/// Behind the last line that the sentence at `from` was broken to: those begin with a small letter.
+fn end_of_sentence(lines: &[&str], from: usize) -> usize {
+    let goes_on = |at: usize| {
+        let is_open = lines[at - 1].chars().count() >= SHORTEST_BROKEN_LINE
+            && !lines[at - 1].ends_with(['.', '!', '?', ':']);
+        is_open && lines[at].starts_with(char::is_lowercase)
+    };
+    let last = lines.len().min(from + BROKEN_LINES_MAX);
+    (from + 1..last).find(|at| !goes_on(*at)).unwrap_or(last)
+}
+
+/// What stands behind a label and one space is the rest of a sentence, and not a value.
+fn is_prose(value: &str, rule: &States) -> bool {
+    if rule.prose.is_match(value) {
+        return !rule.lost.is_match(value);
+    }
+    value.chars().count() > LONGEST_ROW && value.starts_with(char::is_lowercase)
+}
+
+/// What a rule finds, to the end of its last word: the last two words, which tell one state from another.
+fn told_by(rule: &Regex, text: &str) -> Option<String> {
+    let found = rule.find(text)?;
+    let rest = text[found.end()..].chars().take_while(|c| c.is_alphanumeric());
+    let whole = collapse(&found.as_str().chars().chain(rest).collect::<String>()).to_lowercase();
+    let words: Vec<&str> = whole.split(' ').collect();
+    Some(words[words.len().saturating_sub(2)..].join(" "))
+}

@@ -1,0 +1,106 @@
+//! `/dashboard/balance`: what the business is owed, and every line of the ledger that made it so.
+
+use askama::Template;
+use axum::response::Response;
+use http::StatusCode;
+
+use super::export::{csv, is_csv};
+use super::frame::{frame, sentence};
+use super::payments::address;
+use crate::domain::money::Money;
+use crate::domain::user::MemberRight;
+use crate::http::pages::ask::Ask;
+use crate::http::pages::here::Here;
+use crate::http::pages::layout::Frame;
+use crate::http::pages::parts::{Empty, Naira, Pager, Tile};
+use crate::http::pages::plain::unknown;
+use crate::http::pages::rows::{Cell, Column, Rows};
+use crate::http::paths::DASHBOARD_BALANCE;
+use crate::ops::OpError;
+use crate::ops::csv::CsvSource;
+use crate::ops::ledger::statement::{LineKind, StatementLine, StatementPage, statement};
+use crate::ops::merchants::businesses::merchant_balance;
+
+#[derive(Template)]
+#[template(path = "dashboard/balance.html")]
+struct Balance {
+    frame: Frame,
+    csv: String,
+    is_test: bool,
+    tiles: Vec<Tile>,
+    rows: Rows,
+}
+
+pub async fn answer(ask: &Ask) -> Result<Response, OpError> {
+    let Some(here) = &ask.here else { return Ok(unknown(ask)) };
+    let source = CsvSource::Statement(here.id(), here.mode);
+    if is_csv(ask)
+        && let Ok(file) = csv(ask, here, "statement", MemberRight::ReadMoney, source)
+    {
+        return Ok(file);
+    }
+    let cursor = ask.query("cursor");
+    let page = statement(ask.app(), here.id(), here.mode, cursor.as_deref()).await?;
+    let balance = merchant_balance(ask.app(), here.id()).await?.unwrap_or(Money::ZERO);
+    let now = ask.zone().exact(ask.app().now()).text;
+    let tile = Tile::money("Balance", balance).note(format!("what the operator owes you, {now}"));
+    let page = Balance {
+        frame: frame(ask, here, "Balance", DASHBOARD_BALANCE),
+        csv: here.link(DASHBOARD_BALANCE, &[("format", "csv")]),
+        is_test: here.is_test(),
+        tiles: if here.is_test() { Vec::new() } else { vec![tile] },
+        rows: rows(ask, here, &page, cursor.is_some()),
+    };
+    Ok(ask.html(StatusCode::OK, &page))
+}
+
+fn rows(ask: &Ask, here: &Here, page: &StatementPage, is_on: bool) -> Rows {
+    let mut columns = vec![Column::new("What"), Column::figure("Change"), Column::new("When")];
+    if !here.is_test() {
+        columns.insert(2, Column::figure("Balance after"));
+    }
+    let empty = Empty::new(
+        "No lines yet",
+        "Each approved payment adds what you receive, and a reversal takes it back.",
+    );
+    let mut rows = Rows::new("Statement", columns, empty);
+    for line in &page.lines {
+        let mut cells = vec![what(here, line), signed(line.change), ask.zone().exact(line.at).into()];
+        if !here.is_test() {
+            cells.insert(2, line.balance.map_or(Cell::None, amount));
+        }
+        rows.row(cells);
+    }
+    let older = page.next.as_ref().map(|next| here.link(DASHBOARD_BALANCE, &[("cursor", next)]));
+    let newest = is_on.then(|| here.link(DASHBOARD_BALANCE, &[]));
+    let note = page.looked_back_to.map(|at| format!("Looked back to {}.", ask.zone().time(at).text).into());
+    rows.pager = (older.is_some() || newest.is_some()).then_some(Pager { newest, older, note });
+    rows
+}
+
+fn what(here: &Here, line: &StatementLine) -> Cell {
+    let word = match line.kind {
+        LineKind::Payment => "Payment",
+        LineKind::Reversal => "Reversal",
+        LineKind::Other => "Correction by the operator",
+    };
+    let mut about = match &line.transaction_id {
+        Some(id) => vec![Cell::link(address(here, id), word), Cell::code(id)],
+        None => vec![Cell::text(word)],
+    };
+    about.extend(line.why.as_deref().map(|why| Cell::text(sentence(why))));
+    Cell::Under(about)
+}
+
+fn amount(amount: Money) -> Cell {
+    match amount < Money::ZERO {
+        true => signed(amount),
+        false => amount.into(),
+    }
+}
+
+/// With its sign.
+fn signed(amount: Money) -> Cell {
+    let size = Naira(Money(amount.kobo().saturating_abs())).text();
+    Cell::Number(format!("{}{size}", if amount < Money::ZERO { "\u{2212}" } else { "+" }).into())
+}

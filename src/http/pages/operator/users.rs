@@ -1,0 +1,171 @@
+//! `/operator/users`: everybody who signs in. Links to a password are shown once.
+
+use axum::response::Response;
+
+use super::businesses::{Wrong, field, shown_once};
+use super::page::DeskView;
+use super::{DeskPage, forbidden, frame, operator};
+use crate::domain::user::{StaffRight, StaffRole};
+use crate::http::pages::ask::Ask;
+use crate::http::pages::field::{Choice, Confirm, Form, Kind};
+use crate::http::pages::flash::Flash;
+use crate::http::pages::parts::{Empty, Tone};
+use crate::http::pages::rows::{Cell, Column, Rows};
+use crate::http::pages::sign_in::confirm;
+use crate::http::paths::{OPERATOR_BUSINESSES, OPERATOR_USERS};
+use crate::ops::OpError;
+use crate::ops::people::users::{Listed, Place, UserRefusal, add_user, disable_user, list_users, reset_user};
+
+const ADD: &str = "add-user";
+
+pub async fn answer(ask: &Ask) -> Result<Response, OpError> {
+    if !ask.is_form() {
+        return show(ask, None).await;
+    }
+    if let Some(forbidden) = forbidden(ask, StaffRight::Administer) {
+        return Ok(forbidden);
+    }
+    if ask.session.as_ref().is_none_or(|session| !session.is_checked(ask.app().now())) {
+        return Ok(ask.see(&confirm::address(OPERATOR_USERS), None));
+    }
+    match act(ask).await? {
+        Ok(flash) => Ok(ask.see(OPERATOR_USERS, Some(flash))),
+        Err(wrong) => show(ask, Some(wrong)).await,
+    }
+}
+
+async fn act(ask: &Ask) -> Result<Result<Flash, Wrong>, OpError> {
+    let id = ask.field("id").trim().parse::<i64>().unwrap_or(0);
+    let is_oneself = ask.session.as_ref().is_some_and(|session| session.user_id == id);
+    Ok(match ask.field("act") {
+        "add" => {
+            let Some(role) = StaffRole::parse(ask.field("role")) else {
+                return Ok(Err(Wrong::at(ADD, "role", "choose a role")));
+            };
+            let email = ask.field("email");
+            match add_user(ask.app(), operator(ask), email, Place::Staff(role), None).await? {
+                Ok(added) => {
+                    let flash = Flash::done(format!("{} is added as {}.", added.user.email, role.as_str()));
+                    Ok(match added.link {
+                        Some(link) => flash.once("link", link.as_str()),
+                        None => flash,
+                    })
+                }
+                Err(why) => Err(Wrong::at(ADD, "email", why)),
+            }
+        }
+        "disable" if is_oneself => {
+            Err(Wrong::at("", "", "you cannot disable yourself; ask another administrator"))
+        }
+        "disable" => match disable_user(ask.app(), operator(ask), id).await? {
+            Ok(user) => Ok(Flash::done(format!("{} is disabled, and signed out everywhere.", user.email))),
+            Err(why) => Err(Wrong::at("", "", why)),
+        },
+        "reset" => match reset_user(ask.app(), operator(ask), id).await? {
+            Ok(made) => {
+                let told = format!(
+                    "{} is signed out everywhere. Give them the link; their password and second factor are gone.",
+                    made.user.email
+                );
+                let flash = Flash::done(told);
+                Ok(match made.link {
+                    Some(link) => flash.once("link", link.as_str()),
+                    None => flash,
+                })
+            }
+            Err(why @ UserRefusal::Unknown(_)) => Err(Wrong::at("", "", why)),
+            Err(why) => Err(Wrong::at("", "", why)),
+        },
+        _ => Err(Wrong::at("", "", "this form is not known here; open the page again")),
+    })
+}
+
+async fn show(ask: &Ask, wrong: Option<Wrong>) -> Result<Response, OpError> {
+    let users = list_users(ask.app()).await?;
+    let mut view = DeskView::new(frame(ask, "Users", DeskPage::Users).await?, "Users")
+        .refused(wrong.as_ref().map(|wrong| wrong.why.as_str()));
+    for block in shown_once(ask) {
+        view = view.add(block);
+    }
+    let view = view
+        .section("staff", "Your people")
+        .add(rows(ask, users.iter().filter(|one| one.user.staff.is_some()), "staff"))
+        .section("add", "Add somebody of the staff")
+        .add(add_form(ask, wrong.as_ref()))
+        .section("members", "Members of businesses")
+        .add(rows(ask, users.iter().filter(|one| one.user.staff.is_none()), "member"));
+    Ok(view.answer(ask))
+}
+
+fn add_form(ask: &Ask, wrong: Option<&Wrong>) -> Form {
+    let roles = vec![
+        Choice::new("reviewer", "Reviewer: alerts, payments, wallets, webhooks"),
+        Choice::new("viewer", "Viewer: looks, and changes nothing"),
+        Choice::new("admin", "Administrator: everything"),
+    ];
+    ask.new_form(ADD, OPERATOR_USERS, "Add them")
+        .hidden("act", "add")
+        .field(field(ask, ADD, "email", "E-mail", Kind::Email, wrong))
+        .field(field(ask, ADD, "role", "Role", Kind::Select(roles), wrong))
+}
+
+fn rows<'a>(ask: &Ask, users: impl Iterator<Item = &'a Listed>, list: &str) -> Rows {
+    let columns = vec![
+        Column::new("E-mail"),
+        Column::new("Role"),
+        Column::new("State"),
+        Column::new("Added"),
+        Column::acts("Acts"),
+    ];
+    let empty = Empty::new("Nobody yet", "Members are added with a business, or invited by its owner.");
+    let mut rows = Rows::new(if list == "staff" { "Staff" } else { "Members" }, columns, empty);
+    for one in users {
+        let user = &one.user;
+        let mut roles: Vec<Cell> = user.staff.iter().map(|role| Cell::text(role.as_str())).collect();
+        roles.extend(one.memberships.iter().map(|place| {
+            let to = format!("{OPERATOR_BUSINESSES}/{}", place.business_id);
+            Cell::link(to, format!("{} of {}", place.role.as_str(), place.business))
+        }));
+        let mut state = vec![match (user.disabled_at, &user.password) {
+            (Some(_), _) => Cell::badge(Tone::Bad, "disabled"),
+            (None, Some(_)) => Cell::badge(Tone::Good, "signs in"),
+            (None, None) => Cell::badge(Tone::Warn, "no password yet"),
+        }];
+        if user.totp.is_some() {
+            state.push(Cell::badge(Tone::Muted, "second factor"));
+        }
+        rows.row(vec![
+            Cell::text(&user.email),
+            Cell::Under(roles),
+            Cell::Beside(state),
+            ask.zone().day(user.created_at).into(),
+            acts(ask, one),
+        ]);
+    }
+    rows
+}
+
+/// The user's number stands behind a form's id: both lists are on one page.
+fn acts(ask: &Ask, one: &Listed) -> Cell {
+    let user = &one.user;
+    let is_oneself = ask.session.as_ref().is_some_and(|session| session.user_id == user.id);
+    if user.disabled_at.is_some() || is_oneself {
+        return Cell::None;
+    }
+    let form = |name: &str, act: &str, button: &str| {
+        ask.new_form(format!("{name}-{}", user.id), OPERATOR_USERS, button)
+            .hidden("act", act)
+            .hidden("id", user.id.to_string())
+    };
+    let reset = Confirm::new(
+        "Reset",
+        "Their password and second factor go, they are signed out everywhere, and you get a link for them.",
+        form("reset-user", "reset", "Reset them"),
+    );
+    let disable = Confirm::new(
+        "Disable",
+        "They are signed out everywhere and cannot sign in any more.",
+        form("disable-user", "disable", "Disable them"),
+    );
+    Cell::Beside(vec![reset.into(), disable.into()])
+}

@@ -1,0 +1,129 @@
+//! Mails to people who sign in: written in the Unit of what they tell of, sent by a job.
+//!
+//! The text is sealed until the mail has gone, because it may hold a link. What the mail server refuses is told in the
+//! log; what it cannot take now is tried for a day. A mail that was sent, and whose end a crash lost, is sent once more
+//! under the same id.
+
+use std::time::SystemTime;
+
+use zeroize::Zeroizing;
+
+use super::hook::pause_after;
+use crate::app::App;
+use crate::crash;
+use crate::domain::time::{Span, Timestamp};
+use crate::ops::{JobEnd, OpError};
+use crate::outbound::mailer::{MailOutcome, OutgoingMail};
+use crate::store::tables::jobs::{self, JobKind};
+use crate::store::tables::outgoing_mails::{self, MailKind, MailRow};
+use crate::store::{IdKind, Step};
+
+const GIVEN_UP_AFTER: Span = Span::hours(24);
+const FORGOT_SUBJECT: &str = "A new password";
+
+fn place(id: i64) -> String {
+    format!("mails/{id}/body")
+}
+
+/// Whether mails go out at all; where they do not, links are shown to whoever makes them.
+pub fn are_sent(app: &App) -> bool {
+    app.mailer.is_some()
+}
+
+/// The steps that send a text; none where no mail server is configured.
+pub(in crate::ops) async fn text_mail(
+    app: &App,
+    to: &str,
+    subject: &str,
+    text: &str,
+) -> Result<Vec<Step>, OpError> {
+    if !are_sent(app) {
+        return Ok(Vec::new());
+    }
+    let id = app.store.id(IdKind::OutgoingMail).await?;
+    let sealed = app.vault.seal(&place(id), text.as_bytes(), app.random.as_ref());
+    let sealed = sealed.map_err(|error| OpError::Fault(error.to_string()))?;
+    written(app, id, MailKind::Text, (to, subject), Some(sealed)).await
+}
+
+/// The steps that send a link to a new password to an address, if a user has it.
+pub(in crate::ops) async fn forgot_mail(app: &App, to: &str) -> Result<Vec<Step>, OpError> {
+    let id = app.store.id(IdKind::OutgoingMail).await?;
+    written(app, id, MailKind::Forgot, (to, FORGOT_SUBJECT), None).await
+}
+
+async fn written(
+    app: &App,
+    id: i64,
+    kind: MailKind,
+    (to, subject): (&str, &str),
+    body: Option<Vec<u8>>,
+) -> Result<Vec<Step>, OpError> {
+    let now = app.now();
+    let job = app.store.id(IdKind::Job).await?;
+    let mail = MailRow { id, kind, to: to.to_owned(), subject: subject.to_owned(), body, created_at: now };
+    Ok(vec![outgoing_mails::add(&mail), jobs::enqueue(job, JobKind::Mail, 0, id, now, now)])
+}
+
+/// A mail that has yet to go; `None`: it has gone, or was given up.
+pub(in crate::ops) async fn to_send(app: &App, id: i64) -> Result<Option<MailRow>, OpError> {
+    Ok(app.store.mail_to_send(id).await?)
+}
+
+/// The text that was sealed with a mail.
+pub(in crate::ops) fn opened(app: &App, mail: &MailRow) -> Result<Option<Zeroizing<String>>, OpError> {
+    let Some(sealed) = &mail.body else { return Ok(None) };
+    let plain = app.vault.unseal(&place(mail.id), sealed);
+    let plain = plain.map_err(|error| OpError::Fault(error.to_string()))?;
+    Ok(Some(Zeroizing::new(String::from_utf8_lossy(&plain).into_owned())))
+}
+
+/// It was tried for long enough.
+pub(in crate::ops) fn is_old(app: &App, mail: &MailRow) -> bool {
+    app.now() >= mail.created_at + GIVEN_UP_AFTER
+}
+
+/// Sends a mail once; without a text there is nobody to send it to. `tries` counts the tries before this one.
+pub(in crate::ops) async fn send(
+    app: &App,
+    mail: &MailRow,
+    text: Option<&str>,
+    tries: i64,
+) -> Result<JobEnd, OpError> {
+    let now = app.now();
+    let Some(text) = text else { return end(app, mail.id).await };
+    if is_old(app, mail) {
+        tracing::error!(mail = mail.id, to = mail.to, "a mail could not be sent for a day and is given up");
+        return end(app, mail.id).await;
+    }
+    let Some(mailer) = &app.mailer else {
+        tracing::error!(mail = mail.id, "a mail is not sent: notify.smtp_url is not set any more");
+        return end(app, mail.id).await;
+    };
+    let at = SystemTime::UNIX_EPOCH + mail.created_at.since(Timestamp(0)).to_std();
+    let outgoing = OutgoingMail { id: mail.id, to: &mail.to, subject: &mail.subject, text, at };
+    let outcome = mailer.send(&outgoing).await;
+    crash::point("mail.sent");
+    match outcome {
+        MailOutcome::Sent => end(app, mail.id).await,
+        MailOutcome::Refused { why } => {
+            tracing::error!(
+                mail = mail.id,
+                to = mail.to,
+                why,
+                "the mail server does not take a mail; it is not sent"
+            );
+            end(app, mail.id).await
+        }
+        MailOutcome::Later { why } => {
+            tracing::warn!(mail = mail.id, why, "a mail could not be sent; it is tried again");
+            Ok(JobEnd::Later { at: now + pause_after(tries), why })
+        }
+    }
+}
+
+async fn end(app: &App, id: i64) -> Result<JobEnd, OpError> {
+    let unit = app.store.unit(id).await?.step(outgoing_mails::end(id, app.now()));
+    let _ = app.store.apply(unit).await?;
+    Ok(JobEnd::Done)
+}

@@ -1,0 +1,55 @@
+//! Who is invited into a business, and what proves that an address is that of whoever opens the link.
+
+use tillbell::domain::user::{MemberRole, StaffRole};
+use tillbell::ops::people::invite::invite_member;
+use tillbell::ops::people::links::{make_reset_link, set_password};
+use tillbell::ops::people::sessions::businesses_of;
+use tillbell::ops::people::sign_in::SignInRefused;
+use tillbell::ops::people::users::{Place, UserRefusal, reset_user};
+
+use crate::harness::app::world;
+use crate::people::{EMAIL, OTHER, PASSWORD, added, refused, session, signed_in, token_of};
+
+on_both! {
+    async fn an_address_that_nothing_proves_belongs_to_one_business(db: TestDatabase) {
+        let (t, shop) = world(db).await;
+        let other = t.merchant("bolu.example").await;
+        // Without mails the inviter has the link, and with it the account.
+        let mine = invite_member(&t.app, "m@adire.example", shop.id, EMAIL, MemberRole::Viewer).await.unwrap().unwrap();
+        set_password(&t.app, &token_of(&mine), PASSWORD).await.unwrap().unwrap();
+        let thief = signed_in(&t, EMAIL, PASSWORD).await;
+        let invited = invite_member(&t.app, "b@bolu.example", other.id, EMAIL, MemberRole::Owner).await.unwrap();
+        assert_eq!(invited.unwrap_err(), UserRefusal::Unproven(EMAIL.to_owned()));
+        assert!(session(&t, &thief).await.is_some(), "and nobody is signed out by it");
+        // The operator gives the address a place: whoever has the account has it no more.
+        let staff = added(&t, EMAIL, Place::Staff(StaffRole::Admin)).await;
+        assert!(session(&t, &thief).await.is_none());
+        assert_eq!(refused(&t, EMAIL, PASSWORD).await, SignInRefused::Wrong);
+        set_password(&t.app, &token_of(&staff), OTHER).await.unwrap().unwrap();
+        signed_in(&t, EMAIL, OTHER).await;
+        // Now the operator vouches for it: others may invite it, without a link and without an end of sessions.
+        let own = signed_in(&t, EMAIL, OTHER).await;
+        let invited = invite_member(&t.app, "b@bolu.example", other.id, EMAIL, MemberRole::Owner).await.unwrap().unwrap();
+        assert!(invited.link.is_none());
+        let own = session(&t, &own).await.unwrap();
+        assert_eq!(businesses_of(&t.app, &own).await.unwrap().len(), 2);
+        let again = invite_member(&t.app, "b@bolu.example", other.id, EMAIL, MemberRole::Viewer).await.unwrap();
+        assert!(matches!(again.unwrap_err(), UserRefusal::Already { .. }));
+    }
+
+    async fn a_reset_by_mail_or_by_the_operator_proves_an_address(db: TestDatabase) {
+        let (t, shop) = world(db).await;
+        let other = t.merchant("bolu.example").await;
+        for (email, by_mail) in [("ife@till.example", true), ("bem@till.example", false)] {
+            let added = invite_member(&t.app, "m@adire.example", shop.id, email, MemberRole::Viewer).await.unwrap().unwrap();
+            set_password(&t.app, &token_of(&added), PASSWORD).await.unwrap().unwrap();
+            let link = match by_mail {
+                true => make_reset_link(&t.app, email).await.unwrap().unwrap().to_string(),
+                false => reset_user(&t.app, "ada", added.user.id).await.unwrap().unwrap().link.unwrap().to_string(),
+            };
+            set_password(&t.app, link.rsplit('/').next().unwrap(), OTHER).await.unwrap().unwrap();
+            assert_eq!(refused(&t, email, PASSWORD).await, SignInRefused::Wrong);
+            invite_member(&t.app, "b@bolu.example", other.id, email, MemberRole::Viewer).await.unwrap().unwrap();
+        }
+    }
+}
