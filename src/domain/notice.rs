@@ -126,8 +126,7 @@ pub fn next_telling(last: Option<Told>, now: Timestamp) -> Option<Told> {
 }
 
 fn pause_after(times: i64) -> Span {
-    let doublings = u32::try_from(times.saturating_sub(1).clamp(0, 10)).unwrap_or(0);
-    Span(PAUSE.0 << doublings).min(PAUSE_MAX)
+    PAUSE.doubled(times.saturating_sub(1), PAUSE_MAX)
 }
 
 #[cfg(test)]

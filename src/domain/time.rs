@@ -33,6 +33,11 @@ impl Span {
     pub const fn days(n: i64) -> Span {
         Span::hours(n * 24)
     }
+    /// Doubled so many times, up to `most`: how long to wait after another failure.
+    pub fn doubled(self, times: i64, most: Span) -> Span {
+        let factor = 1_i64 << times.clamp(0, 62);
+        Span(self.0.saturating_mul(factor)).min(most)
+    }
     /// For timers; a negative span is no wait at all.
     pub fn to_std(self) -> std::time::Duration {
         std::time::Duration::from_micros(u64::try_from(self.0).unwrap_or(0))
@@ -115,6 +120,15 @@ impl fmt::Display for Timestamp {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn pauses_double_up_to_the_longest() {
+        let (first, most) = (Span::seconds(10), Span::minutes(10));
+        let after = |times| first.doubled(times, most);
+        assert_eq!((after(-1), after(0), after(1)), (first, first, Span::seconds(20)));
+        assert_eq!((after(5), after(6), after(63), after(i64::MAX)), (Span::seconds(320), most, most, most));
+        assert_eq!(Span(3).doubled(i64::MAX, Span(i64::MAX)), Span(i64::MAX));
+    }
 
     #[test]
     fn writes_rfc_3339_with_microseconds() {

@@ -11,6 +11,7 @@ use crate::domain::time::Span;
 use crate::ops::OpError;
 use crate::ops::figures::refused::REQUESTS_KEPT;
 use crate::ops::figures::roll_up::forget_minutes;
+use crate::store::StoreError;
 use crate::store::tables::{deliveries, jobs, notices, outgoing_mails, refused, sessions};
 
 /// Units of each kind in one run; the next run goes on.
@@ -34,57 +35,31 @@ pub struct Forgotten {
 }
 
 pub async fn forget_old(app: &App) -> Result<Forgotten, OpError> {
-    let (now, kept) = (app.now(), &app.config.retention);
-    let mut forgotten = Forgotten::default();
-    for _ in 0..STEPS_MAX {
-        let gone = app.store.forget_finished_jobs(now - kept.finished_jobs).await?;
-        crash::point("retention.step");
-        forgotten.jobs += gone;
-        if gone < jobs::FORGET_BATCH {
-            break;
-        }
-    }
-    for _ in 0..STEPS_MAX {
-        let gone = app.store.forget_attempts(now - kept.attempts).await?;
-        crash::point("retention.step");
-        forgotten.attempts += gone;
-        if gone < deliveries::FORGET_BATCH {
-            break;
-        }
-    }
-    for _ in 0..STEPS_MAX {
-        let gone = app.store.forget_refused(now - REQUESTS_KEPT).await?;
-        crash::point("retention.step");
-        forgotten.refused += gone;
-        if gone < refused::FORGET_BATCH {
-            break;
-        }
-    }
-    for _ in 0..STEPS_MAX {
-        let gone = app.store.forget_sessions(now - SESSIONS_KEPT).await?;
-        crash::point("retention.step");
-        forgotten.sessions += gone;
-        if (gone as i64) < sessions::FORGET_BATCH {
-            break;
-        }
-    }
-    for _ in 0..STEPS_MAX {
-        let gone = app.store.forget_sign_in_counts(now - COUNTS_KEPT).await?;
-        if (gone as i64) < sessions::FORGET_BATCH {
-            break;
-        }
-    }
-    for _ in 0..STEPS_MAX {
-        let gone = app.store.forget_notices(now - NOTICES_KEPT).await?;
-        if gone < notices::FORGET_BATCH {
-            break;
-        }
-    }
-    for _ in 0..STEPS_MAX {
-        if app.store.forget_mails(now - MAILS_KEPT).await? < outgoing_mails::FORGET_BATCH {
-            break;
-        }
-    }
+    let (now, kept, store) = (app.now(), &app.config.retention, &app.store);
+    let jobs = in_steps(jobs::FORGET_BATCH, || store.forget_finished_jobs(now - kept.finished_jobs)).await?;
+    let attempts = in_steps(deliveries::FORGET_BATCH, || store.forget_attempts(now - kept.attempts)).await?;
+    let refused = in_steps(refused::FORGET_BATCH, || store.forget_refused(now - REQUESTS_KEPT)).await?;
+    let sessions = in_steps(sessions::FORGET_BATCH, || store.forget_sessions(now - SESSIONS_KEPT)).await?;
+    in_steps(sessions::FORGET_BATCH, || store.forget_sign_in_counts(now - COUNTS_KEPT)).await?;
+    in_steps(notices::FORGET_BATCH, || store.forget_notices(now - NOTICES_KEPT)).await?;
+    in_steps(outgoing_mails::FORGET_BATCH, || store.forget_mails(now - MAILS_KEPT)).await?;
     forget_minutes(app).await?;
+    Ok(Forgotten { jobs, attempts, refused, sessions })
+}
+
+/// Forgets a batch at a time until less than one is left; how many in all.
+async fn in_steps<F>(batch: usize, forget: impl Fn() -> F) -> Result<usize, OpError>
+where
+    F: Future<Output = Result<usize, StoreError>>,
+{
+    let mut forgotten = 0;
+    for _ in 0..STEPS_MAX {
+        let gone = forget().await?;
+        crash::point("retention.step");
+        forgotten += gone;
+        if gone < batch {
+            break;
+        }
+    }
     Ok(forgotten)
 }

@@ -165,8 +165,7 @@ async fn alarm(app: &App, job: &Job, error: &OpError) {
 }
 
 fn pause_after(tries: i64) -> Span {
-    let doubled = 1i64.checked_shl(u32::try_from(tries).unwrap_or(u32::MAX).min(20)).unwrap_or(i64::MAX);
-    Span(PAUSE.0.saturating_mul(doubled)).min(PAUSE_MAX)
+    PAUSE.doubled(tries, PAUSE_MAX)
 }
 
 #[cfg(test)]

@@ -25,6 +25,7 @@ use super::parts::Notice;
 use super::times::Zone;
 use crate::app::App;
 use crate::http::Http;
+use crate::ops::paging::Cursor;
 use crate::ops::people::sessions::Session;
 
 /// Characters of a path that somebody is led to after signing in.
@@ -66,6 +67,11 @@ impl Ask {
             .map(|(_, value)| value.into_owned())
     }
 
+    /// Where a list goes on, as the address says it.
+    pub fn cursor(&self) -> Option<Cursor> {
+        self.query("cursor").and_then(|text| Cursor::parse(&text))
+    }
+
     /// What the path has behind this beginning.
     pub fn behind(&self, beginning: &str) -> &str {
         self.parts.uri.path().strip_prefix(beginning).unwrap_or_default()
@@ -86,6 +92,11 @@ impl Ask {
 
     pub fn token(&self) -> &str {
         &self.token
+    }
+
+    /// Under what name a person acts.
+    pub fn operator(&self) -> &str {
+        self.session.as_ref().map_or("", |session| session.email.as_str())
     }
 
     /// In which zone times are shown.

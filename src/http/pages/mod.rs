@@ -3,7 +3,8 @@
 //! `pay` is the page behind a confirm link; it stays without script and cookie. Pages of people who sign in are made of
 //! the components here: `layout` stands around them, `field`, `rows`, `parts` and `chart` are in them, `text` and `times`
 //! are what these write, `answer` sends them, `assets` is what they load. `table` names them all and who may ask, `ask` is
-//! what a page knows of a request, `here` of which business it is, `plain` is a page of few words; `sign_in` is
+//! what a page knows of a request, `here` of which business it is, `segment` of what a path names, `export` is a list
+//! as a file, `plain` is a page of few words; `sign_in` is
 //! signing in, `dashboard` the merchant's pages, `operator` the desk. `brand` is whose pages these are, and `origin`
 //! says whether a form came from one of ours. How pages look is in `templates/` and `assets/`; nothing here knows how
 //! money moves, that is `ops`'.
@@ -17,6 +18,7 @@ mod caller;
 pub mod chart;
 mod cookie;
 mod dashboard;
+mod export;
 pub mod field;
 mod flash;
 mod here;
@@ -27,6 +29,7 @@ pub mod parts;
 pub mod pay;
 mod plain;
 pub mod rows;
+mod segment;
 mod sign_in;
 pub mod table;
 pub mod text;

@@ -22,6 +22,20 @@ pub fn grouped(count: i64) -> String {
     text
 }
 
+/// `99.7 %` of tenths of a percent.
+pub fn percent(per_mille: i64) -> String {
+    format!("{}.{}\u{a0}%", per_mille / 10, per_mille % 10)
+}
+
+/// With a capital and a full stop.
+pub fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    let first: String = letters.next().map(|c| c.to_uppercase().collect()).unwrap_or_default();
+    let rest = letters.as_str();
+    let stop = if rest.ends_with(['.', '!', '?']) { "" } else { "." };
+    format!("{first}{rest}{stop}")
+}
+
 /// A text on a page. Every component holds its texts as this, so that none is forgotten; templates escape it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Text(String);
@@ -69,6 +83,14 @@ mod tests {
         for (count, text) in [(0, "0"), (999, "999"), (-1_000, "-1,000"), (1_234_567, "1,234,567")] {
             assert_eq!(grouped(count), text);
         }
+    }
+
+    #[test]
+    fn shares_have_a_tenth_and_reasons_are_sentences() {
+        for (share, text) in [(1_000, "100.0\u{a0}%"), (997, "99.7\u{a0}%"), (5, "0.5\u{a0}%")] {
+            assert_eq!(percent(share), text);
+        }
+        assert_eq!((sentence("it is late"), sentence("Yes?")), ("It is late.".into(), "Yes?".into()));
     }
 
     #[test]

@@ -70,8 +70,7 @@ pub async fn looked_again(app: &App, alert: &AlertRow, taken: &Taken, tries: i64
 }
 
 fn pause_after(tries: i64) -> Span {
-    let doubled = 1_i64 << tries.clamp(0, 20);
-    Span(FIRST_PAUSE.0.saturating_mul(doubled)).min(PAUSE_MAX)
+    FIRST_PAUSE.doubled(tries, PAUSE_MAX)
 }
 
 /// Writes the last word on a mail that waited. Whoever else did so at the same moment wins.

@@ -92,13 +92,7 @@ pub async fn prove_website(
         (_, Ok(())) => "the file",
         (Err(record), Err(file)) => return Ok(Err(NotProven::NotThere { record, file })),
     };
-    // What the operator rejected, under this address or one within it, only he approves.
-    let own = app.store.websites(business_id).await?;
-    let was_rejected = own.iter().any(|other| {
-        other.status == WebsiteStatus::Rejected
-            && (host_is_within(&website.host, &other.host) || host_is_within(&other.host, &website.host))
-    });
-    if app.config.websites.self_approval && !was_rejected {
+    if app.config.websites.self_approval && !was_rejected(app, &website).await? {
         return Ok(match approve_website(app, operator, id).await? {
             Ok(website) => Ok(Proved::Approved(website)),
             Err(refusal) => Err(NotProven::Refused(refusal)),
@@ -111,6 +105,15 @@ pub async fn prove_website(
         Applied::Done(_) => Ok(Ok(Proved::Noted(website))),
         other => Err(OpError::Fault(format!("an act was refused: {other:?}"))),
     }
+}
+
+/// What the operator rejected, under this address or one within it, only he approves.
+async fn was_rejected(app: &App, website: &Website) -> Result<bool, OpError> {
+    let own = app.store.websites(website.business_id).await?;
+    Ok(own.iter().any(|other| {
+        other.status == WebsiteStatus::Rejected
+            && (host_is_within(&website.host, &other.host) || host_is_within(&other.host, &website.host))
+    }))
 }
 
 /// A resolver of its own, which remembers nothing: a record that was put there just now is found.

@@ -41,5 +41,5 @@ pub async fn post_alarm(app: &App, notice_id: i64, tries: i64) -> Result<JobEnd,
 
 /// Doubled after each try, up to the longest.
 pub(super) fn pause_after(tries: i64) -> Span {
-    Span(PAUSE.0 << tries.clamp(0, 20)).min(PAUSE_MAX)
+    PAUSE.doubled(tries, PAUSE_MAX)
 }

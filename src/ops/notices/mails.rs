@@ -13,7 +13,7 @@ use crate::app::App;
 use crate::crash;
 use crate::domain::time::{Span, Timestamp};
 use crate::ops::{JobEnd, OpError};
-use crate::outbound::mailer::{MailOutcome, OutgoingMail};
+use crate::outbound::mailer::{MailOutcome, Mailer, OutgoingMail};
 use crate::store::tables::jobs::{self, JobKind};
 use crate::store::tables::outgoing_mails::{self, MailKind, MailRow};
 use crate::store::{IdKind, Step};
@@ -65,9 +65,20 @@ async fn written(
     Ok(vec![outgoing_mails::add(&mail), jobs::enqueue(job, JobKind::Mail, 0, id, now, now)])
 }
 
-/// A mail that has yet to go; `None`: it has gone, or was given up.
-pub(in crate::ops) async fn to_send(app: &App, id: i64) -> Result<Option<MailRow>, OpError> {
-    Ok(app.store.mail_to_send(id).await?)
+/// A mail that has yet to go, and what sends it; `None`: it has gone, or is given up now.
+pub(in crate::ops) async fn to_send(app: &App, id: i64) -> Result<Option<(MailRow, &Mailer)>, OpError> {
+    let Some(mail) = app.store.mail_to_send(id).await? else { return Ok(None) };
+    if app.now() >= mail.created_at + GIVEN_UP_AFTER {
+        tracing::error!(mail = id, to = mail.to, "a mail could not be sent for a day and is given up");
+        end(app, id).await?;
+        return Ok(None);
+    }
+    let Some(mailer) = &app.mailer else {
+        tracing::error!(mail = id, "a mail is not sent: notify.smtp_url is not set any more");
+        end(app, id).await?;
+        return Ok(None);
+    };
+    Ok(Some((mail, mailer)))
 }
 
 /// The text that was sealed with a mail.
@@ -78,28 +89,15 @@ pub(in crate::ops) fn opened(app: &App, mail: &MailRow) -> Result<Option<Zeroizi
     Ok(Some(Zeroizing::new(String::from_utf8_lossy(&plain).into_owned())))
 }
 
-/// It was tried for long enough.
-pub(in crate::ops) fn is_old(app: &App, mail: &MailRow) -> bool {
-    app.now() >= mail.created_at + GIVEN_UP_AFTER
-}
-
-/// Sends a mail once; without a text there is nobody to send it to. `tries` counts the tries before this one.
+/// Sends a mail once. `tries` counts the tries before this one.
 pub(in crate::ops) async fn send(
     app: &App,
+    mailer: &Mailer,
     mail: &MailRow,
-    text: Option<&str>,
+    text: &str,
     tries: i64,
 ) -> Result<JobEnd, OpError> {
     let now = app.now();
-    let Some(text) = text else { return end(app, mail.id).await };
-    if is_old(app, mail) {
-        tracing::error!(mail = mail.id, to = mail.to, "a mail could not be sent for a day and is given up");
-        return end(app, mail.id).await;
-    }
-    let Some(mailer) = &app.mailer else {
-        tracing::error!(mail = mail.id, "a mail is not sent: notify.smtp_url is not set any more");
-        return end(app, mail.id).await;
-    };
     let at = SystemTime::UNIX_EPOCH + mail.created_at.since(Timestamp(0)).to_std();
     let outgoing = OutgoingMail { id: mail.id, to: &mail.to, subject: &mail.subject, text, at };
     let outcome = mailer.send(&outgoing).await;
@@ -122,7 +120,8 @@ pub(in crate::ops) async fn send(
     }
 }
 
-async fn end(app: &App, id: i64) -> Result<JobEnd, OpError> {
+/// It goes no more.
+pub(in crate::ops) async fn end(app: &App, id: i64) -> Result<JobEnd, OpError> {
     let unit = app.store.unit(id).await?.step(outgoing_mails::end(id, app.now()));
     let _ = app.store.apply(unit).await?;
     Ok(JobEnd::Done)

@@ -5,20 +5,23 @@ use zeroize::Zeroizing;
 
 use super::links::make_reset_link;
 use crate::app::App;
-use crate::ops::notices::mails::{is_old, opened, send, to_send};
+use crate::ops::notices::mails::{end, opened, send, to_send};
 use crate::ops::{JobEnd, OpError};
 use crate::store::tables::outgoing_mails::MailKind;
 
 /// Sends a mail once. `tries` counts the tries before this one.
 pub async fn send_mail(app: &App, id: i64, tries: i64) -> Result<JobEnd, OpError> {
-    let Some(mail) = to_send(app, id).await? else { return Ok(JobEnd::Done) };
+    // No link is made for a mail that will not go.
+    let Some((mail, mailer)) = to_send(app, id).await? else { return Ok(JobEnd::Done) };
     let text = match mail.kind {
-        // No link is made for a mail that will not go.
-        _ if is_old(app, &mail) => Some(Zeroizing::new(String::new())),
         MailKind::Text => opened(app, &mail)?,
         MailKind::Forgot => make_reset_link(app, &mail.to).await?.map(|link| reset_text(&mail.to, &link)),
     };
-    send(app, &mail, text.as_ref().map(|text| text.as_str()), tries).await
+    match text {
+        Some(text) => send(app, mailer, &mail, &text, tries).await,
+        // There is no such user.
+        None => end(app, id).await,
+    }
 }
 
 fn reset_text(email: &str, link: &str) -> Zeroizing<String> {

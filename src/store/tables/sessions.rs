@@ -10,7 +10,7 @@ use crate::store::{Row, Step, Store, StoreError, Value};
 /// Open sessions of one user that a list shows.
 pub const SESSIONS_MAX: i64 = 100;
 /// Rows forgotten in one step.
-pub const FORGET_BATCH: i64 = 1_000;
+pub const FORGET_BATCH: usize = 1_000;
 
 statements! {
     ADD: insert(sessions) {
@@ -248,13 +248,13 @@ impl Store {
 
     /// Forgets sessions that began before a time; how many.
     pub async fn forget_sessions(&self, before: Timestamp) -> Result<usize, StoreError> {
-        let params = vec![before.into(), FORGET_BATCH.into()];
+        let params = vec![before.into(), (FORGET_BATCH as i64).into()];
         Ok(self.write(&FORGET, params).await?.into_rows().len())
     }
 
     /// The same of counts whose time is over.
     pub async fn forget_sign_in_counts(&self, before: Timestamp) -> Result<usize, StoreError> {
-        let params = vec![before.into(), FORGET_BATCH.into()];
+        let params = vec![before.into(), (FORGET_BATCH as i64).into()];
         Ok(self.write(&FORGET_COUNTS, params).await?.into_rows().len())
     }
 }

@@ -4,10 +4,11 @@ use askama::Template;
 use axum::response::Response;
 use http::StatusCode;
 
-use super::export::{csv, is_csv};
-use super::frame::{cursor, frame, pager};
+use super::export::csv;
+use super::frame::{frame, pager};
 use crate::domain::user::MemberRight;
 use crate::http::pages::ask::Ask;
+use crate::http::pages::export::is_csv;
 use crate::http::pages::layout::Frame;
 use crate::http::pages::parts::Empty;
 use crate::http::pages::plain::unknown;
@@ -32,7 +33,7 @@ pub async fn answer(ask: &Ask) -> Result<Response, OpError> {
     {
         return Ok(file);
     }
-    let page = browse_acts(ask.app(), Some(here.id()), cursor(ask)).await?;
+    let page = browse_acts(ask.app(), Some(here.id()), ask.cursor()).await?;
     let columns = vec![
         Column::new("What"),
         Column::new("About"),

@@ -1,55 +1,25 @@
-//! A list as CSV: written piece by piece while it is read, so that no list is too long.
+//! A list of a business as CSV, for whoever may take it away.
 
-use axum::body::{Body, Bytes};
 use axum::response::Response;
-use futures_util::stream;
-use http::HeaderValue;
-use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 
 use super::form::refuse;
 use crate::domain::user::MemberRight;
-use crate::http::pages::answer::protect;
 use crate::http::pages::ask::Ask;
+use crate::http::pages::export::csv_file;
 use crate::http::pages::here::Here;
-use crate::ops::csv::{CsvReader, CsvSource};
+use crate::ops::csv::CsvSource;
 use crate::ops::payments::browse::BrowseRefused;
 
-/// Whether the address asks for CSV.
-pub(super) fn is_csv(ask: &Ask) -> bool {
-    ask.query("format").as_deref() == Some("csv")
-}
-
-/// The list as a file, for who may take lists away.
+/// The list as a file, with the number of the business in its name.
 pub(super) fn csv(
     ask: &Ask,
     here: &Here,
-    name: &'static str,
+    name: &str,
     right: MemberRight,
     source: CsvSource,
 ) -> Result<Response, BrowseRefused> {
-    if let Some(refusal) = refuse(ask, here, right) {
-        return Ok(refusal);
+    match refuse(ask, here, right) {
+        Some(refusal) => Ok(refusal),
+        None => csv_file(ask, &format!("{name}-{}", here.id()), source),
     }
-    let reader = CsvReader::open(ask.http.app.clone(), source)?;
-    let pieces = stream::unfold(Some(reader), |reader| async move {
-        let mut reader = reader?;
-        match reader.next().await {
-            Ok(Some(piece)) => Some((Ok(Bytes::from(piece)), Some(reader))),
-            Ok(None) => None,
-            // The file breaks off, so that nobody takes a part for the whole.
-            Err(error) => {
-                tracing::warn!(%error, "a CSV file broke off");
-                Some((Err(std::io::Error::other("broken off")), None))
-            }
-        }
-    });
-    let mut response = Response::new(Body::from_stream(pieces));
-    protect(&ask.app().public_url(), &mut response);
-    let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/csv; charset=utf-8"));
-    let file = format!("attachment; filename=\"{name}-{}.csv\"", here.id());
-    if let Ok(value) = HeaderValue::try_from(file) {
-        headers.insert(CONTENT_DISPOSITION, value);
-    }
-    Ok(response)
 }

@@ -13,6 +13,7 @@ use crate::http::pages::layout::Frame;
 use crate::http::pages::parts::Notice;
 use crate::http::pages::plain::not_allowed;
 use crate::http::pages::sign_in::confirm;
+use crate::ops::OpError;
 
 /// So many characters an address may have that leads back from the password.
 const BACK_MAX: usize = 450;
@@ -29,6 +30,21 @@ pub(super) struct Refusal {
 
 /// What a form came to: an answer, or why not.
 pub(super) type Acted = Result<Response, Refusal>;
+
+/// What a page's request came to: where a form was sent and done, `Err` is its answer; else the page is to be shown, with
+/// why the form was refused.
+pub(super) async fn sent(
+    ask: &Ask,
+    act: impl Future<Output = Result<Acted, OpError>>,
+) -> Result<Result<Option<Refusal>, Response>, OpError> {
+    Ok(match ask.is_form() {
+        true => match act.await? {
+            Ok(response) => Err(response),
+            Err(refusal) => Ok(Some(refusal)),
+        },
+        false => Ok(None),
+    })
+}
 
 impl Refusal {
     pub fn new(form: impl Into<String>, field: &'static str, why: impl Into<String>) -> Refusal {

@@ -3,8 +3,8 @@
 use askama::Template;
 use axum::response::Response;
 
-use super::form::{Acted, Forms, Refusal, done, password_first};
-use super::frame::{frame, operator, sentence};
+use super::form::{Acted, Forms, Refusal, done, password_first, sent};
+use super::frame::frame;
 use crate::domain::merchant::{ApiKey, KeyRights, KeyScope, KeyState, Mode};
 use crate::domain::time::Span;
 use crate::http::pages::ask::Ask;
@@ -15,6 +15,7 @@ use crate::http::pages::layout::Frame;
 use crate::http::pages::parts::{Empty, Secret, Tone};
 use crate::http::pages::plain::unknown;
 use crate::http::pages::rows::{Cell, Column, Rows};
+use crate::http::pages::text::sentence;
 use crate::http::paths::DASHBOARD_KEYS;
 use crate::ops::OpError;
 use crate::ops::merchants::keys::{KeyRefusal, add_key, list_keys, revoke_key};
@@ -35,12 +36,9 @@ struct Keys {
 
 pub async fn answer(ask: &Ask) -> Result<Response, OpError> {
     let Some(here) = &ask.here else { return Ok(unknown(ask)) };
-    let refusal = match ask.is_form() {
-        true => match act(ask, here).await? {
-            Ok(response) => return Ok(response),
-            Err(refusal) => Some(refusal),
-        },
-        false => None,
+    let refusal = match sent(ask, act(ask, here)).await? {
+        Ok(refusal) => refusal,
+        Err(response) => return Ok(response),
     };
     let keys = list_keys(ask.app(), here.id()).await?.unwrap_or_default();
     Ok(show(ask, here, &keys, refusal.as_ref()))
@@ -56,7 +54,7 @@ async fn act(ask: &Ask, here: &Here) -> Result<Acted, OpError> {
             if let Some(first) = password_first(ask, here, DASHBOARD_KEYS, &[]) {
                 return Ok(Ok(first));
             }
-            Ok(match revoke_key(ask.app(), &operator(ask), id).await? {
+            Ok(match revoke_key(ask.app(), ask.operator(), id).await? {
                 Ok(_) => {
                     let name = key.label.as_deref().unwrap_or(&key.hint);
                     let told =
@@ -87,7 +85,7 @@ async fn add(ask: &Ask, here: &Here) -> Result<Acted, OpError> {
     };
     let label = Some(ask.field("label").trim()).filter(|label| !label.is_empty());
     let scope = KeyScope { mode, rights };
-    Ok(match add_key(ask.app(), &operator(ask), here.id(), scope, label, life).await? {
+    Ok(match add_key(ask.app(), ask.operator(), here.id(), scope, label, life).await? {
         Ok(new) => {
             let told = Flash::done("The key is made. Copy it now.").once(KEY, new.text.as_str());
             Ok(ask.see(&here.link(DASHBOARD_KEYS, &[]), Some(told)))

@@ -3,8 +3,8 @@
 use askama::Template;
 use axum::response::Response;
 
-use super::form::{Acted, Forms, Refusal};
-use super::frame::{frame, operator};
+use super::form::{Acted, Forms, Refusal, sent};
+use super::frame::frame;
 use super::payments::address;
 use crate::domain::merchant::{Website, WebsiteStatus};
 use crate::domain::money::Money;
@@ -16,6 +16,7 @@ use crate::http::pages::here::Here;
 use crate::http::pages::layout::Frame;
 use crate::http::pages::parts::{Empty, Link};
 use crate::http::pages::plain::{not_allowed, unknown};
+use crate::http::pages::text::sentence;
 use crate::http::paths::{DASHBOARD_NEW_PAYMENT, DASHBOARD_PAYMENTS, DASHBOARD_WEBSITES};
 use crate::ops::OpError;
 use crate::ops::merchants::websites::list_websites;
@@ -46,18 +47,15 @@ pub async fn answer(ask: &Ask) -> Result<Response, OpError> {
     let websites = list_websites(ask.app(), here.id()).await?.unwrap_or_default();
     let approved: Vec<Website> =
         websites.into_iter().filter(|website| website.status == WebsiteStatus::Approved).collect();
-    let refusal = match ask.is_form() {
-        true => match act(ask, here, &approved).await? {
-            Ok(response) => return Ok(response),
-            Err(refusal) => Some(refusal),
-        },
-        false => None,
+    let refusal = match sent(ask, act(ask, here, &approved)).await? {
+        Ok(refusal) => refusal,
+        Err(response) => return Ok(response),
     };
     Ok(show(ask, here, &approved, refusal.as_ref()))
 }
 
 async fn act(ask: &Ask, here: &Here, websites: &[Website]) -> Result<Acted, OpError> {
-    let refused = |field, why: String| Ok(Err(Refusal::new(FORM, field, super::frame::sentence(&why))));
+    let refused = |field, why: String| Ok(Err(Refusal::new(FORM, field, sentence(&why))));
     let amount = match Money::parse(ask.field("amount").trim()) {
         Ok(amount) => amount,
         Err(_) => {
@@ -81,7 +79,7 @@ async fn act(ask: &Ask, here: &Here, websites: &[Website]) -> Result<Acted, OpEr
         transaction_id: if is_given { given } else { own.unwrap_or_default() },
         website_id: website.unwrap_or(0),
     };
-    let why = match ask_for_payment(ask.app(), &operator(ask), &wanted).await? {
+    let why = match ask_for_payment(ask.app(), ask.operator(), &wanted).await? {
         Ok(view) => {
             let told = format!("Payment {} is asked for.", view.payment.transaction_id);
             return Ok(Ok(ask.see(&address(here, &view.payment.transaction_id), Some(Flash::done(told)))));

@@ -5,7 +5,7 @@ use askama::Template;
 use axum::response::Response;
 use http::StatusCode;
 
-use super::frame::{frame, percent};
+use super::frame::frame;
 use crate::domain::time::Span;
 use crate::domain::time::Timestamp;
 use crate::domain::user::MemberRight;
@@ -15,6 +15,7 @@ use crate::http::pages::here::Here;
 use crate::http::pages::layout::Frame;
 use crate::http::pages::parts::{Badge, Link, Naira, Tab, Tabs, Tile, Tone};
 use crate::http::pages::plain::unknown;
+use crate::http::pages::text::percent;
 use crate::http::pages::text::{Text, grouped};
 use crate::http::pages::times::age;
 use crate::http::paths::{

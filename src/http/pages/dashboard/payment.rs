@@ -4,8 +4,8 @@
 use askama::Template;
 use axum::response::Response;
 
-use super::form::{Acted, Forms, Refusal, in_row, refuse};
-use super::frame::{frame, of_segment, operator, sentence};
+use super::form::{Acted, Forms, Refusal, in_row, refuse, sent};
+use super::frame::frame;
 use super::payments::{address, marks};
 use super::webhook::{answered, state};
 use crate::domain::money::Money;
@@ -20,7 +20,9 @@ use crate::http::pages::layout::Frame;
 use crate::http::pages::parts::{Empty, Naira, Step, Timeline, Tone};
 use crate::http::pages::plain::{not_allowed, unknown};
 use crate::http::pages::rows::{Cell, Column, Facts, Rows};
+use crate::http::pages::segment::of_segment;
 use crate::http::pages::text::Text;
+use crate::http::pages::text::sentence;
 use crate::http::paths::{DASHBOARD_PAYMENTS, DASHBOARD_WEBHOOKS};
 use crate::ops::OpError;
 use crate::ops::payments::by_hand::{CorrectedByHand, correct_by_hand};
@@ -62,12 +64,9 @@ pub async fn answer(ask: &Ask) -> Result<Response, OpError> {
     };
     // Whatever the address says: test data is shown as such.
     let here = &Here { mode: found.history.view.payment.mode, ..here.clone() };
-    let refusal = match ask.is_form() {
-        true => match act(ask, here, &found).await? {
-            Ok(response) => return Ok(response),
-            Err(refusal) => Some(refusal),
-        },
-        false => None,
+    let refusal = match sent(ask, act(ask, here, &found)).await? {
+        Ok(refusal) => refusal,
+        Err(response) => return Ok(response),
     };
     Ok(show(ask, here, &found, refusal.as_ref()))
 }
@@ -86,7 +85,7 @@ async fn act(ask: &Ask, here: &Here, found: &PaymentTimeline) -> Result<Acted, O
                 return refused("write an amount in naira, such as 5200 or 5200.50");
             };
             let place = (here.id(), here.mode);
-            match correct_by_hand(ask.app(), &operator(ask), place, &payment.transaction_id, amount).await? {
+            match correct_by_hand(ask.app(), ask.operator(), place, &payment.transaction_id, amount).await? {
                 Ok(view) => {
                     let now = Naira(view.payment.amount).text();
                     done(format!("The payment asks for {now} now. Tell your customer."))
@@ -104,7 +103,7 @@ async fn act(ask: &Ask, here: &Here, found: &PaymentTimeline) -> Result<Acted, O
             let Some(at) = deliveries.iter().position(|one| one.id == event) else {
                 return Ok(Ok(unknown(ask)));
             };
-            match resend_of(ask.app(), &operator(ask), here.id(), event).await? {
+            match resend_of(ask.app(), ask.operator(), here.id(), event).await? {
                 None => Ok(Ok(unknown(ask))),
                 Some(resent) if resent.ids.is_empty() => {
                     let why = "It is not sent again, because its payment was reversed.";

@@ -5,19 +5,21 @@ use askama::Template;
 use axum::response::Response;
 use http::StatusCode;
 
-use super::export::{csv, is_csv};
-use super::frame::{cursor, frame, pager, segment};
+use super::export::csv;
+use super::frame::{frame, pager};
 use crate::domain::merchant::Website;
 use crate::domain::payment::{Payment, Status};
 use crate::domain::time::Timestamp;
 use crate::domain::user::MemberRight;
 use crate::http::pages::ask::Ask;
+use crate::http::pages::export::is_csv;
 use crate::http::pages::field::{Choice, Field, Filters, Kind};
 use crate::http::pages::here::Here;
 use crate::http::pages::layout::Frame;
 use crate::http::pages::parts::{Empty, Link, Notice, Tone};
 use crate::http::pages::plain::unknown;
 use crate::http::pages::rows::{Cell, Column, Rows};
+use crate::http::pages::segment::segment;
 use crate::http::paths::{DASHBOARD_NEW_PAYMENT, DASHBOARD_PAYMENTS};
 use crate::ops::OpError;
 use crate::ops::csv::CsvSource;
@@ -137,7 +139,7 @@ pub async fn answer(ask: &Ask) -> Result<Response, OpError> {
         let file = csv(ask, here, "payments", MemberRight::ReadMoney, CsvSource::Payments(browse));
         return Ok(file.unwrap_or_else(|refused| show(Err(("q", &refused.to_string())))));
     }
-    Ok(match browse_payments(ask.app(), &browse, cursor(ask)).await? {
+    Ok(match browse_payments(ask.app(), &browse, ask.cursor()).await? {
         Ok(page) => show(Ok(&page)),
         Err(refused) => show(Err(("q", &refused.to_string()))),
     })

@@ -5,10 +5,11 @@ use askama::Template;
 use axum::response::Response;
 use http::StatusCode;
 
-use super::export::{csv, is_csv};
-use super::frame::{cursor, frame, pager};
+use super::export::csv;
+use super::frame::{frame, pager};
 use crate::domain::user::MemberRight;
 use crate::http::pages::ask::Ask;
+use crate::http::pages::export::is_csv;
 use crate::http::pages::layout::Frame;
 use crate::http::pages::parts::{Empty, Tile, Tone};
 use crate::http::pages::plain::unknown;
@@ -36,7 +37,7 @@ pub async fn answer(ask: &Ask) -> Result<Response, OpError> {
         return Ok(file);
     }
     let (page, counts) = tokio::try_join!(
-        refused_requests(ask.app(), here.id(), cursor(ask)),
+        refused_requests(ask.app(), here.id(), ask.cursor()),
         request_counts(ask.app(), here.id())
     )?;
     let columns = vec![

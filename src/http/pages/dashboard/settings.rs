@@ -3,8 +3,8 @@
 use askama::Template;
 use axum::response::Response;
 
-use super::form::{Acted, Forms, Refusal, done};
-use super::frame::{frame, operator, percent, sentence};
+use super::form::{Acted, Forms, Refusal, done, sent};
+use super::frame::frame;
 use crate::domain::merchant::Business;
 use crate::domain::money::naira;
 use crate::domain::notice::NoticeKind;
@@ -14,6 +14,7 @@ use crate::http::pages::here::Here;
 use crate::http::pages::layout::Frame;
 use crate::http::pages::plain::unknown;
 use crate::http::pages::rows::{Cell, Facts};
+use crate::http::pages::text::{percent, sentence};
 use crate::http::paths::DASHBOARD_SETTINGS;
 use crate::ops::OpError;
 use crate::ops::merchants::businesses::{BusinessChange, BusinessRefusal, find_business, set_business};
@@ -34,12 +35,9 @@ struct Settings {
 
 pub async fn answer(ask: &Ask) -> Result<Response, OpError> {
     let Some(here) = &ask.here else { return Ok(unknown(ask)) };
-    let refusal = match ask.is_form() {
-        true => match act(ask, here).await? {
-            Ok(response) => return Ok(response),
-            Err(refusal) => Some(refusal),
-        },
-        false => None,
+    let refusal = match sent(ask, act(ask, here)).await? {
+        Ok(refusal) => refusal,
+        Err(response) => return Ok(response),
     };
     let Some(business) = find_business(ask.app(), here.id()).await? else { return Ok(unknown(ask)) };
     let forms = Forms::new(ask, here, DASHBOARD_SETTINGS, refusal.as_ref());
@@ -103,7 +101,7 @@ async fn act(ask: &Ask, here: &Here) -> Result<Acted, OpError> {
         notices: wanted(ask),
         ..BusinessChange::default()
     };
-    Ok(match set_business(ask.app(), &operator(ask), here.id(), &change).await? {
+    Ok(match set_business(ask.app(), ask.operator(), here.id(), &change).await? {
         Ok(_) => Ok(done(ask, here, DASHBOARD_SETTINGS, "The settings are saved.")),
         Err(BusinessRefusal::Unknown(_)) => Ok(unknown(ask)),
         Err(why) => {

@@ -3,8 +3,8 @@
 use askama::Template;
 use axum::response::Response;
 
-use super::form::{Acted, Forms, Refusal, done, in_row, password_first, row_of};
-use super::frame::{frame, operator, sentence};
+use super::form::{Acted, Forms, Refusal, done, in_row, password_first, row_of, sent};
+use super::frame::frame;
 use crate::domain::user::MemberRole;
 use crate::http::pages::ask::Ask;
 use crate::http::pages::field::{Choice, Confirm, Field, Form, Kind};
@@ -14,6 +14,7 @@ use crate::http::pages::layout::Frame;
 use crate::http::pages::parts::{Empty, Secret, Tone};
 use crate::http::pages::plain::unknown;
 use crate::http::pages::rows::{Cell, Column, Facts, Rows};
+use crate::http::pages::text::sentence;
 use crate::http::paths::DASHBOARD_TEAM;
 use crate::ops::OpError;
 use crate::ops::people::invite::invite_member;
@@ -39,12 +40,9 @@ struct Team {
 pub async fn answer(ask: &Ask) -> Result<Response, OpError> {
     let Some(here) = &ask.here else { return Ok(unknown(ask)) };
     let all = members(ask.app(), here.id()).await?;
-    let refusal = match ask.is_form() {
-        true => match act(ask, here, &all).await? {
-            Ok(response) => return Ok(response),
-            Err(refusal) => Some(refusal),
-        },
-        false => None,
+    let refusal = match sent(ask, act(ask, here, &all)).await? {
+        Ok(refusal) => refusal,
+        Err(response) => return Ok(response),
     };
     Ok(show(ask, here, &all, refusal.as_ref()))
 }
@@ -61,18 +59,18 @@ async fn act(ask: &Ask, here: &Here, all: &[Member]) -> Result<Acted, OpError> {
     if let Some(first) = password_first(ask, here, DASHBOARD_TEAM, &[]) {
         return Ok(Ok(first));
     }
-    let operator = operator(ask);
+    let operator = ask.operator();
     let (changed, told) = match act {
         SET => {
             let Some(role) = MemberRole::parse(ask.field("role")) else {
                 return Ok(Err(Refusal::new(in_row(SET, number), "role", "Choose a role of the list.")));
             };
             let told = format!("{} is {} now.", member.email, with_article(role));
-            (set_role(ask.app(), &operator, (here.id(), id), role).await?, told)
+            (set_role(ask.app(), operator, (here.id(), id), role).await?, told)
         }
         REMOVE => {
             let told = format!("{} is no member any more, and is signed out everywhere.", member.email);
-            (remove_member(ask.app(), &operator, here.id(), id).await?, told)
+            (remove_member(ask.app(), operator, here.id(), id).await?, told)
         }
         _ => return Ok(Err(Refusal::unknown())),
     };
@@ -93,7 +91,7 @@ async fn invite(ask: &Ask, here: &Here) -> Result<Acted, OpError> {
     let Some(role) = MemberRole::parse(ask.field("role")) else {
         return refused("role", "Choose a role of the list.");
     };
-    match invite_member(ask.app(), &operator(ask), here.id(), ask.field("email"), role).await? {
+    match invite_member(ask.app(), ask.operator(), here.id(), ask.field("email"), role).await? {
         Ok(added) => {
             let email = &added.user.email;
             let told = match &added.link {

@@ -5,9 +5,9 @@ use askama::Template;
 use axum::response::Response;
 use http::StatusCode;
 
-use super::export::{csv, is_csv};
-use super::form::{Acted, Forms, Refusal, done, in_row, password_first, refuse, row_of};
-use super::frame::{cursor, frame, operator, pager, sentence};
+use super::export::csv;
+use super::form::{Acted, Forms, Refusal, done, in_row, password_first, refuse, row_of, sent};
+use super::frame::{frame, pager};
 use super::payments::address;
 use super::webhook::{answered, curl, state};
 use crate::domain::merchant::Business;
@@ -15,6 +15,7 @@ use crate::domain::time::Timestamp;
 use crate::domain::user::MemberRight;
 use crate::domain::webhook::DeliveryOutcome;
 use crate::http::pages::ask::Ask;
+use crate::http::pages::export::is_csv;
 use crate::http::pages::field::{Choice, Confirm, Field, Filters, Form, Kind, Look};
 use crate::http::pages::flash::Flash;
 use crate::http::pages::here::Here;
@@ -23,6 +24,7 @@ use crate::http::pages::parts::{Empty, Link, Notice, Pager, Secret};
 use crate::http::pages::plain::unknown;
 use crate::http::pages::rows::Cell;
 use crate::http::pages::text::Text;
+use crate::http::pages::text::sentence;
 use crate::http::pages::times::Time;
 use crate::http::paths::DASHBOARD_WEBHOOKS;
 use crate::ops::OpError;
@@ -141,15 +143,12 @@ pub async fn answer(ask: &Ask) -> Result<Response, OpError> {
     }
     let page = match (view.transaction.as_str(), wrong) {
         (_, Some(_)) => Page::empty(),
-        ("", None) => browse_deliveries(ask.app(), &filter, cursor(ask)).await?,
+        ("", None) => browse_deliveries(ask.app(), &filter, ask.cursor()).await?,
         (id, None) => Page { rows: deliveries_about(ask.app(), &filter, id).await?, ..Page::empty() },
     };
-    let refusal = match ask.is_form() {
-        true => match act(ask, here, &page.rows).await? {
-            Ok(response) => return Ok(response),
-            Err(refusal) => Some(refusal),
-        },
-        false => None,
+    let refusal = match sent(ask, act(ask, here, &page.rows)).await? {
+        Ok(refusal) => refusal,
+        Err(response) => return Ok(response),
     };
     let requests = requests_of(ask.app(), &page.rows).await?;
     let Some(business) = find_business(ask.app(), here.id()).await? else { return Ok(unknown(ask)) };
@@ -167,7 +166,7 @@ async fn act(ask: &Ask, here: &Here, shown: &[Delivery]) -> Result<Acted, OpErro
         RESEND => {
             let id = ask.field("event").parse::<i64>().unwrap_or(0);
             let number = row_of(shown, |one| one.id == id).map_or(0, |(number, _)| number);
-            match resend_of(ask.app(), &operator(ask), here.id(), id).await? {
+            match resend_of(ask.app(), ask.operator(), here.id(), id).await? {
                 None => Ok(Ok(unknown(ask))),
                 Some(resent) if resent.ids.is_empty() => {
                     let why = "It is not sent again, because its payment was reversed.";
@@ -190,7 +189,7 @@ async fn set(ask: &Ask, here: &Here) -> Result<Acted, OpError> {
         webhook_url: Some((!url.is_empty()).then(|| url.to_owned())),
         ..BusinessChange::default()
     };
-    Ok(match set_business(ask.app(), &operator(ask), here.id(), &change).await? {
+    Ok(match set_business(ask.app(), ask.operator(), here.id(), &change).await? {
         Ok(business) => {
             let told = match business.webhook_url {
                 Some(url) => format!("The webhook address is {url} now."),
@@ -215,7 +214,7 @@ async fn rotate(ask: &Ask, here: &Here) -> Result<Acted, OpError> {
             "The business has changed since the page was shown. Look whether the secret is new already.",
         )));
     }
-    Ok(match rotate_secret(ask.app(), &operator(ask), here.id()).await? {
+    Ok(match rotate_secret(ask.app(), ask.operator(), here.id()).await? {
         Ok(new) => {
             let told = "The new secret signs from now on; for 24 hours the old one signs beside it.";
             let told = Flash::done(told).once(SECRET, new.secret.as_str());
@@ -250,7 +249,7 @@ async fn resend_failed(ask: &Ask, here: &Here) -> Result<Acted, OpError> {
         return Ok(Err(Refusal::new(RESEND_FAILED, "since", "Write a date such as 2026-11-23.")));
     };
     let since = Timestamp::begin_of_lagos_day(day);
-    let resent = resend_failed_of(ask.app(), &operator(ask), here.id(), since).await?;
+    let resent = resend_failed_of(ask.app(), ask.operator(), here.id(), since).await?;
     let told = match (resent.count, resent.more) {
         (0, _) => "Nothing has failed since then.".to_owned(),
         (n, true) => format!("{n} webhooks are sent again. There are more: send the form again."),

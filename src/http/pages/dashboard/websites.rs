@@ -3,8 +3,8 @@
 use askama::Template;
 use axum::response::Response;
 
-use super::form::{Acted, Forms, Refusal, done, in_row, password_first, row_of};
-use super::frame::{frame, operator, sentence};
+use super::form::{Acted, Forms, Refusal, done, in_row, password_first, row_of, sent};
+use super::frame::frame;
 use crate::domain::merchant::{Website, WebsiteStatus};
 use crate::http::pages::ask::Ask;
 use crate::http::pages::field::{Form, Kind, Look};
@@ -13,6 +13,7 @@ use crate::http::pages::layout::Frame;
 use crate::http::pages::parts::{Badge, Empty, Secret, Tone};
 use crate::http::pages::plain::unknown;
 use crate::http::pages::text::Text;
+use crate::http::pages::text::sentence;
 use crate::http::paths::DASHBOARD_WEBSITES;
 use crate::ops::OpError;
 use crate::ops::merchants::businesses::ChargeChange;
@@ -59,12 +60,9 @@ struct Proof {
 pub async fn answer(ask: &Ask) -> Result<Response, OpError> {
     let Some(here) = &ask.here else { return Ok(unknown(ask)) };
     let websites = list_websites(ask.app(), here.id()).await?.unwrap_or_default();
-    let refusal = match ask.is_form() {
-        true => match act(ask, here, &websites).await? {
-            Ok(response) => return Ok(response),
-            Err(refusal) => Some(refusal),
-        },
-        false => None,
+    let refusal = match sent(ask, act(ask, here, &websites)).await? {
+        Ok(refusal) => refusal,
+        Err(response) => return Ok(response),
     };
     Ok(show(ask, here, &websites, refusal.as_ref()))
 }
@@ -100,7 +98,7 @@ async fn add(ask: &Ask, here: &Here) -> Result<Acted, OpError> {
         charges: ChargeChange::default(),
         approve: false,
     };
-    Ok(match add_website(ask.app(), &operator(ask), &new).await? {
+    Ok(match add_website(ask.app(), ask.operator(), &new).await? {
         Ok(website) => {
             let told = match ask.app().config.websites.self_approval {
                 true => {
@@ -117,7 +115,7 @@ async fn add(ask: &Ask, here: &Here) -> Result<Acted, OpError> {
 async fn prove(ask: &Ask, here: &Here, website: &Website, number: usize) -> Result<Acted, OpError> {
     let form = in_row(PROVE, number);
     let refused = |why: String| Ok(Err(Refusal::new(form.clone(), "", why)));
-    match prove_website(ask.app(), &operator(ask), here.id(), website.id).await? {
+    match prove_website(ask.app(), ask.operator(), here.id(), website.id).await? {
         Ok(Proved::Approved(website)) => {
             let told = format!("{} is proven and approved. Payments can name it from now on.", website.host);
             Ok(Ok(done(ask, here, DASHBOARD_WEBSITES, told)))
@@ -147,7 +145,7 @@ async fn set(ask: &Ask, here: &Here, website: &Website, number: usize) -> Result
         webhook_url: Some((!url.is_empty()).then(|| url.to_owned())),
         ..WebsiteChange::default()
     };
-    Ok(match set_website(ask.app(), &operator(ask), website.id, &change).await? {
+    Ok(match set_website(ask.app(), ask.operator(), website.id, &change).await? {
         Ok(website) => {
             let told = match &website.webhook_url {
                 Some(url) => format!("Webhooks of {} go to {url} now.", website.host),

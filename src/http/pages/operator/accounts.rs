@@ -4,7 +4,7 @@ use axum::response::Response;
 
 use super::businesses::{Wrong, field};
 use super::page::DeskView;
-use super::{DeskPage, forbidden, frame, may, operator, sentence};
+use super::{DeskPage, forbidden, frame, may};
 use crate::domain::merchant::Mode;
 use crate::domain::user::StaffRight;
 use crate::http::pages::ask::Ask;
@@ -13,6 +13,7 @@ use crate::http::pages::flash::Flash;
 use crate::http::pages::layout::link;
 use crate::http::pages::parts::{Empty, Pager, Tab, Tabs, Tone};
 use crate::http::pages::rows::{Cell, Column, Rows};
+use crate::http::pages::text::sentence;
 use crate::http::paths::{OPERATOR_ACCOUNTS, OPERATOR_BUSINESSES};
 use crate::ops::OpError;
 use crate::ops::merchants::accounts::{
@@ -32,7 +33,7 @@ pub async fn answer(ask: &Ask) -> Result<Response, OpError> {
         "add" => add(ask).await?,
         "retire" => {
             let id = ask.field("id").trim().parse().unwrap_or(0);
-            match retire_account(ask.app(), operator(ask), id).await? {
+            match retire_account(ask.app(), ask.operator(), id).await? {
                 Ok(account) => Ok(format!(
                     "{} at {} is retired. New payments do not get it; money for earlier ones is still matched.",
                     account.number, account.bank_name
@@ -64,7 +65,7 @@ async fn add(ask: &Ask) -> Result<Result<String, Wrong>, OpError> {
         mode: if given("test").is_some() { Mode::Test } else { Mode::Live },
         force: given("force").is_some(),
     };
-    Ok(match add_account(ask.app(), operator(ask), &new).await? {
+    Ok(match add_account(ask.app(), ask.operator(), &new).await? {
         Ok(added) => {
             let warnings: Vec<String> = added.warnings.iter().map(|one| sentence(&one.to_string())).collect();
             let verb = if added.reopened { "in use again" } else { "added" };

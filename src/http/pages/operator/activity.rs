@@ -12,14 +12,14 @@ use crate::http::pages::rows::{Cell, Column, Rows};
 use crate::http::paths::{OPERATOR_ACTIVITY, OPERATOR_BUSINESSES};
 use crate::ops::OpError;
 use crate::ops::activity::{OperatorAct, Search, browse_acts, find_acts};
-use crate::ops::paging::{Cursor, PAGE_ROWS, Page};
+use crate::ops::paging::{PAGE_ROWS, Page};
 
 const FILTER: &str = "filter-activity";
 
 pub async fn answer(ask: &Ask) -> Result<Response, OpError> {
     let business = ask.query("business").unwrap_or_default();
     let subject = ask.query("subject").unwrap_or_default();
-    let cursor = ask.query("cursor").and_then(|text| Cursor::parse(&text));
+    let cursor = ask.cursor();
     let business_id = business.trim().parse().ok();
     let page = match subject.trim() {
         "" => browse_acts(ask.app(), business_id, cursor).await?,

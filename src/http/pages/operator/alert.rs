@@ -11,7 +11,7 @@ use http::StatusCode;
 use super::alert_decision::{Came, Refusal, act, standing};
 use super::alerts::{View, keys_are_on, state};
 use super::mail::MailView;
-use super::{DeskPage, forbidden, frame, id_behind, may, operator, sentence};
+use super::{DeskPage, forbidden, frame, id_behind, may};
 use crate::domain::alert::{AlertRow, AlertStatus};
 use crate::domain::payment::{Payment, Status};
 use crate::domain::text::reasons_in;
@@ -24,6 +24,7 @@ use crate::http::pages::parts::{Naira, Notice, Step, Timeline, Tone};
 use crate::http::pages::plain::unknown;
 use crate::http::pages::rows::{Cell, Facts};
 use crate::http::pages::text::Text;
+use crate::http::pages::text::sentence;
 use crate::http::paths::{OPERATOR_ALERTS, OPERATOR_BUSINESSES, OPERATOR_PAYMENTS};
 use crate::ops::OpError;
 use crate::ops::alerts::approve::{Approve, ApproveRefused, approval_obstacles};
@@ -270,7 +271,7 @@ async fn against(ask: &Ask, alert: &AlertRow, one: &Suggestion) -> Result<Vec<St
         alert_id: alert.id,
         business_id: one.business_id,
         transaction_id: &one.transaction_id,
-        operator: operator(ask),
+        operator: ask.operator(),
         despite: None,
         seen: None,
     };

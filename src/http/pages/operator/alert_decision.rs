@@ -1,10 +1,10 @@
 //! The forms of one alert: approving it onto a payment, dismissing it, a note, reading its mail again. Whoever is slower
 //! than somebody else is told what was decided, and by whom.
 
-use super::operator;
 use crate::domain::alert::{AlertRow, AlertStatus};
 use crate::domain::time::Timestamp;
 use crate::http::pages::ask::Ask;
+use crate::http::pages::text::sentence;
 use crate::http::pages::times::age;
 use crate::ops::OpError;
 use crate::ops::activity::{Search, find_acts};
@@ -54,15 +54,15 @@ pub async fn act(ask: &Ask, details: &AlertDetails) -> Result<Came, OpError> {
     match act {
         "approve" => Box::pin(approve(ask, alert)).await,
         "dismiss" => dismiss(ask, alert).await,
-        "note" => Ok(match note_alert(ask.app(), alert.id, operator(ask), ask.field("note")).await? {
+        "note" => Ok(match note_alert(ask.app(), alert.id, ask.operator(), ask.field("note")).await? {
             Ok(()) => Came::Done("Your note is kept with the alert.".to_owned()),
             Err(why) => Came::Refused(Refusal {
-                why: super::sentence(&why.to_string()),
+                why: sentence(&why.to_string()),
                 field: Some(("note-alert", "note")),
                 ..Refusal::default()
             }),
         }),
-        "reread" => Ok(match ask.http.mails.reread(ask.app(), alert.id, operator(ask)).await? {
+        "reread" => Ok(match ask.http.mails.reread(ask.app(), alert.id, ask.operator()).await? {
             Ok(Reread::Same(_)) => Came::Done("The mail reads as before. Nothing was changed.".to_owned()),
             Ok(Reread::Anew(outcome)) => {
                 let paid = outcome.transaction_id.map(|id| format!(" It pays {id}.")).unwrap_or_default();
@@ -71,7 +71,7 @@ pub async fn act(ask: &Ask, details: &AlertDetails) -> Result<Came, OpError> {
                     outcome.status.as_str()
                 ))
             }
-            Err(why) => refused(super::sentence(&why.to_string())),
+            Err(why) => refused(sentence(&why.to_string())),
         }),
         _ => Ok(refused("This form is not known here. Open the page again.")),
     }
@@ -96,7 +96,7 @@ async fn approve(ask: &Ask, alert: &AlertRow) -> Result<Came, OpError> {
         alert_id: alert.id,
         business_id: business,
         transaction_id: payment,
-        operator: operator(ask),
+        operator: ask.operator(),
         despite: given.as_deref(),
         seen: Some(&seen),
     };
@@ -114,14 +114,14 @@ async fn approve(ask: &Ask, alert: &AlertRow) -> Result<Came, OpError> {
         }
         Err(why @ (ApproveRefused::PaymentStatus(..) | ApproveRefused::Reversed(_))) => {
             let by = last_act(ask, &format!("payment {payment}"), business).await?;
-            refused(format!("Nothing was approved. {}{by}", super::sentence(&why.to_string())))
+            refused(format!("Nothing was approved. {}{by}", sentence(&why.to_string())))
         }
         Err(why @ ApproveRefused::NoPayment(..)) => Came::Refused(Refusal {
-            why: super::sentence(&why.to_string()),
+            why: sentence(&why.to_string()),
             field: Some(("approve-alert", "payment")),
             ..Refusal::default()
         }),
-        Err(why) => refused(super::sentence(&why.to_string())),
+        Err(why) => refused(sentence(&why.to_string())),
     })
 }
 
@@ -139,18 +139,18 @@ fn given(reason: &str, despite: &str) -> Option<String> {
 }
 
 async fn dismiss(ask: &Ask, alert: &AlertRow) -> Result<Came, OpError> {
-    let done = dismiss_alert(ask.app(), alert.id, operator(ask), ask.field("reason")).await?;
+    let done = dismiss_alert(ask.app(), alert.id, ask.operator(), ask.field("reason")).await?;
     Ok(match done {
         Ok(_) => Came::Decided(format!("Alert {} is dismissed. No money was moved.", alert.id)),
         Err(why @ DismissRefused::Reason) => Came::Refused(Refusal {
-            why: super::sentence(&why.to_string()),
+            why: sentence(&why.to_string()),
             field: Some(("dismiss-alert", "reason")),
             ..Refusal::default()
         }),
         Err(DismissRefused::NotWaiting(..) | DismissRefused::Changed(_) | DismissRefused::Proven(..)) => {
             refused(format!("Nothing was dismissed. {}", standing_now(ask, alert.id).await?))
         }
-        Err(why) => refused(super::sentence(&why.to_string())),
+        Err(why) => refused(sentence(&why.to_string())),
     })
 }
 
@@ -170,7 +170,7 @@ pub fn standing(ask: &Ask, details: &AlertDetails) -> String {
         }
         (AlertStatus::Matched, None, _) => format!("It was matched{onto} without a person."),
         (AlertStatus::Dismissed, _, Some(act)) => {
-            format!("{} dismissed it {}: {}", act.operator, ago(ask, act.at), super::sentence(&act.reason))
+            format!("{} dismissed it {}: {}", act.operator, ago(ask, act.at), sentence(&act.reason))
         }
         (status, ..) => match details.acts.first().filter(|act| act.act != "note") {
             Some(act) => {

@@ -5,24 +5,25 @@ use askama::Template;
 use axum::response::Response;
 use http::StatusCode;
 
-use super::export::{csv, is_csv};
-use super::{DeskPage, forbidden, frame, may, operator};
+use super::{DeskPage, forbidden, frame, may};
 use crate::domain::alert::{AlertRow, AlertStatus};
 use crate::domain::user::StaffRight;
 use crate::http::pages::ask::Ask;
 use crate::http::pages::cookie::Cookie;
+use crate::http::pages::export::{csv_file, is_csv};
 use crate::http::pages::field::{Field, Filters, Form, Kind, Look};
 use crate::http::pages::flash::Flash;
 use crate::http::pages::layout::{Frame, link};
 use crate::http::pages::parts::{Empty, Naira, Notice, Pager, Tab, Tabs, Tone};
 use crate::http::pages::rows::{Cell, Column, Rows, Tick};
+use crate::http::pages::text::sentence;
 use crate::http::paths::OPERATOR_ALERTS;
 use crate::ops::OpError;
 use crate::ops::alerts::browse::{BrowseAlerts, DeskState, browse_alerts};
 use crate::ops::alerts::dismiss::{DismissRefused, dismiss_alert};
 use crate::ops::alerts::read::{alert_totals, find_alert};
 use crate::ops::csv::CsvSource;
-use crate::ops::paging::{Cursor, PAGE_ROWS, Page};
+use crate::ops::paging::{PAGE_ROWS, Page};
 
 const FORM: &str = "filter-alerts";
 const DISMISS: &str = "dismiss-many";
@@ -87,7 +88,7 @@ pub async fn answer(ask: &Ask) -> Result<Response, OpError> {
         };
     }
     if is_csv(ask)
-        && let Ok(file) = csv(ask, "alerts", CsvSource::Alerts(view.browse()))
+        && let Ok(file) = csv_file(ask, "alerts", CsvSource::Alerts(view.browse()))
     {
         return Ok(file);
     }
@@ -125,10 +126,10 @@ async fn dismiss_many(ask: &Ask) -> Result<Result<String, String>, OpError> {
             left.push(format!("Alert {id} is {} now.", now.as_str()));
             continue;
         }
-        match dismiss_alert(ask.app(), *id, operator(ask), ask.field("reason")).await? {
+        match dismiss_alert(ask.app(), *id, ask.operator(), ask.field("reason")).await? {
             Ok(_) => done += 1,
-            Err(why @ DismissRefused::Reason) => return Ok(Err(super::sentence(&why.to_string()))),
-            Err(why) => left.push(super::sentence(&why.to_string())),
+            Err(why @ DismissRefused::Reason) => return Ok(Err(sentence(&why.to_string()))),
+            Err(why) => left.push(sentence(&why.to_string())),
         }
     }
     let alerts = |count: usize| format!("{count} alert{}", if count == 1 { "" } else { "s" });
@@ -142,7 +143,7 @@ async fn dismiss_many(ask: &Ask) -> Result<Result<String, String>, OpError> {
 }
 
 async fn show(ask: &Ask, view: &View, refused: Option<String>) -> Result<Response, OpError> {
-    let cursor = ask.query("cursor").and_then(|text| Cursor::parse(&text));
+    let cursor = ask.cursor();
     let totals = alert_totals(ask.app()).await?;
     let count = |state: DeskState| {
         let status = AlertStatus::parse(state.as_str())?;

@@ -5,7 +5,7 @@ use askama::Template;
 use axum::response::Response;
 use http::StatusCode;
 
-use super::{DeskPage, forbidden, frame, may, operator};
+use super::{DeskPage, forbidden, frame, may};
 use crate::domain::user::StaffRight;
 use crate::http::pages::ask::Ask;
 use crate::http::pages::field::Form;
@@ -40,7 +40,7 @@ pub async fn answer(ask: &Ask) -> Result<Response, OpError> {
         if let Some(forbidden) = forbidden(ask, StaffRight::Decide) {
             return Ok(forbidden);
         }
-        if begin(&ask.http.app, operator(ask)).await? {
+        if begin(&ask.http.app, ask.operator()).await? {
             let done = Flash::done("The audit runs. You may leave this page; it goes on.");
             return Ok(ask.see(OPERATOR_AUDIT, Some(done)));
         }

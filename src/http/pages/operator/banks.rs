@@ -6,13 +6,13 @@ use axum::response::Response;
 use super::businesses::{Wrong, field};
 use super::mail::MailView;
 use super::page::{Block, DeskView};
-use super::{DeskPage, forbidden, frame, may, sentence};
+use super::{DeskPage, forbidden, frame, may};
 use crate::domain::user::StaffRight;
 use crate::http::pages::ask::Ask;
 use crate::http::pages::field::{Form, Kind};
 use crate::http::pages::parts::{Empty, Tone};
 use crate::http::pages::rows::{Cell, Column, Facts, Rows};
-use crate::http::pages::text::Text;
+use crate::http::pages::text::{Text, percent, sentence};
 use crate::http::paths::OPERATOR_BANKS;
 use crate::ops::OpError;
 use crate::ops::alerts::mail_desk::TriedMail;
@@ -136,7 +136,7 @@ fn rows(ask: &Ask, month: &[BankShare]) -> Rows {
         let share = month.iter().find(|share| share.bank == bank.code);
         rows.row(vec![
             Cell::text(&bank.name).under(Cell::text(bank.aliases.join(", "))),
-            share.map_or(Cell::None, |share| Cell::text(percent(share))),
+            share.map_or(Cell::None, |share| Cell::text(alone(share))),
             share.map_or(Cell::None, |share| share.approved.into()),
             Cell::text(bank.senders.join(", ")),
             Cell::text(bank.dkim_domains.join(", ")),
@@ -146,8 +146,8 @@ fn rows(ask: &Ask, month: &[BankShare]) -> Rows {
     rows
 }
 
-fn percent(share: &BankShare) -> String {
-    super::overview::percent(per_mille(share.alone, share.approved).unwrap_or(0))
+fn alone(share: &BankShare) -> String {
+    percent(per_mille(share.alone, share.approved).unwrap_or(0))
 }
 
 fn days(ask: &Ask, week: &[(i64, BankShare)]) -> Rows {
@@ -165,7 +165,7 @@ fn days(ask: &Ask, week: &[(i64, BankShare)]) -> Rows {
             Cell::text(ask.http.mails.bank_name(&share.bank)),
             ask.zone().day(Timestamp::begin_of_lagos_day(*day)).into(),
             share.approved.into(),
-            Cell::text(percent(share)),
+            Cell::text(alone(share)),
         ]);
     }
     rows

@@ -4,7 +4,7 @@ use axum::response::Response;
 
 use super::businesses::{Wrong, accounts_of, decide_website, field, shown_once, website_rows};
 use super::page::DeskView;
-use super::{DeskPage, forbidden, frame, id_behind, may, operator};
+use super::{DeskPage, forbidden, frame, id_behind, may};
 use crate::domain::merchant::{Business, Mode};
 use crate::domain::money::Money;
 use crate::domain::user::StaffRight;
@@ -111,7 +111,7 @@ async fn set(ask: &Ask, id: i64) -> Result<Result<String, Wrong>, OpError> {
         },
         ..BusinessChange::default()
     };
-    Ok(match set_business(ask.app(), operator(ask), id, &change).await? {
+    Ok(match set_business(ask.app(), ask.operator(), id, &change).await? {
         Ok(business) => Ok(format!("{} is changed. New payments follow it.", business.name)),
         Err(why) => {
             let field = match &why {

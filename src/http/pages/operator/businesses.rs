@@ -3,7 +3,7 @@
 use axum::response::Response;
 
 use super::page::{Block, DeskView};
-use super::{DeskPage, forbidden, frame, may, operator, sentence};
+use super::{DeskPage, forbidden, frame, may};
 use crate::domain::merchant::Website;
 use crate::domain::user::{MemberRole, StaffRight, normal_email};
 use crate::http::pages::ask::Ask;
@@ -13,6 +13,7 @@ use crate::http::pages::layout::link;
 use crate::http::pages::parts::{Empty, Pager, Secret, Tone};
 use crate::http::pages::rows::{Cell, Column, Rows};
 use crate::http::pages::sign_in::confirm;
+use crate::http::pages::text::sentence;
 use crate::http::paths::{OPERATOR_ACCOUNTS, OPERATOR_BUSINESSES};
 use crate::ops::OpError;
 use crate::ops::merchants::businesses::{
@@ -86,7 +87,7 @@ async fn add(ask: &Ask) -> Result<Result<(i64, Flash), Wrong>, OpError> {
         webhook_url: None,
         charges: ChargeChange::default(),
     };
-    let added = match add_business(ask.app(), operator(ask), &new).await? {
+    let added = match add_business(ask.app(), ask.operator(), &new).await? {
         Ok(added) => added,
         Err(why @ BusinessRefusal::Email(_)) => return Ok(Err(Wrong::at(ADD, "email", why))),
         Err(why) => return Ok(Err(Wrong::at(ADD, "name", why))),
@@ -96,7 +97,7 @@ async fn add(ask: &Ask) -> Result<Result<(i64, Flash), Wrong>, OpError> {
         .once("secret", added.secret.as_str());
     if !owner.is_empty() {
         let place = Place::Member(id, MemberRole::Owner);
-        match add_user(ask.app(), operator(ask), owner, place, None).await? {
+        match add_user(ask.app(), ask.operator(), owner, place, None).await? {
             Ok(made) => {
                 if let Some(link) = made.link {
                     flash = flash.once("link", link.as_str());
@@ -116,11 +117,11 @@ pub async fn decide_website(ask: &Ask) -> Result<Result<String, Wrong>, OpError>
     let id = ask.field("id").trim().parse::<i64>().unwrap_or(0);
     let number = ask.field("number");
     Ok(match ask.field("act") {
-        "approve-website" => match approve_website(ask.app(), operator(ask), id).await? {
+        "approve-website" => match approve_website(ask.app(), ask.operator(), id).await? {
             Ok(website) => Ok(format!("{} is approved.", website.url)),
             Err(why) => Err(Wrong::at(format!("approve-website-{number}"), "", why)),
         },
-        "reject-website" => match reject_website(ask.app(), operator(ask), id, ask.field("reason")).await? {
+        "reject-website" => match reject_website(ask.app(), ask.operator(), id, ask.field("reason")).await? {
             Ok(website) => Ok(format!("{} is rejected. Webhooks to it stop.", website.url)),
             Err(why) => Err(Wrong::at(format!("reject-website-{number}"), "reason", why)),
         },

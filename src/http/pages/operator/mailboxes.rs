@@ -4,7 +4,7 @@ use axum::response::Response;
 
 use super::businesses::Wrong;
 use super::page::DeskView;
-use super::{DeskPage, forbidden, frame, may, operator};
+use super::{DeskPage, forbidden, frame, may};
 use crate::domain::time::Timestamp;
 use crate::domain::user::StaffRight;
 use crate::http::pages::ask::Ask;
@@ -24,7 +24,7 @@ pub async fn answer(ask: &Ask) -> Result<Response, OpError> {
                 return Ok(forbidden);
             }
             let id = ask.field("id").trim().parse().unwrap_or(0);
-            match forget_removed(ask.app(), operator(ask), id).await? {
+            match forget_removed(ask.app(), ask.operator(), id).await? {
                 Ok(()) => {
                     let done = "No payment waits for this mailbox any more.";
                     return Ok(ask.see(OPERATOR_MAILBOXES, Some(Flash::done(done))));

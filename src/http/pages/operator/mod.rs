@@ -13,7 +13,6 @@ mod audit;
 mod banks;
 mod business;
 mod businesses;
-mod export;
 mod mail;
 mod mailboxes;
 mod overview;
@@ -26,7 +25,6 @@ mod webhook;
 mod webhooks;
 
 use axum::response::Response;
-use url::form_urlencoded;
 
 use super::ask::Ask;
 use super::layout::{Frame, Way};
@@ -117,11 +115,6 @@ async fn frame(ask: &Ask, title: &str, page: DeskPage) -> Result<Frame, OpError>
     Ok(frame)
 }
 
-/// Under what name a person acts.
-fn operator(ask: &Ask) -> &str {
-    ask.session.as_ref().map_or("", |session| session.email.as_str())
-}
-
 fn may(ask: &Ask, right: StaffRight) -> bool {
     ask.session.as_ref().is_some_and(|session| session.may(right))
 }
@@ -134,38 +127,4 @@ fn forbidden(ask: &Ask, right: StaffRight) -> Option<Response> {
 /// The id at the end of the path; 0, which nothing has, if there is none.
 fn id_behind(ask: &Ask, beginning: &str) -> i64 {
     ask.behind(&format!("{beginning}/")).parse().unwrap_or(0)
-}
-
-/// With a capital and a full stop.
-fn sentence(text: &str) -> String {
-    let mut letters = text.chars();
-    let first: String = letters.next().map(|c| c.to_uppercase().collect()).unwrap_or_default();
-    let rest = letters.as_str();
-    let stop = if rest.ends_with(['.', '!', '?']) { "" } else { "." };
-    format!("{first}{rest}{stop}")
-}
-
-/// A text as a segment of a path.
-fn to_segment(text: &str) -> String {
-    form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>().replace('+', "%20")
-}
-
-/// The text that a segment of a path stands for.
-fn of_segment(segment: &str) -> String {
-    let query = format!("x={}", segment.replace('+', "%2B"));
-    form_urlencoded::parse(query.as_bytes()).next().map(|(_, text)| text.into_owned()).unwrap_or_default()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{of_segment, to_segment};
-
-    #[test]
-    fn any_text_comes_back_from_a_path() {
-        for text in ["ORDER-81", "a b+c", "50%/x?y#z", "ọ&=;", ""] {
-            let segment = to_segment(text);
-            assert!(!segment.contains(['/', '?', '#', ' ', '&']), "{segment}");
-            assert_eq!(of_segment(&segment), text);
-        }
-    }
 }

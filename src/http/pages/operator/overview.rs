@@ -15,6 +15,7 @@ use crate::http::pages::layout::{Frame, link};
 use crate::http::pages::parts::{Empty, Link, Naira, Notice, Tile, Tone};
 use crate::http::pages::rows::{Cell, Column, Rows};
 use crate::http::pages::text::grouped;
+use crate::http::pages::text::percent;
 use crate::http::pages::times::age;
 use crate::http::paths::{
     OPERATOR_ALERTS, OPERATOR_AUDIT, OPERATOR_MAILBOXES, OPERATOR_PAYMENTS, OPERATOR_WEBHOOKS,
@@ -250,22 +251,4 @@ fn alarm(alarm: &DeskAlarm) -> Notice {
         ),
     };
     Notice::new(Tone::Bad, what).with_link(Link::new(to, link))
-}
-
-/// `99.7 %` of tenths of a percent.
-pub fn percent(per_mille: i64) -> String {
-    format!("{}.{}\u{a0}%", per_mille / 10, per_mille % 10)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::percent;
-
-    #[test]
-    fn shares_have_a_tenth() {
-        assert_eq!(
-            (percent(1_000), percent(997), percent(5)),
-            ("100.0\u{a0}%".into(), "99.7\u{a0}%".into(), "0.5\u{a0}%".into())
-        );
-    }
 }

@@ -6,7 +6,7 @@ use axum::response::Response;
 use super::page::{Block, DeskView};
 use super::payments::state;
 use super::webhooks::rows as webhook_rows;
-use super::{DeskPage, forbidden, frame, may, of_segment, operator, sentence};
+use super::{DeskPage, forbidden, frame, may};
 use crate::domain::payment::{Payment, Status};
 use crate::domain::user::StaffRight;
 use crate::http::pages::ask::Ask;
@@ -15,6 +15,8 @@ use crate::http::pages::flash::Flash;
 use crate::http::pages::parts::{Empty, Link, Naira, Notice, Tone};
 use crate::http::pages::plain::unknown;
 use crate::http::pages::rows::{Cell, Facts};
+use crate::http::pages::segment::of_segment;
+use crate::http::pages::text::sentence;
 use crate::http::paths::{OPERATOR_ALERTS, OPERATOR_BUSINESSES, OPERATOR_PAYMENTS};
 use crate::ops::OpError;
 use crate::ops::alerts::read::considered_in;
@@ -37,7 +39,7 @@ struct Refusal {
 }
 
 pub async fn answer(ask: &Ask) -> Result<Response, OpError> {
-    let id = of_segment(ask.behind(&format!("{OPERATOR_PAYMENTS}/")));
+    let Some(id) = of_segment(ask.behind(&format!("{OPERATOR_PAYMENTS}/"))) else { return Ok(unknown(ask)) };
     let given = ask.query("business").and_then(|text| text.parse().ok());
     let Ok(business) = whose_payment(ask.app(), &id, given).await? else { return Ok(unknown(ask)) };
     let Some(history) = payment_history(ask.app(), business, &id).await? else { return Ok(unknown(ask)) };
@@ -63,7 +65,8 @@ async fn act(ask: &Ask, payment: &Payment) -> Result<Result<String, Refusal>, Op
     let (business_id, id) = (payment.business_id, payment.transaction_id.as_str());
     match ask.field("act") {
         "reject" => {
-            let done = reject_payment(ask.app(), business_id, id, operator(ask), ask.field("reason")).await?;
+            let done =
+                reject_payment(ask.app(), business_id, id, ask.operator(), ask.field("reason")).await?;
             Ok(match done {
                 Ok(_) => Ok(format!("Payment {id} is rejected. No money can approve it any more.")),
                 Err(why @ RejectRefused::Reason) => refused(REJECT, "reason", why.to_string()),
@@ -82,7 +85,7 @@ async fn act(ask: &Ask, payment: &Payment) -> Result<Result<String, Refusal>, Op
                 business_id,
                 transaction_id: id,
                 reason: ask.field("reason"),
-                operator: operator(ask),
+                operator: ask.operator(),
                 undoing_alert,
                 despite,
             };

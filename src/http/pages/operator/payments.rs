@@ -3,21 +3,22 @@
 
 use axum::response::Response;
 
-use super::export::{csv, is_csv};
 use super::page::DeskView;
-use super::{DeskPage, frame, to_segment};
+use super::{DeskPage, frame};
 use crate::domain::merchant::Mode;
 use crate::domain::payment::{Kind as PaymentKind, Payment, Status};
 use crate::domain::time::{Span, Timestamp};
 use crate::http::pages::ask::Ask;
+use crate::http::pages::export::{csv_file, is_csv};
 use crate::http::pages::field::{Choice, Field, Filters, Kind};
 use crate::http::pages::layout::link;
 use crate::http::pages::parts::{Empty, Naira, Pager, Tone};
 use crate::http::pages::rows::{Cell, Column, Rows};
+use crate::http::pages::segment::segment;
 use crate::http::paths::{OPERATOR_BUSINESSES, OPERATOR_PAYMENTS};
 use crate::ops::OpError;
 use crate::ops::csv::CsvSource;
-use crate::ops::paging::{Cursor, Page};
+use crate::ops::paging::Page;
 use crate::ops::payments::browse::{Browse, PaymentFilter, browse_payments};
 
 const FORM: &str = "filter-payments";
@@ -27,11 +28,11 @@ const KEPT: [&str; 9] = ["q", "status", "from", "to", "business", "mode", "late"
 pub async fn answer(ask: &Ask) -> Result<Response, OpError> {
     let browse = browse_of(ask);
     if is_csv(ask)
-        && let Ok(file) = csv(ask, "payments", CsvSource::Payments(browse.clone()))
+        && let Ok(file) = csv_file(ask, "payments", CsvSource::Payments(browse.clone()))
     {
         return Ok(file);
     }
-    let cursor = ask.query("cursor").and_then(|text| Cursor::parse(&text));
+    let cursor = ask.cursor();
     let view = DeskView::new(frame(ask, "Payments", DeskPage::Payments).await?, "Payments");
     let (page, refused) = match browse_payments(ask.app(), &browse, cursor).await? {
         Ok(page) => (page, None),
@@ -149,7 +150,7 @@ fn rows(ask: &Ask, page: &Page<Payment>, is_on: bool) -> Rows {
 
 /// Where a payment is shown.
 pub fn address_of(payment: &Payment) -> String {
-    let path = format!("{OPERATOR_PAYMENTS}/{}", to_segment(&payment.transaction_id));
+    let path = format!("{OPERATOR_PAYMENTS}/{}", segment(&payment.transaction_id));
     link(&path, &[("business", &payment.business_id.to_string())])
 }
 

@@ -4,7 +4,7 @@ use axum::response::Response;
 
 use super::businesses::{Wrong, field, shown_once};
 use super::page::DeskView;
-use super::{DeskPage, forbidden, frame, operator};
+use super::{DeskPage, forbidden, frame};
 use crate::domain::user::{StaffRight, StaffRole};
 use crate::http::pages::ask::Ask;
 use crate::http::pages::field::{Choice, Confirm, Form, Kind};
@@ -43,7 +43,7 @@ async fn act(ask: &Ask) -> Result<Result<Flash, Wrong>, OpError> {
                 return Ok(Err(Wrong::at(ADD, "role", "choose a role")));
             };
             let email = ask.field("email");
-            match add_user(ask.app(), operator(ask), email, Place::Staff(role), None).await? {
+            match add_user(ask.app(), ask.operator(), email, Place::Staff(role), None).await? {
                 Ok(added) => {
                     let flash = Flash::done(format!("{} is added as {}.", added.user.email, role.as_str()));
                     Ok(match added.link {
@@ -57,11 +57,11 @@ async fn act(ask: &Ask) -> Result<Result<Flash, Wrong>, OpError> {
         "disable" if is_oneself => {
             Err(Wrong::at("", "", "you cannot disable yourself; ask another administrator"))
         }
-        "disable" => match disable_user(ask.app(), operator(ask), id).await? {
+        "disable" => match disable_user(ask.app(), ask.operator(), id).await? {
             Ok(user) => Ok(Flash::done(format!("{} is disabled, and signed out everywhere.", user.email))),
             Err(why) => Err(Wrong::at("", "", why)),
         },
-        "reset" => match reset_user(ask.app(), operator(ask), id).await? {
+        "reset" => match reset_user(ask.app(), ask.operator(), id).await? {
             Ok(made) => {
                 let told = format!(
                     "{} is signed out everywhere. Give them the link; their password and second factor are gone.",

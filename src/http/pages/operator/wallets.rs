@@ -5,7 +5,7 @@ use axum::response::Response;
 
 use super::businesses::{Wrong, field};
 use super::page::DeskView;
-use super::{DeskPage, forbidden, frame, may, operator};
+use super::{DeskPage, forbidden, frame, may};
 use crate::domain::money::Money;
 use crate::domain::phone::Phone;
 use crate::domain::time::Timestamp;
@@ -83,7 +83,7 @@ async fn change(ask: &Ask, wallet: &Wallet) -> Result<Result<String, Wrong>, OpE
             };
             let reference = Some(ask.field("ref").trim()).filter(|text| !text.is_empty());
             let given = GivenCredit { phone: &phone, amount, reason, reference };
-            match credit(app, operator(ask), &given).await? {
+            match credit(app, ask.operator(), &given).await? {
                 Ok(_) => done("The wallet is credited. Its holder gets no message."),
                 Err(why) => {
                     let at = match &why {
@@ -97,22 +97,22 @@ async fn change(ask: &Ask, wallet: &Wallet) -> Result<Result<String, Wrong>, OpE
                 }
             }
         }
-        "unlock" => match act(app, operator(ask), &phone, Act::Unlock, "").await? {
+        "unlock" => match act(app, ask.operator(), &phone, Act::Unlock, "").await? {
             Ok(_) => done("The lock is lifted, and the wrong PINs are forgotten."),
             Err(why) => Err(Wrong::at("unlock-wallet", "", why)),
         },
         "tier" => {
             let tier = ask.field("tier").trim().parse().unwrap_or(0);
-            match act(app, operator(ask), &phone, Act::SetTier(tier), "").await? {
+            match act(app, ask.operator(), &phone, Act::SetTier(tier), "").await? {
                 Ok(wallet) => Ok(format!("The wallet is of tier {} now.", wallet.tier.number())),
                 Err(why) => Err(Wrong::at(TIER, "tier", why)),
             }
         }
-        "suspend" => match act(app, operator(ask), &phone, Act::Suspend, reason).await? {
+        "suspend" => match act(app, ask.operator(), &phone, Act::Suspend, reason).await? {
             Ok(_) => done("The wallet is suspended. Nothing can be paid from it."),
             Err(why) => Err(Wrong::at(HOLD, "reason", why)),
         },
-        "resume" => match act(app, operator(ask), &phone, Act::Resume, reason).await? {
+        "resume" => match act(app, ask.operator(), &phone, Act::Resume, reason).await? {
             Ok(_) => done("The wallet may pay again."),
             Err(why) => Err(Wrong::at(HOLD, "reason", why)),
         },

@@ -4,7 +4,7 @@ use axum::response::Response;
 
 use super::page::{Block, DeskView};
 use super::webhooks::{resend_form, resend_one, words};
-use super::{DeskPage, forbidden, frame, id_behind, may, to_segment};
+use super::{DeskPage, forbidden, frame, id_behind, may};
 use crate::domain::user::StaffRight;
 use crate::http::pages::ask::Ask;
 use crate::http::pages::flash::Flash;
@@ -12,6 +12,7 @@ use crate::http::pages::layout::link;
 use crate::http::pages::parts::{Step, Timeline, Tone};
 use crate::http::pages::plain::unknown;
 use crate::http::pages::rows::{Cell, Facts};
+use crate::http::pages::segment::segment;
 use crate::http::paths::{OPERATOR_BUSINESSES, OPERATOR_PAYMENTS, OPERATOR_WEBHOOKS};
 use crate::ops::OpError;
 use crate::ops::webhooks::browse::{Delivery, SentRequest, request_at};
@@ -66,7 +67,7 @@ fn facts(ask: &Ask, delivery: &Delivery) -> Facts {
         .fact("Webhook id", Cell::code(&delivery.webhook_id))
         .fact("Made", zone.exact(delivery.created_at));
     if let Some(id) = &delivery.transaction_id {
-        let to = link(&format!("{OPERATOR_PAYMENTS}/{}", to_segment(id)), &[("business", &business)]);
+        let to = link(&format!("{OPERATOR_PAYMENTS}/{}", segment(id)), &[("business", &business)]);
         facts = facts.fact("Payment", Cell::link(to, id));
     }
     if delivery.done_at.is_none() && !delivery.is_held {

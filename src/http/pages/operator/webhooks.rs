@@ -4,7 +4,7 @@
 use axum::response::Response;
 
 use super::page::DeskView;
-use super::{DeskPage, forbidden, frame, may, operator};
+use super::{DeskPage, forbidden, frame, may};
 use crate::domain::time::Span;
 use crate::domain::user::StaffRight;
 use crate::http::pages::ask::Ask;
@@ -45,7 +45,7 @@ pub async fn answer(ask: &Ask) -> Result<Response, OpError> {
         }
         "resend-failed" => match hours(ask.field("since")) {
             Some(hours) => {
-                let sent = resend_failed_everywhere(ask.app(), operator(ask), Span::hours(hours)).await?;
+                let sent = resend_failed_everywhere(ask.app(), ask.operator(), Span::hours(hours)).await?;
                 let more = if sent.more { " There may be more: send the form again." } else { "" };
                 let done = format!("{} webhooks are sent again.{more}", sent.count);
                 Ok(ask.see(&here(ask), Some(Flash::done(done))))
@@ -69,7 +69,7 @@ fn hours(text: &str) -> Option<i64> {
 
 /// Sends one again; what was done, or why not.
 pub async fn resend_one(ask: &Ask, id: i64) -> Result<Result<String, String>, OpError> {
-    let Resent { ids, reversed, .. } = resend(ask.app(), operator(ask), &[id]).await?;
+    let Resent { ids, reversed, .. } = resend(ask.app(), ask.operator(), &[id]).await?;
     Ok(match (ids.is_empty(), reversed.is_empty()) {
         (false, _) => Ok("The webhook is sent again now.".to_owned()),
         (true, false) => Err("It is not sent again, because its payment was reversed.".to_owned()),
@@ -109,7 +109,7 @@ async fn page(ask: &Ask, cursor: Option<Cursor>) -> Result<Page<Delivery>, OpErr
 }
 
 async fn show(ask: &Ask, refused: Option<String>) -> Result<Response, OpError> {
-    let cursor = ask.query("cursor").and_then(|text| Cursor::parse(&text));
+    let cursor = ask.cursor();
     let page = page(ask, cursor).await?;
     let empty = Empty::new(
         "No webhooks here",

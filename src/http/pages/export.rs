@@ -1,4 +1,4 @@
-//! A list of the desk as CSV: written piece by piece while it is read, so that no list is too long.
+//! A list as CSV: written piece by piece while it is read, so that no list is too long.
 
 use axum::body::{Body, Bytes};
 use axum::response::Response;
@@ -6,18 +6,18 @@ use futures_util::stream;
 use http::HeaderValue;
 use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 
-use crate::http::pages::answer::protect;
-use crate::http::pages::ask::Ask;
+use super::answer::protect;
+use super::ask::Ask;
 use crate::ops::csv::{CsvReader, CsvSource};
 use crate::ops::payments::browse::BrowseRefused;
 
 /// Whether the address asks for CSV.
-pub fn is_csv(ask: &Ask) -> bool {
+pub(super) fn is_csv(ask: &Ask) -> bool {
     ask.query("format").as_deref() == Some("csv")
 }
 
-/// The list as a file of this name.
-pub fn csv(ask: &Ask, file: &'static str, source: CsvSource) -> Result<Response, BrowseRefused> {
+/// The list as a file that is called `name`, ending aside. Who may have it is asked before.
+pub(super) fn csv_file(ask: &Ask, name: &str, source: CsvSource) -> Result<Response, BrowseRefused> {
     let reader = CsvReader::open(ask.http.app.clone(), source)?;
     let pieces = stream::unfold(Some(reader), |reader| async move {
         let mut reader = reader?;
@@ -35,7 +35,7 @@ pub fn csv(ask: &Ask, file: &'static str, source: CsvSource) -> Result<Response,
     protect(&ask.app().public_url(), &mut response);
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/csv; charset=utf-8"));
-    if let Ok(value) = HeaderValue::try_from(format!("attachment; filename=\"{file}.csv\"")) {
+    if let Ok(value) = HeaderValue::try_from(format!("attachment; filename=\"{name}.csv\"")) {
         headers.insert(CONTENT_DISPOSITION, value);
     }
     Ok(response)
