@@ -1,13 +1,19 @@
 //! What the audit says of a database whose guards or seals somebody took away, on both engines.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use tillbell::domain::alert::AlertStatus;
 use tillbell::domain::time::Span;
 use tillbell::ops::alerts::reverse::{Reverse, reverse_payment};
 use tillbell::ops::ledger::audit::{audit, what_to_do};
+use tillbell::store::engine::sql::{Sql, Text};
+use tillbell::store::{Store, StoreOptions};
 
 use crate::harness::app::{ACCOUNT, LATER, TestApp, at, world};
 use crate::harness::databases::{Engine, TestDatabase, connect};
 use crate::harness::mails::Alert;
+use crate::harness::until::until_true;
 
 /// Runs statements as somebody who may do everything, and whom no trigger stops.
 pub async fn by_hand(t: &TestApp, sqlite: &str, postgres: &str) {
@@ -223,4 +229,29 @@ on_both! {
         }
         assert!(told.iter().all(|check| what_to_do(check.name).len() > 60));
     }
+}
+
+/// A statement of hours: the thread that runs it would hold up the end of its process.
+#[test]
+fn an_audit_of_sqlite_ends_with_whoever_waits_for_it() {
+    static AT_ONCE: Sql = Sql::new("AT_ONCE", Text::Plain("select 1, 0"));
+    static ENDLESS: Sql = Sql::new(
+        "ENDLESS",
+        Text::Plain(
+            "with recursive n (i) as (select 1 union all select i + 1 from n) select count(*), 0 from n",
+        ),
+    );
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let url = format!("sqlite:{}", folder.path().join("a.db").display());
+    let store = runtime.block_on(Store::open(&StoreOptions::service(&url))).unwrap();
+    let counted = Arc::new(AtomicUsize::new(0));
+    let clauses = vec![("at_once", &AT_ONCE, &AT_ONCE), ("endless", &ENDLESS, &ENDLESS)];
+    let counting = {
+        let counted = counted.clone();
+        runtime.spawn(async move { store.count_in_snapshot(clauses, counted).await })
+    };
+    runtime.block_on(until_true("the first clause is counted", || counted.load(Ordering::Relaxed) == 1));
+    assert!(!counting.is_finished());
+    drop(runtime); // waits for its threads
 }

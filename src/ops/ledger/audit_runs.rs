@@ -14,15 +14,17 @@ use super::check::Check;
 use crate::app::App;
 use crate::domain::time::Span;
 use crate::ops::OpError;
-use crate::store::IdKind;
 use crate::store::tables::acts;
 pub use crate::store::tables::audit_runs::AuditRun;
 use crate::store::tables::audit_runs::{self, Finish};
+use crate::store::{IdKind, Step};
 
 /// A run that has shown no sign of life for so long has ended with its process.
 pub const SILENT: Span = Span::seconds(60);
 /// Time between two signs of life.
 const BEAT_EVERY: Duration = Duration::from_secs(1);
+/// The database may be away for a moment just when an audit of an hour has ended.
+const FINISH_TRIES: usize = 30;
 /// Runs that pages show.
 const SHOWN_MAX: usize = 20;
 
@@ -66,6 +68,20 @@ pub fn state(app: &App, run: &AuditRun) -> RunState {
     }
 }
 
+/// What the newest runs say of the books: the last that came to an answer, and whether a later one ended without.
+pub struct Verdict<'a> {
+    pub answered: Option<&'a AuditRun>,
+    pub unanswered: Option<&'a AuditRun>,
+}
+
+/// `all` are the newest runs, the last first. One that ended without an answer does not hide what was found before.
+pub fn verdict<'a>(app: &App, all: &'a [AuditRun]) -> Verdict<'a> {
+    let is_answer = |run: &&AuditRun| matches!(state(app, run), RunState::Good | RunState::Broken(_));
+    let is_over = |run: &&AuditRun| state(app, run) != RunState::Running;
+    let unanswered = all.iter().find(is_over).filter(|run| !is_answer(run));
+    Verdict { answered: all.iter().find(is_answer), unanswered }
+}
+
 /// The clauses of a run that has ended.
 pub fn checks_of(run: &AuditRun) -> Vec<KeptCheck> {
     serde_json::from_str(&run.checks).unwrap_or_default()
@@ -104,7 +120,7 @@ async fn run(app: &App, id: i64) -> Result<(), OpError> {
             () = tokio::time::sleep(BEAT_EVERY) => {
                 let step = audit_runs::beat(id, app.now(), count(done.load(Ordering::Relaxed)));
                 // A sign of life that is lost is followed by the next.
-                let _ = app.store.apply(app.store.unit(id).await?.step(step)).await;
+                let _ = written(app, id, step).await;
             }
         }
     };
@@ -122,7 +138,19 @@ async fn run(app: &App, id: i64) -> Result<(), OpError> {
         checks: &text,
         trouble: trouble.as_deref(),
     };
-    let _ = app.store.apply(app.store.unit(id).await?.step(audit_runs::finish(&end))).await?;
+    for _ in 1..FINISH_TRIES {
+        match written(app, id, audit_runs::finish(&end)).await {
+            Ok(()) => return Ok(()),
+            Err(error) => tracing::warn!(%error, run = id, "the result of an audit waits for the database"),
+        }
+        tokio::time::sleep(BEAT_EVERY).await;
+    }
+    written(app, id, audit_runs::finish(&end)).await
+}
+
+async fn written(app: &App, id: i64, step: Step) -> Result<(), OpError> {
+    // Of a run that has its end nothing is written any more.
+    let _ = app.store.apply(app.store.unit(id).await?.step(step)).await?;
     Ok(())
 }
 

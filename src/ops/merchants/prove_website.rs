@@ -6,10 +6,10 @@
 
 use std::time::Duration;
 
-use super::websites::{WebsiteRefusal, approve_website};
+use super::websites::{WebsiteRefusal, approve_proven_website};
 use crate::app::App;
 use crate::domain::merchant::{Website, WebsiteStatus};
-use crate::domain::weburl::{TargetUrl, host_is_within, is_dev_host, parse_target, website_address};
+use crate::domain::weburl::{TargetUrl, is_dev_host, parse_target, website_address};
 use crate::ops::OpError;
 use crate::outbound::txt::{Answer, TxtRecords};
 use crate::outbound::{PostError, PostOutcome};
@@ -92,11 +92,13 @@ pub async fn prove_website(
         (_, Ok(())) => "the file",
         (Err(record), Err(file)) => return Ok(Err(NotProven::NotThere { record, file })),
     };
-    if app.config.websites.self_approval && !was_rejected(app, &website).await? {
-        return Ok(match approve_website(app, operator, id).await? {
-            Ok(website) => Ok(Proved::Approved(website)),
-            Err(refusal) => Err(NotProven::Refused(refusal)),
-        });
+    if app.config.websites.self_approval {
+        match approve_proven_website(app, operator, id).await? {
+            Ok(website) => return Ok(Ok(Proved::Approved(website))),
+            // What the operator rejected, only he approves.
+            Err(WebsiteRefusal::RejectedBefore) => {}
+            Err(refusal) => return Ok(Err(NotProven::Refused(refusal))),
+        }
     }
     let (act, subject) = (app.store.id(IdKind::Act).await?, format!("website {id}"));
     let told = format!("{}: the token stands in {place}", website.host);
@@ -105,15 +107,6 @@ pub async fn prove_website(
         Applied::Done(_) => Ok(Ok(Proved::Noted(website))),
         other => Err(OpError::Fault(format!("an act was refused: {other:?}"))),
     }
-}
-
-/// What the operator rejected, under this address or one within it, only he approves.
-async fn was_rejected(app: &App, website: &Website) -> Result<bool, OpError> {
-    let own = app.store.websites(website.business_id).await?;
-    Ok(own.iter().any(|other| {
-        other.status == WebsiteStatus::Rejected
-            && (host_is_within(&website.host, &other.host) || host_is_within(&other.host, &website.host))
-    }))
 }
 
 /// A resolver of its own, which remembers nothing: a record that was put there just now is found.

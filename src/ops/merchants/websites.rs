@@ -33,6 +33,10 @@ pub enum WebsiteRefusal {
     Elsewhere { host: String, own: String },
     #[error("{0}")]
     Charges(BusinessRefusal),
+    #[error(
+        "the operator rejected this website, or one under or above its address; only the operator approves it"
+    )]
+    RejectedBefore,
     #[error("website {0} of this business already has this host")]
     OwnTwice(i64),
     /// Tells no name: the other business is none of this one's concern; an operator sees ids.
@@ -173,6 +177,24 @@ pub async fn approve_website(
     operator: &str,
     id: i64,
 ) -> Result<Result<Website, WebsiteRefusal>, OpError> {
+    approve(app, operator, id, false).await
+}
+
+/// Approves a website by its proof: not where it, or one of the business under or above its address, was rejected.
+pub(super) async fn approve_proven_website(
+    app: &App,
+    operator: &str,
+    id: i64,
+) -> Result<Result<Website, WebsiteRefusal>, OpError> {
+    approve(app, operator, id, true).await
+}
+
+async fn approve(
+    app: &App,
+    operator: &str,
+    id: i64,
+    is_by_proof: bool,
+) -> Result<Result<Website, WebsiteRefusal>, OpError> {
     for _ in 0..RACES_MAX {
         let seen = app.store.approvals().await?;
         let Some(mut row) = app.store.website(id).await? else { return Ok(Err(WebsiteRefusal::Unknown(id))) };
@@ -181,6 +203,13 @@ pub async fn approve_website(
         }
         let (host, business_id) = (row.website.host.clone(), row.website.business_id);
         let own = app.store.websites(business_id).await?;
+        let is_rejected = |w: &Website| {
+            w.status == WebsiteStatus::Rejected
+                && (weburl::host_is_within(&host, &w.host) || weburl::host_is_within(&w.host, &host))
+        };
+        if is_by_proof && own.iter().any(is_rejected) {
+            return Ok(Err(WebsiteRefusal::RejectedBefore));
+        }
         let approved = |w: &&Website| w.host == host && w.status == WebsiteStatus::Approved;
         if let Some(twin) = own.iter().find(approved) {
             return Ok(Err(WebsiteRefusal::OwnTwice(twin.id)));

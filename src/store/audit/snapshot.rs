@@ -4,7 +4,7 @@
 //! limit the service's connections have, and must not stand in their way.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use rusqlite::OpenFlags;
 use tokio_postgres::types::ToSql;
@@ -53,6 +53,20 @@ fn first_ones(all: impl Iterator<Item = (String, Option<i64>)>) -> Vec<(String, 
     found
 }
 
+/// Steps of SQLite between two looks whether somebody still waits for the counts: some milliseconds.
+const LOOKS_EVERY: i32 = 100_000;
+
+/// Whoever waits for counts of SQLite. A thread of a process that ends is waited for: it must not go on counting for
+/// nobody.
+#[derive(Default)]
+struct Waiting(Arc<AtomicBool>);
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 impl Store {
     /// For each clause its two counts (rows looked at, violations) and the first rows that break it, all from
     /// one snapshot. `counted` is raised after each.
@@ -65,9 +79,13 @@ impl Store {
         match self.inner.driver {
             Driver::Sqlite(_) => {
                 let done = counted;
+                let waiting = Waiting::default();
+                let is_over = waiting.0.clone();
                 blocking(move || {
-                    let connection = open_sqlite(&url)?;
+                    let mut connection = open_sqlite(&url)?;
                     let run = || -> rusqlite::Result<Vec<Counted>> {
+                        let handler = move || is_over.load(Ordering::Relaxed);
+                        connection.progress_handler(LOOKS_EVERY, Some(handler))?;
                         connection.execute_batch("begin")?;
                         let one = |clause| {
                             let found = sqlite_counted(&connection, clause);

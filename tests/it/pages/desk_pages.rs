@@ -15,6 +15,7 @@ use tillbell::ops::wallets::find::{ensure, find};
 use super::desk::{ADMIN, REVIEWER, VIEWER, doubtful, paid, signed_in, site, told};
 use super::gallery::check_markup;
 use super::visitor::{Pages, Seen, Visitor};
+use crate::audits::by_hand;
 use crate::harness::app::{ACCOUNT, LATER};
 use crate::harness::mails::Alert;
 
@@ -143,6 +144,12 @@ on_both! {
         assert_eq!(visitor.post_fields(&made.path, &fields).await.status, 303);
         let after = site.t.app.store.business(id).await.unwrap().unwrap();
         assert!(after.active && after.wallet_enabled && after.schedule == business.schedule);
+        // Nor is what was sent as a page showed it that a colleague has overtaken.
+        let stale = [("fixed", "30"), ("active", "on"), ("wallet", "off"), ("charged", "on"), ("paid_by_customer", "off")];
+        done(&visitor.submit(&again, "set-business", &stale).await, "is changed");
+        let after = site.t.app.store.business(id).await.unwrap().unwrap();
+        assert_eq!((after.schedule.fixed.kobo(), after.schedule.rate, after.rate_limit), (3_000, 150, Some(120)));
+        assert!(after.wallet_enabled, "switched on since");
         visitor.get("/operator/businesses/999999").await.is(404, "Nothing is here");
         site.close().await;
     }
@@ -299,6 +306,14 @@ on_both! {
         assert!(last.text_of("main").contains("The books are in order"), "{}", last.text_of("main"));
         assert!(last.text_of("table").contains("entries sum to zero"), "{}", last.text_of("table"));
         assert!(visitor.get("/operator").await.text_of(".tiles").contains("Audit in order"));
+        // What was found stays to be seen where a later one comes to no answer.
+        let earlier = "insert into audit_runs (id, operator, started_at, beat_at, finished_at, steps, steps_done, \
+                       violations, checks) values (99997, 'ada', 1, 2, 2, 9, 9, 3, '[]'), \
+                       (99998, 'ada', 3, 3, null, 9, 4, null, '')";
+        by_hand(&site.t, earlier, earlier).await;
+        let told = visitor.get("/operator/audit").await.text_of(".notice");
+        assert!(told.contains("NOT IN ORDER: 3 rows") && told.contains("ended without an answer"), "{told}");
+        assert!(visitor.get("/operator").await.text_of(".tiles").contains("Audit not in order"));
         // One whose process ended is not waited for, and one that runs is not run twice.
         site.t.run("insert into audit_runs (id, operator, started_at, beat_at, steps, steps_done, checks) \
                     select 99999, 'ada', 1, p.created_at + 3600000000000, 9, 4, '' from payments p where p.id = $1", &site.t.create(&shop, 9_900, "X Y").await).await;

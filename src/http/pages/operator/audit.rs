@@ -17,7 +17,7 @@ use crate::http::pages::text::Text;
 use crate::http::pages::times::age;
 use crate::http::paths::OPERATOR_AUDIT;
 use crate::ops::OpError;
-use crate::ops::ledger::audit_runs::{AuditRun, RunState, begin, checks_of, runs, state};
+use crate::ops::ledger::audit_runs::{AuditRun, RunState, Verdict, begin, checks_of, runs, state, verdict};
 
 #[derive(Template)]
 #[template(path = "operator/audit.html")]
@@ -52,10 +52,8 @@ pub async fn answer(ask: &Ask) -> Result<Response, OpError> {
         frame = frame.notice(Notice::refused(why));
     }
     let running = all.first().filter(|run| state(ask.app(), run) == RunState::Running);
-    let last = all.iter().find(|run| state(ask.app(), run) != RunState::Running);
-    let (tone, told) =
-        last.map_or((Tone::Muted, "No audit was run here yet.".to_owned()), |run| in_words(ask, run));
-    let checks = last.map(checks_of).unwrap_or_default();
+    let Standing { tone, told, .. } = standing(ask, &all);
+    let checks = verdict(ask.app(), &all).answered.map(checks_of).unwrap_or_default();
     let broken = checks.iter().filter(|check| check.violations > 0);
     let page = AuditPage {
         frame,
@@ -76,24 +74,45 @@ pub async fn answer(ask: &Ask) -> Result<Response, OpError> {
     Ok(ask.html(status, &page))
 }
 
-/// How the last audit ended, and when.
-pub fn in_words(ask: &Ask, run: &AuditRun) -> (Tone, String) {
-    let ago = age(ask.app().now().since(run.finished_at.unwrap_or(run.beat_at)));
-    match state(ask.app(), run) {
-        RunState::Good => (Tone::Good, format!("The books are in order, {ago} ago.")),
-        RunState::Broken(count) => (
-            Tone::Bad,
-            format!(
-                "THE BOOKS ARE NOT IN ORDER: {count} rows break a rule, {ago} ago. Stop paying out, and keep a copy of \
-                 the database."
+/// How the books stand by the audits that were run here, in a word and in sentences.
+pub struct Standing {
+    pub tone: Tone,
+    pub word: &'static str,
+    pub told: String,
+}
+
+/// `all` are the newest runs, the last first.
+pub fn standing(ask: &Ask, all: &[AuditRun]) -> Standing {
+    let Verdict { answered, unanswered } = verdict(ask.app(), all);
+    let ago = |run: &AuditRun| age(ask.app().now().since(run.finished_at.unwrap_or(run.beat_at)));
+    let mut standing = match answered.map(|run| (run, run.violations.unwrap_or(0))) {
+        None => Standing { tone: Tone::Muted, word: "not run yet", told: String::new() },
+        Some((run, 0)) => Standing {
+            tone: Tone::Good,
+            word: "in order",
+            told: format!("The books are in order, {} ago.", ago(run)),
+        },
+        Some((run, count)) => Standing {
+            tone: Tone::Bad,
+            word: "not in order",
+            told: format!(
+                "THE BOOKS ARE NOT IN ORDER: {count} rows break a rule, {} ago. Stop paying out, and keep a copy of the \
+                 database.",
+                ago(run)
             ),
-        ),
-        RunState::Ended => {
-            let why = run.trouble.clone().unwrap_or_else(|| "its process ended".to_owned());
-            (Tone::Warn, format!("The last audit ended without an answer, {ago} ago: {why}."))
+        },
+    };
+    if let Some(run) = unanswered {
+        let why = run.trouble.as_deref().unwrap_or("its process ended");
+        let told = format!("The last audit ended without an answer, {} ago: {why}.", ago(run));
+        standing.told = format!("{} {told}", standing.told).trim().to_owned();
+        if standing.tone != Tone::Bad {
+            (standing.tone, standing.word) = (Tone::Warn, "no answer");
         }
-        RunState::Running => (Tone::Info, "An audit runs.".to_owned()),
+    } else if answered.is_none() {
+        standing.told = "No audit was run here yet.".to_owned();
     }
+    standing
 }
 
 fn check_rows(checks: &[crate::ops::ledger::audit_runs::KeptCheck]) -> Rows {

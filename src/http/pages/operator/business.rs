@@ -1,6 +1,7 @@
 //! `/operator/businesses/{id}`: one merchant with volume, balance, members, websites, keys, accounts and limits.
 
 use axum::response::Response;
+use url::form_urlencoded;
 
 use super::businesses::{Wrong, accounts_of, decide_website, field, shown_once, website_rows};
 use super::page::DeskView;
@@ -31,6 +32,8 @@ use crate::ops::merchants::websites::list_websites;
 use crate::ops::people::members::{Member, members};
 
 const SET: &str = "set-business";
+/// The hidden field that holds what the form showed at first.
+const SHOWN: &str = "shown";
 
 pub async fn answer(ask: &Ask) -> Result<Response, OpError> {
     let id = id_behind(ask, OPERATOR_BUSINESSES);
@@ -60,10 +63,16 @@ fn switch(text: &str) -> Option<bool> {
     }
 }
 
-/// Changes what the form holds; what is not sent is left alone.
+/// Changes what the form holds. What is not sent, or sent as it was shown, is left alone: a page that was open for an
+/// hour does not take back what a colleague has changed since.
 async fn set(ask: &Ask, id: i64) -> Result<Result<String, Wrong>, OpError> {
+    let shown: Vec<(String, String)> =
+        form_urlencoded::parse(ask.field(SHOWN).as_bytes()).into_owned().collect();
     let is_sent = |name: &str| ask.form.as_ref().is_some_and(|form| form.all(name).next().is_some());
-    let text = |name: &'static str| is_sent(name).then(|| ask.field(name).trim());
+    let is_as_shown =
+        |name: &str| shown.iter().any(|(one, was)| one == name && was == ask.field(name).trim());
+    let text = |name: &'static str| (is_sent(name) && !is_as_shown(name)).then(|| ask.field(name).trim());
+    let switch = |name: &'static str| text(name).and_then(switch);
     let mut wrong = None;
     let mut number = |name: &'static str| match text(name) {
         None => None,
@@ -93,9 +102,9 @@ async fn set(ask: &Ask, id: i64) -> Result<Result<String, Wrong>, OpError> {
     }
     let was_on = find_business(ask.app(), id).await?.map(|business| business.wallet_enabled);
     let change = BusinessChange {
-        active: switch(ask.field("active")),
+        active: switch("active"),
         // That it stays on says nothing about a stop after wrong PINs, which somebody looks into first.
-        wallet_enabled: switch(ask.field("wallet")).filter(|is_on| Some(*is_on) != was_on),
+        wallet_enabled: switch("wallet").filter(|is_on| Some(*is_on) != was_on),
         rate_limit,
         wallet_rate_limit,
         charges: ChargeChange {
@@ -106,8 +115,8 @@ async fn set(ask: &Ask, id: i64) -> Result<Result<String, Wrong>, OpError> {
                 Some("") => Some(None),
                 _ => cap.map(Some),
             },
-            paid_by_customer: switch(ask.field("paid_by_customer")),
-            enabled: switch(ask.field("charged")),
+            paid_by_customer: switch("paid_by_customer"),
+            enabled: switch("charged"),
         },
         ..BusinessChange::default()
     };
@@ -188,55 +197,59 @@ async fn show(ask: &Ask, standing: &BusinessStanding, wrong: Option<Wrong>) -> R
 
 fn set_form(ask: &Ask, business: &Business, here: &str, wrong: Option<&Wrong>) -> Form {
     let is_wrong = wrong.is_some_and(|wrong| wrong.form == SET);
-    let filled = |name: &'static str, label: &str, kind: Kind, now: String| -> Field {
+    let now = as_it_is(business);
+    let filled = |name: &'static str, label: &str, kind: Kind| -> Field {
         let one = field(ask, SET, name, label, kind, wrong);
-        if is_wrong { one } else { one.value(now) }
+        let at_first = now.iter().find(|(field, _)| *field == name).filter(|_| !is_wrong);
+        match at_first {
+            Some((_, value)) => one.value(value),
+            None => one,
+        }
     };
-    let choice = |name: &'static str, label: &str, on: &str, off: &str, now: bool| {
+    let choice = |name: &'static str, label: &str, on: &str, off: &str| {
         let choices = vec![Choice::new("on", on), Choice::new("off", off)];
-        filled(name, label, Kind::Select(choices), if now { "on" } else { "off" }.to_owned())
+        filled(name, label, Kind::Select(choices))
     };
-    let limit = |limit: Option<i64>| limit.map_or_else(String::new, |limit| limit.to_string());
-    let schedule = &business.schedule;
+    // What was refused is still compared with what stood there at first.
+    let shown = if is_wrong { ask.field(SHOWN).to_owned() } else { encoded(&now) };
     ask.new_form(SET, here, "Change it")
         .hidden("act", "set")
-        .field(choice("active", "Business", "Active", "Switched off: its keys stop", business.active))
-        .field(choice("wallet", "Wallet payments", "On", "Off", business.wallet_enabled))
-        .field(choice("charged", "Charges", "On", "Off", schedule.enabled))
-        .field(filled("percentage", "Percentage", Kind::Text, Money(schedule.rate).to_string()))
-        .field(filled("fixed", "Fixed part", Kind::Amount, schedule.fixed.to_string()))
+        .hidden(SHOWN, shown)
+        .field(choice("active", "Business", "Active", "Switched off: its keys stop"))
+        .field(choice("wallet", "Wallet payments", "On", "Off"))
+        .field(choice("charged", "Charges", "On", "Off"))
+        .field(filled("percentage", "Percentage", Kind::Text))
+        .field(filled("fixed", "Fixed part", Kind::Amount))
+        .field(filled("cap", "At most", Kind::Amount).optional().hint("Empty: no cap."))
+        .field(choice("paid_by_customer", "Who pays the charges", "The customer", "The business"))
+        .field(filled("rate_limit", "Requests a minute", Kind::Text).optional().hint("Empty: the default."))
         .field(
-            filled(
-                "cap",
-                "At most",
-                Kind::Amount,
-                schedule.cap.map_or_else(String::new, |cap| cap.to_string()),
-            )
-            .optional()
-            .hint("Empty: no cap."),
-        )
-        .field(choice(
-            "paid_by_customer",
-            "Who pays the charges",
-            "The customer",
-            "The business",
-            schedule.paid_by_customer,
-        ))
-        .field(
-            filled("rate_limit", "Requests a minute", Kind::Text, limit(business.rate_limit))
+            filled("wallet_rate_limit", "Wallet requests a minute", Kind::Text)
                 .optional()
                 .hint("Empty: the default."),
         )
-        .field(
-            filled(
-                "wallet_rate_limit",
-                "Wallet requests a minute",
-                Kind::Text,
-                limit(business.wallet_rate_limit),
-            )
-            .optional()
-            .hint("Empty: the default."),
-        )
+}
+
+/// What the form of a business holds at first, by field.
+fn as_it_is(business: &Business) -> [(&'static str, String); 9] {
+    let on = |is_on: bool| if is_on { "on" } else { "off" }.to_owned();
+    let limit = |limit: Option<i64>| limit.map_or_else(String::new, |limit| limit.to_string());
+    let schedule = &business.schedule;
+    [
+        ("active", on(business.active)),
+        ("wallet", on(business.wallet_enabled)),
+        ("charged", on(schedule.enabled)),
+        ("percentage", Money(schedule.rate).to_string()),
+        ("fixed", schedule.fixed.to_string()),
+        ("cap", schedule.cap.map_or_else(String::new, |cap| cap.to_string())),
+        ("paid_by_customer", on(schedule.paid_by_customer)),
+        ("rate_limit", limit(business.rate_limit)),
+        ("wallet_rate_limit", limit(business.wallet_rate_limit)),
+    ]
+}
+
+fn encoded(fields: &[(&'static str, String)]) -> String {
+    form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish()
 }
 
 fn member_rows(ask: &Ask, team: &[Member]) -> Rows {

@@ -4,7 +4,7 @@ use askama::Template;
 use axum::response::Response;
 use http::StatusCode;
 
-use super::audit::in_words;
+use super::audit::standing;
 use super::{DeskPage, frame};
 use crate::domain::alert::AlertStatus;
 use crate::domain::merchant::Mode;
@@ -24,7 +24,7 @@ use crate::ops::OpError;
 use crate::ops::figures::alarms::{DeskAlarm, alarms};
 use crate::ops::figures::days::{Days, Figures, approvals_by_minute, bank_shares, figures_of_all, per_mille};
 use crate::ops::figures::waiting::{AlertTotal, DeskWaits, waiting_at_desk};
-use crate::ops::ledger::audit_runs::{AuditRun, RunState, runs, state};
+use crate::ops::ledger::audit_runs::{AuditRun, runs};
 use crate::ops::mailboxes::{MailboxStanding, standings};
 use crate::ops::notices::alarms::{Notice as Alarm, alarms_since};
 
@@ -154,19 +154,11 @@ fn machinery(ask: &Ask, audits: &[AuditRun], mailboxes: &[MailboxStanding], wait
         None => queue.note("None is due"),
     };
     let audit = Tile::new("Audit", "").href(OPERATOR_AUDIT);
-    let audit = match audits.first() {
-        None => Tile { value: "not run yet".into(), ..audit },
-        Some(run) => {
-            let value = match state(ask.app(), run) {
-                RunState::Running => "runs",
-                RunState::Good => "in order",
-                RunState::Broken(_) => "not in order",
-                RunState::Ended => "no answer",
-            };
-            let (tone, told) = in_words(ask, run);
-            let audit = Tile { value: value.into(), ..audit }.note(told);
-            if tone == Tone::Good { audit } else { audit.tone(tone) }
-        }
+    let stands = standing(ask, audits);
+    let audit = Tile { value: stands.word.into(), ..audit }.note(stands.told);
+    let audit = match stands.tone {
+        Tone::Good | Tone::Muted => audit,
+        tone => audit.tone(tone),
     };
     vec![mails, queue, audit]
 }
