@@ -9,7 +9,7 @@ use std::collections::HashSet;
 
 use super::money::Money;
 use super::name::{
-    Comparison, CutLengths, Folded, NameVerdict, compare_folded, surname_agrees, verdict_folded,
+    Comparison, CutLengths, Folded, NameVerdict, compare_folded, says_nothing, surname_agrees, verdict_folded,
 };
 use super::payment::{Kind, Payment, Status};
 use super::time::Timestamp;
@@ -114,7 +114,8 @@ pub struct Considered {
     pub name_reason: String,
     /// The same folded words, in any order.
     pub equal_name: bool,
-    /// The expected name has more words than the rule takes: close to everybody, it speaks against nobody.
+    /// The expected name is longer than the rule takes, and does not begin with the payer's: close to everybody, it speaks
+    /// against nobody.
     is_name_undecidable: bool,
     /// On which account it asks for money. On any but the alert's own it is for a person's eyes.
     pub which_account: WhichAccount,
@@ -272,7 +273,7 @@ fn consider(incoming: &Incoming<'_>, received: Option<&Folded>, candidate: &Cand
         time_fit: TimeFit::of(payment, incoming.time, incoming.first_seen),
         name,
         name_reason,
-        is_name_undecidable: expected.is_too_long(),
+        is_name_undecidable: says_nothing(&expected, received, incoming.cut),
         which_account: WhichAccount::Own,
         equal_name: received.is_some_and(|received| expected.same_words(received)),
         created_at: payment.created_at,
@@ -334,8 +335,12 @@ fn judge(incoming: &Incoming<'_>, received: Option<&Folded>, considered: &[Consi
     {
         reasons.add(ReviewKind::AnotherBeneficiary, text);
     }
+    let best = best_of(&winners, incoming.time.end);
+    if let Some(text) = best.and_then(|best| of_another_payer(best, &winners)) {
+        reasons.add(ReviewKind::SeveralPayers, text);
+    }
     if reasons.texts.is_empty()
-        && let Some(best) = best_of(&winners, incoming.time.end)
+        && let Some(best) = best
     {
         return Verdicts::Approve {
             payment_id: best.payment_id,
@@ -343,7 +348,7 @@ fn judge(incoming: &Incoming<'_>, received: Option<&Folded>, considered: &[Consi
             rule: explain(best, winners.len()),
         };
     }
-    match (best_of(&winners, incoming.time.end), reasons.texts.first_mut()) {
+    match (best, reasons.texts.first_mut()) {
         // What speaks against it is all that a person has to judge: what nearly fits only distracts.
         (Some(best), Some(first)) if !reasons.kinds.contains(&ReviewKind::SeveralBeneficiaries) => {
             *first = format!("{}, but {first}", fit_in_words(best));
@@ -420,6 +425,26 @@ fn best_of<'a>(winners: &[&'a Considered], bank_time_end: Timestamp) -> Option<&
         let before = c.created_at <= bank_time_end;
         let age = if before { c.created_at.0 } else { -c.created_at.0 };
         (c.amount_fit == AmountFit::Exact, c.equal_name, before, age, -c.payment_id)
+    })
+}
+
+/// A payment that fits as well and is another person's, so that the newest is no better a guess than the others: the
+/// names have nothing in common but with what the bank shows, or the other one alone bears the payer's very name.
+fn of_another_payer(best: &Considered, winners: &[&Considered]) -> Option<String> {
+    if best.equal_name {
+        return None;
+    }
+    let name = Folded::new(&best.expected_name);
+    let is_another = |other: &&&Considered| {
+        other.equal_name
+            || verdict_folded(&name, &Folded::new(&other.expected_name), &[]) == NameVerdict::Different
+    };
+    winners.iter().find(is_another).map(|other| {
+        let names = [&best.expected_name, &other.expected_name];
+        format!(
+            "payment {:?} fits as well, and {:?} and {:?} may be two people",
+            other.transaction_id, names[0], names[1]
+        )
     })
 }
 

@@ -378,6 +378,41 @@ on_both! {
         let outcome = t.ingest(&Alert::credit(number, 5_000, "HALIMA GARBA", t.app.now() - Span::seconds(30)).text()).await;
         assert!(outcome.transaction_id.is_none_or(|id| id == mine.transaction_id), "the other is kept apart");
     }
+
+    async fn a_description_behind_a_customers_name_hides_nobody(db: TestDatabase) {
+        let (t, victim) = world(db).await;
+        let other = t.merchant("bolu.example").await;
+        let rest = "rent for flat 3 block B Lekki phase one May";
+        let long = format!("Sade Bakare {rest} {}", "and the months after it ".repeat(5));
+        for (naira, asked) in [(8_000, format!("Sade Bakare {rest}")), (9_000, long)] {
+            let mine = t.create(&victim, naira, &asked).await;
+            let bait = created(&t, &other, naira, "Sade Bakare").await.expect("it keeps nobody out");
+            t.advance(LATER);
+            let outcome = t.ingest(&Alert::credit(ACCOUNT, naira, "SADE BAKARE", t.app.now()).text()).await;
+            goes_to_a_person(&t, outcome.alert_id, &mine, &bait, &asked).await;
+        }
+    }
+
+    async fn two_customers_of_one_merchant_are_a_persons_to_tell_apart(db: TestDatabase) {
+        let (t, shop) = world(db).await;
+        let first = t.create(&shop, 7_000, "Chidi Okafor").await;
+        let second = t.create(&shop, 7_000, "Emeka Okafor").await;
+        t.advance(LATER);
+        let mail = Alert::credit(ACCOUNT, 7_000, "CHIDI EMEKA OKAFOR", t.app.now());
+        let outcome = t.ingest(&mail.text()).await;
+        let after = t.app.store.alert(outcome.alert_id).await.unwrap().unwrap();
+        assert_eq!(after.status, AlertStatus::Review);
+        assert!(after.reason.contains("may be two people"), "{}", after.reason);
+        let both = suggested(&t, outcome.alert_id).await;
+        assert!(both.contains(&first.transaction_id) && both.contains(&second.transaction_id), "{both:?}");
+    }
+
+    async fn a_title_and_a_name_keep_no_price_from_those_who_bear_the_name(db: TestDatabase) {
+        let (t, victim) = world(db).await;
+        let other = t.merchant("bolu.example").await;
+        created(&t, &other, 5_000, "Prince Okafor").await.expect("nobody before it");
+        created(&t, &victim, 5_000, "Chidi Okafor").await.expect("not kept out");
+    }
 }
 
 async fn paid_into(t: &TestApp, account: &str, payer: &str) -> i64 {

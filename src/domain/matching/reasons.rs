@@ -12,6 +12,8 @@ pub enum ReviewKind {
     /// The payer may be the account's own holder.
     OwnTransfer,
     SeveralBeneficiaries,
+    /// Payments of one beneficiary by different people.
+    SeveralPayers,
     /// Another beneficiary's payment may be meant.
     AnotherBeneficiary,
     NoPayerName,
@@ -29,6 +31,7 @@ impl ReviewKind {
             ReviewKind::Limit => "too_many_payments",
             ReviewKind::OwnTransfer => "own_transfer",
             ReviewKind::SeveralBeneficiaries => "several_beneficiaries",
+            ReviewKind::SeveralPayers => "several_payers",
             ReviewKind::AnotherBeneficiary => "another_beneficiary",
             ReviewKind::NoPayerName => "no_payer_name",
             ReviewKind::NameClose => "name_close",

@@ -132,6 +132,28 @@ fn inside_one_beneficiary_exact_then_equal_name_then_newest() {
 }
 
 #[test]
+fn two_customers_of_one_merchant_are_not_guessed_between() {
+    // Names that share words with what the bank shows, and none with each other but one.
+    for (first, second, shown) in [
+        ("Chidi Okafor", "Emeka Okafor", "CHIDI EMEKA OKAFOR"),
+        ("Musa Ibrahim Sani", "Musa Bello", "MUSA IBRAHIM SANI BELLO"),
+    ] {
+        let asked = [payment(1, 1, 5_000, first), payment(2, 1, 5_000, second)];
+        let decision = run(&incoming(5_000, Some(shown)), &asked);
+        assert!(review_says(&decision, "may be two people"), "{shown}: {decision:?}");
+        let alone = run(&incoming(5_000, Some(shown)), &asked[1..]);
+        assert_eq!(approved(&alone), Some(2), "{shown}: {alone:?}");
+    }
+    // The very name beside what the charges explain, against a part of it with the exact amount.
+    let asked = [payment(1, 1, 5_000, "Ada Chioma Obi"), payment(2, 1, 4_900, "Chioma Obi")];
+    let decision = run(&incoming(4_900, Some("ADA CHIOMA OBI")), &asked);
+    assert!(review_says(&decision, "may be two people"), "{decision:?}");
+    // Two tries of one customer, one of them with a middle name.
+    let asked = [payment(1, 1, 5_000, "Chioma Obi"), payment(2, 1, 5_000, "Chioma Ada Obi")];
+    assert_eq!(approved(&run(&incoming(5_000, Some("CHIOMA OBI ADA NGOZI")), &asked)), Some(1));
+}
+
+#[test]
 fn time_must_fit() {
     let name = Some("CHIDERA OKONKWO");
     let created = |at: Timestamp| {

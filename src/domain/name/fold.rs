@@ -12,6 +12,8 @@ use super::tables::{Part, Special, tables};
 
 /// Longer names, and names of more words, are never decided by a rule.
 pub(super) const MAX_CHARS: usize = 120;
+/// A name that stands before a description has no more words than most people's.
+const WORDS_OF_BEGINNING: usize = 4;
 pub(super) const MAX_WORDS: usize = 10;
 /// `fold` reads no further than this; the API allows 255, wallets 120.
 const MAX_FOLD_CHARS: usize = 1024;
@@ -192,6 +194,8 @@ pub struct Folded {
     pub(super) chars: usize,
     pub(super) too_long: bool,
     pub(super) business: bool,
+    /// Of a text that is too long: its first words, which may be the name before a description of the order.
+    pub(super) beginning: Option<Box<Folded>>,
 }
 
 impl Folded {
@@ -200,14 +204,17 @@ impl Folded {
     pub fn new(name: &str) -> Folded {
         let name = name.trim();
         let chars = name.chars().take(MAX_CHARS + 1).count();
-        let mut folded = Folded { words: Vec::new(), chars, too_long: true, business: false };
+        let mut folded =
+            Folded { words: Vec::new(), chars, too_long: true, business: false, beginning: None };
         if chars > MAX_CHARS {
+            folded.beginning = beginning(&fold(&name.chars().take(MAX_CHARS).collect::<String>()));
             return folded;
         }
         let text = fold(name);
         let texts = text.split(' ').filter(|w| !w.is_empty());
         let texts = texts.take(MAX_WORDS + 1).collect::<Vec<_>>();
         if texts.len() > MAX_WORDS {
+            folded.beginning = beginning(&text);
             return folded;
         }
         folded.too_long = false;
@@ -238,6 +245,12 @@ impl Folded {
         self.too_long
     }
 
+    /// Whether it is one word beside a title that may be a name: close to whoever bears that word.
+    pub fn is_one_beside_title(&self) -> bool {
+        let names = || self.words.iter().filter(|word| word.kind == Kind::Name);
+        names().any(|word| word.may_be_title) && names().filter(|word| !word.may_be_title).count() < 2
+    }
+
     /// Whether a word that no table knows is two or more known names written together.
     pub(super) fn is_glued(&self) -> bool {
         let is_two = |word: &Word| {
@@ -265,6 +278,13 @@ impl Folded {
         };
         !self.too_long && !other.too_long && words(self) == words(other)
     }
+}
+
+/// Of a text with too many words, or too long, the first ones as a name.
+fn beginning(folded: &str) -> Option<Box<Folded>> {
+    let first: Vec<&str> =
+        folded.split(' ').filter(|word| !word.is_empty()).take(WORDS_OF_BEGINNING).collect();
+    (!first.is_empty()).then(|| Box::new(Folded::new(&first.join(" "))))
 }
 
 /// The canonical folded text: upper-case words in written order with one blank between,

@@ -97,6 +97,15 @@ pub fn may_match(expected: &Folded) -> bool {
     verdict_folded(expected, expected, &[]) == NameVerdict::Match || expected.is_glued()
 }
 
+/// Whether a payment of such a name says nothing about whose transfer it is: one that is longer than the rule takes is
+/// close to everybody, unless the payer's name stands at its beginning.
+pub fn says_nothing(expected: &Folded, received: Option<&Folded>, cut: CutLengths<'_>) -> bool {
+    let begins_so = received
+        .zip(expected.beginning.as_deref())
+        .is_some_and(|(received, beginning)| verdict_folded(beginning, received, cut) == NameVerdict::Match);
+    expected.too_long && !begins_so
+}
+
 /// Whether the surname given with a payment is among the names that agree. Without a
 /// surname (empty, no letter) there is nothing to ask and the answer is yes; a surname of
 /// several words must agree with every one of them.

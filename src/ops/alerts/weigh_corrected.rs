@@ -14,7 +14,7 @@ use crate::domain::matching::{
     AmountFit, Beneficiary, Verdicts, of_another_in_words, similar_amounts, speaks_since,
 };
 use crate::domain::name::index::Likeness;
-use crate::domain::name::{Folded, NameVerdict, verdict_folded};
+use crate::domain::name::{Folded, NameVerdict, says_nothing, verdict_folded};
 use crate::domain::payment::{Payment, Status};
 use crate::domain::same_transfer::interval;
 use crate::domain::time::{Span, Timestamp};
@@ -103,7 +103,7 @@ async fn somebody_else(
         Beneficiary::of(other) != own
             && ended_after(other, (app.now() - OTHERS_WITHIN).min(speaks_since(interval(alert), alert.first_seen)))
             // Close to everybody, it says nothing about anybody.
-            && !expected.is_too_long()
+            && !says_nothing(&expected, Some(&received_name), &cut)
             && verdict_folded(&expected, &received_name, &cut) != NameVerdict::Different
     };
     if let Some(other) = found.payments.into_iter().find(counts) {

@@ -12,7 +12,7 @@ use crate::domain::matching::{
     AmountFit, Beneficiary, Considered, TimeFit, WhichAccount, compare_payer, is_timely, of_another_in_words,
 };
 use crate::domain::money::Money;
-use crate::domain::name::{Comparison, Folded, NameVerdict, verdict_folded};
+use crate::domain::name::{Comparison, Folded, NameVerdict, says_nothing, verdict_folded};
 use crate::domain::payment::{Payment, Status};
 use crate::domain::same_transfer::interval;
 use crate::domain::time::Span;
@@ -159,7 +159,7 @@ pub async fn fits_elsewhere(
             && AmountFit::of(other, received).approves()
             && is_timely(other, time, alert.first_seen)
             && name != Some(NameVerdict::Different)
-            && !Folded::new(&other.payer_name).is_too_long()
+            && !says_nothing(&Folded::new(&other.payer_name), folded.as_ref(), &cut)
     };
     if let Some(other) = payments.iter().find(is_rival) {
         let theirs = of_another_in_words(&other.transaction_id, other.business_id);

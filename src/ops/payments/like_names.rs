@@ -111,7 +111,10 @@ fn collide(payer: &Folded, can_win: bool, other: &str) -> bool {
         NameVerdict::Different => false,
         // One of them may be both names written as one word.
         NameVerdict::Match => true,
-        NameVerdict::Close => can_win && may_match(&name),
+        // "Prince Okafor" is close to every Okafor, as "Okafor" is, and keeps none of them from an account either.
+        NameVerdict::Close => {
+            can_win && may_match(&name) && !payer.is_one_beside_title() && !name.is_one_beside_title()
+        }
     }
 }
 
