@@ -10,7 +10,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 /// An answer's head and body must fit.
-const ANSWER_MAX: usize = 16 * 1024;
+const ANSWER_MAX: usize = 256 * 1024;
 /// No answer within this time ends the run.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(20);
 

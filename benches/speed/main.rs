@@ -15,6 +15,7 @@ mod decide;
 #[path = "../../tests/it/harness/dovecot.rs"]
 mod dovecot;
 mod driver;
+mod history;
 #[allow(dead_code, reason = "the tests use more of it")]
 #[path = "../../tests/it/harness/imap_client.rs"]
 mod imap_client;
@@ -27,6 +28,7 @@ mod memory;
 #[path = "../../tests/it/harness/name_server.rs"]
 mod name_server;
 mod names;
+mod pages;
 mod people;
 mod pins;
 mod read;
@@ -45,9 +47,9 @@ mod world;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-const NAMES: [&str; 11] = [
+const NAMES: [&str; 12] = [
     "storage", "create", "read", "reading", "names", "webhooks", "reviews", "decide", "mailbox", "pins",
-    "memory",
+    "memory", "pages",
 ];
 
 /// How much is measured.
@@ -145,6 +147,10 @@ async fn run(size: &Size, wanted: &dyn Fn(&str) -> bool) {
     if wanted("memory") {
         println!("memory");
         memory::run(&mut report, size, server.as_ref()).await;
+    }
+    if wanted("pages") {
+        println!("pages");
+        pages::run(&mut report, size, server.as_ref()).await;
     }
     report.print();
 }

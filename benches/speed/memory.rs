@@ -47,7 +47,7 @@ pub async fn run(report: &mut Report, size: &Size, postgres: Option<&Postgres>) 
 }
 
 /// The most memory seen until `done`.
-fn greatest(server: &Server, done: &AtomicBool) -> f64 {
+pub fn greatest(server: &Server, done: &AtomicBool) -> f64 {
     let mut most = 0.0f64;
     while !done.load(Ordering::SeqCst) {
         most = most.max(server.rss_mb());

@@ -24,6 +24,7 @@ use crate::app::App;
 use crate::ops::alerts::mail_desk::MailDesk;
 use crate::tls::Tls;
 use pages::brand::Brand;
+use pages::turns::Turns;
 use server::bounds::Bounds;
 use server::listen::{self, Routers};
 use server::meters::{self, Meters};
@@ -63,6 +64,8 @@ pub struct Http {
     app: Arc<App>,
     limits: Limits,
     meters: Meters,
+    /// Whose turn it is to read for a page.
+    turns: Turns,
     /// Whose pages these are.
     brand: Brand,
     /// What the desk asks about mails and banks.
@@ -78,7 +81,16 @@ impl Http {
         let limits = Limits::new(configured.requests_per_minute, configured.wallet_requests_per_minute);
         let metrics = meters::recorder();
         let draining = AtomicBool::new(false);
-        Arc::new(Http { app, limits, meters: Meters::new(), brand, mails, metrics, draining })
+        Arc::new(Http {
+            app,
+            limits,
+            meters: Meters::new(),
+            turns: Turns::of_this_machine(),
+            brand,
+            mails,
+            metrics,
+            draining,
+        })
     }
 
     /// From now on not ready.

@@ -10,17 +10,27 @@ use crate::domain::merchant::Mode;
 use crate::domain::payment::Payment;
 use crate::domain::time::Timestamp;
 use crate::ops::OpError;
-use crate::ops::activity::{OperatorAct, acts_within};
+use crate::ops::activity::{OperatorAct, Search, acts_within, find_acts};
 use crate::ops::alerts::browse::{self as alerts, BrowseAlerts};
 use crate::ops::figures::refused::{RefusedRequest, refused_requests};
 use crate::ops::ledger::statement::{StatementLine, statement_within};
+use crate::ops::merchants::accounts::browse_accounts;
+use crate::ops::merchants::businesses::browse_businesses;
+use crate::ops::merchants::keys::list_keys;
+use crate::ops::merchants::websites::list_websites;
 use crate::ops::paging::{Cursor, PageSize};
 use crate::ops::payments::browse::{self as payments, Browse, BrowseRefused, is_too_long};
+use crate::ops::people::members::members;
+use crate::ops::people::users::list_users;
 use crate::ops::webhooks::browse::{self as webhooks, DeliveryFilter};
-use crate::ops::webhooks::deliveries::{Attempt, Delivery};
+use crate::ops::webhooks::deliveries::{Attempt, Delivery, DeliveryStatus};
+
+mod lists;
 
 /// Rows of one piece, which are looked at at once.
 const PIECE: PageSize = PageSize { rows: 2_000, window: 2_000 };
+/// Acts about one subject.
+const ABOUT_MAX: usize = 10_000;
 /// Of an alert's texts, which may be as long as a mail, so many characters.
 const TEXT_MAX: usize = 1_000;
 
@@ -37,6 +47,23 @@ pub enum CsvSource {
     Acts(i64),
     /// Of a business.
     Refused(i64),
+    /// About one payment, by its transaction id.
+    DeliveriesAbout(DeliveryFilter, String),
+    /// Of all businesses.
+    AllDeliveries(Option<DeliveryStatus>),
+    /// For an operator: of one business or of all, and about one subject or any.
+    ActsOfAll(Option<i64>, Option<String>),
+    /// Of a business.
+    Keys(i64),
+    /// Of a business.
+    Websites(i64),
+    /// Of a business.
+    Members(i64),
+    /// That fit what is looked for.
+    Businesses(String),
+    /// Retired ones or those in use; of a business if one is given.
+    Accounts(bool, Option<i64>),
+    Users,
 }
 
 /// Writes a list piece by piece.
@@ -59,10 +86,7 @@ impl CsvReader {
         let query = match &source {
             CsvSource::Payments(browse) => browse.query.as_deref(),
             CsvSource::Alerts(browse) => browse.query.as_deref(),
-            CsvSource::Deliveries(_)
-            | CsvSource::Statement(..)
-            | CsvSource::Acts(_)
-            | CsvSource::Refused(_) => None,
+            _ => None,
         };
         if query.is_some_and(is_too_long) {
             return Err(BrowseRefused::TooLong);
@@ -83,6 +107,8 @@ impl CsvReader {
         let cursor = after.as_deref().and_then(Cursor::parse);
         let mut csv = Csv::default();
         let written = |next: Option<Cursor>| next.map(|next| next.to_string());
+        let after_id = after.as_deref().and_then(|text| text.parse::<i64>().ok());
+        let app = &self.app;
         let next = match &self.source {
             CsvSource::Payments(browse) => {
                 let page = payments::browse_within(&self.app, browse, cursor, PIECE).await?;
@@ -116,6 +142,56 @@ impl CsvReader {
                 page.rows.iter().for_each(|one| refused(&mut csv, one));
                 written(page.next)
             }
+            CsvSource::DeliveriesAbout(filter, transaction_id) => {
+                let rows = webhooks::deliveries_about(app, filter, transaction_id).await?;
+                rows.iter().for_each(|one| delivery(&mut csv, one));
+                None
+            }
+            CsvSource::AllDeliveries(status) => {
+                let page = webhooks::browse_all_deliveries(app, *status, cursor).await?;
+                page.rows.iter().for_each(|one| delivery(&mut csv, one));
+                written(page.next)
+            }
+            CsvSource::ActsOfAll(business_id, None) => {
+                let page = acts_within(app, *business_id, cursor, PIECE.rows).await?;
+                page.rows.iter().for_each(|one| lists::act_of_all(&mut csv, one));
+                written(page.next)
+            }
+            CsvSource::ActsOfAll(business_id, Some(subject)) => {
+                let (subject, since) = (Some(subject.as_str()), Timestamp::MIN);
+                let search = Search { subject, business_id: *business_id, since, limit: ABOUT_MAX };
+                let found = find_acts(app, &search).await?.map(|(acts, _)| acts);
+                found.iter().flatten().for_each(|one| lists::act_of_all(&mut csv, one));
+                None
+            }
+            CsvSource::Keys(business_id) => {
+                let (keys, now) = (list_keys(app, *business_id).await?, app.now());
+                keys.iter().flatten().for_each(|one| lists::key(&mut csv, one, now));
+                None
+            }
+            CsvSource::Websites(business_id) => {
+                let websites = list_websites(app, *business_id).await?;
+                websites.iter().flatten().for_each(|one| lists::website(&mut csv, one));
+                None
+            }
+            CsvSource::Members(business_id) => {
+                members(app, *business_id).await?.iter().for_each(|one| lists::member(&mut csv, one));
+                None
+            }
+            CsvSource::Businesses(query) => {
+                let page = browse_businesses(app, query, after_id).await?;
+                page.rows.iter().for_each(|one| lists::business(&mut csv, one));
+                page.before.map(|id| id.to_string())
+            }
+            CsvSource::Accounts(retired, business_id) => {
+                let page = browse_accounts(app, *retired, *business_id, after_id).await?;
+                page.rows.iter().for_each(|one| lists::account(&mut csv, one));
+                page.after.map(|id| id.to_string())
+            }
+            CsvSource::Users => {
+                list_users(app).await?.iter().for_each(|one| lists::user(&mut csv, one));
+                None
+            }
         };
         self.at = next.map_or(At::End, |next| At::Rows(Some(next)));
         Ok(Some(csv.text))
@@ -125,10 +201,19 @@ impl CsvReader {
         let names: &[&str] = match self.source {
             CsvSource::Payments(_) => &PAYMENT,
             CsvSource::Alerts(_) => &ALERT,
-            CsvSource::Deliveries(_) => &DELIVERY,
+            CsvSource::Deliveries(_) | CsvSource::DeliveriesAbout(..) | CsvSource::AllDeliveries(_) => {
+                &DELIVERY
+            }
             CsvSource::Statement(..) => &LINE,
             CsvSource::Acts(_) => &ACT,
             CsvSource::Refused(_) => &REFUSED,
+            CsvSource::ActsOfAll(..) => &lists::ACT_OF_ALL,
+            CsvSource::Keys(_) => &lists::KEY,
+            CsvSource::Websites(_) => &lists::WEBSITE,
+            CsvSource::Members(_) => &lists::MEMBER,
+            CsvSource::Businesses(_) => &lists::BUSINESS,
+            CsvSource::Accounts(..) => &lists::ACCOUNT,
+            CsvSource::Users => &lists::USER,
         };
         format!("{}\r\n", names.join(","))
     }

@@ -90,9 +90,58 @@ pub(in crate::ops) fn page_of<T>(
     Page { rows: rows.into_iter().map(|(_, row)| row).collect(), next, looked_back_to }
 }
 
+/// A page of a list that is held whole, because there is a limit on its length; `id` is what its order goes by. The page
+/// that holds the row `holding`, or else the one behind the cursor.
+pub fn page_of_whole<T>(
+    mut all: Vec<T>,
+    cursor: Option<Cursor>,
+    holding: Option<i64>,
+    id: impl Fn(&T) -> i64,
+) -> Page<T> {
+    let held = holding.and_then(|wanted| all.iter().position(|one| id(one) == wanted));
+    let goes_up = all.first().zip(all.last()).is_some_and(|(first, last)| id(first) < id(last));
+    let is_before = |one: &T, place: i64| if goes_up { id(one) <= place } else { id(one) >= place };
+    let begin = match (held, cursor) {
+        (Some(at), _) => at / PAGE_ROWS * PAGE_ROWS,
+        // The row that the cursor names may be gone.
+        (None, Some(cursor)) => all.partition_point(|one| is_before(one, cursor.place.id)),
+        (None, None) => 0,
+    };
+    let mut rows = all.split_off(begin);
+    let more = rows.len() > PAGE_ROWS;
+    rows.truncate(PAGE_ROWS);
+    let last = rows.last().filter(|_| more).map(|last| Place { at: Timestamp(0), id: id(last) });
+    let next = last.map(|place| Cursor { place, known_shown: false });
+    Page { rows, next, looked_back_to: None }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_whole_list_is_shown_page_by_page_in_either_order() {
+        for all in [(1..=120).collect::<Vec<i64>>(), (1..=120).rev().collect()] {
+            let (mut seen, mut cursor, mut sizes) = (Vec::new(), None, Vec::new());
+            loop {
+                let page = page_of_whole(all.clone(), cursor, None, |id| *id);
+                sizes.push(page.rows.len());
+                seen.extend(page.rows);
+                cursor = page.next;
+                if cursor.is_none() {
+                    break;
+                }
+            }
+            assert_eq!((seen, sizes), (all.clone(), vec![50, 50, 20]));
+            let held = page_of_whole(all.clone(), None, Some(all[70]), |id| *id);
+            assert_eq!(held.rows, all[50..100]);
+            // A row that went away meanwhile is not where the list begins anew.
+            let first = page_of_whole(all.clone(), None, None, |id| *id);
+            let rest: Vec<i64> = all.iter().copied().filter(|id| *id != all[49]).collect();
+            assert_eq!(page_of_whole(rest, first.next, None, |id| *id).rows, all[50..100]);
+        }
+        assert_eq!(page_of_whole(Vec::<i64>::new(), Some(Cursor::BEGIN), Some(3), |id| *id), Page::empty());
+    }
 
     #[test]
     fn a_cursor_is_read_as_it_is_written_and_nothing_else_is() {

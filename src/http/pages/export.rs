@@ -8,6 +8,7 @@ use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 
 use super::answer::protect;
 use super::ask::Ask;
+use crate::http::Http;
 use crate::ops::csv::{CsvReader, CsvSource};
 use crate::ops::payments::browse::BrowseRefused;
 
@@ -18,16 +19,20 @@ pub(super) fn is_csv(ask: &Ask) -> bool {
 
 /// The list as a file that is called `name`, ending aside. Who may have it is asked before.
 pub(super) fn csv_file(ask: &Ask, name: &str, source: CsvSource) -> Result<Response, BrowseRefused> {
-    let reader = CsvReader::open(ask.http.app.clone(), source)?;
-    let pieces = stream::unfold(Some(reader), |reader| async move {
-        let mut reader = reader?;
-        match reader.next().await {
-            Ok(Some(piece)) => Some((Ok(Bytes::from(piece)), Some(reader))),
-            Ok(None) => None,
-            // The file breaks off, so that nobody takes a part for the whole.
-            Err(error) => {
-                tracing::warn!(%error, "a CSV file broke off");
-                Some((Err(std::io::Error::other("broken off")), None))
+    let http = ask.http.clone();
+    let reader = CsvReader::open(http.app.clone(), source)?;
+    let pieces = stream::unfold(Some(reader), move |reader| {
+        let http = http.clone();
+        async move {
+            let mut reader = reader?;
+            match piece(&http, &mut reader).await {
+                Ok(Some(piece)) => Some((Ok(Bytes::from(piece)), Some(reader))),
+                Ok(None) => None,
+                // The file breaks off, so that nobody takes a part for the whole.
+                Err(error) => {
+                    tracing::warn!(error, "a CSV file broke off");
+                    Some((Err(std::io::Error::other("broken off")), None))
+                }
             }
         }
     });
@@ -39,4 +44,10 @@ pub(super) fn csv_file(ask: &Ask, name: &str, source: CsvSource) -> Result<Respo
         headers.insert(CONTENT_DISPOSITION, value);
     }
     Ok(response)
+}
+
+/// The next piece, or why there is none. Each takes a turn, so that a long file keeps nobody from the pages.
+async fn piece(http: &Http, reader: &mut CsvReader) -> Result<Option<String>, String> {
+    let _turn = http.turns.take().await.map_err(|error| error.to_string())?;
+    reader.next().await.map_err(|error| error.to_string())
 }

@@ -34,3 +34,4 @@ mod sign_in;
 pub mod table;
 pub mod text;
 pub mod times;
+pub(in crate::http) mod turns;

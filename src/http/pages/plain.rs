@@ -9,10 +9,14 @@ use super::ask::Ask;
 use super::field::Form;
 use super::layout::Frame;
 use super::parts::{Link, Notice};
-use super::text::Text;
+use super::text::{Text, sentence};
+use super::turns::TooManyWait;
 use crate::http::response::error::ApiError;
 use crate::log_limit::warn_of;
 use crate::ops::{OpError, StoreError};
+
+/// After so long it makes sense to ask for a page again, where too many were asked for.
+const BUSY_SECONDS: i64 = 5;
 
 #[derive(Template)]
 #[template(path = "kit/plain.html")]
@@ -102,6 +106,15 @@ pub fn unusable(ask: &Ask, status: StatusCode) -> Response {
 pub fn crowded(ask: &Ask, seconds: i64) -> Response {
     let page = Plain::new(ask, "Too many requests").text(format!("Try again in {}.", in_words(seconds)));
     wait(page.answer(ask, StatusCode::TOO_MANY_REQUESTS), seconds)
+}
+
+/// More pages are asked for than this node shows.
+pub fn busy(ask: &Ask, why: TooManyWait) -> Response {
+    let page = Plain::new(ask, "Too much is going on")
+        .text(sentence(&why.to_string()))
+        .text(format!("Try again in {}.", in_words(BUSY_SECONDS)))
+        .link(ask.parts.uri.path(), "Try again");
+    wait(page.answer(ask, StatusCode::SERVICE_UNAVAILABLE), BUSY_SECONDS)
 }
 
 /// Says when it makes sense to come again.

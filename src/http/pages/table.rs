@@ -160,6 +160,14 @@ async fn answer(http: Arc<Http>, route: &Route, parts: Parts, body: Body) -> Res
             Err(FormProblem::Broken) => return plain::unusable(&ask, StatusCode::BAD_REQUEST),
         }
     }
+    // Forms are few, and some wait for what is not ours.
+    let _turn = match ask.is_form() {
+        true => None,
+        false => match ask.http.turns.take().await {
+            Ok(turn) => Some(turn),
+            Err(many) => return plain::busy(&ask, many),
+        },
+    };
     let answered = match route.page {
         Page::Start => sign_in::start(&ask).await,
         Page::SignIn => sign_in::entry::answer(&ask).await,

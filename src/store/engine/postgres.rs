@@ -54,7 +54,7 @@ struct WriterJob {
 pub(in crate::store) struct Postgres {
     writers: Vec<mpsc::Sender<WriterJob>>,
     readers: Vec<Slot>,
-    /// For look-ups, on the connections of some of the readers.
+    /// For look-ups, on the connections of the first readers.
     lookups: Vec<LookupBatcher>,
     next_reader: AtomicUsize,
     reading: Semaphore,
@@ -102,7 +102,12 @@ impl Postgres {
         if let Text::Lookup { .. } = sql.text {
             return self.lookups[turn % self.lookups.len()].look_up(sql, params).await;
         }
-        self.readers[turn % self.readers.len()].ask(&Question::One { sql, params: &params }).await
+        // A long read never stands before look-ups, where there are connections enough.
+        let others = match &self.readers[self.lookups.len()..] {
+            [] => self.readers.as_slice(),
+            others => others,
+        };
+        others[turn % others.len()].ask(&Question::One { sql, params: &params }).await
     }
 
     /// Whether a reader has no connection and could not open one.

@@ -129,6 +129,11 @@ pub(super) fn in_row(act: &str, number: usize) -> String {
     format!("{act}-{number}")
 }
 
+/// The id of the row that a form names.
+pub(super) fn named(ask: &Ask) -> Option<i64> {
+    ask.field("id").parse().ok()
+}
+
 /// Whose row a form in a list stands in, by what the form's id ends with.
 pub(super) fn row_of<T>(rows: &[T], is_it: impl Fn(&T) -> bool) -> Option<(usize, &T)> {
     rows.iter().enumerate().find(|(_, row)| is_it(row)).map(|(at, row)| (at + 1, row))

@@ -3,11 +3,14 @@
 use askama::Template;
 use axum::response::Response;
 
-use super::form::{Acted, Forms, Refusal, done, password_first, sent};
-use super::frame::frame;
+use super::export::csv;
+use super::form::{Acted, Forms, Refusal, done, named, password_first, sent};
+use super::frame::{frame, pager};
 use crate::domain::merchant::{ApiKey, KeyRights, KeyScope, KeyState, Mode};
 use crate::domain::time::Span;
+use crate::domain::user::MemberRight;
 use crate::http::pages::ask::Ask;
+use crate::http::pages::export::is_csv;
 use crate::http::pages::field::{Choice, Confirm, Form, Kind};
 use crate::http::pages::flash::Flash;
 use crate::http::pages::here::Here;
@@ -18,7 +21,9 @@ use crate::http::pages::rows::{Cell, Column, Rows};
 use crate::http::pages::text::sentence;
 use crate::http::paths::DASHBOARD_KEYS;
 use crate::ops::OpError;
+use crate::ops::csv::CsvSource;
 use crate::ops::merchants::keys::{KeyRefusal, add_key, list_keys, revoke_key};
+use crate::ops::paging::{Page, page_of_whole};
 
 const ADD: &str = "add-key";
 const REVOKE: &str = "revoke-key";
@@ -29,6 +34,7 @@ const KEY: &str = "API key";
 #[template(path = "dashboard/keys.html")]
 struct Keys {
     frame: Frame,
+    csv: String,
     made: Vec<Secret>,
     rows: Rows,
     add: Form,
@@ -36,12 +42,18 @@ struct Keys {
 
 pub async fn answer(ask: &Ask) -> Result<Response, OpError> {
     let Some(here) = &ask.here else { return Ok(unknown(ask)) };
+    if is_csv(ask)
+        && let Ok(file) = csv(ask, here, "keys", MemberRight::Integrate, CsvSource::Keys(here.id()))
+    {
+        return Ok(file);
+    }
     let refusal = match sent(ask, act(ask, here)).await? {
         Ok(refusal) => refusal,
         Err(response) => return Ok(response),
     };
     let keys = list_keys(ask.app(), here.id()).await?.unwrap_or_default();
-    Ok(show(ask, here, &keys, refusal.as_ref()))
+    let page = page_of_whole(keys, ask.cursor(), named(ask), |key| key.id);
+    Ok(show(ask, here, &page, refusal.as_ref()))
 }
 
 async fn act(ask: &Ask, here: &Here) -> Result<Acted, OpError> {
@@ -98,13 +110,16 @@ async fn add(ask: &Ask, here: &Here) -> Result<Acted, OpError> {
     })
 }
 
-fn show(ask: &Ask, here: &Here, keys: &[ApiKey], refusal: Option<&Refusal>) -> Response {
+fn show(ask: &Ask, here: &Here, page: &Page<ApiKey>, refusal: Option<&Refusal>) -> Response {
     let forms = Forms::new(ask, here, DASHBOARD_KEYS, refusal);
     let once = ask.flash.iter().flat_map(|flash| &flash.once).filter(|(name, _)| name == KEY);
+    let mut rows = rows(ask, &forms, &page.rows);
+    rows.pager = pager(ask, here, DASHBOARD_KEYS, page, &[]);
     let page = Keys {
+        csv: here.link(DASHBOARD_KEYS, &[("format", "csv")]),
         frame: forms.told(frame(ask, here, "Keys", DASHBOARD_KEYS)),
         made: once.map(|(name, key)| Secret::once("new-key", name, key)).collect(),
-        rows: rows(ask, &forms, keys),
+        rows,
         add: add_form(here, &forms),
     };
     ask.html(forms.status(), &page)

@@ -3,10 +3,12 @@
 use askama::Template;
 use axum::response::Response;
 
+use super::export::csv;
 use super::form::{Acted, Forms, Refusal, done, in_row, password_first, row_of, sent};
-use super::frame::frame;
-use crate::domain::user::MemberRole;
+use super::frame::{frame, pager};
+use crate::domain::user::{MemberRight, MemberRole};
 use crate::http::pages::ask::Ask;
+use crate::http::pages::export::is_csv;
 use crate::http::pages::field::{Choice, Confirm, Field, Form, Kind};
 use crate::http::pages::flash::Flash;
 use crate::http::pages::here::Here;
@@ -17,6 +19,8 @@ use crate::http::pages::rows::{Cell, Column, Facts, Rows};
 use crate::http::pages::text::sentence;
 use crate::http::paths::DASHBOARD_TEAM;
 use crate::ops::OpError;
+use crate::ops::csv::CsvSource;
+use crate::ops::paging::{Page, page_of_whole};
 use crate::ops::people::invite::invite_member;
 use crate::ops::people::members::{Member, MemberRefusal, members, remove_member, set_role};
 use crate::ops::people::users::UserRefusal;
@@ -31,6 +35,7 @@ const LINK: &str = "Link to a password";
 #[template(path = "dashboard/team.html")]
 struct Team {
     frame: Frame,
+    csv: String,
     made: Vec<Secret>,
     rows: Rows,
     invite: Form,
@@ -39,12 +44,18 @@ struct Team {
 
 pub async fn answer(ask: &Ask) -> Result<Response, OpError> {
     let Some(here) = &ask.here else { return Ok(unknown(ask)) };
-    let all = members(ask.app(), here.id()).await?;
-    let refusal = match sent(ask, act(ask, here, &all)).await? {
+    if is_csv(ask)
+        && let Ok(file) = csv(ask, here, "team", MemberRight::Manage, CsvSource::Members(here.id()))
+    {
+        return Ok(file);
+    }
+    let named = ask.field("user").parse().ok();
+    let page = page_of_whole(members(ask.app(), here.id()).await?, ask.cursor(), named, |one| one.user_id);
+    let refusal = match sent(ask, act(ask, here, &page.rows)).await? {
         Ok(refusal) => refusal,
         Err(response) => return Ok(response),
     };
-    Ok(show(ask, here, &all, refusal.as_ref()))
+    Ok(show(ask, here, &page, refusal.as_ref()))
 }
 
 async fn act(ask: &Ask, here: &Here, all: &[Member]) -> Result<Acted, OpError> {
@@ -127,7 +138,7 @@ fn with_article(role: MemberRole) -> String {
     }
 }
 
-fn show(ask: &Ask, here: &Here, all: &[Member], refusal: Option<&Refusal>) -> Response {
+fn show(ask: &Ask, here: &Here, page: &Page<Member>, refusal: Option<&Refusal>) -> Response {
     let forms = Forms::new(ask, here, DASHBOARD_TEAM, refusal);
     let once = ask.flash.iter().flat_map(|flash| &flash.once).filter(|(name, _)| name == LINK);
     let link = |(name, link): &(String, String)| Secret {
@@ -141,10 +152,13 @@ fn show(ask: &Ask, here: &Here, all: &[Member], refusal: Option<&Refusal>) -> Re
         .form(INVITE, "Invite")
         .field(forms.field(INVITE, "email", "E-mail address", Kind::Email))
         .field(forms.field_of(INVITE, "role", "Role", Kind::Select(choices()), MemberRole::Viewer.as_str()));
+    let mut rows = rows(ask, &forms, &page.rows);
+    rows.pager = pager(ask, here, DASHBOARD_TEAM, page, &[]);
     let page = Team {
+        csv: here.link(DASHBOARD_TEAM, &[("format", "csv")]),
         frame: forms.told(frame(ask, here, "Team", DASHBOARD_TEAM)),
         made: once.map(link).collect(),
-        rows: rows(ask, &forms, all),
+        rows,
         invite,
         roles,
     };

@@ -132,10 +132,12 @@ pub async fn answer(ask: &Ask) -> Result<Response, OpError> {
         Ok(filter) => (filter, None),
         Err(wrong) => (DeliveryFilter { business_id: here.id(), status: None, event: None }, Some(wrong)),
     };
-    let source = CsvSource::Deliveries(filter.clone());
+    let source = match view.transaction.as_str() {
+        "" => CsvSource::Deliveries(filter.clone()),
+        id => CsvSource::DeliveriesAbout(filter.clone(), id.to_owned()),
+    };
     if is_csv(ask)
         && wrong.is_none()
-        && view.transaction.is_empty()
         && !ask.is_form()
         && let Ok(file) = csv(ask, here, "webhooks", MemberRight::ReadWebhooks, source)
     {
@@ -361,8 +363,7 @@ fn filters(here: &Here, view: &View, wrong: Option<(&str, &str)>) -> Filters {
             .iter()
             .any(|(_, value)| !value.is_empty())
             .then(|| here.link(DASHBOARD_WEBHOOKS, &[])),
-        // The file knows no filter by payment, and would hold the webhooks of all.
-        csv: view.transaction.is_empty().then(|| here.link(DASHBOARD_WEBHOOKS, &csv)),
+        csv: Some(here.link(DASHBOARD_WEBHOOKS, &csv)),
     }
 }
 

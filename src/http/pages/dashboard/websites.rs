@@ -3,24 +3,29 @@
 use askama::Template;
 use axum::response::Response;
 
-use super::form::{Acted, Forms, Refusal, done, in_row, password_first, row_of, sent};
-use super::frame::frame;
+use super::export::csv;
+use super::form::{Acted, Forms, Refusal, done, in_row, named, password_first, row_of, sent};
+use super::frame::{frame, pager};
 use crate::domain::merchant::{Website, WebsiteStatus};
+use crate::domain::user::MemberRight;
 use crate::http::pages::ask::Ask;
+use crate::http::pages::export::is_csv;
 use crate::http::pages::field::{Form, Kind, Look};
 use crate::http::pages::here::Here;
 use crate::http::pages::layout::Frame;
-use crate::http::pages::parts::{Badge, Empty, Secret, Tone};
+use crate::http::pages::parts::{Badge, Empty, Pager, Secret, Tone};
 use crate::http::pages::plain::unknown;
 use crate::http::pages::text::Text;
 use crate::http::pages::text::sentence;
 use crate::http::paths::DASHBOARD_WEBSITES;
 use crate::ops::OpError;
+use crate::ops::csv::CsvSource;
 use crate::ops::merchants::businesses::ChargeChange;
 use crate::ops::merchants::prove_website::{NotProven, ProofPlaces, Proved, proof_places, prove_website};
 use crate::ops::merchants::websites::{
     NewWebsite, WebsiteChange, WebsiteRefusal, add_website, list_websites, set_website,
 };
+use crate::ops::paging::{Page, page_of_whole};
 
 const ADD: &str = "add-website";
 const PROVE: &str = "prove-website";
@@ -32,6 +37,8 @@ const RECORD_VALUE: &str = "Its value";
 #[template(path = "dashboard/websites.html")]
 struct Websites {
     frame: Frame,
+    csv: String,
+    pager: Option<Pager>,
     approves_itself: bool,
     websites: Vec<Shown>,
     empty: Empty,
@@ -59,12 +66,18 @@ struct Proof {
 
 pub async fn answer(ask: &Ask) -> Result<Response, OpError> {
     let Some(here) = &ask.here else { return Ok(unknown(ask)) };
-    let websites = list_websites(ask.app(), here.id()).await?.unwrap_or_default();
-    let refusal = match sent(ask, act(ask, here, &websites)).await? {
+    if is_csv(ask)
+        && let Ok(file) = csv(ask, here, "websites", MemberRight::Integrate, CsvSource::Websites(here.id()))
+    {
+        return Ok(file);
+    }
+    let all = list_websites(ask.app(), here.id()).await?.unwrap_or_default();
+    let page = page_of_whole(all, ask.cursor(), named(ask), |website| website.id);
+    let refusal = match sent(ask, act(ask, here, &page.rows)).await? {
         Ok(refusal) => refusal,
         Err(response) => return Ok(response),
     };
-    Ok(show(ask, here, &websites, refusal.as_ref()))
+    Ok(show(ask, here, &page, refusal.as_ref()))
 }
 
 async fn act(ask: &Ask, here: &Here, websites: &[Website]) -> Result<Acted, OpError> {
@@ -179,9 +192,9 @@ fn told_of(form: String, field: &'static str, refusal: &WebsiteRefusal) -> Refus
     }
 }
 
-fn show(ask: &Ask, here: &Here, websites: &[Website], refusal: Option<&Refusal>) -> Response {
+fn show(ask: &Ask, here: &Here, page: &Page<Website>, refusal: Option<&Refusal>) -> Response {
     let forms = Forms::new(ask, here, DASHBOARD_WEBSITES, refusal);
-    let shown = (1..).zip(websites).map(|(number, website)| shown(ask, &forms, number, website)).collect();
+    let shown = (1..).zip(&page.rows).map(|(number, website)| shown(ask, &forms, number, website)).collect();
     let add = forms
         .form(ADD, "Add the website")
         .field(
@@ -195,7 +208,10 @@ fn show(ask: &Ask, here: &Here, websites: &[Website], refusal: Option<&Refusal>)
                 .optional()
                 .hint("Where your program is told of approved payments, on this website."),
         );
+    let pager = pager(ask, here, DASHBOARD_WEBSITES, page, &[]);
     let page = Websites {
+        csv: here.link(DASHBOARD_WEBSITES, &[("format", "csv")]),
+        pager,
         frame: forms.told(frame(ask, here, "Websites", DASHBOARD_WEBSITES)),
         approves_itself: ask.app().config.websites.self_approval,
         websites: shown,

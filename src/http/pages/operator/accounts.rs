@@ -8,6 +8,7 @@ use super::{DeskPage, forbidden, frame, may};
 use crate::domain::merchant::Mode;
 use crate::domain::user::StaffRight;
 use crate::http::pages::ask::Ask;
+use crate::http::pages::export::{csv_file, is_csv};
 use crate::http::pages::field::{Confirm, Field, Form, Kind};
 use crate::http::pages::flash::Flash;
 use crate::http::pages::layout::link;
@@ -16,6 +17,7 @@ use crate::http::pages::rows::{Cell, Column, Rows};
 use crate::http::pages::text::sentence;
 use crate::http::paths::{OPERATOR_ACCOUNTS, OPERATOR_BUSINESSES};
 use crate::ops::OpError;
+use crate::ops::csv::CsvSource;
 use crate::ops::merchants::accounts::{
     AccountPage, AccountRefusal, AccountUse, NewAccount, add_account, browse_accounts, retire_account,
 };
@@ -93,11 +95,18 @@ async fn add(ask: &Ask) -> Result<Result<String, Wrong>, OpError> {
 async fn show(ask: &Ask, wrong: Option<Wrong>) -> Result<Response, OpError> {
     let retired = ask.query("state").as_deref() == Some("retired");
     let business = ask.query("business").and_then(|text| text.parse().ok());
+    if is_csv(ask)
+        && !ask.is_form()
+        && let Ok(file) = csv_file(ask, "accounts", CsvSource::Accounts(retired, business))
+    {
+        return Ok(file);
+    }
     let after = ask.query("after").and_then(|text| text.parse().ok());
     let page = browse_accounts(ask.app(), retired, business, after).await?;
     let may_act = may(ask, StaffRight::Administer);
     let view = DeskView::new(frame(ask, "Accounts", DeskPage::Accounts).await?, "Accounts")
         .refused(wrong.as_ref().map(|wrong| wrong.why.as_str()))
+        .act(Cell::link(csv_link(ask), "CSV"))
         .add(tabs(ask, retired))
         .add(rows(ask, &page, retired, may_act));
     let view = match may_act {
@@ -105,6 +114,12 @@ async fn show(ask: &Ask, wrong: Option<Wrong>) -> Result<Response, OpError> {
         false => view,
     };
     Ok(view.answer(ask))
+}
+
+fn csv_link(ask: &Ask) -> String {
+    let (state, business) =
+        (ask.query("state").unwrap_or_default(), ask.query("business").unwrap_or_default());
+    link(OPERATOR_ACCOUNTS, &[("state", &state), ("business", &business), ("format", "csv")])
 }
 
 fn tabs(ask: &Ask, retired: bool) -> Tabs {

@@ -5,6 +5,7 @@ use axum::response::Response;
 use super::page::DeskView;
 use super::{DeskPage, frame};
 use crate::http::pages::ask::Ask;
+use crate::http::pages::export::{csv_file, is_csv};
 use crate::http::pages::field::{Field, Filters, Kind};
 use crate::http::pages::layout::link;
 use crate::http::pages::parts::{Empty, Pager};
@@ -12,6 +13,7 @@ use crate::http::pages::rows::{Cell, Column, Rows};
 use crate::http::paths::{OPERATOR_ACTIVITY, OPERATOR_BUSINESSES};
 use crate::ops::OpError;
 use crate::ops::activity::{OperatorAct, Search, browse_acts, find_acts};
+use crate::ops::csv::CsvSource;
 use crate::ops::paging::{PAGE_ROWS, Page};
 
 const FILTER: &str = "filter-activity";
@@ -21,6 +23,12 @@ pub async fn answer(ask: &Ask) -> Result<Response, OpError> {
     let subject = ask.query("subject").unwrap_or_default();
     let cursor = ask.cursor();
     let business_id = business.trim().parse().ok();
+    let about = Some(subject.trim().to_owned()).filter(|subject| !subject.is_empty());
+    if is_csv(ask)
+        && let Ok(file) = csv_file(ask, "activity", CsvSource::ActsOfAll(business_id, about))
+    {
+        return Ok(file);
+    }
     let page = match subject.trim() {
         "" => browse_acts(ask.app(), business_id, cursor).await?,
         subject => {
@@ -43,7 +51,10 @@ pub async fn answer(ask: &Ask) -> Result<Response, OpError> {
         ],
         more: Vec::new(),
         reset: (!business.is_empty() || !subject.is_empty()).then(|| OPERATOR_ACTIVITY.to_owned()),
-        csv: None,
+        csv: Some(link(
+            OPERATOR_ACTIVITY,
+            &[("business", &business), ("subject", &subject), ("format", "csv")],
+        )),
     };
     let mut rows = rows(ask, &page.rows);
     let older = page.next.map(|cursor| here(&cursor.to_string()));

@@ -13,7 +13,7 @@ use crate::http::pages::ask::Ask;
 use crate::http::pages::field::{Choice, Field, Form, Kind};
 use crate::http::pages::flash::Flash;
 use crate::http::pages::layout::link;
-use crate::http::pages::parts::{Empty, Tile, Tone};
+use crate::http::pages::parts::{Empty, Pager, Tile, Tone};
 use crate::http::pages::plain::unknown;
 use crate::http::pages::rows::{Cell, Column, Facts, Rows};
 use crate::http::pages::text::grouped;
@@ -29,6 +29,7 @@ use crate::ops::merchants::businesses::{
 };
 use crate::ops::merchants::keys::list_keys;
 use crate::ops::merchants::websites::list_websites;
+use crate::ops::paging::{Cursor, Page, page_of_whole};
 use crate::ops::people::members::{Member, members};
 
 const SET: &str = "set-business";
@@ -144,9 +145,14 @@ async fn show(ask: &Ask, standing: &BusinessStanding, wrong: Option<Wrong>) -> R
         members(app, id),
         browse_accounts(app, false, Some(id), None),
     )?;
-    let websites = list_websites(app, id).await?.unwrap_or_default();
-    let keys = list_keys(app, id).await?.unwrap_or_default();
     let (text, here) = (id.to_string(), format!("{OPERATOR_BUSINESSES}/{id}"));
+    let at = |list: &str| ask.query(list).and_then(|text| Cursor::parse(&text));
+    let named = ask.field("id").trim().parse().ok();
+    let websites = list_websites(app, id).await?.unwrap_or_default();
+    let websites = page_of_whole(websites, at("websites"), named, |one| one.id);
+    let keys = list_keys(app, id).await?.unwrap_or_default();
+    let keys = page_of_whole(keys, at("keys"), None, |one| one.id);
+    let team = page_of_whole(team, at("members"), None, |one| one.user_id);
     let median = month.median.map_or_else(|| "–".to_owned(), age);
     let failed = Tile::new("Failed webhooks", grouped(waits.webhooks.failed.count))
         .href(link(OPERATOR_WEBHOOKS, &[("business", &text), ("status", "failed")]));
@@ -182,17 +188,31 @@ async fn show(ask: &Ask, standing: &BusinessStanding, wrong: Option<Wrong>) -> R
         .add(tiles)
         .add(facts)
         .section("websites", "Websites")
-        .add(website_rows(ask, &here, &websites, wrong, may_act))
+        .add(with_pager(
+            ask,
+            &here,
+            "websites",
+            &websites,
+            website_rows(ask, &here, &websites.rows, wrong, may_act),
+        ))
         .section("members", "Members")
-        .add(member_rows(ask, &team))
+        .add(with_pager(ask, &here, "members", &team, member_rows(ask, &team.rows)))
         .section("keys", "Keys")
-        .add(key_rows(ask, &keys))
+        .add(with_pager(ask, &here, "keys", &keys, key_rows(ask, &keys.rows)))
         .section("accounts", "Accounts of its own")
         .add(account_rows(&accounts));
     if may_act {
         view = view.section("set", "Settings and charges").add(set_form(ask, business, &here, wrong));
     }
     Ok(view.answer(ask))
+}
+
+/// A list of this page with the way on in it: each list has a cursor of its own, called as its section is.
+fn with_pager<T>(ask: &Ask, here: &str, list: &str, page: &Page<T>, rows: Rows) -> Rows {
+    let older = page.next.map(|cursor| format!("{}#{list}", link(here, &[(list, &cursor.to_string())])));
+    let newest = ask.query(list).is_some().then(|| format!("{here}#{list}"));
+    let pager = (older.is_some() || newest.is_some()).then_some(Pager { newest, older, note: None });
+    Rows { pager, ..rows }
 }
 
 fn set_form(ask: &Ask, business: &Business, here: &str, wrong: Option<&Wrong>) -> Form {

@@ -7,6 +7,7 @@ use super::{DeskPage, forbidden, frame, may};
 use crate::domain::merchant::Website;
 use crate::domain::user::{MemberRole, StaffRight, normal_email};
 use crate::http::pages::ask::Ask;
+use crate::http::pages::export::{csv_file, is_csv};
 use crate::http::pages::field::{Field, Filters, Form, Kind, Look};
 use crate::http::pages::flash::Flash;
 use crate::http::pages::layout::link;
@@ -16,6 +17,7 @@ use crate::http::pages::sign_in::confirm;
 use crate::http::pages::text::sentence;
 use crate::http::paths::{OPERATOR_ACCOUNTS, OPERATOR_BUSINESSES};
 use crate::ops::OpError;
+use crate::ops::csv::CsvSource;
 use crate::ops::merchants::businesses::{
     BusinessPage, BusinessRefusal, ChargeChange, NewBusiness, add_business, browse_businesses,
 };
@@ -131,6 +133,12 @@ pub async fn decide_website(ask: &Ask) -> Result<Result<String, Wrong>, OpError>
 
 async fn show(ask: &Ask, wrong: Option<Wrong>) -> Result<Response, OpError> {
     let query = ask.query("q").unwrap_or_default();
+    if is_csv(ask)
+        && !ask.is_form()
+        && let Ok(file) = csv_file(ask, "businesses", CsvSource::Businesses(query.clone()))
+    {
+        return Ok(file);
+    }
     let before = ask.query("before").and_then(|text| text.parse().ok());
     let page = browse_businesses(ask.app(), &query, before).await?;
     let may_act = may(ask, StaffRight::Administer);
@@ -142,7 +150,7 @@ async fn show(ask: &Ask, wrong: Option<Wrong>) -> Result<Response, OpError> {
         fields: vec![search],
         more: Vec::new(),
         reset: (!query.is_empty()).then(|| OPERATOR_BUSINESSES.to_owned()),
-        csv: None,
+        csv: Some(link(OPERATOR_BUSINESSES, &[("q", &query), ("format", "csv")])),
     };
     let mut view = DeskView::new(frame(ask, "Businesses", DeskPage::Businesses).await?, "Businesses")
         .refused(wrong.as_ref().map(|wrong| wrong.why.as_str()));

@@ -7,13 +7,16 @@ use super::page::DeskView;
 use super::{DeskPage, forbidden, frame};
 use crate::domain::user::{StaffRight, StaffRole};
 use crate::http::pages::ask::Ask;
+use crate::http::pages::export::{csv_file, is_csv};
 use crate::http::pages::field::{Choice, Confirm, Form, Kind};
 use crate::http::pages::flash::Flash;
+use crate::http::pages::layout::link;
 use crate::http::pages::parts::{Empty, Tone};
 use crate::http::pages::rows::{Cell, Column, Rows};
 use crate::http::pages::sign_in::confirm;
 use crate::http::paths::{OPERATOR_BUSINESSES, OPERATOR_USERS};
 use crate::ops::OpError;
+use crate::ops::csv::CsvSource;
 use crate::ops::people::users::{Listed, Place, UserRefusal, add_user, disable_user, list_users, reset_user};
 
 const ADD: &str = "add-user";
@@ -81,8 +84,15 @@ async fn act(ask: &Ask) -> Result<Result<Flash, Wrong>, OpError> {
 }
 
 async fn show(ask: &Ask, wrong: Option<Wrong>) -> Result<Response, OpError> {
+    if is_csv(ask)
+        && !ask.is_form()
+        && let Ok(file) = csv_file(ask, "users", CsvSource::Users)
+    {
+        return Ok(file);
+    }
     let users = list_users(ask.app()).await?;
     let mut view = DeskView::new(frame(ask, "Users", DeskPage::Users).await?, "Users")
+        .act(Cell::link(link(OPERATOR_USERS, &[("format", "csv")]), "CSV"))
         .refused(wrong.as_ref().map(|wrong| wrong.why.as_str()));
     for block in shown_once(ask) {
         view = view.add(block);

@@ -18,6 +18,8 @@ use crate::ops::OpError;
 use crate::ops::webhooks::browse::{Delivery, SentRequest, request_at};
 use crate::ops::webhooks::deliveries::find_delivery;
 
+/// Attempts that are shown, the last ones; what was sent again often has many.
+const ATTEMPTS_SHOWN: usize = 50;
 /// Characters of a body that are shown.
 const BODY_MAX: usize = 8_000;
 
@@ -53,6 +55,9 @@ pub async fn answer(ask: &Ask) -> Result<Response, OpError> {
         true => view.add(Block::text("It was not sent yet.")),
         false => view.add(attempts(ask, &delivery)),
     };
+    if let Some(hidden @ 1..) = delivery.attempts.len().checked_sub(ATTEMPTS_SHOWN) {
+        view = view.add(Block::text(format!("{hidden} attempts before these are not shown.")));
+    }
     if let Some(request) = request {
         view = view.section("request", "What was sent").add(Block::Code(told(&request).into()));
     }
@@ -93,7 +98,7 @@ fn attempts(ask: &Ask, delivery: &Delivery) -> Timeline {
         }
         step
     };
-    Timeline { steps: delivery.attempts.iter().rev().map(step).collect() }
+    Timeline { steps: delivery.attempts.iter().rev().take(ATTEMPTS_SHOWN).map(step).collect() }
 }
 
 fn told(request: &SentRequest) -> String {

@@ -8,6 +8,7 @@ use super::{DeskPage, forbidden, frame, may};
 use crate::domain::time::Span;
 use crate::domain::user::StaffRight;
 use crate::http::pages::ask::Ask;
+use crate::http::pages::export::{csv_file, is_csv};
 use crate::http::pages::field::{Choice, Field, Filters, Form, Kind, Look};
 use crate::http::pages::flash::Flash;
 use crate::http::pages::layout::link;
@@ -15,6 +16,7 @@ use crate::http::pages::parts::{Empty, Pager, Tone};
 use crate::http::pages::rows::{Cell, Column, Rows};
 use crate::http::paths::{OPERATOR_BUSINESSES, OPERATOR_WEBHOOKS};
 use crate::ops::OpError;
+use crate::ops::csv::CsvSource;
 use crate::ops::paging::{Cursor, Page};
 use crate::ops::payments::find::whose_payment;
 use crate::ops::webhooks::browse::{
@@ -108,7 +110,30 @@ async fn page(ask: &Ask, cursor: Option<Cursor>) -> Result<Page<Delivery>, OpErr
     }
 }
 
+/// The list that the address asks for as CSV; `None` where no such payment is known.
+async fn source(ask: &Ask) -> Result<Option<CsvSource>, OpError> {
+    let status = ask.query("status").and_then(|word| DeliveryStatus::parse(&word));
+    let business = ask.query("business").and_then(|text| text.trim().parse::<i64>().ok());
+    let of = |business_id| DeliveryFilter { business_id, status, event: None };
+    let transaction = ask.query("transaction").unwrap_or_default();
+    Ok(match (transaction.trim(), business) {
+        ("", Some(id)) => Some(CsvSource::Deliveries(of(id))),
+        ("", None) => Some(CsvSource::AllDeliveries(status)),
+        (about, _) => {
+            let whose = whose_payment(ask.app(), about, business).await?.ok();
+            whose.map(|id| CsvSource::DeliveriesAbout(of(id), about.to_owned()))
+        }
+    })
+}
+
 async fn show(ask: &Ask, refused: Option<String>) -> Result<Response, OpError> {
+    if is_csv(ask)
+        && !ask.is_form()
+        && let Some(source) = source(ask).await?
+        && let Ok(file) = csv_file(ask, "webhooks", source)
+    {
+        return Ok(file);
+    }
     let cursor = ask.cursor();
     let page = page(ask, cursor).await?;
     let empty = Empty::new(
@@ -163,7 +188,7 @@ fn filters(ask: &Ask) -> Filters {
         ],
         more: Vec::new(),
         reset: is_filtered.then(|| OPERATOR_WEBHOOKS.to_owned()),
-        csv: None,
+        csv: Some(address(ask, &[("format", "csv")])),
     }
 }
 

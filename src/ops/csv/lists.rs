@@ -1,0 +1,146 @@
+//! The lines of lists that are held whole: what a business has, and what an operator looks after. No secret is in them:
+//! of a key stands how it begins.
+
+use super::Csv;
+use crate::domain::merchant::{ApiKey, Business, KeyRights, Website};
+use crate::domain::time::Timestamp;
+use crate::ops::activity::OperatorAct;
+use crate::ops::merchants::accounts::AccountUse;
+use crate::ops::merchants::businesses::BusinessRow;
+use crate::ops::people::members::Member;
+use crate::ops::people::users::Listed;
+
+pub(super) const KEY: [&str; 9] =
+    ["id", "label", "begins_with", "mode", "rights", "state", "created_at", "expires_at", "last_used_at"];
+
+pub(super) fn key(csv: &mut Csv, one: &ApiKey, now: Timestamp) {
+    csv.plain(Some(one.id))
+        .some_words(one.label.as_ref())
+        .words(&one.hint)
+        .plain(Some(one.mode.as_str()))
+        .plain(Some(match one.rights {
+            KeyRights::Read => "read",
+            KeyRights::Write => "write",
+        }))
+        .plain(Some(one.state_at(now).as_str()))
+        .plain(Some(one.created_at))
+        .plain(one.expires_at)
+        .plain(one.last_used_at)
+        .end();
+}
+
+pub(super) const WEBSITE: [&str; 7] =
+    ["id", "url", "host", "state", "reject_reason", "webhook_url", "created_at"];
+
+pub(super) fn website(csv: &mut Csv, one: &Website) {
+    csv.plain(Some(one.id))
+        .words(&one.url)
+        .words(&one.host)
+        .plain(Some(one.status.as_str()))
+        .some_words(one.reject_reason.as_ref())
+        .some_words(one.webhook_url.as_ref())
+        .plain(Some(one.created_at))
+        .end();
+}
+
+pub(super) const MEMBER: [&str; 4] = ["email", "role", "state", "since"];
+
+pub(super) fn member(csv: &mut Csv, one: &Member) {
+    let state = match (one.is_disabled, one.has_begun) {
+        (true, _) => "disabled",
+        (false, true) => "signs in",
+        (false, false) => "invited",
+    };
+    csv.words(&one.email).plain(Some(one.role.as_str())).plain(Some(state)).plain(Some(one.since)).end();
+}
+
+pub(super) const ACT_OF_ALL: [&str; 7] = ["at", "who", "address", "act", "subject", "reason", "business_id"];
+
+pub(super) fn act_of_all(csv: &mut Csv, one: &OperatorAct) {
+    csv.plain(Some(one.at))
+        .words(&one.operator)
+        .some_words(one.address.as_ref())
+        .words(&one.act)
+        .words(&one.subject)
+        .some_words(Some(&one.reason))
+        .plain(one.business_id)
+        .end();
+}
+
+pub(super) const BUSINESS: [&str; 9] = [
+    "id",
+    "name",
+    "email",
+    "active",
+    "wallet",
+    "webhook_url",
+    "balance_naira",
+    "approved_30_days_naira",
+    "created_at",
+];
+
+pub(super) fn business(csv: &mut Csv, row: &BusinessRow) {
+    let one: &Business = &row.business;
+    csv.plain(Some(one.id))
+        .words(&one.name)
+        .words(&one.email)
+        .flag(one.active)
+        .flag(one.wallet_enabled)
+        .some_words(one.webhook_url.as_ref())
+        .plain(Some(row.balance))
+        .plain(Some(row.volume))
+        .plain(Some(one.created_at))
+        .end();
+}
+
+pub(super) const ACCOUNT: [&str; 10] = [
+    "id",
+    "number",
+    "bank",
+    "holder",
+    "mode",
+    "business_id",
+    "open_payments",
+    "last_alert_at",
+    "created_at",
+    "retired_at",
+];
+
+pub(super) fn account(csv: &mut Csv, row: &AccountUse) {
+    let one = &row.account;
+    csv.plain(Some(one.id))
+        // Digits of a bank's own, which may begin with 0.
+        .words(&one.number)
+        .words(&one.bank_name)
+        .words(&one.name)
+        .plain(Some(one.mode.as_str()))
+        .plain(one.business_id)
+        .plain(Some(row.open_payments))
+        .plain(row.last_alert)
+        .plain(Some(one.created_at))
+        .plain(one.retired_at)
+        .end();
+}
+
+pub(super) const USER: [&str; 6] = ["id", "email", "staff", "member_of", "state", "created_at"];
+
+pub(super) fn user(csv: &mut Csv, one: &Listed) {
+    let user = &one.user;
+    let places: Vec<String> = one
+        .memberships
+        .iter()
+        .map(|place| format!("{} of business {}", place.role.as_str(), place.business_id))
+        .collect();
+    let state = match (user.disabled_at, &user.password) {
+        (Some(_), _) => "disabled",
+        (None, Some(_)) => "signs in",
+        (None, None) => "invited",
+    };
+    csv.plain(Some(user.id))
+        .words(&user.email)
+        .plain(user.staff.map(|role| role.as_str()))
+        .words(&places.join("; "))
+        .plain(Some(state))
+        .plain(Some(user.created_at))
+        .end();
+}
