@@ -11,6 +11,7 @@ mod desk_alerts;
 mod desk_keys;
 mod desk_pages;
 mod gallery;
+mod registering;
 mod samples;
 mod signing_in;
 pub mod visitor;

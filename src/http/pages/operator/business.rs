@@ -2,7 +2,7 @@
 
 use axum::response::Response;
 
-use super::businesses::{Wrong, accounts_of, decide_website, field, shown_once, website_rows};
+use super::businesses::{Wrong, accounts_of, decide_website, field, shown_once, state, website_rows};
 use super::page::DeskView;
 use super::{DeskPage, forbidden, frame, id_behind, may, operator};
 use crate::domain::merchant::{Business, Mode};
@@ -161,7 +161,7 @@ async fn show(ask: &Ask, standing: &BusinessStanding, wrong: Option<Wrong>) -> R
     if let Some(at) = standing.wallet_stopped_at {
         facts = facts.fact("Wallet payments stopped for wrong PINs", zone.exact(at));
     }
-    let state = if business.active { (Tone::Good, "active") } else { (Tone::Bad, "switched off") };
+    let state = state(business);
     let mut view = DeskView::new(frame(ask, &business.name, DeskPage::Business).await?, &business.name)
         .back(OPERATOR_BUSINESSES, "All businesses")
         .act(Cell::badge(state.0, state.1))
@@ -180,10 +180,20 @@ async fn show(ask: &Ask, standing: &BusinessStanding, wrong: Option<Wrong>) -> R
         .add(key_rows(ask, &keys))
         .section("accounts", "Accounts of its own")
         .add(account_rows(&accounts));
+    if may_act && business.waits() {
+        view = view.section("activate", "It waits for you").add(activate_form(ask, &here));
+    }
     if may_act {
         view = view.section("set", "Settings and charges").add(set_form(ask, business, &here, wrong));
     }
     Ok(view.answer(ask))
+}
+
+/// Lets a business take real money that somebody registered himself.
+fn activate_form(ask: &Ask, here: &str) -> Form {
+    ask.new_form("activate-business", here, "Let it take real money")
+        .hidden("act", "set")
+        .hidden("active", "on")
 }
 
 fn set_form(ask: &Ask, business: &Business, here: &str, wrong: Option<&Wrong>) -> Form {
@@ -198,9 +208,21 @@ fn set_form(ask: &Ask, business: &Business, here: &str, wrong: Option<&Wrong>) -
     };
     let limit = |limit: Option<i64>| limit.map_or_else(String::new, |limit| limit.to_string());
     let schedule = &business.schedule;
+    let mut standings = vec![Choice::new("on", "Active"), Choice::new("off", "Switched off: its keys stop")];
+    // What is no switch is left alone.
+    if business.waits() {
+        standings.insert(0, Choice::new("waits", "Waits for you: test mode alone"));
+    }
+    let standing = if business.waits() {
+        "waits"
+    } else if business.active {
+        "on"
+    } else {
+        "off"
+    };
     ask.new_form(SET, here, "Change it")
         .hidden("act", "set")
-        .field(choice("active", "Business", "Active", "Switched off: its keys stop", business.active))
+        .field(filled("active", "Business", Kind::Select(standings), standing.to_owned()))
         .field(choice("wallet", "Wallet payments", "On", "Off", business.wallet_enabled))
         .field(choice("charged", "Charges", "On", "Off", schedule.enabled))
         .field(filled("percentage", "Percentage", Kind::Text, Money(schedule.rate).to_string()))
