@@ -42,7 +42,7 @@ pub use notify::{MailServer, MailTls, Notify};
 pub use pages::Pages;
 pub use retention::Retention;
 pub use smtp::{Smtp, SmtpAddress, SmtpProtocol};
-pub use users::Users;
+pub use users::{Registration, Users};
 pub use wallet::Wallet;
 pub use websites::Websites;
 pub use whatsapp::{MessengerChoice, Templates, WebhookSecrets, WhatsApp};
@@ -340,8 +340,8 @@ impl Config {
             (None, None) => Secret::File(key_file_beside(&database_url)),
         };
         let server = server(raw.server)?;
-        let users = raw.users.check(server.dev);
         let notify = raw.notify.check(server.dev)?;
+        let users = raw.users.check(server.dev, notify.smtp.is_some())?;
         Ok(Config {
             mail: raw.mail.check(server.tls.as_ref(), server.dev)?,
             messenger: whatsapp::messenger(raw.messenger, raw.whatsapp, server.dev)?,

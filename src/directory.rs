@@ -103,7 +103,7 @@ impl Directory {
     }
 
     /// The holder of a key. `None`: not a key, unknown, revoked, expired, or of an inactive
-    /// business; which of them is nobody's business.
+    /// business, or live while the business waits for the operator; which of them is nobody's business.
     pub async fn caller(&self, key_text: &str) -> Result<Option<Caller>, StoreError> {
         // The checksum tells what cannot be a key without asking the database.
         if key_mode(key_text).is_none() {
@@ -116,7 +116,8 @@ impl Directory {
         };
         let (holder, was_read) = self.callers.get(hash, Option::is_none, load).await?;
         let now = self.clock.now();
-        let Some(holder) = holder.filter(|holder| holder.business.active && holder.key.is_live_at(now))
+        let Some(holder) =
+            holder.filter(|holder| holder.business.works_in(holder.key.mode) && holder.key.is_live_at(now))
         else {
             return Ok(None);
         };

@@ -17,6 +17,8 @@ use crate::ops::merchants::websites::list_websites;
 use crate::ops::people::users::{Place, add_user};
 use crate::ops::webhooks::target::{LeftBehind, is_on_a_website, left_behind};
 
+/// Of a business that was registered and works in test mode alone.
+const WAITS: &str = "waits_for_operator";
 const SECRET_ONCE: &str = "keep the webhook secret now: it is shown only once";
 
 #[derive(Subcommand)]
@@ -68,7 +70,8 @@ pub(super) enum BusinessCommand {
         /// Allow or stop its use of customers' wallets; `on` also lifts a stop after too many wrong PINs
         #[arg(long, value_name = "on/off")]
         wallet: Option<Switch>,
-        /// Off stops its API keys; money for open payments is still credited
+        /// Off stops its API keys; money for open payments is still credited. On also lets a business that somebody registered
+        /// take real money
         #[arg(long, value_name = "on/off")]
         active: Option<Switch>,
         /// API requests a minute, or `default` for the configured limit
@@ -122,6 +125,9 @@ fn object_with(business: &Business, stopped_at: Option<Timestamp>) -> Object {
         .with("webhook_url", business.webhook_url.as_ref())
         .with("active", business.active)
         .with("wallet", business.wallet_enabled);
+    if business.waits() {
+        object = object.with(WAITS, true);
+    }
     if let Some(at) = stopped_at {
         object = object.with("wallet_stopped_at", at).with("wallet_stop_reason", "wrong PINs");
     }
@@ -232,8 +238,14 @@ pub(super) async fn run(command: BusinessCommand, desk: &Desk) -> anyhow::Result
             Ok(())
         }
         BusinessCommand::List => {
-            let rows = businesses::list_businesses(&app).await?.iter().map(object).collect();
-            let columns = [
+            let all = businesses::list_businesses(&app).await?;
+            let any_waits = all.iter().any(Business::waits);
+            let row = |one: &Business| match any_waits && !one.waits() {
+                true => object(one).with(WAITS, false),
+                false => object(one),
+            };
+            let rows = all.iter().map(row).collect();
+            let mut columns = vec![
                 "id",
                 "name",
                 "email",
@@ -244,6 +256,8 @@ pub(super) async fn run(command: BusinessCommand, desk: &Desk) -> anyhow::Result
                 "fixed",
                 "created_at",
             ];
+            // Where nobody registers, nothing is told of it.
+            columns.extend(any_waits.then_some(WAITS));
             desk.printer.list("businesses", &columns, rows)
         }
         BusinessCommand::Show { id } => {

@@ -88,7 +88,12 @@ fn sections(config: &Config) -> Vec<(&'static str, Object)> {
                 .with("logo_file", config.pages.logo_file.as_ref().map(|file| file.display().to_string()))
                 .with("support", config.pages.support.as_ref()),
         ),
-        ("users", Object::new().with("staff_totp", config.users.staff_totp)),
+        (
+            "users",
+            Object::new()
+                .with("staff_totp", config.users.staff_totp)
+                .with("registration", config.users.registration.as_str()),
+        ),
         ("notify", notify(&config.notify)),
         ("websites", Object::new().with("self_approval", config.websites.self_approval)),
         (

@@ -39,6 +39,7 @@ fn business(id: i64) -> Business {
         email: "kola@books.example".into(),
         webhook_url: None,
         active: true,
+        live: true,
         wallet_enabled: false,
         rate_limit: None,
         wallet_rate_limit: None,

@@ -43,6 +43,8 @@ pub struct Business {
     pub webhook_url: Option<String>,
     /// An inactive business's keys stop; its open payments are still credited.
     pub active: bool,
+    /// It may take real money. One that somebody registered himself waits for the operator, and works in test mode alone.
+    pub live: bool,
     pub wallet_enabled: bool,
     /// Requests a minute; `None` means the configured default.
     pub rate_limit: Option<i64>,
@@ -50,6 +52,18 @@ pub struct Business {
     pub schedule: Schedule,
     pub created_at: Timestamp,
     pub version: i64,
+}
+
+impl Business {
+    /// Whether its keys, and its people by the pages, may do anything new in this mode.
+    pub fn works_in(&self, mode: Mode) -> bool {
+        self.active && (self.live || mode == Mode::Test)
+    }
+
+    /// It was registered, and the operator has not decided yet.
+    pub fn waits(&self) -> bool {
+        self.active && !self.live
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -17,6 +17,8 @@ pub const CODE_STAGE: Span = Span::minutes(10);
 pub const WELCOME_LIFE: Span = Span::hours(72);
 /// A link to a new password that somebody asked for himself.
 pub const FORGOT_LIFE: Span = Span::hours(1);
+/// A link that opens a business which somebody registered.
+pub const REGISTRATION_LIFE: Span = Span::hours(24);
 /// Characters of a password.
 pub const PASSWORD_MIN: usize = 12;
 pub const PASSWORD_MAX: usize = 256;

@@ -31,6 +31,9 @@ pub const SIGN_OUT: &str = "/sign-out";
 /// A link to a password.
 pub const WELCOME: &str = "/welcome/{token}";
 pub const FORGOT: &str = "/forgot";
+/// Somebody opens a business himself, and the link by which he proves his address.
+pub const REGISTER: &str = "/register";
+pub const REGISTERED: &str = "/register/{token}";
 pub const CONFIRM_PASSWORD: &str = "/confirm-password";
 /// One's own account.
 pub const ME: &str = "/me";
@@ -70,7 +73,7 @@ pub const OPERATOR_AUDIT: &str = "/operator/audit";
 pub const UNROUTED: &str = "unrouted";
 
 /// Names that logs and metrics know.
-pub const ROUTES: [&str; 55] = [
+pub const ROUTES: [&str; 57] = [
     PAYMENT_REQUEST,
     PAYMENT,
     PAYMENT_AMOUNT,
@@ -91,6 +94,8 @@ pub const ROUTES: [&str; 55] = [
     SIGN_OUT,
     WELCOME,
     FORGOT,
+    REGISTER,
+    REGISTERED,
     CONFIRM_PASSWORD,
     ME,
     DASHBOARD,

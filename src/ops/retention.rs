@@ -1,5 +1,5 @@
 //! What is over is forgotten after a stated time: finished jobs, the log of webhook attempts, refused requests,
-//! sessions, notices and mails, and approvals by the minute.
+//! sessions, notices and mails, registrations, and approvals by the minute.
 //!
 //! Nothing that is money or proof goes. The row of a delivery stays, as its event does: it says that the merchant was
 //! told, and lets a person send it again. Attempts of a delivery that is not over stay, whatever their age. Several
@@ -12,7 +12,7 @@ use crate::ops::OpError;
 use crate::ops::figures::refused::REQUESTS_KEPT;
 use crate::ops::figures::roll_up::forget_minutes;
 use crate::store::StoreError;
-use crate::store::tables::{deliveries, jobs, notices, outgoing_mails, refused, sessions};
+use crate::store::tables::{deliveries, jobs, notices, outgoing_mails, refused, registrations, sessions};
 
 /// Units of each kind in one run; the next run goes on.
 const STEPS_MAX: usize = 40;
@@ -24,6 +24,8 @@ const COUNTS_KEPT: Span = Span::days(1);
 /// What was told, and mails that have gone.
 const NOTICES_KEPT: Span = Span::days(90);
 const MAILS_KEPT: Span = Span::days(30);
+/// Registrations: their link works for a day, and says for some days more that it is over.
+const REGISTRATIONS_KEPT: Span = Span::days(7);
 
 /// How much one run forgot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -43,6 +45,7 @@ pub async fn forget_old(app: &App) -> Result<Forgotten, OpError> {
     in_steps(sessions::FORGET_BATCH, || store.forget_sign_in_counts(now - COUNTS_KEPT)).await?;
     in_steps(notices::FORGET_BATCH, || store.forget_notices(now - NOTICES_KEPT)).await?;
     in_steps(outgoing_mails::FORGET_BATCH, || store.forget_mails(now - MAILS_KEPT)).await?;
+    in_steps(registrations::FORGET_BATCH, || store.forget_registrations(now - REGISTRATIONS_KEPT)).await?;
     forget_minutes(app).await?;
     Ok(Forgotten { jobs, attempts, refused, sessions })
 }

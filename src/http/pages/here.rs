@@ -28,7 +28,9 @@ impl Here {
         let place = all.iter().position(is_meant)?;
         let mut others = all;
         let at = others.remove(place);
-        let mode = if mode == Some(Mode::Test.as_str()) { Mode::Test } else { Mode::Live };
+        // Of one that waits for the operator there are test data alone, until somebody asks for others.
+        let usual = if at.is_live { Mode::Live } else { Mode::Test };
+        let mode = mode.and_then(Mode::parse).unwrap_or(usual);
         Some(Here { at, others, mode })
     }
 
@@ -57,7 +59,8 @@ impl Here {
     /// The same in a mode.
     pub fn link_in(&self, mode: Mode, path: &str, query: &[(&str, &str)]) -> String {
         let id = self.id().to_string();
-        let mode = if mode == Mode::Test { mode.as_str() } else { "" };
+        let is_told = mode == Mode::Test || !self.at.is_live;
+        let mode = if is_told { mode.as_str() } else { "" };
         link(path, &[&[("business", id.as_str()), ("mode", mode)], query].concat())
     }
 }
@@ -68,7 +71,7 @@ mod tests {
     use crate::domain::user::MemberRole;
 
     fn at(business_id: i64, role: MemberRole) -> AtBusiness {
-        AtBusiness { business_id, business: format!("Shop {business_id}"), role }
+        AtBusiness { business_id, business: format!("Shop {business_id}"), role, is_live: business_id != 9 }
     }
 
     #[test]
@@ -76,6 +79,11 @@ mod tests {
         let all = || vec![at(3, MemberRole::Owner), at(7, MemberRole::Developer)];
         let here = Here::choose(all(), None, None).unwrap();
         assert_eq!((here.id(), here.others.len(), here.mode), (3, 1, Mode::Live));
+        let waits = || vec![at(9, MemberRole::Owner)];
+        let here = Here::choose(waits(), None, None).unwrap();
+        assert_eq!((here.mode, here.link("/x", &[])), (Mode::Test, "/x?business=9&mode=test".into()));
+        let here = Here::choose(waits(), None, Some("live")).unwrap();
+        assert_eq!((here.mode, here.link("/x", &[])), (Mode::Live, "/x?business=9&mode=live".into()));
         let here = Here::choose(all(), Some("7"), Some("test")).unwrap();
         assert_eq!((here.id(), here.others[0].business_id, here.mode), (7, 3, Mode::Test));
         assert_eq!(here.link("/x", &[("q", "a b")]), "/x?business=7&mode=test&q=a+b");

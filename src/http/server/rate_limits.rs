@@ -266,6 +266,7 @@ mod tests {
             email: String::new(),
             webhook_url: None,
             active: true,
+            live: true,
             wallet_enabled: true,
             rate_limit: None,
             wallet_rate_limit: None,

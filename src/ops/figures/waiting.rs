@@ -2,10 +2,11 @@
 //! queue of webhooks. Every count is bounded, and says so where it reached its bound. Read only.
 
 use crate::app::App;
-use crate::domain::merchant::Mode;
+use crate::domain::merchant::{Business, Mode};
 use crate::domain::money::Money;
 use crate::domain::time::Timestamp;
 use crate::ops::OpError;
+use crate::ops::merchants::waiting::waiting_businesses;
 use crate::ops::webhooks::deliveries::paused_in_use;
 pub use crate::store::tables::alert_totals::AlertTotal;
 pub use crate::store::tables::deliveries::pages::{InTrouble, TROUBLE_MAX, Troubled};
@@ -21,7 +22,7 @@ pub struct BusinessWaits {
 }
 
 /// What waits for the operator.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct DeskWaits {
     /// By status; those of which there is none are left out.
     pub alerts: Vec<AlertTotal>,
@@ -32,6 +33,8 @@ pub struct DeskWaits {
     pub failed_webhooks: Troubled,
     /// Targets that answered 410 and for which somebody waits.
     pub paused_targets: usize,
+    /// Businesses that were registered, the oldest first; no more than a list of them shows.
+    pub businesses: Vec<Business>,
 }
 
 pub async fn waiting_of(app: &App, business_id: i64, mode: Mode) -> Result<BusinessWaits, OpError> {
@@ -48,6 +51,7 @@ pub async fn waiting_at_desk(app: &App) -> Result<DeskWaits, OpError> {
         queue,
         failed_webhooks: app.store.failed_count(None).await?,
         paused_targets: paused_in_use(app).await?,
+        businesses: waiting_businesses(app).await?,
     })
 }
 

@@ -14,11 +14,12 @@ use crate::domain::text::is_plain_line;
 use crate::domain::time::{Span, Timestamp};
 use crate::domain::webhook::Secret;
 use crate::domain::weburl;
+use crate::ops::merchants::waiting::told_that_it_is_live;
 use crate::ops::notices::merchants::switched;
 use crate::ops::paging::PAGE_ROWS;
 use crate::ops::{OpError, RACES_MAX};
 use crate::store::tables::{acts, deliveries, merchants, wallets};
-use crate::store::{Applied, IdKind};
+use crate::store::{Applied, IdKind, Step};
 
 /// The secret before stays valid this long beside a new one.
 pub const ROTATION_OVERLAP: Span = Span::hours(24);
@@ -99,6 +100,7 @@ pub struct BusinessChange {
     pub name: Option<String>,
     pub email: Option<String>,
     pub webhook_url: Option<Option<String>>,
+    /// On also lets one that was registered take real money.
     pub active: Option<bool>,
     pub wallet_enabled: Option<bool>,
     pub rate_limit: Option<Option<i64>>,
@@ -249,6 +251,23 @@ pub async fn add_business(
     operator: &str,
     new: &NewBusiness,
 ) -> Result<Result<WithSecret, BusinessRefusal>, OpError> {
+    let (made, steps) = match made_business(app, operator, new, true).await? {
+        Ok(made) => made,
+        Err(refusal) => return Ok(Err(refusal)),
+    };
+    match app.store.apply(app.store.unit(made.business.id).await?.steps(steps)).await? {
+        Applied::Done(_) => Ok(Ok(made)),
+        other => Err(OpError::Fault(format!("a new business was refused: {other:?}"))),
+    }
+}
+
+/// A new business and the steps that add it; `live`: it may take real money at once.
+pub(in crate::ops) async fn made_business(
+    app: &App,
+    operator: &str,
+    new: &NewBusiness,
+    live: bool,
+) -> Result<Result<(WithSecret, Vec<Step>), BusinessRefusal>, OpError> {
     let now = app.now();
     let checked = || -> Result<Business, BusinessRefusal> {
         Ok(Business {
@@ -257,6 +276,7 @@ pub async fn add_business(
             email: check_email(&new.email)?,
             webhook_url: new.webhook_url.as_deref().map(|url| check_url(app, url)).transpose()?,
             active: true,
+            live,
             wallet_enabled: false,
             rate_limit: None,
             wallet_rate_limit: None,
@@ -273,16 +293,14 @@ pub async fn add_business(
     let (secret, sealed) = fresh_secret(app, business.id)?;
     let act_id = app.store.id(IdKind::Act).await?;
     let subject = format!("business {}", business.id);
-    let unit = app
-        .store
-        .unit(business.id)
-        .await?
-        .steps(merchants::add_business(&business, sealed))
-        .step(acts::record_of(business.id, act_id, operator, "business add", &subject, "", now));
-    match app.store.apply(unit).await? {
-        Applied::Done(_) => Ok(Ok(WithSecret { business, secret, previous_until: None })),
-        other => Err(OpError::Fault(format!("a new business was refused: {other:?}"))),
-    }
+    let mut steps = merchants::add_business(&business, sealed).to_vec();
+    steps.push(acts::record_of(business.id, act_id, operator, "business add", &subject, "", now));
+    Ok(Ok((WithSecret { business, secret, previous_until: None }, steps)))
+}
+
+/// Whether a name will do for a business.
+pub(in crate::ops) fn is_name(name: &str) -> bool {
+    check_name(name).is_ok()
 }
 
 /// Changes the settings that `change` names.
@@ -323,12 +341,17 @@ pub async fn set_business(
         // Deliveries that wait for a paused target look at once whether this is another one.
         let is_moved = old.webhook_url != new.webhook_url;
         let unit = unit.steps(is_moved.then(|| deliveries::wake_paused(id, now)).into_iter().flatten());
+        let unit = match new.live && !old.live {
+            true => unit.steps(told_that_it_is_live(app, &new).await?),
+            false => unit,
+        };
         // Whoever switches the wallet on has looked at why it was stopped.
         let unit =
             unit.steps((change.wallet_enabled == Some(true)).then(|| wallets::resume_business(id, now)));
         match app.store.apply(unit).await? {
             Applied::Done(_) => {
                 app.directory.forget();
+                app.wake_workers();
                 return Ok(Ok(Business { version: new.version + 1, ..new }));
             }
             Applied::Conflict { .. } => {}
@@ -391,6 +414,8 @@ fn changed(app: &App, old: &Business, change: &BusinessChange) -> Result<Busines
             Some(Some(url)) => Some(check_url(app, url)?),
         },
         active: change.active.unwrap_or(old.active),
+        // Whoever switches a business on that waits has decided.
+        live: old.live || change.active == Some(true),
         wallet_enabled: change.wallet_enabled.unwrap_or(old.wallet_enabled),
         rate_limit: limit(change.rate_limit, old.rate_limit)?,
         wallet_rate_limit: limit(change.wallet_rate_limit, old.wallet_rate_limit)?,
@@ -412,6 +437,7 @@ fn told(old: &Business, new: &Business) -> String {
         ("email", both(&|one| quoted(&one.email))),
         ("webhook_url", both(&|one| url(&one.webhook_url))),
         ("active", both(&|one| switch(one.active))),
+        ("live mode", both(&|one| switch(one.live))),
         ("wallet", both(&|one| switch(one.wallet_enabled))),
         ("rate_limit", both(&|one| rate(one.rate_limit))),
         ("wallet_rate_limit", both(&|one| rate(one.wallet_rate_limit))),

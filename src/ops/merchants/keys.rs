@@ -29,6 +29,8 @@ const KEYS_MAX: usize = 200;
 pub enum KeyRefusal {
     #[error("there is no business {0}")]
     UnknownBusiness(i64),
+    #[error("the business waits for the operator and works in test mode alone; make a test key")]
+    Waits,
     #[error("there is no key {0}")]
     Unknown(i64),
     #[error("the label must have 1 to 100 characters and no control characters")]
@@ -72,8 +74,10 @@ pub async fn add_key(
     if !life.is_none_or(|life| life >= Span::seconds(1) && life <= LIFE_MAX) {
         return Ok(Err(KeyRefusal::Life));
     }
-    if app.store.business(business_id).await?.is_none() {
-        return Ok(Err(KeyRefusal::UnknownBusiness(business_id)));
+    match app.store.business(business_id).await? {
+        None => return Ok(Err(KeyRefusal::UnknownBusiness(business_id))),
+        Some(business) if mode == Mode::Live && business.waits() => return Ok(Err(KeyRefusal::Waits)),
+        Some(_) => {}
     }
     let now = app.now();
     let live = |key: &ApiKey| key.revoked_at.is_none() && key.expires_at.is_none_or(|at| at > now);

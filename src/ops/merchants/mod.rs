@@ -5,4 +5,5 @@ pub mod businesses;
 pub mod keys;
 pub mod prove_website;
 pub mod set_up;
+pub mod waiting;
 pub mod websites;

@@ -62,6 +62,8 @@ pub enum ByHandRefused {
         "no account can take this payment now: other customers owe the same amount; try again, or change it by a naira"
     )]
     NoAccount,
+    #[error("the business waits for the operator and works in test mode alone; make a test payment")]
+    Waits,
     #[error("test payments need a test account; ask the operator to add one")]
     NoTestAccount,
 }
@@ -78,9 +80,10 @@ pub async fn ask_for_payment(
     wanted: &ByHand<'_>,
 ) -> Result<Result<PaymentView, ByHandRefused>, OpError> {
     let most = app.config.payments.max_amount;
-    let Some(business) = app.store.business(wanted.business_id).await?.filter(|business| business.active)
-    else {
-        return Ok(Err(ByHandRefused::UnknownBusiness));
+    let business = match app.store.business(wanted.business_id).await?.filter(|business| business.active) {
+        None => return Ok(Err(ByHandRefused::UnknownBusiness)),
+        Some(business) if !business.works_in(wanted.mode) => return Ok(Err(ByHandRefused::Waits)),
+        Some(business) => business,
     };
     let websites = app.store.websites(wanted.business_id).await?;
     let new = match checked(app, wanted, &websites, business.webhook_url.as_deref()) {

@@ -30,10 +30,12 @@ pub async fn invite_member(
     if app.store.members(business_id).await?.len() >= MEMBERS_MAX {
         return Ok(Err(UserRefusal::TooMany));
     }
+    // Of one that nobody has looked at, the name could be anything that a stranger wants to have sent.
+    let name = if business.waits() { "a new business" } else { &business.name };
     let place = Place::Member(business_id, role);
     for _ in 0..RACES_MAX {
         let Some(user) = app.store.user_by_email(&email).await? else {
-            let proof = if are_sent(app) { Proof::Mail(&business.name) } else { Proof::Nothing };
+            let proof = if are_sent(app) { Proof::Mail(name) } else { Proof::Nothing };
             match add_new(app, operator, (&email, proof), place, None).await? {
                 Some(answer) => {
                     app.wake_workers();
@@ -52,7 +54,7 @@ pub async fn invite_member(
         }
         if !user.is_vouched && memberships.is_empty() && user.staff.is_none() {
             // Nobody's: an invitation that was lost, or a member who was removed.
-            match invite_anew(app, operator, &user, place, &business.name).await? {
+            match invite_anew(app, operator, &user, place, name).await? {
                 Some(added) => return Ok(Ok(added)),
                 None => continue,
             }
@@ -61,8 +63,7 @@ pub async fn invite_member(
             return Ok(Err(UserRefusal::Unproven(email)));
         }
         // What he may do elsewhere stays as it is, and so do his sessions.
-        let text =
-            format!("You are a member of {} now. Sign in at {}/sign-in.\n", business.name, app.public_url());
+        let text = format!("You are a member of {name} now. Sign in at {}/sign-in.\n", app.public_url());
         let unit = app.store.unit(user.id).await?.step(users::unchanged(&user));
         let unit = unit
             .steps(membership(place, &user, app))

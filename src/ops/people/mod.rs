@@ -1,4 +1,4 @@
-//! People who sign in: adding and ending users, their links, signing in, sessions, the second factor, and the members
+//! People who sign in: adding and ending users, registering themselves with a business, their links, signing in, sessions, the second factor, and the members
 //! of a business. Tries of passwords and codes are counted before they are judged (`tries`).
 
 pub mod invite;
@@ -6,6 +6,7 @@ pub mod links;
 pub mod mailed;
 pub mod members;
 pub mod passwords;
+pub mod register;
 pub mod second_factor;
 pub mod sessions;
 pub mod sign_in;

@@ -70,6 +70,8 @@ pub struct AtBusiness {
     pub business_id: i64,
     pub business: String,
     pub role: MemberRole,
+    /// It may take real money; one that waits for the operator may not.
+    pub is_live: bool,
 }
 
 impl AtBusiness {
@@ -120,7 +122,12 @@ pub async fn is_code_awaited(app: &App, token: &str) -> Result<bool, OpError> {
 /// The businesses of which somebody is a member.
 pub async fn businesses_of(app: &App, session: &Session) -> Result<Vec<AtBusiness>, OpError> {
     let memberships = app.store.memberships(session.user_id).await?;
-    let place = |Membership { business_id, business, role }| AtBusiness { business_id, business, role };
+    let place = |one: Membership| AtBusiness {
+        business_id: one.business_id,
+        business: one.business,
+        role: one.role,
+        is_live: one.is_live,
+    };
     Ok(memberships.into_iter().map(place).collect())
 }
 

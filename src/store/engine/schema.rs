@@ -68,6 +68,7 @@ pub(in crate::store) const MIGRATIONS: &[Migration] = migrations![
     "0037_rights_and_addresses",
     "0038_statement",
     "0039_alarms_found",
+    "0040_registrations",
 ];
 
 impl Migration {
@@ -289,6 +290,7 @@ mod tests {
         ("0037_rights_and_addresses", "378e53138a44566c1244c8ad7a308ee75e6936e851f6b0c458ffceea8c08ad60"),
         ("0038_statement", "dfeb0cbebc203a1283c5a69d82243f1227c5ae625f38537e3ed29df1ce36d060"),
         ("0039_alarms_found", "d048053ea3bd527491cfca8683f1b5bc1ed28938e766d9553c0c88bdf1964805"),
+        ("0040_registrations", "d4ddf90de5e08295f0e198ef2bc69595a3b3d3f170cab86c7f43074a4b6a018e"),
     ];
 
     #[test]

@@ -23,7 +23,7 @@ macro_rules! business_columns {
         $form!(
             $($t,)? "id", "name", "email", "webhook_url", "is_active", "is_wallet_enabled", "rate_limit",
             "wallet_rate_limit", "charge_rate", "charge_fixed_kobo", "charge_cap_kobo", "is_charge_paid_by_customer",
-            "is_charged", "created_at", "version"
+            "is_charged", "created_at", "version", "is_live"
         )
     };
 }
@@ -52,6 +52,11 @@ statements! {
     }
     BUSINESS: query { concat!("select ", business_columns!(plain), " from businesses where id = $1") }
     BUSINESSES: query { concat!("select ", business_columns!(plain), " from businesses order by id limit $1") }
+    BUSINESSES_WAITING: query {
+        concat!(
+            "select ", business_columns!(plain), " from businesses where is_live = 0 and is_active = 1 order by id limit $1"
+        )
+    }
     BALANCES: query {
         "select business_id, balance_kobo from merchant_balances where business_id >= $1 and business_id <= $2"
     }
@@ -59,13 +64,13 @@ statements! {
         id: Int, name: Text, email: Text, webhook_url: Text, is_active: Int, is_wallet_enabled: Int,
         rate_limit: Int, wallet_rate_limit: Int, charge_rate: Int, charge_fixed_kobo: Int,
         charge_cap_kobo: Int, is_charge_paid_by_customer: Int, is_charged: Int, webhook_secret: Bytes,
-        created_at: Int, updated_at: Int, version: Int
+        created_at: Int, updated_at: Int, version: Int, is_live: Int
     }
     ADD_BALANCE: insert(merchant_balances) { business_id: Int, balance_kobo: Int }
     SET_BUSINESS: query {
         "update businesses set name = $3, email = $4, webhook_url = $5, is_active = $6, is_wallet_enabled = $7, \
          rate_limit = $8, wallet_rate_limit = $9, charge_rate = $10, charge_fixed_kobo = $11, \
-         charge_cap_kobo = $12, is_charge_paid_by_customer = $13, is_charged = $14, updated_at = $15, \
+         charge_cap_kobo = $12, is_charge_paid_by_customer = $13, is_charged = $14, updated_at = $15, is_live = $16, \
          version = version + 1 where id = $1 and version = $2"
     }
     SECRETS: query {
@@ -163,6 +168,7 @@ fn business(row: &mut Reader) -> Result<Business, StoreError> {
         },
         created_at: row.time("created_at")?,
         version: row.int("version")?,
+        live: row.flag("is_live")?,
     })
 }
 
@@ -250,6 +256,12 @@ impl Store {
     /// All businesses by id, up to [`BUSINESSES_MAX`].
     pub async fn businesses(&self) -> Result<Vec<Business>, StoreError> {
         let rows = self.read(&BUSINESSES, vec![BUSINESSES_MAX.into()]).await?;
+        rows.into_iter().map(|row| business(&mut row.reader("businesses"))).collect()
+    }
+
+    /// Businesses that wait for the operator, the oldest first.
+    pub async fn businesses_waiting(&self, limit: usize) -> Result<Vec<Business>, StoreError> {
+        let rows = self.read(&BUSINESSES_WAITING, vec![(limit as i64).into()]).await?;
         rows.into_iter().map(|row| business(&mut row.reader("businesses"))).collect()
     }
 
@@ -350,6 +362,7 @@ pub fn add_business(business: &Business, sealed_secret: Vec<u8>) -> [Step; 2] {
         created_at: business.created_at.into(),
         updated_at: business.created_at.into(),
         version: business.version.into(),
+        is_live: business.live.into(),
     };
     [Step::insert(row), Step::insert(ADD_BALANCE { business_id: business.id.into(), balance_kobo: 0.into() })]
 }
@@ -375,6 +388,7 @@ pub fn set_business(business: &Business, now: Timestamp) -> Step {
             schedule.paid_by_customer.into(),
             schedule.enabled.into(),
             now.into(),
+            business.live.into(),
         ],
     )
 }

@@ -26,6 +26,7 @@ pub mod payment_walk;
 pub mod payments;
 pub mod places;
 pub mod refused;
+pub mod registrations;
 pub mod seals;
 pub mod sessions;
 pub mod settlements;

@@ -42,7 +42,7 @@ statements! {
     }
     REMOVE_MEMBER: query { "delete from members where business_id = $1 and user_id = $2 and role = $3" }
     MEMBERSHIPS: query {
-        "select m.business_id, m.role, b.name from members m join businesses b on b.id = m.business_id \
+        "select m.business_id, m.role, b.name, b.is_live from members m join businesses b on b.id = m.business_id \
          where m.user_id = $1 order by m.business_id limit $2"
     }
     MEMBERS: query {
@@ -89,6 +89,8 @@ pub struct Membership {
     pub business_id: i64,
     pub business: String,
     pub role: MemberRole,
+    /// The business may take real money.
+    pub is_live: bool,
 }
 
 /// A user as a member of one business.
@@ -272,6 +274,7 @@ impl Store {
                 business_id: r.int("business_id")?,
                 business: r.text("name")?,
                 role: r.word("role", MemberRole::parse)?,
+                is_live: r.flag("is_live")?,
             })
         };
         rows.into_iter().map(membership).collect()

@@ -26,6 +26,26 @@ on_both! {
         assert!(desk.text(&["business", "show", "1"]).contains("balance:           NGN 0.00"));
     }
 
+    async fn a_business_that_waits_is_shown_so_and_activated(db: TestDatabase) {
+        use tillbell::domain::merchant::Business;
+        use tillbell::store::tables::merchants::set_business;
+        let desk = Desk::new(&db);
+        desk.business("Shop");
+        desk.business("Zobo Corner");
+        let app = desk.app().await;
+        let one = app.store.business(2).await.unwrap().unwrap();
+        let unit = app.store.unit(2).await.unwrap().step(set_business(&Business { live: false, ..one }, app.now()));
+        assert!(app.store.apply(unit).await.unwrap().is_done());
+        assert_eq!(desk.json(&["business", "show", "2"])["waits_for_operator"], true);
+        let list = desk.json(&["business", "list"]);
+        assert_eq!((&list["businesses"][0]["waits_for_operator"], &list["businesses"][1]["waits_for_operator"]), (&false.into(), &true.into()));
+        assert!(desk.refused(&["key", "add", "2"]).contains("works in test mode alone"));
+        let set = desk.json(&["business", "set", "2", "--active", "on"]);
+        assert_eq!((&set["active"], &set["waits_for_operator"]), (&true.into(), &serde_json::Value::Null));
+        desk.json(&["key", "add", "2"]);
+        assert!(!desk.text(&["business", "list"]).contains("waits"), "where nobody registers, nothing is told of it");
+    }
+
     async fn a_business_whose_wallet_payments_are_stopped_is_shown_so(db: TestDatabase) {
         use tillbell::store::tables::wallets;
         let desk = Desk::new(&db);

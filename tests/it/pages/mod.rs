@@ -12,6 +12,7 @@ mod desk_keys;
 mod desk_pages;
 mod gallery;
 mod lists;
+mod registering;
 mod samples;
 mod signing_in;
 pub mod visitor;

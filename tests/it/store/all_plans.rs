@@ -40,6 +40,7 @@ const VALUES: &[(&str, &str)] = &[
     ("charge_percentage_kobo", "0"),
     ("charge_fixed_kobo", "0"),
     ("charge_kobo", "0"),
+    ("businesses.is_live", "case when n % 20 = 0 then 0 else 1 end"),
     ("websites.status", "case when n % 20 = 0 then 'pending' else 'approved' end"),
     ("payments.kind", "case when n % 60 = 0 then 'topup' else 'transfer' end"),
     (
@@ -113,6 +114,7 @@ const WALKS: &[(&str, &str, &[Engine], &str)] = &[
         BOTH,
         "an operator's question: each business is asked by the key of its payments",
     ),
+    ("BUSINESSES_WAITING", "businesses", BOTH, "its index holds only businesses that wait for an operator"),
     ("WEBSITES_PENDING", "websites", BOTH, "its index holds only websites that wait for an operator"),
     (
         "OVERLAPPING",

@@ -105,6 +105,7 @@ async fn add(ask: &Ask, here: &Here) -> Result<Acted, OpError> {
         Err(KeyRefusal::Life) => {
             return refused("expires", "Write a number of days from 1 to 3650, or leave it empty.");
         }
+        Err(why @ KeyRefusal::Waits) => Err(Refusal::new(ADD, "mode", sentence(&why.to_string()))),
         Err(KeyRefusal::Label) => return refused("label", "Write 1 to 100 characters on one line."),
         Err(why) => Err(Refusal::new(ADD, "", sentence(&why.to_string()))),
     })

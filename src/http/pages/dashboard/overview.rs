@@ -215,6 +215,14 @@ fn hand(ask: &Ask, here: &Here, waits: &BusinessWaits, ending: &[EndingKey]) -> 
     };
     let since = |at: Option<Timestamp>| at.map_or_else(String::new, |at| age(ask.app().now().since(at)));
     let mut all = Vec::new();
+    if !here.at.is_live {
+        all.push(ToDo {
+            badge: Badge::new(Tone::Warn, "Waits"),
+            title: "Your business works in test mode".into(),
+            text: "The operator looks at it before it takes real money. A mail tells you when it may.".into(),
+            link: None,
+        });
+    }
     let trouble = &waits.webhooks;
     if trouble.failed.count > 0 {
         all.push(ToDo {

@@ -3,7 +3,7 @@
 use axum::response::Response;
 use url::form_urlencoded;
 
-use super::businesses::{Wrong, accounts_of, decide_website, field, shown_once, website_rows};
+use super::businesses::{Wrong, accounts_of, decide_website, field, shown_once, state, website_rows};
 use super::page::DeskView;
 use super::{DeskPage, forbidden, frame, id_behind, may};
 use crate::domain::merchant::{Business, Mode};
@@ -176,7 +176,7 @@ async fn show(ask: &Ask, standing: &BusinessStanding, wrong: Option<Wrong>) -> R
     if let Some(at) = standing.wallet_stopped_at {
         facts = facts.fact("Wallet payments stopped for wrong PINs", zone.exact(at));
     }
-    let state = if business.active { (Tone::Good, "active") } else { (Tone::Bad, "switched off") };
+    let state = state(business);
     let mut view = DeskView::new(frame(ask, &business.name, DeskPage::Business).await?, &business.name)
         .back(OPERATOR_BUSINESSES, "All businesses")
         .act(Cell::badge(state.0, state.1))
@@ -201,6 +201,9 @@ async fn show(ask: &Ask, standing: &BusinessStanding, wrong: Option<Wrong>) -> R
         .add(with_pager(ask, &here, "keys", &keys, key_rows(ask, &keys.rows)))
         .section("accounts", "Accounts of its own")
         .add(account_rows(&accounts));
+    if may_act && business.waits() {
+        view = view.section("activate", "It waits for you").add(activate_form(ask, &here));
+    }
     if may_act {
         view = view.section("set", "Settings and charges").add(set_form(ask, business, &here, wrong));
     }
@@ -213,6 +216,13 @@ fn with_pager<T>(ask: &Ask, here: &str, list: &str, page: &Page<T>, rows: Rows) 
     let newest = ask.query(list).is_some().then(|| format!("{here}#{list}"));
     let pager = (older.is_some() || newest.is_some()).then_some(Pager { newest, older, note: None });
     Rows { pager, ..rows }
+}
+
+/// Lets a business take real money that somebody registered himself.
+fn activate_form(ask: &Ask, here: &str) -> Form {
+    ask.new_form("activate-business", here, "Let it take real money")
+        .hidden("act", "set")
+        .hidden("active", "on")
 }
 
 fn set_form(ask: &Ask, business: &Business, here: &str, wrong: Option<&Wrong>) -> Form {
@@ -230,12 +240,17 @@ fn set_form(ask: &Ask, business: &Business, here: &str, wrong: Option<&Wrong>) -
         let choices = vec![Choice::new("on", on), Choice::new("off", off)];
         filled(name, label, Kind::Select(choices))
     };
+    let mut standings = vec![Choice::new("on", "Active"), Choice::new("off", "Switched off: its keys stop")];
+    // What is no switch is left alone.
+    if business.waits() {
+        standings.insert(0, Choice::new("waits", "Waits for you: test mode alone"));
+    }
     // What was refused is still compared with what stood there at first.
     let shown = if is_wrong { ask.field(SHOWN).to_owned() } else { encoded(&now) };
     ask.new_form(SET, here, "Change it")
         .hidden("act", "set")
         .hidden(SHOWN, shown)
-        .field(choice("active", "Business", "Active", "Switched off: its keys stop"))
+        .field(filled("active", "Business", Kind::Select(standings)))
         .field(choice("wallet", "Wallet payments", "On", "Off"))
         .field(choice("charged", "Charges", "On", "Off"))
         .field(filled("percentage", "Percentage", Kind::Text))
@@ -256,7 +271,7 @@ fn as_it_is(business: &Business) -> [(&'static str, String); 9] {
     let limit = |limit: Option<i64>| limit.map_or_else(String::new, |limit| limit.to_string());
     let schedule = &business.schedule;
     [
-        ("active", on(business.active)),
+        ("active", if business.waits() { "waits".to_owned() } else { on(business.active) }),
         ("wallet", on(business.wallet_enabled)),
         ("charged", on(schedule.enabled)),
         ("percentage", Money(schedule.rate).to_string()),

@@ -4,7 +4,7 @@ use axum::response::Response;
 
 use super::page::{Block, DeskView};
 use super::{DeskPage, forbidden, frame, may};
-use crate::domain::merchant::Website;
+use crate::domain::merchant::{Business, Website};
 use crate::domain::user::{MemberRole, StaffRight, normal_email};
 use crate::http::pages::ask::Ask;
 use crate::http::pages::export::{csv_file, is_csv};
@@ -21,6 +21,7 @@ use crate::ops::csv::CsvSource;
 use crate::ops::merchants::businesses::{
     BusinessPage, BusinessRefusal, ChargeChange, NewBusiness, add_business, browse_businesses,
 };
+use crate::ops::merchants::waiting::waiting_businesses;
 use crate::ops::merchants::websites::{approve_website, pending_websites, reject_website};
 use crate::ops::people::users::{Place, add_user};
 
@@ -154,6 +155,10 @@ async fn show(ask: &Ask, wrong: Option<Wrong>) -> Result<Response, OpError> {
     };
     let mut view = DeskView::new(frame(ask, "Businesses", DeskPage::Businesses).await?, "Businesses")
         .refused(wrong.as_ref().map(|wrong| wrong.why.as_str()));
+    let waiting = waiting_businesses(ask.app()).await?;
+    if !waiting.is_empty() {
+        view = view.section("waiting", "Businesses that wait for you").add(waiting_rows(ask, &waiting));
+    }
     if !websites.is_empty() {
         view = view.section("pending", "Websites that wait for you");
         view = view.add(website_rows(ask, OPERATOR_BUSINESSES, &websites, wrong.as_ref(), may_act));
@@ -163,6 +168,29 @@ async fn show(ask: &Ask, wrong: Option<Wrong>) -> Result<Response, OpError> {
         view = view.section("add", "Add a business").add(add_form(ask, wrong.as_ref()));
     }
     Ok(view.answer(ask))
+}
+
+/// How a business stands.
+pub fn state(business: &Business) -> (Tone, &'static str) {
+    match (business.active, business.live) {
+        (true, true) => (Tone::Good, "active"),
+        (true, false) => (Tone::Warn, "waits for you"),
+        (false, _) => (Tone::Bad, "switched off"),
+    }
+}
+
+/// Businesses that people registered themselves; each is decided on its own page.
+fn waiting_rows(ask: &Ask, waiting: &[Business]) -> Rows {
+    let columns = vec![Column::new("Name"), Column::new("E-mail"), Column::new("Registered")];
+    let mut rows = Rows::new("Waiting businesses", columns, Empty::new("None waits", ""));
+    for one in waiting {
+        rows.row(vec![
+            Cell::link(format!("{OPERATOR_BUSINESSES}/{}", one.id), &one.name),
+            Cell::text(&one.email),
+            ask.zone().time(one.created_at).into(),
+        ]);
+    }
+    rows
 }
 
 fn add_form(ask: &Ask, wrong: Option<&Wrong>) -> Form {
@@ -190,10 +218,8 @@ fn rows(ask: &Ask, page: &BusinessPage, query: &str, is_on: bool) -> Rows {
     let mut rows = Rows::new("Businesses", columns, empty);
     for row in &page.rows {
         let one = &row.business;
-        let mut state = vec![match one.active {
-            true => Cell::badge(Tone::Good, "active"),
-            false => Cell::badge(Tone::Bad, "switched off"),
-        }];
+        let (tone, word) = state(one);
+        let mut state = vec![Cell::badge(tone, word)];
         if one.wallet_enabled {
             state.push(Cell::badge(Tone::Info, "wallet"));
         }

@@ -18,7 +18,8 @@ use crate::http::pages::text::grouped;
 use crate::http::pages::text::percent;
 use crate::http::pages::times::age;
 use crate::http::paths::{
-    OPERATOR_ALERTS, OPERATOR_AUDIT, OPERATOR_MAILBOXES, OPERATOR_PAYMENTS, OPERATOR_WEBHOOKS,
+    OPERATOR_ALERTS, OPERATOR_AUDIT, OPERATOR_BUSINESSES, OPERATOR_MAILBOXES, OPERATOR_PAYMENTS,
+    OPERATOR_WEBHOOKS,
 };
 use crate::ops::OpError;
 use crate::ops::figures::alarms::{DeskAlarm, alarms};
@@ -116,7 +117,14 @@ fn waiting(ask: &Ask, waits: &DeskWaits) -> Vec<Tile> {
     let open = Tile::money("Open payments", waits.open.amount)
         .href(link(OPERATOR_PAYMENTS, &[("status", "pending"), ("mode", "live")]));
     let open = open.note(format!("{} payments", grouped(waits.open.count)));
-    alerts.chain([webhooks, open]).collect()
+    // Where nobody registers there is nothing to look at.
+    let businesses = waits.businesses.first().map(|oldest| {
+        Tile::new("New businesses", grouped(i64::try_from(waits.businesses.len()).unwrap_or(i64::MAX)))
+            .href(OPERATOR_BUSINESSES)
+            .tone(Tone::Warn)
+            .note(format!("wait for you, oldest {} ago", age(now.since(oldest.created_at))))
+    });
+    alerts.chain([webhooks, open]).chain(businesses).collect()
 }
 
 fn figures(today: &Figures, month: &Figures) -> Vec<Tile> {
@@ -233,7 +241,7 @@ fn alarm(alarm: &DeskAlarm) -> Notice {
                 "Wallet payments of {count} businesses are stopped because of wrong PINs. Find out who tries, then \
                  switch the wallet of the business on again."
             ),
-            crate::http::paths::OPERATOR_BUSINESSES.to_owned(),
+            OPERATOR_BUSINESSES.to_owned(),
             "Businesses",
         ),
         DeskAlarm::Paused(count) => (

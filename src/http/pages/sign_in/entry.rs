@@ -3,12 +3,12 @@
 use axum::response::Response;
 use http::StatusCode;
 
-use super::{BUSY, home, too_many};
+use super::{BUSY, home, register, too_many};
 use crate::http::pages::ask::Ask;
 use crate::http::pages::field::{Field, Kind};
 use crate::http::pages::layout::link;
 use crate::http::pages::plain::{Plain, wait};
-use crate::http::paths::{FORGOT, SIGN_IN, SIGN_IN_CODE};
+use crate::http::paths::{FORGOT, REGISTER, SIGN_IN, SIGN_IN_CODE};
 use crate::ops::OpError;
 use crate::ops::people::sign_in::{From, SignInRefused, SignedIn, sign_in};
 
@@ -50,6 +50,7 @@ fn page(ask: &Ask, wrong: Option<String>) -> Plain {
     let form =
         ask.new_form(FORM, SIGN_IN, "Sign in").hidden("next", ask.next_or("")).field(email).field(password);
     let page = Plain::new(ask, "Sign in").form(form).link(FORGOT, "You cannot sign in?");
+    let page = if register::is_on(ask) { page.link(REGISTER, "Open a business") } else { page };
     match wrong {
         Some(_) => page.refused("You are not signed in. See below why."),
         None => page,

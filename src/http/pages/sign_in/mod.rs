@@ -6,6 +6,8 @@ pub mod entry;
 pub mod forgot;
 pub mod me;
 mod qr;
+pub mod register;
+pub mod registered;
 pub mod welcome;
 
 use axum::response::Response;
