@@ -141,6 +141,16 @@ impl Browser {
         self.call("POST", "forward", Some(json!({})));
     }
 
+    /// Where it is, with what is asked there.
+    pub fn address(&self) -> String {
+        self.call("GET", "url", None).as_str().unwrap().to_owned()
+    }
+
+    /// Runs a script in the page, whatever its policy says, and waits for what that promises.
+    pub fn execute(&self, script: &str, arguments: Value) -> Value {
+        self.call("POST", "execute/sync", Some(json!({"script": script, "args": arguments})))
+    }
+
     pub fn title(&self) -> String {
         self.call("GET", "title", None).as_str().unwrap().to_owned()
     }
@@ -179,6 +189,12 @@ impl Browser {
         let path = format!("{}/element/{body}/text", self.tab);
         let text = request(self.port, "GET", &path, None)?;
         Ok(text.as_str().unwrap_or_default().to_owned())
+    }
+
+    /// The texts of such elements.
+    pub fn texts(&self, css: &str) -> Vec<String> {
+        let text = |element: &String| self.call("GET", &format!("element/{element}/text"), None);
+        self.find(css).iter().map(text).map(|text| text.as_str().unwrap_or_default().to_owned()).collect()
     }
 
     /// Waits for a page that shows this: what was touched may still be loading.
