@@ -191,12 +191,6 @@ impl Browser {
         Ok(text.as_str().unwrap_or_default().to_owned())
     }
 
-    /// The texts of such elements.
-    pub fn texts(&self, css: &str) -> Vec<String> {
-        let text = |element: &String| self.call("GET", &format!("element/{element}/text"), None);
-        self.find(css).iter().map(text).map(|text| text.as_str().unwrap_or_default().to_owned()).collect()
-    }
-
     /// Waits for a page that shows this: what was touched may still be loading.
     #[track_caller]
     pub fn shows(&self, part: &str) {
@@ -208,6 +202,16 @@ impl Browser {
                 text if started.elapsed() > SHOWN_WITHIN => panic!("{part:?} is not on this page:\n{text:?}"),
                 _ => std::thread::sleep(LOOK_EVERY),
             }
+        }
+    }
+
+    /// Waits for an element that the page makes by itself.
+    #[track_caller]
+    pub fn wait_for(&self, css: &str) {
+        let started = Instant::now();
+        while !self.has(css) {
+            assert!(started.elapsed() < SHOWN_WITHIN, "no {css} on this page:\n{}", self.text());
+            std::thread::sleep(LOOK_EVERY);
         }
     }
 
