@@ -32,12 +32,16 @@
   if (!desk || desk.dataset.keys !== "on") return;
   desk.querySelectorAll("kbd[hidden]").forEach(function (key) { key.hidden = false; });
   var walk = Array.from(desk.querySelectorAll("[data-walk] td.lead a"));
-  // Since when somebody can see the page, and whether it is being left: until the next one is seen no key counts.
-  var seen = Infinity, leaving = false;
+  // Whether the page is being left: until the next one is seen no key counts. data-keys says when they do.
+  var leaving = false, soon;
   window.addEventListener("pageshow", function () {
     leaving = false;
+    desk.dataset.keys = "on";
+    clearTimeout(soon);
     desk.querySelectorAll("form[data-sent]").forEach(function (form) { delete form.dataset.sent; });
-    requestAnimationFrame(function () { requestAnimationFrame(function () { seen = performance.now(); }); });
+    requestAnimationFrame(function () { requestAnimationFrame(function () {
+      soon = setTimeout(function () { desk.dataset.keys = "ready"; }, 400);
+    }); });
   });
   function typing(element) {
     return element.isContentEditable || /^(textarea|select)$/i.test(element.tagName) ||
@@ -65,7 +69,7 @@
     if (typing(event.target)) return;
     var moves = event.key === "ArrowDown" || event.key === "ArrowUp";
     if (moves && walk.length) { step(event.key === "ArrowDown" ? 1 : -1); event.preventDefault(); return; }
-    if (event.repeat || event.shiftKey || leaving || performance.now() < seen + 400) return;
+    if (event.repeat || event.shiftKey || leaving || desk.dataset.keys !== "ready") return;
     var target = desk.querySelector('[data-key="' + CSS.escape(event.key) + '"]');
     if (!target) return;
     event.preventDefault();

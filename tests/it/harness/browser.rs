@@ -141,6 +141,16 @@ impl Browser {
         self.call("POST", "forward", Some(json!({})));
     }
 
+    /// Where it is, with what is asked there.
+    pub fn address(&self) -> String {
+        self.call("GET", "url", None).as_str().unwrap().to_owned()
+    }
+
+    /// Runs a script in the page, whatever its policy says, and waits for what that promises.
+    pub fn execute(&self, script: &str, arguments: Value) -> Value {
+        self.call("POST", "execute/sync", Some(json!({"script": script, "args": arguments})))
+    }
+
     pub fn title(&self) -> String {
         self.call("GET", "title", None).as_str().unwrap().to_owned()
     }
@@ -192,6 +202,16 @@ impl Browser {
                 text if started.elapsed() > SHOWN_WITHIN => panic!("{part:?} is not on this page:\n{text:?}"),
                 _ => std::thread::sleep(LOOK_EVERY),
             }
+        }
+    }
+
+    /// Waits for an element that the page makes by itself.
+    #[track_caller]
+    pub fn wait_for(&self, css: &str) {
+        let started = Instant::now();
+        while !self.has(css) {
+            assert!(started.elapsed() < SHOWN_WITHIN, "no {css} on this page:\n{}", self.text());
+            std::thread::sleep(LOOK_EVERY);
         }
     }
 

@@ -9,11 +9,10 @@ use crate::people::PASSWORD;
 
 const DOWN: &str = "\u{e015}";
 const ENTER: &str = "\u{e007}";
-/// Longer than the first moment of a page, in which keys do nothing.
-const MOMENT: std::time::Duration = std::time::Duration::from_millis(1_200);
 
+/// In the first moment of a page keys do nothing.
 fn press(browser: &Browser, keys: &str) {
-    std::thread::sleep(MOMENT);
+    browser.wait_for("[data-keys=ready]");
     browser.press(keys);
 }
 

@@ -1,6 +1,7 @@
 //! What the pages of people who sign in are made of: what they load, and every component, looked at in a browser.
 
 mod assets;
+mod axe;
 mod contrast;
 mod dashboard_acts;
 mod dashboard_routes;
@@ -10,6 +11,7 @@ mod desk;
 mod desk_alerts;
 mod desk_keys;
 mod desk_pages;
+mod every_page;
 mod gallery;
 mod lists;
 mod registering;
