@@ -191,6 +191,12 @@ impl Browser {
         Ok(text.as_str().unwrap_or_default().to_owned())
     }
 
+    /// The texts of such elements.
+    pub fn texts(&self, css: &str) -> Vec<String> {
+        let text = |element: &String| self.call("GET", &format!("element/{element}/text"), None);
+        self.find(css).iter().map(text).map(|text| text.as_str().unwrap_or_default().to_owned()).collect()
+    }
+
     /// Waits for a page that shows this: what was touched may still be loading.
     #[track_caller]
     pub fn shows(&self, part: &str) {

@@ -14,6 +14,7 @@ mod desk_pages;
 mod every_page;
 mod gallery;
 mod lists;
+mod main_ways;
 mod registering;
 mod samples;
 mod signing_in;
