@@ -57,7 +57,13 @@ pub fn judge<'b>(mail: &ParsedMail, tables: &[TextTable], banks: &'b Banks) -> J
             judgement.doubts.push(format!("{from} is not one of the bank's known senders"));
         }
     }
-    if let Some((bank, starts)) = quoted(tables, banks) {
+    // A person's forward is not sent from the bank's own address: there two rows more beside a "From:" may be fields of the
+    // bank's, or of the payer's.
+    let is_the_banks = judgement.bank.is_some() && !judgement.stranger;
+    let quote = quoted(tables, banks);
+    if quote.as_ref().is_some_and(|quote| is_the_banks && !quote.opened) {
+        judgement.doubts.push("rows of the mail look like the head of a forwarded mail".into());
+    } else if let Some(Quote { bank, starts, .. }) = quote {
         judgement.why.push("forwarded by hand: the sender is a person, not the bank".into());
         judgement.authenticity = Authenticity::Forwarded;
         judgement.bank = Some(bank);
@@ -109,9 +115,18 @@ fn look_alike<'b>(domain: &str, banks: &'b Banks) -> Option<&'b Bank> {
     })
 }
 
-/// A forward: the quoted head names a bank's sender. Gives where the quoted content begins.
-fn quoted<'b>(tables: &[TextTable], banks: &'b Banks) -> Option<(&'b Bank, Vec<usize>)> {
-    let mut bank = None;
+/// The head of a mail inside of another one, that names a bank's sender.
+struct Quote<'b> {
+    bank: &'b Bank,
+    /// Where the quoted content begins, for each text table.
+    starts: Vec<usize>,
+    /// Words of a mail program stand above it.
+    opened: bool,
+}
+
+/// A forward: the quoted head names a bank's sender.
+fn quoted<'b>(tables: &[TextTable], banks: &'b Banks) -> Option<Quote<'b>> {
+    let (mut bank, mut is_opened) = (None, false);
     let mut starts = vec![0; tables.len()];
     for (s, table) in tables.iter().enumerate() {
         let lines: Vec<String> = table
@@ -130,6 +145,7 @@ fn quoted<'b>(tables: &[TextTable], banks: &'b Banks) -> Option<(&'b Bank, Vec<u
             let Some(found) = addresses(line).find_map(|a| banks.by_sender(&a)) else { continue };
             if others >= 2 || opened {
                 bank = Some(found);
+                is_opened |= opened;
                 let head = lines[i..]
                     .iter()
                     .take(FORWARD_HEAD_ROWS)
@@ -140,7 +156,7 @@ fn quoted<'b>(tables: &[TextTable], banks: &'b Banks) -> Option<(&'b Bank, Vec<u
             }
         }
     }
-    bank.map(|b| (b, starts))
+    bank.map(|bank| Quote { bank, starts, opened: is_opened })
 }
 
 fn opens_forward(line: &str) -> bool {

@@ -39,6 +39,8 @@ pub struct Page {
     pub disguised: bool,
     /// The style has parts that are not followed here, and text is shown with them.
     pub unread_style: bool,
+    /// A figure is crossed out.
+    pub struck_figure: bool,
     /// Markup took in what stood behind it, or the mail ends inside of a tag: rows may be missing.
     pub unclosed_markup: bool,
 }
@@ -87,7 +89,7 @@ pub fn read(html: &str) -> Result<Page, String> {
     for (cell, blanks) in &walk.blanks {
         table.lost(cell, *blanks);
     }
-    Ok(Page { table, hidden, disguised, unread_style, unclosed_markup })
+    Ok(Page { table, hidden, disguised, unread_style, struck_figure: walk.struck, unclosed_markup })
 }
 
 /// Whether hidden text could be meant to be taken for an alert: figures or the words of one.
@@ -115,6 +117,7 @@ struct Walk {
     hidden: String,
     turned: bool,
     unread: bool,
+    struck: bool,
 }
 
 impl Walk {
@@ -137,6 +140,7 @@ impl Walk {
                 Node::Text(text) => {
                     self.turned |= look.turned && !text.trim().is_empty();
                     self.unread |= look.unread && !text.trim().is_empty();
+                    self.struck |= look.struck && text.contains(|c: char| c.is_ascii_digit());
                     // Lines of preformatted text are lines.
                     let lines = if above.iter().any(|e| e.name() == "pre") { usize::MAX } else { 1 };
                     for (i, line) in text.splitn(lines, '\n').enumerate() {

@@ -278,6 +278,9 @@ fn visible(mail: &ParsedMail, doubts: &mut Vec<String>) -> Result<Seen, String> 
                         "the CSS reverses or adds text, so the mail does not show what was written".into(),
                     );
                 }
+                if page.struck_figure {
+                    doubts.push("the mail shows a figure that is crossed out".into());
+                }
                 if page.unread_style {
                     doubts.push("the CSS cannot be evaluated as a whole, so text may be hidden".into());
                 }

@@ -260,10 +260,19 @@ pub(super) struct Shared {
 pub(super) struct States {
     /// Folded.
     pub labels: Vec<String>,
+    pub label_ends: Pattern,
+    pub other_labels: Pattern,
     pub come: Pattern,
+    pub out: Pattern,
+    pub kept: Pattern,
+    pub none_kept: Pattern,
+    pub waiting: Pattern,
+    pub charges: Pattern,
+    pub advice: Pattern,
     pub prose: Pattern,
     pub other: Pattern,
     pub lost: Pattern,
+    pub went: Vec<Pattern>,
     pub about: Pattern,
     pub general: Pattern,
     pub plural: Pattern,
@@ -271,6 +280,13 @@ pub(super) struct States {
     pub subject: Pattern,
     /// Folded.
     pub typed: Vec<String>,
+}
+
+impl States {
+    /// Everything that tells of money that is not there.
+    pub fn words(&self) -> impl Iterator<Item = &Pattern> {
+        std::iter::once(&self.lost).chain(&self.went)
+    }
 }
 
 /// Words by which the parts of a mail are compared. Lists of words are in lower case.

@@ -33,6 +33,9 @@ const WORD_MIN: usize = 3;
 const WORDS_MIN: usize = 2;
 /// Two layouts of a bank, or two banks that tell of one transfer, are not written by one clock.
 pub const LAYOUTS_APART: Span = Span::minutes(2);
+/// Between a virtual account's own bank and the one that it is settled through, the time of settling is minutes, or that
+/// of a batch of the day.
+pub const BANKS_APART: Span = Span::days(1);
 /// A time that is told less exactly than this says little: a bank's day holds many transfers of one amount.
 const EXACT: Span = Span::minutes(10);
 /// How a credit's doubt about its money goes on after the number of the alert that causes it.
@@ -430,8 +433,11 @@ pub fn may_be_the_same_money(a: &AlertRow, b: &AlertRow) -> bool {
     if is_forwarded(a) || is_forwarded(b) {
         return a.facts.amount == b.facts.amount && !payers_differ(a, b);
     }
-    if sessions_differ(a, b) || !times_overlap(a, b) {
+    if sessions_differ(a, b) {
         return false;
+    }
+    if !times_overlap(a, b) {
+        return are_two_banks(a, b) && are_within(a, b, BANKS_APART) && !payers_differ(a, b);
     }
     let are_exact = [a, b].iter().all(|alert| is_exact(alert));
     match is_one_layout(a, b) {
@@ -485,6 +491,11 @@ fn has_equal_balance(a: &AlertRow, b: &AlertRow) -> bool {
 
 fn times_overlap(a: &AlertRow, b: &AlertRow) -> bool {
     are_within(a, b, if is_one_layout(a, b) { Span(0) } else { LAYOUTS_APART })
+}
+
+/// Told by two banks: of one account of ours, by that of a virtual account and by the one behind it.
+fn are_two_banks(a: &AlertRow, b: &AlertRow) -> bool {
+    differ(&a.facts.bank, &b.facts.bank)
 }
 
 /// Whether the bank's times overlap, or are no more than that apart.
@@ -728,6 +739,16 @@ mod tests {
         assert!(!both(&rows, &same_layout), "one layout has one clock");
         let other_bank = with(&same_layout, |a| a.facts.bank = text("wema"));
         assert!(both(&rows, &other_bank), "two banks have two");
+        // A virtual account's bank and the one behind it: within a day, of one payer.
+        let settled = |after: Span, name: &'static str| {
+            with(&other_bank, |a| {
+                a.facts.occurred = at(after);
+                a.facts.payer_name = text(name);
+            })
+        };
+        assert!(both(&rows, &settled(BANKS_APART, "NGOZI UMEADI")));
+        assert!(!both(&rows, &settled(BANKS_APART + Span::seconds(2), "NGOZI UMEADI")));
+        assert!(!both(&rows, &settled(Span::minutes(5), "SANI LAWAL")));
         let shown = with(&rows, |a| {
             a.facts.reference = text("FT0012345");
             a.facts.balance = Some(Balance::Ledger(Money(1)));

@@ -3,7 +3,7 @@
 
 use tillbell::domain::alert::AlertStatus;
 use tillbell::domain::payment::Status;
-use tillbell::domain::time::Span;
+use tillbell::domain::time::{Span, Timestamp};
 use tillbell::ops::merchants::accounts::NewAccount;
 
 use crate::counted_once::is_open;
@@ -31,6 +31,29 @@ fn of_zenith(narration: &str) -> String {
         moment.strftime("%A, %B %-d, %Y %I:%M:%S %p"),
         moment.strftime("%d/%m/%Y"),
     )
+}
+
+/// A credit of 5,000 to [`VIRTUAL`], at [`at`], as its own bank tells it.
+fn of_wema(payer: &str) -> String {
+    let zone = jiff::tz::TimeZone::fixed(jiff::tz::offset(1));
+    let moment = jiff::Timestamp::from_microsecond(at().0).unwrap().to_zoned(zone);
+    let (date, time) = (moment.strftime("%a, %d %b %Y %H:%M:%S %z"), moment.strftime("%d-%m-%Y %H:%M:%S"));
+    format!(
+        "From: alerts@wemabank.com\r\nTo: till@adire.example\r\nSubject: Transaction Notification\r\nDate: {date}\r\n\
+         Message-ID: <1@wemabank.com>\r\nMIME-Version: 1.0\r\nContent-Type: text/plain; charset=utf-8\r\n\r\n\
+         | {time} Dear TILL AND BELL LTD We wish to inform you that a Credit transaction recently occurred on your \
+         bank account. |\r\n| Transaction Details - Credit |\r\n| Account Number | : | 9012****78 |\r\n\
+         | Account Name | : | TILL AND BELL LTD |\r\n| Description | : | NIP:{payer}- seed |\r\n\
+         | Reference Number | : | S55667788 |\r\n| Transaction Amount | : | 5,000.00 NGN |\r\n\
+         | Transaction Date & Time: | : | {time} |\r\n"
+    )
+}
+
+/// The same as the bank behind it tells that it was settled, with its own time.
+fn settlement_of(payer: &str, moment: Timestamp) -> String {
+    let alert = Alert { session: String::new(), ..Alert::credit(ACCOUNT, 5_000, payer, moment) };
+    let narration = format!("{VIRTUAL}019876543250000020260310091000123 FROM {payer} TO SQUAD");
+    alert.text().replace(&format!("VIA GAPS PAYMENT FROM {payer}"), &narration)
 }
 
 on_both! {
@@ -87,5 +110,32 @@ on_both! {
                 is_open(&t, &bait).await;
             }
         }
+    }
+
+    async fn what_both_banks_of_a_virtual_account_tell_hours_apart_pays_once(db: TestDatabase) {
+        let (t, _) = world(db).await;
+        let other = t.merchant("bolu.example").await;
+        let behind_ours = t.new_account("wema", (0, 4), VIRTUAL, Some(other.id));
+        t.add_account(&NewAccount { via: Some(ACCOUNT.into()), ..behind_ours }).await;
+        let payments = [t.create(&other, 5_000, "Halima Garba").await, t.create(&other, 5_000, "Halima Garba").await];
+        t.advance(LATER + Span::seconds(20));
+        let first = t.ingest(&of_wema("HALIMA GARBA")).await;
+        assert_eq!(first.status, AlertStatus::Matched, "{first:?}");
+        t.advance(Span::hours(3));
+        let settled = settlement_of("HALIMA GARBA", at() + Span::hours(3));
+        let again = t.ingest(&settled).await;
+        assert_eq!(again.status, AlertStatus::Review, "{again:?}");
+        assert!(again.reason.contains(&format!("alert {}", first.alert_id)), "{again:?}");
+        let mut open = 0;
+        for payment in &payments {
+            open += usize::from(t.payment(payment).await.status == Status::Pending);
+        }
+        assert_eq!(open, 1);
+        // Another payer's money is other money.
+        let musa = t.create(&other, 5_000, "Musa Danladi").await;
+        t.advance(LATER);
+        let taken = t.ingest(&settlement_of("MUSA DANLADI", t.app.now() - Span::seconds(5))).await;
+        assert_eq!(taken.status, AlertStatus::Matched, "{taken:?}");
+        assert_eq!(t.payment(&musa).await.status, Status::Approved);
     }
 }

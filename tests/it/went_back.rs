@@ -5,6 +5,7 @@ use tillbell::domain::alert::AlertStatus;
 use tillbell::domain::payment::{Payment, Status};
 use tillbell::domain::time::Span;
 use tillbell::ops::alerts::decide::AlertOutcome;
+use tillbell::ops::alerts::find::open_alarms;
 use tillbell::ops::alerts::reverse::{Reverse, reverse_payment};
 use tillbell::ops::alerts::take::take_alert;
 
@@ -66,7 +67,7 @@ fn saying(mail: &str, what: &str) -> String {
     }
 }
 
-const WORDS: [&str; 12] = [
+const WORDS: [&str; 26] = [
     "RETURNED",
     "UNCLEARED",
     "Rejected by NIBSS",
@@ -79,7 +80,27 @@ const WORDS: [&str; 12] = [
     "Transaction Status=Code 91",
     "Transaction Status=Sent back to the sending bank at the request of its customer on 23-Nov-2026 at 10:00 AM",
     "RETURNED:",
+    "Your account has not been credited.",
+    "We have debited your account to correct this entry.",
+    "The above transaction did not go through.",
+    "The money was sent back to the sender.",
+    "We could not credit your account.",
+    "This transfer is being processed.",
+    "Clawback",
+    "Transaction nullified",
+    "PENDING CREDIT",
+    "Pending",
+    "NIP Response Code=91",
+    "Dr/Cr=D",
+    "Hold Amount=NGN 5200",
+    "Transaction Direction=Outflow",
 ];
+
+/// A debit of the credit whose amount the bank does not show, by its session id.
+async fn hidden_debit(t: &TestApp, hidden: &Alert) -> AlertOutcome {
+    let mail = debit_with(t, hidden, &format!("RVSL {}", hidden.session));
+    take_alert(&t.app, &t.taken_if_unreadable_too(&mail, true)).await.unwrap()
+}
 
 on_both! {
     async fn the_banks_words_of_a_return_pay_nothing(db: TestDatabase) {
@@ -228,5 +249,37 @@ on_both! {
         let (_, mail, credit) = &paid[3];
         let back = t.ingest(&debit_with(&t, mail, "RVSL NIP INWARD")).await;
         assert_eq!(alarm_of(&t, credit).await, Some(back.alert_id));
+    }
+
+    async fn a_reversal_whose_amount_is_hidden_is_an_alarm_by_its_session_id(db: TestDatabase) {
+        for amount in ["****", "N/A", "7.000,00"] {
+            let (t, shop) = world(TestDatabase::migrated(db.engine()).await).await;
+            t.create(&shop, NAIRA, PAYER).await;
+            t.advance(LATER);
+            let mail = credit(&t, PAYER, true);
+            let paid = t.ingest(&mail.text()).await;
+            assert_eq!(paid.status, AlertStatus::Matched, "{paid:?}");
+            t.advance(Span::minutes(9));
+            let hidden = Alert { amount: amount.into(), ..mail.clone() };
+            let back = hidden_debit(&t, &hidden).await;
+            assert_eq!(back.status, AlertStatus::Unreadable, "{amount}: {back:?}");
+            assert_eq!(alarm_of(&t, &paid).await, Some(back.alert_id), "{amount}");
+            let open = open_alarms(&t.app).await.unwrap();
+            assert_eq!(open.count(), 1, "{amount}");
+        }
+    }
+
+    async fn a_reversal_whose_amount_is_hidden_holds_the_credit_that_waits(db: TestDatabase) {
+        let (t, shop) = world(db).await;
+        t.create(&shop, NAIRA + 1_000, PAYER).await;
+        t.advance(LATER);
+        let mail = credit(&t, PAYER, true);
+        let waiting = t.ingest(&mail.text()).await;
+        assert!(waiting.status.is_waiting(), "{waiting:?}");
+        t.advance(Span::minutes(9));
+        let hidden = Alert { amount: "****".into(), ..mail.clone() };
+        let back = hidden_debit(&t, &hidden).await;
+        let held = alert(&t, waiting.alert_id).await;
+        assert_eq!((held.status, held.linked_alert_id), (AlertStatus::Review, Some(back.alert_id)), "{held:?}");
     }
 }

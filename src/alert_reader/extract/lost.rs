@@ -7,14 +7,16 @@
 use regex::Regex;
 
 use super::{MAX_MATCHES, Reader};
-use crate::alert_reader::template::{FieldName, Layout, Shared, States};
-use crate::alert_reader::text_table::{Arrangement, TextTable, collapse};
-use crate::domain::alert::{OTHER_STATE, OTHER_STATE_ROW, RETURNED, RETURNED_OR_OWN};
+use crate::alert_reader::template::{Claims, FieldName, Layout, Shared, States};
+use crate::alert_reader::text_table::{Arrangement, TextTable, collapse, fold_label};
+use crate::domain::alert::{Direction, OTHER_STATE, OTHER_STATE_ROW, RETURNED, RETURNED_OR_OWN};
 
 /// A longer line is prose: only a sentence about this transaction counts in it.
 const LONGEST_ROW: usize = 80;
 /// A line of this length, without an end of its sentence, may go on in the next.
 const SHORTEST_BROKEN_LINE: usize = 40;
+/// A longer text is no label.
+const LONGEST_LABEL: usize = 40;
 /// Lines that one sentence is put together from.
 const BROKEN_LINES_MAX: usize = 8;
 
@@ -30,24 +32,62 @@ impl Reader<'_> {
             self.doubt(RETURNED_OR_OWN);
         }
         let of_subject = self.head.subject.and_then(|subject| told_by(&rule.subject, subject));
-        if let Some(words) = of_subject.or_else(|| texts.iter().find_map(|text| loss_in(text, rule))) {
+        let found = of_subject
+            .or_else(|| texts.iter().find_map(|text| loss_in(text, rule)))
+            .or_else(|| {
+                texts
+                    .iter()
+                    .filter(|_| texts.len() == 1)
+                    .find_map(|text| debit_in(text, rule, &shared.claims))
+            })
+            .or_else(|| self.kept_back(rule));
+        if let Some(words) = found {
             self.doubt(format!("{RETURNED}: {words}"));
         }
     }
 
+    /// A row of money that the bank keeps back, unless it says that there is none.
+    fn kept_back(&self, rule: &States) -> Option<String> {
+        let labels = self.labels_that(|label| rule.kept.is_match(label));
+        let found = self.rows_at(&labels, false).into_iter().find(|value| !rule.none_kept.is_match(value))?;
+        Some(format!("kept back: {}", found.chars().take(LONGEST_ROW).collect::<String>()))
+    }
+
+    /// The labels among the cells, folded, that are such ones.
+    fn labels_that(&self, fits: impl Fn(&str) -> bool) -> Vec<String> {
+        let cells = self.masked.iter().flat_map(|table| &table.rows).flatten();
+        let mut labels: Vec<String> = cells
+            .map(|cell| fold_label(cell.split_once(':').map_or(cell.as_str(), |(label, _)| label)))
+            .filter(|label| label.chars().count() <= LONGEST_LABEL && fits(label))
+            .collect();
+        labels.sort_unstable();
+        labels.dedup();
+        labels
+    }
+
+    fn rows_at(&self, labels: &[String], spaced: bool) -> Vec<String> {
+        let how = Arrangement { spaced, wraps: false };
+        let (masked, known) = (&self.masked, &self.layout.known);
+        let found = masked.iter().flat_map(|table| table.values(labels, known, how));
+        found.map(|f| collapse(&f.text)).collect()
+    }
+
     /// Adds a doubt for rows that tell a state other than "the money came".
-    pub(super) fn states(&mut self, shared: &Shared) {
+    pub(super) fn states(&mut self, direction: Direction, shared: &Shared) {
         let rule = &shared.states;
-        let rows = |spaced: bool| {
-            let how = Arrangement { spaced, wraps: false };
-            let (masked, known) = (&self.masked, &self.layout.known);
-            let found = masked.iter().flat_map(|table| table.values(&rule.labels, known, how));
-            found.map(|f| collapse(&f.text)).collect::<Vec<String>>()
+        let ends =
+            self.labels_that(|label| rule.label_ends.is_match(label) && !rule.other_labels.is_match(label));
+        let labels = [&rule.labels[..], &ends].concat();
+        let is_other = |value: &str| {
+            let is_its_own = direction == Direction::Debit && rule.out.is_match(value);
+            !rule.come.is_match(value) && !is_its_own
         };
         // A value in a cell of its own or behind a colon is one whatever it says; behind a space it may be prose.
-        let parted = rows(false).into_iter().find(|value| !rule.come.is_match(value));
-        let spaced =
-            || rows(true).into_iter().find(|value| !rule.come.is_match(value) && !is_prose(value, rule));
+        let parted = self.rows_at(&labels, false).into_iter().find(|value| is_other(value));
+        let spaced = || {
+            let rows = self.rows_at(&rule.labels, true).into_iter();
+            rows.filter(|value| is_other(value)).find(|value| !is_prose(value, rule))
+        };
         if let Some(value) = parted.or_else(spaced) {
             let value: String = value.chars().take(LONGEST_ROW).collect();
             self.doubt(format!("{OTHER_STATE_ROW}: {value}"));
@@ -74,7 +114,7 @@ impl Reader<'_> {
         let without_remarks = |table: &TextTable| {
             let mut rest = table.clone();
             for found in table.values(&rule.typed, &known, how) {
-                is_typed |= rule.lost.is_match(&found.text);
+                is_typed |= rule.words().any(|words| words.is_match(&found.text));
                 rest.mask(&found);
             }
             without_values(&rest.text(), self.layout)
@@ -109,6 +149,51 @@ fn without_values(text: &str, layout: &Layout) -> String {
 
 /// What one of the rows or sentences of a text says of a loss.
 fn loss_in(text: &str, rule: &States) -> Option<String> {
+    told_in(text, |sentence, is_row| {
+        if is_row && rule.waiting.is_match(sentence) {
+            return told_by(&rule.waiting, sentence);
+        }
+        let is_about = is_row || rule.about.is_match(sentence);
+        rule.words().filter(|_| is_about).find_map(|words| {
+            let found = words.find(sentence)?;
+            let is_general = rule.general.is_match(&sentence[..found.start()])
+                || rule.plural.is_match(&sentence[found.start()..])
+                || rule.no.is_match(sentence)
+                || is_beside(sentence, rule) && speaks_of_debits(found.as_str());
+            if is_general { None } else { told_by(words, sentence) }
+        })
+    })
+}
+
+/// Charges and advice speak of money that leaves, and not of this credit.
+fn is_beside(sentence: &str, rule: &States) -> bool {
+    rule.charges.is_match(sentence) || rule.advice.is_match(sentence)
+}
+
+fn speaks_of_debits(words: &str) -> bool {
+    let words = words.to_lowercase();
+    ["debited", "deducted", "withdrawn", "taken"].iter().any(|word| words.contains(word))
+}
+
+/// Words of a debit in a row or a sentence about this credit: money that went again. A line that tells of a credit as well
+/// is the heading of two columns, or of any transaction.
+fn debit_in(text: &str, rule: &States, claims: &Claims) -> Option<String> {
+    let rest = claims.neutral.iter().fold(text.to_owned(), |text, n| n.replace_all(&text, " ").into_owned());
+    told_in(&rest, |sentence, is_row| {
+        let is_told = is_row || rule.about.is_match(sentence);
+        if !is_told || is_beside(sentence, rule) || claims.credit.iter().any(|r| r.is_match(sentence)) {
+            return None;
+        }
+        let (words, found) = claims.debit.iter().find_map(|r| Some((r, r.find(sentence)?)))?;
+        let is_general = rule.general.is_match(&sentence[..found.start()])
+            || rule.plural.is_match(&sentence[found.start()..])
+            || rule.no.is_match(sentence);
+        if is_general { None } else { told_by(words, sentence) }
+    })
+}
+
+/// The first that is told in one of the sentences of a text; of each is said whether it stands in a short row.
+fn told_in(text: &str, tell: impl Fn(&str, bool) -> Option<String>) -> Option<String> {
     let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let mut at = 0;
     while at < lines.len() {
@@ -116,19 +201,29 @@ fn loss_in(text: &str, rule: &States) -> Option<String> {
         let whole = lines[at..end].join(" ");
         at = end;
         let is_row = whole.chars().count() <= LONGEST_ROW;
-        let told = whole.split_inclusive(['.', '!', '?', ';']).find_map(|sentence| {
-            let is_about = is_row || rule.about.is_match(sentence);
-            let found = rule.lost.find(sentence).filter(|_| is_about)?;
-            let is_general = rule.general.is_match(&sentence[..found.start()])
-                || rule.plural.is_match(&sentence[found.start()..])
-                || rule.no.is_match(sentence);
-            if is_general { None } else { told_by(&rule.lost, sentence) }
-        });
+        let told = sentences(&whole).find_map(|sentence| tell(sentence.trim(), is_row));
         if told.is_some() {
             return told;
         }
     }
     None
+}
+
+/// A point between two digits ends no sentence.
+fn sentences(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let bytes = rest.as_bytes();
+        let is_digit = |at: Option<usize>| at.and_then(|at| bytes.get(at)).is_some_and(u8::is_ascii_digit);
+        let is_end = |at: usize| match bytes[at] {
+            b'.' => !(is_digit(at.checked_sub(1)) && is_digit(Some(at + 1))),
+            byte => matches!(byte, b'!' | b'?' | b';'),
+        };
+        let end = (0..bytes.len()).find(|at| is_end(*at)).map_or(bytes.len(), |at| at + 1);
+        let (sentence, after) = rest.split_at(end);
+        rest = after;
+        (!sentence.is_empty()).then_some(sentence)
+    })
 }
 
 /// Behind the last line that the sentence at `from` was broken to: those begin with a small letter.

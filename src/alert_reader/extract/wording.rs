@@ -135,7 +135,7 @@ impl Reader<'_> {
         if direction == Direction::Credit {
             self.words_of_loss(shared);
         }
-        self.states(shared);
+        self.states(direction, shared);
         kind.map_or((AlertKind::Payment, None), |(kind, why)| (kind, Some(why)))
     }
 

@@ -28,6 +28,8 @@ pub struct ComputedStyle {
     pub turned: bool,
     /// A value is not followed here: the look may be another one.
     pub unread: bool,
+    /// Crossed out, by an element around it as well.
+    pub struck: bool,
     /// What it costs to compare a selector with this element and those around it.
     path: usize,
 }
@@ -43,6 +45,7 @@ impl Default for ComputedStyle {
             background: WHITE,
             turned: false,
             unread: false,
+            struck: false,
             path: 0,
         }
     }
@@ -75,6 +78,7 @@ impl ComputedStyle {
         look.path += cost(own);
         look.gone |= own.attr("hidden").is_some();
         look.turned |= own.name() == "bdo";
+        look.struck |= matches!(own.name(), "s" | "strike" | "del");
         for (attribute, name) in [("bgcolor", "background"), ("color", "color"), ("text", "color")] {
             if let Some(value) = own.attr(attribute) {
                 look.apply(name, &value.to_lowercase(), self.letters);
@@ -155,6 +159,7 @@ impl ComputedStyle {
                     self.background = colour;
                 }
             }
+            "text-decoration" | "text-decoration-line" => self.struck |= value.contains("line-through"),
             "unicode-bidi" => self.turned |= value.contains("override"),
             _ => {}
         }

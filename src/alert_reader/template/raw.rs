@@ -224,14 +224,29 @@ pub struct RawShared {
 #[serde(deny_unknown_fields)]
 pub struct RawStates {
     pub labels: Vec<String>,
+    /// The end of other labels of a state, and those of them that tell of something else.
+    pub label_ends: String,
+    pub other_labels: String,
     /// A whole value that says that the money came.
     pub come: String,
+    /// In a debit: a whole value that says that it left.
+    pub out: String,
+    /// A whole label of money that is kept back, and a whole value that means none.
+    pub kept: String,
+    pub none_kept: String,
+    /// A whole row that says that the money waits.
+    pub waiting: String,
+    /// A sentence about charges, or of advice: it tells of no debit of this money.
+    pub charges: String,
+    pub advice: String,
     /// The label was the beginning of a sentence.
     pub prose: String,
     /// Another state, in the middle of a line.
     pub other: String,
     /// Words of return and failure.
     pub lost: String,
+    /// That nothing came, waits, was stopped, or was taken again.
+    pub went: Vec<String>,
     /// A long sentence that speaks of this transaction.
     pub about: String,
     /// Up to those words: a sentence about any transaction.

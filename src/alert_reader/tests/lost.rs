@@ -96,3 +96,78 @@ fn a_payers_remark_makes_no_reversal_of_a_credit_of_lotus() {
     assert_eq!((reading.outcome, reading.facts.kind), (ReadOutcome::Read, Some(AlertKind::Payment)));
     assert_eq!(reading.facts.doubts, [RETURNED_OR_OWN]);
 }
+
+#[test]
+fn the_banks_words_that_nothing_came_or_that_it_left_again_are_doubts() {
+    for words in [
+        "Your account has not been credited.",
+        "Amount not credited",
+        "We were unable to credit your account.",
+        "We could not credit your account.",
+        "The transfer could not be completed.",
+        "Transaction did not succeed",
+        "Transaction was unsuccesful",
+        "This transaction is being processed.",
+        "Transaction in progress",
+        "Awaiting settlement",
+        "This credit is provisional.",
+        "The funds are subject to clearing.",
+        "Transaction nullified",
+        "Transaction blocked",
+        "Payment withheld",
+        "This amount is frozen.",
+        "The sender stopped this payment.",
+        "The amount has been withdrawn from your account.",
+        "Money has gone back to the sender",
+        "The amount has been debited back.",
+        "Recall request received",
+        "A dispute was raised on this transfer.",
+        "Correction entry",
+        "Contra entry",
+        "Erroneous credit",
+        "Wrongly credited",
+        "A lien has been placed on this amount.",
+        "Refer to drawer",
+        "Pending",
+    ] {
+        for bank in MADE {
+            let mut mail = made(bank, &Told::default());
+            mail.after.push(words.into());
+            assert!(mail.read_text().facts.is_told_as_lost(), "{bank}: {words}");
+        }
+    }
+    for (label, value, is_lost) in [
+        ("NIP Response Code", "91", true),
+        ("Switch Response Code", "00", false),
+        ("Dr/Cr", "D", true),
+        ("Dr/Cr", "C", false),
+        ("Indicator", "DR", true),
+        ("Transaction Direction", "Outflow", true),
+        ("Account Status", "ACTIVE", false),
+        ("Hold Amount", "NGN 6006", true),
+        ("Hold Amount", "NGN 0.00", false),
+        ("Lien Amount", "0", false),
+        ("Blocked Amount", "NIL", false),
+    ] {
+        for bank in MADE {
+            let mut mail = made(bank, &Told::default());
+            mail.rows.push((label.into(), value.into()));
+            for facts in [mail.read_text().facts, mail.read_html("").facts] {
+                assert_eq!(facts.is_told_as_lost(), is_lost, "{bank}: {label} {value}: {:?}", facts.doubts);
+            }
+        }
+    }
+    for words in [
+        "If you did not authorise this debit, please call us.",
+        "To stop debit alerts dial *901#.",
+        "Stamp duty of NGN 50.00 was debited from your account.",
+        "Never tell anybody your PIN when you withdraw money.",
+    ] {
+        for bank in MADE {
+            let mut mail = made(bank, &Told::default());
+            mail.after.push(words.into());
+            let facts = mail.read_html("").facts;
+            assert!(!facts.is_told_as_lost(), "{bank}: {words}: {:?}", facts.doubts);
+        }
+    }
+}

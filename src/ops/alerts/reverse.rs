@@ -12,8 +12,8 @@ use crate::domain::message::MessageKind;
 use crate::domain::money::{Money, naira};
 use crate::domain::payment::{Kind, Payment};
 use crate::domain::same_transfer::{
-    holding_account_of, is_before, is_fee, is_forwarded, may_be_on_one_account, may_be_the_same_money,
-    takes_back, takes_money,
+    holding_account_of, is_before, is_fee, is_forwarded, is_timed, may_be_on_one_account,
+    may_be_the_same_money, takes_back, takes_money,
 };
 use crate::domain::told_before::{REVERSED_BY, has_paid_once};
 use crate::ops::alerts::taken_back::{concerned_by, told_again};
@@ -135,7 +135,9 @@ async fn obstacles(
     let accounts = app.directory.accounts().await?;
     let mut all = Vec::new();
     let amounts = (undoing.facts.amount.unwrap_or_default(), credit.facts.amount.unwrap_or_default());
-    if amounts.0 != amounts.1 {
+    if undoing.facts.amount.is_none() {
+        all.push(format!("alert {id} shows no amount that can be read, and {} came", naira(amounts.1)));
+    } else if amounts.0 != amounts.1 {
         all.push(format!("alert {id} reports {}, but {} came", naira(amounts.0), naira(amounts.1)));
     }
     if !may_be_on_one_account(undoing, credit, &accounts) {
@@ -146,6 +148,10 @@ async fn obstacles(
         && x != y
     {
         all.push(format!("alert {id} shows the session id {x}, but the transfer's is {y}"));
+    }
+    let is_named = sessions.0.is_some() && sessions.0 == sessions.1;
+    if undoing.facts.account_number.is_none() && !is_timed(undoing) && !is_named {
+        all.push(format!("alert {id} shows neither an account nor a time, so it may be about any transfer"));
     }
     if undoing.facts.direction == Some(Direction::Credit) {
         all.push(format!("alert {id} reports money that came, whatever its narration says"));

@@ -10,10 +10,10 @@ use crate::domain::account::ReceivingAccount;
 use crate::domain::alert::{AlertRow, AlertStatus};
 use crate::domain::money::Money;
 use crate::domain::same_transfer::{
-    LAYOUTS_APART, holding_account_of, is_credit, is_forwarded, is_incoming_money, is_one_transfer, is_timed,
-    is_vouched, leaves_alone, may_be_on, may_be_on_one_account, may_be_the_same_money, may_be_told_again,
-    may_have_one_payer, may_undo, names_the_payer, speaks_of, takes_back, tells_of_loss, told_time,
-    undoing_in_words, usable_reference,
+    BANKS_APART, LAYOUTS_APART, holding_account_of, is_credit, is_forwarded, is_incoming_money,
+    is_one_transfer, is_timed, is_vouched, leaves_alone, may_be_on, may_be_on_one_account,
+    may_be_the_same_money, may_be_told_again, may_have_one_payer, may_undo, names_the_payer, speaks_of,
+    takes_back, tells_of_loss, told_time, undoing_in_words, usable_reference,
 };
 use crate::domain::time::{Span, Timestamp};
 use crate::ops::OpError;
@@ -154,7 +154,7 @@ async fn compare(
         settled_on(app, alert, compared.holding_account),
         sharing_session(app, facts.session_id.as_deref(), Some(received)),
         sharing_reference(app, alert),
-        gather(app, alert, compared),
+        gather(app, alert, accounts, compared),
         paid_by_forwards(app, alert, received),
     )?;
     let mut similar = Similar::default();
@@ -235,6 +235,7 @@ async fn paid_by_forwards(app: &App, alert: &AlertRow, received: Money) -> Resul
 async fn gather(
     app: &App,
     alert: &AlertRow,
+    accounts: &[ReceivingAccount],
     compared: &Compared<'_>,
 ) -> Result<(Vec<AlertRow>, bool), OpError> {
     let (since, until) = sight(app, alert);
@@ -242,7 +243,7 @@ async fn gather(
     let time = told_time(alert);
     let when = When {
         time: (time.begin, time.end),
-        slack: LAYOUTS_APART,
+        slack: if has_two_banks(accounts, compared.holding_account) { BANKS_APART } else { LAYOUTS_APART },
         bank: alert.facts.bank.as_deref(),
         template: alert.facts.template.as_deref(),
     };
@@ -264,6 +265,16 @@ async fn gather(
         others.extend(rest);
     }
     Ok((others, full))
+}
+
+/// Whether a virtual account of another bank is settled through this one, so that two banks tell of its money.
+fn has_two_banks(accounts: &[ReceivingAccount], holding_account: i64) -> bool {
+    let mut banks = accounts
+        .iter()
+        .filter(|one| holding_account_of(accounts, one.id) == holding_account)
+        .map(|one| &one.bank);
+    let first = banks.next();
+    banks.any(|bank| Some(bank) != first)
 }
 
 /// The credits that a debit or reversal names by its session id or, where none of those is of its amount, by its

@@ -24,7 +24,7 @@ use crate::domain::same_transfer::{
     FEE_MOST, is_credit, is_fee, is_incoming_money, is_vouched, leaves_alone, may_be_about,
     may_be_of_one_payer, may_be_on, may_be_on_one_account, may_be_one_debit, may_be_the_same_money,
     may_have_one_payer, may_undo, names_the_payer, speaks_of, takes_back, takes_money, tells_of_loss,
-    tells_the_same, undoing_in_words,
+    tells_the_same, undoing_in_words, usable_reference,
 };
 use crate::domain::told_before::{has_paid_once, tells_loss_in_other_words};
 use crate::ops::notices::alarms::raise;
@@ -41,10 +41,17 @@ const GONE_MAX: usize = 50;
 const CREDITS_MAX: usize = 500;
 
 /// A debit or reversal that the bank or a person vouches for, or what reads as a fee and may be one; and what tells that
-/// a credit was lost that a rule set aside.
+/// a credit was lost that a rule set aside. One whose amount cannot be read is no less one, where it names its credit by
+/// a session id or a reference.
 pub(in crate::ops) fn takes_money_back(alert: &AlertRow) -> bool {
-    let speaks_against = takes_money(alert) || tells_of_loss(alert);
-    alert.status == AlertStatus::Ignored && alert.authenticity.counts() && speaks_against
+    let (facts, takes_money) = (&alert.facts, takes_money(alert));
+    let is_named = facts.session_id.is_some() || usable_reference(&facts.reference).is_some();
+    let speaks_against = match alert.status {
+        AlertStatus::Ignored => takes_money || tells_of_loss(alert),
+        AlertStatus::Unreadable => takes_money && is_named,
+        _ => false,
+    };
+    alert.authenticity.counts() && speaks_against
 }
 
 /// Finds what it may have taken back, and holds it or raises the alarm. May be run again after a crash: it

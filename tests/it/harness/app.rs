@@ -282,17 +282,21 @@ impl TestApp {
         take_alert(app, &self.taken(mail, true)).await.unwrap()
     }
 
-    /// What the reader makes of a mail.
+    /// What the reader makes of a mail that it can read.
     pub fn taken(&self, mail: &str, trusted: bool) -> Taken {
+        let taken = self.taken_if_unreadable_too(mail, trusted);
+        assert_ne!(taken.read_as, ReadAs::Unreadable, "{taken:?}");
+        taken
+    }
+
+    pub fn taken_if_unreadable_too(&self, mail: &str, trusted: bool) -> Taken {
         let now = self.clock.now();
         let intake = Intake { now, trusted, ..Intake::default() };
         let reading = alert_reader::read(mail.as_bytes(), &self.banks, &intake);
         let origin = Origin::File { trusted };
         let arrival =
             Arrival { raw: mail.as_bytes().to_vec(), source: "test".into(), origin, in_mailbox: None };
-        let taken = MailIngestor::new(&self.app.config, self.banks.clone()).taken(&reading, arrival);
-        assert_ne!(taken.read_as, ReadAs::Unreadable, "{:?}", reading.why);
-        taken
+        MailIngestor::new(&self.app.config, self.banks.clone()).taken(&reading, arrival)
     }
 
     /// This world is broken on purpose, and its audit would say so.

@@ -38,7 +38,7 @@ macro_rules! open_alarms {
             $what,
             " from (select p.undoing_id as id, 1 as told from alert_alarms p where p.credit_id = alerts.id \
                     union all select alerts.linked_alert_id, 0) w join alerts u on u.id = w.id \
-             where (u.status = 'ignored' and (u.direction || '' = 'debit' or u.kind || '' = 'reversal') \
+             where (u.status in ('ignored', 'unreadable') and (u.direction || '' = 'debit' or u.kind || '' = 'reversal') \
                     or w.told = 1 and u.status = 'review') \
              and not exists (select 1 from settlements d where d.undoing_alert_id = u.id) \
              and not exists (select 1 from settlements s where s.id = alerts.settlement_id \
