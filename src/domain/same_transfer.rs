@@ -6,7 +6,7 @@
 
 use sha2::{Digest, Sha256};
 
-use super::account::{ReceivingAccount, mask_fits};
+use super::account::ReceivingAccount;
 use super::alert::{
     AlertKind, AlertRow, AlertStatus, Authenticity, Balance, BankTime, Direction, TimePrecision,
 };
@@ -16,6 +16,10 @@ use super::name::{NameVerdict, fold, verdict};
 use super::time::{Span, Timestamp};
 use super::told_before::{has_paid_once, is_told_anew};
 use super::value_date::{latest, may_be_dated_back};
+
+mod on_account;
+
+pub use on_account::{holding_account_of, may_be_about, may_be_on, may_be_on_one_account};
 
 /// A kind of key and the key.
 pub type Key = (&'static str, String);
@@ -43,11 +47,6 @@ pub const MAY_HAVE_TAKEN: &str = "may have taken this money back";
 pub const TELLS_OF_LOSS: &str = "says of what may be this money that it has not come, or went back";
 /// What banks charge for a transfer or a month of messages stays below.
 pub const FEE_MOST: Money = Money(50_000);
-
-/// The account that holds the money of the account `id` ([`ReceivingAccount::holding_account`]).
-pub fn holding_account_of(accounts: &[ReceivingAccount], id: i64) -> i64 {
-    accounts.iter().find(|account| account.id == id).map_or(id, ReceivingAccount::holding_account)
-}
 
 /// The keys of the transfer itself, of which one settlement at most may stand: the session id, and a reference
 /// that the bank calls unique on the account.
@@ -232,41 +231,6 @@ pub fn usable_reference(reference: &Option<String>) -> Option<&str> {
     let signs: Vec<char> = reference.chars().filter(|c| c.is_alphanumeric()).collect();
     let is_telling = signs.len() >= REFERENCE_MIN && signs.iter().any(|c| *c != signs[0]);
     is_telling.then_some(reference)
-}
-
-/// Money moves between accounts of ours under one session id: a debit of one is no reversal on another. An alert
-/// whose account could not be told may be about any that fits what it shows; a forwarded one about any at all.
-pub fn may_be_on_one_account(a: &AlertRow, b: &AlertRow, accounts: &[ReceivingAccount]) -> bool {
-    if is_forwarded(a) || is_forwarded(b) {
-        return true;
-    }
-    match (a.account_id, b.account_id) {
-        (Some(x), Some(y)) => holding_account_of(accounts, x) == holding_account_of(accounts, y),
-        (Some(x), None) => may_be_on(b, x, accounts),
-        (None, Some(y)) => may_be_on(a, y, accounts),
-        (None, None) => a.facts.bank.is_none() || b.facts.bank.is_none() || a.facts.bank == b.facts.bank,
-    }
-}
-
-/// Whether an alert may be about an account, or about the one that it is settled through.
-pub fn may_be_on(alert: &AlertRow, id: i64, accounts: &[ReceivingAccount]) -> bool {
-    let of = |id: i64| accounts.iter().find(|account| account.id == id);
-    of(id).is_none_or(|account| {
-        may_be_about(alert, account)
-            || account.via.and_then(of).is_some_and(|behind| may_be_about(alert, behind))
-    })
-}
-
-/// Whether an alert may be about an account, or about one that is settled through it.
-pub fn may_be_about(alert: &AlertRow, account: &ReceivingAccount) -> bool {
-    match (alert.account_id, &alert.facts.account_number) {
-        (Some(id), _) => account.id == id || account.via == Some(id),
-        // It names none, so it may be any of the bank's; or it shows too little to tell which of those that fit.
-        (None, shown) => {
-            let at_bank = alert.facts.bank.as_ref().is_none_or(|bank| *bank == account.bank);
-            at_bank && shown.as_ref().is_none_or(|shown| mask_fits(shown, &account.number))
-        }
-    }
 }
 
 /// Whether a debit or reversal of the same money may undo a credit: unless the bank's own times show that

@@ -10,6 +10,7 @@ use tillbell::domain::user::{MemberRole, StaffRole};
 use tillbell::http::pages::table::{Route, TABLE, Who};
 use tillbell::ops::figures::refused::flush;
 use tillbell::ops::merchants::keys::add_key;
+use tillbell::ops::people::register::{Wanted, register};
 use tillbell::ops::people::users::{Place, add_user};
 use tillbell::ops::wallets::find::ensure;
 
@@ -25,7 +26,7 @@ use crate::wallet_pages::site::exchange;
 
 const DESK: (u32, u32) = (1280, 800);
 const SETTINGS: &str = "[[mail.imap]]\nname = \"alerts\"\nhost = \"127.0.0.1\"\ntls = \"none\"\nuser = \"alerts\"\npassword = \"secret\"\n\
-                        [webhooks]\ntimeout = \"1s\"\n";
+                        [webhooks]\ntimeout = \"1s\"\n[users]\nregistration = \"open\"\n";
 const LONG: &str = "Oluwaseun Adebayo-Ogunlesi Chukwuemeka Nwankwo-Okonkwo and Sons Nigeria Limited";
 /// As long as a mail of the bank names somebody.
 const LONGEST_PAID: &str = "Oluwaseun Chukwuemeka Nwankwo";
@@ -53,6 +54,7 @@ struct World {
     delivery: i64,
     wallet: i64,
     welcome: String,
+    registration: String,
     /// Of the second factor of the business's owner.
     secret: Vec<u8>,
 }
@@ -78,7 +80,11 @@ impl World {
         let wallet = ensure(&shops.t().app, &Phone::parse("08030000001").unwrap()).await.unwrap().wallet.id;
         let place = Place::Member(shops.shop.id, MemberRole::Viewer);
         let welcome = people::token_of(&people::added(shops.t(), "uche@kudu.example", place).await);
-        let mut world = World { shops, alert, payment, delivery, wallet, welcome, secret: Vec::new() };
+        let wanted = Wanted { business: LONG, email: "bola@kudu.example", password: PASSWORD };
+        let link = register(&shops.t().app, wanted, "192.0.2.7").await.unwrap().unwrap().unwrap();
+        let registration = link.rsplit('/').next().unwrap().to_owned();
+        let secret = Vec::new();
+        let mut world = World { shops, alert, payment, delivery, wallet, welcome, registration, secret };
         world.fill_business().await;
         world.fill_desk().await;
         world
@@ -129,8 +135,8 @@ impl World {
         };
         assert!(id != 0 || !route.path.contains("{id}"), "{}: say here whose id stands in it", route.path);
         let path = route.path.replace("{id}", &id.to_string());
-        let path =
-            path.replace("{transaction_id}", &self.payment.transaction_id).replace("{token}", &self.welcome);
+        let token = if route.path.starts_with("/register") { &self.registration } else { &self.welcome };
+        let path = path.replace("{transaction_id}", &self.payment.transaction_id).replace("{token}", token);
         let person = match (route.path, route.who) {
             ("/sign-in/code", _) => Person::Half,
             (_, Who::Anyone) => Person::Nobody,
