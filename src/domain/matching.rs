@@ -431,7 +431,7 @@ fn best_of<'a>(winners: &[&'a Considered], bank_time_end: Timestamp) -> Option<&
 /// A payment that fits as well and is another person's, so that the newest is no better a guess than the others: the
 /// names have nothing in common but with what the bank shows, or the other one alone bears the payer's very name.
 fn of_another_payer(best: &Considered, winners: &[&Considered]) -> Option<String> {
-    if best.equal_name {
+    if best.equal_name || winners.len() < 2 {
         return None;
     }
     let name = Folded::new(&best.expected_name);

@@ -34,11 +34,9 @@ impl Reader<'_> {
         let of_subject = self.head.subject.and_then(|subject| told_by(&rule.subject, subject));
         let found = of_subject
             .or_else(|| texts.iter().find_map(|text| loss_in(text, rule)))
-            .or_else(|| {
-                texts
-                    .iter()
-                    .filter(|_| texts.len() == 1)
-                    .find_map(|text| debit_in(text, rule, &shared.claims))
+            .or_else(|| match &texts[..] {
+                [only] => debit_in(only, rule, &shared.claims),
+                _ => None,
             })
             .or_else(|| self.kept_back(rule));
         if let Some(words) = found {

@@ -198,13 +198,9 @@ impl PaymentFilter {
     }
 
     fn params(&self, window: Window, limit: usize) -> Vec<Value> {
-        vec![
-            self.business_id.unwrap_or(0).into(),
-            window.until.at.into(),
-            window.until.id.into(),
-            window.from.at.into(),
-            window.from.id.into(),
-            (limit as i64).into(),
+        let mut params = vec![self.business_id.unwrap_or(0).into()];
+        params.extend(window.params(limit));
+        params.extend([
             self.mode.map_or("", Mode::as_str).into(),
             self.status.map_or("", Status::as_str).into(),
             self.website_id.unwrap_or(ANY_WEBSITE).into(),
@@ -212,7 +208,8 @@ impl PaymentFilter {
             i64::from(self.mismatched).into(),
             i64::from(self.reversed).into(),
             i64::from(self.without_topups).into(),
-        ]
+        ]);
+        params
     }
 }
 
@@ -259,9 +256,7 @@ impl Store {
             back_to.into(),
             (rows.saturating_sub(1) as i64).into(),
         ];
-        let Some(row) = self.read_one(sql, params).await? else { return Ok(None) };
-        let mut r = row.reader("payments");
-        Ok(Some(Place { at: r.time("created_at")?, id: r.int("id")? }))
+        self.place(sql, params, ("payments", "created_at")).await
     }
 
     /// Payments of a window that fit, newest first.

@@ -107,9 +107,7 @@ impl Store {
     ) -> Result<Option<Place>, StoreError> {
         let behind = rows.saturating_sub(1) as i64;
         let params = vec![business_id.into(), before.at.into(), before.id.into(), behind.into()];
-        let Some(row) = self.read_one(&REFUSED_END, params).await? else { return Ok(None) };
-        let mut r = row.reader("refused_requests");
-        Ok(Some(Place { at: r.time("refused_at")?, id: r.int("id")? }))
+        self.place(&REFUSED_END, params, ("refused_requests", "refused_at")).await
     }
 
     /// Requests of a window, newest first.
@@ -119,15 +117,8 @@ impl Store {
         window: Window,
         limit: usize,
     ) -> Result<Vec<RefusedRequest>, StoreError> {
-        let Window { from, until } = window;
-        let params = vec![
-            business_id.into(),
-            until.at.into(),
-            until.id.into(),
-            from.at.into(),
-            from.id.into(),
-            (limit as i64).into(),
-        ];
+        let mut params = vec![business_id.into()];
+        params.extend(window.params(limit));
         self.read(&REFUSED_WALK, params).await?.into_iter().map(decode).collect()
     }
 

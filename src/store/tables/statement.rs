@@ -75,9 +75,7 @@ impl Store {
     ) -> Result<Option<Place>, StoreError> {
         let behind = rows.saturating_sub(1) as i64;
         let params = vec![business_id.into(), before.at.into(), before.id.into(), behind.into()];
-        let Some(row) = self.read_one(&STATEMENT_END, params).await? else { return Ok(None) };
-        let mut r = row.reader("entries");
-        Ok(Some(Place { at: r.time("posted_at")?, id: r.int("id")? }))
+        self.place(&STATEMENT_END, params, ("entries", "posted_at")).await
     }
 
     /// Lines of a window that moved the account, newest first.
@@ -88,16 +86,9 @@ impl Store {
         window: Window,
         limit: usize,
     ) -> Result<Vec<StatementRow>, StoreError> {
-        let Window { from, until } = window;
-        let params = vec![
-            business_id.into(),
-            until.at.into(),
-            until.id.into(),
-            from.at.into(),
-            from.id.into(),
-            (limit as i64).into(),
-            account.to_string().into(),
-        ];
+        let mut params = vec![business_id.into()];
+        params.extend(window.params(limit));
+        params.push(account.to_string().into());
         self.read(&STATEMENT_WALK, params).await?.into_iter().map(decode).collect()
     }
 }

@@ -193,9 +193,7 @@ impl Store {
                 (&ALERTS_END_OLDEST, vec![status, at, id, Timestamp::MAX.into(), behind])
             }
         };
-        let Some(row) = self.read_one(sql, params).await? else { return Ok(None) };
-        let mut r = row.reader("alerts");
-        Ok(Some(Place { at: r.time("first_seen_at")?, id: r.int("id")? }))
+        self.place(sql, params, ("alerts", "first_seen_at")).await
     }
 
     /// Alerts of a window, in the order of the list. Of the newest first `window.from` is in it and `window.until` is

@@ -157,9 +157,7 @@ impl Store {
         let sql = filter.choose(&DELIVERIES_END, &DELIVERIES_END_FAILED, &DELIVERIES_END_PAUSED);
         let behind = rows.saturating_sub(1) as i64;
         let params = vec![filter.business_id.into(), before.at.into(), before.id.into(), behind.into()];
-        let Some(row) = self.read_one(sql, params).await? else { return Ok(None) };
-        let mut r = row.reader("jobs");
-        Ok(Some(Place { at: r.time("created_at")?, id: r.int("id")? }))
+        self.place(sql, params, ("jobs", "created_at")).await
     }
 
     /// Deliveries of a window that fit, newest first, with their attempts.
@@ -170,16 +168,10 @@ impl Store {
         limit: usize,
     ) -> Result<Vec<Delivery>, StoreError> {
         let sql = filter.choose(&DELIVERIES_WALK, &DELIVERIES_WALK_FAILED, &DELIVERIES_WALK_PAUSED);
-        let params: Vec<Value> = vec![
-            filter.business_id.into(),
-            window.until.at.into(),
-            window.until.id.into(),
-            window.from.at.into(),
-            window.from.id.into(),
-            (limit as i64).into(),
-            filter.event.as_deref().unwrap_or("").into(),
-            filter.status.map_or("", DeliveryStatus::as_str).into(),
-        ];
+        let mut params: Vec<Value> = vec![filter.business_id.into()];
+        params.extend(window.params(limit));
+        params.push(filter.event.as_deref().unwrap_or("").into());
+        params.push(filter.status.map_or("", DeliveryStatus::as_str).into());
         let rows = self.read(sql, params).await?;
         self.with_attempts(rows).await
     }
