@@ -23,6 +23,22 @@
   ready(document);
 })();
 
+// A form that was sent is not sent again by a second click, which would make a second key. It may be after a while, or when
+// the page is come back to.
+(function () {
+  "use strict";
+  document.addEventListener("submit", function (event) {
+    var form = event.target;
+    if (event.defaultPrevented || form.method !== "post") return;
+    if (form.dataset.going) { event.preventDefault(); return; }
+    form.dataset.going = "1";
+    setTimeout(function () { delete form.dataset.going; }, 5000);
+  });
+  window.addEventListener("pageshow", function () {
+    document.querySelectorAll("form[data-going]").forEach(function (form) { delete form.dataset.going; });
+  });
+})();
+
 // The keys of the desk. Each presses a button or a link that stands in the page with its key on it. They are off where the
 // page says so, while something is typed, and in the first moment of a page: a key that is held must not decide what
 // nobody has seen.

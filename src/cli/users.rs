@@ -9,7 +9,9 @@ use zeroize::Zeroizing;
 use super::Desk;
 use super::print::Object;
 use crate::domain::user::{MemberRole, PASSWORD_MAX, StaffRole};
-use crate::ops::people::users::{self, Added, Listed, Place, UserRow};
+use crate::ops::people::users::{self, Added, Listed, Place, UserRow, Which};
+
+const LISTED_AT_ONCE: usize = 500;
 
 /// The bytes of a password in UTF-8, and the end of its line.
 const PASSWORD_BYTES: u64 = 4 * PASSWORD_MAX as u64 + 2;
@@ -165,7 +167,15 @@ pub(super) async fn run(command: UserCommand, desk: &Desk) -> anyhow::Result<()>
             tell(desk, &added)
         }
         UserCommand::List => {
-            let rows = users::list_users(&app).await?.iter().map(row).collect();
+            let (mut rows, mut after) = (Vec::new(), None);
+            loop {
+                let page = users::browse_users(&app, Which::All, after, LISTED_AT_ONCE).await?;
+                rows.extend(page.rows.iter().map(row));
+                after = page.after;
+                if after.is_none() {
+                    break;
+                }
+            }
             let columns = ["id", "email", "staff", "businesses", "has_password", "has_totp", "disabled_at"];
             desk.printer.list("users", &columns, rows)
         }

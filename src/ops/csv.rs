@@ -21,7 +21,7 @@ use crate::ops::merchants::websites::list_websites;
 use crate::ops::paging::{Cursor, PageSize};
 use crate::ops::payments::browse::{self as payments, Browse, BrowseRefused, is_too_long};
 use crate::ops::people::members::members;
-use crate::ops::people::users::list_users;
+use crate::ops::people::users::{Which, browse_users};
 use crate::ops::webhooks::browse::{self as webhooks, DeliveryFilter};
 use crate::ops::webhooks::deliveries::{Attempt, Delivery, DeliveryStatus};
 
@@ -189,8 +189,9 @@ impl CsvReader {
                 page.after.map(|id| id.to_string())
             }
             CsvSource::Users => {
-                list_users(app).await?.iter().for_each(|one| lists::user(&mut csv, one));
-                None
+                let page = browse_users(app, Which::All, after_id, PIECE.rows).await?;
+                page.rows.iter().for_each(|one| lists::user(&mut csv, one));
+                page.after.map(|id| id.to_string())
             }
         };
         self.at = next.map_or(At::End, |next| At::Rows(Some(next)));

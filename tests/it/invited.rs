@@ -1,5 +1,6 @@
 //! Who is invited into a business, and what proves that an address is that of whoever opens the link.
 
+use tillbell::domain::time::Span;
 use tillbell::domain::user::{MemberRole, StaffRole};
 use tillbell::ops::people::invite::invite_member;
 use tillbell::ops::people::links::{make_reset_link, set_password};
@@ -7,7 +8,7 @@ use tillbell::ops::people::sessions::businesses_of;
 use tillbell::ops::people::sign_in::SignInRefused;
 use tillbell::ops::people::users::{Place, UserRefusal, reset_user};
 
-use crate::harness::app::world;
+use crate::harness::app::{TestApp, world};
 use crate::people::{EMAIL, OTHER, PASSWORD, added, refused, session, signed_in, token_of};
 
 on_both! {
@@ -51,5 +52,24 @@ on_both! {
             assert_eq!(refused(&t, email, PASSWORD).await, SignInRefused::Wrong);
             invite_member(&t.app, "b@bolu.example", other.id, email, MemberRole::Viewer).await.unwrap().unwrap();
         }
+    }
+
+    async fn invitations_by_mail_wait_for_one_another(db: TestDatabase) {
+        let mails = "[server]\ndev = true\n[notify]\nsmtp_url = \"smtp://127.0.0.1:9\"\nfrom = \"till@kudu.example\"\n";
+        let t = TestApp::start_with(db, mails).await;
+        let (shop, other) = (t.merchant("adire.example").await, t.merchant("bolu.example").await);
+        let invite = async |business: i64, n: i64| {
+            let email = format!("stranger{n}@till.example");
+            invite_member(&t.app, "m@adire.example", business, &email, MemberRole::Viewer).await.unwrap().map(|_| ())
+        };
+        for n in 1..=5 {
+            assert_eq!(invite(shop.id, n).await, Ok(()), "{n}");
+        }
+        let often = invite(shop.id, 6).await.unwrap_err();
+        assert!(often.to_string().contains("try again in 1 seconds"), "{often}");
+        assert_eq!(t.app.store.members(shop.id).await.unwrap().len(), 5);
+        assert_eq!(invite(other.id, 7).await, Ok(()), "another business has not invited anybody");
+        t.advance(Span::seconds(1));
+        assert_eq!(invite(shop.id, 6).await, Ok(()));
     }
 }

@@ -245,16 +245,36 @@ impl Empty {
     }
 }
 
-/// The way on in a list that is read by a cursor: back to the newest, and on to what is older.
-#[derive(Clone, Debug, Default, Template)]
+/// The way on in a list that is read by a cursor: back to its beginning, and on.
+#[derive(Clone, Debug, Template)]
 #[template(path = "kit/pager.html")]
 pub struct Pager {
-    /// `None` where the newest are shown.
-    pub newest: Option<String>,
-    /// `None` where nothing is older.
-    pub older: Option<String>,
+    /// `None` where the list's beginning is shown.
+    pub first: Option<String>,
+    /// `None` where nothing follows.
+    pub next: Option<String>,
     /// `Rows 1 to 50`, or how old the figures are.
     pub note: Option<Text>,
+    /// The newest stand first, so that what follows is older.
+    pub is_by_time: bool,
+}
+
+impl Pager {
+    /// Of a list with the newest first; `None` if it leads nowhere.
+    pub fn by_time(newest: Option<String>, older: Option<String>, note: Option<Text>) -> Option<Pager> {
+        let leads = newest.is_some() || older.is_some();
+        leads.then_some(Pager { first: newest, next: older, note, is_by_time: true })
+    }
+
+    /// Of a list in another order.
+    pub fn in_order(first: Option<String>, next: Option<String>) -> Option<Pager> {
+        let leads = first.is_some() || next.is_some();
+        leads.then_some(Pager { first, next, note: None, is_by_time: false })
+    }
+
+    pub fn not_by_time(self) -> Pager {
+        Pager { is_by_time: false, ..self }
+    }
 }
 
 macro_rules! html_safe {

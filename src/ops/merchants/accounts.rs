@@ -169,8 +169,8 @@ pub async fn browse_accounts(
     let after = all.last().filter(|_| more).map(|last| last.id);
     let mut rows = Vec::with_capacity(all.len());
     for account in all {
-        let open_payments = app.store.open_payments_on(account.id).await?;
-        let last_alert = app.store.last_alert_on(account.id).await?;
+        let (open_payments, last_alert) =
+            tokio::try_join!(app.store.open_payments_on(account.id), app.store.last_alert_on(account.id))?;
         rows.push(AccountUse { account, open_payments, last_alert });
     }
     Ok(AccountPage { rows, after })

@@ -4,6 +4,7 @@
 //! inviter hands it on, and nothing proves whose the address is: such a user belongs to this business alone. Else an owner
 //! could open an account under another's address, keep its password, and wait until somebody gives the address a place.
 
+use super::tries;
 use super::users::{Added, Place, Proof, UserRefusal, add_new, begun_anew, invited, membership, noted};
 use crate::app::App;
 use crate::domain::user::{MemberRole, normal_email};
@@ -29,6 +30,13 @@ pub async fn invite_member(
     };
     if app.store.members(business_id).await?.len() >= MEMBERS_MAX {
         return Ok(Err(UserRefusal::TooMany));
+    }
+    // Each may be a mail to a stranger.
+    if are_sent(app) {
+        let of = format!("invitations of business {business_id}");
+        if let Err(many) = tries::begin(app, &of, &of).await? {
+            return Ok(Err(UserRefusal::Often(many.seconds)));
+        }
     }
     // Of one that nobody has looked at, the name could be anything that a stranger wants to have sent.
     let name = if business.waits() { "a new business" } else { &business.name };

@@ -12,7 +12,7 @@ use crate::domain::user::{
 use crate::ops::notices::mails::text_mail;
 use crate::ops::{OpError, RACES_MAX};
 use crate::store::tables::users::{self, LinkKind};
-pub use crate::store::tables::users::{Member, Membership, UserRow};
+pub use crate::store::tables::users::{Member, Membership, UserRow, Which};
 use crate::store::tables::{acts, sessions};
 use crate::store::{Applied, IdKind, Step};
 use crate::vault::Vault;
@@ -54,6 +54,8 @@ pub enum UserRefusal {
     Unproven(String),
     #[error("the business has too many members; remove some first")]
     TooMany,
+    #[error("many people were invited just now; try again in {0} seconds")]
+    Often(i64),
     #[error("{0} has a password already; it was not changed, because they alone may change it")]
     HasPassword(String),
     #[error(transparent)]
@@ -269,11 +271,48 @@ pub struct Listed {
     pub memberships: Vec<Membership>,
 }
 
-/// All users, in the order in which they were added.
-pub async fn list_users(app: &App) -> Result<Vec<Listed>, OpError> {
-    let mut listed = Vec::new();
-    for user in app.store.users().await? {
-        let memberships = app.store.memberships(user.id).await?;
+/// Some users, in the order in which they were added.
+#[derive(Clone, Debug)]
+pub struct UserPage {
+    pub rows: Vec<Listed>,
+    /// The next page begins behind this id; `None`: there are no more.
+    pub after: Option<i64>,
+}
+
+/// At most `limit` users, of those behind an id.
+pub async fn browse_users(
+    app: &App,
+    which: Which,
+    after: Option<i64>,
+    limit: usize,
+) -> Result<UserPage, OpError> {
+    let mut users = app.store.users(which, after.unwrap_or(0), limit + 1).await?;
+    let more = users.len() > limit;
+    users.truncate(limit);
+    Ok(UserPage {
+        after: users.last().filter(|_| more).map(|last| last.id),
+        rows: with_places(app, users).await?,
+    })
+}
+
+/// The user with an e-mail address, as a list shows him.
+pub async fn find_user(app: &App, email: &str) -> Result<Vec<Listed>, OpError> {
+    let Some(email) = normal_email(email) else { return Ok(Vec::new()) };
+    with_places(app, app.store.user_by_email(&email).await?.into_iter().collect()).await
+}
+
+/// Users in the order of their ids, each with the businesses he is a member of.
+async fn with_places(app: &App, users: Vec<UserRow>) -> Result<Vec<Listed>, OpError> {
+    let (Some(first), Some(last)) = (users.first(), users.last()) else { return Ok(Vec::new()) };
+    let places = app.store.memberships_of(first.id, last.id).await?;
+    let mut listed = Vec::with_capacity(users.len());
+    for user in users {
+        let memberships = match &places {
+            Some(places) => {
+                places.iter().filter(|(whose, _)| *whose == user.id).map(|(_, place)| place.clone()).collect()
+            }
+            None => app.store.memberships(user.id).await?,
+        };
         listed.push(Listed { user, memberships });
     }
     Ok(listed)

@@ -58,7 +58,7 @@ statements! {
     ATTEMPTS_OF: query {
         "select id, job_id, try, url, status, error, answer, duration_ms, attempted_at from attempts \
          where job_id in ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) \
-         order by attempted_at, id"
+         order by attempted_at desc, id desc limit 2000"
     }
     ATTEMPT: insert(attempts) {
         id: Int, job_id: Int, r#try: Int, url: Text, status: Int, error: Text, answer: Text, duration_ms: Int, attempted_at: Int
@@ -374,7 +374,8 @@ impl Store {
         for some in all.chunks_mut(ATTEMPTS_BATCH) {
             let mut ids: Vec<Value> = some.iter().map(|one| one.id.into()).collect();
             ids.resize(ATTEMPTS_BATCH, 0.into());
-            for row in self.read(&ATTEMPTS_OF, ids).await? {
+            // The newest are read: whoever sends one delivery again and again does not make a page long.
+            for row in self.read(&ATTEMPTS_OF, ids).await?.into_iter().rev() {
                 let attempt = attempt(row)?;
                 if let Some(one) = some.iter_mut().find(|one| one.id == attempt.job_id) {
                     one.attempts.push(attempt);

@@ -6,11 +6,12 @@
 use crate::domain::time::Timestamp;
 use crate::domain::user::{MemberRole, StaffRole};
 use crate::store::engine::sql::statements;
-use crate::store::{Row, Step, Store, StoreError, Value};
+use crate::store::{Reader, Row, Step, Store, StoreError, Value};
 
-/// Users that one list reads, and members of one business.
-pub const USERS_MAX: i64 = 10_000;
+/// Members of one business, and memberships of one user, that are read.
 pub const MEMBERS_MAX: i64 = 1_000;
+/// Memberships read for a page of users; the rest of them are read user by user.
+const PLACES_OF_PAGE: i64 = 2_000;
 
 macro_rules! columns {
     () => {
@@ -33,7 +34,13 @@ statements! {
     }
     USER: query { concat!("select ", columns!(), " from users where id = $1") }
     BY_EMAIL: query { concat!("select ", columns!(), " from users where email = $1") }
-    USERS: query { concat!("select ", columns!(), " from users order by id limit $1") }
+    USERS: query { concat!("select ", columns!(), " from users where id > $1 order by id limit $2") }
+    STAFF: query {
+        concat!("select ", columns!(), " from users where staff_role is not null and id > $1 order by id limit $2")
+    }
+    NOT_STAFF: query {
+        concat!("select ", columns!(), " from users where staff_role is null and id > $1 order by id limit $2")
+    }
 
     ADD_MEMBER: insert(members) { business_id: Int, user_id: Int, role: Text, created_at: Int }
     SET_MEMBER: query { "update members set role = $4 where business_id = $1 and user_id = $2 and role = $3" }
@@ -44,6 +51,10 @@ statements! {
     MEMBERSHIPS: query {
         "select m.business_id, m.role, b.name, b.is_live from members m join businesses b on b.id = m.business_id \
          where m.user_id = $1 order by m.business_id limit $2"
+    }
+    MEMBERSHIPS_OF_SOME: query {
+        "select m.user_id, m.business_id, m.role, b.name, b.is_live from members m join businesses b on b.id = m.business_id \
+         where m.user_id >= $1 and m.user_id <= $2 order by m.user_id, m.business_id limit $3"
     }
     MEMBERS: query {
         "select m.user_id, m.role, m.created_at, u.email, u.disabled_at, case when u.password is null then 0 else 1 end as is_set \
@@ -105,6 +116,14 @@ pub struct Member {
     pub has_begun: bool,
 }
 
+/// Which users a list shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Which {
+    All,
+    Staff,
+    NotStaff,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkKind {
     Welcome,
@@ -135,6 +154,15 @@ pub struct LinkRow {
     pub kind: LinkKind,
     pub expires_at: Timestamp,
     pub used_at: Option<Timestamp>,
+}
+
+fn membership(r: &mut Reader) -> Result<Membership, StoreError> {
+    Ok(Membership {
+        business_id: r.int("business_id")?,
+        business: r.text("name")?,
+        role: r.word("role", MemberRole::parse)?,
+        is_live: r.flag("is_live")?,
+    })
 }
 
 fn decode(row: Row) -> Result<UserRow, StoreError> {
@@ -261,23 +289,38 @@ impl Store {
         self.read_one(&BY_EMAIL, vec![email.into()]).await?.map(decode).transpose()
     }
 
-    /// In the order in which they were added.
-    pub async fn users(&self) -> Result<Vec<UserRow>, StoreError> {
-        self.read(&USERS, vec![USERS_MAX.into()]).await?.into_iter().map(decode).collect()
+    /// In the order in which they were added, behind one of them.
+    pub async fn users(&self, which: Which, after: i64, limit: usize) -> Result<Vec<UserRow>, StoreError> {
+        let sql = match which {
+            Which::All => &USERS,
+            Which::Staff => &STAFF,
+            Which::NotStaff => &NOT_STAFF,
+        };
+        self.read(sql, vec![after.into(), (limit as i64).into()]).await?.into_iter().map(decode).collect()
     }
 
     pub async fn memberships(&self, user_id: i64) -> Result<Vec<Membership>, StoreError> {
         let rows = self.read(&MEMBERSHIPS, vec![user_id.into(), MEMBERS_MAX.into()]).await?;
-        let membership = |row: Row| {
+        rows.into_iter().map(|row| membership(&mut row.reader("members"))).collect()
+    }
+
+    /// The memberships of all users from the first to the last of these ids, with whose each is. `None`: they are too many
+    /// for one read.
+    pub async fn memberships_of(
+        &self,
+        first: i64,
+        last: i64,
+    ) -> Result<Option<Vec<(i64, Membership)>>, StoreError> {
+        let params = vec![first.into(), last.into(), (PLACES_OF_PAGE + 1).into()];
+        let rows = self.read(&MEMBERSHIPS_OF_SOME, params).await?;
+        if rows.len() as i64 > PLACES_OF_PAGE {
+            return Ok(None);
+        }
+        let whose = |row: Row| {
             let mut r = row.reader("members");
-            Ok(Membership {
-                business_id: r.int("business_id")?,
-                business: r.text("name")?,
-                role: r.word("role", MemberRole::parse)?,
-                is_live: r.flag("is_live")?,
-            })
+            Ok((r.int("user_id")?, membership(&mut r)?))
         };
-        rows.into_iter().map(membership).collect()
+        rows.into_iter().map(whose).collect::<Result<_, _>>().map(Some)
     }
 
     pub async fn members(&self, business_id: i64) -> Result<Vec<Member>, StoreError> {

@@ -1,15 +1,16 @@
 //! Every other page of the desk over HTTP: that each is there for who may see it, shows strangers' texts as texts, and that
 //! its forms do what the command line does, for the roles that may.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use scraper::Selector;
 use tillbell::domain::account::ReceivingAccount;
 use tillbell::domain::payment::Status;
 use tillbell::domain::phone::Phone;
 use tillbell::domain::time::Span;
-use tillbell::domain::user::StaffRole;
+use tillbell::domain::user::{MemberRole, StaffRole};
 use tillbell::http::pages::table::{TABLE, Who};
+use tillbell::ops::people::users::{Place, add_user};
 use tillbell::ops::wallets::find::{ensure, find};
 
 use super::desk::{ADMIN, REVIEWER, VIEWER, doubtful, paid, signed_in, site, told};
@@ -284,6 +285,39 @@ on_both! {
         site.t.advance(Span::minutes(11));
         let asked = visitor.post(&again, "add-user", &[("email", "x@till.example"), ("role", "viewer")]).await;
         assert!(asked.header("location").is_some_and(|to| to.starts_with("/confirm-password")), "{}", asked.status);
+        site.close().await;
+    }
+
+    async fn many_users_are_paged_and_one_is_found_by_his_address(db: TestDatabase) {
+        let (site, _) = site(db).await;
+        let shop = site.t.merchant("adire.example").await;
+        for n in 0..120 {
+            let (email, place) = (format!("m{n}@till.example"), Place::Member(shop.id, MemberRole::Viewer));
+            add_user(&site.t.app, "ada", &email, place, None).await.unwrap().unwrap();
+        }
+        let mut visitor = admin(&site).await;
+        let (mut path, mut seen) = ("/operator/users".to_owned(), Vec::new());
+        for _ in 0..4 {
+            let page = visitor.get(&path).await;
+            let html = page.html();
+            let emails = Selector::parse("#members + * td.lead, #members ~ * td.lead").unwrap();
+            let on_page: Vec<String> =
+                html.select(&emails).map(|cell| cell.text().collect::<String>().trim().to_owned()).collect();
+            assert!(on_page.len() <= 50, "{}", on_page.len());
+            seen.extend(on_page);
+            let next = html.select(&Selector::parse("a[rel=next]").unwrap()).next();
+            let Some(next) = next else { break };
+            assert_eq!(next.text().collect::<String>(), "More");
+            path = next.attr("href").unwrap().to_owned();
+        }
+        let of_shop = |email: &&String| email.starts_with('m') && email.contains("@till.example");
+        assert_eq!(seen.iter().filter(of_shop).collect::<BTreeSet<_>>().len(), 120, "each once: {seen:?}");
+        assert_eq!(seen.iter().filter(of_shop).count(), 120);
+        let found = visitor.get("/operator/users?q=M77%40till.example").await;
+        let text = found.text_of("main");
+        assert!(text.contains("m77@till.example") && !text.contains("m78@"), "{text}");
+        let csv = visitor.get("/operator/users?format=csv").await;
+        assert!((0..120).all(|n| csv.body.contains(&format!(",m{n}@till.example,"))), "{}", csv.body);
         site.close().await;
     }
 

@@ -10,7 +10,7 @@ use tillbell::ops::merchants::keys::{KeyRefusal, add_key};
 use tillbell::ops::payments::by_hand::{ByHand, ByHandRefused, ask_for_payment};
 use tillbell::ops::people::invite::invite_member;
 use tillbell::ops::people::register::{OpenRefused, Wanted, open_business, register};
-use tillbell::ops::people::users::{Place, add_user, list_users};
+use tillbell::ops::people::users::{Place, Which, add_user, browse_users};
 use tillbell::ops::retention::forget_old;
 use tillbell::vault::Vault;
 use tillbell::work::run_due;
@@ -82,7 +82,8 @@ fn by_hand(business_id: i64, mode: Mode) -> ByHand<'static> {
 }
 
 async fn people(t: &TestApp) -> Vec<String> {
-    list_users(&t.app).await.unwrap().into_iter().map(|one| one.user.email).collect()
+    let page = browse_users(&t.app, Which::All, None, 100).await.unwrap();
+    page.rows.into_iter().map(|one| one.user.email).collect()
 }
 
 on_both! {

@@ -210,11 +210,9 @@ fn payments(names: &[(&str, i64, Tone, &str)]) -> Rows {
         ]);
     }
     if !names.is_empty() {
-        rows.pager = Some(Pager {
-            newest: Some("/dashboard/payments".to_owned()),
-            older: Some("/dashboard/payments?cursor=x".to_owned()),
-            note: Some("50 rows".into()),
-        });
+        let older = "/dashboard/payments?cursor=x".to_owned();
+        rows.pager =
+            Pager::by_time(Some("/dashboard/payments".to_owned()), Some(older), Some("50 rows".into()));
     }
     rows
 }

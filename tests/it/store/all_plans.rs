@@ -107,7 +107,6 @@ const WALKS: &[(&str, &str, &[Engine], &str)] = &[
     ),
     ("LIST", "messages", BOTH, "the newest rows by an index in that order, as many as are shown"),
     ("BUSINESSES", "businesses", BOTH, "a list for people, by the primary key up to a limit"),
-    ("USERS", "users", BOTH, "a list for people, by the primary key up to a limit"),
     (
         "WHOSE",
         "businesses",

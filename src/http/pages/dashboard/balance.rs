@@ -76,7 +76,7 @@ fn rows(ask: &Ask, here: &Here, page: &StatementPage, is_on: bool) -> Rows {
     let older = page.next.as_ref().map(|next| here.link(DASHBOARD_BALANCE, &[("cursor", next)]));
     let newest = is_on.then(|| here.link(DASHBOARD_BALANCE, &[]));
     let note = page.looked_back_to.map(|at| format!("Looked back to {}.", ask.zone().time(at).text).into());
-    rows.pager = (older.is_some() || newest.is_some()).then_some(Pager { newest, older, note });
+    rows.pager = Pager::by_time(newest, older, note);
     rows
 }
 

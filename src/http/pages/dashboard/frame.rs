@@ -73,5 +73,5 @@ pub(super) fn pager<T>(
     let newest = is_on.then(|| here.link(path, filters));
     let looked = page.looked_back_to.map(|at| ask.zone().time(at).text);
     let note = looked.map(|at| format!("Looked back to {at}. Older rows may fit as well.").into());
-    (older.is_some() || newest.is_some()).then_some(Pager { newest, older, note })
+    Pager::by_time(newest, older, note)
 }

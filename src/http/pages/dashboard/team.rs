@@ -13,7 +13,7 @@ use crate::http::pages::field::{Choice, Confirm, Field, Form, Kind};
 use crate::http::pages::flash::Flash;
 use crate::http::pages::here::Here;
 use crate::http::pages::layout::Frame;
-use crate::http::pages::parts::{Empty, Secret, Tone};
+use crate::http::pages::parts::{Empty, Pager, Secret, Tone};
 use crate::http::pages::plain::unknown;
 use crate::http::pages::rows::{Cell, Column, Facts, Rows};
 use crate::http::pages::text::sentence;
@@ -153,7 +153,7 @@ fn show(ask: &Ask, here: &Here, page: &Page<Member>, refusal: Option<&Refusal>) 
         .field(forms.field(INVITE, "email", "E-mail address", Kind::Email))
         .field(forms.field_of(INVITE, "role", "Role", Kind::Select(choices()), MemberRole::Viewer.as_str()));
     let mut rows = rows(ask, &forms, &page.rows);
-    rows.pager = pager(ask, here, DASHBOARD_TEAM, page, &[]);
+    rows.pager = pager(ask, here, DASHBOARD_TEAM, page, &[]).map(Pager::not_by_time);
     let page = Team {
         csv: here.link(DASHBOARD_TEAM, &[("format", "csv")]),
         frame: forms.told(frame(ask, here, "Team", DASHBOARD_TEAM)),

@@ -208,7 +208,7 @@ fn show(ask: &Ask, here: &Here, page: &Page<Website>, refusal: Option<&Refusal>)
                 .optional()
                 .hint("Where your program is told of approved payments, on this website."),
         );
-    let pager = pager(ask, here, DASHBOARD_WEBSITES, page, &[]);
+    let pager = pager(ask, here, DASHBOARD_WEBSITES, page, &[]).map(Pager::not_by_time);
     let page = Websites {
         csv: here.link(DASHBOARD_WEBSITES, &[("format", "csv")]),
         pager,

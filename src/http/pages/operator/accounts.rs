@@ -165,8 +165,13 @@ fn rows(ask: &Ask, page: &AccountPage, retired: bool, may_act: bool) -> Rows {
         }
         rows.row(cells);
     }
-    let older = page.after.map(|id| link(OPERATOR_ACCOUNTS, &[("after", &id.to_string())]));
-    rows.pager = older.is_some().then_some(Pager { newest: None, older, note: None });
+    let place = |after: &str| {
+        let (state, business) =
+            (ask.query("state").unwrap_or_default(), ask.query("business").unwrap_or_default());
+        link(OPERATOR_ACCOUNTS, &[("state", &state), ("business", &business), ("after", after)])
+    };
+    let first = ask.query("after").is_some().then(|| place(""));
+    rows.pager = Pager::in_order(first, page.after.map(|id| place(&id.to_string())));
     rows
 }
 

@@ -59,7 +59,7 @@ pub async fn answer(ask: &Ask) -> Result<Response, OpError> {
     let mut rows = rows(ask, &page.rows);
     let older = page.next.map(|cursor| here(&cursor.to_string()));
     let newest = cursor.is_some().then(|| here(""));
-    rows.pager = (older.is_some() || newest.is_some()).then_some(Pager { newest, older, note: None });
+    rows.pager = Pager::by_time(newest, older, None);
     let view = DeskView::new(frame(ask, "Activity", DeskPage::Activity).await?, "Activity");
     Ok(view.add(filters).add(rows).answer(ask))
 }

@@ -280,7 +280,7 @@ fn rows(ask: &Ask, view: &View, page: &Page<AlertRow>, is_on: bool, has_ticks: b
     });
     let note = page.looked_back_to.map(|at| format!("Looked at alerts up to {}", zone.time(at).text).into());
     let newest = is_on.then(|| view.address(OPERATOR_ALERTS));
-    rows.pager = (older.is_some() || newest.is_some()).then_some(Pager { newest, older, note });
+    rows.pager = Pager::by_time(newest, older, note);
     rows
 }
 

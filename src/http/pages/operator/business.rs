@@ -212,10 +212,9 @@ async fn show(ask: &Ask, standing: &BusinessStanding, wrong: Option<Wrong>) -> R
 
 /// A list of this page with the way on in it: each list has a cursor of its own, called as its section is.
 fn with_pager<T>(ask: &Ask, here: &str, list: &str, page: &Page<T>, rows: Rows) -> Rows {
-    let older = page.next.map(|cursor| format!("{}#{list}", link(here, &[(list, &cursor.to_string())])));
-    let newest = ask.query(list).is_some().then(|| format!("{here}#{list}"));
-    let pager = (older.is_some() || newest.is_some()).then_some(Pager { newest, older, note: None });
-    Rows { pager, ..rows }
+    let next = page.next.map(|cursor| format!("{}#{list}", link(here, &[(list, &cursor.to_string())])));
+    let first = ask.query(list).is_some().then(|| format!("{here}#{list}"));
+    Rows { pager: Pager::in_order(first, next), ..rows }
 }
 
 /// Lets a business take real money that somebody registered himself.

@@ -234,7 +234,7 @@ fn rows(ask: &Ask, page: &BusinessPage, query: &str, is_on: bool) -> Rows {
     }
     let older = page.before.map(|id| link(OPERATOR_BUSINESSES, &[("q", query), ("before", &id.to_string())]));
     let newest = is_on.then(|| link(OPERATOR_BUSINESSES, &[("q", query)]));
-    rows.pager = (older.is_some() || newest.is_some()).then_some(Pager { newest, older, note: None });
+    rows.pager = Pager::by_time(newest, older, None);
     rows
 }
 

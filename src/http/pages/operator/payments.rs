@@ -144,7 +144,7 @@ fn rows(ask: &Ask, page: &Page<Payment>, is_on: bool) -> Rows {
     let older = page.next.map(|cursor| address(ask, &[("cursor", &cursor.to_string())]));
     let note = page.looked_back_to.map(|at| format!("Looked back to {}", zone.time(at).text).into());
     let newest = is_on.then(|| address(ask, &[]));
-    rows.pager = (older.is_some() || newest.is_some()).then_some(Pager { newest, older, note });
+    rows.pager = Pager::by_time(newest, older, note);
     rows
 }
 

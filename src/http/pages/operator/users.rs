@@ -8,18 +8,23 @@ use super::{DeskPage, forbidden, frame};
 use crate::domain::user::{StaffRight, StaffRole};
 use crate::http::pages::ask::Ask;
 use crate::http::pages::export::{csv_file, is_csv};
-use crate::http::pages::field::{Choice, Confirm, Form, Kind};
+use crate::http::pages::field::{Choice, Confirm, Field, Filters, Form, Kind};
 use crate::http::pages::flash::Flash;
 use crate::http::pages::layout::link;
-use crate::http::pages::parts::{Empty, Tone};
+use crate::http::pages::parts::{Empty, Pager, Tone};
 use crate::http::pages::rows::{Cell, Column, Rows};
 use crate::http::pages::sign_in::confirm;
 use crate::http::paths::{OPERATOR_BUSINESSES, OPERATOR_USERS};
 use crate::ops::OpError;
 use crate::ops::csv::CsvSource;
-use crate::ops::people::users::{Listed, Place, UserRefusal, add_user, disable_user, list_users, reset_user};
+use crate::ops::paging::PAGE_ROWS;
+use crate::ops::people::users::{
+    Listed, Place, UserRefusal, Which, add_user, browse_users, disable_user, find_user, reset_user,
+};
 
 const ADD: &str = "add-user";
+const STAFF: &str = "staff";
+const MEMBERS: &str = "members";
 
 pub async fn answer(ask: &Ask) -> Result<Response, OpError> {
     if !ask.is_form() {
@@ -90,21 +95,55 @@ async fn show(ask: &Ask, wrong: Option<Wrong>) -> Result<Response, OpError> {
     {
         return Ok(file);
     }
-    let users = list_users(ask.app()).await?;
     let mut view = DeskView::new(frame(ask, "Users", DeskPage::Users).await?, "Users")
-        .act(Cell::link(link(OPERATOR_USERS, &[("format", "csv")]), "CSV"))
         .refused(wrong.as_ref().map(|wrong| wrong.why.as_str()));
     for block in shown_once(ask) {
         view = view.add(block);
     }
+    let query = ask.query("q").unwrap_or_default();
+    view = view.add(filters(&query));
+    if !query.trim().is_empty() {
+        let found = find_user(ask.app(), &query).await?;
+        let empty = Empty::new("Nobody has this address", "Type the whole e-mail address.");
+        return Ok(view.add(rows(ask, &found, "Found", empty)).answer(ask));
+    }
+    let staff = list(ask, Which::Staff).await?;
+    let members = list(ask, Which::NotStaff).await?;
     let view = view
-        .section("staff", "Your people")
-        .add(rows(ask, users.iter().filter(|one| one.user.staff.is_some()), "staff"))
+        .section(STAFF, "Your people")
+        .add(staff)
         .section("add", "Add somebody of the staff")
         .add(add_form(ask, wrong.as_ref()))
-        .section("members", "Members of businesses")
-        .add(rows(ask, users.iter().filter(|one| one.user.staff.is_none()), "member"));
+        .section(MEMBERS, "Members of businesses")
+        .add(members);
     Ok(view.answer(ask))
+}
+
+fn filters(query: &str) -> Filters {
+    Filters {
+        action: OPERATOR_USERS.to_owned(),
+        hidden: Vec::new(),
+        fields: vec![Field::new("filter-users", "q", "E-mail", Kind::Search).value(query)],
+        more: Vec::new(),
+        reset: (!query.is_empty()).then(|| OPERATOR_USERS.to_owned()),
+        csv: Some(link(OPERATOR_USERS, &[("format", "csv")])),
+    }
+}
+
+/// One of the two lists, each with a cursor of its own that is called as its section is.
+async fn list(ask: &Ask, which: Which) -> Result<Rows, OpError> {
+    let (name, caption) = match which {
+        Which::Staff => (STAFF, "Staff"),
+        _ => (MEMBERS, "Members"),
+    };
+    let after = ask.query(name).and_then(|text| text.parse().ok());
+    let page = browse_users(ask.app(), which, after, PAGE_ROWS).await?;
+    let empty = Empty::new("Nobody yet", "Members are added with a business, or invited by its owner.");
+    let mut rows = rows(ask, &page.rows, caption, empty);
+    let next = page.after.map(|id| format!("{}#{name}", link(OPERATOR_USERS, &[(name, &id.to_string())])));
+    let first = after.is_some().then(|| format!("{OPERATOR_USERS}#{name}"));
+    rows.pager = Pager::in_order(first, next);
+    Ok(rows)
 }
 
 fn add_form(ask: &Ask, wrong: Option<&Wrong>) -> Form {
@@ -119,7 +158,7 @@ fn add_form(ask: &Ask, wrong: Option<&Wrong>) -> Form {
         .field(field(ask, ADD, "role", "Role", Kind::Select(roles), wrong))
 }
 
-fn rows<'a>(ask: &Ask, users: impl Iterator<Item = &'a Listed>, list: &str) -> Rows {
+fn rows(ask: &Ask, users: &[Listed], caption: &str, empty: Empty) -> Rows {
     let columns = vec![
         Column::new("E-mail"),
         Column::new("Role"),
@@ -127,8 +166,7 @@ fn rows<'a>(ask: &Ask, users: impl Iterator<Item = &'a Listed>, list: &str) -> R
         Column::new("Added"),
         Column::acts("Acts"),
     ];
-    let empty = Empty::new("Nobody yet", "Members are added with a business, or invited by its owner.");
-    let mut rows = Rows::new(if list == "staff" { "Staff" } else { "Members" }, columns, empty);
+    let mut rows = Rows::new(caption, columns, empty);
     for one in users {
         let user = &one.user;
         let mut roles: Vec<Cell> = user.staff.iter().map(|role| Cell::text(role.as_str())).collect();

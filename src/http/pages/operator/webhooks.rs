@@ -146,7 +146,7 @@ async fn show(ask: &Ask, refused: Option<String>) -> Result<Response, OpError> {
     let older = page.next.map(|cursor| address(ask, &[("cursor", &cursor.to_string())]));
     let newest = cursor.is_some().then(|| path.clone());
     let note = page.looked_back_to.map(|at| format!("Looked back to {}", ask.zone().time(at).text).into());
-    rows.pager = (older.is_some() || newest.is_some()).then_some(Pager { newest, older, note });
+    rows.pager = Pager::by_time(newest, older, note);
     let view = DeskView::new(frame(ask, "Webhooks", DeskPage::Webhooks).await?, "Webhooks")
         .refused(refused)
         .add(filters(ask))
