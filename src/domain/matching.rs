@@ -9,7 +9,8 @@ use std::collections::HashSet;
 
 use super::money::Money;
 use super::name::{
-    Comparison, CutLengths, Folded, NameVerdict, compare_folded, says_nothing, surname_agrees, verdict_folded,
+    Comparison, CutLengths, Folded, InCommon, NameVerdict, compare_folded, in_common, says_nothing,
+    surname_agrees, verdict_folded,
 };
 use super::payment::{Kind, Payment, Status};
 use super::time::Timestamp;
@@ -114,9 +115,11 @@ pub struct Considered {
     pub name_reason: String,
     /// The same folded words, in any order.
     pub equal_name: bool,
-    /// The expected name is longer than the rule takes, and does not begin with the payer's: close to everybody, it speaks
-    /// against nobody.
+    /// The expected name is longer than the rule takes, and two names of the payer's do not stand in it: close to everybody,
+    /// it speaks against nobody.
     is_name_undecidable: bool,
+    /// What its name and the payer's have in common; nothing where the money may not have been sent for it.
+    in_common: InCommon,
     /// On which account it asks for money. On any but the alert's own it is for a person's eyes.
     pub which_account: WhichAccount,
     created_at: Timestamp,
@@ -262,6 +265,14 @@ fn consider(incoming: &Incoming<'_>, received: Option<&Folded>, candidate: &Cand
         name = NameVerdict::Match;
         name_reason = format!("{name_reason}; a person accepted this payer under this name before");
     }
+    let amount_fit = AmountFit::of(payment, incoming.received);
+    let asked_before = candidate.before.iter().any(|before| may_ask(before));
+    let is_timely = is_timely(payment, incoming.time, incoming.first_seen);
+    let may_be_meant = is_timely && (amount_fit.approves() || is_about(payment) || asked_before);
+    let in_common = match received {
+        Some(received) if may_be_meant => in_common(&expected, received, incoming.cut),
+        _ => InCommon::default(),
+    };
     Considered {
         payment_id: payment.id,
         transaction_id: payment.transaction_id.clone(),
@@ -269,7 +280,7 @@ fn consider(incoming: &Incoming<'_>, received: Option<&Folded>, candidate: &Cand
         expected_name: payment.payer_name.clone(),
         amount: payment.amount,
         status: payment.status,
-        amount_fit: AmountFit::of(payment, incoming.received),
+        amount_fit,
         time_fit: TimeFit::of(payment, incoming.time, incoming.first_seen),
         name,
         name_reason,
@@ -279,9 +290,10 @@ fn consider(incoming: &Incoming<'_>, received: Option<&Folded>, candidate: &Cand
         created_at: payment.created_at,
         beneficiary: candidate.beneficiary,
         has_ended_lately: has_ended_lately(payment, incoming.time, incoming.first_seen),
-        is_timely: is_timely(payment, incoming.time, incoming.first_seen),
+        is_timely,
+        in_common,
         is_about: is_about(payment),
-        asked_before: candidate.before.iter().any(|before| may_ask(before)),
+        asked_before,
     }
 }
 
@@ -336,7 +348,7 @@ fn judge(incoming: &Incoming<'_>, received: Option<&Folded>, considered: &[Consi
         reasons.add(ReviewKind::AnotherBeneficiary, text);
     }
     let best = best_of(&winners, incoming.time.end);
-    if let Some(text) = best.and_then(|best| of_another_payer(best, &winners)) {
+    if let Some(text) = best.and_then(|best| of_another_payer(best, considered)) {
         reasons.add(ReviewKind::SeveralPayers, text);
     }
     if reasons.texts.is_empty()
@@ -379,6 +391,12 @@ fn why_a_person_should_look(incoming: &Incoming<'_>, considered: &[Considered], 
         open().filter(in_time).any(|c| c.amount_fit.approves() && named(c, NameVerdict::Close)),
         ReviewKind::NameClose,
         "the amount fits a payment whose payer's name is close but not the same",
+    );
+    let is_half = |c: &Considered| named(c, NameVerdict::Different) && c.in_common.is_much();
+    reasons.add_if(
+        open().filter(in_time).any(|c| c.amount_fit.approves() && is_half(c)),
+        ReviewKind::NameClose,
+        "the amount fits a payment whose payer has two names of this one, but each has one that the other has not",
     );
     reasons.add_if(
         open()
@@ -428,24 +446,37 @@ fn best_of<'a>(winners: &[&'a Considered], bank_time_end: Timestamp) -> Option<&
     })
 }
 
-/// A payment that fits as well and is another person's, so that the newest is no better a guess than the others: the
-/// names have nothing in common but with what the bank shows, or the other one alone bears the payer's very name.
-fn of_another_payer(best: &Considered, winners: &[&Considered]) -> Option<String> {
-    if best.equal_name || winners.len() < 2 {
+/// A payment of the same beneficiary that may be meant as well and is another customer's, so that the newest is no better a
+/// guess than the others.
+fn of_another_payer(best: &Considered, considered: &[Considered]) -> Option<String> {
+    if best.equal_name {
         return None;
     }
     let name = Folded::new(&best.expected_name);
-    let is_another = |other: &&&Considered| {
-        other.equal_name
-            || verdict_folded(&name, &Folded::new(&other.expected_name), &[]) == NameVerdict::Different
+    let is_another = |other: &&Considered| {
+        let other_name = Folded::new(&other.expected_name);
+        other.is_near()
+            && (other.equal_name
+                || are_two_customers((&name, best.in_common), (&other_name, other.in_common), other.name))
     };
-    winners.iter().find(is_another).map(|other| {
+    let mut others =
+        considered.iter().filter(|c| c.beneficiary == best.beneficiary && c.payment_id != best.payment_id);
+    others.find(is_another).map(|other| {
         let names = [&best.expected_name, &other.expected_name];
+        let fits = if other.wins_alone() { "fits as well" } else { "may be meant as well" };
         format!(
-            "payment {:?} fits as well, and {:?} and {:?} may be two people",
+            "payment {:?} {fits}, and {:?} and {:?} may be two people",
             other.transaction_id, names[0], names[1]
         )
     })
+}
+
+/// Whether two payments of one beneficiary, of whom the first would be paid, are likely of two people: their names are
+/// different, or the other one's is no match and has a name of the payer's that the first has not. Where both match and one
+/// has a middle name more, they are two tries of one customer.
+pub fn are_two_customers(best: (&Folded, InCommon), other: (&Folded, InCommon), name: NameVerdict) -> bool {
+    verdict_folded(best.0, other.0, &[]) == NameVerdict::Different
+        || name != NameVerdict::Match && other.1.has_more_than(best.1)
 }
 
 fn explain(best: &Considered, fitting: usize) -> String {

@@ -130,7 +130,11 @@ pub fn is_copy(kind: &str, a: &AlertRow, b: &AlertRow) -> bool {
         (CONTENT, is_outgoing) if is_outgoing || a.facts.is_told_as_lost() => {
             [a, b].iter().all(|alert| is_unmistakable(alert))
         }
-        (CONTENT, _) => true,
+        // Two mails, each under a Message-ID of its own that counts, are one telling only where the same words cannot be
+        // those of a second transfer.
+        (CONTENT, _) => {
+            [a, b].iter().all(|alert| is_unmistakable(alert)) || !differ(&a.message_id, &b.message_id)
+        }
         // A key of the transfer hides no news of a loss.
         _ => !a.facts.is_told_as_lost(),
     };
@@ -1034,6 +1038,13 @@ mod tests {
         assert!(!is_copy(CONTENT, &second, &plain));
         let came = with(&credit(), |a| (a.facts.occurred, a.facts.balance) = (None, None));
         assert!(is_copy(CONTENT, &came, &came), "a credit that is told twice pays once");
+        let sent_as = |alert: &AlertRow, id: &str| with(alert, |a| a.message_id = Some(id.to_owned()));
+        let (first, second_mail) = (sent_as(&came, "1@bank.example"), sent_as(&came, "2@bank.example"));
+        assert!(is_copy(CONTENT, &first, &came) && is_copy(CONTENT, &first, &first));
+        assert!(!is_copy(CONTENT, &first, &second_mail), "perhaps a second transfer of the same words");
+        let exactly =
+            |alert: &AlertRow| with(alert, |a| a.facts.balance = Some(Balance::Available(Money(500))));
+        assert!(is_copy(CONTENT, &exactly(&first), &exactly(&second_mail)));
     }
 
     #[test]

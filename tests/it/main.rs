@@ -35,6 +35,7 @@ mod invited;
 mod log_lines;
 mod mailbox;
 mod meant_for_others;
+mod named_in_part;
 mod notices;
 mod obstacles;
 mod other_accounts;

@@ -1,9 +1,9 @@
 //! Words and names that a payer types where the bank writes them too: they hide no credit, and they
 //! name nobody.
 
-use super::made::{Told, made};
+use super::made::{Made, Told, made};
 use super::{ReadOutcome, Reading, take};
-use crate::domain::alert::AlertKind;
+use crate::domain::alert::{AlertKind, Direction};
 
 fn credit(bank: &str, narration: &str) -> Reading {
     made(bank, &Told { narration: narration.into(), ..Told::default() }).read_text()
@@ -40,8 +40,19 @@ fn typed_words_set_no_credit_aside() {
     let priest = credit("union", "REV ZARA GYANG/thanks");
     assert_eq!((priest.outcome, priest.facts.kind), (ReadOutcome::Read, Some(AlertKind::Payment)));
     assert_eq!(credit("stanbic", "NIP/GTB/ZARA GYANG/for rev john").facts.kind, Some(AlertKind::Payment));
+    for narration in ["REV-SR ZARA GYANG/thanks", "Rev/Fr Zara Gyang/x", "REV: ZARA GYANG/x"] {
+        let priest = credit("union", narration);
+        assert_eq!(
+            (priest.outcome, priest.facts.kind),
+            (ReadOutcome::Read, Some(AlertKind::Payment)),
+            "{narration}"
+        );
+        assert!(!priest.facts.doubts.is_empty(), "{narration}: a word that a person looks at");
+    }
     // Where the bank writes them.
     for (narration, kind) in [
+        ("REV/1002 ZARA GYANG", AlertKind::Reversal),
+        ("REV", AlertKind::Reversal),
         ("REV/POS 1002", AlertKind::Reversal),
         ("AUTO-REVERSAL 1002", AlertKind::Reversal),
         ("Transfer from your savings", AlertKind::OwnTransfer),
@@ -153,5 +164,31 @@ fn the_senders_row_may_name_the_receivers_own_account() {
         // He may be a payer who typed his own name for the receiver's, so a person looks at it.
         assert_eq!(read("TILL NOW LTD", narration), ("ZARA GYANG".into(), 1), "{narration}");
         assert_eq!(read("ADA OBI", narration), ("ADA OBI".into(), 0), "{narration}");
+    }
+}
+
+#[test]
+fn what_one_layout_says_may_be_typed_into_another() {
+    let word = |said: &str, narration: &str| {
+        let rows = [
+            ("Transaction Amount", "NGN 7,350.00"),
+            ("Narration", narration),
+            ("Date", "03-Mar-2026"),
+            ("Available Balance", "NGN 90,000.00"),
+        ];
+        let rows = rows.map(|(label, value)| (label.to_owned(), value.to_owned())).to_vec();
+        let of_the_bank = made("gtbank", &Told::default());
+        Made { before: vec![said.into()], rows, ..of_the_bank }.read_text()
+    };
+    for typed in ["a credit transaction occurred", "your account has been credited", "rent"] {
+        assert_eq!(word("Debited", typed).facts.direction, Some(Direction::Debit), "{typed}");
+        assert_eq!(word("Credited", typed).facts.direction, Some(Direction::Credit), "{typed}");
+    }
+    // And a line of its own in the sentence's layout.
+    for credit in [true, false] {
+        let mut mail = made("gtbank", &Told { credit, ..Told::default() });
+        mail.after = vec![if credit { "Debited".into() } else { "Credited".into() }];
+        let direction = if credit { Direction::Credit } else { Direction::Debit };
+        assert_eq!(mail.read_text().facts.direction, Some(direction), "{credit}");
     }
 }

@@ -9,9 +9,10 @@ impl Considered {
         (self.amount_fit.approves() || self.asked_before) && self.name == NameVerdict::Match && self.is_timely
     }
 
-    /// The time fits it, and neither its name nor its amount is far off.
-    fn is_near(&self) -> bool {
-        self.name != NameVerdict::Different
+    /// The time fits it, and neither its name nor its amount is far off. Of a name that is different two may be the payer's:
+    /// merchants write a description beside a name, and banks a middle name.
+    pub(super) fn is_near(&self) -> bool {
+        (self.name != NameVerdict::Different || self.in_common.is_much())
             && !self.is_name_undecidable
             && (self.amount_fit.approves() || self.is_about || self.asked_before)
             && self.is_timely
@@ -86,6 +87,14 @@ pub(super) fn meant_for_another(winner: Beneficiary, considered: &[Considered]) 
             }
             NameVerdict::Match if c.asked_before => {
                 "has the same payer's name, and asked for such an amount before it was corrected"
+            }
+            NameVerdict::Different if !c.in_common.is_much() => return None,
+            NameVerdict::Different if c.amount_fit.approves() => {
+                "also fits the amount, and its payer has two of these names"
+            }
+            NameVerdict::Different if c.is_about => "has two of the payer's names and a similar amount",
+            NameVerdict::Different if c.asked_before => {
+                "has two of the payer's names, and asked for such an amount before it was corrected"
             }
             _ => return None,
         };

@@ -9,6 +9,7 @@ use crate::domain::time::Span;
 
 mod ended;
 mod fits;
+mod in_part;
 
 const NOON: Timestamp = Timestamp(1_800_000_000_000_000);
 

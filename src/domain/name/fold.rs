@@ -14,6 +14,10 @@ use super::tables::{Part, Special, tables};
 pub(super) const MAX_CHARS: usize = 120;
 /// A name that stands before a description has no more words than most people's.
 const WORDS_OF_BEGINNING: usize = 4;
+/// Names that a table knows and that stand further back, as in "Order 12 of Chidi Okafor".
+const NAMES_BEHIND: usize = 4;
+/// So many words of a text are looked at for them.
+const WORDS_OF_TEXT: usize = 64;
 pub(super) const MAX_WORDS: usize = 10;
 /// `fold` reads no further than this; the API allows 255, wallets 120.
 const MAX_FOLD_CHARS: usize = 1024;
@@ -194,8 +198,8 @@ pub struct Folded {
     pub(super) chars: usize,
     pub(super) too_long: bool,
     pub(super) business: bool,
-    /// Of a text that is too long: its first words, which may be the name before a description of the order.
-    pub(super) beginning: Option<Box<Folded>>,
+    /// Of a text that is too long: those of its words that may be a name before, in or behind a description of the order.
+    pub(super) likely: Option<Box<Folded>>,
 }
 
 impl Folded {
@@ -204,17 +208,16 @@ impl Folded {
     pub fn new(name: &str) -> Folded {
         let name = name.trim();
         let chars = name.chars().take(MAX_CHARS + 1).count();
-        let mut folded =
-            Folded { words: Vec::new(), chars, too_long: true, business: false, beginning: None };
+        let mut folded = Folded { words: Vec::new(), chars, too_long: true, business: false, likely: None };
         if chars > MAX_CHARS {
-            folded.beginning = beginning(&fold(&name.chars().take(MAX_CHARS).collect::<String>()));
+            folded.likely = likely_name(&fold(name));
             return folded;
         }
         let text = fold(name);
         let texts = text.split(' ').filter(|w| !w.is_empty());
         let texts = texts.take(MAX_WORDS + 1).collect::<Vec<_>>();
         if texts.len() > MAX_WORDS {
-            folded.beginning = beginning(&text);
+            folded.likely = likely_name(&text);
             return folded;
         }
         folded.too_long = false;
@@ -280,11 +283,17 @@ impl Folded {
     }
 }
 
-/// Of a text with too many words, or too long, the first ones as a name.
-fn beginning(folded: &str) -> Option<Box<Folded>> {
-    let first: Vec<&str> =
-        folded.split(' ').filter(|word| !word.is_empty()).take(WORDS_OF_BEGINNING).collect();
-    (!first.is_empty()).then(|| Box::new(Folded::new(&first.join(" "))))
+/// Of a text with too many words, or too long, those that may be its name: the first ones, titles and numbers aside, and
+/// known names behind them.
+fn likely_name(folded: &str) -> Option<Box<Folded>> {
+    let may_be_name = |word: &&str| {
+        let is_title = matches!(tables().special(word), Some(Special::Title | Special::LeadingTitle));
+        word.chars().any(char::is_alphabetic) && !is_title
+    };
+    let mut words = folded.split(' ').take(WORDS_OF_TEXT).filter(may_be_name);
+    let mut likely: Vec<&str> = words.by_ref().take(WORDS_OF_BEGINNING).collect();
+    likely.extend(words.filter(|word| tables().is_known(word)).take(NAMES_BEHIND));
+    (!likely.is_empty()).then(|| Box::new(Folded::new(&likely.join(" "))))
 }
 
 /// The canonical folded text: upper-case words in written order with one blank between,

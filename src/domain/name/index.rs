@@ -62,7 +62,7 @@ pub enum Likeness {
 
 /// The keys a payment of this payer's name is stored under; none for a name too long to be decided by rule.
 pub fn stored_keys(name: &Folded) -> Vec<i64> {
-    let name = name.beginning.as_deref().unwrap_or(name);
+    let name = name.likely.as_deref().unwrap_or(name);
     // A title in front that is a name as well counts, because another writing of the name may keep it.
     let may_be_name = |word: &&Word| {
         word.kind == Kind::Name || (word.kind == Kind::Title && related::is_name_as_well(word))

@@ -98,12 +98,47 @@ pub fn may_match(expected: &Folded) -> bool {
 }
 
 /// Whether a payment of such a name says nothing about whose transfer it is: one that is longer than the rule takes is
-/// close to everybody, unless the payer's name stands at its beginning.
+/// close to everybody, unless two names of the payer's stand in it.
 pub fn says_nothing(expected: &Folded, received: Option<&Folded>, cut: CutLengths<'_>) -> bool {
-    let begins_so = received
-        .zip(expected.beginning.as_deref())
-        .is_some_and(|(received, beginning)| verdict_folded(beginning, received, cut) == NameVerdict::Match);
-    expected.too_long && !begins_so
+    expected.too_long && !received.is_some_and(|received| in_common(expected, received, cut).is_much())
+}
+
+/// What an expected name and a received one have in common, whatever else stands in them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct InCommon {
+    /// Agreeing names.
+    names: usize,
+    /// A bit for each word of the received name that agrees, or nearly does.
+    received: u32,
+}
+
+impl InCommon {
+    /// Two names agree: shared by few people, though each may have a name, or a description, that the other has not.
+    pub fn is_much(self) -> bool {
+        self.names >= person::MIN_NAMES
+    }
+
+    /// Bears a name of the payer's that the other does not bear.
+    pub fn has_more_than(self, other: InCommon) -> bool {
+        self.received & !other.received != 0
+    }
+}
+
+/// Of an expected name that is too long to be compared, by the words of it that may be a name.
+pub fn in_common(expected: &Folded, received: &Folded, cut: CutLengths<'_>) -> InCommon {
+    let expected = expected.likely.as_deref().unwrap_or(expected);
+    if expected.too_long || received.too_long {
+        return InCommon::default();
+    }
+    // A merchant's own words ("school fees") make no business of a person.
+    let pairing = match expected.business && received.business {
+        true => agreeing(expected, received, cut),
+        false => person::agreeing(expected, received, is_cut(received, cut)),
+    };
+    let agree = pairing.agreements.iter().filter(|a| a.names > 0).flat_map(|a| a.received.iter());
+    let nearly = pairing.nearly.iter().map(|(_, at)| at);
+    let received = agree.chain(nearly).fold(0, |bits, at| bits | 1_u32.checked_shl(*at as u32).unwrap_or(0));
+    InCommon { names: pairing.names(), received }
 }
 
 /// Whether the surname given with a payment is among the names that agree. Without a

@@ -11,7 +11,7 @@ use super::{NameVerdict, Ruling};
 /// A name made of many common names must not match many payers.
 const MAX_LEFT_OVER: usize = 2;
 /// One name is shared by thousands; two by few.
-const MIN_NAMES: usize = 2;
+pub(super) const MIN_NAMES: usize = 2;
 
 /// Pairs the names of two persons. `cut`: the received name is exactly as long as a length
 /// at which its bank cuts, so its last word may be a stump and is no title.

@@ -11,10 +11,10 @@ use crate::app::App;
 use crate::domain::account::ReceivingAccount;
 use crate::domain::alert::AlertRow;
 use crate::domain::matching::{
-    AmountFit, Beneficiary, Verdicts, of_another_in_words, similar_amounts, speaks_since,
+    AmountFit, Beneficiary, Verdicts, are_two_customers, of_another_in_words, similar_amounts, speaks_since,
 };
 use crate::domain::name::index::Likeness;
-use crate::domain::name::{Folded, NameVerdict, says_nothing, verdict_folded};
+use crate::domain::name::{Folded, NameVerdict, in_common, says_nothing, verdict_folded};
 use crate::domain::payment::{Payment, Status};
 use crate::domain::same_transfer::interval;
 use crate::domain::time::{Span, Timestamp};
@@ -98,10 +98,34 @@ async fn somebody_else(
     };
     let found = payments_like(app, &wanted).await?;
     let (cut, received_name) = (alert.facts.cut_lengths(), Folded::new(name));
+    let since = (app.now() - OTHERS_WITHIN).min(speaks_since(interval(alert), alert.first_seen));
+    let common = |name: &Folded| in_common(name, &received_name, &cut);
+    let name = Folded::new(&payment.payer_name);
+    // Another customer of the same merchant, whom the bank's words name more fully, however much he was to pay.
+    let is_other_customers = |other: &Payment| {
+        let expected = Folded::new(&other.payer_name);
+        let (borne, theirs) = (common(&name), common(&expected));
+        let verdict = verdict_folded(&expected, &received_name, &cut);
+        Beneficiary::of(other) == own
+            && other.id != payment.id
+            && ended_after(other, since)
+            && theirs.is_much()
+            && (expected.same_words(&received_name)
+                || are_two_customers((&name, borne), (&expected, theirs), verdict))
+    };
+    let is_named_so = name.same_words(&received_name);
+    let mut of_customers = found.payments.iter().filter(|_| !is_named_so);
+    if let Some(other) = of_customers.find(|other| is_other_customers(other)) {
+        let reason = format!(
+            "the amount was corrected, and payment {:?} of another customer of the same business bears this name",
+            other.transaction_id
+        );
+        return Ok(Some(Objection { reason, about: Some(other.clone()) }));
+    }
     let counts = |other: &Payment| {
         let expected = Folded::new(&other.payer_name);
         Beneficiary::of(other) != own
-            && ended_after(other, (app.now() - OTHERS_WITHIN).min(speaks_since(interval(alert), alert.first_seen)))
+            && ended_after(other, since)
             // Close to everybody, it says nothing about anybody.
             && !says_nothing(&expected, Some(&received_name), &cut)
             && verdict_folded(&expected, &received_name, &cut) != NameVerdict::Different

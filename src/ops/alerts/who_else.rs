@@ -2,17 +2,17 @@
 //! or that it asks for the same on another account of those that the alert may mean (contract/matching.md#m25). Read
 //! only; used by `approve`.
 
-use super::may_be_meant::{asked_before, ended_lately};
+use super::may_be_meant::{asked_before, ended_lately, is_like as like_names};
 use super::other_accounts::{on_all_but, shows_digits};
 use super::weigh::weigh;
 use crate::app::App;
 use crate::domain::account::{ReceivingAccount, in_words, mask_fits};
 use crate::domain::alert::AlertRow;
 use crate::domain::matching::{
-    AmountFit, Beneficiary, Considered, TimeFit, WhichAccount, compare_payer, is_timely, of_another_in_words,
+    AmountFit, Beneficiary, Considered, TimeFit, WhichAccount, is_timely, of_another_in_words,
 };
 use crate::domain::money::Money;
-use crate::domain::name::{Comparison, Folded, NameVerdict, says_nothing, verdict_folded};
+use crate::domain::name::{Comparison, Folded, NameVerdict, says_nothing};
 use crate::domain::payment::{Payment, Status};
 use crate::domain::same_transfer::interval;
 use crate::domain::time::Span;
@@ -140,11 +140,8 @@ pub async fn fits_elsewhere(
     let cut = alert.facts.cut_lengths();
     let payer = alert.facts.payer_name.as_deref();
     let folded = payer.map(Folded::new);
-    let is_like = |name: &str| {
-        folded
-            .as_ref()
-            .is_none_or(|payer| verdict_folded(&Folded::new(name), payer, &cut) != NameVerdict::Different)
-    };
+    let is_like =
+        |name: &str| folded.as_ref().is_none_or(|payer| like_names(&Folded::new(name), payer, &cut));
     for account in others.iter().take(ACCOUNTS_MAX) {
         let price = (account.id, received, payment.business_id);
         add_unknown(&mut payments, of_others(app, price, is_like).await?);
@@ -153,13 +150,14 @@ pub async fn fits_elsewhere(
     }
     let (own, time) = (Beneficiary::of(payment), interval(alert));
     let is_rival = |other: &&Payment| {
-        let name = payer.map(|payer| compare_payer(other, payer, &cut).verdict);
+        let expected = Folded::new(&other.payer_name);
+        let may_be_named_so = folded.as_ref().is_none_or(|payer| like_names(&expected, payer, &cut));
         Beneficiary::of(other) != own
             && others.iter().any(|account| Some(account.id) == other.account_id)
             && AmountFit::of(other, received).approves()
             && is_timely(other, time, alert.first_seen)
-            && name != Some(NameVerdict::Different)
-            && !says_nothing(&Folded::new(&other.payer_name), folded.as_ref(), &cut)
+            && may_be_named_so
+            && !says_nothing(&expected, folded.as_ref(), &cut)
     };
     if let Some(other) = payments.iter().find(is_rival) {
         let theirs = of_another_in_words(&other.transaction_id, other.business_id);
