@@ -60,7 +60,7 @@ pub fn main(http: Arc<Http>, with_api: bool, with_pages: bool) -> Router {
         if with_pages && wants_page(&request) {
             match pages::table::TABLE.iter().find(|route| begins && route.path == START) {
                 Some(route) => pages::table::handle(http, route, request).await,
-                None => lost(http, request).await,
+                None => pages::table::lost(http, request).await,
             }
         } else {
             unknown(State(http), request).await
@@ -89,11 +89,6 @@ fn wants_page(request: &Request) -> bool {
     let takes = |value: &HeaderValue| value.to_str().is_ok_and(|accept| accept.contains("text/html"));
     matches!(*request.method(), Method::GET | Method::HEAD)
         && request.headers().get(ACCEPT).is_some_and(takes)
-}
-
-/// A path that is no link leads nowhere, as a link that is unknown does.
-async fn lost(http: Arc<Http>, request: Request) -> Response {
-    pages::pay::handle(State(http), request).await
 }
 
 async fn wrong_verb(State(http): State<Arc<Http>>, request: Request) -> Response {

@@ -43,6 +43,8 @@ pub struct Ask {
     pub flash: Option<Flash>,
     /// On pages of a business: which, and what the user is there.
     pub here: Option<Here>,
+    /// What stands around a page that is of no side: the sides are built on this, so it is handed in.
+    pub(super) around: fn(&Ask, &str) -> Frame,
 }
 
 impl Ask {
@@ -124,6 +126,11 @@ impl Ask {
             Some(flash) if !flash.done.is_empty() => frame.notice(Notice::done(&flash.done)),
             _ => frame,
         }
+    }
+
+    /// The same with the ways that the user has, for pages that stand under none of them.
+    pub fn frame_within(&self, title: &str) -> Frame {
+        (self.around)(self, title)
     }
 
     /// A path of ours that the query or the form names, to go on to; else this one.

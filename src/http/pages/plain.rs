@@ -39,6 +39,11 @@ impl Plain {
         }
     }
 
+    /// The same with the ways of whoever is signed in, for what stands in the place of one of their pages.
+    fn within(ask: &Ask, heading: &str) -> Plain {
+        Plain { frame: ask.frame_within(heading), ..Plain::new(ask, heading) }
+    }
+
     pub fn text(mut self, text: impl Into<Text>) -> Plain {
         self.texts.push(text.into());
         self
@@ -66,10 +71,13 @@ impl Plain {
 
 /// There is nothing here, or nothing that is this user's: which of them is not told.
 pub fn unknown(ask: &Ask) -> Response {
-    Plain::new(ask, "Nothing is here")
-        .text("This page does not exist, or it is not yours to see.")
-        .link("/", "Go to the start")
-        .answer(ask, StatusCode::NOT_FOUND)
+    let page =
+        Plain::within(ask, "Nothing is here").text("This page does not exist, or it is not yours to see.");
+    let page = match ask.session {
+        Some(_) => page,
+        None => page.text("If a shop or a message sent you here to pay, ask there for the link again."),
+    };
+    page.link("/", "Go to the start").answer(ask, StatusCode::NOT_FOUND)
 }
 
 /// The role of whoever asks does not reach so far.
@@ -79,7 +87,7 @@ pub fn not_allowed(ask: &Ask, roles: &[&str]) -> Response {
         [most @ .., last] => format!("Only the roles {} and {last} may do this.", most.join(", ")),
         [] => "Nobody may do this.".to_owned(),
     };
-    Plain::new(ask, "Your role does not allow this")
+    Plain::within(ask, "Your role does not allow this")
         .text(who)
         .text("Ask an administrator or an owner for it.")
         .link("/", "Go to the start")
@@ -88,7 +96,7 @@ pub fn not_allowed(ask: &Ask, roles: &[&str]) -> Response {
 
 /// A form that no page under this cookie sent.
 pub fn foreign(ask: &Ask) -> Response {
-    Plain::new(ask, "This form was not accepted")
+    Plain::within(ask, "This form was not accepted")
         .text("It came from another site, or from a page that was opened before you signed in. Nothing was changed.")
         .text("Open the page again, and send the form from there.")
         .link(ask.parts.uri.path(), "Open the page again")
@@ -97,20 +105,20 @@ pub fn foreign(ask: &Ask) -> Response {
 
 /// A body that is no form of ours.
 pub fn unusable(ask: &Ask, status: StatusCode) -> Response {
-    Plain::new(ask, "This form could not be read")
+    Plain::within(ask, "This form could not be read")
         .text("It arrived incomplete or too large. Nothing was changed.")
         .link(ask.parts.uri.path(), "Open the page again")
         .answer(ask, status)
 }
 
 pub fn crowded(ask: &Ask, seconds: i64) -> Response {
-    let page = Plain::new(ask, "Too many requests").text(format!("Try again in {}.", in_words(seconds)));
+    let page = Plain::within(ask, "Too many requests").text(format!("Try again in {}.", in_words(seconds)));
     wait(page.answer(ask, StatusCode::TOO_MANY_REQUESTS), seconds)
 }
 
 /// More pages are asked for than this node shows.
 pub fn busy(ask: &Ask, why: TooManyWait) -> Response {
-    let page = Plain::new(ask, "Too much is going on")
+    let page = Plain::within(ask, "Too much is going on")
         .text(sentence(&why.to_string()))
         .text(format!("Try again in {}.", in_words(BUSY_SECONDS)))
         .link(ask.parts.uri.path(), "Try again");
@@ -142,7 +150,7 @@ pub fn trouble(ask: &Ask, error: OpError) -> Response {
     let after = ApiError::from(error).retry_after();
     let status =
         if after.is_some() { StatusCode::SERVICE_UNAVAILABLE } else { StatusCode::INTERNAL_SERVER_ERROR };
-    let page = Plain::new(ask, "Something does not work on our side")
+    let page = Plain::within(ask, "Something does not work on our side")
         .text("If you sent a form, look first whether it was done before you send it again.")
         .link(ask.parts.uri.path(), "Try again");
     let response = page.answer(ask, status);

@@ -20,6 +20,7 @@ use super::cookie::{Cookie, is_token};
 use super::dashboard::DashboardPage;
 use super::flash::Flash;
 use super::here::Here;
+use super::layout::Frame;
 use super::operator::DeskPage;
 use super::origin::{Sender, sender};
 use super::{dashboard, operator, plain, sign_in};
@@ -146,6 +147,11 @@ async fn answer(http: Arc<Http>, route: &Route, parts: Parts, body: Body) -> Res
     if let Some(refusal) = refuse(&ask, route.who) {
         return refusal;
     }
+    if route.page == Page::Me
+        && let Err(error) = find_ways(&mut ask).await
+    {
+        return plain::trouble(&ask, error);
+    }
     if let Who::Member(right) = route.who {
         match enter(&mut ask, right).await {
             Ok(None) => {}
@@ -172,23 +178,64 @@ async fn answer(http: Arc<Http>, route: &Route, parts: Parts, body: Body) -> Res
             Err(many) => return plain::busy(&ask, many),
         },
     };
-    let answered = match route.page {
-        Page::Start => sign_in::start(&ask).await,
-        Page::SignIn => sign_in::entry::answer(&ask).await,
-        Page::Code => sign_in::code::answer(&ask).await,
-        Page::SignOut => sign_in::sign_out(&ask).await,
-        Page::Welcome => sign_in::welcome::answer(&ask).await,
-        Page::Forgot => sign_in::forgot::answer(&ask).await,
-        Page::Register => sign_in::register::answer(&ask).await,
-        Page::Registered => sign_in::registered::answer(&ask).await,
-        Page::ConfirmPassword => sign_in::confirm::answer(&ask).await,
-        Page::Me => sign_in::me::answer(&ask).await,
-        Page::Desk(page) => from_address(ask.address(), Side::Operator, operator::answer(&ask, page)).await,
-        Page::Dashboard(page) => {
-            from_address(ask.address(), Side::Business, dashboard::answer(&ask, page)).await
-        }
-    };
+    let side = if matches!(route.page, Page::Dashboard(_)) { Side::Business } else { Side::Operator };
+    let answered = from_address(ask.address(), side, answer_of(&ask, route.page)).await;
     answered.unwrap_or_else(|error| plain::trouble(&ask, error))
+}
+
+async fn answer_of(ask: &Ask, page: Page) -> Result<Response, OpError> {
+    match page {
+        Page::Start => sign_in::start(ask).await,
+        Page::SignIn => sign_in::entry::answer(ask).await,
+        Page::Code => sign_in::code::answer(ask).await,
+        Page::SignOut => sign_in::sign_out(ask).await,
+        Page::Welcome => sign_in::welcome::answer(ask).await,
+        Page::Forgot => sign_in::forgot::answer(ask).await,
+        Page::Register => sign_in::register::answer(ask).await,
+        Page::Registered => sign_in::registered::answer(ask).await,
+        Page::ConfirmPassword => sign_in::confirm::answer(ask).await,
+        Page::Me => sign_in::me::answer(ask).await,
+        Page::Desk(page) => operator::answer(ask, page).await,
+        Page::Dashboard(page) => dashboard::answer(ask, page).await,
+    }
+}
+
+/// A path that leads nowhere, for a person with a browser.
+pub async fn lost(http: Arc<Http>, request: Request) -> Response {
+    let (parts, _) = request.into_parts();
+    let limit = over_limit(&http, http.limits.spend_page(address(&http, &parts)));
+    let mut ask = new_ask(http, parts);
+    if let Some(seconds) = limit {
+        return plain::crowded(&ask, seconds);
+    }
+    match look_around(&mut ask).await {
+        Ok(()) => plain::unknown(&ask),
+        Err(error) => plain::trouble(&ask, error),
+    }
+}
+
+/// Who asks, and which ways they have, on a page that is of no side.
+async fn look_around(ask: &mut Ask) -> Result<(), OpError> {
+    ask.session = session_of(ask.app(), &ask.token).await?;
+    find_ways(ask).await
+}
+
+/// What stands around a page that is of no side: the ways of whoever is signed in.
+fn around(ask: &Ask, title: &str) -> Frame {
+    match (&ask.session, &ask.here) {
+        (Some(session), _) if session.must_set_up_totp => ask.frame(title),
+        (Some(_), Some(here)) => dashboard::frame::frame(ask, here, title, ""),
+        (Some(session), None) if session.staff.is_some() => operator::frame_with(ask, title, None, 0),
+        _ => ask.frame(title),
+    }
+}
+
+/// Members find their first business's ways on pages that are of no business.
+async fn find_ways(ask: &mut Ask) -> Result<(), OpError> {
+    if let Some(session) = ask.session.as_ref().filter(|session| session.staff.is_none()) {
+        ask.here = Here::choose(businesses_of(ask.app(), session).await?, None, None);
+    }
+    Ok(())
 }
 
 /// Bytes of a page's forms.
@@ -206,7 +253,7 @@ fn new_ask(http: Arc<Http>, parts: Parts) -> Ask {
         .read(&parts.headers, &base)
         .filter(|_| parts.method == Method::GET)
         .and_then(|value| Flash::open(&http.app, &token, &value));
-    Ask { http, parts, token, is_fresh, session: None, form: None, flash, here: None }
+    Ask { http, parts, token, is_fresh, session: None, form: None, flash, here: None, around }
 }
 
 /// The answer to who may not ask.
@@ -237,7 +284,8 @@ async fn enter(ask: &mut Ask, right: MemberRight) -> Result<Option<Response>, Op
         None => Vec::new(),
     };
     let (business, mode) = (ask.query("business"), ask.query("mode"));
-    let Some(here) = Here::choose(all, business.as_deref(), mode.as_deref()) else {
+    let Some(here) = Here::choose(all.clone(), business.as_deref(), mode.as_deref()) else {
+        ask.here = Here::choose(all, None, None);
         return Ok(Some(plain::unknown(ask)));
     };
     let may = here.may(right);

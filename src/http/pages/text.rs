@@ -22,6 +22,11 @@ pub fn grouped(count: i64) -> String {
     text
 }
 
+/// `1 payment`, `1,948 payments`.
+pub fn counted(count: i64, thing: &str) -> String {
+    format!("{} {thing}{}", grouped(count), if count == 1 { "" } else { "s" })
+}
+
 /// `99.7 %` of tenths of a percent.
 pub fn percent(per_mille: i64) -> String {
     format!("{}.{}\u{a0}%", per_mille / 10, per_mille % 10)

@@ -3,6 +3,7 @@
 pub mod accounts;
 pub mod businesses;
 pub mod keys;
+pub mod names;
 pub mod prove_website;
 pub mod set_up;
 pub mod waiting;

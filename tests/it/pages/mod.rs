@@ -19,3 +19,4 @@ mod registering;
 mod samples;
 mod signing_in;
 pub mod visitor;
+mod ways_back;

@@ -234,9 +234,14 @@ on_both! {
         let site = Site::start(db).await;
         let begin = site.send("GET", "/", &["Accept: text/html"], None).await;
         assert_eq!((begin.status, begin.header("location")), (303, Some("/sign-in")), "for people who sign in");
-        for path in ["/payment", "/pay", "/pay/x"] {
-            let page = site.send("GET", path, &["Accept: text/html,application/xhtml+xml,*/*;q=0.8"], None).await;
-            assert_eq!((page.status, page.heading().as_str()), (404, "We could not find this payment"), "{path}");
+        let browser = "Accept: text/html,application/xhtml+xml,*/*;q=0.8";
+        for (path, heading) in [
+            ("/pay", "We could not find this payment"),
+            ("/pay/x", "We could not find this payment"),
+            ("/payment", "Nothing is here"),
+        ] {
+            let page = site.send("GET", path, &[browser], None).await;
+            assert_eq!((page.status, page.heading().as_str()), (404, heading), "{path}");
         }
         let json = site.send("GET", "/payment", &["Accept: application/json"], None).await;
         assert_eq!((json.status, json.header("content-type")), (404, Some("application/json")));

@@ -27,8 +27,8 @@ const WAYS: [(&str, &str, MemberRight, Option<&str>); 11] = [
     (DASHBOARD_SETTINGS, "Settings", MemberRight::Manage, Some("Business")),
 ];
 
-/// The frame of a page; `at` is the way under which it stands.
-pub(super) fn frame(ask: &Ask, here: &Here, title: &str, at: &str) -> Frame {
+/// The frame of a page; `at` is the way under which it stands, empty where it stands under none.
+pub fn frame(ask: &Ask, here: &Here, title: &str, at: &str) -> Frame {
     let mut frame = ask.frame(title);
     frame.home = here.link(DASHBOARD, &[]);
     frame.place = Some(Place {
@@ -50,7 +50,8 @@ pub(super) fn frame(ask: &Ask, here: &Here, title: &str, at: &str) -> Frame {
     let other = if here.is_test() { Mode::Live } else { Mode::Test };
     frame.mode = here
         .may(MemberRight::ReadPayments)
-        .then(|| ModeSwitch { is_test: here.is_test(), other: here.link_in(other, at, &[]) });
+        .then_some(if at.is_empty() { DASHBOARD } else { at })
+        .map(|at| ModeSwitch { is_test: here.is_test(), other: here.link_in(other, at, &[]) });
     frame
 }
 

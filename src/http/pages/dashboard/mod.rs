@@ -7,7 +7,7 @@ pub mod activity;
 pub mod balance;
 mod export;
 mod form;
-mod frame;
+pub(super) mod frame;
 pub mod keys;
 pub mod new_payment;
 pub mod overview;

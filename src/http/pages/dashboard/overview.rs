@@ -15,8 +15,7 @@ use crate::http::pages::here::Here;
 use crate::http::pages::layout::Frame;
 use crate::http::pages::parts::{Badge, Link, Naira, Tab, Tabs, Tile, Tone};
 use crate::http::pages::plain::unknown;
-use crate::http::pages::text::percent;
-use crate::http::pages::text::{Text, grouped};
+use crate::http::pages::text::{Text, counted, grouped, percent};
 use crate::http::pages::times::age;
 use crate::http::paths::{
     DASHBOARD, DASHBOARD_KEYS, DASHBOARD_NEW_PAYMENT, DASHBOARD_PAYMENTS, DASHBOARD_WEBHOOKS,
@@ -113,10 +112,10 @@ fn tiles(ask: &Ask, here: &Here, figures: &Figures, waits: &BusinessWaits) -> Ve
     let none = || "–".to_owned();
     let volume = Tile::money("Approved", totals.approved_amount);
     let volume = match totals.reversed {
-        0 => volume.note(format!("{} payments", grouped(totals.approved))),
+        0 => volume.note(counted(totals.approved, "payment")),
         n => {
             let amount = Naira(totals.reversed_amount).text();
-            volume.note(format!("{} payments; {} reversed, {amount}", grouped(totals.approved), grouped(n)))
+            volume.note(format!("{}; {} reversed, {amount}", counted(totals.approved, "payment"), grouped(n)))
         }
     };
     let asked = Tile::new("Asked for", grouped(totals.asked));

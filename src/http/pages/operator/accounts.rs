@@ -3,7 +3,7 @@
 use axum::response::Response;
 
 use super::businesses::{Wrong, field};
-use super::page::DeskView;
+use super::page::{DeskView, Names};
 use super::{DeskPage, forbidden, frame, may};
 use crate::domain::merchant::Mode;
 use crate::domain::user::StaffRight;
@@ -15,7 +15,7 @@ use crate::http::pages::layout::link;
 use crate::http::pages::parts::{Empty, Pager, Tab, Tabs, Tone};
 use crate::http::pages::rows::{Cell, Column, Rows};
 use crate::http::pages::text::sentence;
-use crate::http::paths::{OPERATOR_ACCOUNTS, OPERATOR_BUSINESSES};
+use crate::http::paths::OPERATOR_ACCOUNTS;
 use crate::ops::OpError;
 use crate::ops::csv::CsvSource;
 use crate::ops::merchants::accounts::{
@@ -103,12 +103,13 @@ async fn show(ask: &Ask, wrong: Option<Wrong>) -> Result<Response, OpError> {
     }
     let after = ask.query("after").and_then(|text| text.parse().ok());
     let page = browse_accounts(ask.app(), retired, business, after).await?;
+    let names = Names::of(ask, page.rows.iter().filter_map(|one| one.account.business_id).collect()).await?;
     let may_act = may(ask, StaffRight::Administer);
     let view = DeskView::new(frame(ask, "Accounts", DeskPage::Accounts).await?, "Accounts")
         .refused(wrong.as_ref().map(|wrong| wrong.why.as_str()))
         .act(Cell::link(csv_link(ask), "CSV"))
         .add(tabs(ask, retired))
-        .add(rows(ask, &page, retired, may_act));
+        .add(rows(ask, &page, &names, retired, may_act));
     let view = match may_act {
         true => view.section("add", "Add an account").add(add_form(ask, wrong.as_ref())),
         false => view,
@@ -129,7 +130,7 @@ fn tabs(ask: &Ask, retired: bool) -> Tabs {
     Tabs { label: "States".into(), tabs }
 }
 
-fn rows(ask: &Ask, page: &AccountPage, retired: bool, may_act: bool) -> Rows {
+fn rows(ask: &Ask, page: &AccountPage, names: &Names, retired: bool, may_act: bool) -> Rows {
     let mut columns = vec![
         Column::new("Account"),
         Column::figure("Open payments"),
@@ -153,7 +154,7 @@ fn rows(ask: &Ask, page: &AccountPage, retired: bool, may_act: bool) -> Rows {
     };
     let mut rows = Rows::new("Accounts", columns, empty);
     for (at, one) in page.rows.iter().enumerate() {
-        let mut cells = row(ask, one);
+        let mut cells = row(ask, one, names);
         if has_acts {
             let id = one.account.id.to_string();
             let form = ask
@@ -175,7 +176,7 @@ fn rows(ask: &Ask, page: &AccountPage, retired: bool, may_act: bool) -> Rows {
     rows
 }
 
-fn row(ask: &Ask, one: &AccountUse) -> Vec<Cell> {
+fn row(ask: &Ask, one: &AccountUse, names: &Names) -> Vec<Cell> {
     let (account, zone) = (&one.account, ask.zone());
     let mut marks = Vec::new();
     if account.mode == Mode::Test {
@@ -195,7 +196,7 @@ fn row(ask: &Ask, one: &AccountUse) -> Vec<Cell> {
         number.push(Cell::Beside(marks));
     }
     let user = match account.business_id {
-        Some(id) => Cell::link(format!("{OPERATOR_BUSINESSES}/{id}"), format!("Business {id}")),
+        Some(id) => names.link(id),
         None => Cell::text("All without their own"),
     };
     // Before its first payment the last use is the beginning of time.

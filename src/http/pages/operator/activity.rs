@@ -2,7 +2,7 @@
 
 use axum::response::Response;
 
-use super::page::DeskView;
+use super::page::{DeskView, Names};
 use super::{DeskPage, frame};
 use crate::http::pages::ask::Ask;
 use crate::http::pages::export::{csv_file, is_csv};
@@ -10,7 +10,7 @@ use crate::http::pages::field::{Field, Filters, Kind};
 use crate::http::pages::layout::link;
 use crate::http::pages::parts::{Empty, Pager};
 use crate::http::pages::rows::{Cell, Column, Rows};
-use crate::http::paths::{OPERATOR_ACTIVITY, OPERATOR_BUSINESSES};
+use crate::http::paths::OPERATOR_ACTIVITY;
 use crate::ops::OpError;
 use crate::ops::activity::{OperatorAct, Search, browse_acts, find_acts};
 use crate::ops::csv::CsvSource;
@@ -56,7 +56,8 @@ pub async fn answer(ask: &Ask) -> Result<Response, OpError> {
             &[("business", &business), ("subject", &subject), ("format", "csv")],
         )),
     };
-    let mut rows = rows(ask, &page.rows);
+    let names = Names::of(ask, page.rows.iter().filter_map(|act| act.business_id).collect()).await?;
+    let mut rows = rows(ask, &page.rows, &names);
     let older = page.next.map(|cursor| here(&cursor.to_string()));
     let newest = cursor.is_some().then(|| here(""));
     rows.pager = Pager::by_time(newest, older, None);
@@ -64,7 +65,7 @@ pub async fn answer(ask: &Ask) -> Result<Response, OpError> {
     Ok(view.add(filters).add(rows).answer(ask))
 }
 
-fn rows(ask: &Ask, acts: &[OperatorAct]) -> Rows {
+fn rows(ask: &Ask, acts: &[OperatorAct], names: &Names) -> Rows {
     let columns = vec![
         Column::new("Who"),
         Column::new("What"),
@@ -80,11 +81,19 @@ fn rows(ask: &Ask, acts: &[OperatorAct]) -> Rows {
             Cell::text(&act.operator),
             Cell::text(&act.act).under(Cell::text(&act.subject)),
             Cell::text(&act.reason),
-            act.business_id
-                .map_or(Cell::None, |id| Cell::link(format!("{OPERATOR_BUSINESSES}/{id}"), id.to_string())),
-            act.address.as_ref().map_or(Cell::text("command line"), Cell::text),
+            act.business_id.map_or(Cell::None, |id| names.link(id)),
+            from_where(act),
             ask.zone().exact(act.at).into(),
         ]);
     }
     rows
+}
+
+/// An address of before pages noted it for every act is not known; who is named by an address for mails acted on a page.
+fn from_where(act: &OperatorAct) -> Cell {
+    match &act.address {
+        Some(address) => Cell::text(address),
+        None if act.operator.contains('@') => Cell::None,
+        None => Cell::text("command line"),
+    }
 }

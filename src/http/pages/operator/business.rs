@@ -4,7 +4,7 @@ use axum::response::Response;
 use url::form_urlencoded;
 
 use super::businesses::{Wrong, accounts_of, decide_website, field, shown_once, state, website_rows};
-use super::page::DeskView;
+use super::page::{DeskView, Names};
 use super::{DeskPage, forbidden, frame, id_behind, may};
 use crate::domain::merchant::{Business, Mode};
 use crate::domain::money::Money;
@@ -16,7 +16,7 @@ use crate::http::pages::layout::link;
 use crate::http::pages::parts::{Empty, Pager, Tile, Tone};
 use crate::http::pages::plain::unknown;
 use crate::http::pages::rows::{Cell, Column, Facts, Rows};
-use crate::http::pages::text::grouped;
+use crate::http::pages::text::{counted, grouped};
 use crate::http::pages::times::age;
 use crate::http::paths::{OPERATOR_ACTIVITY, OPERATOR_BUSINESSES, OPERATOR_PAYMENTS, OPERATOR_WEBHOOKS};
 use crate::ops::OpError;
@@ -160,10 +160,9 @@ async fn show(ask: &Ask, standing: &BusinessStanding, wrong: Option<Wrong>) -> R
     let tiles = vec![
         Tile::money("Balance", standing.balance.unwrap_or_default()),
         Tile::money("Approved, 30 days", month.totals.approved_amount)
-            .note(format!("{} payments, half within {median}", grouped(month.totals.approved)))
+            .note(format!("{}, half within {median}", counted(month.totals.approved, "payment")))
             .href(link(OPERATOR_PAYMENTS, &[("business", &text)])),
-        Tile::money("Open payments", waits.open.amount)
-            .note(format!("{} payments", grouped(waits.open.count))),
+        Tile::money("Open payments", waits.open.amount).note(counted(waits.open.count, "payment")),
         failed,
     ];
     let mut facts = Facts::new()
@@ -181,6 +180,7 @@ async fn show(ask: &Ask, standing: &BusinessStanding, wrong: Option<Wrong>) -> R
         .back(OPERATOR_BUSINESSES, "All businesses")
         .act(Cell::badge(state.0, state.1))
         .refused(wrong.map(|wrong| wrong.why.as_str()));
+    let names = Names::of(ask, vec![id]).await?;
     for block in shown_once(ask) {
         view = view.add(block);
     }
@@ -193,7 +193,7 @@ async fn show(ask: &Ask, standing: &BusinessStanding, wrong: Option<Wrong>) -> R
             &here,
             "websites",
             &websites,
-            website_rows(ask, &here, &websites.rows, wrong, may_act),
+            website_rows(ask, &here, &websites.rows, &names, wrong, may_act),
         ))
         .section("members", "Members")
         .add(with_pager(ask, &here, "members", &team, member_rows(ask, &team.rows)))

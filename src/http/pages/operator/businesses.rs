@@ -2,7 +2,7 @@
 
 use axum::response::Response;
 
-use super::page::{Block, DeskView};
+use super::page::{Block, DeskView, Names};
 use super::{DeskPage, forbidden, frame, may};
 use crate::domain::merchant::{Business, Website};
 use crate::domain::user::{MemberRole, StaffRight, normal_email};
@@ -161,7 +161,8 @@ async fn show(ask: &Ask, wrong: Option<Wrong>) -> Result<Response, OpError> {
     }
     if !websites.is_empty() {
         view = view.section("pending", "Websites that wait for you");
-        view = view.add(website_rows(ask, OPERATOR_BUSINESSES, &websites, wrong.as_ref(), may_act));
+        let names = Names::of(ask, websites.iter().map(|one| one.business_id).collect()).await?;
+        view = view.add(website_rows(ask, OPERATOR_BUSINESSES, &websites, &names, wrong.as_ref(), may_act));
     }
     view = view.section("all", "All businesses").add(filters).add(rows(ask, &page, &query, before.is_some()));
     if may_act {
@@ -243,6 +244,7 @@ pub fn website_rows(
     ask: &Ask,
     action: &str,
     websites: &[Website],
+    names: &Names,
     wrong: Option<&Wrong>,
     may_act: bool,
 ) -> Rows {
@@ -251,7 +253,7 @@ pub fn website_rows(
         Column::new("Website"),
         Column::new("State"),
         Column::new("Webhooks go to"),
-        Column::figure("Business"),
+        Column::new("Business"),
         Column::new("Added"),
     ];
     if may_act {
@@ -274,7 +276,7 @@ pub fn website_rows(
             Cell::text(&one.url),
             state,
             one.webhook_url.as_ref().map_or(Cell::None, Cell::code),
-            Cell::link(format!("{OPERATOR_BUSINESSES}/{}", one.business_id), one.business_id.to_string()),
+            names.link(one.business_id),
             ask.zone().day(one.created_at).into(),
         ];
         if may_act {

@@ -97,14 +97,18 @@ pub async fn answer(ask: &Ask, page: DeskPage) -> Result<Response, OpError> {
 
 /// What stands around every page of the desk.
 async fn frame(ask: &Ask, title: &str, page: DeskPage) -> Result<Frame, OpError> {
-    let waiting = alerts_in_review(ask.app()).await?;
+    Ok(frame_with(ask, title, Some(page), alerts_in_review(ask.app()).await?))
+}
+
+/// The same of no page of its own, such as a page that is not there, and with how many alerts wait; nothing of none.
+pub(super) fn frame_with(ask: &Ask, title: &str, page: Option<DeskPage>, waiting: i64) -> Frame {
     let mut frame = ask.frame(title);
     frame.home = paths::OPERATOR.to_owned();
     let places =
         PLACES.iter().filter(|(path, ..)| *path != paths::OPERATOR_USERS || may(ask, StaffRight::Administer));
     frame.ways = places
         .map(|(path, name, pages, heading)| {
-            let way = Way::new(*path, *name).current(pages.contains(&page));
+            let way = Way::new(*path, *name).current(page.is_some_and(|page| pages.contains(&page)));
             let way = if *path == paths::OPERATOR_ALERTS { way.count(waiting) } else { way };
             match heading {
                 Some(heading) => way.heading(*heading),
@@ -112,7 +116,7 @@ async fn frame(ask: &Ask, title: &str, page: DeskPage) -> Result<Frame, OpError>
             }
         })
         .collect();
-    Ok(frame)
+    frame
 }
 
 fn may(ask: &Ask, right: StaffRight) -> bool {

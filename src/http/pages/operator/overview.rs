@@ -14,8 +14,7 @@ use crate::http::pages::chart::{Chart, Point, Shape, Unit};
 use crate::http::pages::layout::{Frame, link};
 use crate::http::pages::parts::{Empty, Link, Naira, Notice, Tile, Tone};
 use crate::http::pages::rows::{Cell, Column, Rows};
-use crate::http::pages::text::grouped;
-use crate::http::pages::text::percent;
+use crate::http::pages::text::{counted, grouped, percent};
 use crate::http::pages::times::age;
 use crate::http::paths::{
     OPERATOR_ALERTS, OPERATOR_AUDIT, OPERATOR_BUSINESSES, OPERATOR_MAILBOXES, OPERATOR_PAYMENTS,
@@ -116,7 +115,7 @@ fn waiting(ask: &Ask, waits: &DeskWaits) -> Vec<Tile> {
     };
     let open = Tile::money("Open payments", waits.open.amount)
         .href(link(OPERATOR_PAYMENTS, &[("status", "pending"), ("mode", "live")]));
-    let open = open.note(format!("{} payments", grouped(waits.open.count)));
+    let open = open.note(counted(waits.open.count, "payment"));
     // Where nobody registers there is nothing to look at.
     let businesses = waits.businesses.first().map(|oldest| {
         Tile::new("New businesses", grouped(i64::try_from(waits.businesses.len()).unwrap_or(i64::MAX)))
@@ -134,9 +133,9 @@ fn figures(today: &Figures, month: &Figures) -> Vec<Tile> {
     let slowest = month.slowest.map(|slowest| format!("slowest {}", age(slowest)));
     let median = Tile::new("From bank to approval, 30 days", median);
     vec![
-        approved.note(format!("{} payments", grouped(today.totals.approved))),
+        approved.note(counted(today.totals.approved, "payment")),
         Tile::new("Approved by itself, 30 days", alone)
-            .note(format!("of {} payments", grouped(month.totals.approved))),
+            .note(format!("of {}", counted(month.totals.approved, "payment"))),
         slowest.map_or(median.clone(), |slowest| median.note(slowest)),
     ]
 }

@@ -1,6 +1,8 @@
 //! What most pages of the desk are made of: a heading, and sections of components one below the other. So a page says
 //! what it shows, and one template says how.
 
+use std::collections::HashMap;
+
 use askama::Template;
 use askama::filters::HtmlSafe;
 use axum::response::Response;
@@ -13,6 +15,24 @@ use crate::http::pages::layout::Frame;
 use crate::http::pages::parts::{Link, Notice, Secret, Tabs, Tile, Timeline};
 use crate::http::pages::rows::{Cell, Facts, Rows};
 use crate::http::pages::text::Text;
+use crate::http::paths::OPERATOR_BUSINESSES;
+use crate::ops::OpError;
+use crate::ops::merchants::names::names_of;
+
+/// The businesses that a list's rows are of, by their names.
+pub struct Names(HashMap<i64, String>);
+
+impl Names {
+    pub async fn of(ask: &Ask, ids: Vec<i64>) -> Result<Names, OpError> {
+        Ok(Names(names_of(ask.app(), ids).await?))
+    }
+
+    /// The way to one of them.
+    pub fn link(&self, id: i64) -> Cell {
+        let name = self.0.get(&id).cloned().unwrap_or_else(|| id.to_string());
+        Cell::link(format!("{OPERATOR_BUSINESSES}/{id}"), name)
+    }
+}
 
 /// A part of a page.
 #[derive(Template)]

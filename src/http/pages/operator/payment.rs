@@ -3,7 +3,7 @@
 
 use axum::response::Response;
 
-use super::page::{Block, DeskView};
+use super::page::{Block, DeskView, Names};
 use super::payments::state;
 use super::webhooks::rows as webhook_rows;
 use super::{DeskPage, forbidden, frame, may};
@@ -160,7 +160,8 @@ async fn show(ask: &Ask, history: &PaymentHistory, refusal: Option<Refusal>) -> 
     }
     let empty = Empty::new("No webhooks", "A webhook is sent when the payment is approved.");
     let deliveries: Vec<_> = history.deliveries.iter().rev().cloned().collect();
-    view = view.section("webhooks", "Webhooks").add(webhook_rows(ask, &deliveries, empty, None));
+    let names = Names::of(ask, vec![payment.business_id]).await?;
+    view = view.section("webhooks", "Webhooks").add(webhook_rows(ask, &deliveries, &names, empty, None));
     if may(ask, StaffRight::Decide) {
         view = acts(ask, view, payment, history.alarm, refusal.as_ref());
     }

@@ -3,7 +3,7 @@
 
 use axum::response::Response;
 
-use super::page::DeskView;
+use super::page::{DeskView, Names};
 use super::{DeskPage, frame};
 use crate::domain::merchant::Mode;
 use crate::domain::payment::{Kind as PaymentKind, Payment, Status};
@@ -15,7 +15,7 @@ use crate::http::pages::layout::link;
 use crate::http::pages::parts::{Empty, Naira, Pager, Tone};
 use crate::http::pages::rows::{Cell, Column, Rows};
 use crate::http::pages::segment::segment;
-use crate::http::paths::{OPERATOR_BUSINESSES, OPERATOR_PAYMENTS};
+use crate::http::paths::OPERATOR_PAYMENTS;
 use crate::ops::OpError;
 use crate::ops::csv::CsvSource;
 use crate::ops::paging::Page;
@@ -38,7 +38,8 @@ pub async fn answer(ask: &Ask) -> Result<Response, OpError> {
         Ok(page) => (page, None),
         Err(refused) => (Page::empty(), Some(refused.to_string())),
     };
-    let rows = rows(ask, &page, cursor.is_some());
+    let names = Names::of(ask, page.rows.iter().map(|payment| payment.business_id).collect()).await?;
+    let rows = rows(ask, &page, &names, cursor.is_some());
     Ok(view.refused(refused).add(filters(ask)).add(rows).answer(ask))
 }
 
@@ -108,7 +109,7 @@ fn filters(ask: &Ask) -> Filters {
     }
 }
 
-fn rows(ask: &Ask, page: &Page<Payment>, is_on: bool) -> Rows {
+fn rows(ask: &Ask, page: &Page<Payment>, names: &Names, is_on: bool) -> Rows {
     let columns = vec![
         Column::new("Payer"),
         Column::figure("Amount"),
@@ -134,10 +135,7 @@ fn rows(ask: &Ask, page: &Page<Payment>, is_on: bool) -> Rows {
             amount,
             Cell::Beside(state(payment)),
             Cell::code(&payment.transaction_id),
-            Cell::link(
-                format!("{OPERATOR_BUSINESSES}/{}", payment.business_id),
-                payment.business_id.to_string(),
-            ),
+            names.link(payment.business_id),
             zone.time(payment.created_at).into(),
         ]);
     }

@@ -3,7 +3,7 @@
 
 use axum::response::Response;
 
-use super::page::DeskView;
+use super::page::{DeskView, Names};
 use super::{DeskPage, forbidden, frame, may};
 use crate::domain::time::Span;
 use crate::domain::user::StaffRight;
@@ -14,7 +14,7 @@ use crate::http::pages::flash::Flash;
 use crate::http::pages::layout::link;
 use crate::http::pages::parts::{Empty, Pager, Tone};
 use crate::http::pages::rows::{Cell, Column, Rows};
-use crate::http::paths::{OPERATOR_BUSINESSES, OPERATOR_WEBHOOKS};
+use crate::http::paths::OPERATOR_WEBHOOKS;
 use crate::ops::OpError;
 use crate::ops::csv::CsvSource;
 use crate::ops::paging::{Cursor, Page};
@@ -142,7 +142,8 @@ async fn show(ask: &Ask, refused: Option<String>) -> Result<Response, OpError> {
     );
     let path = here(ask);
     let act = may(ask, StaffRight::Decide).then_some(path.as_str());
-    let mut rows = rows(ask, &page.rows, empty, act);
+    let names = Names::of(ask, page.rows.iter().map(|one| one.business_id).collect()).await?;
+    let mut rows = rows(ask, &page.rows, &names, empty, act);
     let older = page.next.map(|cursor| address(ask, &[("cursor", &cursor.to_string())]));
     let newest = cursor.is_some().then(|| path.clone());
     let note = page.looked_back_to.map(|at| format!("Looked back to {}", ask.zone().time(at).text).into());
@@ -205,7 +206,7 @@ pub fn words(status: &str) -> (Tone, &str) {
 }
 
 /// Deliveries, each with a button to send it again where `act` is the path of the form.
-pub fn rows(ask: &Ask, deliveries: &[Delivery], empty: Empty, act: Option<&str>) -> Rows {
+pub fn rows(ask: &Ask, deliveries: &[Delivery], names: &Names, empty: Empty, act: Option<&str>) -> Rows {
     let mut columns = vec![
         Column::new("Event"),
         Column::new("State"),
@@ -234,7 +235,7 @@ pub fn rows(ask: &Ask, deliveries: &[Delivery], empty: Empty, act: Option<&str>)
             Cell::badge(tone, word),
             i64::try_from(one.attempts.len()).unwrap_or(i64::MAX).into(),
             last,
-            Cell::link(format!("{OPERATOR_BUSINESSES}/{}", one.business_id), one.business_id.to_string()),
+            names.link(one.business_id),
             ask.zone().time(one.created_at).into(),
         ];
         if let Some(path) = act {

@@ -165,7 +165,7 @@ async fn show(ask: &Ask, session: &Session, refusal: Option<Refusal>) -> Result<
     let error = |form: &str, field: &str| {
         refusal.as_ref().filter(|one| one.form == form && one.field == field).map(|one| one.why.clone())
     };
-    let mut frame = ask.frame("Your account");
+    let mut frame = ask.frame_within("Your account");
     if let Some(refusal) = &refusal {
         let why = if refusal.form.is_empty() {
             refusal.why.as_str()
@@ -263,7 +263,6 @@ fn sessions(ask: &Ask, session: &Session, open: &[OpenSession]) -> Rows {
         Rows::new("Where you are signed in", columns, Empty::new("Nowhere", "There is no session."));
     let zone = ask.zone();
     for (number, one) in open.iter().enumerate() {
-        let agent = if one.agent.is_empty() { "Unknown" } else { one.agent.as_str() };
         let last = match one.id == session.id {
             true => Cell::badge(Tone::Good, "This one"),
             false => {
@@ -272,7 +271,7 @@ fn sessions(ask: &Ask, session: &Session, open: &[OpenSession]) -> Rows {
             }
         };
         rows.row(vec![
-            Cell::text(agent),
+            Cell::text(browser(&one.agent)),
             Cell::code(&one.address),
             zone.time(one.created_at).into(),
             zone.time(one.seen_at).into(),
@@ -280,4 +279,51 @@ fn sessions(ask: &Ask, session: &Session, open: &[OpenSession]) -> Rows {
         ]);
     }
     rows
+}
+
+/// What a browser calls itself, in words; as it stands where none of them is known. The first of a list that fits is it,
+/// because most browsers name several.
+fn browser(agent: &str) -> String {
+    const BROWSERS: [(&str, &str); 8] = [
+        ("Edg", "Edge"),
+        ("OPR/", "Opera"),
+        ("SamsungBrowser", "Samsung Internet"),
+        ("Firefox/", "Firefox"),
+        ("FxiOS", "Firefox"),
+        ("CriOS", "Chrome"),
+        ("Chrome/", "Chrome"),
+        ("Safari/", "Safari"),
+    ];
+    const SYSTEMS: [(&str, &str); 7] = [
+        ("Android", "Android"),
+        ("iPhone", "iPhone"),
+        ("iPad", "iPad"),
+        ("Windows", "Windows"),
+        ("CrOS", "ChromeOS"),
+        ("Mac OS", "Mac"),
+        ("Linux", "Linux"),
+    ];
+    let named = |list: &[(&str, &'static str)]| {
+        list.iter().find(|(mark, _)| agent.contains(mark)).map(|(_, name)| *name)
+    };
+    match (named(&BROWSERS), named(&SYSTEMS)) {
+        (Some(browser), Some(system)) => format!("{browser} on {system}"),
+        _ if agent.is_empty() => "Unknown".to_owned(),
+        _ => agent.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::browser;
+
+    #[test]
+    fn a_session_is_told_by_its_browser_and_system() {
+        let phone = "Mozilla/5.0 (Linux; Android 14; TECNO) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/124.0 Mobile Safari/537.36";
+        let mac = "Mozilla/5.0 (Macintosh; Intel Mac OS X 14_4) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.4 Safari/605.1.15";
+        assert_eq!(browser(phone), "Chrome on Android");
+        assert_eq!(browser(mac), "Safari on Mac");
+        assert_eq!(browser("curl/8.5"), "curl/8.5");
+        assert_eq!(browser(""), "Unknown");
+    }
 }
