@@ -41,6 +41,9 @@ pub fn sentence(text: &str) -> String {
     format!("{first}{rest}{stop}")
 }
 
+/// Characters of a word that fits into no narrow column.
+const WORD_LONG: usize = 9;
+
 /// A text on a page. Every component holds its texts as this, so that none is forgotten; templates escape it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Text(String);
@@ -52,6 +55,16 @@ impl Text {
 
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+
+    /// An address for mails, or one word, is long enough that a narrow column would break it, and has no more characters
+    /// than this: a table should rather make room for it. A name has as much room as there is.
+    pub fn is_kept_whole(&self, most: usize) -> bool {
+        // Browsers break a line behind a hyphen, too.
+        let words = self.0.split(|c: char| c.is_whitespace() || c == '-');
+        let longest = words.map(|word| word.chars().count()).max().unwrap_or(0);
+        let is_one_word = !self.0.contains(char::is_whitespace);
+        (is_one_word || self.0.contains('@')) && (WORD_LONG..=most).contains(&longest)
     }
 }
 
@@ -82,6 +95,14 @@ impl fmt::Display for Text {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_long_word_is_kept_whole_and_a_huge_one_is_not() {
+        assert!(Text::from("staff@till.example").is_kept_whole(24));
+        assert!(!Text::from("Suya Spot International").is_kept_whole(24), "nothing to keep");
+        assert!(!Text::from("x".repeat(25)).is_kept_whole(24));
+        assert!(Text::from("x".repeat(9)).is_kept_whole(9) && !Text::from("x".repeat(8)).is_kept_whole(9));
+    }
 
     #[test]
     fn counts_are_grouped() {

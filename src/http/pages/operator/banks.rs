@@ -127,7 +127,6 @@ fn rows(ask: &Ask, month: &[BankShare]) -> Rows {
         Column::figure("By itself"),
         Column::figure("Approved, 30 days"),
         Column::new("Sends from"),
-        Column::new("Signs as"),
         Column::new("Layouts"),
     ];
     let mut rows =
@@ -138,8 +137,8 @@ fn rows(ask: &Ask, month: &[BankShare]) -> Rows {
             Cell::text(&bank.name).under(Cell::text(bank.aliases.join(", "))),
             share.map_or(Cell::None, |share| Cell::text(alone(share))),
             share.map_or(Cell::None, |share| share.approved.into()),
-            Cell::text(bank.senders.join(", ")),
-            Cell::text(bank.dkim_domains.join(", ")),
+            Cell::text(bank.senders.join(", "))
+                .under(Cell::text(format!("signed as {}", bank.dkim_domains.join(", ")))),
             Cell::text(bank.layouts.join(", ")),
         ]);
     }
