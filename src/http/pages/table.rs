@@ -216,7 +216,7 @@ fn refuse(ask: &Ask, who: Who) -> Option<Response> {
     };
     match who {
         Who::Anyone | Who::SignedIn => None,
-        _ if session.must_set_up_totp => Some(ask.see(paths::ME, None)),
+        _ if session.must_set_up_factor => Some(ask.see(paths::ME, None)),
         Who::Staff(right) if !session.may(right) => {
             // Who is no staff at all is not told what there is.
             Some(if session.staff.is_some() {
