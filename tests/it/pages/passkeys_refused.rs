@@ -1,12 +1,13 @@
 //! Answers of authenticators that are refused: no answers, those of others, too late, twice, and with a counter that went
 //! back.
 
-use tillbell::domain::time::Span;
+use tillbell::domain::time::{Span, Timestamp};
+use tillbell::ops::retention::forget_old;
+use tillbell::vault::Vault;
 
 use super::passkeys::{EMAIL, ORIGIN, OTHER, asked, sign_in, site, told, with_passkey};
 use super::visitor::{Pages, Seen, Visitor};
 use crate::harness::authenticator::Authenticator;
-use crate::harness::databases::TestDatabase;
 use crate::people::PASSWORD;
 
 /// Sends an answer to the sign-in, which refuses it and leaves nobody signed in.
@@ -104,6 +105,14 @@ on_both! {
         let answer = own.answer(&asked(&mut visitor, &code, "code-passkey").await);
         let page = visitor.get("/sign-in").await;
         visitor.submit(&page, "sign-in-passkey", &[("credential", &answer)]).await.is(422, "Sign in");
+        // What nobody answers is forgotten.
+        let (visitor, _, _) = asked_to_sign_in(&site).await;
+        let hash = Vault::token_hash(&visitor.cookies["session"]);
+        assert!(site.t.app.store.passkey_challenge(&hash).await.unwrap().is_some());
+        later(&site);
+        site.t.advance(Span::seconds(1));
+        forget_old(&site.t.app).await.unwrap();
+        assert_eq!(site.t.app.store.passkey_challenge(&hash).await.unwrap(), None);
         site.close().await;
     }
 
@@ -144,7 +153,7 @@ on_both! {
         let (mut visitor, page, question) = asked_to_sign_in(&site).await;
         let seen = refused(&mut visitor, &page, &own.answer_again(&question)).await;
         assert!(told(&seen).contains("somebody has a copy of it"), "{}", told(&seen));
-        let acts = site.t.app.store.acts(Some("user 1"), None, tillbell::domain::time::Timestamp(0), 1).await.unwrap();
+        let acts = site.t.app.store.acts(Some("user 1"), None, Timestamp(0), 1).await.unwrap();
         assert_eq!((acts[0].act.as_str(), acts[0].reason.as_str()), ("passkey refused", "My phone: its counter did not grow"));
         // Also of one that was asked before the other one counted.
         let (mut early, page, first) = asked_to_sign_in(&site).await;
