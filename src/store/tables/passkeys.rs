@@ -31,7 +31,7 @@ statements! {
         "insert into passkey_challenges (hash, state, expires_at) values ($1, $2, $3) \
          on conflict (hash) do update set state = excluded.state, expires_at = excluded.expires_at"
     }
-    ASKED: query { "select state, expires_at from passkey_challenges where hash = $1" }
+    CHALLENGE: query { "select state, expires_at from passkey_challenges where hash = $1" }
     TAKE: query { "delete from passkey_challenges where hash = $1 and state = $2" }
     FORGET: query {
         "delete from passkey_challenges where expires_at < $1 and hash in \
@@ -140,7 +140,7 @@ impl Store {
         &self,
         hash: &[u8; 32],
     ) -> Result<Option<(Vec<u8>, Timestamp)>, StoreError> {
-        let row = self.read_one(&ASKED, vec![Value::from(hash.to_vec())]).await?;
+        let row = self.read_one(&CHALLENGE, vec![Value::from(hash.to_vec())]).await?;
         let asked = |row: Row| {
             let mut r = row.reader("passkey_challenges");
             Ok((r.bytes("state")?, r.time("expires_at")?))
