@@ -92,3 +92,64 @@
     press(target);
   });
 })();
+
+// Passkeys: their forms stand hidden in the page, and appear where the browser has passkeys. Before such a form goes, the
+// service is asked for a question, and the authenticator's answer is put into it.
+(function () {
+  "use strict";
+  if (!window.PublicKeyCredential || !navigator.credentials) return;
+  function bytes(text) {
+    var plain = atob(text.replace(/-/g, "+").replace(/_/g, "/"));
+    return Uint8Array.from(plain, function (one) { return one.charCodeAt(0); });
+  }
+  function text(buffer) {
+    var plain = Array.from(new Uint8Array(buffer), function (one) { return String.fromCharCode(one); }).join("");
+    return btoa(plain).replace(/\+/g, "-").replace(/\//g, "_").replace(/=/g, "");
+  }
+  function question(key) {
+    key.challenge = bytes(key.challenge);
+    if (key.user) key.user.id = bytes(key.user.id);
+    (key.excludeCredentials || key.allowCredentials || []).forEach(function (one) { one.id = bytes(one.id); });
+    return { publicKey: key };
+  }
+  function answer(made) {
+    var response = {};
+    ["clientDataJSON", "attestationObject", "authenticatorData", "signature", "userHandle"].forEach(function (name) {
+      var value = made.response[name];
+      if (value !== undefined) response[name] = value && text(value);
+    });
+    return JSON.stringify({ id: made.id, rawId: text(made.rawId), type: made.type, response: response });
+  }
+  function send(form) {
+    var told = form.querySelector("[data-passkey-told]");
+    var asks = new URLSearchParams({ csrf: form.elements.csrf.value, act: "passkey-begin" });
+    told.hidden = true;
+    fetch(form.getAttribute("action"), { method: "POST", body: asks }).then(function (got) {
+      return got.json();
+    }).then(function (asked) {
+      if (asked.go) { location.assign(asked.go); return null; }
+      var key = question(asked.publicKey);
+      return form.dataset.passkey === "make" ? navigator.credentials.create(key) : navigator.credentials.get(key);
+    }).then(function (made) {
+      if (!made) return;
+      form.elements.credential.value = answer(made);
+      form.submit();
+    }).catch(function () {
+      delete form.dataset.asked;
+      told.setAttribute("role", "alert");
+      told.hidden = false;
+    });
+  }
+  document.addEventListener("submit", function (event) {
+    var form = event.target;
+    if (!form.dataset.passkey) return;
+    event.preventDefault();
+    if (form.dataset.asked) return;
+    form.dataset.asked = "1";
+    send(form);
+  }, true);
+  window.addEventListener("pageshow", function () {
+    document.querySelectorAll("form[data-asked]").forEach(function (form) { delete form.dataset.asked; });
+  });
+  document.querySelectorAll("form[data-passkey], [data-passkeys]").forEach(function (part) { part.hidden = false; });
+})();

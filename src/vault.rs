@@ -18,6 +18,7 @@ use crate::config;
 
 pub mod hasher;
 pub mod link;
+pub mod passkey;
 
 const NONCE_BYTES: usize = 24;
 const KEY_BYTES: usize = 32;

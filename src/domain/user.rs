@@ -13,6 +13,10 @@ pub const SESSION_LIFE: Span = Span::hours(12);
 pub const CHECK_LIFE: Span = Span::minutes(10);
 /// Between the password and the code.
 pub const CODE_STAGE: Span = Span::minutes(10);
+/// Between what a passkey is asked and its answer.
+pub const CHALLENGE_LIFE: Span = Span::minutes(5);
+/// Passkeys of one user.
+pub const PASSKEYS_MAX: usize = 20;
 /// A link to a first password.
 pub const WELCOME_LIFE: Span = Span::hours(72);
 /// A link to a new password that somebody asked for himself.

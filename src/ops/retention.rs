@@ -12,7 +12,9 @@ use crate::ops::OpError;
 use crate::ops::figures::refused::REQUESTS_KEPT;
 use crate::ops::figures::roll_up::forget_minutes;
 use crate::store::StoreError;
-use crate::store::tables::{deliveries, jobs, notices, outgoing_mails, refused, registrations, sessions};
+use crate::store::tables::{
+    deliveries, jobs, notices, outgoing_mails, passkeys, refused, registrations, sessions,
+};
 
 /// Units of each kind in one run; the next run goes on.
 const STEPS_MAX: usize = 40;
@@ -24,6 +26,8 @@ const COUNTS_KEPT: Span = Span::days(1);
 /// What was told, and mails that have gone.
 const NOTICES_KEPT: Span = Span::days(90);
 const MAILS_KEPT: Span = Span::days(30);
+/// What passkeys were asked counts for minutes.
+const CHALLENGES_KEPT: Span = Span::minutes(10);
 /// Registrations: their link works for a day, and says for some days more that it is over.
 const REGISTRATIONS_KEPT: Span = Span::days(7);
 
@@ -43,6 +47,7 @@ pub async fn forget_old(app: &App) -> Result<Forgotten, OpError> {
     let refused = in_steps(refused::FORGET_BATCH, || store.forget_refused(now - REQUESTS_KEPT)).await?;
     let sessions = in_steps(sessions::FORGET_BATCH, || store.forget_sessions(now - SESSIONS_KEPT)).await?;
     in_steps(sessions::FORGET_BATCH, || store.forget_sign_in_counts(now - COUNTS_KEPT)).await?;
+    in_steps(passkeys::FORGET_BATCH, || store.forget_passkey_challenges(now - CHALLENGES_KEPT)).await?;
     in_steps(notices::FORGET_BATCH, || store.forget_notices(now - NOTICES_KEPT)).await?;
     in_steps(outgoing_mails::FORGET_BATCH, || store.forget_mails(now - MAILS_KEPT)).await?;
     in_steps(registrations::FORGET_BATCH, || store.forget_registrations(now - REGISTRATIONS_KEPT)).await?;

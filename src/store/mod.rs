@@ -92,6 +92,7 @@ pub fn statements() -> Vec<&'static Sql> {
         tables::refused::ALL,
         tables::notices::ALL,
         tables::outgoing_mails::ALL,
+        tables::passkeys::ALL,
         tables::registrations::ALL,
         tables::seals::ALL,
         tables::settlements::ALL,

@@ -137,7 +137,7 @@ impl Vault {
     }
 
     /// The id has a fixed length, so no two rows give the same bytes.
-    fn of_row(&self, purpose: &str, id: i64, nonce: &[u8]) -> [u8; 32] {
+    pub(super) fn of_row(&self, purpose: &str, id: i64, nonce: &[u8]) -> [u8; 32] {
         self.keyed(purpose, &[id.to_be_bytes().as_slice(), nonce].concat())
     }
 

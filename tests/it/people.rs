@@ -289,7 +289,7 @@ on_both! {
         let first = signed_in(&t, EMAIL, PASSWORD).await;
         let (secret, codes, token) = with_factor(&t, &first).await;
         let own = session(&t, &token).await.unwrap();
-        assert!(!own.must_set_up_totp && own.has_totp && codes.len() == 10);
+        assert!(!own.must_set_up_factor && own.has_totp && codes.len() == 10);
         assert!(session(&t, &first).await.is_none());
 
         let half = code_needed(&t).await;
@@ -315,9 +315,9 @@ on_both! {
         let t = TestApp::start_with(db, "[users]\nstaff_totp = true\n").await;
         staff(&t, StaffRole::Viewer).await;
         let token = signed_in(&t, EMAIL, PASSWORD).await;
-        assert!(session(&t, &token).await.unwrap().must_set_up_totp);
+        assert!(session(&t, &token).await.unwrap().must_set_up_factor);
         let (_, _, token) = with_factor(&t, &token).await;
-        assert!(!session(&t, &token).await.unwrap().must_set_up_totp);
+        assert!(!session(&t, &token).await.unwrap().must_set_up_factor);
     }
 
     async fn a_recovery_code_counts_once(db: TestDatabase) {

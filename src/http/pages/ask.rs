@@ -6,10 +6,11 @@
 use std::sync::Arc;
 
 use askama::Template;
+use axum::body::Body;
 use axum::response::Response;
-use http::header::USER_AGENT;
+use http::header::{CONTENT_TYPE, USER_AGENT};
 use http::request::Parts;
-use http::{Method, StatusCode};
+use http::{HeaderValue, Method, StatusCode};
 use url::form_urlencoded;
 use zeroize::Zeroizing;
 
@@ -148,6 +149,14 @@ impl Ask {
         if Cookie::Flash.read(&self.parts.headers, &base).is_some() {
             Cookie::Flash.clear(&mut response, &base);
         }
+        response
+    }
+
+    /// An answer to our own script.
+    pub fn json(&self, text: String) -> Response {
+        let mut response = Response::new(Body::from(text));
+        answer::protect(&self.app().public_url(), &mut response);
+        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         response
     }
 

@@ -221,6 +221,33 @@ pub struct Form {
     is_small: bool,
     /// The key that presses the button, where keys are on.
     key: Option<&'static str>,
+    passkey: Option<Passkey>,
+}
+
+/// What the browser asks an authenticator for before a form goes. Such a form is hidden where no script runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Passkey {
+    Make,
+    Use,
+}
+
+impl Passkey {
+    fn word(self) -> &'static str {
+        match self {
+            Passkey::Make => "make",
+            Passkey::Use => "use",
+        }
+    }
+
+    /// Where no answer came.
+    fn untold(self) -> &'static str {
+        match self {
+            Passkey::Make => {
+                "No passkey was made. You may have one on this device already. Try again if not."
+            }
+            Passkey::Use => "No passkey came. Try again, or take another way.",
+        }
+    }
 }
 
 impl Form {
@@ -241,6 +268,7 @@ impl Form {
             cancel: None,
             is_small: false,
             key: None,
+            passkey: None,
         }
     }
 
@@ -267,6 +295,11 @@ impl Form {
     /// filled in first, the key leads there; a digit always leads to the button alone.
     pub fn key(self, key: &'static str) -> Form {
         Form { key: Some(key), ..self }
+    }
+
+    /// An authenticator's answer goes with it.
+    pub fn passkey(self, passkey: Passkey) -> Form {
+        Form { passkey: Some(passkey), ..self }
     }
 
     /// Whether it is sent in parts, as a file is.

@@ -1,4 +1,4 @@
-//! A page with a heading, some sentences and at most one form: signing in, a link that is over, and what is refused.
+//! A page with a heading, some sentences and at most a few forms: signing in, a link that is over, and what is refused.
 
 use askama::Template;
 use axum::response::Response;
@@ -24,7 +24,8 @@ pub struct Plain {
     pub frame: Frame,
     pub heading: Text,
     pub texts: Vec<Text>,
-    pub form: Option<Form>,
+    /// One below the other; each but the first is another way to the same.
+    pub forms: Vec<Form>,
     pub links: Vec<Link>,
 }
 
@@ -34,7 +35,7 @@ impl Plain {
             frame: ask.frame(heading),
             heading: heading.into(),
             texts: Vec::new(),
-            form: None,
+            forms: Vec::new(),
             links: Vec::new(),
         }
     }
@@ -49,8 +50,9 @@ impl Plain {
         self
     }
 
-    pub fn form(self, form: Form) -> Plain {
-        Plain { form: Some(form), ..self }
+    pub fn form(mut self, form: Form) -> Plain {
+        self.forms.push(form);
+        self
     }
 
     pub fn link(mut self, href: impl Into<String>, text: impl Into<Text>) -> Plain {

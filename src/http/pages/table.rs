@@ -223,7 +223,7 @@ async fn look_around(ask: &mut Ask) -> Result<(), OpError> {
 /// What stands around a page that is of no side: the ways of whoever is signed in.
 fn around(ask: &Ask, title: &str) -> Frame {
     match (&ask.session, &ask.here) {
-        (Some(session), _) if session.must_set_up_totp => ask.frame(title),
+        (Some(session), _) if session.must_set_up_factor => ask.frame(title),
         (Some(_), Some(here)) => dashboard::frame::frame(ask, here, title, ""),
         (Some(session), None) if session.staff.is_some() => operator::frame_with(ask, title, None, 0),
         _ => ask.frame(title),
@@ -263,7 +263,7 @@ fn refuse(ask: &Ask, who: Who) -> Option<Response> {
     };
     match who {
         Who::Anyone | Who::SignedIn => None,
-        _ if session.must_set_up_totp => Some(ask.see(paths::ME, None)),
+        _ if session.must_set_up_factor => Some(ask.see(paths::ME, None)),
         Who::Staff(right) if !session.may(right) => {
             // Who is no staff at all is not told what there is.
             Some(if session.staff.is_some() {

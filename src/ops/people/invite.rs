@@ -5,7 +5,9 @@
 //! could open an account under another's address, keep its password, and wait until somebody gives the address a place.
 
 use super::tries;
-use super::users::{Added, Place, Proof, UserRefusal, add_new, begun_anew, invited, membership, noted};
+use super::users::{
+    Added, Place, Proof, UserRefusal, add_new, begun_anew, drop_factors, invited, membership, noted,
+};
 use crate::app::App;
 use crate::domain::user::{MemberRole, normal_email};
 use crate::ops::notices::mails::{are_sent, text_mail};
@@ -103,7 +105,7 @@ async fn invite_anew(
         .await?
         .step(users::set(user, &after, now))
         .step(users::end_links(user.id, now))
-        .step(users::drop_codes(user.id))
+        .steps(drop_factors(user.id))
         .step(sessions::end_all(user.id, now))
         .steps(steps)
         .steps(membership(place, &after, app))

@@ -1,4 +1,4 @@
-//! The second factor: setting up an authenticator app, its recovery codes, and ending it.
+//! The second factor: setting up an authenticator app, recovery codes, and ending it. Passkeys are `passkeys`'.
 
 use zeroize::Zeroizing;
 
@@ -8,8 +8,8 @@ use super::tries::{self, TooMany};
 use crate::app::App;
 use crate::domain::totp::{self, RECOVERY_BYTES, RECOVERY_CODES, SECRET_BYTES};
 use crate::ops::{OpError, RACES_MAX};
-use crate::store::Applied;
 use crate::store::tables::users::{self, UserRow};
+use crate::store::{Applied, Step};
 
 /// Where a secret is sealed.
 fn place(user_id: i64) -> String {
@@ -99,17 +99,15 @@ pub async fn confirm_totp(
     let secret = opened(app, user.id, &sealed)?;
     let Some(step) = totp::step_of(&secret, code, app.now()) else { return Ok(Err(FactorRefused::Wrong)) };
     let after = UserRow { totp: Some(sealed), totp_begun: None, totp_step: step, ..user.clone() };
-    let codes = recovery_codes(app);
-    let hashes = codes.iter().map(|code| users::add_code(user.id, app.vault.recovery_hash(user.id, code)));
+    let (codes, steps) = recovery_codes(app, user.id);
     let (unit, token) = change_own(app, session, (&user, &after), this_try, "totp on").await?;
-    let unit = unit.step(users::drop_codes(user.id)).steps(hashes);
-    Ok(match app.store.apply(unit).await? {
+    Ok(match app.store.apply(unit.steps(steps)).await? {
         Applied::Done(_) => Ok(Confirmed { recovery_codes: codes, token }),
         _ => Err(FactorRefused::NotBegun),
     })
 }
 
-/// Ends the second factor; asks for the password. The session goes on under a new token.
+/// Ends the authenticator app; asks for the password. Recovery codes stay while there is a passkey. The session goes on under a new token.
 pub async fn end_totp(
     app: &App,
     session: &Session,
@@ -121,14 +119,18 @@ pub async fn end_totp(
         Err(refused) => return Ok(Err(refused)),
     };
     let after = UserRow { totp: None, totp_begun: None, ..user.clone() };
-    let (unit, token) = change_own(app, session, (&user, &after), this_try, "totp off").await?;
-    Ok(match app.store.apply(unit.step(users::drop_codes(user.id))).await? {
+    let (mut unit, token) = change_own(app, session, (&user, &after), this_try, "totp off").await?;
+    if app.store.passkeys(user.id).await?.is_empty() {
+        unit = unit.step(users::drop_codes(user.id));
+    }
+    Ok(match app.store.apply(unit).await? {
         Applied::Done(_) => Ok(token),
         _ => Err(PasswordRefusal::SignedOut),
     })
 }
 
-fn recovery_codes(app: &App) -> Vec<Zeroizing<String>> {
+/// Fresh recovery codes, which take the place of those of before, and the steps that keep them.
+pub(super) fn recovery_codes(app: &App, user_id: i64) -> (Vec<Zeroizing<String>>, Vec<Step>) {
     let mut codes: Vec<Zeroizing<String>> = Vec::with_capacity(RECOVERY_CODES);
     // Two equal ones are one in 10^15; then there is one less.
     for _ in 0..RECOVERY_CODES {
@@ -139,5 +141,7 @@ fn recovery_codes(app: &App) -> Vec<Zeroizing<String>> {
             codes.push(code);
         }
     }
-    codes
+    let hashes = codes.iter().map(|code| users::add_code(user_id, app.vault.recovery_hash(user_id, code)));
+    let steps = std::iter::once(users::drop_codes(user_id)).chain(hashes).collect();
+    (codes, steps)
 }

@@ -17,7 +17,7 @@ pub use crate::store::tables::sessions::OpenSession;
 use crate::store::tables::sessions::{self, SessionRow, Stage};
 pub use crate::store::tables::users::Membership;
 use crate::store::tables::users::{self, UserRow};
-use crate::store::{IdKind, Unit};
+use crate::store::{IdKind, Step, Unit};
 use crate::vault::Vault;
 use crate::vault::link::fresh_token;
 
@@ -41,11 +41,12 @@ pub struct Session {
     pub staff: Option<StaffRole>,
     pub time_zone: String,
     pub has_totp: bool,
+    pub has_passkey: bool,
     /// SHA-256 of the token.
     pub(super) hash: [u8; 32],
-    checked_at: Timestamp,
+    pub(super) checked_at: Timestamp,
     /// What is demanded of staff is not there yet: nothing but setting it up may be done.
-    pub must_set_up_totp: bool,
+    pub must_set_up_factor: bool,
 }
 
 impl Session {
@@ -94,11 +95,14 @@ pub(super) async fn by_hash(app: &App, hash: &[u8; 32]) -> Result<Option<Session
     Ok(Some(Session {
         id: row.id,
         user_id: row.user_id,
-        must_set_up_totp: row.staff.is_some() && !row.has_totp && app.config.users.staff_totp,
+        must_set_up_factor: row.staff.is_some()
+            && !(row.has_totp || row.has_passkey)
+            && app.config.users.staff_totp,
         email: row.email,
         staff: row.staff,
         time_zone: row.time_zone,
         has_totp: row.has_totp,
+        has_passkey: row.has_passkey,
         hash: *hash,
         checked_at: row.checked_at,
     }))
@@ -165,18 +169,29 @@ pub(super) async fn change_own(
     this_try: Try,
     act: &str,
 ) -> Result<(Unit, NewToken), OpError> {
-    let (now, token) = (app.now(), fresh_token(app.random.as_ref()));
+    let now = app.now();
+    let (renewed, token) = renewed(app, session, now);
     let act_id = app.store.id(IdKind::Act).await?;
     let unit = app
         .store
         .unit(before.id)
         .await?
         .step(users::set(before, after, now))
-        .step(sessions::end_others(before.id, session.id, now))
-        .step(sessions::renew(session.id, &session.hash, Vault::token_hash(&token), now))
+        .steps(renewed)
         .steps(this_try.was_right())
         .step(acts::record(act_id, &before.email, act, &format!("user {}", before.id), "", now));
-    Ok((unit, NewToken(token)))
+    Ok((unit, token))
+}
+
+/// The other sessions of a user end, and this one goes on under a new token. `checked_at`: when he last proved that it is
+/// he.
+pub(super) fn renewed(app: &App, session: &Session, checked_at: Timestamp) -> ([Step; 2], NewToken) {
+    let token = fresh_token(app.random.as_ref());
+    let steps = [
+        sessions::end_others(session.user_id, session.id, app.now()),
+        sessions::renew(session.id, &session.hash, Vault::token_hash(&token), checked_at),
+    ];
+    (steps, NewToken(token))
 }
 
 /// In which zone a user sees times; `false` if there is none of this name.

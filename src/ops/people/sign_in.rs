@@ -1,4 +1,5 @@
-//! Signing in: the password, then the code of whoever has a second factor.
+//! Signing in: the password, then the code of whoever has a second factor. A passkey instead of either is
+//! `passkey_sign_in`'s.
 //!
 //! An e-mail address that nobody has, a user who is disabled and a wrong password take the same way and answer the same.
 
@@ -45,6 +46,8 @@ pub enum SignInRefused {
     Wrong,
     TooMany(TooMany),
     Crowded,
+    /// The passkey's counter did not grow: there may be a copy of it.
+    Copied,
     /// Between password and code there was too much time, or something changed: from the beginning.
     Over,
 }
@@ -69,11 +72,12 @@ pub async fn sign_in(
         (Err(Crowded), _) => return Ok(Err(SignInRefused::Crowded)),
         _ => return Ok(Err(SignInRefused::Wrong)),
     };
-    let stage = if user.totp.is_some() { Stage::Code } else { Stage::Whole };
+    let has_factor = user.totp.is_some() || !app.store.passkeys(user.id).await?.is_empty();
+    let stage = if has_factor { Stage::Code } else { Stage::Whole };
     let (token, begun) = begin_session(app, &user, stage, from).await?;
     let mut unit = app.store.unit(user.id).await?.step(users::unchanged(&user)).step(begun);
     if stage == Stage::Whole {
-        unit = unit.steps(this_try.was_right()).step(noted(app, &user).await?);
+        unit = unit.steps(this_try.was_right()).step(noted(app, &user, "").await?);
     }
     match (app.store.apply(unit).await?, stage) {
         (Applied::Done(_), Stage::Whole) => Ok(Ok(SignedIn::Whole(token))),
@@ -105,7 +109,7 @@ pub async fn enter_code(
         .steps(used)
         .step(begun)
         .steps(this_try.was_right())
-        .step(noted(app, &user).await?);
+        .step(noted(app, &user, "").await?);
     Ok(match app.store.apply(unit).await? {
         Applied::Done(_) => Ok(token),
         // The code counted at the same moment, or is a recovery code that is nobody's or used up.
@@ -115,10 +119,9 @@ pub async fn enter_code(
 
 /// The steps by which a code is used up; `None` if it cannot be one. Of a recovery code the step finds out.
 pub(super) fn judge_code(app: &App, user: &UserRow, code: &str) -> Result<Option<Vec<Step>>, OpError> {
-    let Some(sealed) = &user.totp else { return Ok(None) };
     let now = app.now();
-    let secret = opened(app, user.id, sealed)?;
-    if let Some(step) = totp::step_of(&secret, code, now) {
+    let secret = user.totp.as_ref().map(|sealed| opened(app, user.id, sealed)).transpose()?;
+    if let Some(step) = secret.and_then(|secret| totp::step_of(&secret, code, now)) {
         let after = UserRow { totp_step: step, ..user.clone() };
         return Ok((step > user.totp_step).then(|| vec![users::set(user, &after, now)]));
     }
@@ -128,7 +131,7 @@ pub(super) fn judge_code(app: &App, user: &UserRow, code: &str) -> Result<Option
     }))
 }
 
-async fn begin_session(
+pub(super) async fn begin_session(
     app: &App,
     user: &UserRow,
     stage: Stage,
@@ -149,7 +152,8 @@ async fn begin_session(
     Ok((NewToken(token), sessions::add(&new)))
 }
 
-async fn noted(app: &App, user: &UserRow) -> Result<Step, OpError> {
+/// `how`: in words, where it was not by the password.
+pub(super) async fn noted(app: &App, user: &UserRow, how: &str) -> Result<Step, OpError> {
     let id = app.store.id(IdKind::Act).await?;
-    Ok(acts::record(id, &user.email, "sign in", &format!("user {}", user.id), "", app.now()))
+    Ok(acts::record(id, &user.email, "sign in", &format!("user {}", user.id), how, app.now()))
 }

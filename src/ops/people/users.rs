@@ -13,7 +13,7 @@ use crate::ops::notices::mails::text_mail;
 use crate::ops::{OpError, RACES_MAX};
 use crate::store::tables::users::{self, LinkKind};
 pub use crate::store::tables::users::{Member, Membership, UserRow, Which};
-use crate::store::tables::{acts, sessions};
+use crate::store::tables::{acts, passkeys, sessions};
 use crate::store::{Applied, IdKind, Step};
 use crate::vault::Vault;
 use crate::vault::link::fresh_token;
@@ -215,7 +215,7 @@ async fn give_place(
     // What a session may do has changed: its holder signs in again.
     let mut unit = app.store.unit(user.id).await?.step(users::set(&user, &after, app.now())).steps(steps);
     if !user.is_vouched {
-        unit = unit.step(users::end_links(user.id, app.now())).step(users::drop_codes(user.id));
+        unit = unit.step(users::end_links(user.id, app.now())).steps(drop_factors(user.id));
     }
     let unit = unit.step(sessions::end_all(user.id, app.now())).steps(membership(place, &after, app));
     let unit = unit.step(noted(app, operator, "user add", &after, place).await?);
@@ -225,9 +225,14 @@ async fn give_place(
     })
 }
 
-/// Without password and second factor.
+/// Without password and second factor; what is not in the user's row goes by [`drop_factors`].
 pub(super) fn begun_anew(user: &UserRow) -> UserRow {
     UserRow { password: None, totp: None, totp_begun: None, ..user.clone() }
+}
+
+/// Recovery codes and passkeys.
+pub(super) fn drop_factors(user_id: i64) -> [Step; 2] {
+    [users::drop_codes(user_id), passkeys::drop_all(user_id)]
 }
 
 pub(super) fn membership(place: Place, user: &UserRow, app: &App) -> Option<Step> {
@@ -332,7 +337,7 @@ pub async fn disable_user(
     .map(|changed| changed.map(|(user, _)| user))
 }
 
-/// A new beginning for somebody who cannot sign in, or whose password others know: the password and the second factor go,
+/// A new beginning for somebody who cannot sign in, or whose password others know: the password, the second factor and passkeys go,
 /// all sessions end, and a link leads to a new password.
 pub async fn reset_user(app: &App, operator: &str, id: i64) -> Result<Result<Added, UserRefusal>, OpError> {
     if app.store.user(id).await?.is_some_and(|user| user.disabled_at.is_some()) {
@@ -371,8 +376,8 @@ async fn change(
             .step(sessions::end_all(id, now))
             .steps(step)
             .step(acts::record(act_id, operator, act, &format!("user {id}"), &user.email, now));
-        if after.totp.is_none() {
-            unit = unit.step(users::drop_codes(id));
+        if after.password.is_none() {
+            unit = unit.steps(drop_factors(id));
         }
         if app.store.apply(unit).await?.is_done() {
             return Ok(Ok((after, link)));

@@ -70,9 +70,10 @@ pub enum IdKind {
     Notice,
     OutgoingMail,
     AuditRun,
+    Passkey,
 }
 
-const KINDS: usize = 28;
+const KINDS: usize = 29;
 
 impl IdKind {
     fn name(self) -> &'static str {
@@ -105,6 +106,7 @@ impl IdKind {
             IdKind::Notice => "notice",
             IdKind::OutgoingMail => "outgoing_mail",
             IdKind::AuditRun => "audit_run",
+            IdKind::Passkey => "passkey",
         }
     }
 

@@ -70,6 +70,7 @@ pub(in crate::store) const MIGRATIONS: &[Migration] = migrations![
     "0039_alarms_found",
     "0040_registrations",
     "0041_names_in_texts",
+    "0042_passkeys",
 ];
 
 impl Migration {
@@ -293,6 +294,7 @@ mod tests {
         ("0039_alarms_found", "d048053ea3bd527491cfca8683f1b5bc1ed28938e766d9553c0c88bdf1964805"),
         ("0040_registrations", "d4ddf90de5e08295f0e198ef2bc69595a3b3d3f170cab86c7f43074a4b6a018e"),
         ("0041_names_in_texts", "8ab55724bd813c3d57ad1f5f99e7c9d861b3cbda8a0e7017a75f0fa0e49f526a"),
+        ("0042_passkeys", "ea7aa2bba2847c497a8f38c70f3c74a9b07f6a4571ff3823a2fc4032ac7882c6"),
     ];
 
     #[test]

@@ -19,6 +19,7 @@ pub mod merchants;
 pub mod messages;
 pub mod notices;
 pub mod outgoing_mails;
+pub mod passkeys;
 pub mod payment_list;
 pub mod payment_names;
 pub mod payment_search;

@@ -19,7 +19,9 @@ statements! {
     }
     BY_HASH: query {
         "select s.id, s.user_id, s.stage, s.created_at, s.seen_at, s.checked_at, s.address, u.email, u.staff_role, \
-         u.time_zone, case when u.totp is null then 0 else 1 end as has_totp from sessions s join users u on u.id = s.user_id \
+         u.time_zone, case when u.totp is null then 0 else 1 end as has_totp, \
+         case when exists (select 1 from passkeys p where p.user_id = s.user_id) then 1 else 0 end as has_passkey \
+         from sessions s join users u on u.id = s.user_id \
          where s.hash = $1 and s.ended_at is null and u.disabled_at is null"
     }
     OPEN: query {
@@ -94,6 +96,7 @@ pub struct SessionRow {
     pub staff: Option<StaffRole>,
     pub time_zone: String,
     pub has_totp: bool,
+    pub has_passkey: bool,
 }
 
 /// An open session, for its user's eyes.
@@ -204,6 +207,7 @@ impl Store {
                 staff: r.opt_word("staff_role", StaffRole::parse)?,
                 time_zone: r.text("time_zone")?,
                 has_totp: r.flag("has_totp")?,
+                has_passkey: r.flag("has_passkey")?,
             })
         };
         row.map(session).transpose()

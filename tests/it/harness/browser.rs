@@ -118,6 +118,15 @@ impl Browser {
         self.command("Page.setFontSizes", json!({"fontSizes": {"standard": pixels, "fixed": pixels}}));
     }
 
+    /// Has an authenticator from now on, as a phone has that is unlocked by a finger.
+    pub fn add_authenticator(&self) {
+        let wanted = json!({
+            "protocol": "ctap2", "transport": "internal", "hasResidentKey": true, "hasUserVerification": true,
+            "isUserVerified": true,
+        });
+        self.call("POST", "webauthn/authenticator", Some(wanted));
+    }
+
     pub fn dark(&self, is_dark: bool) {
         let value = if is_dark { "dark" } else { "light" };
         let features = json!([{"name": "prefers-color-scheme", "value": value}]);

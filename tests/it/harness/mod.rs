@@ -5,6 +5,7 @@
 //! Any module of `tests/it` may use it; it uses none of them.
 
 pub mod app;
+pub mod authenticator;
 pub mod browser;
 pub mod cloud_api;
 #[macro_use]

@@ -15,6 +15,8 @@ mod every_page;
 mod gallery;
 mod lists;
 mod main_ways;
+mod passkeys;
+mod passkeys_refused;
 mod registering;
 mod samples;
 mod signing_in;

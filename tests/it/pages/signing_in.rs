@@ -213,7 +213,7 @@ on_both! {
         let wrong = other.submit(&page, "totp-end", &[("password", "not it")]).await;
         wrong.is(422, "Your account");
         let page = other.submit(&wrong, "totp-end", &[("password", PASSWORD)]).await;
-        assert!(told(&page).contains("no second factor"), "{}", told(&page));
+        assert!(told(&page).contains("The authenticator app is removed"), "{}", told(&page));
         phone.get("/me").await.is(200, "Sign in");
         site.close().await;
     }

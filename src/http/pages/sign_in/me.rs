@@ -1,11 +1,13 @@
-//! `/me`: one's own password, second factor, sessions and time zone. Each form says by its hidden `act` what it is.
+//! `/me`: one's own password, second factor, passkeys, sessions and time zone. Each form says by its hidden `act` what it is.
 
 use askama::Template;
 use axum::response::Response;
 use http::StatusCode;
 
+use super::own::{CODE, ErrorOf, Refusal, act};
+use super::passkeys::{self, Passkeys};
 use super::qr::{Qr, code_of};
-use super::{confirm, refused_password, too_many};
+use super::{confirm, passkey, too_many};
 use crate::http::pages::ask::Ask;
 use crate::http::pages::field::{Field, Form, Kind, Look};
 use crate::http::pages::flash::Flash;
@@ -16,14 +18,12 @@ use crate::http::pages::rows::{Cell, Column, Rows};
 use crate::http::pages::text::Text;
 use crate::http::paths::ME;
 use crate::ops::OpError;
-use crate::ops::people::passwords::{PasswordRefusal, change_password};
+use crate::ops::people::passkeys::own_passkeys;
+use crate::ops::people::passwords::change_password;
 use crate::ops::people::second_factor::{
     Begun, FactorRefused, begin_totp, begun_totp, confirm_totp, end_totp,
 };
 use crate::ops::people::sessions::{OpenSession, Session, end_session, open_sessions, set_time_zone};
-
-/// Under this name recovery codes are shown once.
-const CODE: &str = "recovery code";
 
 #[derive(Template)]
 #[template(path = "sign_in/me.html")]
@@ -37,6 +37,7 @@ struct Me {
     /// To be confirmed.
     begun: Option<Setup>,
     totp: Option<Form>,
+    passkeys: Passkeys,
     password: Form,
     sessions: Rows,
     zone: Form,
@@ -45,31 +46,6 @@ struct Me {
 struct Setup {
     qr: Option<Qr>,
     address: Secret,
-}
-
-/// A form that was refused: which, why, with what status.
-struct Refusal {
-    form: &'static str,
-    field: &'static str,
-    why: String,
-    status: StatusCode,
-    seconds: Option<i64>,
-}
-
-impl Refusal {
-    fn new(form: &'static str, field: &'static str, why: impl Into<String>) -> Refusal {
-        Refusal { form, field, why: why.into(), status: StatusCode::UNPROCESSABLE_ENTITY, seconds: None }
-    }
-
-    fn password(form: &'static str, refusal: PasswordRefusal) -> Refusal {
-        let (status, why) = refused_password(refusal);
-        let seconds = match refusal {
-            PasswordRefusal::TooMany(many) => Some(many.seconds),
-            _ => None,
-        };
-        let field = if matches!(refusal, PasswordRefusal::Unfit(_)) { "new_password" } else { "password" };
-        Refusal { status, seconds, ..Refusal::new(form, field, why) }
-    }
 }
 
 pub async fn answer(ask: &Ask) -> Result<Response, OpError> {
@@ -82,6 +58,9 @@ pub async fn answer(ask: &Ask) -> Result<Response, OpError> {
         "totp-begin" => begin(ask, session).await?,
         "totp-confirm" => confirm_code(ask, session).await?,
         "totp-end" => end(ask, session).await?,
+        "passkey-add" => passkeys::add(ask, session).await?,
+        "end-passkey" => Ok(passkeys::end(ask, session).await?),
+        passkey::BEGIN => Ok(passkeys::begin(ask, session).await?),
         "end-session" => {
             if let Ok(id) = ask.field("id").parse() {
                 end_session(ask.app(), session, id).await?;
@@ -152,7 +131,7 @@ async fn confirm_code(ask: &Ask, session: &Session) -> Result<Result<Response, R
 async fn end(ask: &Ask, session: &Session) -> Result<Result<Response, Refusal>, OpError> {
     Ok(match end_totp(ask.app(), session, ask.field("password"), &ask.address()).await? {
         Ok(token) => {
-            let told = Flash::done("Your account has no second factor any more.");
+            let told = Flash::done("The authenticator app is removed.");
             Ok(ask.see_as(ME, Some(told), Some(&token.0)))
         }
         Err(refusal) => Err(Refusal::password("totp-end", refusal)),
@@ -162,6 +141,7 @@ async fn end(ask: &Ask, session: &Session) -> Result<Result<Response, Refusal>, 
 async fn show(ask: &Ask, session: &Session, refusal: Option<Refusal>) -> Result<Response, OpError> {
     let begun = begun_totp(ask.app(), session).await?;
     let open = open_sessions(ask.app(), session).await?;
+    let own = own_passkeys(ask.app(), session).await?;
     let error = |form: &str, field: &str| {
         refusal.as_ref().filter(|one| one.form == form && one.field == field).map(|one| one.why.clone())
     };
@@ -173,18 +153,19 @@ async fn show(ask: &Ask, session: &Session, refusal: Option<Refusal>) -> Result<
             "Nothing was changed. See below why."
         };
         frame = frame.notice(Notice::refused(why));
-    } else if session.must_set_up_totp {
-        let why = "The operator's staff sign in with an authenticator app. Set yours up to go on.";
+    } else if session.must_set_up_factor {
+        let why = "The operator's staff sign in with a second factor. Set yours up to go on.";
         frame = frame.notice(Notice::new(Tone::Warn, why));
     }
     let once = ask.flash.iter().flat_map(|flash| &flash.once).filter(|(name, _)| name == CODE);
     let page = Me {
         email: (&session.email).into(),
-        must_set_up: session.must_set_up_totp,
+        must_set_up: session.must_set_up_factor,
         has_totp: session.has_totp,
         recovery_codes: once.map(|(_, code)| code.clone()).collect(),
         totp: totp_form(ask, session, begun.is_some(), &error),
         begun: begun.as_ref().map(setup),
+        passkeys: passkeys::part(ask, &own, &error),
         password: password_form(ask, &error),
         sessions: sessions(ask, session, &open),
         zone: zone_form(ask, session, &error),
@@ -207,12 +188,6 @@ fn setup(begun: &Begun) -> Setup {
         hint: "Who has it can make your codes: show it to nobody.".into(),
     };
     Setup { qr: code_of(text), address }
-}
-
-type ErrorOf<'a> = dyn Fn(&str, &str) -> Option<String> + 'a;
-
-fn act(ask: &Ask, form: &'static str, button: &str) -> Form {
-    ask.new_form(form, ME, button).hidden("act", form)
 }
 
 fn totp_form(ask: &Ask, session: &Session, is_begun: bool, error: &ErrorOf<'_>) -> Option<Form> {
