@@ -70,9 +70,11 @@ pub enum IdKind {
     Notice,
     OutgoingMail,
     AuditRun,
+    Payout,
+    PayoutAccount,
 }
 
-const KINDS: usize = 28;
+const KINDS: usize = 30;
 
 impl IdKind {
     fn name(self) -> &'static str {
@@ -105,12 +107,17 @@ impl IdKind {
             IdKind::Notice => "notice",
             IdKind::OutgoingMail => "outgoing_mail",
             IdKind::AuditRun => "audit_run",
+            IdKind::Payout => "payout",
+            IdKind::PayoutAccount => "payout_account",
         }
     }
 
     /// What people type in commands is kept short: one at a time, without gaps after a restart.
     fn is_rare(self) -> bool {
-        matches!(self, IdKind::Business | IdKind::Website | IdKind::Key | IdKind::Account)
+        matches!(
+            self,
+            IdKind::Business | IdKind::Website | IdKind::Key | IdKind::Account | IdKind::PayoutAccount
+        )
     }
 }
 
