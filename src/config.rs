@@ -23,6 +23,7 @@ mod mail;
 mod notify;
 mod one_or_more;
 mod pages;
+mod payouts;
 mod retention;
 mod smtp;
 mod users;
@@ -40,6 +41,7 @@ pub use imap::{ImapSecret, ImapServer, ImapTls};
 pub use mail::Mail;
 pub use notify::{MailServer, MailTls, Notify};
 pub use pages::Pages;
+pub use payouts::Payouts;
 pub use retention::Retention;
 pub use smtp::{Smtp, SmtpAddress, SmtpProtocol};
 pub use users::{Registration, Users};
@@ -56,6 +58,7 @@ pub struct Config {
     pub server: Server,
     pub secret: Secret,
     pub payments: Payments,
+    pub payouts: Payouts,
     pub webhooks: Webhooks,
     pub wallet: Wallet,
     pub pages: Pages,
@@ -161,6 +164,7 @@ struct RawConfig {
     server: RawServer,
     secret: RawSecret,
     payments: RawPayments,
+    payouts: payouts::RawPayouts,
     webhooks: RawWebhooks,
     wallet: wallet::RawWallet,
     pages: pages::RawPages,
@@ -348,6 +352,7 @@ impl Config {
             server,
             secret,
             payments: payments(raw.payments)?,
+            payouts: raw.payouts.check()?,
             webhooks: webhooks(raw.webhooks)?,
             wallet: raw.wallet.check()?,
             pages: raw.pages.check()?,
@@ -437,20 +442,9 @@ fn server(raw: RawServer) -> Result<Server, ConfigError> {
 }
 
 fn payments(raw: RawPayments) -> Result<Payments, ConfigError> {
-    let max_amount = match raw.max_amount {
-        None => Money(99_999_999_999),
-        Some(toml::Value::Integer(n)) => Money(n.saturating_mul(100)),
-        Some(toml::Value::String(text)) => {
-            Money::parse(&text).map_err(|error| ConfigError(format!("payments.max_amount {error}")))?
-        }
-        Some(other) => {
-            return Err(wrong(
-                "payments.max_amount",
-                &other.to_string(),
-                "an amount in quotes, \"999999999.99\"",
-            ));
-        }
-    };
+    let max_amount =
+        payouts::amount("payments.max_amount", raw.max_amount, "an amount in quotes, \"999999999.99\"")?
+            .unwrap_or(Money(99_999_999_999));
     // Beyond this, an amount with charges of 100 % twice over could leave the range of an i64.
     if !max_amount.is_positive() || max_amount > Money(1_000_000_000_000_000) {
         return Err(wrong(

@@ -41,14 +41,14 @@ enum About {
 }
 
 /// Things that the record names by their number.
-const NUMBERED: [&str; 8] =
-    ["alert", "wallet", "business", "website", "key", "account", "mailbox", "webhook"];
+const NUMBERED: [&str; 9] =
+    ["alert", "wallet", "business", "website", "key", "account", "mailbox", "webhook", "payout"];
 
 /// A form that no act has would find nothing, and pass for "nobody did anything".
 fn about(text: &str) -> Result<About, String> {
     let wrong = || {
         "must be one of \"alert 42\", \"payment ORDER-81\", \"wallet 08031234567\", \"business 1\", \"website 1\", \
-         \"key 1\", \"account 1\", \"mailbox 1\", \"webhook 1\""
+         \"key 1\", \"account 1\", \"mailbox 1\", \"webhook 1\", \"payout 1\""
             .to_owned()
     };
     let (thing, which) = text.trim().split_once(' ').ok_or_else(wrong)?;

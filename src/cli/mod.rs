@@ -31,6 +31,7 @@ mod messages;
 mod names;
 mod options;
 mod payments;
+mod payouts;
 mod print;
 mod reread;
 mod reversal;
@@ -140,6 +141,9 @@ enum Command {
     /// Find, show, reject and reverse payments
     #[command(subcommand, after_help = examples!["payment list --status pending", "payment show ORDER-81"])]
     Payment(payments::PaymentCommand),
+    /// List payouts to businesses, say what became of them, write a file for the bank
+    #[command(subcommand, after_help = examples!["payout list --status pending", "payout export --format csv"])]
+    Payout(payouts::PayoutCommand),
     /// Show and manage customers' wallets
     #[command(subcommand, after_help = examples!["wallet show 08031234567"])]
     Wallet(wallets::WalletCommand),
@@ -174,6 +178,7 @@ impl Command {
             Command::Serve(_) | Command::Demo(_) | Command::Migrate | Command::Config => true,
             Command::Alert(_) | Command::Mailbox(_) | Command::Bank(_) => true,
             Command::Business(_) | Command::Website(_) | Command::Key(_) | Command::Account(_) => false,
+            Command::Payout(_) => false,
             Command::Payment(_) | Command::Wallet(_) | Command::Message(_) | Command::Webhook(_) => false,
             Command::Name(_) | Command::Audit | Command::Activity(_) | Command::User(_) => false,
         }
@@ -254,6 +259,7 @@ async fn dispatch(command: Command, desk: &Desk) -> anyhow::Result<ExitCode> {
         Command::Activity(args) => activity::run(&args, desk).await?,
         Command::Name(command) => names::run(command, desk)?,
         Command::Payment(command) => payments::run(command, desk).await?,
+        Command::Payout(command) => payouts::run(command, desk).await?,
         Command::Wallet(command) => wallets::run(command, desk).await?,
         Command::Message(command) => messages::run(command, desk).await?,
         Command::Webhook(command) => webhooks::run(command, desk).await?,

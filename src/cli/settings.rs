@@ -94,6 +94,7 @@ fn sections(config: &Config) -> Vec<(&'static str, Object)> {
                 .with("staff_totp", config.users.staff_totp)
                 .with("registration", config.users.registration.as_str()),
         ),
+        ("payouts", Object::new().with("two_persons_above", config.payouts.two_persons_above)),
         ("notify", notify(&config.notify)),
         ("websites", Object::new().with("self_approval", config.websites.self_approval)),
         (

@@ -13,7 +13,8 @@ use crate::domain::time::Span;
 use crate::domain::wallet::{TierLimits, Tiers};
 
 /// First parts of other routes, which the wallet's prefix would hide.
-const TAKEN_PREFIXES: [&str; 3] = ["payment", "payments", "payment-request"];
+const TAKEN_PREFIXES: [&str; 6] =
+    ["payment", "payments", "payment-request", "balance", "payout-accounts", "payouts"];
 
 #[derive(Clone, Debug)]
 pub struct Wallet {

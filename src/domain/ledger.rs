@@ -1,8 +1,8 @@
 //! Double entry: every movement of money is an [`Entry`] whose postings sum to zero.
 //!
 //! Nothing is edited: a mistake is undone by its mirror. House accounts (`clearing`, `fees`,
-//! `adjustments`) are sums of postings; a merchant's or a wallet's account also has a balance row,
-//! moved in the same Unit and compared with its postings by the audit.
+//! `adjustments`) are sums of postings; a merchant's or a wallet's account, and what is set aside of a
+//! merchant's, also has a balance row, moved in the same Unit and compared with its postings by the audit.
 
 use super::merchant::Mode;
 use super::money::Money;
@@ -40,11 +40,13 @@ impl Side {
 /// An account of the ledger. Its text form is what the database keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LedgerAccount {
-    /// Money that arrived at the bank, as its alerts say.
+    /// Money that arrived at the bank, as its alerts say, less what was paid out.
     Clearing,
     Fees,
     Adjustments,
     Merchant(i64),
+    /// What of a merchant's money is set aside for pending payouts.
+    Reserved(i64),
     Wallet(i64),
     /// The books of test payments, which no live account and no balance ever meets.
     TestClearing,
@@ -57,6 +59,7 @@ impl LedgerAccount {
     pub fn parse(text: &str) -> Option<LedgerAccount> {
         match text.split_once(':') {
             Some(("merchant", id)) => Some(LedgerAccount::Merchant(id.parse().ok()?)),
+            Some(("reserved", id)) => Some(LedgerAccount::Reserved(id.parse().ok()?)),
             Some(("wallet", id)) => Some(LedgerAccount::Wallet(id.parse().ok()?)),
             Some(("test", rest)) => match rest.split_once(':') {
                 Some(("merchant", id)) => Some(LedgerAccount::TestMerchant(id.parse().ok()?)),
@@ -81,6 +84,7 @@ impl std::fmt::Display for LedgerAccount {
             LedgerAccount::Fees => f.write_str("fees"),
             LedgerAccount::Adjustments => f.write_str("adjustments"),
             LedgerAccount::Merchant(id) => write!(f, "merchant:{id}"),
+            LedgerAccount::Reserved(id) => write!(f, "reserved:{id}"),
             LedgerAccount::Wallet(id) => write!(f, "wallet:{id}"),
             LedgerAccount::TestClearing => f.write_str("test:clearing"),
             LedgerAccount::TestFees => f.write_str("test:fees"),
@@ -191,6 +195,22 @@ impl Entry {
         ])
     }
 
+    /// A payout is asked for: the merchant's money is set aside. Its mirror gives it back.
+    pub fn payout_reserved(business_id: i64, amount: Money) -> Result<Entry, Unbalanced> {
+        Entry::new(vec![
+            Posting { account: LedgerAccount::Merchant(business_id), side: Side::Debit, amount },
+            Posting { account: LedgerAccount::Reserved(business_id), side: Side::Credit, amount },
+        ])
+    }
+
+    /// A payout is paid: what was set aside left the bank.
+    pub fn payout_paid(business_id: i64, amount: Money) -> Result<Entry, Unbalanced> {
+        Entry::new(vec![
+            Posting { account: LedgerAccount::Reserved(business_id), side: Side::Debit, amount },
+            Posting { account: LedgerAccount::Clearing, side: Side::Credit, amount },
+        ])
+    }
+
     /// The mirror: the same lines with sides exchanged.
     pub fn mirror(&self) -> Entry {
         Entry { postings: self.postings.iter().map(|p| Posting { side: p.side.other(), ..*p }).collect() }
@@ -209,7 +229,8 @@ mod tests {
         assert_eq!(Entry::transfer(Mode::Live, 7, Money(1), Money(1), Money(1)), Err(Unbalanced::NotZero));
         assert_eq!(Entry::transfer(Mode::Live, 7, Money(0), Money(1), Money(-1)), Err(Unbalanced::Negative));
         let test = Entry::transfer(Mode::Test, 7, Money(490_000), Money(480_000), Money(10_000)).unwrap();
-        for posting in entry.postings.iter().chain(&test.postings) {
+        let reserved = Entry::payout_reserved(7, Money(5)).unwrap();
+        for posting in entry.postings.iter().chain(&test.postings).chain(&reserved.postings) {
             assert_eq!(LedgerAccount::parse(&posting.account.to_string()), Some(posting.account));
         }
         assert!(test.postings.iter().all(|t| entry.postings.iter().all(|l| l.account != t.account)));

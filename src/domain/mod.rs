@@ -18,6 +18,7 @@ pub mod money;
 pub mod name;
 pub mod notice;
 pub mod payment;
+pub mod payout;
 pub mod phone;
 pub mod pin;
 pub mod reference;

@@ -7,6 +7,12 @@ pub const PAYMENT_REQUEST: &str = "/api/v1/payment-request";
 pub const PAYMENT: &str = "/api/v1/payment/{transaction_id}";
 pub const PAYMENT_AMOUNT: &str = "/api/v1/payment/{transaction_id}/amount";
 pub const PAYMENTS: &str = "/api/v1/payments";
+pub const BALANCE: &str = "/api/v1/balance";
+pub const BALANCE_ENTRIES: &str = "/api/v1/balance/entries";
+pub const PAYOUT_ACCOUNTS: &str = "/api/v1/payout-accounts";
+pub const PAYOUTS: &str = "/api/v1/payouts";
+pub const PAYOUT: &str = "/api/v1/payouts/{id}";
+pub const PAYOUT_CANCEL: &str = "/api/v1/payouts/{id}/cancel";
 /// The wallet's routes, as logs and metrics call them; the prefix is the operator's.
 pub const WALLET_LOOKUP: &str = "/api/v1/{wallet}/lookup";
 pub const WALLET_ENSURE: &str = "/api/v1/{wallet}/ensure";
@@ -43,6 +49,7 @@ pub const DASHBOARD_PAYMENTS: &str = "/dashboard/payments";
 pub const DASHBOARD_NEW_PAYMENT: &str = "/dashboard/payments/new";
 pub const DASHBOARD_PAYMENT: &str = "/dashboard/payments/{transaction_id}";
 pub const DASHBOARD_BALANCE: &str = "/dashboard/balance";
+pub const DASHBOARD_PAYOUTS: &str = "/dashboard/payouts";
 pub const DASHBOARD_WALLET: &str = "/dashboard/wallet";
 pub const DASHBOARD_KEYS: &str = "/dashboard/keys";
 pub const DASHBOARD_WEBSITES: &str = "/dashboard/websites";
@@ -61,6 +68,7 @@ pub const OPERATOR_PAYMENT: &str = "/operator/payments/{transaction_id}";
 pub const OPERATOR_BUSINESSES: &str = "/operator/businesses";
 pub const OPERATOR_BUSINESS: &str = "/operator/businesses/{id}";
 pub const OPERATOR_ACCOUNTS: &str = "/operator/accounts";
+pub const OPERATOR_PAYOUTS: &str = "/operator/payouts";
 pub const OPERATOR_WALLETS: &str = "/operator/wallets";
 pub const OPERATOR_WEBHOOKS: &str = "/operator/webhooks";
 pub const OPERATOR_WEBHOOK: &str = "/operator/webhooks/{id}";
@@ -73,11 +81,17 @@ pub const OPERATOR_AUDIT: &str = "/operator/audit";
 pub const UNROUTED: &str = "unrouted";
 
 /// Names that logs and metrics know.
-pub const ROUTES: [&str; 57] = [
+pub const ROUTES: [&str; 65] = [
     PAYMENT_REQUEST,
     PAYMENT,
     PAYMENT_AMOUNT,
     PAYMENTS,
+    BALANCE,
+    BALANCE_ENTRIES,
+    PAYOUT_ACCOUNTS,
+    PAYOUTS,
+    PAYOUT,
+    PAYOUT_CANCEL,
     WALLET_LOOKUP,
     WALLET_ENSURE,
     WALLET_MESSAGE,
@@ -103,6 +117,7 @@ pub const ROUTES: [&str; 57] = [
     DASHBOARD_NEW_PAYMENT,
     DASHBOARD_PAYMENT,
     DASHBOARD_BALANCE,
+    DASHBOARD_PAYOUTS,
     DASHBOARD_WALLET,
     DASHBOARD_KEYS,
     DASHBOARD_WEBSITES,
@@ -119,6 +134,7 @@ pub const ROUTES: [&str; 57] = [
     OPERATOR_BUSINESSES,
     OPERATOR_BUSINESS,
     OPERATOR_ACCOUNTS,
+    OPERATOR_PAYOUTS,
     OPERATOR_WALLETS,
     OPERATOR_WEBHOOKS,
     OPERATOR_WEBHOOK,

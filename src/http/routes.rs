@@ -12,8 +12,9 @@ use http::request::Parts;
 use http::{HeaderValue, Method};
 
 use super::paths::{
-    API, ASSET, ICON, LOGO, PAYMENT, PAYMENT_AMOUNT, PAYMENT_REQUEST, PAYMENTS, START, WALLET_ENSURE,
-    WALLET_LOOKUP, WALLET_MESSAGE, WALLET_PAY, WALLET_TOPUP, WHATSAPP,
+    API, ASSET, BALANCE, BALANCE_ENTRIES, ICON, LOGO, PAYMENT, PAYMENT_AMOUNT, PAYMENT_REQUEST, PAYMENTS,
+    PAYOUT, PAYOUT_ACCOUNTS, PAYOUT_CANCEL, PAYOUTS, START, WALLET_ENSURE, WALLET_LOOKUP, WALLET_MESSAGE,
+    WALLET_PAY, WALLET_TOPUP, WHATSAPP,
 };
 use super::{Http, api, health, pages, whatsapp};
 use crate::http::request::context::RemoteAddr;
@@ -35,7 +36,13 @@ pub fn main(http: Arc<Http>, with_api: bool, with_pages: bool) -> Router {
             .route(PAYMENT_REQUEST, post(api::create::handle))
             .route(PAYMENT, get(api::read::handle))
             .route(PAYMENT_AMOUNT, patch(api::correct::handle))
-            .route(PAYMENTS, get(api::list::handle));
+            .route(PAYMENTS, get(api::list::handle))
+            .route(BALANCE, get(api::balance::handle))
+            .route(BALANCE_ENTRIES, get(api::balance::entries))
+            .route(PAYOUT_ACCOUNTS, get(api::payouts::accounts))
+            .route(PAYOUTS, get(api::payouts::list).post(api::payouts::request))
+            .route(PAYOUT, get(api::payouts::read))
+            .route(PAYOUT_CANCEL, post(api::payouts::cancel));
         if http.app.config.messenger.whatsapp().is_some_and(|whatsapp| whatsapp.webhook.is_some()) {
             router = router.route(WHATSAPP, get(whatsapp::verify).post(whatsapp::receive));
         }

@@ -20,12 +20,15 @@ use crate::ops::merchants::keys::list_keys;
 use crate::ops::merchants::websites::list_websites;
 use crate::ops::paging::{Cursor, PageSize};
 use crate::ops::payments::browse::{self as payments, Browse, BrowseRefused, is_too_long};
+use crate::ops::payouts::browse::{PayoutFilter, payouts_within};
 use crate::ops::people::members::members;
 use crate::ops::people::users::{Which, browse_users};
 use crate::ops::webhooks::browse::{self as webhooks, DeliveryFilter};
 use crate::ops::webhooks::deliveries::{Attempt, Delivery, DeliveryStatus};
 
 mod lists;
+
+pub use lists::bank_file;
 
 /// Rows of one piece, which are looked at at once.
 const PIECE: PageSize = PageSize { rows: 2_000, window: 2_000 };
@@ -64,6 +67,7 @@ pub enum CsvSource {
     /// Retired ones or those in use; of a business if one is given.
     Accounts(bool, Option<i64>),
     Users,
+    Payouts(PayoutFilter),
 }
 
 /// Writes a list piece by piece.
@@ -193,6 +197,11 @@ impl CsvReader {
                 page.rows.iter().for_each(|one| lists::user(&mut csv, one));
                 page.after.map(|id| id.to_string())
             }
+            CsvSource::Payouts(filter) => {
+                let page = payouts_within(app, *filter, cursor, PIECE).await?;
+                page.rows.iter().for_each(|one| lists::payout(&mut csv, one));
+                written(page.next)
+            }
         };
         self.at = next.map_or(At::End, |next| At::Rows(Some(next)));
         Ok(Some(csv.text))
@@ -215,6 +224,7 @@ impl CsvReader {
             CsvSource::Businesses(_) => &lists::BUSINESS,
             CsvSource::Accounts(..) => &lists::ACCOUNT,
             CsvSource::Users => &lists::USER,
+            CsvSource::Payouts(_) => &lists::PAYOUT,
         };
         format!("{}\r\n", names.join(","))
     }

@@ -17,6 +17,7 @@ pub mod messages;
 pub mod notices;
 pub mod paging;
 pub mod payments;
+pub mod payouts;
 pub mod people;
 pub mod retention;
 pub mod wallet_payments;

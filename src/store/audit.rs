@@ -11,14 +11,14 @@ pub const FOUND_MAX: usize = 20;
 
 /// How many rows a clause looks at, and how many break it.
 macro_rules! counted {
-    ($rows:literal, $(($table:literal, $id:literal, $from:literal)),+ $(,)?) => {
+    ($rows:literal, $(($table:literal, $id:literal, $from:expr)),+ $(,)?) => {
         concat!("select ", $rows, " as looked_at, 0" $(, " + (select count(*) from ", $from, ")")+, " as violations")
     };
 }
 
 /// The first rows that break a clause: their table and id.
 macro_rules! named {
-    ($rows:literal, $(($table:literal, $id:literal, $from:literal)),+ $(,)?) => {
+    ($rows:literal, $(($table:literal, $id:literal, $from:expr)),+ $(,)?) => {
         concat!(
             "select '' as found_in, cast(0 as bigint) as found where 1 = 0"
             $(, " union all select found_in, found from (select '", $table, "' as found_in, ", $id, " as found from ",
@@ -29,6 +29,7 @@ macro_rules! named {
 
 pub mod counted_once;
 pub mod figures;
+pub mod payouts;
 mod snapshot;
 
 macro_rules! entries_sum_to_zero {
@@ -60,24 +61,33 @@ macro_rules! balances_equal_postings {
             ("businesses", "a.account_owner", "(select distinct account_owner from postings where account_kind = 'merchant') a \
                  where not exists (select 1 from merchant_balances b where b.business_id = a.account_owner)"),
             ("entries", "entry_id", "postings where account <> account_kind || coalesce(':' || cast(account_owner as text), '') \
-                 or account_kind not in ('clearing', 'fees', 'adjustments', 'merchant', 'wallet', 'test:clearing', \
-                 'test:fees', 'test:merchant')"),
+                 or (account_kind not in ('clearing', 'fees', 'adjustments', 'merchant', 'wallet', 'test:clearing', \
+                 'test:fees', 'test:merchant') and substr(account, 1, 9) <> 'reserved:')"),
         }
     };
 }
 
-// Below zero only by reversals, to the kobo. A merchant is debited by nothing else, so a balance below zero is
-// what was credited less what was reversed. A wallet pays only what it has: right after the last debit that
-// was no reversal it was not below zero. Nodes' clocks may differ by five minutes, which is read in its favour.
+// Below zero only by reversals, to the kobo: right after the last debit that was no reversal a balance was not below
+// zero, because a payout and a wallet payment take only what is there. Nodes' clocks may differ by five minutes, which is
+// read in its favour.
 macro_rules! balances_above_floor {
     ($form:ident) => {
         $form! {
             "(select count(*) from merchant_balances) + (select count(*) from wallets)",
-            ("businesses", "b.business_id", "merchant_balances b where b.balance_kobo < 0 and b.balance_kobo <> \
-                 coalesce((select sum(case p.side when 'credit' then p.amount_kobo else -p.amount_kobo end) \
-                 from postings p join entries e on e.id = p.entry_id \
-                 where p.account = 'merchant:' || cast(b.business_id as text) \
-                 and (p.side = 'credit' and e.kind = 'settlement' or p.side = 'debit' and e.kind = 'reversal')), 0)"),
+            ("businesses", "n.id", "(select b.business_id as id, b.balance_kobo, \
+                 'merchant:' || cast(b.business_id as text) as account, \
+                 (select max(e.posted_at) from postings p join entries e on e.id = p.entry_id \
+                 where p.account = 'merchant:' || cast(b.business_id as text) and p.side = 'debit' \
+                 and e.kind <> 'reversal') as last_at from merchant_balances b where b.balance_kobo < 0) n \
+                 where n.balance_kobo <> coalesce((select sum(case p.side when 'credit' then p.amount_kobo \
+                 else -p.amount_kobo end) from postings p join entries e on e.id = p.entry_id where p.account = n.account \
+                 and (p.side = 'credit' and e.kind = 'settlement' or p.side = 'debit' and e.kind = 'reversal' \
+                 or p.side = 'debit' and exists (select 1 from payouts o where o.entry_id = e.id) \
+                 or p.side = 'credit' and exists (select 1 from payouts o where o.end_entry_id = e.id))), 0) \
+                 or (select sum(case p.side when 'credit' then p.amount_kobo else -p.amount_kobo end) \
+                 from postings p join entries e on e.id = p.entry_id where p.account = n.account and \
+                 (p.side = 'credit' and e.posted_at <= n.last_at + 300000000 or \
+                 p.side = 'debit' and (e.kind <> 'reversal' or e.posted_at < n.last_at - 300000000))) < 0"),
             ("wallets", "n.id", "(select w.id, w.balance_kobo, 'wallet:' || cast(w.id as text) as account, \
                  (select max(e.posted_at) from postings p join entries e on e.id = p.entry_id \
                  where p.account = 'wallet:' || cast(w.id as text) and p.side = 'debit' and e.kind <> 'reversal') \
@@ -252,7 +262,9 @@ join entries e on e.id = p.entry_id where e.id = c.entry_id and e.kind = 'adjust
 and p.account = 'wallet:' || cast(c.wallet_id as text) and p.side = 'credit' \
 and p.amount_kobo = c.amount_kobo)"),
             ("entries", "e.id", "entries e where e.kind = 'adjustment' \
-and not exists (select 1 from wallet_credits c where c.entry_id = e.id)"),
+and not exists (select 1 from wallet_credits c where c.entry_id = e.id) \
+and not exists (select 1 from payouts o where o.entry_id = e.id) \
+and not exists (select 1 from payouts o where o.end_entry_id = e.id)"),
         }
     };
 }

@@ -40,6 +40,7 @@ mod notices;
 mod obstacles;
 mod other_accounts;
 mod pages;
+mod payouts;
 mod people;
 mod quarantine;
 mod reread;

@@ -5,11 +5,13 @@
 //! good or cannot be looked up), and only then the body is judged. Each route has wire structs of
 //! its own.
 
+pub mod balance;
 pub mod correct;
 pub mod create;
 pub mod list;
 mod once;
 mod payment;
+pub mod payouts;
 pub mod read;
 pub mod wallet;
 

@@ -99,6 +99,7 @@ pub const TABLE: &[Route] = &[
     desk(paths::OPERATOR_BUSINESSES, DeskPage::Businesses, StaffRight::Look),
     desk(paths::OPERATOR_BUSINESS, DeskPage::Business, StaffRight::Look),
     desk(paths::OPERATOR_ACCOUNTS, DeskPage::Accounts, StaffRight::Look),
+    desk(paths::OPERATOR_PAYOUTS, DeskPage::Payouts, StaffRight::Look),
     desk(paths::OPERATOR_WALLETS, DeskPage::Wallets, StaffRight::Look),
     desk(paths::OPERATOR_WEBHOOKS, DeskPage::Webhooks, StaffRight::Look),
     desk(paths::OPERATOR_WEBHOOK, DeskPage::Webhook, StaffRight::Look),
@@ -112,6 +113,7 @@ pub const TABLE: &[Route] = &[
     dashboard(paths::DASHBOARD_NEW_PAYMENT, DashboardPage::NewPayment, MemberRight::ReadPayments),
     dashboard(paths::DASHBOARD_PAYMENT, DashboardPage::Payment, MemberRight::ReadPayments),
     dashboard(paths::DASHBOARD_BALANCE, DashboardPage::Balance, MemberRight::ReadMoney),
+    dashboard(paths::DASHBOARD_PAYOUTS, DashboardPage::Payouts, MemberRight::ReadMoney),
     dashboard(paths::DASHBOARD_WALLET, DashboardPage::Wallet, MemberRight::ReadPayments),
     dashboard(paths::DASHBOARD_KEYS, DashboardPage::Keys, MemberRight::Integrate),
     dashboard(paths::DASHBOARD_WEBSITES, DashboardPage::Websites, MemberRight::Integrate),
@@ -225,7 +227,9 @@ fn around(ask: &Ask, title: &str) -> Frame {
     match (&ask.session, &ask.here) {
         (Some(session), _) if session.must_set_up_factor => ask.frame(title),
         (Some(_), Some(here)) => dashboard::frame::frame(ask, here, title, ""),
-        (Some(session), None) if session.staff.is_some() => operator::frame_with(ask, title, None, 0),
+        (Some(session), None) if session.staff.is_some() => {
+            operator::frame_with(ask, title, None, operator::Waiting::default())
+        }
         _ => ask.frame(title),
     }
 }

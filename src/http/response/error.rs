@@ -44,7 +44,7 @@ enum More {
     /// It was the outcome before, too, and the key stays in use.
     Replayed {},
     Fields(Problems),
-    /// What the wallet holds.
+    /// What the wallet, or the business, has.
     Available {
         available_balance: JsonMoney,
     },
@@ -135,8 +135,8 @@ impl ApiError {
         ApiError { code, message: message.into(), more: More::Retry { after, reset_at: Some(reset_at) } }
     }
 
-    pub fn insufficient_balance(available: Money) -> ApiError {
-        let message = "Insufficient balance. Ask the customer to top up the wallet";
+    /// Of a wallet, or of the business itself.
+    pub fn insufficient_balance(message: &'static str, available: Money) -> ApiError {
         ApiError {
             code: Code::InsufficientBalance,
             message: message.into(),

@@ -28,6 +28,7 @@ use crate::domain::same_transfer::{
 };
 use crate::domain::told_before::{has_paid_once, tells_loss_in_other_words};
 use crate::ops::notices::alarms::raise;
+use crate::ops::payouts::from_alert::pays_out;
 use crate::ops::{OpError, RACES_MAX};
 use crate::store::Step;
 use crate::store::tables::alerts;
@@ -57,6 +58,9 @@ pub(in crate::ops) fn takes_money_back(alert: &AlertRow) -> bool {
 /// Finds what it may have taken back, and holds it or raises the alarm. May be run again after a crash: it
 /// repeats the alarm at most.
 pub(in crate::ops) async fn link_taken_back_credits(app: &App, undoing: &AlertRow) -> Result<(), OpError> {
+    if pays_out(app, undoing).await? {
+        return Ok(());
+    }
     let Concerned { all, any_one } = concerned_by(app, undoing).await?;
     if all.is_empty() && any_one.is_empty() {
         if undoing.facts.kind == Some(AlertKind::Reversal) {

@@ -7,6 +7,7 @@ use crate::domain::time::Timestamp;
 use crate::ops::activity::OperatorAct;
 use crate::ops::merchants::accounts::AccountUse;
 use crate::ops::merchants::businesses::BusinessRow;
+use crate::ops::payouts::browse::PayoutRow;
 use crate::ops::people::members::Member;
 use crate::ops::people::users::Listed;
 
@@ -143,4 +144,63 @@ pub(super) fn user(csv: &mut Csv, one: &Listed) {
         .plain(Some(state))
         .plain(Some(user.created_at))
         .end();
+}
+
+pub(super) const PAYOUT: [&str; 14] = [
+    "id",
+    "business_id",
+    "state",
+    "amount_naira",
+    "bank",
+    "number",
+    "holder",
+    "reference",
+    "transfer_reference",
+    "requested_by",
+    "requested_at",
+    "ended_at",
+    "bank_reference",
+    "reason",
+];
+
+pub(super) fn payout(csv: &mut Csv, row: &PayoutRow) {
+    let (one, end) = (&row.payout, row.payout.end.as_ref());
+    csv.plain(Some(one.id))
+        .plain(Some(one.business_id))
+        .plain(Some(one.status.as_str()))
+        .plain(Some(one.amount))
+        .words(&row.bank)
+        .words(&row.number)
+        .words(&row.name)
+        .some_words(one.reference.as_ref())
+        .words(&one.code)
+        .words(&one.requested_by)
+        .plain(Some(one.created_at))
+        .plain(end.map(|end| end.at))
+        .some_words(end.and_then(|end| end.bank_reference.as_ref()))
+        .some_words(end.and_then(|end| end.reason.as_ref()))
+        .end();
+}
+
+/// Payouts as a file for the bulk upload of the operator's bank: the narration carries our reference, by which the bank's
+/// alert or statement is known again.
+pub fn bank_file(rows: &[PayoutRow]) -> String {
+    let mut csv = Csv::default();
+    for name in
+        ["account_number", "bank", "account_name", "amount_naira", "narration", "payout_id", "business_id"]
+    {
+        csv.plain(Some(name));
+    }
+    csv.end();
+    for row in rows {
+        csv.words(&row.number)
+            .words(&row.bank)
+            .words(&row.name)
+            .plain(Some(row.payout.amount))
+            .words(&row.payout.code)
+            .plain(Some(row.payout.id))
+            .plain(Some(row.payout.business_id))
+            .end();
+    }
+    csv.text
 }

@@ -7,6 +7,7 @@ use crate::domain::money::Money;
 use crate::domain::time::Timestamp;
 use crate::ops::OpError;
 use crate::ops::merchants::waiting::waiting_businesses;
+use crate::ops::payouts::browse::{PayoutsWaiting, payouts_waiting};
 use crate::ops::webhooks::deliveries::paused_in_use;
 pub use crate::store::tables::alert_totals::AlertTotal;
 pub use crate::store::tables::deliveries::pages::{InTrouble, TROUBLE_MAX, Troubled};
@@ -31,6 +32,8 @@ pub struct DeskWaits {
     /// Webhooks that are to be sent, for the first time and again.
     pub queue: Vec<Depth>,
     pub failed_webhooks: Troubled,
+    /// What businesses asked for and the operator has yet to send.
+    pub payouts: PayoutsWaiting,
     /// Targets that answered 410 and for which somebody waits.
     pub paused_targets: usize,
     /// Businesses that were registered, the oldest first; no more than a list of them shows.
@@ -50,6 +53,7 @@ pub async fn waiting_at_desk(app: &App) -> Result<DeskWaits, OpError> {
         open: app.store.open_totals(None, Mode::Live).await?,
         queue,
         failed_webhooks: app.store.failed_count(None).await?,
+        payouts: payouts_waiting(app).await?,
         paused_targets: paused_in_use(app).await?,
         businesses: waiting_businesses(app).await?,
     })

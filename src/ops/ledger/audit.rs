@@ -13,7 +13,7 @@ use super::check::{Check, Found};
 use super::seal::seal_hash;
 use crate::app::App;
 use crate::ops::OpError;
-use crate::store::audit::{CHECKS, Clause, counted_once, figures};
+use crate::store::audit::{CHECKS, Clause, counted_once, figures, payouts};
 
 /// Seals verified per read.
 const SEALS_PER_READ: usize = 200;
@@ -23,7 +23,7 @@ pub async fn audit(app: &App) -> Result<Vec<Check>, OpError> {
 }
 
 fn clauses() -> Vec<Clause> {
-    CHECKS.into_iter().chain(counted_once::CHECKS).chain(figures::CHECKS).collect()
+    CHECKS.into_iter().chain(counted_once::CHECKS).chain(figures::CHECKS).chain(payouts::CHECKS).collect()
 }
 
 /// How many clauses there are.
@@ -125,6 +125,10 @@ pub fn what_to_do(check: &str) -> &'static str {
         "figures_agree_with_facts" => {
             "The figures that these businesses are shown differ from their payments. No money is affected. Tell them \
              which days are wrong, and find out who changed the rows."
+        }
+        "reserved_is_pending" | "payouts_agree_with_entries" => {
+            "What is set aside for payouts differs from the payouts that wait, or a payout from its ledger entries. Pay \
+             nothing out until it is explained: compare these payouts with the bank's statement and your last backup."
         }
         "entries_are_sealed" | "chain_is_unbroken" => {
             "Sealed entries were changed or deleted. Compare the ledger with your last backup, starting at the \

@@ -24,6 +24,8 @@ pub struct StatementLine {
     pub kind: LineKind,
     /// Of the payment, where it is about one.
     pub transaction_id: Option<String>,
+    /// Of the payout, where it is about one.
+    pub payout_id: Option<i64>,
     /// Why, where it is no payment's approval.
     pub why: Option<String>,
     /// Below zero where the account lost it.
@@ -37,6 +39,10 @@ pub struct StatementLine {
 pub enum LineKind {
     Payment,
     Reversal,
+    /// Money set aside for a payout.
+    Payout,
+    /// The same given back: the payout was refused or cancelled.
+    PayoutReturned,
     Other,
 }
 
@@ -45,14 +51,18 @@ impl LineKind {
         match self {
             LineKind::Payment => "payment",
             LineKind::Reversal => "reversal",
+            LineKind::Payout => "payout",
+            LineKind::PayoutReturned => "payout_returned",
             LineKind::Other => "other",
         }
     }
 
-    fn of(word: &str) -> LineKind {
-        match word {
-            "settlement" => LineKind::Payment,
-            "reversal" => LineKind::Reversal,
+    fn of(row: &StatementRow) -> LineKind {
+        match (row.kind.as_str(), row.payout_id) {
+            ("settlement", _) => LineKind::Payment,
+            ("reversal", _) => LineKind::Reversal,
+            (_, Some(_)) if row.change < Money::ZERO => LineKind::Payout,
+            (_, Some(_)) => LineKind::PayoutReturned,
             _ => LineKind::Other,
         }
     }
@@ -114,10 +124,15 @@ pub async fn statement_within(
 fn line(row: StatementRow, balance: &mut Option<Money>) -> StatementLine {
     let after = *balance;
     *balance = after.map(|after| Money(after.kobo().saturating_sub(row.change.kobo())));
-    let kind = LineKind::of(&row.kind);
+    let kind = LineKind::of(&row);
     let why = (kind != LineKind::Payment).then(|| row.memo.clone()).filter(|why| !why.is_empty());
-    let StatementRow { at, transaction_id, change, .. } = row;
-    StatementLine { at, kind, transaction_id, why, change, balance: after }
+    let StatementRow { at, transaction_id, payout_id, change, .. } = row;
+    StatementLine { at, kind, transaction_id, payout_id, why, change, balance: after }
+}
+
+/// Whether a cursor is one of ours, of this business.
+pub fn knows_cursor(app: &App, business_id: i64, text: &str) -> bool {
+    open(app, business_id, text).is_some()
 }
 
 fn place(business_id: i64) -> String {

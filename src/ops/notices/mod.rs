@@ -8,4 +8,5 @@ pub mod alarms;
 pub mod hook;
 pub mod mails;
 pub mod merchants;
+pub mod payouts;
 mod tell;

@@ -63,7 +63,7 @@ pub(super) async fn tell(app: &App, telling: &Telling<'_>) -> Result<bool, OpErr
     Ok(false)
 }
 
-fn text(app: &App, telling: &Telling<'_>) -> String {
+pub(super) fn text(app: &App, telling: &Telling<'_>) -> String {
     let base = app.public_url();
     format!(
         "{}\n\n{}\n\n{base}{}\n\n--\n{}\n",

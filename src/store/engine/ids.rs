@@ -71,9 +71,11 @@ pub enum IdKind {
     OutgoingMail,
     AuditRun,
     Passkey,
+    Payout,
+    PayoutAccount,
 }
 
-const KINDS: usize = 29;
+const KINDS: usize = 31;
 
 impl IdKind {
     fn name(self) -> &'static str {
@@ -107,12 +109,17 @@ impl IdKind {
             IdKind::OutgoingMail => "outgoing_mail",
             IdKind::AuditRun => "audit_run",
             IdKind::Passkey => "passkey",
+            IdKind::Payout => "payout",
+            IdKind::PayoutAccount => "payout_account",
         }
     }
 
     /// What people type in commands is kept short: one at a time, without gaps after a restart.
     fn is_rare(self) -> bool {
-        matches!(self, IdKind::Business | IdKind::Website | IdKind::Key | IdKind::Account)
+        matches!(
+            self,
+            IdKind::Business | IdKind::Website | IdKind::Key | IdKind::Account | IdKind::PayoutAccount
+        )
     }
 }
 

@@ -71,6 +71,7 @@ pub(in crate::store) const MIGRATIONS: &[Migration] = migrations![
     "0040_registrations",
     "0041_names_in_texts",
     "0042_passkeys",
+    "0043_payouts",
 ];
 
 impl Migration {
@@ -295,6 +296,7 @@ mod tests {
         ("0040_registrations", "d4ddf90de5e08295f0e198ef2bc69595a3b3d3f170cab86c7f43074a4b6a018e"),
         ("0041_names_in_texts", "8ab55724bd813c3d57ad1f5f99e7c9d861b3cbda8a0e7017a75f0fa0e49f526a"),
         ("0042_passkeys", "ea7aa2bba2847c497a8f38c70f3c74a9b07f6a4571ff3823a2fc4032ac7882c6"),
+        ("0043_payouts", "c96993f54ff6bda958c3c68bb147475c513e9cde20f6403633601e5a921b9747"),
     ];
 
     #[test]

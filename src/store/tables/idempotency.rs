@@ -163,6 +163,11 @@ pub fn answer(business_id: i64, key: &str, token: i64, status: u16, body: Vec<u8
     Step::one(&ANSWER, params)
 }
 
+/// Whether the statement is that of an answer: lost there means that the claim was.
+pub fn is_answer(statement: &str) -> bool {
+    statement == ANSWER.name
+}
+
 /// Removes up to [`FORGET_MAX`] rows made before `before`, whose lease has also ended by then.
 pub fn forget(before: Timestamp) -> Step {
     Step::any(&FORGET, vec![before.into(), FORGET_MAX.into()])

@@ -25,6 +25,8 @@ pub mod payment_names;
 pub mod payment_search;
 pub mod payment_walk;
 pub mod payments;
+pub mod payout_accounts;
+pub mod payouts;
 pub mod places;
 pub mod refused;
 pub mod registrations;

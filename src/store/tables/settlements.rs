@@ -28,6 +28,9 @@ statements! {
     MOVE_MERCHANT: query {
         "update merchant_balances set balance_kobo = balance_kobo + $2 where business_id = $1"
     }
+    MOVE_RESERVED: query {
+        "update merchant_balances set reserved_kobo = reserved_kobo + $2 where business_id = $1"
+    }
     MOVE_WALLET: query { "update wallets set balance_kobo = balance_kobo + $2 where id = $1" }
     REVERSED: query {
         "update settlements set reversed_at = $2, reverse_reason = $3, undoing_alert_id = $4 \
@@ -177,6 +180,9 @@ pub fn post(note: &EntryNote<'_>, entry: &Entry) -> Vec<Step> {
         match posting.account {
             LedgerAccount::Merchant(id) => {
                 steps.push(Step::one(&MOVE_MERCHANT, vec![id.into(), change.into()]));
+            }
+            LedgerAccount::Reserved(id) => {
+                steps.push(Step::one(&MOVE_RESERVED, vec![id.into(), change.into()]));
             }
             LedgerAccount::Wallet(id) => {
                 steps.push(Step::one(&MOVE_WALLET, vec![id.into(), change.into()]));

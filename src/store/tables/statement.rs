@@ -18,9 +18,11 @@ statements! {
     // SQLite keeps the order of a cross join.
     STATEMENT_WALK: query {
         "select e.id, e.kind, e.memo, e.posted_at, p.side, p.amount_kobo, t.transaction_id, \
+         coalesce(o.id, u.id) as payout_id, \
          (select balance_kobo from merchant_balances where business_id = $1) as balance_kobo \
          from entries e cross join postings p left join settlements s on s.id = e.settlement_id \
-         left join payments t on t.id = s.payment_id where (e.business_id, e.posted_at, e.id) < ($1, $2, $3) \
+         left join payments t on t.id = s.payment_id \
+         left join payouts o on o.entry_id = e.id left join payouts u on u.end_entry_id = e.id where (e.business_id, e.posted_at, e.id) < ($1, $2, $3) \
          and (e.business_id, e.posted_at, e.id) >= ($1, $4, $5) and p.entry_id = e.id and p.account = $7 \
          order by e.business_id desc, e.posted_at desc, e.id desc limit $6"
     }
@@ -36,6 +38,8 @@ pub struct StatementRow {
     pub memo: String,
     /// Of the payment, where it is about one.
     pub transaction_id: Option<String>,
+    /// Of the payout, where it is about one.
+    pub payout_id: Option<i64>,
     pub at: Timestamp,
     /// Below zero where the account lost it.
     pub change: Money,
@@ -51,6 +55,7 @@ fn decode(row: Row) -> Result<StatementRow, StoreError> {
         kind: r.text("kind")?,
         memo: r.text("memo")?,
         transaction_id: r.opt_text("transaction_id")?,
+        payout_id: r.opt_int("payout_id")?,
         at: r.time("posted_at")?,
         change: match r.word("side", Side::parse)? {
             Side::Credit => amount,

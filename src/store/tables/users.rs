@@ -47,6 +47,9 @@ statements! {
     OWNER: query {
         "update members set role = role where business_id = $1 and user_id = $2 and role = 'owner'"
     }
+    MAY_ASK_PAYOUT: query {
+        "update members set role = role where business_id = $1 and user_id = $2 and role in ('owner', 'finance')"
+    }
     REMOVE_MEMBER: query { "delete from members where business_id = $1 and user_id = $2 and role = $3" }
     MEMBERSHIPS: query {
         "select m.business_id, m.role, b.name, b.is_live from members m join businesses b on b.id = m.business_id \
@@ -242,6 +245,16 @@ pub fn set_member(business_id: i64, user_id: i64, (before, after): (MemberRole, 
 /// Lost if this member is no owner by now.
 pub fn still_owner(business_id: i64, user_id: i64) -> Step {
     Step::one(&OWNER, vec![business_id.into(), user_id.into()])
+}
+
+/// Lost if this member has gone by now, or may not ask for payouts any more.
+pub fn still_asks_payouts(business_id: i64, user_id: i64) -> Step {
+    Step::one(&MAY_ASK_PAYOUT, vec![business_id.into(), user_id.into()])
+}
+
+/// Whether the statement is one of the guards of a member's rights.
+pub fn is_member_guard(statement: &str) -> bool {
+    [OWNER.name, MAY_ASK_PAYOUT.name].contains(&statement)
 }
 
 pub fn remove_member(business_id: i64, user_id: i64, role: MemberRole) -> Step {

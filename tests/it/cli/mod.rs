@@ -18,6 +18,7 @@ mod money;
 mod nowhere;
 mod operators;
 mod payments;
+mod payouts;
 mod proofs;
 mod quarantine;
 mod tables;

@@ -12,6 +12,7 @@ use tillbell::ops::people::users::{Place, add_user};
 use super::dashboard_world::{RIVAL, Shops, of_role, rows};
 use super::visitor::{Seen, Visitor};
 use crate::harness::app::Merchant;
+use crate::payouts::world::{GIVEN, ask_for, ready_account};
 use crate::people::PASSWORD;
 
 /// What a form names of another business, and what comes of it.
@@ -35,6 +36,11 @@ fn forms(path: &str) -> Vec<Foreign> {
         "/dashboard/team" => vec![
             ("set-role", &[("user", "{member}"), ("role", "viewer")], 404),
             ("remove-member", &[("user", "{member}")], 404),
+        ],
+        "/dashboard/payouts" => vec![
+            ("cancel-payout", &[("id", "{payout}")], 404),
+            ("remove-payout-account", &[("id", "{payout_account}")], 404),
+            ("request-payout", &[("amount", "5"), ("account", "{payout_account}")], 404),
         ],
         "/dashboard"
         | "/dashboard/payments"
@@ -65,12 +71,14 @@ async fn standing(shops: &Shops, merchant: &Merchant, payment: &Payment) -> Stri
     let deliveries: Vec<i64> =
         store.deliveries_of_payment(payment.id).await.unwrap().iter().map(|one| one.attempt).collect();
     format!(
-        "{:?} {:?} {:?} {:?} {deliveries:?} {:?}",
+        "{:?} {:?} {:?} {:?} {deliveries:?} {:?} {:?} {:?}",
         store.api_keys(merchant.id).await.unwrap(),
         store.websites(merchant.id).await.unwrap(),
         members(&shops.t().app, merchant.id).await.unwrap(),
         store.payment(payment.id).await.unwrap(),
         store.business(merchant.id).await.unwrap(),
+        store.balance(merchant.id).await.unwrap(),
+        store.payout_accounts(merchant.id, 9).await.unwrap(),
     )
 }
 
@@ -90,12 +98,17 @@ on_both! {
         let own = shops.paid(&shops.shop, 5_200, "Musa Danladi").await;
         let theirs = shops.paid(&shops.other, 7_300, "Ngozi Bello").await;
         let store = &shops.t().app.store;
+        let rival = members(&shops.t().app, shops.other.id).await.unwrap()[0].user_id;
+        let payout_account = ready_account(shops.t(), &shops.other, rival, &GIVEN).await.id;
+        let payout = ask_for(&shops.t().app, shops.other.id, payout_account, 100).await.unwrap().payout.id.to_string();
+        let payout_account = payout_account.to_string();
         let key = store.api_keys(shops.other.id).await.unwrap()[0].id.to_string();
         let website = shops.other.website.id.to_string();
         let member = members(&shops.t().app, shops.other.id).await.unwrap()[0].user_id.to_string();
         let delivery = store.deliveries_of_payment(theirs.id).await.unwrap()[0].id.to_string();
         let meant = |text: &str| {
-            let all = [("{key}", &key), ("{website}", &website), ("{member}", &member), ("{delivery}", &delivery)];
+            let all = [("{key}", &key), ("{website}", &website), ("{member}", &member), ("{delivery}", &delivery),
+                ("{payout}", &payout), ("{payout_account}", &payout_account)];
             all.iter().fold(text.to_owned(), |text, (name, id)| text.replace(name, id))
         };
         let before = standing(&shops, &shops.other, &theirs).await;

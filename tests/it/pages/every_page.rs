@@ -10,6 +10,8 @@ use tillbell::domain::user::{MemberRole, StaffRole};
 use tillbell::http::pages::table::{Route, TABLE, Who};
 use tillbell::ops::figures::refused::flush;
 use tillbell::ops::merchants::keys::add_key;
+use tillbell::ops::payouts::accounts::GivenAccount;
+use tillbell::ops::payouts::end::{Outcome, mark_payout};
 use tillbell::ops::people::register::{Wanted, register};
 use tillbell::ops::people::users::{Place, add_user};
 use tillbell::ops::wallets::find::ensure;
@@ -21,6 +23,8 @@ use super::visitor::Visitor;
 use crate::harness::browser::{Browser, PHONE};
 use crate::harness::databases::TestDatabase;
 use crate::harness::receiver::{Answer, Receiver};
+use crate::payouts::book::marking;
+use crate::payouts::world::{GIVEN, ask_for, ready_account};
 use crate::people::{self, PASSWORD};
 use crate::wallet_pages::site::exchange;
 
@@ -59,6 +63,20 @@ struct World {
     secret: Vec<u8>,
 }
 
+/// An account of a long name, and a payout of each state.
+async fn asked_for_payouts(shops: &Shops) {
+    let app = &shops.t().app;
+    let owner = app.store.members(shops.shop.id).await.unwrap()[0].user_id;
+    let given = GivenAccount { name: LONG, ..GIVEN };
+    let account = ready_account(shops.t(), &shops.shop, owner, &given).await.id;
+    for outcome in [Some(Outcome::Paid), Some(Outcome::Refused), None, None] {
+        let id = ask_for(app, shops.shop.id, account, 12_345_678).await.unwrap().payout.id;
+        if let Some(outcome) = outcome {
+            mark_payout(app, &marking(id, outcome, ADMIN)).await.unwrap().unwrap();
+        }
+    }
+}
+
 impl World {
     async fn new(db: TestDatabase) -> World {
         let shops = Shops::with(db, SETTINGS).await;
@@ -67,6 +85,7 @@ impl World {
             .unwrap()
             .unwrap();
         let payment = shops.paid(&shops.shop, 1_234_567, LONGEST_PAID).await;
+        asked_for_payouts(&shops).await;
         shops.paid(&shops.shop, 5_200, "Musa Danladi").await;
         for (naira, payer, short) in [(6_300, "Halima Garba", "HALIMA"), (7_100, "Adaeze Nwosu", "ADAEZE")] {
             shops.t().create(&shops.shop, naira, payer).await;

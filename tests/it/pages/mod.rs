@@ -6,7 +6,7 @@ mod contrast;
 mod dashboard_acts;
 mod dashboard_routes;
 mod dashboard_shown;
-mod dashboard_world;
+pub mod dashboard_world;
 mod desk;
 mod desk_alerts;
 mod desk_keys;

@@ -82,6 +82,9 @@ const VALUES: &[(&str, &str)] = &[
     ("api_keys.rights", "'read'"),
     ("user_links.kind", "'welcome'"),
     ("outgoing_mails.kind", "'text'"),
+    ("payouts.status", "case when n % 20 = 0 then 'pending' else 'paid' end"),
+    ("payouts.ended_at", "case when n % 20 <> 0 then n end"),
+    ("payouts.end_entry_id", "case when n % 20 <> 0 then n end"),
     ("sessions.stage", "'whole'"),
 ];
 
@@ -97,6 +100,12 @@ const WALKS: &[(&str, &str, &[Engine], &str)] = &[
         "payments",
         BOTH,
         "its index holds only payments whose names are not in the index of names yet",
+    ),
+    (
+        "PAYOUTS_WAITING",
+        "payouts",
+        BOTH,
+        "its index holds only payouts that wait, and they are counted up to a bound",
     ),
     ("LAST", "seals", BOTH, "the newest row by the primary key, one"),
     (

@@ -98,7 +98,10 @@ async fn work(http: &Http, entered: &Entered, request: &StartRequest) -> Result<
                            retry after 24 hours, or have the customer set a new PIN on a payment link";
             Err(ApiError::new(Code::WalletLocked, message))
         }
-        Started::InsufficientBalance(available) => Err(ApiError::insufficient_balance(available)),
+        Started::InsufficientBalance(available) => {
+            let message = "Insufficient balance. Ask the customer to top up the wallet";
+            Err(ApiError::insufficient_balance(message, available))
+        }
         Started::OverDailyLimit => Err(ApiError::field(
             "amount",
             FieldCode::DailyLimitExceeded,

@@ -17,11 +17,11 @@ use crate::http::pages::parts::{Empty, Naira, Pager, Tile};
 use crate::http::pages::plain::unknown;
 use crate::http::pages::rows::{Cell, Column, Rows};
 use crate::http::pages::text::sentence;
-use crate::http::paths::DASHBOARD_BALANCE;
+use crate::http::paths::{DASHBOARD_BALANCE, DASHBOARD_PAYOUTS};
 use crate::ops::OpError;
 use crate::ops::csv::CsvSource;
 use crate::ops::ledger::statement::{LineKind, StatementLine, StatementPage, statement};
-use crate::ops::merchants::businesses::merchant_balance;
+use crate::ops::payouts::request::balance;
 
 #[derive(Template)]
 #[template(path = "dashboard/balance.html")]
@@ -43,14 +43,17 @@ pub async fn answer(ask: &Ask) -> Result<Response, OpError> {
     }
     let cursor = ask.query("cursor");
     let page = statement(ask.app(), here.id(), here.mode, cursor.as_deref()).await?;
-    let balance = merchant_balance(ask.app(), here.id()).await?.unwrap_or(Money::ZERO);
+    let found = balance(ask.app(), here.id()).await?;
     let now = ask.zone().exact(ask.app().now()).text;
-    let tile = Tile::money("Balance", balance).note(format!("what the operator owes you, {now}"));
+    let tile = Tile::money("Balance", found.available).note(format!("what the operator owes you, {now}"));
+    let aside = Tile::money("Set aside", found.reserved)
+        .note("for payouts that wait")
+        .href(here.link(DASHBOARD_PAYOUTS, &[]));
     let page = Balance {
         frame: frame(ask, here, "Balance", DASHBOARD_BALANCE),
         csv: here.link(DASHBOARD_BALANCE, &[("format", "csv")]),
         is_test: here.is_test(),
-        tiles: if here.is_test() { Vec::new() } else { vec![tile] },
+        tiles: if here.is_test() { Vec::new() } else { vec![tile, aside] },
         rows: rows(ask, here, &page, cursor.is_some()),
     };
     Ok(ask.html(StatusCode::OK, &page))
@@ -84,10 +87,13 @@ fn what(here: &Here, line: &StatementLine) -> Cell {
     let word = match line.kind {
         LineKind::Payment => "Payment",
         LineKind::Reversal => "Reversal",
+        LineKind::Payout => "Payout",
+        LineKind::PayoutReturned => "Payout given back",
         LineKind::Other => "Correction by the operator",
     };
     let mut about = match &line.transaction_id {
         Some(id) => vec![Cell::link(address(here, id), word), Cell::code(id)],
+        None if line.payout_id.is_some() => vec![Cell::link(here.link(DASHBOARD_PAYOUTS, &[]), word)],
         None => vec![Cell::text(word)],
     };
     about.extend(line.why.as_deref().map(|why| Cell::text(sentence(why))));

@@ -7,16 +7,18 @@ use crate::http::pages::here::Here;
 use crate::http::pages::layout::{Frame, ModeSwitch, Place, Way, link};
 use crate::http::pages::parts::{Link, Pager};
 use crate::http::paths::{
-    DASHBOARD, DASHBOARD_ACTIVITY, DASHBOARD_BALANCE, DASHBOARD_KEYS, DASHBOARD_PAYMENTS, DASHBOARD_REQUESTS,
-    DASHBOARD_SETTINGS, DASHBOARD_TEAM, DASHBOARD_WALLET, DASHBOARD_WEBHOOKS, DASHBOARD_WEBSITES,
+    DASHBOARD, DASHBOARD_ACTIVITY, DASHBOARD_BALANCE, DASHBOARD_KEYS, DASHBOARD_PAYMENTS, DASHBOARD_PAYOUTS,
+    DASHBOARD_REQUESTS, DASHBOARD_SETTINGS, DASHBOARD_TEAM, DASHBOARD_WALLET, DASHBOARD_WEBHOOKS,
+    DASHBOARD_WEBSITES,
 };
 use crate::ops::paging::Page;
 
 /// The ways of the dashboard: where, what it is called, who has it, and the heading of a group that it begins.
-const WAYS: [(&str, &str, MemberRight, Option<&str>); 11] = [
+const WAYS: [(&str, &str, MemberRight, Option<&str>); 12] = [
     (DASHBOARD, "Overview", MemberRight::Enter, None),
     (DASHBOARD_PAYMENTS, "Payments", MemberRight::ReadPayments, None),
     (DASHBOARD_BALANCE, "Balance", MemberRight::ReadMoney, None),
+    (DASHBOARD_PAYOUTS, "Payouts", MemberRight::ReadMoney, None),
     (DASHBOARD_WALLET, "Wallet", MemberRight::ReadPayments, None),
     (DASHBOARD_WEBSITES, "Websites", MemberRight::Integrate, Some("Your programs")),
     (DASHBOARD_KEYS, "Keys", MemberRight::Integrate, Some("Your programs")),

@@ -13,6 +13,7 @@ pub mod new_payment;
 pub mod overview;
 pub mod payment;
 pub mod payments;
+pub mod payouts;
 pub mod requests;
 pub mod settings;
 pub mod team;
@@ -34,6 +35,7 @@ pub enum DashboardPage {
     NewPayment,
     Payment,
     Balance,
+    Payouts,
     Wallet,
     Keys,
     Websites,
@@ -52,6 +54,7 @@ pub async fn answer(ask: &Ask, page: DashboardPage) -> Result<Response, OpError>
         DashboardPage::NewPayment => Box::pin(new_payment::answer(ask)).await,
         DashboardPage::Payment => Box::pin(payment::answer(ask)).await,
         DashboardPage::Balance => Box::pin(balance::answer(ask)).await,
+        DashboardPage::Payouts => Box::pin(payouts::answer(ask)).await,
         DashboardPage::Wallet => Box::pin(wallet::answer(ask)).await,
         DashboardPage::Keys => Box::pin(keys::answer(ask)).await,
         DashboardPage::Websites => Box::pin(websites::answer(ask)).await,

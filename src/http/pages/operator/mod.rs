@@ -19,6 +19,7 @@ mod overview;
 mod page;
 mod payment;
 mod payments;
+mod payouts;
 mod users;
 mod wallets;
 mod webhook;
@@ -33,6 +34,7 @@ use crate::domain::user::StaffRight;
 use crate::http::paths;
 use crate::ops::OpError;
 use crate::ops::alerts::read::alerts_in_review;
+use crate::ops::payouts::browse::payouts_waiting;
 
 /// A page of the desk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +47,7 @@ pub enum DeskPage {
     Businesses,
     Business,
     Accounts,
+    Payouts,
     Wallets,
     Webhooks,
     Webhook,
@@ -58,11 +61,12 @@ pub enum DeskPage {
 /// One place of the navigation: where it leads, the pages it stands for, the heading before it.
 type Place = (&'static str, &'static str, &'static [DeskPage], Option<&'static str>);
 
-const PLACES: [Place; 12] = [
+const PLACES: [Place; 13] = [
     (paths::OPERATOR, "Overview", &[DeskPage::Overview], None),
     (paths::OPERATOR_ALERTS, "Alerts", &[DeskPage::Alerts, DeskPage::Alert], None),
     (paths::OPERATOR_PAYMENTS, "Payments", &[DeskPage::Payments, DeskPage::Payment], None),
     (paths::OPERATOR_WEBHOOKS, "Webhooks", &[DeskPage::Webhooks, DeskPage::Webhook], None),
+    (paths::OPERATOR_PAYOUTS, "Payouts", &[DeskPage::Payouts], None),
     (paths::OPERATOR_WALLETS, "Wallets", &[DeskPage::Wallets], None),
     (paths::OPERATOR_BUSINESSES, "Businesses", &[DeskPage::Businesses, DeskPage::Business], Some("Set-up")),
     (paths::OPERATOR_ACCOUNTS, "Accounts", &[DeskPage::Accounts], None),
@@ -84,6 +88,7 @@ pub async fn answer(ask: &Ask, page: DeskPage) -> Result<Response, OpError> {
         DeskPage::Businesses => Box::pin(businesses::answer(ask)).await,
         DeskPage::Business => Box::pin(business::answer(ask)).await,
         DeskPage::Accounts => Box::pin(accounts::answer(ask)).await,
+        DeskPage::Payouts => Box::pin(payouts::answer(ask)).await,
         DeskPage::Wallets => Box::pin(wallets::answer(ask)).await,
         DeskPage::Webhooks => Box::pin(webhooks::answer(ask)).await,
         DeskPage::Webhook => Box::pin(webhook::answer(ask)).await,
@@ -97,11 +102,22 @@ pub async fn answer(ask: &Ask, page: DeskPage) -> Result<Response, OpError> {
 
 /// What stands around every page of the desk.
 async fn frame(ask: &Ask, title: &str, page: DeskPage) -> Result<Frame, OpError> {
-    Ok(frame_with(ask, title, Some(page), alerts_in_review(ask.app()).await?))
+    let waiting = Waiting {
+        alerts: alerts_in_review(ask.app()).await?,
+        payouts: payouts_waiting(ask.app()).await?.count,
+    };
+    Ok(frame_with(ask, title, Some(page), waiting))
 }
 
-/// The same of no page of its own, such as a page that is not there, and with how many alerts wait; nothing of none.
-pub(super) fn frame_with(ask: &Ask, title: &str, page: Option<DeskPage>, waiting: i64) -> Frame {
+/// How many wait where, beside the ways.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Waiting {
+    alerts: i64,
+    payouts: i64,
+}
+
+/// The same of no page of its own, such as a page that is not there.
+pub(super) fn frame_with(ask: &Ask, title: &str, page: Option<DeskPage>, waiting: Waiting) -> Frame {
     let mut frame = ask.frame(title);
     frame.home = paths::OPERATOR.to_owned();
     let places =
@@ -109,7 +125,11 @@ pub(super) fn frame_with(ask: &Ask, title: &str, page: Option<DeskPage>, waiting
     frame.ways = places
         .map(|(path, name, pages, heading)| {
             let way = Way::new(*path, *name).current(page.is_some_and(|page| pages.contains(&page)));
-            let way = if *path == paths::OPERATOR_ALERTS { way.count(waiting) } else { way };
+            let way = match *path {
+                paths::OPERATOR_ALERTS => way.count(waiting.alerts),
+                paths::OPERATOR_PAYOUTS => way.count(waiting.payouts),
+                _ => way,
+            };
             match heading {
                 Some(heading) => way.heading(*heading),
                 None => way,

@@ -18,7 +18,7 @@ use crate::http::pages::text::{counted, grouped, percent};
 use crate::http::pages::times::age;
 use crate::http::paths::{
     OPERATOR_ALERTS, OPERATOR_AUDIT, OPERATOR_BUSINESSES, OPERATOR_MAILBOXES, OPERATOR_PAYMENTS,
-    OPERATOR_WEBHOOKS,
+    OPERATOR_PAYOUTS, OPERATOR_WEBHOOKS,
 };
 use crate::ops::OpError;
 use crate::ops::figures::alarms::{DeskAlarm, alarms};
@@ -106,6 +106,15 @@ fn waiting(ask: &Ask, waits: &DeskWaits) -> Vec<Tile> {
             None => tile.note("Nothing waits"),
         }
     });
+    let payouts = &waits.payouts;
+    let asked = Tile::new("Payouts", grouped(payouts.count)).href(OPERATOR_PAYOUTS);
+    let asked = match payouts.oldest {
+        Some(oldest) => {
+            let since = age(now.since(oldest));
+            asked.tone(Tone::Warn).note(format!("{}, oldest {since} ago", Naira(payouts.amount).text()))
+        }
+        None => asked.note("Nothing waits"),
+    };
     let failed = &waits.failed_webhooks;
     let webhooks = Tile::new("Failed webhooks", grouped(failed.count))
         .href(link(OPERATOR_WEBHOOKS, &[("status", "failed")]));
@@ -123,7 +132,7 @@ fn waiting(ask: &Ask, waits: &DeskWaits) -> Vec<Tile> {
             .tone(Tone::Warn)
             .note(format!("wait for you, oldest {} ago", age(now.since(oldest.created_at))))
     });
-    alerts.chain([webhooks, open]).chain(businesses).collect()
+    alerts.chain([asked, webhooks, open]).chain(businesses).collect()
 }
 
 fn figures(today: &Figures, month: &Figures) -> Vec<Tile> {

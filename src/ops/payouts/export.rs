@@ -1,0 +1,63 @@
+//! What is handed to the bank: pending payouts, each once, so that a bulk upload sends no money twice. One that was handed
+//! over cannot be cancelled by the business any more.
+
+use crate::app::App;
+use crate::domain::time::Timestamp;
+use crate::ops::paging::Place;
+use crate::ops::{OpError, RACES_MAX};
+use crate::store::tables::payouts::PayoutRow;
+use crate::store::tables::{acts, payouts};
+use crate::store::{IdKind, Step};
+
+/// Payouts of one file.
+pub const EXPORT_MAX: usize = 10_000;
+/// Payouts of one Unit.
+const BATCH: usize = 500;
+
+/// Payouts for a file.
+#[derive(Debug, Default)]
+pub struct Exported {
+    /// The oldest first.
+    pub rows: Vec<PayoutRow>,
+    /// There are more than a file holds.
+    pub more: bool,
+}
+
+/// Hands pending payouts over: those that were not before, or with `again` only those that were.
+pub async fn export_payouts(app: &App, operator: &str, again: bool) -> Result<Exported, OpError> {
+    let mut exported = Exported::default();
+    let mut after = Place::begin_of(Timestamp(0));
+    let mut races = 0;
+    loop {
+        let batch = app.store.oldest_payouts(after, BATCH).await?;
+        let Some(last) = batch.last() else { return Ok(exported) };
+        let end = Place { at: last.payout.created_at, id: last.payout.id };
+        // Of one that somebody says is paid the money has gone.
+        let fits = |row: &PayoutRow| row.payout.taken_at.is_some() == again && row.payout.first.is_none();
+        let chosen: Vec<PayoutRow> = batch.into_iter().filter(fits).collect();
+        if exported.rows.len() + chosen.len() > EXPORT_MAX {
+            return Ok(Exported { more: true, ..exported });
+        }
+        if !again && !chosen.is_empty() && !take(app, operator, &chosen).await? {
+            // Somebody cancelled one at this moment: look again.
+            races += 1;
+            if races > RACES_MAX {
+                return Err(OpError::Contended);
+            }
+            continue;
+        }
+        exported.rows.extend(chosen);
+        after = end;
+    }
+}
+
+async fn take(app: &App, operator: &str, rows: &[PayoutRow]) -> Result<bool, OpError> {
+    let now = app.now();
+    let mut steps: Vec<Step> = rows.iter().map(|row| payouts::take(&row.payout, now)).collect();
+    let (first, last) = (rows.first(), rows.last());
+    let ids = first.zip(last).map(|(first, last)| format!("{} to {}", first.payout.id, last.payout.id));
+    let what = format!("{} payouts, numbers {}", rows.len(), ids.unwrap_or_default());
+    let act = app.store.id(IdKind::Act).await?;
+    steps.push(acts::record(act, operator, "payout export", "payouts", &what, now));
+    Ok(app.store.apply(app.store.unit(0).await?.steps(steps)).await?.is_done())
+}
