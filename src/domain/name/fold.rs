@@ -208,22 +208,24 @@ impl Folded {
     pub fn new(name: &str) -> Folded {
         let name = name.trim();
         let chars = name.chars().take(MAX_CHARS + 1).count();
-        let mut folded = Folded { words: Vec::new(), chars, too_long: true, business: false, likely: None };
-        if chars > MAX_CHARS {
-            folded.likely = likely_name(&fold(name));
-            return folded;
-        }
         let text = fold(name);
+        let short = (chars <= MAX_CHARS).then(|| Folded::of_text(&text, chars)).flatten();
+        short.unwrap_or_else(|| {
+            let likely = likely_name(&text).map(Box::new);
+            Folded { words: Vec::new(), chars, too_long: true, business: false, likely }
+        })
+    }
+
+    /// A folded text of a name that had `chars` characters; none when it has too many words.
+    fn of_text(text: &str, chars: usize) -> Option<Folded> {
         let texts = text.split(' ').filter(|w| !w.is_empty());
         let texts = texts.take(MAX_WORDS + 1).collect::<Vec<_>>();
         if texts.len() > MAX_WORDS {
-            folded.likely = likely_name(&text);
-            return folded;
+            return None;
         }
-        folded.too_long = false;
-        folded.business = texts.iter().any(|w| is_business_word(w));
-        folded.words = words_of(&texts, folded.business);
-        folded
+        let business = texts.iter().any(|w| is_business_word(w));
+        let words = words_of(&texts, business);
+        Some(Folded { words, chars, too_long: false, business, likely: None })
     }
 
     /// The received name when its bank may have cut it: a last word that alone makes it a
@@ -284,16 +286,23 @@ impl Folded {
 }
 
 /// Of a text with too many words, or too long, those that may be its name: the first ones, titles and numbers aside, and
-/// known names behind them.
-fn likely_name(folded: &str) -> Option<Box<Folded>> {
+/// known names behind them. No more letters than a name may have: any text is compared as fast as a name.
+fn likely_name(folded: &str) -> Option<Folded> {
     let may_be_name = |word: &&str| {
         let is_title = matches!(tables().special(word), Some(Special::Title | Special::LeadingTitle));
         word.chars().any(char::is_alphabetic) && !is_title
     };
-    let mut words = folded.split(' ').take(WORDS_OF_TEXT).filter(may_be_name);
+    let mut left = MAX_CHARS;
+    let fits = |word: &&str| {
+        let rest = left.checked_sub(word.chars().count() + 1);
+        left = rest.unwrap_or(left);
+        rest.is_some()
+    };
+    let mut words = folded.split(' ').take(WORDS_OF_TEXT).filter(may_be_name).filter(fits);
     let mut likely: Vec<&str> = words.by_ref().take(WORDS_OF_BEGINNING).collect();
     likely.extend(words.filter(|word| tables().is_known(word)).take(NAMES_BEHIND));
-    (!likely.is_empty()).then(|| Box::new(Folded::new(&likely.join(" "))))
+    let text = likely.join(" ");
+    (!likely.is_empty()).then(|| Folded::of_text(&text, text.chars().count())).flatten()
 }
 
 /// The canonical folded text: upper-case words in written order with one blank between,

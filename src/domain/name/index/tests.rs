@@ -44,6 +44,19 @@ fn a_text_too_long_to_be_decided_is_stored_under_its_likely_names_and_says_that_
 }
 
 #[test]
+fn words_longer_than_any_name_are_no_likely_names() {
+    for text in ["ọ".repeat(255), "Ekaete".repeat(60), "ß".repeat(255), format!("{0} {0}", "X".repeat(120))] {
+        let folded = Folded::new(&text);
+        assert!(folded.is_too_long(), "{text}");
+        assert!(stored_keys(&folded).is_empty(), "{text}");
+    }
+    // Words beside them still are, as many as a name has letters.
+    let word = "XYQWRTP".repeat(8);
+    let beside = Folded::new(&format!("{} Ekaete {word} Ima {word} {word} Bassey", "X".repeat(200)));
+    assert_eq!(stored_keys(&beside), stored_keys(&Folded::new(&format!("Ekaete {word} Ima Bassey"))));
+}
+
+#[test]
 fn usual_names_make_few_keys() {
     for (name, most) in [("Adaeze Nwosu", 1), ("Halima Sani Garba", 3), ("Oluwaseun Ajayi", 2)] {
         let stored = stored_keys(&Folded::new(name)).len();
