@@ -45,7 +45,8 @@ fn a_text_too_long_to_be_decided_is_stored_under_its_likely_names_and_says_that_
 
 #[test]
 fn words_longer_than_any_name_are_no_likely_names() {
-    for text in ["ọ".repeat(255), "Ekaete".repeat(60), "ß".repeat(255), format!("{0} {0}", "X".repeat(120))] {
+    for text in ["ọ".repeat(255), "Ekaete".repeat(60), "ß".repeat(255), format!("{0} {0}", "X".repeat(120))]
+    {
         let folded = Folded::new(&text);
         assert!(folded.is_too_long(), "{text}");
         assert!(stored_keys(&folded).is_empty(), "{text}");
