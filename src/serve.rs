@@ -245,6 +245,8 @@ pub async fn start(app: Arc<App>, roles: Roles) -> Result<Running, ServeError> {
         tasks.push(tokio::spawn(serving));
     }
     tasks.push(tokio::spawn(keep_house(app.clone(), http.clone(), stop.clone())));
+    let (watching, ended) = (http.clone(), stop.clone());
+    tasks.push(tokio::spawn(async move { watching.watch(&ended).await }));
     if roles.work {
         let verifier: Arc<dyn Verifier> = Arc::new(room);
         tasks.push(tokio::spawn(work::run(app.clone(), Some(verifier), stop.clone())));

@@ -17,6 +17,7 @@ use super::time::Timestamp;
 
 mod elsewhere;
 mod fit;
+mod only;
 mod reasons;
 mod rivals;
 

@@ -6,6 +6,7 @@
 pub mod account;
 pub mod address;
 pub mod alert;
+pub mod arrival;
 pub mod charges;
 pub mod impostor;
 pub mod intent;

@@ -5,6 +5,9 @@
 
 mod api;
 mod health;
+// Its first page is the checkout page.
+#[allow(dead_code)]
+mod live;
 pub mod pages;
 mod paths;
 mod request;
@@ -23,6 +26,7 @@ use tokio_util::sync::CancellationToken;
 use crate::app::App;
 use crate::ops::alerts::mail_desk::MailDesk;
 use crate::tls::Tls;
+use live::Live;
 use pages::brand::Brand;
 use pages::turns::Turns;
 use server::bounds::Bounds;
@@ -68,6 +72,8 @@ pub struct Http {
     turns: Turns,
     /// Whose pages these are.
     brand: Brand,
+    /// What people watch.
+    live: Arc<Live>,
     /// What the desk asks about mails and banks.
     mails: Arc<dyn MailDesk>,
     metrics: Option<PrometheusHandle>,
@@ -87,10 +93,16 @@ impl Http {
             meters: Meters::new(),
             turns: Turns::of_this_machine(),
             brand,
+            live: Arc::default(),
             mails,
             metrics,
             draining,
         })
+    }
+
+    /// Rings for what is watched until `stop`, which ends all streams.
+    pub async fn watch(&self, stop: &CancellationToken) {
+        self.live.run(&self.app, stop).await;
     }
 
     /// From now on not ready.

@@ -10,6 +10,7 @@ pub mod csv;
 pub mod figures;
 pub mod health;
 pub mod ledger;
+pub mod live;
 pub mod look_back;
 pub mod mailboxes;
 pub mod merchants;

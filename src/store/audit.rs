@@ -27,6 +27,7 @@ macro_rules! named {
     };
 }
 
+pub mod arrivals;
 pub mod counted_once;
 pub mod figures;
 pub mod payouts;

@@ -66,6 +66,7 @@ pub fn statements() -> Vec<&'static Sql> {
         tables::alerts::search::ALL,
         tables::alerts::unread::ALL,
         tables::alerts::walk::ALL,
+        tables::arrivals::ALL,
         tables::audit_runs::ALL,
         audit::ALL,
         audit::counted_once::ALL,
@@ -74,6 +75,7 @@ pub fn statements() -> Vec<&'static Sql> {
         tables::deliveries::pages::ALL,
         tables::events::ALL,
         tables::figures::ALL,
+        audit::arrivals::ALL,
         audit::figures::ALL,
         audit::payouts::ALL,
         tables::payout_accounts::ALL,
@@ -84,6 +86,7 @@ pub fn statements() -> Vec<&'static Sql> {
         tables::jobs::ALL,
         tables::key_check::ALL,
         tables::mailboxes::ALL,
+        tables::marks::ALL,
         tables::merchants::ALL,
         tables::messages::ALL,
         tables::payment_names::ALL,
@@ -200,6 +203,19 @@ impl Store {
         match &self.inner.driver {
             Driver::Sqlite(driver) => driver.read(sql, params).await,
             Driver::Postgres(driver) => driver.read(sql, params).await,
+        }
+    }
+
+    /// Rows of a look-up for many keys at once; a key that is not found has none, and a row does not say which key is
+    /// its own. The caller bounds their number.
+    pub async fn look_up_all(
+        &self,
+        sql: &'static Sql,
+        keys: Vec<Vec<Value>>,
+    ) -> Result<Vec<Row>, StoreError> {
+        match &self.inner.driver {
+            Driver::Sqlite(driver) => driver.look_up_all(sql, keys).await,
+            Driver::Postgres(driver) => driver.look_up_all(sql, &keys).await,
         }
     }
 

@@ -14,6 +14,7 @@ mod account_added;
 mod another_merchant;
 mod answers;
 pub mod api;
+mod arrivals;
 mod attacks;
 mod audits;
 mod book;

@@ -11,7 +11,8 @@ const CONNECTIONS_OF_ONE: usize = 512;
 /// kept connection.
 const IDLE_MAX: Duration = Duration::from_secs(10);
 /// From a request's head to the last byte of its answer that the client takes. A body has its own
-/// deadline, the longest wait behind an answer is a messenger's of 10 s, and answers are small.
+/// deadline, the longest wait behind an answer is a messenger's of 10 s, and answers are small. A stream has this time
+/// anew with each piece that its client takes, of which there is one every 15 s.
 const REQUEST_MAX: Duration = Duration::from_secs(60);
 
 /// Limits of connections and of their time.

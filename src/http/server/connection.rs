@@ -27,6 +27,7 @@ use super::framing::{Framing, Heads, Watch};
 use super::middleware;
 use super::pulse::{AnswerBody, Over, Pulse};
 use crate::http::Http;
+use crate::http::live::stream::Streamed;
 use crate::http::response::code::Code;
 use crate::http::response::error::ApiError;
 use crate::tls::Tls;
@@ -116,7 +117,8 @@ impl Connection {
                 if is_last {
                     response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
                 }
-                Ok::<_, Infallible>(response.map(|body| AnswerBody::new(body, under_way)))
+                let is_streamed = response.extensions().get::<Streamed>().is_some();
+                Ok::<_, Infallible>(response.map(|body| AnswerBody::new(body, under_way, is_streamed)))
             }
         });
         let mut connection = pin!(builder.serve_connection(io, service));

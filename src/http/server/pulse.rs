@@ -29,7 +29,7 @@ pub struct Pulse {
 }
 
 struct State {
-    /// When each request under way began, by its number.
+    /// When each request under way began, by its number; of an answer that goes on, when its client last took of it.
     under_way: BTreeMap<u64, Instant>,
     next: u64,
     idle_since: Instant,
@@ -66,8 +66,8 @@ impl Pulse {
         loop {
             let (at, over) = {
                 let state = self.lock();
-                match state.under_way.first_key_value() {
-                    Some((_, began)) => (*began + request, Over::Stalled),
+                match state.under_way.values().min() {
+                    Some(began) => (*began + request, Over::Stalled),
                     None => (state.idle_since + idle, Over::Idle),
                 }
             };
@@ -84,6 +84,15 @@ impl Pulse {
     }
 }
 
+impl UnderWay {
+    /// The client took what there was, and its time begins anew.
+    fn renew(&self) {
+        if let Some(began) = self.pulse.lock().under_way.get_mut(&self.number) {
+            *began = Instant::now();
+        }
+    }
+}
+
 impl Drop for UnderWay {
     fn drop(&mut self) {
         let mut state = self.pulse.lock();
@@ -97,12 +106,14 @@ impl Drop for UnderWay {
 /// An answer's body, which keeps its request under way.
 pub struct AnswerBody {
     body: Body,
-    _under_way: UnderWay,
+    under_way: UnderWay,
+    /// It may last, as long as its client takes every piece in time.
+    is_streamed: bool,
 }
 
 impl AnswerBody {
-    pub fn new(body: Body, under_way: UnderWay) -> AnswerBody {
-        AnswerBody { body, _under_way: under_way }
+    pub fn new(body: Body, under_way: UnderWay, is_streamed: bool) -> AnswerBody {
+        AnswerBody { body, under_way, is_streamed }
     }
 }
 
@@ -114,7 +125,13 @@ impl HttpBody for AnswerBody {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        Pin::new(&mut self.body).poll_frame(cx)
+        // The connection asks for a piece when it has room for one, so what it asks for was taken. A body that waits
+        // for something to tell is asked again for that alone.
+        let polled = Pin::new(&mut self.body).poll_frame(cx);
+        if self.is_streamed && polled.is_ready() {
+            self.under_way.renew();
+        }
+        polled
     }
 
     fn is_end_stream(&self) -> bool {

@@ -11,7 +11,7 @@ use std::time::Duration;
 use super::taken_back::{link_taken_back_credits, takes_money_back, tell_of_loss};
 use super::weigh::Weighed;
 use super::weigh_corrected::weigh_corrected;
-use super::{alert_log, evidence};
+use super::{alert_log, arrivals, evidence};
 use crate::app::App;
 use crate::domain::alert::{AlertRow, AlertStatus};
 use crate::domain::matching::{AmountFit, Verdicts};
@@ -151,18 +151,21 @@ pub async fn conclude(app: &App, alert: &AlertRow, weighed: &Weighed) -> Result<
             None => Vec::new(),
         };
     let tells = !told.is_empty();
+    let waits = arrivals::told(app, alert, weighed, now).await?;
+    let is_watched = !waits.is_empty();
     let unit = app
         .store
         .unit(alert.id)
         .await?
         .step(alerts::decided(alert, status, &reason, &text, now))
+        .steps(waits)
         .steps(linked.map(|undoing| alerts::link(alert.id, undoing)))
         .steps(told)
         .step(jobs::finish_by_subject(JobKind::Decide, alert.id, status.as_str(), now));
     let done = matches!(app.store.apply(unit).await?, Applied::Done(_));
     count(status, done);
     if done {
-        if tells {
+        if tells || is_watched {
             app.wake_workers();
         }
         alert_log::decided(app, alert, weighed);

@@ -8,12 +8,13 @@
 
 use crate::app::App;
 use crate::domain::alert::{AlertRow, AlertStatus};
+use crate::domain::arrival::ArrivalEnd;
 use crate::domain::money::Money;
 use crate::domain::time::Timestamp;
 use crate::ops::alerts::taken_back::takes_money_back;
 use crate::ops::{OpError, RACES_MAX, given_reason};
 use crate::store::tables::jobs::{self, JobKind};
-use crate::store::tables::{acts, alerts};
+use crate::store::tables::{acts, alerts, arrivals};
 use crate::store::{Applied, IdKind};
 
 /// Alerts that one command puts aside at most.
@@ -181,11 +182,13 @@ async fn put_aside(
             .unit(id)
             .await?
             .step(alerts::dismissed(&alert, &kept, now))
+            .step(arrivals::end_of_alert(id, ArrivalEnd::Dismissed, now))
             .step(acts::record(act, operator, "dismiss", &format!("alert {id}"), reason, now));
         if tells_nothing {
             unit = unit.step(jobs::finish_by_subject(JobKind::Verify, id, "dismissed", now));
         }
         if matches!(app.store.apply(unit).await?, Applied::Done(_)) {
+            app.wake_workers();
             return Ok(Ok(alert.status));
         }
         alert = match app.store.alert(id).await? {

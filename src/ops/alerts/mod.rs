@@ -5,6 +5,7 @@
 pub mod account_added;
 pub mod alert_log;
 pub mod approve;
+mod arrivals;
 pub mod browse;
 pub mod copies;
 pub mod decide;

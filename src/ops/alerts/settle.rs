@@ -7,12 +7,14 @@
 
 use crate::app::App;
 use crate::domain::account::ReceivingAccount;
-use crate::domain::alert::AlertRow;
+use crate::domain::alert::{AlertRow, AlertStatus};
+use crate::domain::arrival::ArrivalEnd;
 use crate::domain::ledger::Entry;
 use crate::domain::matching::Beneficiary;
 use crate::domain::message::MessageKind;
 use crate::domain::payment::{Approval, Approver, Payment, settle_figures};
 use crate::domain::same_transfer::{Key, keys_beside_another, transfer_keys};
+use crate::domain::time::Timestamp;
 use crate::ops::OpError;
 use crate::ops::messages::outbox::{self, By, NOTES_VALID, Note};
 use crate::ops::wallet_payments::topup::wallet_doubt;
@@ -20,7 +22,7 @@ use crate::ops::wallets::find::{known_wallet, limits};
 use crate::ops::webhooks::body::{self, AlertNote, PAYMENT_APPROVED};
 use crate::store::tables::jobs::{self, JobKind};
 use crate::store::tables::settlements::{self, EntryNote, ProvenName, Settlement};
-use crate::store::tables::{acts, alerts, events, payments, wallets};
+use crate::store::tables::{acts, alerts, arrivals, events, payments, wallets};
 use crate::store::{Applied, IdKind, Step};
 
 /// A person's part in an approval.
@@ -126,6 +128,7 @@ pub async fn settle(app: &App, s: &Settling<'_>) -> Result<Settled, OpError> {
         )
         .step(alerts::matched(s.alert, &note))
         .step(payments::approved(s.payment, &after))
+        .steps(waited_for(s, &after, now))
         .steps(credited.guard)
         .step(settlements::add(&settlement))
         .steps(keys.iter().map(|(kind, key)| settlements::add_key(kind, key, settlement_id)))
@@ -162,6 +165,13 @@ pub async fn settle(app: &App, s: &Settling<'_>) -> Result<Settled, OpError> {
             Ok(Settled::Lost)
         }
     }
+}
+
+/// What waited by this alert waits no more, nor does what waited for this payment.
+fn waited_for(s: &Settling<'_>, after: &Payment, now: Timestamp) -> impl Iterator<Item = Step> {
+    let has_waited = s.alert.status != AlertStatus::New;
+    let by_alert = has_waited.then(|| arrivals::end_settled(s.alert.id, after.id, now));
+    by_alert.into_iter().chain([arrivals::end_of_payment(after.id, ArrivalEnd::Paid, now)])
 }
 
 /// Who gets the money, under which guard, and who is told.

@@ -18,6 +18,7 @@ use super::similar::{LIKELY_MAX, named_by, sight};
 use crate::app::App;
 use crate::domain::account::ReceivingAccount;
 use crate::domain::alert::{AlertKind, AlertRow, AlertStatus};
+use crate::domain::arrival::ArrivalEnd;
 use crate::domain::money::naira;
 use crate::domain::notice::NoticeKind;
 use crate::domain::same_transfer::{
@@ -31,8 +32,8 @@ use crate::ops::notices::alarms::raise;
 use crate::ops::payouts::from_alert::pays_out;
 use crate::ops::{OpError, RACES_MAX};
 use crate::store::Step;
-use crate::store::tables::alerts;
 use crate::store::tables::jobs::{self, JobKind};
+use crate::store::tables::{alerts, arrivals};
 
 /// Credits that one alarm names.
 const TOLD_MAX: usize = 10;
@@ -349,9 +350,11 @@ async fn hold_or_alarm(app: &App, credit: AlertRow, undoing: &AlertRow) -> Resul
             AlertStatus::New | AlertStatus::Review | AlertStatus::Unmatched => {
                 let held = alerts::held(&alert, &why, undoing.id);
                 let job = jobs::finish_by_subject(JobKind::Decide, alert.id, "held", app.now());
-                let unit = app.store.unit(alert.id).await?.step(held).step(job);
+                let waited = arrivals::end_of_alert(alert.id, ArrivalEnd::TakenBack, app.now());
+                let unit = app.store.unit(alert.id).await?.step(held).step(waited).step(job);
                 if app.store.apply(unit).await?.is_done() {
                     alert_log::held(app, &alert);
+                    app.wake_workers();
                     return Ok(());
                 }
             }

@@ -13,7 +13,7 @@ use super::check::{Check, Found};
 use super::seal::seal_hash;
 use crate::app::App;
 use crate::ops::OpError;
-use crate::store::audit::{CHECKS, Clause, counted_once, figures, payouts};
+use crate::store::audit::{CHECKS, Clause, arrivals, counted_once, figures, payouts};
 
 /// Seals verified per read.
 const SEALS_PER_READ: usize = 200;
@@ -23,7 +23,8 @@ pub async fn audit(app: &App) -> Result<Vec<Check>, OpError> {
 }
 
 fn clauses() -> Vec<Clause> {
-    CHECKS.into_iter().chain(counted_once::CHECKS).chain(figures::CHECKS).chain(payouts::CHECKS).collect()
+    let further = counted_once::CHECKS.into_iter().chain(figures::CHECKS).chain(payouts::CHECKS);
+    CHECKS.into_iter().chain(further).chain(arrivals::CHECKS).collect()
 }
 
 /// How many clauses there are.
@@ -129,6 +130,10 @@ pub fn what_to_do(check: &str) -> &'static str {
         "reserved_is_pending" | "payouts_agree_with_entries" => {
             "What is set aside for payouts differs from the payouts that wait, or a payout from its ledger entries. Pay \
              nothing out until it is explained: compare these payouts with the bank's statement and your last backup."
+        }
+        "arrivals_agree" => {
+            "Pages and tills tell of money that waits for a payment, and these rows differ from their alert or payment. No \
+             money is affected. Look at the alert with `alert show`, and find out who changed the rows."
         }
         "entries_are_sealed" | "chain_is_unbroken" => {
             "Sealed entries were changed or deleted. Compare the ledger with your last backup, starting at the \

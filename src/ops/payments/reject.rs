@@ -1,11 +1,12 @@
 //! A person rejects a pending payment.
 
 use crate::app::App;
+use crate::domain::arrival::ArrivalEnd;
 use crate::domain::intent::IntentEnd;
 use crate::domain::payment::{Payment, Status};
 use crate::ops::{OpError, RACES_MAX, given_reason};
 use crate::store::IdKind;
-use crate::store::tables::{acts, intents, payments};
+use crate::store::tables::{acts, arrivals, intents, payments};
 
 /// Why it is not done.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -50,8 +51,10 @@ pub async fn reject_payment(
             .await?
             .steps(ended)
             .step(payments::rejected(&payment, &after))
+            .step(arrivals::end_of_payment(payment.id, ArrivalEnd::Rejected, now))
             .step(acts::record_of(business_id, act, operator, "reject", &subject, reason, now));
         if app.store.apply(unit).await?.is_done() {
+            app.wake_workers();
             return Ok(Ok(after));
         }
     }

@@ -73,9 +73,10 @@ pub enum IdKind {
     Passkey,
     Payout,
     PayoutAccount,
+    Arrival,
 }
 
-const KINDS: usize = 31;
+const KINDS: usize = 32;
 
 impl IdKind {
     fn name(self) -> &'static str {
@@ -111,6 +112,7 @@ impl IdKind {
             IdKind::Passkey => "passkey",
             IdKind::Payout => "payout",
             IdKind::PayoutAccount => "payout_account",
+            IdKind::Arrival => "arrival",
         }
     }
 

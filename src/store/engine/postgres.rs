@@ -102,12 +102,31 @@ impl Postgres {
         if let Text::Lookup { .. } = sql.text {
             return self.lookups[turn % self.lookups.len()].look_up(sql, params).await;
         }
-        // A long read never stands before look-ups, where there are connections enough.
+        self.plain_reader(turn).ask(&Question::One { sql, params: &params }).await
+    }
+
+    /// Rows of one look-up for many keys, as one statement; a row does not say which key is its own.
+    pub(in crate::store) async fn look_up_all(
+        &self,
+        sql: &'static Sql,
+        keys: &[Vec<Value>],
+    ) -> Result<Vec<Row>, StoreError> {
+        let _place = self.reading.try_acquire().map_err(|_| overloaded())?;
+        let turn = self.next_reader.fetch_add(1, Ordering::Relaxed);
+        let keys = keys.iter().map(Vec::as_slice).collect();
+        let mut rows = self.plain_reader(turn).ask(&Question::Many { sql, keys }).await?;
+        // The last column is the key's place among the others.
+        rows.iter_mut().for_each(|row| drop(row.values.pop()));
+        Ok(rows)
+    }
+
+    /// A long read never stands before look-ups, where there are connections enough.
+    fn plain_reader(&self, turn: usize) -> &Slot {
         let others = match &self.readers[self.lookups.len()..] {
             [] => self.readers.as_slice(),
             others => others,
         };
-        others[turn % others.len()].ask(&Question::One { sql, params: &params }).await
+        &others[turn % others.len()]
     }
 
     /// Whether a reader has no connection and could not open one.

@@ -72,6 +72,7 @@ pub(in crate::store) const MIGRATIONS: &[Migration] = migrations![
     "0041_names_in_texts",
     "0042_passkeys",
     "0043_payouts",
+    "0044_arrivals",
 ];
 
 impl Migration {
@@ -297,6 +298,7 @@ mod tests {
         ("0041_names_in_texts", "8ab55724bd813c3d57ad1f5f99e7c9d861b3cbda8a0e7017a75f0fa0e49f526a"),
         ("0042_passkeys", "ea7aa2bba2847c497a8f38c70f3c74a9b07f6a4571ff3823a2fc4032ac7882c6"),
         ("0043_payouts", "c96993f54ff6bda958c3c68bb147475c513e9cde20f6403633601e5a921b9747"),
+        ("0044_arrivals", "efe1904cbf95a21cabf08d115d0bfc6baba75b8268f4f0ac9618fb9f55790d13"),
     ];
 
     #[test]

@@ -42,9 +42,16 @@ const OWNER_ONLY: u32 = 0o600;
 /// Reads that share one snapshot at most, so that a checkpoint is not held up.
 const SHARE_MAX: usize = 64;
 
+/// How often a statement is run for one answer.
+enum Asks {
+    Once(Vec<Value>),
+    /// Of a look-up: once for each key, in one snapshot.
+    Each(Vec<Vec<Value>>),
+}
+
 struct ReaderJob {
     sql: &'static Sql,
-    params: Vec<Value>,
+    asks: Asks,
     asked: Instant,
     answer: oneshot::Sender<Result<Vec<Row>, StoreError>>,
 }
@@ -90,8 +97,21 @@ impl Sqlite {
         sql: &'static Sql,
         params: Vec<Value>,
     ) -> Result<Vec<Row>, StoreError> {
+        self.ask(sql, Asks::Once(params)).await
+    }
+
+    /// Rows of one look-up for many keys; a row does not say which key is its own.
+    pub(in crate::store) async fn look_up_all(
+        &self,
+        sql: &'static Sql,
+        keys: Vec<Vec<Value>>,
+    ) -> Result<Vec<Row>, StoreError> {
+        self.ask(sql, Asks::Each(keys)).await
+    }
+
+    async fn ask(&self, sql: &'static Sql, asks: Asks) -> Result<Vec<Row>, StoreError> {
         let (answer, wait) = oneshot::channel();
-        let job = ReaderJob { sql, params, asked: Instant::now(), answer };
+        let job = ReaderJob { sql, asks, asked: Instant::now(), answer };
         self.readers.try_send(job).map_err(|error| refused(&error))?;
         wait.await.map_err(|_| gone())?
     }
@@ -315,9 +335,30 @@ fn answer(connection: &Connection, texts: &mut Texts, job: ReaderJob) {
         let _ = job.answer.send(Err(overloaded()));
         return;
     }
-    let result =
-        query(connection, texts, job.sql, &job.params).map_err(|error| classify(job.sql.name, &error));
-    let _ = job.answer.send(result);
+    let rows = match &job.asks {
+        Asks::Once(params) => query(connection, texts, job.sql, params),
+        Asks::Each(keys) => of_each(connection, texts, job.sql, keys),
+    };
+    let _ = job.answer.send(rows.map_err(|error| classify(job.sql.name, &error)));
+}
+
+/// In a snapshot of their own or in that which the job shares.
+fn of_each(
+    connection: &Connection,
+    texts: &mut Texts,
+    sql: &'static Sql,
+    keys: &[Vec<Value>],
+) -> rusqlite::Result<Vec<Row>> {
+    let is_own = connection.is_autocommit() && run(connection, "BEGIN").is_ok();
+    let mut rows = Vec::with_capacity(keys.len());
+    let asked = keys.iter().try_for_each(|key| {
+        rows.append(&mut query(connection, texts, sql, key)?);
+        Ok(())
+    });
+    if is_own && run(connection, "COMMIT").is_err() {
+        let _ = run(connection, "ROLLBACK");
+    }
+    asked.map(|()| rows)
 }
 
 /// What an error of SQLite means for a Unit or a read.

@@ -4,6 +4,7 @@ pub mod accounts;
 pub mod acts;
 pub mod alert_totals;
 pub mod alerts;
+pub mod arrivals;
 pub mod audit_runs;
 pub mod corrections;
 pub mod deliveries;
@@ -14,6 +15,7 @@ pub mod intents;
 pub mod jobs;
 pub(in crate::store) mod key_check;
 pub mod mailboxes;
+pub mod marks;
 
 pub mod merchants;
 pub mod messages;

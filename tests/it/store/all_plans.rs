@@ -58,6 +58,7 @@ const VALUES: &[(&str, &str)] = &[
         "alerts.status",
         "case n % 40 when 0 then 'new' when 1 then 'review' when 2 then 'quarantined' else 'ignored' end",
     ),
+    ("arrivals.kind", "'late'"),
     ("alerts.account_id", "n % 50 + 1"),
     ("alerts.amount_kobo", "n % 100 + 1"),
     ("settlements.kind", "'transfer'"),
