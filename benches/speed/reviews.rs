@@ -113,6 +113,7 @@ async fn create(world: &World, dice: &mut Dice) -> Option<Payment> {
         payer: PayerDetails::default(),
         bvn: None,
         webhook_url: format!("{}/hook", merchant.website.url),
+        return_url: None,
         website: merchant.website.clone(),
     };
     match create_payment(&world.app, &caller, new, None).await.expect("a store") {

@@ -122,6 +122,7 @@ impl World {
             webhook_url: webhook_url.to_owned(),
             website_id: Some(merchant.website.id),
             account_id: Some(self.account.id),
+            link: None,
             at: created,
             expiry: Span::hours(24),
             late_window: Span::hours(24),

@@ -400,7 +400,7 @@ fn object(view: &PaymentView, alarm: Option<i64>) -> Object {
 }
 
 fn object_as(view: &PaymentView, status: &'static str, alarm: Option<i64>) -> Object {
-    let PaymentView { payment, account, website } = view;
+    let PaymentView { payment, account, website, checkout_url } = view;
     let website = website.as_ref().map(|site| Object::new().with("id", site.id).with("url", &site.url));
     Object::new()
         .with("transaction_id", &payment.transaction_id)
@@ -434,6 +434,7 @@ fn object_as(view: &PaymentView, status: &'static str, alarm: Option<i64>) -> Ob
         .with("updated_at", payment.updated_at)
         .with("charges", charges(payment))
         .with("website", website)
+        .with("checkout_url", checkout_url.as_ref())
 }
 
 /// Until when a late transfer may still approve a pending payment by itself.

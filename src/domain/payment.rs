@@ -82,6 +82,16 @@ pub struct PayerDetails {
     pub service: Option<String>,
 }
 
+/// What the link to a payment's checkout page is made of, and where that page leads afterwards.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CheckoutLink {
+    /// Random bytes of this row.
+    pub nonce: Vec<u8>,
+    /// Under what the payment of a token is found: a part of the token's hash.
+    pub key: i64,
+    pub return_url: Option<String>,
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub struct Payment {
     pub id: i64,
@@ -122,6 +132,8 @@ pub struct Payment {
     pub is_mismatch: bool,
     pub mismatch_reason: Option<String>,
     pub name_mismatch: bool,
+    /// A payment from a wallet has none, nor has one that was made before there were any.
+    pub link: Option<CheckoutLink>,
 }
 
 /// What a bank-transfer payment begins with.
@@ -139,6 +151,7 @@ pub struct TransferRequest {
     pub webhook_url: String,
     pub website_id: Option<i64>,
     pub account_id: Option<i64>,
+    pub link: Option<CheckoutLink>,
     pub at: Timestamp,
     /// How long the merchant's customer has.
     pub expiry: Span,
@@ -252,6 +265,7 @@ impl Payment {
             is_mismatch: false,
             mismatch_reason: None,
             name_mismatch: false,
+            link: request.link,
         }
     }
 

@@ -157,6 +157,13 @@ pub fn website_address(text: &str) -> Option<(String, String)> {
     matches!(target.url.scheme(), "http" | "https").then(|| (target.as_str().to_owned(), host))
 }
 
+/// An address with more in its query, behind what is there; `None` if the text is none.
+pub fn with_query(text: &str, pairs: &[(&str, &str)]) -> Option<String> {
+    let mut target = read_url(text).ok()?;
+    target.url.query_pairs_mut().extend_pairs(pairs);
+    Some(target.as_str().to_owned())
+}
+
 /// Whether `host` is `approved_host` or a sub-domain of it, label by label; case, a trailing
 /// dot, a leading `www.` and a port on either side do not matter.
 pub fn host_is_within(host: &str, approved_host: &str) -> bool {

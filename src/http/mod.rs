@@ -5,8 +5,6 @@
 
 mod api;
 mod health;
-// Its first page is the checkout page.
-#[allow(dead_code)]
 mod live;
 pub mod pages;
 mod paths;

@@ -23,6 +23,11 @@ pub const WALLET_TOPUP: &str = "/api/v1/{wallet}/topup";
 pub const WHATSAPP: &str = "/whatsapp/webhook";
 /// The page behind a confirm link. Everything below `/pay` is such a link, good or not.
 pub const PAY: &str = "/pay/{token}";
+/// The checkout page of a payment, what tells of its changes, and how it stands. Everything below `/c` is such a link,
+/// good or not.
+pub const CHECKOUT: &str = "/c/{token}";
+pub const CHECKOUT_EVENTS: &str = "/c/{token}/events";
+pub const CHECKOUT_STATE: &str = "/c/{token}/state";
 /// The operator's logo; only where one is configured.
 pub const LOGO: &str = "/brand/logo";
 /// The icon of every page.
@@ -81,7 +86,7 @@ pub const OPERATOR_AUDIT: &str = "/operator/audit";
 pub const UNROUTED: &str = "unrouted";
 
 /// Names that logs and metrics know.
-pub const ROUTES: [&str; 65] = [
+pub const ROUTES: [&str; 68] = [
     PAYMENT_REQUEST,
     PAYMENT,
     PAYMENT_AMOUNT,
@@ -99,6 +104,9 @@ pub const ROUTES: [&str; 65] = [
     WALLET_TOPUP,
     WHATSAPP,
     PAY,
+    CHECKOUT,
+    CHECKOUT_EVENTS,
+    CHECKOUT_STATE,
     LOGO,
     ICON,
     ASSET,

@@ -50,6 +50,8 @@ pub fn main(http: Arc<Http>, with_api: bool, with_pages: bool) -> Router {
     if with_pages {
         let page = || get(pages::pay::handle).post(pages::pay::handle);
         router = router.route("/pay", page()).route("/pay/", page()).route("/pay/{*token}", page());
+        let checkout = || get(pages::checkout::handle);
+        router = router.route("/c", checkout()).route("/c/", checkout()).route("/c/{*rest}", checkout());
         router = router.route(ICON, get(pages::brand::icon)).route(ASSET, get(pages::assets::handle));
         // A program that asks for nothing in particular is told so, as everywhere; see `anywhere`.
         for route in pages::table::TABLE.iter().filter(|route| route.path != START) {

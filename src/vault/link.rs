@@ -45,6 +45,11 @@ impl Vault {
         Zeroizing::new(URL_SAFE_NO_PAD.encode(self.of_row("confirm link", intent_id, nonce)))
     }
 
+    /// The token of a payment's checkout link; the same whenever it is made.
+    pub fn checkout_token(&self, payment_id: i64, nonce: &[u8]) -> Zeroizing<String> {
+        Zeroizing::new(URL_SAFE_NO_PAD.encode(self.of_row("checkout link", payment_id, nonce)))
+    }
+
     /// What the database keeps of a token. Anything a stranger sends has a hash, so that a malformed
     /// token takes the same way as an unknown one.
     pub fn token_hash(token: &str) -> [u8; 32] {
@@ -178,6 +183,7 @@ mod tests {
         assert_ne!(vault.link_token(7, b"n"), vault.link_token(8, b"n"));
         assert_ne!(vault.link_token(7, b"n"), vault.link_token(7, b"m"));
         assert_ne!(vault.link_token(7, b"n"), other.link_token(7, b"n"));
+        assert_ne!(vault.link_token(7, b"n"), vault.checkout_token(7, b"n"), "a link of another kind");
         let token = vault.link_token(7, b"n");
         let page = nonce(&SeededRandom::new(5));
         let form = vault.form_token(&token, &page);

@@ -18,6 +18,7 @@ mod arrivals;
 mod attacks;
 mod audits;
 mod book;
+mod checkout;
 pub mod cli;
 mod collections;
 mod contended;

@@ -189,6 +189,7 @@ fn pending(id: i64, business_id: i64, url: &str, website_id: Option<i64>, now: T
         webhook_url: url.to_owned(),
         website_id,
         account_id: None,
+        link: None,
         at: now,
         expiry: Span::hours(24),
         late_window: Span::hours(24),

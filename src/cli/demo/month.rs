@@ -194,6 +194,7 @@ impl Month<'_> {
             payer: PayerDetails::default(),
             bvn: None,
             webhook_url: self.shop.hook.clone(),
+            return_url: None,
             website: self.website.clone(),
         };
         match create_payment(self.app, &self.caller, new, None).await? {

@@ -28,6 +28,7 @@ fn payment(id: i64, business_id: i64, naira: i64, name: &str) -> Payment {
         webhook_url: "https://shop.example/hook".into(),
         website_id: None,
         account_id: Some(1),
+        link: None,
         at: NOON - Span::minutes(30),
         expiry: Span::hours(24),
         late_window: Span::hours(24),

@@ -9,7 +9,7 @@ use http::StatusCode;
 use super::once::{self, Begun};
 use super::payment::created;
 use super::{Admitted, Answer, NO_ACCOUNT_RETRY, Received, admit_with_body, good_body, too_large};
-use crate::domain::merchant::Mode;
+use crate::domain::merchant::{Mode, Website};
 use crate::domain::money::Money;
 use crate::domain::payment::PayerDetails;
 use crate::domain::weburl::{HTTP_OR_HTTPS, MAX_URL_CHARS, UrlProblem};
@@ -20,7 +20,8 @@ use crate::http::request::validate::Checker;
 use crate::http::response::code::{Code, FieldCode};
 use crate::http::response::error::ApiError;
 use crate::http::response::problems::Problems;
-use crate::ops::payments::choose_website::{NotAllowed, Wanted, WebsiteProblem, choose_website};
+use crate::ops::payments::checkout::{judge_return_url, kept_return_url};
+use crate::ops::payments::choose_website::{Judged, NotAllowed, Wanted, WebsiteProblem, choose_website};
 use crate::ops::payments::create::{Created, NewPayment, create_payment};
 use crate::ops::payments::idempotency::{Claim, Remember};
 use crate::ops::payments::read::PaymentView;
@@ -58,6 +59,7 @@ struct PaymentRequestBody {
     transaction_id: Option<String>,
     website_id: Option<i64>,
     website_url: Option<String>,
+    return_url: Option<String>,
 }
 
 async fn create(
@@ -70,7 +72,7 @@ async fn create(
         Ok(wire) => wire,
         Err(mut bad) => {
             once::look_at_key(received, &mut bad.problems);
-            return Err(tell_all(http, admitted, bad).await);
+            return Err(tell_all(http, admitted, *bad).await);
         }
     };
     let claim = match once::begin(http, admitted, received, fields).await? {
@@ -94,13 +96,12 @@ async fn work(
         webhook_url: Some(&wire.webhook_url),
     };
     let sites = http.app.directory.websites(admitted.caller.business.id).await?;
-    let website = match choose_website(&sites, wanted, http.app.config.server.dev) {
-        Ok(website) => website,
-        Err(wrong) => {
-            let mut refusal = Refusal { problems: Problems::default(), not_allowed: None };
-            refusal.add(wrong);
-            return Err(refusal.with_taken_id(http, admitted, wire.transaction_id.as_deref()).await);
-        }
+    let dev = http.app.config.server.dev;
+    let mut refusal = Refusal::default();
+    let website = choose_website(&sites, wanted, dev).map_err(|wrong| refusal.add(wrong));
+    let return_url = refusal.look_at_return_url(&sites, wire.return_url.as_deref(), dev);
+    let (Ok(website), Ok(return_url)) = (website, return_url) else {
+        return Err(refusal.with_taken_id(http, admitted, wire.transaction_id.as_deref()).await);
     };
     let remember = claim.map(|claim| Remember { claim, render: &render });
     let transaction_id = wire.transaction_id.clone();
@@ -111,6 +112,7 @@ async fn work(
         payer: wire.payer,
         bvn: wire.bvn,
         webhook_url: wire.webhook_url,
+        return_url,
         website,
     };
     match create_payment(&http.app, &admitted.caller, new, remember.as_ref()).await? {
@@ -158,9 +160,10 @@ struct Bad {
     website_id: Option<i64>,
     website_url: Option<String>,
     webhook_url: Option<String>,
+    return_url: Option<String>,
 }
 
-fn read(fields: &Fields<'_>, max_amount: Money) -> Result<PaymentRequestBody, Bad> {
+fn read(fields: &Fields<'_>, max_amount: Money) -> Result<PaymentRequestBody, Box<Bad>> {
     let mut check = Checker::new(fields);
     let amount = check.amount("amount", max_amount);
     let payer_name = payer_name(&mut check);
@@ -180,6 +183,7 @@ fn read(fields: &Fields<'_>, max_amount: Money) -> Result<PaymentRequestBody, Ba
     }
     let website_id = check.integer("business_website_id");
     let website_url = check.line("website_url", MAX_URL_CHARS);
+    let return_url = check.line("return_url", MAX_URL_CHARS);
     let problems = check.problems;
     match (amount, payer_name, webhook_url) {
         (Some(amount), Some(payer_name), Some(webhook_url)) if problems.is_empty() => {
@@ -192,9 +196,13 @@ fn read(fields: &Fields<'_>, max_amount: Money) -> Result<PaymentRequestBody, Ba
                 transaction_id,
                 website_id,
                 website_url,
+                return_url,
             })
         }
-        (_, _, webhook_url) => Err(Bad { problems, transaction_id, website_id, website_url, webhook_url }),
+        (_, _, webhook_url) => {
+            let bad = Bad { problems, transaction_id, website_id, website_url, webhook_url, return_url };
+            Err(Box::new(bad))
+        }
     }
 }
 
@@ -225,18 +233,23 @@ async fn tell_all(http: &Http, admitted: &Admitted, bad: Bad) -> ApiError {
         Ok(sites) => sites,
         Err(error) => return error.into(),
     };
-    let mut refusal = Refusal { problems: bad.problems, not_allowed: None };
-    if let Err(wrong) = choose_website(&sites, wanted, http.app.config.server.dev) {
+    let dev = http.app.config.server.dev;
+    let mut refusal = Refusal { problems: bad.problems, ..Refusal::default() };
+    if let Err(wrong) = choose_website(&sites, wanted, dev) {
         refusal.add(wrong);
     }
+    let _ = refusal.look_at_return_url(&sites, bad.return_url.as_deref(), dev);
     refusal.with_taken_id(http, admitted, bad.transaction_id.as_deref()).await
 }
 
 /// Everything wrong with a request.
+#[derive(Default)]
 struct Refusal {
     problems: Problems,
     /// Why the webhook URL may not be used: 400 if that is all.
     not_allowed: Option<NotAllowed>,
+    /// The same of the address that the checkout page leads to.
+    no_way_back: Option<NotAllowed>,
 }
 
 impl Refusal {
@@ -267,6 +280,40 @@ impl Refusal {
         }
     }
 
+    /// The address as it is kept, if there is one and it may be used; else notes why not.
+    fn look_at_return_url(
+        &mut self,
+        sites: &[Website],
+        url: Option<&str>,
+        dev: bool,
+    ) -> Result<Option<String>, ()> {
+        let Some(url) = url else { return Ok(None) };
+        match judge_return_url(sites, url, dev) {
+            Judged::Good(_) => return kept_return_url(url, dev).map(Some).map_err(drop),
+            Judged::NotAUrl(reason) => {
+                self.problems.complain("return_url", FieldCode::InvalidUrl, reason);
+            }
+            Judged::NotAllowed(why) => self.no_way_back = Some(why),
+        }
+        Err(())
+    }
+
+    /// What may not be used though it is an address: the field, its codes, and why.
+    fn refused(&self) -> Vec<(&'static str, Code, FieldCode, String)> {
+        const HOOK: (Code, FieldCode) = (Code::WebhookUrlNotAllowed, FieldCode::WebhookUrlNotAllowed);
+        const BACK: (Code, FieldCode) = (Code::ReturnUrlNotAllowed, FieldCode::ReturnUrlNotAllowed);
+        let told = |why: &NotAllowed, field, name: &str, own: (Code, FieldCode)| {
+            let (code, field_code) = match why.off_domain {
+                true => (Code::WebsiteNotApproved, FieldCode::WebsiteNotApproved),
+                false => own,
+            };
+            (field, code, field_code, format!("The {name} {}", why.words()))
+        };
+        let hook = self.not_allowed.iter().map(|why| told(why, "webhook_url", "webhook URL", HOOK));
+        let back = self.no_way_back.iter().map(|why| told(why, "return_url", "return URL", BACK));
+        hook.chain(back).collect()
+    }
+
     /// The answer, which tells of an id that is taken, too.
     async fn with_taken_id(
         mut self,
@@ -283,16 +330,16 @@ impl Refusal {
                 Err(error) => return error.into(),
             }
         }
-        let Some(why) = self.not_allowed else { return ApiError::invalid(self.problems) };
-        let (code, field_code) = match why.off_domain {
-            true => (Code::WebsiteNotApproved, FieldCode::WebsiteNotApproved),
-            false => (Code::WebhookUrlNotAllowed, FieldCode::WebhookUrlNotAllowed),
-        };
-        let message = format!("The webhook URL {}", why.words());
-        if self.problems.is_empty() {
-            return ApiError::about(code, "webhook_url", field_code, message);
+        let mut refused = self.refused();
+        if self.problems.is_empty()
+            && refused.len() == 1
+            && let Some((field, code, field_code, message)) = refused.pop()
+        {
+            return ApiError::about(code, field, field_code, message);
         }
-        self.problems.add("webhook_url", field_code, format!("{message}."));
+        for (field, _, field_code, message) in refused {
+            self.problems.add(field, field_code, format!("{message}."));
+        }
         ApiError::invalid(self.problems)
     }
 }

@@ -23,6 +23,8 @@ pub struct CreatedBody<'a> {
     created_at: JsonTime,
     charges: ChargesBody,
     website: Option<WebsiteBody<'a>>,
+    // A payment from a wallet has none.
+    checkout_url: Option<&'a str>,
 }
 
 /// Data of `GET /payment/{id}` and of `PATCH /payment/{id}/amount`, and rows of `GET /payments`.
@@ -50,6 +52,8 @@ pub struct FullBody<'a> {
     mode: &'static str,
     charges: ChargesBody,
     website: Option<WebsiteBody<'a>>,
+    // A payment from a wallet has none.
+    checkout_url: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     external_reference: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -99,6 +103,7 @@ pub fn created(view: &PaymentView) -> CreatedBody<'_> {
             ..body.charges
         },
         website: body.website,
+        checkout_url: body.checkout_url,
     }
 }
 
@@ -153,6 +158,7 @@ fn full(view: &PaymentView) -> FullBody<'_> {
             business_receives: JsonMoney(payment.business_receives),
         },
         website: view.website.as_ref().map(|website| WebsiteBody { id: website.id, url: &website.url }),
+        checkout_url: view.checkout_url.as_deref(),
         external_reference: None,
         reject_reason: None,
         reversed_at: None,

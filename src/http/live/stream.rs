@@ -41,6 +41,8 @@ pub struct Streamed;
 pub struct Told {
     /// Whole events, as [`event`] writes them.
     pub events: Bytes,
+    /// Another one with the same events is told again: something that they do not say has changed.
+    pub mark: i64,
     /// It will be something else by then, whatever the database says.
     pub until: Option<Timestamp>,
 }
@@ -54,7 +56,7 @@ struct Flow<R> {
     app: Arc<App>,
     watch: Watch,
     read: R,
-    last: Bytes,
+    last: Option<(Bytes, i64)>,
     until: Option<Timestamp>,
     is_due: bool,
     comment_at: Instant,
@@ -73,7 +75,7 @@ where
         app,
         watch,
         read,
-        last: Bytes::new(),
+        last: None,
         until: None,
         is_due: true,
         comment_at: now + COMMENT_EVERY,
@@ -103,8 +105,9 @@ where
                 self.is_due = false;
                 let told = (self.read)().await?;
                 self.until = told.until;
-                if told.events != self.last {
-                    self.last = told.events.clone();
+                let now = Some((told.events.clone(), told.mark));
+                if self.last != now {
+                    self.last = now;
                     return Some((told.events, self));
                 }
             }

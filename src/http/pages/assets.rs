@@ -53,12 +53,20 @@ pub static SCRIPT: LazyLock<Asset> = LazyLock::new(|| {
     Asset::new("tillbell.js", "text/javascript; charset=utf-8", include_bytes!("../../../assets/tillbell.js"))
 });
 
+pub static CHECKOUT_STYLE: LazyLock<Asset> = LazyLock::new(|| {
+    Asset::new("checkout.css", "text/css; charset=utf-8", include_bytes!("../../../assets/checkout.css"))
+});
+pub static CHECKOUT_SCRIPT: LazyLock<Asset> = LazyLock::new(|| {
+    let bytes = include_bytes!("../../../assets/checkout.js");
+    Asset::new("checkout.js", "text/javascript; charset=utf-8", bytes)
+});
+
 const RESOURCE: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
 
 /// `/assets/{hash}/{name}`. Another version's hash is unknown here: its bytes would be kept under a wrong name.
 pub async fn handle(Path((hash, name)): Path<(String, String)>) -> Response {
-    let known =
-        [&*STYLE, &*HTMX, &*SCRIPT].into_iter().find(|asset| asset.name == name && asset.hash == hash);
+    let all = [&*STYLE, &*HTMX, &*SCRIPT, &*CHECKOUT_STYLE, &*CHECKOUT_SCRIPT];
+    let known = all.into_iter().find(|asset| asset.name == name && asset.hash == hash);
     let mut response = match known {
         Some(asset) => file(asset),
         None => ApiError::unknown_path().into_response(),

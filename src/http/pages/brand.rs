@@ -85,6 +85,11 @@ impl Brand {
         Some(format!("{}{LOGO}?v={}", base(public_url), logo.mark))
     }
 
+    /// An address of ours below that path.
+    pub(super) fn address_below(&self, public_url: &str, path: &str) -> String {
+        format!("{}{path}", base(public_url))
+    }
+
     pub(super) fn icon_address(&self, public_url: &str) -> String {
         format!("{}{ICON}", base(public_url))
     }

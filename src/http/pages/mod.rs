@@ -1,6 +1,7 @@
 //! Pages for people: HTML that works without scripts, and what all pages have in common.
 //!
-//! `pay` is the page behind a confirm link; it stays without script and cookie. Pages of people who sign in are made of
+//! `pay` is the page behind a confirm link; it stays without script and cookie. `checkout` is the one that shows a payer where
+//! to pay, and turns by itself. Pages of people who sign in are made of
 //! the components here: `layout` stands around them, `field`, `rows`, `parts` and `chart` are in them, `text` and `times`
 //! are what these write, `answer` sends them, `assets` is what they load. `table` names them all and who may ask, `ask` is
 //! what a page knows of a request, `here` of which business it is, `segment` of what a path names, `export` is a list
@@ -16,6 +17,7 @@ mod body;
 pub mod brand;
 mod caller;
 pub mod chart;
+pub mod checkout;
 mod cookie;
 mod dashboard;
 mod export;

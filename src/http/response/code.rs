@@ -35,6 +35,7 @@ codes! {
     WebsiteNotApproved = "website_not_approved", BAD_REQUEST;
     WebhookUrlNotAllowed = "webhook_url_not_allowed", BAD_REQUEST;
     WebhookUrlNotSaved = "webhook_url_not_saved", BAD_REQUEST;
+    ReturnUrlNotAllowed = "return_url_not_allowed", BAD_REQUEST;
     PaymentNotPending = "payment_not_pending", BAD_REQUEST;
     PaymentExpired = "payment_expired", BAD_REQUEST;
     NotABankTransfer = "not_a_bank_transfer", BAD_REQUEST;
@@ -125,6 +126,7 @@ field_codes! {
     WebsiteNotApproved = "website_not_approved";
     WebhookUrlNotAllowed = "webhook_url_not_allowed";
     WebhookUrlNotSaved = "webhook_url_not_saved";
+    ReturnUrlNotAllowed = "return_url_not_allowed";
     InvalidPhone = "invalid_phone";
     PaymentPageLink = "payment_page_link";
     Link = "link";

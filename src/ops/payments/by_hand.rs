@@ -157,6 +157,7 @@ fn checked(
         },
         bvn: None,
         webhook_url: url.to_owned(),
+        return_url: None,
         website: website.clone(),
     })
 }

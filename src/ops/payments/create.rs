@@ -4,6 +4,7 @@
 //! creates at the same moment may still collide; then an alert that fits both goes to review
 //! (contract/payments.md#p28, contract/matching.md#m13), so nothing needs to be locked here.
 
+use super::checkout::{checkout_url, fresh_link};
 use super::idempotency::Remember;
 use super::like_names::{LikeNamed, add_payment, add_unknown, colliding_by_rule, like_named};
 use super::read::PaymentView;
@@ -35,6 +36,8 @@ pub struct NewPayment {
     pub payer: PayerDetails,
     pub bvn: Option<String>,
     pub webhook_url: String,
+    /// Where the checkout page leads afterwards; has been checked too.
+    pub return_url: Option<String>,
     pub website: Website,
 }
 
@@ -89,7 +92,8 @@ pub(super) async fn create_noted(
     let unit = app.store.unit(payment.business_id).await?.steps(add_payment(&payment, &payer, bvn));
     let unit = unit.steps(noted(&payment));
     let account_id = account.id;
-    let view = PaymentView { payment, account: Some(account), website: Some(new.website) };
+    let checkout_url = checkout_url(app, &payment);
+    let view = PaymentView { payment, account: Some(account), website: Some(new.website), checkout_url };
     let unit = unit.steps(remember.map(|remember| remember.step(&view)));
     match app.store.apply(unit).await? {
         Applied::Done(_) => {
@@ -114,8 +118,9 @@ async fn draft(
 ) -> Result<Option<Payment>, OpError> {
     let schedule: Schedule = new.website.schedule.unwrap_or(caller.business.schedule);
     let Some(quote) = quote_within(app, new.base, &schedule) else { return Ok(None) };
+    let id = app.store.id(IdKind::Payment).await?;
     Ok(Some(Payment::requested(TransferRequest {
-        id: app.store.id(IdKind::Payment).await?,
+        id,
         business_id: caller.business.id,
         transaction_id: match &new.transaction_id {
             Some(id) => id.clone(),
@@ -129,6 +134,7 @@ async fn draft(
         webhook_url: new.webhook_url.clone(),
         website_id: Some(new.website.id),
         account_id: None,
+        link: Some(fresh_link(app, id, new.return_url.clone())),
         at: now,
         expiry: app.config.payments.expiry,
         late_window: app.config.payments.late_window,

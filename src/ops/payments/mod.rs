@@ -2,6 +2,7 @@
 
 pub mod browse;
 pub mod by_hand;
+pub mod checkout;
 pub mod choose_website;
 pub mod correct;
 pub mod create;

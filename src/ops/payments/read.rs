@@ -1,6 +1,7 @@
 //! Reads payments of a business: one by its transaction id, alone or with its history, or a page of them, newest
 //! first.
 
+use super::checkout::checkout_url;
 use crate::app::App;
 use crate::domain::account::ReceivingAccount;
 use crate::domain::merchant::{Mode, Website};
@@ -22,6 +23,8 @@ pub struct PaymentView {
     pub payment: Payment,
     pub account: Option<ReceivingAccount>,
     pub website: Option<Website>,
+    /// Where its payer is shown how it stands.
+    pub checkout_url: Option<String>,
 }
 
 /// The position after which a listing goes on.
@@ -129,7 +132,8 @@ pub async fn view(app: &App, payment: Payment) -> Result<PaymentView, OpError> {
         }
         None => None,
     };
-    Ok(PaymentView { payment, account, website })
+    let checkout_url = checkout_url(app, &payment);
+    Ok(PaymentView { payment, account, website, checkout_url })
 }
 
 pub async fn list_payments(app: &App, business_id: i64, filter: &ListFilter) -> Result<Listed, OpError> {

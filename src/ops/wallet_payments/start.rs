@@ -233,6 +233,7 @@ async fn draft(
         webhook_url: request.webhook_url.clone(),
         website_id: website.map(|site| site.id),
         account_id: None,
+        link: None,
         at: now,
         expiry: app.config.wallet.link_lifetime,
         late_window: Span(0),

@@ -16,6 +16,7 @@ use crate::domain::payment::{Kind, PayerDetails, Payment, TransferRequest};
 use crate::domain::phone::Phone;
 use crate::domain::wallet::Wallet;
 use crate::ops::messages::outbox::{self, By, NOTES_VALID, Note};
+use crate::ops::payments::checkout::{checkout_url, fresh_link};
 use crate::ops::payments::create::{choose_account, fresh_transaction_id};
 use crate::ops::payments::idempotency::Remember;
 use crate::ops::payments::like_names::add_payment;
@@ -93,7 +94,8 @@ async fn ask(
         unit = unit.steps(topups::count_topup(wallet.id, caller.business.id, amount, &room, most));
     }
     let account_id = account.id;
-    let view = PaymentView { payment, account: Some(account), website: None };
+    let checkout_url = checkout_url(app, &payment);
+    let view = PaymentView { payment, account: Some(account), website: None, checkout_url };
     if let Some(remember) = remember {
         unit = unit.step(remember.step(&view));
     }
@@ -119,8 +121,9 @@ async fn requested(
     payer_name: &str,
 ) -> Result<Payment, OpError> {
     let now = app.now();
+    let id = app.store.id(IdKind::Payment).await?;
     let mut payment = Payment::requested(TransferRequest {
-        id: app.store.id(IdKind::Payment).await?,
+        id,
         business_id: caller.business.id,
         transaction_id: fresh_transaction_id(app, now),
         mode: caller.mode,
@@ -131,6 +134,7 @@ async fn requested(
         webhook_url: String::new(),
         website_id: None,
         account_id: None,
+        link: Some(fresh_link(app, id, None)),
         at: now,
         expiry: app.config.payments.expiry,
         late_window: app.config.payments.late_window,

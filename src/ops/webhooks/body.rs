@@ -254,6 +254,7 @@ mod tests {
             is_mismatch: false,
             mismatch_reason: None,
             name_mismatch: false,
+            link: None,
         }
     }
 

@@ -6,7 +6,7 @@
 use crate::domain::charges::{Charges, RULE_TOLERANCE_KOBO, Schedule};
 use crate::domain::merchant::Mode;
 use crate::domain::money::Money;
-use crate::domain::payment::{Kind, PayerDetails, Payment, Status};
+use crate::domain::payment::{CheckoutLink, Kind, PayerDetails, Payment, Status};
 use crate::domain::time::Timestamp;
 use crate::store::engine::sql::statements;
 use crate::store::{Reader, Row, Step, Store, StoreError, Value};
@@ -19,7 +19,7 @@ macro_rules! columns {
          payer_name, payer_bank, first_name, last_name, registration_number, service, webhook_url, \
          website_id, external_reference, account_id, corrections, created_at, updated_at, expires_at, \
          approvable_until_at, matched_at, approved_at, rejected_at, reject_reason, is_swept, reversed_at, \
-         settlement_id, received_kobo, is_mismatch, mismatch_reason, is_name_mismatch, wallet_id"
+         settlement_id, received_kobo, is_mismatch, mismatch_reason, is_name_mismatch, wallet_id, link_nonce, link_key, return_url"
     };
 }
 
@@ -41,9 +41,10 @@ statements! {
         registration_number: Text, service: Text, webhook_url: Text, website_id: Int,
         external_reference: Text, account_id: Int, corrections: Int, created_at: Int, updated_at: Int,
         expires_at: Int, approvable_until_at: Int, is_swept: Int, is_mismatch: Int, is_name_mismatch: Int,
-        name_keys: Int, wallet_id: Int
+        name_keys: Int, wallet_id: Int, link_nonce: Bytes, link_key: Int, return_url: Text
     }
     BY_ID: lookup(payments) { columns!() by id: Int }
+    BY_LINK: query { select!(" where link_key = $1 order by id limit $2") }
     BY_TRANSACTION: lookup(payments) { columns!() by business_id: Int, transaction_id: Text }
     OPEN_BY_EXACT: query {
         select!(" where status = 'pending' and account_id = $1 and amount_kobo = $2 limit $3")
@@ -149,7 +150,14 @@ pub(in crate::store) fn decode(row: Row) -> Result<Payment, StoreError> {
         mismatch_reason: r.opt_text("mismatch_reason")?,
         name_mismatch: r.flag("is_name_mismatch")?,
         wallet_id: r.opt_int("wallet_id")?,
+        link: link(&mut r)?,
     })
+}
+
+fn link(r: &mut Reader) -> Result<Option<CheckoutLink>, StoreError> {
+    let (nonce, key) = (r.opt_bytes("link_nonce")?, r.opt_int("link_key")?);
+    let return_url = r.opt_text("return_url")?;
+    Ok(nonce.zip(key).map(|(nonce, key)| CheckoutLink { nonce, key, return_url }))
 }
 
 fn payer(r: &mut Reader) -> Result<PayerDetails, StoreError> {
@@ -206,6 +214,9 @@ pub fn add(payment: &Payment, bvn: Option<Vec<u8>>) -> Step {
         is_name_mismatch: payment.name_mismatch.into(),
         name_keys: payment.amount.into(),
         wallet_id: payment.wallet_id.into(),
+        link_nonce: payment.link.as_ref().map(|link| link.nonce.clone()).into(),
+        link_key: payment.link.as_ref().map(|link| link.key).into(),
+        return_url: payment.link.as_ref().and_then(|link| link.return_url.as_ref()).into(),
     })
 }
 
@@ -316,6 +327,11 @@ impl Store {
         debug_assert_eq!(RULE_TOLERANCE_KOBO, 100, "the width in OPEN_BY_RULE is twice the tolerance");
         let params: Vec<Value> = vec![account_id.into(), received.into(), (limit as i64).into()];
         self.read(&OPEN_BY_RULE, params).await?.into_iter().map(decode).collect()
+    }
+
+    /// Payments whose links are found under a number: those of a token's hash, of which the caller knows the right one.
+    pub async fn payments_by_link(&self, key: i64, limit: i64) -> Result<Vec<Payment>, StoreError> {
+        self.read(&BY_LINK, vec![key.into(), limit.into()]).await?.into_iter().map(decode).collect()
     }
 
     /// Open payments of exactly this amount on the account that are not the business's own, top-ups included: one

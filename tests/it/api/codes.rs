@@ -41,6 +41,7 @@ const PAYMENTS: &[&str] = &[
     "payment_not_found",
     "payment_not_pending",
     "request_in_progress",
+    "return_url_not_allowed",
     "too_many_changes",
     "too_many_corrections",
     "transaction_id_taken",
@@ -95,6 +96,7 @@ const FIELDS: &[&str] = &[
     "out_of_range",
     "required",
     "reserved_id",
+    "return_url_not_allowed",
     "sent_twice",
     "too_large",
     "too_long",
@@ -118,7 +120,8 @@ pub const WALLET_FIELDS: &[&str] = &[
 ];
 
 /// Codes of a 400 that name their field.
-const WEBHOOK_URL: [&str; 3] = ["website_not_approved", "webhook_url_not_allowed", "webhook_url_not_saved"];
+const OF_URLS: [&str; 4] =
+    ["website_not_approved", "webhook_url_not_allowed", "webhook_url_not_saved", "return_url_not_allowed"];
 
 /// Rows of the table under a heading of docs/api.md: its first two cells.
 fn rows(heading: &str) -> BTreeMap<String, String> {
@@ -144,7 +147,7 @@ pub fn check(status: u16, body: &Value) {
     let code = body["code"].as_str().unwrap_or_else(|| panic!("no code: {body}"));
     assert_eq!(CODES.get(code), Some(&status), "{body}");
     // A webhook URL that may not be used is a 400, and still about one field.
-    let is_about_fields = status == 422 || WEBHOOK_URL.contains(&code);
+    let is_about_fields = status == 422 || OF_URLS.contains(&code);
     let has = |name: &str| body.get(name).is_some();
     assert_eq!((has("errors"), has("error_codes")), (is_about_fields, is_about_fields), "{body}");
     if !is_about_fields {
@@ -300,6 +303,8 @@ on_both! {
             let reply = server.create(&shop, &format!(r#""amount": {}, "webhook_url": "{url}""#, 10 + n)).await;
             seen.note(&reply, code);
         }
+        let reply = server.create(&shop, r#""return_url": "http://kola.example/done""#).await;
+        seen.note(&reply, "return_url_not_allowed");
         seen.note(&server.get(&shop.key, "/api/v1/payment/p1").await, "payment_not_found");
         seen.note(&correct("p1", 5).await, "payment_not_found");
         made("p1", 1_000).await;
@@ -396,8 +401,10 @@ on_both! {
                     "transaction_id": ["transaction_id_taken"] }),
             ),
             (
-                json!({ "webhook_url": "http://kola.example/in", "transaction_id": "t1" }),
-                json!({ "webhook_url": ["webhook_url_not_allowed"], "transaction_id": ["transaction_id_taken"] }),
+                json!({ "webhook_url": "http://kola.example/in", "transaction_id": "t1",
+                    "return_url": "http://kola.example/done" }),
+                json!({ "webhook_url": ["webhook_url_not_allowed"], "transaction_id": ["transaction_id_taken"],
+                    "return_url": ["return_url_not_allowed"] }),
             ),
             (
                 json!({ "amount": 1_000_000_000, "business_website_id": 987_654, "fname": [], "lname": {}, "bvn": 1 }),

@@ -33,7 +33,7 @@ on_both! {
         assert_eq!(all["success"], true);
         let data = &all["data"];
         assert_eq!(names(data), set(&["transaction_id", "amount", "payer_name", "account_number", "account_name",
-            "bank_name", "status", "expires_at", "created_at", "charges", "website"]));
+            "bank_name", "status", "expires_at", "created_at", "charges", "website", "checkout_url"]));
         assert_eq!(names(&data["charges"]), set(&["percentage", "fixed", "total", "paid_by_customer",
             "amount_to_pay", "business_receives"]));
         assert_eq!(data["website"], json!({"id": shop.website, "url": "https://kola.example"}));
@@ -52,7 +52,7 @@ on_both! {
         assert_eq!(names(data), set(&["transaction_id", "amount", "payer_name", "bank", "account_number",
             "account_name", "bank_name", "status", "webhook_url", "expires_at", "matched_at", "approved_at",
             "created_at", "updated_at", "charges", "website", "received_amount", "is_mismatch", "mismatch_reason",
-            "name_mismatch", "mode"]));
+            "name_mismatch", "mode", "checkout_url"]));
         assert_eq!(names(&data["charges"]), set(&["percentage", "fixed", "total", "business_receives"]));
         assert!(data["matched_at"].is_null() && data["approved_at"].is_null());
         assert!(!read.body.contains("22200011122"), "a bank verification number is never answered");

@@ -27,6 +27,7 @@ pub(super) async fn pay(desk: &Desk<'_>, key: &str, naira: i64, payer: &str) -> 
         payer: PayerDetails::default(),
         bvn: None,
         webhook_url: "https://ijo.example/hook".into(),
+        return_url: None,
         website: app.store.website(1).await.unwrap().unwrap().website,
     };
     match create_payment(&app, &caller, new, None).await.unwrap() {

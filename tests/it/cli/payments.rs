@@ -30,6 +30,7 @@ pub(super) async fn pay(app: &App, key: &str, transaction_id: &str, naira: i64, 
         payer: PayerDetails::default(),
         bvn: None,
         webhook_url: format!("https://{}/hook", website.host),
+        return_url: None,
         website,
     };
     let created = create_payment(app, &caller, new, None).await.unwrap();

@@ -22,6 +22,7 @@ async fn pay(desk: &Desk<'_>, webhook_url: &str) -> String {
         payer: PayerDetails::default(),
         bvn: None,
         webhook_url: webhook_url.into(),
+        return_url: None,
         website: app.store.website(1).await.unwrap().unwrap().website,
     };
     match create_payment(&app, &caller, new, None).await.unwrap() {

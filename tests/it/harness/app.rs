@@ -228,6 +228,7 @@ impl TestApp {
             payer: PayerDetails::default(),
             bvn: None,
             webhook_url: format!("https://{}/hook", merchant.website.host),
+            return_url: None,
             website: merchant.website.clone(),
         }
     }

@@ -183,6 +183,9 @@ fn asked(ask: &Ask, found: &PaymentTimeline) -> Facts {
             facts = facts.fact(label, Cell::text(text));
         }
     }
+    if let Some(url) = &view.checkout_url {
+        facts = facts.fact("Checkout page", Cell::link(url, url));
+    }
     let kind = if payment.kind == PaymentKind::Wallet { "From a wallet" } else { "Bank transfer" };
     facts
         .fact("How", Cell::text(kind))

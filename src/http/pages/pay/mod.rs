@@ -12,7 +12,7 @@ mod after_form;
 mod answer;
 mod astray;
 mod codes;
-mod figures;
+pub(super) mod figures;
 mod form;
 mod look;
 mod outcome;

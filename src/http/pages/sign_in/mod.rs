@@ -8,7 +8,7 @@ pub mod me;
 mod own;
 mod passkey;
 mod passkeys;
-mod qr;
+pub(super) mod qr;
 pub mod register;
 pub mod registered;
 pub mod welcome;
