@@ -7,6 +7,7 @@
 use crate::app::App;
 use crate::domain::account::ReceivingAccount;
 use crate::domain::alert::Authenticity;
+use crate::domain::arrival::ArrivalKind;
 use crate::domain::merchant::Mode;
 use crate::domain::money::Money;
 use crate::domain::payment::{Payment, Status};
@@ -15,6 +16,7 @@ use crate::ops::OpError;
 use crate::ops::paging::{Cursor, PAGE_ROWS, Page, PageSize, Place, page_of};
 use crate::ops::payments::by_hand::{AskedAt, ByHand, ByHandRefused, ask_for_payment};
 use crate::ops::payments::read::find_payment;
+use crate::store::StoreError;
 pub use crate::store::tables::till::{TOTALLED_MAX, TillRow, TillTotal, Tills, ToldByBank};
 
 /// A till rings for a payment that was approved at most so long ago: longer than a connection is usually away.
@@ -28,6 +30,8 @@ pub const WAITING_SHOWN: usize = 6;
 /// Sales that were just paid; a shop with more in ten minutes has more than one counter.
 const PAID_SHOWN: usize = 60;
 const REVERSED_SHOWN: usize = 3;
+/// Sales for which money waits for a person.
+const CAME_SHOWN: usize = 12;
 /// Sales that were asked for before the day and paid on it.
 const CARRIED_SHOWN: usize = 20;
 
@@ -55,6 +59,15 @@ pub enum PaidBy {
     Person { signed: bool },
 }
 
+/// Money that came for a sale and that no rule may take: a person decides.
+#[derive(Clone, Debug)]
+pub struct CameForSale {
+    pub payment: Payment,
+    pub kind: ArrivalKind,
+    pub received: Money,
+    pub occurred_at: Timestamp,
+}
+
 /// A sale with what is shown of it.
 #[derive(Clone, Debug)]
 pub struct Sale {
@@ -74,6 +87,8 @@ pub struct TillView {
     /// Approved within [`RINGS_FOR`], the last one first.
     pub paid: Vec<Sale>,
     pub reversed: Vec<Sale>,
+    /// Newest first; one for each sale.
+    pub came: Vec<CameForSale>,
     pub today: Page<Sale>,
     pub carried: Vec<Sale>,
 }
@@ -103,10 +118,11 @@ fn paid_by(row: &TillRow) -> PaidBy {
 pub async fn view_till(app: &App, tills: Tills, cursor: Option<Cursor>) -> Result<TillView, OpError> {
     let (now, store) = (app.now(), &app.store);
     let day = Timestamp::begin_of_lagos_day(now.lagos_day());
-    let (waiting, paid, reversed, total, today, carried) = tokio::try_join!(
+    let (waiting, paid, reversed, came, total, today, carried) = tokio::try_join!(
         store.till_waiting(tills, (now - WAITS_IN_VIEW, now), WAITING_SHOWN),
         store.till_paid(tills, (now - RINGS_FOR, Timestamp::MAX), PAID_SHOWN),
         store.till_reversed(tills, now - REVERSAL_IN_VIEW, REVERSED_SHOWN),
+        came_for_sales(app, tills),
         store.till_total(tills, day),
         sales_of_day(app, tills, day, cursor, PAGE_ROWS),
         store.till_paid(tills, (day, day), CARRIED_SHOWN),
@@ -126,9 +142,27 @@ pub async fn view_till(app: &App, tills: Tills, cursor: Option<Cursor>) -> Resul
         waiting: sales(waiting),
         paid,
         reversed: sales(reversed),
+        came,
         today: today.map(sale),
         carried: sales(carried),
     })
+}
+
+/// What waits for a person, of sales that can still be paid.
+async fn came_for_sales(app: &App, tills: Tills) -> Result<Vec<CameForSale>, StoreError> {
+    let mut all: Vec<CameForSale> = Vec::new();
+    for arrival in app.store.open_arrivals_of_till(tills, CAME_SHOWN).await? {
+        if all.iter().any(|one| one.payment.id == arrival.payment_id) {
+            continue;
+        }
+        let Some(payment) = app.store.payment(arrival.payment_id).await? else { continue };
+        if payment.status == Status::Approved {
+            continue;
+        }
+        let (kind, received) = (arrival.kind_now(&payment), arrival.received);
+        all.push(CameForSale { payment, kind, received, occurred_at: arrival.occurred_at });
+    }
+    Ok(all)
 }
 
 /// The sales that were asked for since a day began, newest first, so many of them.
@@ -138,7 +172,7 @@ pub async fn sales_of_day(
     day: Timestamp,
     cursor: Option<Cursor>,
     rows: usize,
-) -> Result<Page<TillRow>, crate::store::StoreError> {
+) -> Result<Page<TillRow>, StoreError> {
     let cursor = cursor.unwrap_or(Cursor::BEGIN);
     let found = app.store.till_day(tills, day, cursor.place, rows + 1).await?;
     let placed = found.into_iter().map(|row| (Place { at: row.payment.created_at, id: row.payment.id }, row));

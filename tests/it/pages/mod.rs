@@ -1,7 +1,7 @@
 //! What the pages of people who sign in are made of: what they load, and every component, looked at in a browser.
 
 mod assets;
-mod axe;
+pub mod axe;
 mod contrast;
 mod dashboard_acts;
 mod dashboard_routes;
