@@ -112,9 +112,10 @@ async fn create(world: &World, dice: &mut Dice) -> Option<Payment> {
         payer_name: people::name(dice),
         payer: PayerDetails::default(),
         bvn: None,
-        webhook_url: format!("{}/hook", merchant.website.url),
+        webhook_url: Some(format!("{}/hook", merchant.website.url)),
+        website: Some(merchant.website.clone()),
+        till_user_id: None,
         return_url: None,
-        website: merchant.website.clone(),
     };
     match create_payment(&world.app, &caller, new, None).await.expect("a store") {
         Created::Payment(view) => Some(view.payment),

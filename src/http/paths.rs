@@ -53,6 +53,9 @@ pub const DASHBOARD: &str = "/dashboard";
 pub const DASHBOARD_PAYMENTS: &str = "/dashboard/payments";
 pub const DASHBOARD_NEW_PAYMENT: &str = "/dashboard/payments/new";
 pub const DASHBOARD_PAYMENT: &str = "/dashboard/payments/{transaction_id}";
+/// The screen on a shop's counter, and what it follows.
+pub const DASHBOARD_TILL: &str = "/dashboard/till";
+pub const DASHBOARD_TILL_EVENTS: &str = "/dashboard/till/events";
 pub const DASHBOARD_BALANCE: &str = "/dashboard/balance";
 pub const DASHBOARD_PAYOUTS: &str = "/dashboard/payouts";
 pub const DASHBOARD_WALLET: &str = "/dashboard/wallet";
@@ -86,7 +89,7 @@ pub const OPERATOR_AUDIT: &str = "/operator/audit";
 pub const UNROUTED: &str = "unrouted";
 
 /// Names that logs and metrics know.
-pub const ROUTES: [&str; 68] = [
+pub const ROUTES: [&str; 70] = [
     PAYMENT_REQUEST,
     PAYMENT,
     PAYMENT_AMOUNT,
@@ -124,6 +127,8 @@ pub const ROUTES: [&str; 68] = [
     DASHBOARD_PAYMENTS,
     DASHBOARD_NEW_PAYMENT,
     DASHBOARD_PAYMENT,
+    DASHBOARD_TILL,
+    DASHBOARD_TILL_EVENTS,
     DASHBOARD_BALANCE,
     DASHBOARD_PAYOUTS,
     DASHBOARD_WALLET,

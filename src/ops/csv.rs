@@ -23,6 +23,7 @@ use crate::ops::payments::browse::{self as payments, Browse, BrowseRefused, is_t
 use crate::ops::payouts::browse::{PayoutFilter, payouts_within};
 use crate::ops::people::members::members;
 use crate::ops::people::users::{Which, browse_users};
+use crate::ops::till::sales_of_day;
 use crate::ops::webhooks::browse::{self as webhooks, DeliveryFilter};
 use crate::ops::webhooks::deliveries::{Attempt, Delivery, DeliveryStatus};
 
@@ -62,6 +63,8 @@ pub enum CsvSource {
     Websites(i64),
     /// Of a business.
     Members(i64),
+    /// The sales of a business's tills, in a mode, since a day began.
+    Till(i64, Mode, Timestamp),
     /// That fit what is looked for.
     Businesses(String),
     /// Retired ones or those in use; of a business if one is given.
@@ -182,6 +185,11 @@ impl CsvReader {
                 members(app, *business_id).await?.iter().for_each(|one| lists::member(&mut csv, one));
                 None
             }
+            CsvSource::Till(business_id, mode, day) => {
+                let page = sales_of_day(app, (*business_id, *mode), *day, cursor, PIECE.rows).await?;
+                page.rows.iter().for_each(|one| lists::sale(&mut csv, one, app.now()));
+                written(page.next)
+            }
             CsvSource::Businesses(query) => {
                 let page = browse_businesses(app, query, after_id).await?;
                 page.rows.iter().for_each(|one| lists::business(&mut csv, one));
@@ -221,6 +229,7 @@ impl CsvReader {
             CsvSource::Keys(_) => &lists::KEY,
             CsvSource::Websites(_) => &lists::WEBSITE,
             CsvSource::Members(_) => &lists::MEMBER,
+            CsvSource::Till(..) => &lists::SALE,
             CsvSource::Businesses(_) => &lists::BUSINESS,
             CsvSource::Accounts(..) => &lists::ACCOUNT,
             CsvSource::Users => &lists::USER,

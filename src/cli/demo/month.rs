@@ -193,9 +193,10 @@ impl Month<'_> {
             payer_name: plan.payer.clone(),
             payer: PayerDetails::default(),
             bvn: None,
-            webhook_url: self.shop.hook.clone(),
+            webhook_url: Some(self.shop.hook.clone()),
+            website: Some(self.website.clone()),
+            till_user_id: None,
             return_url: None,
-            website: self.website.clone(),
         };
         match create_payment(self.app, &self.caller, new, None).await? {
             Created::Payment(view) => Ok(Some(view.payment.transaction_id)),

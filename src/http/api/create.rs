@@ -111,9 +111,10 @@ async fn work(
         payer_name: wire.payer_name,
         payer: wire.payer,
         bvn: wire.bvn,
-        webhook_url: wire.webhook_url,
+        webhook_url: Some(wire.webhook_url),
+        website: Some(website),
+        till_user_id: None,
         return_url,
-        website,
     };
     match create_payment(&http.app, &admitted.caller, new, remember.as_ref()).await? {
         Created::Payment(view) => Ok(Answer::created(render(&view).1)),

@@ -6,6 +6,7 @@
 //! watches and then reads, so that nothing happens in between; whoever is rung for reads again. Bells that ring while
 //! somebody reads are one bell: nothing piles up for a slow reader.
 
+pub mod beat;
 pub mod stream;
 
 use std::collections::HashMap;

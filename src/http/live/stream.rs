@@ -30,7 +30,7 @@ const LOOKS_EVERY: Duration = Duration::from_secs(1);
 const COMMENT: &[u8] = b":\n\n";
 
 /// A proxy must hand each event on as it comes.
-const UNBUFFERED: HeaderName = HeaderName::from_static("x-accel-buffering");
+pub const UNBUFFERED: HeaderName = HeaderName::from_static("x-accel-buffering");
 
 /// Marks an answer as one that goes on for long: its connection asks that the client goes on taking it, not that it is
 /// taken within a time.

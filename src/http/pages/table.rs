@@ -112,6 +112,8 @@ pub const TABLE: &[Route] = &[
     dashboard(paths::DASHBOARD_PAYMENTS, DashboardPage::Payments, MemberRight::ReadPayments),
     dashboard(paths::DASHBOARD_NEW_PAYMENT, DashboardPage::NewPayment, MemberRight::ReadPayments),
     dashboard(paths::DASHBOARD_PAYMENT, DashboardPage::Payment, MemberRight::ReadPayments),
+    dashboard(paths::DASHBOARD_TILL, DashboardPage::Till, MemberRight::UseTill),
+    dashboard(paths::DASHBOARD_TILL_EVENTS, DashboardPage::TillEvents, MemberRight::UseTill),
     dashboard(paths::DASHBOARD_BALANCE, DashboardPage::Balance, MemberRight::ReadMoney),
     dashboard(paths::DASHBOARD_PAYOUTS, DashboardPage::Payouts, MemberRight::ReadMoney),
     dashboard(paths::DASHBOARD_WALLET, DashboardPage::Wallet, MemberRight::ReadPayments),

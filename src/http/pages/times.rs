@@ -59,6 +59,11 @@ impl Zone {
         self.written(at, "%H:%M")
     }
 
+    /// `14:35:07`.
+    pub fn second(&self, at: Timestamp) -> Time {
+        self.written(at, "%H:%M:%S")
+    }
+
     /// `2026-11-22`, for a field of a form.
     pub fn date(&self, at: Timestamp) -> String {
         self.written(at, "%Y-%m-%d").text

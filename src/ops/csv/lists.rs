@@ -10,6 +10,7 @@ use crate::ops::merchants::businesses::BusinessRow;
 use crate::ops::payouts::browse::PayoutRow;
 use crate::ops::people::members::Member;
 use crate::ops::people::users::Listed;
+use crate::ops::till::{PaidBy, SaleState, TillRow, state_of};
 
 pub(super) const KEY: [&str; 9] =
     ["id", "label", "begins_with", "mode", "rights", "state", "created_at", "expires_at", "last_used_at"];
@@ -65,6 +66,46 @@ pub(super) fn act_of_all(csv: &mut Csv, one: &OperatorAct) {
         .words(&one.subject)
         .some_words(Some(&one.reason))
         .plain(one.business_id)
+        .end();
+}
+
+pub(super) const SALE: [&str; 11] = [
+    "transaction_id",
+    "asked_at",
+    "asked_by",
+    "payer_name",
+    "amount_naira",
+    "state",
+    "received_naira",
+    "paid_by",
+    "approved_at",
+    "proven",
+    "reversed_at",
+];
+
+pub(super) fn sale(csv: &mut Csv, one: &TillRow, now: Timestamp) {
+    let payment = &one.payment;
+    let (state, proven) = match state_of(one, now) {
+        SaleState::Waits => ("waiting", None),
+        SaleState::Expired => ("expired", None),
+        SaleState::Ended => ("rejected", None),
+        SaleState::Reversed => ("reversed", None),
+        SaleState::Paid(PaidBy::Bank) => ("paid", Some("bank")),
+        SaleState::Paid(PaidBy::Operator) => ("paid", Some("operator")),
+        SaleState::Paid(PaidBy::Person { .. }) => ("paid", Some("person")),
+    };
+    let named = one.told.as_ref().and_then(|told| told.payer_name.as_ref());
+    csv.words(&payment.transaction_id)
+        .plain(Some(payment.created_at))
+        .some_words(one.asked_by.as_ref())
+        .words(&payment.payer_name)
+        .plain(Some(payment.amount))
+        .plain(Some(state))
+        .plain(payment.received)
+        .some_words(named)
+        .plain(payment.approved_at)
+        .plain(proven)
+        .plain(payment.reversed_at)
         .end();
 }
 

@@ -35,10 +35,13 @@ pub struct NewPayment {
     pub payer_name: String,
     pub payer: PayerDetails,
     pub bvn: Option<String>,
-    pub webhook_url: String,
+    /// `None`: the event goes to the business's own address, or is kept where there is none.
+    pub webhook_url: Option<String>,
+    pub website: Option<Website>,
+    /// Who asks at the till of the shop.
+    pub till_user_id: Option<i64>,
     /// Where the checkout page leads afterwards; has been checked too.
     pub return_url: Option<String>,
-    pub website: Website,
 }
 
 /// What became of the request.
@@ -93,7 +96,7 @@ pub(super) async fn create_noted(
     let unit = unit.steps(noted(&payment));
     let account_id = account.id;
     let checkout_url = checkout_url(app, &payment);
-    let view = PaymentView { payment, account: Some(account), website: Some(new.website), checkout_url };
+    let view = PaymentView { payment, account: Some(account), website: new.website, checkout_url };
     let unit = unit.steps(remember.map(|remember| remember.step(&view)));
     match app.store.apply(unit).await? {
         Applied::Done(_) => {
@@ -116,7 +119,8 @@ async fn draft(
     new: &NewPayment,
     now: Timestamp,
 ) -> Result<Option<Payment>, OpError> {
-    let schedule: Schedule = new.website.schedule.unwrap_or(caller.business.schedule);
+    let schedule: Schedule =
+        new.website.as_ref().and_then(|site| site.schedule).unwrap_or(caller.business.schedule);
     let Some(quote) = quote_within(app, new.base, &schedule) else { return Ok(None) };
     let id = app.store.id(IdKind::Payment).await?;
     Ok(Some(Payment::requested(TransferRequest {
@@ -132,8 +136,9 @@ async fn draft(
         payer_name: new.payer_name.clone(),
         payer: new.payer.clone(),
         webhook_url: new.webhook_url.clone(),
-        website_id: Some(new.website.id),
+        website_id: new.website.as_ref().map(|site| site.id),
         account_id: None,
+        till_user_id: new.till_user_id,
         link: Some(fresh_link(app, id, new.return_url.clone())),
         at: now,
         expiry: app.config.payments.expiry,

@@ -74,6 +74,7 @@ pub(in crate::store) const MIGRATIONS: &[Migration] = migrations![
     "0043_payouts",
     "0044_arrivals",
     "0045_checkout_links",
+    "0046_till",
 ];
 
 impl Migration {
@@ -301,6 +302,7 @@ mod tests {
         ("0043_payouts", "c96993f54ff6bda958c3c68bb147475c513e9cde20f6403633601e5a921b9747"),
         ("0044_arrivals", "efe1904cbf95a21cabf08d115d0bfc6baba75b8268f4f0ac9618fb9f55790d13"),
         ("0045_checkout_links", "d411b52c624e8a1c2dbb0feab3c7f2fe89fe36c4d2affc3729f182be1204d596"),
+        ("0046_till", "1074a25edb7f5edb1940510eaa4b03b2d02fa2f40ce67940619b85ea3c274c18"),
     ];
 
     #[test]

@@ -5,6 +5,7 @@
 //! his own guard, and needs to have read none of them. For that order among statements the insert is a plain one.
 
 use crate::domain::arrival::{Arrival, ArrivalEnd, ArrivalKind};
+use crate::domain::merchant::Mode;
 use crate::domain::payment::Payment;
 use crate::domain::time::Timestamp;
 use crate::store::engine::sql::statements;
@@ -44,6 +45,11 @@ statements! {
     }
     OPEN_OF_PAYMENT: query {
         concat!("select ", columns!(), " from arrivals where payment_id = $1 and ended_at is null order by id limit $2")
+    }
+    OPEN_OF_TILL: query {
+        concat!("select ", columns!(), " from arrivals where business_id = $1 and ended_at is null and exists \
+                 (select 1 from payments p where p.id = arrivals.payment_id and p.mode = $2 and p.till_user_id is not null) \
+                 order by id desc limit $3")
     }
     OPEN_OF_BUSINESS: query {
         concat!("select ", columns!(), " from arrivals where business_id = $1 and ended_at is null \
@@ -111,6 +117,16 @@ impl Store {
     pub async fn open_arrivals(&self, payment_id: i64) -> Result<Vec<Arrival>, StoreError> {
         let params = vec![payment_id.into(), OF_PAYMENT_MAX.into()];
         self.read(&OPEN_OF_PAYMENT, params).await?.into_iter().map(decode).collect()
+    }
+
+    /// What waits for sales at the tills of a business, the newest first.
+    pub async fn open_arrivals_of_till(
+        &self,
+        (business_id, mode): (i64, Mode),
+        limit: usize,
+    ) -> Result<Vec<Arrival>, StoreError> {
+        let params = vec![business_id.into(), mode.as_str().into(), (limit as i64).into()];
+        self.read(&OPEN_OF_TILL, params).await?.into_iter().map(decode).collect()
     }
 
     /// What waits for payments of a business, of either mode, the newest first.

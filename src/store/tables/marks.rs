@@ -20,25 +20,52 @@ statements! {
          where a.business_id = businesses.id and a.ended_at is null order by a.id desc limit 50) as l) as arrivals"
         by id: Int
     }
+    // Of what was asked for last and of what was approved last: a sale of this morning is approved among many others.
+    TILL_MARK: lookup(businesses) {
+        "id, (select cast(coalesce(sum(l.version + l.id), 0) as bigint) from (select p.version, p.id from payments p \
+         where p.business_id = businesses.id and p.mode = 'live' and p.till_user_id is not null \
+         order by p.created_at desc, p.id desc limit 50) as l) as asked, \
+         (select cast(coalesce(sum(l.version + l.id), 0) as bigint) from (select p.version, p.id from payments p \
+         where p.business_id = businesses.id and p.mode = 'test' and p.till_user_id is not null \
+         order by p.created_at desc, p.id desc limit 50) as l) as tried, \
+         (select cast(coalesce(sum(l.version + l.id), 0) as bigint) from (select p.version, p.id from payments p \
+         where p.business_id = businesses.id and p.mode = 'live' and p.till_user_id is not null \
+         and p.approved_at is not null order by p.approved_at desc, p.id desc limit 20) as l) as paid, \
+         (select cast(coalesce(sum(l.id), 0) as bigint) from (select a.id from arrivals a \
+         where a.business_id = businesses.id and a.ended_at is null order by a.id desc limit 50) as l) as arrivals"
+        by id: Int
+    }
 }
 
 /// Says nothing but by being another one than before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Mark([i64; 3]);
+pub struct Mark([i64; 4]);
 
 fn of_payment(row: Row) -> Result<(i64, Mark), StoreError> {
     let mut r = row.reader("payments");
-    let mark = Mark([r.int("version")?, r.int("last_arrival")?, r.int("open_arrivals")?]);
+    let mark = Mark([r.int("version")?, r.int("last_arrival")?, r.int("open_arrivals")?, 0]);
     Ok((r.int("id")?, mark))
 }
 
 fn of_business(row: Row) -> Result<(i64, Mark), StoreError> {
     let mut r = row.reader("businesses");
-    let mark = Mark([r.int("versions")?, r.int("ids")?, r.int("arrivals")?]);
+    let mark = Mark([r.int("versions")?, r.int("ids")?, r.int("arrivals")?, 0]);
+    Ok((r.int("id")?, mark))
+}
+
+fn of_till(row: Row) -> Result<(i64, Mark), StoreError> {
+    let mut r = row.reader("businesses");
+    let mark = Mark([r.int("asked")?, r.int("tried")?, r.int("paid")?, r.int("arrivals")?]);
     Ok((r.int("id")?, mark))
 }
 
 impl Store {
+    /// The marks of the tills of these businesses, those that exist.
+    pub async fn till_marks(&self, ids: &[i64]) -> Result<Vec<(i64, Mark)>, StoreError> {
+        let keys = ids.iter().map(|id| vec![(*id).into()]).collect();
+        self.look_up_all(&TILL_MARK, keys).await?.into_iter().map(of_till).collect()
+    }
+
     /// The marks of these payments, those that exist.
     pub async fn payment_marks(&self, ids: &[i64]) -> Result<Vec<(i64, Mark)>, StoreError> {
         let keys = ids.iter().map(|id| vec![(*id).into()]).collect();

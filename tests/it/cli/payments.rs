@@ -29,9 +29,10 @@ pub(super) async fn pay(app: &App, key: &str, transaction_id: &str, naira: i64, 
         payer_name: payer.into(),
         payer: PayerDetails::default(),
         bvn: None,
-        webhook_url: format!("https://{}/hook", website.host),
+        webhook_url: Some(format!("https://{}/hook", website.host)),
+        website: Some(website),
+        till_user_id: None,
         return_url: None,
-        website,
     };
     let created = create_payment(app, &caller, new, None).await.unwrap();
     assert!(matches!(created, Created::Payment(_)), "{created:?}");

@@ -227,9 +227,10 @@ impl TestApp {
             payer_name: payer.into(),
             payer: PayerDetails::default(),
             bvn: None,
-            webhook_url: format!("https://{}/hook", merchant.website.host),
+            webhook_url: Some(format!("https://{}/hook", merchant.website.host)),
+            website: Some(merchant.website.clone()),
+            till_user_id: None,
             return_url: None,
-            website: merchant.website.clone(),
         }
     }
 

@@ -324,6 +324,14 @@ impl Browser {
         (size["width"].as_f64().unwrap(), size["height"].as_f64().unwrap())
     }
 
+    /// Bytes that scripts hold and elements that the page holds, when what nobody holds was let go of.
+    pub fn held(&self) -> (f64, f64) {
+        self.command("HeapProfiler.collectGarbage", json!({}));
+        let heap = self.command("Runtime.getHeapUsage", json!({}))["usedSize"].as_f64().unwrap();
+        let nodes = self.command("Memory.getDOMCounters", json!({}))["nodes"].as_f64().unwrap();
+        (heap, nodes)
+    }
+
     /// Keeps a picture of the whole page, where that is asked for.
     pub fn picture(&self, name: &str) {
         self.keep_picture(name, true);

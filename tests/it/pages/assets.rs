@@ -1,6 +1,6 @@
 //! What pages load: kept for good under the address with its hash, and nothing else is there.
 
-use tillbell::http::pages::assets::{HTMX, SCRIPT, STYLE};
+use tillbell::http::pages::assets::{HTMX, SCRIPT, STYLE, TILL_SCRIPT, TILL_STYLE};
 use tillbell::serve::Roles;
 
 use crate::wallet_pages::site::{DEV, Site};
@@ -12,6 +12,8 @@ on_both! {
             (&STYLE, "text/css; charset=utf-8"),
             (&HTMX, "text/javascript; charset=utf-8"),
             (&SCRIPT, "text/javascript; charset=utf-8"),
+            (&TILL_STYLE, "text/css; charset=utf-8"),
+            (&TILL_SCRIPT, "text/javascript; charset=utf-8"),
         ] {
             let (status, headers, body) = site.exchange("GET", &asset.address(), &[], None).await;
             assert_eq!(status, 200, "{}", asset.address());

@@ -176,7 +176,7 @@ on_both! {
         shops.close().await;
     }
 
-    async fn the_overview_leads_to_the_first_payment_and_the_cashier_is_told_what_awaits(db: TestDatabase) {
+    async fn the_overview_leads_to_the_first_payment_and_the_cashier_to_the_till(db: TestDatabase) {
         let shops = Shops::new(db).await;
         let mut visitor = shops.owner().await;
         let page = visitor.get("/dashboard").await;
@@ -195,8 +195,8 @@ on_both! {
         assert!(wallet.text_of("main").contains("Only the operator switches it on"), "{}", wallet.text_of("main"));
         let mut cashier = shops.pages.visitor();
         let till = cashier.sign_in(&of_role(MemberRole::Cashier), crate::people::PASSWORD).await;
-        till.is(200, "Your till");
-        assert!(till.text_of("main").contains("It is not ready yet") && !till.body.contains("/dashboard/payments"));
+        till.is(200, "Till of kudu.example Ltd");
+        assert!(till.text_of("main").contains("Ready") && !till.body.contains("/dashboard/payments"));
         shops.close().await;
     }
 }

@@ -163,7 +163,8 @@ impl World {
             (_, Who::Staff(_)) => Person::Staff,
         };
         let all = match route.path {
-            "/" | "/sign-out" => Vec::new(),
+            // The last one is no page: a stream.
+            "/" | "/sign-out" | "/dashboard/till/events" => Vec::new(),
             "/operator/wallets" => vec![format!("{path}?wallet={}", self.wallet), path],
             "/operator/alerts" => vec![format!("{path}?state=all"), path],
             "/dashboard/payments" => vec![format!("{path}?q=nobody"), path],

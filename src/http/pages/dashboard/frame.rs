@@ -8,14 +8,15 @@ use crate::http::pages::layout::{Frame, ModeSwitch, Place, Way, link};
 use crate::http::pages::parts::{Link, Pager};
 use crate::http::paths::{
     DASHBOARD, DASHBOARD_ACTIVITY, DASHBOARD_BALANCE, DASHBOARD_KEYS, DASHBOARD_PAYMENTS, DASHBOARD_PAYOUTS,
-    DASHBOARD_REQUESTS, DASHBOARD_SETTINGS, DASHBOARD_TEAM, DASHBOARD_WALLET, DASHBOARD_WEBHOOKS,
-    DASHBOARD_WEBSITES,
+    DASHBOARD_REQUESTS, DASHBOARD_SETTINGS, DASHBOARD_TEAM, DASHBOARD_TILL, DASHBOARD_WALLET,
+    DASHBOARD_WEBHOOKS, DASHBOARD_WEBSITES,
 };
 use crate::ops::paging::Page;
 
 /// The ways of the dashboard: where, what it is called, who has it, and the heading of a group that it begins.
-const WAYS: [(&str, &str, MemberRight, Option<&str>); 12] = [
-    (DASHBOARD, "Overview", MemberRight::Enter, None),
+const WAYS: [(&str, &str, MemberRight, Option<&str>); 13] = [
+    (DASHBOARD, "Overview", MemberRight::ReadPayments, None),
+    (DASHBOARD_TILL, "Till", MemberRight::UseTill, None),
     (DASHBOARD_PAYMENTS, "Payments", MemberRight::ReadPayments, None),
     (DASHBOARD_BALANCE, "Balance", MemberRight::ReadMoney, None),
     (DASHBOARD_PAYOUTS, "Payouts", MemberRight::ReadMoney, None),

@@ -17,6 +17,9 @@ pub mod payouts;
 pub mod requests;
 pub mod settings;
 pub mod team;
+pub mod till;
+pub mod till_events;
+mod till_live;
 pub mod wallet;
 pub mod webhook;
 pub mod webhooks;
@@ -34,6 +37,8 @@ pub enum DashboardPage {
     Payments,
     NewPayment,
     Payment,
+    Till,
+    TillEvents,
     Balance,
     Payouts,
     Wallet,
@@ -53,6 +58,8 @@ pub async fn answer(ask: &Ask, page: DashboardPage) -> Result<Response, OpError>
         DashboardPage::Payments => Box::pin(payments::answer(ask)).await,
         DashboardPage::NewPayment => Box::pin(new_payment::answer(ask)).await,
         DashboardPage::Payment => Box::pin(payment::answer(ask)).await,
+        DashboardPage::Till => Box::pin(till::answer(ask)).await,
+        DashboardPage::TillEvents => Box::pin(till_events::answer(ask)).await,
         DashboardPage::Balance => Box::pin(balance::answer(ask)).await,
         DashboardPage::Payouts => Box::pin(payouts::answer(ask)).await,
         DashboardPage::Wallet => Box::pin(wallet::answer(ask)).await,

@@ -1,5 +1,5 @@
-//! `/dashboard`: what is left to set up, how the last days went, and what needs a hand. Who may only use the till is
-//! told what awaits.
+//! `/dashboard`: what is left to set up, how the last days went, and what needs a hand. Who may only use the till
+//! is led there.
 
 use askama::Template;
 use axum::response::Response;
@@ -18,7 +18,7 @@ use crate::http::pages::plain::unknown;
 use crate::http::pages::text::{Text, counted, grouped, percent};
 use crate::http::pages::times::age;
 use crate::http::paths::{
-    DASHBOARD, DASHBOARD_KEYS, DASHBOARD_NEW_PAYMENT, DASHBOARD_PAYMENTS, DASHBOARD_WEBHOOKS,
+    DASHBOARD, DASHBOARD_KEYS, DASHBOARD_NEW_PAYMENT, DASHBOARD_PAYMENTS, DASHBOARD_TILL, DASHBOARD_WEBHOOKS,
     DASHBOARD_WEBSITES,
 };
 use crate::ops::OpError;
@@ -44,13 +44,6 @@ struct Overview {
     as_of: Text,
 }
 
-#[derive(Template)]
-#[template(path = "dashboard/cashier.html")]
-struct Cashier {
-    frame: Frame,
-    business: Text,
-}
-
 /// Something that is done or to be done, and where.
 struct ToDo {
     badge: Badge,
@@ -62,9 +55,7 @@ struct ToDo {
 pub async fn answer(ask: &Ask) -> Result<Response, OpError> {
     let Some(here) = &ask.here else { return Ok(unknown(ask)) };
     if !here.may(MemberRight::ReadPayments) {
-        let page =
-            Cashier { frame: frame(ask, here, "Your till", DASHBOARD), business: (&here.at.business).into() };
-        return Ok(ask.html(StatusCode::OK, &page));
+        return Ok(ask.see(&here.link(DASHBOARD_TILL, &[]), None));
     }
     let app = ask.app();
     let days = days_of(ask);

@@ -1,0 +1,6 @@
+//! The till: payments without an address that is told of them, and the screen on a shop's counter.
+
+mod browsing;
+mod forms;
+mod without_address;
+mod world;
