@@ -157,7 +157,7 @@ pub(in crate::store) fn decode_from(r: &mut Reader) -> Result<Payment, StoreErro
         name_mismatch: r.flag("is_name_mismatch")?,
         wallet_id: r.opt_int("wallet_id")?,
         till_user_id: r.opt_int("till_user_id")?,
-        link: link(&mut r)?,
+        link: link(r)?,
     })
 }
 
