@@ -424,6 +424,12 @@ fn server(raw: RawServer) -> Result<Server, ConfigError> {
                  server.public_url = {url} is not a loopback address"
             )));
         }
+        if parsed.path() != "/" || parsed.query().is_some() || parsed.fragment().is_some() {
+            return Err(ConfigError(format!(
+                "server.public_url = {url} has something behind the host, but pages lie at the top of theirs: name the host \
+                 alone, such as https://pay.example.com, and give tillbell a host or a port of its own"
+            )));
+        }
         if parsed.scheme() != "https" && !loopback {
             return Err(ConfigError(format!(
                 "customers type their PINs on the pages under server.public_url, so it must begin with https://; \

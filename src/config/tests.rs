@@ -103,6 +103,8 @@ fn mistakes_are_named() {
         ),
         ("[server]\nlisten = \"0.0.0.0:80\"", "plain HTTP"),
         ("[server]\ndev = true\npublic_url = \"https://pay.example.com\"", "server.dev"),
+        ("[server]\npublic_url = \"https://example.com/pay\"", "name the host alone"),
+        ("[server]\npublic_url = \"https://example.com/?a\"", "name the host alone"),
         ("[server]\ntls_cert = \"a.pem\"", "must be set together"),
         ("[secret]\nkey = \"abc\"", "64 hexadecimal"),
         ("[webhooks]\nallow_networks = [\"10.0.0.0/40\"]", "webhooks.allow_networks"),

@@ -1,5 +1,5 @@
 //! What is over is forgotten after a stated time: finished jobs, the log of webhook attempts, refused requests,
-//! sessions, notices and mails, registrations, and approvals by the minute.
+//! sessions, notices and mails, registrations, forms that count once, and approvals by the minute.
 //!
 //! Nothing that is money or proof goes. The row of a delivery stays, as its event does: it says that the merchant was
 //! told, and lets a person send it again. Attempts of a delivery that is not over stay, whatever their age. Several
@@ -13,7 +13,7 @@ use crate::ops::figures::refused::REQUESTS_KEPT;
 use crate::ops::figures::roll_up::forget_minutes;
 use crate::store::StoreError;
 use crate::store::tables::{
-    deliveries, jobs, notices, outgoing_mails, passkeys, refused, registrations, sessions,
+    deliveries, jobs, notices, outgoing_mails, passkeys, refused, registrations, sent_forms, sessions,
 };
 
 /// Units of each kind in one run; the next run goes on.
@@ -30,6 +30,9 @@ const MAILS_KEPT: Span = Span::days(30);
 const CHALLENGES_KEPT: Span = Span::minutes(10);
 /// Registrations: their link works for a day, and says for some days more that it is over.
 const REGISTRATIONS_KEPT: Span = Span::days(7);
+
+/// A session ends within twelve hours, and its forms with it.
+const SENT_FORMS_KEPT: Span = Span::days(1);
 
 /// How much one run forgot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -51,6 +54,7 @@ pub async fn forget_old(app: &App) -> Result<Forgotten, OpError> {
     in_steps(notices::FORGET_BATCH, || store.forget_notices(now - NOTICES_KEPT)).await?;
     in_steps(outgoing_mails::FORGET_BATCH, || store.forget_mails(now - MAILS_KEPT)).await?;
     in_steps(registrations::FORGET_BATCH, || store.forget_registrations(now - REGISTRATIONS_KEPT)).await?;
+    in_steps(sent_forms::FORGET_BATCH, || store.forget_sent_forms(now - SENT_FORMS_KEPT)).await?;
     forget_minutes(app).await?;
     Ok(Forgotten { jobs, attempts, refused, sessions })
 }

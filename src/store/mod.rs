@@ -101,6 +101,7 @@ pub fn statements() -> Vec<&'static Sql> {
         tables::passkeys::ALL,
         tables::registrations::ALL,
         tables::seals::ALL,
+        tables::sent_forms::ALL,
         tables::settlements::ALL,
         tables::statement::ALL,
         tables::till::ALL,

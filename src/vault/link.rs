@@ -121,6 +121,11 @@ impl Vault {
             .collect()
     }
 
+    /// The token of the link that a mail brings to who has forgotten a password; the same whenever it is made.
+    pub fn reset_token(&self, mail_id: i64, nonce: &[u8]) -> Zeroizing<String> {
+        Zeroizing::new(URL_SAFE_NO_PAD.encode(self.of_row("password link", mail_id, nonce)))
+    }
+
     /// Under what wrong passwords are counted: of an e-mail address, or of an address on the net.
     pub fn sign_in_key(&self, of: &str, value: &str) -> [u8; 32] {
         self.keyed("sign-in count", format!("{of} {value}").as_bytes())

@@ -6,7 +6,7 @@ use tillbell::ops::people::invite::invite_member;
 use tillbell::ops::people::links::{make_reset_link, set_password};
 use tillbell::ops::people::sessions::businesses_of;
 use tillbell::ops::people::sign_in::SignInRefused;
-use tillbell::ops::people::users::{Place, UserRefusal, reset_user};
+use tillbell::ops::people::users::{Place, UserRefusal, add_user, reset_user};
 
 use crate::harness::app::{TestApp, world};
 use crate::people::{EMAIL, OTHER, PASSWORD, added, refused, session, signed_in, token_of};
@@ -45,13 +45,30 @@ on_both! {
             let added = invite_member(&t.app, "m@adire.example", shop.id, email, MemberRole::Viewer).await.unwrap().unwrap();
             set_password(&t.app, &token_of(&added), PASSWORD).await.unwrap().unwrap();
             let link = match by_mail {
-                true => make_reset_link(&t.app, email).await.unwrap().unwrap().to_string(),
+                true => make_reset_link(&t.app, email, (1, b"n")).await.unwrap().unwrap().to_string(),
                 false => reset_user(&t.app, "ada", added.user.id).await.unwrap().unwrap().link.unwrap().to_string(),
             };
             set_password(&t.app, link.rsplit('/').next().unwrap(), OTHER).await.unwrap().unwrap();
             assert_eq!(refused(&t, email, PASSWORD).await, SignInRefused::Wrong);
             invite_member(&t.app, "b@bolu.example", other.id, email, MemberRole::Viewer).await.unwrap().unwrap();
         }
+    }
+
+    async fn each_try_of_a_mail_brings_the_same_link_for_an_hour_from_then(db: TestDatabase) {
+        let (t, shop) = world(db).await;
+        let place = Place::Member(shop.id, MemberRole::Viewer);
+        add_user(&t.app, "ada", "ife@till.example", place, Some(PASSWORD)).await.unwrap().unwrap();
+        let link = async |mail: i64| make_reset_link(&t.app, "ife@till.example", (mail, b"n")).await.unwrap();
+        let first = link(1).await.unwrap();
+        assert_ne!(*link(2).await.unwrap(), *first, "another mail has another one");
+        let token = first.rsplit('/').next().unwrap();
+        for _ in 0..3 {
+            t.advance(Span::minutes(50));
+            assert_eq!(*link(1).await.unwrap(), *first);
+        }
+        t.advance(Span::minutes(59));
+        set_password(&t.app, token, OTHER).await.unwrap().unwrap();
+        assert!(link(1).await.is_none(), "a used link is sent no more");
     }
 
     async fn invitations_by_mail_wait_for_one_another(db: TestDatabase) {

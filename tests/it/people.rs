@@ -379,12 +379,12 @@ on_both! {
         let link = token_of(&one);
         set_password(&t.app, &link, PASSWORD).await.unwrap().unwrap();
         let token = signed_in(&t, EMAIL, PASSWORD).await;
-        let again = make_reset_link(&t.app, EMAIL).await.unwrap().unwrap();
+        let again = make_reset_link(&t.app, EMAIL, (1, b"n")).await.unwrap().unwrap();
         disable_user(&t.app, "ada", one.user.id).await.unwrap().unwrap();
         assert!(session(&t, &token).await.is_none());
         let again = again.rsplit('/').next().unwrap();
         assert_eq!(set_password(&t.app, again, OTHER).await.unwrap(), Err(LinkRefused::Over));
-        assert!(make_reset_link(&t.app, EMAIL).await.unwrap().is_none());
+        assert!(make_reset_link(&t.app, EMAIL, (1, b"n")).await.unwrap().is_none());
         let refused = reset_user(&t.app, "ada", one.user.id).await.unwrap().unwrap_err();
         assert_eq!(refused, UserRefusal::Disabled(one.user.id));
     }
@@ -477,8 +477,8 @@ on_both! {
     async fn a_forgotten_password_has_a_link_of_an_hour(db: TestDatabase) {
         let (t, _) = world(db).await;
         staff(&t, StaffRole::Admin).await;
-        assert!(make_reset_link(&t.app, "nobody@till.example").await.unwrap().is_none());
-        let link = make_reset_link(&t.app, EMAIL).await.unwrap().unwrap();
+        assert!(make_reset_link(&t.app, "nobody@till.example", (1, b"n")).await.unwrap().is_none());
+        let link = make_reset_link(&t.app, EMAIL, (1, b"n")).await.unwrap().unwrap();
         let token = link.rsplit('/').next().unwrap();
         assert_eq!(view_password_link(&t.app, token).await.unwrap(), LinkView::Good { email: EMAIL.into(), is_first: false });
         signed_in(&t, EMAIL, PASSWORD).await;

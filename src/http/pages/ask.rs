@@ -28,6 +28,7 @@ use crate::app::App;
 use crate::http::Http;
 use crate::ops::paging::Cursor;
 use crate::ops::people::sessions::Session;
+use crate::vault::link::fresh_token;
 
 /// Characters of a path that somebody is led to after signing in.
 const NEXT_MAX: usize = 500;
@@ -110,6 +111,11 @@ impl Ask {
     /// A form that counts under the cookie of whoever asks.
     pub fn new_form(&self, id: impl Into<String>, action: impl Into<String>, button: &str) -> Form {
         Form::new(id, action, self.csrf().to_string(), button)
+    }
+
+    /// A mark of this page's own, for a form that counts once (`Form::once`).
+    pub fn mark(&self) -> String {
+        fresh_token(self.app().random.as_ref()).to_string()
     }
 
     /// What stands around a page, with what the form before it left to be told.

@@ -175,6 +175,11 @@ impl Fields {
         }
     }
 
+    /// All fields but files, in their order.
+    pub fn all_texts(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.texts.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+
     /// The values of a field that may be there more than once.
     pub fn all(&self, name: &str) -> impl Iterator<Item = &str> {
         self.texts.iter().filter(move |(field, _)| field == name).map(|(_, value)| value.as_str())

@@ -61,6 +61,13 @@ impl Cookie {
         }
     }
 
+    /// The value that a line sets, if it is this cookie's.
+    pub fn value_of(self, line: &HeaderValue, public_url: &str) -> Option<String> {
+        let (pair, _) = line.to_str().ok()?.split_once(';')?;
+        let (name, value) = pair.split_once('=')?;
+        (name == self.name(is_https(public_url))).then(|| value.to_owned())
+    }
+
     /// Has the browser forget it.
     pub fn clear(self, response: &mut Response, public_url: &str) {
         self.set(response, public_url, "", Some(0));

@@ -204,6 +204,9 @@ impl Look {
     }
 }
 
+/// The field with the mark of a form that counts once.
+pub const MARK: &str = "once";
+
 /// A form that is posted: hidden inputs, fields one below the other, one button.
 #[derive(Clone, Debug, Template)]
 #[template(path = "kit/form.html")]
@@ -276,6 +279,11 @@ impl Form {
     pub fn hidden(mut self, name: &'static str, value: impl Into<Text>) -> Form {
         self.hidden.push((name, value.into()));
         self
+    }
+
+    /// It makes something, and counts once however often it is sent. `mark`: of the page that it stands on.
+    pub fn once(self, mark: String) -> Form {
+        self.hidden(MARK, mark)
     }
 
     pub fn field(mut self, field: Field) -> Form {

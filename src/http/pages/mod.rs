@@ -5,7 +5,7 @@
 //! the components here: `layout` stands around them, `field`, `rows`, `parts` and `chart` are in them, `text` and `times`
 //! are what these write, `answer` sends them, `assets` is what they load. `table` names them all and who may ask, `ask` is
 //! what a page knows of a request, `here` of which business it is, `segment` of what a path names, `export` is a list
-//! as a file, `plain` is a page of few words; `sign_in` is
+//! as a file, `once` has a form count once, `plain` is a page of few words; `sign_in` is
 //! signing in, `dashboard` the merchant's pages, `operator` the desk. `brand` is whose pages these are, and `origin`
 //! says whether a form came from one of ours. How pages look is in `templates/` and `assets/`; nothing here knows how
 //! money moves, that is `ops`'.
@@ -25,6 +25,7 @@ pub mod field;
 mod flash;
 mod here;
 pub mod layout;
+mod once;
 pub mod operator;
 mod origin;
 pub mod parts;

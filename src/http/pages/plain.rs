@@ -105,6 +105,24 @@ pub fn foreign(ask: &Ask) -> Response {
         .answer(ask, StatusCode::FORBIDDEN)
 }
 
+/// A form that counts once, and has.
+pub fn sent_before(ask: &Ask) -> Response {
+    Plain::within(ask, "This form was sent before")
+        .refused("It counted then, and nothing was done again.")
+        .text("Open the page again to see what it came to, or to send another one.")
+        .link(ask.parts.uri.path(), "Open the page again")
+        .answer(ask, StatusCode::UNPROCESSABLE_ENTITY)
+}
+
+/// A form that counts once, of which another one is still at work, or was cut short.
+pub fn not_known_yet(ask: &Ask) -> Response {
+    Plain::within(ask, "This form was sent before")
+        .refused("It is not known yet what it came to. Nothing was done again.")
+        .text("Look in a minute whether it was done, before you send another one.")
+        .link(ask.parts.uri.path(), "Open the page again")
+        .answer(ask, StatusCode::UNPROCESSABLE_ENTITY)
+}
+
 /// A body that is no form of ours.
 pub fn unusable(ask: &Ask, status: StatusCode) -> Response {
     Plain::within(ask, "This form could not be read")

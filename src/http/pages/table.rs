@@ -23,7 +23,7 @@ use super::here::Here;
 use super::layout::Frame;
 use super::operator::DeskPage;
 use super::origin::{Sender, sender};
-use super::{dashboard, operator, plain, sign_in};
+use super::{dashboard, once, operator, plain, sign_in};
 use crate::domain::user::{MemberRight, StaffRight};
 use crate::http::Http;
 use crate::http::paths;
@@ -174,16 +174,23 @@ async fn answer(http: Arc<Http>, route: &Route, parts: Parts, body: Body) -> Res
             Err(FormProblem::Broken) => return plain::unusable(&ask, StatusCode::BAD_REQUEST),
         }
     }
+    let http = ask.http.clone();
     // Forms are few, and some wait for what is not ours.
     let _turn = match ask.is_form() {
         true => None,
-        false => match ask.http.turns.take().await {
+        false => match http.turns.take().await {
             Ok(turn) => Some(turn),
             Err(many) => return plain::busy(&ask, many),
         },
     };
     let side = if matches!(route.page, Page::Dashboard(_)) { Side::Business } else { Side::Operator };
-    let answered = from_address(ask.address(), side, answer_of(&ask, route.page)).await;
+    let (ask, page) = (Arc::new(ask), route.page);
+    let work =
+        move |ask: Arc<Ask>| async move { from_address(ask.address(), side, answer_of(&ask, page)).await };
+    let answered = match once::key(&ask) {
+        Some(key) => once::counted(ask.clone(), key, work).await,
+        None => work(ask.clone()).await,
+    };
     answered.unwrap_or_else(|error| plain::trouble(&ask, error))
 }
 

@@ -17,6 +17,7 @@ use crate::outbound::mailer::{MailOutcome, Mailer, OutgoingMail};
 use crate::store::tables::jobs::{self, JobKind};
 use crate::store::tables::outgoing_mails::{self, MailKind, MailRow};
 use crate::store::{IdKind, Step};
+use crate::vault::link::nonce;
 
 const GIVEN_UP_AFTER: Span = Span::hours(24);
 const FORGOT_SUBJECT: &str = "A new password";
@@ -49,7 +50,7 @@ pub(in crate::ops) async fn text_mail(
 /// The steps that send a link to a new password to an address, if a user has it.
 pub(in crate::ops) async fn forgot_mail(app: &App, to: &str) -> Result<Vec<Step>, OpError> {
     let id = app.store.id(IdKind::OutgoingMail).await?;
-    written(app, id, MailKind::Forgot, (to, FORGOT_SUBJECT), None).await
+    written(app, id, MailKind::Forgot, (to, FORGOT_SUBJECT), Some(nonce(app.random.as_ref()))).await
 }
 
 async fn written(

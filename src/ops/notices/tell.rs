@@ -4,9 +4,9 @@ use super::mails;
 use crate::app::App;
 use crate::domain::notice::{NoticeKind, next_telling};
 use crate::ops::{OpError, RACES_MAX};
-use crate::store::IdKind;
 use crate::store::tables::jobs::{self, JobKind};
 use crate::store::tables::notices::{self, Notice};
+use crate::store::{IdKind, Step};
 
 /// What is to be told, and to whom.
 pub(super) struct Telling<'a> {
@@ -36,24 +36,8 @@ pub(super) async fn tell(app: &App, telling: &Telling<'_>) -> Result<bool, OpErr
         let Some(next) = next_telling(last, now).filter(|_| !(telling.is_once && last.is_some())) else {
             return Ok(false);
         };
-        let notice = Notice {
-            id: app.store.id(IdKind::Notice).await?,
-            business_id,
-            kind,
-            cause: cause.to_owned(),
-            body: telling.body.to_owned(),
-            at: now,
-        };
         let unit = app.store.unit(business_id.unwrap_or(0)).await?;
-        let mut unit = unit.step(notices::tell_cause(&key, last, next)).step(notices::add(&notice));
-        for to in telling.to {
-            let text = text(app, telling);
-            unit = unit.steps(mails::text_mail(app, to, kind.title(), &text).await?);
-        }
-        if telling.is_posted {
-            let job = app.store.id(IdKind::Job).await?;
-            unit = unit.step(jobs::enqueue(job, JobKind::Notify, 0, notice.id, now, now));
-        }
+        let unit = unit.step(notices::tell_cause(&key, last, next)).steps(steps(app, telling).await?);
         if app.store.apply(unit).await?.is_done() {
             app.wake_workers();
             return Ok(true);
@@ -61,6 +45,28 @@ pub(super) async fn tell(app: &App, telling: &Telling<'_>) -> Result<bool, OpErr
     }
     // Somebody else told it each time.
     Ok(false)
+}
+
+/// The notice, its mails and its post.
+pub(super) async fn steps(app: &App, telling: &Telling<'_>) -> Result<Vec<Step>, OpError> {
+    let (kind, now) = (telling.kind, app.now());
+    let notice = Notice {
+        id: app.store.id(IdKind::Notice).await?,
+        business_id: telling.business_id,
+        kind,
+        cause: telling.cause.to_owned(),
+        body: telling.body.to_owned(),
+        at: now,
+    };
+    let mut steps = vec![notices::add(&notice)];
+    for to in telling.to {
+        steps.extend(mails::text_mail(app, to, kind.title(), &text(app, telling)).await?);
+    }
+    if telling.is_posted {
+        let job = app.store.id(IdKind::Job).await?;
+        steps.push(jobs::enqueue(job, JobKind::Notify, 0, notice.id, now, now));
+    }
+    Ok(steps)
 }
 
 pub(super) fn text(app: &App, telling: &Telling<'_>) -> String {

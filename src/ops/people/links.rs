@@ -14,7 +14,6 @@ use crate::store::tables::users::{self, LinkKind, LinkRow, UserRow};
 use crate::store::tables::{acts, sessions};
 use crate::store::{Applied, IdKind};
 use crate::vault::Vault;
-use crate::vault::link::fresh_token;
 
 /// What is behind a link.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -100,12 +99,23 @@ pub async fn forgot(app: &App, email: &str, address: &str) -> Result<Result<(), 
     Ok(Ok(()))
 }
 
-/// A link to a new password for the user of an address; `None`: there is none who may have one.
-pub async fn make_reset_link(app: &App, email: &str) -> Result<Option<Zeroizing<String>>, OpError> {
+/// The link to a new password that a mail brings to the user of an address; `None`: there is none who may have one, or the
+/// link was used. It is the same at each try of the mail, so that whichever copy of it arrives leads on, for an hour from
+/// the last try. `mail`: its id, and random bytes of its row.
+pub async fn make_reset_link(
+    app: &App,
+    email: &str,
+    mail: (i64, &[u8]),
+) -> Result<Option<Zeroizing<String>>, OpError> {
     let user = app.store.user_by_email(email).await?.filter(|user| user.disabled_at.is_none());
     let Some(user) = user else { return Ok(None) };
-    let token = fresh_token(app.random.as_ref());
-    let step = users::add_link(Vault::token_hash(&token), user.id, LinkKind::Reset, app.now() + FORGOT_LIFE);
+    let token = app.vault.reset_token(mail.0, mail.1);
+    let (hash, until) = (Vault::token_hash(&token), app.now() + FORGOT_LIFE);
+    let step = match app.store.user_link(&hash).await? {
+        None => users::add_link(hash, user.id, LinkKind::Reset, until),
+        Some(link) if link.used_at.is_none() && link.user_id == user.id => users::keep_link(&hash, until),
+        Some(_) => return Ok(None),
+    };
     let unit = app.store.unit(user.id).await?.step(users::unchanged(&user)).step(step);
     match app.store.apply(unit).await? {
         Applied::Done(_) => Ok(Some(link_address(app, &token))),

@@ -15,7 +15,10 @@ pub async fn send_mail(app: &App, id: i64, tries: i64) -> Result<JobEnd, OpError
     let Some((mail, mailer)) = to_send(app, id).await? else { return Ok(JobEnd::Done) };
     let text = match mail.kind {
         MailKind::Text => opened(app, &mail)?,
-        MailKind::Forgot => make_reset_link(app, &mail.to).await?.map(|link| reset_text(&mail.to, &link)),
+        MailKind::Forgot => {
+            let of = (mail.id, mail.body.as_deref().unwrap_or_default());
+            make_reset_link(app, &mail.to, of).await?.map(|link| reset_text(&mail.to, &link))
+        }
     };
     match text {
         Some(text) => send(app, mailer, &mail, &text, tries).await,

@@ -10,6 +10,7 @@ pub mod passkeys;
 pub mod passwords;
 pub mod register;
 pub mod second_factor;
+pub mod sent_forms;
 pub mod sessions;
 pub mod sign_in;
 pub mod tries;

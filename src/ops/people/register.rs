@@ -13,8 +13,10 @@ use super::tries::{self, TooMany};
 use super::users::{Place, TIME_ZONE, membership, noted};
 use crate::app::App;
 use crate::config::Registration;
+use crate::domain::notice::NoticeKind;
 use crate::domain::user::{MemberRole, PasswordProblem, REGISTRATION_LIFE, check_password, normal_email};
 use crate::ops::merchants::businesses::{ChargeChange, NewBusiness, is_name, made_business};
+use crate::ops::notices::alarms;
 use crate::ops::notices::mails::{are_sent, text_mail};
 use crate::ops::{OpError, RACES_MAX};
 use crate::store::tables::registrations::{self, RegistrationRow};
@@ -220,13 +222,29 @@ pub async fn open_business(
             .steps(steps)
             .steps(business)
             .steps(membership(place, &user, app))
-            .step(noted(app, &row.email, "user register", &user, place).await?);
+            .step(noted(app, &row.email, "user register", &user, place).await?)
+            .steps(if is_live { Vec::new() } else { wait_told(app, id, &row.email).await? });
         if app.store.apply(unit).await?.is_done() {
+            if !is_live {
+                alarms::count(NoticeKind::Registration);
+                app.wake_workers();
+            }
             return Ok(Ok(Opened { business_id: id, business: row.business, email: row.email, is_live }));
         }
         // The link was used, or somebody got the address, at the same moment.
     }
     Err(OpError::Contended)
+}
+
+/// The steps that tell the operators of a business that waits for them. Not its name: it would be a stranger's words.
+async fn wait_told(app: &App, id: i64, email: &str) -> Result<Vec<Step>, OpError> {
+    let waiting = app.store.businesses_waiting(WAITING_MAX).await?.len() + 1;
+    let body = match waiting {
+        1 => format!("{email} has opened a business, number {id}. It waits for you."),
+        _ => format!("{email} has opened a business, number {id}. It waits for you, one of {waiting}."),
+    };
+    let page = format!("/operator/businesses/{id}");
+    alarms::told_with(app, NoticeKind::Registration, &format!("business {id}"), &body, &page).await
 }
 
 /// Somebody whom the mail and his password prove.

@@ -10,7 +10,7 @@ use crate::domain::time::{Span, Timestamp};
 use crate::ops::OpError;
 use crate::ops::paging::{Cursor, PAGE_ROWS, Page, PageSize, Place, WINDOW_ROWS, Window, page_of};
 pub use crate::store::tables::deliveries::pages::DeliveryFilter;
-pub use crate::store::tables::deliveries::{Delivery, DeliveryStatus};
+pub use crate::store::tables::deliveries::{ATTEMPTS_READ, Delivery, DeliveryStatus};
 use crate::store::tables::events::DeliveryInput;
 use crate::store::tables::jobs::CLAIM_BATCH;
 

@@ -17,6 +17,24 @@ pub const FORGET_BATCH: usize = 500;
 /// Jobs whose attempts are read at once; the statement has as many places.
 const ATTEMPTS_BATCH: usize = 16;
 
+/// Attempts of a delivery that are read, the newest; the statement holds the same number as a literal. Whoever sends one
+/// again and again makes no page long, and takes nothing from its neighbours.
+pub const ATTEMPTS_READ: usize = 100;
+
+macro_rules! newest {
+    ($job:literal) => {
+        concat!(
+            "select * from (select id, job_id, try, url, status, error, answer, duration_ms, attempted_at from attempts \
+             where job_id = ",
+            $job,
+            " order by attempted_at desc, id desc limit 100) as newest"
+        )
+    };
+    (and $job:literal) => {
+        concat!(" union all ", newest!($job))
+    };
+}
+
 macro_rules! wake {
     ($lane:literal) => {
         concat!(
@@ -56,9 +74,11 @@ statements! {
          where id = $1 and kind = 'deliver'"
     }
     ATTEMPTS_OF: query {
-        "select id, job_id, try, url, status, error, answer, duration_ms, attempted_at from attempts \
-         where job_id in ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) \
-         order by attempted_at desc, id desc limit 2000"
+        concat!(
+            newest!("$1"), newest!(and "$2"), newest!(and "$3"), newest!(and "$4"), newest!(and "$5"), newest!(and "$6"),
+            newest!(and "$7"), newest!(and "$8"), newest!(and "$9"), newest!(and "$10"), newest!(and "$11"),
+            newest!(and "$12"), newest!(and "$13"), newest!(and "$14"), newest!(and "$15"), newest!(and "$16")
+        )
     }
     ATTEMPT: insert(attempts) {
         id: Int, job_id: Int, r#try: Int, url: Text, status: Int, error: Text, answer: Text, duration_ms: Int, attempted_at: Int
@@ -196,7 +216,7 @@ pub struct Delivery {
     pub payment_id: Option<i64>,
     pub transaction_id: Option<String>,
     pub reversed_at: Option<Timestamp>,
-    /// Oldest first; those before a resend included.
+    /// The newest [`ATTEMPTS_READ`], oldest first; those before a resend included.
     pub attempts: Vec<Attempt>,
 }
 
@@ -374,13 +394,13 @@ impl Store {
         for some in all.chunks_mut(ATTEMPTS_BATCH) {
             let mut ids: Vec<Value> = some.iter().map(|one| one.id.into()).collect();
             ids.resize(ATTEMPTS_BATCH, 0.into());
-            // The newest are read: whoever sends one delivery again and again does not make a page long.
-            for row in self.read(&ATTEMPTS_OF, ids).await?.into_iter().rev() {
+            for row in self.read(&ATTEMPTS_OF, ids).await? {
                 let attempt = attempt(row)?;
                 if let Some(one) = some.iter_mut().find(|one| one.id == attempt.job_id) {
                     one.attempts.push(attempt);
                 }
             }
+            some.iter_mut().for_each(|one| one.attempts.sort_by_key(|attempt| (attempt.at, attempt.id)));
         }
         Ok(all)
     }

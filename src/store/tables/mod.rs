@@ -33,6 +33,7 @@ pub mod places;
 pub mod refused;
 pub mod registrations;
 pub mod seals;
+pub mod sent_forms;
 pub mod sessions;
 pub mod settlements;
 pub mod statement;

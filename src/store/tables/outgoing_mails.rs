@@ -50,7 +50,7 @@ pub struct MailRow {
     pub kind: MailKind,
     pub to: String,
     pub subject: String,
-    /// Sealed.
+    /// The text, sealed; of a link that is made when it is sent, random bytes that it is made of.
     pub body: Option<Vec<u8>>,
     pub created_at: Timestamp,
 }

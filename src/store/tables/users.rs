@@ -67,6 +67,7 @@ statements! {
     ADD_LINK: insert(user_links) { hash: Bytes, user_id: Int, kind: Text, expires_at: Int }
     LINK: query { "select user_id, kind, expires_at, used_at from user_links where hash = $1" }
     USE_LINK: query { "update user_links set used_at = $2 where hash = $1 and used_at is null and expires_at > $2" }
+    KEEP_LINK: query { "update user_links set expires_at = $2 where hash = $1 and used_at is null" }
     END_LINKS: query { "update user_links set used_at = $2 where user_id = $1 and used_at is null" }
 
     ADD_CODE: insert(recovery_codes) { user_id: Int, hash: Bytes }
@@ -273,6 +274,11 @@ pub fn add_link(hash: [u8; 32], user_id: i64, kind: LinkKind, expires_at: Timest
 /// Uses a link up; lost if it was used or has expired.
 pub fn use_link(hash: &[u8; 32], now: Timestamp) -> Step {
     Step::one(&USE_LINK, vec![hash.to_vec().into(), now.into()])
+}
+
+/// The link works until then; lost if it was used.
+pub fn keep_link(hash: &[u8; 32], until: Timestamp) -> Step {
+    Step::one(&KEEP_LINK, vec![hash.to_vec().into(), until.into()])
 }
 
 /// Ends all links of a user.

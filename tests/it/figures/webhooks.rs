@@ -8,10 +8,11 @@ use tillbell::ops::csv::{CsvReader, CsvSource};
 use tillbell::ops::figures::waiting::waiting_of;
 use tillbell::ops::paging::{Cursor, PageSize};
 use tillbell::ops::webhooks::browse::{
-    BulkResent, DeliveryFilter, browse_deliveries, browse_within, deliveries_about, delivery_of, request_at,
-    resend_failed_of, resend_of,
+    ATTEMPTS_READ, BulkResent, DeliveryFilter, browse_deliveries, browse_within, deliveries_about,
+    delivery_of, request_at, resend_failed_of, resend_of,
 };
 use tillbell::ops::webhooks::deliveries::DeliveryStatus;
+use tillbell::store::tables::deliveries::{Attempt, record_attempt};
 
 use crate::harness::receiver::Answer;
 use crate::webhooks_world::{DEADLINE, World};
@@ -33,6 +34,28 @@ async fn all_pages(world: &World, filter: &DeliveryFilter) -> Vec<i64> {
 }
 
 on_both! {
+    async fn who_sends_one_again_and_again_makes_no_page_long_and_hides_no_neighbour(db: TestDatabase) {
+        let world = World::with(&db, "retry_schedule = [\"0s\"]").await;
+        world.receiver.answer_otherwise(Answer::status(500));
+        let (often, once) = (world.tell("/often").await, world.tell("/once").await);
+        world.work().await;
+        let often = world.delivery(&often).await.id;
+        let tried = |number: i64| Attempt {
+            id: 1_000_000 + number, job_id: often, number, url: None, status: Some(500), error: None, answer: None,
+            duration_ms: 1, at: world.app.now() + Span::seconds(number),
+        };
+        for number in 2..=130 {
+            let unit = world.app.store.unit(0).await.unwrap().step(record_attempt(&tried(number)));
+            assert!(world.app.store.apply(unit).await.unwrap().is_done());
+        }
+        let filter = DeliveryFilter { business_id: world.business, status: None, event: None };
+        let page = browse_deliveries(&world.app, &filter, None).await.unwrap();
+        let attempts = |id: i64| page.rows.iter().find(|one| one.id == id).unwrap().attempts.clone();
+        let (many, one) = (attempts(often), attempts(world.delivery(&once).await.id));
+        assert_eq!((many.len(), one.len()), (ATTEMPTS_READ, 1));
+        assert_eq!((many[0].number, many.last().unwrap().number), (31, 130), "the newest, the oldest of them first");
+    }
+
     async fn deliveries_of_a_business_are_listed_to_the_end(db: TestDatabase) {
         let world = World::with(&db, "retry_schedule = [\"0s\"]").await;
         world.receiver.answer_otherwise(Answer::status(500));

@@ -242,6 +242,13 @@ impl Browser {
         self.call("POST", &format!("element/{element}/click"), Some(json!({})));
     }
 
+    /// The first of several.
+    #[track_caller]
+    pub fn click_first(&self, css: &str) {
+        let element = self.first(css);
+        self.call("POST", &format!("element/{element}/click"), Some(json!({})));
+    }
+
     /// Presses keys where the cursor is, and on the page where it is in no field.
     pub fn press(&self, keys: &str) {
         let element = self.call("GET", "element/active", None);

@@ -9,6 +9,7 @@ use tillbell::domain::time::Span;
 use tillbell::domain::user::{MemberRole, StaffRole};
 use tillbell::http::pages::table::{Route, TABLE, Who};
 use tillbell::ops::figures::refused::flush;
+use tillbell::ops::merchants::businesses::{ChargeChange, NewBusiness, add_business};
 use tillbell::ops::merchants::keys::add_key;
 use tillbell::ops::payouts::accounts::GivenAccount;
 use tillbell::ops::payouts::end::{Outcome, mark_payout};
@@ -19,14 +20,15 @@ use tillbell::ops::wallets::find::ensure;
 use super::axe;
 use super::dashboard_world::{OWNER, Shops, told};
 use super::desk::{ADMIN, doubtful};
-use super::visitor::Visitor;
+use super::visitor::{Pages, Visitor};
+use crate::harness::app::TestApp;
 use crate::harness::browser::{Browser, PHONE};
 use crate::harness::databases::TestDatabase;
 use crate::harness::receiver::{Answer, Receiver};
 use crate::payouts::book::marking;
 use crate::payouts::world::{GIVEN, ask_for, ready_account};
 use crate::people::{self, PASSWORD};
-use crate::wallet_pages::site::exchange;
+use crate::wallet_pages::site::{DEV, exchange};
 
 const DESK: (u32, u32) = (1280, 800);
 const SETTINGS: &str = "[[mail.imap]]\nname = \"alerts\"\nhost = \"127.0.0.1\"\ntls = \"none\"\nuser = \"alerts\"\npassword = \"secret\"\n\
@@ -51,12 +53,12 @@ enum Person {
 }
 
 /// What the addresses of pages name.
-struct World {
-    shops: Shops,
-    alert: i64,
+pub struct World {
+    pub shops: Shops,
+    pub alert: i64,
     payment: Payment,
     delivery: i64,
-    wallet: i64,
+    pub wallet: i64,
     welcome: String,
     registration: String,
     /// Of the second factor of the business's owner.
@@ -78,7 +80,7 @@ async fn asked_for_payouts(shops: &Shops) {
 }
 
 impl World {
-    async fn new(db: TestDatabase) -> World {
+    pub async fn new(db: TestDatabase) -> World {
         let shops = Shops::with(db, SETTINGS).await;
         add_user(&shops.t().app, "ada", ADMIN, Place::Staff(StaffRole::Admin), Some(PASSWORD))
             .await
@@ -192,8 +194,8 @@ fn give_password(browser: &Browser, base: &str, email: &str) {
     browser.click("#sign-in button");
 }
 
-/// All that is wrong on the page that is open.
-fn look(browser: &Browser, path: &str) -> Vec<String> {
+/// All that is wrong on the page that is open. `world`: what there is, for the names of pictures.
+fn look(browser: &Browser, world: &str, path: &str) -> Vec<String> {
     let mut wrong = Vec::new();
     axe::load(browser);
     for (size, shape) in [(DESK, "desk"), (PHONE, "phone")] {
@@ -210,51 +212,110 @@ fn look(browser: &Browser, path: &str) -> Vec<String> {
         let cut = browser.execute(OVERFLOWING, json!([CUT]));
         let cut = cut.as_array().unwrap().iter();
         wrong.extend(cut.map(|one| format!("{path}, {shape}: runs out of its place: {one}")));
-        browser.picture(&format!("page-{}-{shape}", path.replace(['/', '?', '='], "-")));
+        for scheme in ["light", "dark"] {
+            browser.dark(scheme == "dark");
+            browser.picture(&format!("{world}{}-{shape}-{scheme}", path.replace(['/', '?', '='], "-")));
+        }
     }
-    browser.dark(true);
     wrong.extend(axe::complaints_of_colours(browser).into_iter().map(|one| format!("{path}, dark: {one}")));
     browser.dark(false);
     wrong
 }
 
+/// Goes through every page of the table, each as somebody who may see all of it.
+pub fn walk(world: &World, browser: &Browser, mut look: impl FnMut(&str)) {
+    let base = world.shops.pages.running.url();
+    for person in [Person::Nobody, Person::Half, Person::Owner, Person::Staff] {
+        match person {
+            Person::Nobody => {}
+            Person::Half => {
+                give_password(browser, &base, OWNER);
+                browser.shows("Enter your code");
+            }
+            Person::Owner => {
+                // The code that set it up counts no more.
+                world.shops.t().advance(Span::seconds(30));
+                browser.fill("#sign-in-code-code", &people::code(&world.secret, world.shops.t().app.now()));
+                browser.click("#sign-in-code button");
+                browser.shows("Overview");
+            }
+            Person::Staff => {
+                browser.click("#sign-out button");
+                browser.shows("Sign in");
+                give_password(browser, &base, ADMIN);
+                browser.shows("What waits");
+            }
+        }
+        for route in TABLE {
+            let (opened_by, paths) = world.addresses(route);
+            for path in paths.iter().filter(|_| opened_by == person) {
+                browser.open(&format!("{base}{path}"));
+                assert_eq!(browser.address(), format!("{base}{path}"), "leads elsewhere: {}", browser.text());
+                assert!(!browser.text().contains("Nothing is here"), "{path}");
+                look(path);
+            }
+        }
+    }
+}
+
+/// What a page without scripts must not have: buttons that do nothing, and parts that only a script shows. Passkeys and
+/// copying need one, and wait hidden for it.
+const IDLE: &str = "return [...document.querySelectorAll('button,[hidden]')]
+    .filter(one => one.hidden || one.type !== 'submit' || !one.form)
+    .filter(one => !one.matches('[data-copy],[data-passkeys],form[data-passkey],[data-passkey-told],kbd,[data-passkey] button'))
+    .map(one => one.outerHTML);";
+
 on_both! {
     async fn axe_finds_nothing_serious_on_any_page(db: TestDatabase) {
         let world = World::new(db).await;
-        let base = world.shops.pages.running.url();
         let browser = Browser::with_scripts();
         let mut wrong = Vec::new();
-        for person in [Person::Nobody, Person::Half, Person::Owner, Person::Staff] {
-            match person {
-                Person::Nobody => {}
-                Person::Half => {
-                    give_password(&browser, &base, OWNER);
-                    browser.shows("Enter your code");
-                }
-                Person::Owner => {
-                    // The code that set it up counts no more.
-                    world.shops.t().advance(Span::seconds(30));
-                    browser.fill("#sign-in-code-code", &people::code(&world.secret, world.shops.t().app.now()));
-                    browser.click("#sign-in-code button");
-                    browser.shows("Overview");
-                }
-                Person::Staff => {
-                    browser.click("#sign-out button");
-                    browser.shows("Sign in");
-                    give_password(&browser, &base, ADMIN);
-                    browser.shows("What waits");
-                }
-            }
-            for route in TABLE {
-                let (opened_by, paths) = world.addresses(route);
-                for path in paths.iter().filter(|_| opened_by == person) {
-                    browser.open(&format!("{base}{path}"));
-                    assert_eq!(browser.address(), format!("{base}{path}"), "leads elsewhere: {}", browser.text());
-                    assert!(!browser.text().contains("Nothing is here"), "{path}");
-                    wrong.extend(look(&browser, path));
-                }
-            }
+        walk(&world, &browser, |path| wrong.extend(look(&browser, "full", path)));
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+        world.shops.close().await;
+    }
+
+    async fn every_page_is_well_when_nothing_is_there_yet(db: TestDatabase) {
+        let t = TestApp::start_with(db, DEV).await;
+        let new = NewBusiness {
+            name: "A new shop".into(), email: "till@new.example".into(), webhook_url: None, charges: ChargeChange::default(),
+        };
+        let shop = add_business(&t.app, "root", &new).await.unwrap().unwrap().business.id;
+        for (email, place) in [(OWNER, Place::Member(shop, MemberRole::Owner)), (ADMIN, Place::Staff(StaffRole::Admin))] {
+            add_user(&t.app, "root", email, place, Some(PASSWORD)).await.unwrap().unwrap();
         }
+        let pages = Pages::start(t).await;
+        let (base, browser) = (pages.running.url(), Browser::with_scripts());
+        let mut wrong = Vec::new();
+        for (email, first, is_staff) in [(OWNER, "Overview", false), (ADMIN, "What waits", true)] {
+            give_password(&browser, &base, email);
+            browser.shows(first);
+            for route in TABLE.iter().filter(|route| !route.path.contains('{')) {
+                if matches!(route.who, Who::Staff(_)) == is_staff && !matches!(route.who, Who::Anyone | Who::SignedIn) {
+                    browser.open(&format!("{base}{}", route.path));
+                    assert!(!browser.text().contains("Nothing is here"), "{}", route.path);
+                    wrong.extend(look(&browser, "empty", route.path));
+                }
+            }
+            browser.click("#sign-out button");
+            browser.shows("E-mail address");
+        }
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+        pages.close().await;
+    }
+
+    async fn every_page_is_whole_with_scripts_off(db: TestDatabase) {
+        let world = World::new(db).await;
+        let browser = Browser::start();
+        let mut wrong = Vec::new();
+        walk(&world, &browser, |path| {
+            let idle = browser.execute(IDLE, json!([]));
+            wrong.extend(idle.as_array().unwrap().iter().map(|one| format!("{path}: {one}")));
+            let (width, _) = browser.extent();
+            if !browser.has("main h1") || width > f64::from(PHONE.0) {
+                wrong.push(format!("{path}: {width} wide, {}", browser.text()));
+            }
+        });
         assert!(wrong.is_empty(), "{}", wrong.join("\n"));
         world.shops.close().await;
     }

@@ -1,10 +1,12 @@
 //! The main ways of people through the pages, in real browsers with scripts on, at a desk and on a phone: an operator and
-//! an owner of a business begin with nothing but a link each, and go on until money came and a colleague was invited.
+//! an owner of a business begin with nothing but a link each, and go on until
+//! money came, what was doubtful was decided, a colleague was invited and money was paid out.
 
 use std::process::Command;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use tillbell::domain::alert::AlertStatus;
 use tillbell::domain::time::{Span, Timestamp};
 use tillbell::domain::user::StaffRole;
 use tillbell::ops::people::users::{Place, add_user};
@@ -20,6 +22,13 @@ use crate::wallet_pages::site::{DEV, exchange};
 
 const DESK: (u32, u32) = (1280, 800);
 const STAFF_TOTP: &str = "[users]\nstaff_totp = true\n";
+const DOWN: &str = "\u{e015}";
+const ENTER: &str = "\u{e007}";
+/// Payers of each round; on one account nobody's name may be mistaken for another's.
+const DOUBTED: [[&str; 5]; 2] = [
+    ["Zainab Yusuf", "Chidi Okafor", "Tunde Bakare", "Efosa Igbinedion", "Patience Udo"],
+    ["Sekinat Lawal", "Uchenna Kalu", "Gbenga Fashola", "Hauwa Jibril", "Obiageli Nnaji"],
+];
 /// Of a webhook that is sent at once.
 const SENT_WITHIN: Duration = Duration::from_secs(30);
 
@@ -45,6 +54,11 @@ impl Person {
         self.browser.fill("#set-password-password_again", PASSWORD);
         self.send("set-password");
         self.browser.shows("Your password is set");
+        self.sign_in(email);
+    }
+
+    fn sign_in(&self, email: &str) {
+        self.browser.open(&format!("{}/sign-in", self.base));
         self.browser.fill("#sign-in-email", email);
         self.browser.fill("#sign-in-password", PASSWORD);
         self.send("sign-in");
@@ -110,8 +124,9 @@ async fn ask_for_payment(site: &Pages, key: &str, body: Value) -> String {
     answer["data"]["transaction_id"].as_str().unwrap().to_owned()
 }
 
-/// The operator sets an app up, as is demanded of staff, and adds the business; answers the link for its owner.
-fn operator_begins(site: &Pages, ada: &Person, link: &str, email: &str, owner: &str) -> String {
+/// The operator sets an app up, as is demanded of staff, and adds the business; answers the link for its
+/// owner and the app's secret.
+fn operator_begins(site: &Pages, ada: &Person, link: &str, email: &str, owner: &str) -> (String, String) {
     ada.begin(link, email);
     ada.browser.shows("Authenticator app");
     ada.browser.open(&format!("{}/operator", ada.base));
@@ -128,7 +143,7 @@ fn operator_begins(site: &Pages, ada: &Person, link: &str, email: &str, owner: &
     let domain = owner.split('@').nth(1).unwrap();
     ada.fill("add-business", &[("name", domain), ("email", &format!("till@{domain}")), ("owner", owner)]);
     ada.browser.shows("is added");
-    ada.shown_once("/welcome/")
+    (ada.shown_once("/welcome/"), secret.to_owned())
 }
 
 /// The owner names a website, which the operator approves, then a webhook address, and makes a key.
@@ -148,6 +163,75 @@ fn owner_sets_up(halima: &Person, ada: &Person, receiver: &Receiver) -> String {
     halima.shown_once("tb_live_")
 }
 
+/// Money came from payers of whose names the bank told half. At a desk they are decided by keys alone, on a phone by taps.
+async fn five_alerts(site: &Pages, ada: &Person, payers: [&str; 5], ask: impl AsyncFn(i64, &str) -> String) {
+    let asked: Vec<(i64, &str)> = (11_000..).step_by(1_100).zip(payers).collect();
+    for (naira, payer) in &asked {
+        ask(*naira, payer).await;
+    }
+    site.t.advance(Span::minutes(2));
+    let mut alerts = Vec::new();
+    for (naira, payer) in &asked {
+        let short = payer.split(' ').next().unwrap().to_uppercase();
+        let mail = Alert::credit(ACCOUNT, *naira, &short, site.t.app.now() - Span::seconds(20)).text();
+        let outcome = site.t.ingest(&mail).await;
+        assert_eq!(outcome.status, AlertStatus::Review, "{payer}");
+        alerts.push(outcome.alert_id);
+    }
+    ada.go("/operator/alerts", "Alerts");
+    match ada.is_on_phone {
+        true => ada.browser.click_first("td.lead a"),
+        false => {
+            ada.browser.wait_for("[data-keys=ready]");
+            ada.browser.press(DOWN);
+            ada.browser.press(ENTER);
+        }
+    }
+    for (_, payer) in &asked {
+        ada.browser.shows(&payer.split(' ').next().unwrap().to_uppercase());
+        ada.browser.shows("What the bank wrote");
+        match ada.is_on_phone {
+            true => ada.send("approve-alert-1"),
+            false => {
+                ada.browser.wait_for("[data-keys=ready]");
+                ada.browser.press("a");
+            }
+        }
+    }
+    ada.browser.shows("Nothing waits for you");
+    for alert in alerts {
+        assert_eq!(site.t.app.store.alert(alert).await.unwrap().unwrap().status, AlertStatus::Matched);
+    }
+}
+
+/// The owner adds an account, asks for money when it can be used, and the operator sends it.
+fn pays_out(site: &Pages, ada: &Person, halima: &Person, (operator, owner): (&str, &str), secret: &str) {
+    halima.sign_in(owner);
+    halima.browser.shows("Overview");
+    halima.go("/dashboard/payouts", "Payouts");
+    halima
+        .fill("add-payout-account", &[("bank", "GTBank"), ("number", "0040003311"), ("name", "KUDU STORES")]);
+    halima.browser.shows("It can be used from");
+    site.t.advance(Span::hours(24));
+    halima.sign_in(owner);
+    halima.browser.shows("Overview");
+    halima.go("/dashboard/payouts", "Payouts");
+    halima.fill("request-payout", &[("amount", "1500.50")]);
+    halima.browser.shows("NGN 1,500.50 is set aside");
+    ada.sign_in(operator);
+    ada.browser.shows("Enter your code");
+    ada.fill("sign-in-code", &[("code", &app_shows(secret, site.t.app.now()))]);
+    ada.browser.shows("What waits");
+    ada.go("/operator/payouts", "NGN 1,500.50");
+    ada.browser.click(".acts summary");
+    ada.browser.fill(".acts [name=reference]", "FT26031012");
+    ada.browser.click(".acts form button");
+    ada.browser.shows("is paid");
+    halima.go("/dashboard/payouts", "FT26031012");
+    ada.sign_out("FT26031012");
+    halima.sign_out("FT26031012");
+}
+
 async fn whole_way(site: &Pages, size: (u32, u32), number: usize) {
     let (operator, owner) = (format!("ada{number}@till.example"), format!("halima@kudu{number}.example"));
     let added = add_user(&site.t.app, "root", &operator, Place::Staff(StaffRole::Admin), None);
@@ -155,7 +239,7 @@ async fn whole_way(site: &Pages, size: (u32, u32), number: usize) {
     let link = format!("{}{}", site.running.url(), &link[link.find("/welcome/").unwrap()..]);
     let receiver = Receiver::start().await;
     let (ada, halima) = (Person::new(&site.running.url(), size), Person::new(&site.running.url(), size));
-    let welcome = operator_begins(site, &ada, &link, &operator, &owner);
+    let (welcome, secret) = operator_begins(site, &ada, &link, &operator, &owner);
     let welcome = format!("{}{}", site.running.url(), &welcome[welcome.find("/welcome/").unwrap()..]);
     halima.begin(&welcome, &owner);
     halima.browser.shows("Overview");
@@ -199,10 +283,12 @@ async fn whole_way(site: &Pages, size: (u32, u32), number: usize) {
     halima.fill("invite", &[("email", &format!("uche@kudu{number}.example"))]);
     halima.browser.shows(&format!("uche@kudu{number}.example"));
     assert!(halima.shown_once("/welcome/").len() > 40);
+    five_alerts(site, &ada, DOUBTED[number], ask).await;
     halima.go("/dashboard/payments", "Musa Danladi");
     halima.sign_out("Musa Danladi");
     ada.go("/operator/payments", "Musa Danladi");
     ada.sign_out("Musa Danladi");
+    pays_out(site, &ada, &halima, (&operator, &owner), &secret);
 }
 
 on_both! {

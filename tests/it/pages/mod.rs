@@ -3,6 +3,7 @@
 mod assets;
 pub mod axe;
 mod contrast;
+mod counted;
 mod dashboard_acts;
 mod dashboard_routes;
 mod dashboard_shown;
@@ -13,6 +14,7 @@ mod desk_keys;
 mod desk_pages;
 mod every_page;
 mod gallery;
+mod hostile;
 mod lists;
 mod main_ways;
 mod passkeys;

@@ -2,11 +2,13 @@
 
 use tillbell::domain::merchant::Mode;
 use tillbell::domain::money::Money;
+use tillbell::domain::notice::NoticeKind;
 use tillbell::domain::time::Span;
 use tillbell::domain::user::{MemberRole, StaffRole};
 use tillbell::ops::activity::browse_acts;
 use tillbell::ops::merchants::businesses::{BusinessChange, list_businesses, set_business};
 use tillbell::ops::merchants::keys::{KeyRefusal, add_key};
+use tillbell::ops::notices::alarms::alarms_since;
 use tillbell::ops::payments::by_hand::{AskedAt, ByHand, ByHandRefused, ask_for_payment};
 use tillbell::ops::people::invite::invite_member;
 use tillbell::ops::people::register::{OpenRefused, Wanted, open_business, register};
@@ -16,7 +18,7 @@ use tillbell::vault::Vault;
 use tillbell::work::run_due;
 
 use super::visitor::{Pages, Seen, Visitor};
-use crate::harness::app::TestApp;
+use crate::harness::app::{START, TestApp};
 use crate::harness::databases::TestDatabase;
 use crate::harness::mta::Exim;
 use crate::people::PASSWORD;
@@ -180,6 +182,30 @@ on_both! {
         let told: Vec<String> = acts.iter().map(|act| format!("{} {} {}", act.operator, act.act, act.reason)).collect();
         assert!(told.iter().any(|act| act.starts_with("ngozi@zobo.example user register")), "{told:?}");
         assert!(told.iter().any(|act| act.starts_with("ops@kudu.example business set") && act.contains("live mode from off to on")), "{told:?}");
+        site.close().await;
+    }
+
+    async fn operators_hear_of_a_business_that_waits_once_and_without_a_strangers_words(db: TestDatabase) {
+        let mta = Exim::keeping(None).await;
+        let settings = format!("{}operators = [\"ops@till.example\"]\n", mailed(&mta, "open"));
+        let site = Pages::start(TestApp::start_with(db, &settings).await).await;
+        let mut visitor = site.visitor();
+        asked(&mut visitor, EMAIL).await;
+        run_due(&site.t.app).await.unwrap();
+        let path = path_in(&mta.keeps(1).await[0]);
+        let page = visitor.get(&path).await;
+        visitor.submit(&page, "open-business", &[("password", OTHER)]).await.is(422, "Open Zobo Corner");
+        assert!(alarms_since(&site.t.app, START).await.unwrap().is_empty(), "nothing waits yet");
+        visitor.submit(&page, "open-business", &[("password", PASSWORD)]).await.is(200, "Overview");
+        visitor.submit(&page, "open-business", &[("password", PASSWORD)]).await;
+        run_due(&site.t.app).await.unwrap();
+        let mails = mta.keeps(2).await;
+        let told: Vec<&String> = mails.iter().filter(|mail| mail.contains("To: ops@till.example")).collect();
+        let [mail] = told[..] else { panic!("{mails:?}") };
+        assert!(mail.contains("Subject: A business waits for you") && mail.contains(EMAIL), "{mail}");
+        assert!(mail.contains("/operator/businesses/") && !mail.contains(BUSINESS), "{mail}");
+        let [alarm] = &alarms_since(&site.t.app, START).await.unwrap()[..] else { panic!("one, on the desk") };
+        assert_eq!((alarm.kind, alarm.business_id), (NoticeKind::Registration, None));
         site.close().await;
     }
 

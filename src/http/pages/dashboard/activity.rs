@@ -89,6 +89,12 @@ fn words(act: &OperatorAct) -> &str {
         "user add" => "Member added",
         "member role" => "Role changed",
         "member remove" => "Member removed",
+        "payout request" => "Payout asked for",
+        "payout cancel" => "Payout cancelled",
+        "payout paid" => "Payout paid",
+        "payout refused" => "Payout refused",
+        "payout account add" => "Payout account added",
+        "payout account remove" => "Payout account removed",
         other => other,
     }
 }

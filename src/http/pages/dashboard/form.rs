@@ -79,7 +79,12 @@ impl<'a> Forms<'a> {
         self.ask.new_form(act, &self.path, button).hidden("act", act)
     }
 
-    /// The same in a row of a list.
+    /// A form that makes something, which counts once however often it is sent.
+    pub fn making(&self, act: &str, button: &str) -> Form {
+        self.form(act, button).once(self.ask.mark())
+    }
+
+    /// The same as `form` in a row of a list.
     pub fn in_row(&self, act: &str, number: usize, button: &str) -> Form {
         self.ask.new_form(in_row(act, number), &self.path, button).hidden("act", act)
     }

@@ -133,7 +133,7 @@ fn add_form(here: &Here, forms: &Forms<'_>) -> Form {
         Choice::new("read", "Read: look at payments alone"),
     ];
     forms
-        .form(ADD, "Make the key")
+        .making(ADD, "Make the key")
         .field(
             forms
                 .field(ADD, "label", "Label", Kind::Text)

@@ -217,7 +217,7 @@ fn hand(ask: &Ask, here: &Here, waits: &BusinessWaits, ending: &[EndingKey]) -> 
     if trouble.failed.count > 0 {
         all.push(ToDo {
             badge: Badge::new(Tone::Bad, "Failed"),
-            title: format!("{} webhooks did not arrive", grouped(trouble.failed.count)).into(),
+            title: format!("{} did not arrive", counted(trouble.failed.count, "webhook")).into(),
             text: format!(
                 "The oldest is from {} ago. Mend what the answers say, then send them again.",
                 since(trouble.failed.oldest)
@@ -229,11 +229,10 @@ fn hand(ask: &Ask, here: &Here, waits: &BusinessWaits, ending: &[EndingKey]) -> 
     if trouble.paused.count > 0 {
         all.push(ToDo {
             badge: Badge::new(Tone::Bad, "Paused"),
-            title: format!(
-                "{} webhooks wait for an address that said it is gone",
-                grouped(trouble.paused.count)
-            )
-            .into(),
+            title: match trouble.paused.count {
+                1 => "1 webhook waits for an address that said it is gone".into(),
+                many => format!("{} webhooks wait for an address that said it is gone", grouped(many)).into(),
+            },
             text: "Your server answered 410. Send a test when it is back, or set another address.".into(),
             link: to_webhooks("paused"),
         });
@@ -241,7 +240,10 @@ fn hand(ask: &Ask, here: &Here, waits: &BusinessWaits, ending: &[EndingKey]) -> 
     if trouble.retried.count > 0 {
         all.push(ToDo {
             badge: Badge::new(Tone::Warn, "Trying"),
-            title: format!("{} webhooks are tried again", grouped(trouble.retried.count)).into(),
+            title: match trouble.retried.count {
+                1 => "1 webhook is tried again".into(),
+                many => format!("{} webhooks are tried again", grouped(many)).into(),
+            },
             text: format!("The oldest is from {} ago.", since(trouble.retried.oldest)).into(),
             link: to_webhooks("waiting"),
         });

@@ -244,7 +244,7 @@ fn request_form(ask: &Ask, forms: &Forms<'_>, accounts: &[PayoutAccount]) -> For
     };
     let choices = accounts.iter().map(choice).collect();
     forms
-        .form(REQUEST, "Ask for it")
+        .making(REQUEST, "Ask for it")
         .field(forms.field(REQUEST, "amount", "Amount", Kind::Amount))
         .field(forms.field(REQUEST, "account", "To", Kind::Select(choices)))
         .field(
@@ -258,7 +258,7 @@ fn request_form(ask: &Ask, forms: &Forms<'_>, accounts: &[PayoutAccount]) -> For
 fn add_form(ask: &Ask, forms: &Forms<'_>) -> Form {
     let banks = ask.http.mails.banks().into_iter().map(|bank| bank.name);
     forms
-        .form(ADD, "Add the account")
+        .making(ADD, "Add the account")
         .field(forms.field(ADD, "bank", "Bank", Kind::Text).often(banks))
         .field(forms.field(ADD, "number", "Account number", Kind::Text).hint("10 digits."))
         .field(forms.field(ADD, "name", "Name of the holder", Kind::Text).hint("As the bank writes it."))

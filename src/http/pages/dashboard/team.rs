@@ -149,7 +149,7 @@ fn show(ask: &Ask, here: &Here, page: &Page<Member>, refusal: Option<&Refusal>) 
         .into_iter()
         .fold(Facts::new(), |facts, role| facts.fact(role.as_str(), Cell::text(what_it_may(role))));
     let invite = forms
-        .form(INVITE, "Invite")
+        .making(INVITE, "Invite")
         .field(forms.field(INVITE, "email", "E-mail address", Kind::Email))
         .field(forms.field_of(INVITE, "role", "Role", Kind::Select(choices()), MemberRole::Viewer.as_str()));
     let mut rows = rows(ask, &forms, &page.rows);

@@ -35,8 +35,8 @@ use crate::ops::merchants::businesses::{
 use crate::ops::paging::Page;
 use crate::ops::webhooks::body::{PAYMENT_APPROVED, WEBHOOK_TEST};
 use crate::ops::webhooks::browse::{
-    DeliveryFilter, SentRequest, browse_deliveries, deliveries_about, requests_of, resend_failed_of,
-    resend_of,
+    ATTEMPTS_READ, DeliveryFilter, SentRequest, browse_deliveries, deliveries_about, requests_of,
+    resend_failed_of, resend_of,
 };
 use crate::ops::webhooks::deliveries::{Delivery, DeliveryStatus};
 use crate::ops::webhooks::test_event::{TestOf, Tested, send_test};
@@ -49,8 +49,9 @@ const RESEND: &str = "resend";
 const RESEND_FAILED: &str = "resend-failed";
 /// Under this name a secret is shown once.
 const SECRET: &str = "webhook secret";
-/// Attempts of one delivery that are shown, the last ones.
-const ATTEMPTS_SHOWN: usize = 20;
+/// Attempts that a page shows in all, which keeps it small, and of one delivery, the last ones.
+const ATTEMPTS_OF_PAGE: usize = 200;
+const ATTEMPTS_MAX: usize = 20;
 
 #[derive(Template)]
 #[template(path = "dashboard/webhooks.html")]
@@ -83,7 +84,7 @@ struct Shown {
     last: Text,
     note: Option<Text>,
     attempts: Vec<Try>,
-    hidden_attempts: usize,
+    has_older_attempts: bool,
     body: Text,
     curl: Option<String>,
     resend: Option<Form>,
@@ -286,17 +287,20 @@ fn show(
             Empty::new("No webhooks yet", "Every approved payment is told to your program, and stands here.")
         }
     };
-    let page = Webhooks {
+    let most = (ATTEMPTS_OF_PAGE / page.rows.len().max(1)).min(ATTEMPTS_MAX);
+    let shown_page = Webhooks {
         frame,
         made: once.map(|(name, secret)| Secret::once("new-secret", name, secret)).collect(),
         address: business.webhook_url.as_ref().map(Text::from),
         set_up: may.then(|| set_up(ask, &forms, business)),
         filters: filters(here, view, wrong),
-        deliveries: all.map(|((number, one), sent)| shown(ask, here, &forms, number, one, sent)).collect(),
+        deliveries: all
+            .map(|((number, one), sent)| shown(ask, here, &forms, (number, most), one, sent))
+            .collect(),
         empty,
         pager: pager(ask, here, DASHBOARD_WEBHOOKS, page, &view.pairs()),
     };
-    ask.html(status, &page)
+    ask.html(status, &shown_page)
 }
 
 fn set_up(ask: &Ask, forms: &Forms<'_>, business: &Business) -> SetUp {
@@ -371,12 +375,12 @@ fn shown(
     ask: &Ask,
     here: &Here,
     forms: &Forms<'_>,
-    number: usize,
+    (number, most): (usize, usize),
     one: &Delivery,
     sent: &[SentRequest],
 ) -> Shown {
     let zone = ask.zone();
-    let first = one.attempts.len().saturating_sub(ATTEMPTS_SHOWN);
+    let first = one.attempts.len().saturating_sub(most);
     let attempts = one.attempts.iter().zip(sent).skip(first).map(|(attempt, request)| Try {
         at: zone.exact(attempt.at),
         url: attempt.url.as_deref().unwrap_or("nowhere").into(),
@@ -398,13 +402,16 @@ fn shown(
         last: match last {
             Some(attempt) => match one.attempts.len() {
                 1 => answered(attempt).into(),
+                ATTEMPTS_READ.. => {
+                    format!("{ATTEMPTS_READ} attempts or more; last: {}", answered(attempt)).into()
+                }
                 n => format!("{n} attempts; last: {}", answered(attempt)).into(),
             },
             None => "Not sent yet".into(),
         },
         note: note.map(Text::from),
         attempts: attempts.collect(),
-        hidden_attempts: first,
+        has_older_attempts: first > 0,
         body: request
             .map_or_else(Text::default, |request| String::from_utf8_lossy(&request.body).as_ref().into()),
         curl: url.zip(request).map(|(url, request)| curl(url, request)),

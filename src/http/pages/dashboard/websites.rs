@@ -196,7 +196,7 @@ fn show(ask: &Ask, here: &Here, page: &Page<Website>, refusal: Option<&Refusal>)
     let forms = Forms::new(ask, here, DASHBOARD_WEBSITES, refusal);
     let shown = (1..).zip(&page.rows).map(|(number, website)| shown(ask, &forms, number, website)).collect();
     let add = forms
-        .form(ADD, "Add the website")
+        .making(ADD, "Add the website")
         .field(
             forms
                 .field(ADD, "url", "Address", Kind::Text)

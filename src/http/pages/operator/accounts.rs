@@ -216,6 +216,7 @@ fn add_form(ask: &Ask, wrong: Option<&Wrong>) -> Form {
     let banks = ask.http.mails.banks().into_iter().map(|bank| bank.name);
     ask.new_form(ADD, OPERATOR_ACCOUNTS, "Add the account")
         .hidden("act", "add")
+        .once(ask.mark())
         .field(of("bank", "Bank", Kind::Text).often(banks))
         .field(of("number", "Account number", Kind::Text).hint("10 digits."))
         .field(of("name", "Name of the holder", Kind::Text).hint("As the bank writes it."))

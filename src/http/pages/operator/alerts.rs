@@ -263,7 +263,7 @@ fn rows(ask: &Ask, view: &View, page: &Page<AlertRow>, is_on: bool, has_ticks: b
                 _ => Cell::link(to, payer),
             },
             facts.amount.map_or(Cell::None, |amount| Cell::Money(Naira(amount))),
-            Cell::text(&alert.reason),
+            Cell::text(sentence(&alert.reason)),
             facts.bank.as_deref().map_or(Cell::None, |code| Cell::text(ask.http.mails.bank_name(code))),
             zone.time(alert.first_seen).into(),
         ];

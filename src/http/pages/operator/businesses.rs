@@ -197,6 +197,7 @@ fn waiting_rows(ask: &Ask, waiting: &[Business]) -> Rows {
 fn add_form(ask: &Ask, wrong: Option<&Wrong>) -> Form {
     ask.new_form(ADD, OPERATOR_BUSINESSES, "Add the business")
         .hidden("act", "add")
+        .once(ask.mark())
         .field(field(ask, ADD, "name", "Name", Kind::Text, wrong))
         .field(field(ask, ADD, "email", "E-mail for questions", Kind::Email, wrong))
         .field(

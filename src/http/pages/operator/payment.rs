@@ -289,7 +289,7 @@ fn settled(ask: &Ask, settlement: &Settlement) -> Facts {
         facts = facts.fact("By", Cell::link(format!("{OPERATOR_ALERTS}/{alert}"), format!("Alert {alert}")));
     }
     facts = facts
-        .fact("Rule", Cell::text(&settlement.rule))
+        .fact("Rule", Cell::text(sentence(&settlement.rule)))
         .fact("Settled", zone.exact(settlement.settled_at))
         .fact("Received", settlement.received)
         .fact("Charges", settlement.charge)

@@ -154,6 +154,7 @@ fn add_form(ask: &Ask, wrong: Option<&Wrong>) -> Form {
     ];
     ask.new_form(ADD, OPERATOR_USERS, "Add them")
         .hidden("act", "add")
+        .once(ask.mark())
         .field(field(ask, ADD, "email", "E-mail", Kind::Email, wrong))
         .field(field(ask, ADD, "role", "Role", Kind::Select(roles), wrong))
 }
@@ -208,7 +209,7 @@ fn acts(ask: &Ask, one: &Listed) -> Cell {
     let reset = Confirm::new(
         "Reset",
         "Their password and second factor go, they are signed out everywhere, and you get a link for them.",
-        form("reset-user", "reset", "Reset them"),
+        form("reset-user", "reset", "Reset them").once(ask.mark()),
     );
     let disable = Confirm::new(
         "Disable",

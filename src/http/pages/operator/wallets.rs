@@ -153,7 +153,7 @@ fn tell(ask: &Ask, view: DeskView, statement: &WalletStatement) -> DeskView {
         .fact("Tier", Cell::text(wallet.tier.number().to_string()))
         .fact("May hold", limit(statement.limits.balance))
         .fact("May pay in a day", limit(statement.limits.daily))
-        .fact("PIN", Cell::text(if wallet.has_pin() { "set" } else { "not set yet" }))
+        .fact("PIN", Cell::text(if wallet.has_pin() { "Set" } else { "Not set yet" }))
         .fact("Made", zone.exact(wallet.created_at))
         .fact("Number", Cell::text(wallet.id.to_string()));
     let facts = match wallet.locked_until.filter(|until: &Timestamp| *until > now) {
@@ -170,7 +170,7 @@ fn tell(ask: &Ask, view: DeskView, statement: &WalletStatement) -> DeskView {
     let empty = Empty::new("Nothing yet", "Every credit and payment of this wallet will stand here.");
     let mut rows = Rows::new("Statement", columns, empty);
     for line in &statement.lines {
-        let kind = line.settlement_kind.as_deref().unwrap_or("credit by an operator");
+        let kind = line.settlement_kind.as_deref().unwrap_or("Credit by an operator");
         let what = match line.entry_kind.as_str() {
             "reversal" => format!("{kind}, reversed"),
             _ => kind.to_owned(),
@@ -208,6 +208,7 @@ fn acts(ask: &Ask, view: DeskView, wallet: &Wallet, wrong: Option<&Wrong>) -> De
         false => form(HOLD, "suspend", "Suspend it").look(Look::Danger),
     };
     let credit = form(CREDIT, "credit", "Credit the wallet")
+        .once(ask.mark())
         .field(of(CREDIT, "amount", "Amount", Kind::Amount))
         .field(of(CREDIT, "reason", "Why", Kind::Text).hint("Kept with your name."))
         .field(

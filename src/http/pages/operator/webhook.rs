@@ -55,8 +55,8 @@ pub async fn answer(ask: &Ask) -> Result<Response, OpError> {
         true => view.add(Block::text("It was not sent yet.")),
         false => view.add(attempts(ask, &delivery)),
     };
-    if let Some(hidden @ 1..) = delivery.attempts.len().checked_sub(ATTEMPTS_SHOWN) {
-        view = view.add(Block::text(format!("{hidden} attempts before these are not shown.")));
+    if delivery.attempts.len() > ATTEMPTS_SHOWN {
+        view = view.add(Block::text("Older attempts are not shown."));
     }
     if let Some(request) = request {
         view = view.section("request", "What was sent").add(Block::Code(told(&request).into()));
