@@ -24,6 +24,7 @@ use tillbell::ops::webhooks::body::record;
 use crate::counted_once::approve_on;
 use crate::harness::app::{ACCOUNT, LATER, START, TestApp, at, world};
 use crate::harness::mails::Alert;
+use crate::spoken_for::{named, obstacles};
 
 async fn balance(t: &TestApp, business: i64) -> Money {
     t.app.store.merchant_balance(business).await.unwrap().unwrap()
@@ -188,7 +189,9 @@ on_both! {
         let outcome = t.ingest(&Alert::credit(ACCOUNT, 5_000, "Halima Garba", at()).text()).await;
         assert_eq!(outcome.status, AlertStatus::Review);
         assert!(outcome.reason.contains("several beneficiaries"), "{outcome:?}");
-        approve_on(&t.app, outcome.alert_id, &mine, None).await.unwrap();
+        let told = obstacles(&t, &outcome, &mine).await;
+        assert!(told.iter().any(|one| one.contains(&named(&theirs))), "{told:?}");
+        approve_on(&t.app, outcome.alert_id, &mine, Some("she sent her receipt")).await.unwrap();
         assert_eq!(t.payment(&mine).await.status, Status::Approved);
         assert_eq!(t.payment(&theirs).await.status, Status::Pending);
     }

@@ -1,11 +1,13 @@
 //! What a person is told of others' payments before an approval, where no rule decided: at a crowded price, where the alert
 //! settles no account or shows no payer, and where another's fits by the charges rule.
 
-use tillbell::domain::alert::AlertStatus;
+use tillbell::domain::alert::{AlertKind, AlertStatus};
 use tillbell::domain::money::Money;
 use tillbell::domain::payment::Payment;
 use tillbell::domain::time::Span;
 use tillbell::ops::alerts::decide::AlertOutcome;
+use tillbell::ops::alerts::dismiss::dismiss_alert;
+use tillbell::ops::alerts::take::take_alert;
 use tillbell::ops::merchants::businesses::ChargeChange;
 use tillbell::ops::payments::correct::Corrected;
 
@@ -14,6 +16,7 @@ use crate::counted_once::{approved, without_account};
 use crate::harness::app::{ACCOUNT, LATER, Merchant, START, TestApp, world};
 use crate::harness::databases::TestDatabase;
 use crate::harness::mails::Alert;
+use crate::meant_for_others::OTHER;
 use crate::spoken_for::{came, end, named, obstacles, reject, told_now};
 
 /// More payments of one amount than are read whatever their names.
@@ -152,5 +155,67 @@ on_both! {
         let told = obstacles(&t, &outcome, &bait).await;
         let asks = "asks for what was received and its charges, of just this payer's name";
         assert_eq!(told, [format!("{} {asks}, and this payment fits only nearly", named(&mine))]);
+    }
+
+    async fn of_a_credit_that_no_rule_judges_others_that_fit_as_well_are_told(db: TestDatabase) {
+        for how in ["fee", "own transfer", "dismissed", "held"] {
+            let (t, victim) = world(TestDatabase::migrated(db.engine()).await).await;
+            let other = t.merchant("bolu.example").await;
+            let mine = t.create(&victim, 8_100, "Halima Garba").await;
+            let bait = t.create(&other, 8_100, "Halima Danladi").await;
+            t.advance(LATER);
+            let mail = Alert::credit(ACCOUNT, 8_100, "HALIMA GARBA DANLADI", t.app.now() - Span::seconds(20));
+            let mut taken = t.taken(&mail.text(), true);
+            match how {
+                "fee" => taken.facts.kind = Some(AlertKind::Fee),
+                "own transfer" => taken.facts.kind = Some(AlertKind::OwnTransfer),
+                _ => {}
+            }
+            let outcome = take_alert(&t.app, &taken).await.unwrap();
+            let status = if taken.facts.kind == Some(AlertKind::Payment) { AlertStatus::Review } else { AlertStatus::Ignored };
+            assert_eq!(outcome.status, status, "{how}: {outcome:?}");
+            match how {
+                "dismissed" => {
+                    dismiss_alert(&t.app, outcome.alert_id, "ada", "own transfer").await.unwrap().unwrap();
+                }
+                // The reason is the debit's from now on.
+                "held" => {
+                    t.advance(LATER);
+                    let at = t.app.now() - Span::seconds(20);
+                    t.ingest(&Alert { direction: "DEBIT", at, message_id: "<back@gens.example>".into(), ..mail.clone() }.text()).await;
+                }
+                _ => {}
+            }
+            let told = obstacles(&t, &outcome, &bait).await;
+            assert!(told.iter().any(|one| one.contains(&named(&mine))), "{how}: {told:?}");
+            // Where nobody else's may be meant, nobody is named.
+            let (t, _) = world(TestDatabase::migrated(db.engine()).await).await;
+            let other = t.merchant("bolu.example").await;
+            let alone = t.create(&other, 8_100, "Halima Danladi").await;
+            t.advance(LATER);
+            let mut taken = t.taken(&mail.text(), true);
+            taken.facts.kind = Some(AlertKind::Fee);
+            let outcome = take_alert(&t.app, &taken).await.unwrap();
+            let told = obstacles(&t, &outcome, &alone).await;
+            assert!(!told.iter().any(|one| one.contains("another beneficiary")), "{how}: {told:?}");
+        }
+    }
+
+    async fn beside_a_payment_on_another_account_others_that_fit_on_the_alerts_own_are_told(db: TestDatabase) {
+        let (t, victim) = world(db).await;
+        let other = t.merchant("bolu.example").await;
+        t.account(OTHER).await;
+        let mine = t.create(&victim, 8_100, "Halima Garba").await;
+        let bait = t.create(&other, 8_100, "Halima Garba").await;
+        assert_ne!(mine.account_id, bait.account_id, "two like names of two merchants stand on two accounts");
+        let accounts = t.app.directory.accounts().await.unwrap();
+        let paid_into = accounts.iter().find(|account| Some(account.id) == mine.account_id).unwrap();
+        t.advance(LATER);
+        let at = t.app.now() - Span::seconds(20);
+        let mut taken = t.taken(&Alert::credit(&paid_into.number, 8_100, "HALIMA GARBA", at).text(), true);
+        taken.facts.doubts.push("it hides content".into());
+        let outcome = take_alert(&t.app, &taken).await.unwrap();
+        let told = obstacles(&t, &outcome, &bait).await;
+        assert!(told.iter().any(|one| one.contains(&named(&mine))), "{told:?}");
     }
 }

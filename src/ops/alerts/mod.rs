@@ -17,6 +17,7 @@ pub mod mail_desk;
 pub mod may_be_meant;
 pub mod note;
 pub mod other_accounts;
+pub mod payout_debits;
 pub mod prove_later;
 pub mod read;
 pub mod rematch;

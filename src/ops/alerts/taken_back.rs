@@ -14,6 +14,7 @@
 
 use super::alert_log;
 use super::copies::{SHARING_MAX, sharing_session};
+use super::payout_debits::is_of_a_payout;
 use super::similar::{LIKELY_MAX, named_by, sight};
 use crate::app::App;
 use crate::domain::account::ReceivingAccount;
@@ -29,7 +30,6 @@ use crate::domain::same_transfer::{
 };
 use crate::domain::told_before::{has_paid_once, tells_loss_in_other_words};
 use crate::ops::notices::alarms::raise;
-use crate::ops::payouts::from_alert::pays_out;
 use crate::ops::{OpError, RACES_MAX};
 use crate::store::Step;
 use crate::store::tables::jobs::{self, JobKind};
@@ -59,7 +59,7 @@ pub(in crate::ops) fn takes_money_back(alert: &AlertRow) -> bool {
 /// Finds what it may have taken back, and holds it or raises the alarm. May be run again after a crash: it
 /// repeats the alarm at most.
 pub(in crate::ops) async fn link_taken_back_credits(app: &App, undoing: &AlertRow) -> Result<(), OpError> {
-    if pays_out(app, undoing).await? {
+    if is_of_a_payout(app, undoing).await? {
         return Ok(());
     }
     let Concerned { all, any_one } = concerned_by(app, undoing).await?;

@@ -28,7 +28,9 @@ const ACCOUNTS_MAX: usize = 50;
 
 /// The payment fits only nearly or has ended, and another beneficiary's fits; or the time does not fit it, and fits
 /// another's, of which amount and name are not far off. Where the alert settles no account, nothing was asked of it by the
-/// rules: then anybody's that may be meant on the payment's own account.
+/// rules: then anybody's that may be meant on the payment's own account. Where the payment fits, all that the rules would
+/// name beside it, but for one that the reason names for which the alert waits: of a credit that was set aside, dismissed,
+/// held by a debit or taken off another payment the reason says something else.
 pub async fn fits_another(
     app: &App,
     alert: &AlertRow,
@@ -39,23 +41,29 @@ pub async fn fits_another(
     let in_time = TimeFit::of(payment, interval(alert), alert.first_seen) == TimeFit::Fits;
     let fits = in_time && name.verdict == NameVerdict::Match && AmountFit::of(payment, received).approves();
     let is_settled = alert.account_id.is_some();
-    if fits && payment.status == Status::Pending && is_settled {
-        return Ok(None);
-    }
+    let is_as_good = fits && payment.status == Status::Pending && is_settled;
     let on_its_account = AlertRow { account_id: alert.account_id.or(payment.account_id), ..alert.clone() };
     let weighed = weigh(app, &on_its_account).await?;
     let own = Beneficiary::of(payment);
     let this = match (fits, payment.status) {
+        (true, Status::Pending) if is_settled => "this payment fits as well",
         (true, Status::Pending) => "the alert does not settle its account",
         (true, _) => "this payment has ended",
         (false, _) => "this payment fits only nearly",
     };
     // Those on other accounts are asked about by themselves.
-    let counts = |other: &&Considered| is_settled || other.which_account == WhichAccount::Own;
+    let is_named = |other: &Considered| {
+        let theirs = of_another_in_words(&other.transaction_id, other.business_id);
+        // What stands behind ends the number.
+        let is_in_reason = [" ", ","].iter().any(|end| alert.reason.contains(&format!("{theirs}{end}")));
+        is_as_good && alert.status.is_waiting() && is_in_reason
+    };
+    let counts =
+        |other: &&Considered| (is_settled || other.which_account == WhichAccount::Own) && !is_named(other);
     if let Some(other) = weighed.decision.fitting_others(own).find(counts) {
         return Ok(Some(format!("{}, of just this payer's name, and {this}", other.rival_in_words())));
     }
-    let mut near = weighed.decision.near_others(own).filter(|_| !in_time || !is_settled);
+    let mut near = weighed.decision.near_others(own).filter(|_| !in_time || !is_settled || is_as_good);
     if let Some(other) = near.find(counts) {
         let but = if in_time { this } else { "the time fits it and not this one" };
         return Ok(Some(format!("{}, from a payer of such a name, and {but}", other.rival_in_words())));

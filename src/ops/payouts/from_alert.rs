@@ -5,15 +5,25 @@
 use super::end::{EndRefusal, Marked, Marking, Outcome, Seat, mark_payout};
 use crate::app::App;
 use crate::domain::alert::{AlertKind, AlertRow, Authenticity, Direction};
-use crate::domain::payout::{PayoutStatus, StepRefusal, codes_in};
+use crate::domain::merchant::Mode;
+use crate::domain::payout::{PayoutEnd, PayoutStatus, StepRefusal, codes_in};
+use crate::domain::time::Span;
 use crate::ops::OpError;
 
-/// Marks the payout paid that a debit is about. Answers whether the debit is one of a payout's, now or before.
+/// A payout that somebody marked paid is told by the bank so long after at most. Later its reference is on anybody's money:
+/// the business has had it before it.
+const TOLD_WITHIN: Span = Span::days(7);
+
+/// Marks the payout paid that a debit is about. Answers whether the debit is one of a payout's, now or before. That no other
+/// alert bears its reference the caller has seen.
 pub(in crate::ops) async fn pays_out(app: &App, debit: &AlertRow) -> Result<bool, OpError> {
     let facts = &debit.facts;
     let is_vouched = matches!(debit.authenticity, Authenticity::Proven | Authenticity::Trusted);
     let is_plain = facts.direction == Some(Direction::Debit) && facts.kind == Some(AlertKind::Payment);
-    if !is_vouched || !is_plain || debit.account_id.is_none() {
+    let accounts = app.directory.accounts().await?;
+    let is_live =
+        accounts.iter().any(|account| Some(account.id) == debit.account_id && account.mode == Mode::Live);
+    if !is_vouched || !is_plain || !is_live {
         return Ok(false);
     }
     let codes = facts.narration.as_deref().map(codes_in).unwrap_or_default();
@@ -42,7 +52,10 @@ pub(in crate::ops) async fn pays_out(app: &App, debit: &AlertRow) -> Result<bool
             tracing::info!(alert = debit.id, payout = row.payout.id, "a payout is paid, as the bank says");
             Ok(true)
         }
-        Err(EndRefusal::Step(StepRefusal::Finished(PayoutStatus::Paid))) => Ok(true),
+        Err(EndRefusal::Step(StepRefusal::Finished(PayoutStatus::Paid))) => {
+            let is_just_told = |end: &PayoutEnd| end.by == by || debit.first_seen <= end.at + TOLD_WITHIN;
+            Ok(row.payout.end.as_ref().is_none_or(is_just_told))
+        }
         Ok(Marked::OneOfTwo(_)) | Err(_) => {
             tracing::warn!(
                 alert = debit.id,

@@ -1,0 +1,60 @@
+//! Whether a debit that bears our reference of a payout is that payout, and not a customer's money on its way back. The
+//! business knows the reference, and a bank that takes a transfer back repeats what its payer wrote. Used by `taken_back`.
+
+use super::copies::{SHARING_MAX, sharing_session};
+use super::similar::sight;
+use crate::app::App;
+use crate::domain::alert::AlertRow;
+use crate::domain::payout::codes_in;
+use crate::domain::same_transfer::{
+    is_incoming_money, is_vouched, may_be_about, may_be_one_debit, takes_money,
+};
+use crate::ops::OpError;
+use crate::ops::payouts::from_alert::pays_out;
+
+/// Alerts of its amount that are looked at; where there are more, a person decides.
+const ALERTS_MAX: usize = 2_000;
+
+/// Marks the payout paid that a debit is about. Answers whether the debit is the payout's: then it takes no money back.
+pub(super) async fn is_of_a_payout(app: &App, debit: &AlertRow) -> Result<bool, OpError> {
+    let codes = debit.facts.narration.as_deref().map(codes_in).unwrap_or_default();
+    if codes.is_empty() {
+        return Ok(false);
+    }
+    if may_repeat_a_remark(app, debit, &codes).await? {
+        tracing::warn!(
+            alert = debit.id,
+            "a debit bears the reference of a payout, and so does another alert of its amount: it may take that \
+             money back; look at the bank's statement, and mark the payout yourself if it is paid"
+        );
+        return Ok(false);
+    }
+    pays_out(app, debit).await
+}
+
+/// Another alert of its amount bears the reference: a credit, whose payer wrote it, or a debit that came before, for a
+/// payout leaves the bank once.
+async fn may_repeat_a_remark(app: &App, debit: &AlertRow, codes: &[String]) -> Result<bool, OpError> {
+    let Some(amount) = debit.facts.amount else { return Ok(false) };
+    let accounts = app.directory.accounts().await?;
+    let seen = sight(app, debit);
+    let mut others = sharing_session(app, debit.facts.session_id.as_deref(), Some(amount)).await?;
+    // Not all that bear its session id were read.
+    let mut is_cut = others.len() >= SHARING_MAX;
+    let on_accounts = accounts.iter().filter(|one| may_be_about(debit, one)).map(|one| Some(one.id));
+    for account in on_accounts.chain([None]) {
+        let read = app.store.alerts_seen(account, amount, seen, ALERTS_MAX).await?;
+        is_cut |= read.len() >= ALERTS_MAX;
+        others.extend(read);
+    }
+    let bears_it = |other: &AlertRow| {
+        let borne = other.facts.narration.as_deref().map(codes_in).unwrap_or_default();
+        borne.iter().any(|code| codes.contains(code))
+    };
+    let was_before = |other: &AlertRow| (other.first_seen, other.id) < (debit.first_seen, debit.id);
+    let speaks_against = |other: &AlertRow| {
+        let is_earlier_debit = takes_money(other) && was_before(other) && !may_be_one_debit(debit, other);
+        other.id != debit.id && is_vouched(other) && (is_incoming_money(other) || is_earlier_debit)
+    };
+    Ok(is_cut || others.iter().any(|other| speaks_against(other) && bears_it(other)))
+}
