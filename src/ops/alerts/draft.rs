@@ -15,6 +15,7 @@ use crate::domain::name::{NameVerdict, verdict};
 use crate::domain::same_transfer::{Key, holding_account_of, keys_of, mail_keys};
 use crate::domain::time::{Span, Timestamp};
 use crate::ops::mailboxes::TakenMail;
+use crate::ops::payouts::from_alert::named_payout;
 use crate::ops::{OpError, REASON_MAX};
 use crate::store::tables::jobs::{self, JobKind};
 use crate::store::tables::{acts, alerts};
@@ -162,6 +163,12 @@ pub(in crate::ops) async fn place(app: &App, alert: &mut AlertRow) -> Result<(),
     alert.account_id = account.map(|account| account.id);
     if alert.status == AlertStatus::New {
         alert.facts.doubts.extend(doubts);
+        if let Some(named) = named_payout(app, alert).await? {
+            let (payout, business) = (named.payout.id, named.business);
+            let doubt =
+                format!("it names payout {payout} of {business}, so the money of that may have come back");
+            alert.facts.doubts.push(doubt);
+        }
         if let Some(currency) = &alert.facts.currency
             && currency != CURRENCY
         {
