@@ -34,7 +34,7 @@ impl Reader<'_> {
             self.doubt(RETURNED_OR_OWN);
         }
         let found = self
-            .subject_of_loss(rule)
+            .subject_of_loss(rule, Direction::Credit)
             .or_else(|| texts.iter().find_map(|text| loss_in(text, rule, Direction::Credit)))
             .or_else(|| match &texts[..] {
                 [only] => debit_in(only, rule, &shared.claims),
@@ -53,7 +53,7 @@ impl Reader<'_> {
         let (texts, is_typed) = self.texts_of_the_bank(rule);
         let found = self
             .words_of_reversal(shared)
-            .or_else(|| self.subject_of_loss(rule))
+            .or_else(|| self.subject_of_loss(rule, Direction::Debit))
             .or_else(|| texts.iter().find_map(|text| loss_in(text, rule, Direction::Debit)))
             .or_else(|| is_typed.then(|| "in its narration".to_owned()));
         if let Some(words) = found {
@@ -61,8 +61,9 @@ impl Reader<'_> {
         }
     }
 
-    fn subject_of_loss(&self, rule: &States) -> Option<String> {
-        self.head.subject.and_then(|subject| told_by(&rule.subject, subject))
+    fn subject_of_loss(&self, rule: &States, direction: Direction) -> Option<String> {
+        let subject = self.head.subject?;
+        told_by(&rule.subject, subject).or_else(|| loss_in(subject, rule, direction))
     }
 
     /// A row of money that the bank keeps back, unless it says that there is none.
