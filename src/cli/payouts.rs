@@ -6,12 +6,14 @@ use clap::{Subcommand, ValueEnum};
 use super::Desk;
 use super::options::{LIST_MAX, LIST_USUAL, newest};
 use super::print::{Object, note};
+use crate::app::App;
 use crate::domain::payout::PayoutStatus;
 use crate::ops::csv::bank_file;
 use crate::ops::paging::PageSize;
 use crate::ops::payouts::browse::{PayoutFilter, PayoutRow, find_payout, payouts_within};
 use crate::ops::payouts::end::{Marked, Marking, Outcome, Seat, mark_payout};
 use crate::ops::payouts::export::{EXPORT_MAX, export_payouts};
+use crate::ops::payouts::held::held_back;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum Status {
@@ -88,7 +90,9 @@ pub(super) enum PayoutCommand {
     /// Write pending payouts as a file for the bulk upload of your bank
     ///
     /// Each payout is in one file only, so that no money is sent twice, and the business cannot cancel it any more. The
-    /// narration is our reference: an alert or a statement that shows it is about this payout.
+    /// narration is our reference: an alert or a statement that shows it is about this payout. Left out are payouts of
+    /// businesses that are disabled, owe money or have an open alarm (`alert list --alarms`), and to accounts that were
+    /// removed.
     #[command(after_help = examples!["payout export --format csv > payouts.csv", "payout export --format csv --again"])]
     Export {
         /// Format of the file
@@ -98,6 +102,11 @@ pub(super) enum PayoutCommand {
         #[arg(long)]
         again: bool,
     },
+}
+
+async fn with_doubts(app: &App, rows: &[PayoutRow]) -> anyhow::Result<Vec<Object>> {
+    let held = held_back(app, rows).await?;
+    Ok(rows.iter().map(|row| object(row).with("held_back", held.get(&row.payout.id))).collect())
 }
 
 fn object(row: &PayoutRow) -> Object {
@@ -142,14 +151,17 @@ pub(super) async fn run(command: PayoutCommand, desk: &Desk) -> anyhow::Result<(
                 "number",
                 "name",
                 "transfer_reference",
+                "held_back",
             ];
-            let rows = page.rows.iter().map(object).collect();
+            let rows = with_doubts(&app, &page.rows).await?;
             desk.printer.list_with("payouts", &columns, rows, Object::new().with("more", more))?;
             desk.printer.remark(more, &newest(limit))
         }
         PayoutCommand::Show { id } => {
             let found = find_payout(&app, None, id).await?;
-            desk.printer.object(&object(&found.ok_or_else(|| anyhow!("there is no payout {id}"))?))
+            let found = [found.ok_or_else(|| anyhow!("there is no payout {id}"))?];
+            let [shown] = &with_doubts(&app, &found).await?[..] else { bail!("there is no payout {id}") };
+            desk.printer.object(shown)
         }
         PayoutCommand::Mark { id, outcome, reference, reason } => {
             let marking = Marking {
@@ -173,6 +185,9 @@ pub(super) async fn run(command: PayoutCommand, desk: &Desk) -> anyhow::Result<(
                 bail!("more than {EXPORT_MAX} payouts wait; mark some of them first");
             }
             desk.printer.bytes(bank_file(&exported.rows).as_bytes())?;
+            for (row, why) in &exported.held {
+                note(format_args!("payout {} of {} is left out: {why}", row.payout.id, row.business));
+            }
             if exported.more {
                 note(format_args!("there are more payouts: run the command again for the next file"));
             }

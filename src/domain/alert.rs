@@ -134,6 +134,8 @@ pub const RETURNED_OR_OWN: &str = "the narration may mean a refund, a reversal, 
 pub const OTHER_STATE_ROW: &str = "a row shows a transaction status other than success";
 /// The same.
 pub const OTHER_STATE: &str = "the mail reports a transaction status other than success";
+/// Of the mail of a debit; followed by the words. It tells no state: a debit that returns a credit has such words as well.
+pub const FAILED_DEBIT: &str = "the mail may report that the debit failed, or that it returns money";
 pub const NEGATIVE: &str = "the amount is in brackets or negative";
 
 impl AlertFacts {

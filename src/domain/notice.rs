@@ -10,7 +10,7 @@ const PAUSE: Span = Span::hours(1);
 /// The longest pause while a cause goes on. One that rested for twice as long begins anew.
 const PAUSE_MAX: Span = Span::hours(24);
 
-/// What a notice is about. The first seven are the alarms of operators, as metrics name them; the others are a merchant's.
+/// What a notice is about. The first eight are the alarms of operators, as metrics name them; the others are a merchant's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum NoticeKind {
     AlertUndecided,
@@ -19,6 +19,7 @@ pub enum NoticeKind {
     MailboxSilent,
     WrongPins,
     Messenger,
+    PayoutUnclear,
     Registration,
     WebhooksFailing,
     KeyExpiring,
@@ -26,13 +27,14 @@ pub enum NoticeKind {
 }
 
 impl NoticeKind {
-    pub const ALARMS: [NoticeKind; 7] = [
+    pub const ALARMS: [NoticeKind; 8] = [
         NoticeKind::AlertUndecided,
         NoticeKind::MoneyTakenBack,
         NoticeKind::MailNotProven,
         NoticeKind::MailboxSilent,
         NoticeKind::WrongPins,
         NoticeKind::Messenger,
+        NoticeKind::PayoutUnclear,
         NoticeKind::Registration,
     ];
     /// Of merchants; each can be switched off by a business.
@@ -47,6 +49,7 @@ impl NoticeKind {
             NoticeKind::MailboxSilent => "mailbox_silent",
             NoticeKind::WrongPins => "wrong_pins",
             NoticeKind::Messenger => "messenger",
+            NoticeKind::PayoutUnclear => "payout_unclear",
             NoticeKind::Registration => "registration",
             NoticeKind::WebhooksFailing => "webhooks_failing",
             NoticeKind::KeyExpiring => "key_expiring",
@@ -68,6 +71,7 @@ impl NoticeKind {
             NoticeKind::MailboxSilent => "A mailbox is not read",
             NoticeKind::WrongPins => "Wallet payments of a business are stopped",
             NoticeKind::Messenger => "No messages reach customers",
+            NoticeKind::PayoutUnclear => "A payout may have failed, or been paid twice",
             NoticeKind::Registration => "A business waits for you",
             NoticeKind::WebhooksFailing => "Webhooks do not arrive",
             NoticeKind::KeyExpiring => "An API key is about to expire",
@@ -100,6 +104,10 @@ impl NoticeKind {
             NoticeKind::Messenger => {
                 "WhatsApp accepts nothing until somebody acts: customers get no links and no codes. The log says why; most \
                  often the token, the template or the number."
+            }
+            NoticeKind::PayoutUnclear => {
+                "Look at the bank's statement and at the payout. If its money came back, send it again; if it was sent twice, \
+                 ask the bank to return the second transfer."
             }
             NoticeKind::Registration => {
                 "It works in test mode. Look who it is, and let it take real money or decline it on its page."

@@ -9,7 +9,9 @@ use regex::Regex;
 use super::{MAX_MATCHES, Reader};
 use crate::alert_reader::template::{Claims, FieldName, Layout, Shared, States};
 use crate::alert_reader::text_table::{Arrangement, TextTable, collapse, fold_label};
-use crate::domain::alert::{Direction, OTHER_STATE, OTHER_STATE_ROW, RETURNED, RETURNED_OR_OWN};
+use crate::domain::alert::{
+    Direction, FAILED_DEBIT, OTHER_STATE, OTHER_STATE_ROW, RETURNED, RETURNED_OR_OWN,
+};
 
 /// A longer line is prose: only a sentence about this transaction counts in it.
 const LONGEST_ROW: usize = 80;
@@ -31,9 +33,9 @@ impl Reader<'_> {
         if is_typed {
             self.doubt(RETURNED_OR_OWN);
         }
-        let of_subject = self.head.subject.and_then(|subject| told_by(&rule.subject, subject));
-        let found = of_subject
-            .or_else(|| texts.iter().find_map(|text| loss_in(text, rule)))
+        let found = self
+            .subject_of_loss(rule, Direction::Credit)
+            .or_else(|| texts.iter().find_map(|text| loss_in(text, rule, Direction::Credit)))
             .or_else(|| match &texts[..] {
                 [only] => debit_in(only, rule, &shared.claims),
                 _ => None,
@@ -42,6 +44,26 @@ impl Reader<'_> {
         if let Some(words) = found {
             self.doubt(format!("{RETURNED}: {words}"));
         }
+    }
+
+    /// Adds a doubt for words of the bank's in the mail of a debit: it may have failed, or be the return of a credit. It
+    /// takes money back all the same, but it proves nothing that was paid.
+    pub(super) fn words_of_failure(&mut self, shared: &Shared) {
+        let rule = &shared.states;
+        let (texts, is_typed) = self.texts_of_the_bank(rule);
+        let found = self
+            .words_of_reversal(shared)
+            .or_else(|| self.subject_of_loss(rule, Direction::Debit))
+            .or_else(|| texts.iter().find_map(|text| loss_in(text, rule, Direction::Debit)))
+            .or_else(|| is_typed.then(|| "in its narration".to_owned()));
+        if let Some(words) = found {
+            self.doubt(format!("{FAILED_DEBIT}: {words}"));
+        }
+    }
+
+    fn subject_of_loss(&self, rule: &States, direction: Direction) -> Option<String> {
+        let subject = self.head.subject?;
+        told_by(&rule.subject, subject).or_else(|| loss_in(subject, rule, direction))
     }
 
     /// A row of money that the bank keeps back, unless it says that there is none.
@@ -145,8 +167,8 @@ fn without_values(text: &str, layout: &Layout) -> String {
     out
 }
 
-/// What one of the rows or sentences of a text says of a loss.
-fn loss_in(text: &str, rule: &States) -> Option<String> {
+/// What one of the rows or sentences of a text says of a loss. That money was debited is none of a debit.
+fn loss_in(text: &str, rule: &States, direction: Direction) -> Option<String> {
     told_in(text, |sentence, is_row| {
         if is_row && rule.waiting.is_match(sentence) {
             return told_by(&rule.waiting, sentence);
@@ -157,7 +179,8 @@ fn loss_in(text: &str, rule: &States) -> Option<String> {
             let is_general = rule.general.is_match(&sentence[..found.start()])
                 || rule.plural.is_match(&sentence[found.start()..])
                 || rule.no.is_match(sentence)
-                || is_beside(sentence, rule) && speaks_of_debits(found.as_str());
+                || (direction == Direction::Debit || is_beside(sentence, rule))
+                    && speaks_of_debits(found.as_str());
             if is_general { None } else { told_by(words, sentence) }
         })
     })

@@ -132,8 +132,9 @@ impl Reader<'_> {
         shared: &Shared,
     ) -> (AlertKind, Option<String>) {
         let kind = self.kind_of_narration(direction, narration.unwrap_or_default(), bank, shared);
-        if direction == Direction::Credit {
-            self.words_of_loss(shared);
+        match direction {
+            Direction::Credit => self.words_of_loss(shared),
+            Direction::Debit => self.words_of_failure(shared),
         }
         self.states(direction, shared);
         kind.map_or((AlertKind::Payment, None), |(kind, why)| (kind, Some(why)))

@@ -2,7 +2,7 @@
 
 use super::made::{MADE, Told, made};
 use super::{ReadOutcome, Reading, take};
-use crate::domain::alert::{AlertKind, RETURNED_OR_OWN};
+use crate::domain::alert::{AlertKind, Direction, FAILED_DEBIT, RETURNED_OR_OWN};
 
 fn providus(narrative: &str, tail: &str) -> Reading {
     take(&format!(
@@ -169,5 +169,111 @@ fn the_banks_words_that_nothing_came_or_that_it_left_again_are_doubts() {
             let facts = mail.read_html("").facts;
             assert!(!facts.is_told_as_lost(), "{bank}: {words}: {:?}", facts.doubts);
         }
+    }
+}
+
+#[test]
+fn money_that_is_kept_back_or_will_go_again_is_a_doubt_in_rows_and_subjects() {
+    for words in [
+        "This credit is yet to be confirmed.",
+        "Yet to be received",
+        "Not yet received",
+        "This inflow has been placed on hold.",
+        "Your inflow is on PND pending verification.",
+        "Post No Debit placed on this credit.",
+        "Funds will be released after verification.",
+        "The amount will be available for use after 24 hours.",
+        "We will reverse this credit.",
+        "This credit will be reversed shortly.",
+        "Value not given",
+        "No value given",
+        "Unable to credit beneficiary.",
+        "Temporary credit",
+        "Memo posted",
+        "Invalid transaction",
+        "Transaction unverified",
+        "Transaction not approved",
+        "Transaction delayed",
+        "Payment deferred",
+        "Credit revoked",
+        "Awaiting authorisation",
+        "Awaiting verification",
+        "Recall initiated",
+        "Refund in progress",
+        "Claim raised",
+        "NIBSS dispute",
+        "Retrieval request",
+        "Source account could not be debited",
+        "Amount not available for withdrawal",
+        "This amount cannot be withdrawn.",
+        "Funds held",
+        "Amount in escrow",
+        "Your account would be credited within 24 hours.",
+    ] {
+        for bank in MADE {
+            let mut mail = made(bank, &Told::default());
+            mail.after.push(words.into());
+            assert!(mail.read_text().facts.is_told_as_lost(), "{bank}: {words}");
+            assert!(mail.read_html("").facts.is_told_as_lost(), "{bank}: {words}");
+        }
+        let text = format!(
+            "From: alert@providusbank.com\nSubject: ProvidusBank - Credit Alert: {words}\nDate: Sat, 21 Mar 2026 12:30:37 +0000\n\
+             Content-Type: text/plain; charset=utf-8\n\n"
+        );
+        let body = "Transaction Alert Service Dear TILL AND BELL , This is to notify you that a Credit transaction just occured \
+                    on your account. Account Number 51******09 Amount NGN 2,500.00 Narrative x Time Sat, Mar 21, 2026 at \
+                    1:30 PM Reference 21032026999600111 Branch MAIN Available Balance NGN 16.00 Ledger Balance NGN 43.00\n";
+        assert!(take(&format!("{text}{body}")).facts.is_told_as_lost(), "subject: {words}");
+    }
+    for words in [
+        "Failed transactions will be reversed within 24 hours.",
+        "Unauthorised transaction? Call 0700 123 4567.",
+        "Your deposits are insured by the NDIC.",
+        "SMS alerts may be delayed.",
+        "If this credit was sent in error it will be reversed.",
+        "Thank you for banking with us.",
+        "For disputes raised on transfers, write to us.",
+        "Value Date",
+        "Credit Transaction",
+        "Available Balance",
+        "The money in your account is safe with us.",
+        "This payment has been received and is available for use.",
+        "Your transfer limit has been increased.",
+        "Payment received",
+        "Funds are available now.",
+    ] {
+        for bank in MADE {
+            let mut mail = made(bank, &Told::default());
+            mail.after.push(words.into());
+            let facts = mail.read_text().facts;
+            assert!(!facts.is_told_as_lost(), "{bank}: {words}: {:?}", facts.doubts);
+        }
+    }
+}
+
+#[test]
+fn the_mail_of_a_debit_that_failed_is_doubted_and_an_honest_one_is_not() {
+    let debit = |after: &str| {
+        take(&format!(
+            "From: alert@providusbank.com\nSubject: ProvidusBank - Debit Alert\nDate: Sat, 21 Mar 2026 12:30:37 +0000\n\
+             Content-Type: text/plain; charset=utf-8\n\nTransaction Alert Service Dear TILL AND BELL , This is to notify you \
+             that a Debit transaction just occured on your account. Account Number 51******09 Amount NGN 2,500.00 Narrative \
+             PAYOUTABCDEFGHJKLM Time Sat, Mar 21, 2026 at 1:30 PM Reference 21032026999600111 Branch MAIN Available Balance NGN \
+             16.00 Ledger Balance NGN 43.00\n\n{after}\n"
+        ))
+    };
+    for (words, is_doubted) in [
+        ("This transfer failed and the amount has been returned.", true),
+        ("Pending", true),
+        ("NGN 2,500.00 was debited from your account.", false),
+        ("The sum was withdrawn from your account.", false),
+        ("If you did not authorise this debit, please call us.", false),
+        ("", false),
+    ] {
+        let facts = debit(words).facts;
+        assert_eq!(facts.direction, Some(Direction::Debit), "{words}");
+        let is_told = facts.doubts.iter().any(|doubt| doubt.starts_with(FAILED_DEBIT));
+        assert_eq!(is_told, is_doubted, "{words}: {:?}", facts.doubts);
+        assert!(!facts.is_told_as_lost(), "it tells no state: {words}: {:?}", facts.doubts);
     }
 }

@@ -16,14 +16,14 @@ use crate::domain::payout::codes_in;
 use crate::domain::same_transfer::{Key, holding_account_of, keys_of, mail_keys};
 use crate::domain::time::{Span, Timestamp};
 use crate::ops::mailboxes::TakenMail;
+use crate::ops::payouts::from_alert::named_payout;
 use crate::ops::{OpError, REASON_MAX};
 use crate::store::tables::jobs::{self, JobKind};
 use crate::store::tables::{acts, alerts};
 use crate::store::{IdKind, Step, Unit};
 
 /// No customer has the reference of a payout to write it.
-const PAYOUT_REMARK: &str =
-    "its narration holds the reference of a payout: that may have come back, or the business itself wrote it";
+const PAYOUT_REMARK: &str = "its narration holds the reference of a payout";
 /// The work of a debit or reversal that this process did not end is taken up after this.
 const UNDOING_AFTER: Span = Span::seconds(30);
 /// The first time it is asked again; doubled each time, up to the longest pause.
@@ -166,8 +166,13 @@ pub(in crate::ops) async fn place(app: &App, alert: &mut AlertRow) -> Result<(),
     alert.account_id = account.map(|account| account.id);
     if alert.status == AlertStatus::New {
         alert.facts.doubts.extend(doubts);
-        let narration = alert.facts.narration.as_deref().unwrap_or_default();
-        if !codes_in(narration).is_empty() {
+        if let Some(named) = named_payout(app, alert).await? {
+            let (payout, business) = (named.payout.id, named.business);
+            alert.facts.doubts.push(format!(
+                "{PAYOUT_REMARK}: it names payout {payout} of {business}, so the money of that may have come back, or \
+                 the business itself wrote it"
+            ));
+        } else if !codes_in(alert.facts.narration.as_deref().unwrap_or_default()).is_empty() {
             alert.facts.doubts.push(PAYOUT_REMARK.into());
         }
         if let Some(currency) = &alert.facts.currency

@@ -6,9 +6,7 @@ use super::similar::sight;
 use crate::app::App;
 use crate::domain::alert::AlertRow;
 use crate::domain::payout::codes_in;
-use crate::domain::same_transfer::{
-    is_incoming_money, is_vouched, may_be_about, may_be_one_debit, takes_money,
-};
+use crate::domain::same_transfer::{is_incoming_money, is_vouched, may_be_about};
 use crate::ops::OpError;
 use crate::ops::payouts::from_alert::pays_out;
 
@@ -24,7 +22,7 @@ pub(super) async fn is_of_a_payout(app: &App, debit: &AlertRow) -> Result<bool, 
     if may_repeat_a_remark(app, debit, &codes).await? {
         tracing::warn!(
             alert = debit.id,
-            "a debit bears the reference of a payout, and so does another alert of its amount: it may take that \
+            "a debit bears the reference of a payout, and so does a credit of its amount: it may take that \
              money back; look at the bank's statement, and mark the payout yourself if it is paid"
         );
         return Ok(false);
@@ -32,8 +30,7 @@ pub(super) async fn is_of_a_payout(app: &App, debit: &AlertRow) -> Result<bool, 
     pays_out(app, debit).await
 }
 
-/// Another alert of its amount bears the reference: a credit, whose payer wrote it, or a debit that came before, for a
-/// payout leaves the bank once.
+/// A credit of its amount bears the reference, whose payer wrote it. What a debit before it says, `pays_out` asks.
 async fn may_repeat_a_remark(app: &App, debit: &AlertRow, codes: &[String]) -> Result<bool, OpError> {
     let Some(amount) = debit.facts.amount else { return Ok(false) };
     let accounts = app.directory.accounts().await?;
@@ -51,10 +48,6 @@ async fn may_repeat_a_remark(app: &App, debit: &AlertRow, codes: &[String]) -> R
         let borne = other.facts.narration.as_deref().map(codes_in).unwrap_or_default();
         borne.iter().any(|code| codes.contains(code))
     };
-    let was_before = |other: &AlertRow| (other.first_seen, other.id) < (debit.first_seen, debit.id);
-    let speaks_against = |other: &AlertRow| {
-        let is_earlier_debit = takes_money(other) && was_before(other) && !may_be_one_debit(debit, other);
-        other.id != debit.id && is_vouched(other) && (is_incoming_money(other) || is_earlier_debit)
-    };
-    Ok(is_cut || others.iter().any(|other| speaks_against(other) && bears_it(other)))
+    let is_credit = |other: &AlertRow| other.id != debit.id && is_vouched(other) && is_incoming_money(other);
+    Ok(is_cut || others.iter().any(|other| is_credit(other) && bears_it(other)))
 }

@@ -18,6 +18,7 @@ use crate::domain::same_transfer::{
 use crate::domain::told_before::{REVERSED_BY, has_paid_once};
 use crate::ops::alerts::taken_back::{concerned_by, told_again};
 use crate::ops::messages::outbox::{self, By, NOTES_VALID, Note};
+use crate::ops::payouts::from_alert::named_payout;
 use crate::ops::wallet_payments::topup::tell_reversed;
 use crate::ops::wallets::find::known_wallet;
 use crate::ops::{OpError, RACES_MAX, given_reason};
@@ -161,6 +162,10 @@ async fn obstacles(
     }
     if is_fee(undoing) && !takes_back(undoing, credit) {
         all.push(format!("alert {id} reads as a fee of the bank's"));
+    }
+    if let Some(named) = named_payout(app, undoing).await? {
+        let (payout, status) = (named.payout.id, named.payout.status.as_str());
+        all.push(format!("alert {id} names payout {payout} of {}, which is {status}", named.business));
     }
     let concerned = concerned_by(app, undoing).await?;
     let concerned = [concerned.all, concerned.any_one].concat();

@@ -17,6 +17,7 @@ use crate::domain::same_transfer::{
 };
 use crate::domain::time::{Span, Timestamp};
 use crate::ops::OpError;
+use crate::ops::payouts::from_alert::has_paid_out;
 use crate::store::tables::alerts::alike::When;
 
 /// Without a session id, a reference or a time that tells more, alerts this far apart in our sight are not
@@ -205,7 +206,8 @@ async fn compare(
             let belongs_elsewhere =
                 asked <= UNDOING_ASKED_MAX && named_by(app, &other, accounts).await?.iter().any(is_elsewhere);
             let is_of_payer = !tells_of_loss(&other) || may_have_one_payer(&other, alert);
-            if may_undo(&other, alert) && is_of_payer && !belongs_elsewhere {
+            let is_meant = may_undo(&other, alert) && is_of_payer && !belongs_elsewhere;
+            if is_meant && !has_paid_out(app, &other).await? {
                 similar.undone(&other);
             }
         } else if is_decided_credit(&other, asking) && may_be_told_again(alert, &other) {

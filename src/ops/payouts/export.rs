@@ -1,6 +1,7 @@
 //! What is handed to the bank: pending payouts, each once, so that a bulk upload sends no money twice. One that was handed
-//! over cannot be cancelled by the business any more.
+//! over cannot be cancelled by the business any more. What should not leave now is left out and named.
 
+use super::held::held_back;
 use crate::app::App;
 use crate::domain::time::Timestamp;
 use crate::ops::paging::Place;
@@ -19,6 +20,8 @@ const BATCH: usize = 500;
 pub struct Exported {
     /// The oldest first.
     pub rows: Vec<PayoutRow>,
+    /// Left out, and why.
+    pub held: Vec<(PayoutRow, String)>,
     /// There are more than a file holds.
     pub more: bool,
 }
@@ -34,7 +37,9 @@ pub async fn export_payouts(app: &App, operator: &str, again: bool) -> Result<Ex
         let end = Place { at: last.payout.created_at, id: last.payout.id };
         // Of one that somebody says is paid the money has gone.
         let fits = |row: &PayoutRow| row.payout.taken_at.is_some() == again && row.payout.first.is_none();
-        let chosen: Vec<PayoutRow> = batch.into_iter().filter(fits).collect();
+        let mut chosen: Vec<PayoutRow> = batch.into_iter().filter(fits).collect();
+        let why = held_back(app, &chosen).await?;
+        let held: Vec<PayoutRow> = chosen.extract_if(.., |row| why.contains_key(&row.payout.id)).collect();
         if exported.rows.len() + chosen.len() > EXPORT_MAX {
             return Ok(Exported { more: true, ..exported });
         }
@@ -46,6 +51,8 @@ pub async fn export_payouts(app: &App, operator: &str, again: bool) -> Result<Ex
             }
             continue;
         }
+        let named = |row: PayoutRow| why.get(&row.payout.id).cloned().map(|why| (row, why));
+        exported.held.extend(held.into_iter().filter_map(named));
         exported.rows.extend(chosen);
         after = end;
     }

@@ -6,5 +6,6 @@ pub mod browse;
 pub mod end;
 pub mod export;
 pub mod from_alert;
+pub mod held;
 pub mod request;
 mod words;

@@ -78,7 +78,7 @@ on_one! {
         let mut stream = tokio::net::TcpStream::connect(server.running.operator_address.unwrap()).await.unwrap();
         stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n").await.unwrap();
         let numbers = read_reply(&mut stream).await.body;
-        for kind in ["alert_undecided", "money_taken_back", "mail_not_proven", "mailbox_silent", "wrong_pins", "messenger", "registration"] {
+        for kind in ["alert_undecided", "money_taken_back", "mail_not_proven", "mailbox_silent", "wrong_pins", "messenger", "payout_unclear", "registration"] {
             assert!(numbers.contains(&format!("tillbell_alarms_total{{kind=\"{kind}\"}} ")), "{kind}: {numbers}");
         }
     }

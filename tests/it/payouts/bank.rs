@@ -2,18 +2,22 @@
 
 use tillbell::domain::alert::AlertStatus;
 use tillbell::domain::notice::NoticeKind;
-use tillbell::domain::payment::Status;
+use tillbell::domain::payment::{Payment, Status};
 use tillbell::domain::payout::PayoutStatus;
 use tillbell::domain::time::Span;
 use tillbell::domain::user::MemberRole;
+use tillbell::ops::alerts::reverse::ReverseRefused;
 use tillbell::ops::notices::alarms::alarms_since;
-use tillbell::ops::payouts::end::{Marking, Outcome, Seat, mark_payout};
+use tillbell::ops::payouts::end::{Outcome, mark_payout};
+use tillbell::ops::payouts::request::PayoutRow;
 
+use super::book::marking;
 use super::world::{GIVEN, OWNER, ask_for, funded, member, ready_account, standing};
 use crate::counted_once::approve_on;
-use crate::harness::app::{ACCOUNT, LATER, START, TestApp, world};
+use crate::harness::app::{ACCOUNT, LATER, Merchant, START, TestApp, world};
 use crate::harness::databases::TestDatabase;
 use crate::harness::mails::Alert;
+use crate::undoing::undo;
 
 /// The bank's debit alert of a transfer whose narration ends so.
 fn debit(t: &TestApp, naira: i64, narration: &str) -> String {
@@ -22,12 +26,147 @@ fn debit(t: &TestApp, naira: i64, narration: &str) -> String {
 }
 
 async fn paid_by_hand(t: &TestApp, id: i64) {
-    let (outcome, seat) = (Outcome::Paid, Seat::Desk);
-    let marking = Marking { id, outcome, by: "ada", seat, reference: None, reason: None };
-    mark_payout(&t.app, &marking).await.unwrap().unwrap();
+    mark_payout(&t.app, &marking(id, Outcome::Paid, "ada")).await.unwrap().unwrap();
+}
+
+/// A shop with money that has asked for 4,000 of it.
+async fn asked(db: TestDatabase) -> (TestApp, Merchant, PayoutRow) {
+    let (t, shop) = world(db).await;
+    let owner = member(&t, &shop, OWNER, MemberRole::Owner).await;
+    funded(&t, &shop, 90_000).await;
+    let account = ready_account(&t, &shop, owner, &GIVEN).await;
+    let row = ask_for(&t.app, shop.id, account.id, 400_000).await.unwrap();
+    t.advance(LATER);
+    (t, shop, row)
+}
+
+async fn status(t: &TestApp, row: &PayoutRow) -> PayoutStatus {
+    t.app.store.payout(row.payout.id).await.unwrap().unwrap().payout.status
+}
+
+/// What people were told of payouts that are not clear, the last first.
+async fn unclear(t: &TestApp) -> Vec<String> {
+    let all = alarms_since(&t.app, START).await.unwrap();
+    all.into_iter().filter(|one| one.kind == NoticeKind::PayoutUnclear).map(|one| one.body).collect()
+}
+
+/// The bank's mail, with a row of its own behind the others.
+fn with_row(mail: &str, row: &str) -> String {
+    let end = mail.rfind("</table>").unwrap();
+    format!("{}{row}{}", &mail[..end], &mail[end..])
+}
+
+/// The alert that funds a payment.
+async fn credit_of(t: &TestApp, payment: &Payment) -> i64 {
+    let settlement = t.payment(payment).await.settlement_id.unwrap();
+    t.app.store.settlement(settlement).await.unwrap().unwrap().alert_id.unwrap()
 }
 
 on_both! {
+    async fn a_debit_that_failed_or_is_doubtful_pays_no_payout_out(db: TestDatabase) {
+        let (t, _, row) = asked(db).await;
+        let states = [
+            "<tr><td>Transaction Status</td><td>:</td><td>Failed</td></tr>",
+            "<tr><td>Status</td><td>:</td><td>Pending</td></tr>",
+            "<tr><td colspan=\"3\">This transfer was not successful and has been returned.</td></tr>",
+            "<tr><td>Transaction reversed</td></tr>",
+        ];
+        for (at, state) in states.iter().enumerate() {
+            let mail = with_row(&debit(&t, 4_000, &row.payout.code), state);
+            let taken = t.ingest(&mail).await;
+            assert_eq!((taken.status, status(&t, &row).await), (AlertStatus::Ignored, PayoutStatus::Pending), "{state}");
+            assert_eq!(unclear(&t).await.len(), at + 1, "{state}");
+            t.advance(Span::hours(2));
+        }
+        let subject = debit(&t, 4_000, &row.payout.code).replace("Subject: Transaction", "Subject: Failed transaction:");
+        t.ingest(&subject).await;
+        assert_eq!((status(&t, &row).await, unclear(&t).await.len()), (PayoutStatus::Pending, states.len() + 1));
+        t.advance(Span::hours(2));
+        t.ingest(&debit(&t, 4_000, &row.payout.code)).await;
+        assert_eq!((status(&t, &row).await, unclear(&t).await.len()), (PayoutStatus::Paid, states.len() + 1));
+        // And now it failed after all.
+        t.advance(Span::hours(2));
+        t.ingest(&with_row(&debit(&t, 4_000, &row.payout.code), states[0])).await;
+        assert_eq!(unclear(&t).await.len(), states.len() + 2);
+    }
+
+    async fn a_second_debit_of_a_payout_is_an_alarm_and_the_same_one_told_again_is_none(db: TestDatabase) {
+        for by_hand in [false, true] {
+            let (t, _, row) = asked(TestDatabase::migrated(db.engine()).await).await;
+            if by_hand {
+                mark_payout(&t.app, &marking(row.payout.id, Outcome::Paid, "ola")).await.unwrap().unwrap();
+            }
+            let at = t.app.now() - Span::seconds(20);
+            let first = Alert { direction: "DEBIT", ..Alert::credit(ACCOUNT, 4_000, &row.payout.code, at) };
+            t.ingest(&first.text()).await;
+            let again = Alert { message_id: "<again@gens.example>".into(), ..first.clone() };
+            t.ingest(&again.text()).await;
+            assert_eq!((status(&t, &row).await, unclear(&t).await.len()), (PayoutStatus::Paid, 0), "{by_hand}");
+            t.advance(Span::days(1));
+            let twice = t.ingest(&debit(&t, 4_000, &row.payout.code)).await;
+            let told = unclear(&t).await;
+            assert_eq!(told.len(), 1, "{by_hand} {told:?}");
+            assert!(told[0].contains(&format!("Alert {} names payout", twice.alert_id)) && told[0].contains("twice"), "{told:?}");
+        }
+    }
+
+    async fn a_debit_of_a_payout_that_was_refused_is_an_alarm(db: TestDatabase) {
+        let (t, _, row) = asked(db).await;
+        mark_payout(&t.app, &marking(row.payout.id, Outcome::Refused, "ola")).await.unwrap().unwrap();
+        t.ingest(&debit(&t, 4_000, &row.payout.code)).await;
+        let told = unclear(&t).await;
+        assert!(matches!(&told[..], [one] if one.contains("which is refused")), "{told:?}");
+    }
+
+    async fn money_of_a_payout_that_comes_back_pays_nothing_by_itself(db: TestDatabase) {
+        let (t, shop, row) = asked(db).await;
+        t.ingest(&debit(&t, 4_000, &row.payout.code)).await;
+        let payment = t.create(&shop, 4_000, "Kudu Stores").await;
+        t.advance(LATER);
+        let code = &row.payout.code;
+        let at = t.app.now() - Span::seconds(20);
+        let credit = Alert::credit(ACCOUNT, 4_000, "KUDU STORES", at);
+        let back = credit.text().replace("-TRANSFER-OPAY", &format!("-{code}-OPAY"));
+        let taken = t.ingest(&back).await;
+        assert_eq!((taken.status, t.payment(&payment).await.status), (AlertStatus::Review, Status::Pending), "{taken:?}");
+        assert!(taken.reason.contains("it names payout"), "{taken:?}");
+        let reversal = credit.text().replace(&format!("{}-TRANSFER-OPAY-KUDU STORES", credit.session), &format!("RVSL {code}"));
+        t.ingest(&reversal.replace("Message-ID: <", "Message-ID: <rvsl.")).await;
+        let told = unclear(&t).await;
+        assert!(matches!(&told[..], [one] if one.contains("come back")), "{told:?}");
+    }
+
+    async fn the_return_of_a_customers_transfer_is_no_payout_whatever_he_typed(db: TestDatabase) {
+        let (t, shop, row) = asked(db).await;
+        let payment = t.create(&shop, 4_000, "Ebiere Alagoa").await;
+        t.advance(LATER);
+        let at = t.app.now() - Span::seconds(20);
+        let credit = Alert::credit(ACCOUNT, 4_000, "EBIERE ALAGOA", at);
+        assert_eq!(t.ingest(&credit.text()).await.status, AlertStatus::Matched);
+        t.advance(LATER);
+        let back = Alert { direction: "DEBIT", at: t.app.now(), message_id: "<back@gens.example>".into(), ..credit.clone() };
+        let back = t.ingest(&back.text().replace("-TRANSFER-OPAY", &format!("-{}-OPAY", row.payout.code))).await;
+        assert_eq!(status(&t, &row).await, PayoutStatus::Pending);
+        let found = t.app.store.alarm_of(credit_of(&t, &payment).await).await.unwrap();
+        assert_eq!(found, Some(back.alert_id));
+    }
+
+    async fn a_debit_that_paid_a_payout_holds_no_credit_and_undoes_none_unasked(db: TestDatabase) {
+        let (t, shop, row) = asked(db).await;
+        let payment = t.create(&shop, 4_000, "Ebiere Alagoa").await;
+        let other = t.create(&shop, 4_000, "Tonye Briggs").await;
+        t.advance(LATER);
+        let at = t.app.now() - Span::seconds(40);
+        assert_eq!(t.ingest(&Alert::credit(ACCOUNT, 4_000, "EBIERE ALAGOA", at).text()).await.status, AlertStatus::Matched);
+        let paid = t.ingest(&debit(&t, 4_000, &row.payout.code)).await;
+        // A credit of before, whose mail was late.
+        let late = t.ingest(&Alert::credit(ACCOUNT, 4_000, "TONYE BRIGGS", at).text()).await;
+        assert_eq!((late.status, t.payment(&other).await.status), (AlertStatus::Matched, Status::Approved), "{late:?}");
+        let refused = undo(&t.app, &payment, paid.alert_id, None).await;
+        let named = format!("names payout {}", row.payout.id);
+        assert!(matches!(&refused, Err(ReverseRefused::Obstacles(all)) if all.iter().any(|one| one.contains(&named))), "{refused:?}");
+    }
+
     async fn a_debit_with_our_reference_and_the_amount_marks_a_payout_paid(db: TestDatabase) {
         let (t, shop) = world(db).await;
         let owner = member(&t, &shop, OWNER, MemberRole::Owner).await;

@@ -3,6 +3,7 @@
 mod api;
 mod bank;
 pub mod book;
+mod held;
 mod pages;
 mod races;
 pub mod world;

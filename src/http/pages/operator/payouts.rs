@@ -1,6 +1,8 @@
 //! `/operator/payouts`: payouts that businesses ask for. The operator sends the money through the bank and says here what
 //! came of it; above `payouts.two_persons_above` two people must say that it is paid.
 
+use std::collections::HashMap;
+
 use axum::response::Response;
 
 use super::businesses::{Wrong, field};
@@ -25,6 +27,7 @@ use crate::ops::csv::CsvSource;
 use crate::ops::paging::Page;
 use crate::ops::payouts::browse::{PayoutFilter, PayoutRow, browse_payouts, find_payout};
 use crate::ops::payouts::end::{EndRefusal, Marked, Marking, Outcome, Seat, mark_payout};
+use crate::ops::payouts::held::held_back;
 
 const MARK: &str = "mark-payout";
 /// What the address calls the list of all.
@@ -111,7 +114,7 @@ async fn show(ask: &Ask, wrong: Option<Wrong>) -> Result<Response, OpError> {
         .refused(wrong.as_ref().map(|wrong| wrong.why.as_str()))
         .act(Cell::link(csv, "CSV"))
         .add(tabs(filter.status))
-        .add(rows(ask, &page, filter.status, wrong.as_ref()));
+        .add(rows(ask, &page, filter.status, wrong.as_ref(), &held_back(ask.app(), &page.rows).await?));
     Ok(view.answer(ask))
 }
 
@@ -128,7 +131,13 @@ fn tabs(status: Option<PayoutStatus>) -> Tabs {
     Tabs { label: "States".into(), tabs }
 }
 
-fn rows(ask: &Ask, page: &Page<PayoutRow>, status: Option<PayoutStatus>, wrong: Option<&Wrong>) -> Rows {
+fn rows(
+    ask: &Ask,
+    page: &Page<PayoutRow>,
+    status: Option<PayoutStatus>,
+    wrong: Option<&Wrong>,
+    held: &HashMap<i64, String>,
+) -> Rows {
     let has_acts = may(ask, StaffRight::Administer) && matches!(status, None | Some(PayoutStatus::Pending));
     let mut columns = vec![
         Column::new("To"),
@@ -150,9 +159,11 @@ fn rows(ask: &Ask, page: &Page<PayoutRow>, status: Option<PayoutStatus>, wrong: 
     };
     let mut rows = Rows::new("Payouts", columns, empty);
     for row in &page.rows {
-        let mut cells = row_cells(ask, row);
+        let why = held.get(&row.payout.id).map(String::as_str);
+        let mut cells = row_cells(ask, row, why);
         if has_acts {
-            cells.push(if row.payout.may_end().is_ok() { mark_form(ask, row, wrong) } else { Cell::None });
+            let is_open = row.payout.may_end().is_ok();
+            cells.push(if is_open { mark_form(ask, row, wrong, why) } else { Cell::None });
         }
         rows.row(cells);
     }
@@ -164,7 +175,7 @@ fn rows(ask: &Ask, page: &Page<PayoutRow>, status: Option<PayoutStatus>, wrong: 
     rows
 }
 
-fn row_cells(ask: &Ask, row: &PayoutRow) -> Vec<Cell> {
+fn row_cells(ask: &Ask, row: &PayoutRow, held: Option<&str>) -> Vec<Cell> {
     let (payout, zone) = (&row.payout, ask.zone());
     let mut to = vec![Cell::code(&row.number), Cell::text(&row.bank), Cell::text(&row.name)];
     if row.is_account_removed {
@@ -183,6 +194,10 @@ fn row_cells(ask: &Ask, row: &PayoutRow) -> Vec<Cell> {
         state.extend(end.bank_reference.as_deref().map(Cell::code));
         state.extend(end.reason.as_deref().map(|why| Cell::text(sentence(why))));
     }
+    if let Some(why) = held {
+        state.push(Cell::badge(Tone::Bad, "do not pay yet"));
+        state.push(Cell::text(sentence(why)));
+    }
     let mut references = vec![Cell::code(&payout.code)];
     references.extend(payout.reference.as_ref().map(|own| Cell::text(format!("theirs: {own}"))));
     vec![
@@ -196,7 +211,7 @@ fn row_cells(ask: &Ask, row: &PayoutRow) -> Vec<Cell> {
 }
 
 /// The payout's number stands behind the form's id, so that it stays its own when the list moves.
-fn mark_form(ask: &Ask, row: &PayoutRow, wrong: Option<&Wrong>) -> Cell {
+fn mark_form(ask: &Ask, row: &PayoutRow, wrong: Option<&Wrong>, held: Option<&str>) -> Cell {
     let id = format!("{MARK}-{}", row.payout.id);
     let of = |name, label: &str, kind| -> Field { field(ask, &id, name, label, kind, wrong) };
     let outcomes = vec![
@@ -211,6 +226,7 @@ fn mark_form(ask: &Ask, row: &PayoutRow, wrong: Option<&Wrong>) -> Cell {
         .field(
             of("reason", "Reason, if it is refused", Kind::Text).optional().hint("The business reads it."),
         );
-    let question = "It cannot be taken back. Look at the bank's statement first.";
+    let before = held.map_or_else(String::new, |why| format!("{} ", sentence(why)));
+    let question = format!("{before}It cannot be taken back. Look at the bank's statement first.");
     Cell::from(Confirm { button: "Mark".into(), question: question.into(), form })
 }

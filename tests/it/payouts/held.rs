@@ -1,0 +1,104 @@
+//! Money that may not be there is not handed to the bank: of a business that owes, or with an open alarm.
+
+use tillbell::domain::time::Span;
+use tillbell::domain::user::{MemberRole, StaffRole};
+use tillbell::ops::alerts::dismiss::dismiss_alert;
+use tillbell::ops::merchants::businesses::{BusinessChange, set_business};
+use tillbell::ops::payouts::accounts::{Owner, remove_payout_account};
+use tillbell::ops::payouts::export::export_payouts;
+use tillbell::ops::people::users::{Place, add_user};
+
+use super::world::{GIVEN, OWNER, ask_for, funded, member, ready_account, standing};
+use crate::debit_mails::back;
+use crate::harness::app::{ACCOUNT, LATER, TestApp, world};
+use crate::harness::mails::Alert;
+use crate::pages::dashboard_world::Shops;
+use crate::people::PASSWORD;
+use crate::two_states::unmatch;
+
+/// What is handed over: the numbers of the payouts, and why others are not.
+async fn exported(t: &TestApp) -> (Vec<i64>, Vec<String>) {
+    let exported = export_payouts(&t.app, "ola", false).await.unwrap();
+    let rows = exported.rows.iter().map(|row| row.payout.id).collect();
+    (rows, exported.held.into_iter().map(|(_, why)| why).collect())
+}
+
+on_both! {
+    async fn a_business_that_owes_money_is_not_paid_out(db: TestDatabase) {
+        let (t, shop) = world(db).await;
+        let other = t.merchant("bolu.example").await;
+        let mut waits = Vec::new();
+        for (one, email) in [(&shop, OWNER), (&other, "bolu@bolu.example")] {
+            let owner = member(&t, one, email, MemberRole::Owner).await;
+            let account = ready_account(&t, one, owner, &GIVEN).await;
+            waits.push(account);
+        }
+        let payment = t.create(&shop, 9_000, "Ebiere Alagoa").await;
+        t.advance(LATER);
+        let at = t.app.now() - Span::seconds(20);
+        t.ingest(&Alert::credit(ACCOUNT, 9_000, "Ebiere Alagoa", at).text()).await;
+        funded(&t, &other, 9_000).await;
+        let owes = ask_for(&t.app, shop.id, waits[0].id, 400_000).await.unwrap();
+        let fine = ask_for(&t.app, other.id, waits[1].id, 400_000).await.unwrap();
+        unmatch(&t, &payment, "ife").await;
+        assert!(standing(&t, &shop).await.0 < 0);
+        let (rows, held) = exported(&t).await;
+        assert_eq!(rows, [fine.payout.id]);
+        assert!(matches!(&held[..], [why] if why.contains("below zero")), "{held:?}");
+        assert!(t.app.store.payout(owes.payout.id).await.unwrap().unwrap().payout.taken_at.is_none());
+        // It is owed money again.
+        funded(&t, &shop, 9_000).await;
+        assert_eq!(exported(&t).await, (vec![owes.payout.id], Vec::new()));
+    }
+
+    async fn a_payout_waits_until_an_alarm_is_dealt_with(db: TestDatabase) {
+        let (t, shop) = world(db).await;
+        let owner = member(&t, &shop, OWNER, MemberRole::Owner).await;
+        let account = ready_account(&t, &shop, owner, &GIVEN).await;
+        t.create(&shop, 9_000, "Ebiere Alagoa").await;
+        t.advance(LATER);
+        let credit = Alert::credit(ACCOUNT, 9_000, "Ebiere Alagoa", t.app.now() - Span::seconds(20));
+        t.ingest(&credit.text()).await;
+        let row = ask_for(&t.app, shop.id, account.id, 400_000).await.unwrap();
+        t.advance(LATER);
+        let debit = t.ingest(&back(&credit).text()).await;
+        let (rows, held) = exported(&t).await;
+        assert_eq!(rows, Vec::<i64>::new());
+        assert!(matches!(&held[..], [why] if why.contains(&format!("alert {} may have taken", debit.alert_id))), "{held:?}");
+        dismiss_alert(&t.app, debit.alert_id, "ife", "our rent").await.unwrap().unwrap();
+        assert_eq!(exported(&t).await, (vec![row.payout.id], Vec::new()));
+    }
+
+    async fn what_goes_to_a_removed_account_or_is_a_disabled_business_s_waits(db: TestDatabase) {
+        let (t, shop) = world(db).await;
+        let owner = member(&t, &shop, OWNER, MemberRole::Owner).await;
+        funded(&t, &shop, 9_000).await;
+        let account = ready_account(&t, &shop, owner, &GIVEN).await;
+        ask_for(&t.app, shop.id, account.id, 400_000).await.unwrap();
+        let place = Owner { business_id: shop.id, user_id: owner, email: OWNER };
+        remove_payout_account(&t.app, &place, account.id).await.unwrap().unwrap().unwrap();
+        let (rows, held) = exported(&t).await;
+        assert!(rows.is_empty() && held[0].contains("removed the account"), "{held:?}");
+        let off = BusinessChange { active: Some(false), ..BusinessChange::default() };
+        set_business(&t.app, "ada", shop.id, &off).await.unwrap().unwrap();
+        let (rows, held) = exported(&t).await;
+        assert!(rows.is_empty() && held[0].contains("disabled"), "{held:?}");
+    }
+
+    async fn the_desk_says_beside_a_payout_that_its_money_may_be_gone(db: TestDatabase) {
+        let shops = Shops::new(db).await;
+        let t = shops.t();
+        let payment = shops.paid(&shops.shop, 52_000, "Musa Danladi").await;
+        let owner = t.app.store.members(shops.shop.id).await.unwrap()[0].user_id;
+        let account = ready_account(t, &shops.shop, owner, &GIVEN).await;
+        ask_for(&t.app, shops.shop.id, account.id, 70_000).await.unwrap();
+        add_user(&t.app, "ada", "ola@till.example", Place::Staff(StaffRole::Admin), Some(PASSWORD)).await.unwrap().unwrap();
+        let mut desk = shops.signed_in("ola@till.example").await;
+        assert!(!desk.get("/operator/payouts").await.text_of("main").contains("do not pay yet"));
+        unmatch(t, &payment, "ife").await;
+        let page = desk.get("/operator/payouts").await;
+        let text = page.text_of("main");
+        assert!(text.contains("do not pay yet") && text.contains("below zero"), "{text}");
+        shops.close().await;
+    }
+}
