@@ -72,8 +72,7 @@ const RESOURCE: HeaderName = HeaderName::from_static("cross-origin-resource-poli
 
 /// `/assets/{hash}/{name}`. Another version's hash is unknown here: its bytes would be kept under a wrong name.
 pub async fn handle(Path((hash, name)): Path<(String, String)>) -> Response {
-    let all =
-        [&*STYLE, &*HTMX, &*SCRIPT, &*TILL_STYLE, &*TILL_SCRIPT, &*CHECKOUT_STYLE, &*CHECKOUT_SCRIPT];
+    let all = [&*STYLE, &*HTMX, &*SCRIPT, &*TILL_STYLE, &*TILL_SCRIPT, &*CHECKOUT_STYLE, &*CHECKOUT_SCRIPT];
     let known = all.into_iter().find(|asset| asset.name == name && asset.hash == hash);
     let mut response = match known {
         Some(asset) => file(asset),

@@ -9,7 +9,6 @@ use tillbell::ops::people::sessions::{end_session, session_of};
 
 use super::world::{Counter, SECOND, ask, of_till, sign_in, switch_on_sound, wait_until};
 use crate::harness::browser::Browser;
-use crate::harness::databases::TestDatabase;
 use crate::harness::proxy::{Direction, Fault, Proxy};
 use crate::pages::axe;
 use crate::pages::dashboard_world::of_role;
