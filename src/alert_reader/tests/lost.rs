@@ -226,7 +226,6 @@ fn money_that_is_kept_back_or_will_go_again_is_a_doubt_in_rows_and_subjects() {
         assert!(take(&format!("{text}{body}")).facts.is_told_as_lost(), "subject: {words}");
     }
     for words in [
-        "Failed transactions will be reversed within 24 hours.",
         "Unauthorised transaction? Call 0700 123 4567.",
         "Your deposits are insured by the NDIC.",
         "SMS alerts may be delayed.",

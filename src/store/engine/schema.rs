@@ -75,7 +75,7 @@ pub(in crate::store) const MIGRATIONS: &[Migration] = migrations![
     "0044_arrivals",
     "0045_checkout_links",
     "0046_till",
-    "0051_forms_and_attempts",
+    "0047_forms_and_attempts",
 ];
 
 impl Migration {
@@ -304,7 +304,7 @@ mod tests {
         ("0044_arrivals", "efe1904cbf95a21cabf08d115d0bfc6baba75b8268f4f0ac9618fb9f55790d13"),
         ("0045_checkout_links", "d411b52c624e8a1c2dbb0feab3c7f2fe89fe36c4d2affc3729f182be1204d596"),
         ("0046_till", "1074a25edb7f5edb1940510eaa4b03b2d02fa2f40ce67940619b85ea3c274c18"),
-        ("0051_forms_and_attempts", "d0750a635bc91bb9e12cfdac83a627b7037f0ed8ff53b9b7b16ea2264e7313c0"),
+        ("0047_forms_and_attempts", "d0750a635bc91bb9e12cfdac83a627b7037f0ed8ff53b9b7b16ea2264e7313c0"),
     ];
 
     #[test]
