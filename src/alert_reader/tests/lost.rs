@@ -229,7 +229,6 @@ fn money_that_is_kept_back_or_will_go_again_is_a_doubt_in_rows_and_subjects() {
         "Unauthorised transaction? Call 0700 123 4567.",
         "Your deposits are insured by the NDIC.",
         "SMS alerts may be delayed.",
-        "If this credit was sent in error it will be reversed.",
         "Thank you for banking with us.",
         "For disputes raised on transfers, write to us.",
         "Value Date",

@@ -19,15 +19,8 @@ pub(super) async fn is_of_a_payout(app: &App, debit: &AlertRow) -> Result<bool, 
     if codes.is_empty() {
         return Ok(false);
     }
-    if may_repeat_a_remark(app, debit, &codes).await? {
-        tracing::warn!(
-            alert = debit.id,
-            "a debit bears the reference of a payout, and so does a credit of its amount: it may take that \
-             money back; look at the bank's statement, and mark the payout yourself if it is paid"
-        );
-        return Ok(false);
-    }
-    pays_out(app, debit).await
+    let is_on_a_credit = may_repeat_a_remark(app, debit, &codes).await?;
+    pays_out(app, debit, is_on_a_credit).await
 }
 
 /// A credit of its amount bears the reference, whose payer wrote it. What a debit before it says, `pays_out` asks.

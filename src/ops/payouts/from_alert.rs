@@ -28,12 +28,22 @@ const ALIKE_MAX: usize = 500;
 /// Alerts of the same session id that are looked at.
 const SHARING_MAX: usize = 50;
 
-/// Marks the payout paid that a debit is about. Answers whether the debit is the one of a payout's, now or before. That no
-/// credit of its amount bears its reference the caller has seen.
-pub(in crate::ops) async fn pays_out(app: &App, debit: &AlertRow) -> Result<bool, OpError> {
+/// Marks the payout paid that a debit is about. Answers whether the debit is the one of a payout's, now or before.
+/// `is_on_a_credit`: a credit of its amount bears its reference as well, whose payer may have written it.
+pub(in crate::ops) async fn pays_out(
+    app: &App,
+    debit: &AlertRow,
+    is_on_a_credit: bool,
+) -> Result<bool, OpError> {
     for _ in 0..RACES_MAX {
         let Some(row) = named_payout(app, debit).await? else { return Ok(false) };
         match standing(app, debit, &row).await? {
+            Standing::Its if is_on_a_credit => {
+                let why = "a credit of its amount bears the reference too, so it may be that money which went back; \
+                           if the payout left the bank, mark it yourself";
+                question(app, debit, &row, why).await;
+                return Ok(false);
+            }
             Standing::Its => {}
             Standing::Aside => return Ok(false),
             Standing::Unclear(why) => {
