@@ -72,6 +72,8 @@ impl Asked {
         let mut stream = TcpStream::connect(self.running.address).await.unwrap();
         stream.write_all(format!("{text}\r\n{body}").as_bytes()).await.unwrap();
         let reply = read_reply(&mut stream).await;
+        let (method, path) = request.split_once(' ').unwrap();
+        reply.is_declared(method, path, (!body.is_empty()).then_some(body.as_bytes()));
         // A link's token is made with a key of this run.
         let shown = match reply.body.split_once("/pay/") {
             Some((before, after)) => format!("{before}/pay/TOKEN{}", &after[43..]),
