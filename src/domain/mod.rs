@@ -8,6 +8,7 @@ pub mod address;
 pub mod alert;
 pub mod arrival;
 pub mod charges;
+pub mod event;
 pub mod impostor;
 pub mod intent;
 pub mod ledger;

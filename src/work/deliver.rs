@@ -112,17 +112,15 @@ pub(super) async fn put_aside(app: &App, job: &Job, url: &str) {
     }
 }
 
-/// Ends the delivery of an approval whose payment was reversed: nobody delivers goods for money that went back.
-pub(super) async fn not_any_more(app: &App, job: &Job) {
+/// Ends the delivery of an event that does not hold any more.
+pub(super) async fn not_any_more(app: &App, job: &Job, why: &str) {
     let again = if job.tries > 0 { " again" } else { "" };
-    let note = format!("not sent{again}: the payment was reversed");
+    let note = format!("not sent{again}: {why}");
     let step = jobs::drop_untried(job, deliveries::NOT_SENT, &note, app.now());
     match ready(|| app.store.conclude_job(job, [step.clone()])).await {
-        Ok(true) => tracing::info!(
-            business = job.business_id,
-            delivery = job.id,
-            "a webhook is no longer sent: its payment was reversed"
-        ),
+        Ok(true) => {
+            tracing::info!(business = job.business_id, delivery = job.id, why, "a webhook is no longer sent")
+        }
         Ok(false) => {}
         Err(error) => unwritten(app, job, &error),
     }

@@ -25,6 +25,7 @@ mod counted_once;
 mod crashes;
 mod crowded;
 mod debit_mails;
+mod events;
 mod figures;
 mod finding;
 mod fished;

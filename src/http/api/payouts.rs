@@ -16,7 +16,7 @@ use crate::domain::money::CURRENCY;
 use crate::domain::payout::{AMOUNT_MAX, PayoutStatus, REFERENCE_MAX, StepRefusal};
 use crate::http::Http;
 use crate::http::paths::{PAYOUT, PAYOUT_ACCOUNTS, PAYOUT_CANCEL, PAYOUTS};
-use crate::http::request::body::{BodyProblem, Fields, parse};
+use crate::http::request::body::Fields;
 use crate::http::request::validate::Checker;
 use crate::http::response::code::{Code, FieldCode};
 use crate::http::response::error::ApiError;
@@ -232,11 +232,7 @@ fn refused(refusal: PayoutRefusal) -> ApiError {
 pub async fn cancel(State(http): State<Arc<Http>>, id: PayoutId, request: Request) -> Response {
     let received = Received::whole(request).await;
     // Nothing need be said beside the path.
-    let fields = match &received.bytes {
-        Ok(bytes) if bytes.is_empty() => parse(b"{}"),
-        Err(BodyProblem::Empty) => parse(b"{}"),
-        _ => received.fields(),
-    };
+    let fields = received.fields_if_any();
     let admitted = match admit_with_body(&http, &received, &fields, PAYOUT_CANCEL).await {
         Ok(admitted) => admitted,
         Err(response) => return response,

@@ -36,20 +36,22 @@ pub fn choose(input: &DeliveryInput, websites: &[Website], dev: bool) -> Address
     let approved = || websites.iter().filter(|website| website.status == WebsiteStatus::Approved);
     let chosen = match input.payment_kind {
         Some(Kind::Wallet) => input.payment_url.as_deref(),
-        Some(Kind::Transfer | Kind::Topup) => {
+        Some(Kind::Transfer) => {
             let of_website = input.website_url.as_deref();
             of_website.or(input.payment_url.as_deref()).or(input.business_url.as_deref())
         }
-        // About no payment: the business's own, else the first of its websites that has one.
-        None => input
+        // About no payment of a customer's: the business's own, else the first of its websites that has one.
+        Some(Kind::Topup) | None => input
             .business_url
             .as_deref()
             .or_else(|| approved().find_map(|website| website.webhook_url.as_deref())),
     };
     let Some(url) = chosen else {
         let why = match input.payment_kind {
-            Some(_) => "the business has no webhook URL",
-            None => "neither the business nor any of its approved websites has a webhook URL",
+            Some(Kind::Transfer | Kind::Wallet) => "the business has no webhook URL",
+            Some(Kind::Topup) | None => {
+                "neither the business nor any of its approved websites has a webhook URL"
+            }
         };
         return Addressed::Nowhere { url: None, why: why.into() };
     };
@@ -58,7 +60,7 @@ pub fn choose(input: &DeliveryInput, websites: &[Website], dev: bool) -> Address
         Ok(target) => target,
         Err(problem) => return nowhere(format!("the webhook URL {}", problem.reason())),
     };
-    let is_saved = matches!(input.payment_kind, Some(Kind::Wallet) | None)
+    let is_saved = matches!(input.payment_kind, Some(Kind::Wallet | Kind::Topup) | None)
         && input.business_url.as_deref().is_some_and(|saved| weburl::same_url(saved, url));
     if is_saved || is_on_a_website(&target, websites) {
         return Addressed::Target(target);
@@ -133,6 +135,7 @@ mod tests {
             webhook_id: "msg_1".into(),
             body: Vec::new(),
             payment_kind: Some(Kind::Transfer),
+            payment_status: None,
             payment_url: payment.map(Into::into),
             reversed_at: None,
             website_url: website.map(Into::into),

@@ -24,6 +24,8 @@ const SMALL: &[(&str, usize)] = &[
     ("receiving_accounts", 50),
     ("paused_targets", 20),
     ("unsealed_entries", 500), // a seal a second takes them
+    ("unplaced_events", 500),  // places are given at once
+    ("event_days", 50),        // a row a day
     ("wallet_businesses", 50),
     ("audit_runs", 50), // run by hand
 ];
