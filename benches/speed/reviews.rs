@@ -112,8 +112,9 @@ async fn create(world: &World, dice: &mut Dice) -> Option<Payment> {
         payer_name: people::name(dice),
         payer: PayerDetails::default(),
         bvn: None,
-        webhook_url: format!("{}/hook", merchant.website.url),
-        website: merchant.website.clone(),
+        webhook_url: Some(format!("{}/hook", merchant.website.url)),
+        website: Some(merchant.website.clone()),
+        till_user_id: None,
     };
     match create_payment(&world.app, &caller, new, None).await.expect("a store") {
         Created::Payment(view) => Some(view.payment),

@@ -415,7 +415,7 @@ fn object_as(view: &PaymentView, status: &'static str, alarm: Option<i64>) -> Ob
         .with("account_number", account.as_ref().map(|a| &a.number))
         .with("account_name", account.as_ref().map(|a| &a.name))
         .with("bank_name", account.as_ref().map(|a| &a.bank_name))
-        .with("webhook_url", Some(&payment.webhook_url).filter(|url| !url.is_empty()))
+        .with("webhook_url", payment.webhook_url.as_ref())
         .with("external_reference", payment.external_reference.as_ref())
         .with("is_mismatch", payment.is_mismatch)
         .with("mismatch_reason", payment.mismatch_reason.as_ref())

@@ -98,10 +98,13 @@ pub struct Payment {
     pub schedule: Schedule,
     pub payer_name: String,
     pub payer: PayerDetails,
-    pub webhook_url: String,
+    /// `None`: it has no address of its own (top-ups have none, nor has what is asked for at the till).
+    pub webhook_url: Option<String>,
     pub website_id: Option<i64>,
     pub external_reference: Option<String>,
     pub account_id: Option<i64>,
+    /// Who asked for it at the till of the shop; `None`: it was asked for elsewhere.
+    pub till_user_id: Option<i64>,
     /// The wallet that pays, or that is topped up.
     pub wallet_id: Option<i64>,
     pub corrections: i64,
@@ -136,9 +139,10 @@ pub struct TransferRequest {
     pub schedule: Schedule,
     pub payer_name: String,
     pub payer: PayerDetails,
-    pub webhook_url: String,
+    pub webhook_url: Option<String>,
     pub website_id: Option<i64>,
     pub account_id: Option<i64>,
+    pub till_user_id: Option<i64>,
     pub at: Timestamp,
     /// How long the merchant's customer has.
     pub expiry: Span,
@@ -235,6 +239,7 @@ impl Payment {
             website_id: request.website_id,
             external_reference: None,
             account_id: request.account_id,
+            till_user_id: request.till_user_id,
             wallet_id: None,
             corrections: 0,
             created_at: request.at,

@@ -21,6 +21,7 @@ pub mod payments;
 pub mod payouts;
 pub mod people;
 pub mod retention;
+pub mod till;
 pub mod wallet_payments;
 pub mod wallets;
 pub mod webhooks;

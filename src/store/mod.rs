@@ -103,6 +103,7 @@ pub fn statements() -> Vec<&'static Sql> {
         tables::seals::ALL,
         tables::settlements::ALL,
         tables::statement::ALL,
+        tables::till::ALL,
         tables::topups::ALL,
         tables::users::ALL,
         tables::sessions::ALL,

@@ -114,17 +114,34 @@ pub(super) async fn put_aside(app: &App, job: &Job, url: &str) {
 
 /// Ends the delivery of an approval whose payment was reversed: nobody delivers goods for money that went back.
 pub(super) async fn not_any_more(app: &App, job: &Job) {
-    let again = if job.tries > 0 { " again" } else { "" };
-    let note = format!("not sent{again}: the payment was reversed");
-    let step = jobs::drop_untried(job, deliveries::NOT_SENT, &note, app.now());
-    match ready(|| app.store.conclude_job(job, [step.clone()])).await {
-        Ok(true) => tracing::info!(
+    if leave_unsent(app, job, "the payment was reversed").await {
+        tracing::info!(
             business = job.business_id,
             delivery = job.id,
             "a webhook is no longer sent: its payment was reversed"
-        ),
-        Ok(false) => {}
-        Err(error) => unwritten(app, job, &error),
+        );
+    }
+}
+
+/// Ends the delivery of an event that nobody gave a URL for. The event stays, to be pulled, and can be sent once there is
+/// a URL.
+pub(super) async fn kept(app: &App, job: &Job, why: &str) {
+    if leave_unsent(app, job, why).await {
+        tracing::debug!(business = job.business_id, delivery = job.id, why, "an event is kept, and not sent");
+    }
+}
+
+/// Ends a delivery unmade; no try is counted.
+async fn leave_unsent(app: &App, job: &Job, why: &str) -> bool {
+    let again = if job.tries > 0 { " again" } else { "" };
+    let note = format!("not sent{again}: {why}");
+    let step = jobs::drop_untried(job, deliveries::NOT_SENT, &note, app.now());
+    match ready(|| app.store.conclude_job(job, [step.clone()])).await {
+        Ok(is_written) => is_written,
+        Err(error) => {
+            unwritten(app, job, &error);
+            false
+        }
     }
 }
 

@@ -164,8 +164,12 @@ impl DeliveryDispatcher {
             let target = match target::address(&self.app, &input).await? {
                 Addressed::Target(target) => target,
                 Addressed::Nowhere { url, why } => {
-                    let result = Posted::obstacle(url, self.app.now(), why);
+                    let result = Posted::obstacle(Some(url), self.app.now(), why);
                     self.conclude(job, result, place);
+                    continue;
+                }
+                Addressed::Unasked { why } => {
+                    self.kept(job, why, place);
                     continue;
                 }
             };
@@ -251,6 +255,14 @@ impl DeliveryDispatcher {
         let app = self.app.clone();
         self.tasks.spawn(async move {
             deliver::not_any_more(&app, &job).await;
+            drop(place);
+        });
+    }
+
+    fn kept(self: &Arc<Self>, job: Job, why: &'static str, place: OwnedSemaphorePermit) {
+        let app = self.app.clone();
+        self.tasks.spawn(async move {
+            deliver::kept(&app, &job, why).await;
             drop(place);
         });
     }

@@ -57,6 +57,7 @@ mod store;
 mod subjects;
 mod taken_back;
 mod telling;
+mod till;
 mod told_as_lost;
 mod told_of_others;
 mod two_layouts;

@@ -94,7 +94,7 @@ on_both! {
         };
         let website = add_website(&t.app, "ada", &site).await.unwrap().unwrap();
         let mut new = t.request(&shop, 5_000, "Halima Garba");
-        (new.webhook_url, new.website) = (receiver.url("/hook"), website);
+        (new.webhook_url, new.website) = (Some(receiver.url("/hook")), Some(website));
         let Created::Payment(made) = create_payment(&t.app, &shop.caller, new, None).await.unwrap() else {
             panic!("not created")
         };

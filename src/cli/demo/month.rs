@@ -193,8 +193,9 @@ impl Month<'_> {
             payer_name: plan.payer.clone(),
             payer: PayerDetails::default(),
             bvn: None,
-            webhook_url: self.shop.hook.clone(),
-            website: self.website.clone(),
+            webhook_url: Some(self.shop.hook.clone()),
+            website: Some(self.website.clone()),
+            till_user_id: None,
         };
         match create_payment(self.app, &self.caller, new, None).await? {
             Created::Payment(view) => Ok(Some(view.payment.transaction_id)),

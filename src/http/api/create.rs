@@ -110,8 +110,9 @@ async fn work(
         payer_name: wire.payer_name,
         payer: wire.payer,
         bvn: wire.bvn,
-        webhook_url: wire.webhook_url,
-        website,
+        webhook_url: Some(wire.webhook_url),
+        website: Some(website),
+        till_user_id: None,
     };
     match create_payment(&http.app, &admitted.caller, new, remember.as_ref()).await? {
         Created::Payment(view) => Ok(Answer::created(render(&view).1)),

@@ -32,7 +32,16 @@ pub struct ByHand<'a> {
     pub service: &'a str,
     /// Empty: one is made.
     pub transaction_id: &'a str,
-    pub website_id: i64,
+    pub at: AskedAt,
+}
+
+/// Where a person asks for a payment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AskedAt {
+    /// In the dashboard, for this website of the business: its webhook address is told.
+    Website(i64),
+    /// At the till of the shop, by this user. It belongs to no website; the business's own address is told, if there is one.
+    Till(i64),
 }
 
 /// Why there is no payment. The texts are for people.
@@ -68,6 +77,16 @@ pub enum ByHandRefused {
     NoTestAccount,
 }
 
+/// `TXN-` and 26 letters and digits.
+const OWN_ID_CHARS: usize = 30;
+
+/// Whether a form's id looks like one that we made for it.
+pub fn is_own_id(id: &str) -> bool {
+    id.len() == OWN_ID_CHARS
+        && id.starts_with("TXN-")
+        && id[4..].bytes().all(|byte| byte.is_ascii_alphanumeric())
+}
+
 /// A fresh id, for a form that is to count once.
 pub fn new_transaction_id(app: &App) -> String {
     fresh_transaction_id(app, app.now())
@@ -94,7 +113,8 @@ pub async fn ask_for_payment(
     let (act, now) = (app.store.id(IdKind::Act).await?, app.now());
     let created = create_noted(app, &caller, new, None, |payment| {
         let subject = format!("payment {}", payment.transaction_id);
-        let told = naira(payment.amount);
+        let place = if payment.till_user_id.is_some() { ", at the till" } else { "" };
+        let told = format!("{}{place}", naira(payment.amount));
         Some(acts::record_of(payment.business_id, act, operator, "payment add", &subject, &told, now))
     });
     Ok(match created.await? {
@@ -134,8 +154,34 @@ fn checked(
     if !fits(id) || matches!(id, "." | "..") {
         return Err(ByHandRefused::TransactionId);
     }
-    let is_meant =
-        |website: &&Website| website.id == wanted.website_id && website.status == WebsiteStatus::Approved;
+    let (website, till_user_id) = match wanted.at {
+        AskedAt::Website(id) => (Some(told_website(app, id, websites, business_url)?), None),
+        AskedAt::Till(user_id) => (None, Some(user_id)),
+    };
+    let (website, webhook_url) = website.unzip();
+    Ok(NewPayment {
+        transaction_id: (!id.is_empty()).then(|| id.to_owned()),
+        base: wanted.amount,
+        payer_name: payer_name.to_owned(),
+        payer: PayerDetails {
+            service: (!service.is_empty()).then(|| service.to_owned()),
+            ..PayerDetails::default()
+        },
+        bvn: None,
+        webhook_url,
+        website,
+        till_user_id,
+    })
+}
+
+/// The website that was chosen, and the address at which it is told.
+fn told_website(
+    app: &App,
+    id: i64,
+    websites: &[Website],
+    business_url: Option<&str>,
+) -> Result<(Website, String), ByHandRefused> {
+    let is_meant = |website: &&Website| website.id == id && website.status == WebsiteStatus::Approved;
     let website = websites.iter().find(is_meant).ok_or(ByHandRefused::Website)?;
     let url = website.webhook_url.as_deref().or(business_url).ok_or(ByHandRefused::NoWebhookAddress)?;
     match judge_webhook(websites, url, app.config.server.dev) {
@@ -147,18 +193,7 @@ fn checked(
         Judged::NotAUrl(why) => return Err(ByHandRefused::WebhookAddress(why.to_owned())),
         Judged::NotAllowed(why) => return Err(ByHandRefused::WebhookAddress(why.words())),
     }
-    Ok(NewPayment {
-        transaction_id: (!id.is_empty()).then(|| id.to_owned()),
-        base: wanted.amount,
-        payer_name: payer_name.to_owned(),
-        payer: PayerDetails {
-            service: (!service.is_empty()).then(|| service.to_owned()),
-            ..PayerDetails::default()
-        },
-        bvn: None,
-        webhook_url: url.to_owned(),
-        website: website.clone(),
-    })
+    Ok((website.clone(), url.to_owned()))
 }
 
 /// Why an amount was not corrected.

@@ -34,8 +34,11 @@ pub struct NewPayment {
     pub payer_name: String,
     pub payer: PayerDetails,
     pub bvn: Option<String>,
-    pub webhook_url: String,
-    pub website: Website,
+    /// `None`: the event goes to the business's own address, or is kept where there is none.
+    pub webhook_url: Option<String>,
+    pub website: Option<Website>,
+    /// Who asks at the till of the shop.
+    pub till_user_id: Option<i64>,
 }
 
 /// What became of the request.
@@ -89,7 +92,7 @@ pub(super) async fn create_noted(
     let unit = app.store.unit(payment.business_id).await?.steps(add_payment(&payment, &payer, bvn));
     let unit = unit.steps(noted(&payment));
     let account_id = account.id;
-    let view = PaymentView { payment, account: Some(account), website: Some(new.website) };
+    let view = PaymentView { payment, account: Some(account), website: new.website };
     let unit = unit.steps(remember.map(|remember| remember.step(&view)));
     match app.store.apply(unit).await? {
         Applied::Done(_) => {
@@ -112,7 +115,8 @@ async fn draft(
     new: &NewPayment,
     now: Timestamp,
 ) -> Result<Option<Payment>, OpError> {
-    let schedule: Schedule = new.website.schedule.unwrap_or(caller.business.schedule);
+    let schedule: Schedule =
+        new.website.as_ref().and_then(|site| site.schedule).unwrap_or(caller.business.schedule);
     let Some(quote) = quote_within(app, new.base, &schedule) else { return Ok(None) };
     Ok(Some(Payment::requested(TransferRequest {
         id: app.store.id(IdKind::Payment).await?,
@@ -127,8 +131,9 @@ async fn draft(
         payer_name: new.payer_name.clone(),
         payer: new.payer.clone(),
         webhook_url: new.webhook_url.clone(),
-        website_id: Some(new.website.id),
+        website_id: new.website.as_ref().map(|site| site.id),
         account_id: None,
+        till_user_id: new.till_user_id,
         at: now,
         expiry: app.config.payments.expiry,
         late_window: app.config.payments.late_window,

@@ -5,7 +5,9 @@
 //! webhooks must find them at one place. Whoever wrote the URL, its host must be within an approved website of
 //! the business at the time of sending. A wallet payment goes to the URL given to pay/start alone, which may
 //! also be the business's saved one: pay/start takes it, an operator wrote it, and an event that is never sent
-//! would help nobody. A test event may go there too. Called by the worker that delivers and by `ops::webhooks::deliveries`.
+//! would help nobody. A test event may go there too, and so may the event of a payment that was made without a URL, such
+//! as those of a till. Where there is no URL at all the event is kept, for whoever pulls it: that is no failure.
+//! Called by the worker that delivers and by `ops::webhooks::deliveries`.
 
 use crate::app::App;
 use crate::domain::merchant::{Website, WebsiteStatus};
@@ -20,8 +22,12 @@ pub enum Addressed {
     Target(TargetUrl),
     /// Nowhere it may be sent to now; `url` is what was looked at.
     Nowhere {
-        url: Option<String>,
+        url: String,
         why: String,
+    },
+    /// Nobody gave a URL.
+    Unasked {
+        why: &'static str,
     },
 }
 
@@ -51,15 +57,17 @@ pub fn choose(input: &DeliveryInput, websites: &[Website], dev: bool) -> Address
             Some(_) => "the business has no webhook URL",
             None => "neither the business nor any of its approved websites has a webhook URL",
         };
-        return Addressed::Nowhere { url: None, why: why.into() };
+        return Addressed::Unasked { why };
     };
-    let nowhere = |why: String| Addressed::Nowhere { url: Some(url.to_owned()), why };
+    let nowhere = |why: String| Addressed::Nowhere { url: url.to_owned(), why };
     let target = match weburl::parse_target(url, dev) {
         Ok(target) => target,
         Err(problem) => return nowhere(format!("the webhook URL {}", problem.reason())),
     };
-    let is_saved = matches!(input.payment_kind, Some(Kind::Wallet) | None)
-        && input.business_url.as_deref().is_some_and(|saved| weburl::same_url(saved, url));
+    let may_be_saved =
+        matches!(input.payment_kind, Some(Kind::Wallet) | None) || has_no_url_of_its_own(input);
+    let is_saved =
+        may_be_saved && input.business_url.as_deref().is_some_and(|saved| weburl::same_url(saved, url));
     if is_saved || is_on_a_website(&target, websites) {
         return Addressed::Target(target);
     }
@@ -68,6 +76,11 @@ pub fn choose(input: &DeliveryInput, websites: &[Website], dev: bool) -> Address
         target.host(),
         remedy(input, target.host())
     ))
+}
+
+/// A payment that was made without a URL, on no website that has one.
+fn has_no_url_of_its_own(input: &DeliveryInput) -> bool {
+    input.payment_url.is_none() && input.website_url.is_none()
 }
 
 /// What a person can do about a target that may not be sent to. Its path and query stay out: the cause of an attempt
@@ -161,6 +174,7 @@ mod tests {
         match choose(input, sites, false) {
             Addressed::Target(target) => target.as_str().to_owned(),
             Addressed::Nowhere { why, .. } => format!("nowhere: {why}"),
+            Addressed::Unasked { why } => format!("kept: {why}"),
         }
     }
 
@@ -172,9 +186,9 @@ mod tests {
         assert_eq!(sent_to(&input(w, p, b), &sites), "https://ada.example/w");
         assert_eq!(sent_to(&input(None, p, b), &sites), "https://ada.example/p");
         assert_eq!(sent_to(&input(None, None, b), &sites), "https://ada.example/b");
-        assert_eq!(sent_to(&input(None, None, None), &sites), "nowhere: the business has no webhook URL");
+        assert_eq!(sent_to(&input(None, None, None), &sites), "kept: the business has no webhook URL");
         let about_none = DeliveryInput { payment_kind: None, ..input(None, None, None) };
-        let nobody = "nowhere: neither the business nor any of its approved websites has a webhook URL";
+        let nobody = "kept: neither the business nor any of its approved websites has a webhook URL";
         assert_eq!(sent_to(&about_none, &[]), nobody);
     }
 
@@ -186,7 +200,7 @@ mod tests {
         assert_eq!(sent_to(&input(None, good, None), &sites), "https://pay.ada.example/p");
         for bad in ["https://old.example/w", "https://evil.example/w", "https://notada.example/w"] {
             for input in
-                [input(Some(bad), good, good), input(None, Some(bad), good), input(None, None, Some(bad))]
+                [input(Some(bad), good, good), input(None, Some(bad), good), input(None, Some(bad), None)]
             {
                 let said = sent_to(&input, &sites);
                 assert!(said.contains("not on an approved website domain"), "{bad}: {said}");
@@ -219,6 +233,24 @@ mod tests {
         input.payment_kind = Some(Kind::Transfer);
         input.website_url = None;
         assert!(sent_to(&input, &sites).contains("not on an approved website domain"));
+    }
+
+    #[test]
+    fn a_payment_without_a_url_goes_to_the_saved_one_or_is_kept() {
+        let sites = [site("ada.example", WebsiteStatus::Approved)];
+        // A shop with a till may have no website at all: the saved one is where it wants to be told.
+        let saved = Some("https://till.example/hook");
+        assert_eq!(sent_to(&input(None, None, saved), &[]), "https://till.example/hook");
+        assert_eq!(
+            sent_to(&input(None, None, Some("https://ada.example/b")), &sites),
+            "https://ada.example/b"
+        );
+        let plain = sent_to(&input(None, None, Some("http://till.example/hook")), &[]);
+        assert_eq!(plain, "nowhere: the webhook URL must use https");
+        // A website's own address goes before it, by its own rule.
+        let said = sent_to(&input(Some("https://evil.example/w"), None, saved), &sites);
+        assert!(said.contains("not on an approved website domain"), "{said}");
+        assert_eq!(sent_to(&input(None, None, None), &sites), "kept: the business has no webhook URL");
     }
 
     #[test]

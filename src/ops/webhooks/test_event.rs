@@ -86,7 +86,7 @@ pub async fn send_test(app: &App, business_id: i64, of: TestOf<'_>) -> Result<Te
         let website = websites.iter().find(|website| Some(website.id) == payment.website_id);
         about.website_url = website.and_then(|website| website.webhook_url.clone());
         about.payment_kind = Some(payment.kind);
-        about.payment_url = Some(payment.webhook_url);
+        about.payment_url = payment.webhook_url;
     }
     if let TestOf::Website(id) = of {
         let Some(website) = websites.iter().find(|website| website.id == id) else {
@@ -102,8 +102,8 @@ pub async fn send_test(app: &App, business_id: i64, of: TestOf<'_>) -> Result<Te
     }
     let target = match target::address(app, &about).await? {
         Addressed::Target(target) => target,
-        Addressed::Nowhere { url: Some(url), why } => return Ok(Tested::Unfit { url, why }),
-        Addressed::Nowhere { url: None, why } => return Ok(Tested::Nowhere(why)),
+        Addressed::Nowhere { url, why } => return Ok(Tested::Unfit { url, why }),
+        Addressed::Unasked { why } => return Ok(Tested::Nowhere(why.to_owned())),
     };
     let wallet_payments_only = !target::is_on_a_website(&target, &websites);
     let is_elsewhere = |url: &&String| of == TestOf::Business && !weburl::same_url(url, target.as_str());

@@ -73,6 +73,7 @@ pub(in crate::store) const MIGRATIONS: &[Migration] = migrations![
     "0042_passkeys",
     "0043_payouts",
     "0044_arrivals",
+    "0046_till",
 ];
 
 impl Migration {
@@ -299,6 +300,7 @@ mod tests {
         ("0042_passkeys", "ea7aa2bba2847c497a8f38c70f3c74a9b07f6a4571ff3823a2fc4032ac7882c6"),
         ("0043_payouts", "c96993f54ff6bda958c3c68bb147475c513e9cde20f6403633601e5a921b9747"),
         ("0044_arrivals", "efe1904cbf95a21cabf08d115d0bfc6baba75b8268f4f0ac9618fb9f55790d13"),
+        ("0046_till", "1074a25edb7f5edb1940510eaa4b03b2d02fa2f40ce67940619b85ea3c274c18"),
     ];
 
     #[test]

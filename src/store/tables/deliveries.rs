@@ -2,8 +2,8 @@
 //! state, and what a person can do to it.
 //!
 //! The queue itself is `store::tables::jobs`; this file never claims. A delivery is `delivered` or `failed`
-//! when done, or `not_sent` because its payment was reversed; it is `paused` while its target is, and otherwise
-//! waits for its `run_at`. The log survives resends; an attempt never changes, and is deleted when it is
+//! when done, or `not_sent` because its payment was reversed or nobody gave a URL; it is `paused` while its target
+//! is, and otherwise waits for its `run_at`. The log survives resends; an attempt never changes, and is deleted when it is
 //! old and its delivery is over. Used by ops, and by work for the log and the pauses.
 
 use crate::domain::time::Timestamp;

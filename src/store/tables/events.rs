@@ -24,7 +24,7 @@ statements! {
     }
     DELIVERY_INPUTS: query {
         "select e.id, e.business_id, e.kind, e.webhook_id, e.body, p.kind as payment_kind, \
-         p.webhook_url as payment_url, p.reversed_at, w.webhook_url as website_url, \
+         nullif(p.webhook_url, '') as payment_url, p.reversed_at, w.webhook_url as website_url, \
          b.webhook_url as business_url, b.webhook_secret, b.previous_webhook_secret, b.previous_secret_until_at \
          from events e join businesses b on b.id = e.business_id \
          left join payments p on p.id = e.payment_id left join websites w on w.id = p.website_id \

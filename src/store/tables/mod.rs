@@ -36,6 +36,7 @@ pub mod seals;
 pub mod sessions;
 pub mod settlements;
 pub mod statement;
+pub mod till;
 pub mod topups;
 pub mod users;
 pub mod wallets;

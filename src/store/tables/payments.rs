@@ -19,7 +19,7 @@ macro_rules! columns {
          payer_name, payer_bank, first_name, last_name, registration_number, service, webhook_url, \
          website_id, external_reference, account_id, corrections, created_at, updated_at, expires_at, \
          approvable_until_at, matched_at, approved_at, rejected_at, reject_reason, is_swept, reversed_at, \
-         settlement_id, received_kobo, is_mismatch, mismatch_reason, is_name_mismatch, wallet_id"
+         settlement_id, received_kobo, is_mismatch, mismatch_reason, is_name_mismatch, wallet_id, till_user_id"
     };
 }
 
@@ -41,7 +41,7 @@ statements! {
         registration_number: Text, service: Text, webhook_url: Text, website_id: Int,
         external_reference: Text, account_id: Int, corrections: Int, created_at: Int, updated_at: Int,
         expires_at: Int, approvable_until_at: Int, is_swept: Int, is_mismatch: Int, is_name_mismatch: Int,
-        name_keys: Int, wallet_id: Int
+        name_keys: Int, wallet_id: Int, till_user_id: Int
     }
     BY_ID: lookup(payments) { columns!() by id: Int }
     BY_TRANSACTION: lookup(payments) { columns!() by business_id: Int, transaction_id: Text }
@@ -104,7 +104,11 @@ statements! {
 }
 
 pub(in crate::store) fn decode(row: Row) -> Result<Payment, StoreError> {
-    let mut r = row.reader("payments");
+    decode_from(&mut row.reader("payments"))
+}
+
+/// The same of a row that has more.
+pub(in crate::store) fn decode_from(r: &mut Reader) -> Result<Payment, StoreError> {
     Ok(Payment {
         id: r.int("id")?,
         business_id: r.int("business_id")?,
@@ -127,8 +131,9 @@ pub(in crate::store) fn decode(row: Row) -> Result<Payment, StoreError> {
             enabled: r.flag("is_schedule_enabled")?,
         },
         payer_name: r.text("payer_name")?,
-        payer: payer(&mut r)?,
-        webhook_url: r.text("webhook_url")?,
+        payer: payer(r)?,
+        // No address is kept as an empty one: the column may not be null.
+        webhook_url: Some(r.text("webhook_url")?).filter(|url| !url.is_empty()),
         website_id: r.opt_int("website_id")?,
         external_reference: r.opt_text("external_reference")?,
         account_id: r.opt_int("account_id")?,
@@ -149,6 +154,7 @@ pub(in crate::store) fn decode(row: Row) -> Result<Payment, StoreError> {
         mismatch_reason: r.opt_text("mismatch_reason")?,
         name_mismatch: r.flag("is_name_mismatch")?,
         wallet_id: r.opt_int("wallet_id")?,
+        till_user_id: r.opt_int("till_user_id")?,
     })
 }
 
@@ -192,7 +198,7 @@ pub fn add(payment: &Payment, bvn: Option<Vec<u8>>) -> Step {
         bvn: bvn.into(),
         registration_number: payment.payer.registration_number.as_ref().into(),
         service: payment.payer.service.as_ref().into(),
-        webhook_url: (&payment.webhook_url).into(),
+        webhook_url: payment.webhook_url.as_deref().unwrap_or_default().into(),
         website_id: payment.website_id.into(),
         external_reference: payment.external_reference.as_ref().into(),
         account_id: payment.account_id.into(),
@@ -206,6 +212,7 @@ pub fn add(payment: &Payment, bvn: Option<Vec<u8>>) -> Step {
         is_name_mismatch: payment.name_mismatch.into(),
         name_keys: payment.amount.into(),
         wallet_id: payment.wallet_id.into(),
+        till_user_id: payment.till_user_id.into(),
     })
 }
 

@@ -26,8 +26,9 @@ pub(super) async fn pay(desk: &Desk<'_>, key: &str, naira: i64, payer: &str) -> 
         payer_name: payer.into(),
         payer: PayerDetails::default(),
         bvn: None,
-        webhook_url: "https://ijo.example/hook".into(),
-        website: app.store.website(1).await.unwrap().unwrap().website,
+        webhook_url: Some("https://ijo.example/hook".into()),
+        website: Some(app.store.website(1).await.unwrap().unwrap().website),
+        till_user_id: None,
     };
     match create_payment(&app, &caller, new, None).await.unwrap() {
         Created::Payment(view) => view.payment.transaction_id,

@@ -29,8 +29,9 @@ pub(super) async fn pay(app: &App, key: &str, transaction_id: &str, naira: i64, 
         payer_name: payer.into(),
         payer: PayerDetails::default(),
         bvn: None,
-        webhook_url: format!("https://{}/hook", website.host),
-        website,
+        webhook_url: Some(format!("https://{}/hook", website.host)),
+        website: Some(website),
+        till_user_id: None,
     };
     let created = create_payment(app, &caller, new, None).await.unwrap();
     assert!(matches!(created, Created::Payment(_)), "{created:?}");

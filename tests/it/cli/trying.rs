@@ -21,8 +21,9 @@ async fn pay(desk: &Desk<'_>, webhook_url: &str) -> String {
         payer_name: "Sade Ayo Balogun".into(),
         payer: PayerDetails::default(),
         bvn: None,
-        webhook_url: webhook_url.into(),
-        website: app.store.website(1).await.unwrap().unwrap().website,
+        webhook_url: Some(webhook_url.into()),
+        website: Some(app.store.website(1).await.unwrap().unwrap().website),
+        till_user_id: None,
     };
     match create_payment(&app, &caller, new, None).await.unwrap() {
         Created::Payment(view) => view.payment.transaction_id,

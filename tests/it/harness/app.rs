@@ -227,8 +227,9 @@ impl TestApp {
             payer_name: payer.into(),
             payer: PayerDetails::default(),
             bvn: None,
-            webhook_url: format!("https://{}/hook", merchant.website.host),
-            website: merchant.website.clone(),
+            webhook_url: Some(format!("https://{}/hook", merchant.website.host)),
+            website: Some(merchant.website.clone()),
+            till_user_id: None,
         }
     }
 

@@ -7,7 +7,7 @@ use tillbell::domain::user::{MemberRole, StaffRole};
 use tillbell::ops::activity::browse_acts;
 use tillbell::ops::merchants::businesses::{BusinessChange, list_businesses, set_business};
 use tillbell::ops::merchants::keys::{KeyRefusal, add_key};
-use tillbell::ops::payments::by_hand::{ByHand, ByHandRefused, ask_for_payment};
+use tillbell::ops::payments::by_hand::{AskedAt, ByHand, ByHandRefused, ask_for_payment};
 use tillbell::ops::people::invite::invite_member;
 use tillbell::ops::people::register::{OpenRefused, Wanted, open_business, register};
 use tillbell::ops::people::users::{Place, Which, add_user, browse_users};
@@ -77,7 +77,7 @@ fn by_hand(business_id: i64, mode: Mode) -> ByHand<'static> {
         payer_name: "Ada Obi",
         service: "",
         transaction_id: "",
-        website_id: 0,
+        at: AskedAt::Website(0),
     }
 }
 

@@ -20,13 +20,13 @@ use crate::http::pages::text::sentence;
 use crate::http::paths::{DASHBOARD_NEW_PAYMENT, DASHBOARD_PAYMENTS, DASHBOARD_WEBSITES};
 use crate::ops::OpError;
 use crate::ops::merchants::websites::list_websites;
-use crate::ops::payments::by_hand::{ByHand, ByHandRefused, ask_for_payment, new_transaction_id};
+use crate::ops::payments::by_hand::{
+    AskedAt, ByHand, ByHandRefused, ask_for_payment, is_own_id, new_transaction_id,
+};
 
 const FORM: &str = "new-payment";
 /// The id that the payment gets where no other one is written, so that a form that is sent twice counts once.
 const OWN_ID: &str = "own_id";
-/// `TXN-` and 26 letters and digits.
-const OWN_ID_CHARS: usize = 30;
 
 #[derive(Template)]
 #[template(path = "dashboard/new_payment.html")]
@@ -67,7 +67,7 @@ async fn act(ask: &Ask, here: &Here, websites: &[Website]) -> Result<Acted, OpEr
         ("", [one]) => Some(one.id),
         (id, _) => id.parse().ok(),
     };
-    let own = Some(ask.field(OWN_ID)).filter(|id| is_own(id));
+    let own = Some(ask.field(OWN_ID)).filter(|id| is_own_id(id));
     let (given, is_given) =
         (ask.field("transaction_id").trim(), !ask.field("transaction_id").trim().is_empty());
     let wanted = ByHand {
@@ -77,7 +77,7 @@ async fn act(ask: &Ask, here: &Here, websites: &[Website]) -> Result<Acted, OpEr
         payer_name: ask.field("payer_name"),
         service: ask.field("service"),
         transaction_id: if is_given { given } else { own.unwrap_or_default() },
-        website_id: website.unwrap_or(0),
+        at: AskedAt::Website(website.unwrap_or(0)),
     };
     let why = match ask_for_payment(ask.app(), ask.operator(), &wanted).await? {
         Ok(view) => {
@@ -104,16 +104,10 @@ async fn act(ask: &Ask, here: &Here, websites: &[Website]) -> Result<Acted, OpEr
     refused(field, why.to_string())
 }
 
-fn is_own(id: &str) -> bool {
-    id.len() == OWN_ID_CHARS
-        && id.starts_with("TXN-")
-        && id[4..].bytes().all(|byte| byte.is_ascii_alphanumeric())
-}
-
 fn show(ask: &Ask, here: &Here, websites: &[Website], refusal: Option<&Refusal>) -> Response {
     let forms = Forms::new(ask, here, DASHBOARD_NEW_PAYMENT, refusal);
     let sites = websites.iter().map(|website| Choice::new(website.id.to_string(), &website.host)).collect();
-    let own = Some(ask.field(OWN_ID)).filter(|id| is_own(id)).map(str::to_owned);
+    let own = Some(ask.field(OWN_ID)).filter(|id| is_own_id(id)).map(str::to_owned);
     let form = forms
         .form(FORM, "Ask for the payment")
         .hidden(OWN_ID, own.unwrap_or_else(|| new_transaction_id(ask.app())))
