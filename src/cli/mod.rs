@@ -38,6 +38,7 @@ mod reversal;
 mod settings;
 mod shell;
 mod system;
+mod trigger;
 mod typed;
 mod users;
 mod wallets;
@@ -153,6 +154,11 @@ enum Command {
     /// List, resend and test webhooks
     #[command(subcommand, after_help = examples!["webhook list --failed", "webhook test 1"])]
     Webhook(webhooks::WebhookCommand),
+    /// Make an event happen in test mode, at a running service
+    ///
+    /// Asks for a test payment and simulates the mail that pays it, by the service's API. It works from any machine.
+    #[command(after_help = examples!["trigger --url https://pay.example --key tb_test_... payment.approved"])]
+    Trigger(trigger::TriggerArgs),
     /// Show who did what, and why, newest first
     ///
     /// Every approval, dismissal, reversal, rejection and change of settings that a person made, mails ingested with
@@ -178,7 +184,7 @@ impl Command {
             Command::Serve(_) | Command::Demo(_) | Command::Migrate | Command::Config => true,
             Command::Alert(_) | Command::Mailbox(_) | Command::Bank(_) => true,
             Command::Business(_) | Command::Website(_) | Command::Key(_) | Command::Account(_) => false,
-            Command::Payout(_) => false,
+            Command::Payout(_) | Command::Trigger(_) => false,
             Command::Payment(_) | Command::Wallet(_) | Command::Message(_) | Command::Webhook(_) => false,
             Command::Name(_) | Command::Audit | Command::Activity(_) | Command::User(_) => false,
         }
@@ -263,6 +269,7 @@ async fn dispatch(command: Command, desk: &Desk) -> anyhow::Result<ExitCode> {
         Command::Wallet(command) => wallets::run(command, desk).await?,
         Command::Message(command) => messages::run(command, desk).await?,
         Command::Webhook(command) => webhooks::run(command, desk).await?,
+        Command::Trigger(args) => trigger::run(&args, &desk.printer).await?,
         Command::Config => settings::show(desk)?,
     }
     Ok(ExitCode::SUCCESS)

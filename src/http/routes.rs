@@ -13,8 +13,8 @@ use http::{HeaderValue, Method};
 
 use super::paths::{
     API, ASSET, BALANCE, BALANCE_ENTRIES, ICON, LOGO, PAYMENT, PAYMENT_AMOUNT, PAYMENT_REQUEST, PAYMENTS,
-    PAYOUT, PAYOUT_ACCOUNTS, PAYOUT_CANCEL, PAYOUTS, START, WALLET_ENSURE, WALLET_LOOKUP, WALLET_MESSAGE,
-    WALLET_PAY, WALLET_TOPUP, WHATSAPP,
+    PAYOUT, PAYOUT_ACCOUNTS, PAYOUT_CANCEL, PAYOUTS, START, TEST_ALERTS, WALLET_ENSURE, WALLET_LOOKUP,
+    WALLET_MESSAGE, WALLET_PAY, WALLET_TOPUP, WHATSAPP,
 };
 use super::{Http, api, health, pages, whatsapp};
 use crate::http::request::context::RemoteAddr;
@@ -42,7 +42,8 @@ pub fn main(http: Arc<Http>, with_api: bool, with_pages: bool) -> Router {
             .route(PAYOUT_ACCOUNTS, get(api::payouts::accounts))
             .route(PAYOUTS, get(api::payouts::list).post(api::payouts::request))
             .route(PAYOUT, get(api::payouts::read))
-            .route(PAYOUT_CANCEL, post(api::payouts::cancel));
+            .route(PAYOUT_CANCEL, post(api::payouts::cancel))
+            .route(TEST_ALERTS, post(api::test_alerts::handle));
         if http.app.config.messenger.whatsapp().is_some_and(|whatsapp| whatsapp.webhook.is_some()) {
             router = router.route(WHATSAPP, get(whatsapp::verify).post(whatsapp::receive));
         }

@@ -24,6 +24,8 @@ pub mod reread;
 pub mod reverse;
 pub mod settle;
 pub mod similar;
+pub mod simulate;
+pub mod simulated;
 pub mod take;
 pub mod taken_back;
 pub mod weigh;

@@ -22,7 +22,7 @@ pub const MAIL_KEPT: Span = Span::days(90);
 pub async fn take_alert(app: &App, taken: &Taken) -> Result<AlertOutcome, OpError> {
     let id = app.store.id(IdKind::Alert).await?;
     let mut alert = draft(id, app.now(), taken);
-    place(app, &mut alert).await?;
+    place(app, &mut alert, taken.simulated.as_ref()).await?;
     let digest = taken.digest.as_ref().filter(|_| taken.waits.is_none());
     judge_same_mail(app, &mut alert, digest).await?;
     let first = alert.clone();

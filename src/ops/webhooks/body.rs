@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use crate::clock::Random;
 use crate::domain::account::ReceivingAccount;
+use crate::domain::merchant::Mode;
 use crate::domain::payment::{Kind, Payment};
 use crate::domain::time::Timestamp;
 use crate::ops::OpError;
@@ -58,6 +59,9 @@ struct Approved<'a> {
     name_mismatch: bool,
     charges: ChargesBody,
     mode: &'static str,
+    /// True of a test payment; a live one's body has no such field.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    test: Option<bool>,
     timestamp: JsonTime,
     email_data: EmailData<'a>,
 }
@@ -133,6 +137,7 @@ pub fn payment_approved(
             paid_by_customer: payment.is_mismatch.then_some(payment.schedule.paid_by_customer),
         },
         mode: payment.mode.as_str(),
+        test: (payment.mode == Mode::Test).then_some(true),
         timestamp: JsonTime(payment.approved_at.unwrap_or(payment.updated_at)),
         email_data,
     };
@@ -214,7 +219,6 @@ mod tests {
     use super::*;
     use crate::clock::SeededRandom;
     use crate::domain::charges::{Charges, Schedule};
-    use crate::domain::merchant::Mode;
     use crate::domain::money::Money;
     use crate::domain::payment::{PayerDetails, Status};
 
@@ -312,7 +316,7 @@ mod tests {
         assert_eq!(body["received_amount"], 12325.0);
         payment.mode = Mode::Test;
         let body = text(payment_approved(&payment, Some(&ReceivingAccount::sample(1, "0011223344")), None));
-        assert!(body.contains(r#""mode":"test","timestamp""#), "{body}");
+        assert!(body.contains(r#""mode":"test","test":true,"timestamp""#), "{body}");
     }
 
     #[test]

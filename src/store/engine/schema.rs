@@ -74,6 +74,8 @@ pub(in crate::store) const MIGRATIONS: &[Migration] = migrations![
     "0043_payouts",
     "0044_arrivals",
     "0046_till",
+    "0047_test_mode",
+    "0048_wallet_payments",
 ];
 
 impl Migration {
@@ -301,6 +303,8 @@ mod tests {
         ("0043_payouts", "c96993f54ff6bda958c3c68bb147475c513e9cde20f6403633601e5a921b9747"),
         ("0044_arrivals", "efe1904cbf95a21cabf08d115d0bfc6baba75b8268f4f0ac9618fb9f55790d13"),
         ("0046_till", "1074a25edb7f5edb1940510eaa4b03b2d02fa2f40ce67940619b85ea3c274c18"),
+        ("0047_test_mode", "500a2a483c8f1962cc4a6e6a09d232720c517e4f22184f18a53dd0df224fc8e9"),
+        ("0048_wallet_payments", "60f17b478258e62ab5dc6d24ce819ba8415186036e5b376c62d790d05b18990d"),
     ];
 
     #[test]

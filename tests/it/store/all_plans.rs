@@ -60,6 +60,7 @@ const VALUES: &[(&str, &str)] = &[
     ),
     ("arrivals.kind", "'late'"),
     ("alerts.account_id", "n % 50 + 1"),
+    ("alerts.simulated_for", "case when n % 20 = 3 then n % 500 + 1 end"),
     ("alerts.amount_kobo", "n % 100 + 1"),
     ("settlements.kind", "'transfer'"),
     ("settlements.alert_id", "n"),

@@ -16,6 +16,7 @@ pub mod payments;
 pub mod payouts;
 pub mod requests;
 pub mod settings;
+mod simulate;
 pub mod team;
 pub mod wallet;
 pub mod webhook;

@@ -17,7 +17,7 @@ macro_rules! found {
         concat!(
             "select ",
             columns!(),
-            " from alerts where ",
+            " from alerts where simulated_for is null and ",
             $which,
             " and first_seen_at >= $2 and first_seen_at < $3 \
              and (cast($4 as bigint) = -1 or amount_kobo = $4) and (cast($5 as text) = '' or bank = $5) \
@@ -63,7 +63,7 @@ macro_rules! alarm {
 macro_rules! slice_end {
     ($which:literal) => {
         concat!(
-            "select first_seen_at from alerts where ",
+            "select first_seen_at from alerts where simulated_for is null and ",
             $which,
             " and first_seen_at >= $2 and first_seen_at < $3 order by first_seen_at desc limit 1 offset $4"
         )

@@ -1,0 +1,6 @@
+//! Test mode: a test key works with no operator, money is simulated, and nothing of it ever touches what is live.
+
+mod on_pages;
+mod simulating;
+mod thieves;
+mod world;
