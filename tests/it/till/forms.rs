@@ -74,7 +74,7 @@ on_both! {
         let outcome = counter.told(5_200, "Halima Garba", Authenticity::Proven).await;
         assert_ne!(outcome.status, AlertStatus::Matched, "too little");
         let still = cashier.get(TILL).await;
-        assert!(!still.body.contains("sale-good") && still.text_of(".sale-warn").contains("too little"), "{}", still.text_of("main"));
+        assert!(!still.body.contains("sale-good") && still.text_of(".sale-warn").contains("Too little"), "{}", still.text_of("main"));
         counter.close().await;
     }
 
