@@ -1,8 +1,9 @@
-//! An expression of a template: checked when the template is read, compiled again when a mail
+//! An expression of a template: checked when an operator's template is read, compiled when a mail
 //! first needs it, and kept from then on.
 //!
-//! Compiled, the expressions of all banks take some forty megabytes, and a gateway sees mails of two
-//! or three banks. Built by `compile` alone; everybody else uses it as the [`Regex`] it stands for.
+//! Compiled, the expressions of all banks take some forty megabytes and half a second of a slow build, and a
+//! gateway sees mails of two or three banks. Those that the program carries are checked by its tests, not at
+//! every start. Built by `compile` alone; everybody else uses it as the [`Regex`] it stands for.
 
 use std::ops::Deref;
 use std::sync::OnceLock;
@@ -24,7 +25,12 @@ impl Pattern {
     /// The text is no expression, or one that would take more memory than a template may.
     pub(super) fn new(text: String) -> Result<Pattern, regex::Error> {
         compile(&text)?;
-        Ok(Pattern { text: text.into_boxed_str(), compiled: OnceLock::new() })
+        Ok(Pattern::carried(text))
+    }
+
+    /// An expression that the program carries, known to compile.
+    pub(super) fn carried(text: String) -> Pattern {
+        Pattern { text: text.into_boxed_str(), compiled: OnceLock::new() }
     }
 }
 
@@ -34,7 +40,7 @@ impl Deref for Pattern {
     fn deref(&self) -> &Regex {
         self.compiled.get_or_init(|| match compile(&self.text) {
             Ok(regex) => regex,
-            Err(error) => unreachable!("{error}: the same text was compiled when the template was read"),
+            Err(error) => unreachable!("{error}: the same text was compiled when the template was read or the program tested"),
         })
     }
 }

@@ -70,7 +70,10 @@ impl TestDatabase {
 
     /// A database with the whole schema and no rows of business.
     pub async fn migrated(engine: Engine) -> TestDatabase {
-        TestDatabase::filled(engine, &schema()).await
+        match engine {
+            Engine::Sqlite => sqlite_copy(&schema()).await,
+            Engine::Postgres => TestDatabase::filled(engine, &schema()).await,
+        }
     }
 
     /// A PostgreSQL database with the whole schema whose texts are sorted as `create database` is told here.
@@ -81,7 +84,7 @@ impl TestDatabase {
     }
 
     /// A database with the template's contents. On PostgreSQL the template is filled once per
-    /// server and copied; a SQLite file is cheap enough to fill afresh.
+    /// server and copied; a SQLite file is filled afresh.
     pub async fn filled(engine: Engine, template: &Template) -> TestDatabase {
         match engine {
             Engine::Sqlite => {
@@ -157,6 +160,27 @@ fn sqlite_file() -> TestDatabase {
         tempfile::Builder::new().prefix("tillbell-test-").tempdir().expect("make a temporary folder");
     let url = format!("sqlite:{}", folder.path().join("test.db").display());
     TestDatabase { url, home: Home::Folder { _folder: folder } }
+}
+
+/// A copy of a file that the first test of all makes, beside what is built.
+async fn sqlite_copy(template: &Template) -> TestDatabase {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let kept = folder.join(format!("{}.db", template.name));
+    if !kept.exists() {
+        let made = TestDatabase::filled(Engine::Sqlite, template).await;
+        let path = made.url.strip_prefix("sqlite:").expect("a file");
+        let whole = tempfile::Builder::new().tempdir_in(folder).expect("make a temporary folder");
+        let whole = whole.path().join("whole.db");
+        // One file, whatever still stands in the log beside it.
+        let file = rusqlite::Connection::open(path).expect("open the SQLite file");
+        file.execute("vacuum into ?1", [whole.to_str().expect("a path")]).expect("copy the SQLite file");
+        // It gets its name when it is complete; of two that made one, either will do.
+        std::fs::rename(&whole, &kept).expect("name the SQLite file");
+    }
+    let database = sqlite_file();
+    let path = database.url.strip_prefix("sqlite:").expect("a file");
+    std::fs::copy(&kept, path).expect("copy the SQLite file");
+    database
 }
 
 async fn postgres_database(template: Option<&Template>) -> TestDatabase {

@@ -154,15 +154,19 @@ on_both! {
         let outcome = w.t.ingest(&Alert::credit(ACCOUNT, 7_500, PAYER, at()).text()).await;
         assert_eq!((outcome.status, outcome.transaction_id), (AlertStatus::Review, None), "{}", outcome.reason);
         assert_eq!((w.wallet().await.balance, w.merchant_balance().await), (Money(100_000), Money(0)));
-        let approve = Approve {
+        let approve = |despite| Approve {
             alert_id: outcome.alert_id,
             business_id: w.shop.id,
             transaction_id: &asked.transaction_id,
             operator: "ada",
-            despite: None,
+            despite,
             seen: None,
         };
-        approve_alert(&w.t.app, &approve).await.unwrap().unwrap();
+        // Whoever decides hears that the merchant's payment asks for just this money.
+        let refused = approve_alert(&w.t.app, &approve(None)).await.unwrap().unwrap_err();
+        assert!(matches!(&refused, ApproveRefused::Obstacles(all) if all[0].contains("asks for exactly")), "{refused:?}");
+        assert_eq!(w.wallet().await.balance, Money(100_000));
+        approve_alert(&w.t.app, &approve(Some("the customer showed it"))).await.unwrap().unwrap();
         assert_eq!(w.wallet().await.balance, Money(850_000));
     }
 
