@@ -40,7 +40,9 @@ impl Deref for Pattern {
     fn deref(&self) -> &Regex {
         self.compiled.get_or_init(|| match compile(&self.text) {
             Ok(regex) => regex,
-            Err(error) => unreachable!("{error}: the same text was compiled when the template was read or the program tested"),
+            Err(error) => unreachable!(
+                "{error}: the same text was compiled when the template was read or the program tested"
+            ),
         })
     }
 }
