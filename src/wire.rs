@@ -1,8 +1,11 @@
 //! How money and times stand in the JSON that leaves the program: in answers, in webhooks, in what commands print.
 //!
 //! Domain types know nothing of serde. Structs of the wire hold these two in their place, so that there is one
-//! notation of an amount and one of a time. Imports `domain` alone; every door and `ops` may use it.
+//! notation of an amount and one of a time, and one description of them in schemas. Imports `domain` alone; every door and `ops` may use it.
 
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
@@ -22,6 +25,20 @@ impl Serialize for JsonMoney {
     }
 }
 
+impl JsonSchema for JsonMoney {
+    fn schema_name() -> Cow<'static, str> {
+        "Money".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "number", "format": "decimal" })
+    }
+}
+
 /// RFC 3339, UTC, microseconds.
 #[derive(Clone, Copy, Debug)]
 pub struct JsonTime(pub Timestamp);
@@ -29,6 +46,20 @@ pub struct JsonTime(pub Timestamp);
 impl Serialize for JsonTime {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         to.collect_str(&self.0)
+    }
+}
+
+impl JsonSchema for JsonTime {
+    fn schema_name() -> Cow<'static, str> {
+        "Time".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "format": "date-time" })
     }
 }
 

@@ -17,6 +17,8 @@ pub enum Mode {
 }
 
 impl Mode {
+    pub const ALL: [Mode; 2] = [Mode::Live, Mode::Test];
+
     pub fn as_str(self) -> &'static str {
         match self {
             Mode::Live => "live",

@@ -25,6 +25,8 @@ pub enum Status {
 }
 
 impl Status {
+    pub const ALL: [Status; 3] = [Status::Pending, Status::Approved, Status::Rejected];
+
     pub fn as_str(self) -> &'static str {
         match self {
             Status::Pending => "pending",

@@ -10,9 +10,11 @@ use axum::extract::State;
 use axum::response::Response;
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, StatusCode};
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::Http;
+use crate::http::describe::operation::{Operation, Tag, Writer};
 use crate::http::request::context::RequestLabels;
 use crate::http::response::error::json_response;
 use crate::log_limit::warn_of;
@@ -23,10 +25,35 @@ use crate::wire;
 const READY_WITHIN: Duration = Duration::from_secs(2);
 const CUT_OFF: &str = "the database cannot be reached";
 
+/// What both answer.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Health")]
+struct HealthBody<'a> {
+    status: &'a str,
+}
+
 fn status(route: &'static str, code: StatusCode, word: &str) -> Response {
-    let mut response = json_response(code, wire::encode(&json!({ "status": word })));
+    let mut response = json_response(code, wire::encode(&HealthBody { status: word }));
     response.extensions_mut().insert(RequestLabels { route, business_id: None });
     response
+}
+
+pub fn describe_live(writer: &mut Writer) -> Operation {
+    let sample = wire::encode(&HealthBody { status: "ok" });
+    Operation::get("/healthz", "isAlive", Tag::Service, "Is it alive?")
+        .open()
+        .about("The process answers. It needs no key.")
+        .answers(StatusCode::OK, "It does", writer.schema::<HealthBody<'static>>(), sample)
+}
+
+pub fn describe_ready(writer: &mut Writer) -> Operation {
+    let schema = writer.schema::<HealthBody<'static>>();
+    let sample = |status| wire::encode(&HealthBody { status });
+    Operation::get("/readyz", "isReady", Tag::Service, "Is it ready?")
+        .open()
+        .about("The database answers too, and the service is not ending. It needs no key.")
+        .answers(StatusCode::OK, "It is", schema.clone(), sample("ready"))
+        .answers(StatusCode::SERVICE_UNAVAILABLE, "It is not; `status` says why", schema, sample("draining"))
 }
 
 pub async fn live() -> Response {

@@ -4,8 +4,10 @@
 //! knows SQL, and nothing else in the program knows axum. `serve` starts the listeners.
 
 mod api;
+mod describe;
 mod health;
 mod live;
+pub mod openapi;
 pub mod pages;
 mod paths;
 mod request;
@@ -14,8 +16,8 @@ mod routes;
 pub mod server;
 mod whatsapp;
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::net::TcpListener;
@@ -25,6 +27,7 @@ use crate::app::App;
 use crate::ops::alerts::mail_desk::MailDesk;
 use crate::tls::Tls;
 use live::Live;
+use openapi::Api;
 use pages::brand::Brand;
 use pages::turns::Turns;
 use server::bounds::Bounds;
@@ -75,6 +78,8 @@ pub struct Http {
     /// What the desk asks about mails and banks.
     mails: Arc<dyn MailDesk>,
     metrics: Option<PrometheusHandle>,
+    /// How the API is described; made when it is first asked for, because only then is the address known.
+    api: OnceLock<Api>,
     /// The service is ending; `/readyz` says so.
     draining: AtomicBool,
 }
@@ -94,6 +99,7 @@ impl Http {
             live: Arc::default(),
             mails,
             metrics,
+            api: OnceLock::new(),
             draining,
         })
     }
@@ -101,6 +107,14 @@ impl Http {
     /// Rings for what is watched until `stop`, which ends all streams.
     pub async fn watch(&self, stop: &CancellationToken) {
         self.live.run(&self.app, stop).await;
+    }
+
+    /// The API as this service has it.
+    fn api(&self) -> &Api {
+        let config = &self.app.config;
+        self.api.get_or_init(|| {
+            Api::describe(&config.wallet.route_prefix, &self.app.public_url(), config.payments.max_amount)
+        })
     }
 
     /// From now on not ready.

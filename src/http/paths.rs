@@ -19,6 +19,11 @@ pub const WALLET_ENSURE: &str = "/api/v1/{wallet}/ensure";
 pub const WALLET_MESSAGE: &str = "/api/v1/{wallet}/send-message";
 pub const WALLET_PAY: &str = "/api/v1/{wallet}/pay/start";
 pub const WALLET_TOPUP: &str = "/api/v1/{wallet}/topup";
+/// The API's own description.
+pub const OPENAPI: &str = "/openapi.json";
+/// The API to read and to try.
+pub const DOCS: &str = "/docs";
+pub const DOCS_PART: &str = "/docs/{part}";
 /// Where Meta tells what became of messages; only where its secrets are configured.
 pub const WHATSAPP: &str = "/whatsapp/webhook";
 /// The page behind a confirm link. Everything below `/pay` is such a link, good or not.
@@ -89,7 +94,7 @@ pub const OPERATOR_AUDIT: &str = "/operator/audit";
 pub const UNROUTED: &str = "unrouted";
 
 /// Names that logs and metrics know.
-pub const ROUTES: [&str; 70] = [
+pub const ROUTES: [&str; 73] = [
     PAYMENT_REQUEST,
     PAYMENT,
     PAYMENT_AMOUNT,
@@ -105,6 +110,9 @@ pub const ROUTES: [&str; 70] = [
     WALLET_MESSAGE,
     WALLET_PAY,
     WALLET_TOPUP,
+    OPENAPI,
+    DOCS,
+    DOCS_PART,
     WHATSAPP,
     PAY,
     CHECKOUT,

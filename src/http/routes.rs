@@ -12,11 +12,11 @@ use http::request::Parts;
 use http::{HeaderValue, Method};
 
 use super::paths::{
-    API, ASSET, BALANCE, BALANCE_ENTRIES, ICON, LOGO, PAYMENT, PAYMENT_AMOUNT, PAYMENT_REQUEST, PAYMENTS,
-    PAYOUT, PAYOUT_ACCOUNTS, PAYOUT_CANCEL, PAYOUTS, START, WALLET_ENSURE, WALLET_LOOKUP, WALLET_MESSAGE,
-    WALLET_PAY, WALLET_TOPUP, WHATSAPP,
+    API, ASSET, BALANCE, BALANCE_ENTRIES, ICON, LOGO, OPENAPI, PAYMENT, PAYMENT_AMOUNT, PAYMENT_REQUEST,
+    PAYMENTS, PAYOUT, PAYOUT_ACCOUNTS, PAYOUT_CANCEL, PAYOUTS, START, WALLET_ENSURE, WALLET_LOOKUP,
+    WALLET_MESSAGE, WALLET_PAY, WALLET_TOPUP, WHATSAPP,
 };
-use super::{Http, api, health, pages, whatsapp};
+use super::{Http, api, health, openapi, pages, whatsapp};
 use crate::http::request::context::RemoteAddr;
 use crate::http::response::code::Code;
 use crate::http::response::error::ApiError;
@@ -42,7 +42,8 @@ pub fn main(http: Arc<Http>, with_api: bool, with_pages: bool) -> Router {
             .route(PAYOUT_ACCOUNTS, get(api::payouts::accounts))
             .route(PAYOUTS, get(api::payouts::list).post(api::payouts::request))
             .route(PAYOUT, get(api::payouts::read))
-            .route(PAYOUT_CANCEL, post(api::payouts::cancel));
+            .route(PAYOUT_CANCEL, post(api::payouts::cancel))
+            .route(OPENAPI, get(openapi::handle));
         if http.app.config.messenger.whatsapp().is_some_and(|whatsapp| whatsapp.webhook.is_some()) {
             router = router.route(WHATSAPP, get(whatsapp::verify).post(whatsapp::receive));
         }

@@ -85,6 +85,8 @@ impl Asked {
         let mut stream = TcpStream::connect(self.running.address).await.unwrap();
         stream.write_all(format!("{text}\r\n{body}").as_bytes()).await.unwrap();
         let reply = read_reply(&mut stream).await;
+        let (method, path) = request.split_once(' ').unwrap();
+        reply.is_declared(method, path, (!body.is_empty()).then_some(body.as_bytes()));
         let shown = without_tokens(&reply.body);
         self.note(&format!("{request} {}", reply.status), &shown);
         reply

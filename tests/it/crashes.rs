@@ -17,6 +17,7 @@ use tokio::net::TcpStream;
 use tokio::sync::watch;
 
 use crate::harness::databases::TestDatabase;
+use crate::harness::document::{self, Exchange};
 use crate::harness::mails::Alert;
 use crate::harness::receiver::Receiver;
 
@@ -187,8 +188,12 @@ pub async fn request(address: SocketAddr, head: &str, key: &str, body: &str) -> 
     stream.read_to_end(&mut answer).await.ok()?;
     let answer = String::from_utf8(answer).ok()?;
     let status = answer.strip_prefix("HTTP/1.1 ")?.get(..3)?.parse().ok()?;
-    let (_, body) = answer.split_once("\r\n\r\n")?;
-    Some((status, serde_json::from_str(body).ok()?))
+    let (_, answered) = answer.split_once("\r\n\r\n")?;
+    let read = serde_json::from_str(answered).ok()?;
+    let (method, path) = head.split_once(' ')?;
+    let sent = Some(body.as_bytes());
+    document::check(&Exchange { method, path, sent, status, headers: &[], body: answered });
+    Some((status, read))
 }
 
 /// Creates payments until the service dies, and tells of each that it acknowledged; answers them all.

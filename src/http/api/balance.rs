@@ -6,18 +6,23 @@ use std::sync::Arc;
 
 use axum::extract::{Request, State};
 use axum::response::Response;
+use http::StatusCode;
+use schemars::JsonSchema;
 use serde::Serialize;
 use url::form_urlencoded;
 
-use super::{Admitted, Answer, Received, admit_without_body, good_body};
+use super::{Admitted, Answer, GoodBody, Received, admit_without_body, good_body};
 use crate::domain::merchant::Mode;
-use crate::domain::money::CURRENCY;
+use crate::domain::money::{CURRENCY, Money};
+use crate::domain::time::Timestamp;
 use crate::http::Http;
+use crate::http::describe::fields::Field;
+use crate::http::describe::operation::{Operation, Tag, Writer};
 use crate::http::paths::{BALANCE, BALANCE_ENTRIES};
 use crate::http::response::code::{Code, FieldCode};
 use crate::http::response::error::ApiError;
 use crate::http::response::problems::Problems;
-use crate::ops::ledger::statement::{StatementLine, knows_cursor, statement};
+use crate::ops::ledger::statement::{LineKind, StatementLine, knows_cursor, statement};
 use crate::ops::payouts::request::balance;
 use crate::wire::{self, JsonMoney, JsonTime};
 
@@ -46,23 +51,71 @@ pub(super) fn unknown_cursor() -> ApiError {
     ApiError::invalid(problems)
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "{T}List")]
 pub(super) struct Page<T> {
+    #[schemars(extend("const" = true))]
     pub success: bool,
     pub data: Vec<T>,
     pub meta: Meta,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "ListMeta")]
 pub(super) struct Meta {
+    /// Of the next page; null on the last one.
     pub next_cursor: Option<String>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Balance")]
 struct BalanceBody {
+    /// What you can ask for; below zero if more was taken back than you had.
     available: JsonMoney,
+    /// Set aside for your pending payouts.
     reserved: JsonMoney,
+    #[schemars(extend("const" = CURRENCY))]
     currency: &'static str,
+}
+
+pub fn describe(writer: &mut Writer) -> Operation {
+    let sample = BalanceBody {
+        available: JsonMoney(Money(1_232_500)),
+        reserved: JsonMoney(Money(500_000)),
+        currency: CURRENCY,
+    };
+    Operation::get(BALANCE, "readBalance", Tag::Balance, "Read the balance")
+        .about("What the operator owes you.")
+        .answers(
+            StatusCode::OK,
+            "The balance",
+            writer.schema::<GoodBody<'static, BalanceBody>>(),
+            good_body(None, sample),
+        )
+        .fails(&[Code::LiveKeyRequired])
+}
+
+pub fn describe_entries(writer: &mut Writer) -> Operation {
+    let sample = EntryBody {
+        created_at: JsonTime(Timestamp(1_773_307_800_000_000)),
+        kind: LineKind::Payout.as_str(),
+        transaction_id: None,
+        payout_id: Some(12),
+        reason: None,
+        amount: JsonMoney(Money(-500_000)),
+        balance: Some(JsonMoney(Money(1_232_500))),
+    };
+    let meta = Meta { next_cursor: None };
+    Operation::get(BALANCE_ENTRIES, "listBalanceEntries", Tag::Balance, "List balance entries")
+        .about("Newest first, up to 50 at a time; a page may hold fewer although more follow.")
+        .query(Field::cursor())
+        .answers(
+            StatusCode::OK,
+            "Some lines of the ledger",
+            writer.schema::<Page<EntryBody<'static>>>(),
+            wire::encode(&Page { success: true, data: vec![sample], meta }),
+        )
+        .fails(&[Code::LiveKeyRequired])
 }
 
 pub async fn handle(State(http): State<Arc<Http>>, request: Request) -> Response {
@@ -86,14 +139,19 @@ async fn read(http: &Http, admitted: &Admitted) -> Result<Answer, ApiError> {
     Ok(Answer::ok(good_body(None, body)))
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "BalanceEntry")]
 struct EntryBody<'a> {
     created_at: JsonTime,
+    #[schemars(extend("enum" = LineKind::ALL.map(LineKind::as_str)))]
     kind: &'static str,
     transaction_id: Option<&'a str>,
     payout_id: Option<i64>,
+    /// Of a reversal, or of the operator's correction.
     reason: Option<&'a str>,
+    /// What the line added; below zero where it took.
     amount: JsonMoney,
+    /// `available` after the line.
     balance: Option<JsonMoney>,
 }
 

@@ -7,12 +7,14 @@ use axum::response::Response;
 use http::StatusCode;
 
 use super::once::{self, Begun};
-use super::payment::corrected;
-use super::read::{TransactionId, is_storable, unknown};
-use super::{Admitted, Answer, Received, admit_with_body, good_body, too_large};
+use super::payment::{FullBody, corrected, sample_full};
+use super::read::{TransactionId, is_storable, transaction_id, unknown};
+use super::{Admitted, Answer, GoodBody, Received, admit_with_body, good_body, too_large};
 use crate::domain::money::Money;
 use crate::domain::payment::CorrectRefusal;
 use crate::http::Http;
+use crate::http::describe::fields::Field;
+use crate::http::describe::operation::{Body, Operation, Tag, Writer};
 use crate::http::paths::PAYMENT_AMOUNT;
 use crate::http::request::body::Fields;
 use crate::http::request::validate::Checker;
@@ -21,6 +23,35 @@ use crate::http::response::error::ApiError;
 use crate::ops::payments::correct::{Corrected, correct_amount};
 use crate::ops::payments::idempotency::{Claim, Remember};
 use crate::ops::payments::read::PaymentView;
+
+const CORRECTED: &str = "Payment amount corrected";
+const ABOUT: &str = "Only of a pending bank transfer that has not expired. Money that arrived already is matched again at \
+                     once: wait for the webhook, or read the payment until `status` changes.";
+
+pub fn describe(writer: &mut Writer) -> Operation {
+    let about =
+        "What you charge, before any charges that your customer pays. Never an `amount` of an answer.";
+    let amount = Field::amount("new_amount", writer.max_amount, about).required();
+    let body = Body::new("NewAmount", r#"{ "new_amount": 12500 }"#).field(amount);
+    Operation::patch(PAYMENT_AMOUNT, "correctAmount", Tag::Payments, "Correct the amount", body)
+        .about(ABOUT)
+        .at(transaction_id())
+        .answers(
+            StatusCode::OK,
+            "The payment with its new figures",
+            writer.schema::<GoodBody<'static, FullBody<'static>>>(),
+            good_body(Some(CORRECTED), sample_full()),
+        )
+        .fails(&[
+            Code::PaymentNotFound,
+            Code::PaymentNotPending,
+            Code::PaymentExpired,
+            Code::NotABankTransfer,
+            Code::AmountAmbiguous,
+            Code::TooManyCorrections,
+            Code::BusinessCorrectionsExceeded,
+        ])
+}
 
 pub async fn handle(State(http): State<Arc<Http>>, id: TransactionId, request: Request) -> Response {
     let received = Received::whole(request).await;
@@ -90,5 +121,5 @@ fn refused(refusal: CorrectRefusal, max: Money) -> ApiError {
 }
 
 fn render(view: &PaymentView) -> (u16, Vec<u8>) {
-    (StatusCode::OK.as_u16(), good_body(Some("Payment amount corrected"), corrected(view)))
+    (StatusCode::OK.as_u16(), good_body(Some(CORRECTED), corrected(view)))
 }

@@ -7,13 +7,15 @@ use axum::response::Response;
 use http::StatusCode;
 
 use super::once::{self, Begun};
-use super::payment::created;
-use super::{Admitted, Answer, NO_ACCOUNT_RETRY, Received, admit_with_body, good_body, too_large};
+use super::payment::{CreatedBody, created, sample_created};
+use super::{Admitted, Answer, GoodBody, NO_ACCOUNT_RETRY, Received, admit_with_body, good_body, too_large};
 use crate::domain::merchant::{Mode, Website};
 use crate::domain::money::Money;
 use crate::domain::payment::PayerDetails;
 use crate::domain::weburl::{HTTP_OR_HTTPS, MAX_URL_CHARS, UrlProblem};
 use crate::http::Http;
+use crate::http::describe::fields::Field;
+use crate::http::describe::operation::{Body, Operation, Tag, Writer};
 use crate::http::paths::PAYMENT_REQUEST;
 use crate::http::request::body::Fields;
 use crate::http::request::validate::Checker;
@@ -33,7 +35,52 @@ const SHORT_NAME_MAX: usize = 100;
 const BVN_MAX: usize = 30;
 const REGISTRATION_MAX: usize = 60;
 
+const CREATED: &str = "Payment request created";
+const ABOUT: &str = "Show your customer `account_number`, `account_name`, `bank_name` and `charges.amount_to_pay`. They \
+                     must transfer exactly that amount before `expires_at`.";
+const EXAMPLE: &str = r#"{
+  "transaction_id": "order-2001",
+  "amount": 12500,
+  "payer_name": "Adaeze Blessing Nwosu",
+  "webhook_url": "https://shop.example.com/hook"
+}"#;
+
 const TAKEN: &str = "The transaction ID has already been taken.";
+
+pub fn describe(writer: &mut Writer) -> Operation {
+    let body = Body::new("NewPayment", EXAMPLE)
+        .field(Field::amount("amount", writer.max_amount, "What you charge, before any charges that your customer pays.").required())
+        .field(Field::text("payer_name", TEXT_MAX, "The payer's name as their bank knows it, with at least two names. Required unless `name` is sent."))
+        .field(Field::text("name", TEXT_MAX, "The same; it wins if both are sent."))
+        .field(Field::text("webhook_url", MAX_URL_CHARS, "Where you are told of the approval, on one of your approved websites.").required())
+        .field(Field::text("transaction_id", TEXT_MAX, "Your own id, unique within your business. If absent, one is made: `TXN-` and 26 characters. `.` and `..` cannot be ids."))
+        .field(Field::text("bank", TEXT_MAX, "Your customer's bank."))
+        .field(Field::text("fname", SHORT_NAME_MAX, "The payer's first name; stored, but compared with nothing."))
+        .field(Field::text("lname", SHORT_NAME_MAX, "The payer's last name. Every word of it must be among the names on which `payer_name` and the alert agree."))
+        .field(Field::text("bvn", BVN_MAX, "Bank verification number; stored encrypted, never returned."))
+        .field(Field::text("registration_number", REGISTRATION_MAX, "Of a company."))
+        .field(Field::text("service", TEXT_MAX, "What it is for."))
+        .field(Field::integer("business_website_id", "Id of one of your approved websites."))
+        .field(Field::text("website_url", MAX_URL_CHARS, "Address of one of your approved websites, with `http://`, `https://` or no scheme."))
+        .field(Field::text("return_url", MAX_URL_CHARS, "Where the checkout page leads afterwards, with `transaction_id` and `status` in its query; on one of your approved websites."));
+    Operation::post(PAYMENT_REQUEST, "createPayment", Tag::Payments, "Create a payment", body)
+        .about(ABOUT)
+        .answers(
+            StatusCode::CREATED,
+            "The payment, with the account that your customer transfers to",
+            writer.schema::<GoodBody<'static, CreatedBody<'static>>>(),
+            good_body(Some(CREATED), sample_created()),
+        )
+        .leads_to(("readIt", "readPayment", "transaction_id", "/data/transaction_id"))
+        .leads_to(("correctIt", "correctAmount", "transaction_id", "/data/transaction_id"))
+        .fails(&[
+            Code::WebsiteNotApproved,
+            Code::WebhookUrlNotAllowed,
+            Code::ReturnUrlNotAllowed,
+            Code::TransactionIdTaken,
+            Code::NoAccountAvailable,
+        ])
+}
 
 pub async fn handle(State(http): State<Arc<Http>>, request: Request) -> Response {
     let received = Received::whole(request).await;
@@ -151,7 +198,7 @@ async fn no_account(
 }
 
 fn render(view: &PaymentView) -> (u16, Vec<u8>) {
-    (StatusCode::CREATED.as_u16(), good_body(Some("Payment request created"), created(view)))
+    (StatusCode::CREATED.as_u16(), good_body(Some(CREATED), created(view)))
 }
 
 /// A request that failed by itself, with what is known of its website.

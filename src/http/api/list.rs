@@ -9,6 +9,8 @@ use axum::extract::{Request, State};
 use axum::response::Response;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use http::StatusCode;
+use schemars::JsonSchema;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
@@ -18,6 +20,8 @@ use crate::domain::merchant::Mode;
 use crate::domain::payment::Status;
 use crate::domain::time::{Span, Timestamp};
 use crate::http::Http;
+use crate::http::describe::fields::Field;
+use crate::http::describe::operation::{Operation, Tag, Writer};
 use crate::http::paths::PAYMENTS;
 use crate::http::response::code::FieldCode;
 use crate::http::response::error::ApiError;
@@ -29,6 +33,41 @@ const PER_PAGE_DEFAULT: i64 = 15;
 const PER_PAGE_MAX: i64 = 100;
 /// Two numbers of 8 bytes and 6 bytes of check.
 const CURSOR_BYTES: usize = 22;
+
+pub fn describe(writer: &mut Writer) -> Operation {
+    let data = vec![payment::sample_full()];
+    let meta = Meta {
+        current_page: 1,
+        per_page: PER_PAGE_DEFAULT,
+        last_page: 1,
+        total: 1,
+        total_is_capped: None,
+        next_cursor: None,
+    };
+    Operation::get(PAYMENTS, "listPayments", Tag::Payments, "List payments")
+        .about(ABOUT)
+        .query(Field::one_of("status", Status::ALL.map(Status::as_str), "Only these."))
+        .query(Field::date("from_date", "Created on this UTC day or later."))
+        .query(Field::date("to_date", "Created on this UTC day or earlier."))
+        .query(Field::id("website_id", "Of this website."))
+        .query(Field::one_of(
+            "reversed",
+            ["true", "false"],
+            "Only those that were reversed, or only the others.",
+        ))
+        .query(Field::number("per_page", 1, PER_PAGE_MAX, PER_PAGE_DEFAULT, "Rows of a page."))
+        .query(Field::number("page", 1, i64::MAX, 1, "Which page; for more than a few use `cursor`."))
+        .query(Field::cursor())
+        .answers(
+            StatusCode::OK,
+            "Some of them, newest first",
+            writer.schema::<Page<'static>>(),
+            wire::encode(&Page { success: true, data, meta }),
+        )
+}
+
+const ABOUT: &str = "Newest first. To read many pages follow `meta.next_cursor`, which is null on the last one: then new \
+                     payments do not shift the pages. Empty and unknown parameters are ignored.";
 
 pub async fn handle(State(http): State<Arc<Http>>, request: Request) -> Response {
     let received = Received::without_body(request);
@@ -47,21 +86,28 @@ async fn list(http: &Http, admitted: &Admitted, query: &str) -> Result<Answer, A
     Ok(Answer::ok(render(&listed, &filter, business_id)))
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "PaymentList")]
 struct Page<'a> {
+    #[schemars(extend("const" = true))]
     success: bool,
     data: Vec<FullBody<'a>>,
     meta: Meta,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "PaymentListMeta")]
 struct Meta {
+    /// Without meaning where a cursor was sent.
     current_page: i64,
     per_page: i64,
     last_page: i64,
+    /// Exact up to 100,000.
     total: i64,
+    /// True where there are more than `total`.
     #[serde(skip_serializing_if = "Option::is_none")]
     total_is_capped: Option<bool>,
+    /// Of the next page; null on the last one.
     next_cursor: Option<String>,
 }
 

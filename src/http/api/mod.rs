@@ -21,6 +21,7 @@ use bytes::Bytes;
 use http::header::{HeaderName, RETRY_AFTER};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Http;
@@ -73,9 +74,12 @@ impl Answer {
     }
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "{D}Answer")]
 struct GoodBody<'a, D> {
+    #[schemars(extend("const" = true))]
     success: bool,
+    /// What was done, for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<&'a str>,
     data: D,

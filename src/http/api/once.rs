@@ -5,13 +5,12 @@ use http::StatusCode;
 use super::{Admitted, Answer, Received};
 use crate::http::Http;
 use crate::http::request::body::Fields;
-use crate::http::request::validate::check_text;
+use crate::http::request::validate::{KEY_MAX, check_text};
 use crate::http::response::code::{Code, FieldCode};
 use crate::http::response::error::ApiError;
 use crate::http::response::problems::Problems;
 use crate::ops::payments::idempotency::{Claim, Claimed, claim};
 
-const KEY_MAX: usize = 255;
 const FIELD: &str = "idempotency_key";
 
 /// What to do with a request.

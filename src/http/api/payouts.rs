@@ -7,14 +7,18 @@ use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, Request, State};
 use axum::response::Response;
 use http::StatusCode;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::balance::{Meta, Page, live_only, parameter, unknown_cursor};
 use super::once::{self, Begun};
-use super::{Admitted, Answer, Received, admit_with_body, admit_without_body, good_body};
-use crate::domain::money::CURRENCY;
+use super::{Admitted, Answer, GoodBody, Received, admit_with_body, admit_without_body, good_body};
+use crate::domain::money::{CURRENCY, Money};
 use crate::domain::payout::{AMOUNT_MAX, PayoutStatus, REFERENCE_MAX, StepRefusal};
+use crate::domain::time::Timestamp;
 use crate::http::Http;
+use crate::http::describe::fields::Field;
+use crate::http::describe::operation::{Body, Operation, Tag, Writer};
 use crate::http::paths::{PAYOUT, PAYOUT_ACCOUNTS, PAYOUT_CANCEL, PAYOUTS};
 use crate::http::request::body::{BodyProblem, Fields, parse};
 use crate::http::request::validate::Checker;
@@ -30,23 +34,54 @@ use crate::ops::payouts::request::{Actor, PayoutRefusal, PayoutRequest, Remember
 use crate::wire::{self, JsonMoney, JsonTime};
 
 const ACCOUNT: &str = "payout_account_id";
+const REQUESTED: &str = "Payout requested";
+const CANCELLED: &str = "Payout cancelled";
+const EXAMPLE: &str = r#"{
+  "amount": 5000,
+  "payout_account_id": 3,
+  "reference": "week 11"
+}"#;
 
 /// The path's id; what is no number is nobody's.
 pub type PayoutId = Result<Path<i64>, PathRejection>;
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Payout")]
 struct PayoutBody<'a> {
     id: i64,
+    #[schemars(extend("enum" = PayoutStatus::ALL.map(PayoutStatus::as_str)))]
     status: &'static str,
     amount: JsonMoney,
+    #[schemars(extend("const" = CURRENCY))]
     currency: &'static str,
     payout_account_id: i64,
+    /// Your own.
     reference: Option<&'a str>,
+    /// Stands in the narration of the bank's transfer.
     transfer_reference: &'a str,
     created_at: JsonTime,
     ended_at: Option<JsonTime>,
+    /// The bank's own, where it gave one.
     bank_reference: Option<&'a str>,
+    /// Why it was refused.
     reason: Option<&'a str>,
+}
+
+/// For examples.
+fn sample() -> PayoutBody<'static> {
+    PayoutBody {
+        id: 12,
+        status: PayoutStatus::Pending.as_str(),
+        amount: JsonMoney(Money(500_000)),
+        currency: CURRENCY,
+        payout_account_id: 3,
+        reference: Some("week 11"),
+        transfer_reference: "PAYOUTK7Q2M9XWC4TB",
+        created_at: JsonTime(Timestamp(1_773_307_800_000_000)),
+        ended_at: None,
+        bank_reference: None,
+        reason: None,
+    }
 }
 
 fn body(row: &PayoutRow) -> PayoutBody<'_> {
@@ -66,17 +101,109 @@ fn body(row: &PayoutRow) -> PayoutBody<'_> {
     }
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "PayoutAccount")]
 struct AccountBody<'a> {
     id: i64,
     bank: &'a str,
+    /// Its last four digits.
     number: String,
     name: &'a str,
+    /// Before, it takes no payout.
     usable_from: JsonTime,
 }
 
 fn unknown() -> ApiError {
     ApiError::new(Code::PayoutNotFound, "Payout not found")
+}
+
+/// The path's id, as callers are told of it.
+fn payout_id() -> Field {
+    Field::id("id", "Of the payout.").required()
+}
+
+pub fn describe_accounts(writer: &mut Writer) -> Operation {
+    let sample = AccountBody {
+        id: 3,
+        bank: "GTBank",
+        number: "******3311".to_owned(),
+        name: "MAKO STORES",
+        usable_from: JsonTime(Timestamp(1_773_216_000_000_000)),
+    };
+    Operation::get(PAYOUT_ACCOUNTS, "listPayoutAccounts", Tag::Balance, "List payout accounts")
+        .about("Where payouts can go. Owners add accounts on the dashboard, never a program.")
+        .answers(
+            StatusCode::OK,
+            "All of them",
+            writer.schema::<GoodBody<'static, Vec<AccountBody<'static>>>>(),
+            good_body(None, vec![sample]),
+        )
+        .fails(&[Code::LiveKeyRequired])
+}
+
+pub fn describe_request(writer: &mut Writer) -> Operation {
+    let account = "One of `GET /payout-accounts`.";
+    let body = Body::new("NewPayout", EXAMPLE)
+        .field(Field::amount("amount", AMOUNT_MAX, "At most what is available.").required())
+        .field(Field::integer(ACCOUNT, account).required())
+        .field(Field::text("reference", REFERENCE_MAX, "Your own."));
+    Operation::post(PAYOUTS, "requestPayout", Tag::Balance, "Ask for a payout", body)
+        .about("The amount is set aside at once. The operator sends it by the bank, and then it is `paid`.")
+        .answers(
+            StatusCode::CREATED,
+            "The payout",
+            writer.schema::<GoodBody<'static, PayoutBody<'static>>>(),
+            good_body(Some(REQUESTED), sample()),
+        )
+        .leads_to(("readIt", "readPayout", "id", "/data/id"))
+        .leads_to(("cancelIt", "cancelPayout", "id", "/data/id"))
+        .fails(&[Code::LiveKeyRequired, Code::PayoutAccountTooNew, Code::InsufficientBalance])
+}
+
+pub fn describe_list(writer: &mut Writer) -> Operation {
+    let meta = Meta { next_cursor: None };
+    Operation::get(PAYOUTS, "listPayouts", Tag::Balance, "List payouts")
+        .about("Newest first.")
+        .query(Field::one_of("status", PayoutStatus::ALL.map(PayoutStatus::as_str), "Only these."))
+        .query(Field::cursor())
+        .answers(
+            StatusCode::OK,
+            "Some of them",
+            writer.schema::<Page<PayoutBody<'static>>>(),
+            wire::encode(&Page { success: true, data: vec![sample()], meta }),
+        )
+        .fails(&[Code::LiveKeyRequired])
+}
+
+pub fn describe_read(writer: &mut Writer) -> Operation {
+    Operation::get(PAYOUT, "readPayout", Tag::Balance, "Read a payout")
+        .at(payout_id())
+        .answers(
+            StatusCode::OK,
+            "The payout",
+            writer.schema::<GoodBody<'static, PayoutBody<'static>>>(),
+            good_body(None, sample()),
+        )
+        .fails(&[Code::LiveKeyRequired, Code::PayoutNotFound])
+}
+
+pub fn describe_cancel(writer: &mut Writer) -> Operation {
+    let body = Body::new("PayoutCancellation", "{}").optional();
+    let cancelled = PayoutBody {
+        status: PayoutStatus::Cancelled.as_str(),
+        ended_at: Some(sample().created_at),
+        ..sample()
+    };
+    Operation::post(PAYOUT_CANCEL, "cancelPayout", Tag::Balance, "Cancel a payout", body)
+        .about("The amount is available again. Nothing need be said beside the path.")
+        .at(payout_id())
+        .answers(
+            StatusCode::OK,
+            "The payout",
+            writer.schema::<GoodBody<'static, PayoutBody<'static>>>(),
+            good_body(Some(CANCELLED), cancelled),
+        )
+        .fails(&[Code::LiveKeyRequired, Code::PayoutNotFound, Code::PayoutFinished, Code::PayoutBeingPaid])
 }
 
 pub async fn accounts(State(http): State<Arc<Http>>, request: Request) -> Response {
@@ -207,7 +334,7 @@ async fn ask(
 }
 
 fn requested(row: &PayoutRow) -> (u16, Vec<u8>) {
-    (StatusCode::CREATED.as_u16(), good_body(Some("Payout requested"), body(row)))
+    (StatusCode::CREATED.as_u16(), good_body(Some(REQUESTED), body(row)))
 }
 
 fn refused(refusal: PayoutRefusal) -> ApiError {
@@ -287,5 +414,5 @@ fn ended(done: Result<Option<Result<PayoutRow, EndRefusal>>, OpError>) -> Result
 }
 
 fn cancelled(row: &PayoutRow) -> (u16, Vec<u8>) {
-    (StatusCode::OK.as_u16(), good_body(Some("Payout cancelled"), body(row)))
+    (StatusCode::OK.as_u16(), good_body(Some(CANCELLED), body(row)))
 }

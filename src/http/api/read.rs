@@ -5,13 +5,20 @@ use std::sync::Arc;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, Request, State};
 use axum::response::Response;
+use http::StatusCode;
 
-use super::{Admitted, Answer, Received, admit_without_body, good_body, payment};
+use super::payment::{self, FullBody, sample_full};
+use super::{Admitted, Answer, GoodBody, Received, admit_without_body, good_body};
 use crate::http::Http;
+use crate::http::describe::fields::Field;
+use crate::http::describe::operation::{Operation, Tag, Writer};
 use crate::http::paths::PAYMENT;
 use crate::http::response::code::Code;
 use crate::http::response::error::ApiError;
 use crate::ops::payments::read::read_payment;
+
+/// Characters of an id.
+const ID_MAX: usize = 255;
 
 /// No payment of the caller's business has this id.
 pub fn unknown() -> ApiError {
@@ -21,6 +28,25 @@ pub fn unknown() -> ApiError {
 /// The path's id, percent-decoded after routing, so that `%2F` is part of it. One that is not
 /// UTF-8 is nobody's.
 pub type TransactionId = Result<Path<String>, PathRejection>;
+
+/// The path's id, as every route about a payment has it.
+pub fn transaction_id() -> Field {
+    let about = "Yours, or the one that was made; percent-encoded: `order/7` becomes `order%2F7`.";
+    Field::text("transaction_id", ID_MAX, about).required()
+}
+
+pub fn describe(writer: &mut Writer) -> Operation {
+    Operation::get(PAYMENT, "readPayment", Tag::Payments, "Read a payment")
+        .about("Of your business, in the mode (live or test) of your key.")
+        .at(transaction_id())
+        .answers(
+            StatusCode::OK,
+            "The payment",
+            writer.schema::<GoodBody<'static, FullBody<'static>>>(),
+            good_body(None, sample_full()),
+        )
+        .fails(&[Code::PaymentNotFound])
+}
 
 pub async fn handle(State(http): State<Arc<Http>>, id: TransactionId, request: Request) -> Response {
     let received = Received::without_body(request);

@@ -16,7 +16,6 @@ use zeroize::Zeroizing;
 
 use super::answer;
 use super::body::Fields;
-use super::caller::address;
 use super::cookie::Cookie;
 use super::field::Form;
 use super::flash::{self, Flash};
@@ -26,6 +25,7 @@ use super::parts::Notice;
 use super::times::Zone;
 use crate::app::App;
 use crate::http::Http;
+use crate::http::server::caller::address;
 use crate::ops::paging::Cursor;
 use crate::ops::people::sessions::Session;
 use crate::vault::link::fresh_token;

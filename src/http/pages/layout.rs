@@ -80,6 +80,8 @@ pub struct Frame {
     pub place: Option<Place>,
     pub mode: Option<ModeSwitch>,
     pub user: Option<SignedIn>,
+    /// The ways lead to pages that take one another's place without being loaded anew: what was typed into one is not lost.
+    pub boosts: bool,
     /// What a form came to, above the content.
     pub notices: Vec<Notice>,
 }
@@ -100,6 +102,7 @@ impl Frame {
             place: None,
             mode: None,
             user: None,
+            boosts: false,
             notices: Vec::new(),
         }
     }

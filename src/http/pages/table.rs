@@ -15,7 +15,6 @@ use url::form_urlencoded;
 
 use super::ask::Ask;
 use super::body::{FIELDS_BYTES, Fields, FormProblem, MAIL_FORM_BYTES, read};
-use super::caller::{address, over_limit};
 use super::cookie::{Cookie, is_token};
 use super::dashboard::DashboardPage;
 use super::flash::Flash;
@@ -23,11 +22,12 @@ use super::here::Here;
 use super::layout::Frame;
 use super::operator::DeskPage;
 use super::origin::{Sender, sender};
-use super::{dashboard, once, operator, plain, sign_in};
+use super::{dashboard, docs, once, operator, plain, sign_in};
 use crate::domain::user::{MemberRight, StaffRight};
 use crate::http::Http;
 use crate::http::paths;
 use crate::http::request::context::RequestLabels;
+use crate::http::server::caller::{address, over_limit};
 use crate::ops::OpError;
 use crate::ops::activity::{Side, from_address};
 use crate::ops::people::sessions::{businesses_of, session_of};
@@ -57,6 +57,7 @@ pub enum Page {
     Registered,
     ConfirmPassword,
     Me,
+    Docs,
     Desk(DeskPage),
     Dashboard(DashboardPage),
 }
@@ -91,6 +92,8 @@ pub const TABLE: &[Route] = &[
     route(paths::REGISTERED, Page::Registered, Who::Anyone),
     route(paths::CONFIRM_PASSWORD, Page::ConfirmPassword, Who::SignedIn),
     route(paths::ME, Page::Me, Who::SignedIn),
+    route(paths::DOCS, Page::Docs, Who::Anyone),
+    route(paths::DOCS_PART, Page::Docs, Who::Anyone),
     desk(paths::OPERATOR, DeskPage::Overview, StaffRight::Look),
     desk(paths::OPERATOR_ALERTS, DeskPage::Alerts, StaffRight::Look),
     desk(paths::OPERATOR_ALERT, DeskPage::Alert, StaffRight::Look),
@@ -206,6 +209,7 @@ async fn answer_of(ask: &Ask, page: Page) -> Result<Response, OpError> {
         Page::Registered => sign_in::registered::answer(ask).await,
         Page::ConfirmPassword => sign_in::confirm::answer(ask).await,
         Page::Me => sign_in::me::answer(ask).await,
+        Page::Docs => Ok(docs::answer(ask)),
         Page::Desk(page) => operator::answer(ask, page).await,
         Page::Dashboard(page) => dashboard::answer(ask, page).await,
     }

@@ -16,6 +16,9 @@ use crate::http::response::problems::Problems;
 /// What is wrong with a value; the words complete "The field ...".
 pub type Wrong = (FieldCode, Cow<'static, str>);
 
+/// Characters of an idempotency key, whether it comes as a header or as a field.
+pub const KEY_MAX: usize = 255;
+
 const TOO_SMALL: &str = "must be at least 0.01";
 
 /// The string that a token of JSON holds.

@@ -13,8 +13,7 @@ macro_rules! codes {
         pub enum Code { $($name,)+ }
 
         impl Code {
-            #[cfg(test)]
-            const ALL: &[Code] = &[$(Code::$name,)+];
+            pub const ALL: &[Code] = &[$(Code::$name,)+];
 
             pub const fn word(self) -> &'static str {
                 match self { $(Code::$name => $word,)+ }
@@ -92,8 +91,7 @@ macro_rules! field_codes {
         pub enum FieldCode { $($name,)+ }
 
         impl FieldCode {
-            #[cfg(test)]
-            const ALL: &[FieldCode] = &[$(FieldCode::$name,)+];
+            pub const ALL: &[FieldCode] = &[$(FieldCode::$name,)+];
 
             pub const fn word(self) -> &'static str {
                 match self { $(FieldCode::$name => $word,)+ }

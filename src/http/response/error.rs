@@ -11,11 +11,13 @@ use axum::body::Body;
 use axum::response::{IntoResponse, Response};
 use http::header::{CACHE_CONTROL, CONNECTION, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderName, HeaderValue, StatusCode};
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Map, Value};
 
 use super::code::{Code, FieldCode};
-use super::problems::Problems;
+use super::problems::{ByField, Problems};
 use crate::domain::money::Money;
 use crate::ops::OpError;
 use crate::ops::StoreError;
@@ -36,9 +38,8 @@ pub struct ApiError {
     more: More,
 }
 
-/// What an answer has in addition to code and message; what is skipped is for its headers and the log.
-#[derive(Debug, Serialize)]
-#[serde(untagged)]
+/// What an answer has in addition to code and message, or its headers, or the log.
+#[derive(Debug)]
 enum More {
     Nothing {},
     /// It was the outcome before, too, and the key stays in use.
@@ -53,26 +54,39 @@ enum More {
         data: Option<Box<RawValue>>,
     },
     Retry {
-        #[serde(skip)]
         after: u32,
         /// Unix seconds at which a quota has room again of which the limit's headers say nothing.
-        #[serde(skip)]
         reset_at: Option<i64>,
     },
     /// The database is away.
     Away {
-        #[serde(skip)]
         error: StoreError,
     },
 }
 
-#[derive(Serialize)]
-struct ErrorBody<'a> {
+/// Every answer to a request that failed.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Error")]
+pub struct ErrorBody<'a> {
+    #[schemars(extend("const" = false))]
     success: bool,
+    /// For people: the first problem, and how many more there are. May change.
     message: &'a str,
+    /// For programs: what is wrong. New codes may be added; handle one that you do not know by its status.
     code: &'static str,
-    #[serde(flatten)]
-    more: &'a More,
+    /// By field or parameter, everything that is wrong with it, for people.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    errors: Option<ByField<'a>>,
+    /// The same for programs: the codes of these problems, in the same order.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error_codes: Option<ByField<'a>>,
+    /// With `insufficient_balance`: what the wallet, or the business, has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    available_balance: Option<JsonMoney>,
+    /// What was made although the request failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Map<String, Value>>")]
+    data: Option<&'a RawValue>,
 }
 
 /// Why a response says that the service is unavailable, for the log; an extension of it.
@@ -180,6 +194,33 @@ impl ApiError {
         ApiError::new(Code::InternalError, "Something went wrong on our side")
     }
 
+    fn body(&self) -> ErrorBody<'_> {
+        let plain = ErrorBody {
+            success: false,
+            message: &self.message,
+            code: self.code.word(),
+            errors: None,
+            error_codes: None,
+            available_balance: None,
+            data: None,
+        };
+        match &self.more {
+            More::Nothing {} | More::Replayed {} | More::Retry { .. } | More::Away { .. } => plain,
+            More::Fields(problems) => {
+                ErrorBody { errors: Some(problems.messages()), error_codes: Some(problems.codes()), ..plain }
+            }
+            More::Available { available_balance } => {
+                ErrorBody { available_balance: Some(*available_balance), ..plain }
+            }
+            More::Data { data } => ErrorBody { data: data.as_deref(), ..plain },
+        }
+    }
+
+    /// As it is sent.
+    pub fn encoded(&self) -> Vec<u8> {
+        wire::encode(&self.body())
+    }
+
     /// Seconds after which it may be tried again, where that helps.
     pub fn retry_after(&self) -> Option<u32> {
         match self.more {
@@ -192,9 +233,7 @@ impl ApiError {
 
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
-        let (message, code) = (&*self.message, self.code.word());
-        let body = ErrorBody { success: false, message, code, more: &self.more };
-        let mut response = json_response(self.code.status(), wire::encode(&body));
+        let mut response = json_response(self.code.status(), self.encoded());
         let retry_after = self.retry_after();
         response.extensions_mut().insert(Failed { code: self.code.word(), message: self.message });
         let headers = response.headers_mut();

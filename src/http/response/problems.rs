@@ -1,5 +1,9 @@
 //! What is wrong with the fields of a request, as an answer tells it.
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Serialize, Serializer};
 
 use super::code::{Code, FieldCode};
@@ -60,6 +64,16 @@ impl Problems {
         }
     }
 
+    /// What an answer tells people of each field.
+    pub fn messages(&self) -> ByField<'_> {
+        ByField(self, |problem| &problem.message)
+    }
+
+    /// What it tells programs.
+    pub fn codes(&self) -> ByField<'_> {
+        ByField(self, |problem| problem.code.word())
+    }
+
     /// The first problem, and how many more there are.
     pub fn summary(&self) -> String {
         let mut all = self.all();
@@ -72,17 +86,8 @@ impl Problems {
     }
 }
 
-/// The members `errors` and `error_codes` of an answer.
-impl Serialize for Problems {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        let errors = ByField(self, |problem| &problem.message);
-        let error_codes = ByField(self, |problem| problem.code.word());
-        to.collect_map([("errors", errors), ("error_codes", error_codes)])
-    }
-}
-
 /// For each field a list: of each problem what the function tells.
-struct ByField<'a>(&'a Problems, fn(&Problem) -> &str);
+pub struct ByField<'a>(&'a Problems, fn(&Problem) -> &str);
 
 impl Serialize for ByField<'_> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
@@ -92,6 +97,20 @@ impl Serialize for ByField<'_> {
                 .iter()
                 .map(|(field, problems)| (field, problems.iter().map(told).collect::<Vec<&str>>())),
         )
+    }
+}
+
+impl JsonSchema for ByField<'_> {
+    fn schema_name() -> Cow<'static, str> {
+        "ByField".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(of: &mut SchemaGenerator) -> Schema {
+        BTreeMap::<String, Vec<String>>::json_schema(of)
     }
 }
 
@@ -121,10 +140,9 @@ mod tests {
         assert_eq!(problems.summary(), "First. (and 1 more error)");
         problems.add("amount", FieldCode::TooLarge, "Third.".into());
         assert_eq!(problems.summary(), "First. (and 2 more errors)");
-        assert_eq!(
-            serde_json::to_string(&problems).unwrap(),
-            r#"{"errors":{"amount":["First.","Third."],"name":["Second."]},"error_codes":{"amount":["too_small","too_large"],"name":["required"]}}"#
-        );
+        let written = |by_field| serde_json::to_string(&by_field).unwrap();
+        assert_eq!(written(problems.messages()), r#"{"amount":["First.","Third."],"name":["Second."]}"#);
+        assert_eq!(written(problems.codes()), r#"{"amount":["too_small","too_large"],"name":["required"]}"#);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Listeners and connections: every deadline and bound named, and what happens around every request.
 
 pub mod bounds;
+pub mod caller;
 pub mod connection;
 pub mod framing;
 pub mod listen;

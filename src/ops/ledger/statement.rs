@@ -47,6 +47,9 @@ pub enum LineKind {
 }
 
 impl LineKind {
+    pub const ALL: [LineKind; 5] =
+        [LineKind::Payment, LineKind::Reversal, LineKind::Payout, LineKind::PayoutReturned, LineKind::Other];
+
     pub fn as_str(self) -> &'static str {
         match self {
             LineKind::Payment => "payment",

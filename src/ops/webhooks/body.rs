@@ -5,10 +5,13 @@
 //! should not have to know that only mismatches carry it. `webhook.test` is an addition of ours.
 //! Nothing is sent here; `record` gives the steps that put an event and its job into a Unit.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::clock::Random;
 use crate::domain::account::ReceivingAccount;
+use crate::domain::merchant::Mode;
+use crate::domain::money::Money;
 use crate::domain::payment::{Kind, Payment};
 use crate::domain::time::Timestamp;
 use crate::ops::OpError;
@@ -40,52 +43,77 @@ pub struct AlertNote {
     pub message_id: Option<String>,
 }
 
-#[derive(Serialize)]
-struct Approved<'a> {
+/// The body of `payment.approved`.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "PaymentApproved")]
+pub struct Approved<'a> {
+    #[schemars(extend("const" = PAYMENT_APPROVED))]
     event: &'static str,
     transaction_id: &'a str,
+    /// Wallet payments only: your `order_reference`.
     #[serde(skip_serializing_if = "Option::is_none")]
     external_reference: Option<&'a str>,
+    #[schemars(extend("const" = "approved"))]
     status: &'static str,
+    /// What the customer was asked to pay, with the charges that they pay. Never send it back as `new_amount`.
     amount: JsonMoney,
+    /// What arrived; reconcile with this one.
     received_amount: JsonMoney,
+    /// As you sent it.
     payer_name: &'a str,
+    /// The payer's bank from the alert, else as you sent it.
     bank: Option<&'a str>,
+    /// From the alert.
     payer_account_number: Option<&'a str>,
+    /// The account that the customer was told to pay into; null for wallet payments.
     account_number: Option<&'a str>,
+    /// Whether `received_amount` differs from `amount`.
     is_mismatch: bool,
+    /// How, in words.
     mismatch_reason: Option<&'a str>,
+    /// A person approved the payment although the names do not agree.
     name_mismatch: bool,
     charges: ChargesBody,
+    /// `live` or `test`: check it before you deliver.
+    #[schemars(extend("enum" = Mode::ALL.map(Mode::as_str)))]
     mode: &'static str,
+    /// When it was approved.
     timestamp: JsonTime,
     email_data: EmailData<'a>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "ApprovedCharges")]
 struct ChargesBody {
     percentage: JsonMoney,
     fixed: JsonMoney,
     total: JsonMoney,
+    /// What your balance grew by.
     business_receives: JsonMoney,
+    /// Only where `is_mismatch` is true.
     #[serde(skip_serializing_if = "Option::is_none")]
     paid_by_customer: Option<bool>,
 }
 
-#[derive(Serialize)]
-#[serde(untagged)]
-enum EmailData<'a> {
-    Mail {
-        from: Option<&'a str>,
-        subject: Option<&'a str>,
-        received_at: Option<JsonTime>,
-        message_id: Option<&'a str>,
-    },
-    None {},
+/// Of the bank's alert mail; empty for wallet payments.
+#[derive(Default, Serialize, JsonSchema)]
+#[schemars(rename = "EmailData")]
+struct EmailData<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    from: Option<Option<&'a str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    subject: Option<Option<&'a str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    received_at: Option<Option<JsonTime>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message_id: Option<Option<&'a str>>,
 }
 
-#[derive(Serialize)]
-struct TestBody<'a> {
+/// The body of `webhook.test`.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "WebhookTest")]
+pub struct TestBody<'a> {
+    #[schemars(extend("const" = WEBHOOK_TEST))]
     event: &'static str,
     business_id: i64,
     message: &'a str,
@@ -102,13 +130,14 @@ pub fn payment_approved(
     let is_transfer = payment.kind != Kind::Wallet;
     let alert = alert.filter(|_| is_transfer);
     let email_data = match alert {
-        Some(alert) => EmailData::Mail {
-            from: alert.from.as_deref(),
-            subject: alert.subject.as_deref(),
-            received_at: alert.received_at.map(JsonTime),
-            message_id: alert.message_id.as_deref(),
+        // Of a mail all four are told, also those that are not known.
+        Some(alert) => EmailData {
+            from: Some(alert.from.as_deref()),
+            subject: Some(alert.subject.as_deref()),
+            received_at: Some(alert.received_at.map(JsonTime)),
+            message_id: Some(alert.message_id.as_deref()),
         },
-        None => EmailData::None {},
+        None => EmailData::default(),
     };
     let told_bank = alert.and_then(|alert| alert.payer_bank.as_deref());
     let body = Approved {
@@ -147,6 +176,45 @@ pub fn webhook_test(business_id: i64, now: Timestamp) -> Vec<u8> {
         message: "This is a test event. It does not refer to a payment.",
         timestamp: JsonTime(now),
     })
+}
+
+/// A body as it may come, for the API's document.
+pub fn sample_approved() -> Vec<u8> {
+    let at = JsonTime(Timestamp(1_773_130_361_320_358));
+    encode(&Approved {
+        event: PAYMENT_APPROVED,
+        transaction_id: "order-2001",
+        external_reference: None,
+        status: "approved",
+        amount: JsonMoney(Money(1_200_000)),
+        received_amount: JsonMoney(Money(1_200_000)),
+        payer_name: "Adaeze Blessing Nwosu",
+        bank: Some("Union Bank"),
+        payer_account_number: None,
+        account_number: Some("0040003311"),
+        is_mismatch: false,
+        mismatch_reason: None,
+        name_mismatch: false,
+        charges: ChargesBody {
+            percentage: JsonMoney(Money(12_000)),
+            fixed: JsonMoney(Money(5_000)),
+            total: JsonMoney(Money(17_000)),
+            business_receives: JsonMoney(Money(1_183_000)),
+            paid_by_customer: None,
+        },
+        mode: Mode::Live.as_str(),
+        timestamp: at,
+        email_data: EmailData {
+            from: Some(Some("alerts@premiumtrustbank.com")),
+            subject: Some(Some("Transaction Alert")),
+            received_at: Some(Some(at)),
+            message_id: Some(Some("first@premiumtrustbank.com")),
+        },
+    })
+}
+
+pub fn sample_test() -> Vec<u8> {
+    webhook_test(1, Timestamp(1_773_130_361_320_358))
 }
 
 /// A fresh `webhook-id`: `msg_` and 128 random bits in base62.
@@ -214,8 +282,6 @@ mod tests {
     use super::*;
     use crate::clock::SeededRandom;
     use crate::domain::charges::{Charges, Schedule};
-    use crate::domain::merchant::Mode;
-    use crate::domain::money::Money;
     use crate::domain::payment::{PayerDetails, Status};
 
     fn payment() -> Payment {

@@ -9,6 +9,7 @@ pub mod codes;
 mod connections;
 mod correcting;
 mod creating;
+mod document;
 mod framing;
 mod idempotency;
 mod integrating;

@@ -21,6 +21,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use crate::harness::databases::TestDatabase;
+use crate::harness::document::{self, Exchange};
 
 pub const CREATE: &str = "/api/v1/payment-request";
 
@@ -55,6 +56,13 @@ impl Reply {
 
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+    }
+
+    /// Asserts that the API's document tells of such an answer.
+    #[track_caller]
+    pub fn is_declared(&self, method: &str, path: &str, sent: Option<&[u8]>) {
+        let Reply { status, headers, body } = self;
+        document::check(&Exchange { method, path, sent, status: *status, headers, body });
     }
 
     pub fn message(&self) -> String {
@@ -216,7 +224,9 @@ impl Server {
         if let Some(body) = body {
             stream.write_all(body).await.unwrap();
         }
-        read_reply(&mut stream).await
+        let reply = read_reply(&mut stream).await;
+        reply.is_declared(method, path, body);
+        reply
     }
 
     pub async fn get(&self, key: &str, path: &str) -> Reply {
@@ -280,5 +290,9 @@ fn parse_reply(bytes: &[u8]) -> Option<Reply> {
         .map(|(name, value)| (name.to_lowercase(), value.to_owned()))
         .collect();
     let length = headers.iter().find(|(name, _)| name == "content-length")?.1.parse::<usize>().ok()?;
-    (body.len() >= length).then(|| Reply { status, headers, body: body[..length].to_owned() })
+    (body.len() >= length).then(|| {
+        let body = body[..length].to_owned();
+        document::check_error(status, &body);
+        Reply { status, headers, body }
+    })
 }

@@ -10,6 +10,7 @@ pub mod browser;
 pub mod cloud_api;
 #[macro_use]
 pub mod databases;
+pub mod document;
 pub mod dovecot;
 pub mod imap_client;
 pub mod imap_server;

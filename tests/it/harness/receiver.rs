@@ -20,10 +20,15 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
 
+use super::document::check_webhook;
+
 /// A webhook is some kilobytes; anything near this is a bug of the sender.
 const MAX_BODY_BYTES: usize = 4 * 1024 * 1024;
 /// Requests kept; a sender gone wild fails the test instead of eating the memory.
 const MAX_REQUESTS: usize = 200_000;
+
+/// Events held to the API's document; floods are of one kind.
+const CHECKED_MAX: usize = 100;
 
 /// One request as it came.
 #[derive(Clone, Debug)]
@@ -134,9 +139,14 @@ impl Receiver {
         self.book.answers.lock().expect("answers").otherwise = answer;
     }
 
-    /// All requests so far, in the order in which they were complete.
+    /// All requests so far, in the order in which they were complete. Events are as the API's document says.
     pub fn received(&self) -> Vec<Received> {
-        self.book.received.lock().expect("requests").clone()
+        let received = self.book.received.lock().expect("requests").clone();
+        let signed = received.iter().filter(|one| one.headers.contains_key("webhook-signature"));
+        for event in signed.take(CHECKED_MAX) {
+            check_webhook(&event.body);
+        }
+        received
     }
 
     /// Waits until there were at least `count` requests since the start and returns them all;

@@ -167,6 +167,9 @@ impl World {
         let all = match route.path {
             // The last one is no page: a stream.
             "/" | "/sign-out" | "/dashboard/till/events" => Vec::new(),
+            "/docs/{part}" => ["payments", "wallet", "balance", "service", "webhooks", "errors"]
+                .map(|part| format!("/docs/{part}"))
+                .into(),
             "/operator/wallets" => vec![format!("{path}?wallet={}", self.wallet), path],
             "/operator/alerts" => vec![format!("{path}?state=all"), path],
             "/dashboard/payments" => vec![format!("{path}?q=nobody"), path],

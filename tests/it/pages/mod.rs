@@ -12,6 +12,7 @@ mod desk;
 mod desk_alerts;
 mod desk_keys;
 mod desk_pages;
+mod docs;
 mod every_page;
 mod gallery;
 mod hostile;

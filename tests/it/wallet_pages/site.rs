@@ -14,6 +14,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use crate::harness::databases::TestDatabase;
+use crate::harness::document::{self, Exchange};
 use crate::wallet::world::{World, token};
 
 /// Beside these, tests give settings of their own.
@@ -290,6 +291,9 @@ pub async fn exchange(
     let mut lines = head.split("\r\n");
     let status = lines.next().unwrap().split(' ').nth(1).unwrap().parse().unwrap();
     let headers = lines.filter_map(|line| line.split_once(": "));
-    let headers = headers.map(|(name, value)| (name.to_lowercase(), value.to_owned())).collect();
+    let headers: Vec<(String, String)> =
+        headers.map(|(name, value)| (name.to_lowercase(), value.to_owned())).collect();
+    let (sent, answered) = (body.map(str::as_bytes), String::from_utf8_lossy(&bytes[end + 4..]));
+    document::check(&Exchange { method, path, sent, status, headers: &headers, body: &answered });
     (status, headers, bytes[end + 4..].to_vec())
 }

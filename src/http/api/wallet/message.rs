@@ -4,12 +4,16 @@ use std::sync::Arc;
 
 use axum::extract::{Request, State};
 use axum::response::Response;
+use http::StatusCode;
+use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Entered, answer, impostor_code, multiline, over_quota, phone, replay};
+use super::{Entered, answer, impostor_code, multiline, over_quota, phone, phone_field, replay};
 use crate::http::Http;
 use crate::http::api::once::{self, Begun};
-use crate::http::api::{Answer, good_body};
+use crate::http::api::{Answer, GoodBody, good_body};
+use crate::http::describe::fields::Field;
+use crate::http::describe::operation::{Body, Operation, Tag, Writer};
 use crate::http::paths::WALLET_MESSAGE;
 use crate::http::request::body::Fields;
 use crate::http::request::validate::Checker;
@@ -19,6 +23,34 @@ use crate::ops::messages::send_text::{TextSent, refusal, send_text, text_sent_be
 
 /// Characters of a text (contract/limits.md#x6).
 const MESSAGE_MAX: usize = 4_000;
+
+const ABOUT: &str = "A text of your own to a customer, by the messaging app. Its first line is your business's name. With an \
+                     `Idempotency-Key` it is sent at most once for that key.";
+const EXAMPLE: &str = r#"{
+  "phone": "08031234567",
+  "message": "Your order A-7 is on its way."
+}"#;
+
+pub fn describe(writer: &mut Writer) -> Operation {
+    let text = "Line breaks are allowed; no links to payment pages, and no codes that look like ours.";
+    let body = Body::new("NewMessage", EXAMPLE)
+        .field(phone_field())
+        .field(Field::text("message", MESSAGE_MAX, text).required());
+    Operation::post(WALLET_MESSAGE, "sendMessage", Tag::Wallet, "Send a message", body)
+        .about(ABOUT)
+        .answers(
+            StatusCode::OK,
+            "It was sent",
+            writer.schema::<GoodBody<'static, SentBody>>(),
+            good_body(None, SentBody { sent: true, message_id: 41 }),
+        )
+        .fails(&[
+            Code::RecipientQuotaExceeded,
+            Code::BusinessQuotaExceeded,
+            Code::MessageNotSent,
+            Code::MessageOutcomeUnknown,
+        ])
+}
 
 pub async fn handle(State(http): State<Arc<Http>>, request: Request) -> Response {
     answer(&http, request, WALLET_MESSAGE, async |entered, fields| send(&http, entered, fields).await).await
@@ -51,7 +83,8 @@ async fn send(http: &Http, entered: &Entered, fields: &Fields<'_>) -> Result<Ans
     }
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "SentMessage")]
 struct SentBody {
     sent: bool,
     message_id: i64,

@@ -13,6 +13,7 @@ pub mod topup;
 
 use axum::extract::Request;
 use axum::response::Response;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::once::{self, Begun};
@@ -24,6 +25,8 @@ use crate::domain::phone::Phone;
 use crate::domain::time::Timestamp;
 use crate::domain::wallet::Wallet;
 use crate::http::Http;
+use crate::http::describe::fields::Field;
+use crate::http::describe::operation::Body;
 use crate::http::request::body::Fields;
 use crate::http::request::validate::{Checker, check_text, read_string};
 use crate::http::response::code::{Code, FieldCode};
@@ -210,15 +213,52 @@ fn over_quota(http: &Http, over: OverQuota) -> ApiError {
     ApiError::over_quota(code, message, u32::try_from(wait).unwrap_or(u32::MAX), reset_at)
 }
 
+/// The field `phone`, as callers are told of it.
+fn phone_field() -> Field {
+    let about =
+        "A Nigerian mobile number in any common form: `08031234567`, `+234 803 123 4567`, `2348031234567`.";
+    Field::text("phone", PHONE_MAX, about).required()
+}
+
+/// The body of routes about a number.
+fn about_phone() -> Body {
+    Body::new("WalletNumber", r#"{ "phone": "08031234567" }"#).field(phone_field())
+}
+
+/// The field `payer_name`, as callers are told of it.
+fn payer_name_field(about: &'static str) -> Field {
+    Field::text("payer_name", PAYER_NAME_MAX, about).required()
+}
+
+/// For examples.
+fn sample(created: Option<bool>) -> WalletBody {
+    WalletBody {
+        phone: "+2348031234567".to_owned(),
+        wallet_id: Some(12),
+        tier: Some(1),
+        has_pin: true,
+        balance: JsonMoney(Money(2_000_000)),
+        status: Some("active"),
+        created,
+    }
+}
+
 /// What lookup and ensure tell of a wallet.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(
+    rename = "Wallet",
+    description = "A customer's wallet; all but `phone` empty where the number has none."
+)]
 struct WalletBody {
     phone: String,
     wallet_id: Option<i64>,
+    /// 1 to 3: how much it may hold and pay.
     tier: Option<i64>,
     has_pin: bool,
     balance: JsonMoney,
+    /// `active`, `locked` (too many wrong PINs, for up to 24 hours) or `suspended` (by the operator).
     status: Option<&'static str>,
+    /// Whether `ensure` made it.
     #[serde(skip_serializing_if = "Option::is_none")]
     created: Option<bool>,
 }

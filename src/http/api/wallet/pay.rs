@@ -7,21 +7,28 @@ use std::sync::Arc;
 
 use axum::extract::{Request, State};
 use axum::response::Response;
+use http::StatusCode;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    Entered, answer, honest, multiline, no_wallet, over_quota, payer_name, phone, replay, suspended,
+    Entered, answer, honest, multiline, no_wallet, over_quota, payer_name, payer_name_field, phone,
+    phone_field, replay, suspended,
 };
 use crate::domain::impostor::check_line;
+use crate::domain::money::Money;
 use crate::domain::reference::{check_reference, check_summary};
+use crate::domain::time::Timestamp;
 use crate::domain::wallet::WalletStatus;
 use crate::domain::weburl::MAX_URL_CHARS;
 use crate::http::Http;
 use crate::http::api::once::{self, Begun};
-use crate::http::api::{Answer, good_body, too_large};
+use crate::http::api::{Answer, GoodBody, good_body, too_large};
+use crate::http::describe::fields::Field;
+use crate::http::describe::operation::{Body, Operation, Richer, Tag, Writer};
 use crate::http::paths::WALLET_PAY;
 use crate::http::request::body::Fields;
-use crate::http::request::validate::Checker;
+use crate::http::request::validate::{Checker, KEY_MAX};
 use crate::http::response::code::{Code, FieldCode};
 use crate::http::response::error::ApiError;
 use crate::http::response::problems::Problems;
@@ -33,10 +40,73 @@ use crate::wire::{JsonMoney, JsonTime};
 
 /// Characters of the texts (contract/limits.md#x6).
 const REFERENCE_MAX: usize = 120;
+const PENDING_PIN: &str = "pending_pin";
 const SUMMARY_MAX: usize = 8_000;
-const KEY_MAX: usize = 255;
 const NOT_SAVED: &str =
     "The webhook URL must be one that is saved for your business or for one of its approved websites";
+
+const STARTED: &str = "The customer was sent a link to confirm the payment";
+const ABOUT: &str = "The customer gets a message with a link, and confirms with a PIN. No money moves before that. The same \
+                     request with the same `idempotency_key` gets the same answer and link, and no second message.";
+const EXAMPLE: &str = r#"{
+  "phone": "08031234567",
+  "amount": 5000,
+  "order_reference": "A-7",
+  "order_summary": "2 x Ankara, 6 yards",
+  "payer_name": "Adaeze Nwosu",
+  "webhook_url": "https://shop.example.com/hook",
+  "idempotency_key": "A-7"
+}"#;
+
+pub fn describe(writer: &mut Writer) -> Operation {
+    let amount = "What you charge, before any charges that your customer pays.";
+    let reference = "One line, an id of yours; becomes `external_reference` in the webhook.";
+    let hook = "Your saved webhook URL, or that of one of your approved websites.";
+    let body = Body::new("NewWalletPayment", EXAMPLE)
+        .field(phone_field())
+        .field(Field::amount("amount", writer.max_amount, amount).required())
+        .field(Field::text("order_reference", REFERENCE_MAX, reference).required())
+        .field(Field::text("order_summary", SUMMARY_MAX, "Shown to the customer; line breaks are allowed."))
+        .field(payer_name_field("One line without links."))
+        .field(Field::text("webhook_url", MAX_URL_CHARS, hook).required())
+        .field(
+            Field::text("idempotency_key", KEY_MAX, "Unique within your business; it never expires.")
+                .required(),
+        );
+    let sample = StartedBody {
+        payment_intent_id: 31,
+        transaction_id: "TXN-01KQ3V7A9R4D1J8M2XW6B5YTZC",
+        status: PENDING_PIN,
+        confirm_url: "https://pay.example.com/pay/wqT2n8RZ4cJvX0bK6mYhLs1dGfU9oEaP3iDkNtSxQyA",
+        expires_at: JsonTime(Timestamp(1_773_131_400_000_000)),
+        order_reference: "A-7",
+        amount: JsonMoney(Money(500_000)),
+    };
+    let started = writer.schema::<StartedBody<'static>>();
+    Operation::post(WALLET_PAY, "startWalletPayment", Tag::Wallet, "Start a payment", body)
+        .about(ABOUT)
+        .answers(
+            StatusCode::CREATED,
+            "The payment, with the link that the customer was sent",
+            writer.schema::<GoodBody<'static, StartedBody<'static>>>(),
+            good_body(Some(STARTED), sample),
+        )
+        .leads_to(("readIt", "readPayment", "transaction_id", "/data/transaction_id"))
+        .fails(&[
+            Code::WebhookUrlNotSaved,
+            Code::InsufficientBalance,
+            Code::WalletLocked,
+            Code::WalletSuspended,
+            Code::WalletPaymentsStopped,
+            Code::WalletNotFound,
+            Code::DailyLimitExceeded,
+            Code::RecipientQuotaExceeded,
+            Code::BusinessQuotaExceeded,
+            Code::MessageNotSent,
+        ])
+        // The payment exists all the same.
+        .richer(Richer { status: StatusCode::BAD_GATEWAY, name: "UnsentWalletPayment", data: started })
+}
 
 pub async fn handle(State(http): State<Arc<Http>>, request: Request) -> Response {
     answer(&http, request, WALLET_PAY, async |entered, fields| start(&http, entered, fields).await).await
@@ -175,14 +245,17 @@ fn read(http: &Http, fields: &Fields<'_>) -> Result<StartRequest, Bad> {
 
 /// The first answer is repeated, whatever has happened to the intent since.
 fn render(started: &StartedPayment) -> Vec<u8> {
-    good_body(Some("The customer was sent a link to confirm the payment"), StartedBody::of(started))
+    good_body(Some(STARTED), StartedBody::of(started))
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "StartedWalletPayment")]
 struct StartedBody<'a> {
     payment_intent_id: i64,
     transaction_id: &'a str,
+    #[schemars(extend("const" = PENDING_PIN))]
     status: &'static str,
+    /// The page on which the customer confirms; you may show it yourself.
     confirm_url: &'a str,
     expires_at: JsonTime,
     order_reference: &'a str,
@@ -194,7 +267,7 @@ impl<'a> StartedBody<'a> {
         StartedBody {
             payment_intent_id: started.intent.id,
             transaction_id: &started.transaction_id,
-            status: "pending_pin",
+            status: PENDING_PIN,
             confirm_url: &started.confirm_url,
             expires_at: JsonTime(started.intent.expires_at),
             order_reference: &started.intent.order_reference,

@@ -5,16 +5,21 @@ use std::sync::Arc;
 use axum::extract::{Request, State};
 use axum::response::Response;
 use http::StatusCode;
+use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Entered, answer, honest, no_wallet, payer_name, phone, replay, suspended};
+use super::{
+    Entered, answer, honest, no_wallet, payer_name, payer_name_field, phone, phone_field, replay, suspended,
+};
 use crate::domain::impostor::check_line;
 use crate::domain::money::Money;
 use crate::domain::phone::Phone;
 use crate::http::Http;
 use crate::http::api::once::{self, Begun};
-use crate::http::api::payment::{CreatedBody, created};
-use crate::http::api::{Answer, NO_ACCOUNT_RETRY, good_body};
+use crate::http::api::payment::{CreatedBody, created, sample_created};
+use crate::http::api::{Answer, GoodBody, NO_ACCOUNT_RETRY, good_body};
+use crate::http::describe::fields::Field;
+use crate::http::describe::operation::{Body, Operation, Tag, Writer};
 use crate::http::paths::WALLET_TOPUP;
 use crate::http::request::body::Fields;
 use crate::http::request::validate::Checker;
@@ -23,6 +28,39 @@ use crate::http::response::error::ApiError;
 use crate::ops::payments::idempotency::{Claim, Remember};
 use crate::ops::payments::read::PaymentView;
 use crate::ops::wallet_payments::topup::{ToppingUp, start_topup};
+
+const STARTED: &str = "Top-up started";
+const ABOUT: &str = "An account that fills the customer's wallet. There are no charges and no webhook, and only a transfer of \
+                     exactly this amount counts: look the wallet up to see its balance.";
+const EXAMPLE: &str = r#"{
+  "phone": "08031234567",
+  "amount": 20000,
+  "payer_name": "Adaeze Blessing Nwosu"
+}"#;
+
+pub fn describe(writer: &mut Writer) -> Operation {
+    let amount = "What the customer transfers, and what the wallet gets.";
+    let payer = "The name of whoever transfers, as their bank knows it; one line without links.";
+    let body = Body::new("NewTopUp", EXAMPLE)
+        .field(phone_field())
+        .field(Field::amount("amount", writer.max_amount, amount).required())
+        .field(payer_name_field(payer));
+    let sample = StartedBody { phone: "+2348031234567", wallet_id: Some(12), payment: sample_created() };
+    Operation::post(WALLET_TOPUP, "topUpWallet", Tag::Wallet, "Top up", body)
+        .about(ABOUT)
+        .answers(
+            StatusCode::CREATED,
+            "The account that the customer transfers to",
+            writer.schema::<GoodBody<'static, StartedBody<'static>>>(),
+            good_body(Some(STARTED), sample),
+        )
+        .fails(&[
+            Code::WalletSuspended,
+            Code::WalletNotFound,
+            Code::WalletLimitExceeded,
+            Code::NoAccountAvailable,
+        ])
+}
 
 pub async fn handle(State(http): State<Arc<Http>>, request: Request) -> Response {
     answer(&http, request, WALLET_TOPUP, async |entered, fields| start(&http, entered, fields).await).await
@@ -86,7 +124,8 @@ async fn work(
     }
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "StartedTopUp")]
 struct StartedBody<'a> {
     phone: &'a str,
     wallet_id: Option<i64>,
@@ -96,5 +135,5 @@ struct StartedBody<'a> {
 
 fn render(view: &PaymentView, phone: &str) -> (u16, Vec<u8>) {
     let data = StartedBody { phone, wallet_id: view.payment.wallet_id, payment: created(view) };
-    (StatusCode::CREATED.as_u16(), good_body(Some("Top-up started"), data))
+    (StatusCode::CREATED.as_u16(), good_body(Some(STARTED), data))
 }

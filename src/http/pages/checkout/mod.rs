@@ -18,7 +18,7 @@ use serde::Serialize;
 
 use super::answer::{guard, written};
 use super::assets::{CHECKOUT_SCRIPT, CHECKOUT_STYLE};
-use super::caller::{address, over_limit};
+
 use crate::http::Http;
 use crate::http::live::Full;
 use crate::http::live::stream::{self, Told};
@@ -26,6 +26,7 @@ use crate::http::paths::{CHECKOUT, CHECKOUT_EVENTS, CHECKOUT_STATE};
 use crate::http::request::context::RequestLabels;
 use crate::http::response::code::Code;
 use crate::http::response::error::ApiError;
+use crate::http::server::caller::{address, over_limit};
 use crate::log_limit::warn_of;
 use crate::ops::live::Topic;
 use crate::ops::payments::checkout::{

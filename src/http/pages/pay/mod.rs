@@ -32,7 +32,6 @@ use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
 use super::body::{FormProblem, read};
-use super::caller::{address, over_limit};
 use super::origin::{Sender, sender};
 use crate::domain::intent::FormKey;
 use crate::domain::time::{Span, Timestamp};
@@ -40,6 +39,7 @@ use crate::http::Http;
 use crate::http::paths::PAY;
 use crate::http::request::context::RequestLabels;
 use crate::http::response::error::ApiError;
+use crate::http::server::caller::{address, over_limit};
 use crate::log_limit::warn_of;
 use crate::ops::OpError;
 use crate::ops::StoreError;

@@ -2,10 +2,10 @@
 
 use http::request::Parts;
 
+use super::rate_limits::LimitVerdict;
 use crate::http::Http;
 use crate::http::request::auth::{client_address, counted_as};
 use crate::http::request::context::RemoteAddr;
-use crate::http::server::rate_limits::LimitVerdict;
 
 /// The address that requests are counted under.
 pub fn address(http: &Http, parts: &Parts) -> std::net::IpAddr {
