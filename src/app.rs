@@ -42,6 +42,8 @@ pub struct App {
     pub passwords: SecretHasher,
     /// Held while a PIN's try takes its places, so that tries of one node do not race one another.
     pub place_turn: tokio::sync::Mutex<()>,
+    /// Held while events get their places, so that readers and workers of one node do not race one another.
+    pub event_turn: tokio::sync::Mutex<()>,
     /// The way to customers' phones.
     pub messenger: Messenger,
     /// The way to people who sign in, where a mail server is configured.
@@ -256,6 +258,7 @@ impl App {
             pins: SecretHasher::for_pins(&vault),
             passwords: SecretHasher::for_passwords(&vault),
             place_turn: tokio::sync::Mutex::new(()),
+            event_turn: tokio::sync::Mutex::new(()),
             vault,
             messenger,
             own_url: OnceLock::new(),

@@ -10,7 +10,7 @@ use std::time::Instant;
 use tillbell::app::App;
 use tillbell::domain::account::ReceivingAccount;
 use tillbell::ops::alerts::settle::{Settled, Settling, settle};
-use tillbell::ops::webhooks::body as webhook_body;
+use tillbell::ops::webhooks::body::{self as webhook_body, About};
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, NoTls, Statement};
 
@@ -199,8 +199,9 @@ async fn settle_plainly(
     let now = alert.first_seen.0 + 1;
     let (received, credited) = (payment.amount.kobo(), payment.business_receives.kobo());
     let charge = payment.charges.total().kobo();
-    let body = webhook_body::payment_approved(payment, Some(account), None);
     let webhook_id = format!("msg_{id:022}");
+    let body =
+        webhook_body::payment_approved(&webhook_id, About { payment, account: Some(account), alert: None });
     let merchant = format!("merchant:{}", payment.business_id);
     let (none, zero, ticks) = (None::<String>, 0i64, 1i64);
     let (percentage, fixed) = (payment.charges.percentage.kobo(), payment.charges.fixed.kobo());

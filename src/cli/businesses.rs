@@ -8,6 +8,7 @@ use super::options::{ChargeOptions, Rate, Switch, rate};
 use super::print::{Object, Shown, warn};
 use super::webhooks::WALLET_PAYMENTS_ONLY;
 use crate::domain::charges::Schedule;
+use crate::domain::event::{Chosen, EventKind};
 use crate::domain::merchant::Business;
 use crate::domain::time::Timestamp;
 use crate::domain::user::{MemberRole, normal_email};
@@ -50,6 +51,7 @@ pub(super) enum BusinessCommand {
     #[command(after_help = examples![
         "business set 1 --percentage 1.5 --fixed 50.00 --cap 2000",
         "business set 1 --wallet on --rate-limit 120",
+        "business set 1 --events payment.rejected,payout.paid",
         "business set 1 --active off",
     ])]
     Set {
@@ -80,6 +82,9 @@ pub(super) enum BusinessCommand {
         /// Wallet requests a minute, or `default` for the configured limit
         #[arg(long, value_name = "N", value_parser = rate)]
         wallet_rate_limit: Option<Rate>,
+        /// Webhook events beside payment.approved and payment.reversed, with commas between them, or `none`
+        #[arg(long, value_name = "EVENTS", value_parser = events)]
+        events: Option<Chosen>,
         #[command(flatten)]
         charges: ChargeOptions,
     },
@@ -112,6 +117,15 @@ pub(super) fn schedule_fields(object: Object, schedule: Option<Schedule>) -> Obj
         .with("charges_enabled", schedule.map(|s| s.enabled))
 }
 
+/// The choice of `--events`.
+fn events(text: &str) -> Result<Chosen, String> {
+    Chosen::parse(text).map_err(|name| {
+        let all: Vec<&str> =
+            EventKind::ALL.into_iter().filter(|kind| kind.is_by_choice()).map(EventKind::as_str).collect();
+        format!("{name:?} is no event that can be switched on; these can: {}, or none", all.join(", "))
+    })
+}
+
 fn object(business: &Business) -> Object {
     object_with(business, None)
 }
@@ -133,6 +147,8 @@ fn object_with(business: &Business, stopped_at: Option<Timestamp>) -> Object {
     }
     let object =
         object.with("rate_limit", business.rate_limit).with("wallet_rate_limit", business.wallet_rate_limit);
+    let events = Some(business.events.to_string()).filter(|events| !events.is_empty());
+    let object = object.with("events", events);
     schedule_fields(object, Some(business.schedule)).with("created_at", business.created_at)
 }
 
@@ -199,6 +215,7 @@ pub(super) async fn run(command: BusinessCommand, desk: &Desk) -> anyhow::Result
             active,
             rate_limit,
             wallet_rate_limit,
+            events,
             charges,
         } => {
             let change = BusinessChange {
@@ -209,6 +226,7 @@ pub(super) async fn run(command: BusinessCommand, desk: &Desk) -> anyhow::Result
                 wallet_enabled: wallet.map(bool::from),
                 rate_limit: rate_limit.map(|rate| rate.0),
                 wallet_rate_limit: wallet_rate_limit.map(|rate| rate.0),
+                events,
                 charges: charges.change(),
                 notices: None,
             };

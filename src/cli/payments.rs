@@ -122,7 +122,8 @@ pub(super) enum PaymentCommand {
     /// With --alert it checks that amount, account, session id and time of that alert fit the transfer, and that
     /// the alert has undone no other one. Whatever does not fit must be overridden with --despite.
     ///
-    /// The merchant gets no webhook, and the balance may fall below zero. The customer of a wallet gets a message.
+    /// The merchant gets the webhook payment.reversed, and the balance may fall below zero. The customer of a
+    /// wallet gets a message.
     ///
     /// A reversal cannot be undone: the payment can never be approved again. On a terminal the command asks
     /// first, unless you say --yes; a script is not asked.
@@ -133,7 +134,7 @@ pub(super) enum PaymentCommand {
     Reverse {
         #[command(flatten)]
         which: Which,
-        /// Why, for the record
+        /// Why, for the record; the merchant reads it in the webhook
         #[arg(long)]
         reason: String,
         /// Id of the alert in which the bank reports its reversal, if there is one

@@ -42,14 +42,13 @@ pub(super) async fn tell(app: &App, ask: &Reverse<'_>, desk: &Desk) -> anyhow::R
         payment.business_id,
         naira(balance)
     );
-    let no_webhook =
-        "No webhook tells the merchant of a reversal: tell them. The API shows `reversed_at`.".to_owned();
+    let webhook = "The webhook payment.reversed tells the merchant; the API shows `reversed_at`.".to_owned();
     let amount = naira(payment.received.unwrap_or(payment.amount));
     match payment.kind {
-        Kind::Transfer => lines.extend([of_business, no_webhook]),
+        Kind::Transfer => lines.extend([of_business, webhook]),
         Kind::Wallet => {
             lines.extend([of_business, format!("{amount} went back to the customer's wallet.")]);
-            lines.extend(["A message tells the customer.".to_owned(), no_webhook]);
+            lines.extend(["A message tells the customer.".to_owned(), webhook]);
         }
         Kind::Topup => {
             lines.push(format!(

@@ -130,14 +130,10 @@ fn not_resent(done: &Resent) -> Option<String> {
     if !done.unknown.is_empty() {
         why.push(format!("there is no delivery {}", list(&done.unknown)));
     }
-    if !done.reversed.is_empty() {
-        let (ids, plural) = (list(&done.reversed), done.reversed.len() > 1);
-        let (them, their) =
-            if plural { ("deliveries", "their payments were") } else { ("delivery", "its payment was") };
-        why.push(format!(
-            "{them} {ids} will not be sent again: {their} reversed, and the merchant must not be told that the \
-             money is there"
-        ));
+    for delivery in &done.superseded {
+        let (id, event) = (delivery.id, &delivery.event);
+        let because = delivery.superseded().unwrap_or("it does not hold any more");
+        why.push(format!("delivery {id} ({event}) will not be sent again: {because}"));
     }
     (!why.is_empty()).then(|| why.join("; "))
 }

@@ -5,6 +5,7 @@ use futures_util::FutureExt;
 use super::*;
 use crate::clock::ManualClock;
 use crate::domain::charges::Schedule;
+use crate::domain::event::Chosen;
 use crate::domain::merchant::{KeyRights, key_text};
 use crate::store::{IdKind, StoreOptions};
 
@@ -43,6 +44,7 @@ fn business(id: i64) -> Business {
         wallet_enabled: false,
         rate_limit: None,
         wallet_rate_limit: None,
+        events: Chosen::default(),
         schedule: Schedule::DEFAULT,
         created_at: NOW,
         version: 1,

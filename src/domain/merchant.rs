@@ -7,6 +7,7 @@
 use sha2::{Digest, Sha256};
 
 use super::charges::Schedule;
+use super::event::Chosen;
 use super::time::Timestamp;
 
 /// Test payments meet only test accounts, live ones only live accounts.
@@ -51,6 +52,8 @@ pub struct Business {
     /// Requests a minute; `None` means the configured default.
     pub rate_limit: Option<i64>,
     pub wallet_rate_limit: Option<i64>,
+    /// What its programs are told of beside approvals and reversals.
+    pub events: Chosen,
     pub schedule: Schedule,
     pub created_at: Timestamp,
     pub version: i64,

@@ -7,6 +7,9 @@ pub const PAYMENT_REQUEST: &str = "/api/v1/payment-request";
 pub const PAYMENT: &str = "/api/v1/payment/{transaction_id}";
 pub const PAYMENT_AMOUNT: &str = "/api/v1/payment/{transaction_id}/amount";
 pub const PAYMENTS: &str = "/api/v1/payments";
+pub const EVENTS: &str = "/api/v1/events";
+pub const EVENT: &str = "/api/v1/events/{id}";
+pub const EVENT_RESEND: &str = "/api/v1/events/{id}/resend";
 pub const BALANCE: &str = "/api/v1/balance";
 pub const BALANCE_ENTRIES: &str = "/api/v1/balance/entries";
 pub const PAYOUT_ACCOUNTS: &str = "/api/v1/payout-accounts";
@@ -94,11 +97,14 @@ pub const OPERATOR_AUDIT: &str = "/operator/audit";
 pub const UNROUTED: &str = "unrouted";
 
 /// Names that logs and metrics know.
-pub const ROUTES: [&str; 73] = [
+pub const ROUTES: [&str; 76] = [
     PAYMENT_REQUEST,
     PAYMENT,
     PAYMENT_AMOUNT,
     PAYMENTS,
+    EVENTS,
+    EVENT,
+    EVENT_RESEND,
     BALANCE,
     BALANCE_ENTRIES,
     PAYOUT_ACCOUNTS,

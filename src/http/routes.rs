@@ -12,9 +12,9 @@ use http::request::Parts;
 use http::{HeaderValue, Method};
 
 use super::paths::{
-    API, ASSET, BALANCE, BALANCE_ENTRIES, ICON, LOGO, OPENAPI, PAYMENT, PAYMENT_AMOUNT, PAYMENT_REQUEST,
-    PAYMENTS, PAYOUT, PAYOUT_ACCOUNTS, PAYOUT_CANCEL, PAYOUTS, START, WALLET_ENSURE, WALLET_LOOKUP,
-    WALLET_MESSAGE, WALLET_PAY, WALLET_TOPUP, WHATSAPP,
+    API, ASSET, BALANCE, BALANCE_ENTRIES, EVENT, EVENT_RESEND, EVENTS, ICON, LOGO, OPENAPI, PAYMENT,
+    PAYMENT_AMOUNT, PAYMENT_REQUEST, PAYMENTS, PAYOUT, PAYOUT_ACCOUNTS, PAYOUT_CANCEL, PAYOUTS, START,
+    WALLET_ENSURE, WALLET_LOOKUP, WALLET_MESSAGE, WALLET_PAY, WALLET_TOPUP, WHATSAPP,
 };
 use super::{Http, api, health, openapi, pages, whatsapp};
 use crate::http::request::context::RemoteAddr;
@@ -37,6 +37,9 @@ pub fn main(http: Arc<Http>, with_api: bool, with_pages: bool) -> Router {
             .route(PAYMENT, get(api::read::handle))
             .route(PAYMENT_AMOUNT, patch(api::correct::handle))
             .route(PAYMENTS, get(api::list::handle))
+            .route(EVENTS, get(api::events::list))
+            .route(EVENT, get(api::events::read))
+            .route(EVENT_RESEND, post(api::events::resend))
             .route(BALANCE, get(api::balance::handle))
             .route(BALANCE_ENTRIES, get(api::balance::entries))
             .route(PAYOUT_ACCOUNTS, get(api::payouts::accounts))

@@ -29,6 +29,7 @@ macro_rules! named {
 
 pub mod arrivals;
 pub mod counted_once;
+pub mod events;
 pub mod figures;
 pub mod payouts;
 mod snapshot;
@@ -131,8 +132,9 @@ macro_rules! approved_has_one_event {
             "(select count(*) from payments where status = 'approved' and kind <> 'topup')",
             ("payments", "p.id", "payments p where p.status = 'approved' and p.kind <> 'topup' and \
                  (select count(*) from events e join jobs j on j.subject_id = e.id and j.kind = 'deliver' \
-                 where e.payment_id = p.id) <> 1"),
-            ("events", "e.id", "events e join payments p on p.id = e.payment_id where p.status <> 'approved'"),
+                 where e.payment_id = p.id and e.kind = 'payment.approved') <> 1"),
+            ("events", "e.id", "events e join payments p on p.id = e.payment_id where e.kind = 'payment.approved' \
+                 and (p.status <> 'approved' or p.kind = 'topup')"),
         }
     };
 }

@@ -112,14 +112,10 @@ pub(super) async fn put_aside(app: &App, job: &Job, url: &str) {
     }
 }
 
-/// Ends the delivery of an approval whose payment was reversed: nobody delivers goods for money that went back.
-pub(super) async fn not_any_more(app: &App, job: &Job) {
-    if leave_unsent(app, job, "the payment was reversed").await {
-        tracing::info!(
-            business = job.business_id,
-            delivery = job.id,
-            "a webhook is no longer sent: its payment was reversed"
-        );
+/// Ends the delivery of an event that does not hold any more.
+pub(super) async fn not_any_more(app: &App, job: &Job, why: &str) {
+    if leave_unsent(app, job, why).await {
+        tracing::info!(business = job.business_id, delivery = job.id, why, "a webhook is no longer sent");
     }
 }
 

@@ -157,8 +157,8 @@ impl DeliveryDispatcher {
                 self.park(job, place);
                 continue;
             };
-            if input.reversed_at.is_some() {
-                self.not_any_more(job, place);
+            if let Some(why) = input.superseded() {
+                self.not_any_more(job, why, place);
                 continue;
             }
             let target = match target::address(&self.app, &input).await? {
@@ -207,14 +207,14 @@ impl DeliveryDispatcher {
         let mut next = Some(first);
         let mut has_waited = false;
         while let Some(piece) = next.take() {
-            let reversed = if has_waited { self.is_reversed(&piece).await } else { Some(false) };
+            let superseded = if has_waited { self.superseded(&piece).await } else { Ok(None) };
             has_waited = true;
             let is_late = self.stop.is_cancelled() || piece.claimed.elapsed() > self.wait_max;
-            let (took, answered) = if is_late || reversed.is_none() {
+            let (took, answered) = if is_late || superseded.is_err() {
                 self.give_back(piece, self.app.now());
                 (None, false)
-            } else if reversed == Some(true) {
-                self.not_any_more(piece.job, piece._place);
+            } else if let Ok(Some(why)) = superseded {
+                self.not_any_more(piece.job, why, piece._place);
                 (None, false)
             } else {
                 let result = deliver::post(&self.app, &piece.input, &piece.target).await;
@@ -237,24 +237,18 @@ impl DeliveryDispatcher {
         }
     }
 
-    /// Whether a payment was reversed while its approval waited for the host; `None` if that cannot be read
-    /// now.
-    async fn is_reversed(&self, piece: &Piece) -> Option<bool> {
-        match self.app.store.inputs(&[piece.input.event_id]).await {
-            Ok(inputs) => {
-                Some(inputs.get(&piece.input.event_id).is_some_and(|one| one.reversed_at.is_some()))
-            }
-            Err(error) => {
-                tracing::warn!(job = piece.job.id, %error, "a delivery was put off");
-                None
-            }
-        }
+    /// Why an event is not to be sent any more, as it is while it waited for the host; an error if that cannot be read now.
+    async fn superseded(&self, piece: &Piece) -> Result<Option<&'static str>, StoreError> {
+        let inputs = self.app.store.inputs(&[piece.input.event_id]).await.inspect_err(|error| {
+            tracing::warn!(job = piece.job.id, %error, "a delivery was put off");
+        })?;
+        Ok(inputs.get(&piece.input.event_id).and_then(DeliveryInput::superseded))
     }
 
-    fn not_any_more(self: &Arc<Self>, job: Job, place: OwnedSemaphorePermit) {
+    fn not_any_more(self: &Arc<Self>, job: Job, why: &'static str, place: OwnedSemaphorePermit) {
         let app = self.app.clone();
         self.tasks.spawn(async move {
-            deliver::not_any_more(&app, &job).await;
+            deliver::not_any_more(&app, &job, why).await;
             drop(place);
         });
     }

@@ -1,6 +1,6 @@
 //! Background work: claims due jobs, does them, and records their results. Jobs are deliveries of webhooks,
-//! messages to customers, decisions on alerts and second looks after corrections. Periodic tasks (sweep, seal,
-//! gauges) run here too.
+//! messages to customers, decisions on alerts and second looks after corrections. Events get their places here, and
+//! periodic tasks (sweep, seal, gauges) run here too.
 //!
 //! There is no leader and no heartbeat: any number of nodes may run this on one database. A job is held by its
 //! lease alone, and its result is written under its fence (`store::tables::jobs`). `app.wake` changes on the
@@ -16,6 +16,7 @@ mod hosts;
 mod jobs;
 mod messages;
 mod periodic;
+mod places;
 
 use std::sync::Arc;
 
@@ -50,6 +51,7 @@ pub async fn run(app: Arc<App>, verifier: Option<Arc<dyn Verifier>>, stop: Cance
     for kind in ops.kinds().iter().chain(&[JobKind::Message]) {
         loops.spawn(jobs::run(ops.clone(), *kind, stop.clone()));
     }
+    loops.spawn(places::run(app.clone(), stop.clone()));
     for task in periodic::ALL {
         loops.spawn(periodic::run(app.clone(), task, stop.clone()));
     }

@@ -97,7 +97,7 @@ impl Installation {
         command
     }
 
-    fn run(&self, arguments: &[&str], crash_at: Option<&str>) -> Output {
+    pub fn run(&self, arguments: &[&str], crash_at: Option<&str>) -> Output {
         let mut command = self.command(arguments);
         if let Some(point) = crash_at {
             command.env("TILLBELL_CRASH_AT", point);

@@ -26,6 +26,7 @@ mod counted_once;
 mod crashes;
 mod crowded;
 mod debit_mails;
+mod events;
 mod figures;
 mod finding;
 mod fished;

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use tillbell::domain::alert::AlertStatus;
+use tillbell::domain::event::EventKind;
 use tillbell::domain::matching::SUGGESTIONS_MAX;
 use tillbell::domain::merchant::Mode;
 use tillbell::domain::money::Money;
@@ -19,7 +20,7 @@ use tillbell::ops::alerts::take::take_alert;
 use tillbell::ops::payments::correct::{Corrected, correct_amount};
 use tillbell::ops::payments::reject::reject_payment;
 use tillbell::ops::payments::sweep::sweep;
-use tillbell::ops::webhooks::body::record;
+use tillbell::ops::webhooks::event::{Fact, record};
 
 use crate::counted_once::approve_on;
 use crate::harness::app::{ACCOUNT, LATER, START, TestApp, at, world};
@@ -47,20 +48,18 @@ on_both! {
         assert_eq!(deliveries.len(), 1);
     }
 
-    async fn an_event_that_a_pending_payment_has_already_is_told_as_a_fault(db: TestDatabase) {
+    async fn an_approval_that_was_told_before_it_was_made_is_told_as_a_fault(db: TestDatabase) {
         let (t, shop) = world(db).await;
         t.without_audit("a pending payment has an event");
         let payment = t.create(&shop, 5_000, "Halima Garba").await;
-        let (random, now) = (t.app.random.as_ref(), t.app.now());
-        let body = b"{}".to_vec();
-        let kind = "payment.expires_soon";
-        let steps = record(&t.app.store, random, shop.id, Some(payment.id), kind, body, now).await.unwrap();
+        let fact = Fact::of(&payment, EventKind::PaymentApproved, t.app.now());
+        let steps = record(&t.app, fact, |_| b"{}".to_vec()).await.unwrap();
         let unit = t.app.store.unit(shop.id).await.unwrap().steps(steps);
         assert!(t.app.store.apply(unit).await.unwrap().is_done());
         t.advance(LATER + Span::seconds(20));
         let outcome = t.ingest(&Alert::credit(ACCOUNT, 5_000, "Garba Halima", at()).text()).await;
         assert_eq!(outcome.status, AlertStatus::New, "{outcome:?}");
-        let told = "it already has a webhook event, and a payment may have only one";
+        let told = "has an event payment.approved already, and may have only one";
         assert!(outcome.reason.contains(told), "{outcome:?}");
         let again = decide_alert(&t.app, outcome.alert_id).await.unwrap_err();
         assert!(again.to_string().contains(told), "{again}");

@@ -12,13 +12,15 @@ use tillbell::app::App;
 use tillbell::clock::{Clock, ManualClock, SystemClock, SystemRandom};
 use tillbell::config::Config;
 use tillbell::domain::charges::{Charges, Quote, Schedule};
+use tillbell::domain::event::EventKind;
 use tillbell::domain::merchant::Mode;
 use tillbell::domain::money::Money;
 use tillbell::domain::payment::{Approval, Approver, PayerDetails, Payment, TransferRequest};
 use tillbell::domain::time::{Span, Timestamp};
 use tillbell::ops::merchants::businesses::{self, NewBusiness};
 use tillbell::ops::merchants::websites::{self, NewWebsite};
-use tillbell::ops::webhooks::body::{self, PAYMENT_APPROVED};
+use tillbell::ops::webhooks::body::{self, About};
+use tillbell::ops::webhooks::event::{self, Fact};
 use tillbell::store::tables::deliveries::Delivery;
 use tillbell::store::tables::payments;
 use tillbell::store::{Applied, IdKind, StoreOptions};
@@ -115,18 +117,15 @@ impl World {
         let now = self.app.now();
         let id = store.id(IdKind::Payment).await.unwrap();
         let payment = pending(id, self.business, url, website, now);
-        let body = body::payment_approved(&payment, None, None);
-        let steps = body::record(
-            store,
-            self.app.random.as_ref(),
-            self.business,
-            Some(id),
-            PAYMENT_APPROVED,
-            body.clone(),
-            now,
-        );
+        let mut body = Vec::new();
+        let fact = Fact::of(&payment, EventKind::PaymentApproved, now);
+        let steps = event::record(&self.app, fact, |id| {
+            body = body::payment_approved(id, About { payment: &payment, account: None, alert: None });
+            body.clone()
+        });
+        let steps = steps.await.unwrap();
         let unit = store.unit(self.business).await.unwrap();
-        let unit = unit.step(payments::add(&payment, None)).steps(steps.await.unwrap());
+        let unit = unit.step(payments::add(&payment, None)).steps(steps);
         assert!(matches!(store.apply(unit).await.unwrap(), Applied::Done(_)));
         Told { payment, body }
     }

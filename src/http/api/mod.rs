@@ -8,6 +8,7 @@
 pub mod balance;
 pub mod correct;
 pub mod create;
+pub mod events;
 pub mod list;
 mod once;
 mod payment;
@@ -115,6 +116,15 @@ impl Received {
     fn names_key(&self) -> bool {
         let name = b"api_key";
         matches!(&self.bytes, Ok(bytes) if bytes.windows(name.len()).any(|part| part == name))
+    }
+
+    /// For verbs that need no body: none is an empty object.
+    pub fn fields_if_any(&self) -> Result<Fields<'_>, BodyProblem> {
+        match &self.bytes {
+            Ok(bytes) if bytes.is_empty() => body::parse(b"{}"),
+            Err(BodyProblem::Empty) => body::parse(b"{}"),
+            _ => self.fields(),
+        }
     }
 
     pub fn fields(&self) -> Result<Fields<'_>, BodyProblem> {

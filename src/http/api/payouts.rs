@@ -20,7 +20,7 @@ use crate::http::Http;
 use crate::http::describe::fields::Field;
 use crate::http::describe::operation::{Body, Operation, Tag, Writer};
 use crate::http::paths::{PAYOUT, PAYOUT_ACCOUNTS, PAYOUT_CANCEL, PAYOUTS};
-use crate::http::request::body::{BodyProblem, Fields, parse};
+use crate::http::request::body::Fields;
 use crate::http::request::validate::Checker;
 use crate::http::response::code::{Code, FieldCode};
 use crate::http::response::error::ApiError;
@@ -359,11 +359,7 @@ fn refused(refusal: PayoutRefusal) -> ApiError {
 pub async fn cancel(State(http): State<Arc<Http>>, id: PayoutId, request: Request) -> Response {
     let received = Received::whole(request).await;
     // Nothing need be said beside the path.
-    let fields = match &received.bytes {
-        Ok(bytes) if bytes.is_empty() => parse(b"{}"),
-        Err(BodyProblem::Empty) => parse(b"{}"),
-        _ => received.fields(),
-    };
+    let fields = received.fields_if_any();
     let admitted = match admit_with_body(&http, &received, &fields, PAYOUT_CANCEL).await {
         Ok(admitted) => admitted,
         Err(response) => return response,

@@ -49,17 +49,19 @@ impl Writer {
 pub enum Tag {
     Payments,
     Wallet,
+    Events,
     Balance,
     Service,
 }
 
 impl Tag {
-    pub const ALL: [Tag; 4] = [Tag::Payments, Tag::Wallet, Tag::Balance, Tag::Service];
+    pub const ALL: [Tag; 5] = [Tag::Payments, Tag::Wallet, Tag::Events, Tag::Balance, Tag::Service];
 
     pub fn name(self) -> &'static str {
         match self {
             Tag::Payments => "Payments",
             Tag::Wallet => "Wallet",
+            Tag::Events => "Events",
             Tag::Balance => "Balance and payouts",
             Tag::Service => "The service",
         }
@@ -70,6 +72,7 @@ impl Tag {
         match self {
             Tag::Payments => "payments",
             Tag::Wallet => "wallet",
+            Tag::Events => "events",
             Tag::Balance => "balance",
             Tag::Service => "service",
         }
@@ -85,6 +88,10 @@ impl Tag {
             Tag::Wallet => {
                 "Customers pay from a wallet that belongs to their phone number, and confirm each payment with a PIN on a \
                  page of ours. The operator enables the wallet for each business; live keys only."
+            }
+            Tag::Events => {
+                "What your webhooks told, in one order that never changes: a program that lost webhooks catches up. Do not \
+                 rely on knowing every event: ignore those that you do not know."
             }
             Tag::Balance => {
                 "What the operator owes you, and how it comes to your bank account. Live keys only: test payments have no \

@@ -58,12 +58,15 @@ codes! {
     PaymentNotFound = "payment_not_found", NOT_FOUND;
     WalletNotFound = "wallet_not_found", NOT_FOUND;
     PayoutNotFound = "payout_not_found", NOT_FOUND;
+    EventNotFound = "event_not_found", NOT_FOUND;
+    EventTooOld = "event_too_old", NOT_FOUND;
     MethodNotAllowed = "method_not_allowed", METHOD_NOT_ALLOWED;
     RequestTimeout = "request_timeout", REQUEST_TIMEOUT;
     RequestInProgress = "request_in_progress", CONFLICT;
     PayoutAccountTooNew = "payout_account_too_new", CONFLICT;
     PayoutFinished = "payout_finished", CONFLICT;
     PayoutBeingPaid = "payout_being_paid", CONFLICT;
+    EventSuperseded = "event_superseded", CONFLICT;
     BodyTooLarge = "body_too_large", PAYLOAD_TOO_LARGE;
     UnsupportedMediaType = "unsupported_media_type", UNSUPPORTED_MEDIA_TYPE;
     InvalidFields = "invalid_fields", UNPROCESSABLE_ENTITY;

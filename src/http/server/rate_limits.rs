@@ -203,6 +203,7 @@ impl RateCounter {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::event::Chosen;
     use std::net::Ipv4Addr;
 
     fn business(id: i64) -> CounterKey {
@@ -270,6 +271,7 @@ mod tests {
             wallet_enabled: true,
             rate_limit: None,
             wallet_rate_limit: None,
+            events: Chosen::default(),
             schedule: crate::domain::charges::Schedule::DEFAULT,
             created_at: crate::domain::time::Timestamp(0),
             version: 1,

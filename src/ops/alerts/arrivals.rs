@@ -12,6 +12,7 @@ use crate::domain::payment::{Payment, Status};
 use crate::domain::same_transfer::interval;
 use crate::domain::time::Timestamp;
 use crate::ops::OpError;
+use crate::ops::webhooks::chosen;
 use crate::store::tables::arrivals;
 use crate::store::{IdKind, Step};
 
@@ -35,7 +36,10 @@ pub(super) async fn told(
         return Ok(Vec::new());
     }
     let id = app.store.id(IdKind::Arrival).await?;
-    Ok(arrivals::add(&Arrival { id, ..arrival }, payment).to_vec())
+    let arrival = Arrival { id, ..arrival };
+    let mut steps = arrivals::add(&arrival, payment).to_vec();
+    steps.extend(chosen::arrived(app, &arrival, payment).await?);
+    Ok(steps)
 }
 
 /// The payment that it waits for. A mail that leaves a doubt about itself, or money that may have gone again, tells

@@ -8,6 +8,7 @@
 
 use crate::app::App;
 use crate::domain::alert::{AlertRow, AlertStatus, Direction};
+use crate::domain::event::EventKind;
 use crate::domain::message::MessageKind;
 use crate::domain::money::{Money, naira};
 use crate::domain::payment::{Kind, Payment};
@@ -15,15 +16,18 @@ use crate::domain::same_transfer::{
     holding_account_of, is_before, is_fee, is_forwarded, is_timed, may_be_on_one_account,
     may_be_the_same_money, takes_back, takes_money,
 };
+use crate::domain::time::Timestamp;
 use crate::domain::told_before::{REVERSED_BY, has_paid_once};
 use crate::ops::alerts::taken_back::{concerned_by, told_again};
 use crate::ops::messages::outbox::{self, By, NOTES_VALID, Note};
 use crate::ops::payouts::from_alert::named_payout;
 use crate::ops::wallet_payments::topup::tell_reversed;
 use crate::ops::wallets::find::known_wallet;
+use crate::ops::webhooks::body::{self, About, AlertNote};
+use crate::ops::webhooks::event::{self, Fact};
 use crate::ops::{OpError, RACES_MAX, given_reason};
 use crate::store::tables::settlements::{self, EntryNote};
-use crate::store::tables::{acts, alerts, payments};
+use crate::store::tables::{acts, alerts, events, payments};
 use crate::store::{Applied, IdKind, Step};
 
 /// What a person asks for.
@@ -275,6 +279,8 @@ async fn mirror(app: &App, ask: &Reverse<'_>, reversal: &Reversal) -> Result<Opt
         unit = unit.step(alerts::unmatched_again(credit, status, &why));
         unit = unit.steps(reversal.undoing.as_ref().map(|undoing| alerts::undid(undoing, credit.id)));
     }
+    let after =
+        Payment { reversed_at: Some(now), updated_at: now, version: payment.version + 1, ..payment.clone() };
     let told = match (payment.wallet_id, payment.kind) {
         (Some(wallet_id), Kind::Wallet) => tell_customer(app, payment, wallet_id).await?,
         (Some(wallet_id), Kind::Topup) => tell_reversed(app, wallet_id, payment).await?,
@@ -292,6 +298,7 @@ async fn mirror(app: &App, ask: &Reverse<'_>, reversal: &Reversal) -> Result<Opt
             }),
         )
         .steps(told)
+        .steps(announce(app, ask, reversal, &after, now).await?)
         .step(payments::reversed(payment, now))
         .step(settlements::reversed(settlement_id, now, ask.reason, ask.undoing_alert))
         .step(settlements::forget_keys(settlement_id))
@@ -300,16 +307,40 @@ async fn mirror(app: &App, ask: &Reverse<'_>, reversal: &Reversal) -> Result<Opt
         .step(acts::record_of(payment.business_id, act, ask.operator, "reverse", &subject, &why, now));
     match app.store.apply(unit).await? {
         Applied::Done(_) => {
+            app.wake_workers();
             tracing::info!(transaction_id = payment.transaction_id, reason = ask.reason, "payment reversed");
-            Ok(Some(Payment {
-                reversed_at: Some(now),
-                updated_at: now,
-                version: payment.version + 1,
-                ..payment.clone()
-            }))
+            Ok(Some(after))
+        }
+        Applied::ConstraintViolation { statement } if events::is_second(statement) => {
+            Err(event::was_told(&payment.transaction_id, EventKind::PaymentReversed))
         }
         Applied::Conflict { .. } | Applied::ConstraintViolation { .. } => Ok(None),
     }
+}
+
+/// What the merchant's programs are told, where they were told of the approval, too: of a top-up only by choice.
+async fn announce(
+    app: &App,
+    ask: &Reverse<'_>,
+    reversal: &Reversal,
+    after: &Payment,
+    now: Timestamp,
+) -> Result<Vec<Step>, OpError> {
+    if after.kind == Kind::Topup && !was_told_of(app, after).await? {
+        return Ok(Vec::new());
+    }
+    let accounts = app.directory.accounts().await?;
+    let account = accounts.iter().find(|account| Some(account.id) == after.account_id);
+    let note = reversal.credit.as_ref().map(AlertNote::of);
+    let about = About { payment: after, account, alert: note.as_ref() };
+    let fact = Fact::of(after, EventKind::PaymentReversed, now);
+    Ok(event::record(app, fact, |id| body::payment_reversed(id, about, ask.reason, now)).await?.to_vec())
+}
+
+/// Whether programs were told that the top-up's money came.
+async fn was_told_of(app: &App, topup: &Payment) -> Result<bool, OpError> {
+    let told = app.store.deliveries_of_payment(topup.id).await?;
+    Ok(told.iter().any(|one| one.event == EventKind::WalletToppedUp.as_str()))
 }
 
 /// The customer of a wallet payment has the money back.

@@ -9,6 +9,7 @@ use crate::app::App;
 use crate::domain::account::ReceivingAccount;
 use crate::domain::alert::{AlertRow, AlertStatus};
 use crate::domain::arrival::ArrivalEnd;
+use crate::domain::event::EventKind;
 use crate::domain::ledger::Entry;
 use crate::domain::matching::Beneficiary;
 use crate::domain::message::MessageKind;
@@ -19,7 +20,9 @@ use crate::ops::OpError;
 use crate::ops::messages::outbox::{self, By, NOTES_VALID, Note};
 use crate::ops::wallet_payments::topup::wallet_doubt;
 use crate::ops::wallets::find::{known_wallet, limits};
-use crate::ops::webhooks::body::{self, AlertNote, PAYMENT_APPROVED};
+use crate::ops::webhooks::body::{self, About, AlertNote};
+use crate::ops::webhooks::chosen;
+use crate::ops::webhooks::event::{self, Fact};
 use crate::store::tables::jobs::{self, JobKind};
 use crate::store::tables::settlements::{self, EntryNote, ProvenName, Settlement};
 use crate::store::tables::{acts, alerts, arrivals, events, payments, wallets};
@@ -157,7 +160,7 @@ pub async fn settle(app: &App, s: &Settling<'_>) -> Result<Settled, OpError> {
             Ok(Settled::Lost)
         }
         Applied::ConstraintViolation { statement } if events::is_second(statement) => {
-            Err(body::has_an_event(&after.transaction_id))
+            Err(event::was_told(&after.transaction_id, EventKind::PaymentApproved))
         }
         // Another telling of the transfer was settled at this moment: look again, and see it.
         Applied::ConstraintViolation { statement } => {
@@ -210,27 +213,18 @@ async fn credit(app: &App, s: &Settling<'_>, after: &Payment) -> Result<Option<C
         text: None,
         valid_until: now + NOTES_VALID,
     };
-    let told = outbox::compose(app, &note, By::Workers).await?.steps;
+    let mut told = outbox::compose(app, &note, By::Workers).await?.steps;
+    told.extend(chosen::topped_up(app, after, s.account, &AlertNote::of(s.alert)).await?);
     let entry = Entry::topup(wallet_id, received).map_err(unbalanced)?;
     Ok(Some(Credited { entry, guard, told }))
 }
 
 /// The event for the merchant and the job that delivers it.
 async fn announce(app: &App, s: &Settling<'_>, after: &Payment) -> Result<Vec<Step>, OpError> {
-    let note = AlertNote {
-        payer_bank: s.alert.facts.payer_bank.clone(),
-        payer_account: s.alert.facts.payer_account_number.clone(),
-        from: s.alert.mail_from.clone(),
-        subject: s.alert.subject.clone(),
-        received_at: Some(s.alert.first_seen),
-        message_id: s.alert.message_id.clone(),
-    };
-    let body = body::payment_approved(after, Some(s.account), Some(&note));
-    let random = app.random.as_ref();
-    let (business, now) = (after.business_id, app.now());
-    let steps =
-        body::record(&app.store, random, business, Some(after.id), PAYMENT_APPROVED, body, now).await?;
-    Ok(steps.to_vec())
+    let note = AlertNote::of(s.alert);
+    let about = About { payment: after, account: Some(s.account), alert: Some(&note) };
+    let fact = Fact::of(after, EventKind::PaymentApproved, app.now());
+    Ok(event::record(app, fact, |id| body::payment_approved(id, about)).await?.to_vec())
 }
 
 async fn operator_steps(

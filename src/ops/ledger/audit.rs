@@ -13,7 +13,7 @@ use super::check::{Check, Found};
 use super::seal::seal_hash;
 use crate::app::App;
 use crate::ops::OpError;
-use crate::store::audit::{CHECKS, Clause, arrivals, counted_once, figures, payouts};
+use crate::store::audit::{CHECKS, Clause, arrivals, counted_once, events, figures, payouts};
 
 /// Seals verified per read.
 const SEALS_PER_READ: usize = 200;
@@ -23,8 +23,8 @@ pub async fn audit(app: &App) -> Result<Vec<Check>, OpError> {
 }
 
 fn clauses() -> Vec<Clause> {
-    let further = counted_once::CHECKS.into_iter().chain(figures::CHECKS).chain(payouts::CHECKS);
-    CHECKS.into_iter().chain(further).chain(arrivals::CHECKS).collect()
+    let first = CHECKS.into_iter().chain(counted_once::CHECKS).chain(events::CHECKS);
+    first.chain(figures::CHECKS).chain(payouts::CHECKS).chain(arrivals::CHECKS).collect()
 }
 
 /// How many clauses there are.
@@ -104,6 +104,10 @@ pub fn what_to_do(check: &str) -> &'static str {
             "Merchants may have missed the webhooks of these payments, or had webhooks of payments that are not approved. \
              Look at each with `payment show`, and tell the merchants yourself."
         }
+        "reversed_has_one_event" => {
+            "Merchants may have missed the webhooks that the money of these payments went back, or had them of payments \
+             that were not reversed. Look at each with `payment show`, and tell the merchants yourself."
+        }
         "reversals_mirror" => {
             "These settlements were not reversed exactly. Compare their entries of kind settlement and reversal."
         }
@@ -122,6 +126,10 @@ pub fn what_to_do(check: &str) -> &'static str {
         "events_agree_with_entries" => {
             "Merchants received webhooks with figures that differ from the ledger. Compare the webhook bodies of \
              these events with their entries, and tell the merchants."
+        }
+        "events_have_one_place" => {
+            "Programs that read events in their order may miss these, or see others than they were sent. Compare the \
+             tables events, event_places and unplaced_events with your last backup."
         }
         "figures_agree_with_facts" => {
             "The figures that these businesses are shown differ from their payments. No money is affected. Tell them \

@@ -7,6 +7,7 @@ use zeroize::Zeroizing;
 
 use crate::app::App;
 use crate::domain::charges::{RATE_WHOLE, Schedule};
+use crate::domain::event::Chosen;
 use crate::domain::merchant::Business;
 use crate::domain::money::{Money, naira};
 use crate::domain::notice::NoticeKind;
@@ -106,6 +107,8 @@ pub struct BusinessChange {
     pub rate_limit: Option<Option<i64>>,
     pub wallet_rate_limit: Option<Option<i64>>,
     pub charges: ChargeChange,
+    /// What its programs are told of; all else is switched off.
+    pub events: Option<Chosen>,
     /// What members are told by mail; all else is switched off.
     pub notices: Option<Vec<NoticeKind>>,
 }
@@ -280,6 +283,7 @@ pub(in crate::ops) async fn made_business(
             wallet_enabled: false,
             rate_limit: None,
             wallet_rate_limit: None,
+            events: Chosen::default(),
             schedule: new.charges.of(Schedule::DEFAULT, app.config.payments.max_amount)?,
             created_at: now,
             version: 1,
@@ -419,6 +423,7 @@ fn changed(app: &App, old: &Business, change: &BusinessChange) -> Result<Busines
         wallet_enabled: change.wallet_enabled.unwrap_or(old.wallet_enabled),
         rate_limit: limit(change.rate_limit, old.rate_limit)?,
         wallet_rate_limit: limit(change.wallet_rate_limit, old.wallet_rate_limit)?,
+        events: change.events.clone().unwrap_or_else(|| old.events.clone()),
         schedule: change.charges.of(old.schedule, app.config.payments.max_amount)?,
         created_at: old.created_at,
         version: old.version,
@@ -441,11 +446,16 @@ fn told(old: &Business, new: &Business) -> String {
         ("wallet", both(&|one| switch(one.wallet_enabled))),
         ("rate_limit", both(&|one| rate(one.rate_limit))),
         ("wallet_rate_limit", both(&|one| rate(one.wallet_rate_limit))),
+        ("events", both(&|one| events_in_words(&one.events))),
         ("charges", both(&|one| in_words(&one.schedule))),
     ];
     let changed = parts.iter().filter(|(_, (from, to))| from != to);
     let told: Vec<String> = changed.map(|(name, (from, to))| format!("{name} from {from} to {to}")).collect();
     told.join(", ")
+}
+
+fn events_in_words(events: &Chosen) -> String {
+    if events.is_empty() { "none".to_owned() } else { events.to_string() }
 }
 
 /// Charges as a person says them.

@@ -12,6 +12,7 @@ use crate::domain::matching::Beneficiary;
 use crate::domain::money::Money;
 use crate::domain::name::Folded;
 use crate::domain::payment::{CORRECTIONS_WINDOW, CorrectRefusal, Kind, Payment};
+use crate::ops::webhooks::chosen;
 use crate::ops::{OpError, RACES_MAX};
 use crate::store::tables::jobs::{self, JobKind};
 use crate::store::tables::{corrections, payments};
@@ -66,6 +67,8 @@ pub(super) async fn correct_noted(
         }
         let shown = view(app, after).await?;
         let after = &shown.payment;
+        let correction_id = app.store.id(IdKind::Correction).await?;
+        let told = chosen::corrected(app, &before, after, correction_id).await?;
         let mut unit = app
             .store
             .unit(after.business_id)
@@ -73,7 +76,7 @@ pub(super) async fn correct_noted(
             .step(corrections::count_correction(after.business_id, &recent))
             .step(payments::corrected(&before, after))
             .steps(move_rows(&before, after))
-            .step(corrections::add_correction(app.store.id(IdKind::Correction).await?, &before, after))
+            .step(corrections::add_correction(correction_id, &before, after))
             .step(jobs::enqueue(
                 app.store.id(IdKind::Job).await?,
                 JobKind::Rematch,
@@ -82,7 +85,7 @@ pub(super) async fn correct_noted(
                 now,
                 now,
             ));
-        unit = unit.steps(noted(&before, after));
+        unit = unit.steps(told).steps(noted(&before, after));
         if let Some(remember) = remember {
             unit = unit.step(remember.step(&shown));
         }

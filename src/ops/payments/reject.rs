@@ -4,6 +4,7 @@ use crate::app::App;
 use crate::domain::arrival::ArrivalEnd;
 use crate::domain::intent::IntentEnd;
 use crate::domain::payment::{Payment, Status};
+use crate::ops::webhooks::chosen;
 use crate::ops::{OpError, RACES_MAX, given_reason};
 use crate::store::IdKind;
 use crate::store::tables::{acts, arrivals, intents, payments};
@@ -52,6 +53,7 @@ pub async fn reject_payment(
             .steps(ended)
             .step(payments::rejected(&payment, &after))
             .step(arrivals::end_of_payment(payment.id, ArrivalEnd::Rejected, now))
+            .steps(chosen::rejected(app, &after).await?)
             .step(acts::record_of(business_id, act, operator, "reject", &subject, reason, now));
         if app.store.apply(unit).await?.is_done() {
             app.wake_workers();

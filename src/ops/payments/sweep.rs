@@ -10,6 +10,7 @@ use crate::domain::account::ReceivingAccount;
 use crate::domain::payment::Payment;
 use crate::domain::time::{Span, Timestamp};
 use crate::ops::OpError;
+use crate::ops::webhooks::chosen;
 use crate::store::tables::alerts::alike::WaitingMails;
 use crate::store::tables::{alerts, idempotency, mailboxes, messages, payment_names, payments};
 
@@ -59,8 +60,9 @@ pub async fn sweep(app: &App) -> Result<SweepReport, OpError> {
             };
             let rejected = match payment.reject(REASON, true, now) {
                 Ok(after) if !undecided => {
-                    let unit =
-                        app.store.unit(payment.business_id).await?.step(payments::rejected(payment, &after));
+                    let unit = app.store.unit(payment.business_id).await?;
+                    let told = chosen::rejected(app, &after).await?;
+                    let unit = unit.step(payments::rejected(payment, &after)).steps(told);
                     app.store.apply(unit).await?.is_done()
                 }
                 _ => false,
@@ -74,6 +76,9 @@ pub async fn sweep(app: &App) -> Result<SweepReport, OpError> {
         if !full {
             break;
         }
+    }
+    if report.rejected > 0 {
+        app.wake_workers();
     }
     forget(app, now).await?;
     Ok(report)

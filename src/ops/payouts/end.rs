@@ -11,6 +11,7 @@ use crate::domain::payout::{PaidStep, Payout, PayoutEnd, PayoutStatus, REFERENCE
 use crate::domain::text::is_plain_line;
 use crate::domain::time::Timestamp;
 use crate::ops::notices::payouts::payout_changed;
+use crate::ops::webhooks::chosen;
 use crate::ops::{OpError, RACES_MAX, given_reason};
 use crate::store::tables::payouts::PayoutRow;
 use crate::store::tables::settlements::{self, EntryNote};
@@ -275,5 +276,6 @@ async fn end_steps(
     let mut steps = vec![payouts::end(&before.payout, payout.status, end)];
     steps.extend(settlements::post(&note, &entry));
     steps.extend(payout_changed(app, payout, &told).await?);
+    steps.extend(chosen::payout_ended(app, payout).await?);
     Ok(steps)
 }

@@ -345,7 +345,7 @@ async fn weigh_wrong(app: &App, intent: &Intent, taken: &Try) -> Result<Wrong, O
     } else {
         let first = intents::count_last_wrong(intent, now);
         match ending(app, intent, IntentEnd::WrongPins, first, now).await? {
-            Some(both) => steps.extend(both),
+            Some(ending) => steps.extend(ending),
             // The payment ended at this moment, and its intent with it: the Unit is lost, read again.
             None => steps.push(intents::count_last_wrong(intent, now)),
         }

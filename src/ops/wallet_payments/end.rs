@@ -8,6 +8,7 @@ use crate::app::App;
 use crate::domain::intent::{Intent, IntentEnd, IntentState};
 use crate::domain::time::Timestamp;
 use crate::ops::OpError;
+use crate::ops::webhooks::chosen;
 use crate::store::Step;
 use crate::store::tables::{intents, payments};
 
@@ -15,20 +16,24 @@ use crate::store::tables::{intents, payments};
 const BATCH: usize = 500;
 const BATCHES_MAX: usize = 20;
 
-/// The steps that end an intent and reject its payment; `first` ends the intent's row.
+/// The steps that end an intent, reject its payment and tell of it; `first` ends the intent's row.
 pub(in crate::ops) async fn ending(
     app: &App,
     intent: &Intent,
     end: IntentEnd,
     first: Step,
     now: Timestamp,
-) -> Result<Option<[Step; 2]>, OpError> {
+) -> Result<Option<Vec<Step>>, OpError> {
     let payment = app.store.payment(intent.payment_id).await?;
     let payment =
         payment.ok_or_else(|| OpError::Fault(format!("payment {} is missing", intent.payment_id)))?;
     let swept = end == IntentEnd::Expired;
-    let rejected = payment.reject(end.reject_reason().unwrap_or_default(), swept, now);
-    Ok(rejected.ok().map(|after| [first, payments::rejected(&payment, &after)]))
+    let Ok(after) = payment.reject(end.reject_reason().unwrap_or_default(), swept, now) else {
+        return Ok(None);
+    };
+    let mut steps = vec![first, payments::rejected(&payment, &after)];
+    steps.extend(chosen::rejected(app, &after).await?);
+    Ok(Some(steps))
 }
 
 /// Ends a waiting intent. `false`: it has ended already.
@@ -42,6 +47,7 @@ pub async fn end_intent(app: &App, intent: &Intent, end: IntentEnd) -> Result<bo
     let unit = app.store.unit(intent.business_id).await?.steps(steps);
     let done = app.store.apply(unit).await?.is_done();
     if done {
+        app.wake_workers();
         tracing::info!(intent = intent.id, end = end.as_str(), "intent ended");
     }
     Ok(done)

@@ -7,6 +7,7 @@
 use super::end::known_intent;
 use crate::app::App;
 use crate::crash;
+use crate::domain::event::EventKind;
 use crate::domain::intent::{Intent, IntentState};
 use crate::domain::ledger::Entry;
 use crate::domain::message::MessageKind;
@@ -16,7 +17,8 @@ use crate::domain::time::Timestamp;
 use crate::domain::wallet::{Wallet, WalletStatus};
 use crate::ops::messages::outbox::{self, By, NOTES_VALID, Note};
 use crate::ops::wallets::find::{known_wallet, limits};
-use crate::ops::webhooks::body::{self, PAYMENT_APPROVED};
+use crate::ops::webhooks::body::{self, About};
+use crate::ops::webhooks::event::{self, Fact};
 use crate::ops::{OpError, RACES_MAX};
 use crate::store::tables::settlements::{self, EntryNote, Settlement};
 use crate::store::tables::wallets::{self, Spending};
@@ -89,7 +91,7 @@ pub(in crate::ops) async fn settle(
                 tracing::debug!(intent = intent.id, statement, "somebody was faster");
             }
             Applied::ConstraintViolation { statement } if events::is_second(statement) => {
-                return Err(body::has_an_event(&after.transaction_id));
+                return Err(event::was_told(&after.transaction_id, EventKind::PaymentApproved));
             }
             Applied::ConstraintViolation { statement } => {
                 tracing::warn!(intent = intent.id, statement, "the database refused a wallet payment");
@@ -167,11 +169,10 @@ async fn unit(app: &App, d: &Debit<'_>) -> Result<Option<(Unit, Payment)>, OpErr
         daily: limits(app, d.wallet).daily,
         now,
     };
-    let random = app.random.as_ref();
-    let body = body::payment_approved(&after, None, None);
     let business = after.business_id;
-    let told =
-        body::record(&app.store, random, business, Some(after.id), PAYMENT_APPROVED, body, now).await?;
+    let fact = Fact::of(&after, EventKind::PaymentApproved, now);
+    let about = About { payment: &after, account: None, alert: None };
+    let told = event::record(app, fact, |id| body::payment_approved(id, about)).await?;
     let unit = app
         .store
         .unit(business)

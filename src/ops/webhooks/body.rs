@@ -2,32 +2,26 @@
 //!
 //! `payment.approved` has the fields of contract/webhooks.md#h3 in that order, amounts as JSON numbers with
 //! two decimals, null fields kept. `name_mismatch` is always there: a receiver that looks for it
-//! should not have to know that only mismatches carry it. `webhook.test` is an addition of ours.
-//! Nothing is sent here; `record` gives the steps that put an event and its job into a Unit.
+//! should not have to know that only mismatches carry it. Other events about a payment have the same fields, and their own
+//! before `timestamp`. `webhook.test` is an addition of ours.
+//! `id` is the `webhook-id`. Nothing is sent here; `event` puts bodies into Units.
 
-use schemars::JsonSchema;
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 
-use crate::clock::Random;
 use crate::domain::account::ReceivingAccount;
+use crate::domain::alert::AlertRow;
+use crate::domain::arrival::Arrival;
+use crate::domain::event::EventKind;
+use crate::domain::intent::reject_word;
 use crate::domain::merchant::Mode;
-use crate::domain::money::Money;
+use crate::domain::money::{CURRENCY, Money};
 use crate::domain::payment::{Kind, Payment};
+use crate::domain::payout::{Payout, PayoutEnd};
 use crate::domain::time::Timestamp;
-use crate::ops::OpError;
-use crate::store::tables::events::{self, Event};
-use crate::store::tables::jobs::{self, JobKind};
-use crate::store::{IdKind, Step, Store, StoreError};
 use crate::wire::{JsonMoney, JsonTime, encode};
-
-/// Event sent when a payment was approved (contract/webhooks.md#h1).
-pub const PAYMENT_APPROVED: &str = "payment.approved";
-/// Event an operator or merchant sends to try a target.
-pub const WEBHOOK_TEST: &str = "webhook.test";
-
-const BASE62: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-/// 62^22 is more than 2^128.
-const WEBHOOK_ID_CHARS: usize = 22;
 
 /// What the alert that funded a transfer tells the merchant.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -43,22 +37,36 @@ pub struct AlertNote {
     pub message_id: Option<String>,
 }
 
-/// The body of `payment.approved`.
+impl AlertNote {
+    pub fn of(alert: &AlertRow) -> AlertNote {
+        AlertNote {
+            payer_bank: alert.facts.payer_bank.clone(),
+            payer_account: alert.facts.payer_account_number.clone(),
+            from: alert.mail_from.clone(),
+            subject: alert.subject.clone(),
+            received_at: Some(alert.first_seen),
+            message_id: alert.message_id.clone(),
+        }
+    }
+}
+
+/// A payment in an event.
 #[derive(Serialize, JsonSchema)]
-#[schemars(rename = "PaymentApproved")]
-pub struct Approved<'a> {
-    #[schemars(extend("const" = PAYMENT_APPROVED))]
+#[schemars(rename = "PaymentEvent")]
+pub struct PaymentBody<'a> {
     event: &'static str,
+    /// The event's, the same as `webhook-id`.
+    id: &'a str,
     transaction_id: &'a str,
     /// Wallet payments only: your `order_reference`.
     #[serde(skip_serializing_if = "Option::is_none")]
     external_reference: Option<&'a str>,
-    #[schemars(extend("const" = "approved"))]
+    /// Of the payment at that time; `reversed` where its money went back.
     status: &'static str,
     /// What the customer was asked to pay, with the charges that they pay. Never send it back as `new_amount`.
     amount: JsonMoney,
-    /// What arrived; reconcile with this one.
-    received_amount: JsonMoney,
+    /// What arrived; reconcile with this one. Null as long as nothing did.
+    received_amount: Option<JsonMoney>,
     /// As you sent it.
     payer_name: &'a str,
     /// The payer's bank from the alert, else as you sent it.
@@ -77,13 +85,31 @@ pub struct Approved<'a> {
     /// `live` or `test`: check it before you deliver.
     #[schemars(extend("enum" = Mode::ALL.map(Mode::as_str)))]
     mode: &'static str,
-    /// When it was approved.
+    /// True of a test payment; a live one's body has no such field.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    test: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reversed_at: Option<JsonTime>,
+    /// The operator's, of a reversal.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reject_reason: Option<&'a str>,
+    /// What was asked for before a correction.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    previous_amount: Option<JsonMoney>,
+    /// The bank's time of money that waits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    occurred_at: Option<JsonTime>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    wallet_id: Option<i64>,
+    /// When it happened.
     timestamp: JsonTime,
     email_data: EmailData<'a>,
 }
 
 #[derive(Serialize, JsonSchema)]
-#[schemars(rename = "ApprovedCharges")]
+#[schemars(rename = "EventCharges")]
 struct ChargesBody {
     percentage: JsonMoney,
     fixed: JsonMoney,
@@ -113,20 +139,117 @@ struct EmailData<'a> {
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "WebhookTest")]
 pub struct TestBody<'a> {
-    #[schemars(extend("const" = WEBHOOK_TEST))]
+    #[schemars(extend("const" = EventKind::WebhookTest.as_str()))]
     event: &'static str,
+    id: &'a str,
     business_id: i64,
     message: &'a str,
     timestamp: JsonTime,
 }
 
-/// The body of `payment.approved` for a payment that was just approved. `alert` is what funded a
-/// transfer; a wallet payment has none, and its bank fields are null.
-pub fn payment_approved(
-    payment: &Payment,
-    account: Option<&ReceivingAccount>,
-    alert: Option<&AlertNote>,
-) -> Vec<u8> {
+/// The payment that an event is about, as it is after the fact.
+#[derive(Clone, Copy)]
+pub struct About<'a> {
+    pub payment: &'a Payment,
+    pub account: Option<&'a ReceivingAccount>,
+    /// What funded a transfer. A wallet payment has none, and its bank fields are null.
+    pub alert: Option<&'a AlertNote>,
+}
+
+/// The body of `payment.approved` for a payment that was just approved.
+pub fn payment_approved(id: &str, about: About<'_>) -> Vec<u8> {
+    let payment = about.payment;
+    let at = payment.approved_at.unwrap_or(payment.updated_at);
+    let received_amount = Some(JsonMoney(payment.received.unwrap_or(payment.amount)));
+    encode(&PaymentBody { received_amount, ..of_payment(id, EventKind::PaymentApproved, about, at) })
+}
+
+/// The body of `payment.reversed`: the payment is `approved` for ever, and its money went back.
+pub fn payment_reversed(id: &str, about: About<'_>, reason: &str, at: Timestamp) -> Vec<u8> {
+    let body = of_payment(id, EventKind::PaymentReversed, about, at);
+    encode(&PaymentBody { status: "reversed", reversed_at: Some(JsonTime(at)), reason: Some(reason), ..body })
+}
+
+/// The body of `payment.rejected`, with the word that the API has for it.
+pub fn payment_rejected(id: &str, about: About<'_>) -> Vec<u8> {
+    let payment = about.payment;
+    let reject_reason = reject_word(payment);
+    let at = payment.rejected_at.unwrap_or(payment.updated_at);
+    encode(&PaymentBody { reject_reason, ..of_payment(id, EventKind::PaymentRejected, about, at) })
+}
+
+/// The body of `payment.amount_corrected`: what was asked for before, too.
+pub fn payment_amount_corrected(id: &str, about: About<'_>, previous: Money) -> Vec<u8> {
+    let previous_amount = Some(JsonMoney(previous));
+    let at = about.payment.updated_at;
+    encode(&PaymentBody { previous_amount, ..of_payment(id, EventKind::PaymentAmountCorrected, about, at) })
+}
+
+/// The body of `payment.late`, `payment.underpaid` and `payment.overpaid`: what came, and nothing of whose money it is.
+pub fn money_arrived(id: &str, kind: EventKind, about: About<'_>, arrival: &Arrival) -> Vec<u8> {
+    let occurred_at = Some(JsonTime(arrival.occurred_at));
+    let received_amount = Some(JsonMoney(arrival.received));
+    let body = of_payment(id, kind, about, arrival.made_at);
+    encode(&PaymentBody { received_amount, occurred_at, ..body })
+}
+
+/// The body of `wallet.topped_up`, of the top-up that brought the money.
+pub fn wallet_topped_up(id: &str, about: About<'_>) -> Vec<u8> {
+    let payment = about.payment;
+    let wallet_id = payment.wallet_id;
+    let at = payment.approved_at.unwrap_or(payment.updated_at);
+    encode(&PaymentBody { wallet_id, ..of_payment(id, EventKind::WalletToppedUp, about, at) })
+}
+
+/// A payout in an event.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "PayoutEvent")]
+pub struct PayoutBody<'a> {
+    event: &'static str,
+    /// The event's, the same as `webhook-id`.
+    id: &'a str,
+    payout_id: i64,
+    status: &'static str,
+    amount: JsonMoney,
+    #[schemars(extend("const" = CURRENCY))]
+    currency: &'static str,
+    payout_account_id: i64,
+    /// Your own.
+    reference: Option<&'a str>,
+    /// Stands in the narration of the bank's transfer.
+    transfer_reference: &'a str,
+    /// The bank's own, where it gave one.
+    bank_reference: Option<&'a str>,
+    /// Why it was refused.
+    reason: Option<&'a str>,
+    mode: &'static str,
+    created_at: JsonTime,
+    timestamp: JsonTime,
+}
+
+/// The body of `payout.paid` and `payout.refused`.
+pub fn payout_ended(id: &str, kind: EventKind, payout: &Payout, end: &PayoutEnd) -> Vec<u8> {
+    encode(&PayoutBody {
+        event: kind.as_str(),
+        id,
+        payout_id: payout.id,
+        status: payout.status.as_str(),
+        amount: JsonMoney(payout.amount),
+        currency: CURRENCY,
+        payout_account_id: payout.account_id,
+        reference: payout.reference.as_deref(),
+        transfer_reference: &payout.code,
+        bank_reference: end.bank_reference.as_deref(),
+        reason: end.reason.as_deref(),
+        mode: Mode::Live.as_str(),
+        created_at: JsonTime(payout.created_at),
+        timestamp: JsonTime(end.at),
+    })
+}
+
+/// What all events about payments have.
+fn of_payment<'a>(id: &'a str, kind: EventKind, about: About<'a>, at: Timestamp) -> PaymentBody<'a> {
+    let About { payment, account, alert } = about;
     let is_transfer = payment.kind != Kind::Wallet;
     let alert = alert.filter(|_| is_transfer);
     let email_data = match alert {
@@ -140,13 +263,14 @@ pub fn payment_approved(
         None => EmailData::default(),
     };
     let told_bank = alert.and_then(|alert| alert.payer_bank.as_deref());
-    let body = Approved {
-        event: PAYMENT_APPROVED,
+    PaymentBody {
+        event: kind.as_str(),
+        id,
         transaction_id: &payment.transaction_id,
         external_reference: payment.external_reference.as_deref(),
-        status: "approved",
+        status: payment.status.as_str(),
         amount: JsonMoney(payment.amount),
-        received_amount: JsonMoney(payment.received.unwrap_or(payment.amount)),
+        received_amount: payment.received.map(JsonMoney),
         payer_name: &payment.payer_name,
         bank: told_bank.or(payment.payer.bank.as_deref()).filter(|_| is_transfer),
         payer_account_number: alert.and_then(|alert| alert.payer_account.as_deref()),
@@ -158,36 +282,106 @@ pub fn payment_approved(
             percentage: JsonMoney(payment.charges.percentage),
             fixed: JsonMoney(payment.charges.fixed),
             total: JsonMoney(payment.charges.total()),
-            business_receives: JsonMoney(payment.business_receives),
+            // Of a top-up the wallet receives it all.
+            business_receives: JsonMoney(match payment.kind {
+                Kind::Topup => Money::ZERO,
+                Kind::Transfer | Kind::Wallet => payment.business_receives,
+            }),
             paid_by_customer: payment.is_mismatch.then_some(payment.schedule.paid_by_customer),
         },
         mode: payment.mode.as_str(),
-        timestamp: JsonTime(payment.approved_at.unwrap_or(payment.updated_at)),
+        test: (payment.mode == Mode::Test).then_some(true),
+        reversed_at: None,
+        reason: None,
+        reject_reason: None,
+        previous_amount: None,
+        occurred_at: None,
+        wallet_id: None,
+        timestamp: JsonTime(at),
         email_data,
-    };
-    encode(&body)
+    }
 }
 
 /// The body of `webhook.test`.
-pub fn webhook_test(business_id: i64, now: Timestamp) -> Vec<u8> {
+pub fn webhook_test(id: &str, business_id: i64, now: Timestamp) -> Vec<u8> {
     encode(&TestBody {
-        event: WEBHOOK_TEST,
+        event: EventKind::WebhookTest.as_str(),
+        id,
         business_id,
         message: "This is a test event. It does not refer to a payment.",
         timestamp: JsonTime(now),
     })
 }
 
+/// Any event, as the list has it.
+pub struct AnyEvent;
+
+impl JsonSchema for AnyEvent {
+    fn schema_name() -> Cow<'static, str> {
+        "Event".into()
+    }
+
+    fn json_schema(schemas: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "anyOf": [
+            schemas.subschema_for::<PaymentBody<'static>>(),
+            schemas.subschema_for::<PayoutBody<'static>>(),
+            schemas.subschema_for::<TestBody<'static>>(),
+        ] })
+    }
+}
+
 /// A body as it may come, for the API's document.
-pub fn sample_approved() -> Vec<u8> {
+pub fn sample(kind: EventKind) -> Vec<u8> {
+    const ID: &str = "msg_3f9aQmD0uWc81xKZpTgE5b";
     let at = JsonTime(Timestamp(1_773_130_361_320_358));
-    encode(&Approved {
-        event: PAYMENT_APPROVED,
+    if kind == EventKind::WebhookTest {
+        return webhook_test(ID, 1, at.0);
+    }
+    if let EventKind::PayoutPaid | EventKind::PayoutRefused = kind {
+        let is_paid = kind == EventKind::PayoutPaid;
+        return encode(&PayoutBody {
+            event: kind.as_str(),
+            id: ID,
+            payout_id: 12,
+            status: if is_paid { "paid" } else { "refused" },
+            amount: JsonMoney(Money(500_000)),
+            currency: CURRENCY,
+            payout_account_id: 3,
+            reference: Some("week 11"),
+            transfer_reference: "PAYOUTK7Q2M9XWC4TB",
+            bank_reference: None,
+            reason: (!is_paid).then_some("the account is closed"),
+            mode: Mode::Live.as_str(),
+            created_at: at,
+            timestamp: at,
+        });
+    }
+    let (status, received) = match kind {
+        EventKind::PaymentReversed => ("reversed", Some(1_200_000)),
+        EventKind::PaymentRejected => ("rejected", None),
+        EventKind::PaymentAmountCorrected => ("pending", None),
+        EventKind::PaymentLate => ("pending", Some(1_200_000)),
+        EventKind::PaymentUnderpaid => ("pending", Some(1_000_000)),
+        EventKind::PaymentOverpaid => ("pending", Some(1_500_000)),
+        _ => ("approved", Some(1_200_000)),
+    };
+    let is = |one: &[EventKind]| one.contains(&kind);
+    let waits = is(&[EventKind::PaymentLate, EventKind::PaymentUnderpaid, EventKind::PaymentOverpaid]);
+    let has_mail = is(&[EventKind::PaymentApproved, EventKind::PaymentReversed, EventKind::WalletToppedUp]);
+    let mail = EmailData {
+        from: Some(Some("alerts@premiumtrustbank.com")),
+        subject: Some(Some("Transaction Alert")),
+        received_at: Some(Some(at)),
+        message_id: Some(Some("first@premiumtrustbank.com")),
+    };
+    encode(&PaymentBody {
+        event: kind.as_str(),
+        id: ID,
         transaction_id: "order-2001",
         external_reference: None,
-        status: "approved",
+        status,
         amount: JsonMoney(Money(1_200_000)),
-        received_amount: JsonMoney(Money(1_200_000)),
+        received_amount: received.map(|kobo| JsonMoney(Money(kobo))),
         payer_name: "Adaeze Blessing Nwosu",
         bank: Some("Union Bank"),
         payer_account_number: None,
@@ -203,86 +397,27 @@ pub fn sample_approved() -> Vec<u8> {
             paid_by_customer: None,
         },
         mode: Mode::Live.as_str(),
+        test: None,
+        reversed_at: is(&[EventKind::PaymentReversed]).then_some(at),
+        reason: is(&[EventKind::PaymentReversed]).then_some("the bank took it back"),
+        reject_reason: is(&[EventKind::PaymentRejected]).then_some("expired"),
+        previous_amount: is(&[EventKind::PaymentAmountCorrected]).then_some(JsonMoney(Money(1_000_000))),
+        occurred_at: waits.then_some(at),
+        wallet_id: is(&[EventKind::WalletToppedUp]).then_some(31),
         timestamp: at,
-        email_data: EmailData {
-            from: Some(Some("alerts@premiumtrustbank.com")),
-            subject: Some(Some("Transaction Alert")),
-            received_at: Some(Some(at)),
-            message_id: Some(Some("first@premiumtrustbank.com")),
-        },
-    })
-}
-
-pub fn sample_test() -> Vec<u8> {
-    webhook_test(1, Timestamp(1_773_130_361_320_358))
-}
-
-/// A fresh `webhook-id`: `msg_` and 128 random bits in base62.
-pub fn webhook_id(random: &dyn Random) -> String {
-    let mut bytes = [0; 16];
-    random.fill(&mut bytes);
-    let mut left = u128::from_le_bytes(bytes);
-    let mut id = String::with_capacity(4 + WEBHOOK_ID_CHARS);
-    id.push_str("msg_");
-    for _ in 0..WEBHOOK_ID_CHARS {
-        id.push(char::from(BASE62[(left % 62) as usize]));
-        left /= 62;
-    }
-    id
-}
-
-/// The two steps that tell a merchant of something: the event and the job that delivers it. They
-/// belong into the Unit of the fact; there is no other way to enqueue a webhook. After the commit
-/// call `app.wake_workers`.
-pub async fn record(
-    store: &Store,
-    random: &dyn Random,
-    business_id: i64,
-    payment_id: Option<i64>,
-    kind: &str,
-    body: Vec<u8>,
-    now: Timestamp,
-) -> Result<[Step; 2], StoreError> {
-    let event = event(store, random, business_id, payment_id, kind, body, now).await?;
-    let job_id = store.id(IdKind::Job).await?;
-    let enqueued = jobs::enqueue(job_id, JobKind::Deliver, business_id, event.id, now, now);
-    Ok([events::record(&event), enqueued])
-}
-
-/// Why a pending payment cannot be approved that has an event already: a fault of the program that wrote it.
-pub(in crate::ops) fn has_an_event(transaction_id: &str) -> OpError {
-    OpError::Fault(format!(
-        "payment {transaction_id} cannot be approved: it already has a webhook event, and a payment may have only one"
-    ))
-}
-
-/// An event with an id and a `webhook-id` of its own.
-pub(in crate::ops) async fn event(
-    store: &Store,
-    random: &dyn Random,
-    business_id: i64,
-    payment_id: Option<i64>,
-    kind: &str,
-    body: Vec<u8>,
-    now: Timestamp,
-) -> Result<Event, StoreError> {
-    Ok(Event {
-        id: store.id(IdKind::Event).await?,
-        business_id,
-        payment_id,
-        kind: kind.to_owned(),
-        webhook_id: webhook_id(random),
-        body,
-        created_at: now,
+        email_data: if has_mail { mail } else { EmailData::default() },
     })
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::LazyLock;
+
     use super::*;
-    use crate::clock::SeededRandom;
     use crate::domain::charges::{Charges, Schedule};
     use crate::domain::payment::{PayerDetails, Status};
+
+    const ID: &str = "msg_0000000000000000000009";
 
     fn payment() -> Payment {
         Payment {
@@ -325,6 +460,12 @@ mod tests {
         }
     }
 
+    fn about<'a>(payment: &'a Payment, alert: Option<&'a AlertNote>) -> About<'a> {
+        static ACCOUNT: LazyLock<ReceivingAccount> =
+            LazyLock::new(|| ReceivingAccount::sample(1, "0011223344"));
+        About { payment, account: Some(&ACCOUNT), alert }
+    }
+
     fn text(body: Vec<u8>) -> String {
         String::from_utf8(body).unwrap()
     }
@@ -340,13 +481,10 @@ mod tests {
             message_id: Some("a@b".into()),
         };
         assert_eq!(
-            text(payment_approved(
-                &payment(),
-                Some(&ReceivingAccount::sample(1, "0011223344")),
-                Some(&alert)
-            )),
+            text(payment_approved(ID, about(&payment(), Some(&alert)))),
             concat!(
-                r#"{"event":"payment.approved","transaction_id":"ORDER-81","status":"approved","#,
+                r#"{"event":"payment.approved","id":"msg_0000000000000000000009","transaction_id":"ORDER-81","#,
+                r#""status":"approved","#,
                 r#""amount":12500.00,"received_amount":12500.00,"payer_name":"Bisi \"B\" Okafor","#,
                 r#""bank":"Kuda","payer_account_number":"2000111222","account_number":"0011223344","#,
                 r#""is_mismatch":false,"mismatch_reason":null,"name_mismatch":false,"#,
@@ -366,51 +504,98 @@ mod tests {
         payment.mismatch_reason = Some("175.00 less".into());
         payment.schedule.paid_by_customer = true;
         payment.external_reference = Some("REF 1".into());
-        let body: serde_json::Value = serde_json::from_slice(&payment_approved(
-            &payment,
-            Some(&ReceivingAccount::sample(1, "0011223344")),
-            None,
-        ))
-        .unwrap();
+        let body: serde_json::Value =
+            serde_json::from_slice(&payment_approved(ID, about(&payment, None))).unwrap();
         assert_eq!(body["charges"]["paid_by_customer"], true);
         assert_eq!(body["mismatch_reason"], "175.00 less");
         assert_eq!(body["external_reference"], "REF 1");
         assert_eq!(body["bank"], "Wema", "as given when the alert does not tell");
         assert_eq!(body["received_amount"], 12325.0);
         payment.mode = Mode::Test;
-        let body = text(payment_approved(&payment, Some(&ReceivingAccount::sample(1, "0011223344")), None));
-        assert!(body.contains(r#""mode":"test","timestamp""#), "{body}");
+        let body = text(payment_approved(ID, about(&payment, None)));
+        assert!(body.contains(r#""mode":"test","test":true,"timestamp""#), "{body}");
     }
 
     #[test]
     fn a_wallet_payment_has_no_bank() {
         let wallet = Payment { kind: Kind::Wallet, ..payment() };
-        let body = text(payment_approved(
-            &wallet,
-            Some(&ReceivingAccount::sample(1, "0011223344")),
-            Some(&AlertNote::default()),
-        ));
+        let body = text(payment_approved(ID, about(&wallet, Some(&AlertNote::default()))));
         assert!(body.contains(r#""bank":null,"payer_account_number":null,"account_number":null"#), "{body}");
         assert!(body.ends_with(r#""email_data":{}}"#), "{body}");
     }
 
     #[test]
-    fn a_test_event_byte_for_byte() {
+    fn a_reversal_byte_for_byte() {
+        let payment = Payment { reversed_at: Some(Timestamp(1_790_000_100_000_001)), ..payment() };
+        let at = Timestamp(1_790_000_100_000_001);
+        let body = payment_reversed(ID, about(&payment, Some(&AlertNote::default())), "not \"theirs\"", at);
         assert_eq!(
-            text(webhook_test(7, Timestamp(1_790_000_000_000_001))),
+            text(body),
             concat!(
-                r#"{"event":"webhook.test","business_id":7,"#,
-                r#""message":"This is a test event. It does not refer to a payment.","#,
-                r#""timestamp":"2026-09-21T14:13:20.000001Z"}"#
+                r#"{"event":"payment.reversed","id":"msg_0000000000000000000009","transaction_id":"ORDER-81","#,
+                r#""status":"reversed","amount":12500.00,"received_amount":12500.00,"#,
+                r#""payer_name":"Bisi \"B\" Okafor","bank":"Wema","payer_account_number":null,"#,
+                r#""account_number":"0011223344","is_mismatch":false,"mismatch_reason":null,"name_mismatch":false,"#,
+                r#""charges":{"percentage":125.00,"fixed":50.00,"total":175.00,"business_receives":12325.00},"#,
+                r#""mode":"live","reversed_at":"2026-09-21T14:15:00.000001Z","reason":"not \"theirs\"","#,
+                r#""timestamp":"2026-09-21T14:15:00.000001Z","#,
+                r#""email_data":{"from":null,"subject":null,"received_at":null,"message_id":null}}"#
             )
         );
     }
 
+    /// What stands between the event's name and its time.
+    fn middle(body: Vec<u8>) -> String {
+        let body = text(body);
+        let (_, rest) = body.split_once(r#","transaction_id":"ORDER-81","#).unwrap();
+        rest.rsplit_once(r#","email_data""#).unwrap().0.to_owned()
+    }
+
     #[test]
-    fn webhook_ids_are_long_and_differ() {
-        let random = SeededRandom::new(3);
-        let (a, b) = (webhook_id(&random), webhook_id(&random));
-        assert!(a.len() == 26 && a.starts_with("msg_") && a != b, "{a} {b}");
-        assert!(a.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_'));
+    fn events_by_choice_byte_for_byte() {
+        let payment = Payment {
+            status: Status::Rejected,
+            received: None,
+            rejected_at: Some(Timestamp(1_790_000_100_000_001)),
+            reject_reason: Some("the customer never came".into()),
+            ..payment()
+        };
+        let common = |status: &str, received: &str| {
+            format!(
+                concat!(
+                    r#""status":"{}","amount":12500.00,"received_amount":{},"payer_name":"Bisi \"B\" Okafor","bank":"Wema","#,
+                    r#""payer_account_number":null,"account_number":"0011223344","is_mismatch":false,"#,
+                    r#""mismatch_reason":null,"name_mismatch":false,"charges":{{"percentage":125.00,"fixed":50.00,"#,
+                    r#""total":175.00,"business_receives":12325.00}},"mode":"live","#
+                ),
+                status, received
+            )
+        };
+        let rejected = middle(payment_rejected(ID, about(&payment, None)));
+        let more = r#""reject_reason":"rejected","timestamp":"2026-09-21T14:15:00.000001Z""#;
+        assert_eq!(rejected, common("rejected", "null") + more, "an operator's words are for operators");
+        let swept = Payment { swept: true, ..payment.clone() };
+        assert!(text(payment_rejected(ID, about(&swept, None))).contains(r#""reject_reason":"expired""#));
+        let pending =
+            Payment { status: Status::Pending, updated_at: Timestamp(1_790_000_100_000_001), ..payment };
+        let corrected = middle(payment_amount_corrected(ID, about(&pending, None), Money(1_000_050)));
+        let more = r#""previous_amount":10000.50,"timestamp":"2026-09-21T14:15:00.000001Z""#;
+        assert_eq!(corrected, common("pending", "null") + more);
+        let topup = Payment { wallet_id: Some(31), ..self::payment() };
+        let topped = middle(wallet_topped_up(ID, about(&topup, None)));
+        let more = r#""wallet_id":31,"timestamp":"2026-09-21T14:13:20.000001Z""#;
+        assert_eq!(topped, common("approved", "12500.00") + more);
+    }
+
+    #[test]
+    fn a_test_event_byte_for_byte() {
+        assert_eq!(
+            text(webhook_test(ID, 7, Timestamp(1_790_000_000_000_001))),
+            concat!(
+                r#"{"event":"webhook.test","id":"msg_0000000000000000000009","business_id":7,"#,
+                r#""message":"This is a test event. It does not refer to a payment.","#,
+                r#""timestamp":"2026-09-21T14:13:20.000001Z"}"#
+            )
+        );
     }
 }

@@ -14,11 +14,11 @@ use crate::domain::time::{Span, Timestamp};
 use crate::domain::weburl::same_url;
 use crate::ops::OpError;
 use crate::ops::look_back::{Found, REACH, look_back};
-use crate::store::tables::acts;
 use crate::store::tables::deliveries;
 pub use crate::store::tables::deliveries::{Attempt, Delivery, DeliveryStatus};
 use crate::store::tables::jobs::CLAIM_BATCH;
 use crate::store::tables::places::Place;
+use crate::store::tables::{acts, idempotency};
 use crate::store::{Applied, IdKind, Step, Unit};
 
 /// Deliveries one bulk resend takes; run it again for more.
@@ -30,8 +30,15 @@ pub struct Resent {
     pub ids: Vec<i64>,
     /// No delivery has these ids.
     pub unknown: Vec<i64>,
-    /// Their payments were reversed, so these are not sent again.
-    pub reversed: Vec<i64>,
+    /// These are not sent again, because they do not hold any more.
+    pub superseded: Vec<Delivery>,
+}
+
+impl Resent {
+    /// Why the first of those that hold no more is not sent again.
+    pub fn why_not(&self) -> Option<&'static str> {
+        self.superseded.first().and_then(Delivery::superseded)
+    }
 }
 
 /// What is looked for.
@@ -103,7 +110,7 @@ async fn is_saved(app: &App, business_id: i64, url: &str) -> Result<bool, OpErro
     Ok(business.as_deref().into_iter().chain(of_websites).any(|saved| same_url(saved, url)))
 }
 
-/// Sends the named deliveries again, whatever became of them before, but for reversed payments; each is an act of the
+/// Sends the named deliveries again, whatever became of them before, but for what holds no more; each is an act of the
 /// operator's.
 pub async fn resend(app: &App, operator: &str, ids: &[i64]) -> Result<Resent, OpError> {
     let mut resent = Resent::default();
@@ -111,7 +118,7 @@ pub async fn resend(app: &App, operator: &str, ids: &[i64]) -> Result<Resent, Op
         let mut found = Vec::new();
         for id in some {
             match app.store.delivery(*id).await? {
-                Some(delivery) if delivery.reversed_at.is_some() => resent.reversed.push(*id),
+                Some(delivery) if delivery.superseded().is_some() => resent.superseded.push(delivery),
                 Some(delivery) => found.push(delivery),
                 None => resent.unknown.push(*id),
             }
@@ -128,7 +135,7 @@ pub async fn resend(app: &App, operator: &str, ids: &[i64]) -> Result<Resent, Op
     Ok(resent)
 }
 
-/// Sends again what failed for good within the last `since`, reversed payments and test events left out. Answers
+/// Sends again what failed for good within the last `since`, what holds no more and test events left out. Answers
 /// the ids, at most [`BULK_MAX`].
 pub async fn resend_failed(app: &App, operator: &str, since: Span) -> Result<Vec<i64>, OpError> {
     resend_failed_since(app, operator, app.now() - since, None, BULK_MAX).await
@@ -177,6 +184,27 @@ async fn act(
     Ok(acts::record_of(business_id, id, operator, "webhook resend", subject, reason, app.now()))
 }
 
+/// Sends one delivery again because the merchant's own program asks for it; with the answer under its idempotency key.
+/// `false`: the key's lease ran out, and nothing was done.
+pub(super) async fn resend_by_program(
+    app: &App,
+    delivery: &Delivery,
+    answer: Option<Step>,
+) -> Result<bool, OpError> {
+    let business_id = delivery.business_id;
+    let noted = act(app, business_id, "API", &format!("webhook {}", delivery.id), "").await?;
+    lift_pauses(app, std::slice::from_ref(delivery)).await?;
+    let unit = app.store.unit(business_id).await?.step(deliveries::resend(delivery.id, app.now()));
+    match app.store.apply(unit.step(noted).steps(answer)).await? {
+        Applied::Done(_) => {
+            app.wake_workers();
+            Ok(true)
+        }
+        Applied::Conflict { statement } if idempotency::is_answer(statement) => Ok(false),
+        Applied::Conflict { .. } | Applied::ConstraintViolation { .. } => Err(OpError::Contended),
+    }
+}
+
 /// Lifts the pauses in the way of these deliveries and makes them due, with what is noted of it.
 async fn again(
     app: &App,
@@ -185,6 +213,14 @@ async fn again(
     noted: Vec<Step>,
 ) -> Result<(), OpError> {
     let Some(first) = deliveries.first() else { return Ok(()) };
+    lift_pauses(app, deliveries).await?;
+    let now = app.now();
+    let steps = deliveries.iter().map(|delivery| step(delivery.id, now));
+    apply(app, app.store.unit(first.business_id).await?.steps(steps).steps(noted)).await
+}
+
+/// What is sent again must not find its target paused.
+async fn lift_pauses(app: &App, deliveries: &[Delivery]) -> Result<(), OpError> {
     let now = app.now();
     let events: Vec<i64> = deliveries.iter().map(|delivery| delivery.event_id).collect();
     let mut targets = HashSet::new();
@@ -199,8 +235,7 @@ async fn again(
             apply(app, unit.steps(deliveries::resume_target(paused.business_id, &paused.url, now))).await?;
         }
     }
-    let steps = deliveries.iter().map(|delivery| step(delivery.id, now));
-    apply(app, app.store.unit(first.business_id).await?.steps(steps).steps(noted)).await
+    Ok(())
 }
 
 pub(in crate::ops) async fn apply(app: &App, unit: Unit) -> Result<(), OpError> {

@@ -42,20 +42,22 @@ pub fn choose(input: &DeliveryInput, websites: &[Website], dev: bool) -> Address
     let approved = || websites.iter().filter(|website| website.status == WebsiteStatus::Approved);
     let chosen = match input.payment_kind {
         Some(Kind::Wallet) => input.payment_url.as_deref(),
-        Some(Kind::Transfer | Kind::Topup) => {
+        Some(Kind::Transfer) => {
             let of_website = input.website_url.as_deref();
             of_website.or(input.payment_url.as_deref()).or(input.business_url.as_deref())
         }
-        // About no payment: the business's own, else the first of its websites that has one.
-        None => input
+        // About no payment of a customer's: the business's own, else the first of its websites that has one.
+        Some(Kind::Topup) | None => input
             .business_url
             .as_deref()
             .or_else(|| approved().find_map(|website| website.webhook_url.as_deref())),
     };
     let Some(url) = chosen else {
         let why = match input.payment_kind {
-            Some(_) => "the business has no webhook URL",
-            None => "neither the business nor any of its approved websites has a webhook URL",
+            Some(Kind::Transfer | Kind::Wallet) => "the business has no webhook URL",
+            Some(Kind::Topup) | None => {
+                "neither the business nor any of its approved websites has a webhook URL"
+            }
         };
         return Addressed::Unasked { why };
     };
@@ -65,7 +67,7 @@ pub fn choose(input: &DeliveryInput, websites: &[Website], dev: bool) -> Address
         Err(problem) => return nowhere(format!("the webhook URL {}", problem.reason())),
     };
     let may_be_saved =
-        matches!(input.payment_kind, Some(Kind::Wallet) | None) || has_no_url_of_its_own(input);
+        matches!(input.payment_kind, Some(Kind::Wallet | Kind::Topup) | None) || has_no_url_of_its_own(input);
     let is_saved =
         may_be_saved && input.business_url.as_deref().is_some_and(|saved| weburl::same_url(saved, url));
     if is_saved || is_on_a_website(&target, websites) {
@@ -146,6 +148,7 @@ mod tests {
             webhook_id: "msg_1".into(),
             body: Vec::new(),
             payment_kind: Some(Kind::Transfer),
+            payment_status: None,
             payment_url: payment.map(Into::into),
             reversed_at: None,
             website_url: website.map(Into::into),

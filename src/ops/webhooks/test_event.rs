@@ -5,12 +5,14 @@
 //! that is delivered lifts the pause of its target. If the process dies before the answer is written, the
 //! workers take the event for one of the business's own.
 
-use super::body::{self, WEBHOOK_TEST};
+use super::body;
 use super::deliveries::apply;
+use super::event::{self, Fact};
 use super::post::post;
 use super::target::{self, Addressed};
 use crate::app::App;
-use crate::domain::merchant::WebsiteStatus;
+use crate::domain::event::EventKind;
+use crate::domain::merchant::{Mode, WebsiteStatus};
 use crate::domain::payment::Kind;
 use crate::domain::time::Span;
 use crate::domain::webhook::DeliveryOutcome;
@@ -18,7 +20,8 @@ use crate::domain::weburl;
 use crate::ops::OpError;
 use crate::store::IdKind;
 use crate::store::tables::deliveries::{self, Attempt};
-use crate::store::tables::events::{self, DeliveryInput};
+use crate::store::tables::event_order;
+use crate::store::tables::events::DeliveryInput;
 use crate::store::tables::jobs::{self, JobKind};
 
 /// Beyond twice the deadline of a post: for what stands before and after it.
@@ -113,14 +116,20 @@ pub async fn send_test(app: &App, business_id: i64, of: TestOf<'_>) -> Result<Te
         .collect();
 
     let now = app.now();
-    let body = body::webhook_test(business_id, now);
-    let random = app.random.as_ref();
-    let event = body::event(&app.store, random, business_id, None, WEBHOOK_TEST, body, now).await?;
+    let fact = Fact {
+        kind: EventKind::WebhookTest,
+        business_id,
+        mode: Mode::Live,
+        payment_id: None,
+        subject_id: 0,
+        at: now,
+    };
+    let event = event::event(app, fact, |id| body::webhook_test(id, business_id, now)).await?;
     let held_until = now + Span(app.config.webhooks.timeout.0.saturating_mul(2)) + HELD_BEYOND;
     let job_id = app.store.id(IdKind::Job).await?;
     let (job, held) = jobs::enqueue_held(job_id, JobKind::Deliver, business_id, event.id, held_until, now);
     let unit = app.store.unit(business_id).await?;
-    apply(app, unit.step(events::record(&event)).step(held)).await?;
+    apply(app, unit.steps(event_order::record(&event)).step(held)).await?;
     // With the secrets as they are now.
     let input = app.store.inputs(&[event.id]).await?.remove(&event.id);
     let input = input.ok_or_else(|| OpError::Fault("the test event is gone".into()))?;

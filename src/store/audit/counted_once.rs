@@ -6,6 +6,7 @@
 
 use super::Clause;
 use crate::domain::money::Money;
+use crate::domain::time::Timestamp;
 use crate::store::engine::sql::statements;
 use crate::store::{Row, Store, StoreError};
 
@@ -35,17 +36,20 @@ statements! {
     NO_KEY_IS_SETTLED_TWICE: query { no_key_is_settled_twice!(counted) }
     NO_KEY_IS_SETTLED_TWICE_ROWS: query { no_key_is_settled_twice!(named) }
     BODIES_WITH_ENTRIES: query {
-        "select v.id, v.kind, v.body, p.transaction_id, p.amount_kobo, \
+        "select v.id, v.kind, v.webhook_id, v.body, p.transaction_id, p.amount_kobo, s.reversed_at, \
          cast(coalesce((select sum(g.amount_kobo) from postings g where g.entry_id = e.id and g.side = 'debit'), 0) \
             as bigint) as received, \
-         cast(coalesce((select sum(g.amount_kobo) from postings g where g.entry_id = e.id and g.side = 'credit' \
+         cast(coalesce((select sum(g.amount_kobo) from postings g where g.entry_id = e.id \
+            and g.side = case e.kind when 'settlement' then 'credit' else 'debit' end \
             and g.account in ('fees', 'test:fees')), 0) as bigint) as fees, \
-         cast(coalesce((select sum(g.amount_kobo) from postings g where g.entry_id = e.id and g.side = 'credit' \
+         cast(coalesce((select sum(g.amount_kobo) from postings g where g.entry_id = e.id \
+            and g.side = case e.kind when 'settlement' then 'credit' else 'debit' end \
             and g.account in ('merchant:' || cast(s.business_id as text), \
             'test:merchant:' || cast(s.business_id as text))), 0) as bigint) as business_receives \
          from events v join payments p on p.id = v.payment_id join settlements s on s.id = p.settlement_id \
-         join entries e on e.settlement_id = s.id and e.kind = 'settlement' \
-         where v.id > $1 and p.status = 'approved' order by v.id limit 200"
+         join entries e on e.settlement_id = s.id \
+         and case v.kind when 'payment.approved' then e.kind = 'settlement' when 'payment.reversed' then e.kind = 'reversal' \
+         else 0 = 1 end where v.id > $1 and p.status = 'approved' order by v.id limit 200"
     }
 }
 
@@ -56,17 +60,20 @@ pub const CHECKS: [Clause; 1] =
 /// Rows of one read; the statement holds the same number as a literal.
 pub const BODIES_PER_READ: usize = 200;
 
-/// What a merchant was told of an approved payment, beside what the ledger has.
+/// What a merchant was told of an approved payment, or of its reversal, beside what the ledger has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToldAndPosted {
     pub event_id: i64,
     pub event_kind: String,
+    pub webhook_id: String,
     pub body: Vec<u8>,
     pub transaction_id: String,
     pub amount: Money,
     pub received: Money,
     pub fees: Money,
     pub business_receives: Money,
+    /// When the settlement was reversed.
+    pub reversed_at: Option<Timestamp>,
 }
 
 fn decode(row: Row) -> Result<ToldAndPosted, StoreError> {
@@ -74,12 +81,14 @@ fn decode(row: Row) -> Result<ToldAndPosted, StoreError> {
     Ok(ToldAndPosted {
         event_id: r.int("id")?,
         event_kind: r.text("kind")?,
+        webhook_id: r.text("webhook_id")?,
         body: r.bytes("body")?,
         transaction_id: r.text("transaction_id")?,
         amount: r.money("amount_kobo")?,
         received: r.money("received")?,
         fees: r.money("fees")?,
         business_receives: r.money("business_receives")?,
+        reversed_at: r.opt_time("reversed_at")?,
     })
 }
 

@@ -19,13 +19,14 @@ use crate::store::{Driver, Store, StoreError, sqlite_path};
 
 /// Tables that a trigger guards against update and delete, as the migrations name them. Of attempts, those of
 /// finished deliveries may be deleted.
-const APPEND_ONLY: [&str; 10] = [
+const APPEND_ONLY: [&str; 11] = [
     "alert_keys",
     "entries",
     "postings",
     "seals",
     "sealed_entries",
     "events",
+    "event_places",
     "attempts",
     "corrections",
     "operator_acts",

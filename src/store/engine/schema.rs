@@ -76,6 +76,8 @@ pub(in crate::store) const MIGRATIONS: &[Migration] = migrations![
     "0045_checkout_links",
     "0046_till",
     "0047_forms_and_attempts",
+    "0048_events",
+    "0049_chosen_events",
 ];
 
 impl Migration {
@@ -305,6 +307,8 @@ mod tests {
         ("0045_checkout_links", "d411b52c624e8a1c2dbb0feab3c7f2fe89fe36c4d2affc3729f182be1204d596"),
         ("0046_till", "1074a25edb7f5edb1940510eaa4b03b2d02fa2f40ce67940619b85ea3c274c18"),
         ("0047_forms_and_attempts", "d0750a635bc91bb9e12cfdac83a627b7037f0ed8ff53b9b7b16ea2264e7313c0"),
+        ("0048_events", "dd79ed65571ade43fd7f20521dddff45ab04c00f46ef88dfe56335fe2b81f4ca"),
+        ("0049_chosen_events", "4a5fd42f1ad1120158acf0ff9699af7dc31bb1387ff5389c9b83a1eac135467d"),
     ];
 
     #[test]

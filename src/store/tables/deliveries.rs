@@ -6,6 +6,8 @@
 //! is, and otherwise waits for its `run_at`. The log survives resends; an attempt never changes, and is deleted when it is
 //! old and its delivery is over. Used by ops, and by work for the log and the pauses.
 
+use crate::domain::payment::Status;
+use crate::domain::superseded::superseded;
 use crate::domain::time::Timestamp;
 use crate::store::engine::sql::statements;
 use crate::store::engine::unit::Step;
@@ -52,11 +54,20 @@ macro_rules! delivery {
         concat!(
             "select j.id, j.business_id, j.subject_id, j.run_at, j.held_until_at, j.attempt, j.tries, j.created_at, \
              j.done_at, j.outcome, j.note, e.kind, e.webhook_id, e.payment_id, p.transaction_id, p.reversed_at, \
+             p.status as payment_status, \
              t.paused_at from ",
             $of,
             " left join payments p on p.id = e.payment_id \
              left join paused_targets t on t.business_id = j.business_id and t.url = j.note "
         )
+    };
+}
+
+/// What a bulk resend takes: as `domain::superseded`, and no test events.
+macro_rules! resendable {
+    () => {
+        "e.kind <> 'webhook.test' and (e.kind <> 'payment.approved' or p.reversed_at is null) \
+         and (e.kind <> 'payment.rejected' or p.status <> 'approved')"
     };
 }
 
@@ -88,6 +99,7 @@ statements! {
          where a.attempted_at < $1 and j.done_at is not null order by a.attempted_at limit 500) returning id"
     }
     DELIVERY_BY_ID: query { concat!(delivery!(), "where j.id = $1 and j.kind = 'deliver'") }
+    DELIVERY_OF_EVENT: query { concat!(delivery!(), "where j.subject_id = $1 and j.kind = 'deliver'") }
     DELIVERIES_FAILED: query {
         // Its index holds failed deliveries alone, newest first.
         concat!(delivery!(), "where j.kind = 'deliver' and j.outcome = 'failed' \
@@ -115,8 +127,9 @@ statements! {
     FAILED_SINCE: query {
         concat!(
             delivery!(),
-            "where j.kind = 'deliver' and j.outcome = 'failed' and j.done_at >= $1 and p.reversed_at is null \
-             and e.kind <> 'webhook.test' and j.id > $2 order by j.id limit $3"
+            "where j.kind = 'deliver' and j.outcome = 'failed' and j.done_at >= $1 and ",
+            resendable!(),
+            " and j.id > $2 order by j.id limit $3"
         )
     }
     PAUSE_TARGET: query {
@@ -216,6 +229,7 @@ pub struct Delivery {
     pub payment_id: Option<i64>,
     pub transaction_id: Option<String>,
     pub reversed_at: Option<Timestamp>,
+    pub payment_status: Option<Status>,
     /// The newest [`ATTEMPTS_READ`], oldest first; those before a resend included.
     pub attempts: Vec<Attempt>,
 }
@@ -224,6 +238,11 @@ impl Delivery {
     /// Its status in a word.
     pub fn status(&self) -> &str {
         self.outcome.as_deref().unwrap_or(DeliveryStatus::Waiting.as_str())
+    }
+
+    /// Why it is not to be sent any more.
+    pub fn superseded(&self) -> Option<&'static str> {
+        superseded(&self.event, self.payment_status, self.reversed_at.is_some())
     }
 }
 
@@ -289,6 +308,12 @@ impl Store {
         Ok(self.with_attempts(rows).await?.pop())
     }
 
+    /// The delivery of an event, with its attempts.
+    pub async fn delivery_of_event(&self, event_id: i64) -> Result<Option<Delivery>, StoreError> {
+        let rows = self.read(&DELIVERY_OF_EVENT, vec![event_id.into()]).await?;
+        Ok(self.with_attempts(rows).await?.pop())
+    }
+
     /// Deliveries, newest first by the time of their events, at most `limit`, with their attempts.
     pub async fn deliveries(&self, failed_only: bool, limit: i64) -> Result<Vec<Delivery>, StoreError> {
         if failed_only {
@@ -347,7 +372,7 @@ impl Store {
         self.with_attempts(rows).await
     }
 
-    /// Deliveries that failed for good since then, of payments that were not reversed and no test events, with
+    /// Deliveries that failed for good since then, that still hold and are no test events, with
     /// ids over `after`, oldest first, at most `limit`; without their attempts.
     pub async fn failed_deliveries_since(
         &self,
@@ -444,6 +469,7 @@ fn delivery(row: Row) -> Result<Delivery, StoreError> {
         payment_id: reader.opt_int("payment_id")?,
         transaction_id: reader.opt_text("transaction_id")?,
         reversed_at: reader.opt_time("reversed_at")?,
+        payment_status: reader.opt_word("payment_status", Status::parse)?,
         paused_at: None,
         attempts: Vec::new(),
     };

@@ -4,13 +4,14 @@
 //! the rows that decision needs (payment, website, business) are read together with the body, for
 //! a whole batch of jobs in one statement. Written by ops in the Unit of the fact; read by work.
 //!
-//! **A payment has at most one event**, that of its approval (unique index `events_payment`, contract/webhooks.md#h1).
-//! Another event about a pending payment would keep it from ever being approved: a second kind needs a migration first
-//! (docs/finding-your-way.md says what else).
+//! **A fact is told once**: no two events have the same payment, kind and subject (unique indexes `events_once` and
+//! `events_once_elsewhere`, contract/webhooks.md#h2). In which order events are read is told in `event_order`.
 
 use std::collections::HashMap;
 
-use crate::domain::payment::Kind;
+use crate::domain::merchant::Mode;
+use crate::domain::payment::{Kind, Status};
+use crate::domain::superseded::superseded;
 use crate::domain::time::Timestamp;
 use crate::store::engine::sql::statements;
 use crate::store::engine::unit::Step;
@@ -20,11 +21,13 @@ use crate::store::{Store, StoreError};
 
 statements! {
     ADD_EVENT: insert(events) {
-        id: Int, business_id: Int, payment_id: Int, kind: Text, webhook_id: Text, body: Bytes, created_at: Int
+        id: Int, business_id: Int, payment_id: Int, kind: Text, webhook_id: Text, body: Bytes, created_at: Int,
+        subject_id: Int
     }
     DELIVERY_INPUTS: query {
         "select e.id, e.business_id, e.kind, e.webhook_id, e.body, p.kind as payment_kind, \
-         nullif(p.webhook_url, '') as payment_url, p.reversed_at, w.webhook_url as website_url, \
+         p.status as payment_status, nullif(p.webhook_url, '') as payment_url, p.reversed_at, \
+         w.webhook_url as website_url, \
          b.webhook_url as business_url, b.webhook_secret, b.previous_webhook_secret, b.previous_secret_until_at \
          from events e join businesses b on b.id = e.business_id \
          left join payments p on p.id = e.payment_id left join websites w on w.id = p.website_id \
@@ -40,7 +43,11 @@ statements! {
 pub struct Event {
     pub id: i64,
     pub business_id: i64,
+    /// Whose keys see it in the list; it stands with its place, not with the event.
+    pub mode: Mode,
     pub payment_id: Option<i64>,
+    /// Which of several facts of this kind: an id of the table of these facts; 0 where there can be only one.
+    pub subject_id: i64,
     /// `payment.approved`, `webhook.test`.
     pub kind: String,
     /// The `webhook-id` header: the same over all attempts and resends.
@@ -59,6 +66,7 @@ pub struct DeliveryInput {
     pub body: Vec<u8>,
     /// `None` for an event that is about no payment.
     pub payment_kind: Option<Kind>,
+    pub payment_status: Option<Status>,
     pub payment_url: Option<String>,
     /// When the payment was reversed.
     pub reversed_at: Option<Timestamp>,
@@ -71,6 +79,11 @@ pub struct DeliveryInput {
 }
 
 impl DeliveryInput {
+    /// Why it is not to be sent any more.
+    pub fn superseded(&self) -> Option<&'static str> {
+        superseded(&self.kind, self.payment_status, self.reversed_at.is_some())
+    }
+
     /// About no payment, and empty: for asking where an event of the business would go.
     pub fn of(business_id: i64) -> DeliveryInput {
         DeliveryInput {
@@ -80,6 +93,7 @@ impl DeliveryInput {
             webhook_id: String::new(),
             body: Vec::new(),
             payment_kind: None,
+            payment_status: None,
             payment_url: None,
             reversed_at: None,
             website_url: None,
@@ -91,8 +105,8 @@ impl DeliveryInput {
     }
 }
 
-/// Writes an event; a second one about the same payment is refused by the database.
-pub fn record(event: &Event) -> Step {
+/// Writes an event; a second one about the same fact is refused by the database. `event_order::record` does it.
+pub(super) fn add(event: &Event) -> Step {
     Step::insert(ADD_EVENT {
         id: event.id.into(),
         business_id: event.business_id.into(),
@@ -101,10 +115,11 @@ pub fn record(event: &Event) -> Step {
         webhook_id: event.webhook_id.as_str().into(),
         body: event.body.as_slice().into(),
         created_at: event.created_at.into(),
+        subject_id: event.subject_id.into(),
     })
 }
 
-/// Whether a Unit was refused because of its event: the payment has one already. While the payment is pending that is
+/// Whether a Unit was refused because of its event: the fact was told already. While the payment is pending that is
 /// no race, and trying again does not help.
 pub fn is_second(refused_statement: &str) -> bool {
     refused_statement == ADD_EVENT::sql().name
@@ -129,6 +144,7 @@ fn input(row: Row) -> Result<DeliveryInput, StoreError> {
         webhook_id: reader.text("webhook_id")?,
         body: reader.bytes("body")?,
         payment_kind: reader.opt_word("payment_kind", Kind::parse)?,
+        payment_status: reader.opt_word("payment_status", Status::parse)?,
         payment_url: reader.opt_text("payment_url")?,
         reversed_at: reader.opt_time("reversed_at")?,
         website_url: reader.opt_text("website_url")?,

@@ -4,6 +4,7 @@
 //! and when is not decided here. Only ops and the directory call this.
 
 use crate::domain::charges::Schedule;
+use crate::domain::event::{Chosen, EventKind};
 use crate::domain::merchant::{ApiKey, Business, KeyRights, Mode, Website, WebsiteStatus};
 use crate::domain::money::Money;
 use crate::domain::time::Timestamp;
@@ -23,7 +24,7 @@ macro_rules! business_columns {
         $form!(
             $($t,)? "id", "name", "email", "webhook_url", "is_active", "is_wallet_enabled", "rate_limit",
             "wallet_rate_limit", "charge_rate", "charge_fixed_kobo", "charge_cap_kobo", "is_charge_paid_by_customer",
-            "is_charged", "created_at", "version", "is_live"
+            "is_charged", "created_at", "version", "is_live", "events"
         )
     };
 }
@@ -64,14 +65,14 @@ statements! {
         id: Int, name: Text, email: Text, webhook_url: Text, is_active: Int, is_wallet_enabled: Int,
         rate_limit: Int, wallet_rate_limit: Int, charge_rate: Int, charge_fixed_kobo: Int,
         charge_cap_kobo: Int, is_charge_paid_by_customer: Int, is_charged: Int, webhook_secret: Bytes,
-        created_at: Int, updated_at: Int, version: Int, is_live: Int
+        created_at: Int, updated_at: Int, version: Int, is_live: Int, events: Text
     }
     ADD_BALANCE: insert(merchant_balances) { business_id: Int, balance_kobo: Int }
     SET_BUSINESS: query {
         "update businesses set name = $3, email = $4, webhook_url = $5, is_active = $6, is_wallet_enabled = $7, \
          rate_limit = $8, wallet_rate_limit = $9, charge_rate = $10, charge_fixed_kobo = $11, \
          charge_cap_kobo = $12, is_charge_paid_by_customer = $13, is_charged = $14, updated_at = $15, is_live = $16, \
-         version = version + 1 where id = $1 and version = $2"
+         events = $17, version = version + 1 where id = $1 and version = $2"
     }
     SECRETS: query {
         "select id, webhook_secret, previous_webhook_secret, previous_secret_until_at from businesses where id = $1"
@@ -169,7 +170,14 @@ fn business(row: &mut Reader) -> Result<Business, StoreError> {
         created_at: row.time("created_at")?,
         version: row.int("version")?,
         live: row.flag("is_live")?,
+        // A name of a newer program's is left out.
+        events: row.word("events", |text| Some(chosen(text)))?,
     })
+}
+
+fn chosen(text: &str) -> Chosen {
+    let kinds: Vec<EventKind> = text.split(',').filter_map(EventKind::parse).collect();
+    Chosen::of(&kinds)
 }
 
 fn website(row: Row) -> Result<WebsiteRow, StoreError> {
@@ -363,6 +371,7 @@ pub fn add_business(business: &Business, sealed_secret: Vec<u8>) -> [Step; 2] {
         updated_at: business.created_at.into(),
         version: business.version.into(),
         is_live: business.live.into(),
+        events: business.events.to_string().into(),
     };
     [Step::insert(row), Step::insert(ADD_BALANCE { business_id: business.id.into(), balance_kobo: 0.into() })]
 }
@@ -389,6 +398,7 @@ pub fn set_business(business: &Business, now: Timestamp) -> Step {
             schedule.enabled.into(),
             now.into(),
             business.live.into(),
+            business.events.to_string().into(),
         ],
     )
 }

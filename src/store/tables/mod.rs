@@ -8,6 +8,7 @@ pub mod arrivals;
 pub mod audit_runs;
 pub mod corrections;
 pub mod deliveries;
+pub mod event_order;
 pub mod events;
 pub mod figures;
 pub mod idempotency;

@@ -58,7 +58,7 @@ on_both! {
         for part in [
             "status: reversed",
             &format!("{receives} was taken out of the balance of business 1, which is now NGN 0.00."),
-            "No webhook tells the merchant of a reversal: tell them. The API shows `reversed_at`.",
+            "The webhook payment.reversed tells the merchant; the API shows `reversed_at`.",
             &format!("Alert {credit}, which paid it, is in review again: `alert show {credit}`."),
         ] {
             assert!(told.contains(part), "{part}: {told}");

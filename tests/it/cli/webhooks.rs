@@ -119,7 +119,7 @@ on_both! {
         world.reverse(&back).await;
         let ids = [world.delivery(&kept).await.id.to_string(), world.delivery(&back).await.id.to_string()];
         let told = desk.refused(&["webhook", "resend", &ids[1]]);
-        let expected = format!("delivery {} will not be sent again: its payment was reversed", ids[1]);
+        let expected = format!("delivery {} (payment.approved) will not be sent again: the payment was reversed", ids[1]);
         assert!(told.contains(&expected), "{told}");
         let out = desk.run(&["webhook", "resend", &ids[0], &ids[1], "--json"]);
         assert!(!out.status.success());

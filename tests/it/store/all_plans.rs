@@ -24,6 +24,8 @@ const SMALL: &[(&str, usize)] = &[
     ("receiving_accounts", 50),
     ("paused_targets", 20),
     ("unsealed_entries", 500), // a seal a second takes them
+    ("unplaced_events", 500),  // places are given at once
+    ("event_days", 50),        // a row a day
     ("wallet_businesses", 50),
     ("audit_runs", 50), // run by hand
 ];
@@ -59,6 +61,10 @@ const VALUES: &[(&str, &str)] = &[
         "case n % 40 when 0 then 'new' when 1 then 'review' when 2 then 'quarantined' else 'ignored' end",
     ),
     ("arrivals.kind", "'late'"),
+    (
+        "events.kind",
+        "case when n % 40 = 0 then 'payment.reversed' when n % 10 = 0 then 'payment.rejected' else 'payment.approved' end",
+    ),
     ("alerts.account_id", "n % 50 + 1"),
     ("alerts.amount_kobo", "n % 100 + 1"),
     ("settlements.kind", "'transfer'"),

@@ -352,7 +352,7 @@ fn webhooks(ask: &Ask, here: &Here, forms: &Forms<'_>, found: &PaymentTimeline) 
 }
 
 fn resend(here: &Here, forms: &Forms<'_>, number: usize, delivery: &Delivery) -> Cell {
-    if !here.may(MemberRight::Integrate) || delivery.reversed_at.is_some() {
+    if !here.may(MemberRight::Integrate) || delivery.superseded().is_some() {
         return Cell::None;
     }
     forms.in_row(RESEND, number, "Send again").hidden("event", delivery.id.to_string()).small().into()

@@ -5,6 +5,7 @@ use axum::response::Response;
 
 use super::form::{Acted, Forms, Refusal, done, sent};
 use super::frame::frame;
+use crate::domain::event::{Chosen, EventKind};
 use crate::domain::merchant::Business;
 use crate::domain::money::naira;
 use crate::domain::notice::NoticeKind;
@@ -20,7 +21,6 @@ use crate::ops::OpError;
 use crate::ops::merchants::businesses::{BusinessChange, BusinessRefusal, find_business, set_business};
 use crate::ops::notices::mails::are_sent;
 use crate::ops::notices::merchants::switched_off;
-use crate::ops::webhooks::body::PAYMENT_APPROVED;
 
 const FORM: &str = "settings";
 
@@ -53,13 +53,12 @@ pub async fn answer(ask: &Ask) -> Result<Response, OpError> {
                 .field_of(FORM, "email", "E-mail address", Kind::Email, &business.email)
                 .hint("Where the operator reaches you."),
         );
-    let form = notices(ask, here, form).await?;
+    let form = chosen(ask, &business, notices(ask, here, form).await?);
     let page = Settings {
         frame: forms.told(frame(ask, here, "Settings", DASHBOARD_SETTINGS)),
         form,
         charges: charges(&business),
-        events: Facts::new()
-            .fact(PAYMENT_APPROVED, Cell::text("Always: when the money for a payment is here")),
+        events: events(&business),
     };
     Ok(ask.html(forms.status(), &page))
 }
@@ -80,6 +79,39 @@ async fn notices(ask: &Ask, here: &Here, form: Form) -> Result<Form, OpError> {
     }))
 }
 
+/// The events by choice, each with its box.
+fn chosen(ask: &Ask, business: &Business, form: Form) -> Form {
+    let form = form.hidden("events", "1");
+    EventKind::ALL.into_iter().filter(|kind| kind.is_by_choice()).fold(form, |form, kind| {
+        let is_on =
+            if ask.is_form() { ask.field(kind.as_str()) == "1" } else { business.events.includes(kind) };
+        form.field(
+            Field::new(FORM, kind.as_str(), format!("Webhook: {}", kind.as_str()), Kind::Checkbox)
+                .value(if is_on { "1" } else { "" })
+                .hint(sentence(kind.when())),
+        )
+    })
+}
+
+/// The events that are to be on, where the form asked about them.
+fn wanted_events(ask: &Ask) -> Option<Chosen> {
+    let is_on = |kind: &EventKind| ask.field(kind.as_str()) == "1";
+    (ask.field("events") == "1")
+        .then(|| Chosen::of(&EventKind::ALL.into_iter().filter(is_on).collect::<Vec<_>>()))
+}
+
+/// All events, and which of them are sent.
+fn events(business: &Business) -> Facts {
+    EventKind::ALL.into_iter().fold(Facts::new(), |facts, kind| {
+        let told = match (kind.is_by_choice(), business.events.includes(kind)) {
+            (false, _) => format!("Always: {}", kind.when()),
+            (true, true) => format!("On: {}", kind.when()),
+            (true, false) => "Off".to_owned(),
+        };
+        facts.fact(kind.as_str(), Cell::text(told))
+    })
+}
+
 /// The notices that are to be on, where the form asked about them.
 fn wanted(ask: &Ask) -> Option<Vec<NoticeKind>> {
     let is_on = |kind: &NoticeKind| ask.field(kind.as_str()) == "1";
@@ -98,6 +130,7 @@ async fn act(ask: &Ask, here: &Here) -> Result<Acted, OpError> {
     let change = BusinessChange {
         name: sent("name"),
         email: sent("email"),
+        events: wanted_events(ask),
         notices: wanted(ask),
         ..BusinessChange::default()
     };

@@ -10,6 +10,7 @@ use super::form::{Acted, Forms, Refusal, done, in_row, password_first, refuse, r
 use super::frame::{frame, pager};
 use super::payments::address;
 use super::webhook::{answered, curl, state};
+use crate::domain::event::EventKind;
 use crate::domain::merchant::Business;
 use crate::domain::time::Timestamp;
 use crate::domain::user::MemberRight;
@@ -33,7 +34,6 @@ use crate::ops::merchants::businesses::{
     BusinessChange, BusinessRefusal, find_business, rotate_secret, set_business,
 };
 use crate::ops::paging::Page;
-use crate::ops::webhooks::body::{PAYMENT_APPROVED, WEBHOOK_TEST};
 use crate::ops::webhooks::browse::{
     ATTEMPTS_READ, DeliveryFilter, SentRequest, browse_deliveries, deliveries_about, requests_of,
     resend_failed_of, resend_of,
@@ -172,8 +172,9 @@ async fn act(ask: &Ask, here: &Here, shown: &[Delivery]) -> Result<Acted, OpErro
             match resend_of(ask.app(), ask.operator(), here.id(), id).await? {
                 None => Ok(Ok(unknown(ask))),
                 Some(resent) if resent.ids.is_empty() => {
-                    let why = "It is not sent again, because its payment was reversed.";
-                    Ok(Err(Refusal::new(in_row(RESEND, number), "", why)))
+                    let why = resent.why_not().unwrap_or("it is not there any more");
+                    let told = format!("It is not sent again, because {why}.");
+                    Ok(Err(Refusal::new(in_row(RESEND, number), "", told)))
                 }
                 Some(_) => Ok(Ok(done(ask, here, DASHBOARD_WEBHOOKS, "The webhook is sent again."))),
             }
@@ -343,11 +344,8 @@ fn filters(here: &Here, view: &View, wrong: Option<(&str, &str)>) -> Filters {
         ("not_sent", "Not sent"),
     ];
     let states = states.into_iter().map(|(value, text)| Choice::new(value, text)).collect();
-    let events = vec![
-        Choice::new("", "Any event"),
-        Choice::new(PAYMENT_APPROVED, PAYMENT_APPROVED),
-        Choice::new(WEBHOOK_TEST, WEBHOOK_TEST),
-    ];
+    let kinds = EventKind::ALL.into_iter().map(|kind| Choice::new(kind.as_str(), kind.as_str()));
+    let events = std::iter::once(Choice::new("", "Any event")).chain(kinds).collect();
     let mut hidden = vec![("business", here.id().to_string().into())];
     if here.is_test() {
         hidden.push(("mode", here.mode.as_str().into()));
@@ -391,7 +389,7 @@ fn shown(
     let last = one.attempts.last();
     let request = sent.last();
     let url = last.and_then(|attempt| attempt.url.as_deref());
-    let may_resend = here.may(MemberRight::Integrate) && one.reversed_at.is_none();
+    let may_resend = here.may(MemberRight::Integrate) && one.superseded().is_none();
     let note = one.note.as_ref().filter(|_| last.is_none_or(|last| last.error != one.note));
     Shown {
         number,

@@ -91,8 +91,8 @@ async fn act(ask: &Ask, payment: &Payment) -> Result<Result<String, Refusal>, Op
             };
             Ok(match Box::pin(reverse_payment(ask.app(), &wanted)).await? {
                 Ok(_) => Ok(format!(
-                    "Payment {id} is reversed: its money is taken from the balance. The merchant gets no webhook, so \
-                     tell them."
+                    "Payment {id} is reversed: its money is taken from the balance. The webhook payment.reversed \
+                     tells the merchant."
                 )),
                 Err(ReverseRefused::Obstacles(obstacles)) => Err(Refusal {
                     form: REVERSE,

@@ -47,7 +47,7 @@ pub async fn answer(ask: &Ask) -> Result<Response, OpError> {
         .act(Cell::badge(tone, word))
         .refused(refused)
         .add(facts(ask, &delivery));
-    if may(ask, StaffRight::Decide) && delivery.reversed_at.is_none() {
+    if may(ask, StaffRight::Decide) && delivery.superseded().is_none() {
         view = view.add(resend_form(ask, "resend".to_owned(), &path, id));
     }
     view = view.section("attempts", "Attempts");

@@ -23,7 +23,7 @@ use crate::ops::webhooks::browse::{
     Delivery, DeliveryFilter, DeliveryStatus, browse_all_deliveries, browse_deliveries, deliveries_about,
     resend_failed_everywhere,
 };
-use crate::ops::webhooks::deliveries::{Resent, resend};
+use crate::ops::webhooks::deliveries::resend;
 
 const FILTER: &str = "filter-webhooks";
 const RESEND_FAILED: &str = "resend-failed";
@@ -71,11 +71,11 @@ fn hours(text: &str) -> Option<i64> {
 
 /// Sends one again; what was done, or why not.
 pub async fn resend_one(ask: &Ask, id: i64) -> Result<Result<String, String>, OpError> {
-    let Resent { ids, reversed, .. } = resend(ask.app(), ask.operator(), &[id]).await?;
-    Ok(match (ids.is_empty(), reversed.is_empty()) {
+    let resent = resend(ask.app(), ask.operator(), &[id]).await?;
+    Ok(match (resent.ids.is_empty(), resent.why_not()) {
         (false, _) => Ok("The webhook is sent again now.".to_owned()),
-        (true, false) => Err("It is not sent again, because its payment was reversed.".to_owned()),
-        (true, true) => Err("There is no such webhook. Nothing was sent.".to_owned()),
+        (true, Some(why)) => Err(format!("It is not sent again, because {why}.")),
+        (true, None) => Err("There is no such webhook. Nothing was sent.".to_owned()),
     })
 }
 
@@ -239,7 +239,7 @@ pub fn rows(ask: &Ask, deliveries: &[Delivery], names: &Names, empty: Empty, act
             ask.zone().time(one.created_at).into(),
         ];
         if let Some(path) = act {
-            cells.push(match one.reversed_at {
+            cells.push(match one.superseded() {
                 Some(_) => Cell::None,
                 None => resend_form(ask, format!("resend-{}", at + 1), path, one.id).small().into(),
             });

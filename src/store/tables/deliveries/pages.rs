@@ -82,8 +82,9 @@ statements! {
         concat!(
             delivery!("jobs j cross join events e"),
             "where e.id = j.subject_id and ", failed!(),
-            " and j.created_at >= $2 and (j.created_at > $2 or j.id > $3) and j.done_at >= $4 and p.reversed_at is null \
-             and e.kind <> 'webhook.test' order by j.created_at, j.id limit $5"
+            " and j.created_at >= $2 and (j.created_at > $2 or j.id > $3) and j.done_at >= $4 and ",
+            resendable!(),
+            " order by j.created_at, j.id limit $5"
         )
     }
     FAILED_COUNT: query {
@@ -176,8 +177,8 @@ impl Store {
         self.with_attempts(rows).await
     }
 
-    /// Deliveries of a business that failed for good since a time, after a place, oldest first; those of reversed
-    /// payments and test events left out. Without their attempts.
+    /// Deliveries of a business that failed for good since a time, after a place, oldest first; those that
+    /// hold no more and test events left out. Without their attempts.
     pub async fn failed_of_business(
         &self,
         business_id: i64,

@@ -1,0 +1,8 @@
+//! Events as merchants' programs read them, from their facts to the API.
+
+mod api;
+mod chosen;
+mod killed;
+mod order;
+mod reversed;
+mod world;
