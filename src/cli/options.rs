@@ -6,7 +6,7 @@
 use clap::{Args, ValueEnum};
 
 use crate::config::parse_span;
-use crate::domain::money::{CURRENCY, Money, MoneyError};
+use crate::domain::money::{Money, MoneyError};
 use crate::domain::time::{Span, Timestamp};
 use crate::ops::merchants::businesses::ChargeChange;
 
@@ -85,27 +85,10 @@ impl ChargeOptions {
 
 /// Naira with at most two decimals, typed plainly or as lists print them: `12150`, `12,150.00`, `NGN 12,150.00`.
 pub(super) fn money(text: &str) -> Result<Money, String> {
-    let text = text.trim();
-    let bare = match text.split_at_checked(CURRENCY.len()) {
-        Some((currency, amount)) if currency.eq_ignore_ascii_case(CURRENCY) => amount.trim_start(),
-        _ => text,
-    };
-    let wrong = || "must be an amount such as 5000, 5,000.00 or \"NGN 5,000.00\"".to_owned();
-    let plain = without_separators(bare).ok_or_else(wrong)?;
-    Money::parse(&plain).map_err(|error| match error {
-        MoneyError::NotANumber => wrong(),
+    Money::typed(text).map_err(|error| match error {
+        MoneyError::NotANumber => "must be an amount such as 5000, 5,000.00 or \"NGN 5,000.00\"".to_owned(),
         error => error.to_string(),
     })
-}
-
-/// Commas go where they part thousands; anywhere else they are a slip (`12,50`).
-fn without_separators(text: &str) -> Option<String> {
-    let (whole, fraction) = text.split_at(text.find('.').unwrap_or(text.len()));
-    let mut groups = whole.split(',');
-    let first = groups.next().unwrap_or_default();
-    let is_right =
-        !whole.contains(',') || ((1..=3).contains(&first.len()) && groups.all(|group| group.len() == 3));
-    (is_right && !fraction.contains(',')).then(|| whole.replace(',', "") + fraction)
 }
 
 /// A percentage with at most two decimals, as hundredths of a percent.

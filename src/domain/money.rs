@@ -1,14 +1,18 @@
 //! Money: a whole number of kobo in an `i64`, and nothing else.
 //!
 //! No float ever touches an amount. Text goes in through [`Money::parse`], the one
-//! reader of amounts for the API, the command line and the configuration; bank mails
-//! have looser notations and bring their own reader in `alert_reader`, which ends in the same type.
+//! reader of amounts for the API and the configuration, or through [`Money::typed`], which takes
+//! them from people as lists print them; bank mails have looser notations and bring their own
+//! reader in `alert_reader`, which ends in the same type.
 //! Out it goes with exactly two decimals, as `Display` writes it.
 
 use std::fmt;
 
 /// The one currency of a deployment (ISO 4217, exponent 2).
 pub const CURRENCY: &str = "NGN";
+
+/// As people write it (U+20A6).
+const NAIRA_SIGN: char = '₦';
 
 /// Kobo, hundredths of a naira. May be negative in ledger sums, never in a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -32,6 +36,16 @@ fn with_separators(money: Money) -> String {
         grouped.push(digit);
     }
     format!("{sign}{grouped}.{fraction}")
+}
+
+/// Commas go where they part thousands.
+fn without_separators(text: &str) -> Option<String> {
+    let (whole, fraction) = text.split_at(text.find('.').unwrap_or(text.len()));
+    let mut groups = whole.split(',');
+    let first = groups.next().unwrap_or_default();
+    let is_right =
+        !whole.contains(',') || ((1..=3).contains(&first.len()) && groups.all(|group| group.len() == 3));
+    (is_right && !fraction.contains(',')).then(|| whole.replace(',', "") + fraction)
 }
 
 /// Why a text is not an amount. The texts are shown to merchants and operators.
@@ -76,6 +90,20 @@ impl Money {
         };
         let total = naira.checked_mul(100).and_then(|n| n.checked_add(kobo)).ok_or(MoneyError::TooLarge)?;
         Ok(Money(if negative { -total } else { total }))
+    }
+
+    /// Reads what a person types: as [`Money::parse`], and as lists print it: `12,150.00`, `NGN 12,150`, `₦5,000`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Money::parse`]; a comma that parts no thousands (`12,50`) is a slip and no number.
+    pub fn typed(text: &str) -> Result<Money, MoneyError> {
+        let text = text.trim();
+        let bare = match text.split_at_checked(CURRENCY.len()) {
+            Some((currency, amount)) if currency.eq_ignore_ascii_case(CURRENCY) => amount.trim_start(),
+            _ => text.strip_prefix(NAIRA_SIGN).map_or(text, str::trim_start),
+        };
+        Money::parse(&without_separators(bare).ok_or(MoneyError::NotANumber)?)
     }
 
     /// The count of kobo.
@@ -139,6 +167,15 @@ mod tests {
         {
             assert_eq!(Money::parse(text), Err(MoneyError::NotANumber), "{text:?}");
         }
+        for text in ["12150", "12,150", "12,150.00", "NGN 12,150.00", "ngn12150", " ₦12,150.0 "] {
+            assert_eq!(Money::typed(text), Ok(Money(1_215_000)), "{text:?}");
+        }
+        assert_eq!(Money::typed("1,000,000.05"), Ok(Money(100_000_005)));
+        for text in ["12,50", ",150", "1234,567", "1,0000", "1.000,5", "NGN", "", "₦", "5,", "N₦5", "USD 5"]
+        {
+            assert_eq!(Money::typed(text), Err(MoneyError::NotANumber), "{text:?}");
+        }
+        assert_eq!(Money::typed("1,000.001"), Err(MoneyError::TooManyDecimals));
         assert_eq!(Money::parse("1.001"), Err(MoneyError::TooManyDecimals));
         assert_eq!(Money::parse("1.000"), Err(MoneyError::TooManyDecimals));
         assert_eq!(Money::parse("92233720368547758.08"), Err(MoneyError::TooLarge));

@@ -382,6 +382,18 @@ pub fn interval(alert: &AlertRow) -> Interval {
     }
 }
 
+/// The earliest moment at which the money may have come: the begin of the bank's time, and where the bank tells no hour, the
+/// Date of the mail, if the bank signed it. What was asked for after this may have been asked for after the money came
+/// (contract/matching.md#m18).
+pub fn came_from(alert: &AlertRow) -> Timestamp {
+    let time = interval(alert);
+    let is_dated = |told: BankTime| {
+        matches!(told.precision, TimePrecision::Day | TimePrecision::None)
+            && alert.mailed_at == Some(told.end)
+    };
+    if alert.facts.occurred.is_some_and(is_dated) { time.end } else { time.begin }
+}
+
 pub fn is_timed(alert: &AlertRow) -> bool {
     alert.facts.occurred.is_some_and(|time| time.precision != TimePrecision::None)
 }
@@ -932,6 +944,27 @@ mod tests {
         };
         assert!(may_be_told_again(&came, &remark(AlertStatus::Matched)), "a person believed it");
         assert!(!may_be_told_again(&came, &remark(AlertStatus::Review)), "a payer typed it");
+    }
+
+    #[test]
+    fn money_came_at_the_begin_of_the_banks_time_or_by_the_date_of_the_mail() {
+        let told = |precision, begin, end, mailed_at| {
+            came_from(&with(&credit(), |a| {
+                a.first_seen = noon();
+                a.mailed_at = mailed_at;
+                a.facts.occurred = Some(BankTime { begin, end, precision });
+            }))
+        };
+        let (day, sent) = (noon() - Span::hours(12), noon() - MINUTE);
+        assert_eq!(told(TimePrecision::Day, day, noon(), None), day);
+        assert_eq!(told(TimePrecision::Day, day, sent, Some(sent)), sent);
+        assert_eq!(told(TimePrecision::Day, day, noon(), Some(sent)), day, "a Date that nobody signed");
+        for precision in [TimePrecision::Second, TimePrecision::Minute] {
+            assert_eq!(told(precision, sent, noon(), Some(noon())), sent);
+        }
+        assert_eq!(told(TimePrecision::None, Timestamp::MIN, sent, Some(sent)), sent);
+        assert_eq!(told(TimePrecision::None, Timestamp::MIN, noon(), None), Timestamp::MIN);
+        assert_eq!(came_from(&with(&credit(), |a| a.facts.occurred = None)), Timestamp::MIN);
     }
 
     #[test]

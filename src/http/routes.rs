@@ -11,6 +11,7 @@ use http::header::ACCEPT;
 use http::request::Parts;
 use http::{HeaderValue, Method};
 
+use super::pages::packed::packed;
 use super::paths::{
     API, ASSET, BALANCE, BALANCE_ENTRIES, EVENT, EVENT_RESEND, EVENTS, ICON, LOGO, OPENAPI, PAYMENT,
     PAYMENT_AMOUNT, PAYMENT_REQUEST, PAYMENTS, PAYOUT, PAYOUT_ACCOUNTS, PAYOUT_CANCEL, PAYOUTS, START,
@@ -56,13 +57,15 @@ pub fn main(http: Arc<Http>, with_api: bool, with_pages: bool) -> Router {
         router = router.route("/pay", page()).route("/pay/", page()).route("/pay/{*token}", page());
         let checkout = || get(pages::checkout::handle);
         router = router.route("/c", checkout()).route("/c/", checkout()).route("/c/{*rest}", checkout());
-        router = router.route(ICON, get(pages::brand::icon)).route(ASSET, get(pages::assets::handle));
+        router = router
+            .route(ICON, get(pages::brand::icon))
+            .route(ASSET, get(pages::assets::handle).layer(packed()));
         // A program that asks for nothing in particular is told so, as everywhere; see `anywhere`.
         for route in pages::table::TABLE.iter().filter(|route| route.path != START) {
             let page = move |State(http): State<Arc<Http>>, request: Request| {
                 pages::table::handle(http, route, request)
             };
-            router = router.route(route.path, get(page).post(page));
+            router = router.route(route.path, get(page).layer(packed()).post(page));
         }
         if http.brand.has_logo() {
             router = router.route(LOGO, get(pages::brand::logo));

@@ -102,16 +102,6 @@ impl Vault {
         own.as_bytes().ct_eq(reference.as_bytes()).into()
     }
 
-    /// What every form of a session carries, made of its cookie's token.
-    pub fn session_csrf(&self, token: &str) -> Zeroizing<String> {
-        Zeroizing::new(URL_SAFE_NO_PAD.encode(self.keyed("session form", token.as_bytes())))
-    }
-
-    /// Whether a form came from a page under this token.
-    pub fn is_session_csrf(&self, token: &str, given: &str) -> bool {
-        self.session_csrf(token).as_bytes().ct_eq(given.as_bytes()).into()
-    }
-
     /// What proves that a website is a business's: whoever can put it there runs the website. The same whenever it is
     /// made, and of no use to others.
     pub fn website_token(&self, website_id: i64, host: &str) -> String {

@@ -17,7 +17,7 @@ use tillbell::store::tables::payments;
 
 use crate::another_merchant::{apply, correct, crowd, paid, suggested};
 use crate::counted_once::approve_on;
-use crate::harness::app::{ACCOUNT, LATER, Merchant, START, TestApp, world};
+use crate::harness::app::{ACCOUNT, LATER, Merchant, START, TestApp, at, world};
 use crate::harness::databases::TestDatabase;
 use crate::harness::mails::Alert;
 use crate::spoken_for::{pay_and_reverse, reject};
@@ -291,6 +291,73 @@ on_both! {
         let refused = approve_on(&t.app, outcome.alert_id, &payment, None).await;
         let Err(ApproveRefused::Obstacles(told)) = refused else { panic!("approved by oversight: {refused:?}") };
         assert!(told.len() == 1 && told[0].starts_with("the alert does not say which account: "), "{told:?}");
+    }
+
+    async fn where_the_bank_tells_no_hour_nothing_asked_for_since_takes_what_may_be_anothers(db: TestDatabase) {
+        for (is_corrected, date, is_taken) in [
+            (true, None, false),
+            (true, Some(30), true),
+            (true, Some(10), false),
+            (false, None, false),
+            (false, Some(30), true),
+        ] {
+            let what = format!("corrected: {is_corrected}, mailed: {date:?}");
+            let (t, victim) = world(TestDatabase::migrated(db.engine()).await).await;
+            let other = t.merchant("bolu.example").await;
+            // Her husband pays for her, and rounds up.
+            let mine = t.create(&victim, 6_900, "Adaugo Obi").await;
+            let bait = if is_corrected { Some(t.create(&other, 9_000, "Emeka Nwosu").await) } else { None };
+            t.advance(Span::minutes(20));
+            let bait = match bait {
+                Some(bait) => {
+                    assert!(matches!(correct(&t, &other, &bait, 7_000).await, Corrected::Payment(_)));
+                    bait
+                }
+                None => t.create(&other, 7_000, "Emeka Nwosu").await,
+            };
+            t.advance(Span::minutes(20));
+            let alert = Alert::credit(ACCOUNT, 7_000, "EMEKA NWOSU", START + Span::minutes(date.unwrap_or(10)));
+            let kept = |line: &&str| {
+                !line.contains("Time of Transaction") && (date.is_some() || !line.starts_with("Date: "))
+            };
+            let text: String = alert.text().split_inclusive("\r\n").filter(kept).collect();
+            let outcome = t.ingest(&text).await;
+            let status = if is_taken { AlertStatus::Matched } else { AlertStatus::Review };
+            assert_eq!(outcome.status, status, "{what}: {outcome:?}");
+            if !is_taken {
+                let told = if is_corrected { "was corrected" } else { "may have been asked for after the money came" };
+                assert!(outcome.reason.contains(told), "{what}: {outcome:?}");
+                goes_to_a_person(&t, outcome.alert_id, &mine, &bait, &what).await;
+            }
+        }
+    }
+
+    async fn what_is_asked_for_or_corrected_just_after_the_money_takes_nothing_that_may_be_anothers(db: TestDatabase) {
+        // Seconds after the money's time at which it was corrected or asked for.
+        for (is_corrected, after, is_taken) in
+            [(true, -150, true), (true, -60, false), (true, 5, false), (false, -5, true), (false, 110, false)]
+        {
+            let what = format!("corrected: {is_corrected}, after: {after}");
+            let (t, victim) = world(TestDatabase::migrated(db.engine()).await).await;
+            let other = t.merchant("bolu.example").await;
+            let mine = t.create(&victim, 99_000, "Emeka Nwosu").await;
+            let bait = if is_corrected { Some(t.create(&other, 50_000, "Emeka Nwosu").await) } else { None };
+            t.advance(LATER + Span::seconds(after));
+            let bait = match bait {
+                Some(bait) => {
+                    assert!(matches!(correct(&t, &other, &bait, 70_000).await, Corrected::Payment(_)), "{what}");
+                    bait
+                }
+                None => t.create(&other, 70_000, "Emeka Nwosu").await,
+            };
+            t.advance(Span::minutes(5));
+            let outcome = t.ingest(&Alert::credit(ACCOUNT, 70_000, "EMEKA NWOSU", at()).text()).await;
+            if is_taken {
+                assert_eq!(outcome.status, AlertStatus::Matched, "{what}: {outcome:?}");
+            } else {
+                goes_to_a_person(&t, outcome.alert_id, &mine, &bait, &what).await;
+            }
+        }
     }
 
     async fn a_correction_takes_nothing_that_one_which_ended_or_was_corrected_may_have_asked_for(db: TestDatabase) {

@@ -133,11 +133,29 @@ impl Reader<'_> {
     ) -> (AlertKind, Option<String>) {
         let kind = self.kind_of_narration(direction, narration.unwrap_or_default(), bank, shared);
         match direction {
-            Direction::Credit => self.words_of_loss(shared),
+            Direction::Credit => {
+                self.words_beside(narration.unwrap_or_default(), bank, shared);
+                self.words_of_loss(shared);
+            }
             Direction::Debit => self.words_of_failure(shared),
         }
         self.states(direction, shared);
         kind.map_or((AlertKind::Payment, None), |(kind, why)| (kind, Some(why)))
+    }
+
+    /// What stands in the row in which a narration may go on, and does not go on with it, may be the bank's word on what
+    /// became of the money: it sends a credit to a person as the same words in the narration do, and tells nothing else.
+    fn words_beside(&mut self, narration: &str, bank: &Bank, shared: &Shared) {
+        let Some(continuation) = &self.layout.continuation else { return };
+        let squeeze = |text: &str| text.split_whitespace().collect::<String>();
+        let narration = squeeze(narration);
+        let rules =
+            || bank.kinds.iter().chain(&shared.kinds).filter(|rule| rule.direction != Some(Direction::Debit));
+        let says = |text: &str| rules().any(|rule| rule.pattern.is_match(text));
+        let rest = self.at_labels(&continuation.labels, self.tables, false);
+        if rest.iter().any(|rest| !narration.contains(&squeeze(rest.text.trim())) && says(rest.text.trim())) {
+            self.doubt(RETURNED_OR_OWN);
+        }
     }
 
     fn kind_of_narration(

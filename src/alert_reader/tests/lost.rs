@@ -14,6 +14,49 @@ fn providus(narrative: &str, tail: &str) -> Reading {
     ))
 }
 
+/// GTBank's rows, with a narration that is whole in the first of its two.
+fn gtbank(description: &str, remarks: &str) -> Reading {
+    let row = |label: &str, value: &str| format!("<tr><td>{label}</td><td>:</td><td>{value}</td></tr>\n");
+    let rows = [
+        ("Account Number", "******4417"),
+        ("Description", description),
+        ("Amount", "NGN 5,000.00"),
+        ("Value Date", "2026-03-10"),
+        ("Remarks", remarks),
+        ("Time of Transaction", "9:10:00 AM"),
+        ("Available Balance", "NGN 16,000.00"),
+    ];
+    let rows: String = rows.iter().map(|(label, value)| row(label, value)).collect();
+    take(&format!(
+        "From: GeNS@gtbank.com\nSubject: Transaction Notification\nDate: Tue, 10 Mar 2026 09:10:05 +0100\n\
+         Content-Type: text/html; charset=utf-8\n\n<table><tr><td>Dear TILL AND BELL LTD</td></tr>\n<tr><td>We wish to \
+         inform you that a CREDIT transaction occurred on your account with us.</td></tr></table>\n<table>{rows}</table>\n"
+    ))
+}
+
+#[test]
+fn words_of_a_return_count_beside_a_narration_that_is_whole_without_them() {
+    let narration = "100004260310091000123456789012-TRANSFER-OPAY-HALIMA GARBA";
+    for words in [
+        "RVSL",
+        "REVERSAL OF CREDIT",
+        "RETURNED",
+        "NIP RETURN",
+        "FAILED TRANSACTION REFUND",
+        "Return of funds",
+    ] {
+        let facts = gtbank(narration, words).facts;
+        assert!(facts.doubts.iter().any(|doubt| doubt == RETURNED_OR_OWN), "{words}: {:?}", facts.doubts);
+        assert_eq!(facts.payer_name.as_deref(), Some("HALIMA GARBA"), "{words}");
+        let typed = gtbank(&format!("{narration} {words}"), "").facts;
+        assert!(typed.doubts.iter().any(|doubt| doubt == RETURNED_OR_OWN), "{words}: {:?}", typed.doubts);
+    }
+    for words in ["", "CHARGES", "HALIMA GARBA", "SCHOOL FEES"] {
+        let facts = gtbank(narration, words).facts;
+        assert_eq!((facts.doubts, facts.kind), (Vec::new(), Some(AlertKind::Payment)), "{words}");
+    }
+}
+
 #[test]
 fn words_of_a_return_are_doubts_wherever_the_bank_writes_them() {
     for words in [

@@ -118,6 +118,9 @@ fn words_of_return_and_failure_are_a_doubt_and_put_nothing_aside() {
         "cancelled",
         "RTN_0091",
         "unsuccessful",
+        "RTD",
+        "UNAPPLIED",
+        "return of funds",
         "pending",
     ] {
         for (bank, narration) in [

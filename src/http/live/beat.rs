@@ -4,20 +4,16 @@
 //! It tells nothing itself: the screen asks for what there is. Whether whoever holds it may still do so is asked at every
 //! word, so that a stream ends with the sign-in that began it.
 
-use std::convert::Infallible;
 use std::future::Future;
 use std::time::Duration;
 
-use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
 use futures_util::stream;
-use http::HeaderValue;
-use http::header::CONTENT_TYPE;
 use tokio::time::{Instant, sleep_until};
 
 use super::Watch;
-use super::stream::{Streamed, UNBUFFERED, event};
+use super::stream::{event, streamed};
 
 /// A screen that has heard nothing for 20 s (`assets/till.js`) has missed three of them.
 const BEAT_EVERY: Duration = Duration::from_secs(5);
@@ -41,15 +37,7 @@ where
 {
     let now = Instant::now();
     let flow = Flow { watch, may, beat_at: now, ends_at: now + ENDS_AFTER, is_over: false };
-    let words = stream::unfold(flow, |flow| async {
-        let (word, flow) = flow.next().await?;
-        Some((Ok::<_, Infallible>(word), flow))
-    });
-    let mut response = Response::new(Body::from_stream(words));
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
-    response.headers_mut().insert(UNBUFFERED, HeaderValue::from_static("no"));
-    response.extensions_mut().insert(Streamed);
-    response
+    streamed(stream::unfold(flow, |flow| flow.next()))
 }
 
 impl<M, F> Flow<M>

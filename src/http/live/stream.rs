@@ -12,7 +12,7 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
-use futures_util::stream;
+use futures_util::{Stream, StreamExt, stream};
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use http::{HeaderName, HeaderValue};
 use tokio::time::{Instant, sleep, sleep_until};
@@ -30,7 +30,7 @@ const LOOKS_EVERY: Duration = Duration::from_secs(1);
 const COMMENT: &[u8] = b":\n\n";
 
 /// A proxy must hand each event on as it comes.
-pub const UNBUFFERED: HeaderName = HeaderName::from_static("x-accel-buffering");
+const UNBUFFERED: HeaderName = HeaderName::from_static("x-accel-buffering");
 
 /// Marks an answer as one that goes on for long: its connection asks that the client goes on taking it, not that it is
 /// taken within a time.
@@ -81,11 +81,12 @@ where
         comment_at: now + COMMENT_EVERY,
         ends_at: now + ENDS_AFTER,
     };
-    let events = stream::unfold(flow, |flow| async {
-        let (bytes, flow) = flow.next().await?;
-        Some((Ok::<_, Infallible>(bytes), flow))
-    });
-    let mut response = Response::new(Body::from_stream(events));
+    streamed(stream::unfold(flow, |flow| flow.next()))
+}
+
+/// The answer that such events make: handed on as they come, kept by nobody.
+pub(super) fn streamed(events: impl Stream<Item = Bytes> + Send + 'static) -> Response {
+    let mut response = Response::new(Body::from_stream(events.map(Ok::<_, Infallible>)));
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));

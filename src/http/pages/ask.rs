@@ -3,7 +3,7 @@
 //! Everything that a handler knows of the browser it knows from here, so that no page forgets the cookie, the headers or
 //! whose forms they are.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use askama::Template;
 use axum::body::Body;
@@ -28,7 +28,7 @@ use crate::http::Http;
 use crate::http::server::caller::address;
 use crate::ops::paging::Cursor;
 use crate::ops::people::sessions::Session;
-use crate::vault::link::fresh_token;
+use crate::vault::link::{fresh_token, nonce};
 
 /// Characters of a path that somebody is led to after signing in.
 const NEXT_MAX: usize = 500;
@@ -39,6 +39,7 @@ pub struct Ask {
     /// Of the cookie; fresh where there was none.
     pub(super) token: Zeroizing<String>,
     pub(super) is_fresh: bool,
+    pub(super) csrf: OnceLock<Zeroizing<String>>,
     pub session: Option<Session>,
     /// Of a POST that came from a page of ours.
     pub form: Option<Fields>,
@@ -90,8 +91,11 @@ impl Ask {
         self.parts.headers.get(USER_AGENT).and_then(|agent| agent.to_str().ok()).unwrap_or_default()
     }
 
-    pub fn csrf(&self) -> Zeroizing<String> {
-        self.app().vault.session_csrf(&self.token)
+    /// What the forms of this page carry. Another for each page: what is compressed must not hold the same secret twice,
+    /// or its length would tell it (the BREACH attack).
+    pub fn csrf(&self) -> &str {
+        let fresh = || self.app().vault.form_token(&self.token, &nonce(self.app().random.as_ref()));
+        self.csrf.get_or_init(fresh)
     }
 
     pub fn token(&self) -> &str {
@@ -110,7 +114,7 @@ impl Ask {
 
     /// A form that counts under the cookie of whoever asks.
     pub fn new_form(&self, id: impl Into<String>, action: impl Into<String>, button: &str) -> Form {
-        Form::new(id, action, self.csrf().to_string(), button)
+        Form::new(id, action, self.csrf(), button)
     }
 
     /// A mark of this page's own, for a form that counts once (`Form::once`).
@@ -126,7 +130,7 @@ impl Ask {
                 email: (&session.email).into(),
                 role: session.staff.map_or("member", |role| role.as_str()).into(),
                 zone: self.zone().name().into(),
-                csrf: self.csrf().to_string(),
+                csrf: self.csrf().to_owned(),
             });
         }
         match &self.flash {

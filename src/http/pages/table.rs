@@ -4,7 +4,7 @@
 //! Every request takes the same way: counted against its address, its form read, its session looked up, the right asked
 //! for, then the form's own proof, and only then the page.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use axum::body::Body;
 use axum::extract::Request;
@@ -270,7 +270,8 @@ fn new_ask(http: Arc<Http>, parts: Parts) -> Ask {
         .read(&parts.headers, &base)
         .filter(|_| parts.method == Method::GET)
         .and_then(|value| Flash::open(&http.app, &token, &value));
-    Ask { http, parts, token, is_fresh, session: None, form: None, flash, here: None, around }
+    let csrf = OnceLock::new();
+    Ask { http, parts, token, is_fresh, csrf, session: None, form: None, flash, here: None, around }
 }
 
 /// The answer to who may not ask.
@@ -322,5 +323,5 @@ fn sign_in_first(ask: &Ask) -> String {
 fn is_ours(ask: &Ask, form: &Fields) -> bool {
     sender(&ask.parts, &ask.app().public_url()) != Sender::Elsewhere
         && !ask.is_fresh
-        && ask.app().vault.is_session_csrf(&ask.token, form.get("csrf"))
+        && ask.app().vault.is_form_token(&ask.token, form.get("csrf"))
 }

@@ -18,7 +18,7 @@ use crate::domain::money::{CURRENCY, Money, naira};
 use crate::domain::name::{Comparison, NameVerdict, fold};
 use crate::domain::payment::{Kind, Payment, Status};
 use crate::domain::same_transfer::{
-    MAY_HAVE_TAKEN, MESSAGE, TELLS_OF_LOSS, describe, interval, is_forwarded,
+    MAY_HAVE_TAKEN, MESSAGE, TELLS_OF_LOSS, came_from, describe, interval, is_forwarded,
 };
 use crate::domain::time::Timestamp;
 use crate::domain::told_before::{REVERSED, REVERSED_BY};
@@ -172,8 +172,8 @@ async fn prepare(app: &App, ask: &Approve<'_>) -> Result<Result<Prepared, Approv
     }
     let asked_on = accounts.iter().find(|one| Some(one.id) == payment.account_id);
     let mut obstacles = obstacles(&alert, &payment, (&account, asked_on), received, &name, ask.operator);
-    if payment.corrections > 0 && app.store.is_corrected_after(payment.id, interval(&alert).end).await? {
-        obstacles.push("the payment's amount was corrected after the money came".into());
+    if payment.corrections > 0 && app.store.is_corrected_after(payment.id, came_from(&alert)).await? {
+        obstacles.push("the payment's amount was corrected after the money came, or may have been".into());
     }
     obstacles.extend(unclear_account(&alert, &accounts));
     obstacles.extend(fits_elsewhere(app, &alert, &payment, &accounts, received).await?);

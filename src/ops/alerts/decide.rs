@@ -14,9 +14,9 @@ use super::weigh_corrected::weigh_corrected;
 use super::{alert_log, arrivals, evidence};
 use crate::app::App;
 use crate::domain::alert::{AlertRow, AlertStatus};
-use crate::domain::matching::{AmountFit, Verdicts};
+use crate::domain::matching::{AmountFit, CLOCK_SLACK, Verdicts};
 use crate::domain::payment::Payment;
-use crate::domain::same_transfer::interval;
+use crate::domain::same_transfer::came_from;
 use crate::ops::OpError;
 use crate::ops::alerts::settle::{Settled, Settling, settle};
 use crate::ops::wallet_payments::topup::tell_held;
@@ -60,9 +60,12 @@ pub async fn decide_alert(app: &App, alert_id: i64) -> Result<AlertOutcome, OpEr
             continue;
         }
         crate::crash::point("alert.before_decision");
-        // Corrected when the money had come already: as strict as where a correction looks at waiting alerts.
-        let came = interval(&alert).end;
-        let is_suspect = |payment: &Payment| payment.corrections > 0 && payment.updated_at > came;
+        // Asked for or corrected when the money may have come already: as strict as where a correction looks at waiting
+        // alerts. A correction costs nothing, so it counts also where the bank's clock may be ahead of ours.
+        let came = came_from(&alert);
+        let is_suspect = |payment: &Payment| {
+            payment.created_at > came || payment.corrections > 0 && payment.updated_at > came - CLOCK_SLACK
+        };
         let weighed = weigh_corrected(app, &alert, is_suspect).await?;
         if conclude(app, &alert, &weighed).await? {
             continue; // read it again, as everybody else will see it

@@ -1,8 +1,8 @@
-//! Weighs an alert more strictly where the payment it would pay was corrected: a merchant must not fish for other
-//! people's money by correcting amounts (contract/matching.md#m18). Read only.
+//! Weighs an alert more strictly where the payment it would pay was corrected, or may have been asked for after the money
+//! came: a merchant must not fish for other people's money (contract/matching.md#m18). Read only.
 //!
 //! Asked for an alert that waits when a correction comes (`rematch`), and for one that comes when the correction
-//! was made after the money (`decide`).
+//! or the payment was made when the money may have come (`decide`).
 
 use super::may_be_meant::{asked_before, ended_lately};
 use super::other_accounts::{Beside, ever_on_other_accounts};
@@ -71,7 +71,7 @@ async fn somebody_else(
             true => "on this account asks for exactly what was received",
             false => "on this account asks for about what was received",
         };
-        return Ok(Some(objection(other, asks_for)));
+        return Ok(Some(objection(payment, other, asks_for)));
     }
     let ((ended, is_cut), before) = tokio::try_join!(
         ended_lately(app, alert, account_id, (similar_amounts(received), received)),
@@ -81,12 +81,17 @@ async fn somebody_else(
     // Whoever pays for somebody else is no less meant when that payment has ended, or was corrected.
     if let Some(other) = ended.into_iter().find(|other| Beneficiary::of(other) != own) {
         return Ok(Some(objection(
+            payment,
             other,
             "on this account, which has ended, asked for about what was received",
         )));
     }
     if let Some(other) = before.payments.into_iter().find(|other| Beneficiary::of(other) != own) {
-        return Ok(Some(objection(other, "on this account asked for about that before it was corrected")));
+        return Ok(Some(objection(
+            payment,
+            other,
+            "on this account asked for about that before it was corrected",
+        )));
     }
     let wanted = Wanted {
         account_id: Some(account_id),
@@ -117,7 +122,8 @@ async fn somebody_else(
     let mut of_customers = found.payments.iter().filter(|_| !is_named_so);
     if let Some(other) = of_customers.find(|other| is_other_customers(other)) {
         let reason = format!(
-            "the amount was corrected, and payment {:?} of another customer of the same business bears this name",
+            "{}, and payment {:?} of another customer of the same business bears this name",
+            why(payment),
             other.transaction_id
         );
         return Ok(Some(Objection { reason, about: Some(other.clone()) }));
@@ -131,13 +137,14 @@ async fn somebody_else(
             && verdict_folded(&expected, &received_name, &cut) != NameVerdict::Different
     };
     if let Some(other) = found.payments.into_iter().find(counts) {
-        return Ok(Some(objection(other, "on this account has a similar payer's name")));
+        return Ok(Some(objection(payment, other, "on this account has a similar payer's name")));
     }
     let beside = ever_on_other_accounts(app, alert, account, received).await?;
     let Beside { payments: elsewhere, may_be_more: may_be_elsewhere } = beside;
     let would_be_paid = |other: &Payment| AmountFit::of(other, received).approves() && counts(other);
     if let Some(other) = elsewhere.into_iter().find(would_be_paid) {
         return Ok(Some(objection(
+            payment,
             other,
             "on another account fits what was received and has a similar payer's name",
         )));
@@ -148,13 +155,21 @@ async fn somebody_else(
         || found.misses_close_ones
         || !cut.is_empty()
         || is_index_unfinished(app).await?;
-    let reason = "the amount was corrected, and not all payments with a similar name could be checked";
-    Ok(cannot_be_sure.then(|| Objection { reason: reason.into(), about: None }))
+    let reason = || format!("{}, and not all payments with a similar name could be checked", why(payment));
+    Ok(cannot_be_sure.then(|| Objection { reason: reason(), about: None }))
 }
 
-fn objection(other: Payment, how: &str) -> Objection {
+/// Why it is weighed so.
+fn why(payment: &Payment) -> &'static str {
+    match payment.corrections {
+        0 => "the payment may have been asked for after the money came",
+        _ => "the amount was corrected",
+    }
+}
+
+fn objection(payment: &Payment, other: Payment, how: &str) -> Objection {
     let theirs = of_another_in_words(&other.transaction_id, other.business_id);
-    Objection { reason: format!("the amount was corrected, and {theirs} {how}"), about: Some(other) }
+    Objection { reason: format!("{}, and {theirs} {how}", why(payment)), about: Some(other) }
 }
 
 /// Still open, or ended after a time.

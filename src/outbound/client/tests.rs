@@ -232,7 +232,7 @@ async fn silence_and_dripping_end_at_the_deadline() {
         }
     })
     .await;
-    assert_eq!(post(&outbound, &interim.url()).await.error, Some(PostError::TooLarge));
+    assert_eq!(post(&dev(PATIENCE), &interim.url()).await.error, Some(PostError::TooLarge));
     // Nor does a name server that never answers.
     let resolver = Script::new(&[]);
     let lost = Outbound::with_resolver(&config(SHORT), resolver.clone()).unwrap();

@@ -26,6 +26,14 @@ on_both! {
             ] {
                 assert!(headers.contains(&(name.to_owned(), value.to_owned())), "{name}: {headers:?}");
             }
+            let (status, headers, packed) =
+                site.exchange("GET", &asset.address(), &["Accept-Encoding: br, gzip"], None).await;
+            // In a part of its own length, which is not known before.
+            let is_gzip = packed.windows(2).any(|two| two == [0x1f, 0x8b]);
+            assert!(status == 200 && is_gzip, "{status}: {}", asset.address());
+            assert!(headers.contains(&("content-encoding".to_owned(), "gzip".to_owned())), "{headers:?}");
+            assert!(headers.contains(&("vary".to_owned(), "accept-encoding".to_owned())), "{headers:?}");
+            assert!(packed.len() * 2 < body.len(), "{} of {}", packed.len(), body.len());
             let (status, _, body) = site.exchange("HEAD", &asset.address(), &[], None).await;
             assert_eq!((status, body.len()), (200, 0));
         }

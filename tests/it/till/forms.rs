@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::process::{Command, Stdio};
 
+use qrcode::{Color, EcLevel, QrCode};
 use tillbell::domain::alert::{AlertStatus, Authenticity};
 use tillbell::domain::payment::Status;
 use tillbell::domain::time::Span;
@@ -27,6 +28,14 @@ fn packed(text: &str) -> usize {
     let packed = gzip.wait_with_output().unwrap().stdout.len();
     writing.join().unwrap();
     packed
+}
+
+/// A QR code of a text as the page draws it: the dark squares row by row, with four of white around.
+fn drawn(text: &str) -> String {
+    let code = QrCode::with_error_correction_level(text, EcLevel::M).unwrap();
+    let width = code.width();
+    let squares = code.to_colors().into_iter().enumerate().filter(|(_, color)| *color == Color::Dark);
+    squares.map(|(at, _)| format!("M{} {}h1v1h-1z", at % width + 4, at / width + 4)).collect()
 }
 
 on_both! {
@@ -63,10 +72,11 @@ on_both! {
         let counter = Counter::new(db).await;
         let mut cashier = counter.cashier().await;
         let page = cashier.get(TILL).await;
-        let asked = cashier.submit(&page, "till-new", &[("amount", "5200.50"), ("payer_name", " Halima Garba ")]).await;
+        let asked = cashier.submit(&page, "till-new", &[("amount", "NGN 5,200.50"), ("payer_name", " Halima Garba ")]).await;
         assert_eq!(asked.status, 200);
         assert!(told(&asked).contains("5,200.50") && told(&asked).contains("Halima Garba"), "{}", told(&asked));
         let card = asked.text_of(".sale-waits");
+        assert!(asked.body.contains(&drawn(&counter.shown_to(&asked).await)), "the code leads to the checkout page");
         for part in ["Waiting", "5,200.50", "Halima Garba", "0123 454 417", "GTBank", "TILL AND BELL LTD"] {
             assert!(card.contains(part), "{part} in {card}");
         }

@@ -10,6 +10,7 @@ use tillbell::domain::user::MemberRole;
 use tillbell::ops::alerts::decide::AlertOutcome;
 use tillbell::ops::alerts::draft::Taken;
 use tillbell::ops::alerts::take::take_alert;
+use tillbell::ops::payments::read::read_payment;
 use tillbell::ops::people::users::{Place, add_user};
 use tillbell::ops::till::{AskedAtTill, TillSale, ask_at_till};
 
@@ -43,6 +44,17 @@ impl Counter {
 
     pub async fn cashier(&self) -> Visitor {
         self.shops.signed_in(&of_role(MemberRole::Cashier)).await
+    }
+
+    /// Where the customer of the sale that a till shows is led.
+    pub async fn shown_to(&self, till: &Seen) -> String {
+        let id = till.path.split("sale=").nth(1).unwrap().split('&').next().unwrap();
+        read_payment(&self.shops.t().app, self.shops.shop.id, None, id)
+            .await
+            .unwrap()
+            .unwrap()
+            .checkout_url
+            .unwrap()
     }
 
     /// Asked for at the till by a cashier, without its page.

@@ -6,7 +6,7 @@ use askama::Template;
 use crate::domain::money::{Money, naira};
 use crate::domain::time::{Span, Timestamp};
 use crate::http::pages::pay::figures::{day_clock, moment, reach_link, unbroken};
-use crate::http::pages::sign_in::qr::{Qr, code_of};
+use crate::http::pages::qr::{Qr, code_of};
 use crate::http::pages::text::plain;
 use crate::ops::payments::checkout::{Checkout, CheckoutView};
 

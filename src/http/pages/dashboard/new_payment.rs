@@ -56,7 +56,7 @@ pub async fn answer(ask: &Ask) -> Result<Response, OpError> {
 
 async fn act(ask: &Ask, here: &Here, websites: &[Website]) -> Result<Acted, OpError> {
     let refused = |field, why: String| Ok(Err(Refusal::new(FORM, field, sentence(&why))));
-    let amount = match Money::parse(ask.field("amount").trim()) {
+    let amount = match Money::typed(ask.field("amount")) {
         Ok(amount) => amount,
         Err(_) => {
             return refused("amount", "write an amount in naira, such as 5200 or 5200.50".to_owned());

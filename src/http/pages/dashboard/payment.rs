@@ -81,7 +81,7 @@ async fn act(ask: &Ask, here: &Here, found: &PaymentTimeline) -> Result<Acted, O
                 return Ok(Ok(not_allowed(ask, &MemberRight::WritePayments.roles())));
             }
             let refused = |why: &str| Ok(Err(Refusal::new(CORRECT, "new_amount", sentence(why))));
-            let Ok(amount) = Money::parse(ask.field("new_amount").trim()) else {
+            let Ok(amount) = Money::typed(ask.field("new_amount")) else {
                 return refused("write an amount in naira, such as 5200 or 5200.50");
             };
             let place = (here.id(), here.mode);

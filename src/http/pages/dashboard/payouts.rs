@@ -121,7 +121,7 @@ fn owner<'a>(ask: &'a Ask, here: &Here) -> Owner<'a> {
 
 async fn request(ask: &Ask, here: &Here) -> Result<Acted, OpError> {
     let refused = |field, why: String| Ok(Err(Refusal::new(REQUEST, field, why)));
-    let Ok(amount) = Money::parse(ask.field("amount").trim()) else {
+    let Ok(amount) = Money::typed(ask.field("amount")) else {
         return refused("amount", "Write an amount in naira, such as 5200 or 5200.50.".into());
     };
     let Ok(account_id) = ask.field("account").trim().parse() else { return Ok(Ok(unknown(ask))) };

@@ -78,7 +78,7 @@ pub async fn answer(ask: &Ask) -> Result<Response, OpError> {
 async fn act(ask: &Ask, here: &Here) -> Result<Acted, OpError> {
     let refused = |field, why: String| Ok(Err(Refusal::new(FORM, field, sentence(&why))));
     let Some(session) = &ask.session else { return Ok(Ok(unknown(ask))) };
-    let Ok(amount) = Money::parse(ask.field("amount").trim()) else {
+    let Ok(amount) = Money::typed(ask.field("amount")) else {
         return refused("amount", "write an amount in naira, such as 5200 or 5200.50".to_owned());
     };
     let own = Some(ask.field(OWN_ID)).filter(|id| is_own_id(id));

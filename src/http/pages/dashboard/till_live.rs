@@ -11,9 +11,11 @@ use crate::domain::time::Span;
 use crate::http::pages::ask::Ask;
 use crate::http::pages::here::Here;
 use crate::http::pages::parts::{Naira, Pager, Tone};
+use crate::http::pages::qr::{Qr, code_of};
 use crate::http::pages::text::{Text, counted, sentence};
 use crate::http::pages::times::{Time, Zone};
 use crate::http::paths::DASHBOARD_TILL;
+use crate::ops::payments::checkout::checkout_url;
 use crate::ops::till::{CameForSale, PaidBy, Sale, SaleState, TOTALLED_MAX, TillView};
 
 /// So long a paid sale stands in green above all others.
@@ -92,6 +94,8 @@ struct Waiting {
     until: i64,
     until_clock: Time,
     by: Text,
+    /// The address of its checkout page.
+    qr: Option<Qr>,
 }
 
 struct Account {
@@ -146,7 +150,7 @@ impl Live {
             reversed: view.reversed.iter().map(|sale| reversed(&zone, sale)).collect(),
             came: view.came.iter().map(came_for).collect(),
             paid: cards.iter().enumerate().map(|(at, sale)| paid(&zone, sale, at > 0)).collect(),
-            waiting: chosen.and_then(|at| view.waiting.get(at)).map(|sale| waiting(&zone, sale)),
+            waiting: chosen.and_then(|at| view.waiting.get(at)).map(|sale| waiting(ask, &zone, sale)),
             also_waiting: also.map(|sale| also_waiting(here, &zone, sale)).collect(),
             is_idle: cards.is_empty()
                 && view.waiting.is_empty()
@@ -272,7 +276,7 @@ fn reversed(zone: &Zone, sale: &Sale) -> Reversed {
     }
 }
 
-fn waiting(zone: &Zone, sale: &Sale) -> Waiting {
+fn waiting(ask: &Ask, zone: &Zone, sale: &Sale) -> Waiting {
     let payment = &sale.row.payment;
     Waiting {
         amount: Naira(payment.amount),
@@ -285,6 +289,7 @@ fn waiting(zone: &Zone, sale: &Sale) -> Waiting {
         until: payment.expires_at.0 / 1000,
         until_clock: zone.clock(payment.expires_at),
         by: by(sale),
+        qr: checkout_url(ask.app(), payment).and_then(|url| code_of(&url)),
     }
 }
 

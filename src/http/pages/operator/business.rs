@@ -89,7 +89,7 @@ async fn set(ask: &Ask, id: i64) -> Result<Result<String, Wrong>, OpError> {
     let (rate_limit, wallet_rate_limit) = (number("rate_limit"), number("wallet_rate_limit"));
     let mut amount = |name: &'static str| match text(name) {
         None | Some("") => None,
-        Some(text) => match Money::parse(text) {
+        Some(text) => match Money::typed(text) {
             Ok(amount) => Some(amount),
             Err(_) => {
                 wrong = Some(Wrong::at(SET, name, "write a number with at most two decimals"));

@@ -74,7 +74,7 @@ async fn change(ask: &Ask, wallet: &Wallet) -> Result<Result<String, Wrong>, OpE
     let done = |what: &str| Ok(what.to_owned());
     Ok(match ask.field("act") {
         "credit" => {
-            let Ok(amount) = Money::parse(ask.field("amount").trim()) else {
+            let Ok(amount) = Money::typed(ask.field("amount")) else {
                 return Ok(Err(Wrong::at(
                     CREDIT,
                     "amount",

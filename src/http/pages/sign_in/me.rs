@@ -6,7 +6,6 @@ use http::StatusCode;
 
 use super::own::{CODE, ErrorOf, Refusal, act};
 use super::passkeys::{self, Passkeys};
-use super::qr::{Qr, code_of};
 use super::{confirm, passkey, too_many};
 use crate::http::pages::ask::Ask;
 use crate::http::pages::field::{Field, Form, Kind, Look};
@@ -14,6 +13,7 @@ use crate::http::pages::flash::Flash;
 use crate::http::pages::layout::Frame;
 use crate::http::pages::parts::{Empty, Notice, Secret, Tone};
 use crate::http::pages::plain::{unknown, wait};
+use crate::http::pages::qr::{Qr, code_of};
 use crate::http::pages::rows::{Cell, Column, Rows};
 use crate::http::pages::text::Text;
 use crate::http::paths::ME;

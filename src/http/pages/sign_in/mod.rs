@@ -8,7 +8,6 @@ pub mod me;
 mod own;
 mod passkey;
 mod passkeys;
-pub(super) mod qr;
 pub mod register;
 pub mod registered;
 pub mod welcome;
