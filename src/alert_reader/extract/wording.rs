@@ -112,11 +112,11 @@ impl Reader<'_> {
         // Plain text may have been wrapped and lost its end: the longest is compared with the others.
         joined.sort_by_key(|(text, _)| std::cmp::Reverse(text.len()));
         let Some((text, filled)) = joined.first().cloned() else { return (None, false) };
-        let squeeze = |t: &str| t.split_whitespace().collect::<String>().to_lowercase();
-        let long = squeeze(&text);
+        let folded = |text: &str| squeeze(text).to_lowercase();
+        let long = folded(&text);
         let agrees =
             |other: &str| long == other || other.len() >= WRAPPED_NARRATION && long.starts_with(other);
-        if !joined.iter().all(|(other, _)| agrees(&squeeze(other))) {
+        if !joined.iter().all(|(other, _)| agrees(&folded(other))) {
             self.doubt("the mail shows two different narrations");
             return (None, false);
         }
@@ -147,7 +147,6 @@ impl Reader<'_> {
     /// became of the money: it sends a credit to a person as the same words in the narration do, and tells nothing else.
     fn words_beside(&mut self, narration: &str, bank: &Bank, shared: &Shared) {
         let Some(continuation) = &self.layout.continuation else { return };
-        let squeeze = |text: &str| text.split_whitespace().collect::<String>();
         let narration = squeeze(narration);
         let rules =
             || bank.kinds.iter().chain(&shared.kinds).filter(|rule| rule.direction != Some(Direction::Debit));
@@ -215,6 +214,11 @@ fn type_word(text: &str) -> Option<Direction> {
     }
 }
 
+/// Without its blanks, of which tables and relays add and take some.
+fn squeeze(text: &str) -> String {
+    text.split_whitespace().collect()
+}
+
 /// A part of a narration, trimmed.
 #[derive(Clone, Copy, Default)]
 struct Part<'a> {
@@ -241,7 +245,6 @@ impl Part<'_> {
 /// first is not a continuation.
 fn join(first: Part<'_>, second: Part<'_>, rule: &Continuation) -> (String, bool) {
     let length = first.length();
-    let squeeze = |t: &str| t.split_whitespace().collect::<String>();
     let repeats = squeeze(first.text).starts_with(&squeeze(second.text));
     let reaches = length + first.unseen + 1 >= rule.at;
     if second.text.is_empty() || repeats || length > rule.at || !reaches {

@@ -23,14 +23,12 @@ use crate::http::request::body::Fields;
 use crate::http::response::code::{Code, FieldCode};
 use crate::http::response::error::ApiError;
 use crate::http::response::problems::Problems;
-use crate::ops::webhooks::body::{AnyEvent, sample};
+use crate::ops::webhooks::body::{AnyEvent, SAMPLE_ID, sample};
 use crate::ops::webhooks::deliveries::Delivery;
 use crate::ops::webhooks::pull::{PAGE_MAX, Pull, Pulled, ResentEvent, find_event, pull, resend_event};
 use crate::wire;
 
 const LIMIT_DEFAULT: usize = 50;
-const LIMIT_MAX: i64 = 100;
-const LIMIT_OTHERWISE: i64 = 50;
 /// Of an event's id.
 const ID_CHARS: usize = 26;
 const TEXT_MAX: usize = 255;
@@ -68,8 +66,6 @@ struct Meta<'a> {
     has_more: bool,
 }
 
-const EXAMPLE_ID: &str = "msg_3f9aQmD0uWc81xKZpTgE5b";
-
 /// The path's id, as callers are told of it.
 fn event_id() -> Field {
     Field::text("id", ID_CHARS, "Of the event: its `id`, and the header `webhook-id`.").required()
@@ -78,7 +74,7 @@ fn event_id() -> Field {
 pub fn describe_list(writer: &mut Writer) -> Operation {
     let bytes = sample(EventKind::PaymentApproved);
     let data = serde_json::from_slice(&bytes).into_iter().collect();
-    let meta = Meta { last_id: Some(EXAMPLE_ID), has_more: false };
+    let meta = Meta { last_id: Some(SAMPLE_ID), has_more: false };
     Operation::get(EVENTS, "listEvents", Tag::Events, "List events")
         .about(
             "Oldest first, of the last 30 days. Ask with `after` until `has_more` is false, and keep `last_id` for the \
@@ -87,7 +83,7 @@ pub fn describe_list(writer: &mut Writer) -> Operation {
         .query(Field::text("after", ID_CHARS, "The id of the last event that you have read."))
         .query(Field::one_of("type", EventKind::ALL.map(EventKind::as_str), "Only these."))
         .query(Field::text("transaction_id", TEXT_MAX, "Only those about this payment."))
-        .query(Field::number("limit", 1, LIMIT_MAX, LIMIT_OTHERWISE, "How many at most."))
+        .query(Field::number("limit", 1, PAGE_MAX as i64, LIMIT_DEFAULT as i64, "How many at most."))
         .answers(
             StatusCode::OK,
             "Some of them",
@@ -113,7 +109,7 @@ pub fn describe_read(writer: &mut Writer) -> Operation {
 
 pub fn describe_resend(writer: &mut Writer) -> Operation {
     let body = ResentBody {
-        id: EXAMPLE_ID,
+        id: SAMPLE_ID,
         event: EventKind::PaymentApproved.as_str(),
         transaction_id: Some("order-2001"),
         status: WAITING,

@@ -330,18 +330,20 @@ impl JsonSchema for AnyEvent {
     }
 }
 
+/// The id of the event in the API's document.
+pub const SAMPLE_ID: &str = "msg_3f9aQmD0uWc81xKZpTgE5b";
+
 /// A body as it may come, for the API's document.
 pub fn sample(kind: EventKind) -> Vec<u8> {
-    const ID: &str = "msg_3f9aQmD0uWc81xKZpTgE5b";
     let at = JsonTime(Timestamp(1_773_130_361_320_358));
     if kind == EventKind::WebhookTest {
-        return webhook_test(ID, 1, at.0);
+        return webhook_test(SAMPLE_ID, 1, at.0);
     }
     if let EventKind::PayoutPaid | EventKind::PayoutRefused = kind {
         let is_paid = kind == EventKind::PayoutPaid;
         return encode(&PayoutBody {
             event: kind.as_str(),
-            id: ID,
+            id: SAMPLE_ID,
             payout_id: 12,
             status: if is_paid { "paid" } else { "refused" },
             amount: JsonMoney(Money(500_000)),
@@ -376,7 +378,7 @@ pub fn sample(kind: EventKind) -> Vec<u8> {
     };
     encode(&PaymentBody {
         event: kind.as_str(),
-        id: ID,
+        id: SAMPLE_ID,
         transaction_id: "order-2001",
         external_reference: None,
         status,

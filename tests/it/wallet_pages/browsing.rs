@@ -14,7 +14,6 @@ use super::operator::{LOGO, settings};
 use super::site::{DEV, Site};
 use crate::harness::app::ACCOUNT;
 use crate::harness::browser::{Browser, PHONE};
-use crate::harness::databases::Engine;
 use crate::wallet::world::{PIN, WRONG, token};
 
 /// Nobody should have to pinch: the narrowest phone in use.
@@ -38,8 +37,6 @@ const EDGE_CONTRAST: f64 = 3.0;
 struct Walk {
     site: Site,
     browser: Browser,
-    /// How pages look does not depend on the database.
-    looks: bool,
 }
 
 impl Walk {
@@ -53,9 +50,6 @@ impl Walk {
 
     /// Looks at the page in both schemes, as pictures and by its measures.
     fn look(&self, name: &str) {
-        if !self.looks {
-            return;
-        }
         let browser = &self.browser;
         for scheme in ["light", "dark"] {
             browser.dark(scheme == "dark");
@@ -78,9 +72,6 @@ impl Walk {
 
     /// Text of twice the size runs out of nothing, and no amount is broken inside.
     fn check_large_text(&self, name: &str) {
-        if !self.looks {
-            return;
-        }
         let browser = &self.browser;
         browser.resize(PHONE);
         browser.text_size(LARGE_TEXT);
@@ -436,10 +427,9 @@ async fn long_texts(walk: &Walk) {
 // What only a browser shows; what happens behind it is tried on both databases without one.
 on_one! {
     async fn the_whole_way_on_a_phone_without_scripts(db: TestDatabase) {
-        let looks = db.engine() == Engine::Sqlite;
         let site = Site::start(db).await;
         site.w.funded(20_000).await;
-        let walk = Walk { site, browser: Browser::start(), looks };
+        let walk = Walk { site, browser: Browser::start() };
         walk.browser.open("data:text/html,<title>off</title><p>x<script>document.title='on'</script>");
         assert_eq!(walk.browser.title(), "off", "scripts must be off");
         first_payment(&walk).await;
@@ -447,18 +437,17 @@ on_one! {
         dead_links(&walk).await;
         too_low(&walk).await;
         long_texts(&walk).await;
-        let Walk { site, browser, .. } = walk;
+        let Walk { site, browser } = walk;
         drop(browser);
         site.close().await;
     }
 
     async fn large_amounts_in_large_text(db: TestDatabase) {
-        let looks = db.engine() == Engine::Sqlite;
         let tier = "[wallet.tier1]\nbalance = \"none\"\ndaily = \"none\"\n";
         let site = Site::with(db, &format!("{DEV}{tier}")).await;
         let (_, link) = site.w.ready(12_000_000, 45_000).await;
         let largest = site.begin(9_999_999, "k-2").await.1;
-        let walk = Walk { site, browser: Browser::start(), looks };
+        let walk = Walk { site, browser: Browser::start() };
         for (name, link, amount) in [("40-large", &link, "NGN 45,000.00"), ("41-larger", &largest, "NGN 9,999,999.00")] {
             walk.open(link);
             walk.browser.shows(&format!("Pay {amount}"));
@@ -470,17 +459,16 @@ on_one! {
         walk.press("reset");
         walk.browser.shows("We sent a code to");
         walk.check_large_text("42-code");
-        let Walk { site, browser, .. } = walk;
+        let Walk { site, browser } = walk;
         drop(browser);
         site.close().await;
     }
 
     async fn the_operators_logo_on_a_phone(db: TestDatabase) {
-        let looks = db.engine() == Engine::Sqlite;
         let (settings, _file) = settings("Kudi Basket", LOGO);
         let site = Site::with(db, &settings).await;
         let (_, link) = site.w.ready(20_000, 5_000).await;
-        let walk = Walk { site, browser: Browser::start(), looks };
+        let walk = Walk { site, browser: Browser::start() };
         walk.open(&link);
         walk.browser.shows("Your wallet is provided by Kudi Basket.");
         let (width, height) = walk.browser.size(".brand img");
@@ -490,7 +478,7 @@ on_one! {
         walk.pay(PIN);
         walk.browser.shows("Your payment is complete.");
         walk.look("31-logo-paid");
-        let Walk { site, browser, .. } = walk;
+        let Walk { site, browser } = walk;
         drop(browser);
         site.close().await;
     }

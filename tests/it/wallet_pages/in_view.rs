@@ -4,7 +4,6 @@ use tillbell::ops::wallet_payments::start::{StartRequest, Started};
 
 use super::site::{DEV, Site};
 use crate::harness::browser::Browser;
-use crate::harness::databases::Engine;
 use crate::wallet::world::{PIN, token};
 
 /// A short phone, and one that is held across while its keyboard is open.
@@ -26,10 +25,6 @@ fn in_window(browser: &Browser, css: &str, height: u32) {
 // What only a browser shows; what happens behind it is tried on both databases without one.
 on_one! {
     async fn what_is_to_be_done_is_in_view_on_a_short_phone(db: TestDatabase) {
-        if db.engine() != Engine::Sqlite {
-            // How pages look does not depend on the database.
-            return;
-        }
         let tier = "[wallet.tier1]\nbalance = \"none\"\ndaily = \"none\"\n";
         let site = Site::with(db, &format!("{DEV}{tier}")).await;
         site.w.funded(900_000_000).await;
