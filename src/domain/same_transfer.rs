@@ -407,7 +407,7 @@ pub fn told_time(alert: &AlertRow) -> Interval {
 }
 
 /// Same amount and bank times that overlap: one payment told twice, unless, in one layout, session ids, payers, references
-/// or balances show that they are two. A forwarded one is compared by amount and name alone: the caller looks
+/// or balances show that they are two. Where the times do not overlap, see [`is_told_later`]. A forwarded one is compared by amount and name alone: the caller looks
 /// at those of a few days.
 pub fn may_be_the_same_money(a: &AlertRow, b: &AlertRow) -> bool {
     if is_forwarded(a) || is_forwarded(b) {
@@ -417,7 +417,7 @@ pub fn may_be_the_same_money(a: &AlertRow, b: &AlertRow) -> bool {
         return false;
     }
     if !times_overlap(a, b) {
-        return are_two_banks(a, b) && are_within(a, b, BANKS_APART) && !payers_differ(a, b);
+        return is_told_later(a, b) && !payers_differ(a, b);
     }
     let are_exact = [a, b].iter().all(|alert| is_exact(alert));
     match is_one_layout(a, b) {
@@ -426,6 +426,16 @@ pub fn may_be_the_same_money(a: &AlertRow, b: &AlertRow) -> bool {
         true => !payers_differ(a, b) && !references_differ(a, b) && !balances_differ(a, b),
         false => are_exact || !payers_differ(a, b),
     }
+}
+
+/// Whether two whose times are apart may be one all the same: told by two banks, or by one bank that sent its mail anew
+/// with another time, the balance as it was. A reference alone may be one that several bear: it counts for as long as a
+/// mail may take.
+fn is_told_later(a: &AlertRow, b: &AlertRow) -> bool {
+    let is_anew = || is_one_layout(a, b) && has_equal_balance(a, b) && !references_differ(a, b);
+    let is_at_once = || is_one_layout(a, b) && has_equal_reference(a, b) && !balances_differ(a, b);
+    (are_two_banks(a, b) || is_anew()) && are_within(a, b, BANKS_APART)
+        || is_at_once() && are_within(a, b, LAYOUTS_APART)
 }
 
 /// The same of a credit and another telling: mails that tell of a transfer as pending, and how it ended, have other
@@ -452,6 +462,11 @@ fn is_exact(alert: &AlertRow) -> bool {
 fn references_differ(a: &AlertRow, b: &AlertRow) -> bool {
     let (x, y) = (usable_reference(&a.facts.reference), usable_reference(&b.facts.reference));
     x.is_some() && y.is_some() && x != y
+}
+
+fn has_equal_reference(a: &AlertRow, b: &AlertRow) -> bool {
+    let (x, y) = (usable_reference(&a.facts.reference), usable_reference(&b.facts.reference));
+    x.is_some() && x == y
 }
 
 /// Balances of one kind of one account, as one layout shows them.

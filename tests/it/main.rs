@@ -50,6 +50,7 @@ mod reread;
 mod retention;
 mod reviewing;
 mod reviewing_doubts;
+mod sent_again;
 mod settling;
 mod smtp;
 mod spoken_for;

@@ -23,6 +23,7 @@ pub mod read;
 pub mod rematch;
 pub mod reread;
 pub mod reverse;
+mod same_payer;
 pub mod settle;
 pub mod similar;
 pub mod take;

@@ -5,6 +5,7 @@
 //! alert that names no account may be about any.
 
 use super::copies::{SHARING_MAX, settled_on, sharing_session, standing};
+use super::same_payer::credits_of_its_payer;
 use crate::app::App;
 use crate::domain::account::ReceivingAccount;
 use crate::domain::alert::{AlertRow, AlertStatus};
@@ -151,11 +152,12 @@ async fn compare(
     asking: Asking,
 ) -> Result<Similar, OpError> {
     let (facts, received) = (&alert.facts, compared.received);
-    let (by_key, by_session, by_reference, others, forwarded) = tokio::try_join!(
+    let (by_key, by_session, by_reference, others, of_payer, forwarded) = tokio::try_join!(
         settled_on(app, alert, compared.holding_account),
         sharing_session(app, facts.session_id.as_deref(), Some(received)),
         sharing_reference(app, alert),
         gather(app, alert, accounts, compared),
+        credits_of_its_payer(app, alert, received),
         paid_by_forwards(app, alert, received),
     )?;
     let mut similar = Similar::default();
@@ -194,7 +196,7 @@ async fn compare(
         }
     }
     let mut asked = 0;
-    for other in others {
+    for other in others.into_iter().chain(of_payer) {
         if known.contains(&other.id) || !is_vouched(&other) || !may_be_on_one_account(alert, &other, accounts)
         {
             continue;

@@ -18,7 +18,7 @@ use super::payout_debits::is_of_a_payout;
 use super::similar::{LIKELY_MAX, named_by, sight};
 use crate::app::App;
 use crate::domain::account::ReceivingAccount;
-use crate::domain::alert::{AlertKind, AlertRow, AlertStatus};
+use crate::domain::alert::{AlertKind, AlertRow, AlertStatus, Direction};
 use crate::domain::arrival::ArrivalEnd;
 use crate::domain::money::naira;
 use crate::domain::notice::NoticeKind;
@@ -65,7 +65,7 @@ pub(in crate::ops) async fn link_taken_back_credits(app: &App, undoing: &AlertRo
     let Concerned { all, any_one } = concerned_by(app, undoing).await?;
     if all.is_empty() && any_one.is_empty() {
         if undoing.facts.kind == Some(AlertKind::Reversal) {
-            tracing::warn!(undoing = undoing.id, "a reversal fits no credit; look at the bank's statement");
+            tell_lone_reversal(app, undoing).await;
         } else if is_fee(undoing) && undoing.facts.amount > Some(FEE_MOST) {
             tracing::warn!(
                 undoing = undoing.id,
@@ -107,6 +107,26 @@ pub(in crate::ops) async fn link_taken_back_credits(app: &App, undoing: &AlertRo
         tell(app, undoing.id, None, &body).await;
     }
     Ok(())
+}
+
+/// What the bank itself calls a reversal takes some credit back: where it fits none, its amount may be another by a
+/// charge, and a person must find out whose it is. Money of ours that came back is nobody's payment.
+async fn tell_lone_reversal(app: &App, undoing: &AlertRow) {
+    if undoing.facts.direction != Some(Direction::Debit) {
+        tracing::warn!(undoing = undoing.id, "a reversal fits no credit; look at the bank's statement");
+        return;
+    }
+    tracing::error!(
+        undoing = undoing.id,
+        "ALARM: a reversal fits no credit: its amount may differ by a charge; look at the bank's statement and use \
+         `payment reverse` if a payment's money is gone"
+    );
+    let body = format!(
+        "Alert {} is a reversal{} that fits no credit; its amount may differ by a charge.",
+        undoing.id,
+        undoing.facts.amount.map(|amount| format!(" of {}", naira(amount))).unwrap_or_default()
+    );
+    tell(app, undoing.id, None, &body).await;
 }
 
 /// Raises the alarm about a debit or reversal; `of` is the credit that it is about, if it is one.

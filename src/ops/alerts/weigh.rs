@@ -6,6 +6,7 @@
 
 use super::may_be_meant::{Read, SUGGEST_WITHIN, others_meant, read_open_payments, with_suggestions};
 use super::other_accounts::{OnFitting, on_fitting_accounts, on_other_accounts};
+use super::same_payer::has_paid_another;
 use super::similar::{Similar, sight, similar_alerts};
 use crate::app::App;
 use crate::domain::account::{ReceivingAccount, is_full_account_number};
@@ -129,14 +130,20 @@ async fn weigh_since(
             decision = known.decide(&incoming);
         }
     }
-    let (mut with_wallet, mut held) = (doubts.clone(), None);
-    if let Some(payment) = known.winner(&decision)
-        && let Some(topup) = held_topup(app, payment, received).await?
-    {
-        held = Some(topup);
-        with_wallet.push(topup.doubt.to_string());
-        doubt_kinds.push("wallet");
-        incoming.doubts = &with_wallet;
+    let (mut of_winner, mut held) = (doubts.clone(), None);
+    if let Some(payment) = known.winner(&decision) {
+        if let Some(topup) = held_topup(app, payment, received).await? {
+            held = Some(topup);
+            of_winner.push(topup.doubt.to_string());
+            doubt_kinds.push("wallet");
+        }
+        if let Some(paid) = has_paid_another(app, alert, received, payment).await? {
+            of_winner.push(paid);
+            doubt_kinds.push("paid_another");
+        }
+    }
+    if of_winner.len() > doubts.len() {
+        incoming.doubts = &of_winner;
         decision = known.decide(&incoming);
     }
     if !matches!(decision.verdict, Verdicts::Approve { .. }) {

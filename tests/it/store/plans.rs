@@ -52,6 +52,7 @@ const EXPECTED: &[(&str, &str)] = &[
     ("FOUND_ALARMS", "alerts_linked"),
     ("BY_SESSION", "alerts_session"),
     ("FORWARDED", "alerts_forwarded"),
+    ("OF_PAYER", "alerts_of_payer"),
     ("BY_SESSION_OLDEST", "alerts_session"),
     ("BY_SESSION_DEBITS", "alerts_session"),
     ("BY_SESSION_OF_AMOUNT", "alerts_session"),
