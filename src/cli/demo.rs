@@ -6,6 +6,7 @@
 //! that the lines it prints can be tried, with a bank's mail ready in a file; `--once` ends instead.
 
 mod month;
+mod payouts;
 mod receiver;
 
 use std::net::SocketAddr;
@@ -21,7 +22,8 @@ use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use tracing::subscriber::NoSubscriber;
 
-use self::month::{Lived, Month};
+use self::month::{Lived, Month, REVIEWER};
+use self::payouts::Payouts;
 use self::receiver::{Delivery, receive};
 use super::database::CONFIG_VARIABLE;
 use super::print::{Object, Printer};
@@ -46,6 +48,7 @@ use crate::ops::merchants::businesses::{ChargeChange, NewBusiness, add_business}
 use crate::ops::merchants::keys::add_key;
 use crate::ops::merchants::websites::{NewWebsite, add_website};
 use crate::ops::payments::read::read_payment;
+use crate::ops::payouts::accounts::Owner;
 use crate::ops::people::users::{Place, add_user};
 use crate::serve::{self, Roles};
 use crate::terminal::harmless_bytes;
@@ -229,13 +232,23 @@ async fn live_before(
     let now = SystemClock.now();
     let clock = Arc::new(ManualClock::new(now - Span::days(31)));
     let app = open(folder, Some(clock.clone())).await?;
-    let (shop, secret) = set_up(&app, port).await?;
+    let (shop, secret, owner_id) = set_up(&app, port).await?;
     let is_down = Arc::new(AtomicBool::new(false));
     serving.spawn(receive(receiver, secret, is_down.clone(), sender));
     let caller = app.directory.caller(&shop.key).await?.context("the demo's key is not known")?;
     let website = app.directory.websites(caller.business.id).await?.first().cloned();
     let website = website.context("the demo's website is gone")?;
-    let month = Month { app: &app, clock: &clock, caller, website, shop: &shop, is_down: &is_down };
+    let owner = Owner { business_id: caller.business.id, user_id: owner_id, email: OWNER };
+    let payouts = Payouts::open(&app, owner, REVIEWER).await?;
+    let month = Month {
+        app: &app,
+        clock: &clock,
+        caller,
+        website,
+        shop: &shop,
+        payouts: &payouts,
+        is_down: &is_down,
+    };
     let lived = month.live(now).await?;
     is_down.store(false, Ordering::Relaxed);
     Ok((shop, lived))
@@ -256,7 +269,8 @@ async fn open(folder: &Path, clock: Option<Arc<ManualClock>>) -> anyhow::Result<
     Ok(Arc::new(app))
 }
 
-async fn set_up(app: &App, port: u16) -> anyhow::Result<(Shop, Secret)> {
+/// The shop, what signs its webhooks, and the id of its owner.
+async fn set_up(app: &App, port: u16) -> anyhow::Result<(Shop, Secret, i64)> {
     app.prepare().await?;
     let hook = format!("http://127.0.0.1:{port}/hook");
     let new = NewBusiness {
@@ -281,12 +295,10 @@ async fn set_up(app: &App, port: u16) -> anyhow::Result<(Shop, Secret)> {
     add_account(app, OPERATOR, &account(bank)).await??;
     let secret = Secret::parse(&business.secret).map_err(|_| anyhow::anyhow!("a secret of our own"))?;
     let password: String = fresh_token(app.random.as_ref()).chars().take(PASSWORD_LENGTH).collect();
-    for (email, place) in
-        [(STAFF, Place::Staff(StaffRole::Admin)), (OWNER, Place::Member(id, MemberRole::Owner))]
-    {
-        add_user(app, OPERATOR, email, place, Some(&password)).await??;
-    }
-    Ok((Shop { base: String::new(), key: key.text.to_string(), hook, password }, secret))
+    add_user(app, OPERATOR, STAFF, Place::Staff(StaffRole::Admin), Some(&password)).await??;
+    let place = Place::Member(id, MemberRole::Owner);
+    let owner = add_user(app, OPERATOR, OWNER, place, Some(&password)).await??;
+    Ok((Shop { base: String::new(), key: key.text.to_string(), hook, password }, secret, owner.user.id))
 }
 
 fn account(bank: &Bank) -> NewAccount {

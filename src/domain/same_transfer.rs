@@ -7,19 +7,19 @@
 use sha2::{Digest, Sha256};
 
 use super::account::ReceivingAccount;
-use super::alert::{
-    AlertKind, AlertRow, AlertStatus, Authenticity, Balance, BankTime, Direction, TimePrecision,
-};
+use super::alert::{AlertKind, AlertRow, AlertStatus, Authenticity, BankTime, Direction, TimePrecision};
 use super::matching::Interval;
 use super::money::Money;
 use super::name::{NameVerdict, fold, verdict};
 use super::time::{Span, Timestamp};
-use super::told_before::{has_paid_once, is_told_anew};
+use super::told_before::has_paid_once;
 use super::value_date::{latest, may_be_dated_back};
 
 mod on_account;
+mod told_twice;
 
 pub use on_account::{holding_account_of, may_be_about, may_be_on, may_be_on_one_account};
+pub use told_twice::{are_apart, may_be_one_debit, may_be_the_same_money, may_be_told_again};
 
 /// A kind of key and the key.
 pub type Key = (&'static str, String);
@@ -406,108 +406,10 @@ pub fn told_time(alert: &AlertRow) -> Interval {
     }
 }
 
-/// Same amount and bank times that overlap: one payment told twice, unless, in one layout, session ids, payers, references
-/// or balances show that they are two. Where the times do not overlap, see [`is_told_later`]. A forwarded one is compared by amount and name alone: the caller looks
-/// at those of a few days.
-pub fn may_be_the_same_money(a: &AlertRow, b: &AlertRow) -> bool {
-    if is_forwarded(a) || is_forwarded(b) {
-        return a.facts.amount == b.facts.amount && !payers_differ(a, b);
-    }
-    if sessions_differ(a, b) {
-        return false;
-    }
-    if !times_overlap(a, b) {
-        return is_told_later(a, b) && !payers_differ(a, b);
-    }
-    let are_exact = [a, b].iter().all(|alert| is_exact(alert));
-    match is_one_layout(a, b) {
-        // Nobody leaves a balance where it was by adding to it.
-        true if are_exact && has_equal_balance(a, b) => true,
-        true => !payers_differ(a, b) && !references_differ(a, b) && !balances_differ(a, b),
-        false => are_exact || !payers_differ(a, b),
-    }
-}
-
-/// Whether two whose times are apart may be one all the same: told by two banks, or by one bank that sent its mail anew
-/// with another time, the balance as it was. A reference alone may be one that several bear: it counts for as long as a
-/// mail may take.
-fn is_told_later(a: &AlertRow, b: &AlertRow) -> bool {
-    let is_anew = || is_one_layout(a, b) && has_equal_balance(a, b) && !references_differ(a, b);
-    let is_at_once = || is_one_layout(a, b) && has_equal_reference(a, b) && !balances_differ(a, b);
-    (are_two_banks(a, b) || is_anew()) && are_within(a, b, BANKS_APART)
-        || is_at_once() && are_within(a, b, LAYOUTS_APART)
-}
-
-/// The same of a credit and another telling: mails that tell of a transfer as pending, and how it ended, have other
-/// times and balances, and each may be believed. The caller looks at those of a few days.
-pub fn may_be_told_again(a: &AlertRow, b: &AlertRow) -> bool {
-    let is_of_a_state = [a, b].iter().any(|alert| is_told_anew(alert));
-    may_be_the_same_money(a, b)
-        || is_of_a_state && a.facts.amount == b.facts.amount && may_be_of_one_payer(a, b)
-}
-
-/// Whether two debits or reversals of one amount may be one, told twice: a person is asked, so that neither a clock that
-/// is a little off nor a reference of one makes them two; nor any time, where they tell two states.
-pub fn may_be_one_debit(a: &AlertRow, b: &AlertRow) -> bool {
-    let is_one_state = a.facts.told_states() == b.facts.told_states();
-    (!is_one_state || are_within(a, b, LAYOUTS_APART)) && !sessions_differ(a, b) && !balances_differ(a, b)
-}
-
-fn is_exact(alert: &AlertRow) -> bool {
-    let time = told_time(alert);
-    is_timed(alert) && time.end.since(time.begin) <= EXACT
-}
-
-/// Two references that each say something, and are not one.
-fn references_differ(a: &AlertRow, b: &AlertRow) -> bool {
-    let (x, y) = (usable_reference(&a.facts.reference), usable_reference(&b.facts.reference));
-    x.is_some() && y.is_some() && x != y
-}
-
-fn has_equal_reference(a: &AlertRow, b: &AlertRow) -> bool {
-    let (x, y) = (usable_reference(&a.facts.reference), usable_reference(&b.facts.reference));
-    x.is_some() && x == y
-}
-
-/// Balances of one kind of one account, as one layout shows them.
-fn balances(a: &AlertRow, b: &AlertRow) -> Option<(Balance, Balance)> {
-    let (x, y) = (a.facts.balance?, b.facts.balance?);
-    let is_one_account = a.account_id.is_none() || b.account_id.is_none() || a.account_id == b.account_id;
-    (x.same_kind(y) && is_one_account && is_one_layout(a, b)).then_some((x, y))
-}
-
-fn balances_differ(a: &AlertRow, b: &AlertRow) -> bool {
-    balances(a, b).is_some_and(|(x, y)| x != y)
-}
-
-fn has_equal_balance(a: &AlertRow, b: &AlertRow) -> bool {
-    balances(a, b).is_some_and(|(x, y)| x == y)
-}
-
-fn times_overlap(a: &AlertRow, b: &AlertRow) -> bool {
-    are_within(a, b, if is_one_layout(a, b) { Span(0) } else { LAYOUTS_APART })
-}
-
-/// Told by two banks: of one account of ours, by that of a virtual account and by the one behind it.
-fn are_two_banks(a: &AlertRow, b: &AlertRow) -> bool {
-    differ(&a.facts.bank, &b.facts.bank)
-}
-
-/// Whether the bank's times overlap, or are no more than that apart.
-fn are_within(a: &AlertRow, b: &AlertRow, slack: Span) -> bool {
-    let (x, y) = (told_time(a), told_time(b));
-    x.begin <= y.end + slack && y.begin <= x.end + slack
-}
-
-/// Whether the bank's own clock or balance shows that they tell of two transfers.
-pub fn are_apart(a: &AlertRow, b: &AlertRow) -> bool {
-    balances_differ(a, b) || is_timed(a) && is_timed(b) && !times_overlap(a, b)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::alert::{AlertFacts, OTHER_STATE_ROW, RETURNED_OR_OWN};
+    use crate::domain::alert::{AlertFacts, Balance, OTHER_STATE_ROW, RETURNED_OR_OWN};
 
     const MINUTE: Span = Span::minutes(1);
 
@@ -674,7 +576,8 @@ mod tests {
             assert_eq!(are_apart(&one, other), apart);
         }
         assert!(may_be_the_same_money(&one, &ledger));
-        assert!(!may_be_the_same_money(&one, &later) && !may_be_the_same_money(&one, &richer));
+        assert!(may_be_the_same_money(&one, &later), "nothing was added to it");
+        assert!(!may_be_the_same_money(&one, &richer));
         let stranger = with(&one, |a| a.facts.payer_name = text("SANI LAWAL"));
         let bare = with(&one, |a| a.facts.balance = None);
         assert!(!may_be_the_same_money(&bare, &stranger));
@@ -711,6 +614,63 @@ mod tests {
         assert!(is_other_money(&one, &with(&one, |a| a.facts.amount = Some(Money(1)))));
         assert!(is_other_money(&one, &with(&richer, |a| a.facts.payer_name = text("SANI LAWAL"))));
         assert!(!is_other_money(&one, &with(&richer, |a| a.facts.payer_name = None)));
+    }
+
+    #[test]
+    fn of_one_layout_the_same_balance_or_reference_at_another_time_may_be_told_anew() {
+        let after = |span: Span, change: &dyn Fn(&mut AlertRow)| {
+            with(&credit(), |a| {
+                a.facts.occurred = timed(noon() + span, Span::seconds(1));
+                change(a);
+            })
+        };
+        let both = |change: &dyn Fn(&mut AlertRow), span: Span, other: &dyn Fn(&mut AlertRow)| {
+            let (a, b) = (after(Span(0), change), after(span, other));
+            assert_eq!(may_be_the_same_money(&a, &b), may_be_the_same_money(&b, &a));
+            may_be_the_same_money(&a, &b)
+        };
+        let left =
+            |kobo: i64| move |a: &mut AlertRow| a.facts.balance = Some(Balance::Available(Money(kobo)));
+        let referring = |words: &'static str| move |a: &mut AlertRow| a.facts.reference = text(words);
+        let most = Span::seconds(1) + BANKS_APART;
+        assert!(both(&left(5), MINUTE, &left(5)) && both(&left(5), most, &left(5)));
+        assert!(!both(&left(5), most + Span(1), &left(5)) && !both(&left(5), MINUTE, &left(6)));
+        assert!(!both(&left(5), MINUTE, &|_| ()), "one balance is none that is equal");
+        let other_layout = |a: &mut AlertRow| {
+            left(5)(a);
+            a.facts.template = text("prose");
+        };
+        assert!(!both(&left(5), Span::hours(1), &other_layout), "another kind of balance, perhaps");
+        let stranger = |a: &mut AlertRow| {
+            left(5)(a);
+            a.facts.payer_name = text("SANI LAWAL");
+        };
+        assert!(!both(&left(5), MINUTE, &stranger));
+        let with_reference = |words: &'static str| {
+            move |a: &mut AlertRow| {
+                left(5)(a);
+                referring(words)(a);
+            }
+        };
+        assert!(!both(&with_reference("FT-0001"), MINUTE, &with_reference("FT-0002")));
+        // A reference alone: for as long as a mail may take, and where the balances do not differ.
+        let soon = Span::seconds(1) + LAYOUTS_APART;
+        assert!(both(&referring("FT-0001"), soon, &referring("FT-0001")));
+        assert!(!both(&referring("FT-0001"), soon + Span(1), &referring("FT-0001")));
+        assert!(!both(&referring("FT-0001"), MINUTE, &referring("FT-0002")));
+        assert!(!both(&referring("FT-0001"), MINUTE, &|_| ()) && !both(&|_| (), MINUTE, &|_| ()));
+        assert!(!both(&referring("000000"), MINUTE, &referring("000000")), "a placeholder");
+        let richer = |a: &mut AlertRow| {
+            left(6)(a);
+            referring("FT-0001")(a);
+        };
+        assert!(!both(&with_reference("FT-0001"), MINUTE, &richer));
+        let in_prose = |a: &mut AlertRow| {
+            referring("FT-0001")(a);
+            a.facts.template = text("prose");
+            a.facts.payer_name = text("SANI LAWAL");
+        };
+        assert!(!both(&referring("FT-0001"), Span::minutes(3), &in_prose));
     }
 
     #[test]

@@ -9,6 +9,7 @@ use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use tillbell::domain::alert::AlertStatus;
 use tillbell::domain::charges::{Schedule, quote};
+use tillbell::domain::matching::CLOCK_SLACK;
 use tillbell::domain::money::Money;
 use tillbell::domain::payment::{Payment, Status};
 use tillbell::domain::time::Span;
@@ -69,7 +70,8 @@ async fn pay(t: &TestApp, book: &mut Book, i: usize, accounts: &[(i64, &'static 
     let total = line.payment.charges.total().kobo();
     let received = line.payment.amount.kobo() - if short { total } else { 0 };
     assert_eq!(received % 100, 0, "the model pays whole naira");
-    t.advance(Span::seconds(90));
+    // Within the clock slack a corrected payment would be asked about.
+    t.advance(CLOCK_SLACK + Span::seconds(30));
     let number = account_number(&line.payment, accounts);
     let mail = Alert::credit(number, received / 100, &line.payment.payer_name, t.app.now()).text();
     let outcome = t.ingest(&mail).await;

@@ -19,7 +19,7 @@ on_both! {
             let other = t.merchant("bolu.example").await;
             let mine = t.create(&victim, 8_100, "Halima Garba").await;
             assert_eq!(came(&t, 8_100, "HALIMA GARBA").await.status, AlertStatus::Matched);
-            t.advance(Span::hours(hours) - LATER - LATER);
+            t.advance(Span::minutes(hours * 60 - 10));
             let bait = t.create(&other, 8_100, "Halima Garba").await;
             assert_eq!(bait.account_id, mine.account_id);
             t.advance(LATER);
@@ -37,7 +37,6 @@ on_both! {
         let other = t.merchant("bolu.example").await;
         let mine = t.create(&victim, 7_000, "Halima Garba").await;
         let first = came(&t, 7_000, "MUSA DANLADI").await;
-        assert_eq!(first.status, AlertStatus::Review, "{first:?}");
         approved(&t, &first, &mine, Some("her husband paid")).await;
         let bait = t.create(&other, 7_000, "Musa Danladi").await;
         let again = came(&t, 7_000, "MUSA DANLADI").await;

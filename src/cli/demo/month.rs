@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, bail};
 
+use super::payouts::Payouts;
 use super::{Shop, bank_mail};
 use crate::alert_reader::Banks;
 use crate::app::App;
@@ -30,7 +31,7 @@ use crate::work::run_due;
 
 const DAYS: i64 = 30;
 /// Who decided what no rule could.
-const REVIEWER: &str = "ngozi@till.example";
+pub(super) const REVIEWER: &str = "ngozi@till.example";
 const FIRST: [&str; 20] = [
     "Adaeze",
     "Babatunde",
@@ -106,6 +107,7 @@ pub(super) struct Month<'a> {
     pub caller: Caller,
     pub website: Website,
     pub shop: &'a Shop,
+    pub payouts: &'a Payouts<'a>,
     /// While it is set, the shop's receiver answers 500.
     pub is_down: &'a AtomicBool,
 }
@@ -158,6 +160,7 @@ impl Month<'_> {
         }
         self.go_on(until);
         self.end_of_day(until).await?;
+        self.payouts.evening().await?;
         let alerts = || courses.iter().filter_map(|course| course.alert);
         let approved = alerts().filter(|(_, status)| *status == AlertStatus::Matched).count();
         let waiting = alert_totals(self.app).await?.iter().map(|total| total.count).sum();
@@ -175,6 +178,7 @@ impl Month<'_> {
 
     async fn end_of_day(&self, at: Timestamp) -> anyhow::Result<()> {
         self.go_on(at);
+        self.payouts.morning(at).await?;
         sweep(self.app).await?;
         run_due(self.app).await?;
         seal(self.app).await?;

@@ -25,6 +25,8 @@ use crate::vault::link::fresh_token;
 const NOTE_EVERY: Span = Span::minutes(1);
 /// So long after it, a form may be filled with what was typed before the password was asked for.
 const JUST_CHECKED: Span = Span::minutes(2);
+/// Clocks of several nodes differ by less.
+const CLOCKS_APART: Span = Span::minutes(5);
 /// Names of time zones are short.
 const ZONE_MAX: usize = 64;
 
@@ -108,8 +110,12 @@ pub(super) async fn by_hash(app: &App, hash: &[u8; 32]) -> Result<Option<Session
     }))
 }
 
+/// Neither too old nor idle for too long; nor from a time to come, which a clock that was set back leaves: it would live
+/// on for as long as the clock was wrong.
 fn is_alive(row: &SessionRow, now: Timestamp) -> bool {
-    row.stage == Stage::Whole && now < row.created_at + SESSION_LIFE && now < row.seen_at + SESSION_IDLE
+    let is_from_now = row.created_at.max(row.seen_at) <= now + CLOCKS_APART;
+    let is_young = now < row.created_at + SESSION_LIFE && now < row.seen_at + SESSION_IDLE;
+    row.stage == Stage::Whole && is_from_now && is_young
 }
 
 /// Who has given the password and not yet the code.

@@ -17,7 +17,7 @@ on_both! {
             "business", "set", "1", "--wallet", "on", "--rate-limit", "600", "--percentage", "1.5", "--fixed", "0",
             "--cap", "2000", "--paid-by-customer", "--webhook-url", "https://ijo.example/hook",
         ]);
-        assert!(set.contains(r#""wallet":true,"rate_limit":600,"wallet_rate_limit":null,"events":[],"percentage":1.50,"fixed":0.00,"cap":2000.00,"paid_by_customer":true,"#), "{set}");
+        assert!(set.contains(r#""wallet":true,"rate_limit":600,"wallet_rate_limit":null,"events":null,"percentage":1.50,"fixed":0.00,"cap":2000.00,"paid_by_customer":true,"#), "{set}");
         let set = desk.json(&["business", "set", "1", "--rate-limit", "default", "--no-cap", "--no-charges", "--active", "off", "--no-webhook-url"]);
         assert_eq!(set["rate_limit"], serde_json::Value::Null);
         assert_eq!((&set["charges_enabled"], &set["active"], &set["webhook_url"]), (&false.into(), &false.into(), &serde_json::Value::Null));

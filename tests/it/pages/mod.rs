@@ -18,6 +18,7 @@ mod gallery;
 mod hostile;
 mod lists;
 mod main_ways;
+mod mid_session;
 mod passkeys;
 mod passkeys_refused;
 mod registering;

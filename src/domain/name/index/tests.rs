@@ -68,7 +68,7 @@ fn usual_names_make_few_keys() {
 }
 
 /// The migration by which the keys below were made anew for open payments.
-const KEYS_MADE_ANEW: &str = include_str!("../../../../migrations/0026_name_stems.sql");
+const KEYS_MADE_ANEW: &str = include_str!("../../../../migrations/0050_sent_again.sql");
 /// A hash for each table over the keys of names with its words.
 const KEYS_OF_TABLES: [(&str, u64); 9] = [
     ("affixes", 0x98a9_815c_f4bb_5f67),
@@ -79,7 +79,7 @@ const KEYS_OF_TABLES: [(&str, u64); 9] = [
     ("nicknames", 0x0fcc_7866_eed0_eb22),
     ("short_forms", 0x2340_7eaf_f21c_24a4),
     ("spelling", 0xd730_989b_8dfb_27d6),
-    ("titles", 0x44f4_4662_191b_1bb0),
+    ("titles", 0xf8b1_0f40_51e7_cc84),
 ];
 
 /// Names with the words of one line of a table; of a usual first or last part names that are just long enough for it,

@@ -221,7 +221,7 @@ fn add_form(ask: &Ask, wrong: Option<&Wrong>) -> Form {
         .field(of("number", "Account number", Kind::Text).hint("10 digits."))
         .field(of("name", "Name of the holder", Kind::Text).hint("As the bank writes it."))
         .field(
-            of("business", "Number of the business", Kind::Text)
+            of("business", "Business number", Kind::Text)
                 .optional()
                 .hint("Empty: all businesses without accounts of their own share it."),
         )

@@ -47,7 +47,7 @@ pub async fn answer(ask: &Ask) -> Result<Response, OpError> {
         fields: vec![
             Field::new(FILTER, "subject", "What it was done to, such as alert 42", Kind::Search)
                 .value(&subject),
-            Field::new(FILTER, "business", "Number of the business", Kind::Text).optional().value(&business),
+            Field::new(FILTER, "business", "Business number", Kind::Text).optional().value(&business),
         ],
         more: Vec::new(),
         reset: (!business.is_empty() || !subject.is_empty()).then(|| OPERATOR_ACTIVITY.to_owned()),

@@ -331,7 +331,7 @@ fn other_form(
                 .error(wrong_at("payment")),
         )
         .field(
-            Field::new(FORM, "business", "Number of the business", Kind::Text)
+            Field::new(FORM, "business", "Business number", Kind::Text)
                 .value(typed("business"))
                 .error(wrong_at("business")),
         );

@@ -94,7 +94,7 @@ fn filters(ask: &Ask) -> Filters {
         fields: vec![
             field("q", "Transaction id, reference or payer", Kind::Search),
             field("status", "State", Kind::Select(statuses)),
-            field("business", "Number of the business", Kind::Text),
+            field("business", "Business number", Kind::Text),
         ],
         more: vec![
             field("from", "From", Kind::Date),
@@ -114,7 +114,6 @@ fn rows(ask: &Ask, page: &Page<Payment>, names: &Names, is_on: bool) -> Rows {
         Column::new("Payer"),
         Column::figure("Amount"),
         Column::new("State"),
-        Column::new("Transaction id"),
         Column::new("Business"),
         Column::new("Made"),
     ];
@@ -131,10 +130,9 @@ fn rows(ask: &Ask, page: &Page<Payment>, names: &Names, is_on: bool) -> Rows {
             None => amount,
         };
         rows.row(vec![
-            Cell::link(address_of(payment), &payment.payer_name),
+            Cell::link(address_of(payment), &payment.payer_name).under(Cell::code(&payment.transaction_id)),
             amount,
             Cell::Beside(state(payment)),
-            Cell::code(&payment.transaction_id),
             names.link(payment.business_id),
             zone.time(payment.created_at).into(),
         ]);

@@ -23,7 +23,7 @@ use crate::ops::webhooks::browse::{
     Delivery, DeliveryFilter, DeliveryStatus, browse_all_deliveries, browse_deliveries, deliveries_about,
     resend_failed_everywhere,
 };
-use crate::ops::webhooks::deliveries::resend;
+use crate::ops::webhooks::deliveries::{Attempt, resend};
 
 const FILTER: &str = "filter-webhooks";
 const RESEND_FAILED: &str = "resend-failed";
@@ -180,9 +180,7 @@ fn filters(ask: &Ask) -> Filters {
         hidden: Vec::new(),
         fields: vec![
             Field::new(FILTER, "status", "State", Kind::Select(statuses)).optional().value(value("status")),
-            Field::new(FILTER, "business", "Number of the business", Kind::Text)
-                .optional()
-                .value(value("business")),
+            Field::new(FILTER, "business", "Business number", Kind::Text).optional().value(value("business")),
             Field::new(FILTER, "transaction", "Transaction id", Kind::Text)
                 .optional()
                 .value(value("transaction")),
@@ -207,14 +205,8 @@ pub fn words(status: &str) -> (Tone, &str) {
 
 /// Deliveries, each with a button to send it again where `act` is the path of the form.
 pub fn rows(ask: &Ask, deliveries: &[Delivery], names: &Names, empty: Empty, act: Option<&str>) -> Rows {
-    let mut columns = vec![
-        Column::new("Event"),
-        Column::new("State"),
-        Column::figure("Attempts"),
-        Column::new("Last answer"),
-        Column::new("Business"),
-        Column::new("Made"),
-    ];
+    let mut columns =
+        vec![Column::new("Event"), Column::new("State"), Column::new("Business"), Column::new("Made")];
     if act.is_some() {
         columns.push(Column::acts("Acts"));
     }
@@ -226,18 +218,13 @@ pub fn rows(ask: &Ask, deliveries: &[Delivery], names: &Names, empty: Empty, act
             Some(id) => event.under(Cell::code(id)),
             None => event,
         };
-        let last = one.attempts.last().map_or(Cell::None, |attempt| {
-            let told = attempt.error.clone().or(attempt.status.map(|status| status.to_string()));
-            Cell::text(told.unwrap_or_default())
-        });
-        let mut cells = vec![
-            event,
-            Cell::badge(tone, word),
-            i64::try_from(one.attempts.len()).unwrap_or(i64::MAX).into(),
-            last,
-            names.link(one.business_id),
-            ask.zone().time(one.created_at).into(),
-        ];
+        let state = Cell::badge(tone, word);
+        let state = match one.attempts.last() {
+            Some(attempt) => state.under(Cell::text(last_answer(one.attempts.len(), attempt))),
+            None => state,
+        };
+        let mut cells =
+            vec![event, state, names.link(one.business_id), ask.zone().time(one.created_at).into()];
         if let Some(path) = act {
             cells.push(match one.superseded() {
                 Some(_) => Cell::None,
@@ -247,6 +234,12 @@ pub fn rows(ask: &Ask, deliveries: &[Delivery], names: &Names, empty: Empty, act
         rows.row(cells);
     }
     rows
+}
+
+/// What the receiver said last, and at which attempt.
+fn last_answer(attempts: usize, last: &Attempt) -> String {
+    let told = last.error.clone().or(last.status.map(|status| status.to_string())).unwrap_or_default();
+    if attempts == 1 { told } else { format!("{told}, attempt {attempts}") }
 }
 
 pub fn resend_form(ask: &Ask, id: String, path: &str, delivery: i64) -> Form {
