@@ -25,6 +25,7 @@ mod exposed;
 #[cfg(test)]
 mod help_tests;
 mod keys;
+mod listen;
 mod logging;
 mod mailboxes;
 mod messages;
@@ -38,6 +39,7 @@ mod reversal;
 mod settings;
 mod shell;
 mod system;
+mod test_api;
 mod typed;
 mod users;
 mod wallets;
@@ -153,6 +155,12 @@ enum Command {
     /// List, resend and test webhooks
     #[command(subcommand, after_help = examples!["webhook list --failed", "webhook test 1"])]
     Webhook(webhooks::WebhookCommand),
+    /// Bring the webhooks of test mode to a program on this machine
+    ///
+    /// Follows the events of a running service by its API and posts each, with the bytes and headers of its webhook, to an
+    /// address of yours. It works from any machine, and goes on where it was after a lost connection.
+    #[command(after_help = examples!["listen --url URL --key tb_test_... --forward http://localhost:3000"])]
+    Listen(listen::ListenArgs),
     /// Show who did what, and why, newest first
     ///
     /// Every approval, dismissal, reversal, rejection and change of settings that a person made, mails ingested with
@@ -178,7 +186,7 @@ impl Command {
             Command::Serve(_) | Command::Demo(_) | Command::Migrate | Command::Config => true,
             Command::Alert(_) | Command::Mailbox(_) | Command::Bank(_) => true,
             Command::Business(_) | Command::Website(_) | Command::Key(_) | Command::Account(_) => false,
-            Command::Payout(_) => false,
+            Command::Payout(_) | Command::Listen(_) => false,
             Command::Payment(_) | Command::Wallet(_) | Command::Message(_) | Command::Webhook(_) => false,
             Command::Name(_) | Command::Audit | Command::Activity(_) | Command::User(_) => false,
         }
@@ -263,6 +271,7 @@ async fn dispatch(command: Command, desk: &Desk) -> anyhow::Result<ExitCode> {
         Command::Wallet(command) => wallets::run(command, desk).await?,
         Command::Message(command) => messages::run(command, desk).await?,
         Command::Webhook(command) => webhooks::run(command, desk).await?,
+        Command::Listen(args) => listen::run(&args, &desk.printer).await?,
         Command::Config => settings::show(desk)?,
     }
     Ok(ExitCode::SUCCESS)

@@ -8,6 +8,8 @@ pub const PAYMENT: &str = "/api/v1/payment/{transaction_id}";
 pub const PAYMENT_AMOUNT: &str = "/api/v1/payment/{transaction_id}/amount";
 pub const PAYMENTS: &str = "/api/v1/payments";
 pub const EVENTS: &str = "/api/v1/events";
+/// As they happen, in test mode.
+pub const EVENTS_STREAM: &str = "/api/v1/events/stream";
 pub const EVENT: &str = "/api/v1/events/{id}";
 pub const EVENT_RESEND: &str = "/api/v1/events/{id}/resend";
 pub const BALANCE: &str = "/api/v1/balance";
@@ -97,12 +99,13 @@ pub const OPERATOR_AUDIT: &str = "/operator/audit";
 pub const UNROUTED: &str = "unrouted";
 
 /// Names that logs and metrics know.
-pub const ROUTES: [&str; 76] = [
+pub const ROUTES: [&str; 77] = [
     PAYMENT_REQUEST,
     PAYMENT,
     PAYMENT_AMOUNT,
     PAYMENTS,
     EVENTS,
+    EVENTS_STREAM,
     EVENT,
     EVENT_RESEND,
     BALANCE,

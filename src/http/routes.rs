@@ -13,9 +13,9 @@ use http::{HeaderValue, Method};
 
 use super::pages::packed::packed;
 use super::paths::{
-    API, ASSET, BALANCE, BALANCE_ENTRIES, EVENT, EVENT_RESEND, EVENTS, ICON, LOGO, OPENAPI, PAYMENT,
-    PAYMENT_AMOUNT, PAYMENT_REQUEST, PAYMENTS, PAYOUT, PAYOUT_ACCOUNTS, PAYOUT_CANCEL, PAYOUTS, START,
-    WALLET_ENSURE, WALLET_LOOKUP, WALLET_MESSAGE, WALLET_PAY, WALLET_TOPUP, WHATSAPP,
+    API, ASSET, BALANCE, BALANCE_ENTRIES, EVENT, EVENT_RESEND, EVENTS, EVENTS_STREAM, ICON, LOGO, OPENAPI,
+    PAYMENT, PAYMENT_AMOUNT, PAYMENT_REQUEST, PAYMENTS, PAYOUT, PAYOUT_ACCOUNTS, PAYOUT_CANCEL, PAYOUTS,
+    START, WALLET_ENSURE, WALLET_LOOKUP, WALLET_MESSAGE, WALLET_PAY, WALLET_TOPUP, WHATSAPP,
 };
 use super::{Http, api, health, openapi, pages, whatsapp};
 use crate::http::request::context::RemoteAddr;
@@ -39,6 +39,7 @@ pub fn main(http: Arc<Http>, with_api: bool, with_pages: bool) -> Router {
             .route(PAYMENT_AMOUNT, patch(api::correct::handle))
             .route(PAYMENTS, get(api::list::handle))
             .route(EVENTS, get(api::events::list))
+            .route(EVENTS_STREAM, get(api::event_stream::handle))
             .route(EVENT, get(api::events::read))
             .route(EVENT_RESEND, post(api::events::resend))
             .route(BALANCE, get(api::balance::handle))

@@ -17,17 +17,21 @@ pub enum Topic {
     Business(i64),
     /// The sales at the tills of a business, of either mode, and money that waits for any of them.
     Till(i64),
+    /// The events of a business in test mode.
+    TestEvents(i64),
 }
 
 /// A mark of each topic that exists; what changed has another one than before. One statement for so many topics of a
 /// kind as are asked for at once.
 pub async fn marks(app: &App, topics: &[Topic]) -> Result<Vec<(Topic, Mark)>, OpError> {
     let (mut payments, mut businesses, mut tills) = (Vec::new(), Vec::new(), Vec::new());
+    let mut events = Vec::new();
     for topic in topics {
         match topic {
             Topic::Payment(id) => payments.push(*id),
             Topic::Business(id) => businesses.push(*id),
             Topic::Till(id) => tills.push(*id),
+            Topic::TestEvents(id) => events.push(*id),
         }
     }
     let mut all = Vec::with_capacity(topics.len());
@@ -42,6 +46,10 @@ pub async fn marks(app: &App, topics: &[Topic]) -> Result<Vec<(Topic, Mark)>, Op
     for ids in tills.chunks(ASKED_AT_ONCE) {
         let found = app.store.till_marks(ids).await?;
         all.extend(found.into_iter().map(|(id, mark)| (Topic::Till(id), mark)));
+    }
+    for ids in events.chunks(ASKED_AT_ONCE) {
+        let found = app.store.test_event_marks(ids).await?;
+        all.extend(found.into_iter().map(|(id, mark)| (Topic::TestEvents(id), mark)));
     }
     Ok(all)
 }

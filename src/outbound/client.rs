@@ -39,21 +39,21 @@ const REPEATABLE: [&str; 2] = ["webhook-id", "idempotency-key"];
 /// Sends POSTs and GETs; a clone shares connections, limits and policy with its original.
 #[derive(Clone)]
 pub struct Outbound {
-    shared: Arc<Shared>,
+    pub(super) shared: Arc<Shared>,
 }
 
-struct Shared {
-    connector: Connector,
+pub(super) struct Shared {
+    pub(super) connector: Connector,
     pool: Arc<Pool>,
-    timeout: Duration,
+    pub(super) timeout: Duration,
 }
 
 /// What is asked for, or posted.
-struct Call<'a> {
-    method: Method,
-    url: &'a TargetUrl,
-    headers: &'a [(HeaderName, HeaderValue)],
-    body: Bytes,
+pub(super) struct Call<'a> {
+    pub(super) method: Method,
+    pub(super) url: &'a TargetUrl,
+    pub(super) headers: &'a [(HeaderName, HeaderValue)],
+    pub(super) body: Bytes,
 }
 
 /// A failed exchange, and whether the same request may go out again at once.
@@ -184,7 +184,7 @@ impl Shared {
     }
 }
 
-async fn handshake((stream, allowance): (Stream, Allowance)) -> Result<Conn, PostError> {
+pub(super) async fn handshake((stream, allowance): (Stream, Allowance)) -> Result<Conn, PostError> {
     let (sender, connection) = http1::Builder::new()
         .max_buf_size(MAX_HEAD_BYTES)
         .max_header_size(MAX_HEAD_BYTES)
@@ -199,7 +199,7 @@ async fn handshake((stream, allowance): (Stream, Allowance)) -> Result<Conn, Pos
     Ok(Conn::new(sender, allowance, driver.abort_handle()))
 }
 
-fn request(call: &Call<'_>) -> Result<Request<Full<Bytes>>, PostError> {
+pub(super) fn request(call: &Call<'_>) -> Result<Request<Full<Bytes>>, PostError> {
     let Call { method, url, headers, body } = call;
     let refused = |_: http::Error| PostError::Protocol("the request cannot be written as HTTP".into());
     let host = match url.url().port() {

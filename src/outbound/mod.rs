@@ -15,6 +15,7 @@ pub mod authorities;
 pub mod causes;
 mod client;
 mod connect;
+pub mod follow;
 pub mod hook;
 pub mod mailer;
 pub mod message;

@@ -8,6 +8,7 @@
 pub mod balance;
 pub mod correct;
 pub mod create;
+pub mod event_stream;
 pub mod events;
 pub mod list;
 mod once;
@@ -152,7 +153,7 @@ pub struct Admitted {
 impl Admitted {
     /// Adds the headers that every answer of the API has.
     pub fn respond(&self, http: &Http, result: Result<Answer, ApiError>) -> Response {
-        let mut response = match result {
+        let response = match result {
             Ok(answer) => {
                 let mut response = json_response(answer.status, answer.body);
                 if answer.replayed {
@@ -162,6 +163,11 @@ impl Admitted {
             }
             Err(error) => error.into_response(),
         };
+        self.label(http, response)
+    }
+
+    /// The same for an answer that is no JSON.
+    pub fn label(&self, http: &Http, mut response: Response) -> Response {
         let business_id = Some(self.caller.business.id);
         response.extensions_mut().insert(RequestLabels { route: self.route, business_id });
         add_limit(http, &mut response, &self.verdict);

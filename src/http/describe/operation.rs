@@ -307,6 +307,14 @@ impl Operation {
         self
     }
 
+    /// An answer that goes on: server-sent events.
+    pub fn streams(mut self, about: &'static str, example: Vec<u8>) -> Operation {
+        let schema = schemars::json_schema!({ "type": "string" });
+        let kind = "text/event-stream";
+        self.answers.push(Good { status: StatusCode::OK, about, schema, example, kind });
+        self
+    }
+
     /// Codes besides those that every route of its kind has.
     pub fn fails(mut self, codes: &[Code]) -> Operation {
         self.codes.extend(codes);

@@ -7,6 +7,7 @@
 //! somebody reads are one bell: nothing piles up for a slow reader.
 
 pub mod beat;
+pub mod feed;
 pub mod stream;
 
 use std::collections::HashMap;

@@ -22,12 +22,12 @@ use crate::app::App;
 use crate::domain::time::Timestamp;
 
 /// A proxy ends connections on which nothing comes, and nobody else would notice one that is dead.
-const COMMENT_EVERY: Duration = Duration::from_secs(15);
+pub(super) const COMMENT_EVERY: Duration = Duration::from_secs(15);
 /// Then the client begins a new one, and places do not stay with what nobody looks at.
-const ENDS_AFTER: Duration = Duration::from_secs(3600);
+pub(super) const ENDS_AFTER: Duration = Duration::from_secs(3600);
 /// How exactly a moment is met at which what is told changes by itself.
 const LOOKS_EVERY: Duration = Duration::from_secs(1);
-const COMMENT: &[u8] = b":\n\n";
+pub(super) const COMMENT: &[u8] = b":\n\n";
 
 /// A proxy must hand each event on as it comes.
 const UNBUFFERED: HeaderName = HeaderName::from_static("x-accel-buffering");

@@ -45,6 +45,7 @@ const OPERATIONS: &[fn(&mut Writer) -> Operation] = &[
     api::wallet::pay::describe,
     api::wallet::topup::describe,
     api::events::describe_list,
+    api::event_stream::describe,
     api::events::describe_read,
     api::events::describe_resend,
     api::balance::describe,

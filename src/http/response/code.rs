@@ -50,6 +50,7 @@ codes! {
     HttpsRequired = "https_required", FORBIDDEN;
     WalletNotEnabled = "wallet_not_enabled", FORBIDDEN;
     LiveKeyRequired = "live_key_required", FORBIDDEN;
+    TestKeyRequired = "test_key_required", FORBIDDEN;
     KeyMayOnlyRead = "key_may_only_read", FORBIDDEN;
     WalletPaymentsStopped = "wallet_payments_stopped", FORBIDDEN;
     SignatureWrong = "signature_wrong", FORBIDDEN;

@@ -5,6 +5,7 @@ pub mod browse;
 pub(in crate::ops) mod chosen;
 pub mod deliveries;
 pub mod event;
+pub mod follow;
 pub mod order;
 pub mod post;
 pub mod pull;

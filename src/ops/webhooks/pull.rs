@@ -86,7 +86,7 @@ pub async fn find_event(app: &App, caller: &Caller, id: &str) -> Result<Option<V
     Ok(known_event(app, caller, id).await?.map(|known| known.event.body))
 }
 
-async fn known_event(app: &App, caller: &Caller, id: &str) -> Result<Option<KnownEvent>, OpError> {
+pub(super) async fn known_event(app: &App, caller: &Caller, id: &str) -> Result<Option<KnownEvent>, OpError> {
     if !is_event_id(id) {
         return Ok(None);
     }

@@ -35,6 +35,11 @@ statements! {
          where a.business_id = businesses.id and a.ended_at is null order by a.id desc limit 50) as l) as arrivals"
         by id: Int
     }
+    TEST_EVENTS_MARK: lookup(businesses) {
+        "id, (select cast(coalesce(max(p.place), 0) as bigint) from event_places p \
+         where p.business_id = businesses.id and p.mode = 'test') as last_place"
+        by id: Int
+    }
 }
 
 /// Says nothing but by being another one than before.
@@ -59,7 +64,19 @@ fn of_till(row: Row) -> Result<(i64, Mark), StoreError> {
     Ok((r.int("id")?, mark))
 }
 
+fn of_test_events(row: Row) -> Result<(i64, Mark), StoreError> {
+    let mut r = row.reader("businesses");
+    let mark = Mark([r.int("last_place")?, 0, 0, 0]);
+    Ok((r.int("id")?, mark))
+}
+
 impl Store {
+    /// The marks of the events of these businesses in test mode, those that exist.
+    pub async fn test_event_marks(&self, ids: &[i64]) -> Result<Vec<(i64, Mark)>, StoreError> {
+        let keys = ids.iter().map(|id| vec![(*id).into()]).collect();
+        self.look_up_all(&TEST_EVENTS_MARK, keys).await?.into_iter().map(of_test_events).collect()
+    }
+
     /// The marks of the tills of these businesses, those that exist.
     pub async fn till_marks(&self, ids: &[i64]) -> Result<Vec<(i64, Mark)>, StoreError> {
         let keys = ids.iter().map(|id| vec![(*id).into()]).collect();

@@ -6,4 +6,4 @@ mod links;
 mod returning;
 mod states;
 mod streams;
-mod world;
+pub mod world;

@@ -104,9 +104,15 @@ pub struct Stream {
 
 impl Stream {
     pub async fn open(address: SocketAddr, path: &str) -> Stream {
+        Stream::open_with(address, &format!("{path}/events"), &[]).await
+    }
+
+    /// With header lines of the test's own.
+    pub async fn open_with(address: SocketAddr, path: &str, more: &[&str]) -> Stream {
         let mut tcp = TcpStream::connect(address).await.unwrap();
+        let more: String = more.iter().map(|line| format!("{line}\r\n")).collect();
         let head =
-            format!("GET {path}/events HTTP/1.1\r\nHost: {address}\r\nAccept: text/event-stream\r\n\r\n");
+            format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nAccept: text/event-stream\r\n{more}\r\n");
         tcp.write_all(head.as_bytes()).await.unwrap();
         let mut stream = Stream { tcp, read: String::new(), status: 0 };
         stream.until("\r\n\r\n").await;

@@ -12,6 +12,7 @@ mod demo;
 mod files;
 mod first_week;
 mod hints;
+mod listen;
 mod lists;
 mod merchants;
 mod money;

@@ -2,7 +2,8 @@
 
 mod api;
 mod chosen;
+mod followed;
 mod killed;
 mod order;
 mod reversed;
-mod world;
+pub mod world;
