@@ -1,5 +1,5 @@
--- What one payer sent to one account, amount by amount: a transfer that was sent or told twice.
-create index alerts_of_payer on alerts (account_id, amount_kobo, payer_name, first_seen_at) where direction = 'credit' and payer_name is not null;
+-- What one payer sent, amount by amount: a transfer that was sent or told twice.
+create index alerts_of_payer on alerts (payer_name, amount_kobo, first_seen_at) where direction = 'credit' and payer_name is not null;
 
 -- Names with words that count as titles now. A periodic task makes the rows of open payments anew.
 update payments set name_keys = 0 where status = 'pending' and name_keys <> 0

@@ -383,7 +383,7 @@ pub fn interval(alert: &AlertRow) -> Interval {
 }
 
 /// The earliest moment at which the money may have come: the begin of the bank's time, and where the bank tells no hour, the
-/// Date of the mail, if the bank signed it. What was asked for after this may have been asked for after the money came
+/// Date of the mail, if the bank signed it. What was corrected after this may have been corrected after the money came
 /// (contract/matching.md#m18).
 pub fn came_from(alert: &AlertRow) -> Timestamp {
     let time = interval(alert);
@@ -392,6 +392,14 @@ pub fn came_from(alert: &AlertRow) -> Timestamp {
             && alert.mailed_at == Some(told.end)
     };
     if alert.facts.occurred.is_some_and(is_dated) { time.end } else { time.begin }
+}
+
+/// After this a payment that is asked for may have been asked for after the money came. Where the bank tells the minute, the
+/// whole minute is before it: who pays at once pays in the minute in which he was asked, and no mail tells others so soon of
+/// his money.
+pub fn came_by(alert: &AlertRow) -> Timestamp {
+    let is_of_a_minute = |told: BankTime| told.precision == TimePrecision::Minute;
+    if alert.facts.occurred.is_some_and(is_of_a_minute) { interval(alert).end } else { came_from(alert) }
 }
 
 pub fn is_timed(alert: &AlertRow) -> bool {

@@ -48,7 +48,14 @@ pub async fn goes_to_a_person(t: &TestApp, alert: i64, mine: &Payment, bait: &Pa
 
 on_both! {
     async fn money_of_a_payment_that_has_just_ended_is_not_anothers(db: TestDatabase) {
-        for crowded in [false, true] {
+        // While it was open, in its late window, and when nothing could pay it any more.
+        let half_past_48 = Span::minutes(48 * 60 + 30);
+        for (crowded, sent, is_taken) in [
+            (false, Span::hours(23), false),
+            (true, Span::hours(23), false),
+            (false, Span::hours(25), false),
+            (true, half_past_48, true),
+        ] {
             let (t, victim) = world(TestDatabase::migrated(db.engine()).await).await;
             let other = t.merchant("bolu.example").await;
             let mine = t.create(&victim, 8_100, "Halima Garba").await;
@@ -60,17 +67,13 @@ on_both! {
             t.advance(Span::hours(27));
             sweep(&t.app).await.unwrap();
             assert_eq!(t.payment(&mine).await.status, Status::Rejected);
-            // While it was open, in its late window, and when nothing could pay it any more.
-            let half_past_48 = Span::minutes(48 * 60 + 30);
-            for (sent, is_taken) in [(Span::hours(23), false), (Span::hours(25), false), (half_past_48, true)] {
-                let mail = Alert::credit(ACCOUNT, 8_100, "HALIMA GARBA DANLADI", START + sent);
-                let outcome = t.ingest(&mail.text()).await;
-                if is_taken {
-                    assert_eq!(outcome.transaction_id.as_ref(), Some(&bait.transaction_id), "{outcome:?}");
-                } else {
-                    goes_to_a_person(&t, outcome.alert_id, &mine, &bait, "sent while hers was open").await;
-                    assert!(outcome.reason.contains("which has ended"), "{}", outcome.reason);
-                }
+            let mail = Alert::credit(ACCOUNT, 8_100, "HALIMA GARBA DANLADI", START + sent);
+            let outcome = t.ingest(&mail.text()).await;
+            if is_taken {
+                assert_eq!(outcome.transaction_id.as_ref(), Some(&bait.transaction_id), "{outcome:?}");
+            } else {
+                goes_to_a_person(&t, outcome.alert_id, &mine, &bait, "sent while hers was open").await;
+                assert!(outcome.reason.contains("which has ended"), "{}", outcome.reason);
             }
         }
     }

@@ -8,6 +8,7 @@ use tillbell::ops::alerts::decide::AlertOutcome;
 use tillbell::ops::alerts::find::open_alarms;
 use tillbell::ops::alerts::reverse::{Reverse, reverse_payment};
 use tillbell::ops::alerts::take::take_alert;
+use tillbell::ops::notices::alarms::alarms_since;
 
 use crate::counted_once::told_again;
 use crate::harness::app::{ACCOUNT, LATER, TestApp, world};
@@ -281,5 +282,58 @@ on_both! {
         let back = hidden_debit(&t, &hidden).await;
         let held = alert(&t, waiting.alert_id).await;
         assert_eq!((held.status, held.linked_alert_id), (AlertStatus::Review, Some(back.alert_id)), "{held:?}");
+    }
+
+    async fn a_reversal_that_fits_nothing_that_was_paid_is_an_alarm(db: TestDatabase) {
+        for (what, kobo, narration, is_told) in [
+            ("less a charge", "5146.25", "RVSL OF TRANSFER FROM HALIMA GARBA", true),
+            ("a chargeback less a charge", "5146.25", "NIP CHARGEBACK HALIMA GARBA", true),
+            ("a return less a charge", "5146.25", "RTN NIP HALIMA GARBA", true),
+            ("a customer's own payment", "5146.25", "TRF TO HALIMA GARBA", false),
+            ("beside a stray", "5200", "RVSL OF TRANSFER FROM HALIMA GARBA", true),
+            ("beside one that is reversed", "5200", "RVSL OF TRANSFER FROM HALIMA GARBA", true),
+        ] {
+            let (t, shop) = world(TestDatabase::migrated(db.engine()).await).await;
+            t.create(&shop, NAIRA, PAYER).await;
+            t.advance(LATER);
+            let mail = credit(&t, PAYER, true);
+            assert_eq!(t.ingest(&mail.text()).await.status, AlertStatus::Matched, "{what}");
+            // So long after it that nothing but a key leads to its credit.
+            t.advance(Span::days(9));
+            if what.starts_with("beside") {
+                let other = t.create(&shop, NAIRA, "Boma Dokubo").await;
+                t.advance(LATER);
+                let paid = t.ingest(&credit(&t, if what.ends_with("stray") { "Timi Graham" } else { "Boma Dokubo" }, true).text()).await;
+                if paid.status == AlertStatus::Matched {
+                    let ask = Reverse {
+                        business_id: shop.id,
+                        transaction_id: &other.transaction_id,
+                        reason: "the bank says so",
+                        operator: "ife",
+                        undoing_alert: None,
+                        despite: None,
+                    };
+                    reverse_payment(&t.app, &ask).await.unwrap().unwrap();
+                }
+            }
+            t.advance(Span::minutes(5));
+            let since = t.app.now();
+            let debit = debit_with(&t, &Alert { amount: kobo.into(), ..mail.clone() }, narration);
+            let back = t.ingest(&debit).await;
+            let alarms = alarms_since(&t.app, since).await.unwrap();
+            let told = format!("Alert {} is a reversal", back.alert_id);
+            assert_eq!(alarms.iter().any(|one| one.body.contains(&told)), is_told, "{what}: {alarms:?} {back:?}");
+        }
+    }
+
+    async fn a_reversal_that_holds_what_it_names_is_told_by_that(db: TestDatabase) {
+        let (t, _) = world(db).await;
+        let mail = credit(&t, PAYER, true);
+        let stray = t.ingest(&mail.text()).await;
+        assert_eq!(stray.status, AlertStatus::Unmatched, "{stray:?}");
+        let since = t.app.now();
+        t.ingest(&debit_with(&t, &mail, &format!("RVSL {}", mail.session))).await;
+        assert_eq!(alert(&t, stray.alert_id).await.status, AlertStatus::Review, "it is held");
+        assert!(alarms_since(&t.app, since).await.unwrap().is_empty(), "nothing was paid");
     }
 }

@@ -32,10 +32,14 @@ pub fn percent(per_mille: i64) -> String {
     format!("{}.{}\u{a0}%", per_mille / 10, per_mille % 10)
 }
 
-/// With a capital and a full stop.
+/// With a capital and a full stop. An address for mails stays as it is written.
 pub fn sentence(text: &str) -> String {
     let mut letters = text.chars();
-    let first: String = letters.next().map(|c| c.to_uppercase().collect()).unwrap_or_default();
+    let is_address = text.split(' ').next().is_some_and(|word| word.contains('@'));
+    let first: String = match letters.next() {
+        Some(letter) if !is_address => letter.to_uppercase().collect(),
+        letter => letter.into_iter().collect(),
+    };
     let rest = letters.as_str();
     let stop = if rest.ends_with(['.', '!', '?']) { "" } else { "." };
     format!("{first}{rest}{stop}")
@@ -117,6 +121,7 @@ mod tests {
             assert_eq!(percent(share), text);
         }
         assert_eq!((sentence("it is late"), sentence("Yes?")), ("It is late.".into(), "Yes?".into()));
+        assert_eq!(sentence("ada@till.example is there already"), "ada@till.example is there already.");
     }
 
     #[test]

@@ -16,7 +16,7 @@ use crate::app::App;
 use crate::domain::alert::{AlertRow, AlertStatus};
 use crate::domain::matching::{AmountFit, CLOCK_SLACK, Verdicts};
 use crate::domain::payment::Payment;
-use crate::domain::same_transfer::came_from;
+use crate::domain::same_transfer::{came_by, came_from};
 use crate::ops::OpError;
 use crate::ops::alerts::settle::{Settled, Settling, settle};
 use crate::ops::wallet_payments::topup::tell_held;
@@ -62,9 +62,9 @@ pub async fn decide_alert(app: &App, alert_id: i64) -> Result<AlertOutcome, OpEr
         crate::crash::point("alert.before_decision");
         // Asked for or corrected when the money may have come already: as strict as where a correction looks at waiting
         // alerts. A correction costs nothing, so it counts also where the bank's clock may be ahead of ours.
-        let came = came_from(&alert);
+        let (came, by) = (came_from(&alert), came_by(&alert));
         let is_suspect = |payment: &Payment| {
-            payment.created_at > came || payment.corrections > 0 && payment.updated_at > came - CLOCK_SLACK
+            payment.created_at > by || payment.corrections > 0 && payment.updated_at > came - CLOCK_SLACK
         };
         let weighed = weigh_corrected(app, &alert, is_suspect).await?;
         if conclude(app, &alert, &weighed).await? {

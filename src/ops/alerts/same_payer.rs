@@ -1,12 +1,13 @@
-//! What the payer of a credit has sent to the account before: just this amount, under just this name. It may be the same
-//! transfer, told again a little later; or a second one, sent for the payment of before because the first was not seen
-//! to arrive (contract/matching.md#m14). Read only; used by `similar` and `weigh`.
+//! What the payer of a credit has sent to the account: just this amount, under just this name. It may be the same transfer,
+//! told again a little later; or a second one, sent for the payment of before because the first was not seen to arrive
+//! (contract/matching.md#m14). Read only; used by `similar`, `weigh` and `approve`.
 
 use crate::app::App;
 use crate::domain::alert::{AlertRow, AlertStatus};
 use crate::domain::matching::{Beneficiary, of_another_in_words};
 use crate::domain::money::Money;
 use crate::domain::payment::Payment;
+use crate::domain::same_transfer::{is_credit, is_vouched, may_be_on_one_account, told_time};
 use crate::domain::time::Span;
 use crate::ops::OpError;
 
@@ -15,32 +16,40 @@ const SENT_AGAIN_WITHIN: Span = Span::days(2);
 /// Credits of one payer and amount that are looked at.
 const CREDITS_MAX: usize = 50;
 
-/// Other credits of the account, the amount and the payer, written as this one writes him, first seen up to two days before
-/// or after it; newest first. None where the alert shows no account or no payer.
+/// Other credits of the amount and the payer, written as this one writes him, that may have come to its account, seen from
+/// two days before the money came to two days after the mail; newest first. A mailbox may have been unread for long. None
+/// where the alert shows no payer.
 pub async fn credits_of_its_payer(
     app: &App,
     alert: &AlertRow,
     received: Money,
 ) -> Result<Vec<AlertRow>, OpError> {
-    let (Some(account_id), Some(payer)) = (alert.account_id, &alert.facts.payer_name) else {
-        return Ok(Vec::new());
-    };
-    let seen = (alert.first_seen - SENT_AGAIN_WITHIN, alert.first_seen + SENT_AGAIN_WITHIN);
-    let mut found = app.store.credits_of_payer(account_id, received, payer, seen, CREDITS_MAX).await?;
-    found.retain(|other| other.id != alert.id);
+    let Some(payer) = &alert.facts.payer_name else { return Ok(Vec::new()) };
+    let came = told_time(alert).end.min(alert.first_seen);
+    let seen = (came - SENT_AGAIN_WITHIN, alert.first_seen + SENT_AGAIN_WITHIN);
+    let mut found = app.store.credits_of_payer(payer, received, seen, CREDITS_MAX).await?;
+    let accounts = app.directory.accounts().await?;
+    found.retain(|other| other.id != alert.id && may_be_on_one_account(alert, other, &accounts));
     Ok(found)
 }
 
-/// Why the payment that fits may not be meant: this payer has paid somebody else's payment with just this amount, and may
-/// have sent it once more.
-pub async fn has_paid_another(
+/// Why a payment may not be meant though it fits: this payer has paid somebody else's payment with just this amount, or has
+/// sent it, and it waits for a person who finds out whose it is. He may have sent it once more.
+pub async fn sent_for_another(
     app: &App,
     alert: &AlertRow,
     received: Money,
-    winner: &Payment,
+    payment: &Payment,
 ) -> Result<Option<String>, OpError> {
-    let own = Beneficiary::of(winner);
+    let own = Beneficiary::of(payment);
     for other in credits_of_its_payer(app, alert, received).await? {
+        if other.status.is_waiting() && is_credit(&other) && is_vouched(&other) {
+            return Ok(Some(format!(
+                "alert {} of this amount and under this name waits for a person: this may be a second transfer for the \
+                 same payment",
+                other.id
+            )));
+        }
         let paid = other.payment_id.filter(|_| other.status == AlertStatus::Matched);
         let Some(paid) = paid else { continue };
         if let Some(payment) = app.store.payment(paid).await?

@@ -62,17 +62,19 @@ pub(in crate::ops) async fn link_taken_back_credits(app: &App, undoing: &AlertRo
     if is_of_a_payout(app, undoing).await? {
         return Ok(());
     }
-    let Concerned { all, any_one } = concerned_by(app, undoing).await?;
-    if all.is_empty() && any_one.is_empty() {
-        if undoing.facts.kind == Some(AlertKind::Reversal) {
+    let Concerned { all, any_one, is_named } = concerned_by(app, undoing).await?;
+    let is_paid = |credit: &AlertRow| credit.status == AlertStatus::Matched;
+    if undoing.facts.kind == Some(AlertKind::Reversal) {
+        // What waits, was set aside or is reversed already may be a neighbour of the one that it is of.
+        if !is_named && !all.iter().chain(&any_one).any(is_paid) {
             tell_lone_reversal(app, undoing).await;
-        } else if is_fee(undoing) && undoing.facts.amount > Some(FEE_MOST) {
-            tracing::warn!(
-                undoing = undoing.id,
-                "a debit reads as a fee, but takes more than banks charge and fits no credit; look at the bank's \
-                 statement"
-            );
         }
+    } else if all.is_empty() && any_one.is_empty() && is_fee(undoing) && undoing.facts.amount > Some(FEE_MOST)
+    {
+        tracing::warn!(
+            undoing = undoing.id,
+            "a debit reads as a fee, but takes more than banks charge and fits no credit; look at the bank's statement"
+        );
     }
     tell_failed_debit(app, undoing).await?;
     if let ([only], None) = (&all[..], undoing.linked_alert_id) {
@@ -86,11 +88,7 @@ pub(in crate::ops) async fn link_taken_back_credits(app: &App, undoing: &AlertRo
     for credit in waiting {
         hold_or_alarm(app, credit, undoing).await?;
     }
-    let settled: Vec<i64> = others
-        .iter()
-        .filter(|credit| credit.status == AlertStatus::Matched)
-        .map(|credit| credit.id)
-        .collect();
+    let settled: Vec<i64> = others.iter().filter(|credit| is_paid(credit)).map(|credit| credit.id).collect();
     if !settled.is_empty() {
         tracing::error!(
             undoing = undoing.id,
@@ -109,20 +107,24 @@ pub(in crate::ops) async fn link_taken_back_credits(app: &App, undoing: &AlertRo
     Ok(())
 }
 
-/// What the bank itself calls a reversal takes some credit back: where it fits none, its amount may be another by a
-/// charge, and a person must find out whose it is. Money of ours that came back is nobody's payment.
+/// What the bank itself calls a reversal takes some credit back: where it fits none that was paid, that one may be older, or
+/// its amount another by a charge, and a person must find out whose it is. Money of ours that came back is nobody's payment.
 async fn tell_lone_reversal(app: &App, undoing: &AlertRow) {
     if undoing.facts.direction != Some(Direction::Debit) {
-        tracing::warn!(undoing = undoing.id, "a reversal fits no credit; look at the bank's statement");
+        tracing::warn!(
+            undoing = undoing.id,
+            "a reversal fits no credit that was paid; look at the bank's statement"
+        );
         return;
     }
     tracing::error!(
         undoing = undoing.id,
-        "ALARM: a reversal fits no credit: its amount may differ by a charge; look at the bank's statement and use \
-         `payment reverse` if a payment's money is gone"
+        "ALARM: a reversal fits no credit that was paid: its credit may be older, or its amount differ by a charge; look \
+         at the bank's statement and use `payment reverse` if a payment's money is gone"
     );
     let body = format!(
-        "Alert {} is a reversal{} that fits no credit; its amount may differ by a charge.",
+        "Alert {} is a reversal{} that fits no credit that was paid: its credit may be older, or its amount differ by a \
+         charge.",
         undoing.id,
         undoing.facts.amount.map(|amount| format!(" of {}", naira(amount))).unwrap_or_default()
     );
@@ -144,16 +146,19 @@ pub(in crate::ops) struct Concerned {
     pub all: Vec<AlertRow>,
     /// One of these, and which one cannot be told.
     pub any_one: Vec<AlertRow>,
+    /// It names one of them by a session id or a reference.
+    pub is_named: bool,
 }
 
 pub(in crate::ops) async fn concerned_by(app: &App, undoing: &AlertRow) -> Result<Concerned, OpError> {
     let accounts = app.directory.accounts().await?;
     let mut named = named_by(app, undoing, &accounts).await?;
     named.retain(|credit| takes_back(undoing, credit));
+    let is_named = named.iter().any(|credit| speaks_of(undoing, credit));
     let mut any_one = Vec::new();
     let mut of_amount = of_its_account_and_amount(app, undoing, &accounts).await?;
     of_amount.retain(|credit| named.iter().all(|known| known.id != credit.id));
-    if named.iter().any(|credit| speaks_of(undoing, credit)) {
+    if is_named {
         // Other tellings of the same money, and those of which the key may be as well.
         let (again, others): (Vec<_>, Vec<_>) = of_amount
             .into_iter()
@@ -172,7 +177,7 @@ pub(in crate::ops) async fn concerned_by(app: &App, undoing: &AlertRow) -> Resul
     let (likely, unsure) = likely_ones(undoing, of_amount);
     named.extend(likely);
     any_one.extend(unsure);
-    Ok(Concerned { all: named, any_one })
+    Ok(Concerned { all: named, any_one, is_named })
 }
 
 /// Without those that another debit has taken back: each is gone already, and they must not hide the one that is left.

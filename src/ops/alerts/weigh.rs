@@ -6,7 +6,7 @@
 
 use super::may_be_meant::{Read, SUGGEST_WITHIN, others_meant, read_open_payments, with_suggestions};
 use super::other_accounts::{OnFitting, on_fitting_accounts, on_other_accounts};
-use super::same_payer::has_paid_another;
+use super::same_payer::sent_for_another;
 use super::similar::{Similar, sight, similar_alerts};
 use crate::app::App;
 use crate::domain::account::{ReceivingAccount, is_full_account_number};
@@ -137,7 +137,7 @@ async fn weigh_since(
             of_winner.push(topup.doubt.to_string());
             doubt_kinds.push("wallet");
         }
-        if let Some(paid) = has_paid_another(app, alert, received, payment).await? {
+        if let Some(paid) = sent_for_another(app, alert, received, payment).await? {
             of_winner.push(paid);
             doubt_kinds.push("paid_another");
         }

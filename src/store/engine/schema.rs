@@ -310,7 +310,7 @@ mod tests {
         ("0047_forms_and_attempts", "d0750a635bc91bb9e12cfdac83a627b7037f0ed8ff53b9b7b16ea2264e7313c0"),
         ("0048_events", "dd79ed65571ade43fd7f20521dddff45ab04c00f46ef88dfe56335fe2b81f4ca"),
         ("0049_chosen_events", "4a5fd42f1ad1120158acf0ff9699af7dc31bb1387ff5389c9b83a1eac135467d"),
-        ("0050_sent_again", "8b4dd0741d955947ab11b31bc5a7d2e5b330afad091ece88f47dee0fc300ba08"),
+        ("0050_sent_again", "b6875915d4ffdd0e27eb5dca63ac1767de8af351310b4e9dacbb81f4c1696ab9"),
     ];
 
     #[test]

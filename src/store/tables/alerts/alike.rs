@@ -156,9 +156,9 @@ statements! {
                  and authenticity = 'forwarded' and status in ('matched', 'reversed') order by first_seen_at desc limit $4")
     }
     OF_PAYER: query {
-        concat!("select ", columns!(), " from alerts where account_id = $1 and amount_kobo = $2 and payer_name = $3 \
-                 and first_seen_at between $4 and $5 and direction = 'credit'", vouched!(),
-                " order by first_seen_at desc limit $6")
+        concat!("select ", columns!(), " from alerts where payer_name = $1 and amount_kobo = $2 \
+                 and first_seen_at between $3 and $4 and direction = 'credit'", vouched!(),
+                " order by first_seen_at desc limit $5")
     }
     WAITING_FOR_A_KEY: query {
         "select a.account_id, a.bank, min(a.first_seen_at) as oldest from alerts a join \
@@ -335,23 +335,17 @@ impl Store {
         self.read(&FORWARDED, params).await?.into_iter().map(decode).collect()
     }
 
-    /// Credits of one account and amount whose payer is written just so, first seen between two times; newest first.
+    /// Credits of one amount whose payer is written just so, whatever account they show, first seen between two times; newest
+    /// first.
     pub async fn credits_of_payer(
         &self,
-        account_id: i64,
-        amount: Money,
         payer_name: &str,
+        amount: Money,
         seen: (Timestamp, Timestamp),
         limit: usize,
     ) -> Result<Vec<AlertRow>, StoreError> {
-        let params = vec![
-            account_id.into(),
-            amount.into(),
-            payer_name.into(),
-            seen.0.into(),
-            seen.1.into(),
-            (limit as i64).into(),
-        ];
+        let params =
+            vec![payer_name.into(), amount.into(), seen.0.into(), seen.1.into(), (limit as i64).into()];
         self.read(&OF_PAYER, params).await?.into_iter().map(decode).collect()
     }
 
