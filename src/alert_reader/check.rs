@@ -2,7 +2,7 @@
 //! notice when it stops reading its bank.
 
 use super::template::raw::RawExample;
-use super::{Banks, Intake, ReadOutcome, Reading};
+use super::{Banks, Intake, ReadOutcome, Reading, write};
 use crate::domain::alert::{AlertFacts, AlertKind, Authenticity, Balance, Direction, TimePrecision};
 use crate::domain::money::Money;
 use crate::domain::time::Timestamp;
@@ -33,6 +33,10 @@ pub fn check(banks: &Banks) -> Vec<CheckResult> {
                 example: String::new(),
                 differences: vec!["the template has no example".into()],
             });
+        }
+        if let Some(Err(wrong)) = bank.simulation.as_ref().map(write::check) {
+            let (bank, example) = (bank.code.clone(), "simulation".into());
+            results.push(CheckResult { bank, example, differences: vec![wrong] });
         }
         for example in &bank.examples {
             results.push(CheckResult {
@@ -174,7 +178,10 @@ pub const fn authenticity_word(authenticity: Authenticity) -> &'static str {
     match authenticity {
         Authenticity::Proven => "proven",
         Authenticity::Refuted => "refuted",
-        Authenticity::Trusted | Authenticity::Unproven | Authenticity::Forwarded => "unproven",
+        Authenticity::Trusted
+        | Authenticity::Unproven
+        | Authenticity::Forwarded
+        | Authenticity::Simulated => "unproven",
     }
 }
 

@@ -25,6 +25,7 @@ mod text_table;
 mod unsigned;
 pub(crate) mod verdict;
 mod when;
+pub mod write;
 
 #[cfg(test)]
 mod samples;

@@ -93,6 +93,8 @@ pub struct Bank {
     pub(super) kinds: Vec<KindRule>,
     pub(super) notices: Vec<Pattern>,
     pub(super) examples: Vec<raw::RawExample>,
+    /// `None`: no mail of its can be written for test mode.
+    pub(super) simulation: Option<raw::RawSimulation>,
 }
 
 #[derive(Debug)]

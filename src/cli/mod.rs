@@ -40,6 +40,7 @@ mod settings;
 mod shell;
 mod system;
 mod test_api;
+mod trigger;
 mod typed;
 mod users;
 mod wallets;
@@ -155,6 +156,11 @@ enum Command {
     /// List, resend and test webhooks
     #[command(subcommand, after_help = examples!["webhook list --failed", "webhook test 1"])]
     Webhook(webhooks::WebhookCommand),
+    /// Make an event happen in test mode, at a running service
+    ///
+    /// Asks for a test payment and simulates the mail that pays it, by the service's API. It works from any machine.
+    #[command(after_help = examples!["trigger --url https://pay.example --key tb_test_... payment.approved"])]
+    Trigger(trigger::TriggerArgs),
     /// Bring the webhooks of test mode to a program on this machine
     ///
     /// Follows the events of a running service by its API and posts each, with the bytes and headers of its webhook, to an
@@ -186,7 +192,7 @@ impl Command {
             Command::Serve(_) | Command::Demo(_) | Command::Migrate | Command::Config => true,
             Command::Alert(_) | Command::Mailbox(_) | Command::Bank(_) => true,
             Command::Business(_) | Command::Website(_) | Command::Key(_) | Command::Account(_) => false,
-            Command::Payout(_) | Command::Listen(_) => false,
+            Command::Payout(_) | Command::Listen(_) | Command::Trigger(_) => false,
             Command::Payment(_) | Command::Wallet(_) | Command::Message(_) | Command::Webhook(_) => false,
             Command::Name(_) | Command::Audit | Command::Activity(_) | Command::User(_) => false,
         }
@@ -272,6 +278,7 @@ async fn dispatch(command: Command, desk: &Desk) -> anyhow::Result<ExitCode> {
         Command::Message(command) => messages::run(command, desk).await?,
         Command::Webhook(command) => webhooks::run(command, desk).await?,
         Command::Listen(args) => listen::run(&args, &desk.printer).await?,
+        Command::Trigger(args) => trigger::run(&args, &desk.printer).await?,
         Command::Config => settings::show(desk)?,
     }
     Ok(ExitCode::SUCCESS)

@@ -15,6 +15,11 @@ pub const OWN_COLLISION_ACCOUNTS: usize = 3;
 /// Accounts named where an alert may be about several.
 const NAMED_MAX: usize = 5;
 
+/// Code and name of the bank of test mode, at which each business has an account of its own. Its template is
+/// `banks/testbank.toml`.
+pub const TEST_BANK: &str = "testbank";
+pub const TEST_BANK_NAME: &str = "Tillbell Test Bank";
+
 /// An account of ours at a bank.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReceivingAccount {
@@ -46,6 +51,11 @@ impl ReceivingAccount {
     /// The account at the bank that holds its money: of a virtual account the one that it is settled through, else itself.
     pub fn holding_account(&self) -> i64 {
         self.via.unwrap_or(self.id)
+    }
+
+    /// At the bank of test mode: only simulated money comes there.
+    pub fn is_of_test_bank(&self) -> bool {
+        self.bank == TEST_BANK
     }
 }
 

@@ -54,12 +54,14 @@ pub enum Authenticity {
     Refuted,
     /// Passed on by a person; can be read, cannot be proven.
     Forwarded,
+    /// Test mode wrote it: it counts for test payments of one business, and for nothing else.
+    Simulated,
 }
 
 impl Authenticity {
     /// Proven or declared: only such an alert may approve, make others duplicates or undo.
     pub fn counts(self) -> bool {
-        matches!(self, Authenticity::Proven | Authenticity::Trusted)
+        matches!(self, Authenticity::Proven | Authenticity::Trusted | Authenticity::Simulated)
     }
 }
 
@@ -260,6 +262,7 @@ impl Authenticity {
             Authenticity::Unproven => "unproven",
             Authenticity::Refuted => "refuted",
             Authenticity::Forwarded => "forwarded",
+            Authenticity::Simulated => "simulated",
         }
     }
 
@@ -270,6 +273,7 @@ impl Authenticity {
             "unproven" => Some(Authenticity::Unproven),
             "refuted" => Some(Authenticity::Refuted),
             "forwarded" => Some(Authenticity::Forwarded),
+            "simulated" => Some(Authenticity::Simulated),
             _ => None,
         }
     }
@@ -402,6 +406,8 @@ pub struct AlertRow {
     pub authentic_by: Option<String>,
     /// What it was when a person dismissed it; `None` also where a program of before did.
     pub dismissed_from: Option<AlertStatus>,
+    /// The business whose test mode wrote its mail; `None`: the mail came from outside. The two never meet.
+    pub simulated_for: Option<i64>,
 }
 
 impl AlertRow {
@@ -454,6 +460,7 @@ mod tests {
             (Authenticity::Unproven, "unproven", false),
             (Authenticity::Refuted, "refuted", false),
             (Authenticity::Forwarded, "forwarded", false),
+            (Authenticity::Simulated, "simulated", true),
         ] {
             assert_eq!((value.as_str(), Authenticity::parse(word)), (word, Some(value)));
             assert_eq!(value.counts(), counts, "{word}");

@@ -20,11 +20,11 @@ pub struct Money(pub i64);
 
 /// An amount for people: `NGN 5,000.00`.
 pub fn naira(money: Money) -> String {
-    format!("{CURRENCY} {}", with_separators(money))
+    format!("{CURRENCY} {}", grouped(money))
 }
 
 /// `5,000.00`.
-fn with_separators(money: Money) -> String {
+pub fn grouped(money: Money) -> String {
     let text = money.to_string();
     let (sign, digits) = text.strip_prefix('-').map_or(("", text.as_str()), |rest| ("-", rest));
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, "00"));

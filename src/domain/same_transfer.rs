@@ -54,14 +54,16 @@ pub fn transfer_keys(alert: &AlertRow, holding_account: Option<i64>) -> Vec<Key>
     let facts = &alert.facts;
     let mut keys = Vec::new();
     if let Some(session) = &facts.session_id {
-        keys.push((SESSION, session.clone()));
+        keys.push((SESSION, own_key(alert, session.clone())));
     }
     if let (true, Some(reference)) = (facts.reference_is_unique, &facts.reference) {
         match (holding_account, &facts.bank, &facts.account_number) {
-            (Some(account), _, _) => keys.push((REFERENCE, format!("{account}|{reference}"))),
+            (Some(account), _, _) => {
+                keys.push((REFERENCE, own_key(alert, format!("{account}|{reference}"))));
+            }
             // Shown, and none of ours.
             (None, Some(bank), Some(shown)) => {
-                keys.push((REFERENCE, format!("{bank}|{shown}|{reference}")));
+                keys.push((REFERENCE, own_key(alert, format!("{bank}|{shown}|{reference}"))));
             }
             _ => {}
         }
@@ -83,19 +85,29 @@ pub fn mail_keys(alert: &AlertRow, content_hash: Option<&[u8; 32]>) -> Vec<Key> 
     if let Some(id) = alert.message_id.as_ref().filter(|id| !id.is_empty()) {
         // No signature need cover it, so it may be of any length; an index takes no such key.
         let long = id.len() > MESSAGE_ID_MAX;
-        keys.push((MESSAGE, if long { hex(&Sha256::digest(id.as_bytes())) } else { id.clone() }));
+        let key = if long { hex(&Sha256::digest(id.as_bytes())) } else { id.clone() };
+        keys.push((MESSAGE, own_key(alert, key)));
     }
-    keys.extend(content_hash.map(|hash| (CONTENT, hex(hash))));
+    keys.extend(content_hash.map(|hash| (CONTENT, own_key(alert, hex(hash)))));
     keys
+}
+
+/// The key as it is kept. A simulated alert's is its business's own: whoever simulates a mail with another's session id,
+/// or with the very words of one that is to come, takes nobody's key.
+fn own_key(alert: &AlertRow, key: String) -> String {
+    match alert.simulated_for {
+        Some(business_id) => format!("simulated {business_id}|{key}"),
+        None => key,
+    }
 }
 
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The key of a session id on which a second settlement stands.
-pub fn beside_key(session: &str, received: Money) -> String {
-    format!("{session}|{}", received.kobo())
+/// The key on which a second settlement of this alert's session id stands.
+pub fn beside_key(alert: &AlertRow, session: &str, received: Money) -> String {
+    own_key(alert, format!("{session}|{}", received.kobo()))
 }
 
 /// The transfer's keys for a settlement beside another one that stands on its session id with other money. The
@@ -103,8 +115,8 @@ pub fn beside_key(session: &str, received: Money) -> String {
 pub fn keys_beside_another(alert: &AlertRow, holding_account: i64, received: Money) -> Vec<Key> {
     let mut keys = transfer_keys(alert, Some(holding_account));
     for (kind, key) in &mut keys {
-        if *kind == SESSION {
-            *key = beside_key(key, received);
+        if let (&mut SESSION, Some(session)) = (kind, &alert.facts.session_id) {
+            *key = beside_key(alert, session, received);
         }
     }
     keys
@@ -461,6 +473,7 @@ mod tests {
             evidence: String::new(),
             authentic_by: None,
             dismissed_from: None,
+            simulated_for: None,
         }
     }
 

@@ -18,6 +18,8 @@ pub const PAYOUT_ACCOUNTS: &str = "/api/v1/payout-accounts";
 pub const PAYOUTS: &str = "/api/v1/payouts";
 pub const PAYOUT: &str = "/api/v1/payouts/{id}";
 pub const PAYOUT_CANCEL: &str = "/api/v1/payouts/{id}/cancel";
+/// Test mode.
+pub const TEST_ALERTS: &str = "/api/v1/test/alerts";
 /// The wallet's routes, as logs and metrics call them; the prefix is the operator's.
 pub const WALLET_LOOKUP: &str = "/api/v1/{wallet}/lookup";
 pub const WALLET_ENSURE: &str = "/api/v1/{wallet}/ensure";
@@ -99,7 +101,7 @@ pub const OPERATOR_AUDIT: &str = "/operator/audit";
 pub const UNROUTED: &str = "unrouted";
 
 /// Names that logs and metrics know.
-pub const ROUTES: [&str; 77] = [
+pub const ROUTES: [&str; 78] = [
     PAYMENT_REQUEST,
     PAYMENT,
     PAYMENT_AMOUNT,
@@ -114,6 +116,7 @@ pub const ROUTES: [&str; 77] = [
     PAYOUTS,
     PAYOUT,
     PAYOUT_CANCEL,
+    TEST_ALERTS,
     WALLET_LOOKUP,
     WALLET_ENSURE,
     WALLET_MESSAGE,

@@ -15,7 +15,7 @@ use super::pages::packed::packed;
 use super::paths::{
     API, ASSET, BALANCE, BALANCE_ENTRIES, EVENT, EVENT_RESEND, EVENTS, EVENTS_STREAM, ICON, LOGO, OPENAPI,
     PAYMENT, PAYMENT_AMOUNT, PAYMENT_REQUEST, PAYMENTS, PAYOUT, PAYOUT_ACCOUNTS, PAYOUT_CANCEL, PAYOUTS,
-    START, WALLET_ENSURE, WALLET_LOOKUP, WALLET_MESSAGE, WALLET_PAY, WALLET_TOPUP, WHATSAPP,
+    START, TEST_ALERTS, WALLET_ENSURE, WALLET_LOOKUP, WALLET_MESSAGE, WALLET_PAY, WALLET_TOPUP, WHATSAPP,
 };
 use super::{Http, api, health, openapi, pages, whatsapp};
 use crate::http::request::context::RemoteAddr;
@@ -48,6 +48,7 @@ pub fn main(http: Arc<Http>, with_api: bool, with_pages: bool) -> Router {
             .route(PAYOUTS, get(api::payouts::list).post(api::payouts::request))
             .route(PAYOUT, get(api::payouts::read))
             .route(PAYOUT_CANCEL, post(api::payouts::cancel))
+            .route(TEST_ALERTS, post(api::test_alerts::handle))
             .route(OPENAPI, get(openapi::handle));
         if http.app.config.messenger.whatsapp().is_some_and(|whatsapp| whatsapp.webhook.is_some()) {
             router = router.route(WHATSAPP, get(whatsapp::verify).post(whatsapp::receive));

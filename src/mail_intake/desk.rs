@@ -2,16 +2,19 @@
 //! its templates. Handed to the pages by `serve`.
 
 use super::given_bank::given_bank;
-use super::ingest::{KEPT_OF_OVERSIZED, MailIngestor};
+use super::ingest::{Arrival, KEPT_OF_OVERSIZED, MailIngestor, Origin, ingest};
 use super::reread::reread;
 use crate::alert_reader::check::outcome_word;
 use crate::alert_reader::marks::marked;
+use crate::alert_reader::write::{Told, write};
 use crate::app::App;
 use crate::domain::alert::{AlertFacts, AlertRow};
 use crate::ops::OpError;
-use crate::ops::alerts::mail_desk::{KnownBank, MailAnswer, MailDesk, MailSeen, TriedMail};
+use crate::ops::alerts::decide::AlertOutcome;
+use crate::ops::alerts::mail_desk::{KnownBank, MailAnswer, MailDesk, MailSeen, SimulatedMail, TriedMail};
 use crate::ops::alerts::read::find_mail;
 use crate::ops::alerts::reread::{Reread, RereadRefused};
+use crate::ops::alerts::simulated::Simulated;
 use crate::ops::merchants::accounts::GivenBank;
 
 impl MailDesk for MailIngestor {
@@ -68,6 +71,24 @@ impl MailDesk for MailIngestor {
 
     fn given_bank(&self, text: &str) -> GivenBank {
         given_bank(self.banks.by_name_or_alias(text), text)
+    }
+
+    fn write(&self, told: &SimulatedMail<'_>) -> Option<Vec<u8>> {
+        let &SimulatedMail { bank, account, holder, amount, payer, remark, at, unique } = told;
+        write(self.banks.by_code(bank)?, &Told { account, holder, amount, payer, remark, at, unique })
+    }
+
+    fn take_simulated<'a>(
+        &'a self,
+        app: &'a App,
+        raw: Vec<u8>,
+        simulated: Simulated,
+    ) -> MailAnswer<'a, AlertOutcome> {
+        Box::pin(async move {
+            let origin = Origin::Simulated(Box::new(simulated));
+            let arrival = Arrival { raw, source: "test mode".into(), origin, in_mailbox: None };
+            Ok(ingest(app, self, arrival).await?.outcome)
+        })
     }
 }
 

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use sha2::{Digest, Sha256};
 
 use super::threads::Threads;
+use crate::alert_reader::proof::Proof;
 use crate::alert_reader::{Banks, Intake, ReadOutcome, Reading, read};
 use crate::app::App;
 use crate::config::Config;
@@ -18,6 +19,7 @@ use crate::mail_proof::{self, DNS_WITHIN, DNS_WITHIN_FOR_FILES, Question, prove}
 use crate::ops::OpError;
 use crate::ops::alerts::decide::AlertOutcome;
 use crate::ops::alerts::draft::{ReadAs, Taken, Voucher, status_of, waiting};
+use crate::ops::alerts::simulated::Simulated;
 use crate::ops::alerts::take::take_alert;
 use crate::ops::mailboxes::TakenMail;
 use crate::outbound::txt::TxtRecords;
@@ -33,7 +35,7 @@ pub struct Ingested {
 }
 
 /// Where a mail came from; decides what may prove it (contract/alerts.md#a5).
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub enum Origin {
     /// A file. `trusted`: it needs no proof, and nobody is named who said so (a mail of the program's own, or
     /// one for which a person vouched before).
@@ -45,6 +47,8 @@ pub enum Origin {
     Imap { authserv_id: Option<String> },
     /// Handed in over SMTP or LMTP. `from_loopback` matters in development mode alone.
     Smtp { from_loopback: bool },
+    /// Test mode wrote it, for a test account that it names. No proof is asked for: it counts for that account alone.
+    Simulated(Box<Simulated>),
 }
 
 impl Origin {
@@ -55,6 +59,7 @@ impl Origin {
             Origin::Vouched(_) => true,
             Origin::Imap { .. } => false,
             Origin::Smtp { from_loopback } => dev && *from_loopback,
+            Origin::Simulated(simulated) => !simulated.is_forged(),
         }
     }
 }
@@ -152,7 +157,7 @@ impl MailIngestor {
         let trusted = origin.is_trusted(self.dev);
         let authserv_id = match origin {
             Origin::Imap { authserv_id } => authserv_id.clone(),
-            Origin::File { .. } | Origin::Vouched(_) | Origin::Smtp { .. } => None,
+            Origin::File { .. } | Origin::Vouched(_) | Origin::Smtp { .. } | Origin::Simulated(_) => None,
         };
         let raw = Arc::new(raw);
         let within = if trusted { DNS_WITHIN_FOR_FILES } else { DNS_WITHIN };
@@ -163,6 +168,8 @@ impl MailIngestor {
         };
         let proof = match known {
             Some(proof) => proof,
+            // Nobody signed it, and no name server is asked for what the program wrote.
+            None if matches!(origin, Origin::Simulated(_)) => Proof::default(),
             None => prove(&self.banks, &self.keys, question).await,
         };
         let (banks, bytes) = (self.banks.clone(), raw.clone());
@@ -292,7 +299,9 @@ impl MailIngestor {
     pub fn taken(&self, reading: &Reading, arrival: Arrival) -> Taken {
         let trusted = arrival.origin.is_trusted(self.dev);
         let mut taken = taken(reading, arrival, trusted);
-        taken.facts.doubts.extend(self.recipient_doubt(reading, trusted));
+        if taken.simulated.is_none() {
+            taken.facts.doubts.extend(self.recipient_doubt(reading, trusted));
+        }
         taken
     }
 }
@@ -333,13 +342,22 @@ fn taken(reading: &Reading, arrival: Arrival, trusted: bool) -> Taken {
     let mut authenticity = reading.authenticity;
     let mut authentic_by = reading.authentic_by.clone();
     if trusted && authenticity == Authenticity::Unproven {
-        authenticity = Authenticity::Trusted;
+        authenticity = match origin {
+            Origin::Simulated(_) => Authenticity::Simulated,
+            _ => Authenticity::Trusted,
+        };
     }
     let is_trusted_file = matches!(origin, Origin::File { trusted: true });
-    let vouched_by = match origin {
-        Origin::Vouched(voucher) => Some(voucher),
-        Origin::File { .. } | Origin::Imap { .. } | Origin::Smtp { .. } => None,
+    let (vouched_by, simulated) = match origin {
+        Origin::Vouched(voucher) => (Some(voucher), None),
+        Origin::Simulated(simulated) => (None, Some(*simulated)),
+        Origin::File { .. } | Origin::Imap { .. } | Origin::Smtp { .. } => (None, None),
     };
+    // Whatever it is made to look like, it was simulated as a mail that counts, or it does not.
+    if simulated.is_some() && authenticity != Authenticity::Simulated {
+        authenticity = Authenticity::Unproven;
+        authentic_by = None;
+    }
     // A proof does not take the person's word away: a later look may find less proof.
     let word = match (&vouched_by, authenticity) {
         (Some(voucher), Authenticity::Proven | Authenticity::Trusted) => {
@@ -368,7 +386,8 @@ fn taken(reading: &Reading, arrival: Arrival, trusted: bool) -> Taken {
         why: reading.why.clone(),
         authentic_by,
         vouched_by,
-        waits: reading.waits.filter(|_| !trusted),
+        waits: reading.waits.filter(|_| !trusted && simulated.is_none()),
         in_mailbox,
+        simulated,
     }
 }

@@ -55,6 +55,8 @@ pub enum PaidBy {
     Bank,
     /// The operator's, who declared that the mail is the bank's.
     Operator,
+    /// Nobody's: test mode wrote the mail.
+    TestMode,
     /// A person's of the operator's, who approved it; with whether the bank's signature was verified as well.
     Person { signed: bool },
 }
@@ -106,10 +108,12 @@ pub fn state_of(row: &TillRow, now: Timestamp) -> SaleState {
 }
 
 fn paid_by(row: &TillRow) -> PaidBy {
-    let signed = row.told.as_ref().is_some_and(|told| told.authenticity == Authenticity::Proven);
+    let is_told = |by| row.told.as_ref().is_some_and(|told| told.authenticity == by);
+    let (signed, is_simulated) = (is_told(Authenticity::Proven), is_told(Authenticity::Simulated));
     match (row.settled_by.is_some(), signed) {
         (true, signed) => PaidBy::Person { signed },
         (false, true) => PaidBy::Bank,
+        (false, false) if is_simulated => PaidBy::TestMode,
         (false, false) => PaidBy::Operator,
     }
 }

@@ -196,7 +196,12 @@ macro_rules! alert_funds_one_payment {
                  (select count(*) from settlements s where s.id = a.settlement_id and s.alert_id = a.id \
                  and s.payment_id = a.payment_id and s.reversed_at is null) <> 1"),
             ("settlements", "s.id", "settlements s join alerts a on a.id = s.alert_id where s.reversed_at is null \
-                 and (a.status <> 'matched' or a.authenticity not in ('proven', 'trusted', 'forwarded'))"),
+                 and (a.status <> 'matched' or a.authenticity not in ('proven', 'trusted', 'forwarded', 'simulated'))"),
+            // What test mode wrote pays test payments of its own business alone, and nothing else pays into the test bank.
+            ("settlements", "s.id", "settlements s join alerts a on a.id = s.alert_id join payments p on p.id = s.payment_id \
+                 left join receiving_accounts r on r.id = p.account_id where (a.authenticity = 'simulated' \
+                 or a.simulated_for is not null or coalesce(r.bank, '') = 'testbank') and (p.mode <> 'test' \
+                 or a.authenticity <> 'simulated' or coalesce(a.simulated_for, 0) <> p.business_id)"),
             ("settlements", "s.id", "settlements s left join alerts a on a.id = s.alert_id where s.alert_id is not null \
                  and (a.amount_kobo is null or a.amount_kobo <> s.received_kobo or a.direction is null \
                  or a.direction <> 'credit')"),

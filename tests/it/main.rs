@@ -60,6 +60,7 @@ mod store;
 mod subjects;
 mod taken_back;
 mod telling;
+mod test_mode;
 mod till;
 mod told_as_lost;
 mod told_of_others;

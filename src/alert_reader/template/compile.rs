@@ -292,6 +292,7 @@ pub fn bank(file: &str, text: &str, words: &str, labels_of_all: &[String]) -> Re
         kinds: place.kinds(&raw.kind)?,
         notices: place.regexes("notices", &raw.notices)?,
         examples: raw.example,
+        simulation: raw.simulation,
     })
 }
 

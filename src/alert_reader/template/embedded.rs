@@ -24,6 +24,7 @@ pub const TEMPLATES: &[(&str, &str)] = &[
     ("banks/premiumtrust.toml", include_str!("../../../banks/premiumtrust.toml")),
     ("banks/lotus.toml", include_str!("../../../banks/lotus.toml")),
     ("banks/grey.toml", include_str!("../../../banks/grey.toml")),
+    ("banks/testbank.toml", include_str!("../../../banks/testbank.toml")),
 ];
 
 /// Institutions of the interbank network.

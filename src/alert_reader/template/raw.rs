@@ -50,6 +50,8 @@ pub struct RawBank {
     pub kind: Vec<RawKind>,
     #[serde(default)]
     pub example: Vec<RawExample>,
+    /// How a mail of the bank's is written for test mode.
+    pub simulation: Option<RawSimulation>,
 }
 
 fn yes() -> bool {
@@ -191,6 +193,20 @@ pub struct RawExample {
     pub text: Option<String>,
     pub html: Option<String>,
     pub expect: BTreeMap<String, String>,
+}
+
+/// A mail of the bank's about money that came, with places for what it tells; see `write`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RawSimulation {
+    pub from: String,
+    pub subject: String,
+    pub text: Option<String>,
+    pub html: Option<String>,
+    /// What the bank makes of the payer's name and remark.
+    pub narration: Option<String>,
+    /// Characters at which the bank cuts it.
+    pub narration_limit: Option<usize>,
 }
 
 /// Words that hold for every bank: `data/narration.toml`.

@@ -15,6 +15,7 @@ mod once;
 mod payment;
 pub mod payouts;
 pub mod read;
+pub mod test_alerts;
 pub mod wallet;
 
 use axum::extract::Request;

@@ -51,11 +51,13 @@ pub enum Tag {
     Wallet,
     Events,
     Balance,
+    TestMode,
     Service,
 }
 
 impl Tag {
-    pub const ALL: [Tag; 5] = [Tag::Payments, Tag::Wallet, Tag::Events, Tag::Balance, Tag::Service];
+    pub const ALL: [Tag; 6] =
+        [Tag::Payments, Tag::Wallet, Tag::Events, Tag::Balance, Tag::TestMode, Tag::Service];
 
     pub fn name(self) -> &'static str {
         match self {
@@ -63,6 +65,7 @@ impl Tag {
             Tag::Wallet => "Wallet",
             Tag::Events => "Events",
             Tag::Balance => "Balance and payouts",
+            Tag::TestMode => "Test mode",
             Tag::Service => "The service",
         }
     }
@@ -74,6 +77,7 @@ impl Tag {
             Tag::Wallet => "wallet",
             Tag::Events => "events",
             Tag::Balance => "balance",
+            Tag::TestMode => "test-mode",
             Tag::Service => "service",
         }
     }
@@ -96,6 +100,10 @@ impl Tag {
             Tag::Balance => {
                 "What the operator owes you, and how it comes to your bank account. Live keys only: test payments have no \
                  balance."
+            }
+            Tag::TestMode => {
+                "A test key makes test payments, which need no operator and no bank: you say what mail the bank sends. Nothing \
+                 of it touches live money."
             }
             Tag::Service => "This document, and whether the service is up.",
         }

@@ -55,6 +55,7 @@ const OPERATIONS: &[fn(&mut Writer) -> Operation] = &[
     api::payouts::describe_list,
     api::payouts::describe_read,
     api::payouts::describe_cancel,
+    api::test_alerts::describe,
     health::describe_live,
     health::describe_ready,
     describe,

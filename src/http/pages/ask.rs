@@ -3,6 +3,7 @@
 //! Everything that a handler knows of the browser it knows from here, so that no page forgets the cookie, the headers or
 //! whose forms they are.
 
+use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 
 use askama::Template;
@@ -26,12 +27,16 @@ use super::times::Zone;
 use crate::app::App;
 use crate::http::Http;
 use crate::http::server::caller::address;
+use crate::ops::OpError;
 use crate::ops::paging::Cursor;
 use crate::ops::people::sessions::Session;
 use crate::vault::link::{fresh_token, nonce};
 
 /// Characters of a path that somebody is led to after signing in.
 const NEXT_MAX: usize = 500;
+
+/// A page's work, in a place of its own.
+pub type Answer<'a> = Pin<Box<dyn Future<Output = Result<Response, OpError>> + Send + 'a>>;
 
 pub struct Ask {
     pub http: Arc<Http>,

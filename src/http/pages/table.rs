@@ -13,7 +13,7 @@ use http::request::Parts;
 use http::{Method, StatusCode};
 use url::form_urlencoded;
 
-use super::ask::Ask;
+use super::ask::{Answer, Ask};
 use super::body::{FIELDS_BYTES, Fields, FormProblem, MAIL_FORM_BYTES, read};
 use super::cookie::{Cookie, is_token};
 use super::dashboard::DashboardPage;
@@ -197,21 +197,21 @@ async fn answer(http: Arc<Http>, route: &Route, parts: Parts, body: Body) -> Res
     answered.unwrap_or_else(|error| plain::trouble(&ask, error))
 }
 
-async fn answer_of(ask: &Ask, page: Page) -> Result<Response, OpError> {
+fn answer_of(ask: &Ask, page: Page) -> Answer<'_> {
     match page {
-        Page::Start => sign_in::start(ask).await,
-        Page::SignIn => sign_in::entry::answer(ask).await,
-        Page::Code => sign_in::code::answer(ask).await,
-        Page::SignOut => sign_in::sign_out(ask).await,
-        Page::Welcome => sign_in::welcome::answer(ask).await,
-        Page::Forgot => sign_in::forgot::answer(ask).await,
-        Page::Register => sign_in::register::answer(ask).await,
-        Page::Registered => sign_in::registered::answer(ask).await,
-        Page::ConfirmPassword => sign_in::confirm::answer(ask).await,
-        Page::Me => sign_in::me::answer(ask).await,
-        Page::Docs => Ok(docs::answer(ask)),
-        Page::Desk(page) => operator::answer(ask, page).await,
-        Page::Dashboard(page) => dashboard::answer(ask, page).await,
+        Page::Start => Box::pin(sign_in::start(ask)),
+        Page::SignIn => Box::pin(sign_in::entry::answer(ask)),
+        Page::Code => Box::pin(sign_in::code::answer(ask)),
+        Page::SignOut => Box::pin(sign_in::sign_out(ask)),
+        Page::Welcome => Box::pin(sign_in::welcome::answer(ask)),
+        Page::Forgot => Box::pin(sign_in::forgot::answer(ask)),
+        Page::Register => Box::pin(sign_in::register::answer(ask)),
+        Page::Registered => Box::pin(sign_in::registered::answer(ask)),
+        Page::ConfirmPassword => Box::pin(sign_in::confirm::answer(ask)),
+        Page::Me => Box::pin(sign_in::me::answer(ask)),
+        Page::Docs => Box::pin(async { Ok(docs::answer(ask)) }),
+        Page::Desk(page) => operator::answer(ask, page),
+        Page::Dashboard(page) => dashboard::answer(ask, page),
     }
 }
 

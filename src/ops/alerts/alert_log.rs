@@ -43,6 +43,10 @@ pub(in crate::ops) fn held(app: &App, alert: &AlertRow) {
 }
 
 fn tell(app: &App, alert: &AlertRow, outcome: AlertStatus, kinds: &[&str]) {
+    // Nobody has work with it, and it must not use up the lines of those that somebody has.
+    if alert.simulated_for.is_some() {
+        return;
+    }
     let what = match outcome {
         AlertStatus::Review => "alerts in review",
         AlertStatus::Unmatched => "unmatched alerts",

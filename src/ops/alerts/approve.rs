@@ -9,6 +9,7 @@ use super::copies::{Standing, fresh_keys, settled_copy, settled_on, sharing_sess
 use super::evidence::{self, OperatorApproval};
 use super::same_payer::sent_for_another;
 use super::similar::{FORWARDED_ACCOUNTS_MAX, similar_for_person};
+use super::simulated::may_pay;
 use super::taken_back::alarm;
 use super::who_else::{asks_for_the_same, fits_another, fits_elsewhere, unclear_account};
 use crate::app::App;
@@ -77,6 +78,10 @@ pub enum ApproveRefused {
     Reversed(String),
     #[error("payment {0} is a {1} payment, but the money came to an account of the other mode")]
     OtherMode(String, &'static str),
+    #[error(
+        "alert {0}: only test mode pays at its bank, and what it wrote pays its business's test payments alone"
+    )]
+    OfTestMode(i64),
     #[error("{}; to approve it anyway, give your reason with --despite", .0.join("; "))]
     Obstacles(Vec<String>),
     #[error("nothing was approved: more speaks against it than you were shown: {}", .0.join("; "))]
@@ -161,9 +166,13 @@ async fn prepare(app: &App, ask: &Approve<'_>) -> Result<Result<Prepared, Approv
     if account.mode != payment.mode {
         return Ok(Err(ApproveRefused::OtherMode(payment.transaction_id, payment.mode.as_str())));
     }
+    if !may_pay(&alert, &payment, &account) {
+        return Ok(Err(ApproveRefused::OfTestMode(alert.id)));
+    }
     let holding_account = account.holding_account();
     let amount_versions = amount_versions(app, &alert, &accounts, (holding_account, received)).await?;
-    let sharing = sharing_session(app, alert.facts.session_id.as_deref(), Some(received)).await?;
+    let sharing =
+        sharing_session(app, alert.simulated_for, alert.facts.session_id.as_deref(), Some(received)).await?;
     let standing = standing(&alert, settled_on(app, &alert, holding_account).await?, &sharing);
     if let Some(same) = standing.iter().find(|one| !one.is_other_money) {
         return Ok(Err(ApproveRefused::Settled(alert.id, same.what, same.alert_id)));
@@ -256,9 +265,8 @@ async fn amount_versions(
 ) -> Result<Vec<(i64, i64)>, OpError> {
     let mut on_accounts = Vec::new();
     if alert.account_id.is_none() || is_forwarded(alert) {
-        on_accounts.extend(
-            accounts.iter().map(ReceivingAccount::holding_account).filter(|account| *account != here),
-        );
+        let real = accounts.iter().filter(|one| !one.is_of_test_bank());
+        on_accounts.extend(real.map(ReceivingAccount::holding_account).filter(|account| *account != here));
         on_accounts.sort_unstable();
         on_accounts.dedup();
         on_accounts.truncate(FORWARDED_ACCOUNTS_MAX);

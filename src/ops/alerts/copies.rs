@@ -12,6 +12,7 @@ use crate::domain::same_transfer::{
 };
 use crate::domain::told_before::tells_loss_in_other_words;
 use crate::ops::OpError;
+use crate::store::tables::alerts::alike::Realm;
 
 /// Alerts with the same session id or reference that are compared.
 pub const SHARING_MAX: usize = 50;
@@ -33,7 +34,7 @@ pub async fn judge_copies(app: &App, alert: &mut AlertRow, keys: &[Key]) -> Resu
     // The owner is perhaps somebody who typed it: the others that show it count as well.
     let session =
         alert.facts.session_id.as_deref().filter(|_| others.iter().any(|(kind, _)| *kind == SESSION));
-    for other in sharing_session(app, session, alert.facts.amount).await? {
+    for other in sharing_session(app, alert.simulated_for, session, alert.facts.amount).await? {
         let is_known = other.id == alert.id || others.iter().any(|(_, one)| one.id == other.id);
         if is_credit(&other) && other.status != AlertStatus::Duplicate && !is_known {
             others.push((SESSION, other));
@@ -92,7 +93,9 @@ pub async fn judge_same_mail(
     for id in app.store.alerts_of_mail(digest, SAME_MAIL_MAX).await? {
         let Some(other) = app.store.alert(id).await? else { continue };
         let was = other.dismissed_from.filter(|_| other.status == AlertStatus::Dismissed);
-        if was.unwrap_or(other.status) == alert.status && other.authenticity == alert.authenticity {
+        let is_its_like =
+            other.authenticity == alert.authenticity && other.simulated_for == alert.simulated_for;
+        if was.unwrap_or(other.status) == alert.status && is_its_like {
             alert.status = AlertStatus::Duplicate;
             alert.linked_alert_id = Some(other.id);
             alert.reason = format!("the same mail as alert {}, which is {}", other.id, other.status.as_str());
@@ -150,11 +153,12 @@ pub async fn fresh_keys(app: &App, alert: &AlertRow, holding_account: i64) -> Re
 /// Alerts that show this session id: all while they are few, and always those of this amount.
 pub async fn sharing_session(
     app: &App,
+    realm: Realm,
     session: Option<&str>,
     amount: Option<Money>,
 ) -> Result<Vec<AlertRow>, OpError> {
     match session {
-        Some(session) => Ok(app.store.alerts_by_session(session, amount, SHARING_MAX).await?),
+        Some(session) => Ok(app.store.alerts_by_session(realm, session, amount, SHARING_MAX).await?),
         None => Ok(Vec::new()),
     }
 }
@@ -170,7 +174,7 @@ pub async fn settled_on(app: &App, alert: &AlertRow, holding_account: i64) -> Re
     }
     // Another one that was settled beside: of one amount there is one such.
     if let (Some(session), Some(amount)) = (&alert.facts.session_id, alert.facts.amount)
-        && let Some(settled) = holder(app, alert, SESSION, &beside_key(session, amount)).await?
+        && let Some(settled) = holder(app, alert, SESSION, &beside_key(alert, session, amount)).await?
     {
         all.push(Standing { what: describe(SESSION), alert_id: settled.id, is_other_money: false });
     }

@@ -6,9 +6,10 @@
 //! a mail is taken in (`take`) and where one is read anew (`prove_later`, `reread`).
 
 use super::copies::judge_copies;
+use super::simulated::Simulated;
 use super::taken_back::takes_money_back;
 use crate::app::App;
-use crate::domain::account::{ReceivingAccount, Resolved, fitting, in_words, resolve};
+use crate::domain::account::{ReceivingAccount, Resolved, TEST_BANK, fitting, in_words, resolve};
 use crate::domain::alert::{AlertFacts, AlertKind, AlertRow, AlertStatus, Authenticity, Direction, Missing};
 use crate::domain::money::CURRENCY;
 use crate::domain::name::{NameVerdict, verdict};
@@ -26,6 +27,8 @@ use crate::store::{IdKind, Step, Unit};
 const PAYOUT_REMARK: &str = "its narration holds the reference of a payout";
 /// The work of a debit or reversal that this process did not end is taken up after this.
 const UNDOING_AFTER: Span = Span::seconds(30);
+/// The reason of a mail in the layout of the test bank that came from outside.
+const IMITATION: &str = "the Tillbell Test Bank sends no mails: only test mode writes in its layout";
 /// The first time it is asked again; doubled each time, up to the longest pause.
 pub const FIRST_PAUSE: Span = Span::seconds(30);
 
@@ -71,10 +74,27 @@ pub struct Taken {
     pub waits: Option<Missing>,
     /// Its place in a mailbox, noted as taken with the alert or not at all.
     pub in_mailbox: Option<TakenMail>,
+    /// Whose test mode wrote it, and for which account.
+    pub simulated: Option<Simulated>,
+}
+
+impl Taken {
+    /// In the layout of the test bank, and yet from outside: whoever sent it, and whoever vouches for it, it is nobody's
+    /// word. That bank sends no mails.
+    fn imitates_test_bank(&self) -> bool {
+        self.simulated.is_none() && self.facts.bank.as_deref() == Some(TEST_BANK)
+    }
 }
 
 /// The act of whoever vouches for the mail, in the Unit of its alert.
 pub(in crate::ops) async fn vouching(app: &App, id: i64, taken: &Taken) -> Result<Option<Step>, OpError> {
+    if let Some((business_id, by)) =
+        taken.simulated.as_ref().and_then(|one| Some((one.business_id(), one.by()?)))
+    {
+        let act = app.store.id(IdKind::Act).await?;
+        let subject = format!("alert {id}");
+        return Ok(Some(acts::record_of(business_id, act, by, "alert simulate", &subject, "", app.now())));
+    }
     let Some(Voucher { operator, file }) = &taken.vouched_by else { return Ok(None) };
     let act = app.store.id(IdKind::Act).await?;
     // A file's name may hold anything.
@@ -108,6 +128,7 @@ pub fn status_of(taken: &Taken) -> AlertStatus {
     let is_payment = taken.facts.direction == Some(Direction::Credit)
         && taken.facts.kind.is_none_or(|kind| kind == AlertKind::Payment);
     match (taken.read_as, taken.authenticity) {
+        _ if taken.imitates_test_bank() => AlertStatus::Quarantined,
         (ReadAs::Unreadable, _) => AlertStatus::Unreadable,
         (_, Authenticity::Refuted | Authenticity::Unproven) | (ReadAs::Quarantined, _) => {
             AlertStatus::Quarantined
@@ -121,7 +142,9 @@ pub fn status_of(taken: &Taken) -> AlertStatus {
 /// The alert as the mail alone makes it, first seen at `seen`.
 pub(in crate::ops) fn draft(id: i64, seen: Timestamp, taken: &Taken) -> AlertRow {
     let status = status_of(taken);
+    let is_imitation = taken.imitates_test_bank();
     let reason = match (status, taken.waits) {
+        _ if is_imitation => IMITATION.to_owned(),
         (AlertStatus::New, _) => String::new(),
         (AlertStatus::Quarantined, Some(missing)) => waiting(seen, missing, &taken.why),
         (AlertStatus::Quarantined, None) if taken.authenticity == Authenticity::Unproven => {
@@ -137,7 +160,7 @@ pub(in crate::ops) fn draft(id: i64, seen: Timestamp, taken: &Taken) -> AlertRow
         version: 1,
         settlement_id: None,
         source: taken.source.clone(),
-        authenticity: taken.authenticity,
+        authenticity: if is_imitation { Authenticity::Refuted } else { taken.authenticity },
         facts: taken.facts.clone(),
         account_id: None,
         message_id: taken.message_id.clone(),
@@ -152,6 +175,7 @@ pub(in crate::ops) fn draft(id: i64, seen: Timestamp, taken: &Taken) -> AlertRow
         evidence: String::new(),
         authentic_by: taken.authentic_by.clone(),
         dismissed_from: None,
+        simulated_for: taken.simulated.as_ref().map(Simulated::business_id),
     }
 }
 
@@ -159,11 +183,25 @@ pub(in crate::ops) fn join(what: &str, why: &[String]) -> String {
     if why.is_empty() { what.to_owned() } else { format!("{what}: {}", why.join("; ")) }
 }
 
-/// Finds the account the alert is about, and notes what speaks against it.
-pub(in crate::ops) async fn place(app: &App, alert: &mut AlertRow) -> Result<(), OpError> {
-    let accounts = app.directory.accounts().await?;
-    let (account, doubts) = find_account(&alert.facts, &accounts);
-    alert.account_id = account.map(|account| account.id);
+/// Finds the account the alert is about, and notes what speaks against it. Of a simulated one it is known, and the
+/// only one: none of ours at that bank is looked at.
+pub(in crate::ops) async fn place(
+    app: &App,
+    alert: &mut AlertRow,
+    simulated: Option<&Simulated>,
+) -> Result<(), OpError> {
+    let doubts = match simulated {
+        Some(simulated) => {
+            alert.account_id = Some(simulated.account().id);
+            find_account(&alert.facts, std::slice::from_ref(simulated.account())).1
+        }
+        None => {
+            let accounts = app.directory.accounts().await?;
+            let (account, doubts) = find_account(&alert.facts, &accounts);
+            alert.account_id = account.map(|account| account.id);
+            doubts
+        }
+    };
     if alert.status == AlertStatus::New {
         alert.facts.doubts.extend(doubts);
         if let Some(named) = named_payout(app, alert).await? {

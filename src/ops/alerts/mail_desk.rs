@@ -5,10 +5,14 @@
 
 use std::pin::Pin;
 
+use super::decide::AlertOutcome;
 use super::reread::{Reread, RereadRefused};
+use super::simulated::Simulated;
 use crate::app::App;
 use crate::domain::alert::{AlertFacts, AlertRow, Authenticity};
 use crate::domain::marked_mail::MarkedMail;
+use crate::domain::money::Money;
+use crate::domain::time::Timestamp;
 use crate::ops::OpError;
 use crate::ops::merchants::accounts::GivenBank;
 
@@ -39,6 +43,34 @@ pub trait MailDesk: Send + Sync {
 
     /// The bank that an operator named.
     fn given_bank(&self, text: &str) -> GivenBank;
+
+    /// A mail in the layout of a bank; `None` where its template does not tell how one is written.
+    fn write(&self, told: &SimulatedMail<'_>) -> Option<Vec<u8>>;
+
+    /// Takes a mail that was written so, as every mail is taken.
+    fn take_simulated<'a>(
+        &'a self,
+        app: &'a App,
+        raw: Vec<u8>,
+        simulated: Simulated,
+    ) -> MailAnswer<'a, AlertOutcome>;
+}
+
+/// What a simulated mail tells.
+#[derive(Clone, Copy, Debug)]
+pub struct SimulatedMail<'a> {
+    /// Code of the bank in whose layout it is written.
+    pub bank: &'a str,
+    /// The whole number.
+    pub account: &'a str,
+    pub holder: &'a str,
+    pub amount: Money,
+    pub payer: &'a str,
+    /// What the payer typed.
+    pub remark: &'a str,
+    pub at: Timestamp,
+    /// No two mails have the same.
+    pub unique: u128,
 }
 
 /// An alert's mail.

@@ -26,6 +26,8 @@ pub mod reverse;
 mod same_payer;
 pub mod settle;
 pub mod similar;
+pub mod simulate;
+pub mod simulated;
 pub mod take;
 pub mod taken_back;
 pub mod weigh;

@@ -90,8 +90,9 @@ pub async fn on_fitting_accounts(
         (Some(shown), Some(bank)) => fitting(shown, bank, &accounts),
         _ => Vec::new(),
     };
-    let of_bank =
-        || accounts.iter().filter(|account| Some(account.bank.as_str()) == bank).collect::<Vec<_>>();
+    // Nothing that comes from outside is about the test bank.
+    let real = || accounts.iter().filter(|account| !account.is_of_test_bank());
+    let of_bank = || real().filter(|account| Some(account.bank.as_str()) == bank).collect::<Vec<_>>();
     let (which_account, asked) = match (fit.is_empty(), of_bank()) {
         (false, _) => (WhichAccount::Perhaps, fit),
         // Without a digit it may be any of its bank's; with digits that fit none, it is none of these.
@@ -99,7 +100,7 @@ pub async fn on_fitting_accounts(
             true => (WhichAccount::Another, of_bank),
             false => (WhichAccount::Perhaps, of_bank),
         },
-        _ => (WhichAccount::Another, accounts.iter().collect()),
+        _ => (WhichAccount::Another, real().collect()),
     };
     let mut found = Beside { payments: Vec::new(), may_be_more: false };
     for mode in [Mode::Live, Mode::Test] {

@@ -4,6 +4,7 @@
 use super::copies::{SHARING_MAX, sharing_session};
 use super::similar::sight;
 use crate::app::App;
+use crate::domain::account::ReceivingAccount;
 use crate::domain::alert::AlertRow;
 use crate::domain::payout::codes_in;
 use crate::domain::same_transfer::{is_incoming_money, is_vouched, may_be_about};
@@ -28,12 +29,15 @@ async fn may_repeat_a_remark(app: &App, debit: &AlertRow, codes: &[String]) -> R
     let Some(amount) = debit.facts.amount else { return Ok(false) };
     let accounts = app.directory.accounts().await?;
     let seen = sight(app, debit);
-    let mut others = sharing_session(app, debit.facts.session_id.as_deref(), Some(amount)).await?;
+    let (realm, session) = (debit.simulated_for, debit.facts.session_id.as_deref());
+    let mut others = sharing_session(app, realm, session, Some(amount)).await?;
     // Not all that bear its session id were read.
     let mut is_cut = others.len() >= SHARING_MAX;
-    let on_accounts = accounts.iter().filter(|one| may_be_about(debit, one)).map(|one| Some(one.id));
+    // Nothing real comes to the test bank.
+    let is_real = |one: &&ReceivingAccount| !one.is_of_test_bank() && may_be_about(debit, one);
+    let on_accounts = accounts.iter().filter(is_real).map(|one| Some(one.id));
     for account in on_accounts.chain([None]) {
-        let read = app.store.alerts_seen(account, amount, seen, ALERTS_MAX).await?;
+        let read = app.store.alerts_seen((realm, account), amount, seen, ALERTS_MAX).await?;
         is_cut |= read.len() >= ALERTS_MAX;
         others.extend(read);
     }

@@ -103,7 +103,7 @@ pub(in crate::ops) async fn write_anew(
     fresh.source = before.source.clone();
     let now = app.now();
     fresh.decided_at = (fresh.status != AlertStatus::New).then_some(now);
-    place(app, &mut fresh).await?;
+    place(app, &mut fresh, read.simulated.as_ref()).await?;
     for _ in 0..RACES_MAX {
         let mut alert = fresh.clone();
         let unit =

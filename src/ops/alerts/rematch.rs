@@ -27,8 +27,10 @@ pub async fn rematch(app: &App, payment_id: i64) -> Result<(), OpError> {
     let mut since = payment.created_at;
     let mut known: Vec<i64> = Vec::new();
     for _ in 0..READS_MAX {
-        let waiting =
-            app.store.waiting_alerts(account_id, (low, payment.amount), since, WAITING_READ).await?;
+        let waiting = app
+            .store
+            .waiting_alerts((account_id, payment.business_id), (low, payment.amount), since, WAITING_READ)
+            .await?;
         let (read, last) = (waiting.len(), waiting.last().map(|alert| alert.first_seen));
         for alert in waiting {
             if known.contains(&alert.id) {

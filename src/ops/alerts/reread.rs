@@ -55,6 +55,8 @@ pub enum RereadRefused {
     Beginning(i64),
     #[error("alert {0} is unchanged: the key that proves it could not be looked up in DNS; try again later")]
     KeyAway(i64),
+    #[error("test mode wrote the mail of alert {0}: simulate another one")]
+    Simulated(i64),
     #[error("alert {0} has just changed; look at it again")]
     Changed(i64),
 }
@@ -70,6 +72,9 @@ pub enum Reread {
 /// Whether its mail may be read again.
 pub fn may_be_reread(alert: &AlertRow) -> Result<(), RereadRefused> {
     let is_known = alert.facts.bank.is_some();
+    if alert.simulated_for.is_some() {
+        return Err(RereadRefused::Simulated(alert.id));
+    }
     match (alert.status, alert.authenticity) {
         (AlertStatus::Ignored, _) if is_undoing(alert) || alert.linked_alert_id.is_some() => {
             Err(RereadRefused::Undoing(alert.id))
@@ -105,7 +110,7 @@ pub async fn reread(
     let settled = Taken { waits: None, ..taken.clone() };
     let mut fresh = draft(before.id, before.first_seen, &settled);
     if before.status == AlertStatus::Review {
-        place(app, &mut fresh).await?;
+        place(app, &mut fresh, settled.simulated.as_ref()).await?;
     }
     let still_nowhere = before.status == AlertStatus::Review
         && fresh.status == AlertStatus::New

@@ -100,7 +100,11 @@ pub async fn reverse_payment(
                 Some(AlertRow { status: AlertStatus::Duplicate, linked_alert_id: Some(of), .. }) => {
                     return Ok(Err(ReverseRefused::Copy(id, of)));
                 }
-                Some(alert) if !takes_money(&alert) || !alert.authenticity.counts() => {
+                Some(alert)
+                    if !takes_money(&alert)
+                        || !alert.authenticity.counts()
+                        || alert.simulated_for.is_some() =>
+                {
                     return Ok(Err(ReverseRefused::NotUndoing(id)));
                 }
                 Some(alert) => Some(alert),

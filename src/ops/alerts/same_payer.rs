@@ -7,7 +7,7 @@ use crate::domain::alert::{AlertRow, AlertStatus};
 use crate::domain::matching::{Beneficiary, of_another_in_words};
 use crate::domain::money::Money;
 use crate::domain::payment::Payment;
-use crate::domain::same_transfer::{is_credit, is_vouched, may_be_on_one_account, told_time};
+use crate::domain::same_transfer::{is_credit, is_vouched, may_be_on_one_account, tells_of_loss, told_time};
 use crate::domain::time::Span;
 use crate::ops::OpError;
 
@@ -27,7 +27,8 @@ pub async fn credits_of_its_payer(
     let Some(payer) = &alert.facts.payer_name else { return Ok(Vec::new()) };
     let came = told_time(alert).end.min(alert.first_seen);
     let seen = (came - SENT_AGAIN_WITHIN, alert.first_seen + SENT_AGAIN_WITHIN);
-    let mut found = app.store.credits_of_payer(payer, received, seen, CREDITS_MAX).await?;
+    let mut found =
+        app.store.credits_of_payer(alert.simulated_for, payer, received, seen, CREDITS_MAX).await?;
     let accounts = app.directory.accounts().await?;
     found.retain(|other| other.id != alert.id && may_be_on_one_account(alert, other, &accounts));
     Ok(found)
@@ -43,7 +44,9 @@ pub async fn sent_for_another(
 ) -> Result<Option<String>, OpError> {
     let own = Beneficiary::of(payment);
     for other in credits_of_its_payer(app, alert, received).await? {
-        if other.status.is_waiting() && is_credit(&other) && is_vouched(&other) {
+        // An attempt that failed is no transfer.
+        let is_money = is_credit(&other) && is_vouched(&other) && !tells_of_loss(&other);
+        if other.status.is_waiting() && is_money {
             return Ok(Some(format!(
                 "alert {} of this amount and under this name waits for a person: this may be a second transfer for the \
                  same payment",

@@ -5,6 +5,7 @@
 //! decision rested on, and so is the amount on its account, by the version that was read before similar
 //! alerts were looked at; whoever is slower finds a guard missed and decides again.
 
+use super::simulated::may_pay;
 use crate::app::App;
 use crate::domain::account::ReceivingAccount;
 use crate::domain::alert::{AlertRow, AlertStatus};
@@ -82,6 +83,11 @@ pub async fn settle(app: &App, s: &Settling<'_>) -> Result<Settled, OpError> {
         at: now,
     };
     let Ok(after) = s.payment.approve(approval, approver) else { return Ok(Settled::Lost) };
+    // The last wall: those who decide see to it before.
+    if !may_pay(s.alert, s.payment, s.account) {
+        let (alert, id) = (s.alert.id, &s.payment.transaction_id);
+        return Err(OpError::Fault(format!("alert {alert} and payment {id} are of two modes")));
+    }
     let vouched_by = s.operator.as_ref().map(|operator| format!("approved by {}", operator.name));
     let note = alerts::MatchNote {
         settlement_id,
@@ -150,9 +156,11 @@ pub async fn settle(app: &App, s: &Settling<'_>) -> Result<Settled, OpError> {
                 rule = s.fit,
                 "payment approved"
             );
-            metrics::counter!("tillbell_payments_approved_total").increment(1);
-            let waited = now.since(s.alert.first_seen).to_std();
-            metrics::histogram!("tillbell_approval_seconds").record(waited.as_secs_f64());
+            if s.alert.simulated_for.is_none() {
+                metrics::counter!("tillbell_payments_approved_total").increment(1);
+                let waited = now.since(s.alert.first_seen).to_std();
+                metrics::histogram!("tillbell_approval_seconds").record(waited.as_secs_f64());
+            }
             Ok(Settled::Done)
         }
         Applied::Conflict { statement } => {

@@ -114,7 +114,8 @@ pub async fn similar_for_person(
     // At its bank whatever it shows; and what is settled through an account that it may be about.
     let may_be_its = |one: &ReceivingAccount| at_bank(one) || may_be_on(alert, one.id, &accounts);
     let mut on_accounts = vec![None];
-    for one in accounts.iter() {
+    let is_looked_at = |one: &&ReceivingAccount| alert.simulated_for.is_some() || !one.is_of_test_bank();
+    for one in accounts.iter().filter(is_looked_at) {
         let near = holding_account_of(&accounts, one.id) == holding_account;
         // Whoever forwarded it could have written another account into it.
         if near || is_forwarded(alert) || alert.account_id.is_none() && may_be_its(one) {
@@ -154,7 +155,7 @@ async fn compare(
     let (facts, received) = (&alert.facts, compared.received);
     let (by_key, by_session, by_reference, others, of_payer, forwarded) = tokio::try_join!(
         settled_on(app, alert, compared.holding_account),
-        sharing_session(app, facts.session_id.as_deref(), Some(received)),
+        sharing_session(app, alert.simulated_for, facts.session_id.as_deref(), Some(received)),
         sharing_reference(app, alert),
         gather(app, alert, accounts, compared),
         credits_of_its_payer(app, alert, received),
@@ -224,11 +225,15 @@ async fn sharing_reference(app: &App, alert: &AlertRow) -> Result<Vec<AlertRow>,
     let (Some(bank), Some(reference)) = (&alert.facts.bank, usable_reference(&alert.facts.reference)) else {
         return Ok(Vec::new());
     };
-    Ok(app.store.alerts_by_reference(bank, reference, SHARING_MAX).await?)
+    Ok(app.store.alerts_by_reference(alert.simulated_for, bank, reference, SHARING_MAX).await?)
 }
 
 /// Alerts of the amount that were forwarded and paid something.
 async fn paid_by_forwards(app: &App, alert: &AlertRow, received: Money) -> Result<Vec<AlertRow>, OpError> {
+    // Nobody forwards what test mode writes.
+    if alert.simulated_for.is_some() {
+        return Ok(Vec::new());
+    }
     let seen = (alert.first_seen - FORWARDED_WITHIN, alert.first_seen + FORWARDED_WITHIN);
     Ok(app.store.forwarded_and_paid(received, seen, SIMILAR_MAX).await?)
 }
@@ -252,17 +257,18 @@ async fn gather(
         template: alert.facts.template.as_deref(),
     };
     let (mut others, mut full) = (Vec::new(), false);
+    let realm = alert.simulated_for;
     for account in compared.on_accounts.iter().copied() {
         let is_by_time = is_timed(alert) && !is_forwarded(alert) && !alert.facts.is_told_as_lost();
         let (timed, rest) = if is_by_time {
             // A credit of its own session id is found by that; one of another in its layout is other money.
             let credits_with_session = alert.facts.session_id.is_none();
             tokio::try_join!(
-                app.store.alerts_at(account, received, &when, credits_with_session, SIMILAR_MAX),
-                app.store.timeless_alerts(account, received, seen, SIMILAR_MAX),
+                app.store.alerts_at((realm, account), received, &when, credits_with_session, SIMILAR_MAX),
+                app.store.timeless_alerts((realm, account), received, seen, SIMILAR_MAX),
             )?
         } else {
-            (Vec::new(), app.store.alerts_seen(account, received, seen, SIMILAR_MAX).await?)
+            (Vec::new(), app.store.alerts_seen((realm, account), received, seen, SIMILAR_MAX).await?)
         };
         full |= timed.len() >= SIMILAR_MAX || rest.len() >= SIMILAR_MAX;
         others.extend(timed);
@@ -297,12 +303,14 @@ pub async fn named_by(
             && credit.status != AlertStatus::Duplicate
             && may_be_on_one_account(undoing, credit, accounts)
     };
-    let mut found = sharing_session(app, facts.session_id.as_deref(), facts.amount).await?;
+    let mut found =
+        sharing_session(app, undoing.simulated_for, facts.session_id.as_deref(), facts.amount).await?;
     found.retain(fits);
     // Those of its session id are perhaps somebody else's, who typed it.
     let is_told = found.iter().any(|credit| speaks_of(undoing, credit));
     if let (false, Some(bank), Some(reference)) = (is_told, &facts.bank, usable_reference(&facts.reference)) {
-        let mut by_reference = app.store.alerts_by_reference(bank, reference, SHARING_MAX).await?;
+        let mut by_reference =
+            app.store.alerts_by_reference(undoing.simulated_for, bank, reference, SHARING_MAX).await?;
         by_reference.retain(|credit| fits(credit) && found.iter().all(|known| known.id != credit.id));
         if by_reference.len() <= LIKELY_MAX {
             found.extend(by_reference);

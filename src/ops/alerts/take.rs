@@ -22,7 +22,7 @@ pub const MAIL_KEPT: Span = Span::days(90);
 pub async fn take_alert(app: &App, taken: &Taken) -> Result<AlertOutcome, OpError> {
     let id = app.store.id(IdKind::Alert).await?;
     let mut alert = draft(id, app.now(), taken);
-    place(app, &mut alert).await?;
+    place(app, &mut alert, taken.simulated.as_ref()).await?;
     let digest = taken.digest.as_ref().filter(|_| taken.waits.is_none());
     judge_same_mail(app, &mut alert, digest).await?;
     let first = alert.clone();
@@ -60,7 +60,9 @@ async fn work_on_stored(app: &App, alert: &AlertRow) -> Result<AlertOutcome, OpE
     if alert.status == AlertStatus::New {
         return decide_alert(app, alert.id).await;
     }
-    metrics::counter!("tillbell_alerts_total", "outcome" => alert.status.as_str()).increment(1);
+    if alert.simulated_for.is_none() {
+        metrics::counter!("tillbell_alerts_total", "outcome" => alert.status.as_str()).increment(1);
+    }
     if takes_money_back(alert) {
         crate::crash::point("alert.before_undoing");
         link_taken_back_credits(app, alert).await?;

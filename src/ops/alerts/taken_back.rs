@@ -53,7 +53,8 @@ pub(in crate::ops) fn takes_money_back(alert: &AlertRow) -> bool {
         AlertStatus::Unreadable => takes_money && is_named,
         _ => false,
     };
-    alert.authenticity.counts() && speaks_against
+    // What test mode writes takes back nobody's money.
+    alert.simulated_for.is_none() && alert.authenticity.counts() && speaks_against
 }
 
 /// Finds what it may have taken back, and holds it or raises the alarm. May be run again after a crash: it
@@ -235,8 +236,10 @@ async fn of_its_account_and_amount(
     // A mail that was proven late may have been overtaken by credits that it is about.
     let seen = sight(app, undoing);
     let mut found = Vec::new();
-    for one in accounts.iter().filter(|one| may_be_on(undoing, one.id, accounts)) {
-        let read = app.store.alerts_seen(Some(one.id), amount, seen, CREDITS_MAX).await?;
+    // Nothing real comes to the test bank.
+    for one in accounts.iter().filter(|one| !one.is_of_test_bank() && may_be_on(undoing, one.id, accounts)) {
+        let read =
+            app.store.alerts_seen((undoing.simulated_for, Some(one.id)), amount, seen, CREDITS_MAX).await?;
         if read.len() >= CREDITS_MAX {
             tracing::error!(
                 undoing = undoing.id,
@@ -253,7 +256,7 @@ async fn of_its_account_and_amount(
         found.extend(read);
     }
     // Whoever tells of no account may tell of this one.
-    let nowhere = app.store.alerts_seen(None, amount, seen, CREDITS_MAX).await?;
+    let nowhere = app.store.alerts_seen((undoing.simulated_for, None), amount, seen, CREDITS_MAX).await?;
     found.extend(nowhere.into_iter().filter(|credit| may_be_on_one_account(undoing, credit, accounts)));
     // Whatever account a forwarded one shows.
     for one in app.store.forwarded_and_paid(amount, seen, CREDITS_MAX).await? {
@@ -280,7 +283,9 @@ async fn of_its_account_and_amount(
 /// Paid credits of which this mail tells a second time, with words in its narration that mean that the money went back,
 /// and that the first did not have. A payer can type them, so only the one whose key it shares is meant.
 async fn turned_in_words(app: &App, alert: &AlertRow) -> Result<Vec<AlertRow>, OpError> {
-    let mut found = sharing_session(app, alert.facts.session_id.as_deref(), alert.facts.amount).await?;
+    let mut found =
+        sharing_session(app, alert.simulated_for, alert.facts.session_id.as_deref(), alert.facts.amount)
+            .await?;
     if let Some(twin) = alert.linked_alert_id.filter(|id| found.iter().all(|one| one.id != *id)) {
         found.extend(app.store.alert(twin).await?.filter(|twin| tells_the_same(alert, twin)));
     }
@@ -297,7 +302,7 @@ async fn turned_in_words(app: &App, alert: &AlertRow) -> Result<Vec<AlertRow>, O
 /// A credit arrived whose mail tells that the money has not come or went back: what it may be about is held, or raises
 /// the alarm.
 pub(in crate::ops) async fn tell_of_loss(app: &App, alert: &AlertRow) -> Result<(), OpError> {
-    if !alert.authenticity.counts() {
+    if alert.simulated_for.is_some() || !alert.authenticity.counts() {
         return Ok(());
     }
     if tells_of_loss(alert) {
@@ -316,13 +321,20 @@ pub(in crate::ops) async fn told_again(app: &App, undoing: &AlertRow) -> Result<
     let accounts = app.directory.accounts().await?;
     let session = undoing.facts.session_id.as_deref();
     let mut found = match session {
-        Some(session) => app.store.alerts_by_session_of(session, amount, SHARING_MAX).await?,
+        Some(session) => {
+            app.store.alerts_by_session_of(undoing.simulated_for, session, amount, SHARING_MAX).await?
+        }
         None => Vec::new(),
     };
     let seen = sight(app, undoing);
-    let on_accounts = accounts.iter().filter(|one| may_be_about(undoing, one)).map(|one| Some(one.id));
+    let on_accounts = accounts
+        .iter()
+        .filter(|one| !one.is_of_test_bank() && may_be_about(undoing, one))
+        .map(|one| Some(one.id));
     for account in on_accounts.chain([None]) {
-        found.extend(app.store.alerts_seen(account, amount, seen, CREDITS_MAX).await?);
+        found.extend(
+            app.store.alerts_seen((undoing.simulated_for, account), amount, seen, CREDITS_MAX).await?,
+        );
     }
     let mut known = vec![undoing.id];
     found.retain(|other| {

@@ -82,6 +82,11 @@ async fn weigh_since(
         Some(id) => app.directory.accounts().await?.iter().find(|account| account.id == id).cloned(),
         None => None,
     };
+    // Whoever simulates on an account that several share meets his own payments alone.
+    let account = account.map(|account| ReceivingAccount {
+        business_id: alert.simulated_for.or(account.business_id),
+        ..account
+    });
     let (Some(account), Some(received)) = (account, alert.facts.amount) else {
         return without_account(app, alert).await;
     };
@@ -99,7 +104,8 @@ async fn weigh_since(
     let cut = alert.facts.cut_lengths();
     let Read { payments, of_other_names, is_about_amount, limit_reached } =
         read_open_payments(app, alert, account.id, received).await?;
-    let mut known = Known { payments, ..Known::default() };
+    let mut known = Known { of: alert.simulated_for, ..Known::default() };
+    known.add(payments);
     let mut incoming = Incoming {
         received,
         payer_name: alert.facts.payer_name.as_deref(),
@@ -157,7 +163,8 @@ async fn weigh_since(
             known.add(asked.payments);
             known.before = asked.before;
         }
-        known.payments = with_suggestions(app, alert, account.id, received, known.payments).await?;
+        let suggested = with_suggestions(app, alert, account.id, received, known.payments.clone()).await?;
+        known.add(suggested);
         decision = known.decide(&incoming);
         // After the verdict, in which they have no part.
         let since = alert.first_seen - SUGGEST_WITHIN;
@@ -257,6 +264,8 @@ fn show(incoming: &Incoming<'_>, account_id: Option<i64>, payment: &Payment, dec
 /// What is known of the payments that may be meant.
 #[derive(Default)]
 struct Known {
+    /// Whose payments they are, where only one business's may be meant.
+    of: Option<i64>,
     payments: Vec<Payment>,
     /// Of whose payers' names a person has accepted them.
     proven: Vec<i64>,
@@ -266,7 +275,8 @@ struct Known {
 
 impl Known {
     /// Adds those that are new; answers whether any were.
-    fn add(&mut self, more: Vec<Payment>) -> bool {
+    fn add(&mut self, mut more: Vec<Payment>) -> bool {
+        more.retain(|payment| self.of.is_none_or(|business_id| business_id == payment.business_id));
         let known = self.payments.len();
         add_unknown(&mut self.payments, more);
         self.payments.len() > known

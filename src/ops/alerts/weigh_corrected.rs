@@ -59,6 +59,8 @@ async fn somebody_else(
         return Ok(None);
     };
     let own = Beneficiary::of(payment);
+    // What a business simulates on an account that several share is meant for none of the others, and tells it of none.
+    let is_others = |other: &Payment| alert.simulated_for.is_none() && Beneficiary::of(other) != own;
     let (exact, by_rule, near) = tokio::try_join!(
         app.store.open_payments_of_others(account_id, received, payment.business_id),
         app.store.open_payments_by_rule(account_id, received, OTHERS_MAX),
@@ -66,7 +68,7 @@ async fn somebody_else(
     )?;
     let may_be_more = by_rule.len() >= OTHERS_MAX || near.len() >= OTHERS_MAX;
     let mut others = exact.into_iter().chain(by_rule).chain(near);
-    if let Some(other) = others.find(|other| Beneficiary::of(other) != own) {
+    if let Some(other) = others.find(|other| is_others(other)) {
         let asks_for = match other.amount == received {
             true => "on this account asks for exactly what was received",
             false => "on this account asks for about what was received",
@@ -79,14 +81,14 @@ async fn somebody_else(
     )?;
     let may_be_more = may_be_more || is_cut || before.may_be_more;
     // Whoever pays for somebody else is no less meant when that payment has ended, or was corrected.
-    if let Some(other) = ended.into_iter().find(|other| Beneficiary::of(other) != own) {
+    if let Some(other) = ended.into_iter().find(|other| is_others(other)) {
         return Ok(Some(objection(
             payment,
             other,
             "on this account, which has ended, asked for about what was received",
         )));
     }
-    if let Some(other) = before.payments.into_iter().find(|other| Beneficiary::of(other) != own) {
+    if let Some(other) = before.payments.into_iter().find(|other| is_others(other)) {
         return Ok(Some(objection(
             payment,
             other,
@@ -130,7 +132,7 @@ async fn somebody_else(
     }
     let counts = |other: &Payment| {
         let expected = Folded::new(&other.payer_name);
-        Beneficiary::of(other) != own
+        is_others(other)
             && ended_after(other, since)
             // Close to everybody, it says nothing about anybody.
             && !says_nothing(&expected, Some(&received_name), &cut)

@@ -134,6 +134,7 @@ pub async fn fits_elsewhere(
     let may_be_meant = |account: &&ReceivingAccount| {
         Some(account.id) != payment.account_id
             && account.mode == payment.mode
+            && !account.is_of_test_bank()
             && !account.is_spent_unused
             && alert.facts.bank.as_ref().is_none_or(|bank| *bank == account.bank)
             && shown.is_none_or(|shown| mask_fits(shown, &account.number))

@@ -92,6 +92,7 @@ pub(super) fn sale(csv: &mut Csv, one: &TillRow, now: Timestamp) {
         SaleState::Reversed => ("reversed", None),
         SaleState::Paid(PaidBy::Bank) => ("paid", Some("bank")),
         SaleState::Paid(PaidBy::Operator) => ("paid", Some("operator")),
+        SaleState::Paid(PaidBy::TestMode) => ("paid", Some("test mode")),
         SaleState::Paid(PaidBy::Person { .. }) => ("paid", Some("person")),
     };
     let named = one.told.as_ref().and_then(|told| told.payer_name.as_ref());

@@ -6,7 +6,9 @@
 //! places alerts on it that came before.
 
 use crate::app::App;
-use crate::domain::account::{ReceivingAccount, is_full_account_number, look_alike, nuban_is_valid};
+use crate::domain::account::{
+    ReceivingAccount, TEST_BANK, TEST_BANK_NAME, is_full_account_number, look_alike, nuban_is_valid,
+};
 use crate::domain::merchant::Mode;
 use crate::domain::text::is_plain_line;
 use crate::domain::time::{Span, Timestamp};
@@ -97,6 +99,11 @@ pub enum AccountRefusal {
     ViaVirtual(i64),
     #[error("there are already 10,000 accounts, the most that are allowed")]
     TooMany,
+    #[error(
+        "the Tillbell Test Bank is built in: each business has an account there as soon as it makes a test payment, and \
+         none is added or retired by hand"
+    )]
+    BuiltIn,
 }
 
 /// What an operator should know about an account that was added all the same.
@@ -233,6 +240,9 @@ pub async fn retire_account(
         let Some(mut account) = app.store.accounts().await?.into_iter().find(|a| a.id == id) else {
             return Ok(Err(AccountRefusal::Unknown(id)));
         };
+        if account.is_of_test_bank() {
+            return Ok(Err(AccountRefusal::BuiltIn));
+        }
         if account.retired_at.is_some() {
             return Ok(Ok(account));
         }
@@ -288,6 +298,9 @@ fn plan(new: &NewAccount, all: &[ReceivingAccount], now: Timestamp) -> Result<Pl
             (text.to_lowercase(), text, None)
         }
     };
+    if bank == TEST_BANK || bank_name.eq_ignore_ascii_case(TEST_BANK_NAME) {
+        return Err(AccountRefusal::BuiltIn);
+    }
     let before = all.iter().find(|a| a.bank == bank && a.number == number);
     if let Some(before) = before {
         if before.retired_at.is_none() {
@@ -296,7 +309,7 @@ fn plan(new: &NewAccount, all: &[ReceivingAccount], now: Timestamp) -> Result<Pl
         if before.mode != new.mode {
             return Err(AccountRefusal::OtherMode(before.id, before.mode.as_str()));
         }
-    } else if i64::try_from(all.len()).unwrap_or(i64::MAX) >= ACCOUNTS_MAX {
+    } else if all.iter().filter(|one| !one.is_of_test_bank()).count() >= ACCOUNTS_MAX as usize {
         return Err(AccountRefusal::TooMany);
     }
     let alike = look_alikes(&bank, number, mask, all);
@@ -350,7 +363,9 @@ fn look_alikes<'a>(
 /// The account a virtual one is settled through; one at the same bank is meant first.
 fn find_via(number: &str, bank: &str, mode: Mode, all: &[ReceivingAccount]) -> Result<i64, AccountRefusal> {
     let number = number.trim();
-    let fits = |a: &&ReceivingAccount| a.number == number && a.mode == mode && a.retired_at.is_none();
+    let fits = |a: &&ReceivingAccount| {
+        a.number == number && a.mode == mode && a.retired_at.is_none() && !a.is_of_test_bank()
+    };
     let found: Vec<&ReceivingAccount> = all.iter().filter(fits).collect();
     let one = match (found.iter().find(|a| a.bank == bank), &found[..]) {
         (Some(same_bank), _) => same_bank,

@@ -6,5 +6,6 @@ pub mod keys;
 pub mod names;
 pub mod prove_website;
 pub mod set_up;
+pub mod test_bank;
 pub mod waiting;
 pub mod websites;

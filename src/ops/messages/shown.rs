@@ -2,7 +2,7 @@
 
 use super::words::{phone_of, words};
 use crate::app::App;
-use crate::domain::message;
+use crate::domain::message::{self, MessageKind};
 use crate::domain::phone::Phone;
 use crate::ops::OpError;
 use crate::ops::wallets::find::phone_hash;
@@ -33,6 +33,19 @@ pub async fn list(app: &App, phone: Option<&Phone>, limit: u32) -> Result<(Vec<L
         all.push(listed(app, row).await?);
     }
     Ok((all, more))
+}
+
+/// The newest messages of a business, for its own people: whom they went to, and of its own texts what they say. What else
+/// is in a customer's messages (links, codes, what a wallet holds) is not the business's to read.
+pub async fn of_business(app: &App, business_id: i64, limit: u32) -> Result<Vec<Listed>, OpError> {
+    let rows = app.store.messages_of_business(business_id, i64::from(limit)).await?;
+    let mut all = Vec::with_capacity(rows.len());
+    for row in rows {
+        let is_own = row.kind == MessageKind::Merchant;
+        let listed = listed(app, row).await?;
+        all.push(Listed { text: listed.text.filter(|_| is_own), ..listed });
+    }
+    Ok(all)
 }
 
 pub async fn show(app: &App, id: i64) -> Result<Option<Listed>, OpError> {

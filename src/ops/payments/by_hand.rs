@@ -73,8 +73,6 @@ pub enum ByHandRefused {
     NoAccount,
     #[error("the business waits for the operator and works in test mode alone; make a test payment")]
     Waits,
-    #[error("test payments need a test account; ask the operator to add one")]
-    NoTestAccount,
 }
 
 /// `TXN-` and 26 letters and digits.
@@ -121,15 +119,9 @@ pub async fn ask_for_payment(
         Created::Payment(view) => Ok(*view),
         Created::DuplicateTransactionId => Err(ByHandRefused::Taken),
         Created::TooLarge => Err(ByHandRefused::TooLarge(most)),
-        Created::NoAccount => Err(no_account(app, wanted.mode).await?),
+        Created::NoAccount => Err(ByHandRefused::NoAccount),
         Created::LeaseLost => return Err(OpError::Contended),
     })
-}
-
-async fn no_account(app: &App, mode: Mode) -> Result<ByHandRefused, OpError> {
-    let accounts = app.directory.accounts().await?;
-    let has_any = accounts.iter().any(|account| account.mode == mode && account.retired_at.is_none());
-    Ok(if mode == Mode::Test && !has_any { ByHandRefused::NoTestAccount } else { ByHandRefused::NoAccount })
 }
 
 fn checked(

@@ -13,12 +13,13 @@ use crate::directory::Caller;
 use crate::domain::account::{Collision, ReceivingAccount, choose};
 use crate::domain::charges::{Quote, Schedule, quote};
 use crate::domain::matching::Beneficiary;
-use crate::domain::merchant::Website;
+use crate::domain::merchant::{Mode, Website};
 use crate::domain::money::Money;
 use crate::domain::name::Folded;
 use crate::domain::payment::{Kind, PayerDetails, Payment, TransferRequest};
 use crate::domain::time::Timestamp;
 use crate::ops::OpError;
+use crate::ops::merchants::test_bank;
 use crate::store::{Applied, IdKind, Step};
 
 /// Accounts that are chosen anew because the name rule found there what the index had not.
@@ -177,6 +178,7 @@ pub(in crate::ops) async fn choose_account(
 ) -> Result<Option<ReceivingAccount>, OpError> {
     let all = app.directory.accounts().await?;
     let usable = |account: &&ReceivingAccount| account.retired_at.is_none() && account.mode == payment.mode;
+    let registered = |account: &&ReceivingAccount| usable(account) && !account.is_of_test_bank();
     let is_transfer = payment.kind == Kind::Transfer;
     if let Some(id) = app.directory.repeated(payment).filter(|_| is_transfer)
         && let Some(account) = all.iter().find(|account| account.id == id).filter(usable)
@@ -185,22 +187,46 @@ pub(in crate::ops) async fn choose_account(
     }
     let dedicated: Vec<i64> = all
         .iter()
-        .filter(usable)
+        .filter(registered)
         .filter(|account| account.business_id == Some(payment.business_id))
         .map(|account| account.id)
         .collect();
     let shared = dedicated.is_empty();
     let pool = if shared {
-        all.iter().filter(usable).filter(|account| account.business_id.is_none()).map(|a| a.id).collect()
+        all.iter().filter(registered).filter(|account| account.business_id.is_none()).map(|a| a.id).collect()
     } else {
         dedicated
     };
     let pool = app.directory.least_recently_used(pool);
+    if let Some(id) = choose_among(app, payment, payer, &pool, shared).await? {
+        return Ok(all.iter().find(|account| account.id == id).cloned());
+    }
+    if payment.mode == Mode::Live {
+        return Ok(None);
+    }
+    // Test mode needs no operator: where no account is registered for it, the test bank has one.
+    let Some(own) = test_bank::account_of(app, payment.business_id).await? else { return Ok(None) };
+    let chosen = choose_among(app, payment, payer, &[own.id], false).await?;
+    Ok(chosen.map(|_| own))
+}
+
+/// One of the accounts of a pool, least recently used first.
+async fn choose_among(
+    app: &App,
+    payment: &Payment,
+    payer: &Folded,
+    pool: &[i64],
+    shared: bool,
+) -> Result<Option<i64>, OpError> {
+    if pool.is_empty() {
+        return Ok(None);
+    }
+    let is_transfer = payment.kind == Kind::Transfer;
     let LikeNamed { mut colliding, crowded } = like_named(app, payment, payer, None).await?;
     let mut choices = 0;
     let (chosen, collisions) = loop {
         let collisions = collisions_with(&colliding);
-        let chosen = choose(&pool, shared, &collisions, &crowded, Beneficiary::of(payment));
+        let chosen = choose(pool, shared, &collisions, &crowded, Beneficiary::of(payment));
         let Some(id) = chosen.filter(|_| choices < CHOICES_MAX) else { break (chosen, collisions) };
         let known = colliding.len();
         add_unknown(&mut colliding, colliding_by_rule(app, payment, payer, id).await?);
@@ -214,5 +240,5 @@ pub(in crate::ops) async fn choose_account(
     {
         app.directory.note_repeat(payment, id);
     }
-    Ok(chosen.and_then(|id| all.iter().find(|account| account.id == id).cloned()))
+    Ok(chosen)
 }

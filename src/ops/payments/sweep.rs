@@ -7,12 +7,14 @@
 
 use crate::app::App;
 use crate::domain::account::ReceivingAccount;
+use crate::domain::merchant::Mode;
 use crate::domain::payment::Payment;
 use crate::domain::time::{Span, Timestamp};
 use crate::ops::OpError;
 use crate::ops::webhooks::chosen;
+use crate::store::IdKind;
 use crate::store::tables::alerts::alike::WaitingMails;
-use crate::store::tables::{alerts, idempotency, mailboxes, messages, payment_names, payments};
+use crate::store::tables::{acts, alerts, idempotency, mailboxes, messages, payment_names, payments};
 
 /// Payments looked at in one read, and reads in one run; the next run goes on.
 const BATCH: usize = 500;
@@ -82,6 +84,27 @@ pub async fn sweep(app: &App) -> Result<SweepReport, OpError> {
     }
     forget(app, now).await?;
     Ok(report)
+}
+
+/// Ends a test payment as if its time were over, to see what money comes to that is late. One that has ended stays as it
+/// is, and a live one is left alone.
+pub async fn end_test_payment(app: &App, operator: &str, payment: &Payment) -> Result<(), OpError> {
+    let now = app.now();
+    let Ok(after) = payment.reject(REASON, true, now) else { return Ok(()) };
+    if payment.mode != Mode::Test {
+        return Ok(());
+    }
+    let act = app.store.id(IdKind::Act).await?;
+    let subject = format!("payment {}", payment.transaction_id);
+    let noted =
+        acts::record_of(payment.business_id, act, operator, "payment end", &subject, "simulated", now);
+    let told = chosen::rejected(app, &after).await?;
+    let unit = app.store.unit(payment.business_id).await?.step(payments::rejected(payment, &after));
+    // Whoever was faster paid it or ended it.
+    if app.store.apply(unit.steps(told).step(noted)).await?.is_done() {
+        app.wake_workers();
+    }
+    Ok(())
 }
 
 /// Whether the payment's alert may be a mail that waits for a key. One whose account is not known may be about

@@ -130,7 +130,9 @@ async fn standing(app: &App, debit: &AlertRow, row: &PayoutRow) -> Result<Standi
     }
     // What a payer typed, repeated by the return of his transfer.
     let sharing = match &facts.session_id {
-        Some(session) => app.store.alerts_by_session(session, facts.amount, SHARING_MAX).await?,
+        Some(session) => {
+            app.store.alerts_by_session(debit.simulated_for, session, facts.amount, SHARING_MAX).await?
+        }
         None => Vec::new(),
     };
     if sharing.iter().any(|one| is_credit(one) && one.authenticity.counts()) {
@@ -168,7 +170,8 @@ fn is_told_late(debit: &AlertRow, end: &PayoutEnd) -> bool {
 /// Another debit that names a payout and is not this one told again.
 async fn paid_before(app: &App, debit: &AlertRow, row: &PayoutRow) -> Result<Option<i64>, OpError> {
     let seen = (debit.first_seen - TWICE_WITHIN, debit.first_seen + TWICE_WITHIN);
-    let mut others = app.store.alerts_seen(debit.account_id, row.payout.amount, seen, ALIKE_MAX).await?;
+    let place = (debit.simulated_for, debit.account_id);
+    let mut others = app.store.alerts_seen(place, row.payout.amount, seen, ALIKE_MAX).await?;
     let ended_by = row.payout.end.as_ref().and_then(|end| end.by.strip_prefix(BY)?.parse().ok());
     if let Some(id) = ended_by {
         others.extend(app.store.alert(id).await?);

@@ -6,6 +6,7 @@
 use super::deliveries::{self, Resent};
 use super::post;
 use crate::app::App;
+use crate::domain::payment::Payment;
 use crate::domain::time::{Span, Timestamp};
 use crate::ops::OpError;
 use crate::ops::paging::{Cursor, PAGE_ROWS, Page, PageSize, Place, WINDOW_ROWS, Window, page_of};
@@ -73,7 +74,8 @@ pub async fn deliveries_about(
     transaction_id: &str,
 ) -> Result<Vec<Delivery>, OpError> {
     let payment = app.store.payment_by_transaction(filter.business_id, transaction_id).await?;
-    let Some(payment) = payment else { return Ok(Vec::new()) };
+    let is_shown = |payment: &Payment| filter.mode.is_none_or(|mode| mode == payment.mode);
+    let Some(payment) = payment.filter(is_shown) else { return Ok(Vec::new()) };
     let mut rows = app.store.deliveries_of_payment(payment.id).await?;
     rows.retain(|one| {
         filter.status.is_none_or(|status| status.as_str() == one.status())

@@ -8,7 +8,7 @@ macro_rules! arrivals_agree {
         $form! {
             "(select count(*) from arrivals)",
             ("arrivals", "w.id", "arrivals w left join alerts a on a.id = w.alert_id where w.ended_at is null and \
-                 (a.id is null or a.status not in ('review', 'unmatched') or a.authenticity not in ('proven', 'trusted') \
+                 (a.id is null or a.status not in ('review', 'unmatched') or a.authenticity not in ('proven', 'trusted', 'simulated') \
                  or a.direction is null or a.direction <> 'credit' or a.account_id is null \
                  or a.amount_kobo is null or a.amount_kobo <> w.received_kobo)"),
             ("arrivals", "w.id", "arrivals w left join payments p on p.id = w.payment_id where w.ended_at is null and \

@@ -2,7 +2,8 @@
 //!
 //! A key of a settlement is the session id of its alert, and its reference where the bank calls that unique on
 //! the account that the money arrived in (of a virtual account, the one it is settled through). A payer can type
-//! another's session id: a person may settle two transfers that show one, if their amounts or payers differ.
+//! another's session id: a person may settle two transfers that show one, if their amounts or payers differ. What test mode
+//! wrote is compared among what one business had written.
 
 use super::Clause;
 use crate::domain::money::Money;
@@ -16,7 +17,7 @@ macro_rules! no_key_is_settled_twice {
             "(select count(*) from settlements where alert_id is not null and reversed_at is null)",
             ("settlements", "twice.settlement_id", "(select a.session_id, max(s.id) as settlement_id from settlements s join alerts a on a.id = s.alert_id \
                  where s.reversed_at is null and a.session_id is not null \
-                 group by a.session_id having sum(case when s.operator is null then 1 else 0 end) > 1 \
+                 group by coalesce(a.simulated_for, 0), a.session_id having sum(case when s.operator is null then 1 else 0 end) > 1 \
                  or count(*) > count(distinct cast(a.amount_kobo as text) || '|' || coalesce(a.payer_name, '')) \
                  or count(*) > count(distinct cast(a.amount_kobo as text) || '|' || \
                     cast(coalesce(a.bank_time_begin_at, 0) as text) || '|' || \
@@ -25,7 +26,7 @@ macro_rules! no_key_is_settled_twice {
                  join alerts a on a.id = s.alert_id join payments p on p.id = s.payment_id \
                  join receiving_accounts r on r.id = coalesce(a.account_id, p.account_id) \
                  where s.reversed_at is null and a.is_reference_unique = 1 and a.reference is not null \
-                 group by coalesce(r.via_account_id, r.id), a.reference having count(*) > 1) twice"),
+                 group by coalesce(a.simulated_for, 0), coalesce(r.via_account_id, r.id), a.reference having count(*) > 1) twice"),
             ("settlements", "k.settlement_id", "settled_keys k left join settlements s on s.id = k.settlement_id \
                  where s.id is null or s.reversed_at is not null"),
         }

@@ -79,6 +79,8 @@ pub(in crate::store) const MIGRATIONS: &[Migration] = migrations![
     "0048_events",
     "0049_chosen_events",
     "0050_sent_again",
+    "0051_test_mode",
+    "0052_wallet_payments",
 ];
 
 impl Migration {
@@ -311,6 +313,8 @@ mod tests {
         ("0048_events", "dd79ed65571ade43fd7f20521dddff45ab04c00f46ef88dfe56335fe2b81f4ca"),
         ("0049_chosen_events", "4a5fd42f1ad1120158acf0ff9699af7dc31bb1387ff5389c9b83a1eac135467d"),
         ("0050_sent_again", "b6875915d4ffdd0e27eb5dca63ac1767de8af351310b4e9dacbb81f4c1696ab9"),
+        ("0051_test_mode", "500a2a483c8f1962cc4a6e6a09d232720c517e4f22184f18a53dd0df224fc8e9"),
+        ("0052_wallet_payments", "dc02e56c07671206fa9c1c0a4ff900d1fff63476f56462c287e565a1e8155d6c"),
     ];
 
     #[test]

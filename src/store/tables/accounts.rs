@@ -11,6 +11,8 @@ use crate::store::{Row, Step, Store, StoreError};
 
 /// Accounts of a deployment; adding more is refused, so that every read sees all of them.
 pub const ACCOUNTS_MAX: i64 = 10_000;
+/// Accounts at the test bank beside them, one for each business that uses test mode.
+pub const TEST_ACCOUNTS_MAX: i64 = 10_000;
 
 statements! {
     ACCOUNTS: query {
@@ -90,7 +92,7 @@ impl Store {
 
     /// Every account by id, retired ones included.
     pub async fn accounts(&self) -> Result<Vec<ReceivingAccount>, StoreError> {
-        let rows = self.read(&ACCOUNTS, vec![ACCOUNTS_MAX.into()]).await?;
+        let rows = self.read(&ACCOUNTS, vec![(ACCOUNTS_MAX + TEST_ACCOUNTS_MAX).into()]).await?;
         rows.into_iter().map(account).collect()
     }
 

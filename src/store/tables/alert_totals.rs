@@ -21,14 +21,14 @@ macro_rules! total {
             " as status, count(*) as count, cast(coalesce(sum(amount_kobo), 0) as bigint) as amount, \
              min(first_seen_at) as oldest from (select amount_kobo, first_seen_at from alerts where status = ",
             $status,
-            " order by first_seen_at limit 100000) as oldest"
+            " and simulated_for is null order by first_seen_at limit 100000) as oldest"
         )
     };
 }
 
 statements! {
     IN_REVIEW: query {
-        "select count(*) as count from (select 1 as one from alerts where status = 'review' order by first_seen_at \
+        "select count(*) as count from (select 1 as one from alerts where status = 'review' and simulated_for is null order by first_seen_at \
          limit 1000) as waiting"
     }
     TOTALS: query {

@@ -18,7 +18,7 @@ macro_rules! columns {
          holder_name, payer_name, is_payer_name_cut, payer_account, payer_bank, narration, reference, \
          is_reference_unique, session_id, bank_time_begin_at, bank_time_end_at, bank_time_precision, \
          balance_kind, balance_kobo, doubts, message_id, mail_from, subject, mailed_at, first_seen_at, \
-         decided_at, payment_id, linked_alert_id, reason, evidence, authentic_by, dismissed_from"
+         decided_at, payment_id, linked_alert_id, reason, evidence, authentic_by, dismissed_from, simulated_for"
     };
 }
 
@@ -37,7 +37,8 @@ statements! {
         reference: Text, is_reference_unique: Int, session_id: Text, bank_time_begin_at: Int,
         bank_time_end_at: Int, bank_time_precision: Text, balance_kind: Text, balance_kobo: Int,
         doubts: Text, message_id: Text, mail_from: Text, subject: Text, mailed_at: Int, first_seen_at: Int,
-        decided_at: Int, linked_alert_id: Int, reason: Text, evidence: Text, authentic_by: Text, is_told_as_lost: Int
+        decided_at: Int, linked_alert_id: Int, reason: Text, evidence: Text, authentic_by: Text, is_told_as_lost: Int,
+        simulated_for: Int
     }
     REWRITTEN: query {
         "update alerts set version = version + 1, status = $2, source = $4, authenticity = $5, bank = $6, \
@@ -47,7 +48,7 @@ statements! {
          $22, reference = $23, is_reference_unique = $24, session_id = $25, bank_time_begin_at = $26, \
          bank_time_end_at = $27, bank_time_precision = $28, balance_kind = $29, balance_kobo = $30, doubts = \
          $31, message_id = $32, mail_from = $33, subject = $34, mailed_at = $35, first_seen_at = $36, \
-         decided_at = $37, linked_alert_id = $38, reason = $39, evidence = $40, authentic_by = $41, is_told_as_lost = $42 where id = \
+         decided_at = $37, linked_alert_id = $38, reason = $39, evidence = $40, authentic_by = $41, is_told_as_lost = $42, simulated_for = $43 where id = \
          $1 and version = $3 and (status in ('quarantined', 'unreadable', 'ignored') or (status = 'review' and \
          account_id is null))"
     }
@@ -93,7 +94,7 @@ statements! {
     WAITING_ON_ACCOUNT: query {
         concat!("select ", columns!(), " from alerts where account_id = $1 and amount_kobo between $2 and $3 \
                  and first_seen_at >= $4 and status in ('new', 'review', 'unmatched') \
-                 order by first_seen_at limit $5")
+                 and coalesce(simulated_for, $6) = $6 order by first_seen_at limit $5")
     }
     UNDECIDED_ON_ACCOUNT: query {
         "select count(*) from alerts where account_id = $1 and status = 'new'"
@@ -181,6 +182,7 @@ fn decode(row: Row) -> Result<AlertRow, StoreError> {
         evidence: r.text("evidence")?,
         authentic_by: r.opt_text("authentic_by")?,
         dismissed_from: r.opt_word("dismissed_from", AlertStatus::parse)?,
+        simulated_for: r.opt_int("simulated_for")?,
     })
 }
 
@@ -248,6 +250,7 @@ fn row(alert: &AlertRow) -> ADD {
         evidence: (&alert.evidence).into(),
         authentic_by: alert.authentic_by.as_ref().into(),
         is_told_as_lost: (facts.direction == Some(Direction::Credit) && facts.is_told_as_lost()).into(),
+        simulated_for: alert.simulated_for.into(),
     }
 }
 
@@ -401,16 +404,22 @@ impl Store {
         row.map(|row| row.single_int("alert_keys")).transpose()
     }
 
-    /// Alerts of an account that wait for a payment, by amount, oldest first.
+    /// Alerts of an account that wait for a payment of a business, by amount, oldest first.
     pub async fn waiting_alerts(
         &self,
-        account_id: i64,
+        (account_id, business_id): (i64, i64),
         amounts: (Money, Money),
         since: Timestamp,
         limit: usize,
     ) -> Result<Vec<AlertRow>, StoreError> {
-        let params =
-            vec![account_id.into(), amounts.0.into(), amounts.1.into(), since.into(), (limit as i64).into()];
+        let params = vec![
+            account_id.into(),
+            amounts.0.into(),
+            amounts.1.into(),
+            since.into(),
+            (limit as i64).into(),
+            business_id.into(),
+        ];
         self.read(&WAITING_ON_ACCOUNT, params).await?.into_iter().map(decode).collect()
     }
 

@@ -32,6 +32,9 @@ statements! {
     LIST_OF_PHONE: query {
         concat!("select ", columns!(), " from messages where phone_hash = $1 order by created_at desc, id desc limit $2")
     }
+    LIST_OF_BUSINESS: query {
+        concat!("select ", columns!(), " from messages where business_id = $1 order by created_at desc, id desc limit $2")
+    }
     STATUS_OF: query {
         "select status from messages where phone_hash = $1 and created_at >= $2 and kind = $3 and subject_id = $4 \
          limit 1"
@@ -254,6 +257,16 @@ impl Store {
             Some(hash) => self.read(&LIST_OF_PHONE, vec![hash.into(), limit.into()]).await?,
             None => self.read(&LIST, vec![limit.into()]).await?,
         };
+        rows.into_iter().map(decode).collect()
+    }
+
+    /// The newest messages that a business had sent, or that its payments brought about.
+    pub async fn messages_of_business(
+        &self,
+        business_id: i64,
+        limit: i64,
+    ) -> Result<Vec<MessageRow>, StoreError> {
+        let rows = self.read(&LIST_OF_BUSINESS, vec![business_id.into(), limit.into()]).await?;
         rows.into_iter().map(decode).collect()
     }
 

@@ -48,6 +48,10 @@ macro_rules! counted {
 }
 
 statements! {
+    OF_WALLETS: query {
+        concat!("select ", columns!(), " from payments where business_id = $1 and kind = 'wallet' and mode = 'live' \
+                 order by created_at desc, id desc limit $2")
+    }
     LIST: query { listed!("") }
     LIST_STATUS: query { listed!(" and status = $8") }
     LIST_WEBSITE: query { listed!(" and website_id = $8") }
@@ -114,6 +118,12 @@ impl Page {
 }
 
 impl Store {
+    /// The newest wallet payments of a business.
+    pub async fn wallet_payments(&self, business_id: i64, limit: i64) -> Result<Vec<Payment>, StoreError> {
+        let rows = self.read(&OF_WALLETS, vec![business_id.into(), limit.into()]).await?;
+        rows.into_iter().map(decode).collect()
+    }
+
     /// A page of the business's payments, newest first; top-ups are not among them.
     pub async fn list_payments(&self, business_id: i64, page: &Page) -> Result<Vec<Payment>, StoreError> {
         let (sql, filters) = page.choose(&LISTS, &LISTS_KEPT, &LIST_REVERSED);

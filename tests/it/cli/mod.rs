@@ -10,6 +10,7 @@ mod alarms;
 mod alert_search;
 mod demo;
 mod files;
+mod first_payment;
 mod first_week;
 mod hints;
 mod listen;

@@ -48,7 +48,7 @@ on_both! {
             let unit = world.app.store.unit(0).await.unwrap().step(record_attempt(&tried(number)));
             assert!(world.app.store.apply(unit).await.unwrap().is_done());
         }
-        let filter = DeliveryFilter { business_id: world.business, status: None, event: None };
+        let filter = DeliveryFilter { business_id: world.business, status: None, event: None, mode: None };
         let page = browse_deliveries(&world.app, &filter, None).await.unwrap();
         let attempts = |id: i64| page.rows.iter().find(|one| one.id == id).unwrap().attempts.clone();
         let (many, one) = (attempts(often), attempts(world.delivery(&once).await.id));
@@ -75,7 +75,7 @@ on_both! {
         world.advance(Span::seconds(1));
         let waiting = world.tell("/w").await;
         let filter = |status, event: Option<&str>| DeliveryFilter {
-            business_id: world.business, status, event: event.map(str::to_owned),
+            business_id: world.business, status, event: event.map(str::to_owned), mode: None,
         };
         let mut ids = Vec::new();
         for told in std::iter::once(&waiting).chain(&delivered).chain(&failed) {
@@ -90,7 +90,7 @@ on_both! {
             assert_eq!(all_pages(&world, &filter(Some(status), Some("webhook.test"))).await, Vec::<i64>::new());
             assert_eq!(all_pages(&world, &filter(Some(status), Some("payment.approved"))).await, wanted);
         }
-        let theirs = DeliveryFilter { business_id: NOBODY, status: None, event: None };
+        let theirs = DeliveryFilter { business_id: NOBODY, status: None, event: None, mode: None };
         assert_eq!(all_pages(&world, &theirs).await, Vec::<i64>::new());
         let transaction = &failed[2].payment.transaction_id;
         let about = deliveries_about(&world.app, &filter(None, None), transaction).await.unwrap();
@@ -170,7 +170,7 @@ on_both! {
         let webhooks = waits.webhooks;
         assert_eq!((webhooks.failed.count, webhooks.retried.count, webhooks.paused.count), (0, 1, 1));
         assert_eq!(webhooks.paused.oldest, Some(paused.payment.created_at));
-        let filter = DeliveryFilter { business_id: world.business, status: Some(DeliveryStatus::Paused), event: None };
+        let filter = DeliveryFilter { business_id: world.business, status: Some(DeliveryStatus::Paused), event: None, mode: None };
         assert_eq!(all_pages(&world, &filter).await, [world.delivery(&paused).await.id]);
     }
 }

@@ -66,6 +66,7 @@ const VALUES: &[(&str, &str)] = &[
         "case when n % 40 = 0 then 'payment.reversed' when n % 10 = 0 then 'payment.rejected' else 'payment.approved' end",
     ),
     ("alerts.account_id", "n % 50 + 1"),
+    ("alerts.simulated_for", "case when n % 20 = 3 then n % 500 + 1 end"),
     ("alerts.amount_kobo", "n % 100 + 1"),
     ("settlements.kind", "'transfer'"),
     ("settlements.alert_id", "n"),

@@ -16,6 +16,7 @@ pub mod payments;
 pub mod payouts;
 pub mod requests;
 pub mod settings;
+mod simulate;
 pub mod team;
 pub mod till;
 pub mod till_events;
@@ -25,10 +26,7 @@ pub mod webhook;
 pub mod webhooks;
 pub mod websites;
 
-use axum::response::Response;
-
-use super::ask::Ask;
-use crate::ops::OpError;
+use super::ask::{Answer, Ask};
 
 /// Which page of a business.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,24 +49,25 @@ pub enum DashboardPage {
     Settings,
 }
 
-/// Each page's future has a place of its own: together they would be too large for a thread's stack.
-pub async fn answer(ask: &Ask, page: DashboardPage) -> Result<Response, OpError> {
+/// Each page's future has a place of its own, and is put there before it is begun: a program that is not optimised keeps on
+/// the stack whatever passed over it, for as long as the function runs.
+pub fn answer(ask: &Ask, page: DashboardPage) -> Answer<'_> {
     match page {
-        DashboardPage::Overview => Box::pin(overview::answer(ask)).await,
-        DashboardPage::Payments => Box::pin(payments::answer(ask)).await,
-        DashboardPage::NewPayment => Box::pin(new_payment::answer(ask)).await,
-        DashboardPage::Payment => Box::pin(payment::answer(ask)).await,
-        DashboardPage::Till => Box::pin(till::answer(ask)).await,
-        DashboardPage::TillEvents => Box::pin(till_events::answer(ask)).await,
-        DashboardPage::Balance => Box::pin(balance::answer(ask)).await,
-        DashboardPage::Payouts => Box::pin(payouts::answer(ask)).await,
-        DashboardPage::Wallet => Box::pin(wallet::answer(ask)).await,
-        DashboardPage::Keys => Box::pin(keys::answer(ask)).await,
-        DashboardPage::Websites => Box::pin(websites::answer(ask)).await,
-        DashboardPage::Webhooks => Box::pin(webhooks::answer(ask)).await,
-        DashboardPage::Requests => Box::pin(requests::answer(ask)).await,
-        DashboardPage::Team => Box::pin(team::answer(ask)).await,
-        DashboardPage::Activity => Box::pin(activity::answer(ask)).await,
-        DashboardPage::Settings => Box::pin(settings::answer(ask)).await,
+        DashboardPage::Overview => Box::pin(overview::answer(ask)),
+        DashboardPage::Payments => Box::pin(payments::answer(ask)),
+        DashboardPage::NewPayment => Box::pin(new_payment::answer(ask)),
+        DashboardPage::Payment => Box::pin(payment::answer(ask)),
+        DashboardPage::Till => Box::pin(till::answer(ask)),
+        DashboardPage::TillEvents => Box::pin(till_events::answer(ask)),
+        DashboardPage::Balance => Box::pin(balance::answer(ask)),
+        DashboardPage::Payouts => Box::pin(payouts::answer(ask)),
+        DashboardPage::Wallet => Box::pin(wallet::answer(ask)),
+        DashboardPage::Keys => Box::pin(keys::answer(ask)),
+        DashboardPage::Websites => Box::pin(websites::answer(ask)),
+        DashboardPage::Webhooks => Box::pin(webhooks::answer(ask)),
+        DashboardPage::Requests => Box::pin(requests::answer(ask)),
+        DashboardPage::Team => Box::pin(team::answer(ask)),
+        DashboardPage::Activity => Box::pin(activity::answer(ask)),
+        DashboardPage::Settings => Box::pin(settings::answer(ask)),
     }
 }

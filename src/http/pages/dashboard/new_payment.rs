@@ -99,7 +99,7 @@ async fn act(ask: &Ask, here: &Here, websites: &[Website]) -> Result<Acted, OpEr
         ByHandRefused::Website | ByHandRefused::NoWebhookAddress | ByHandRefused::WebhookAddress(_) => {
             "website"
         }
-        ByHandRefused::UnknownBusiness | ByHandRefused::Waits | ByHandRefused::NoTestAccount => "",
+        ByHandRefused::UnknownBusiness | ByHandRefused::Waits => "",
     };
     refused(field, why.to_string())
 }

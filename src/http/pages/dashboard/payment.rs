@@ -7,7 +7,9 @@ use axum::response::Response;
 use super::form::{Acted, Forms, Refusal, in_row, refuse, sent};
 use super::frame::frame;
 use super::payments::{address, marks};
+use super::simulate::{self, SIMULATE, Simulating, simulating};
 use super::webhook::{answered, state};
+use crate::domain::alert::Authenticity;
 use crate::domain::money::Money;
 use crate::domain::payment::{Kind as PaymentKind, Payment, Status};
 use crate::domain::time::Timestamp;
@@ -54,6 +56,8 @@ struct PaymentPage {
     webhooks: Rows,
     all_webhooks: String,
     correct: Option<Form>,
+    /// Of a test payment.
+    simulating: Option<Simulating>,
 }
 
 pub async fn answer(ask: &Ask) -> Result<Response, OpError> {
@@ -68,7 +72,10 @@ pub async fn answer(ask: &Ask) -> Result<Response, OpError> {
         Ok(refusal) => refusal,
         Err(response) => return Ok(response),
     };
-    Ok(show(ask, here, &found, refusal.as_ref()))
+    let path = address(here, &found.history.view.payment.transaction_id);
+    let forms = Forms::at(ask, path, refusal.as_ref());
+    let simulating = simulating(ask, here, &forms, &found.history.view.payment).await?;
+    Ok(show(ask, here, &found, &forms, simulating))
 }
 
 async fn act(ask: &Ask, here: &Here, found: &PaymentTimeline) -> Result<Acted, OpError> {
@@ -94,6 +101,7 @@ async fn act(ask: &Ask, here: &Here, found: &PaymentTimeline) -> Result<Acted, O
                 Err(why) => refused(&why.to_string()),
             }
         }
+        SIMULATE if here.is_test() => Box::pin(simulate::act(ask, here, payment)).await,
         RESEND => {
             if let Some(refusal) = refuse(ask, here, MemberRight::Integrate) {
                 return Ok(Ok(refusal));
@@ -116,10 +124,14 @@ async fn act(ask: &Ask, here: &Here, found: &PaymentTimeline) -> Result<Acted, O
     }
 }
 
-fn show(ask: &Ask, here: &Here, found: &PaymentTimeline, refusal: Option<&Refusal>) -> Response {
+fn show(
+    ask: &Ask,
+    here: &Here,
+    found: &PaymentTimeline,
+    forms: &Forms<'_>,
+    simulating: Option<Simulating>,
+) -> Response {
     let payment = &found.history.view.payment;
-    let path = address(here, &payment.transaction_id);
-    let forms = Forms::at(ask, path, refusal);
     let page = PaymentPage {
         frame: forms.told(frame(ask, here, "Payment", DASHBOARD_PAYMENTS)),
         back: here.link(DASHBOARD_PAYMENTS, &[]),
@@ -132,9 +144,10 @@ fn show(ask: &Ask, here: &Here, found: &PaymentTimeline, refusal: Option<&Refusa
         came: found.credits.iter().map(|credit| came(ask, found, credit)).collect(),
         ledger: ledger(ask, &found.history.settlements),
         timeline: timeline(ask, found),
-        webhooks: webhooks(ask, here, &forms, found),
+        webhooks: webhooks(ask, here, forms, found),
         all_webhooks: here.link(DASHBOARD_WEBHOOKS, &[("transaction", &payment.transaction_id)]),
-        correct: correct(ask, here, &forms, payment),
+        correct: correct(ask, here, forms, payment),
+        simulating,
     };
     ask.html(forms.status(), &page)
 }
@@ -227,9 +240,10 @@ fn came(ask: &Ask, found: &PaymentTimeline, credit: &Credit) -> Facts {
     if let Some(time) = credit.occurred {
         facts = facts.fact("The bank's own time", zone.exact(time.begin));
     }
-    let proof = match credit.is_proven() {
-        true => Cell::badge(Tone::Good, "The bank's signature"),
-        false => Cell::badge(Tone::Info, "The operator's word"),
+    let proof = match credit.authenticity {
+        Authenticity::Proven => Cell::badge(Tone::Good, "The bank's signature"),
+        Authenticity::Simulated => Cell::badge(Tone::Muted, "Nothing: it was simulated"),
+        _ => Cell::badge(Tone::Info, "The operator's word"),
     };
     facts.fact("Proven by", proof)
 }

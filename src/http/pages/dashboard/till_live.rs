@@ -231,6 +231,7 @@ fn proof(by: PaidBy) -> &'static str {
     match by {
         PaidBy::Bank => "proven by the bank's signature",
         PaidBy::Operator => "on the operator's word, without the bank's signature",
+        PaidBy::TestMode => "no money: the mail was simulated",
         PaidBy::Person { signed: true } => "approved by a person; the bank's mail is signed",
         PaidBy::Person { signed: false } => "approved by a person, without the bank's signature",
     }

@@ -122,7 +122,7 @@ impl View {
             word => Some(DeliveryStatus::parse(word).ok_or(("state", "Choose a state of the list."))?),
         };
         let event = Some(self.event.clone()).filter(|event| !event.is_empty());
-        Ok(DeliveryFilter { business_id: here.id(), status, event })
+        Ok(DeliveryFilter { business_id: here.id(), status, event, mode: Some(here.mode) })
     }
 }
 
@@ -131,7 +131,10 @@ pub async fn answer(ask: &Ask) -> Result<Response, OpError> {
     let view = View::of(ask);
     let (filter, wrong) = match view.filter(here) {
         Ok(filter) => (filter, None),
-        Err(wrong) => (DeliveryFilter { business_id: here.id(), status: None, event: None }, Some(wrong)),
+        Err(wrong) => (
+            DeliveryFilter { business_id: here.id(), status: None, event: None, mode: Some(here.mode) },
+            Some(wrong),
+        ),
     };
     let source = match view.transaction.as_str() {
         "" => CsvSource::Deliveries(filter.clone()),

@@ -27,7 +27,7 @@ mod webhooks;
 
 use axum::response::Response;
 
-use super::ask::Ask;
+use super::ask::{Answer, Ask};
 use super::layout::{Frame, Way};
 use super::plain::not_allowed;
 use crate::domain::user::StaffRight;
@@ -77,26 +77,27 @@ const PLACES: [Place; 13] = [
     (paths::OPERATOR_USERS, "Users", &[DeskPage::Users], None),
 ];
 
-/// Each page's future has a place of its own: together they would be too large for a thread's stack.
-pub async fn answer(ask: &Ask, page: DeskPage) -> Result<Response, OpError> {
+/// Each page's future has a place of its own, and is put there before it is begun: a program that is not optimised keeps on
+/// the stack whatever passed over it, for as long as the function runs.
+pub fn answer(ask: &Ask, page: DeskPage) -> Answer<'_> {
     match page {
-        DeskPage::Overview => Box::pin(overview::answer(ask)).await,
-        DeskPage::Alerts => Box::pin(alerts::answer(ask)).await,
-        DeskPage::Alert => Box::pin(alert::answer(ask)).await,
-        DeskPage::Payments => Box::pin(payments::answer(ask)).await,
-        DeskPage::Payment => Box::pin(payment::answer(ask)).await,
-        DeskPage::Businesses => Box::pin(businesses::answer(ask)).await,
-        DeskPage::Business => Box::pin(business::answer(ask)).await,
-        DeskPage::Accounts => Box::pin(accounts::answer(ask)).await,
-        DeskPage::Payouts => Box::pin(payouts::answer(ask)).await,
-        DeskPage::Wallets => Box::pin(wallets::answer(ask)).await,
-        DeskPage::Webhooks => Box::pin(webhooks::answer(ask)).await,
-        DeskPage::Webhook => Box::pin(webhook::answer(ask)).await,
-        DeskPage::Mailboxes => Box::pin(mailboxes::answer(ask)).await,
-        DeskPage::Banks => Box::pin(banks::answer(ask)).await,
-        DeskPage::Users => Box::pin(users::answer(ask)).await,
-        DeskPage::Activity => Box::pin(activity::answer(ask)).await,
-        DeskPage::Audit => Box::pin(audit::answer(ask)).await,
+        DeskPage::Overview => Box::pin(overview::answer(ask)),
+        DeskPage::Alerts => Box::pin(alerts::answer(ask)),
+        DeskPage::Alert => Box::pin(alert::answer(ask)),
+        DeskPage::Payments => Box::pin(payments::answer(ask)),
+        DeskPage::Payment => Box::pin(payment::answer(ask)),
+        DeskPage::Businesses => Box::pin(businesses::answer(ask)),
+        DeskPage::Business => Box::pin(business::answer(ask)),
+        DeskPage::Accounts => Box::pin(accounts::answer(ask)),
+        DeskPage::Payouts => Box::pin(payouts::answer(ask)),
+        DeskPage::Wallets => Box::pin(wallets::answer(ask)),
+        DeskPage::Webhooks => Box::pin(webhooks::answer(ask)),
+        DeskPage::Webhook => Box::pin(webhook::answer(ask)),
+        DeskPage::Mailboxes => Box::pin(mailboxes::answer(ask)),
+        DeskPage::Banks => Box::pin(banks::answer(ask)),
+        DeskPage::Users => Box::pin(users::answer(ask)),
+        DeskPage::Activity => Box::pin(activity::answer(ask)),
+        DeskPage::Audit => Box::pin(audit::answer(ask)),
     }
 }
 

@@ -98,13 +98,14 @@ async fn page(ask: &Ask, cursor: Option<Cursor>) -> Result<Page<Delivery>, OpErr
     if let Some(id) = transaction {
         let id = id.trim();
         let Ok(business_id) = whose_payment(app, id, business).await? else { return Ok(Page::empty()) };
-        let filter = DeliveryFilter { business_id, status, event: None };
+        let filter = DeliveryFilter { business_id, status, event: None, mode: None };
         let rows = deliveries_about(app, &filter, id).await?;
         return Ok(Page { rows, ..Page::empty() });
     }
     match business {
         Some(business_id) => {
-            browse_deliveries(app, &DeliveryFilter { business_id, status, event: None }, cursor).await
+            browse_deliveries(app, &DeliveryFilter { business_id, status, event: None, mode: None }, cursor)
+                .await
         }
         None => browse_all_deliveries(app, status, cursor).await,
     }
@@ -114,7 +115,7 @@ async fn page(ask: &Ask, cursor: Option<Cursor>) -> Result<Page<Delivery>, OpErr
 async fn source(ask: &Ask) -> Result<Option<CsvSource>, OpError> {
     let status = ask.query("status").and_then(|word| DeliveryStatus::parse(&word));
     let business = ask.query("business").and_then(|text| text.trim().parse::<i64>().ok());
-    let of = |business_id| DeliveryFilter { business_id, status, event: None };
+    let of = |business_id| DeliveryFilter { business_id, status, event: None, mode: None };
     let transaction = ask.query("transaction").unwrap_or_default();
     Ok(match (transaction.trim(), business) {
         ("", Some(id)) => Some(CsvSource::Deliveries(of(id))),

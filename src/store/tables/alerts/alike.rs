@@ -18,15 +18,20 @@ const MINUTE: Span = Span::minutes(1);
 /// No bank's time is a longer interval than a day, and some slack.
 const INTERVAL_MAX: Span = Span::hours(26);
 
-/// What is vouched for. Copies tell nothing new, and would fill the reads.
+/// What is vouched for. Copies tell nothing new, and would fill the reads. Simulated alerts are found for those of their
+/// own business alone, and real ones for real ones.
 macro_rules! vouched {
-    () => {
-        " and (authenticity in ('proven', 'trusted') or status in ('matched', 'reversed')) and status <> 'duplicate'"
+    ($realm:literal) => {
+        concat!(
+            " and (authenticity in ('proven', 'trusted', 'simulated') or status in ('matched', 'reversed')) \
+             and status <> 'duplicate' and coalesce(simulated_for, 0) = ",
+            $realm
+        )
     };
 }
 
 macro_rules! told {
-    ($on_account:literal, $when:expr, $last:literal) => {
+    ($on_account:literal, $when:expr, $realm:literal, $last:literal) => {
         concat!(
             "select ",
             columns!(),
@@ -34,22 +39,22 @@ macro_rules! told {
             $on_account,
             " and amount_kobo = $2",
             $when,
-            vouched!(),
+            vouched!($realm),
             $last
         )
     };
 }
 
 macro_rules! here {
-    ($when:expr, $last:literal) => {
-        told!("account_id = $1", $when, $last)
+    ($when:expr, $realm:literal, $last:literal) => {
+        told!("account_id = $1", $when, $realm, $last)
     };
 }
 
 /// Alerts that name no account.
 macro_rules! nowhere {
-    ($when:expr, $last:literal) => {
-        told!("account_id is null and cast($1 as bigint) = 0", $when, $last)
+    ($when:expr, $realm:literal, $last:literal) => {
+        told!("account_id is null and cast($1 as bigint) = 0", $when, $realm, $last)
     };
 }
 
@@ -66,6 +71,7 @@ macro_rules! timed {
                  or template is null or template <> $10 or bank is null or bank <> $9)",
                 $which
             ),
+            "$11",
             " order by bank_time_begin_at desc limit $6"
         )
     };
@@ -100,6 +106,7 @@ macro_rules! timeless {
         $on_account!(
             " and first_seen_at >= $3 and first_seen_at <= $4 \
              and (direction = 'debit' or kind = 'reversal' or bank_time_precision = 'none' or is_told_as_lost = 1)",
+            "$6",
             " order by first_seen_at desc limit $5"
         )
     };
@@ -109,6 +116,7 @@ macro_rules! seen {
     ($on_account:ident) => {
         $on_account!(
             " and first_seen_at >= $3 and first_seen_at <= $4",
+            "$6",
             " order by first_seen_at desc limit $5"
         )
     };
@@ -116,23 +124,23 @@ macro_rules! seen {
 
 statements! {
     BY_SESSION: query {
-        concat!("select ", columns!(), " from alerts where session_id = $1", vouched!(),
+        concat!("select ", columns!(), " from alerts where session_id = $1", vouched!("$3"),
                 " order by first_seen_at desc limit $2")
     }
     BY_SESSION_OLDEST: query {
-        concat!("select ", columns!(), " from alerts where session_id = $1", vouched!(),
+        concat!("select ", columns!(), " from alerts where session_id = $1", vouched!("$3"),
                 " order by first_seen_at limit $2")
     }
     BY_SESSION_DEBITS: query {
-        concat!("select ", columns!(), " from alerts where session_id = $1 and direction = 'debit'", vouched!(),
+        concat!("select ", columns!(), " from alerts where session_id = $1 and direction = 'debit'", vouched!("$3"),
                 " order by first_seen_at desc limit $2")
     }
     BY_SESSION_OF_AMOUNT: query {
-        concat!("select ", columns!(), " from alerts where session_id = $1 and amount_kobo + 0 = $3", vouched!(),
+        concat!("select ", columns!(), " from alerts where session_id = $1 and amount_kobo + 0 = $3", vouched!("$4"),
                 " order by first_seen_at desc limit $2")
     }
     BY_REFERENCE: query {
-        concat!("select ", columns!(), " from alerts where reference = $1 and bank = $2", vouched!(),
+        concat!("select ", columns!(), " from alerts where reference = $1 and bank = $2", vouched!("$4"),
                 " order by first_seen_at desc limit $3")
     }
     TIMED: query { timed!(here, "<", "") }
@@ -157,7 +165,7 @@ statements! {
     }
     OF_PAYER: query {
         concat!("select ", columns!(), " from alerts where payer_name = $1 and amount_kobo = $2 \
-                 and first_seen_at between $3 and $4 and direction = 'credit'", vouched!(),
+                 and first_seen_at between $3 and $4 and direction = 'credit'", vouched!("$6"),
                 " order by first_seen_at desc limit $5")
     }
     WAITING_FOR_A_KEY: query {
@@ -167,6 +175,13 @@ statements! {
          on j.subject_id = a.id where a.status = 'quarantined' and a.first_seen_at >= $1 \
          and (a.direction is null or a.direction <> 'debit') group by a.account_id, a.bank limit $2"
     }
+}
+
+/// Among which alerts is looked: those that a business simulated, or (`None`) those that came from outside.
+pub type Realm = Option<i64>;
+
+fn realm_value(realm: Realm) -> Value {
+    realm.unwrap_or(0).into()
 }
 
 /// A bank's time to be compared with others.
@@ -195,11 +210,12 @@ impl Store {
     /// none of them.
     pub async fn alerts_by_session(
         &self,
+        realm: Realm,
         session_id: &str,
         amount: Option<Money>,
         limit: usize,
     ) -> Result<Vec<AlertRow>, StoreError> {
-        let params = || vec![session_id.into(), (limit as i64).into()];
+        let params = || vec![session_id.into(), (limit as i64).into(), realm_value(realm)];
         let mut found: Vec<AlertRow> =
             self.read(&BY_SESSION, params()).await?.into_iter().map(decode).collect::<Result<_, _>>()?;
         if found.len() < limit {
@@ -212,7 +228,7 @@ impl Store {
         let mut more: Vec<AlertRow> =
             oldest.into_iter().chain(debits).map(decode).collect::<Result<_, _>>()?;
         if let Some(amount) = amount {
-            more.extend(self.alerts_by_session_of(session_id, amount, limit).await?);
+            more.extend(self.alerts_by_session_of(realm, session_id, amount, limit).await?);
         }
         for one in more {
             if found.iter().all(|known| known.id != one.id) {
@@ -225,22 +241,24 @@ impl Store {
     /// Those of one amount, newest first.
     pub async fn alerts_by_session_of(
         &self,
+        realm: Realm,
         session_id: &str,
         amount: Money,
         limit: usize,
     ) -> Result<Vec<AlertRow>, StoreError> {
-        let params = vec![session_id.into(), (limit as i64).into(), amount.into()];
+        let params = vec![session_id.into(), (limit as i64).into(), amount.into(), realm_value(realm)];
         self.read(&BY_SESSION_OF_AMOUNT, params).await?.into_iter().map(decode).collect()
     }
 
     /// Alerts of a bank with this reference, newest first.
     pub async fn alerts_by_reference(
         &self,
+        realm: Realm,
         bank: &str,
         reference: &str,
         limit: usize,
     ) -> Result<Vec<AlertRow>, StoreError> {
-        let params = vec![reference.into(), bank.into(), (limit as i64).into()];
+        let params = vec![reference.into(), bank.into(), (limit as i64).into(), realm_value(realm)];
         self.read(&BY_REFERENCE, params).await?.into_iter().map(decode).collect()
     }
 
@@ -249,7 +267,7 @@ impl Store {
     /// without it, of the credits that show a session id only those of other layouts; the others are found by that id.
     pub async fn alerts_at(
         &self,
-        account_id: Option<i64>,
+        (realm, account_id): (Realm, Option<i64>),
         amount: Money,
         when: &When<'_>,
         credits_with_session: bool,
@@ -284,6 +302,7 @@ impl Store {
                 end.into(),
                 when.bank.unwrap_or_default().into(),
                 when.template.unwrap_or_default().into(),
+                realm_value(realm),
             ]
         };
         let mut found: Vec<AlertRow> = Vec::new();
@@ -303,25 +322,25 @@ impl Store {
     /// amount, first seen between two times; newest first.
     pub async fn timeless_alerts(
         &self,
-        account_id: Option<i64>,
+        place: (Realm, Option<i64>),
         amount: Money,
         seen: (Timestamp, Timestamp),
         limit: usize,
     ) -> Result<Vec<AlertRow>, StoreError> {
-        let sql = if account_id.is_some() { &TIMELESS } else { &TIMELESS_NOWHERE };
-        self.alerts_by(sql, account_id, amount, seen, limit).await
+        let sql = if place.1.is_some() { &TIMELESS } else { &TIMELESS_NOWHERE };
+        self.alerts_by(sql, place, amount, seen, limit).await
     }
 
     /// All alerts of one account (`None`: that name none) and amount, first seen between two times; newest first.
     pub async fn alerts_seen(
         &self,
-        account_id: Option<i64>,
+        place: (Realm, Option<i64>),
         amount: Money,
         seen: (Timestamp, Timestamp),
         limit: usize,
     ) -> Result<Vec<AlertRow>, StoreError> {
-        let sql = if account_id.is_some() { &SEEN_HERE } else { &SEEN_NOWHERE };
-        self.alerts_by(sql, account_id, amount, seen, limit).await
+        let sql = if place.1.is_some() { &SEEN_HERE } else { &SEEN_NOWHERE };
+        self.alerts_by(sql, place, amount, seen, limit).await
     }
 
     /// Alerts of this amount that a person forwarded and a person approved, whatever account they show, newest first.
@@ -339,20 +358,27 @@ impl Store {
     /// first.
     pub async fn credits_of_payer(
         &self,
+        realm: Realm,
         payer_name: &str,
         amount: Money,
         seen: (Timestamp, Timestamp),
         limit: usize,
     ) -> Result<Vec<AlertRow>, StoreError> {
-        let params =
-            vec![payer_name.into(), amount.into(), seen.0.into(), seen.1.into(), (limit as i64).into()];
+        let params = vec![
+            payer_name.into(),
+            amount.into(),
+            seen.0.into(),
+            seen.1.into(),
+            (limit as i64).into(),
+            realm_value(realm),
+        ];
         self.read(&OF_PAYER, params).await?.into_iter().map(decode).collect()
     }
 
     async fn alerts_by(
         &self,
         sql: &'static Sql,
-        account_id: Option<i64>,
+        (realm, account_id): (Realm, Option<i64>),
         amount: Money,
         seen: (Timestamp, Timestamp),
         limit: usize,
@@ -363,6 +389,7 @@ impl Store {
             seen.0.into(),
             seen.1.into(),
             (limit as i64).into(),
+            realm_value(realm),
         ];
         self.read(sql, params).await?.into_iter().map(decode).collect()
     }

@@ -13,7 +13,7 @@ macro_rules! from_sender {
         concat!(
             "select ",
             $select,
-            " from alerts where status = 'quarantined' and mail_from = $1 and ",
+            " from alerts where status = 'quarantined' and simulated_for is null and mail_from = $1 and ",
             $waits,
             " (select 1 from jobs j where j.subject_id = alerts.id and j.kind = 'verify' and j.done_at is null)",
             $rest

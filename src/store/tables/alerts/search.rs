@@ -49,11 +49,12 @@ macro_rules! open_alarms {
 
 /// A credit that paid something and has an open alarm. What has one has a payment, so that the status need not choose
 /// the index. They are counted for each of the few credits; of an `exists` PostgreSQL makes a join that reads all
-/// debits. Whether one is a debit must not choose an index either.
+/// debits. Whether one is a debit must not choose an index either, nor whether it was simulated.
 macro_rules! alarm {
     () => {
         concat!(
-            "linked_alert_id is not null and payment_id is not null and status || '' = 'matched' and ",
+            "linked_alert_id is not null and payment_id is not null and status || '' = 'matched' \
+             and coalesce(simulated_for, 0) = 0 and ",
             open_alarms!("count(*)"),
             " > 0"
         )
@@ -63,7 +64,7 @@ macro_rules! alarm {
 macro_rules! slice_end {
     ($which:literal) => {
         concat!(
-            "select first_seen_at from alerts where ",
+            "select first_seen_at from alerts where simulated_for is null and ",
             $which,
             " and first_seen_at >= $2 and first_seen_at < $3 order by first_seen_at desc limit 1 offset $4"
         )
@@ -72,8 +73,8 @@ macro_rules! slice_end {
 
 statements! {
     ALARMED_BY: query { "select credit_id from alert_alarms where undoing_id = $1 order by credit_id limit $2" }
-    FOUND: query { found!("cast($1 as text) = ''") }
-    FOUND_OF_STATUS: query { found!("status = $1") }
+    FOUND: query { found!("simulated_for is null and cast($1 as text) = ''") }
+    FOUND_OF_STATUS: query { found!("simulated_for is null and status = $1") }
     FOUND_ALARMS: query { found!(concat!("cast($1 as text) = '' and ", alarm!())) }
     ALERT_SLICE_END: query { slice_end!("cast($1 as text) = ''") }
     ALERT_SLICE_END_OF_STATUS: query { slice_end!("status = $1") }

@@ -14,7 +14,7 @@ pub const PAGE: usize = 200;
 statements! {
     OF_MAIL: query { "select alert_id from mails where digest = $1 order by alert_id limit $2" }
     SINCE: query {
-        concat!("select ", columns!(), " from alerts where status = $1 and first_seen_at >= $2 \
+        concat!("select ", columns!(), " from alerts where status = $1 and simulated_for is null and first_seen_at >= $2 \
                  and (first_seen_at > $2 or id > $3) order by first_seen_at, id limit 200")
     }
 }

@@ -1,6 +1,6 @@
 //! Alerts for lists on pages, of one status or of all: a window of an index is walked through, newest or oldest first,
 //! as for payments (`store::tables::payment_walk`). What a session id or a reference begins with is found by its index
-//! at once. Used by ops alone.
+//! at once. Simulated alerts are in none of them. Used by ops alone.
 
 use super::decode;
 use crate::domain::alert::{AlertRow, AlertStatus};
@@ -15,7 +15,7 @@ pub const IDS_MAX: usize = 50;
 
 macro_rules! of_all {
     () => {
-        "cast($1 as text) = ''"
+        "cast($1 as text) = '' and simulated_for is null"
     };
 }
 
@@ -51,7 +51,7 @@ macro_rules! walked_of_status {
         concat!(
             "select ",
             $columns,
-            " from alerts where (status, first_seen_at) <= ($1, $2) and (first_seen_at < $2 or id < $3) \
+            " from alerts where simulated_for is null and (status, first_seen_at) <= ($1, $2) and (first_seen_at < $2 or id < $3) \
              and (status, first_seen_at) >= ($1, $4) and (first_seen_at > $4 or id >= $5) \
              order by status desc, first_seen_at desc, id desc limit $6"
         )
@@ -62,7 +62,7 @@ macro_rules! walked_of_oldest {
         concat!(
             "select ",
             $columns,
-            " from alerts where (status, first_seen_at) >= ($1, $2) and (first_seen_at > $2 or id > $3) \
+            " from alerts where simulated_for is null and (status, first_seen_at) >= ($1, $2) and (first_seen_at > $2 or id > $3) \
              and (status, first_seen_at) <= ($1, $4) and (first_seen_at < $4 or id <= $5) \
              order by status, first_seen_at, id limit $6"
         )
@@ -81,7 +81,7 @@ macro_rules! by_prefix {
         concat!(
             "select ",
             columns!(),
-            " from alerts where ",
+            " from alerts where simulated_for is null and ",
             $column,
             " is not null and ",
             $column,
@@ -96,13 +96,13 @@ macro_rules! by_prefix {
 
 statements! {
     ALERTS_END: query {
-        "select first_seen_at, id from alerts where (status, first_seen_at) <= ($1, $2) \
+        "select first_seen_at, id from alerts where simulated_for is null and (status, first_seen_at) <= ($1, $2) \
          and (first_seen_at < $2 or id < $3) and (status, first_seen_at) >= ($1, $4) \
          order by status desc, first_seen_at desc, id desc limit 1 offset $5"
     }
     ALERTS_END_ALL: query { end!(of_all!()) }
     ALERTS_END_OLDEST: query {
-        "select first_seen_at, id from alerts where (status, first_seen_at) >= ($1, $2) \
+        "select first_seen_at, id from alerts where simulated_for is null and (status, first_seen_at) >= ($1, $2) \
          and (first_seen_at > $2 or id > $3) and (status, first_seen_at) <= ($1, $4) \
          order by status, first_seen_at, id limit 1 offset $5"
     }
@@ -116,6 +116,9 @@ statements! {
         concat!("select ", columns!(), " from alerts where id in ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, \
          $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, $34, \
          $35, $36, $37, $38, $39, $40, $41, $42, $43, $44, $45, $46, $47, $48, $49, $50)")
+    }
+    OF_TEST_MODE: query {
+        concat!("select ", columns!(), " from alerts where simulated_for = $1 order by first_seen_at desc, id desc limit $2")
     }
     BY_SESSION_PREFIX: query { by_prefix!("session_id") }
     BY_REFERENCE_PREFIX: query { by_prefix!("reference") }
@@ -233,6 +236,16 @@ impl Store {
                 })
             })
             .collect()
+    }
+
+    /// What a business simulated last, newest first.
+    pub async fn alerts_of_test_mode(
+        &self,
+        business_id: i64,
+        limit: usize,
+    ) -> Result<Vec<AlertRow>, StoreError> {
+        let params = vec![business_id.into(), (limit as i64).into()];
+        self.read(&OF_TEST_MODE, params).await?.into_iter().map(decode).collect()
     }
 
     /// Alerts by their ids, in no order.

@@ -3,6 +3,7 @@
 //! of a business are in trouble. Used by ops alone.
 
 use super::{Delivery, DeliveryStatus};
+use crate::domain::merchant::Mode;
 use crate::domain::time::Timestamp;
 use crate::store::engine::sql::{Sql, statements};
 use crate::store::tables::places::{Place, Window};
@@ -39,7 +40,8 @@ macro_rules! end {
 macro_rules! judged {
     () => {
         " and (cast($7 as text) = '' or e.kind = $7) \
-         and (cast($8 as text) = '' or coalesce(j.outcome, 'waiting') = $8)"
+         and (cast($8 as text) = '' or coalesce(j.outcome, 'waiting') = $8) \
+         and (cast($9 as text) = '' or coalesce(p.mode, $9) = $9)"
     };
 }
 
@@ -128,6 +130,8 @@ pub struct DeliveryFilter {
     pub status: Option<DeliveryStatus>,
     /// Such as `payment.approved`.
     pub event: Option<String>,
+    /// Of payments of this mode; events of no payment are of both.
+    pub mode: Option<Mode>,
 }
 
 impl DeliveryFilter {
@@ -173,6 +177,7 @@ impl Store {
         params.extend(window.params(limit));
         params.push(filter.event.as_deref().unwrap_or("").into());
         params.push(filter.status.map_or("", DeliveryStatus::as_str).into());
+        params.push(filter.mode.map_or("", Mode::as_str).into());
         let rows = self.read(sql, params).await?;
         self.with_attempts(rows).await
     }

@@ -1,0 +1,103 @@
+//! `tillbell trigger`: has an event happen in test mode, at a running service, by its API alone.
+//!
+//! It asks for a payment with a test key and simulates the mail that pays it, as any program may. No database is opened.
+
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use bytes::Bytes;
+use clap::{Args, ValueEnum};
+use http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
+use serde_json::{Value, json};
+
+use super::print::{Object, Printer};
+use super::test_api::{api_of, own_address, test_key};
+use crate::outbound::{Outbound, OutboundConfig};
+
+/// How long the service may take over each of the two requests.
+const WITHIN: Duration = Duration::from_secs(30);
+const PAYER: &str = "Adaeze Nwosu";
+const AMOUNT: &str = "5000.00";
+
+/// What can be made to happen.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Event {
+    #[value(name = "payment.approved")]
+    PaymentApproved,
+}
+
+#[derive(Args)]
+pub(super) struct TriggerArgs {
+    /// Event that is to happen
+    event: Event,
+    /// Address of the service, or of its API
+    #[arg(long, value_name = "URL")]
+    url: String,
+    /// Test key of the business: tb_test_...
+    #[arg(long, value_name = "KEY")]
+    key: String,
+}
+
+pub(super) async fn run(args: &TriggerArgs, printer: &Printer) -> anyhow::Result<()> {
+    let service = Service::new(&args.url, &args.key)?;
+    match args.event {
+        Event::PaymentApproved => approve(&service, printer).await,
+    }
+}
+
+async fn approve(service: &Service, printer: &Printer) -> anyhow::Result<()> {
+    let asked = service.post("/payment-request", &json!({ "amount": AMOUNT, "payer_name": PAYER })).await?;
+    let payment = &asked["data"];
+    let mail = json!({
+        "transaction_id": payment["transaction_id"],
+        "amount": payment["amount"].to_string(),
+        "payer_name": PAYER,
+    });
+    let simulated = service.post("/test/alerts", &mail).await?;
+    let (told, text) = (&simulated["data"], |value: &Value| value.as_str().unwrap_or_default().to_owned());
+    let (outcome, reason) = (text(&told["outcome"]), text(&told["reason"]));
+    if outcome != "matched" {
+        bail!("the payment {} was not approved: {outcome}: {reason}", payment["transaction_id"]);
+    }
+    let object = Object::new()
+        .with("event", "payment.approved")
+        .with("transaction_id", text(&payment["transaction_id"]))
+        .with("alert_id", told["alert_id"].as_i64())
+        .with("outcome", outcome)
+        .with("reason", reason);
+    printer.object(&object)
+}
+
+/// The API of a service, as a program with a key sees it.
+struct Service {
+    base: String,
+    key: HeaderValue,
+    outbound: Outbound,
+}
+
+impl Service {
+    fn new(url: &str, key: &str) -> anyhow::Result<Service> {
+        let outbound = Outbound::new(&OutboundConfig::anywhere(WITHIN))?;
+        Ok(Service { base: api_of(url), key: test_key(key)?, outbound })
+    }
+
+    async fn post(&self, path: &str, body: &Value) -> anyhow::Result<Value> {
+        let url = format!("{}{path}", self.base);
+        let target = own_address(&url, "--url")?;
+        let headers: [(HeaderName, HeaderValue); 2] = [
+            (CONTENT_TYPE, HeaderValue::from_static("application/json")),
+            (HeaderName::from_static("x-api-key"), self.key.clone()),
+        ];
+        let answer = self.outbound.post(&target, &headers, Bytes::from(body.to_string())).await;
+        let Some(status) = answer.answered() else {
+            let why = answer.error.map_or_else(|| "no answer".to_owned(), |error| error.to_string());
+            bail!("{url}: {why}");
+        };
+        let told: Value = serde_json::from_str(&answer.body_excerpt)
+            .with_context(|| format!("{url}: HTTP {status}, and no JSON: is this tillbell's address?"))?;
+        if !(200..300).contains(&status) {
+            bail!("{url}: HTTP {status}: {}", told["message"].as_str().unwrap_or_default());
+        }
+        Ok(told)
+    }
+}
