@@ -169,6 +169,7 @@ impl World {
             evidence: String::new(),
             authentic_by: None,
             dismissed_from: None,
+            simulated_for: None,
         }
     }
 

@@ -13,8 +13,8 @@ use crate::ops::payouts::request::{Actor, PayoutRequest, balance, request_payout
 
 /// 1 January 1970 was a Thursday.
 const MONDAY: i64 = 1;
-/// Asked for in whole thousands of naira.
-const ROUND: i64 = 1_000_00;
+/// Asked for in whole thousands of naira; this is one in kobo.
+const ROUND: i64 = 100_000;
 /// Of those asked for, the one that is refused.
 const REFUSED: usize = 2;
 
