@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 
 use super::copies::{Standing, fresh_keys, settled_copy, settled_on, sharing_session, standing};
 use super::evidence::{self, OperatorApproval};
-use super::same_payer::sent_for_another;
+use super::same_payer::untold_of_another;
 use super::similar::{FORWARDED_ACCOUNTS_MAX, similar_for_person};
 use super::simulated::may_pay;
 use super::taken_back::alarm;
@@ -189,9 +189,7 @@ async fn prepare(app: &App, ask: &Approve<'_>) -> Result<Result<Prepared, Approv
     obstacles.extend(fits_elsewhere(app, &alert, &payment, &accounts, received).await?);
     obstacles.extend(fits_another(app, &alert, &payment, received, &name).await?);
     obstacles.extend(asks_for_the_same(app, &alert, &payment, received).await?);
-    // Of what the reason for which it waits names, the person knows.
-    let sent = sent_for_another(app, &alert, received, &payment).await?;
-    obstacles.extend(sent.filter(|why| !(alert.status.is_waiting() && alert.reason.contains(why))));
+    obstacles.extend(untold_of_another(app, &alert, received, &payment).await?);
     if let Some(aside) = aside {
         obstacles.insert(0, format!("alert {} was set aside as {aside}: {}", alert.id, alert.reason));
     }

@@ -68,3 +68,14 @@ pub async fn sent_for_another(
     }
     Ok(None)
 }
+
+/// The same for a person who approves, whom the reason for which the alert waits has not told of it.
+pub async fn untold_of_another(
+    app: &App,
+    alert: &AlertRow,
+    received: Money,
+    payment: &Payment,
+) -> Result<Option<String>, OpError> {
+    let why = sent_for_another(app, alert, received, payment).await?;
+    Ok(why.filter(|why| !(alert.status.is_waiting() && alert.reason.contains(why))))
+}
