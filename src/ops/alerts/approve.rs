@@ -78,9 +78,7 @@ pub enum ApproveRefused {
     Reversed(String),
     #[error("payment {0} is a {1} payment, but the money came to an account of the other mode")]
     OtherMode(String, &'static str),
-    #[error(
-        "alert {0}: only test mode pays at its bank, and what it wrote pays its business's test payments alone"
-    )]
+    #[error("alert {0}: test mode's mails pay test payments alone, and nothing else pays at its bank")]
     OfTestMode(i64),
     #[error("{}; to approve it anyway, give your reason with --despite", .0.join("; "))]
     Obstacles(Vec<String>),
@@ -171,8 +169,8 @@ async fn prepare(app: &App, ask: &Approve<'_>) -> Result<Result<Prepared, Approv
     }
     let holding_account = account.holding_account();
     let amount_versions = amount_versions(app, &alert, &accounts, (holding_account, received)).await?;
-    let sharing =
-        sharing_session(app, alert.simulated_for, alert.facts.session_id.as_deref(), Some(received)).await?;
+    let (realm, session) = (alert.simulated_for, alert.facts.session_id.as_deref());
+    let sharing = sharing_session(app, realm, session, Some(received)).await?;
     let standing = standing(&alert, settled_on(app, &alert, holding_account).await?, &sharing);
     if let Some(same) = standing.iter().find(|one| !one.is_other_money) {
         return Ok(Err(ApproveRefused::Settled(alert.id, same.what, same.alert_id)));
