@@ -406,12 +406,12 @@ pub fn came_from(alert: &AlertRow) -> Timestamp {
     if alert.facts.occurred.is_some_and(is_dated) { time.end } else { time.begin }
 }
 
-/// After this a payment that is asked for may have been asked for after the money came. Where the bank tells the minute, the
-/// whole minute is before it: who pays at once pays in the minute in which he was asked, and no mail tells others so soon of
-/// his money.
+/// After this a payment that is asked for may have been asked for after the money came. Where the bank tells the minute or the
+/// second, the whole of it is before: who pays at once pays in the minute in which he was asked, and no mail tells others so
+/// soon of his money.
 pub fn came_by(alert: &AlertRow) -> Timestamp {
-    let is_of_a_minute = |told: BankTime| told.precision == TimePrecision::Minute;
-    if alert.facts.occurred.is_some_and(is_of_a_minute) { interval(alert).end } else { came_from(alert) }
+    let is_exact = |told: BankTime| matches!(told.precision, TimePrecision::Second | TimePrecision::Minute);
+    if alert.facts.occurred.is_some_and(is_exact) { interval(alert).end } else { came_from(alert) }
 }
 
 pub fn is_timed(alert: &AlertRow) -> bool {
@@ -961,6 +961,28 @@ mod tests {
         assert_eq!(told(TimePrecision::None, Timestamp::MIN, sent, Some(sent)), sent);
         assert_eq!(told(TimePrecision::None, Timestamp::MIN, noon(), None), Timestamp::MIN);
         assert_eq!(came_from(&with(&credit(), |a| a.facts.occurred = None)), Timestamp::MIN);
+    }
+
+    #[test]
+    fn what_is_asked_for_in_the_second_or_minute_of_the_money_is_before_it() {
+        let told = |precision, end| {
+            came_by(&with(&credit(), |a| {
+                a.first_seen = noon() + MINUTE;
+                a.mailed_at = None;
+                a.facts.occurred = Some(BankTime { begin: noon(), end, precision });
+            }))
+        };
+        let (second, minute) = (noon() + Span::seconds(1), noon() + Span::seconds(59));
+        assert_eq!(told(TimePrecision::Second, second), second);
+        assert_eq!(told(TimePrecision::Minute, minute), minute);
+        assert_eq!(
+            told(TimePrecision::Minute, noon() + MINUTE + MINUTE),
+            noon() + MINUTE,
+            "nothing is seen before it"
+        );
+        assert_eq!(told(TimePrecision::Day, minute), noon());
+        assert_eq!(told(TimePrecision::None, minute), Timestamp::MIN);
+        assert_eq!(came_by(&with(&credit(), |a| a.facts.occurred = None)), Timestamp::MIN);
     }
 
     #[test]

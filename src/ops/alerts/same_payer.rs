@@ -35,7 +35,8 @@ pub async fn credits_of_its_payer(
 }
 
 /// Why a payment may not be meant though it fits: this payer has paid somebody else's payment with just this amount, or has
-/// sent it, and it waits for a person who finds out whose it is. He may have sent it once more.
+/// sent it before the payment was asked for, and it waits for a person who finds out whose it is. He may have sent it once
+/// more.
 pub async fn sent_for_another(
     app: &App,
     alert: &AlertRow,
@@ -44,9 +45,10 @@ pub async fn sent_for_another(
 ) -> Result<Option<String>, OpError> {
     let own = Beneficiary::of(payment);
     for other in credits_of_its_payer(app, alert, received).await? {
-        // An attempt that failed is no transfer.
+        // An attempt that failed is no transfer; and what came since the payment was asked for may be for it.
         let is_money = is_credit(&other) && is_vouched(&other) && !tells_of_loss(&other);
-        if other.status.is_waiting() && is_money {
+        let is_older = told_time(&other).end < payment.created_at;
+        if other.status.is_waiting() && is_money && is_older {
             return Ok(Some(format!(
                 "alert {} of this amount and under this name waits for a person: this may be a second transfer for the \
                  same payment",

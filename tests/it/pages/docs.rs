@@ -12,8 +12,8 @@ use crate::harness::document::DOCUMENT;
 const FIRST_VIEW_MAX: usize = 150_000;
 /// Of the page alone; the longest tells of every webhook.
 const HTML_MAX: usize = 68_000;
-const PARTS: [&str; 8] =
-    ["", "/payments", "/wallet", "/events", "/balance", "/service", "/webhooks", "/errors"];
+const PARTS: [&str; 9] =
+    ["", "/payments", "/wallet", "/events", "/balance", "/test-mode", "/service", "/webhooks", "/errors"];
 /// Keeps what the policy forbade.
 const LISTEN: &str = "window.forbidden = [];
     document.addEventListener('securitypolicyviolation', one => window.forbidden.push(one.violatedDirective + ' ' + one.blockedURI));";
